@@ -1,0 +1,11 @@
+// Broadloom: loops over n-d arrays, stated as expressions, compiled at run time.
+// Include this one header; README.md has an example that runs.
+#pragma once
+
+#include <broadloom/array.hpp>
+#include <broadloom/dtype.hpp>
+#include <broadloom/error.hpp>
+#include <broadloom/expr.hpp>
+#include <broadloom/kernel.hpp>
+#include <broadloom/options.hpp>
+#include <broadloom/spec.hpp>

@@ -1,0 +1,53 @@
+// Errors as values that a person can act on: what, where, how large, what to do.
+//
+// Every mistake of a user is thrown as a bl::Error. `code()` is stable ("E0102") and listed in
+// docs/errors.md; `where()` is a place in a .loom text or in the user's own C++ source.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace broadloom {
+
+// A place in a source text. `line` and `column` count from 1; 0 means unknown. `length` is the number
+// of columns to underline and `text` the whole source line where it is known (C++ places have none).
+struct Place {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  int length = 1;
+  std::string text;
+
+  bool known() const { return line > 0; }
+};
+
+class Error : public std::runtime_error {
+public:
+  Error(std::string code, std::string message, Place where, std::string help);
+
+  const std::string &code() const { return code_; }       // "E0102"
+  const std::string &message() const { return message_; } // one line, no code, no place
+  const Place &where() const { return where_; }
+  const std::string &help() const { return help_; } // what to do; never empty
+
+  // The form of the command line:
+  //   demo.loom:4:23: error[E0102]: axis 0 of 'x' has 5 elements, ...
+  //       out z = broadcast x * y
+  //                         ^~~~~
+  //   help: ...
+  // Without a place the first line begins with `broadloom:`. `color` adds ANSI escapes.
+  std::string render(bool color = false) const;
+
+private:
+  std::string code_, message_;
+  Place where_;
+  std::string help_;
+};
+
+struct SpecError : Error { using Error::Error; };    // the text or the expression is wrong
+struct ShapeError : Error { using Error::Error; };   // ranks, extents, strides, overlap
+struct DTypeError : Error { using Error::Error; };   // element types
+struct DataError : Error { using Error::Error; };    // files, pointers, empty folds
+struct CompileError : Error { using Error::Error; }; // a limit was reached, or code could not be made
+
+} // namespace broadloom

@@ -1,0 +1,205 @@
+// Expressions over inputs: values that build the body of a kernel with ordinary C++ operators.
+//
+//   auto x = bl::input("x", bl::f32, {"i", "j"});
+//   auto z = bl::where(x > 0, exp(-x * x), 1.5) / bl::sum(x, "j");
+//
+// An Expr is a cheap, immutable handle; sub-expressions are shared. Nothing is checked or computed
+// here: `compile` does both, and an error names the user's own file and line, which every operator
+// notes by std::source_location. Numbers are weakly typed, as in NumPy 2: `x * 2.0` keeps f32.
+#pragma once
+
+#include <broadloom/dtype.hpp>
+#include <broadloom/error.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace broadloom {
+
+struct ExprNode; // src/expr/node.hpp
+
+class Expr {
+public:
+  Expr() = default;
+  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
+
+  // For an input without labels: XLA's broadcast_dimensions (strictly increasing), or any distinct,
+  // non-negative axes. Returns the placed input. Throws SpecError E0132 where *this is not an input.
+  Expr dims(std::initializer_list<int> axes,
+            std::source_location where = std::source_location::current()) const;
+  Expr axes(std::initializer_list<int> axes,
+            std::source_location where = std::source_location::current()) const;
+
+  const ExprNode *node() const { return node_.get(); }
+  const std::shared_ptr<const ExprNode> &handle() const { return node_; }
+
+private:
+  std::shared_ptr<const ExprNode> node_;
+};
+
+// An argument of an operator: an expression or a number, with the line on which it was written.
+class Operand {
+public:
+  Operand(const Expr &expr, std::source_location where = std::source_location::current())
+      : expr_(expr), where_(where) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Operand(T number, std::source_location where = std::source_location::current())
+      : expr_(make(number, where)), where_(where) {}
+
+  const Expr &expr() const { return expr_; }
+  const std::source_location &where() const { return where_; }
+
+private:
+  template <class T> static Expr make(T number, const std::source_location &where) {
+    if constexpr (std::is_same_v<T, bool>) return boolean(number, where);
+    else if constexpr (std::is_floating_point_v<T>) return real(double(number), where);
+    else return integer(std::int64_t(number), std::is_unsigned_v<T> && number > T(INT64_MAX), where);
+  }
+  static Expr boolean(bool value, const std::source_location &where);
+  static Expr integer(std::int64_t value, bool too_large, const std::source_location &where);
+  static Expr real(double value, const std::source_location &where);
+
+  Expr expr_;
+  std::source_location where_;
+};
+
+// One dim of a declared input. ":" is unlabelled; a word is a label; a fixed extent may be given.
+struct Dim {
+  std::string label;        // empty: unlabelled
+  std::int64_t extent = -1; // -1: known at the call only
+
+  Dim() = default;
+  Dim(const char *word) : label(std::string(word) == ":" ? "" : word) {}
+  Dim(std::string word) : label(word == ":" ? "" : std::move(word)) {}
+  Dim(int extent) : extent(extent) {}
+  Dim(std::string word, std::int64_t extent) : label(std::move(word)), extent(extent) {}
+};
+
+// An input by labels (or fixed extents), or by its number of unlabelled dims (0: a scalar).
+Expr input(std::string name, DType dtype, std::vector<Dim> dims,
+           std::source_location where = std::source_location::current());
+Expr input(std::string name, DType dtype, int rank = 0,
+           std::source_location where = std::source_location::current());
+
+// An axis by label or by position in the iteration space (negative counts from the end).
+class AxisRef {
+public:
+  AxisRef(const char *label) : value_(std::string(label)) {}
+  AxisRef(std::string label) : value_(std::move(label)) {}
+  AxisRef(int position) : value_(position) {}
+  const std::variant<std::string, int> &value() const { return value_; }
+
+private:
+  std::variant<std::string, int> value_;
+};
+
+// `like("x")`: give a folded value the axes and extents of input x, folding or repeating.
+struct Like { std::string input; };
+inline Like like(std::string input) { return {std::move(input)}; }
+
+enum class Fold : std::uint8_t { Sum, Prod, Min, Max };
+
+// A fold by name. As a function it makes a reduction inside an expression, `sum(x, "j")`; with no
+// axes it folds all the axes of its argument. As a value it completes a mode, `reduce(sum)`.
+class Accumulator {
+public:
+  constexpr explicit Accumulator(Fold fold) : fold_(fold) {}
+  constexpr Fold fold() const { return fold_; }
+
+  template <class... Axes> Expr operator()(const Operand &value, const Axes &...axes) const {
+    return reduce(value, {AxisRef(axes)...});
+  }
+  Expr operator()(const Operand &value, const Like &like) const;
+
+private:
+  Expr reduce(const Operand &value, std::vector<AxisRef> axes) const;
+  Fold fold_;
+};
+inline constexpr Accumulator sum{Fold::Sum};
+inline constexpr Accumulator prod{Fold::Prod};
+inline constexpr Accumulator min{Fold::Min};
+inline constexpr Accumulator max{Fold::Max};
+
+// Operators. `/` is true division (integers give f64); floor division and the remainder with the
+// divisor's sign are floor_divide and operator%. Power is pow.
+Expr operator+(const Operand &a, const Operand &b);
+Expr operator-(const Operand &a, const Operand &b);
+Expr operator*(const Operand &a, const Operand &b);
+Expr operator/(const Operand &a, const Operand &b);
+Expr operator%(const Operand &a, const Operand &b);
+Expr operator&(const Operand &a, const Operand &b);
+Expr operator|(const Operand &a, const Operand &b);
+Expr operator<<(const Operand &a, const Operand &b);
+Expr operator>>(const Operand &a, const Operand &b);
+Expr operator&&(const Operand &a, const Operand &b);
+Expr operator||(const Operand &a, const Operand &b);
+Expr operator==(const Operand &a, const Operand &b);
+Expr operator!=(const Operand &a, const Operand &b);
+Expr operator<(const Operand &a, const Operand &b);
+Expr operator<=(const Operand &a, const Operand &b);
+Expr operator>(const Operand &a, const Operand &b);
+Expr operator>=(const Operand &a, const Operand &b);
+Expr operator-(const Operand &a);
+Expr operator!(const Operand &a);
+Expr operator~(const Operand &a);
+
+// Elementwise functions, named as in the text form. Meaning and dtypes: docs/language.md.
+Expr floor_divide(const Operand &a, const Operand &b);
+Expr bitwise_xor(const Operand &a, const Operand &b);
+Expr pow(const Operand &base, const Operand &exponent);
+Expr maximum(const Operand &a, const Operand &b); // NaN propagates, -0 < +0
+Expr minimum(const Operand &a, const Operand &b);
+Expr fmax(const Operand &a, const Operand &b); // NaN is ignored
+Expr fmin(const Operand &a, const Operand &b);
+Expr where(const Operand &condition, const Operand &yes, const Operand &no);
+Expr clip(const Operand &x, const Operand &low, const Operand &high);
+Expr cast(DType dtype, const Operand &x);
+Expr abs(const Operand &x);
+Expr sign(const Operand &x);
+Expr floor(const Operand &x);
+Expr ceil(const Operand &x);
+Expr round(const Operand &x); // half to even
+Expr trunc(const Operand &x);
+Expr sqrt(const Operand &x);
+Expr square(const Operand &x);
+Expr reciprocal(const Operand &x);
+Expr relu(const Operand &x);
+Expr exp(const Operand &x);
+Expr exp2(const Operand &x);
+Expr expm1(const Operand &x);
+Expr log(const Operand &x);
+Expr log2(const Operand &x);
+Expr log10(const Operand &x);
+Expr log1p(const Operand &x);
+Expr sin(const Operand &x);
+Expr cos(const Operand &x);
+Expr tan(const Operand &x);
+Expr asin(const Operand &x);
+Expr acos(const Operand &x);
+Expr atan(const Operand &x);
+Expr atan2(const Operand &y, const Operand &x);
+Expr sinh(const Operand &x);
+Expr cosh(const Operand &x);
+Expr tanh(const Operand &x);
+Expr asinh(const Operand &x);
+Expr acosh(const Operand &x);
+Expr atanh(const Operand &x);
+Expr cbrt(const Operand &x);
+Expr erf(const Operand &x);
+Expr erfc(const Operand &x);
+Expr lgamma(const Operand &x);
+Expr hypot(const Operand &x, const Operand &y);
+Expr fmod(const Operand &x, const Operand &y);
+Expr copysign(const Operand &magnitude, const Operand &sign);
+Expr isnan(const Operand &x);
+Expr isinf(const Operand &x);
+Expr isfinite(const Operand &x);
+
+} // namespace broadloom

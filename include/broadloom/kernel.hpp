@@ -1,0 +1,125 @@
+// Kernels: a LoopSpec made runnable.
+//
+//   bl::Kernel k = bl::compile(spec);
+//   k.run({{"x", xv}, {"y", yv}}, {{"z", zv}, {"s", sv}});
+//
+// A Kernel is immutable and cheap to copy, and may be called from many threads at once. Machine code
+// is made at the first call for a pattern of layouts (not for each shape), a few milliseconds each.
+#pragma once
+
+#include <broadloom/array.hpp>
+#include <broadloom/options.hpp>
+#include <broadloom/spec.hpp>
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace broadloom {
+
+class KernelImpl; // jit/kernel.hpp
+
+struct NamedView {
+  std::string_view name;
+  AnyView view;
+};
+
+struct Signature { // an output's dtype and shape for given inputs
+  std::string name;
+  DType dtype;
+  std::vector<std::int64_t> shape;
+};
+
+struct Decision { // one line of `why`: what was decided, and the reason
+  std::string topic, text;
+};
+
+struct Counters {
+  std::int64_t compiles = 0;     // patterns compiled to native code by this kernel
+  std::int64_t patterns = 0;     // patterns known to this kernel
+  std::int64_t interpreted = 0;  // calls that ran in the interpreter
+  double compile_ms = 0;         // total, from the typed spec to code ready
+};
+
+// Outputs of a call that allocates them, in declared order.
+class Results {
+public:
+  explicit Results(std::vector<std::pair<std::string, Array>> arrays) : arrays_(std::move(arrays)) {}
+  const Array &operator[](std::string_view name) const; // throws DataError E0304 for an unknown name
+  const Array &operator[](std::size_t index) const { return arrays_.at(index).second; }
+  std::size_t size() const { return arrays_.size(); }
+  auto begin() const { return arrays_.begin(); }
+  auto end() const { return arrays_.end(); }
+
+private:
+  std::vector<std::pair<std::string, Array>> arrays_;
+};
+
+// A call with its arguments fixed: checked once, then repeated without any look-up. It keeps the code
+// alive but not the caller's memory.
+class BoundCall {
+public:
+  void operator()() const;
+
+private:
+  friend class Kernel;
+  explicit BoundCall(std::shared_ptr<const void> state) : state_(std::move(state)) {}
+  std::shared_ptr<const void> state_;
+};
+
+class Kernel {
+public:
+  explicit Kernel(std::shared_ptr<const KernelImpl> impl) : impl_(std::move(impl)) {}
+
+  // Runs on the caller's memory: inputs and outputs by position in declared order (the fast way: a
+  // repeated layout costs well under a microsecond on top of the work), or by name. An output that is
+  // not named is not computed. Inputs may overlap outputs: the result is as if the inputs had been
+  // copied first. Throws ShapeError, DTypeError, DataError before anything is written.
+  void run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const;
+  void run(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs) const {
+    run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+  }
+  void run(std::initializer_list<NamedView> inputs, std::initializer_list<NamedView> outputs) const {
+    run_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()});
+  }
+  void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const;
+
+  // Allocates the outputs (in the stride order of the first input of full rank) and runs.
+  Results operator()(std::initializer_list<NamedView> inputs) const {
+    return call({inputs.begin(), inputs.size()});
+  }
+  Results call(std::span<const NamedView> inputs) const;
+
+  BoundCall bind(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs) const;
+
+  // Compiles ahead for these layouts; the data pointers are not read and may be null.
+  void prepare(std::initializer_list<AnyView> inputs) const;
+
+  // Dtypes and shapes of the outputs for these inputs. Throws ShapeError, DTypeError.
+  std::vector<Signature> infer(std::span<const AnyView> inputs) const;
+  std::vector<Signature> infer(std::initializer_list<AnyView> inputs) const {
+    return infer(std::span(inputs.begin(), inputs.size()));
+  }
+
+  // The text of a stage for the layouts of the latest call or `prepare`; before any, for C-contiguous
+  // inputs of which no dim is 1.
+  std::string show(Stage stage) const;
+  std::vector<Decision> why() const;
+
+  const LoopSpec &spec() const;
+  Counters counters() const;
+  int threads() const;
+
+private:
+  std::shared_ptr<const KernelImpl> impl_;
+};
+
+// Checks the spec and makes it runnable. Throws SpecError, DTypeError, ShapeError (fixed extents that
+// contradict each other) and CompileError (a limit, or Engine::Jit where native code cannot be had).
+Kernel compile(const LoopSpec &spec, const Options &options = {});
+
+} // namespace broadloom

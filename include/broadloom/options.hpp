@@ -1,0 +1,25 @@
+// The choices of `compile`, each with its default.
+#pragma once
+
+#include <string>
+
+namespace broadloom {
+
+enum class Engine {
+  Auto,        // native code, and the interpreter where native code cannot be had
+  Jit,         // native code or CompileError
+  Interpreter, // the loop IR, one point at a time; needs no LLVM; same bits as native code
+  Reference,   // from the definition, slow; float folds may differ in the last bits
+};
+
+struct Options {
+  int threads = 0;        // 0: BROADLOOM_THREADS, else min(affinity, cgroup quota, hardware)
+  std::string target;     // "": BROADLOOM_TARGET, else this machine; "x86-64-v3" or "x86-64-v4"
+  std::string cache_dir;  // reserved for the disk cache; unused in this version
+  Engine engine = Engine::Auto;
+};
+
+// What to print of a kernel: see Kernel::show.
+enum class Stage { Spec, Axes, Graph, Plan, Loop, Llvm, Asm, Why };
+
+} // namespace broadloom

@@ -1,0 +1,82 @@
+// A LoopSpec says what a kernel computes: outputs, each an expression with a mode.
+//
+//   auto spec = bl::LoopSpec("demo").order(bl::Order::c)
+//       .out("z", bl::broadcast, exp(x) * y)
+//       .out("s", bl::accumulate(bl::sum), x * y)
+//       .out("c", bl::reduce(bl::max), {"j"}, x * y);
+//
+// It is a value: copies are independent. Building it checks nothing; `check`, `compile` do.
+#pragma once
+
+#include <broadloom/expr.hpp>
+
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace broadloom {
+
+// Alignment of unlabelled dims: f aligns trailing dims (NumPy), c leading dims, none demands equal ranks.
+enum class Order { c, f, none };
+
+enum class ModeKind : std::uint8_t { Plain, Broadcast, Accumulate, Reduce };
+
+struct Mode {
+  ModeKind kind = ModeKind::Plain;
+  Fold fold = Fold::Sum;  // Accumulate and Reduce
+  std::string like;       // input whose axes and extents the output takes; empty: none
+};
+inline const Mode broadcast{ModeKind::Broadcast, Fold::Sum, {}};
+inline Mode broadcast_like(std::string input) { return {ModeKind::Broadcast, Fold::Sum, std::move(input)}; }
+inline Mode accumulate(Accumulator a) { return {ModeKind::Accumulate, a.fold(), {}}; }
+inline Mode reduce(Accumulator a) { return {ModeKind::Reduce, a.fold(), {}}; }
+inline Mode reduce_like(Accumulator a, std::string input) { return {ModeKind::Reduce, a.fold(), std::move(input)}; }
+
+struct SpecData; // src/spec/spec.hpp
+
+class LoopSpec {
+public:
+  explicit LoopSpec(std::string name = "kernel",
+                    std::source_location where = std::source_location::current());
+  explicit LoopSpec(std::shared_ptr<const SpecData> data) : data_(std::move(data)) {}
+
+  LoopSpec &order(Order order);
+  LoopSpec &stretch(bool on); // may an unlabelled dim of size 1 stretch at run time? default on
+
+  // Declares an input whether an expression reads it or not; inputs that are only read are declared
+  // in order of first appearance.
+  LoopSpec &in(const Expr &input, std::source_location where = std::source_location::current());
+
+  // An output: mode (plain when left out), axes to keep or to list (all when left out), value.
+  LoopSpec &out(std::string name, const Operand &value);
+  LoopSpec &out(std::string name, const Mode &mode, const Operand &value);
+  LoopSpec &out(std::string name, const Mode &mode, std::vector<AxisRef> axes, const Operand &value);
+
+  // Applied to the output declared last: its dtype; write request `+=`.
+  LoopSpec &as(DType dtype);
+  LoopSpec &add();
+
+  const SpecData &data() const { return *data_; }
+
+private:
+  SpecData &edit(); // copy on write
+  std::shared_ptr<const SpecData> data_;
+};
+
+// Reads a text with exactly one kernel, or the kernel called `kernel`. `file` names the text in
+// errors. Throws SpecError with a place for every mistake of form.
+LoopSpec parse(std::string_view text, std::string_view kernel = {}, std::string_view file = "<text>");
+
+// All kernels of a text, in order. A text without any gives an empty list.
+std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file = "<text>");
+
+// The canonical text: parse(print(s)) prints the same. Shared sub-expressions become lets.
+std::string print(const LoopSpec &spec);
+
+// Throws what `compile` would throw for any data: SpecError, DTypeError, ShapeError (fixed extents).
+void check(const LoopSpec &spec);
+
+} // namespace broadloom

@@ -1,0 +1,100 @@
+// The typed expression graph: hash-consed nodes in one flat vector, named by 32-bit ids.
+//
+//   n0 = input 0 : f32 {i j}        a node's axes are those along which its value varies
+//   n1 = input 1 : f32 {i}
+//   n2 = mul n0 n1 : f32 {i j}
+//   n3 = cast n2 : f64 {i j}
+//   n4 = fold sum n3 over {j} : f64 {i}
+//
+// Types are explicit: the arguments of an operation already have its compute type, a fold takes and
+// gives its accumulate type, and every conversion is a Cast. Arguments come before their users, so a
+// walk by ascending id is a walk in evaluation order and nothing needs recursion.
+#pragma once
+
+#include "ops/ops.hpp"
+
+#include <broadloom/error.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace broadloom::expr {
+
+struct NodeId {
+  std::uint32_t index = 0;
+  friend auto operator<=>(const NodeId &, const NodeId &) = default;
+};
+
+// A set of axes of the iteration space.
+inline constexpr int max_axes = 64;
+class AxisSet {
+public:
+  constexpr AxisSet() = default;
+  constexpr explicit AxisSet(std::uint64_t bits) : bits_(bits) {}
+  static constexpr AxisSet of(int axis) { return AxisSet(std::uint64_t(1) << axis); }
+
+  constexpr bool has(int axis) const { return bits_ >> axis & 1; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr int size() const { return __builtin_popcountll(bits_); }
+  constexpr bool contains(AxisSet other) const { return (other.bits_ & ~bits_) == 0; }
+  constexpr std::uint64_t bits() const { return bits_; }
+  constexpr AxisSet operator|(AxisSet o) const { return AxisSet(bits_ | o.bits_); }
+  constexpr AxisSet operator&(AxisSet o) const { return AxisSet(bits_ & o.bits_); }
+  constexpr AxisSet operator-(AxisSet o) const { return AxisSet(bits_ & ~o.bits_); }
+  friend constexpr bool operator==(AxisSet, AxisSet) = default;
+
+private:
+  std::uint64_t bits_ = 0;
+};
+
+enum class NodeKind : std::uint8_t {
+  Input,   // payload: input index
+  Literal, // bits: the value in `dtype`
+  Op,      // op on args of one compute type
+  Cast,    // one argument to `dtype`
+  Fold,    // one argument of the accumulate type; `fold`, `folded`, `like`
+  Expand,  // repeats args[0] along the axes of the inputs args[1..], which lend only their shapes
+};
+
+inline constexpr std::uint32_t no_input = 0xffffffff;
+
+struct Node {
+  NodeKind kind = NodeKind::Literal;
+  ops::Op op = ops::Op::Add;
+  broadloom::Fold fold = broadloom::Fold::Sum;
+  DType dtype = DType::F32;
+  AxisSet axes;
+  AxisSet folded;               // Fold: axes that are always folded
+  std::uint32_t like = no_input; // Fold: also the axes in which this input is 1 and the argument is not
+  std::uint32_t payload = 0;    // Input
+  std::uint64_t bits = 0;       // Literal
+  std::uint32_t first_arg = 0;
+  std::uint32_t arg_count = 0;
+};
+
+class Graph {
+public:
+  // Returns the id of this node, the old one where an equal node exists. `where` is kept for the
+  // first one: errors about extents point there.
+  NodeId add(Node node, std::span<const NodeId> args, const Place &where);
+
+  const Node &operator[](NodeId id) const { return nodes_[id.index]; }
+  std::span<const NodeId> args(NodeId id) const {
+    const Node &n = nodes_[id.index];
+    return {args_.data() + n.first_arg, n.arg_count};
+  }
+  const Place &where(NodeId id) const { return places_[id.index]; }
+  std::size_t size() const { return nodes_.size(); }
+
+private:
+  std::vector<Node> nodes_;
+  std::vector<NodeId> args_;
+  std::vector<Place> places_;
+  std::unordered_multimap<std::uint64_t, NodeId> index_; // structural hash to candidates
+};
+
+} // namespace broadloom::expr

@@ -1,0 +1,59 @@
+// What an Expr points to: the expression as the user wrote it, before any type or axis is known.
+//
+// Nodes are immutable and shared. A chain can be a million nodes long, so nothing may walk it by
+// recursion; the destructor below frees children by a work list for that reason.
+#pragma once
+
+#include "ops/ops.hpp"
+
+#include <broadloom/expr.hpp>
+
+#include <string>
+#include <vector>
+
+namespace broadloom {
+
+enum class Placement : std::uint8_t { ByOrder, Dims, Axes }; // how unlabelled dims find their axes
+
+// The declaration of an input; shared by all nodes that read it.
+struct InputDecl {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<Dim> dims;
+  Placement placement = Placement::ByOrder;
+  std::vector<int> axes; // for Dims and Axes, one entry per dim as written
+  Place where;
+
+  bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
+};
+
+enum class NodeKind : std::uint8_t { Input, Literal, Op, Cast, Fold, Let };
+
+// A number as written. It has no strong type: see docs/language.md, "Numbers".
+struct Number {
+  enum class Kind : std::uint8_t { Bool, Int, Float } kind = Kind::Int;
+  std::int64_t integer = 0; // Bool and Int
+  double real = 0;          // Float
+  bool too_large = false;   // an integer beyond i64: it is an error wherever it is used
+};
+
+struct ExprNode {
+  NodeKind kind = NodeKind::Literal;
+  Place where;
+  std::vector<Expr> args;                 // Op: operands; Cast, Fold, Let: one
+  std::shared_ptr<const InputDecl> input; // Input
+  Number number;                          // Literal
+  ops::Op op = ops::Op::Add;              // Op
+  DType dtype = DType::F32;               // Cast
+  Fold fold = Fold::Sum;                  // Fold
+  std::vector<AxisRef> axes;              // Fold: empty means all axes of the argument
+  std::string like;                       // Fold: `like=`; empty where there is none
+  std::string name;                       // Let
+
+  ExprNode() = default;
+  ExprNode(const ExprNode &) = delete;
+  ExprNode &operator=(const ExprNode &) = delete;
+  ~ExprNode(); // iterative
+};
+
+} // namespace broadloom

@@ -1,0 +1,115 @@
+// The operations: one table (ops.def) for elementwise ones, one for accumulators.
+//
+// Everything that must know an operation's name, arity, types or cost reads these tables; everything
+// that must act per operation (evaluate, emit) is a switch without default, so that a new row is a
+// compile error wherever it is not yet handled.
+#pragma once
+
+#include <broadloom/dtype.hpp>
+#include <broadloom/expr.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace broadloom::ops {
+
+enum class Op : std::uint8_t {
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math) enumerator,
+#include "ops/ops.def"
+};
+
+// How argument types meet (promotion is NumPy 2's) and what comes out.
+enum class TypeRule : std::uint8_t {
+  Arithmetic,        // promote; result the same. On bool: + is or, * is and
+  ArithmeticNotBool, // the same, and bool is an error, as in NumPy
+  TrueDivide,        // promote; integers and bool become f64
+  Divide,            // promote; bool becomes i8: // % ^
+  Bitwise,           // promote; integers and bool only
+  Shift,             // promote; integers only, bool becomes i8
+  Compare,           // promote; result bool
+  Logical,           // every argument becomes bool (x != 0); result bool
+  Select,            // first argument bool, the rest promote
+  Same,              // any real type; integers and bool come back unchanged where it cannot matter
+  FloatMath,         // promote; integers become floats as in NumPy: 8 bits f16, 16 bits f32, else f64
+  Classify,          // as FloatMath, result bool
+};
+
+enum class Form : std::uint8_t { Infix, Prefix, Ternary, Call };
+enum class Math : std::uint8_t { Inline, Vector, Libm, Sugar };
+
+struct OpInfo {
+  std::string_view spelling;
+  int arity;
+  TypeRule rule;
+  Form form;
+  int cost;
+  Math math;
+  std::string_view enumerator; // "FloorDiv": for logs and IR dumps
+};
+
+const OpInfo &info(Op op);
+int op_count();
+
+// A callable of the text form by name ("where", "exp", "pow" for ^); operators are not callables.
+std::optional<Op> find_function(std::string_view name);
+
+// The type in which `op` computes for these strongly typed arguments (all arguments are cast to it,
+// save the condition of `where`), and the type that comes out. `error` is empty where it is fine.
+struct Typing {
+  DType compute = DType::F32;
+  DType result = DType::F32;
+  std::string_view error; // e.g. "- is not defined for bool": why these types cannot meet
+};
+Typing type_of(Op op, std::span<const DType> args);
+
+// ------------------------------------------------------------------------------- accumulators
+
+struct FoldInfo {
+  std::string_view name;
+  Op step;             // acc = step(acc, value); also joins two partial results
+  bool needs_identity; // folding nothing is an error (min, max)
+};
+const FoldInfo &info(Fold fold);
+std::optional<Fold> find_fold(std::string_view name);
+
+// The type a fold of `value` accumulates in (f32 in f64, integers in i64 or u64), and the type NumPy gives.
+DType accumulate_dtype(Fold fold, DType value);
+DType result_dtype(Fold fold, DType value);
+
+// Whether partial results may be joined in any order without changing a bit: integers, min and max.
+bool is_exact(Fold fold, DType accumulate);
+
+// ---------------------------------------------------------------------------------- evaluation
+
+// One element of any supported type: bool as 0 or 1, integers sign- or zero-extended to 64 bits,
+// f32 in the low half, f64 as they are.
+struct Scalar {
+  std::uint64_t bits = 0;
+  friend bool operator==(const Scalar &, const Scalar &) = default;
+};
+Scalar scalar_from(double value);
+Scalar scalar_from(float value);
+Scalar scalar_from(bool value);
+Scalar scalar_from(std::int64_t value); // also for narrower and unsigned types
+double as_f64(Scalar s);
+float as_f32(Scalar s);
+std::int64_t as_i64(Scalar s);
+
+// The definition of every operation on one element, in the compute type: total, no traps, the same
+// bits as native code. `args` hold `compute`-typed values (for Where: bool, then two).
+Scalar evaluate(Op op, DType compute, std::span<const Scalar> args);
+
+// Conversion of one element: integers wrap, floats to integers truncate and saturate with NaN to 0,
+// anything to bool is `!= 0`, integers to f32 round once.
+Scalar convert(Scalar value, DType from, DType to);
+
+// The start value of a fold in its accumulate type: 0, 1, the greatest or the least value.
+Scalar identity(Fold fold, DType accumulate);
+
+// Reading and writing one element in memory.
+Scalar load(const void *address, DType dtype);
+void store(void *address, DType dtype, Scalar value);
+
+} // namespace broadloom::ops

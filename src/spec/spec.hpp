@@ -1,0 +1,84 @@
+// The spec stage: the public LoopSpec's data, and what `analyse` makes of it.
+//
+//   text --parse--> SpecData --analyse--> TypedSpec
+//
+// SpecData is what the user said, with places. TypedSpec is checked: every operation has its types,
+// every node its axes, every mode is written out as folds, and no user mistake that can be seen
+// without data is left. The stages after it meet only our own bugs and the data of a call.
+#pragma once
+
+#include "expr/graph.hpp"
+#include "expr/node.hpp"
+
+#include <broadloom/kernel.hpp>
+
+#include <string>
+#include <vector>
+
+namespace broadloom {
+
+struct OutputDecl {
+  std::string name;
+  bool has_axes = false;     // brackets were written, maybe empty: `out s[] = ...`
+  std::vector<AxisRef> axes; // in the order written
+  std::optional<DType> dtype;
+  bool add = false; // `+=`
+  Mode mode;
+  Expr value;
+  Place where;
+};
+
+struct SpecData {
+  std::string name = "kernel";
+  Place where;
+  Order order = Order::f;
+  bool order_given = false; // printed only where it was written
+  bool stretch = true;
+  std::vector<std::shared_ptr<const InputDecl>> inputs; // declared by `in`
+  std::vector<Expr> lets;                               // Let nodes in order of definition
+  std::vector<OutputDecl> outputs;
+};
+
+namespace spec {
+
+struct TypedInput {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int> axis_of_dim;         // the axis that each dim walks
+  std::vector<std::int64_t> extents;    // declared extent or -1
+  std::vector<bool> may_stretch;        // may this dim be 1 where others are not?
+  Place where;
+};
+
+struct TypedOutput {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int> axes; // the axis of each dim, in the order of the output's dims
+  expr::NodeId value;    // of `dtype`, its axes a subset of `axes` (all of them after Expand)
+  bool add = false;
+  Place where;
+};
+
+struct Axis {
+  std::string name;      // a label, or "0", "1", .. by position
+  bool labelled = false; // one extent throughout the kernel
+};
+
+struct TypedSpec {
+  std::string name;
+  Order order = Order::f;
+  std::vector<Axis> axes; // the iteration space
+  std::vector<TypedInput> inputs;
+  std::vector<TypedOutput> outputs;
+  expr::Graph graph;
+  std::vector<Decision> notes; // warnings and choices made here, for `why`
+};
+
+// Throws SpecError, DTypeError, ShapeError. Iterative, linear in the size of the expression.
+TypedSpec analyse(const SpecData &data);
+
+std::string print_axes(const TypedSpec &spec);  // `--stage axes`
+std::string print_graph(const TypedSpec &spec); // `--stage graph`
+
+} // namespace spec
+} // namespace broadloom
