@@ -27,7 +27,7 @@ struct InputDecl {
   bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
 };
 
-enum class NodeKind : std::uint8_t { Input, Literal, Op, Cast, Fold, Let };
+enum class ExprKind : std::uint8_t { Input, Literal, Op, Cast, Fold, Let };
 
 // A number as written. It has no strong type: see docs/language.md, "Numbers".
 struct Number {
@@ -38,7 +38,7 @@ struct Number {
 };
 
 struct ExprNode {
-  NodeKind kind = NodeKind::Literal;
+  ExprKind kind = ExprKind::Literal;
   Place where;
   std::vector<Expr> args;                 // Op: operands; Cast, Fold, Let: one
   std::shared_ptr<const InputDecl> input; // Input
