@@ -1,1 +1,76 @@
 #!/bin/sh
+# Checks what the layout promises and no compiler checks: includes point one way (tools, samples, tests
+# -> jit -> src -> include), LLVM and oneTBB stay inside jit, and each public header stands alone.
+# Prints one `ok - SENTENCE` or `not ok - SENTENCE: where` per check; fails if one of them does.
+set -u
+CDPATH='' cd -- "$(dirname -- "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+verdict() { # SENTENCE FILE: the check holds if the file, which lists the offenders, is empty
+  if [ -s "$2" ]; then
+    printf 'not ok - %s: %s\n' "$1" "$(head -n 5 "$2" | paste -s -d ' ')"
+  else
+    printf 'ok - %s\n' "$1"
+  fi
+}
+
+# includes FOLDER...: every include directive below, as `file:line:<name>` or `file:line:"name"`.
+includes() {
+  grep -rnE --include='*.cpp' --include='*.hpp' --include='*.h' --include='*.def' \
+    '^[[:space:]]*#[[:space:]]*include' "$@" |
+    sed -E 's/^([^:]*:[0-9]+:)[^<"]*([<"][^>"]*[>"]).*/\1\2/'
+}
+
+# never SENTENCE PATTERN FOLDER...: no include in the folders matches the pattern.
+never() {
+  sentence=$1 pattern=$2
+  shift 2
+  includes "$@" | grep -E ":[<\"]($pattern)" >"$work/found"
+  verdict "$sentence" "$work/found"
+}
+
+# only SENTENCE PATTERN FOLDER...: every include in the folders matches the pattern.
+only() {
+  sentence=$1 pattern=$2
+  shift 2
+  includes "$@" | grep -vE ":($pattern)\$" >"$work/found"
+  verdict "$sentence" "$work/found"
+}
+
+# compiles_alone COMPILER HEADER
+compiles_alone() {
+  printf '#include <%s>\n' "${2#include/}" |
+    "$1" -x c++ -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Iinclude - \
+      >"$work/$1" 2>&1 || [ -s "$work/$1" ] || echo "$1 failed" >"$work/$1"
+  verdict "${2#include/} compiles alone with $1" "$work/$1"
+}
+
+all_checks() {
+  libraries='llvm/|llvm-c/|clang/|tbb/|oneapi/'
+  never 'src and include see neither LLVM nor oneTBB' "$libraries" src include
+  never 'the command line and the samples see neither LLVM nor oneTBB' "$libraries" \
+    tools/repl samples
+  only 'include uses the standard library and itself only' '<[a-z_]+>|[<"]broadloom/[a-z_/]+\.hpp[>"]' \
+    include
+  only 'samples use the standard library and the public headers only' \
+    '<[a-z_]+>|<broadloom/[a-z_/]+\.hpp>' samples
+  never 'src includes nothing of jit, tools, samples or tests' \
+    '(\.\./)*(jit|tools|samples|tests)/' src include
+  never 'jit includes nothing of tools, samples or tests' '(\.\./)*(tools|samples|tests)/' jit
+  never 'no include climbs out of its folder' '\.\./' include src jit tools samples tests
+
+  { git ls-files -z 2>/dev/null || find . -type f -not -path './build*' -print0; } |
+    xargs -0 grep -nIE '(\.\./)+[s]hared|/[w]ork/' 2>/dev/null | cut -c 1-120 >"$work/found"
+  verdict 'no file points at a path outside the project' "$work/found"
+
+  for header in include/broadloom/*.hpp; do
+    compiles_alone g++ "$header" >"$work/first" &
+    compiles_alone clang++-19 "$header" >"$work/second"
+    wait
+    cat "$work/first" "$work/second"
+  done
+}
+
+all_checks | tee "$work/verdicts"
+! grep -q '^not ok' "$work/verdicts"
