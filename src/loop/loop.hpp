@@ -1,0 +1,162 @@
+// The loop IR: the nest that a person would write, as flat tables with typed ids.
+//
+//   program  = axes, buffers, values, accumulators, loops, phases
+//   phase    = body                          phases run one after another, with a barrier between
+//   body     = { statement }
+//   statement= let value                     compute a value, once, here
+//            | set buffer = value            store it
+//            | step acc with value           acc = acc (+) value, inside the loop that carries acc
+//            | loop                          `for axis`: its accumulators start before the first turn
+//   value    = literal | op args | cast arg | load buffer | result acc
+//
+// z[i] = f(sum_j x[i, j], y[i]) is one phase, in the words of the 2008 page:
+//
+//   parallel for i
+//     init a0 : f64 = 0                      # sum; 32 lanes, leaves of 128 steps
+//     vector for j
+//       step a0 += f64(x[i, j])
+//       next x
+//     set z[i] = f(f32(a0), y[i])
+//     next x, y, z
+//
+// Addresses are implied: a buffer is a base pointer with one stride for each axis that it walks, and
+// the element meant is the one at the current position of the loops around. A buffer does not move
+// along axes that it does not walk; that is all there is to broadcasting at this level.
+//
+// What a program means does not depend on how it is run:
+// - A `vector` loop runs several neighbouring positions at once; nothing but speed follows from it.
+// - A `parallel` loop may be split into boxes that run in any order on any threads. Parallel loops form
+//   an unbroken chain from the phase's root, carry no accumulators, and contain every store.
+// - A loop with accumulators folds in a fixed tree. Its range is cut into leaves of `leaf` steps of
+//   `lanes` positions; position p of a leaf belongs to lane p % lanes; each lane starts from the identity
+//   and steps in order; lanes are joined by halving (lane l with lane l + lanes/2, ..); leaves are
+//   joined pairwise in index order (0 with 1, 2 with 3, .., then these; an odd last one is carried up).
+//   leaf 0 means that the whole range is one leaf (exact accumulators: the tree cannot matter).
+// - An axis may be cut into chunks of whole leaves, a power of two of them (the frame says how many
+//   positions): `for i.chunk` with `for i` within it. Chunk results joined by a loop of leaf 1 and one
+//   lane give the very tree of the uncut loop, which is how one long fold runs on many threads.
+#pragma once
+
+#include "ops/ops.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace broadloom::loop {
+
+struct AxisId { std::uint32_t index = 0; friend auto operator<=>(const AxisId &, const AxisId &) = default; };
+struct BufferId { std::uint32_t index = 0; friend auto operator<=>(const BufferId &, const BufferId &) = default; };
+struct ValueId { std::uint32_t index = 0; friend auto operator<=>(const ValueId &, const ValueId &) = default; };
+struct AccId { std::uint32_t index = 0; friend auto operator<=>(const AccId &, const AccId &) = default; };
+struct LoopId { std::uint32_t index = 0; friend auto operator<=>(const LoopId &, const LoopId &) = default; };
+
+// A loop axis: one or several merged axes of the spec ("i", "i.j"), or the chunks of another axis.
+struct Axis {
+  std::string name;
+  std::optional<AxisId> chunks_of;
+};
+
+enum class StrideClass : std::uint8_t { Unit, Other };
+struct Walk { // the buffer moves along this axis
+  AxisId axis;
+  StrideClass stride = StrideClass::Other;
+};
+
+// A way to see an operand: the same memory may appear as several buffers with different walks.
+enum class Role : std::uint8_t { Input, Output, Scratch };
+struct Buffer {
+  std::string name;
+  Role role = Role::Input;
+  std::uint32_t operand = 0; // index among the inputs, the outputs or the scratch arrays
+  DType dtype = DType::F32;
+  std::vector<Walk> walks;   // outermost first
+  bool stream = false;       // too big for the caches: store around them where that is possible
+};
+
+enum class ValueKind : std::uint8_t { Literal, Op, Cast, Load, Result };
+struct Value {
+  ValueKind kind = ValueKind::Literal;
+  DType dtype = DType::F32;
+  ops::Op op = ops::Op::Add;
+  DType compute = DType::F32; // Op: the type of the arguments (of args[1] for Where); Cast: the type cast from
+  ValueId args[3] = {};
+  int arg_count = 0;
+  BufferId buffer;            // Load
+  AccId acc;                  // Result: the joined value after the loop that carries it
+  std::uint64_t bits = 0;     // Literal, as ops::Scalar
+};
+
+struct Acc {
+  Fold fold = Fold::Sum;
+  DType dtype = DType::F64;
+};
+
+enum class StmtKind : std::uint8_t { Let, Set, Step, Loop };
+struct Stmt {
+  StmtKind kind = StmtKind::Let;
+  ValueId value;   // Let, Set, Step
+  BufferId buffer; // Set
+  AccId acc;       // Step
+  LoopId loop;     // Loop
+};
+
+struct Loop {
+  AxisId axis;
+  std::optional<AxisId> within; // the chunk axis of an enclosing loop: run only that chunk of `axis`
+  bool parallel = false;
+  bool vector = false;          // at most one on any path from the root
+  std::vector<AccId> accs;
+  int lanes = 1;                // 1 or 32; 32 only where `vector`
+  std::int64_t leaf = 0;        // positions per leaf, a multiple of lanes; 0: one leaf
+  std::vector<Stmt> body;
+};
+
+struct Phase {
+  std::vector<Stmt> body;
+  std::vector<AxisId> parallel; // the axes of the parallel loops, outermost first
+  double cost = 0;              // rough cycles for one innermost position, for the grain
+};
+
+struct Program {
+  std::string name;
+  std::vector<Axis> axes;
+  std::vector<Buffer> buffers;
+  std::vector<Value> values;
+  std::vector<Acc> accs;
+  std::vector<Loop> loops;
+  std::vector<Phase> phases;
+  std::uint32_t scratch_count = 0;
+
+  const Axis &operator[](AxisId id) const { return axes[id.index]; }
+  const Buffer &operator[](BufferId id) const { return buffers[id.index]; }
+  const Value &operator[](ValueId id) const { return values[id.index]; }
+  const Acc &operator[](AccId id) const { return accs[id.index]; }
+  const Loop &operator[](LoopId id) const { return loops[id.index]; }
+};
+
+// What a program runs on: the only contract with native code (jit/runtime/abi.hpp states it for C).
+struct Frame {
+  std::uint64_t version = 1;
+  const std::int64_t *extents = nullptr; // [axis]: positions; for a chunk axis, the number of chunks
+  const std::int64_t *chunks = nullptr;  // [axis]: positions per chunk of this axis, 0 where uncut
+  const std::int64_t *strides = nullptr; // [buffer * axis count + axis], in elements; 0 where not walked
+  char *const *buffers = nullptr;        // [buffer]: address of the element at position 0 of all axes
+};
+
+// For people: expressions inline, one line for each statement. Every detail that matters shows.
+std::string print(const Program &program);
+
+// The program as bytes: equal keys if and only if the programs are equal up to names. Keys native code.
+std::string key(const Program &program);
+
+// Checks every rule stated above; a violation is our bug, thrown with the printed program.
+void verify(const Program &program);
+
+// Runs one phase on the box lo[k] <= position < hi[k] of its parallel axes. Same bits as native code.
+void interpret(const Program &program, std::size_t phase, const Frame &frame, const std::int64_t *lo,
+               const std::int64_t *hi);
+
+} // namespace broadloom::loop

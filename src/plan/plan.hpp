@@ -1,0 +1,72 @@
+// The plan stage: from a checked spec and the layouts of a call to a loop program.
+//
+//   TypedSpec + input layouts --resolve--> Resolved --make_plan--> Plan (program, binding, why)
+//
+// resolve drops axes of size 1, finds which dims share an extent, checks them and gives the shapes of
+// the outputs. make_plan sorts the remaining axes by stride, merges neighbours, orders the work into
+// phases and nests, and picks vector axes, fold trees and chunks.
+//
+// The program depends on the pattern only (which dims are 1, the order of strides, which are unit,
+// what merges, and a few choices by size), never on the extents, so its code serves all shapes of the
+// pattern. All numbers are in the binding.
+#pragma once
+
+#include "loop/loop.hpp"
+#include "spec/spec.hpp"
+
+#include <broadloom/array.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace broadloom::plan {
+
+inline constexpr int one = -1; // an axis on which a value has extent 1
+
+// The spec for given shapes: axes renamed to classes that each have a single extent.
+struct Resolved {
+  struct Class {
+    std::string name;
+    std::int64_t extent = 0;
+  };
+  std::vector<Class> classes;
+  // For each graph node, the class of each axis of the iteration space (`one` where it does not vary),
+  // stored flat: class_of[node * axis_count + axis]; and for folds the classes folded.
+  int axis_count = 0;
+  std::vector<std::int8_t> class_of;
+  std::vector<expr::AxisSet> folded;       // [node]: axes really folded (of the argument)
+  std::vector<std::vector<std::int64_t>> output_shapes;
+};
+
+// Throws ShapeError E0101, E0102 (names operands, axes, sizes) and DataError E0307 (min or max of
+// nothing while the result is not empty).
+Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs);
+
+// What the choices by size depend on.
+struct Machine {
+  std::int64_t last_level_cache = 32 << 20; // bytes
+  int threads = 1;
+};
+
+struct Binding {
+  std::vector<std::int64_t> extents, chunks, strides; // as loop::Frame
+  std::vector<std::int64_t> scratch_bytes;            // [scratch]
+  std::vector<double> phase_work;                     // [phase]: rough cycles in all
+};
+
+struct Plan {
+  loop::Program program;
+  Binding binding;
+  bool in_place = false; // every output element is written after the inputs at its own position were
+                         // read, and nothing is read later: exact overlap needs no copy
+  std::vector<Decision> why;
+};
+
+// `outputs` has one layout for each output of the spec; `wanted[k]` false skips output k.
+Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved, std::span<const Layout> inputs,
+               std::span<const Layout> outputs, const std::vector<bool> &wanted,
+               const Machine &machine);
+
+} // namespace broadloom::plan
