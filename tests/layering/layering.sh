@@ -60,7 +60,7 @@ all_checks() {
   never 'jit includes nothing of tools, samples or tests' '(\.\./)*(tools|samples|tests)/' jit
   never 'no include climbs out of its folder' '\.\./' include src jit tools samples tests
 
-  { git ls-files -z 2>/dev/null || find . -type f -not -path './build*' -print0; } |
+  { git ls-files -z 2>/dev/null || find . -type f -not -path './build*' -not -path './.git/*' -print0; } |
     xargs -0 grep -nIE '(\.\./)+[s]hared|/[w]ork/' 2>/dev/null | cut -c 1-120 >"$work/found"
   verdict 'no file points at a path outside the project' "$work/found"
 
