@@ -1,0 +1,176 @@
+// Loading and saving .npy files.
+//
+// Files are read, not mapped: a mapped file that another program cuts short kills the process, and a
+// reader's buffer can have the alignment and the huge pages that kernels like.
+#include "array/npy.hpp"
+
+#include "array/layout.hpp"
+
+#include <broadloom/error.hpp>
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+namespace broadloom {
+
+namespace {
+
+class Descriptor {
+public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+private:
+  int fd_;
+};
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+[[noreturn]] void cannot_read(const std::string &path, const std::string &why) {
+  throw DataError("E0301", fmt::format("cannot read '{}': {}", path, why), {},
+                  "check the path and its permissions; data files are regular .npy files");
+}
+
+[[noreturn]] void cannot_write(const std::string &path, const std::string &why) {
+  throw DataError("E0303", fmt::format("cannot write '{}': {}", path, why), {},
+                  "check that the folder exists, may be written to and has room");
+}
+
+// Reads until `size` bytes are there or the file ends; returns how many came.
+std::size_t read_fully(int fd, char *to, std::size_t size, const std::string &path) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t n = ::read(fd, to + done, std::min(size - done, std::size_t(1) << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) cannot_read(path, reason(errno));
+    if (n == 0) break;
+    done += std::size_t(n);
+  }
+  return done;
+}
+
+void write_fully(int fd, const char *from, std::size_t size, const std::string &path) {
+  while (size > 0) {
+    const ssize_t n = ::write(fd, from, std::min(size, std::size_t(1) << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) cannot_write(path, reason(errno));
+    from += n;
+    size -= std::size_t(n);
+  }
+}
+
+} // namespace
+
+Array load_npy(const std::string &path) {
+  // Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) cannot_read(path, reason(errno));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) cannot_read(path, reason(errno));
+  if (!S_ISREG(status.st_mode)) cannot_read(path, "it is not a regular file");
+  const std::uint64_t file_size = std::uint64_t(status.st_size);
+
+  std::string prefix(std::size_t(std::min<std::uint64_t>(file_size, npy::max_prefix)), '\0');
+  prefix.resize(read_fully(file.get(), prefix.data(), prefix.size(), path));
+  const npy::Header header = npy::parse_header(prefix, file_size, path);
+
+  Array dense(header.dtype, header.shape);
+  char *data = static_cast<char *>(dense.raw());
+  const std::size_t bytes = std::size_t(dense.size()) * size_of(header.dtype);
+  const std::size_t had = std::min(prefix.size() - header.data_offset, bytes);
+  std::copy_n(prefix.data() + header.data_offset, had, data);
+  if (had + read_fully(file.get(), data + had, bytes - had, path) != bytes) {
+    throw DataError("E0302", fmt::format("'{}' became shorter while it was read", path), {},
+                    "load it again when the program that writes it has finished");
+  }
+  // A file may hold any byte; a bool is 0 or 1.
+  if (header.dtype == DType::Bool) {
+    std::for_each(data, data + bytes, [](char &byte) { byte = char(byte != 0); });
+  }
+  if (!header.fortran_order) return dense;
+  return {std::make_shared<Array>(dense), header.dtype, data, array::fortran_layout(header.shape)};
+}
+
+void save_npy(const std::string &path, const Array &array) {
+  npy::PendingFile(path, array).commit();
+}
+
+namespace npy {
+
+namespace {
+
+// Where a file called `path` really is: a symbolic link keeps pointing at what it points at.
+std::string resolve(const std::string &path) {
+  if (char *real = ::realpath(path.c_str(), nullptr)) {
+    std::string result = real;
+    std::free(real);
+    return result;
+  }
+  return path;
+}
+
+} // namespace
+
+PendingFile::PendingFile(const std::string &path, const Array &array) : path_(resolve(path)) {
+  // Renaming would replace whatever is there, a device or a write-protected file too.
+  struct stat old {};
+  const bool replaces = ::stat(path_.c_str(), &old) == 0;
+  if (replaces && !S_ISREG(old.st_mode)) cannot_write(path, "it is not a regular file");
+  if (replaces && ::access(path_.c_str(), W_OK) != 0) cannot_write(path, reason(errno));
+
+  const bool c_order = array::is_c_contiguous(array.layout());
+  const bool f_order = !c_order && array::is_f_contiguous(array.layout());
+  const Array dense = c_order || f_order ? array : array.copy();
+
+  static std::atomic<unsigned> counter{0};
+  int fd = -1;
+  do {
+    temporary_ = fmt::format("{}.{}-{}.tmp", path_, ::getpid(), counter++);
+    fd = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (fd < 0 && errno == EEXIST);
+  if (fd < 0) cannot_write(path, reason(errno));
+
+  Descriptor file(fd);
+  try {
+    if (replaces && ::fchmod(fd, old.st_mode & 0777) != 0) cannot_write(path, reason(errno));
+    const std::string header = format_header(dense.dtype(), f_order, dense.shape());
+    write_fully(fd, header.data(), header.size(), path);
+    write_fully(fd, static_cast<const char *>(dense.raw()),
+                std::size_t(dense.size()) * size_of(dense.dtype()), path);
+    if (!file.close()) cannot_write(path, reason(errno));
+  } catch (...) {
+    ::unlink(temporary_.c_str());
+    throw;
+  }
+}
+
+PendingFile::PendingFile(PendingFile &&other) noexcept
+    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})) {}
+
+PendingFile::~PendingFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void PendingFile::commit() {
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) cannot_write(path_, reason(errno));
+  temporary_.clear();
+}
+
+} // namespace npy
+} // namespace broadloom
