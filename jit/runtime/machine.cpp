@@ -1,0 +1,109 @@
+// How many threads: a container with a quota of 1.5 CPUs on a machine of 64 gets 2, not 64.
+//
+// A cgroup's own limit holds together with those of all the groups around it, so the walk goes from
+// the process's group up to the mount point and takes the least. Inside a container the path that
+// /proc shows may not exist below the mount point; then only the mount point itself is read.
+#include "jit/runtime/machine.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <thread>
+
+namespace broadloom::jit::runtime {
+namespace {
+
+constexpr int most_threads = 4096;
+
+int positive_number(const char *text) {
+  if (text == nullptr) return 0;
+  const std::string_view word = text;
+  int value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const bool whole = error == std::errc() && end == word.data() + word.size();
+  return whole && value > 0 ? std::min(value, most_threads) : 0;
+}
+
+int cpus(double quota, double period) {
+  if (quota <= 0 || period <= 0) return 0;
+  return int(std::clamp((quota + period - 1) / period, 1.0, double(most_threads)));
+}
+
+// Version 2: "150000 100000" or "max 100000".
+int quota_v2(const std::string &folder) {
+  std::ifstream file(folder + "/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max") return 0;
+  return cpus(std::atof(quota.c_str()), period);
+}
+
+// Version 1: two files, -1 for no quota.
+int quota_v1(const std::string &folder) {
+  double quota = 0, period = 0;
+  std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
+  std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+  return cpus(quota, period);
+}
+
+int least(int a, int b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
+
+int least_upwards(const std::string &root, std::string path, int (*read)(const std::string &)) {
+  int result = read(root);
+  while (path.size() > 1) {
+    result = least(result, read(root + path));
+    path.resize(path.rfind('/'));
+  }
+  return result;
+}
+
+int affinity_threads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+int own_quota() {
+  std::ostringstream self;
+  self << std::ifstream("/proc/self/cgroup").rdbuf();
+  return quota_threads(self.str(), "/sys/fs/cgroup");
+}
+
+} // namespace
+
+int quota_threads(const std::string &self, const std::string &root) {
+  int result = 0;
+  std::istringstream lines(self);
+  for (std::string line; std::getline(lines, line);) { // number:controllers:/path
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
+    if (second == line.npos || line.compare(second + 1, 1, "/") != 0) continue;
+    const std::string controllers = ',' + line.substr(first + 1, second - first - 1) + ',';
+    const std::string path = line.substr(second + 1);
+    if (controllers == ",,") result = least(result, least_upwards(root, path, quota_v2));
+    else if (controllers.find(",cpu,") != controllers.npos)
+      result = least(result, least_upwards(root + "/cpu", path, quota_v1));
+  }
+  return result;
+}
+
+int default_threads() {
+  if (const int asked = positive_number(std::getenv("BROADLOOM_THREADS"))) return asked;
+  static const int quota = own_quota();
+  const int hardware = int(std::thread::hardware_concurrency());
+  return std::max(1, least(least(affinity_threads(), hardware), quota));
+}
+
+std::int64_t last_level_cache() {
+  for (const int name : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE})
+    if (const long bytes = sysconf(name); bytes > 0) return bytes;
+  return 32 << 20;
+}
+
+} // namespace broadloom::jit::runtime

@@ -1,0 +1,20 @@
+// What this process may use of the machine: how many threads, how much cache.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace broadloom::jit::runtime {
+
+// BROADLOOM_THREADS where it is a positive number, else the least of the affinity mask, the cgroup's
+// quota and the number of hardware threads.
+int default_threads();
+
+// The CPUs that a cgroup's quota allows, rounded up; 0 where there is no quota. `self` is the content
+// of /proc/self/cgroup and `root` the mount point, /sys/fs/cgroup.
+int quota_threads(const std::string &self, const std::string &root);
+
+// Bytes of the last-level cache; a common size where the system does not say.
+std::int64_t last_level_cache();
+
+} // namespace broadloom::jit::runtime

@@ -1,0 +1,53 @@
+#include "jit/runtime/scratch.hpp"
+
+#include <broadloom/error.hpp>
+
+#include <new>
+#include <string>
+#include <utility>
+
+namespace broadloom::jit::runtime {
+namespace {
+
+constexpr std::align_val_t alignment{64};
+constexpr std::size_t most_kept = std::size_t(32) << 20; // bytes that a thread keeps between calls
+
+struct Block {
+  char *data = nullptr;
+  std::size_t bytes = 0;
+
+  void release() {
+    if (data != nullptr) ::operator delete(data, alignment);
+    data = nullptr;
+    bytes = 0;
+  }
+  ~Block() { release(); }
+};
+
+thread_local Block kept;
+
+} // namespace
+
+Scratch::Scratch(std::size_t bytes) {
+  if (bytes == 0) return;
+  if (kept.bytes >= bytes) {
+    data_ = std::exchange(kept.data, nullptr);
+    bytes_ = std::exchange(kept.bytes, 0);
+    return;
+  }
+  data_ = static_cast<char *>(::operator new(bytes, alignment, std::nothrow));
+  bytes_ = bytes;
+  if (data_ == nullptr)
+    throw DataError("E0305", "out of memory: " + std::to_string(bytes) + " bytes of scratch", {},
+                    "free memory, or fold in smaller pieces");
+}
+
+Scratch::~Scratch() {
+  Block done{data_, bytes_}; // freed on leaving, unless it is the one to keep
+  if (done.bytes > kept.bytes && done.bytes <= most_kept) {
+    std::swap(done.data, kept.data);
+    std::swap(done.bytes, kept.bytes);
+  }
+}
+
+} // namespace broadloom::jit::runtime

@@ -1,0 +1,91 @@
+#include "jit/runtime/threads.hpp"
+
+#include "jit/runtime/float_control.hpp"
+#include "support/check.hpp"
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace broadloom::jit::runtime {
+namespace {
+
+// At about 3 cycles a nanosecond: a task of at least 30 us, and no tasks at all below two of them.
+constexpr double cycles_per_task = 90'000;
+constexpr int tasks_per_thread = 8;
+constexpr std::int64_t vector_granule = 1024; // a page of f32: blocks share no cache line or page
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
+
+std::int64_t tasks_worth_making(double work, int threads) {
+  if (threads <= 1 || !(work >= 2 * cycles_per_task)) return 1;
+  return std::int64_t(std::min(work / cycles_per_task, double(threads) * tasks_per_thread));
+}
+
+} // namespace
+
+Grid make_grid(std::span<const std::int64_t> extents, bool vector_innermost, double work,
+               int threads) {
+  support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
+  Grid grid;
+  grid.lo.assign(extents.size(), 0);
+  grid.hi.assign(extents.begin(), extents.end());
+  const std::int64_t tasks = tasks_worth_making(work, threads);
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const std::int64_t extent = extents[k];
+    const std::int64_t granule =
+        vector_innermost && k + 1 == extents.size() ? vector_granule : 1;
+    const std::int64_t wanted = grid.blocks > 0 ? ceil_div(tasks, grid.blocks) : 1;
+    std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
+    step = ceil_div(step, granule) * granule;
+    grid.step.push_back(step);
+    grid.count.push_back(ceil_div(extent, step));
+    grid.blocks *= grid.count.back();
+  }
+  return grid;
+}
+
+class Workers {
+public:
+  explicit Workers(int threads) : arena(threads) {}
+  tbb::task_arena arena;
+};
+
+Workers &workers(int threads) {
+  // Reached through pointers that are never freed, so nothing is destroyed at exit.
+  static std::mutex &mutex = *new std::mutex;
+  static auto &arenas = *new std::map<int, std::unique_ptr<Workers>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Workers> &entry = arenas[threads];
+  if (!entry) entry = std::make_unique<Workers>(threads);
+  return *entry;
+}
+
+void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame) {
+  const auto run_range = [&](const tbb::blocked_range<std::int64_t> &range) {
+    const FloatControl control;
+    const std::size_t rank = grid.lo.size();
+    std::int64_t lo[most_parallel_axes], hi[most_parallel_axes];
+    for (std::int64_t block = range.begin(); block != range.end(); ++block) {
+      std::int64_t rest = block;
+      for (std::size_t k = rank; k-- > 0;) {
+        lo[k] = rest % grid.count[k] * grid.step[k];
+        hi[k] = std::min(lo[k] + grid.step[k], grid.hi[k]);
+        rest /= grid.count[k];
+      }
+      phase(&frame, lo, hi);
+    }
+  };
+  workers.arena.execute([&] {
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, grid.blocks, 1), run_range,
+                      tbb::simple_partitioner());
+  });
+}
+
+} // namespace broadloom::jit::runtime

@@ -1,0 +1,46 @@
+// Runs a phase over its parallel axes, on the calling thread or on several.
+//
+// The box of all positions is cut into blocks beforehand, when the layouts of a call are first seen;
+// oneTBB then only hands out block numbers. Nothing depends on which thread runs which block, so the
+// results have the same bits for every number of threads. Work of a few tens of microseconds is not
+// worth waking a thread and runs where it is.
+//
+//   extents 3 x 1000000, the inner axis vectorised, 2 threads, work for 16 tasks
+//     outer axis: 3 blocks of 1;  inner axis: 6 blocks of 166912 (a multiple of 1024);  18 blocks
+#pragma once
+
+#include "jit/runtime/abi.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace broadloom::jit::runtime {
+
+inline constexpr std::size_t most_parallel_axes = 128;
+
+struct Grid {
+  std::vector<std::int64_t> lo, hi;  // the whole box
+  std::vector<std::int64_t> step;    // [axis]: positions of a block
+  std::vector<std::int64_t> count;   // [axis]: blocks
+  std::int64_t blocks = 1;           // their product; 0 where an extent is 0: nothing runs
+};
+
+// `work` is in rough cycles for the whole phase; `vector_innermost` says that the last axis runs
+// several positions at once, so that its cuts should lie at round positions.
+Grid make_grid(std::span<const std::int64_t> extents, bool vector_innermost, double work, int threads);
+
+// The threads that serve all kernels of one thread count: an arena of oneTBB, made once, never freed
+// (oneTBB may be gone already when globals are destroyed).
+class Workers;
+Workers &workers(int threads);
+
+void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame);
+
+// The caller has set FloatControl; the other threads set their own.
+inline void run_phase(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame) {
+  if (grid.blocks == 1) phase(&frame, grid.lo.data(), grid.hi.data());
+  else if (grid.blocks > 1) run_blocks(workers, grid, phase, frame);
+}
+
+} // namespace broadloom::jit::runtime
