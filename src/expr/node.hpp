@@ -56,4 +56,14 @@ struct ExprNode {
   ~ExprNode(); // iterative
 };
 
+Place place_of(const std::source_location &where);
+
+// The only makers of nodes. Arguments are taken as they are: `analyse` checks them.
+Expr make_input(std::shared_ptr<const InputDecl> decl, Place where);
+Expr make_literal(const Number &number, Place where);
+Expr make_op(ops::Op op, std::vector<Expr> args, Place where);
+Expr make_cast(DType dtype, Expr arg, Place where);
+Expr make_fold(Fold fold, Expr arg, std::vector<AxisRef> axes, std::string like, Place where);
+Expr make_let(std::string name, Expr value, Place where);
+
 } // namespace broadloom

@@ -60,7 +60,7 @@ std::optional<Op> find_function(std::string_view name);
 struct Typing {
   DType compute = DType::F32;
   DType result = DType::F32;
-  std::string_view error; // e.g. "- is not defined for bool": why these types cannot meet
+  std::string_view error; // why these types cannot meet, without the name: "is not defined for bool"
 };
 Typing type_of(Op op, std::span<const DType> args);
 

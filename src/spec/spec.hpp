@@ -30,6 +30,7 @@ struct OutputDecl {
 
 struct SpecData {
   std::string name = "kernel";
+  std::shared_ptr<const std::string> source; // the text it was read from, for errors; null for the API
   Place where;
   Order order = Order::f;
   bool order_given = false; // printed only where it was written
@@ -56,6 +57,9 @@ struct TypedOutput {
   std::vector<int> axes; // the axis of each dim, in the order of the output's dims
   expr::NodeId value;    // of `dtype`, its axes a subset of `axes` (all of them after Expand)
   bool add = false;
+  // For `add`: what is added to the buffer's contents, before the sum is cast to `dtype`. It is the
+  // fold in its accumulate type where a reduction is the whole output, else it is `value`.
+  expr::NodeId addend;
   Place where;
 };
 
@@ -66,13 +70,27 @@ struct Axis {
 
 struct TypedSpec {
   std::string name;
+  std::shared_ptr<const std::string> source; // as in SpecData
   Order order = Order::f;
   std::vector<Axis> axes; // the iteration space
   std::vector<TypedInput> inputs;
   std::vector<TypedOutput> outputs;
   expr::Graph graph;
   std::vector<Decision> notes; // warnings and choices made here, for `why`
+
+  // Where a node was written, with its source line: places in the graph have none, to keep it small.
+  Place where(expr::NodeId id) const;
 };
+
+// Two inputs disagree about the extent of `axis`: dim `dim` of input `input` has `extent` elements.
+// Throws ShapeError E0102, the same at analysis and at a call.
+struct DimExtent {
+  std::size_t input = 0;
+  std::size_t dim = 0;
+  std::int64_t extent = 0;
+};
+[[noreturn]] void fail_extents(const TypedSpec &spec, const DimExtent &a, const DimExtent &b,
+                               const Place &where);
 
 // Throws SpecError, DTypeError, ShapeError. Iterative, linear in the size of the expression.
 TypedSpec analyse(const SpecData &data);

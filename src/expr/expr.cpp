@@ -1,0 +1,170 @@
+// The public face of expressions: every operator makes a node and notes the caller's line.
+#include "expr/node.hpp"
+
+#include "support/fail.hpp"
+
+namespace broadloom {
+
+namespace {
+
+Expr op(ops::Op op, const Operand &a) { return make_op(op, {a.expr()}, place_of(a.where())); }
+
+Expr op(ops::Op op, const Operand &a, const Operand &b) {
+  return make_op(op, {a.expr(), b.expr()}, place_of(a.where()));
+}
+
+Expr op(ops::Op op, const Operand &a, const Operand &b, const Operand &c) {
+  return make_op(op, {a.expr(), b.expr(), c.expr()}, place_of(a.where()));
+}
+
+Expr placed(const Expr &expr, Placement placement, std::initializer_list<int> axes, Place where) {
+  const char *word = placement == Placement::Dims ? "dims" : "axes";
+  if (!expr.node() || expr.node()->kind != ExprKind::Input)
+    support::fail("E0132", std::string(word) + "() applies to an input, not to an expression", where,
+                  "place the input itself: bl::input(\"y\", bl::f32, 1)." + std::string(word) +
+                      "({0})");
+  auto decl = std::make_shared<InputDecl>(*expr.node()->input);
+  decl->placement = placement;
+  decl->axes = axes;
+  return make_input(std::move(decl), std::move(where));
+}
+
+} // namespace
+
+Expr Expr::dims(std::initializer_list<int> axes, std::source_location where) const {
+  return placed(*this, Placement::Dims, axes, place_of(where));
+}
+
+Expr Expr::axes(std::initializer_list<int> axes, std::source_location where) const {
+  return placed(*this, Placement::Axes, axes, place_of(where));
+}
+
+Expr Operand::boolean(bool value, const std::source_location &where) {
+  Number number;
+  number.kind = Number::Kind::Bool;
+  number.integer = value;
+  return make_literal(number, place_of(where));
+}
+
+Expr Operand::integer(std::int64_t value, bool too_large, const std::source_location &where) {
+  Number number;
+  number.integer = value;
+  number.too_large = too_large;
+  return make_literal(number, place_of(where));
+}
+
+Expr Operand::real(double value, const std::source_location &where) {
+  Number number;
+  number.kind = Number::Kind::Float;
+  number.real = value;
+  return make_literal(number, place_of(where));
+}
+
+Expr input(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = std::move(name);
+  decl->dtype = dtype;
+  decl->dims = std::move(dims);
+  decl->where = place_of(where);
+  return make_input(std::move(decl), place_of(where));
+}
+
+Expr input(std::string name, DType dtype, int rank, std::source_location where) {
+  if (rank < 0)
+    support::fail("E0101", "input '" + name + "' cannot have " + std::to_string(rank) + " dims",
+                  place_of(where), "give the number of dims, 0 for a scalar");
+  return input(std::move(name), dtype, std::vector<Dim>(std::size_t(rank)), where);
+}
+
+Expr Accumulator::operator()(const Operand &value, const Like &like) const {
+  return make_fold(fold_, value.expr(), {}, like.input, place_of(value.where()));
+}
+
+Expr Accumulator::reduce(const Operand &value, std::vector<AxisRef> axes) const {
+  return make_fold(fold_, value.expr(), std::move(axes), {}, place_of(value.where()));
+}
+
+Expr cast(DType dtype, const Operand &x) {
+  return make_cast(dtype, x.expr(), place_of(x.where()));
+}
+
+using ops::Op;
+
+Expr operator+(const Operand &a, const Operand &b) { return op(Op::Add, a, b); }
+Expr operator-(const Operand &a, const Operand &b) { return op(Op::Sub, a, b); }
+Expr operator*(const Operand &a, const Operand &b) { return op(Op::Mul, a, b); }
+Expr operator/(const Operand &a, const Operand &b) { return op(Op::Div, a, b); }
+Expr operator%(const Operand &a, const Operand &b) { return op(Op::Mod, a, b); }
+Expr operator&(const Operand &a, const Operand &b) { return op(Op::BitAnd, a, b); }
+Expr operator|(const Operand &a, const Operand &b) { return op(Op::BitOr, a, b); }
+Expr operator<<(const Operand &a, const Operand &b) { return op(Op::Shl, a, b); }
+Expr operator>>(const Operand &a, const Operand &b) { return op(Op::Shr, a, b); }
+Expr operator&&(const Operand &a, const Operand &b) { return op(Op::And, a, b); }
+Expr operator||(const Operand &a, const Operand &b) { return op(Op::Or, a, b); }
+Expr operator==(const Operand &a, const Operand &b) { return op(Op::Eq, a, b); }
+Expr operator!=(const Operand &a, const Operand &b) { return op(Op::Ne, a, b); }
+Expr operator<(const Operand &a, const Operand &b) { return op(Op::Lt, a, b); }
+Expr operator<=(const Operand &a, const Operand &b) { return op(Op::Le, a, b); }
+Expr operator>(const Operand &a, const Operand &b) { return op(Op::Gt, a, b); }
+Expr operator>=(const Operand &a, const Operand &b) { return op(Op::Ge, a, b); }
+Expr operator-(const Operand &a) { return op(Op::Neg, a); }
+Expr operator!(const Operand &a) { return op(Op::Not, a); }
+Expr operator~(const Operand &a) { return op(Op::BitNot, a); }
+
+Expr floor_divide(const Operand &a, const Operand &b) { return op(Op::FloorDiv, a, b); }
+Expr bitwise_xor(const Operand &a, const Operand &b) { return op(Op::BitXor, a, b); }
+Expr pow(const Operand &base, const Operand &exponent) { return op(Op::Pow, base, exponent); }
+Expr maximum(const Operand &a, const Operand &b) { return op(Op::Maximum, a, b); }
+Expr minimum(const Operand &a, const Operand &b) { return op(Op::Minimum, a, b); }
+Expr fmax(const Operand &a, const Operand &b) { return op(Op::Fmax, a, b); }
+Expr fmin(const Operand &a, const Operand &b) { return op(Op::Fmin, a, b); }
+Expr where(const Operand &condition, const Operand &yes, const Operand &no) {
+  return op(Op::Where, condition, yes, no);
+}
+Expr clip(const Operand &x, const Operand &low, const Operand &high) {
+  return op(Op::Clip, x, low, high);
+}
+Expr abs(const Operand &x) { return op(Op::Abs, x); }
+Expr sign(const Operand &x) { return op(Op::Sign, x); }
+Expr floor(const Operand &x) { return op(Op::Floor, x); }
+Expr ceil(const Operand &x) { return op(Op::Ceil, x); }
+Expr round(const Operand &x) { return op(Op::Round, x); }
+Expr trunc(const Operand &x) { return op(Op::Trunc, x); }
+Expr sqrt(const Operand &x) { return op(Op::Sqrt, x); }
+Expr square(const Operand &x) { return op(Op::Square, x); }
+Expr reciprocal(const Operand &x) { return op(Op::Reciprocal, x); }
+Expr relu(const Operand &x) { return op(Op::Relu, x); }
+Expr exp(const Operand &x) { return op(Op::Exp, x); }
+Expr exp2(const Operand &x) { return op(Op::Exp2, x); }
+Expr expm1(const Operand &x) { return op(Op::Expm1, x); }
+Expr log(const Operand &x) { return op(Op::Log, x); }
+Expr log2(const Operand &x) { return op(Op::Log2, x); }
+Expr log10(const Operand &x) { return op(Op::Log10, x); }
+Expr log1p(const Operand &x) { return op(Op::Log1p, x); }
+Expr sin(const Operand &x) { return op(Op::Sin, x); }
+Expr cos(const Operand &x) { return op(Op::Cos, x); }
+Expr tan(const Operand &x) { return op(Op::Tan, x); }
+Expr asin(const Operand &x) { return op(Op::Asin, x); }
+Expr acos(const Operand &x) { return op(Op::Acos, x); }
+Expr atan(const Operand &x) { return op(Op::Atan, x); }
+Expr atan2(const Operand &y, const Operand &x) { return op(Op::Atan2, y, x); }
+Expr sinh(const Operand &x) { return op(Op::Sinh, x); }
+Expr cosh(const Operand &x) { return op(Op::Cosh, x); }
+Expr tanh(const Operand &x) { return op(Op::Tanh, x); }
+Expr asinh(const Operand &x) { return op(Op::Asinh, x); }
+Expr acosh(const Operand &x) { return op(Op::Acosh, x); }
+Expr atanh(const Operand &x) { return op(Op::Atanh, x); }
+Expr cbrt(const Operand &x) { return op(Op::Cbrt, x); }
+Expr erf(const Operand &x) { return op(Op::Erf, x); }
+Expr erfc(const Operand &x) { return op(Op::Erfc, x); }
+Expr lgamma(const Operand &x) { return op(Op::Lgamma, x); }
+Expr hypot(const Operand &x, const Operand &y) { return op(Op::Hypot, x, y); }
+Expr fmod(const Operand &x, const Operand &y) { return op(Op::Fmod, x, y); }
+Expr copysign(const Operand &magnitude, const Operand &sign) {
+  return op(Op::CopySign, magnitude, sign);
+}
+Expr isnan(const Operand &x) { return op(Op::IsNan, x); }
+Expr isinf(const Operand &x) { return op(Op::IsInf, x); }
+Expr isfinite(const Operand &x) { return op(Op::IsFinite, x); }
+
+} // namespace broadloom

@@ -1,0 +1,86 @@
+// See node.hpp.
+#include "expr/node.hpp"
+
+namespace broadloom {
+
+// A chain of a million nodes must not recurse a million destructors: children that nobody else holds
+// hand their own children to a work list before they die.
+ExprNode::~ExprNode() {
+  std::vector<std::shared_ptr<const ExprNode>> dying;
+  auto adopt = [&](std::vector<Expr> &children) {
+    for (const Expr &child : children)
+      if (child.handle()) dying.push_back(child.handle());
+    children.clear();
+  };
+  adopt(args);
+  while (!dying.empty()) {
+    std::shared_ptr<const ExprNode> node = std::move(dying.back());
+    dying.pop_back();
+    // Every node is made by make_node as a mutable object, and nobody else can reach this one.
+    if (node.use_count() == 1) adopt(const_cast<ExprNode &>(*node).args);
+  }
+}
+
+Place place_of(const std::source_location &where) {
+  Place place;
+  place.file = where.file_name();
+  place.line = int(where.line());
+  place.column = int(where.column());
+  return place;
+}
+
+Expr make_op(ops::Op op, std::vector<Expr> args, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Op;
+  node->op = op;
+  node->args = std::move(args);
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+Expr make_literal(const Number &number, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Literal;
+  node->number = number;
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+Expr make_cast(DType dtype, Expr arg, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Cast;
+  node->dtype = dtype;
+  node->args = {std::move(arg)};
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+Expr make_input(std::shared_ptr<const InputDecl> decl, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Input;
+  node->input = std::move(decl);
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+Expr make_fold(Fold fold, Expr arg, std::vector<AxisRef> axes, std::string like, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Fold;
+  node->fold = fold;
+  node->args = {std::move(arg)};
+  node->axes = std::move(axes);
+  node->like = std::move(like);
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+Expr make_let(std::string name, Expr value, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Let;
+  node->name = std::move(name);
+  node->args = {std::move(value)};
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+} // namespace broadloom

@@ -1,0 +1,93 @@
+// Which type an operation computes in, and which it gives: NumPy 2's rules, one case per TypeRule.
+#include "ops/ops.hpp"
+
+#include "support/check.hpp"
+
+namespace broadloom::ops {
+
+namespace {
+
+// NumPy gives a function of small integers the smallest float that holds them: i8 f16, i16 f32.
+DType as_float(DType d) {
+  if (!is_integer(d) && d != DType::Bool) return d;
+  switch (size_of(d)) {
+  case 1: return DType::F16;
+  case 2: return DType::F32;
+  default: return DType::F64;
+  }
+}
+
+bool is_integral(DType d) { return is_integer(d) || d == DType::Bool; }
+
+} // namespace
+
+Typing type_of(Op op, std::span<const DType> args) {
+  const OpInfo &row = info(op);
+  support::check(int(args.size()) == row.arity, "type_of: wrong number of arguments");
+  std::size_t first = row.rule == TypeRule::Select ? 1 : 0;
+  DType common = args[first];
+  for (DType d : args.subspan(first)) common = promote(common, d);
+
+  switch (row.rule) {
+  case TypeRule::Arithmetic:
+  case TypeRule::Select: return {common, common, {}};
+  case TypeRule::ArithmeticNotBool:
+    return {common, common, common == DType::Bool ? "is not defined for bool" : ""};
+  case TypeRule::TrueDivide: {
+    DType type = is_integral(common) ? DType::F64 : common;
+    return {type, type, {}};
+  }
+  case TypeRule::Divide: {
+    DType type = common == DType::Bool ? DType::I8 : common;
+    return {type, type, {}};
+  }
+  case TypeRule::Bitwise:
+    return {common, common, is_integral(common) ? "" : "is defined for integers and bool only"};
+  case TypeRule::Shift: {
+    DType type = common == DType::Bool ? DType::I8 : common;
+    return {type, type, is_integral(common) ? "" : "is defined for integers only"};
+  }
+  case TypeRule::Compare: return {common, DType::Bool, {}};
+  case TypeRule::Logical: return {DType::Bool, DType::Bool, {}};
+  case TypeRule::Same:
+    return {common, common, is_complex(common) ? "is defined for real types only" : ""};
+  case TypeRule::FloatMath: {
+    DType type = as_float(common);
+    return {type, type, {}};
+  }
+  case TypeRule::Classify: {
+    DType type = as_float(common); // f32 serves small integers as well: the result is bool anyway
+    return {type == DType::F16 && is_integral(common) ? DType::F32 : type, DType::Bool, {}};
+  }
+  }
+  support::bug("type_of: unknown rule");
+}
+
+DType accumulate_dtype(Fold fold, DType value) {
+  switch (fold) {
+  case Fold::Min:
+  case Fold::Max: return value;
+  case Fold::Sum:
+  case Fold::Prod: break;
+  }
+  if (value == DType::Bool || is_signed_integer(value)) return DType::I64;
+  if (is_unsigned_integer(value)) return DType::U64;
+  return is_complex(value) ? DType::C128 : DType::F64;
+}
+
+DType result_dtype(Fold fold, DType value) {
+  if (is_float(value) || is_complex(value)) return value;
+  return accumulate_dtype(fold, value);
+}
+
+bool is_exact(Fold fold, DType accumulate) {
+  switch (fold) {
+  case Fold::Min:
+  case Fold::Max: return true;
+  case Fold::Sum:
+  case Fold::Prod: return is_integral(accumulate);
+  }
+  support::bug("is_exact: unknown fold");
+}
+
+} // namespace broadloom::ops

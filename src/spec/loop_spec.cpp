@@ -1,0 +1,92 @@
+// LoopSpec: a value that is cheap to copy; the first change after a copy makes its own data.
+#include "spec/spec.hpp"
+
+#include "support/fail.hpp"
+
+#include <algorithm>
+
+namespace broadloom {
+
+LoopSpec::LoopSpec(std::string name, std::source_location where) {
+  auto data = std::make_shared<SpecData>();
+  data->name = std::move(name);
+  data->where = place_of(where);
+  data_ = std::move(data);
+}
+
+SpecData &LoopSpec::edit() {
+  if (data_.use_count() != 1) data_ = std::make_shared<SpecData>(*data_);
+  // Every SpecData is made mutable, and this object is now its only holder.
+  return const_cast<SpecData &>(*data_);
+}
+
+LoopSpec &LoopSpec::order(Order order) {
+  SpecData &data = edit();
+  data.order = order;
+  data.order_given = true;
+  return *this;
+}
+
+LoopSpec &LoopSpec::stretch(bool on) {
+  edit().stretch = on;
+  return *this;
+}
+
+LoopSpec &LoopSpec::in(const Expr &input, std::source_location where) {
+  if (!input.node() || input.node()->kind != ExprKind::Input)
+    support::fail("E0308", "in() declares an input, and this expression is not one",
+                  place_of(where), "pass what bl::input() returned");
+  SpecData &data = edit();
+  const auto &decl = input.node()->input;
+  if (std::find(data.inputs.begin(), data.inputs.end(), decl) == data.inputs.end())
+    data.inputs.push_back(decl);
+  return *this;
+}
+
+LoopSpec &LoopSpec::out(std::string name, const Operand &value) {
+  return out(std::move(name), Mode{}, value);
+}
+
+LoopSpec &LoopSpec::out(std::string name, const Mode &mode, const Operand &value) {
+  OutputDecl output;
+  output.name = std::move(name);
+  output.mode = mode;
+  output.value = value.expr();
+  output.where = place_of(value.where());
+  edit().outputs.push_back(std::move(output));
+  return *this;
+}
+
+LoopSpec &LoopSpec::out(std::string name, const Mode &mode, std::vector<AxisRef> axes,
+                        const Operand &value) {
+  out(std::move(name), mode, value);
+  OutputDecl &output = edit().outputs.back();
+  output.has_axes = true;
+  output.axes = std::move(axes);
+  return *this;
+}
+
+namespace {
+
+OutputDecl &latest(SpecData &data) {
+  if (data.outputs.empty())
+    support::fail("E0308", "as() and add() apply to the output declared last, and there is none",
+                  data.where, "call out() first");
+  return data.outputs.back();
+}
+
+} // namespace
+
+LoopSpec &LoopSpec::as(DType dtype) {
+  latest(edit()).dtype = dtype;
+  return *this;
+}
+
+LoopSpec &LoopSpec::add() {
+  latest(edit()).add = true;
+  return *this;
+}
+
+void check(const LoopSpec &spec) { spec::analyse(spec.data()); }
+
+} // namespace broadloom

@@ -1,0 +1,96 @@
+// How an error reads: code and message, the line with a caret, and what to do.
+#include <broadloom/error.hpp>
+
+#include "support/check.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace broadloom {
+
+Error::Error(std::string code, std::string message, Place where, std::string help)
+    : std::runtime_error(code + ": " + message), code_(std::move(code)),
+      message_(std::move(message)), where_(std::move(where)), help_(std::move(help)) {}
+
+namespace {
+
+struct Excerpt {
+  std::string line, mark;
+};
+
+// The source line and the caret under it. Tabs are kept in both, so that the caret stays right in any
+// terminal; what could confuse a terminal is shown as '?'; of a very long line only a window is shown.
+Excerpt excerpt(const Place &where) {
+  constexpr int widest = 160, before = 60, after = 80;
+  std::vector<std::string_view> columns; // one code point each
+  for (std::size_t i = 0; i < where.text.size();) {
+    std::size_t length = support::utf8_length(where.text, i);
+    bool printable = length > 0 && (where.text[i] == '\t' || std::uint8_t(where.text[i]) >= 0x20) &&
+                     where.text[i] != 0x7f;
+    length = std::max<std::size_t>(length, 1);
+    columns.push_back(printable ? std::string_view(where.text).substr(i, length) : "?");
+    i += length;
+  }
+  int size = int(columns.size());
+  int caret = std::clamp(where.column - 1, 0, size);
+  int first = 0, last = size;
+  if (size > widest) {
+    first = std::max(0, caret - before);
+    last = std::min(size, caret + after);
+  }
+  Excerpt result;
+  if (first > 0) result.line = result.mark = "...";
+  std::fill(result.mark.begin(), result.mark.end(), ' ');
+  for (int i = first; i < last; ++i) {
+    result.line += columns[std::size_t(i)];
+    if (i < caret) result.mark += columns[std::size_t(i)] == "\t" ? '\t' : ' ';
+  }
+  if (last < size) result.line += "...";
+  result.mark += '^';
+  int length = std::min(where.length, last - caret);
+  if (length > 1) result.mark.append(std::size_t(length - 1), '~');
+  return result;
+}
+
+} // namespace
+
+std::string Error::render(bool color) const {
+  const char *bold = color ? "\033[1m" : "", *red = color ? "\033[1;31m" : "";
+  const char *green = color ? "\033[1;32m" : "", *off = color ? "\033[0m" : "";
+  std::string text = bold;
+  if (where_.known()) {
+    text += where_.file + ":" + std::to_string(where_.line) + ":";
+    if (where_.column > 0) text += std::to_string(where_.column) + ":";
+  } else {
+    text += "broadloom:";
+  }
+  text += off;
+  text += std::string(" ") + red + "error[" + code_ + "]:" + off + " " + bold + message_ + off;
+  if (where_.known() && !where_.text.empty()) {
+    Excerpt shown = excerpt(where_);
+    text += "\n" + shown.line + "\n" + green + shown.mark + off;
+  }
+  return text + "\n" + bold + "help:" + off + " " + help_;
+}
+
+namespace support {
+
+void fail(std::string code, std::string message, Place where, std::string help) {
+  std::string_view family = std::string_view(code).substr(0, 3);
+  if (family == "E00")
+    throw SpecError(std::move(code), std::move(message), std::move(where), std::move(help));
+  if (family == "E01")
+    throw ShapeError(std::move(code), std::move(message), std::move(where), std::move(help));
+  if (family == "E02")
+    throw DTypeError(std::move(code), std::move(message), std::move(where), std::move(help));
+  if (family == "E03")
+    throw DataError(std::move(code), std::move(message), std::move(where), std::move(help));
+  if (family == "E05")
+    throw CompileError(std::move(code), std::move(message), std::move(where), std::move(help));
+  bug("no error class for " + code);
+}
+
+} // namespace support
+} // namespace broadloom

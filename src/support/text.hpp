@@ -1,0 +1,44 @@
+// Small questions about text: is it UTF-8, which line is it, which name did they mean?
+//
+// Columns count code points, so that a caret stands under the right letter whatever comments hold.
+#pragma once
+
+#include <broadloom/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace broadloom::support {
+
+// Bytes of the well-formed UTF-8 sequence at `offset`, 0 where there is none (a NUL counts as none).
+std::size_t utf8_length(std::string_view text, std::size_t offset);
+
+// The offset of the first byte that is NUL or no UTF-8; empty where the text is sound.
+std::optional<std::size_t> find_bad_byte(std::string_view text);
+
+// Code points in `text`; a malformed byte counts as one.
+int count_columns(std::string_view text);
+
+// Line `line` (from 1) of `text`, without its end of line; empty where there is none such.
+std::string_view line_of(std::string_view text, int line);
+
+// `place` with its source line filled in, where `source` is known and the place is known.
+Place with_text(Place place, const std::string *source);
+
+// [A-Za-z_][A-Za-z0-9_]*
+bool is_identifier(std::string_view word);
+
+// The candidate most like `word`, empty where none is near.
+std::string closest(std::string_view word, const std::vector<std::string> &candidates);
+
+// "1 element", "3 elements"
+std::string count(std::int64_t n, std::string_view noun);
+
+// "'a'", "'a' and 'b'", "'a', 'b' and 'c'"
+std::string quoted_list(const std::vector<std::string> &words);
+
+} // namespace broadloom::support
