@@ -1,0 +1,56 @@
+// One loop over an array for each math function; see array_forms.hpp.
+#include <cstddef>
+
+#include "math/functions.hpp"
+
+namespace {
+
+using broadloom::math::Vec;
+
+#if defined(__AVX512F__)
+constexpr int vector_bytes = 64;
+#else
+constexpr int vector_bytes = 32;
+#endif
+
+template <class T> constexpr int lane_count = vector_bytes / int{sizeof(T)};
+
+// Arrays need no more alignment than their elements.
+template <class T, int N> struct Unaligned {
+  typedef Vec<T, N> type __attribute__((aligned(alignof(T))));
+};
+template <class T, int N> Vec<T, N> load(const T *p) {
+  return *reinterpret_cast<const typename Unaligned<T, N>::type *>(p);
+}
+template <class T, int N> void store(T *p, Vec<T, N> v) {
+  *reinterpret_cast<typename Unaligned<T, N>::type *>(p) = v;
+}
+
+} // namespace
+
+#define BL_UNARY_FORM(name, T, suffix)                                                             \
+  extern "C" void bl_array_##name##_##suffix(std::size_t n, const T *x, T *out) {                  \
+    constexpr int lanes = lane_count<T>;                                                           \
+    std::size_t i = 0;                                                                             \
+    for (; i + lanes <= n; i += lanes) {                                                           \
+      store<T, lanes>(out + i, broadloom::math::lanes::name<T, lanes>(load<T, lanes>(x + i)));     \
+    }                                                                                              \
+    for (; i < n; ++i) {                                                                           \
+      out[i] = broadloom::math::lanes::name<T, 1>(x[i]);                                           \
+    }                                                                                              \
+  }
+#define BL_BINARY_FORM(name, T, suffix)                                                            \
+  extern "C" void bl_array_##name##_##suffix(std::size_t n, const T *x, const T *y, T *out) {      \
+    constexpr int lanes = lane_count<T>;                                                           \
+    std::size_t i = 0;                                                                             \
+    for (; i + lanes <= n; i += lanes) {                                                           \
+      store<T, lanes>(out + i, broadloom::math::lanes::name<T, lanes>(load<T, lanes>(x + i),       \
+                                                                      load<T, lanes>(y + i)));     \
+    }                                                                                              \
+    for (; i < n; ++i) {                                                                           \
+      out[i] = broadloom::math::lanes::name<T, 1>(x[i], y[i]);                                     \
+    }                                                                                              \
+  }
+#define BL_UNARY(name) BL_UNARY_FORM(name, float, f32) BL_UNARY_FORM(name, double, f64)
+#define BL_BINARY(name) BL_BINARY_FORM(name, float, f32) BL_BINARY_FORM(name, double, f64)
+#include "math/functions.def"

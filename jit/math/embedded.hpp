@@ -1,0 +1,21 @@
+// The bitcode of our vector math, inside the program.
+//
+// Problem: a native kernel inlines our math functions, whose source is compiled when Broadloom is
+// built, not when the kernel is.
+// Method: kernels.cpp is compiled to one bitcode module for each ISA level; embed.S takes both files
+// into read-only data.
+// Example: jit::bitcode(jit::IsaLevel::V4) starts with the bytes 'B' 'C' and holds bl_exp_f32x16.
+#pragma once
+
+#include <span>
+
+namespace broadloom::jit {
+
+enum class IsaLevel {
+  V3, // x86-64-v3: AVX2 and FMA; f32x8 and f64x4
+  V4, // x86-64-v4: AVX-512; f32x16 and f64x8 too
+};
+
+std::span<const unsigned char> bitcode(IsaLevel level);
+
+} // namespace broadloom::jit

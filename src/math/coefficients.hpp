@@ -1,0 +1,98 @@
+// Constants and minimax polynomials of the vector math, lowest power first.
+// Printed by generate_coefficients.py (Remez exchange in 60 digits); do not edit by hand.
+#pragma once
+
+#include <cstdint>
+
+namespace broadloom::math {
+
+inline constexpr double inverse_ln2 = 0x1.71547652b82fep+0;
+inline constexpr double ln2_1 = 0x1.62e42fefa39efp-1;
+inline constexpr double ln2_2 = 0x1.abc9e3b39803fp-56;
+// The first part has 11 zero bits at the end: its product with an exponent is exact.
+inline constexpr double ln2_short_1 = 0x1.62e42fefa3800p-1;
+inline constexpr double ln2_short_2 = 0x1.ef35793c76730p-45;
+inline constexpr double inverse_pi = 0x1.45f306dc9c883p-2;
+inline constexpr double pi_1 = 0x1.921fb54442d18p+1;
+inline constexpr double pi_2 = 0x1.1a62633145c07p-53;
+inline constexpr double two_over_pi = 0x1.45f306dc9c883p-1;
+inline constexpr double half_pi_1 = 0x1.921fb54442d18p+0;
+inline constexpr double half_pi_2 = 0x1.1a62633145c07p-54;
+inline constexpr double half_pi_3 = -0x1.f1976b7ed8fbcp-110;
+inline constexpr double third_1 = 0x1.5555555555555p-2;
+inline constexpr double third_2 = 0x1.5555555555555p-56;
+
+// (exp(r) - 1 - r) / r^2 on |r| <= ln2/2, relative to the tail; error 2^-34.2.
+inline constexpr double exp_short_tail[] = {
+    0x1.00000000049b1p-1,  0x1.555555673f319p-3,  0x1.555555315a034p-5,  0x1.1110c65c277a6p-7,
+    0x1.6c16fd6fe1065p-10, 0x1.a15134c8cbcebp-13, 0x1.a06cb7416bc05p-16,
+};
+
+// (exp(r) - 1 - r - r^2/2) / r^3 on |r| <= ln2/2, relative to the tail; error 2^-53.0.
+inline constexpr double exp_tail[] = {
+    0x1.5555555555556p-3,  0x1.5555555555554p-5,  0x1.11111111109b8p-7,  0x1.6c16c16c1811fp-10,
+    0x1.a01a01a7c137fp-13, 0x1.a01a0198a7f7dp-16, 0x1.71de0db80e0dfp-19, 0x1.27e502c68d086p-22,
+    0x1.af38958dd7746p-26, 0x1.1f2a258494ff1p-29,
+};
+
+// (2 atanh(s) - 2 s) / s^3 in z = s^2, relative to log; error 2^-44.9.
+inline constexpr double log_short_tail[] = {
+    0x1.5555555611e8bp-1, 0x1.999996c3c545bp-2, 0x1.2494088187c88p-2,
+    0x1.c62dd1d4ed2e4p-3, 0x1.90f1acd633141p-3,
+};
+
+// the same for f64, relative to log; error 2^-59.3.
+inline constexpr double log_tail[] = {
+    0x1.555555555558bp-1, 0x1.9999999981c71p-2, 0x1.2492494083e04p-2, 0x1.c71c530d0b069p-3,
+    0x1.74660f128a1e3p-3, 0x1.39a622e5c6dc4p-3, 0x1.2edc4596ae4ebp-3,
+};
+
+// (atanh(s) - s - s^3/3) / s^5 in z = s^2, relative to log; error 2^-66.3.
+inline constexpr double log_pair_tail[] = {
+    0x1.9999999999996p-3, 0x1.2492492493033p-3, 0x1.c71c71c580908p-4, 0x1.745d183244dc5p-4,
+    0x1.3b1362b8b8e0ap-4, 0x1.1120b557d1ef8p-4, 0x1.de3378bf8f37dp-5, 0x1.eb10f64057ecdp-5,
+};
+
+// (sin(r) - r) / r^3 in z = r^2 on |r| <= pi/2, relative to sin; error 2^-43.7.
+inline constexpr double sin_short_tail[] = {
+    -0x1.5555555547118p-3, 0x1.1111110a54614p-7,   -0x1.a019fd58a7cddp-13,
+    0x1.71dcf824c356fp-19, -0x1.ae03f039194d7p-26, 0x1.52db514f727c6p-33,
+};
+
+// (sin(r) - r) / r^3 in z = r^2 on |r| <= pi/4, relative to sin; error 2^-56.3.
+inline constexpr double sin_tail[] = {
+    -0x1.5555555555548p-3, 0x1.111111110f7d2p-7,   -0x1.a01a019bfde92p-13,
+    0x1.71de3567ab885p-19, -0x1.ae5e5a5e0392cp-26, 0x1.5d8fbe0da2d68p-33,
+};
+
+// (cos(r) - 1 + r^2/2) / r^4 in z = r^2 on |r| <= pi/4, relative to cos; error 2^-59.7.
+inline constexpr double cos_tail[] = {
+    0x1.555555555554bp-5,   -0x1.6c16c16c14f90p-10, 0x1.a01a019c840c5p-16,
+    -0x1.27e4f7ea86cf5p-22, 0x1.1ee9d7833e4dep-29,  -0x1.8fa47d0131873p-37,
+};
+
+// 2/pi in fixed point: a word before the binary point (zero), then 64 digits a word.
+inline constexpr std::uint64_t two_over_pi_bits[] = {
+    0,
+    0xa2f9836e4e441529,
+    0xfc2757d1f534ddc0,
+    0xdb6295993c439041,
+    0xfe5163abdebbc561,
+    0xb7246e3a424dd2e0,
+    0x06492eea09d1921c,
+    0xfe1deb1cb129a73e,
+    0xe88235f52ebb4484,
+    0xe99c7026b45f7e41,
+    0x3991d639835339f4,
+    0x9c845f8bbdf9283b,
+    0x1ff897ffde05980f,
+    0xef2f118b5a0a6d1f,
+    0x6d367ecf27cb09b7,
+    0x4f463f669e5fea2d,
+    0x7527bac7ebe5f17b,
+    0x3d0739f78a5292ea,
+    0x6bfb5fb11f8d5d08,
+    0x56033046fc7b6bab,
+};
+
+} // namespace broadloom::math

@@ -1,0 +1,121 @@
+// exp and tanh.
+//
+// Problem: e^x over the whole range, subnormal results included, within one ulp and without branches.
+// Method: x = k ln2 + r with |r| <= ln2/2, e^x = 2^k e^r. f32 is computed in f64, whose range and
+// precision make every special case disappear in the final rounding.
+// Example: exp<double, 8>(x) for eight lanes, exp<float, 1>(x) for one.
+#pragma once
+
+#include "math/coefficients.hpp"
+#include "math/simd.hpp"
+
+namespace broadloom::math::lanes {
+
+// x = k ln2 + high + low. `biased` holds k + bias in its low 12 bits.
+template <class D> struct ExpReduced {
+  D k;
+  Bits<D> biased;
+  Pair<D> r;
+};
+
+// Adding 1.5 * 2^52 rounds to an integer (ties to even) that then sits in the low bits.
+// The first product is subtracted exactly: x and k ln2_1 are both multiples of 2^-54 where k != 0,
+// and their difference is below one half.
+template <int Bias, class D> inline ExpReduced<D> exp_reduce(D x) {
+  constexpr double shifter = 0x1.8p52 + Bias;
+  const D shifted = fma(x, D(inverse_ln2), D(shifter));
+  const D k = shifted - shifter;
+  const D exact = fma(k, D(-ln2_1), x);
+  const D high = fma(k, D(-ln2_2), exact);
+  return {k, to_bits(shifted), {high, fma(k, D(-ln2_2), exact - high)}};
+}
+
+// 2^k from k + 1023 in the low bits; the bits above are shifted out.
+template <class D> inline D power_of_two(Same<Bits<D>> biased) {
+  return from_bits<D>(biased << 52);
+}
+
+// Limits for f32: beyond them the f64 result is an overflow or zero in f32 anyway. Written so that
+// NaN passes.
+template <class D> inline D clamp(D x, double low, double high) {
+  const D below = select(x > high, D(high), x);
+  return select(below < low, D(low), below);
+}
+
+// e^(high + low) for |high| <= ln2/2 and |low| <= ulp(high): 1 + high exactly, then the small rest.
+// Rest: high^2 (1/2 + high E(high)) + low (1 + high). Error before the last rounding < 0.12 ulp.
+template <class D> inline D exp_of_reduced(Pair<D> r) {
+  const D half = fma(r.high, polynomial<exp_tail>(r.high), D(0.5));
+  const D rest = fma(r.high * r.high, half, fma(r.low, r.high, r.low));
+  const Pair<D> head = fast_two_sum(D(1.0), r.high);
+  return head.high + (head.low + rest);
+}
+
+// p * 2^k with `biased` = k + 2046 in its low 12 bits, in two steps of which only the second rounds:
+// k may lie beyond the exponents of f64 and the result may be subnormal.
+template <class D> inline D scale_in_two_steps(D p, Same<Bits<D>> biased) {
+  const Bits<D> total = biased & 0xfff;
+  const Bits<D> first = total >> 1;
+  return p * power_of_two<D>(first) * power_of_two<D>(total - first);
+}
+
+// exp.
+// Method: f32: 1 + r + r^2 q(r) in f64, |r| <= ln2/2, 7 coefficients, scaled by 2^k.
+//   f64: the same with a compensated sum (exp_of_reduced) and scaling in two steps.
+// Error: f32 0.5001 ulp; f64 0.64 ulp, 0.9 where the result is subnormal.
+// Specials: exp(-inf) = 0, exp(inf) = inf, NaN stays NaN, overflow gives inf.
+// Reference: Muller, Elementary Functions (3rd ed.), ch. 11 (Cody and Waite's reduction).
+template <class T, int N> inline Vec<T, N> exp(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  if constexpr (sizeof(T) == 4) {
+    const ExpReduced<D> e = exp_reduce<1023>(clamp(widen<N>(x), -200.0, 200.0));
+    const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
+    return narrow<N>(p * power_of_two<D>(e.biased));
+  } else {
+    const ExpReduced<D> e = exp_reduce<2046>(clamp(x, -760.0, 720.0));
+    return scale_in_two_steps(exp_of_reduced(e.r), e.biased);
+  }
+}
+
+// tanh.
+// Method: tanh |x| = E / (E + 2) with E = e^(2|x|) - 1 = (2^k - 1) + 2^k (e^r - 1). k >= 0, so the
+//   first term is exact (for k = 0 it vanishes and small arguments keep their relative accuracy).
+//   f64 carries E and E + 2 as pairs and corrects the quotient once. |x| is clamped where the
+//   result is 1. The sign is put back at the end, which also keeps -0.
+// Error: f32 0.5001 ulp; f64 0.6 ulp.
+// Specials: tanh(+-inf) = +-1, tanh(+-0) = +-0, NaN stays NaN.
+// Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the pairs.
+template <class T, int N> inline Vec<T, N> tanh(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  if constexpr (sizeof(T) == 4) {
+    const D wide = widen<N>(x);
+    const D magnitude = abs(wide);
+    const D doubled = select(magnitude > 16.0, D(16.0), magnitude) * 2.0;
+    const ExpReduced<D> e = exp_reduce<1023>(doubled);
+    const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high);
+    const D scale = power_of_two<D>(e.biased);
+    const D expm1 = fma(scale, p, scale - 1.0);
+    return narrow<N>(flip_sign(expm1 / (expm1 + 2.0), sign_of(wide)));
+  } else {
+    const D magnitude = abs(x);
+    const D doubled = select(magnitude > 22.0, D(22.0), magnitude) * 2.0;
+    const ExpReduced<D> e = exp_reduce<1023>(doubled);
+    const D r = e.r.high;
+    // e^r - 1 = r + r^2/2 + (r^3 E(r) + low (1 + r)), the first two exactly.
+    const Pair<D> square = two_product(r, r);
+    const D cubic = square.high * r * polynomial<exp_tail>(r);
+    const Pair<D> head = fast_two_sum(r, square.high * 0.5);
+    const D rest = head.low + (cubic + fma(square.low, D(0.5), fma(e.r.low, r, e.r.low)));
+    const D scale = power_of_two<D>(e.biased);
+    const Pair<D> sum = fast_two_sum(scale - 1.0, scale * head.high);
+    const Pair<D> expm1 = fast_two_sum(sum.high, fma(scale, rest, sum.low));
+    const Pair<D> divisor = two_sum(expm1.high, D(2.0));
+    const D inverse = 1.0 / divisor.high;
+    const D quotient = expm1.high * inverse;
+    const D remainder = fma(-quotient, divisor.high, expm1.high) +
+                        fma(-quotient, divisor.low + expm1.low, expm1.low);
+    return flip_sign(fma(remainder, inverse, quotient), sign_of(x));
+  }
+}
+
+} // namespace broadloom::math::lanes

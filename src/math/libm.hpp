@@ -1,0 +1,37 @@
+// The functions that come from the system's libm, under C names that native code can be bound to.
+//
+// Problem: a JIT kernel calls functions that have no vector form of ours yet, and the interpreter must
+// call the very same ones.
+// Method: one plain function for each name and type (bl_libm_tan_f32, bl_libm_tan_f64, ...), and a
+// table from symbol to address. lgamma is the reentrant one: kernels run on many threads.
+// Example: void *address = math::address_of("bl_libm_tan_f64");
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#define BL_UNARY(name)                                                                             \
+  extern "C" float bl_libm_##name##_f32(float x);                                                  \
+  extern "C" double bl_libm_##name##_f64(double x);
+#define BL_BINARY(name)                                                                            \
+  extern "C" float bl_libm_##name##_f32(float x, float y);                                         \
+  extern "C" double bl_libm_##name##_f64(double x, double y);
+#include "math/libm.def"
+#undef BL_UNARY
+#undef BL_BINARY
+
+namespace broadloom::math {
+
+struct LibmSymbol {
+  std::string_view symbol; // "bl_libm_tan_f64"
+  std::string_view name;   // "tan"
+  int arity;
+  int bits; // of the type: 32 or 64
+  void *address;
+};
+
+std::span<const LibmSymbol> libm_symbols();
+// Null for a symbol that is not in the table.
+void *address_of(std::string_view symbol);
+
+} // namespace broadloom::math

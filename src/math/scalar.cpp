@@ -1,0 +1,67 @@
+// The one-lane instantiations and the table of all functions. Compiled with -ffp-contract=off: a
+// contracted product would break the equality of bits with the vector forms.
+#include "math/scalar.hpp"
+
+#include "math/functions.hpp"
+#include "math/libm.hpp"
+
+namespace broadloom::math {
+
+#define BL_UNARY(name)                                                                             \
+  float name(float x) { return lanes::name<float, 1>(x); }                                         \
+  double name(double x) { return lanes::name<double, 1>(x); }
+#define BL_BINARY(name)                                                                            \
+  float name(float x, float y) { return lanes::name<float, 1>(x, y); }                             \
+  double name(double x, double y) { return lanes::name<double, 1>(x, y); }
+#include "math/functions.def"
+#undef BL_UNARY
+#undef BL_BINARY
+
+namespace {
+
+constexpr ScalarFunction unary(std::string_view name, float (*f32)(float), double (*f64)(double)) {
+  return {name, 1, f32, f64, nullptr, nullptr};
+}
+constexpr ScalarFunction binary(std::string_view name, float (*f32)(float, float),
+                                double (*f64)(double, double)) {
+  return {name, 2, nullptr, nullptr, f32, f64};
+}
+
+#define BL_UNARY(name) unary(#name, math::name, math::name),
+#define BL_BINARY(name) binary(#name, math::name, math::name),
+constexpr ScalarFunction our_functions[] = {
+#include "math/functions.def"
+};
+#undef BL_UNARY
+#undef BL_BINARY
+
+#define BL_UNARY(name) unary(#name, bl_libm_##name##_f32, bl_libm_##name##_f64),
+#define BL_BINARY(name) binary(#name, bl_libm_##name##_f32, bl_libm_##name##_f64),
+constexpr ScalarFunction libm_functions[] = {
+#include "math/libm.def"
+};
+#undef BL_UNARY
+#undef BL_BINARY
+
+const ScalarFunction *find_in(std::span<const ScalarFunction> functions, std::string_view name) {
+  for (const ScalarFunction &f : functions) {
+    if (f.name == name) {
+      return &f;
+    }
+  }
+  return nullptr;
+}
+
+} // namespace
+
+std::span<const ScalarFunction> vector_functions() { return our_functions; }
+std::span<const ScalarFunction> single_functions() { return libm_functions; }
+
+const ScalarFunction *find_function(std::string_view name) {
+  const ScalarFunction *ours = find_in(our_functions, name);
+  return ours ? ours : find_in(libm_functions, name);
+}
+
+bool is_vectorised(std::string_view name) { return find_in(our_functions, name) != nullptr; }
+
+} // namespace broadloom::math
