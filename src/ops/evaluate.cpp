@@ -1,0 +1,116 @@
+// The definition of every operation on one element, and of the conversions between element types.
+//
+// Constant folding, the interpreter, the reference and the tests all ask here; native code must give
+// the same bits, so wherever the order of steps matters it is written down as a sequence of plain IEEE
+// operations. Everything is total: no trap, no undefined behaviour, an answer for every argument.
+//
+//   evaluate(Op::FloorDiv, DType::I32, {-7, 2})  is -4
+//   convert(300.7, F64, U8)                      is 255
+//
+// All NaNs are one value: no answer depends on the sign or the payload of a NaN.
+#include "ops/evaluate_kinds.hpp"
+#include "support/check.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace broadloom::ops {
+
+Scalar scalar_from(double value) { return {std::bit_cast<std::uint64_t>(value)}; }
+Scalar scalar_from(float value) { return {std::bit_cast<std::uint32_t>(value)}; }
+Scalar scalar_from(bool value) { return {value ? 1u : 0u}; }
+Scalar scalar_from(std::int64_t value) { return {std::uint64_t(value)}; }
+double as_f64(Scalar s) { return std::bit_cast<double>(s.bits); }
+float as_f32(Scalar s) { return std::bit_cast<float>(std::uint32_t(s.bits)); }
+std::int64_t as_i64(Scalar s) { return std::int64_t(s.bits); }
+
+void unsupported(DType dtype) { support::bug("no arithmetic for " + std::string(name(dtype))); }
+void undefined(Op op, DType compute) {
+  support::bug(std::string(info(op).enumerator) + " is not defined for " +
+               std::string(name(compute)));
+}
+
+Scalar evaluate(Op op, DType compute, std::span<const Scalar> args) {
+  const Scalar *a = args.data();
+  if (op == Op::Where) return a[0].bits != 0 ? a[1] : a[2];
+  return visit_dtype(compute, [&]<class T>() {
+    if constexpr (std::is_same_v<T, bool>)
+      return evaluate_bool(op, a);
+    else if constexpr (std::is_floating_point_v<T>)
+      return evaluate_float<T>(op, a);
+    else
+      return evaluate_integer<T>(op, a);
+  });
+}
+
+namespace {
+
+// Truncates towards zero and saturates; NaN gives 0. 2^digits is exact in any float type, and all that
+// is below it and above the least integer truncates to a value that To has.
+template <class To, class From> To saturate(From value) {
+  using Limits = std::numeric_limits<To>;
+  if (std::isnan(value)) return 0;
+  if (value >= std::ldexp(From(1), Limits::digits)) return Limits::max();
+  if (value <= From(Limits::min())) return Limits::min();
+  return To(value);
+}
+
+template <class To, class From> To convert_one(From value) {
+  if constexpr (std::is_same_v<To, bool>)
+    return value != From(0);
+  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
+    return saturate<To>(value);
+  else
+    return To(value); // integers wrap, integers to floats round once
+}
+
+} // namespace
+
+Scalar convert(Scalar value, DType from, DType to) {
+  if (from == to) return value;
+  return visit_dtype(from, [&]<class From>() {
+    const From x = from_scalar<From>(value);
+    return visit_dtype(to, [&]<class To>() { return to_scalar<To>(convert_one<To>(x)); });
+  });
+}
+
+Scalar identity(Fold fold, DType accumulate) {
+  return visit_dtype(accumulate, [&]<class T>() {
+    using Limits = std::numeric_limits<T>;
+    switch (fold) {
+    case Fold::Sum: return to_scalar<T>(T(0));
+    case Fold::Prod: return to_scalar<T>(T(1));
+    case Fold::Min: return to_scalar<T>(Limits::has_infinity ? Limits::infinity() : Limits::max());
+    case Fold::Max:
+      return to_scalar<T>(Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest());
+    }
+    return Scalar{};
+  });
+}
+
+// A bool in memory is a byte; any byte but 0 is true, and 1 is what is written.
+Scalar load(const void *address, DType dtype) {
+  return visit_dtype(dtype, [&]<class T>() {
+    if constexpr (std::is_same_v<T, bool>) {
+      unsigned char byte;
+      std::memcpy(&byte, address, 1);
+      return to_scalar<bool>(byte != 0);
+    } else {
+      T value;
+      std::memcpy(&value, address, sizeof value);
+      return to_scalar<T>(value);
+    }
+  });
+}
+
+void store(void *address, DType dtype, Scalar value) {
+  visit_dtype(dtype, [&]<class T>() {
+    const T typed = from_scalar<T>(value);
+    std::memcpy(address, &typed, sizeof typed);
+  });
+}
+
+} // namespace broadloom::ops

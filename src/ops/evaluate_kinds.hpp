@@ -1,0 +1,64 @@
+// The parts of evaluate.cpp, one for each kind of element type. Only evaluate*.cpp include this.
+#pragma once
+
+#include "ops/ops.hpp"
+
+#include <type_traits>
+
+namespace broadloom::ops {
+
+// A Scalar from any element type, and back. Integers narrower than 64 bits are extended by their own
+// sign, which also wraps a wider result: to_scalar<std::int8_t>(300) holds 44.
+template <class T> Scalar to_scalar(std::type_identity_t<T> value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return scalar_from(value);
+  else if constexpr (std::is_same_v<T, bool>)
+    return {value ? 1u : 0u};
+  else if constexpr (std::is_signed_v<T>)
+    return {std::uint64_t(std::int64_t(value))};
+  else
+    return {std::uint64_t(value)};
+}
+template <class T> T from_scalar(Scalar s) {
+  if constexpr (std::is_same_v<T, float>)
+    return as_f32(s);
+  else if constexpr (std::is_same_v<T, double>)
+    return as_f64(s);
+  else if constexpr (std::is_same_v<T, bool>)
+    return s.bits != 0;
+  else
+    return T(s.bits);
+}
+
+[[noreturn]] void unsupported(DType dtype);        // our bug: analysis let the type through
+[[noreturn]] void undefined(Op op, DType compute); // our bug: analysis let the pair through
+
+// Calls visitor.template operator()<T>() for the C++ type of a supported dtype.
+template <class Visitor> auto visit_dtype(DType dtype, Visitor &&visitor) {
+  switch (dtype) {
+  case DType::Bool: return visitor.template operator()<bool>();
+  case DType::I8: return visitor.template operator()<std::int8_t>();
+  case DType::I16: return visitor.template operator()<std::int16_t>();
+  case DType::I32: return visitor.template operator()<std::int32_t>();
+  case DType::I64: return visitor.template operator()<std::int64_t>();
+  case DType::U8: return visitor.template operator()<std::uint8_t>();
+  case DType::U16: return visitor.template operator()<std::uint16_t>();
+  case DType::U32: return visitor.template operator()<std::uint32_t>();
+  case DType::U64: return visitor.template operator()<std::uint64_t>();
+  case DType::F32: return visitor.template operator()<float>();
+  case DType::F64: return visitor.template operator()<double>();
+  case DType::F16:
+  case DType::BF16:
+  case DType::C64:
+  case DType::C128: break;
+  }
+  unsupported(dtype);
+}
+
+Scalar evaluate_bool(Op op, const Scalar *args);
+template <class T> Scalar evaluate_integer(Op op, const Scalar *args);
+template <class T> Scalar evaluate_float(Op op, const Scalar *args);
+// The rows of the table that are Math::Vector or Math::Libm; unary ones do not read y.
+template <class T> T evaluate_math(Op op, T x, T y);
+
+} // namespace broadloom::ops

@@ -1,0 +1,101 @@
+// The functions behind the operations that the table calls Math::Vector (ours, the scalar form of what
+// native code inlines) and Math::Libm (the system's, which native code calls one lane at a time).
+#include "math/libm.hpp"
+#include "math/scalar.hpp"
+#include "ops/evaluate_kinds.hpp"
+
+namespace broadloom::ops {
+namespace {
+
+// The f32 or the f64 form of a libm function, by the type of its arguments.
+#define BL_UNARY(name)                                                                             \
+  float libm_##name(float x) { return bl_libm_##name##_f32(x); }                                   \
+  double libm_##name(double x) { return bl_libm_##name##_f64(x); }
+#define BL_BINARY(name)                                                                            \
+  float libm_##name(float x, float y) { return bl_libm_##name##_f32(x, y); }                       \
+  double libm_##name(double x, double y) { return bl_libm_##name##_f64(x, y); }
+#include "math/libm.def"
+#undef BL_UNARY
+#undef BL_BINARY
+
+} // namespace
+
+template <class T> T evaluate_math(Op op, T x, T y) {
+  switch (op) {
+  case Op::Pow: return math::pow(x, y);
+  case Op::Exp: return math::exp(x);
+  case Op::Log: return math::log(x);
+  case Op::Sin: return math::sin(x);
+  case Op::Cos: return math::cos(x);
+  case Op::Tanh: return math::tanh(x);
+  case Op::Exp2: return libm_exp2(x);
+  case Op::Expm1: return libm_expm1(x);
+  case Op::Log2: return libm_log2(x);
+  case Op::Log10: return libm_log10(x);
+  case Op::Log1p: return libm_log1p(x);
+  case Op::Tan: return libm_tan(x);
+  case Op::Asin: return libm_asin(x);
+  case Op::Acos: return libm_acos(x);
+  case Op::Atan: return libm_atan(x);
+  case Op::Sinh: return libm_sinh(x);
+  case Op::Cosh: return libm_cosh(x);
+  case Op::Asinh: return libm_asinh(x);
+  case Op::Acosh: return libm_acosh(x);
+  case Op::Atanh: return libm_atanh(x);
+  case Op::Cbrt: return libm_cbrt(x);
+  case Op::Erf: return libm_erf(x);
+  case Op::Erfc: return libm_erfc(x);
+  case Op::Lgamma: return libm_lgamma(x);
+  case Op::Atan2: return libm_atan2(x, y);
+  case Op::Hypot: return libm_hypot(x, y);
+  case Op::Fmod: return libm_fmod(x, y);
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+  case Op::Div:
+  case Op::FloorDiv:
+  case Op::Mod:
+  case Op::Neg:
+  case Op::BitAnd:
+  case Op::BitOr:
+  case Op::BitXor:
+  case Op::BitNot:
+  case Op::Shl:
+  case Op::Shr:
+  case Op::Eq:
+  case Op::Ne:
+  case Op::Lt:
+  case Op::Le:
+  case Op::Gt:
+  case Op::Ge:
+  case Op::And:
+  case Op::Or:
+  case Op::Not:
+  case Op::Where:
+  case Op::Maximum:
+  case Op::Minimum:
+  case Op::Fmax:
+  case Op::Fmin:
+  case Op::Abs:
+  case Op::Sign:
+  case Op::Floor:
+  case Op::Ceil:
+  case Op::Round:
+  case Op::Trunc:
+  case Op::Sqrt:
+  case Op::CopySign:
+  case Op::IsNan:
+  case Op::IsInf:
+  case Op::IsFinite:
+  case Op::Square:
+  case Op::Reciprocal:
+  case Op::Relu:
+  case Op::Clip: break;
+  }
+  undefined(op, dtype_of<T>());
+}
+
+template float evaluate_math<float>(Op, float, float);
+template double evaluate_math<double>(Op, double, double);
+
+} // namespace broadloom::ops
