@@ -1,8 +1,8 @@
 // Array: storage, transposition and copying.
 //
-// Small arrays come from the heap. From 2 MiB on memory is mapped by the kernel, which hands it out
-// zeroed and page by page at first touch: nothing is cleared twice, the threads that write an output
-// share the page faults, and huge pages make them few.
+// Small arrays come from the heap. From 2 MiB on the system maps memory and hands it out zeroed,
+// page by page at first touch: nothing is cleared twice, the threads that write an output share the
+// page faults, and huge pages make them few.
 #include "array/layout.hpp"
 
 #include <broadloom/error.hpp>
@@ -31,8 +31,7 @@ std::shared_ptr<void> zeroed_memory(std::size_t bytes) {
   }
   // Mapped with room to move the start to the border of a huge page.
   const std::size_t length = bytes + huge_page;
-  void *mapped =
-      mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *mapped = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   const std::size_t address = reinterpret_cast<std::size_t>(mapped);
   const std::size_t skip = (huge_page - address % huge_page) % huge_page;
@@ -49,8 +48,7 @@ void gather(char *to, const char *from, std::int64_t count, std::int64_t stride)
   }
 }
 
-void gather(char *to, const char *from, std::int64_t count, std::int64_t stride,
-            std::size_t size) {
+void gather(char *to, const char *from, std::int64_t count, std::int64_t stride, std::size_t size) {
   if (stride == 1) {
     std::memcpy(to, from, std::size_t(count) * size);
     return;
@@ -71,10 +69,10 @@ Array::Array(DType dtype, std::span<const std::int64_t> shape)
   const std::size_t bytes = std::size_t(element_count(layout_)) * size_of(dtype);
   owner_ = zeroed_memory(bytes);
   if (!owner_) {
-    throw DataError("E0305",
-                    fmt::format("no memory for {} bytes: {}{}", bytes, name(dtype),
-                                array::shape_text(shape)),
-                    {}, "use smaller arrays, or a machine with more memory");
+    throw DataError(
+        "E0305",
+        fmt::format("no memory for {} bytes: {}{}", bytes, name(dtype), array::shape_text(shape)),
+        {}, "use smaller arrays, or a machine with more memory");
   }
   data_ = owner_.get();
 }

@@ -28,10 +28,10 @@ constexpr std::int64_t element_limit = std::int64_t(1) << 58;
 // Checks the shape and fills in rank and extents.
 Layout checked_shape(std::span<const std::int64_t> shape) {
   if (shape.size() > std::size_t(max_rank)) {
-    throw ShapeError("E0110",
-                     fmt::format("{} dims are more than the {} that an array may have",
-                                 shape.size(), max_rank),
-                     {}, "merge neighbouring dims before the call");
+    throw ShapeError(
+        "E0110",
+        fmt::format("{} dims are more than the {} that an array may have", shape.size(), max_rank),
+        {}, "merge neighbouring dims before the call");
   }
   Layout layout;
   layout.rank = int(shape.size());
@@ -95,8 +95,8 @@ Layout strided_layout(std::span<const std::int64_t> shape, std::span<const std::
         __builtin_mul_overflow(std::abs(stride), std::max<std::int64_t>(shape[d] - 1, 0),
                                &length) ||
         __builtin_add_overflow(reach, length, &reach) || reach > element_limit) {
-      too_large(fmt::format("stride {} of dim {} reaches too far for extent {}", stride, d,
-                            shape[d]));
+      too_large(
+          fmt::format("stride {} of dim {} reaches too far for extent {}", stride, d, shape[d]));
     }
     layout.strides[d] = stride;
   }

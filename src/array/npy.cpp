@@ -1,7 +1,7 @@
 // Loading and saving .npy files.
 //
-// Files are read, not mapped: a mapped file that another program cuts short kills the process, and a
-// reader's buffer can have the alignment and the huge pages that kernels like.
+// Files are read, not mapped: a mapped file that another program cuts short kills the process, and
+// memory of our own has the alignment and the huge pages that kernels like.
 #include "array/npy.hpp"
 
 #include "array/layout.hpp"
@@ -81,7 +81,7 @@ Array load_npy(const std::string &path) {
   // Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) cannot_read(path, reason(errno));
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) cannot_read(path, reason(errno));
   if (!S_ISREG(status.st_mode)) cannot_read(path, "it is not a regular file");
   const std::uint64_t file_size = std::uint64_t(status.st_size);
@@ -129,7 +129,7 @@ std::string resolve(const std::string &path) {
 
 PendingFile::PendingFile(const std::string &path, const Array &array) : path_(resolve(path)) {
   // Renaming would replace whatever is there, a device or a write-protected file too.
-  struct stat old {};
+  struct stat old{};
   const bool replaces = ::stat(path_.c_str(), &old) == 0;
   if (replaces && !S_ISREG(old.st_mode)) cannot_write(path, "it is not a regular file");
   if (replaces && ::access(path_.c_str(), W_OK) != 0) cannot_write(path, reason(errno));

@@ -1,4 +1,4 @@
-// The two halves of .npy files: the header as text, and the file that is written before it is named.
+// The two halves of .npy files: the header as text, and the file that is written, then named.
 // `load_npy` and `save_npy` in array.hpp are the public part.
 #pragma once
 

@@ -29,10 +29,21 @@ struct Spelling {
 // NumPy's codes without the byte order. bfloat16 is not NumPy's own: ml_dtypes stores it as 2 bytes
 // of anything.
 constexpr std::array<Spelling, dtype_count> spellings{{
-    {"b1", DType::Bool}, {"i1", DType::I8},   {"i2", DType::I16}, {"i4", DType::I32},
-    {"i8", DType::I64},  {"u1", DType::U8},   {"u2", DType::U16}, {"u4", DType::U32},
-    {"u8", DType::U64},  {"f2", DType::F16},  {"V2", DType::BF16}, {"f4", DType::F32},
-    {"f8", DType::F64},  {"c8", DType::C64},  {"c16", DType::C128},
+    {"b1", DType::Bool},
+    {"i1", DType::I8},
+    {"i2", DType::I16},
+    {"i4", DType::I32},
+    {"i8", DType::I64},
+    {"u1", DType::U8},
+    {"u2", DType::U16},
+    {"u4", DType::U32},
+    {"u8", DType::U64},
+    {"f2", DType::F16},
+    {"V2", DType::BF16},
+    {"f4", DType::F32},
+    {"f8", DType::F64},
+    {"c8", DType::C64},
+    {"c16", DType::C128},
 }};
 
 class HeaderParser {
@@ -53,9 +64,9 @@ public:
 
 private:
   [[noreturn]] void malformed(const std::string &what) const {
-    throw DataError("E0302",
-                    fmt::format("'{}' is not a valid .npy file: {} (at byte {})", path_, what, at_),
-                    {}, "write the file again with numpy.save; it may have been cut off on its way");
+    throw DataError(
+        "E0302", fmt::format("'{}' is not a valid .npy file: {} (at byte {})", path_, what, at_),
+        {}, "write the file again with numpy.save; it may have been cut off on its way");
   }
 
   [[noreturn]] void unknown_type(const std::string &what, const std::string &help) const {

@@ -1,0 +1,204 @@
+// Reading the command line (CLI11), and turning what goes wrong into an exit status.
+#include "tools/repl/cli.hpp"
+
+#include "tools/repl/commands.hpp"
+#include "tools/repl/interrupt.hpp"
+#include "tools/repl/usage.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <istream>
+#include <map>
+#include <new>
+#include <ostream>
+
+namespace broadloom::cli {
+
+namespace {
+
+const std::map<std::string, Engine> engines{
+    {"jit", Engine::Jit}, {"interpreter", Engine::Interpreter}, {"reference", Engine::Reference}};
+
+const std::map<std::string, Stage> stages{
+    {"spec", Stage::Spec}, {"axes", Stage::Axes}, {"graph", Stage::Graph}, {"plan", Stage::Plan},
+    {"loop", Stage::Loop}, {"llvm", Stage::Llvm}, {"asm", Stage::Asm},     {"why", Stage::Why}};
+
+constexpr const char *source_help =
+    "SOURCE is a.npy, a number, rand(3,4), randn(..), zeros(..), ones(..) or arange(n), with "
+    ", seed=7; then views: [::2, -1], .T";
+
+// The options of one command that name the text, as CLI11 fills them in.
+struct TextWords {
+  CLI::Option *file = nullptr, *text = nullptr;
+
+  void add(CLI::App &command, TextOptions &options, bool one_kernel) {
+    file = command.add_option("FILE", options.file, "a .loom file, or - for standard input");
+    text = command.add_option("-e", options.text, "the text itself")->type_name("TEXT");
+    if (one_kernel) {
+      command.add_option("--kernel", options.kernel, "which kernel, where the text has several")
+          ->type_name("NAME");
+    }
+  }
+
+  void require_one() const {
+    if (file->count() + text->count() == 1) return;
+    throw UsageError("E0401",
+                     file->count() > 0 ? "a FILE and -e TEXT are given" : "no kernel is given",
+                     "name a .loom file, - for standard input, or write -e TEXT");
+  }
+};
+
+void add_inputs(CLI::App &command, std::vector<std::string> &inputs) {
+  command.add_option("--in", inputs, std::string("data of an input; ") + source_help)
+      ->type_name("NAME=SOURCE")
+      ->allow_extra_args(false);
+}
+
+[[noreturn]] void not_yet(const std::string &what, const std::string &help) {
+  throw UsageError("E0407", what + " is not in this version", help);
+}
+
+class CommandLine {
+public:
+  CommandLine() {
+    app_.set_version_flag("--version", "broadloom " BROADLOOM_VERSION);
+    interactive_ = app_.add_option("-i", interactive_file_,
+                                   "read FILE, then start the REPL (not in this version)")
+                       ->type_name("FILE");
+    app_.require_subcommand(0, 1);
+    app_.footer(
+        "Exit status: 0 fine, 1 the spec is wrong, 2 usage, 3 the data is wrong, 70 a bug of "
+        "ours, 130 interrupted.");
+    add_run();
+    add_show();
+    add_check();
+    grad_ = app_.add_subcommand("grad", "derive a gradient kernel (not in this version)");
+    grad_->prefix_command();
+  }
+
+  void execute(std::vector<std::string> words, const Streams &streams, Phase &phase) {
+    std::reverse(words.begin(), words.end()); // as CLI11 wants them
+    try {
+      app_.parse(words);
+    } catch (const CLI::Success &request) { // --help, --version
+      app_.exit(request, streams.out, streams.err);
+      return;
+    } catch (const CLI::ParseError &error) {
+      throw UsageError("E0401", error.what(), help_hint());
+    }
+    if (run_->parsed()) {
+      run_text_.require_one();
+      if (check_gradients_) not_yet("run --check", "compare with run --engine reference by hand");
+      run(run_options_, streams, phase);
+    } else if (show_->parsed()) {
+      show_text_.require_one();
+      show(show_options_, streams, phase);
+    } else if (check_->parsed()) {
+      check_words_.require_one();
+      check_text(check_options_, streams, phase);
+    } else if (grad_->parsed()) {
+      not_yet("grad", "broadloom run, show and check are");
+    } else {
+      not_yet("the REPL (no command given)", "broadloom --help lists the commands");
+    }
+  }
+
+private:
+  void add_run() {
+    run_ = app_.add_subcommand("run", "run a kernel on data");
+    run_text_.add(*run_, run_options_.text, true);
+    add_inputs(*run_, run_options_.inputs);
+    run_->add_option("--out", run_options_.outputs,
+                     "write an output to a file, and compute only outputs so named; without any, "
+                     "all outputs are printed")
+        ->type_name("NAME=PATH.npy")
+        ->allow_extra_args(false);
+    run_->add_option("--threads", run_options_.threads, "threads to use")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    run_->add_option("--repeat", run_options_.repeat, "time N calls after a first one")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000000000));
+    run_->add_flag("--json", run_options_.json, "print one JSON object instead of the outputs");
+    run_->add_flag("--check", check_gradients_, "check the gradients (not in this version)");
+    run_->add_option("--engine", run_options_.engine, "what runs the kernel")
+        ->type_name("jit|interpreter|reference")
+        ->transform(CLI::CheckedTransformer(engines).description(""));
+  }
+
+  void add_show() {
+    show_ = app_.add_subcommand("show", "print a stage of the compiler");
+    show_text_.add(*show_, show_options_.text, true);
+    show_->add_option("--stage", show_options_.stage, "which stage")
+        ->type_name("spec|axes|graph|plan|loop|llvm|asm|why")
+        ->required()
+        ->transform(CLI::CheckedTransformer(stages).description(""));
+    add_inputs(*show_, show_options_.inputs);
+  }
+
+  void add_check() {
+    check_ = app_.add_subcommand("check", "find what is wrong with a text without any data");
+    check_words_.add(*check_, check_options_, false);
+  }
+
+  std::string help_hint() const {
+    for (const CLI::App *command : app_.get_subcommands()) {
+      return "broadloom " + command->get_name() + " --help lists the options";
+    }
+    return "broadloom --help lists the commands";
+  }
+
+  CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
+  CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr;
+  CLI::Option *interactive_ = nullptr;
+  std::string interactive_file_;
+  bool check_gradients_ = false;
+  TextWords run_text_, show_text_, check_words_;
+  RunOptions run_options_;
+  ShowOptions show_options_;
+  TextOptions check_options_;
+};
+
+int status_of(const Error &error, Phase phase) {
+  if (dynamic_cast<const UsageError *>(&error)) return WrongUsage;
+  if (dynamic_cast<const DataError *>(&error)) return WrongData;
+  if (dynamic_cast<const SpecError *>(&error)) return WrongSpec;
+  if (dynamic_cast<const CompileError *>(&error)) {
+    // A limit is the spec's; a target or an engine that cannot be had was asked for.
+    return error.code() == "E0502" ? WrongSpec : WrongUsage;
+  }
+  return phase == Phase::Data ? WrongData : WrongSpec;
+}
+
+} // namespace
+
+int run_cli(const std::vector<std::string> &args, std::istream &in, std::ostream &out,
+            std::ostream &err, bool color) {
+  const auto fail = [&](const std::string &text, int status) {
+    out.flush();
+    err << text << (text.ends_with('\n') ? "" : "\n") << std::flush;
+    return status;
+  };
+  Phase phase = Phase::Spec;
+  try {
+    CommandLine().execute(args, {in, out, err}, phase);
+    out.flush();
+    if (!out) {
+      throw DataError("E0303", "cannot write to standard output", {},
+                      "check where the output goes and that there is room");
+    }
+    return Fine;
+  } catch (const Error &error) {
+    return fail(error.render(color), status_of(error, phase));
+  } catch (const Interrupted &) {
+    return interrupted_status;
+  } catch (const std::bad_alloc &) {
+    const DataError error("E0305", "out of memory", {}, "use smaller arrays");
+    return fail(error.render(color), WrongData);
+  } catch (const std::exception &error) {
+    return fail(std::string("broadloom: ") + error.what(), OurBug);
+  }
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,197 @@
+// run, show and check. Each reads from top to bottom: the spec, the options that name its parts,
+// the data, the work, and last of all whatever can be seen from outside.
+#include "tools/repl/commands.hpp"
+
+#include "array/layout.hpp"
+#include "array/npy.hpp"
+#include "tools/repl/interrupt.hpp"
+#include "tools/repl/print_array.hpp"
+#include "tools/repl/report.hpp"
+#include "tools/repl/workspace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <ostream>
+
+namespace broadloom::cli {
+
+namespace {
+
+std::size_t byte_count(const Array &array) {
+  return std::size_t(array.size()) * size_of(array.dtype());
+}
+
+// The outputs of a call. `+=` outputs can be set back to what they held, so that a repeated call is
+// the same call again.
+class Outputs {
+public:
+  Outputs(const spec::TypedSpec &spec, std::vector<Destination> destinations,
+          const std::vector<Array> &inputs, const std::vector<Signature> &signatures)
+      : spec_(spec), destinations_(std::move(destinations)) {
+    for (const Destination &destination : destinations_) {
+      arrays_.push_back(make_output(spec, destination, inputs, signatures[destination.index]));
+    }
+  }
+
+  // Remembers the present contents for `restore`.
+  void remember() {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const char *data = static_cast<const char *>(arrays_[i].raw());
+      start_.emplace_back();
+      if (typed(i).add) start_.back().assign(data, data + byte_count(arrays_[i]));
+    }
+  }
+  void restore() {
+    for (std::size_t i = 0; i < start_.size(); ++i) {
+      if (!start_[i].empty()) std::memcpy(arrays_[i].raw(), start_[i].data(), start_[i].size());
+    }
+  }
+
+  std::vector<NamedView> views() const {
+    std::vector<NamedView> views;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) views.push_back({typed(i).name, arrays_[i]});
+    return views;
+  }
+
+  // All files or none: every one is complete under a temporary name before the first is renamed.
+  void write() const {
+    const HoldInterrupt hold;
+    std::vector<npy::PendingFile> files;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      if (destinations_[i].path) files.emplace_back(*destinations_[i].path, arrays_[i]);
+      if (interrupted()) throw Interrupted{};
+    }
+    for (npy::PendingFile &file : files) file.commit();
+  }
+
+  void print(std::ostream &out) const {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const Array &array = arrays_[i];
+      if (destinations_[i].path) continue;
+      out << fmt::format("{}: {}", typed(i).name, name(array.dtype()));
+      if (array.rank() > 0) out << fmt::format("[{}]", fmt::join(array.shape(), ", "));
+      out << '\n' << print_array(array) << '\n';
+    }
+  }
+
+  std::vector<OutputReport> report() const {
+    std::vector<OutputReport> reports;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const Array &array = arrays_[i];
+      const bool f_order =
+          !array::is_c_contiguous(array.layout()) && array::is_f_contiguous(array.layout());
+      reports.push_back({typed(i).name,
+                         array.dtype(),
+                         {array.shape().begin(), array.shape().end()},
+                         f_order,
+                         destinations_[i].path});
+    }
+    return reports;
+  }
+
+  const std::vector<Array> &arrays() const { return arrays_; }
+
+private:
+  const spec::TypedOutput &typed(std::size_t i) const {
+    return spec_.outputs[destinations_[i].index];
+  }
+
+  const spec::TypedSpec &spec_;
+  std::vector<Destination> destinations_;
+  std::vector<Array> arrays_;
+  std::vector<std::vector<char>> start_;
+};
+
+} // namespace
+
+void run(const RunOptions &options, const Streams &streams, Phase &phase) {
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const spec::TypedSpec typed = spec::analyse(chosen.data());
+  const std::vector<Source> sources = match_inputs(typed, options.inputs);
+  std::vector<Destination> destinations = match_outputs(typed, options.outputs);
+
+  Options compile_options;
+  compile_options.threads = options.threads;
+  compile_options.engine = options.engine;
+  const Kernel kernel = compile(chosen, compile_options);
+
+  phase = Phase::Data;
+  const std::vector<Array> inputs = read_inputs(typed, sources);
+  const std::vector<AnyView> input_views(inputs.begin(), inputs.end());
+  const std::vector<NamedView> named_inputs = named_views(typed, inputs);
+  Outputs outputs(typed, std::move(destinations), inputs, kernel.infer(input_views));
+  const std::vector<NamedView> named_outputs = outputs.views();
+  const std::vector<AnyView> output_views(outputs.arrays().begin(), outputs.arrays().end());
+
+  const bool all = output_views.size() == typed.outputs.size();
+  const auto call = [&] {
+    if (all)
+      kernel.run(input_views, output_views); // by position: the fast way
+    else
+      kernel.run_named(named_inputs, named_outputs);
+  };
+
+  // The first call compiles and touches the outputs' memory; it is timed by nobody.
+  const bool timed = options.json || options.repeat > 0;
+  if (timed) outputs.remember();
+  call();
+  RunReport report;
+  for (int i = 0; timed && i < std::max(options.repeat, 1); ++i) {
+    outputs.restore();
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    const auto stop = std::chrono::steady_clock::now();
+    report.run_ns.push_back(std::chrono::nanoseconds(stop - start).count());
+  }
+  outputs.write();
+
+  if (timed) {
+    const Counters counters = kernel.counters();
+    report.kernel = typed.name;
+    report.outputs = outputs.report();
+    report.compile_ms = counters.compile_ms;
+    report.cache = counters.compiles > 0 ? "miss" : "memory";
+    report.threads = kernel.threads();
+    for (const Array &array : inputs) report.bytes += std::int64_t(byte_count(array));
+    for (const Array &array : outputs.arrays()) report.bytes += std::int64_t(byte_count(array));
+  }
+  if (options.json) {
+    streams.out << to_json(report) << '\n';
+    return;
+  }
+  outputs.print(streams.out);
+  if (timed) streams.err << to_text(report) << '\n';
+}
+
+void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const spec::TypedSpec typed = spec::analyse(chosen.data());
+  std::vector<Source> sources;
+  if (!options.inputs.empty()) sources = match_inputs(typed, options.inputs);
+  const Kernel kernel = compile(chosen);
+  if (!options.inputs.empty()) {
+    phase = Phase::Data;
+    const std::vector<Array> inputs = read_inputs(typed, sources);
+    kernel.call(named_views(typed, inputs));
+  }
+  std::string text = kernel.show(options.stage);
+  if (!text.ends_with('\n')) text += '\n';
+  streams.out << text;
+}
+
+void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {
+  phase = Phase::Spec;
+  std::string fine;
+  for (const LoopSpec &kernel : read_kernels(options, streams)) {
+    check(kernel);
+    fine += kernel.data().name + ": ok\n";
+  }
+  streams.out << fine;
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,48 @@
+// The commands, after the options have been read. Each throws broadloom::Error or Interrupted.
+#pragma once
+
+#include <broadloom/options.hpp>
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace broadloom::cli {
+
+struct Streams {
+  std::istream &in;
+  std::ostream &out;
+  std::ostream &err;
+};
+
+// How far a command has come: the same ShapeError is the spec's fault before there is data, and the
+// data's fault afterwards.
+enum class Phase { Spec, Data };
+
+struct TextOptions {
+  std::string file; // "-": standard input; empty: `text` is the text
+  std::string text;
+  std::string kernel; // empty: the only one
+};
+
+struct RunOptions {
+  TextOptions text;
+  std::vector<std::string> inputs;  // NAME=SOURCE
+  std::vector<std::string> outputs; // NAME=PATH.npy
+  int threads = 0;                  // 0: as the library decides
+  int repeat = 0;                   // 0: not asked for, one call
+  bool json = false;
+  Engine engine = Engine::Auto;
+};
+
+struct ShowOptions {
+  TextOptions text;
+  std::vector<std::string> inputs;
+  Stage stage = Stage::Spec;
+};
+
+void run(const RunOptions &options, const Streams &streams, Phase &phase);
+void show(const ShowOptions &options, const Streams &streams, Phase &phase);
+void check_text(const TextOptions &options, const Streams &streams, Phase &phase);
+
+} // namespace broadloom::cli

@@ -1,0 +1,33 @@
+// From a DType to a C++ type: `with_type(dtype, [](auto zero) { .. })` calls with a value of it.
+#pragma once
+
+#include <broadloom/dtype.hpp>
+#include <broadloom/error.hpp>
+
+#include <string>
+
+namespace broadloom::cli {
+
+template <class Visit> auto with_type(DType dtype, Visit visit) {
+  switch (dtype) {
+  case DType::Bool: return visit(bool{});
+  case DType::I8: return visit(std::int8_t{});
+  case DType::I16: return visit(std::int16_t{});
+  case DType::I32: return visit(std::int32_t{});
+  case DType::I64: return visit(std::int64_t{});
+  case DType::U8: return visit(std::uint8_t{});
+  case DType::U16: return visit(std::uint16_t{});
+  case DType::U32: return visit(std::uint32_t{});
+  case DType::U64: return visit(std::uint64_t{});
+  case DType::F32: return visit(float{});
+  case DType::F64: return visit(double{});
+  case DType::F16:
+  case DType::BF16:
+  case DType::C64:
+  case DType::C128: break;
+  }
+  throw DTypeError("E0204", std::string(name(dtype)) + " is not supported in this version", {},
+                   "use bool, an integer type, f32 or f64");
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,36 @@
+// What `run --json` and `run --repeat` say about a run.
+#pragma once
+
+#include <broadloom/dtype.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace broadloom::cli {
+
+struct OutputReport {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<std::int64_t> shape;
+  bool fortran_order = false;
+  std::optional<std::string> path; // none: it was not written to a file
+};
+
+struct RunReport {
+  std::string kernel;
+  std::vector<OutputReport> outputs;
+  double compile_ms = 0;
+  std::string cache;                // "miss" or "memory"
+  std::vector<std::int64_t> run_ns; // one per timed call
+  int threads = 1;
+  std::int64_t bytes = 0; // of all inputs and outputs
+};
+
+std::string to_json(const RunReport &report); // one line, keys as in docs/command-line.md
+std::string to_text(const RunReport &report); // one line for people
+
+std::string json_string(std::string_view text); // quoted and escaped
+
+} // namespace broadloom::cli

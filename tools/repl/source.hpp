@@ -1,0 +1,78 @@
+// SOURCE: where the data of an input comes from.
+//
+//   source    = ( path ending in .npy | number | generator ) { view }
+//   generator = ("rand" | "randn" | "zeros" | "ones" | "arange")
+//               "(" [ INT { "," INT } ] [ "," "seed" "=" INT ] ")"
+//   view      = ".T" | "[" item { "," item } "]"
+//   item      = INT | [INT] ":" [INT] [ ":" [INT] ] | "..."
+//
+// Views mean what they mean in NumPy and copy nothing. Reading is in two steps, so that all
+// mistakes of form on a command line are found before any file is opened.
+#pragma once
+
+#include <broadloom/array.hpp>
+#include <broadloom/error.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace broadloom::cli {
+
+enum class Generator { Rand, Randn, Zeros, Ones, Arange };
+
+struct Slice {
+  std::optional<std::int64_t> start, stop, step;
+};
+struct Ellipsis {};
+using Item = std::variant<std::int64_t, Slice, Ellipsis>;
+
+struct ViewStep { // `.T`, or brackets with items
+  bool transpose = false;
+  std::vector<Item> items;
+};
+
+struct FileSource {
+  std::string path;
+};
+struct NumberSource {
+  std::string text;
+};
+struct GeneratorSource {
+  Generator generator = Generator::Rand;
+  std::vector<std::int64_t> extents;
+  std::optional<std::uint64_t> seed;
+};
+
+struct Source {
+  std::string text; // as written
+  std::variant<FileSource, NumberSource, GeneratorSource> base;
+  std::vector<ViewStep> views;
+};
+
+// The input that a source is for. Its name is also the seed where none is given, so that two inputs
+// differ and every run is the same.
+struct Target {
+  std::string name;
+  DType dtype = DType::F32;
+  Place where; // the declaration, for errors about the data
+};
+
+// Throws UsageError E0403, with a caret under the text.
+Source parse_source(std::string_view text, const std::string &input);
+
+// Loads or makes the data in the target's dtype and applies the views. Throws UsageError (no such
+// file; a number that the dtype does not have), ShapeError E0114 (an index that the array lacks),
+// DTypeError E0203 (the file has another dtype), and what `load_npy` throws.
+Array read_source(const Source &source, const Target &target);
+
+// One view step, as NumPy would: a[items] or a.T.
+Array apply_view(const Array &array, const ViewStep &step, const std::string &text);
+
+// Makes the data of a generator.
+Array generate(const GeneratorSource &source, const Target &target);
+
+} // namespace broadloom::cli
