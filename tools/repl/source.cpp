@@ -1,6 +1,8 @@
 // Parsing SOURCE and applying views. What the generators make is in generate.cpp.
 #include "tools/repl/source.hpp"
 
+#include "support/text.hpp"
+
 #include "tools/repl/element.hpp"
 #include "tools/repl/usage.hpp"
 
@@ -44,9 +46,10 @@ public:
 
 private:
   [[noreturn]] void fail(std::size_t at, const std::string &what, const char *help = forms) const {
+    const std::size_t columns = std::size_t(support::count_columns(text_.substr(0, at)));
     throw UsageError(
         "E0403",
-        fmt::format("--in {}: {}\n    {}\n    {}^", input_, what, text_, std::string(at, ' ')),
+        fmt::format("--in {}: {}\n    {}\n    {}^", input_, what, text_, std::string(columns, ' ')),
         help);
   }
 
