@@ -176,10 +176,11 @@ template <class D> inline Pair<D> two_product(D a, Same<D> b) {
   return {product, fma(a, b, -product)};
 }
 
-// The product of two pairs, relative error about 2^-104.
+// The product of two pairs, relative error about 2^-103. The low part is left at up to two ulps of
+// the high one: enough for further products and sums, and three operations less.
 template <class D> inline Pair<D> multiply(Pair<D> a, Pair<D> b) {
   const Pair<D> p = two_product(a.high, b.high);
-  return fast_two_sum(p.high, fma(a.high, b.low, fma(a.low, b.high, p.low)));
+  return {p.high, fma(a.high, b.low, fma(a.low, b.high, p.low))};
 }
 
 } // namespace broadloom::math

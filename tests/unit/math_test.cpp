@@ -78,7 +78,10 @@ template <class T> double ulps(T result, long double exact) {
   return static_cast<double>(std::fabs(bounded(result) - from) / ulp);
 }
 
-template <class T> bool same_bits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0; }
+// The sign and the payload of a NaN are nobody's promise: compilers swap operands.
+template <class T> bool same_bits(T a, T b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(a) && std::isnan(b));
+}
 
 bool has_v3() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -321,8 +324,8 @@ TEST_CASE("every function is found by name, in both types, and libm's also by sy
       CHECK((f.binary_f64 != nullptr) == (f.arity == 2));
     }
   }
-  using F64 = double (*)(double);
-  CHECK(reinterpret_cast<F64>(math::address_of("bl_libm_cbrt_f64"))(2.0) == std::cbrt(2.0));
+  using F64 = double (*)(double, double);
+  CHECK(reinterpret_cast<F64>(math::address_of("bl_libm_fmod_f64"))(7.0, 4.0) == 3);
   CHECK(math::address_of("bl_libm_exp_f64") == nullptr);
   CHECK(math::libm_symbols().size() == 2 * math::single_functions().size());
 }

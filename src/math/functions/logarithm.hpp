@@ -87,10 +87,11 @@ template <class D> inline Pair<D> log_pair(D x) {
   const D inverse = 1.0 / divisor.high;
   const D quotient = e.f * inverse;
   const D remainder = fma(-quotient, divisor.low, fma(-quotient, divisor.high, e.f));
-  const Pair<D> s = fast_two_sum(quotient, remainder * inverse);
+  const Pair<D> s{quotient, remainder * inverse};
   const Pair<D> z = multiply(s, s);
-  Pair<D> factor = fast_two_sum(D(third_1), z.high * polynomial<log_pair_tail>(z.high));
-  factor.low = factor.low + third_2;
+  const D q = polynomial<log_pair_tail>(z.high);
+  Pair<D> factor = fast_two_sum(D(third_1), z.high * q);
+  factor.low = fma(z.low, q, factor.low + third_2);
   const Pair<D> cubic = multiply(s, multiply(z, factor));
   const Pair<D> series = fast_two_sum(s.high, cubic.high);
   const Pair<D> sum = fast_two_sum(e.k * ln2_short_1, series.high * 2.0);
@@ -98,9 +99,14 @@ template <class D> inline Pair<D> log_pair(D x) {
   return fast_two_sum(sum.high, sum.low + low);
 }
 
-// Where C Annex F prescribes a value, whatever y log|x| gave. `magnitude` is |x|^y for ordinary
-// arguments; all in f64, which holds every f32 exactly.
+// What C Annex F prescribes, whatever y log|x| gave. `magnitude` is |x|^y for ordinary arguments; all
+// in f64, which holds every f32 exactly.
 template <class D> inline D pow_specials(D x, D y, D magnitude) {
+  // Nothing to do for positive finite x and finite y: log 1 and a product with zero are exact.
+  const auto ordinary = (x > 0.0) & (x < infinity) & (abs(y) < infinity);
+  if (!any<D>(!ordinary)) [[likely]] {
+    return magnitude;
+  }
   const D ax = abs(x);
   const auto y_infinite = abs(y) == infinity;
   const auto y_integer = rint(y) == y;
