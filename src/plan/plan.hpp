@@ -30,13 +30,16 @@ struct Resolved {
   struct Class {
     std::string name;
     std::int64_t extent = 0;
+    int axis = 0; // of the iteration space
   };
   std::vector<Class> classes;
   // For each graph node, the class of each axis of the iteration space (`one` where it does not vary),
-  // stored flat: class_of[node * axis_count + axis]; and for folds the classes folded.
+  // stored flat; for folds, the axes of the argument that are really folded.
   int axis_count = 0;
-  std::vector<std::int8_t> class_of;
-  std::vector<expr::AxisSet> folded;       // [node]: axes really folded (of the argument)
+  std::vector<std::int32_t> class_of_axis; // [node * axis_count + axis]
+  std::vector<expr::AxisSet> folded;       // [node]
+  std::vector<std::vector<int>> input_classes;  // [input][dim]
+  std::vector<std::vector<int>> output_classes; // [output][dim]
   std::vector<std::vector<std::int64_t>> output_shapes;
 };
 

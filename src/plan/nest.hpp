@@ -1,0 +1,120 @@
+// Inside the plan stage: what has to be done (items), and the loop trees that do it (phases).
+//
+// An item is one fold over one group of axes, or the store of one output. Each item has a path: the
+// loops around it. Items whose paths agree share loops, which is how outputs of several modes come out
+// of one sweep:
+//
+//   out z = broadcast x * y          path i j, store         for i
+//   out s = accumulate(sum) x        path i, fold over j       for j { z[i,j] = ..; a1 += .. }
+//   out t = reduce(sum) x * y  []    path -, fold over i j     s[i] = ..; a0 += a1
+//
+// A fold's result is used in a register where the user's path passes the loops of the fold; elsewhere
+// it goes through a scratch array, and the user waits for a later phase.
+#pragma once
+
+#include "plan/plan.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace broadloom::plan {
+
+using Group = std::vector<int>; // classes merged into one loop, outermost first
+
+// The strides of one operand by class; classes that it does not walk (or walks with stride 0) are left out.
+struct Step {
+  int cls;
+  std::int64_t stride;
+};
+using Steps = std::vector<Step>;
+
+std::int64_t stride_along(const Steps &steps, int cls);
+std::int64_t stride_along(const Steps &steps, const Group &group); // of its innermost class
+
+struct Walks {
+  std::vector<Steps> inputs, outputs;
+};
+Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
+               std::span<const Layout> outputs);
+
+// Sorts classes so that the one with the greatest strides comes first. Operands that walk more of the
+// classes decide before others; where no operand walks both of two classes, their order stays.
+std::vector<int> sort_by_stride(std::vector<int> classes, std::vector<const Steps *> operands);
+
+// Whether each operand walks `outer` and `inner` as if they were one axis.
+bool merges(int outer, int inner, const Resolved &resolved, const std::vector<const Steps *> &operands);
+
+enum class LoopKind : std::uint8_t {
+  Plain,  // all positions of the group
+  Chunks, // the chunks of the group
+  Within, // the positions of the current chunk
+  Join,   // the chunks again, joining their results
+};
+struct LoopKey {
+  LoopKind kind = LoopKind::Plain;
+  Group group;
+  bool vector = false;
+  friend bool operator==(const LoopKey &, const LoopKey &) = default;
+};
+
+enum class ItemKind : std::uint8_t { Fold, Store };
+struct Item {
+  ItemKind kind = ItemKind::Store;
+  std::vector<LoopKey> path; // outermost first; of a Fold without its own loop
+  std::vector<int> needs;    // fold items whose results it reads directly
+  int output = -1;           // Store
+
+  // Fold: the value of a graph node, or of the fold item below it in a chain of groups, over `loop`.
+  expr::NodeId arg;
+  int arg_item = -1;
+  LoopKey loop;
+  broadloom::Fold fold = broadloom::Fold::Sum;
+  DType dtype = DType::F64;
+  std::int64_t leaf = 0;
+
+  // Where it ended up.
+  int phase = -1;
+  int body = -1;      // the tree node whose body holds it (a Fold: its loop)
+  int loop_node = -1; // Fold
+  int scratch = -1;   // index of the scratch array that takes the result
+};
+
+struct Entry {
+  enum class Kind : std::uint8_t { Loop, Step, Set } kind;
+  int index; // Loop: tree node; Step, Set: item
+};
+
+struct TreeNode { // a loop, or the root of a phase
+  LoopKey key;
+  int parent = -1;
+  std::vector<Entry> body;
+  std::vector<int> folds; // items accumulated by this loop
+  std::int64_t leaf = 0;
+};
+
+struct PhaseTree {
+  int root = -1;
+  bool serial = false; // runs once: joins and rank-0 stores
+};
+
+struct Nests {
+  std::vector<Item> items;
+  std::vector<TreeNode> tree;
+  std::vector<PhaseTree> phases;
+  std::vector<int> item_of_fold; // [graph node]: the item that gives a fold node's value, or -1
+  std::vector<int> order;        // all classes, by stride
+  int scratch_count = 0;
+  std::vector<Decision> why;
+};
+
+Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
+              const std::vector<bool> &wanted);
+
+std::string group_name(const Resolved &resolved, const Group &group); // "i" or "i.j"
+std::int64_t group_extent(const Resolved &resolved, const Group &group);
+
+// The third step: arranged nests to a program and its numbers.
+Plan lower(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks, Nests nests,
+           const Machine &machine);
+
+} // namespace broadloom::plan

@@ -1,0 +1,188 @@
+// Finds a place for each item in the loop trees of the phases.
+//
+// Items come in an order in which every item follows those it needs. An item fits into a phase if its
+// path can be walked from the root: along existing loops with the same key where they come late enough
+// (after the loops of the folds that it needs), and new loops from there on. Where a fold that it
+// needs lies in the same phase, the path must pass through the fold's body, and takes over the choice
+// of vector axis made there. If no phase fits, a new one is opened at the end; folds read across
+// phases leave their results in scratch arrays.
+//
+// A phase has one loop at its root, so that it can be handed out to threads; only the serial phases,
+// made of joins and rank-0 stores, have several or none.
+#include "plan/place.hpp"
+
+#include "support/check.hpp"
+
+#include <algorithm>
+
+namespace broadloom::plan {
+namespace {
+
+class Placer {
+public:
+  explicit Placer(Nests &nests) : nests_(nests) {}
+
+  void run() {
+    for (int k = 0; k < int(nests_.items.size()); ++k) place(k);
+    for (const Item &item : nests_.items)
+      for (int need : item.needs) hand_over(nests_.items[need], item);
+  }
+
+private:
+  void place(int index) {
+    Item &item = nests_.items[index];
+    const bool serial = item.path.empty();
+    int first = 0;
+    for (int need : item.needs) {
+      const Item &fold = nests_.items[need];
+      // Chunk results are complete only when the phase that makes them is.
+      const bool next = item.kind == ItemKind::Fold && item.loop.kind == LoopKind::Join;
+      first = std::max(first, next ? fold.phase + 1 : fold.phase);
+    }
+    for (int phase = first; phase < int(nests_.phases.size()); ++phase)
+      if (nests_.phases[phase].serial == serial && fits(index, phase)) return;
+    nests_.tree.push_back({});
+    nests_.phases.push_back({int(nests_.tree.size()) - 1, serial});
+    support::check(fits(index, int(nests_.phases.size()) - 1), "an item does not fit into an empty phase");
+  }
+
+  // The child of `ancestor` through which `node` is reached, or -1 where it is not below it.
+  int child_towards(int ancestor, int node) const {
+    while (node >= 0 && nests_.tree[node].parent != ancestor) node = nests_.tree[node].parent;
+    return node;
+  }
+
+  int position_of(int parent, int child) const {
+    const auto &body = nests_.tree[parent].body;
+    for (int k = 0; k < int(body.size()); ++k)
+      if (body[k].kind == Entry::Kind::Loop && body[k].index == child) return k;
+    support::bug("a loop is not in its parent's body");
+  }
+
+  bool fits(int index, int phase) {
+    Item &item = nests_.items[index];
+    const bool store = item.kind == ItemKind::Store;
+    int at = nests_.phases[phase].root;
+    bool has_vector = false;
+    std::size_t depth = 0;
+    int earliest = 0;
+    for (;; ++depth) {
+      int forced = -1;
+      earliest = 0;
+      for (int need : item.needs) {
+        const Item &fold = nests_.items[need];
+        if (fold.phase != phase) continue;
+        if (fold.body == at) {
+          earliest = std::max(earliest, position_of(at, fold.loop_node) + 1);
+          continue;
+        }
+        const int child = child_towards(at, fold.body);
+        if (child < 0 || (forced >= 0 && forced != child)) return false;
+        forced = child;
+      }
+      if (depth == item.path.size()) {
+        if (forced < 0) break;
+        // The needed fold lies deeper: right where it lies in this item's own loop (a chain of groups).
+        if (store || position_of(at, forced) < earliest || !takes(forced, item)) return false;
+        settle(index, phase, at, position_of(at, forced));
+        return true;
+      }
+      if (forced >= 0 && position_of(at, forced) < earliest) return false;
+      LoopKey want = item.path[depth];
+      if (forced >= 0) {
+        const LoopKey &key = nests_.tree[forced].key;
+        if (key.kind != want.kind || key.group != want.group) return false;
+        if (!store && key.vector != want.vector) return false;
+        has_vector = has_vector || key.vector;
+        at = forced;
+        continue;
+      }
+      if (store) want.vector = depth + 1 == item.path.size() && !has_vector;
+      const int child = find_loop(at, want, earliest);
+      if (child < 0) {
+        if (is_full(at)) return false;
+        break;
+      }
+      has_vector = has_vector || nests_.tree[child].key.vector;
+      at = child;
+    }
+    // From here on nothing can fail but the fold's own loop, which needs room beside others at a root.
+    if (depth == item.path.size() && !store && is_full(at) && find_fold_loop(at, item, earliest) < 0)
+      return false;
+    for (; depth < item.path.size(); ++depth) {
+      LoopKey key = item.path[depth];
+      if (store) key.vector = depth + 1 == item.path.size() && !has_vector;
+      at = add_loop(at, key);
+      earliest = 0;
+    }
+    settle(index, phase, at, earliest);
+    return true;
+  }
+
+  // A parallel phase has one loop at its root.
+  bool is_full(int at) const {
+    for (const PhaseTree &phase : nests_.phases)
+      if (phase.root == at && !phase.serial) return !nests_.tree[at].body.empty();
+    return false;
+  }
+
+  int find_loop(int at, const LoopKey &key, int earliest) const {
+    const auto &body = nests_.tree[at].body;
+    for (int k = earliest; k < int(body.size()); ++k)
+      if (body[k].kind == Entry::Kind::Loop && nests_.tree[body[k].index].key == key) return body[k].index;
+    return -1;
+  }
+
+  int find_fold_loop(int at, const Item &item, int earliest) const {
+    const auto &body = nests_.tree[at].body;
+    for (int k = earliest; k < int(body.size()); ++k) {
+      if (body[k].kind == Entry::Kind::Loop && takes(body[k].index, item)) return body[k].index;
+    }
+    return -1;
+  }
+
+  // Whether a loop can carry this fold. An exact fold (leaf 0) takes any leaves; others must agree.
+  bool takes(int loop, const Item &item) const {
+    const TreeNode &node = nests_.tree[loop];
+    return node.key == item.loop && (node.leaf == item.leaf || node.leaf == 0 || item.leaf == 0);
+  }
+
+  int add_loop(int at, const LoopKey &key) {
+    const int child = int(nests_.tree.size());
+    nests_.tree.push_back({});
+    nests_.tree[child].key = key;
+    nests_.tree[child].parent = at;
+    nests_.tree[at].body.push_back({Entry::Kind::Loop, child});
+    return child;
+  }
+
+  void settle(int index, int phase, int at, int earliest) {
+    Item &item = nests_.items[index];
+    item.phase = phase;
+    item.body = at;
+    if (item.kind == ItemKind::Store) {
+      nests_.tree[at].body.push_back({Entry::Kind::Set, index});
+      return;
+    }
+    int loop = find_fold_loop(at, item, earliest);
+    if (loop < 0) loop = add_loop(at, item.loop);
+    item.loop_node = loop;
+    TreeNode &node = nests_.tree[loop];
+    node.leaf = std::max(node.leaf, item.leaf);
+    node.folds.push_back(index);
+    node.body.push_back({Entry::Kind::Step, index});
+  }
+
+  // A result read in another phase goes through memory.
+  void hand_over(Item &fold, const Item &user) {
+    if (fold.phase != user.phase && fold.scratch < 0) fold.scratch = nests_.scratch_count++;
+  }
+
+  Nests &nests_;
+};
+
+} // namespace
+
+void place_items(Nests &nests) { Placer(nests).run(); }
+
+} // namespace broadloom::plan

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "plan/nest.hpp"
+
+namespace broadloom::plan {
+
+// Gives every item its phase and its loops; see place.cpp.
+void place_items(Nests &nests);
+
+} // namespace broadloom::plan

@@ -1,0 +1,273 @@
+// Which dims share an extent, and is that extent the same everywhere?
+//
+// Extents are local to an expression: two outputs may use axis 0 with different extents as long as no
+// operation brings them together. So an axis of the iteration space is split into classes. Every
+// input dim larger than 1 starts a class of its own (dims with one label share it); an operation joins
+// the classes of its arguments; a fold drops classes. A dim of extent 1 that may stretch belongs to
+// none: its value simply does not vary. Example, order f: x[5, 1] + y[3] has classes {0: 5} and {1: 3}.
+//
+// Joining two classes of different extents is the user's shape error, reported where it happens.
+#include "plan/plan.hpp"
+
+#include "support/check.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace broadloom::plan {
+namespace {
+
+using expr::AxisSet;
+using expr::NodeId;
+using expr::NodeKind;
+
+std::string order_name(Order order) {
+  switch (order) {
+  case Order::c: return "order c";
+  case Order::f: return "order f";
+  case Order::none: return "order none";
+  }
+  return {};
+}
+
+class Resolver {
+public:
+  Resolver(const spec::TypedSpec &spec, std::span<const Layout> inputs)
+      : spec_(spec), inputs_(inputs), axis_count_(int(spec.axes.size())) {}
+
+  Resolved run() {
+    check_ranks();
+    seed_inputs();
+    resolved_.class_of_axis.assign(spec_.graph.size() * std::size_t(axis_count_), one);
+    resolved_.folded.assign(spec_.graph.size(), AxisSet());
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) visit(NodeId{n});
+    number_classes();
+    shape_outputs();
+    check_sizes();
+    check_empty_folds();
+    return std::move(resolved_);
+  }
+
+private:
+  struct Origin { // the input dim that gave a class its extent
+    std::uint32_t input;
+    int dim;
+  };
+
+  void check_ranks() const {
+    for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
+      const spec::TypedInput &in = spec_.inputs[i];
+      const int declared = int(in.axis_of_dim.size());
+      if (inputs_[i].rank != declared)
+        throw ShapeError("E0101",
+                         fmt::format("'{}' is declared with {} dim{}, the array given has {}", in.name,
+                                     declared, declared == 1 ? "" : "s", inputs_[i].rank),
+                         in.where, "pass an array of the declared rank, or change the declaration");
+      for (int d = 0; d < declared; ++d)
+        if (in.extents[d] >= 0 && inputs_[i].extents[d] != in.extents[d])
+          throw ShapeError("E0102",
+                           fmt::format("axis {} of '{}' has {} elements, its declaration says {}", d,
+                                       in.name, inputs_[i].extents[d], in.extents[d]),
+                           in.where, "pass an array of the declared extent, or change the declaration");
+    }
+  }
+
+  // Each dim of each input gets its class. A dim of extent 1 has none where it may stretch; elsewhere
+  // it keeps a class of extent 1 so that meeting a larger one is noticed.
+  void seed_inputs() {
+    std::vector<int> label_class(axis_count_, one);
+    resolved_.axis_count = axis_count_;
+    resolved_.input_classes.resize(spec_.inputs.size());
+    for (std::uint32_t i = 0; i < spec_.inputs.size(); ++i) {
+      const spec::TypedInput &in = spec_.inputs[i];
+      for (int d = 0; d < int(in.axis_of_dim.size()); ++d) {
+        const int axis = in.axis_of_dim[d];
+        const std::int64_t extent = inputs_[i].extents[d];
+        int id = one;
+        if (extent != 1 || !in.may_stretch[d]) {
+          int &shared = label_class[axis];
+          if (spec_.axes[axis].labelled && shared != one) {
+            id = shared;
+            if (extents_[id] != extent) disagree(id, {i, d}, extent, in.where);
+          } else {
+            id = new_class(extent, {i, d}, axis);
+            if (spec_.axes[axis].labelled) shared = id;
+          }
+        }
+        resolved_.input_classes[i].push_back(id);
+      }
+    }
+  }
+
+  int new_class(std::int64_t extent, Origin origin, int axis) {
+    extents_.push_back(extent);
+    origins_.push_back(origin);
+    axes_.push_back(axis);
+    parent_.push_back(int(parent_.size()));
+    return int(parent_.size()) - 1;
+  }
+
+  int find(int id) {
+    while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
+    return id;
+  }
+
+  [[noreturn]] void disagree(int id, Origin other, std::int64_t other_extent, const Place &where) const {
+    const Origin a = origins_[id];
+    const std::string x = spec_.inputs[a.input].name, y = spec_.inputs[other.input].name;
+    std::string help = "extents that meet must be equal, or 1 where the dim may stretch";
+    if (spec_.axes[axes_[id]].labelled)
+      help = fmt::format("both dims are labelled '{}': equal labels mean equal extents (write '{}=1' for "
+                         "a dim that stretches)", spec_.axes[axes_[id]].name, spec_.axes[axes_[id]].name);
+    else if (spec_.order == Order::c)
+      help = "order c aligns leading dims; for NumPy's rule write `order f`";
+    else if (spec_.order == Order::f)
+      help = "order f aligns trailing dims, as NumPy does; to align leading dims write `order c`";
+    throw ShapeError("E0102",
+                     fmt::format("axis {} of '{}' has {} elements, axis {} of '{}' has {} ({})", a.dim, x,
+                                 extents_[id], other.dim, y, other_extent, order_name(spec_.order)),
+                     where, help);
+  }
+
+  int join(int a, int b, const Place &where) {
+    if (a == one) return b;
+    if (b == one) return a;
+    a = find(a), b = find(b);
+    if (a == b) return a;
+    if (extents_[a] != extents_[b]) disagree(a, origins_[b], extents_[b], where);
+    parent_[std::max(a, b)] = std::min(a, b);
+    return std::min(a, b);
+  }
+
+  std::int32_t &slot(NodeId id, int axis) {
+    return resolved_.class_of_axis[std::size_t(id.index) * axis_count_ + axis];
+  }
+
+  bool varies(int id) { return id != one && extents_[find(id)] != 1; }
+
+  void visit(NodeId id) {
+    const expr::Node &node = spec_.graph[id];
+    const auto args = spec_.graph.args(id);
+    switch (node.kind) {
+    case NodeKind::Literal: return;
+    case NodeKind::Input: {
+      const spec::TypedInput &in = spec_.inputs[node.payload];
+      for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d)
+        slot(id, in.axis_of_dim[d]) = resolved_.input_classes[node.payload][d];
+      return;
+    }
+    case NodeKind::Op:
+    case NodeKind::Cast:
+    case NodeKind::Expand:
+      for (int axis = 0; axis < axis_count_; ++axis)
+        for (NodeId arg : args)
+          if (spec_.graph[arg].axes.has(axis))
+            slot(id, axis) = join(slot(id, axis), slot(arg, axis), spec_.graph.where(id));
+      return;
+    case NodeKind::Fold: {
+      AxisSet folded = node.folded;
+      if (node.like != expr::no_input) {
+        const spec::TypedInput &in = spec_.inputs[node.like];
+        for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d)
+          if (!varies(resolved_.input_classes[node.like][d]) && varies(slot(args[0], in.axis_of_dim[d])))
+            folded = folded | AxisSet::of(in.axis_of_dim[d]);
+      }
+      resolved_.folded[id.index] = folded & spec_.graph[args[0]].axes;
+      for (int axis = 0; axis < axis_count_; ++axis)
+        if (node.axes.has(axis) && !folded.has(axis)) slot(id, axis) = slot(args[0], axis);
+      return;
+    }
+    }
+  }
+
+  // Classes that turned out to be one class get one number; those of extent 1 vary no more than a scalar.
+  void number_classes() {
+    std::vector<int> number(parent_.size(), one);
+    std::vector<int> uses(axis_count_, 0);
+    for (int id = 0; id < int(parent_.size()); ++id) {
+      if (find(id) != id || extents_[id] == 1) continue;
+      number[id] = int(resolved_.classes.size());
+      const int copy = ++uses[axes_[id]];
+      const std::string &axis = spec_.axes[axes_[id]].name;
+      const std::string name = (axis[0] >= '0' && axis[0] <= '9') ? "i" + axis : axis;
+      resolved_.classes.push_back(
+          {copy == 1 ? name : fmt::format("{}_{}", name, copy), extents_[id], axes_[id]});
+    }
+    const auto renumber = [&](int &id) { id = id == one ? one : number[find(id)]; };
+    for (std::int32_t &id : resolved_.class_of_axis) renumber(id);
+    for (auto &dims : resolved_.input_classes)
+      for (int &id : dims) renumber(id);
+  }
+
+  void shape_outputs() {
+    for (const spec::TypedOutput &out : spec_.outputs) {
+      auto &shape = resolved_.output_shapes.emplace_back();
+      auto &classes = resolved_.output_classes.emplace_back();
+      for (int axis : out.axes) {
+        classes.push_back(slot(out.value, axis));
+        shape.push_back(classes.back() == one ? 1 : resolved_.classes[classes.back()].extent);
+      }
+    }
+  }
+
+  // Zero strides make huge iteration spaces out of nothing; their size must still be a number.
+  void check_sizes() const {
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+      double points = 1;
+      for (int axis = 0; axis < axis_count_; ++axis) {
+        const int c = resolved_.class_of_axis[std::size_t(n) * axis_count_ + axis];
+        if (c != one) points *= double(resolved_.classes[c].extent);
+      }
+      if (points > double(std::int64_t(1) << 62))
+        throw ShapeError("E0112", "the iteration space has more than 2^62 points",
+                         spec_.graph.where(NodeId{n}), "fold or slice the operands first");
+    }
+  }
+
+  // min and max of nothing have no value; it matters only where a value is asked for.
+  void check_empty_folds() {
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+      const expr::Node &node = spec_.graph[NodeId{n}];
+      if (node.kind != NodeKind::Fold || !ops::info(node.fold).needs_identity) continue;
+      const NodeId arg = spec_.graph.args(NodeId{n})[0];
+      bool nothing = false, wanted = true;
+      std::string axis_name;
+      for (int axis = 0; axis < axis_count_; ++axis) {
+        const auto extent = [&](NodeId id) {
+          const int c = slot(id, axis);
+          return c == one ? std::int64_t(1) : resolved_.classes[c].extent;
+        };
+        if (resolved_.folded[n].has(axis) && extent(arg) == 0) {
+          nothing = true;
+          axis_name = spec_.axes[axis].name;
+        } else if (node.axes.has(axis) && extent(NodeId{n}) == 0) {
+          wanted = false;
+        }
+      }
+      if (nothing && wanted)
+        throw DataError("E0307",
+                        fmt::format("{} over axis '{}' of 0 elements has no value",
+                                    ops::info(node.fold).name, axis_name),
+                        spec_.graph.where(NodeId{n}), "give the axis at least one element");
+    }
+  }
+
+  const spec::TypedSpec &spec_;
+  std::span<const Layout> inputs_;
+  int axis_count_;
+  Resolved resolved_;
+  std::vector<int> parent_;
+  std::vector<std::int64_t> extents_;
+  std::vector<Origin> origins_;
+  std::vector<int> axes_;
+};
+
+} // namespace
+
+Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
+  support::check(inputs.size() == spec.inputs.size(), "resolve needs one layout per input");
+  return Resolver(spec, inputs).run();
+}
+
+} // namespace broadloom::plan

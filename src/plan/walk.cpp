@@ -1,0 +1,84 @@
+// How operands move along the classes: strides, their order, and what merges.
+#include "plan/nest.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace broadloom::plan {
+
+std::int64_t stride_along(const Steps &steps, int cls) {
+  for (const Step &step : steps)
+    if (step.cls == cls) return step.stride;
+  return 0;
+}
+
+std::int64_t stride_along(const Steps &steps, const Group &group) {
+  return stride_along(steps, group.back());
+}
+
+namespace {
+
+Steps steps_of(const std::vector<int> &classes, const Layout &layout) {
+  Steps steps;
+  for (std::size_t d = 0; d < classes.size(); ++d)
+    if (classes[d] != one && layout.strides[d] != 0) steps.push_back({classes[d], layout.strides[d]});
+  return steps;
+}
+
+} // namespace
+
+Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
+               std::span<const Layout> outputs) {
+  Walks walks;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    walks.inputs.push_back(steps_of(resolved.input_classes[i], inputs[i]));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    walks.outputs.push_back(steps_of(resolved.output_classes[i], outputs[i]));
+  return walks;
+}
+
+std::vector<int> sort_by_stride(std::vector<int> classes, std::vector<const Steps *> operands) {
+  std::stable_sort(operands.begin(), operands.end(),
+                   [](const Steps *a, const Steps *b) { return a->size() > b->size(); });
+  // -1: a goes outside b, +1: inside, 0: nothing says.
+  const auto compare = [&](int a, int b) {
+    for (const Steps *steps : operands) {
+      const std::int64_t sa = std::abs(stride_along(*steps, a)), sb = std::abs(stride_along(*steps, b));
+      if (sa != 0 && sb != 0 && sa != sb) return sa > sb ? -1 : 1;
+    }
+    return 0;
+  };
+  // Insertion, since "nothing says" is no ordering that a library sort could use: move left past
+  // every class that must be inside, stop at the first that must be outside.
+  for (std::size_t k = 1; k < classes.size(); ++k) {
+    std::size_t target = k;
+    for (std::size_t p = k; p-- > 0;) {
+      const int order = compare(classes[p], classes[k]);
+      if (order < 0) break;
+      if (order > 0) target = p;
+    }
+    std::rotate(classes.begin() + target, classes.begin() + k, classes.begin() + k + 1);
+  }
+  return classes;
+}
+
+bool merges(int outer, int inner, const Resolved &resolved, const std::vector<const Steps *> &operands) {
+  const std::int64_t extent = resolved.classes[inner].extent;
+  return std::all_of(operands.begin(), operands.end(), [&](const Steps *steps) {
+    return stride_along(*steps, outer) == stride_along(*steps, inner) * extent;
+  });
+}
+
+std::string group_name(const Resolved &resolved, const Group &group) {
+  std::string text;
+  for (int cls : group) text += (text.empty() ? "" : ".") + resolved.classes[cls].name;
+  return text;
+}
+
+std::int64_t group_extent(const Resolved &resolved, const Group &group) {
+  std::int64_t n = 1;
+  for (int cls : group) n *= resolved.classes[cls].extent; // bounded: an operand walks them all
+  return n;
+}
+
+} // namespace broadloom::plan
