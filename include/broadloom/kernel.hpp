@@ -94,10 +94,16 @@ public:
   }
   Results call(std::span<const NamedView> inputs) const;
 
-  BoundCall bind(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs) const;
+  BoundCall bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const;
+  BoundCall bind(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs) const {
+    return bind(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+  }
 
   // Compiles ahead for these layouts; the data pointers are not read and may be null.
-  void prepare(std::initializer_list<AnyView> inputs) const;
+  void prepare(std::span<const AnyView> inputs) const;
+  void prepare(std::initializer_list<AnyView> inputs) const {
+    prepare(std::span(inputs.begin(), inputs.size()));
+  }
 
   // Dtypes and shapes of the outputs for these inputs. Throws ShapeError, DTypeError.
   std::vector<Signature> infer(std::span<const AnyView> inputs) const;
