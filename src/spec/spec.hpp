@@ -48,7 +48,15 @@ struct TypedInput {
   std::vector<int> axis_of_dim;         // the axis that each dim walks
   std::vector<std::int64_t> extents;    // declared extent or -1
   std::vector<bool> may_stretch;        // may this dim be 1 where others are not?
+  bool labelled = false;                // its dims have labels
+  bool by_order = false;                // its dims were aligned by `order`
   Place where;
+
+  expr::AxisSet axes() const {
+    expr::AxisSet set;
+    for (int axis : axis_of_dim) set = set | expr::AxisSet::of(axis);
+    return set;
+  }
 };
 
 struct TypedOutput {

@@ -1,0 +1,301 @@
+// analyse: from what the user said to a graph in which nothing is left to infer.
+//
+//   out s[j] : f64 = accumulate(sum) x * b         x : f32[i, j],  b : f32[j]
+//
+//   n0 = input 0 : f32 {i j}     n1 = cast n0 : f64      n2 = fold sum n1 over {i} : f64 {j}
+//   n3 = cast n2 : f32 {j}       n4 = input 1 : f32 {j}  n5 = mul n3 n4 : f32 {j}    n6 = cast n5 : f64
+//
+// The order of work: the iteration space, what each expression reads, then output by output the mode
+// written out as folds and repeats. At the end only nodes that an output needs are kept.
+#include "spec/spec.hpp"
+
+#include "spec/typer.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+
+namespace broadloom::spec {
+
+using expr::AxisSet;
+using expr::NodeId;
+using support::fail;
+
+namespace {
+
+class Analysis {
+public:
+  explicit Analysis(const SpecData &data)
+      : data_(data), spec_(begin(data)), space_(data, spec_), reads_(space_, spec_),
+        typer_(spec_, space_, reads_) {}
+
+  TypedSpec run() {
+    for (const Expr &let : data_.lets) reads_.add(let);
+    for (const OutputDecl &output : data_.outputs) reads_.add(output.value);
+    for (const OutputDecl &output : data_.outputs) add_output(output);
+    check_unused_lets();
+    keep_live_nodes();
+    return std::move(spec_);
+  }
+
+private:
+  static TypedSpec begin(const SpecData &data) {
+    TypedSpec spec;
+    spec.name = data.name;
+    spec.source = data.source;
+    spec.order = data.order;
+    return spec;
+  }
+
+  void add_output(const OutputDecl &decl);
+  Folded fold_by_mode(const OutputDecl &decl, AxisSet listed, std::vector<std::size_t> &shapes);
+  AxisSet listed_axes(const OutputDecl &decl, std::vector<int> &order) const;
+  AxisSet least_rank_axes(const OutputDecl &decl) const;
+  void check_ranks(const OutputDecl &decl) const;
+  void check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has) const;
+  std::size_t lender(const OutputDecl &decl, int axis) const;
+  void warn_about_scalars(const OutputDecl &decl);
+  void check_unused_lets();
+  void keep_live_nodes();
+
+  const SpecData &data_;
+  TypedSpec spec_;
+  Space space_;
+  Reads reads_;
+  Typer typer_;
+};
+
+void Analysis::add_output(const OutputDecl &decl) {
+  if (decl.dtype && !is_supported(*decl.dtype))
+    fail("E0204", "output '" + decl.name + "' is " + std::string(name(*decl.dtype)) +
+                      ", which this version does not have",
+         space_.shown(decl.where), "use bool, an integer type, f32 or f64");
+  check_ranks(decl);
+  TypedOutput output;
+  AxisSet listed = listed_axes(decl, output.axes);
+  std::vector<std::size_t> shapes; // inputs whose axes and extents the output takes
+  Folded value = fold_by_mode(decl, listed, shapes);
+
+  output.name = decl.name;
+  output.dtype = decl.dtype.value_or(value.result);
+  output.add = decl.add;
+  output.where = space_.shown(decl.where);
+  if (value.like != expr::no_input) shapes.push_back(value.like);
+  std::sort(shapes.begin(), shapes.end());
+  shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
+  const Place &where = decl.value.node()->where;
+  output.value = typer_.expand(typer_.cast(value.node, output.dtype, where), shapes, where);
+  bool open = spec_.graph[value.node].kind == expr::NodeKind::Fold; // a whole-output reduction
+  output.addend = open ? typer_.expand(value.node, shapes, where) : output.value;
+
+  AxisSet has = spec_.graph[output.value].axes;
+  if (decl.has_axes) check_listed(decl, listed, has);
+  else
+    for (int axis = 0; axis < expr::max_axes; ++axis)
+      if (has.has(axis)) output.axes.push_back(axis);
+  if (output.axes.size() > std::size_t(max_rank))
+    fail("E0013", "output '" + decl.name + "' has " + std::to_string(output.axes.size()) +
+                      " dims, and " + std::to_string(max_rank) + " is the limit",
+         output.where, "fold some of its axes");
+  spec_.outputs.push_back(std::move(output));
+}
+
+Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
+                              std::vector<std::size_t> &shapes) {
+  const Mode &mode = decl.mode;
+  const Place &where = decl.value.node()->where;
+  std::uint32_t like =
+      mode.like.empty() ? expr::no_input : space_.input_called(mode.like, decl.where);
+  switch (mode.kind) {
+  case ModeKind::Plain: return typer_.type_whole(decl.value, {});
+
+  case ModeKind::Broadcast: {
+    shapes = reads_.inputs(decl.value);
+    if (like != expr::no_input) shapes.push_back(like);
+    AxisSet has;
+    for (std::size_t i : shapes) has = has | spec_.inputs[i].axes();
+    for (int axis = 0; axis < expr::max_axes; ++axis)
+      if ((listed - has).has(axis)) shapes.push_back(lender(decl, axis));
+    return typer_.type_whole(decl.value, {});
+  }
+
+  case ModeKind::Accumulate: {
+    Entry entry{true, mode.fold, decl.has_axes ? listed : least_rank_axes(decl)};
+    warn_about_scalars(decl);
+    return typer_.type_whole(decl.value, entry);
+  }
+
+  case ModeKind::Reduce: {
+    Value value = typer_.type(decl.value, {});
+    AxisSet has = spec_.graph[value.node].axes;
+    if (like != expr::no_input)
+      return typer_.fold(value, mode.fold, has - spec_.inputs[like].axes(), like, where);
+    if (decl.has_axes && !has.contains(listed))
+      fail("E0103", "output '" + decl.name + "' keeps " + space_.axis_list(listed - has) +
+                        ", which its expression lacks: it has " + space_.axis_list(has),
+           space_.shown(decl.where), "list axes that the expression has");
+    AxisSet kept = decl.has_axes ? listed : least_rank_axes(decl);
+    return typer_.fold(value, mode.fold, has - kept, expr::no_input, where);
+  }
+  }
+  return {};
+}
+
+AxisSet Analysis::listed_axes(const OutputDecl &decl, std::vector<int> &order) const {
+  AxisSet listed;
+  for (const AxisRef &ref : decl.axes) {
+    int axis = space_.axis(ref, decl.where);
+    if (listed.has(axis))
+      fail("E0106", "output '" + decl.name + "' lists axis " + space_.axis_name(axis) + " twice",
+           space_.shown(decl.where), "list each axis once");
+    listed = listed | AxisSet::of(axis);
+    order.push_back(axis);
+  }
+  return listed;
+}
+
+void Analysis::check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has) const {
+  if (listed == has) return;
+  AxisSet missing = has - listed;
+  std::string help = !missing.empty()
+                         ? "fold " + space_.axis_list(missing) + ", or list all the axes"
+                         : "list only axes of the expression, or use broadcast to repeat along others";
+  fail("E0106", "output '" + decl.name + "' lists " + space_.axis_list(listed) +
+                    ", and its expression has " + space_.axis_list(has),
+       space_.shown(decl.where), help);
+}
+
+// The axes of the inputs of the least rank, which must all be the same.
+AxisSet Analysis::least_rank_axes(const OutputDecl &decl) const {
+  const TypedInput *least = nullptr;
+  for (std::size_t i : reads_.inputs(decl.value)) {
+    const TypedInput &x = spec_.inputs[i];
+    if (!least || x.axis_of_dim.size() < least->axis_of_dim.size()) least = &x;
+  }
+  if (!least) return {};
+  for (std::size_t i : reads_.inputs(decl.value)) {
+    const TypedInput &x = spec_.inputs[i];
+    if (x.axis_of_dim.size() == least->axis_of_dim.size() && !(x.axes() == least->axes()))
+      fail("E0105", "'" + least->name + "' and '" + x.name + "' have the least rank, but lie on " +
+                        space_.axis_list(least->axes()) + " and on " + space_.axis_list(x.axes()),
+           space_.shown(decl.where),
+           "name the axes to keep in brackets after '" + decl.name + "'");
+  }
+  return least->axes();
+}
+
+void Analysis::warn_about_scalars(const OutputDecl &decl) {
+  if (decl.has_axes) return;
+  std::string scalar, folded;
+  for (std::size_t i : reads_.inputs(decl.value)) {
+    const TypedInput &x = spec_.inputs[i];
+    (x.axis_of_dim.empty() ? scalar : folded) = x.name;
+  }
+  if (scalar.empty() || folded.empty()) return;
+  spec_.notes.push_back({"accumulate", "output '" + decl.name + "' is a scalar, because '" + scalar +
+                                           "' is one: name the axes to keep in brackets to fold less"});
+}
+
+// order none: nothing is aligned, so unlabelled inputs that meet must have one rank.
+void Analysis::check_ranks(const OutputDecl &decl) const {
+  if (data_.order != Order::none) return;
+  const TypedInput *first = nullptr;
+  for (std::size_t i : reads_.inputs(decl.value)) {
+    const TypedInput &x = spec_.inputs[i];
+    if (!x.by_order || x.axis_of_dim.empty()) continue;
+    if (!first) first = &x;
+    if (x.axis_of_dim.size() != first->axis_of_dim.size())
+      fail("E0130", "'" + first->name + "' has " +
+                        support::count(std::int64_t(first->axis_of_dim.size()), "dim") + ", '" +
+                        x.name + "' has " +
+                        support::count(std::int64_t(x.axis_of_dim.size()), "dim") + " (order none)",
+           space_.shown(decl.value.node()->where),
+           "write `order f` to align trailing dims, `order c` for leading ones, or give labels");
+  }
+}
+
+// The input that gives `axis` its extent where the expression reads none that has it.
+std::size_t Analysis::lender(const OutputDecl &decl, int axis) const {
+  std::size_t found = spec_.inputs.size();
+  for (std::size_t i = 0; i < spec_.inputs.size() && spec_.axes[std::size_t(axis)].labelled; ++i) {
+    const TypedInput &x = spec_.inputs[i];
+    for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim)
+      if (x.labelled && x.axis_of_dim[dim] == axis && (found == spec_.inputs.size() || x.extents[dim] != 1))
+        found = i;
+  }
+  if (found == spec_.inputs.size())
+    fail("E0106", "output '" + decl.name + "' lists axis " + space_.axis_name(axis) +
+                      ", which no input of its expression has: its extent is unknown",
+         space_.shown(decl.where), "use broadcast(like=x) to take the extents of an input x");
+  return found;
+}
+
+// Mistakes in a let that nothing reads are mistakes all the same.
+void Analysis::check_unused_lets() {
+  expr::Walker used;
+  for (const OutputDecl &output : data_.outputs)
+    used.walk(output.value.node(), [](const ExprNode &) {});
+  for (const Expr &let : data_.lets)
+    if (!used.seen(let.node())) typer_.type(let, {});
+}
+
+void Analysis::keep_live_nodes() {
+  const expr::Graph &all = spec_.graph;
+  std::vector<bool> live(all.size());
+  for (const TypedOutput &output : spec_.outputs) live[output.value.index] = true;
+  for (const TypedOutput &output : spec_.outputs)
+    if (output.add) live[output.addend.index] = true;
+  for (std::size_t i = all.size(); i-- > 0;)
+    if (live[i])
+      for (NodeId arg : all.args(NodeId{std::uint32_t(i)})) live[arg.index] = true;
+
+  expr::Graph kept;
+  std::vector<NodeId> now(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!live[i]) continue;
+    NodeId old{std::uint32_t(i)};
+    std::vector<NodeId> args;
+    for (NodeId arg : all.args(old)) args.push_back(now[arg.index]);
+    now[i] = kept.add(all[old], args, all.where(old));
+  }
+  for (TypedOutput &output : spec_.outputs) {
+    output.value = now[output.value.index];
+    output.addend = output.add ? now[output.addend.index] : output.value;
+  }
+  spec_.graph = std::move(kept);
+}
+
+} // namespace
+
+TypedSpec analyse(const SpecData &data) { return Analysis(data).run(); }
+
+Place TypedSpec::where(NodeId id) const { return support::with_text(graph.where(id), source.get()); }
+
+void fail_extents(const TypedSpec &spec, const DimExtent &a, const DimExtent &b,
+                  const Place &where) {
+  const TypedInput &x = spec.inputs[a.input], &y = spec.inputs[b.input];
+  auto axis = [&](const TypedInput &input, const DimExtent &d) {
+    const Axis &axis = spec.axes[std::size_t(input.axis_of_dim[d.dim])];
+    return "axis " + (input.labelled ? "'" + axis.name + "'" : std::to_string(d.dim)) + " of '" +
+           input.name + "' has ";
+  };
+  bool ordered = x.by_order || y.by_order;
+  bool other_order_helps = ordered && x.extents.size() != y.extents.size();
+  std::string order = spec.order == Order::c ? "c" : spec.order == Order::f ? "f" : "none";
+  std::string message = axis(x, a) + support::count(a.extent, "element") + ", " + axis(y, b) +
+                        std::to_string(b.extent) + (ordered ? " (order " + order + ")" : "");
+  std::string help = "dims that meet must have equal extents, or 1 where one is to be repeated";
+  if (other_order_helps && spec.order == Order::c)
+    help = "order c aligns leading dims; for NumPy's rule write `order f`";
+  else if (other_order_helps && spec.order == Order::f)
+    help = "order f aligns trailing dims; to align leading dims write `order c`";
+  else if (x.labelled && y.labelled && (a.extent == 1 || b.extent == 1))
+    help = "a labelled dim is repeated only where it is declared so, as in `j=1`";
+  else if (x.labelled && y.labelled)
+    help = "equal labels mean equal extents: give one of the dims another label";
+  else if (a.extent == 1 || b.extent == 1)
+    help = "`stretch on` lets an unlabelled dim of 1 be repeated";
+  fail("E0102", message, where, help);
+}
+
+} // namespace broadloom::spec

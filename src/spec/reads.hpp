@@ -1,0 +1,46 @@
+// What every expression reads, before types are known: its axes and its inputs.
+//
+// These follow from the expression alone, whatever mode it is used in. "Rank" in the rules of the
+// modes is that of the inputs found here; an input that only lends its shape (like=) is not read.
+#pragma once
+
+#include "expr/walk.hpp"
+#include "spec/sets.hpp"
+#include "spec/space.hpp"
+
+#include <unordered_map>
+
+namespace broadloom::spec {
+
+struct Read {
+  expr::AxisSet axes;   // of the value
+  expr::AxisSet folded; // of a Fold: the axes that it folds for sure
+  SetId inputs = 0;
+};
+
+class Reads {
+public:
+  Reads(const Space &space, const TypedSpec &spec) : space_(space), spec_(spec), sets_(spec.inputs.size()) {}
+
+  // Walks `root` and all it needs. Throws E0103, E0104, E0003.
+  void add(const Expr &root);
+
+  const Read &operator[](const Expr &expr) const { return reads_.at(expr.node()); }
+  const Read &operator[](const ExprNode &node) const { return reads_.at(&node); }
+  std::vector<std::size_t> inputs(const Expr &expr) const {
+    return sets_.members((*this)[expr].inputs);
+  }
+  bool known(const Expr &expr) const { return reads_.count(expr.node()) != 0; }
+
+private:
+  Read read(const ExprNode &node);
+  Read read_fold(const ExprNode &node);
+
+  const Space &space_;
+  const TypedSpec &spec_;
+  InputSets sets_;
+  expr::Walker walker_;
+  std::unordered_map<const ExprNode *, Read> reads_;
+};
+
+} // namespace broadloom::spec

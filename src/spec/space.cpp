@@ -1,0 +1,288 @@
+// See space.hpp.
+#include "spec/space.hpp"
+
+#include "expr/walk.hpp"
+#include "spec/words.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace broadloom::spec {
+
+using support::fail;
+
+namespace {
+
+constexpr std::size_t max_operands = 4096;
+
+bool same_declaration(const InputDecl &a, const InputDecl &b) {
+  auto same_dim = [](const Dim &x, const Dim &y) {
+    return x.label == y.label && x.extent == y.extent;
+  };
+  return a.dtype == b.dtype && a.placement == b.placement && a.axes == b.axes &&
+         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), same_dim);
+}
+
+} // namespace
+
+Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
+  collect();
+  check_names();
+  for (const auto &decl : decls_) check_form(*decl);
+  name_axes();
+  for (std::size_t i = 0; i < decls_.size(); ++i) {
+    TypedInput input;
+    input.name = decls_[i]->name;
+    input.dtype = decls_[i]->dtype;
+    input.where = shown(decls_[i]->where);
+    place(*decls_[i], input);
+    out_.inputs.push_back(std::move(input));
+    note_fixed(i);
+  }
+}
+
+// Declared inputs first, then those that are only read, in order of first appearance.
+void Space::collect() {
+  for (const auto &decl : data_.inputs) add(decl);
+  expr::Walker walker;
+  auto visit = [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input) add(node.input);
+    for (const Expr &arg : node.args)
+      if (!arg.node())
+        fail("E0002", "an empty bl::Expr is used as an operand", shown(node.where),
+             "give it a value first: a default-constructed Expr has none");
+  };
+  for (const Expr &let : data_.lets) walker.walk(let.node(), visit);
+  for (const OutputDecl &output : data_.outputs) {
+    if (!output.value.node())
+      fail("E0002", "output '" + output.name + "' has no value", shown(output.where),
+           "give it an expression: a default-constructed Expr has none");
+    walker.walk(output.value.node(), visit);
+  }
+}
+
+void Space::add(const std::shared_ptr<const InputDecl> &decl) {
+  if (by_decl_.count(decl.get())) return;
+  auto [it, fresh] = by_name_.try_emplace(decl->name, std::uint32_t(decls_.size()));
+  if (!fresh && !same_declaration(*decls_[it->second], *decl))
+    fail("E0004", "input '" + decl->name + "' is declared twice, and differently",
+         shown(decl->where), "use one declaration everywhere, or give the inputs different names");
+  by_decl_.emplace(decl.get(), it->second);
+  if (!fresh) return;
+  if (decls_.size() == max_operands)
+    fail("E0013", "a kernel has at most " + std::to_string(max_operands) + " inputs",
+         shown(decl->where), "split the kernel, or join inputs along a new axis");
+  decls_.push_back(decl);
+}
+
+void Space::check_names() const {
+  auto check = [&](const std::string &name, const char *what, const Place &where) {
+    NameCheck found = check_name(name, what);
+    if (!found.code.empty()) fail(found.code, found.message, shown(where), found.help);
+  };
+  std::set<std::string> taken;
+  auto define = [&](const std::string &name, const char *what, const Place &where) {
+    check(name, what, where);
+    if (!taken.insert(name).second)
+      fail("E0004", "'" + name + "' is defined twice", shown(where),
+           "inputs, lets and outputs share one set of names; choose another");
+  };
+  if (data_.name != "kernel") check(data_.name, "a kernel", data_.where); // the default is fine
+  for (const auto &decl : decls_) {
+    define(decl->name, "an input", decl->where);
+    for (const Dim &dim : decl->dims)
+      if (!dim.label.empty()) check(dim.label, "an axis", decl->where);
+  }
+  for (const Expr &let : data_.lets) define(let.node()->name, "a let", let.node()->where);
+  for (const OutputDecl &output : data_.outputs) define(output.name, "an output", output.where);
+  if (data_.outputs.size() > max_operands)
+    fail("E0013", "a kernel has at most " + std::to_string(max_operands) + " outputs",
+         shown(data_.outputs[max_operands].where), "split the kernel");
+}
+
+void Space::check_form(const InputDecl &decl) const {
+  auto bad = [&](const char *code, const std::string &message, const std::string &help) {
+    fail(code, message, shown(decl.where), help);
+  };
+  std::string who = "input '" + decl.name + "'";
+  if (!is_supported(decl.dtype))
+    bad("E0204", who + " is " + std::string(name(decl.dtype)) + ", which this version does not have",
+        "use bool, an integer type, f32 or f64");
+  if (decl.dims.size() > std::size_t(max_rank))
+    bad("E0013", who + " has " + std::to_string(decl.dims.size()) + " dims, and " +
+                     std::to_string(max_rank) + " is the limit",
+        "join dims that are always walked together");
+  std::set<std::string> labels;
+  for (const Dim &dim : decl.dims) {
+    if (dim.label.empty() == decl.labelled())
+      bad("E0012", who + " has labelled and unlabelled dims",
+          "label all of them, `c=3` where a dim is fixed, or none");
+    if (!dim.label.empty() && !labels.insert(dim.label).second)
+      bad("E0133", who + " has the label '" + dim.label + "' twice",
+          "a diagonal is a strided view: pass one with a single dim");
+    if (dim.extent < -1)
+      bad("E0012", who + " has a dim of " + std::to_string(dim.extent) + " elements",
+          "an extent is 0 or more");
+  }
+}
+
+// Labels in order of first appearance; without any, as many axes as the greatest rank or the
+// greatest entry of axes() asks for.
+void Space::name_axes() {
+  auto too_many = [&](const InputDecl &decl) {
+    fail("E0013", "a kernel has at most " + std::to_string(expr::max_axes) + " axes",
+         shown(decl.where), "use fewer labels, or smaller positions in axes()");
+  };
+  for (const auto &decl : decls_) {
+    if (!decl->labelled()) continue;
+    for (const Dim &dim : decl->dims) {
+      if (!label_axis_.try_emplace(dim.label, int(out_.axes.size())).second) continue;
+      if (out_.axes.size() == expr::max_axes) too_many(*decl);
+      out_.axes.push_back({dim.label, true});
+    }
+  }
+  if (!out_.axes.empty()) return;
+  int axes = 0;
+  for (const auto &decl : decls_) {
+    axes = std::max(axes, int(decl->dims.size()));
+    if (decl->placement != Placement::Axes) continue;
+    for (int axis : decl->axes) {
+      if (axis >= expr::max_axes) too_many(*decl);
+      axes = std::max(axes, axis + 1);
+    }
+  }
+  for (int i = 0; i < axes; ++i) out_.axes.push_back({std::to_string(i), false});
+}
+
+void Space::place(const InputDecl &decl, TypedInput &input) const {
+  input.labelled = decl.labelled();
+  for (const Dim &dim : decl.dims) {
+    input.extents.push_back(dim.extent);
+    bool open = decl.labelled() ? false : dim.extent == -1 && data_.stretch;
+    input.may_stretch.push_back(dim.extent == 1 || open);
+  }
+  if (decl.placement != Placement::ByOrder) return place_explicitly(decl, input);
+  int rank = int(decl.dims.size()), axes = int(out_.axes.size());
+  if (decl.labelled()) {
+    for (const Dim &dim : decl.dims) input.axis_of_dim.push_back(label_axis_.at(dim.label));
+    return;
+  }
+  if (rank > axes)
+    fail("E0101", "input '" + decl.name + "' has " + support::count(rank, "unlabelled dim") +
+                      ", and the kernel has " + support::count(axes, "label"),
+         shown(decl.where), "label its dims, or give it fewer");
+  input.by_order = true;
+  int first = data_.order == Order::c ? 0 : axes - rank;
+  for (int i = 0; i < rank; ++i) input.axis_of_dim.push_back(first + i);
+}
+
+void Space::place_explicitly(const InputDecl &decl, TypedInput &input) const {
+  bool dims = decl.placement == Placement::Dims;
+  std::string clause = dims ? "dims()" : "axes()";
+  auto bad = [&](const char *code, const std::string &message, const std::string &help) {
+    fail(code, message, shown(decl.where), help);
+  };
+  int axes = int(out_.axes.size());
+  if (decl.labelled())
+    bad("E0132", clause + " places unlabelled dims, and those of '" + decl.name + "' have labels",
+        "leave " + clause + " out: the labels say where the dims are");
+  if (decl.axes.size() != decl.dims.size())
+    bad("E0131", clause + " of '" + decl.name + "' has " +
+                     (decl.axes.size() == 1 ? "1 entry" : std::to_string(decl.axes.size()) + " entries") +
+                     " for " + support::count(std::int64_t(decl.dims.size()), "dim"),
+        "write one axis for each dim");
+  for (std::size_t i = 0; i < decl.axes.size(); ++i) {
+    int axis = decl.axes[i];
+    if (axis < 0)
+      bad("E0131", clause + " of '" + decl.name + "' has the negative entry " + std::to_string(axis),
+          "count axes from 0");
+    if (axis >= axes)
+      bad("E0131", clause + " of '" + decl.name + "' names axis " + std::to_string(axis) +
+                       ", and the kernel has " + std::to_string(axes) +
+                       (axes == 1 ? " axis" : " axes"),
+          "count axes from 0");
+    if (dims && i > 0 && axis <= decl.axes[i - 1])
+      bad("E0131", "dims() of '" + decl.name + "' must increase from entry to entry",
+          "for another order of axes write axes(..) instead");
+    if (std::count(decl.axes.begin(), decl.axes.end(), axis) > 1)
+      bad("E0131", clause + " of '" + decl.name + "' names axis " + std::to_string(axis) + " twice",
+          "a diagonal is a strided view: pass one with a single dim");
+    input.axis_of_dim.push_back(axis);
+  }
+}
+
+// Equal labels have equal extents in the whole kernel, whether the dims meet or not.
+void Space::note_fixed(std::size_t index) {
+  const TypedInput &input = out_.inputs[index];
+  if (!input.labelled) return;
+  for (std::size_t dim = 0; dim < input.extents.size(); ++dim) {
+    std::int64_t extent = input.extents[dim];
+    if (extent == -1 || extent == 1) continue;
+    DimExtent here{index, dim, extent};
+    auto [it, fresh] = fixed_.try_emplace(input.axis_of_dim[dim], here);
+    if (!fresh && it->second.extent != extent) fail_extents(out_, it->second, here, input.where);
+  }
+}
+
+const DimExtent *Space::fixed(int axis) const {
+  auto it = fixed_.find(axis);
+  return it == fixed_.end() ? nullptr : &it->second;
+}
+
+std::uint32_t Space::input_called(const std::string &name, const Place &where) const {
+  auto it = by_name_.find(name);
+  if (it != by_name_.end()) return it->second;
+  std::vector<std::string> names;
+  for (const auto &decl : decls_) names.push_back(decl->name);
+  std::string near = support::closest(name, names);
+  fail("E0003", "like= names an input, and there is no input '" + name + "'", shown(where),
+       near.empty() ? "name an input of the kernel" : "did you mean '" + near + "'?");
+}
+
+int Space::axis(const AxisRef &ref, const Place &where) const {
+  int axes = int(out_.axes.size());
+  if (const int *position = std::get_if<int>(&ref.value())) {
+    int axis = *position < 0 ? *position + axes : *position;
+    if (axis >= 0 && axis < axes) return axis;
+    fail("E0104", "there is no axis " + std::to_string(*position) + ": the kernel has " +
+                      std::to_string(axes) + (axes == 1 ? " axis" : " axes"),
+         shown(where), "positions count from 0, negative ones from the end");
+  }
+  const std::string &label = std::get<std::string>(ref.value());
+  auto it = label_axis_.find(label);
+  if (it != label_axis_.end()) return it->second;
+  std::vector<std::string> labels;
+  for (const Axis &axis : out_.axes)
+    if (axis.labelled) labels.push_back(axis.name);
+  std::string near = support::closest(label, labels);
+  std::string help = labels.empty() ? "no input has labels: name axes by position, 0, 1 or -1"
+                     : near.empty() ? "the axes are " + support::quoted_list(labels)
+                                    : "did you mean '" + near + "'?";
+  fail("E0104", "there is no axis '" + label + "'", shown(where), help);
+}
+
+std::string Space::axis_name(int axis) const {
+  const Axis &a = out_.axes[std::size_t(axis)];
+  return a.labelled ? "'" + a.name + "'" : a.name;
+}
+
+std::string Space::axis_list(expr::AxisSet axes) const {
+  std::string text;
+  int left = axes.size();
+  if (left == 0) return "no axes";
+  for (int axis = 0; axis < expr::max_axes; ++axis) {
+    if (!axes.has(axis)) continue;
+    text += axis_name(axis);
+    --left;
+    if (left > 0) text += left == 1 ? " and " : ", ";
+  }
+  return text;
+}
+
+Place Space::shown(const Place &where) const {
+  return support::with_text(where, data_.source.get());
+}
+
+} // namespace broadloom::spec

@@ -1,0 +1,58 @@
+// The iteration space: which axes a kernel has, and which of them each dim of each input walks.
+//
+//   order f,  x : f32[i, j],  b : f32[:],  k : f64     axes i j;  x -> i j,  b -> j,  k -> nothing
+//
+// Labelled axes come in order of first appearance; unlabelled dims align with them at the end
+// (order f) or the start (order c), or where dims() / axes() put them.
+#pragma once
+
+#include "spec/spec.hpp"
+
+#include <unordered_map>
+
+namespace broadloom::spec {
+
+// Builds axes and inputs of `out` from the declarations and from what the expressions read, and
+// answers questions of name and place afterwards.
+class Space {
+public:
+  Space(const SpecData &data, TypedSpec &out);
+
+  std::uint32_t index_of(const InputDecl &decl) const { return by_decl_.at(&decl); }
+
+  // The input called `name`, for like=. Throws E0003.
+  std::uint32_t input_called(const std::string &name, const Place &where) const;
+
+  // Throws E0104 for an axis that the kernel does not have.
+  int axis(const AxisRef &ref, const Place &where) const;
+
+  // An axis as a message names it: 'j' or 0.
+  std::string axis_name(int axis) const;
+  std::string axis_list(expr::AxisSet axes) const; // "'i' and 'j'", "no axes"
+
+  // Of an axis with a label: the dim that fixes its extent to other than 1, if there is one.
+  const DimExtent *fixed(int axis) const;
+
+  // The place with its source line.
+  Place shown(const Place &where) const;
+
+private:
+  void collect();
+  void add(const std::shared_ptr<const InputDecl> &decl);
+  void check_names() const;
+  void check_form(const InputDecl &decl) const;
+  void name_axes();
+  void place(const InputDecl &decl, TypedInput &input) const;
+  void place_explicitly(const InputDecl &decl, TypedInput &input) const;
+  void note_fixed(std::size_t input);
+
+  const SpecData &data_;
+  TypedSpec &out_;
+  std::vector<std::shared_ptr<const InputDecl>> decls_;
+  std::unordered_map<const InputDecl *, std::uint32_t> by_decl_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;
+  std::unordered_map<std::string, int> label_axis_;
+  std::unordered_map<int, DimExtent> fixed_;
+};
+
+} // namespace broadloom::spec

@@ -1,0 +1,213 @@
+// Typing of operations: how numbers take a type, what sugar stands for, and folding of constants.
+#include "spec/typer.hpp"
+
+#include "support/fail.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace broadloom::spec {
+
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+using ops::Op;
+using ops::Scalar;
+using support::fail;
+
+namespace {
+
+std::string quoted(Op op) { return "'" + std::string(ops::info(op).spelling) + "'"; }
+
+std::string type_list(const std::vector<DType> &types) {
+  std::string text;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (i > 0) text += i + 1 == types.size() ? " and " : ", ";
+    text += name(types[i]);
+  }
+  return text;
+}
+
+// The type a weak number takes beside operands whose common type is `other` (if there are any).
+DType weak_type(DType weak, std::optional<DType> other) {
+  if (weak == DType::I64) return other && *other != DType::Bool ? *other : DType::I64;
+  return other && (is_float(*other) || is_complex(*other)) ? *other : DType::F64;
+}
+
+bool fits(std::int64_t value, DType type) {
+  if (!is_integer(type)) return true;
+  int bits = int(size_of(type)) * 8;
+  if (is_unsigned_integer(type)) return value >= 0 && (bits == 64 || value >> bits == 0);
+  return bits == 64 || (value >= -(std::int64_t(1) << (bits - 1)) && value < std::int64_t(1) << (bits - 1));
+}
+
+// Whether an operation on plain numbers leaves i64, where typed integers would wrap around.
+bool overflows(Op op, std::int64_t a, std::int64_t b) {
+  std::int64_t result;
+  switch (op) {
+  case Op::Add: return __builtin_add_overflow(a, b, &result);
+  case Op::Sub: return __builtin_sub_overflow(a, b, &result);
+  case Op::Mul: return __builtin_mul_overflow(a, b, &result);
+  case Op::Shl: return b >= 0 && a != 0 && (b > 63 || a << b >> b != a);
+  case Op::Pow: return b > 0 && std::fabs(std::pow(double(a), double(b))) >= 0x1p63;
+  default: return false;
+  }
+}
+
+} // namespace
+
+Value Typer::type_number(const ExprNode &node) {
+  const Number &number = node.number;
+  if (number.too_large)
+    fail("E0202", "the number is too large for i64", space_.shown(node.where),
+         "write it with a point, as a float");
+  switch (number.kind) {
+  case Number::Kind::Bool:
+    return {literal(DType::Bool, ops::scalar_from(number.integer != 0), node.where), false};
+  case Number::Kind::Int:
+    return {literal(DType::I64, ops::scalar_from(number.integer), node.where), true};
+  case Number::Kind::Float:
+    return {literal(DType::F64, ops::scalar_from(number.real), node.where), true};
+  }
+  return {};
+}
+
+ops::Typing Typer::typing_of(const ExprNode &node, const std::vector<DType> &types) const {
+  ops::Typing typing = ops::type_of(node.op, types);
+  if (!typing.error.empty())
+    fail("E0201", quoted(node.op) + " " + std::string(typing.error) + ", and its " +
+                      (types.size() == 1 ? "operand is " : "operands are ") + type_list(types),
+         space_.shown(node.where),
+         typing.compute == DType::Bool ? "cast the operand, as in i32(x); for logic there are !, && and ||"
+                                       : "cast the operands to an integer type, as in i64(x)");
+  if (!is_supported(typing.compute))
+    fail("E0204", quoted(node.op) + " of " + type_list(types) + " gives " +
+                      std::string(name(typing.compute)) +
+                      ", as in NumPy, and this version does not have it",
+         space_.shown(node.where), "cast the operand, as in f32(x)");
+  return typing;
+}
+
+Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
+  std::size_t first = node.op == Op::Where ? 1 : 0; // the condition takes no part in the typing
+  bool all_literal = true, any_weak = false;
+  std::optional<DType> common;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    DType type = dtype(args[i].node);
+    all_literal = all_literal && is_literal(args[i].node) && (args[i].weak || type == DType::Bool);
+    if (i < first) continue;
+    any_weak = any_weak || args[i].weak;
+    if (!args[i].weak) common = common ? promote(*common, type) : type;
+  }
+  if (all_literal && any_weak) return type_weak_op(node, args);
+
+  std::vector<DType> types;
+  for (const Value &arg : args) {
+    DType type = dtype(arg.node);
+    types.push_back(arg.weak ? weak_type(type, common) : type);
+  }
+  ops::Typing typing = typing_of(node, types);
+  std::vector<NodeId> converted;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    DType to = i < first ? DType::Bool : typing.compute;
+    converted.push_back(args[i].weak ? convert_number(args[i].node, to, node)
+                                     : cast(args[i].node, to, node.where));
+  }
+  if (ops::info(node.op).math == ops::Math::Sugar)
+    return {emit_sugar(node, typing.compute, std::move(converted)), false};
+  if (node.op == Op::Pow && is_integer(typing.compute) && is_literal(converted[1]) &&
+      is_signed_integer(typing.compute) &&
+      ops::as_i64(Scalar{spec_.graph[converted[1]].bits}) < 0)
+    fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
+         "use a float: f64(x) ^ -1, or 1 / x");
+  return {emit(node.op, typing.compute, typing.result, converted, node.where), false};
+}
+
+// Numbers only: the value is computed in i64 or f64 and stays weak.
+Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) {
+  std::vector<DType> types;
+  for (const Value &arg : args) types.push_back(dtype(arg.node));
+  ops::TypeRule rule = ops::info(node.op).rule;
+  if (rule == ops::TypeRule::FloatMath || rule == ops::TypeRule::Classify)
+    std::fill(types.begin(), types.end(), DType::F64);
+  ops::Typing typing = typing_of(node, types);
+  std::vector<NodeId> converted;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    converted.push_back(cast(args[i].node,
+                             node.op == Op::Where && i == 0 ? DType::Bool : typing.compute,
+                             node.where));
+  if (typing.compute == DType::I64) {
+    auto integer = [&](std::size_t i) {
+      return ops::as_i64(Scalar{spec_.graph[converted[i]].bits});
+    };
+    std::int64_t least = std::numeric_limits<std::int64_t>::min();
+    bool lost = converted.size() == 2   ? overflows(node.op, integer(0), integer(1))
+                : node.op == Op::Square ? overflows(Op::Mul, integer(0), integer(0))
+                : node.op == Op::Neg    ? integer(0) == least
+                                        : false;
+    if (lost)
+      fail("E0202", "the value of these numbers is too large for i64", space_.shown(node.where),
+           "write one of them with a point, to compute in f64");
+    if (node.op == Op::Pow && integer(1) < 0)
+      fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
+           "write the base with a point: 2. ^ -1");
+  }
+  NodeId value = ops::info(node.op).math == ops::Math::Sugar
+                     ? emit_sugar(node, typing.compute, std::move(converted))
+                     : emit(node.op, typing.compute, typing.result, converted, node.where);
+  return {value, dtype(value) != DType::Bool};
+}
+
+NodeId Typer::convert_number(NodeId number, DType to, const ExprNode &user) {
+  const Node &node = spec_.graph[number];
+  Scalar value{node.bits};
+  bool lost = node.dtype == DType::I64 && !fits(ops::as_i64(value), to);
+  if (node.dtype == DType::F64 && to == DType::F32) {
+    double real = ops::as_f64(value);
+    lost = std::isfinite(real) && std::isinf(ops::as_f32(ops::convert(value, DType::F64, to)));
+  }
+  if (lost)
+    fail("E0202",
+         "the number " +
+             (node.dtype == DType::I64 ? std::to_string(ops::as_i64(value)) : std::string("here")) +
+             " does not fit " + std::string(name(to)) + ", the type of the other operand",
+         space_.shown(user.where),
+         node.dtype == DType::I64 ? "cast the other operand to a wider type, as in i64(x)"
+                                  : "cast the other operand: f64(x); or write inf");
+  return cast(number, to, user.where);
+}
+
+NodeId Typer::emit_sugar(const ExprNode &node, DType type, std::vector<NodeId> args) {
+  auto number = [&](std::int64_t value) {
+    return literal(type, ops::convert(ops::scalar_from(value), DType::I64, type), node.where);
+  };
+  auto make = [&](Op op, NodeId a, NodeId b) { return emit(op, type, type, {a, b}, node.where); };
+  switch (node.op) {
+  case Op::Square: return make(Op::Mul, args[0], args[0]);
+  case Op::Reciprocal: return make(Op::Div, number(1), args[0]);
+  case Op::Relu: return make(Op::Maximum, args[0], number(0));
+  default: return make(Op::Minimum, make(Op::Maximum, args[0], args[1]), args[2]); // clip
+  }
+}
+
+NodeId Typer::emit(Op op, DType compute, DType result, const std::vector<NodeId> &args,
+                   const Place &where) {
+  if (std::all_of(args.begin(), args.end(), [&](NodeId a) { return is_literal(a); })) {
+    std::vector<Scalar> values;
+    for (NodeId arg : args) values.push_back(Scalar{spec_.graph[arg].bits});
+    return literal(result, ops::evaluate(op, compute, values), where);
+  }
+  Node node;
+  node.kind = NodeKind::Op;
+  node.op = op;
+  node.dtype = result;
+  Facts facts;
+  for (NodeId arg : args) {
+    node.axes = node.axes | spec_.graph[arg].axes;
+    meet(facts, facts_[arg.index], where);
+  }
+  return add(node, args, facts, where);
+}
+
+} // namespace broadloom::spec

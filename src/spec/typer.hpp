@@ -1,0 +1,95 @@
+// From expressions to typed graph nodes: promotion, weak numbers, casts, folds and repeats.
+//
+// Every operation comes out with its arguments already in its compute type. A number is weak until it
+// meets a type: then it takes that type, if the kind allows (NumPy 2, NEP 50). What is made of
+// literals only is computed here.
+#pragma once
+
+#include "spec/reads.hpp"
+
+#include <map>
+
+namespace broadloom::spec {
+
+// The value of an expression. A weak one is a Literal node of i64 or f64 that may still change type.
+struct Value {
+  expr::NodeId node;
+  bool weak = false;
+};
+
+// A fold before it is closed by the cast to its result type (or to that of the output).
+struct Folded {
+  expr::NodeId node;            // of the accumulate type, or the argument itself where nothing folds
+  DType result = DType::F32;    // NumPy's result type
+  std::uint32_t like = expr::no_input; // then its value is repeated to this input's axes
+};
+
+// How inputs enter an expression: as they are, or folded down to the `kept` axes (accumulate).
+struct Entry {
+  bool accumulate = false;
+  Fold fold = Fold::Sum;
+  expr::AxisSet kept;
+};
+
+class Typer {
+public:
+  Typer(TypedSpec &spec, const Space &space, const Reads &reads)
+      : spec_(spec), space_(space), reads_(reads), visible_(spec.inputs.size()) {}
+
+  Value type(const Expr &root, const Entry &entry);
+
+  // The root of an output: a reduction there (lets looked through) stays open; anything else has
+  // its value as `node` and its own type as `result`.
+  Folded type_whole(const Expr &root, const Entry &entry);
+
+  Folded fold(Value value, Fold fold, expr::AxisSet axes, std::uint32_t like, const Place &where);
+  expr::NodeId cast(expr::NodeId node, DType to, const Place &where);
+
+  // Repeats `node` along the axes and extents of the inputs that do not already give it theirs.
+  expr::NodeId expand(expr::NodeId node, const std::vector<std::size_t> &inputs, const Place &where);
+
+  DType dtype(expr::NodeId node) const { return spec_.graph[node].dtype; }
+
+private:
+  // What is known of a node's extents.
+  struct Facts {
+    SetId visible = 0;   // inputs that give it the extents of all their axes
+    expr::AxisSet rigid; // axes on which a label gives it the extent
+    SetId fixed = 0;     // extents fixed by the text
+  };
+  using Memo = std::unordered_map<const ExprNode *, Value>;
+
+  Memo &memo(const Entry &entry);
+  Value type_node(const ExprNode &node, const Entry &entry, const Memo &memo);
+  Value type_input(const ExprNode &node, const Entry &entry);
+  Value type_number(const ExprNode &node);
+  Value type_op(const ExprNode &node, std::vector<Value> args);
+  Value type_weak_op(const ExprNode &node, const std::vector<Value> &args);
+  Folded type_fold(const ExprNode &node, Value arg);
+  expr::NodeId close(const Folded &folded, const Place &where);
+
+  ops::Typing typing_of(const ExprNode &node, const std::vector<DType> &types) const;
+  expr::NodeId convert_number(expr::NodeId literal, DType to, const ExprNode &user);
+  expr::NodeId emit(ops::Op op, DType compute, DType result, const std::vector<expr::NodeId> &args,
+                    const Place &where);
+  expr::NodeId emit_sugar(const ExprNode &node, DType compute, std::vector<expr::NodeId> args);
+  expr::NodeId input(std::size_t index, const Place &where);
+  expr::NodeId literal(DType dtype, ops::Scalar value, const Place &where);
+  expr::NodeId add(expr::Node node, std::span<const expr::NodeId> args, const Facts &facts,
+                   const Place &where);
+  void meet(Facts &into, const Facts &other, const Place &where);
+  bool is_literal(expr::NodeId node) const {
+    return spec_.graph[node].kind == expr::NodeKind::Literal;
+  }
+
+  TypedSpec &spec_;
+  const Space &space_;
+  const Reads &reads_;
+  InputSets visible_;
+  FixedExtents fixed_;
+  std::vector<Facts> facts_; // by node
+  std::map<std::tuple<bool, Fold, std::uint64_t>, Memo> memos_;
+  std::size_t steps_ = 0;
+};
+
+} // namespace broadloom::spec

@@ -1,0 +1,61 @@
+// See words.hpp.
+#include "spec/words.hpp"
+
+#include "support/text.hpp"
+
+#include <broadloom/dtype.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace broadloom::spec {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array reserved{
+    "kernel"sv,   "accumulator"sv, "def"sv, "order"sv, "stretch"sv,   "set"sv,        "fuse"sv,
+    "separate"sv, "in"sv,          "let"sv, "out"sv,   "broadcast"sv, "accumulate"sv, "reduce"sv,
+    "true"sv,     "false"sv,
+};
+
+constexpr std::array later_folds{
+    "any"sv,  "all"sv,       "mean"sv,   "var"sv,    "std"sv,
+    "norm"sv, "logsumexp"sv, "argmin"sv, "argmax"sv,
+};
+
+constexpr std::array later_functions{
+    "rsqrt"sv, "digamma"sv,   "polygamma"sv, "sigmoid"sv, "softplus"sv, "gelu"sv, "gelu_tanh"sv,
+    "silu"sv,  "logaddexp"sv, "fma"sv,       "conj"sv,    "real"sv,     "imag"sv, "keep"sv,
+    "recompute"sv, "iota"sv,  "extent"sv,    "scan"sv,
+};
+
+template <class Words> bool holds(const Words &words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+} // namespace
+
+bool is_reserved(std::string_view word) {
+  return holds(reserved, word) || dtype_from_name(word).has_value();
+}
+
+NameCheck check_name(std::string_view name, std::string_view what) {
+  std::string shown = "'" + std::string(name) + "'";
+  if (!support::is_identifier(name))
+    return {"E0001", shown + " cannot be the name of " + std::string(what),
+            "a name is letters, digits and _, and begins with no digit"};
+  if (is_reserved(name))
+    return {"E0005", shown + " is a reserved word and cannot be the name of " + std::string(what),
+            "choose another name, such as '" + std::string(name) + "_'"};
+  return {};
+}
+
+bool is_later_callable(std::string_view word) {
+  return holds(later_functions, word) || is_later_fold(word);
+}
+
+bool is_later_fold(std::string_view word) { return holds(later_folds, word); }
+
+} // namespace broadloom::spec

@@ -1,0 +1,24 @@
+// The words of the text form that mean something, in one place for lexer, parser and analysis.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace broadloom::spec {
+
+// Statement, mode and dtype words, true and false: never a name.
+bool is_reserved(std::string_view word);
+
+// What is wrong with a name: E0005 for a reserved word, E0001 for what is no identifier. `what` as in
+// "an input".
+struct NameCheck {
+  std::string code, message, help; // code empty: the name is fine
+};
+NameCheck check_name(std::string_view name, std::string_view what);
+
+// A callable of the language that this version does not have: "scan", "mean", "keep", ..
+bool is_later_callable(std::string_view word);
+// The same for folds that may stand in a mode: "mean", "argmax", ..
+bool is_later_fold(std::string_view word);
+
+} // namespace broadloom::spec
