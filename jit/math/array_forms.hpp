@@ -2,8 +2,8 @@
 //
 // Problem: tests and benchmarks want to run the vector forms without a JIT, at the level of their
 // choice, from code that is compiled for no particular level.
-// Method: array_forms.cpp is compiled by clang once for each level, and its symbols get the level as
-// a prefix (so that the linker cannot take an AVX-512 copy of an inline function for everybody).
+// Method: array_forms.cpp is compiled by clang once for each level, and its symbols get the level
+// as a prefix (so that the linker cannot take an AVX-512 copy of an inline function for everybody).
 // Whole vectors run in the widest form of the level, the tail with one lane; the bits are the same.
 // Example: v4_bl_array_exp_f32(n, x, out), on a machine with AVX-512.
 #pragma once

@@ -2,8 +2,8 @@
 //
 // Problem: a native kernel inlines our math functions, whose source is compiled when Broadloom is
 // built, not when the kernel is.
-// Method: kernels.cpp is compiled to one bitcode module for each ISA level; embed.S takes both files
-// into read-only data.
+// Method: kernels.cpp is compiled to one bitcode module for each ISA level; embed.S takes both
+// files into read-only data.
 // Example: jit::bitcode(jit::IsaLevel::V4) starts with the bytes 'B' 'C' and holds bl_exp_f32x16.
 #pragma once
 

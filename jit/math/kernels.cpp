@@ -1,10 +1,10 @@
-// The vector forms of our math functions, to be embedded as bitcode and inlined into native kernels.
+// The vector forms of our math functions, embedded as bitcode and inlined into native kernels.
 //
 // Problem: a kernel wants exp on whole vectors without the cost of a call, in the same bits as the
 // interpreter.
 // Method: this file is compiled by clang to bitcode, once for each ISA level, from the templates of
-// src/math/functions.hpp. Each function takes and returns vectors by value and calls nothing outside
-// the module.
+// src/math/functions.hpp. Each function takes and returns vectors by value and calls nothing
+// outside the module.
 // Example: bl_exp_f32x16 is `<16 x float> (<16 x float>)`, bl_pow_f64x4 takes two <4 x double>.
 #include "math/functions.hpp"
 

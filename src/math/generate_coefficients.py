@@ -9,7 +9,8 @@ terms, so the rounding of a coefficient weighs far less than the rounding of the
 error is that of the rounded polynomial.
 Example:
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install mpmath
-    /tmp/venv/bin/python src/math/generate_coefficients.py > src/math/coefficients.hpp
+    /tmp/venv/bin/python src/math/generate_coefficients.py | clang-format-19 \\
+        --assume-filename=src/math/coefficients.hpp > /tmp/coefficients.hpp
 """
 import mpmath as mp
 
@@ -119,7 +120,7 @@ def series(x, first, ratio, count=60):
 
 def main():
     print("// Constants and minimax polynomials of the vector math, lowest power first.")
-    print("// Printed by generate_coefficients.py (Remez exchange in 60 digits); do not edit by hand.")
+    print("// Printed by generate_coefficients.py (Remez exchange, 60 digits); not edited by hand.")
     print("#pragma once\n")
     print("#include <cstdint>\n")
     print("namespace broadloom::math {\n")
@@ -137,7 +138,7 @@ def main():
 
     # Intervals are stretched a little for arguments that the reduction leaves just outside. The
     # weights give the error of the whole function in units of its value: a power of z where zero is
-    # an end of the interval, none where it lies inside (a weight that vanishes inside breaks Remez).
+    # an end of the interval, none where it lies inside, since Remez needs a positive weight there.
     stretch = mp.mpf("1.0001")
     near_zero = mp.mpf("1e-4")
     half_ln2 = ln2 / 2 * stretch

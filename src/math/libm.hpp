@@ -1,7 +1,7 @@
 // The functions that come from the system's libm, under C names that native code can be bound to.
 //
-// Problem: a JIT kernel calls functions that have no vector form of ours yet, and the interpreter must
-// call the very same ones.
+// Problem: a native kernel calls functions that have no vector form of ours yet, and the
+// interpreter must call the very same ones.
 // Method: one plain function for each name and type (bl_libm_tan_f32, bl_libm_tan_f64, ...), and a
 // table from symbol to address. lgamma is the reentrant one: kernels run on many threads.
 // Example: void *address = math::address_of("bl_libm_tan_f64");

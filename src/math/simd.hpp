@@ -4,8 +4,9 @@
 // folding, g++) and as vectors of any width (the native kernels, clang), with equal bits.
 // Method: Vec<T, N> is T itself for one lane and a clang vector for more; both know + - * / and the
 // comparisons, and the functions here add what is missing. Only correctly rounded operations are
-// offered, and nothing that a compiler may contract or reorder, so every width and every instruction
-// set gives the same bits. Compile with -ffp-contract=off.
+// offered, and nothing that a compiler may contract or reorder, so every width and every
+// instruction set gives the same bits (but for the sign and payload of a NaN, which compilers do
+// not keep). Compile with -ffp-contract=off.
 // Example:
 //   template <class D> D hypotenuse_squared(D x, D y) { return fma(x, x, y * y); }
 //   hypotenuse_squared<double>(3, 4);              // one lane

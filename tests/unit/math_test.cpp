@@ -1,10 +1,11 @@
-// Our math functions: special values, accuracy against a wider libm, and the same bits in every form.
+// Our math functions: special values, accuracy against a wider libm, equal bits in every form.
 //
 // Problem: an error of one ulp, or of one lane, is invisible in an ordinary test.
 // Method: f32 on a stride through all 2^32 arguments against libm's double; f64 on random bit
 // patterns, the neighbourhood of thresholds and of multiples of pi/2 against long double (x87). The
 // error is counted in ulps of the exact result. The vector forms of each ISA level that the machine
-// has must then give the bits of the scalar form. A new function is a row in `unary_functions`.
+// has must then give the bits of the scalar form. A new function is a row in unary_f32 and in
+// unary_f64.
 // Example: exp of f64 may be off by 0.65 ulp where the result is normal and 1.0 where it is not.
 #include <algorithm>
 #include <bit>
