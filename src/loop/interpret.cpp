@@ -1,0 +1,287 @@
+// Runs a loop program one position at a time: the meaning of the IR, and the engine without LLVM.
+//
+// A phase is first turned into flat instructions with ready byte increments, then run; nothing is
+// allocated per position. Addresses are integers, since a position one past the end of a reversed view
+// lies before its memory. The folds follow loop.hpp to the letter: lanes, halving, pairwise leaves.
+#include "loop/loop.hpp"
+#include "support/check.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace broadloom::loop {
+namespace {
+
+using ops::Scalar;
+
+struct Instruction {
+  enum class Kind : std::uint8_t { Op, Cast, Load, Result, Set, Step, Loop } kind;
+  ops::Op op = ops::Op::Add;
+  DType from = DType::F32;    // Op: compute type; Cast
+  DType to = DType::F32;      // Cast, Load, Set
+  std::uint32_t target = 0;   // value computed
+  std::uint32_t args[3] = {}; // values read
+  std::uint32_t index = 0;    // buffer, accumulator or loop
+};
+
+// One accumulator while its loop runs.
+struct Fold {
+  ops::Op step = ops::Op::Add;
+  DType dtype = DType::F64;
+  Scalar identity;
+  std::vector<Scalar> lanes;
+  std::uint64_t leaves = 0;       // leaves done; its binary digits are the blocks that wait
+  std::array<Scalar, 64> waiting; // joined blocks, greatest and earliest first
+  int depth = 0;
+  Scalar result;
+
+  Scalar join(Scalar a, Scalar b) const {
+    const Scalar args[] = {a, b};
+    return ops::evaluate(step, dtype, args);
+  }
+  void begin() { leaves = 0, depth = 0; }
+  void begin_leaf() { std::fill(lanes.begin(), lanes.end(), identity); }
+  // Joins the lanes by halving, then equal blocks pairwise: 0 with 1, 2 with 3, then these.
+  void end_leaf() {
+    for (std::size_t half = lanes.size() / 2; half > 0; half /= 2)
+      for (std::size_t l = 0; l < half; ++l) lanes[l] = join(lanes[l], lanes[l + half]);
+    Scalar block = lanes[0];
+    for (std::uint64_t n = leaves++; n & 1; n >>= 1)
+      block = join(waiting[std::size_t(--depth)], block);
+    waiting[std::size_t(depth++)] = block;
+  }
+  // What is left over is carried up, the last and smallest block first.
+  void end() {
+    if (depth == 0) {
+      result = identity;
+      return;
+    }
+    result = waiting[std::size_t(--depth)];
+    while (depth > 0) result = join(waiting[std::size_t(--depth)], result);
+  }
+};
+
+struct Move { // a buffer that walks the loop's axis
+  std::uint32_t buffer;
+  std::int64_t bytes;
+};
+
+struct Nest { // a loop made ready
+  std::int64_t begin = 0, end = 0;
+  std::int64_t chunk = 0; // positions per chunk of a loop within `chunk_axis`
+  std::uint32_t chunk_axis = 0;
+  bool within = false;
+  std::uint32_t axis = 0;
+  std::vector<Move> moves;
+  std::vector<std::uint32_t> folds;
+  std::int64_t lanes = 1, leaf = 0;
+  std::vector<Instruction> body;
+};
+
+class Interpreter {
+public:
+  Interpreter(const Program &program, std::size_t phase, const Frame &frame, const std::int64_t *lo,
+              const std::int64_t *hi)
+      : p_(program), frame_(frame), values_(p_.values.size()), positions_(p_.axes.size()),
+        folds_(p_.accs.size()), nests_(p_.loops.size()) {
+    for (std::size_t v = 0; v < p_.values.size(); ++v) values_[v] = {p_.values[v].bits};
+    for (std::size_t b = 0; b < p_.buffers.size(); ++b)
+      addresses_.push_back(reinterpret_cast<std::uintptr_t>(frame.buffers[b]));
+    const Phase &ph = p_.phases.at(phase);
+    std::vector<bool> touched(p_.buffers.size(), false);
+    body_ = prepare(ph.body, touched);
+    for (std::size_t k = 0; k < ph.parallel.size(); ++k) {
+      for (std::size_t l = 0; l < p_.loops.size(); ++l) {
+        if (!p_.loops[l].parallel || p_.loops[l].axis != ph.parallel[k]) continue;
+        nests_[l].begin = lo[k];
+        nests_[l].end = hi[k];
+      }
+    }
+  }
+
+  void run() { run(body_); }
+
+private:
+  // ---- once for each phase; `touched` gathers the buffers that the statements read or write --------
+
+  std::vector<Instruction> prepare(const std::vector<Stmt> &statements,
+                                   std::vector<bool> &touched) {
+    std::vector<Instruction> out;
+    for (const Stmt &s : statements) {
+      Instruction i{};
+      switch (s.kind) {
+      case StmtKind::Let:
+        if (p_[s.value].kind == ValueKind::Literal) continue;
+        i = computation(s.value, touched);
+        break;
+      case StmtKind::Set:
+        i.kind = Instruction::Kind::Set;
+        i.args[0] = s.value.index;
+        i.index = s.buffer.index;
+        i.to = p_[s.buffer].dtype;
+        touched[s.buffer.index] = true;
+        break;
+      case StmtKind::Step:
+        i.kind = Instruction::Kind::Step;
+        i.args[0] = s.value.index;
+        i.index = s.acc.index;
+        break;
+      case StmtKind::Loop:
+        i.kind = Instruction::Kind::Loop;
+        i.index = s.loop.index;
+        prepare_loop(s.loop, touched);
+        break;
+      }
+      out.push_back(i);
+    }
+    return out;
+  }
+
+  Instruction computation(ValueId id, std::vector<bool> &touched) const {
+    const Value &v = p_[id];
+    Instruction i{};
+    i.target = id.index;
+    i.op = v.op;
+    i.from = v.compute;
+    i.to = v.dtype;
+    for (int a = 0; a < v.arg_count; ++a) i.args[a] = v.args[a].index;
+    switch (v.kind) {
+    case ValueKind::Literal: break;
+    case ValueKind::Op: i.kind = Instruction::Kind::Op; break;
+    case ValueKind::Cast: i.kind = Instruction::Kind::Cast; break;
+    case ValueKind::Load:
+      i.kind = Instruction::Kind::Load;
+      i.index = v.buffer.index;
+      touched[v.buffer.index] = true;
+      break;
+    case ValueKind::Result:
+      i.kind = Instruction::Kind::Result;
+      i.index = v.acc.index;
+      break;
+    }
+    return i;
+  }
+
+  void prepare_loop(LoopId id, std::vector<bool> &touched) {
+    const Loop &l = p_[id];
+    Nest nest;
+    std::vector<bool> inside(p_.buffers.size(), false);
+    nest.body = prepare(l.body, inside);
+    nest.axis = l.axis.index;
+    nest.end = frame_.extents[l.axis.index];
+    if (l.within) {
+      nest.within = true;
+      nest.chunk_axis = l.within->index;
+      nest.chunk = frame_.chunks[l.axis.index];
+      support::check(l.leaf == 0 || nest.chunk % l.leaf == 0, "a chunk that is not whole leaves");
+    }
+    for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
+      if (!inside[b]) continue;
+      touched[b] = true;
+      for (const Walk &w : p_.buffers[b].walks) {
+        if (w.axis != l.axis) continue;
+        const std::int64_t stride = frame_.strides[b * p_.axes.size() + l.axis.index];
+        nest.moves.push_back(
+            {std::uint32_t(b), stride * std::int64_t(size_of(p_.buffers[b].dtype))});
+      }
+    }
+    nest.lanes = l.lanes;
+    nest.leaf = l.leaf;
+    for (AccId a : l.accs) {
+      Fold &fold = folds_[a.index];
+      fold.step = ops::info(p_[a].fold).step;
+      fold.dtype = p_[a].dtype;
+      fold.identity = ops::identity(p_[a].fold, p_[a].dtype);
+      fold.lanes.resize(std::size_t(l.lanes));
+      nest.folds.push_back(a.index);
+    }
+    nests_[id.index] = std::move(nest);
+  }
+
+  // ---- at every position -------------------------------------------------------------------------
+
+  void run(const std::vector<Instruction> &body) {
+    for (const Instruction &i : body) {
+      switch (i.kind) {
+      case Instruction::Kind::Op: {
+        const Scalar args[] = {values_[i.args[0]], values_[i.args[1]], values_[i.args[2]]};
+        values_[i.target] = ops::evaluate(i.op, i.from, args);
+        break;
+      }
+      case Instruction::Kind::Cast:
+        values_[i.target] = ops::convert(values_[i.args[0]], i.from, i.to);
+        break;
+      case Instruction::Kind::Load:
+        values_[i.target] = ops::load(reinterpret_cast<const void *>(addresses_[i.index]), i.to);
+        break;
+      case Instruction::Kind::Result: values_[i.target] = folds_[i.index].result; break;
+      case Instruction::Kind::Set:
+        ops::store(reinterpret_cast<void *>(addresses_[i.index]), i.to, values_[i.args[0]]);
+        break;
+      case Instruction::Kind::Step: {
+        Scalar &lane = folds_[i.index].lanes[lane_];
+        lane = folds_[i.index].join(lane, values_[i.args[0]]);
+        break;
+      }
+      case Instruction::Kind::Loop: run(nests_[i.index]); break;
+      }
+    }
+  }
+
+  void run(const Nest &nest) {
+    std::int64_t begin = nest.begin, end = nest.end;
+    if (nest.within) {
+      begin = positions_[nest.chunk_axis] * nest.chunk;
+      end = std::min(end, begin + nest.chunk);
+    }
+    for (std::uint32_t f : nest.folds) folds_[f].begin();
+    if (begin < end) {
+      for (const Move &m : nest.moves) addresses_[m.buffer] += std::uintptr_t(begin * m.bytes);
+      const std::int64_t leaf = nest.leaf > 0 ? nest.leaf : end - begin;
+      for (std::int64_t p = begin; p < end;) {
+        const std::int64_t stop = std::min(end, p + leaf);
+        run_leaf(nest, p, stop);
+        p = stop;
+      }
+      for (const Move &m : nest.moves) addresses_[m.buffer] -= std::uintptr_t(end * m.bytes);
+    }
+    for (std::uint32_t f : nest.folds) folds_[f].end();
+  }
+
+  void run_leaf(const Nest &nest, std::int64_t begin, std::int64_t end) {
+    for (std::uint32_t f : nest.folds) folds_[f].begin_leaf();
+    for (std::int64_t p = begin; p < end; ++p) {
+      positions_[nest.axis] = p;
+      run_turn(nest, std::size_t((p - begin) & (nest.lanes - 1)));
+      for (const Move &m : nest.moves) addresses_[m.buffer] += std::uintptr_t(m.bytes);
+    }
+    for (std::uint32_t f : nest.folds) folds_[f].end_leaf();
+  }
+
+  // The steps of a body belong to its own loop; loops within it come and go with other lanes.
+  void run_turn(const Nest &nest, std::size_t lane) {
+    const std::size_t outer = lane_;
+    lane_ = lane;
+    run(nest.body);
+    lane_ = outer;
+  }
+
+  const Program &p_;
+  const Frame &frame_;
+  std::vector<Scalar> values_;
+  std::vector<std::int64_t> positions_;   // [axis]
+  std::vector<Fold> folds_;               // [accumulator]
+  std::vector<Nest> nests_;               // [loop]
+  std::vector<std::uintptr_t> addresses_; // [buffer]: of the element at the current position
+  std::vector<Instruction> body_;
+  std::size_t lane_ = 0;
+};
+
+} // namespace
+
+void interpret(const Program &program, std::size_t phase, const Frame &frame,
+               const std::int64_t *lo, const std::int64_t *hi) {
+  Interpreter(program, phase, frame, lo, hi).run();
+}
+
+} // namespace broadloom::loop

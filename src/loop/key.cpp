@@ -1,0 +1,119 @@
+// A loop program as bytes, without its names: what native code is looked up by.
+//
+// Every field that the meaning or the machine code depends on is written with a fixed width, and every
+// list with its length first, so that different programs cannot give equal bytes.
+#include "loop/loop.hpp"
+
+#include <bit>
+#include <type_traits>
+
+namespace broadloom::loop {
+namespace {
+
+class Writer {
+public:
+  template <class T>
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+  void put(T value) {
+    auto bits = std::uint64_t(value);
+    for (std::size_t i = 0; i < sizeof(T); ++i, bits >>= 8) bytes_.push_back(char(bits & 0xff));
+  }
+  void put(double value) { put(std::bit_cast<std::uint64_t>(value)); }
+  template <class Id>
+    requires requires(Id id) { id.index; }
+  void put(Id id) {
+    put(id.index);
+  }
+  template <class T> void put(const std::optional<T> &value) {
+    put(value.has_value());
+    if (value) put(*value);
+  }
+  template <class T> void put(const std::vector<T> &list) {
+    put(std::uint64_t(list.size()));
+    for (const T &item : list) put(item);
+  }
+
+  void put(const Axis &a) { put(a.chunks_of); }
+  void put(const Walk &w) {
+    put(w.axis);
+    put(w.stride);
+  }
+  void put(const Buffer &b) {
+    put(b.role);
+    put(b.operand);
+    put(b.dtype);
+    put(b.walks);
+    put(b.stream);
+  }
+  // Only the fields that the kind gives a meaning, so that what lies in the others cannot matter.
+  void put(const Value &v) {
+    put(v.kind);
+    put(v.dtype);
+    switch (v.kind) {
+    case ValueKind::Literal: put(v.bits); break;
+    case ValueKind::Op: put(v.op); [[fallthrough]];
+    case ValueKind::Cast:
+      put(v.compute);
+      put(v.arg_count);
+      for (int i = 0; i < v.arg_count; ++i) put(v.args[i]);
+      break;
+    case ValueKind::Load: put(v.buffer); break;
+    case ValueKind::Result: put(v.acc); break;
+    }
+  }
+  void put(const Acc &a) {
+    put(a.fold);
+    put(a.dtype);
+  }
+  void put(const Stmt &s) {
+    put(s.kind);
+    switch (s.kind) {
+    case StmtKind::Let: put(s.value); break;
+    case StmtKind::Set:
+      put(s.value);
+      put(s.buffer);
+      break;
+    case StmtKind::Step:
+      put(s.value);
+      put(s.acc);
+      break;
+    case StmtKind::Loop: put(s.loop); break;
+    }
+  }
+  void put(const Loop &l) {
+    put(l.axis);
+    put(l.within);
+    put(l.parallel);
+    put(l.vector);
+    put(l.accs);
+    put(l.lanes);
+    put(l.leaf);
+    put(l.body);
+  }
+  void put(const Phase &p) {
+    put(p.body);
+    put(p.parallel);
+    put(p.cost);
+  }
+
+  std::string take() { return std::move(bytes_); }
+
+private:
+  std::string bytes_;
+};
+
+} // namespace
+
+std::string key(const Program &program) {
+  Writer w;
+  w.put(program.axes);
+  w.put(program.buffers);
+  w.put(program.values);
+  w.put(program.accs);
+  w.put(program.loops);
+  w.put(program.phases);
+  w.put(program.scratch_count);
+  return w.take();
+}
+
+} // namespace broadloom::loop

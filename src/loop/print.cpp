@@ -1,0 +1,287 @@
+// A loop program as the nest that a person would write.
+//
+//   parallel for i
+//     init a0 : f64 = 0   # sum; 32 lanes, leaves of 128 steps
+//     vector for j
+//       step a0 += f64(x[i, j])
+//       next x
+//     set z[i] = f32(a0) * y[i]
+//     next x, y, z
+//
+// A value that is used once, in the body that computes it, is written where it is used, as long as the
+// text stays short; any other gets a line `t0 : f32 = ...`. Texts are built in the order of the `let`s
+// from finished texts of bounded length, so a chain of any depth prints without recursion.
+#include "loop/loop.hpp"
+
+#include <charconv>
+
+namespace broadloom::loop {
+namespace {
+
+// How tightly a text holds together, from the grammar of expressions: docs/language.md.
+enum Binding {
+  any = 0,
+  logical_or,
+  logical_and,
+  bit_or,
+  bit_and,
+  comparison,
+  shift,
+  sum,
+  product,
+  prefix,
+  power,
+  atom
+};
+
+constexpr std::size_t longest_inline = 40;
+
+struct Text {
+  std::string words;
+  int binding = atom;
+
+  // The text where something that binds as tightly as `least` is wanted.
+  std::string at(int least) const { return binding < least ? "(" + words + ")" : words; }
+};
+
+int binding_of(ops::Op op) {
+  using ops::Op;
+  if (op == Op::Or) return logical_or;
+  if (op == Op::And) return logical_and;
+  if (op == Op::BitOr) return bit_or;
+  if (op == Op::BitAnd) return bit_and;
+  if (op == Op::Shl || op == Op::Shr) return shift;
+  if (op == Op::Add || op == Op::Sub) return sum;
+  if (op == Op::Pow) return power;
+  return ops::info(op).rule == ops::TypeRule::Compare ? comparison : product;
+}
+
+template <class T> Text number(T value) {
+  char digits[64];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  std::string words(digits, end);
+  if (words == "-nan") words = "nan";
+  return {words, words[0] == '-' ? prefix : atom};
+}
+
+Text literal(ops::Scalar s, DType dtype) {
+  if (dtype == DType::Bool) return {s.bits != 0 ? "true" : "false", atom};
+  if (dtype == DType::F32) return number(ops::as_f32(s));
+  if (dtype == DType::F64) return number(ops::as_f64(s));
+  return is_unsigned_integer(dtype) ? number(s.bits) : number(ops::as_i64(s));
+}
+
+std::string joined(const std::vector<std::string> &words) {
+  std::string out;
+  for (const std::string &w : words) out += (out.empty() ? "" : ", ") + w;
+  return out;
+}
+
+class Printer {
+public:
+  explicit Printer(const Program &program)
+      : p_(program), texts_(p_.values.size()), uses_(p_.values.size()) {}
+
+  std::string run() {
+    header();
+    for (std::size_t k = 0; k < p_.phases.size(); ++k) {
+      line(0, "");
+      line(0, "phase " + std::to_string(k) + ":");
+      count_uses(p_.phases[k].body);
+      std::vector<bool> touched(p_.buffers.size(), false);
+      body(p_.phases[k].body, 1, touched);
+    }
+    return std::move(out_);
+  }
+
+private:
+  void line(int depth, const std::string &words) {
+    if (!words.empty()) out_.append(std::size_t(depth) * 2, ' ');
+    out_ += words + "\n";
+  }
+
+  void header() {
+    line(0, "program " + p_.name);
+    std::vector<std::string> axes;
+    for (const Axis &a : p_.axes)
+      axes.push_back(a.name + (a.chunks_of ? " (chunks of " + p_[*a.chunks_of].name + ")" : ""));
+    if (!axes.empty()) line(1, "axes " + joined(axes));
+    for (const Buffer &b : p_.buffers) {
+      std::vector<std::string> walks;
+      for (const Walk &w : b.walks)
+        walks.push_back(p_[w.axis].name + (w.stride == StrideClass::Unit ? " unit" : " other"));
+      std::string text = b.role == Role::Input    ? "in "
+                         : b.role == Role::Output ? "out "
+                                                  : "scratch ";
+      text += b.name + " : " + std::string(name(b.dtype));
+      if (!walks.empty()) text += "[" + joined(walks) + "]";
+      if (b.stream) text += ", streamed";
+      line(1, text + "   # operand " + std::to_string(b.operand));
+    }
+  }
+
+  // ---- which values are written where they are used ------------------------------------------------
+
+  struct Uses {
+    int count = 0;
+    const void *computed = nullptr, *used = nullptr; // the bodies
+  };
+
+  void count_uses(const std::vector<Stmt> &statements) {
+    auto use = [&](ValueId id) {
+      ++uses_[id.index].count;
+      uses_[id.index].used = &statements;
+    };
+    for (const Stmt &s : statements) {
+      switch (s.kind) {
+      case StmtKind::Let:
+        uses_[s.value.index].computed = &statements;
+        for (int i = 0; i < p_[s.value].arg_count; ++i) use(p_[s.value].args[i]);
+        break;
+      case StmtKind::Set:
+      case StmtKind::Step: use(s.value); break;
+      case StmtKind::Loop: count_uses(p_[s.loop].body); break;
+      }
+    }
+  }
+
+  bool goes_inline(ValueId id, const Text &text) const {
+    const ValueKind kind = p_[id].kind;
+    if (kind == ValueKind::Literal || kind == ValueKind::Result) return true;
+    const Uses &u = uses_[id.index];
+    return u.count == 1 && u.computed == u.used && text.words.size() <= longest_inline;
+  }
+
+  // ---- expressions ---------------------------------------------------------------------------------
+
+  Text text_of(ValueId id) const {
+    if (p_[id].kind == ValueKind::Literal) return literal({p_[id].bits}, p_[id].dtype);
+    return texts_[id.index];
+  }
+
+  Text call(std::string_view function, const Value &v) const {
+    std::vector<std::string> args;
+    for (int i = 0; i < v.arg_count; ++i) args.push_back(text_of(v.args[i]).words);
+    return {std::string(function) + "(" + joined(args) + ")", atom};
+  }
+
+  Text expression(ValueId id) const {
+    const Value &v = p_[id];
+    switch (v.kind) {
+    case ValueKind::Literal: return text_of(id);
+    case ValueKind::Cast: return call(name(v.dtype), v);
+    case ValueKind::Load: return {element(v.buffer), atom};
+    case ValueKind::Result: return {accumulator(v.acc), atom};
+    case ValueKind::Op: return operation(v);
+    }
+    return {};
+  }
+
+  Text operation(const Value &v) const {
+    const ops::OpInfo &info = ops::info(v.op);
+    const std::string sign(info.spelling);
+    switch (info.form) {
+    case ops::Form::Call:
+    case ops::Form::Ternary: return call(sign, v);
+    case ops::Form::Prefix: return {sign + text_of(v.args[0]).at(power), prefix};
+    case ops::Form::Infix: break;
+    }
+    const int mine = binding_of(v.op);
+    // Left to right, save power, whose right side may also be a prefix; comparisons do not chain.
+    int left = mine, right = mine + 1;
+    if (mine == power) left = atom, right = prefix;
+    if (mine == comparison) left = mine + 1;
+    return {text_of(v.args[0]).at(left) + " " + sign + " " + text_of(v.args[1]).at(right), mine};
+  }
+
+  std::string element(BufferId id) const {
+    const Buffer &b = p_[id];
+    std::vector<std::string> places;
+    for (const Walk &w : b.walks) places.push_back(p_[w.axis].name);
+    return places.empty() ? b.name : b.name + "[" + joined(places) + "]";
+  }
+
+  static std::string accumulator(AccId id) { return "a" + std::to_string(id.index); }
+
+  // ---- statements ----------------------------------------------------------------------------------
+
+  // `touched` gathers the buffers that the statements read or write.
+  void body(const std::vector<Stmt> &statements, int depth, std::vector<bool> &touched) {
+    for (const Stmt &s : statements) {
+      switch (s.kind) {
+      case StmtKind::Let: let(s.value, depth, touched); break;
+      case StmtKind::Set:
+        touched[s.buffer.index] = true;
+        line(depth, "set " + element(s.buffer) + " = " + text_of(s.value).words);
+        break;
+      case StmtKind::Step: line(depth, "step " + step(s)); break;
+      case StmtKind::Loop: loop(p_[s.loop], depth, touched); break;
+      }
+    }
+  }
+
+  void let(ValueId id, int depth, std::vector<bool> &touched) {
+    const Value &v = p_[id];
+    if (v.kind == ValueKind::Load) touched[v.buffer.index] = true;
+    Text text = expression(id);
+    if (!goes_inline(id, text)) {
+      const std::string name = "t" + std::to_string(names_++);
+      line(depth, name + " : " + std::string(broadloom::name(v.dtype)) + " = " + text.words);
+      text = {name, atom};
+    }
+    texts_[id.index] = std::move(text);
+  }
+
+  std::string step(const Stmt &s) const {
+    const std::string acc = accumulator(s.acc), value = text_of(s.value).words;
+    switch (p_[s.acc].fold) {
+    case Fold::Sum: return acc + " += " + value;
+    case Fold::Prod: return acc + " *= " + value;
+    case Fold::Min: return acc + " = min(" + acc + ", " + value + ")";
+    case Fold::Max: return acc + " = max(" + acc + ", " + value + ")";
+    }
+    return {};
+  }
+
+  void loop(const Loop &l, int depth, std::vector<bool> &touched) {
+    for (AccId id : l.accs) {
+      const Acc &a = p_[id];
+      std::string how(ops::info(a.fold).name);
+      if (l.lanes > 1) how += "; " + std::to_string(l.lanes) + " lanes";
+      if (l.leaf > 0) {
+        how += (l.lanes > 1 ? ", " : "; ") + std::string("leaves of ") +
+               std::to_string(l.leaf / l.lanes) + (l.leaf / l.lanes == 1 ? " step" : " steps");
+      }
+      line(depth, "init " + accumulator(id) + " : " + std::string(name(a.dtype)) + " = " +
+                      literal(ops::identity(a.fold, a.dtype), a.dtype).words + "   # " + how);
+    }
+    line(depth, std::string(l.parallel ? "parallel " : "") + (l.vector ? "vector " : "") + "for " +
+                    p_[l.axis].name + (l.within ? " within " + p_[*l.within].name : ""));
+    std::vector<bool> inside(p_.buffers.size(), false);
+    body(l.body, depth + 1, inside);
+    next(l, depth + 1, inside);
+    for (std::size_t b = 0; b < inside.size(); ++b)
+      if (inside[b]) touched[b] = true;
+  }
+
+  // The buffers that move on at the end of a turn.
+  void next(const Loop &l, int depth, const std::vector<bool> &inside) {
+    std::vector<std::string> moving;
+    for (std::size_t b = 0; b < inside.size(); ++b)
+      for (const Walk &w : p_.buffers[b].walks)
+        if (inside[b] && w.axis == l.axis) moving.push_back(p_.buffers[b].name);
+    if (!moving.empty()) line(depth, "next " + joined(moving));
+  }
+
+  const Program &p_;
+  std::vector<Text> texts_; // [value]: how it is written at its uses
+  std::vector<Uses> uses_;  // [value]
+  int names_ = 0;
+  std::string out_;
+};
+
+} // namespace
+
+std::string print(const Program &program) { return Printer(program).run(); }
+
+} // namespace broadloom::loop

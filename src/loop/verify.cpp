@@ -1,0 +1,232 @@
+// The rules of loop.hpp, checked.
+//
+// First the references: an id that points nowhere would make every later look unsafe, the printer's
+// too. Then one walk over each phase in the order of execution that keeps what is in scope: the loops
+// around, the values computed, the accumulators that are running or joined. A body's names end with it.
+#include "loop/loop.hpp"
+#include "support/check.hpp"
+
+#include <algorithm>
+
+namespace broadloom::loop {
+namespace {
+
+void check_references(const Program &p) {
+  auto within = [](std::size_t index, std::size_t size, const char *what) {
+    if (index >= size) support::bug(std::string("loop IR: a reference to a missing ") + what);
+  };
+  auto axis = [&](AxisId id) { within(id.index, p.axes.size(), "axis"); };
+  std::vector<int> uses(p.loops.size(), 0); // of each loop
+  auto body = [&](const std::vector<Stmt> &statements) {
+    for (const Stmt &s : statements) {
+      if (s.kind == StmtKind::Loop) {
+        within(s.loop.index, p.loops.size(), "loop");
+        ++uses[s.loop.index];
+        continue;
+      }
+      within(s.value.index, p.values.size(), "value");
+      if (s.kind == StmtKind::Set) within(s.buffer.index, p.buffers.size(), "buffer");
+      if (s.kind == StmtKind::Step) within(s.acc.index, p.accs.size(), "accumulator");
+    }
+  };
+  for (const Axis &a : p.axes)
+    if (a.chunks_of) axis(*a.chunks_of);
+  for (const Buffer &b : p.buffers)
+    for (const Walk &w : b.walks) axis(w.axis);
+  for (const Value &v : p.values) {
+    if (v.arg_count < 0 || v.arg_count > 3) support::bug("loop IR: a value of too many arguments");
+    for (int i = 0; i < v.arg_count; ++i) within(v.args[i].index, p.values.size(), "value");
+    if (v.kind == ValueKind::Load) within(v.buffer.index, p.buffers.size(), "buffer");
+    if (v.kind == ValueKind::Result) within(v.acc.index, p.accs.size(), "accumulator");
+  }
+  for (const Loop &l : p.loops) {
+    axis(l.axis);
+    if (l.within) axis(*l.within);
+    for (AccId a : l.accs) within(a.index, p.accs.size(), "accumulator");
+    body(l.body);
+  }
+  for (const Phase &phase : p.phases) {
+    for (AxisId a : phase.parallel) axis(a);
+    body(phase.body);
+  }
+  // Once each, and (below) all of them reached from a phase: then they are trees.
+  for (int n : uses)
+    if (n != 1) support::bug("loop IR: a loop that does not stand in exactly one place");
+}
+
+class Verifier {
+public:
+  explicit Verifier(const Program &program)
+      : p_(program), visible_(p_.values.size(), false), joined_(p_.accs.size(), false),
+        carried_(p_.accs.size(), false), stepped_(p_.accs.size(), false) {}
+
+  void run() {
+    for (const Phase &phase : p_.phases) {
+      phase_ = &phase;
+      body(phase.body, nullptr);
+      require(chain_ == phase.parallel, "the parallel loops are not those that the phase lists");
+      chain_.clear();
+    }
+    require(loops_seen_ == p_.loops.size(), "a loop that no phase reaches");
+  }
+
+private:
+  void require(bool holds, const std::string &what) const {
+    if (!holds) support::bug("loop IR: " + what, print(p_));
+  }
+
+  void body(const std::vector<Stmt> &statements, const Loop *around) {
+    std::vector<ValueId> let_here;
+    std::vector<AccId> joined_here;
+    int parallel_loops = 0;
+    for (const Stmt &s : statements) {
+      switch (s.kind) {
+      case StmtKind::Let:
+        let(s.value);
+        visible_[s.value.index] = true;
+        let_here.push_back(s.value);
+        break;
+      case StmtKind::Set: set(s); break;
+      case StmtKind::Step: step(s, around); break;
+      case StmtKind::Loop:
+        parallel_loops += p_[s.loop].parallel;
+        loop(p_[s.loop], around);
+        for (AccId a : p_[s.loop].accs) {
+          joined_[a.index] = true;
+          joined_here.push_back(a);
+        }
+        break;
+      }
+    }
+    require(parallel_loops <= 1, "two parallel loops side by side");
+    for (ValueId v : let_here) visible_[v.index] = false;
+    for (AccId a : joined_here) joined_[a.index] = false;
+  }
+
+  // A literal may be used without a `let`.
+  void use(ValueId id) const {
+    require(p_[id].kind == ValueKind::Literal || visible_[id.index],
+            "value " + std::to_string(id.index) + " is used where it is not in scope");
+  }
+
+  void let(ValueId id) const {
+    const Value &v = p_[id];
+    const std::string me = "value " + std::to_string(id.index);
+    require(!visible_[id.index], me + " is computed twice in one scope");
+    require(is_supported(v.dtype), me + " has a type that has no arithmetic");
+    for (int i = 0; i < v.arg_count; ++i) use(v.args[i]);
+    switch (v.kind) {
+    case ValueKind::Literal: require(v.arg_count == 0, me + " is a literal with arguments"); break;
+    case ValueKind::Op: operation(v, me); break;
+    case ValueKind::Cast:
+      require(v.arg_count == 1, me + " is a cast of several values");
+      require(p_[v.args[0]].dtype == v.compute, me + " casts from another type than it says");
+      break;
+    case ValueKind::Load:
+      require(p_[v.buffer].dtype == v.dtype, me + " has another type than its buffer");
+      addressable(v.buffer);
+      break;
+    case ValueKind::Result:
+      require(p_[v.acc].dtype == v.dtype, me + " has another type than its accumulator");
+      require(joined_[v.acc.index], me + " reads an accumulator that is not joined here");
+      break;
+    }
+  }
+
+  void operation(const Value &v, const std::string &me) const {
+    const ops::OpInfo &info = ops::info(v.op);
+    require(info.math != ops::Math::Sugar, me + " should have been written out");
+    require(v.arg_count == info.arity, me + " has the wrong number of arguments");
+    DType types[3];
+    for (int i = 0; i < v.arg_count; ++i) {
+      types[i] = p_[v.args[i]].dtype;
+      const bool condition = v.op == ops::Op::Where && i == 0;
+      require(types[i] == (condition ? DType::Bool : v.compute),
+              me + " has an argument of another type than it computes in");
+    }
+    const ops::Typing typing = ops::type_of(v.op, {types, std::size_t(v.arg_count)});
+    require(typing.error.empty() && typing.compute == v.compute && typing.result == v.dtype,
+            me + " has types that its operation does not give");
+  }
+
+  // All the axes that a buffer walks are walked by loops around.
+  void addressable(BufferId id) const {
+    for (const Walk &w : p_[id].walks) {
+      require(
+          std::any_of(open_.begin(), open_.end(), [&](const Loop *l) { return l->axis == w.axis; }),
+          "buffer " + p_[id].name + " walks " + p_[w.axis].name + ", but no loop around does");
+    }
+  }
+
+  void set(const Stmt &s) const {
+    const Buffer &b = p_[s.buffer];
+    use(s.value);
+    require(b.role != Role::Input, "a store to the input " + b.name);
+    require(b.dtype == p_[s.value].dtype, "a store of another type than " + b.name + " has");
+    addressable(s.buffer);
+    require(chain_.size() == phase_->parallel.size(), "a store outside of a parallel loop");
+    for (AxisId axis : chain_) {
+      require(std::any_of(
+                  b.walks.begin(), b.walks.end(),
+                  [&](const Walk &w) { return w.axis == axis || w.axis == p_[axis].chunks_of; }),
+              "several turns of the parallel loop over " + p_[axis].name +
+                  " store to one element of " + b.name);
+    }
+  }
+
+  void step(const Stmt &s, const Loop *around) {
+    use(s.value);
+    require(around && std::count(around->accs.begin(), around->accs.end(), s.acc) == 1,
+            "a step outside of the loop that carries the accumulator");
+    require(!stepped_[s.acc.index], "an accumulator that steps twice");
+    require(p_[s.acc].dtype == p_[s.value].dtype, "a step by a value of another type");
+    stepped_[s.acc.index] = true;
+  }
+
+  void loop(const Loop &l, const Loop *around) {
+    ++loops_seen_;
+    const std::string me = "the loop over " + p_[l.axis].name;
+    for (const Loop *o : open_) {
+      require(o->axis != l.axis, me + " stands within a loop over the same axis");
+      require(!(o->vector && l.vector), me + " is a vector loop within another");
+    }
+    if (l.within) {
+      require(p_[*l.within].chunks_of == l.axis, me + " runs within chunks of another axis");
+      require(!l.parallel, me + " runs within a chunk and is parallel");
+      require(std::any_of(open_.begin(), open_.end(),
+                          [&](const Loop *o) { return o->axis == *l.within; }),
+              me + " runs within a chunk, but no loop over chunks is around");
+    }
+    if (l.parallel) {
+      require(!around || around->parallel, me + " is parallel within a loop that is not");
+      require(l.accs.empty(), me + " is parallel and carries accumulators");
+      chain_.push_back(l.axis);
+    }
+    require(l.lanes == 1 || (l.lanes == 32 && l.vector), me + " has a wrong number of lanes");
+    require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
+    for (AccId a : l.accs) {
+      require(!carried_[a.index], me + " carries an accumulator of another loop");
+      carried_[a.index] = true;
+    }
+    open_.push_back(&l);
+    body(l.body, &l);
+    open_.pop_back();
+    for (AccId a : l.accs) require(stepped_[a.index], me + " has an accumulator that never steps");
+  }
+
+  const Program &p_;
+  const Phase *phase_ = nullptr;
+  std::vector<const Loop *> open_; // the loops around, outermost first
+  std::vector<AxisId> chain_;      // the parallel loops of this phase so far
+  std::vector<bool> visible_, joined_, carried_, stepped_;
+  std::size_t loops_seen_ = 0;
+};
+
+} // namespace
+
+void verify(const Program &program) {
+  check_references(program);
+  Verifier(program).run();
+}
+
+} // namespace broadloom::loop

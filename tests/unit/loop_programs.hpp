@@ -1,0 +1,161 @@
+// Loop programs built by hand, for the tests of the printer, the verifier and the interpreter.
+#pragma once
+
+#include "loop/loop.hpp"
+
+#include <string>
+#include <vector>
+
+namespace broadloom::loop::test {
+
+// A program under construction: ids come back as things are added.
+struct Builder {
+  Program p;
+
+  AxisId axis(std::string name, std::optional<AxisId> chunks_of = {}) {
+    p.axes.push_back({std::move(name), chunks_of});
+    return {std::uint32_t(p.axes.size() - 1)};
+  }
+  BufferId buffer(std::string name, Role role, std::uint32_t operand, DType dtype,
+                  std::vector<Walk> walks) {
+    p.buffers.push_back({std::move(name), role, operand, dtype, std::move(walks), false});
+    return {std::uint32_t(p.buffers.size() - 1)};
+  }
+  AccId acc(Fold fold, DType dtype) {
+    p.accs.push_back({fold, dtype});
+    return {std::uint32_t(p.accs.size() - 1)};
+  }
+  LoopId loop(Loop l) {
+    p.loops.push_back(std::move(l));
+    return {std::uint32_t(p.loops.size() - 1)};
+  }
+  ValueId value(Value v) {
+    p.values.push_back(v);
+    return {std::uint32_t(p.values.size() - 1)};
+  }
+  ValueId load(BufferId b) {
+    Value v;
+    v.kind = ValueKind::Load;
+    v.dtype = p[b].dtype;
+    v.buffer = b;
+    return value(v);
+  }
+  ValueId literal(double x, DType dtype) {
+    Value v;
+    v.dtype = dtype;
+    v.bits = ops::convert(ops::scalar_from(x), DType::F64, dtype).bits;
+    return value(v);
+  }
+  ValueId cast(ValueId x, DType dtype) {
+    Value v;
+    v.kind = ValueKind::Cast;
+    v.dtype = dtype;
+    v.compute = p[x].dtype;
+    v.args[0] = x;
+    v.arg_count = 1;
+    return value(v);
+  }
+  ValueId op(ops::Op op, std::vector<ValueId> args) {
+    Value v;
+    v.kind = ValueKind::Op;
+    v.op = op;
+    std::vector<DType> types;
+    for (ValueId a : args) {
+      v.args[v.arg_count++] = a;
+      types.push_back(p[a].dtype);
+    }
+    const ops::Typing typing = ops::type_of(op, types);
+    v.compute = typing.compute;
+    v.dtype = typing.result;
+    return value(v);
+  }
+  ValueId result(AccId a) {
+    Value v;
+    v.kind = ValueKind::Result;
+    v.dtype = p[a].dtype;
+    v.acc = a;
+    return value(v);
+  }
+};
+
+inline Stmt let(ValueId v) { return {StmtKind::Let, v, {}, {}, {}}; }
+inline Stmt set(BufferId b, ValueId v) { return {StmtKind::Set, v, b, {}, {}}; }
+inline Stmt step(AccId a, ValueId v) { return {StmtKind::Step, v, {}, a, {}}; }
+inline Stmt run(LoopId l) { return {StmtKind::Loop, {}, {}, {}, l}; }
+
+// z[i] = f32(sum_j f64(x[i, j])) * y[i]
+inline Program row_sums() {
+  Builder b;
+  b.p.name = "rows";
+  const AxisId i = b.axis("i"), j = b.axis("j");
+  const BufferId x =
+      b.buffer("x", Role::Input, 0, DType::F32, {{i, StrideClass::Other}, {j, StrideClass::Unit}});
+  const BufferId y = b.buffer("y", Role::Input, 1, DType::F32, {{i, StrideClass::Unit}});
+  const BufferId z = b.buffer("z", Role::Output, 0, DType::F32, {{i, StrideClass::Unit}});
+  const AccId a = b.acc(Fold::Sum, DType::F64);
+  const ValueId xv = b.load(x), wide = b.cast(xv, DType::F64);
+  Loop inner;
+  inner.axis = j;
+  inner.vector = true;
+  inner.accs = {a};
+  inner.lanes = 32;
+  inner.leaf = 4096;
+  inner.body = {let(xv), let(wide), step(a, wide)};
+  const LoopId inner_id = b.loop(inner);
+  const ValueId s = b.result(a), narrow = b.cast(s, DType::F32), yv = b.load(y);
+  const ValueId product = b.op(ops::Op::Mul, {narrow, yv});
+  Loop outer;
+  outer.axis = i;
+  outer.parallel = true;
+  outer.body = {run(inner_id), let(s), let(narrow), let(yv), let(product), set(z, product)};
+  const LoopId outer_id = b.loop(outer);
+  b.p.phases.push_back({{run(outer_id)}, {i}, 2});
+  return b.p;
+}
+
+// One fold of x over i, either in one loop or in chunks whose results a second phase joins.
+inline Program whole_fold(Fold fold, DType dtype, int lanes, std::int64_t leaf, bool chunked) {
+  Builder b;
+  b.p.name = "fold";
+  const AxisId i = b.axis("i"), c = b.axis("i.chunk", i);
+  const BufferId x = b.buffer("x", Role::Input, 0, dtype, {{i, StrideClass::Unit}});
+  const BufferId z = b.buffer("z", Role::Output, 0, dtype, {});
+  const AccId a = b.acc(fold, dtype);
+  const ValueId xv = b.load(x);
+  Loop inner;
+  inner.axis = i;
+  inner.vector = true;
+  inner.accs = {a};
+  inner.lanes = lanes;
+  inner.leaf = leaf;
+  inner.body = {let(xv), step(a, xv)};
+  if (chunked) inner.within = c;
+  const LoopId inner_id = b.loop(inner);
+  const ValueId s = b.result(a);
+  if (!chunked) {
+    b.p.phases.push_back({{run(inner_id), let(s), set(z, s)}, {}, 1});
+    return b.p;
+  }
+  const BufferId part = b.buffer("s0", Role::Scratch, 0, dtype, {{c, StrideClass::Unit}});
+  b.p.scratch_count = 1;
+  Loop outer;
+  outer.axis = c;
+  outer.parallel = true;
+  outer.body = {run(inner_id), let(s), set(part, s)};
+  const LoopId outer_id = b.loop(outer);
+  b.p.phases.push_back({{run(outer_id)}, {c}, 1});
+
+  const AccId join = b.acc(fold, dtype);
+  const ValueId pv = b.load(part);
+  Loop joining;
+  joining.axis = c;
+  joining.accs = {join};
+  joining.leaf = 1;
+  joining.body = {let(pv), step(join, pv)};
+  const LoopId joining_id = b.loop(joining);
+  const ValueId total = b.result(join);
+  b.p.phases.push_back({{run(joining_id), let(total), set(z, total)}, {}, 1});
+  return b.p;
+}
+
+} // namespace broadloom::loop::test
