@@ -177,7 +177,7 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
   if (!options.inputs.empty()) {
     phase = Phase::Data;
     const std::vector<Array> inputs = read_inputs(typed, sources);
-    kernel.call(named_views(typed, inputs));
+    kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
   }
   std::string text = kernel.show(options.stage);
   if (!text.ends_with('\n')) text += '\n';
