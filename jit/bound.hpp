@@ -1,0 +1,68 @@
+// What a kernel keeps for the layouts of a call.
+//
+//   Bound     one tuple of layouts: numbers, blocks, what to check about a call's pointers
+//   Pattern   the loop program and its native code, shared by all layouts of a pattern
+#pragma once
+
+#include "jit/engine/engine.hpp"
+#include "jit/overlap.hpp"
+#include "jit/runtime/threads.hpp"
+#include "plan/plan.hpp"
+
+#include <broadloom/kernel.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace broadloom::jit {
+
+// The operands of a call: inputs, then outputs, in declared order; null for an output not wanted.
+using Operands = std::span<const AnyView *const>;
+
+struct Layouts {
+  std::vector<Layout> inputs, outputs; // outputs not wanted too, as they would be allocated
+  std::vector<bool> wanted;            // [output]
+};
+
+struct Pattern {
+  loop::Program program;
+  std::shared_ptr<const Code> code; // null: the interpreter runs the program
+  std::string no_code;              // why there is none, where it was asked for
+};
+
+struct Bound {
+  // What a call must look like.
+  std::uint64_t hash = 0;
+  std::vector<std::int64_t> key; // see layout_key
+  struct Operand {
+    Reach reach;
+    std::uintptr_t misaligned = 0; // bits that must be 0 in the address
+  };
+  std::vector<Operand> operands;
+  std::size_t input_count = 0;
+  std::vector<std::uint8_t> exact; // [input * outputs + output]: harmless where both start at one address
+
+  // What it runs.
+  std::shared_ptr<const Pattern> pattern;
+  struct Source {
+    std::int32_t operand = -1;   // or scratch:
+    std::int64_t scratch_at = 0; // bytes from the start of the scratch block
+  };
+  std::vector<Source> buffers;
+  std::size_t scratch_bytes = 0;
+  plan::Binding binding;
+  struct Phase {
+    PhaseFn code = nullptr;
+    runtime::Grid grid;
+  };
+  std::vector<Phase> phases;
+
+  // What it tells.
+  Layouts layouts;
+  std::vector<Decision> why;
+};
+
+} // namespace broadloom::jit

@@ -1,0 +1,185 @@
+// A call: look the layouts up, check the pointers, run.
+//
+// The way of a repeated call is kept short: one pass over the operands checks dtypes and ranks, one
+// hashes the layouts, one compares them with the key of the Bound found, one checks pointers and
+// which spans of memory meet. It allocates nothing, takes no lock and counts no references.
+//
+// Inputs that share memory with an output behave as if they had been copied beforehand. Where the
+// program reads each position before it writes it, and both are the very same elements, that holds by
+// itself; else the input is copied. The copy has the strides of the original, so that it runs by the
+// same plan and gives the same bits.
+#include "jit/kernel.hpp"
+
+#include "jit/runtime/float_control.hpp"
+#include "jit/runtime/scratch.hpp"
+#include "jit/small.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace broadloom {
+namespace {
+
+using jit::Bound;
+using jit::few_buffers;
+using jit::few_operands;
+using jit::Operands;
+using jit::Small;
+using jit::Span;
+
+bool same_start(const AnyView &a, const AnyView &b) { return a.data == b.data; }
+
+// Copies the elements of `view` to where they lie relative to `to`, which has room for the whole reach
+// of the layout. Dims of stride 0 are copied once.
+void copy_elements(const AnyView &view, char *to) {
+  struct Dim {
+    std::int64_t extent, step; // step in bytes
+  };
+  const auto size = std::int64_t(size_of(view.dtype));
+  std::vector<Dim> dims;
+  for (int d = 0; d < view.layout.rank; ++d) {
+    if (view.layout.extents[d] == 0) return;
+    if (view.layout.extents[d] > 1 && view.layout.strides[d] != 0)
+      dims.push_back({view.layout.extents[d], view.layout.strides[d] * size});
+  }
+  std::sort(dims.begin(), dims.end(),
+            [](const Dim &a, const Dim &b) { return std::abs(a.step) > std::abs(b.step); });
+  std::int64_t run = size; // bytes copied at once
+  if (!dims.empty() && dims.back().step == size) {
+    run *= dims.back().extent;
+    dims.pop_back();
+  }
+  const char *from = static_cast<const char *>(view.data);
+  std::vector<std::int64_t> index(dims.size());
+  std::int64_t offset = 0;
+  while (true) {
+    std::memcpy(to + offset, from + offset, std::size_t(run));
+    std::size_t d = dims.size();
+    while (d > 0) { // the next position, last dim fastest
+      const Dim &dim = dims[--d];
+      offset += dim.step;
+      if (++index[d] < dim.extent) break;
+      offset -= dim.step * dim.extent;
+      index[d] = 0;
+      if (d == 0) return;
+    }
+    if (dims.empty()) return;
+  }
+}
+
+} // namespace
+
+// Whether dtypes and ranks are as declared: what the layout look-up relies on.
+inline bool KernelImpl::fits(Operands operands) const {
+  bool good = true;
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    if (operands[k] != nullptr)
+      good &= operands[k]->dtype == declared_[k].dtype && operands[k]->layout.rank == declared_[k].rank;
+  return good;
+}
+
+void KernelImpl::run(Operands operands) const {
+  if (engine_ == Engine::Reference) return run_reference(operands);
+  if (fits(operands))
+    if (const Bound *bound = memo_.find_pinned(operands, jit::layout_hash(operands)))
+      return execute(*bound, operands);
+  execute(*bind(operands), operands);
+}
+
+std::shared_ptr<const Bound> KernelImpl::bind(Operands operands) const {
+  jit::check_operands(typed_, operands);
+  const std::uint64_t hash = jit::layout_hash(operands);
+  if (auto known = memo_.find(operands, hash)) return known;
+  return build(operands, hash);
+}
+
+void KernelImpl::execute(const Bound &bound, Operands operands) const {
+  const std::size_t count = operands.size(), inputs = bound.input_count, outputs = count - inputs;
+  Small<void *, few_operands> addresses(count);
+  Small<Span, few_operands> spans(count);
+  bool good = true;
+  for (std::size_t k = 0; k < count; ++k) {
+    const AnyView *view = operands[k];
+    if (view == nullptr) {
+      addresses[k] = nullptr;
+      spans[k] = {};
+      continue;
+    }
+    const Bound::Operand &expected = bound.operands[k];
+    const auto address = reinterpret_cast<std::uintptr_t>(view->data);
+    good &= (address & expected.misaligned) == 0;
+    good &= address != 0 || expected.reach.low == expected.reach.high;
+    good &= k < inputs || view->writable;
+    addresses[k] = view->data;
+    spans[k] = jit::span_of(view->data, expected.reach);
+  }
+  if (!good) [[unlikely]] jit::check_pointers(typed_, operands);
+
+  bool copy = false;
+  for (std::size_t o = 0; o < outputs; ++o) {
+    const Span span = spans[inputs + o];
+    for (std::size_t other = o + 1; other < outputs; ++other)
+      if (jit::meet(span, spans[inputs + other])) [[unlikely]] jit::check_apart(typed_, operands);
+    for (std::size_t i = 0; i < inputs; ++i)
+      if (jit::meet(span, spans[i]))
+        copy |= !(bound.exact[i * outputs + o] && addresses[i] == addresses[inputs + o]);
+  }
+  if (copy) [[unlikely]] return execute_on_copies(bound, operands);
+  invoke(bound, addresses.data());
+}
+
+void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const {
+  const std::size_t inputs = bound.input_count, outputs = operands.size() - inputs;
+  std::vector<void *> addresses;
+  for (const AnyView *view : operands) addresses.push_back(view == nullptr ? nullptr : view->data);
+  std::vector<Array> copies; // all are made before the first output is written
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const jit::Reach reach = bound.operands[i].reach;
+    bool copy = false;
+    for (std::size_t o = 0; o < outputs; ++o) {
+      if (operands[inputs + o] == nullptr) continue;
+      const bool meets = jit::meet(jit::span_of(addresses[i], reach),
+                                   jit::span_of(addresses[inputs + o], bound.operands[inputs + o].reach));
+      copy |= meets && !(bound.exact[i * outputs + o] && same_start(*operands[i], *operands[inputs + o]));
+    }
+    if (!copy) continue;
+    copies.emplace_back(DType::U8, std::initializer_list<std::int64_t>{reach.high - reach.low});
+    char *to = static_cast<char *>(copies.back().raw()) - reach.low;
+    copy_elements(*operands[i], to);
+    addresses[i] = to;
+  }
+  invoke(bound, addresses.data());
+}
+
+void KernelImpl::invoke(const Bound &bound, void *const *addresses) const {
+  const jit::runtime::Scratch scratch(bound.scratch_bytes);
+  Small<char *, few_buffers> buffers(bound.buffers.size());
+  for (std::size_t b = 0; b < bound.buffers.size(); ++b) {
+    const Bound::Source source = bound.buffers[b];
+    buffers[b] = source.operand >= 0 ? static_cast<char *>(addresses[source.operand])
+                                     : scratch.data() + source.scratch_at;
+  }
+  loop::Frame frame;
+  frame.version = jit::abi_version;
+  frame.extents = bound.binding.extents.data();
+  frame.chunks = bound.binding.chunks.data();
+  frame.strides = bound.binding.strides.data();
+  frame.buffers = buffers.data();
+
+  const jit::runtime::FloatControl control;
+  if (!bound.pattern->code) return interpret(bound, frame);
+  for (const Bound::Phase &phase : bound.phases)
+    jit::runtime::run_phase(workers_, phase.grid, phase.code, frame);
+}
+
+void KernelImpl::interpret(const Bound &bound, const loop::Frame &frame) const {
+  interpreted_.fetch_add(1, std::memory_order_relaxed);
+  for (std::size_t p = 0; p < bound.phases.size(); ++p) {
+    const jit::runtime::Grid &grid = bound.phases[p].grid;
+    if (grid.blocks > 0)
+      loop::interpret(bound.pattern->program, p, frame, grid.lo.data(), grid.hi.data());
+  }
+}
+
+} // namespace broadloom

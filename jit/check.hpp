@@ -1,0 +1,45 @@
+// Everything about the arguments of a call that is checked before a byte is written.
+//
+// Each function throws for the first mistake it finds; the place of the error is the declaration of
+// the operand.
+#pragma once
+
+#include "jit/bound.hpp"
+#include "spec/spec.hpp"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace broadloom::jit {
+
+// Operands by name: their index among the inputs or the outputs.
+struct Names {
+  explicit Names(const spec::TypedSpec &spec);
+  std::unordered_map<std::string_view, std::size_t> inputs, outputs; // into the spec's strings
+};
+
+// E0308: not as many as declared.
+void check_counts(const spec::TypedSpec &spec, std::size_t inputs, std::size_t outputs);
+void check_input_count(const spec::TypedSpec &spec, std::size_t inputs);
+
+// The operands in declared order. E0308: missing, unknown, twice; an output may be missing.
+std::vector<const AnyView *> by_name(const spec::TypedSpec &spec, const Names &names,
+                                     std::span<const NamedView> inputs,
+                                     std::span<const NamedView> outputs);
+
+// E0203 (dtypes), E0101 (ranks), E0110..E0112 (layouts that cannot be), E0309 (read-only outputs).
+void check_operands(const spec::TypedSpec &spec, Operands operands);
+
+// E0120 (the shape of an output is not that of its expression), E0122 (an output overlaps itself).
+void check_outputs(const spec::TypedSpec &spec, const Layouts &layouts,
+                   const std::vector<std::vector<std::int64_t>> &shapes);
+
+// E0306 (null), E0309 (read-only), E0310 (misaligned).
+void check_pointers(const spec::TypedSpec &spec, Operands operands);
+
+// E0121: two outputs share memory.
+void check_apart(const spec::TypedSpec &spec, Operands operands);
+
+} // namespace broadloom::jit

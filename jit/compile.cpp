@@ -1,0 +1,226 @@
+// The table of contents: read `compile` and `KernelImpl::build` to know the compiler.
+//
+//   compile      text or expressions -> checked spec                        once for a kernel
+//   build        layouts -> shapes -> plan (loop program and its numbers)   once for a tuple of layouts
+//   make_pattern loop program -> native code                                once for a pattern
+//
+// The name for a user's mistake is broadloom::Error, for ours support::InternalError; the fences below
+// say from where on only the second can come.
+#include "jit/cache/memory.hpp"
+#include "jit/kernel.hpp"
+#include "jit/layouts.hpp"
+#include "jit/runtime/machine.hpp"
+#include "support/check.hpp"
+#include "support/log.hpp"
+
+#include <chrono>
+
+namespace broadloom {
+namespace {
+
+using jit::Bound;
+using jit::Pattern;
+
+class Stopwatch {
+public:
+  double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
+constexpr std::size_t most_codes = 512;
+jit::MemoryCache<jit::Code> &code_cache() {
+  static auto &cache = *new jit::MemoryCache<jit::Code>(most_codes);
+  return cache;
+}
+
+std::string code_key(const std::string &program_key, const jit::Target &target) {
+  return target.name + '\n' + target.cpu + '\n' + target.features + '\n' +
+         std::to_string(target.vector_bits) + '\n' + program_key;
+}
+
+bool wants_native(Engine engine) { return engine == Engine::Auto || engine == Engine::Jit; }
+
+// Where each buffer of the program finds its memory.
+void place_buffers(Bound &bound) {
+  std::vector<std::int64_t> scratch_at;
+  std::int64_t end = 0;
+  for (const std::int64_t bytes : bound.binding.scratch_bytes) {
+    scratch_at.push_back(end);
+    support::check(!__builtin_add_overflow(end, (bytes + 63) / 64 * 64, &end), "scratch overflows");
+  }
+  bound.scratch_bytes = std::size_t(end);
+  for (const loop::Buffer &buffer : bound.pattern->program.buffers) {
+    switch (buffer.role) {
+    case loop::Role::Input: bound.buffers.push_back({std::int32_t(buffer.operand), 0}); break;
+    case loop::Role::Output:
+      bound.buffers.push_back({std::int32_t(bound.input_count + buffer.operand), 0});
+      break;
+    case loop::Role::Scratch: bound.buffers.push_back({-1, scratch_at[buffer.operand]}); break;
+    }
+  }
+}
+
+// How each phase is cut into blocks.
+void place_phases(Bound &bound, int threads) {
+  const loop::Program &program = bound.pattern->program;
+  for (std::size_t p = 0; p < program.phases.size(); ++p) {
+    const loop::Phase &phase = program.phases[p];
+    std::vector<std::int64_t> extents;
+    for (const loop::AxisId axis : phase.parallel) extents.push_back(bound.binding.extents[axis.index]);
+    bool vector_innermost = false;
+    for (const loop::Loop &loop : program.loops)
+      vector_innermost |= loop.parallel && loop.vector && !phase.parallel.empty() &&
+                          loop.axis == phase.parallel.back();
+    bound.phases.push_back(
+        {bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
+         jit::runtime::make_grid(extents, vector_innermost, bound.binding.phase_work[p], threads)});
+  }
+}
+
+// Which inputs may be the very memory of an output: the same elements at the same positions.
+void mark_exact_pairs(Bound &bound, const spec::TypedSpec &spec, const plan::Resolved &resolved,
+                      bool in_place) {
+  bound.exact.assign(spec.inputs.size() * spec.outputs.size(), 0);
+  if (!in_place) return;
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
+      const Layout &in = bound.layouts.inputs[i], &out = bound.layouts.outputs[o];
+      bool same = size_of(spec.inputs[i].dtype) == size_of(spec.outputs[o].dtype) &&
+                  in.rank == out.rank;
+      for (int d = 0; same && d < in.rank; ++d)
+        same = in.extents[d] == out.extents[d] &&
+               (in.extents[d] == 1 || (in.strides[d] == out.strides[d] &&
+                                       resolved.input_classes[i][d] == resolved.output_classes[o][d]));
+      bound.exact[i * spec.outputs.size() + o] = same;
+    }
+  }
+}
+
+void describe_operands(Bound &bound, const spec::TypedSpec &spec) {
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i)
+    bound.operands.push_back({jit::reach_of(bound.layouts.inputs[i], spec.inputs[i].dtype),
+                              jit::alignment_of(size_of(spec.inputs[i].dtype)) - 1});
+  for (std::size_t o = 0; o < spec.outputs.size(); ++o)
+    bound.operands.push_back({jit::reach_of(bound.layouts.outputs[o], spec.outputs[o].dtype),
+                              jit::alignment_of(size_of(spec.outputs[o].dtype)) - 1});
+}
+
+} // namespace
+
+Kernel compile(const LoopSpec &spec, const Options &options) {
+  const Stopwatch watch;
+  spec::TypedSpec typed = spec::analyse(spec.data());
+
+  // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
+
+  std::optional<jit::Target> target;
+  if (wants_native(options.engine)) target = jit::find_target(options.target);
+  const int threads = options.threads > 0 ? options.threads : jit::runtime::default_threads();
+  return Kernel(std::make_shared<const KernelImpl>(spec, std::move(typed), options.engine,
+                                                   std::move(target), threads, watch.ms()));
+}
+
+std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint64_t hash) const {
+  const Stopwatch watch;
+  auto bound = std::make_shared<Bound>();
+  bound->hash = hash;
+  bound->input_count = typed_.inputs.size();
+  bound->key = jit::layout_key(operands, bound->input_count);
+
+  jit::Layouts &layouts = bound->layouts;
+  for (std::size_t i = 0; i < typed_.inputs.size(); ++i) layouts.inputs.push_back(operands[i]->layout);
+  const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs);
+  for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
+    const AnyView *view = operands[typed_.inputs.size() + o];
+    layouts.wanted.push_back(view != nullptr);
+    layouts.outputs.push_back(view != nullptr ? view->layout
+                                              : contiguous_layout(resolved.output_shapes[o]));
+  }
+  jit::check_outputs(typed_, layouts, resolved.output_shapes);
+
+  // Beyond this point the layouts are right: a failure is our bug, or no code could be had.
+
+  plan::Plan plan = make_plan(layouts, resolved);
+
+  // Beyond this point axes, phases and widths are fixed.
+
+  loop::verify(plan.program);
+  bound->pattern = find_pattern(std::move(plan.program));
+  bound->binding = std::move(plan.binding);
+  bound->why = std::move(plan.why);
+  describe_operands(*bound, typed_);
+  mark_exact_pairs(*bound, typed_, resolved, plan.in_place);
+  place_buffers(*bound);
+  place_phases(*bound, threads_);
+
+  {
+    const std::lock_guard lock(mutex_);
+    counters_.compile_ms += watch.ms();
+  }
+  return memo_.add(std::move(bound));
+}
+
+plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved) const {
+  plan::Machine machine;
+  machine.last_level_cache = jit::runtime::last_level_cache();
+  machine.threads = threads_;
+  return plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted, machine);
+}
+
+std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program) const {
+  const std::string key = loop::key(program);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = patterns_.find(key); known != patterns_.end()) {
+      known->second.used = ++clock_;
+      return known->second.pattern;
+    }
+  }
+  std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key);
+  std::shared_ptr<const Pattern> dropped; // outlives the lock
+  const std::lock_guard lock(mutex_);
+  const auto [place, is_new] = patterns_.try_emplace(key, KnownPattern{pattern, 0});
+  place->second.used = ++clock_;
+  if (!is_new) return place->second.pattern;
+  ++counters_.patterns;
+  if (patterns_.size() > most_patterns) {
+    auto oldest = patterns_.begin();
+    for (auto entry = patterns_.begin(); entry != patterns_.end(); ++entry)
+      if (entry->second.used < oldest->second.used) oldest = entry;
+    dropped = std::move(oldest->second.pattern);
+    patterns_.erase(oldest);
+  }
+  return pattern;
+}
+
+std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
+                                                        const std::string &key) const {
+  auto pattern = std::make_shared<Pattern>();
+  pattern->program = std::move(program);
+  if (!target_) return pattern;
+  const Stopwatch watch;
+  try {
+    const auto found = code_cache().get(code_key(key, *target_), [&] {
+      return jit::compile_native(pattern->program, *target_);
+    });
+    pattern->code = found.value;
+    if (found.made) {
+      support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms", typed_.name,
+                           target_->name, pattern->code->code_bytes(), watch.ms());
+      const std::lock_guard lock(mutex_);
+      ++counters_.compiles;
+    }
+  } catch (const CompileError &error) {
+    if (engine_ == Engine::Jit) throw;
+    pattern->no_code = error.message();
+    support::log().warn("kernel '{}' runs in the interpreter: {}", typed_.name, error.message());
+  }
+  return pattern;
+}
+
+} // namespace broadloom

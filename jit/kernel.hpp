@@ -1,0 +1,96 @@
+// What stands behind a Kernel: the checked spec, the target, and what was learned from the calls.
+//
+//   compile.cpp   from the spec to a KernelImpl, from layouts to a Bound: the table of contents
+//   check.cpp     the arguments of a call
+//   call.cpp      a call: look the layouts up, check the pointers, run
+//   memo.cpp      the layouts seen so far
+//   show.cpp      its stages as text
+//   kernel.cpp    the public face
+#pragma once
+
+#include "jit/bound.hpp"
+#include "jit/check.hpp"
+#include "jit/memo.hpp"
+#include "jit/runtime/threads.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace broadloom {
+
+class KernelImpl {
+public:
+  // `target` is empty where no native code is wanted; `ms` is the time that compiling has taken so far.
+  KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, Engine engine,
+             std::optional<jit::Target> target, int threads, double ms);
+
+  // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
+  void run(jit::Operands operands) const;
+  std::shared_ptr<const jit::Bound> bind(jit::Operands operands) const; // looks at layouts only
+  void execute(const jit::Bound &bound, jit::Operands operands) const;  // looks at pointers only
+
+  // The layouts of a call with these inputs that allocates its outputs.
+  jit::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
+
+  std::string show(Stage stage) const;
+  std::vector<Decision> why() const;
+  Counters counters() const;
+
+  const LoopSpec &spec() const { return spec_; }
+  const spec::TypedSpec &typed() const { return typed_; }
+  const jit::Names &names() const { return names_; }
+  Engine engine() const { return engine_; }
+  int threads() const { return threads_; }
+
+private:
+  struct KnownPattern {
+    std::shared_ptr<const jit::Pattern> pattern;
+    std::uint64_t used = 0;
+  };
+
+  // compile.cpp
+  std::shared_ptr<const jit::Bound> build(jit::Operands operands, std::uint64_t hash) const;
+  plan::Plan make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved) const;
+  std::shared_ptr<const jit::Pattern> find_pattern(loop::Program program) const;
+  std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program,
+                                                   const std::string &key) const;
+
+  // call.cpp
+  bool fits(jit::Operands operands) const;
+  void run_reference(jit::Operands operands) const;
+  void execute_on_copies(const jit::Bound &bound, jit::Operands operands) const;
+  void invoke(const jit::Bound &bound, void *const *addresses) const;
+  void interpret(const jit::Bound &bound, const loop::Frame &frame) const;
+
+  // show.cpp
+  struct Shown;
+  Shown what_to_show() const;
+
+  // The spec and what follows from it: never changes.
+  const LoopSpec spec_;
+  const spec::TypedSpec typed_;
+  const jit::Names names_;
+  const std::vector<std::vector<bool>> reads_; // [output][input]
+  struct Declared {
+    DType dtype;
+    int rank;
+  };
+  std::vector<Declared> declared_; // [operand]
+  const Engine engine_;
+  const std::optional<jit::Target> target_;
+  const int threads_;
+  jit::runtime::Workers &workers_;
+
+  // What the calls teach: layouts, and behind them at most 64 patterns.
+  static constexpr std::size_t most_patterns = 64;
+  mutable jit::Memo memo_;
+  mutable std::mutex mutex_; // guards all below
+  mutable std::unordered_map<std::string, KnownPattern> patterns_;
+  mutable std::uint64_t clock_ = 0;
+  mutable Counters counters_;
+  mutable std::atomic<std::int64_t> interpreted_{0};
+};
+
+} // namespace broadloom

@@ -1,0 +1,99 @@
+#include "jit/layouts.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace broadloom::jit {
+namespace {
+
+// The dims of an output from the slowest to the fastest, as `input` lies. Dims that the input does
+// not step along say nothing about the order and stay where C order has them (as in NumPy's 'K').
+std::vector<int> slowest_first(const spec::TypedOutput &output, const spec::TypedInput &input,
+                               const Layout &layout) {
+  const auto stride = [&](int dim) -> std::int64_t {
+    const auto &axes = input.axis_of_dim;
+    const auto d = std::find(axes.begin(), axes.end(), output.axes[dim]) - axes.begin();
+    return layout.extents[d] > 1 ? std::abs(layout.strides[d]) : 0;
+  };
+  std::vector<int> order;
+  for (int dim = 0; dim < int(output.axes.size()); ++dim) {
+    std::size_t place = order.size();
+    for (std::size_t k = order.size(); k-- > 0;) {
+      if (stride(order[k]) == 0 || stride(dim) == 0) continue;
+      if (stride(order[k]) >= stride(dim)) break;
+      place = k;
+    }
+    order.insert(order.begin() + std::ptrdiff_t(place), dim);
+  }
+  return order;
+}
+
+} // namespace
+
+std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec) {
+  std::vector<std::vector<bool>> result;
+  for (const spec::TypedOutput &output : spec.outputs) {
+    std::vector<bool> inputs(spec.inputs.size()), nodes(spec.graph.size());
+    nodes[output.value.index] = true;
+    for (std::uint32_t n = output.value.index + 1; n-- > 0;) { // arguments come before their users
+      if (!nodes[n]) continue;
+      const expr::Node &node = spec.graph[{n}];
+      if (node.kind == expr::NodeKind::Input) inputs[node.payload] = true;
+      if (node.kind == expr::NodeKind::Fold && node.like != expr::no_input) inputs[node.like] = true;
+      for (const expr::NodeId arg : spec.graph.args({n})) nodes[arg.index] = true;
+    }
+    result.push_back(std::move(inputs));
+  }
+  return result;
+}
+
+Layout output_layout(const spec::TypedSpec &spec, std::size_t output, const std::vector<bool> &reads,
+                     std::span<const std::int64_t> shape, std::span<const Layout> inputs) {
+  Layout layout = contiguous_layout(shape);
+  const std::vector<int> &axes = spec.outputs[output].axes;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::vector<int> &own = spec.inputs[i].axis_of_dim;
+    const bool full = std::all_of(axes.begin(), axes.end(), [&](int axis) {
+      return std::find(own.begin(), own.end(), axis) != own.end();
+    });
+    if (!reads[i] || !full) continue;
+    const std::vector<int> order = slowest_first(spec.outputs[output], spec.inputs[i], inputs[i]);
+    std::int64_t stride = 1;
+    for (std::size_t k = order.size(); k-- > 0;) {
+      layout.strides[order[k]] = stride;
+      stride *= std::max<std::int64_t>(shape[order[k]], 1);
+    }
+    break;
+  }
+  return layout;
+}
+
+std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
+  // Large enough that a pattern looks as it does at work, small enough that no product overflows.
+  const std::size_t count = spec.axes.size();
+  const std::int64_t base = count <= 4 ? 1000 : count <= 8 ? 100 : 2;
+  std::vector<std::int64_t> extents(count);
+  for (std::size_t axis = 0; axis < count; ++axis)
+    extents[axis] = base + std::int64_t(axis) % (count <= 8 ? 8 : 4);
+  for (const spec::TypedInput &input : spec.inputs)
+    for (std::size_t d = 0; d < input.extents.size(); ++d)
+      if (input.extents[d] >= 0 && input.extents[d] != 1)
+        extents[input.axis_of_dim[d]] = input.extents[d];
+  std::vector<Layout> layouts;
+  for (const spec::TypedInput &input : spec.inputs) {
+    std::vector<std::int64_t> shape;
+    for (std::size_t d = 0; d < input.extents.size(); ++d)
+      shape.push_back(input.extents[d] >= 0 ? input.extents[d] : extents[input.axis_of_dim[d]]);
+    layouts.push_back(contiguous_layout(shape));
+  }
+  return layouts;
+}
+
+Array allocate(DType dtype, const Layout &layout) {
+  auto storage = std::make_shared<Array>(dtype, layout.shape());
+  void *data = storage->raw();
+  return Array(std::move(storage), dtype, data, layout);
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,29 @@
+// Layouts that nobody gave: those of outputs that a call allocates, and those that stand for a kernel
+// which has not been called yet.
+#pragma once
+
+#include "spec/spec.hpp"
+
+#include <broadloom/array.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace broadloom::jit {
+
+// [output][input]: whether the value of the output depends on the input or its shape.
+std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec);
+
+// A dense layout of `shape` in the stride order of the first input read that has all axes of the
+// output; C order where there is none.
+Layout output_layout(const spec::TypedSpec &spec, std::size_t output, const std::vector<bool> &reads,
+                     std::span<const std::int64_t> shape, std::span<const Layout> inputs);
+
+// C-contiguous inputs with the declared extents, and distinct ones larger than 1 where any would do.
+std::vector<Layout> typical_inputs(const spec::TypedSpec &spec);
+
+// A zero-filled array with this dense layout, as `output_layout` makes them.
+Array allocate(DType dtype, const Layout &layout);
+
+} // namespace broadloom::jit

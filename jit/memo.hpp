@@ -1,0 +1,96 @@
+// The layouts that a kernel has seen, each with its Bound.
+//
+// The first few are pinned: they stand in a small table of atomic pointers that only ever fills up, and
+// live as long as the kernel, so that a call finds them without a lock and may use them without
+// counting references. The rest are found under a lock, counted, and bounded: the least recently used
+// one is forgotten first. Keys are compared in full.
+#pragma once
+
+#include "jit/bound.hpp"
+
+#include <array>
+#include <atomic>
+#include <list>
+#include <mutex>
+#include <unordered_map>
+
+namespace broadloom::jit {
+
+// Extents and strides of every operand in turn; before those of an output, whether it is wanted (a
+// `wanted` of 0 ends its entry). Ranks are those of the spec, so keys need no more.
+std::vector<std::int64_t> layout_key(Operands operands, std::size_t input_count);
+
+// A hash of the same words.
+inline std::uint64_t layout_hash(Operands operands) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15;
+  const auto mix = [&](std::int64_t word) {
+    hash = (hash ^ std::uint64_t(word)) * 0xff51afd7ed558ccd;
+    hash ^= hash >> 32;
+  };
+  for (const AnyView *view : operands) {
+    if (view == nullptr) {
+      mix(-1);
+      continue;
+    }
+    for (int d = 0; d < view->layout.rank; ++d) {
+      mix(view->layout.extents[d]);
+      mix(view->layout.strides[d]);
+    }
+  }
+  return hash;
+}
+
+class Memo {
+public:
+  // The pinned Bound for these operands, or null. `hash` is theirs.
+  const Bound *find_pinned(Operands operands, std::uint64_t hash) const {
+    for (std::size_t k = hash % slot_count;; k = (k + 1) % slot_count) {
+      const Bound *bound = slots_[k].load(std::memory_order_acquire);
+      if (bound == nullptr) return nullptr; // met at last: the table is never full
+      if (bound->hash == hash && matches(*bound, operands)) {
+        if (latest_pinned_.load(std::memory_order_relaxed) != bound)
+          latest_pinned_.store(bound, std::memory_order_relaxed);
+        return bound;
+      }
+    }
+  }
+
+  // Any Bound for these operands, or null.
+  std::shared_ptr<const Bound> find(Operands operands, std::uint64_t hash);
+
+  // Keeps `bound`, unless another thread was faster: gives the one that is kept.
+  std::shared_ptr<const Bound> add(std::shared_ptr<const Bound> bound);
+
+  // That of the latest call; null before any.
+  std::shared_ptr<const Bound> latest() const;
+
+private:
+  static constexpr std::size_t slot_count = 16, most_pinned = 12, most_recent = 256;
+  using Recent = std::list<std::shared_ptr<const Bound>>; // used last in front
+
+  static bool matches(const Bound &bound, Operands operands) {
+    const std::int64_t *word = bound.key.data();
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const AnyView *view = operands[k];
+      if (k >= bound.input_count && *word++ != (view != nullptr)) return false;
+      if (view == nullptr) continue;
+      for (int d = 0; d < view->layout.rank; ++d) {
+        if (word[0] != view->layout.extents[d] || word[1] != view->layout.strides[d]) return false;
+        word += 2;
+      }
+    }
+    return true;
+  }
+
+  template <class Same> std::shared_ptr<const Bound> find_locked(std::uint64_t hash, const Same &same);
+
+  std::array<std::atomic<const Bound *>, slot_count> slots_{};
+  mutable std::atomic<const Bound *> latest_pinned_{nullptr}; // null: the latest one is in recent_
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const Bound>> pinned_;
+  Recent recent_;
+  std::unordered_multimap<std::uint64_t, Recent::iterator> recent_index_;
+};
+
+} // namespace broadloom::jit
