@@ -4,6 +4,7 @@
 #include "support/check.hpp"
 
 #include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
@@ -57,13 +58,35 @@ public:
   tbb::task_arena arena;
 };
 
+namespace {
+
+// oneTBB starts no more threads than the machine has, and says so on stderr, unless it is told that
+// more are wanted. It goes by the least of all wishes in force, so there must be one of ours at most.
+// A wish of the program around us for fewer threads stays in force.
+int allow(int threads) {
+  using tbb::global_control;
+  static global_control *wish = nullptr; // never freed
+  static int wished = 0;
+  const auto limit = [] {
+    return int(global_control::active_value(global_control::max_allowed_parallelism));
+  };
+  if (threads > limit() && threads > wished) {
+    delete wish;
+    wish = new global_control(global_control::max_allowed_parallelism, std::size_t(threads));
+    wished = threads;
+  }
+  return std::min(threads, limit());
+}
+
+} // namespace
+
 Workers &workers(int threads) {
   // Reached through pointers that are never freed, so nothing is destroyed at exit.
   static std::mutex &mutex = *new std::mutex;
   static auto &arenas = *new std::map<int, std::unique_ptr<Workers>>;
   const std::lock_guard lock(mutex);
   std::unique_ptr<Workers> &entry = arenas[threads];
-  if (!entry) entry = std::make_unique<Workers>(threads);
+  if (!entry) entry = std::make_unique<Workers>(allow(threads));
   return *entry;
 }
 
