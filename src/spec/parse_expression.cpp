@@ -1,0 +1,415 @@
+// Expressions by operator precedence, with two stacks instead of recursion.
+//
+//   a - b * c ^ d      values: a b c d      frames: - * ^
+//
+// A frame is an operator whose right side is not read yet, or an open parenthesis, call or `?`.
+// An operator that binds tighter than what comes next is applied as soon as that is seen.
+#include "spec/parser.hpp"
+
+#include "spec/words.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace broadloom::spec {
+
+using ops::Op;
+
+namespace {
+
+constexpr int unary_level = 9, power_level = 10, comparison_level = 5;
+
+struct Infix {
+  Tok token;
+  Op op;
+  int level; // binds tighter when greater
+};
+constexpr std::array infixes{
+    Infix{Tok::OrOr, Op::Or, 1},           Infix{Tok::AndAnd, Op::And, 2},
+    Infix{Tok::Or, Op::BitOr, 3},          Infix{Tok::And, Op::BitAnd, 4},
+    Infix{Tok::Equal, Op::Eq, 5},          Infix{Tok::NotEqual, Op::Ne, 5},
+    Infix{Tok::Less, Op::Lt, 5},           Infix{Tok::LessEqual, Op::Le, 5},
+    Infix{Tok::Greater, Op::Gt, 5},        Infix{Tok::GreaterEqual, Op::Ge, 5},
+    Infix{Tok::ShiftLeft, Op::Shl, 6},     Infix{Tok::ShiftRight, Op::Shr, 6},
+    Infix{Tok::Plus, Op::Add, 7},          Infix{Tok::Minus, Op::Sub, 7},
+    Infix{Tok::Star, Op::Mul, 8},          Infix{Tok::Slash, Op::Div, 8},
+    Infix{Tok::SlashSlash, Op::FloorDiv, 8}, Infix{Tok::Percent, Op::Mod, 8},
+    Infix{Tok::Caret, Op::Pow, power_level},
+};
+
+struct Operand {
+  Expr expr;
+  Token first, last; // what it covers, parentheses included
+};
+
+struct Frame {
+  enum class Kind { Prefix, Infix, Condition, Choice, Paren, OpCall, CastCall, FoldCall } kind;
+  Op op = Op::Add;
+  int level = 0;         // Prefix, Infix, Choice
+  Token token;           // the operator, the parenthesis or the name called
+  std::size_t first = 0; // calls: where their arguments begin among the values
+  DType dtype = DType::F32;
+  Fold fold = Fold::Sum;
+};
+
+class ExpressionParser {
+public:
+  ExpressionParser(Cursor &cursor, const Symbols &symbols) : cursor_(cursor), symbols_(symbols) {}
+
+  Expr run() {
+    while (true) {
+      read_operand();
+      if (!read_operator()) break;
+    }
+    return values_.back().expr;
+  }
+
+private:
+  // Reads prefixes and openings up to and with one operand.
+  void read_operand() {
+    while (true) {
+      const Token &token = cursor_.peek();
+      switch (token.kind) {
+      case Tok::Minus: push_prefix(Op::Neg); continue;
+      case Tok::Bang: push_prefix(Op::Not); continue;
+      case Tok::Tilde: push_prefix(Op::BitNot); continue;
+      case Tok::LeftParen: push({Frame::Kind::Paren, Op::Add, 0, cursor_.next(), values_.size()}); continue;
+      case Tok::Int:
+      case Tok::Float: return push_number(cursor_.next());
+      case Tok::Name:
+        if (cursor_.peek(1).kind == Tok::LeftParen) {
+          open_call();
+          continue;
+        }
+        return push_name(cursor_.next());
+      default: cursor_.unexpected("an expression");
+      }
+    }
+  }
+
+  // After an operand: true where another operand must follow, false at the end of the expression.
+  bool read_operator() {
+    while (true) {
+      const Token &token = cursor_.peek();
+      for (const Infix &infix : infixes)
+        if (infix.token == token.kind) {
+          push_infix(infix);
+          return true;
+        }
+      if (token.kind == Tok::Question) {
+        apply_tighter(1);
+        push({Frame::Kind::Condition, Op::Where, 0, cursor_.next(), 0});
+        return true;
+      }
+      if (token.kind == Tok::Colon && waits_for_colon()) {
+        apply_tighter(0);
+        frames_.back().kind = Frame::Kind::Choice;
+        cursor_.next();
+        return true;
+      }
+      apply_tighter(0);
+      if (frames_.empty()) return false;
+      Frame frame = frames_.back();
+      if (token.kind == Tok::RightParen && frame.kind != Frame::Kind::Condition) {
+        close(frame, cursor_.next());
+        continue;
+      }
+      if (token.kind == Tok::Comma && (frame.kind == Frame::Kind::OpCall || frame.kind == Frame::Kind::CastCall)) {
+        cursor_.next();
+        return true;
+      }
+      if (token.kind == Tok::Comma && frame.kind == Frame::Kind::FoldCall) {
+        close_fold(frame);
+        continue;
+      }
+      if (token.kind == Tok::Comma && frame.kind == Frame::Kind::Paren && in_fold_call())
+        cursor_.later("a tuple of arguments", frame.token, token);
+      if (token.kind == Tok::End || token.kind == Tok::RightBrace || token.kind == Tok::RightBracket) {
+        if (frame.kind == Frame::Kind::Condition)
+          cursor_.fail("E0007", "this '?' has no ':'", frame.token, "write c ? a : b");
+        cursor_.fail("E0007", "this parenthesis is never closed", frame.token, "add the missing ')'");
+      }
+      cursor_.unexpected(frame.kind == Frame::Kind::Condition ? "':' or an operator"
+                         : frame.kind == Frame::Kind::Paren   ? "')' or an operator"
+                                                              : "',', ')' or an operator");
+    }
+  }
+
+  bool in_fold_call() const {
+    return frames_.size() > 1 && frames_[frames_.size() - 2].kind == Frame::Kind::FoldCall;
+  }
+
+  // Is there an open `?` that this `:` belongs to?
+  bool waits_for_colon() const {
+    for (auto it = frames_.rbegin(); it != frames_.rend(); ++it) {
+      if (it->kind == Frame::Kind::Condition) return true;
+      if (is_opening(it->kind)) return false;
+    }
+    return false;
+  }
+
+  static bool is_opening(Frame::Kind kind) {
+    return kind == Frame::Kind::Paren || kind == Frame::Kind::OpCall ||
+           kind == Frame::Kind::CastCall || kind == Frame::Kind::FoldCall;
+  }
+
+  void push(Frame frame) { frames_.push_back(std::move(frame)); }
+
+  void push_prefix(Op op) { push({Frame::Kind::Prefix, op, unary_level, cursor_.next(), 0}); }
+
+  // `-2 ^ 2` is -(2 ^ 2) and `2 ^ -1` is fine: a prefix waits for a tighter operator on its right.
+  void push_infix(const Infix &infix) {
+    apply_tighter(infix.level == power_level ? power_level + 1 : infix.level, infix.level);
+    push({Frame::Kind::Infix, infix.op, infix.level, cursor_.next(), 0});
+  }
+
+  // Applies the operators on top that bind at least as tight as `level`. `chaining` is the level of
+  // the operator that asks: two comparisons in a row are an error.
+  void apply_tighter(int level, int chaining = -1) {
+    while (!frames_.empty()) {
+      const Frame &frame = frames_.back();
+      bool applies = frame.kind == Frame::Kind::Prefix || frame.kind == Frame::Kind::Infix ||
+                     frame.kind == Frame::Kind::Choice;
+      if (!applies || frame.level < level) return;
+      if (chaining == comparison_level && frame.level == comparison_level)
+        cursor_.fail("E0002", "comparisons do not chain", cursor_.peek(), "write a < b && b < c");
+      apply();
+    }
+  }
+
+  void apply() {
+    Frame frame = frames_.back();
+    frames_.pop_back();
+    std::size_t count = frame.kind == Frame::Kind::Prefix ? 1 : frame.kind == Frame::Kind::Infix ? 2 : 3;
+    std::size_t first = values_.size() - count;
+    Token begin = frame.kind == Frame::Kind::Prefix ? frame.token : values_[first].first;
+    Token end = values_.back().last;
+    if (frame.op == Op::Neg && negate_least(values_.back(), begin)) return;
+    std::vector<Expr> args;
+    for (std::size_t i = first; i < values_.size(); ++i) args.push_back(std::move(values_[i].expr));
+    values_.resize(first);
+    push_value(make_op(frame.op, std::move(args), cursor_.source().place(begin, end)), begin, end);
+  }
+
+  // -9223372036854775808 is a number, though 9223372036854775808 is none.
+  bool negate_least(Operand &value, const Token &minus) {
+    if (value.expr.node()->kind != ExprKind::Literal || !value.expr.node()->number.too_large) return false;
+    if (cursor_.word(value.last) != "9223372036854775808") return false;
+    Number number;
+    number.integer = std::numeric_limits<std::int64_t>::min();
+    value.first = minus;
+    value.expr = make_literal(number, cursor_.source().place(minus, value.last));
+    return true;
+  }
+
+  void push_value(Expr expr, const Token &first, const Token &last) {
+    constexpr std::size_t most = std::size_t(1) << 20;
+    if (++made_ > most)
+      cursor_.fail("E0013", "the expression has more than " + std::to_string(most) + " operations",
+                   first, "split it into lets");
+    values_.push_back({std::move(expr), first, last});
+  }
+
+  void push_number(const Token &token) {
+    Number number;
+    std::string_view word = cursor_.word(token);
+    const char *end = word.data() + word.size();
+    if (token.kind == Tok::Int) {
+      number.too_large = std::from_chars(word.data(), end, number.integer).ec != std::errc();
+    } else {
+      number.kind = Number::Kind::Float;
+      if (std::from_chars(word.data(), end, number.real).ec == std::errc::result_out_of_range) {
+        if (is_huge(word))
+          cursor_.fail("E0006", "'" + std::string(word) + "' is too large for f64", token, "write inf");
+        number.real = 0;
+      }
+    }
+    push_value(make_literal(number, cursor_.source().place(token)), token, token);
+  }
+
+  // Of a number beyond f64: is it too large, or too small? The exponent of its first digit tells.
+  static bool is_huge(std::string_view word) {
+    std::size_t e = word.find_first_of("eE");
+    std::string_view mantissa = word.substr(0, e);
+    std::size_t point = std::min(mantissa.find('.'), mantissa.size());
+    std::size_t first = mantissa.find_first_of("123456789");
+    long long exponent = 0;
+    if (e != word.npos) {
+      std::string_view digits = word.substr(e + 1);
+      if (digits.front() == '-') return false;
+      if (digits.front() == '+') digits.remove_prefix(1);
+      if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc())
+        return true;
+    }
+    return exponent + (long long)(point) - (long long)(first) > 0;
+  }
+
+  void push_name(const Token &token) {
+    std::string word(cursor_.word(token));
+    Place place = cursor_.source().place(token);
+    auto number = [&](Number::Kind kind, std::int64_t integer, double real) {
+      push_value(make_literal({kind, integer, real, false}, place), token, token);
+    };
+    if (word == "true" || word == "false") return number(Number::Kind::Bool, word == "true", 0);
+    auto symbol = symbols_.find(word);
+    if (symbol != symbols_.end()) {
+      if (symbol->second.kind == Symbol::Kind::Output)
+        cursor_.fail("E0003", "'" + word + "' is an output, and outputs are not readable", token,
+                     "name the value with `let` and use that twice");
+      return push_value(symbol->second.expr, token, token);
+    }
+    if (word == "pi") return number(Number::Kind::Float, 0, 3.141592653589793);
+    if (word == "e") return number(Number::Kind::Float, 0, 2.718281828459045);
+    if (word == "inf") return number(Number::Kind::Float, 0, std::numeric_limits<double>::infinity());
+    if (word == "nan") return number(Number::Kind::Float, 0, std::numeric_limits<double>::quiet_NaN());
+    if (is_reserved(word))
+      cursor_.fail("E0005", "'" + word + "' is a reserved word, not a value", token,
+                   "was a statement cut off before it?");
+    std::vector<std::string> names;
+    for (const auto &[name, known] : symbols_)
+      if (known.kind != Symbol::Kind::Output) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    std::string near = support::closest(word, names);
+    cursor_.fail("E0003", "'" + word + "' is not defined", token,
+                 near.empty() ? "declare it first, with `in` or `let`" : "did you mean '" + near + "'?");
+  }
+
+  void open_call() {
+    const Token token = cursor_.next();
+    const Token &paren = cursor_.next();
+    std::string word(cursor_.word(token));
+    Frame frame{Frame::Kind::OpCall, Op::Add, 0, token, values_.size()};
+    if (auto dtype = dtype_from_name(word)) {
+      if (!is_supported(*dtype))
+        cursor_.fail("E0204", word + " is not in this version", token,
+                     "use bool, an integer type, f32 or f64");
+      frame.kind = Frame::Kind::CastCall;
+      frame.dtype = *dtype;
+    } else if (auto fold = ops::find_fold(word)) {
+      frame.kind = Frame::Kind::FoldCall;
+      frame.fold = *fold;
+    } else if (auto op = ops::find_function(word)) {
+      frame.op = *op;
+    } else {
+      unknown_function(word, token);
+    }
+    if (cursor_.is(Tok::RightParen))
+      cursor_.fail("E0009", "'" + word + "' has no argument", token, paren, "give it its arguments");
+    push(frame);
+  }
+
+  [[noreturn]] void unknown_function(const std::string &word, const Token &token) {
+    if (is_later_callable(word)) cursor_.later("'" + word + "'", token, token);
+    if (is_reserved(word))
+      cursor_.fail("E0005", "'" + word + "' is a reserved word, not a function", token,
+                   "was a statement cut off before it?");
+    std::vector<std::string> names;
+    for (int i = 0; i < ops::op_count(); ++i)
+      if (ops::info(Op(i)).form == ops::Form::Call) names.emplace_back(ops::info(Op(i)).spelling);
+    for (const char *fold : {"sum", "prod", "min", "max", "pow"}) names.emplace_back(fold);
+    std::string near = support::closest(word, names);
+    cursor_.fail("E0008", "there is no function '" + word + "'", token,
+                 !near.empty()            ? "did you mean '" + near + "'?"
+                 : symbols_.count(word) ? "'" + word + "' is a value; write * to multiply"
+                                          : "docs/language.md lists the functions");
+  }
+
+  // The operand between the parentheses is on top of the values.
+  void close(const Frame &frame, const Token &paren) {
+    frames_.pop_back();
+    if (frame.kind == Frame::Kind::Paren) {
+      values_.back().first = frame.token;
+      values_.back().last = paren;
+      return;
+    }
+    std::size_t count = values_.size() - frame.first;
+    std::size_t wanted = frame.kind == Frame::Kind::OpCall ? std::size_t(ops::info(frame.op).arity) : 1;
+    if (count != wanted)
+      cursor_.fail("E0009",
+                   "'" + std::string(cursor_.word(frame.token)) + "' takes " +
+                       support::count(std::int64_t(wanted), "argument") + ", not " + std::to_string(count),
+                   frame.token, paren, "see docs/language.md for its arguments");
+    Place place = cursor_.source().place(frame.token, paren);
+    if (frame.kind == Frame::Kind::CastCall)
+      return replace(frame, paren, make_cast(frame.dtype, values_.back().expr, place));
+    if (frame.kind == Frame::Kind::FoldCall)
+      return replace(frame, paren, make_fold(frame.fold, values_.back().expr, {}, {}, place));
+    std::vector<Expr> args;
+    for (std::size_t i = frame.first; i < values_.size(); ++i) args.push_back(values_[i].expr);
+    replace(frame, paren, make_op(frame.op, std::move(args), place));
+  }
+
+  // What follows the first argument of a reduction: axes, then like=.
+  void close_fold(const Frame &frame) {
+    std::vector<AxisRef> axes;
+    std::string like;
+    while (cursor_.accept(Tok::Comma)) {
+      if (cursor_.is(Tok::Name) && cursor_.peek(1).kind == Tok::Assign) {
+        const Token option = cursor_.peek();
+        if (cursor_.word(option) != "like")
+          cursor_.later("the option '" + std::string(cursor_.word(option)) + "='", option, cursor_.peek(1));
+        if (!like.empty()) cursor_.fail("E0002", "like= is given twice", option, "give it once");
+        if (!axes.empty())
+          cursor_.fail("E0002", "a reduction takes axes or like=, not both", option, "leave one out");
+        like = parse_like(cursor_, symbols_);
+      } else {
+        if (!like.empty())
+          cursor_.fail("E0002", "a reduction takes axes or like=, not both", cursor_.peek(), "leave one out");
+        axes.push_back(parse_axis(cursor_));
+      }
+    }
+    if (!cursor_.is(Tok::RightParen)) cursor_.unexpected("',' or ')'");
+    const Token paren = cursor_.next();
+    frames_.pop_back();
+    replace(frame, paren,
+            make_fold(frame.fold, values_.back().expr, std::move(axes), std::move(like),
+                      cursor_.source().place(frame.token, paren)));
+  }
+
+  void replace(const Frame &frame, const Token &end, Expr result) {
+    values_.resize(frame.first);
+    push_value(std::move(result), frame.token, end);
+  }
+
+  Cursor &cursor_;
+  const Symbols &symbols_;
+  std::vector<Operand> values_;
+  std::vector<Frame> frames_;
+  std::size_t made_ = 0;
+};
+
+} // namespace
+
+Expr parse_expression(Cursor &cursor, const Symbols &symbols) {
+  return ExpressionParser(cursor, symbols).run();
+}
+
+std::string parse_like(Cursor &cursor, const Symbols &symbols) {
+  cursor.next();
+  cursor.next();
+  const Token &token = cursor.expect(Tok::Name, "the name of an input");
+  std::string name(cursor.word(token));
+  auto it = symbols.find(name);
+  if (it == symbols.end() || it->second.kind != Symbol::Kind::Input)
+    cursor.fail("E0003", "like= names an input, and '" + name + "' is none", token,
+                "declare the input before this line");
+  return name;
+}
+
+AxisRef parse_axis(Cursor &cursor) {
+  if (cursor.is(Tok::Name)) {
+    const Token &token = cursor.next();
+    std::string word(cursor.word(token));
+    if (is_reserved(word))
+      cursor.fail("E0005", "'" + word + "' is a reserved word, not an axis", token,
+                  "axes have names or positions");
+    return AxisRef(std::move(word));
+  }
+  return AxisRef(cursor.expect_int("an axis"));
+}
+
+} // namespace broadloom::spec

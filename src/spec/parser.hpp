@@ -1,0 +1,82 @@
+// Tokens to SpecData. Statements are flat; expressions are read with explicit stacks, so that their
+// depth is bounded by memory and the limit on nodes only.
+#pragma once
+
+#include "spec/lexer.hpp"
+#include "spec/spec.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace broadloom::spec {
+
+// What a name means inside a kernel.
+struct Symbol {
+  enum class Kind { Input, Let, Output } kind = Kind::Input;
+  Expr expr; // Input and Let: what a use of the name stands for
+};
+
+// A place in the token list, the helpers to move on it, and the names known so far.
+class Cursor {
+public:
+  explicit Cursor(const Source &source) : source_(source) {}
+
+  const Token &peek(std::size_t ahead = 0) const {
+    return source_.tokens[std::min(at_ + ahead, source_.tokens.size() - 1)];
+  }
+  const Token &next() {
+    const Token &token = peek();
+    if (at_ + 1 < source_.tokens.size()) ++at_;
+    return token;
+  }
+  bool is(Tok kind) const { return peek().kind == kind; }
+  bool is_word(std::string_view word) const {
+    return is(Tok::Name) && source_.word(peek()) == word;
+  }
+  bool accept(Tok kind) {
+    if (!is(kind)) return false;
+    next();
+    return true;
+  }
+  const Token &expect(Tok kind, const char *what) {
+    if (!is(kind)) unexpected(what);
+    return next();
+  }
+  std::string_view word(const Token &token) const { return source_.word(token); }
+  const Source &source() const { return source_; }
+  const Token &previous() const { return source_.tokens[at_ - 1]; }
+
+  // A new name: an identifier that is not reserved.
+  const Token &expect_new_name(const char *what);
+  // An integer that may have a sign, within int.
+  int expect_int(const char *what);
+
+  // "expected an axis, found ')'"
+  [[noreturn]] void unexpected(const std::string &expected) const;
+  [[noreturn]] void fail(const char *code, std::string message, const Token &first,
+                         const Token &last, std::string help) const;
+  [[noreturn]] void fail(const char *code, std::string message, const Token &token,
+                         std::string help) const {
+    fail(code, std::move(message), token, token, std::move(help));
+  }
+  [[noreturn]] void later(const std::string &feature, const Token &first, const Token &last) const;
+
+  std::string shown(const Token &token) const; // "'x'", "the end of the line"
+
+private:
+  const Source &source_;
+  std::size_t at_ = 0;
+};
+
+using Symbols = std::unordered_map<std::string, Symbol>;
+
+// Reads one expression and leaves the cursor behind it.
+Expr parse_expression(Cursor &cursor, const Symbols &symbols);
+
+// like=NAME, after the word `like` and `=` are known to come: the name of a declared input.
+std::string parse_like(Cursor &cursor, const Symbols &symbols);
+
+// An axis: a name or a position.
+AxisRef parse_axis(Cursor &cursor);
+
+} // namespace broadloom::spec

@@ -1,0 +1,281 @@
+// LoopSpec to canonical text: parse(print(s)) prints the same.
+//
+// Inputs come first, then lets, then outputs. Parentheses are written only where precedence asks for
+// them. An operation that the API uses twice becomes a let, so that the text is never longer than the
+// expression is large:
+//
+//   auto t = exp(x); out("z", t * t)      let t0 = exp(x)
+//                                         out z = t0 * t0
+#include "expr/walk.hpp"
+#include "spec/spec.hpp"
+#include "support/check.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace broadloom {
+
+namespace {
+
+using ops::Op;
+
+// How tight the printed form binds; the levels are those of the parser.
+constexpr int unary_level = 9, power_level = 10, atom_level = 11;
+
+int level_of(Op op) {
+  switch (op) {
+  case Op::Or: return 1;
+  case Op::And: return 2;
+  case Op::BitOr: return 3;
+  case Op::BitAnd: return 4;
+  case Op::Eq:
+  case Op::Ne:
+  case Op::Lt:
+  case Op::Le:
+  case Op::Gt:
+  case Op::Ge: return 5;
+  case Op::Shl:
+  case Op::Shr: return 6;
+  case Op::Add:
+  case Op::Sub: return 7;
+  case Op::Mul:
+  case Op::Div:
+  case Op::FloorDiv:
+  case Op::Mod: return 8;
+  case Op::Pow: return power_level;
+  default: return ops::info(op).form == ops::Form::Prefix ? unary_level : atom_level;
+  }
+}
+
+std::string axis_text(const AxisRef &axis) {
+  if (const int *position = std::get_if<int>(&axis.value())) return std::to_string(*position);
+  return std::get<std::string>(axis.value());
+}
+
+class Printer {
+public:
+  explicit Printer(const SpecData &data) : data_(data) {}
+
+  std::string run() {
+    collect();
+    text_ = "kernel " + data_.name + " {\n";
+    if (data_.order_given)
+      text_ += std::string("  order ") +
+               (data_.order == Order::c ? "c" : data_.order == Order::f ? "f" : "none") + "\n";
+    if (!data_.stretch) text_ += "  stretch off\n";
+    for (const auto &decl : inputs_) input(*decl);
+    for (const ExprNode *node : lets_) {
+      text_ += "  let " + names_.at(node) + " = ";
+      expression(node->kind == ExprKind::Let ? node->args[0].node() : node, node);
+      text_ += "\n";
+    }
+    for (const OutputDecl &decl : data_.outputs) output(decl);
+    return text_ + "}\n";
+  }
+
+private:
+  // One walk finds the inputs, counts the users of every node and lists what becomes a let, each
+  // after those that it needs.
+  void collect() {
+    std::unordered_map<const ExprNode *, std::size_t> users;
+    std::vector<const ExprNode *> order;
+    std::unordered_set<std::string> listed;
+    auto add_input = [&](const std::shared_ptr<const InputDecl> &decl) {
+      if (listed.insert(decl->name).second) inputs_.push_back(decl);
+    };
+    for (const auto &decl : data_.inputs) add_input(decl);
+    expr::Walker walker;
+    auto visit = [&](const ExprNode &node) {
+      order.push_back(&node);
+      if (node.kind == ExprKind::Input) add_input(node.input);
+      if (node.kind == ExprKind::Let) taken_.insert(node.name);
+      for (const Expr &arg : node.args) ++users[arg.node()];
+    };
+    for (const Expr &let : data_.lets) walker.walk(let.node(), visit);
+    for (const OutputDecl &out : data_.outputs) {
+      walker.walk(out.value.node(), visit);
+      ++users[out.value.node()];
+      taken_.insert(out.name);
+    }
+    taken_.insert(listed.begin(), listed.end());
+    for (const ExprNode *node : order) {
+      bool named = node->kind == ExprKind::Let;
+      bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal;
+      if (!named && (small || users[node] < 2)) continue;
+      names_[node] = named ? node->name : fresh_name();
+      lets_.push_back(node);
+    }
+  }
+
+  std::string fresh_name() {
+    while (true) {
+      std::string name = "t" + std::to_string(next_name_++);
+      if (taken_.insert(name).second) return name;
+    }
+  }
+
+  void input(const InputDecl &decl) {
+    text_ += "  in  " + decl.name + " : " + std::string(name(decl.dtype));
+    for (std::size_t i = 0; i < decl.dims.size(); ++i) {
+      const Dim &dim = decl.dims[i];
+      text_ += i == 0 ? "[" : ", ";
+      text_ += dim.label;
+      if (!dim.label.empty() && dim.extent >= 0) text_ += "=";
+      if (dim.extent >= 0) text_ += std::to_string(dim.extent);
+      else if (dim.label.empty()) text_ += ":";
+    }
+    if (!decl.dims.empty()) text_ += "]";
+    if (decl.placement != Placement::ByOrder) {
+      text_ += decl.placement == Placement::Dims ? " dims(" : " axes(";
+      for (std::size_t i = 0; i < decl.axes.size(); ++i)
+        text_ += (i == 0 ? "" : ", ") + std::to_string(decl.axes[i]);
+      text_ += ")";
+    }
+    text_ += "\n";
+  }
+
+  void output(const OutputDecl &decl) {
+    text_ += "  out " + decl.name;
+    if (decl.has_axes) {
+      text_ += "[";
+      for (std::size_t i = 0; i < decl.axes.size(); ++i)
+        text_ += (i == 0 ? "" : ", ") + axis_text(decl.axes[i]);
+      text_ += "]";
+    }
+    if (decl.dtype) text_ += " : " + std::string(name(*decl.dtype));
+    text_ += decl.add ? " += " : " = ";
+    const Mode &mode = decl.mode;
+    std::string fold(ops::info(mode.fold).name);
+    switch (mode.kind) {
+    case ModeKind::Plain: break;
+    case ModeKind::Broadcast:
+      text_ += mode.like.empty() ? "broadcast " : "broadcast(like=" + mode.like + ") ";
+      break;
+    case ModeKind::Accumulate: text_ += "accumulate(" + fold + ") "; break;
+    case ModeKind::Reduce:
+      text_ += "reduce(" + fold + (mode.like.empty() ? ") " : ", like=" + mode.like + ") ");
+      break;
+    }
+    expression(decl.value.node(), nullptr);
+    text_ += "\n";
+  }
+
+  // What is still to be written, the next piece on top: a node in a place that takes forms of at
+  // least `level`, or plain text.
+  struct Piece {
+    const ExprNode *node = nullptr;
+    int level = 0;
+    std::string text;
+  };
+
+  // Prints `root`; `self` is the let being defined, which must not print as its own name.
+  void expression(const ExprNode *root, const ExprNode *self) {
+    std::vector<Piece> work{{root, 0, {}}};
+    while (!work.empty()) {
+      Piece piece = std::move(work.back());
+      work.pop_back();
+      if (!piece.node) {
+        text_ += piece.text;
+        continue;
+      }
+      auto known = names_.find(piece.node);
+      if (known != names_.end() && piece.node != self) text_ += known->second;
+      else node(*piece.node, piece.level, work);
+    }
+  }
+
+  void node(const ExprNode &node, int level, std::vector<Piece> &work) {
+    std::vector<Piece> pieces; // in reading order
+    auto text = [&](std::string word) { pieces.push_back({nullptr, 0, std::move(word)}); };
+    auto arg = [&](std::size_t i, int least) { pieces.push_back({node.args[i].node(), least, {}}); };
+    auto call = [&](std::string_view callee) {
+      text(std::string(callee) + "(");
+      for (std::size_t i = 0; i < node.args.size(); ++i) {
+        if (i > 0) text(", ");
+        arg(i, 0);
+      }
+    };
+    int own = atom_level;
+    switch (node.kind) {
+    case ExprKind::Input: text(node.input->name); break;
+    case ExprKind::Literal: text(number(node.number, own)); break;
+    case ExprKind::Let: support::bug("print: a let without a name"); // collect() named them all
+    case ExprKind::Cast:
+      call(name(node.dtype));
+      text(")");
+      break;
+    case ExprKind::Fold:
+      call(ops::info(node.fold).name);
+      for (const AxisRef &axis : node.axes) text(", " + axis_text(axis));
+      text(node.like.empty() ? ")" : ", like=" + node.like + ")");
+      break;
+    case ExprKind::Op: {
+      const ops::OpInfo &row = ops::info(node.op);
+      own = level_of(node.op);
+      if (row.form == ops::Form::Prefix) {
+        text(std::string(row.spelling));
+        arg(0, unary_level);
+      } else if (node.op == Op::Pow) {
+        arg(0, atom_level);
+        text("^");
+        arg(1, unary_level);
+      } else if (row.form == ops::Form::Infix) {
+        bool chains = row.rule != ops::TypeRule::Compare;
+        arg(0, chains ? own : own + 1);
+        text(" " + std::string(row.spelling) + " ");
+        arg(1, own + 1);
+      } else {
+        call(row.spelling);
+        text(")");
+      }
+      break;
+    }
+    }
+    bool enclosed = own < level;
+    if (enclosed) work.push_back({nullptr, 0, ")"});
+    for (std::size_t i = pieces.size(); i-- > 0;) work.push_back(std::move(pieces[i]));
+    if (enclosed) work.push_back({nullptr, 0, "("});
+  }
+
+  // The shortest digits that read back as the same number; floats keep a point or an exponent.
+  std::string number(const Number &number, int &level) const {
+    if (number.kind == Number::Kind::Bool) return number.integer != 0 ? "true" : "false";
+    if (number.kind == Number::Kind::Int) {
+      if (number.too_large) return "9223372036854775808"; // an error, here as there
+      if (number.integer < 0) level = unary_level;
+      return std::to_string(number.integer);
+    }
+    if (std::isnan(number.real)) return special("nan", "0. / 0.", level);
+    if (std::signbit(number.real)) level = unary_level;
+    if (std::isinf(number.real))
+      return number.real > 0 ? special("inf", "1. / 0.", level) : special("inf", "-1. / 0.", level, "-");
+    char digits[32];
+    auto end = std::to_chars(digits, digits + sizeof digits, number.real).ptr;
+    std::string text(digits, end);
+    if (text.find_first_of(".e") == text.npos) text += ".";
+    return text;
+  }
+
+  // The names of infinity and NaN, or a quotient where the kernel uses that name for something else.
+  std::string special(const char *word, const char *quotient, int &level, const char *sign = "") const {
+    if (!taken_.count(word)) return std::string(sign) + word;
+    level = level_of(Op::Div);
+    return quotient;
+  }
+
+  const SpecData &data_;
+  std::string text_;
+  std::vector<std::shared_ptr<const InputDecl>> inputs_;
+  std::vector<const ExprNode *> lets_;
+  std::unordered_map<const ExprNode *, std::string> names_;
+  std::unordered_set<std::string> taken_;
+  int next_name_ = 0;
+};
+
+} // namespace
+
+std::string print(const LoopSpec &spec) { return Printer(spec.data()).run(); }
+
+} // namespace broadloom

@@ -1,0 +1,123 @@
+// The texts of `--stage axes` and `--stage graph`.
+#include "spec/spec.hpp"
+
+#include "support/check.hpp"
+
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+
+namespace broadloom::spec {
+
+namespace {
+
+using expr::AxisSet;
+using expr::NodeId;
+using expr::NodeKind;
+
+std::string names(const TypedSpec &spec, const std::vector<int> &axes, const char *between) {
+  std::string text;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    text += (i == 0 ? "" : between) + spec.axes[std::size_t(axes[i])].name;
+  return text;
+}
+
+std::string names(const TypedSpec &spec, AxisSet set) {
+  std::vector<int> axes;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (set.has(axis)) axes.push_back(axis);
+  return "{" + names(spec, axes, " ") + "}";
+}
+
+// A literal as its type reads it.
+std::string literal(const expr::Node &node) {
+  ops::Scalar value{node.bits};
+  char digits[40];
+  auto shortest = [&](auto number) {
+    return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+  };
+  if (node.dtype == DType::Bool) return node.bits != 0 ? "true" : "false";
+  if (node.dtype == DType::F64) return shortest(ops::as_f64(value));
+  if (node.dtype == DType::F32) return shortest(ops::as_f32(value));
+  if (is_unsigned_integer(node.dtype)) return shortest(node.bits);
+  return shortest(ops::as_i64(value));
+}
+
+std::string describe(const TypedSpec &spec, NodeId id) {
+  const expr::Node &node = spec.graph[id];
+  std::string args;
+  for (NodeId arg : spec.graph.args(id)) args += " n" + std::to_string(arg.index);
+  switch (node.kind) {
+  case NodeKind::Input:
+    return "input " + std::to_string(node.payload) + " " + spec.inputs[node.payload].name;
+  case NodeKind::Literal: return "literal " + literal(node);
+  case NodeKind::Op: {
+    std::string word;
+    for (char c : ops::info(node.op).enumerator) word += char(std::tolower(c));
+    return word + args;
+  }
+  case NodeKind::Cast: return "cast" + args;
+  case NodeKind::Fold: {
+    std::string text = "fold " + std::string(ops::info(node.fold).name) + args + " over " +
+                       names(spec, node.folded);
+    if (node.like != expr::no_input) text += " like " + spec.inputs[node.like].name;
+    return text;
+  }
+  case NodeKind::Expand: return "expand" + args;
+  }
+  support::bug("print_graph: unknown node");
+}
+
+const char *order_word(Order order) {
+  switch (order) {
+  case Order::c: return "c";
+  case Order::f: return "f";
+  case Order::none: return "none";
+  }
+  return "";
+}
+
+} // namespace
+
+std::string print_axes(const TypedSpec &spec) {
+  std::string text = "kernel " + spec.name + ": " + std::to_string(spec.axes.size()) +
+                     (spec.axes.size() == 1 ? " axis" : " axes") + ", order " +
+                     order_word(spec.order) + "\n";
+  for (std::size_t i = 0; i < spec.axes.size(); ++i) {
+    const Axis &axis = spec.axes[i];
+    text += "  axis " + std::to_string(i);
+    if (axis.labelled) text += " = " + axis.name;
+    text += "\n";
+  }
+  for (const TypedInput &x : spec.inputs) {
+    text += "  in  " + x.name + " : " + std::string(name(x.dtype)) + "[";
+    for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim) {
+      text += (dim == 0 ? "" : ", ") + spec.axes[std::size_t(x.axis_of_dim[dim])].name;
+      if (x.extents[dim] >= 0) text += "=" + std::to_string(x.extents[dim]);
+      else if (x.may_stretch[dim]) text += "?"; // may be 1 and stretch
+    }
+    text += "]\n";
+  }
+  for (const TypedOutput &out : spec.outputs)
+    text += "  out " + out.name + " : " + std::string(name(out.dtype)) + "[" +
+            names(spec, out.axes, ", ") + "]" + (out.add ? " +=" : "") + "\n";
+  return text;
+}
+
+std::string print_graph(const TypedSpec &spec) {
+  std::string text;
+  for (std::size_t i = 0; i < spec.graph.size(); ++i) {
+    NodeId id{std::uint32_t(i)};
+    const expr::Node &node = spec.graph[id];
+    text += "n" + std::to_string(i) + " = " + describe(spec, id) + " : " +
+            std::string(name(node.dtype)) + " " + names(spec, node.axes) + "\n";
+  }
+  for (const TypedOutput &out : spec.outputs) {
+    text += "out " + out.name + "[" + names(spec, out.axes, ", ") + "] : " +
+            std::string(name(out.dtype)) + (out.add ? " += n" : " = n") +
+            std::to_string(out.add ? out.addend.index : out.value.index) + "\n";
+  }
+  return text;
+}
+
+} // namespace broadloom::spec
