@@ -180,7 +180,8 @@ std::vector<Destination> match_outputs(const spec::TypedSpec &spec,
                        "outputs are written as .npy files");
     }
     std::error_code error;
-    const std::filesystem::path file = std::filesystem::weakly_canonical(out.value, error);
+    const std::filesystem::path file =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(out.value), error);
     if (std::find(files.begin(), files.end(), file) != files.end()) {
       throw UsageError("E0405", fmt::format("two outputs would be written to '{}'", out.value),
                        "give each output a file of its own");
