@@ -1,0 +1,277 @@
+// Every node of the graph becomes a full array over its own axes, in order; an array is dropped after
+// its last use. See reference.hpp.
+#include "reference/reference.hpp"
+
+#include "reference/shapes.hpp"
+#include "support/check.hpp"
+
+#include <cmath>
+
+namespace broadloom::reference {
+
+using expr::NodeId;
+using expr::NodeKind;
+using ops::Scalar;
+
+namespace {
+
+// A sum of floats with the rounding errors of all additions kept (Neumaier's scheme, in extended
+// precision). Infinities and NaN spoil the errors, not the plain sum.
+struct FloatSum {
+  long double sum = 0, errors = 0;
+  void add(long double x) {
+    const long double next = sum + x;
+    errors += std::fabs(sum) >= std::fabs(x) ? (sum - next) + x : (x - next) + sum;
+    sum = next;
+  }
+  double result() const { return double(std::isfinite(sum) ? sum + errors : sum); }
+};
+
+// The elements of a node in C order over all axes of the iteration space.
+using Elements = std::vector<Scalar>;
+
+std::int64_t points_of(const Extents &extents) {
+  std::int64_t n = 1;
+  for (const Extent &e : extents) n *= e.count;
+  return n;
+}
+
+// The stride along each axis of elements in C order; 0 where the extent is 1, which is broadcasting.
+std::vector<std::int64_t> strides_of(const Extents &extents) {
+  std::vector<std::int64_t> strides(extents.size(), 0);
+  std::int64_t stride = 1;
+  for (std::size_t a = extents.size(); a-- > 0;) {
+    if (extents[a].count != 1) strides[a] = stride;
+    stride *= extents[a].count;
+  }
+  return strides;
+}
+
+// Calls visit(offsets) at every point of `space` in C order, with the offset of each operand there.
+template <class Visit>
+void for_each_point(const Extents &space, const std::vector<std::vector<std::int64_t>> &strides,
+                    Visit visit) {
+  const std::int64_t points = points_of(space);
+  std::vector<std::int64_t> at(space.size(), 0), offsets(strides.size(), 0);
+  for (std::int64_t p = 0; p < points; ++p) {
+    visit(offsets);
+    for (std::size_t a = space.size(); a-- > 0;) {
+      const bool carry = ++at[a] == space[a].count;
+      const std::int64_t moved = carry ? 1 - space[a].count : 1;
+      for (std::size_t k = 0; k < strides.size(); ++k) offsets[k] += strides[k][a] * moved;
+      if (!carry) break;
+      at[a] = 0;
+    }
+  }
+}
+
+class Evaluator {
+public:
+  Evaluator(const spec::TypedSpec &spec, std::span<const AnyView> inputs)
+      : spec_(spec), inputs_(inputs), elements_(spec.graph.size()), uses_(spec.graph.size(), 0) {
+    std::vector<Layout> layouts;
+    for (const AnyView &view : inputs) layouts.push_back(view.layout);
+    extents_ = extents_of(spec, layouts);
+    for (std::uint32_t n = 0; n < spec.graph.size(); ++n)
+      for (NodeId arg : operands(NodeId{n})) ++uses_[arg.index];
+    for (const spec::TypedOutput &out : spec.outputs) ++uses_[source_of(out).index];
+  }
+
+  std::vector<Array> run(std::span<const AnyView> initial) {
+    check_dtypes();
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+      const NodeId id{n};
+      if (uses_[n] > 0) elements_[n] = compute(id);
+      for (NodeId arg : operands(id))
+        if (--uses_[arg.index] == 0) Elements().swap(elements_[arg.index]);
+    }
+    std::vector<Array> results;
+    for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
+      results.push_back(output(spec_.outputs[k], initial.empty() ? nullptr : &initial[k]));
+    return results;
+  }
+
+  std::vector<std::int64_t> shape(const spec::TypedOutput &out) const {
+    std::vector<std::int64_t> shape;
+    for (int axis : out.axes) shape.push_back(extents_[out.value.index][std::size_t(axis)].count);
+    return shape;
+  }
+
+private:
+  static NodeId source_of(const spec::TypedOutput &out) { return out.add ? out.addend : out.value; }
+
+  // The arguments whose values are read: what an Expand repeats along lends its shape, no more.
+  std::span<const NodeId> operands(NodeId id) const {
+    const auto args = spec_.graph.args(id);
+    return spec_.graph[id].kind == NodeKind::Expand ? args.first(1) : args;
+  }
+
+  void check_dtypes() const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].dtype != spec_.inputs[i].dtype)
+        throw DTypeError("E0203",
+                         "'" + spec_.inputs[i].name + "' is declared " +
+                             std::string(name(spec_.inputs[i].dtype)) + ", the array is " +
+                             std::string(name(inputs_[i].dtype)),
+                         spec_.inputs[i].where, "pass an array of the declared type");
+  }
+
+  Elements compute(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    switch (node.kind) {
+    case NodeKind::Literal: return {Scalar{node.bits}};
+    case NodeKind::Input: return read(node.payload, extents_[id.index]);
+    case NodeKind::Fold: return fold(id);
+    case NodeKind::Op:
+    case NodeKind::Cast:
+    case NodeKind::Expand: return map(id);
+    }
+    return {};
+  }
+
+  Elements read(std::uint32_t input, const Extents &extents) const {
+    const AnyView &view = inputs_[input];
+    std::vector<std::int64_t> strides(extents.size(), 0);
+    for (int d = 0; d < view.layout.rank; ++d)
+      strides[std::size_t(spec_.inputs[input].axis_of_dim[std::size_t(d)])] =
+          view.layout.strides[std::size_t(d)] * std::int64_t(size_of(view.dtype));
+    Elements out;
+    out.reserve(std::size_t(points_of(extents)));
+    for_each_point(extents, {strides}, [&](const std::vector<std::int64_t> &at) {
+      out.push_back(ops::load(static_cast<const char *>(view.data) + at[0], view.dtype));
+    });
+    return out;
+  }
+
+  // Op, Cast and Expand: a value at each point from the arguments at that point.
+  Elements map(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    const auto args = operands(id);
+    const std::size_t count = args.size();
+    std::vector<std::vector<std::int64_t>> strides;
+    for (std::size_t k = 0; k < count; ++k) strides.push_back(strides_of(extents_[args[k].index]));
+    const DType compute_type = spec_.graph[args[count == 3 ? 1 : 0]].dtype;
+    Elements out;
+    out.reserve(std::size_t(points_of(extents_[id.index])));
+    for_each_point(extents_[id.index], strides, [&](const std::vector<std::int64_t> &at) {
+      Scalar values[3];
+      for (std::size_t k = 0; k < count; ++k)
+        values[k] = elements_[args[k].index][std::size_t(at[k])];
+      if (node.kind == NodeKind::Op)
+        out.push_back(ops::evaluate(node.op, compute_type, {values, count}));
+      else
+        out.push_back(ops::convert(values[0], compute_type, node.dtype));
+    });
+    return out;
+  }
+
+  // The points of the argument, each into the element of the result that it belongs to.
+  Elements fold(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    const NodeId arg = spec_.graph.args(id)[0];
+    const std::vector<std::vector<std::int64_t>> strides{strides_of(extents_[arg.index]),
+                                                         strides_of(extents_[id.index])};
+    const Elements &values = elements_[arg.index];
+    const auto size = std::size_t(points_of(extents_[id.index]));
+    const bool is_real = is_float(node.dtype);
+    auto real = [&](std::int64_t at) {
+      return ops::as_f64(ops::convert(values[std::size_t(at)], node.dtype, DType::F64));
+    };
+    auto from_real = [&](double x) {
+      return ops::convert(ops::scalar_from(x), DType::F64, node.dtype);
+    };
+    Elements out(size, ops::identity(node.fold, node.dtype));
+    if (is_real && node.fold == Fold::Sum) {
+      std::vector<FloatSum> sums(size);
+      for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
+        sums[std::size_t(at[1])].add(real(at[0]));
+      });
+      for (std::size_t k = 0; k < size; ++k) out[k] = from_real(sums[k].result());
+    } else if (is_real && node.fold == Fold::Prod) {
+      std::vector<long double> products(size, 1);
+      for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
+        products[std::size_t(at[1])] *= real(at[0]);
+      });
+      for (std::size_t k = 0; k < size; ++k) out[k] = from_real(double(products[k]));
+    } else {
+      const ops::Op step = ops::info(node.fold).step;
+      for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
+        Scalar &into = out[std::size_t(at[1])];
+        const Scalar both[] = {into, values[std::size_t(at[0])]};
+        into = ops::evaluate(step, node.dtype, both);
+      });
+    }
+    return out;
+  }
+
+  Array output(const spec::TypedOutput &out, const AnyView *initial) const {
+    const std::vector<std::int64_t> shape = this->shape(out);
+    Array result(out.dtype, shape);
+    const NodeId source = source_of(out);
+    const DType from = spec_.graph[source].dtype;
+    const auto element = std::int64_t(size_of(out.dtype));
+    if (initial && out.add) check_initial(out, shape, *initial);
+
+    // Strides over all axes: of the result, of what it starts from, and of the value.
+    Extents space(extents_[out.value.index].size());
+    std::vector<std::vector<std::int64_t>> strides(2, std::vector<std::int64_t>(space.size(), 0));
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const auto axis = std::size_t(out.axes[d]);
+      space[axis].count = shape[d];
+      strides[0][axis] = result.strides()[d] * element;
+      if (initial) strides[1][axis] = initial->layout.strides[d] * element;
+    }
+    strides.push_back(strides_of(extents_[source.index]));
+    for_each_point(space, strides, [&](const std::vector<std::int64_t> &at) {
+      Scalar value = elements_[source.index][std::size_t(at[2])];
+      if (out.add) { // in the type of what is added, which is then cast
+        const Scalar old =
+            initial ? ops::load(static_cast<const char *>(initial->data) + at[1], out.dtype)
+                    : ops::convert(Scalar{}, DType::Bool, out.dtype);
+        const Scalar both[] = {ops::convert(old, out.dtype, from), value};
+        value = ops::evaluate(ops::Op::Add, from, both);
+      }
+      ops::store(static_cast<char *>(result.raw()) + at[0], out.dtype,
+                 ops::convert(value, from, out.dtype));
+    });
+    return result;
+  }
+
+  void check_initial(const spec::TypedOutput &out, const std::vector<std::int64_t> &shape,
+                     const AnyView &initial) const {
+    const auto given = initial.layout.shape();
+    if (!std::equal(shape.begin(), shape.end(), given.begin(), given.end()))
+      throw ShapeError("E0120", "output '" + out.name + "' has another shape than its result",
+                       out.where, "pass an array of the shape that `infer` gives");
+    if (initial.dtype != out.dtype)
+      throw DTypeError("E0203", "output '" + out.name + "' is of another type than declared",
+                       out.where, "pass an array of type " + std::string(name(out.dtype)));
+  }
+
+  const spec::TypedSpec &spec_;
+  std::span<const AnyView> inputs_;
+  std::vector<Extents> extents_;   // [node]
+  std::vector<Elements> elements_; // [node]
+  std::vector<int> uses_;          // [node]: readers still to come
+};
+
+} // namespace
+
+std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+                            std::span<const AnyView> initial_outputs) {
+  support::check(inputs.size() == spec.inputs.size(), "one view for each input");
+  return Evaluator(spec, inputs).run(initial_outputs);
+}
+
+std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
+                                                     std::span<const Layout> inputs) {
+  const std::vector<Extents> extents = extents_of(spec, inputs);
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const spec::TypedOutput &out : spec.outputs) {
+    auto &shape = shapes.emplace_back();
+    for (int axis : out.axes) shape.push_back(extents[out.value.index][std::size_t(axis)].count);
+  }
+  return shapes;
+}
+
+} // namespace broadloom::reference

@@ -1,0 +1,30 @@
+// The slow truth: a spec evaluated point by point, straight from its definition.
+//
+// It shares nothing with the planner, the loop IR or native code, save the definition of each operation
+// on one element; everything else is tested against it. Folds of floats are summed with compensation in
+// extended precision, so their results are right where those of any order of plain additions may be off
+// in the last bits.
+//
+//   reference::evaluate(spec, {x, y}, {})   gives one new array for each output, in declared order
+#pragma once
+
+#include "spec/spec.hpp"
+
+#include <broadloom/array.hpp>
+
+#include <span>
+#include <vector>
+
+namespace broadloom::reference {
+
+// `initial_outputs` holds what `+=` adds to, one view for each output; zeros where it is empty.
+// Throws ShapeError E0101 (rank), E0102 (extents), E0112 (too many points), E0120 (an initial output of
+// another shape), DTypeError E0203 and DataError E0307 (min or max of nothing).
+std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+                            std::span<const AnyView> initial_outputs = {});
+
+// The shapes of the outputs, without computing them.
+std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
+                                                     std::span<const Layout> inputs);
+
+} // namespace broadloom::reference

@@ -1,0 +1,134 @@
+// Extents node by node; see shapes.hpp.
+#include "reference/shapes.hpp"
+
+#include "support/check.hpp"
+
+namespace broadloom::reference {
+
+using expr::AxisSet;
+using expr::NodeId;
+using expr::NodeKind;
+
+namespace {
+
+class Shapes {
+public:
+  Shapes(const spec::TypedSpec &spec, std::span<const Layout> inputs)
+      : spec_(spec), inputs_(inputs), axes_(spec.axes.size()) {}
+
+  std::vector<Extents> run() {
+    support::check(inputs_.size() == spec_.inputs.size(), "one layout for each input");
+    Extents labels(axes_); // what labels say, throughout the kernel
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      check_declared(i);
+      const Extents given = extents_of_input(i);
+      for (std::size_t a = 0; a < axes_; ++a)
+        if (spec_.axes[a].labelled) meet(labels[a], given[a], spec_.inputs[i].where);
+      of_input_.push_back(given);
+    }
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+      of_node_.push_back(extents_of_node(NodeId{n}));
+      check_node(NodeId{n});
+    }
+    return std::move(of_node_);
+  }
+
+private:
+  void check_declared(std::size_t i) const {
+    const spec::TypedInput &in = spec_.inputs[i];
+    const Layout &given = inputs_[i];
+    if (std::size_t(given.rank) != in.axis_of_dim.size())
+      throw ShapeError("E0101",
+                       "'" + in.name + "' is declared with " +
+                           std::to_string(in.axis_of_dim.size()) + " dims, the array has " +
+                           std::to_string(given.rank),
+                       in.where, "pass an array of the declared rank");
+    for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d) {
+      const std::int64_t declared = in.extents[d];
+      if (declared >= 0 && declared != given.extents[d])
+        throw ShapeError("E0102",
+                         "axis " + std::to_string(d) + " of '" + in.name + "' is declared with " +
+                             std::to_string(declared) + " elements, the array has " +
+                             std::to_string(given.extents[d]),
+                         in.where, "pass an array of the declared extents");
+    }
+  }
+
+  Extents extents_of_input(std::size_t i) const {
+    const spec::TypedInput &in = spec_.inputs[i];
+    Extents extents(axes_);
+    for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d) {
+      const std::int64_t count = inputs_[i].extents[d];
+      extents[std::size_t(in.axis_of_dim[d])] = {
+          count, count != 1 || !in.may_stretch[d], {i, d, count}};
+    }
+    return extents;
+  }
+
+  // A 1 that may stretch gives way; two rigid extents must be equal.
+  void meet(Extent &into, const Extent &other, const Place &where) const {
+    if (!other.rigid) return;
+    if (into.rigid && into.count != other.count)
+      spec::fail_extents(spec_, into.origin, other.origin, where);
+    if (!into.rigid) into = other;
+  }
+
+  Extents extents_of_node(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    const auto args = spec_.graph.args(id);
+    Extents extents(axes_);
+    switch (node.kind) {
+    case NodeKind::Literal: break;
+    case NodeKind::Input: return of_input_[node.payload];
+    case NodeKind::Op:
+    case NodeKind::Cast:
+    case NodeKind::Expand:
+      for (NodeId arg : args)
+        for (std::size_t a = 0; a < axes_; ++a)
+          meet(extents[a], of_node_[arg.index][a], spec_.where(id));
+      break;
+    case NodeKind::Fold: {
+      const Extents &arg = of_node_[args[0].index];
+      for (std::size_t a = 0; a < axes_; ++a)
+        if (!is_folded(node, arg, a)) extents[a] = arg[a];
+      break;
+    }
+    }
+    return extents;
+  }
+
+  bool is_folded(const expr::Node &node, const Extents &arg, std::size_t axis) const {
+    if (node.folded.has(int(axis))) return true;
+    return node.like != expr::no_input && of_input_[node.like][axis].count == 1 &&
+           arg[axis].count != 1;
+  }
+
+  void check_node(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    const Extents &extents = of_node_[id.index];
+    double points = 1;
+    for (const Extent &e : extents) points *= double(e.count);
+    if (points > 0x1p62)
+      throw ShapeError("E0112", "the iteration space has more than 2^62 points", spec_.where(id),
+                       "fold or slice the operands first");
+    if (node.kind != NodeKind::Fold || !ops::info(node.fold).needs_identity || points == 0) return;
+    for (const Extent &e : of_node_[spec_.graph.args(id)[0].index])
+      if (e.count == 0)
+        throw DataError("E0307",
+                        std::string(ops::info(node.fold).name) + " of no elements has no value",
+                        spec_.where(id), "give the folded axes at least one element");
+  }
+
+  const spec::TypedSpec &spec_;
+  std::span<const Layout> inputs_;
+  std::size_t axes_;
+  std::vector<Extents> of_input_, of_node_;
+};
+
+} // namespace
+
+std::vector<Extents> extents_of(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
+  return Shapes(spec, inputs).run();
+}
+
+} // namespace broadloom::reference
