@@ -10,13 +10,11 @@
 // same plan and gives the same bits.
 #include "jit/kernel.hpp"
 
+#include "jit/copy.hpp"
 #include "jit/runtime/float_control.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
-
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
+#include "reference/reference.hpp"
 
 namespace broadloom {
 namespace {
@@ -27,46 +25,6 @@ using jit::few_operands;
 using jit::Operands;
 using jit::Small;
 using jit::Span;
-
-bool same_start(const AnyView &a, const AnyView &b) { return a.data == b.data; }
-
-// Copies the elements of `view` to where they lie relative to `to`, which has room for the whole reach
-// of the layout. Dims of stride 0 are copied once.
-void copy_elements(const AnyView &view, char *to) {
-  struct Dim {
-    std::int64_t extent, step; // step in bytes
-  };
-  const auto size = std::int64_t(size_of(view.dtype));
-  std::vector<Dim> dims;
-  for (int d = 0; d < view.layout.rank; ++d) {
-    if (view.layout.extents[d] == 0) return;
-    if (view.layout.extents[d] > 1 && view.layout.strides[d] != 0)
-      dims.push_back({view.layout.extents[d], view.layout.strides[d] * size});
-  }
-  std::sort(dims.begin(), dims.end(),
-            [](const Dim &a, const Dim &b) { return std::abs(a.step) > std::abs(b.step); });
-  std::int64_t run = size; // bytes copied at once
-  if (!dims.empty() && dims.back().step == size) {
-    run *= dims.back().extent;
-    dims.pop_back();
-  }
-  const char *from = static_cast<const char *>(view.data);
-  std::vector<std::int64_t> index(dims.size());
-  std::int64_t offset = 0;
-  while (true) {
-    std::memcpy(to + offset, from + offset, std::size_t(run));
-    std::size_t d = dims.size();
-    while (d > 0) { // the next position, last dim fastest
-      const Dim &dim = dims[--d];
-      offset += dim.step;
-      if (++index[d] < dim.extent) break;
-      offset -= dim.step * dim.extent;
-      index[d] = 0;
-      if (d == 0) return;
-    }
-    if (dims.empty()) return;
-  }
-}
 
 } // namespace
 
@@ -141,12 +99,12 @@ void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const 
       if (operands[inputs + o] == nullptr) continue;
       const bool meets = jit::meet(jit::span_of(addresses[i], reach),
                                    jit::span_of(addresses[inputs + o], bound.operands[inputs + o].reach));
-      copy |= meets && !(bound.exact[i * outputs + o] && same_start(*operands[i], *operands[inputs + o]));
+      copy |= meets && !(bound.exact[i * outputs + o] && addresses[i] == operands[inputs + o]->data);
     }
     if (!copy) continue;
     copies.emplace_back(DType::U8, std::initializer_list<std::int64_t>{reach.high - reach.low});
     char *to = static_cast<char *>(copies.back().raw()) - reach.low;
-    copy_elements(*operands[i], to);
+    jit::copy_elements(*operands[i], to, operands[i]->layout);
     addresses[i] = to;
   }
   invoke(bound, addresses.data());
@@ -180,6 +138,36 @@ void KernelImpl::interpret(const Bound &bound, const loop::Frame &frame) const {
     if (grid.blocks > 0)
       loop::interpret(bound.pattern->program, p, frame, grid.lo.data(), grid.hi.data());
   }
+}
+
+// The reference computes all outputs into arrays of its own, so overlaps need no thought.
+void KernelImpl::run_reference(Operands operands) const {
+  jit::check_operands(typed_, operands);
+  const std::size_t inputs = typed_.inputs.size();
+  jit::Layouts layouts;
+  std::vector<AnyView> arguments;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    arguments.push_back(*operands[i]);
+    layouts.inputs.push_back(operands[i]->layout);
+  }
+  const auto shapes = reference::output_shapes(typed_, layouts.inputs);
+  std::vector<AnyView> before; // what `+=` adds to
+  std::vector<Array> zeros;
+  for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
+    const AnyView *view = operands[inputs + o];
+    layouts.wanted.push_back(view != nullptr);
+    before.push_back(view != nullptr
+                         ? *view
+                         : AnyView(zeros.emplace_back(typed_.outputs[o].dtype, shapes[o])));
+    layouts.outputs.push_back(before.back().layout);
+  }
+  jit::check_outputs(typed_, layouts, shapes);
+  jit::check_pointers(typed_, operands);
+  jit::check_apart(typed_, operands);
+  const jit::runtime::FloatControl control;
+  const std::vector<Array> results = reference::evaluate(typed_, arguments, before);
+  for (std::size_t o = 0; o < results.size(); ++o)
+    if (layouts.wanted[o]) jit::copy_elements(results[o], before[o].data, before[o].layout);
 }
 
 } // namespace broadloom

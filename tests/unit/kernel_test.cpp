@@ -1,0 +1,406 @@
+// Kernels: what is checked before a call, overlapping operands, counters, threads.
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+using namespace broadloom;
+
+namespace {
+
+const Options interpreted{.threads = 1, .target = {}, .cache_dir = {}, .engine = Engine::Interpreter};
+
+Options with(Engine engine, int threads = 1) {
+  Options options;
+  options.engine = engine;
+  options.threads = threads;
+  return options;
+}
+
+// z[i, j] = 2 x[i, j] + y[i]
+LoopSpec scaled_rows() {
+  const Expr x = input("x", f32, {"i", "j"}), y = input("y", f32, {"i"});
+  return LoopSpec("scaled_rows").out("z", x * 2 + y);
+}
+
+// z = a + 1, w = a * b
+LoopSpec two_outputs() {
+  const Expr a = input("a", f64, 1), b = input("b", f64, 1);
+  return LoopSpec("two").out("z", a + 1).out("w", a * b);
+}
+
+LoopSpec row_sums() {
+  const Expr x = input("x", f32, {"i", "j"});
+  return LoopSpec("row_sums").out("s", sum(x, "j"));
+}
+
+template <class T> std::vector<T> counting(std::size_t count) {
+  std::vector<T> values(count);
+  std::iota(values.begin(), values.end(), T(1));
+  return values;
+}
+
+struct Caught {
+  std::string code, message, help;
+};
+template <class F> Caught error_of(const F &call) {
+  try {
+    call();
+  } catch (const Error &error) {
+    return {error.code(), error.message(), error.help()};
+  }
+  return {};
+}
+
+bool has(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+const std::vector<Engine> engines = {Engine::Interpreter, Engine::Auto, Engine::Reference};
+
+} // namespace
+
+TEST_CASE("A kernel runs on the caller's memory, by position and by name") {
+  for (const Engine engine : engines) {
+    const Kernel kernel = compile(scaled_rows(), with(engine));
+    const auto x = counting<float>(6), y = counting<float>(2);
+    std::vector<float> z(6), named(6);
+    kernel.run({View<const float>(x.data(), {2, 3}), View<const float>(y.data(), {2})},
+               {View<float>(z.data(), {2, 3})});
+    kernel.run({{"y", View<const float>(y.data(), {2})}, {"x", View<const float>(x.data(), {2, 3})}},
+               {{"z", View<float>(named.data(), {2, 3})}});
+    CHECK(z == std::vector<float>{3, 5, 7, 10, 12, 14});
+    CHECK(named == z);
+  }
+}
+
+TEST_CASE("An output that is not named is not computed") {
+  for (const Engine engine : engines) {
+    const Kernel kernel = compile(two_outputs(), with(engine));
+    const auto a = counting<double>(4);
+    std::vector<double> w(4);
+    const View<const double> view(a.data(), {4});
+    kernel.run({{"a", view}, {"b", view}}, {{"w", View<double>(w.data(), {4})}});
+    CHECK(w == std::vector<double>{1, 4, 9, 16});
+    kernel.run({{"a", view}, {"b", view}}, std::initializer_list<NamedView>{});
+    CHECK(w == std::vector<double>{1, 4, 9, 16});
+  }
+}
+
+TEST_CASE("Every mistake about the arguments is found before a byte is written") {
+  const Kernel kernel = compile(scaled_rows(), interpreted);
+  const auto x = counting<float>(6), y = counting<float>(2);
+  std::vector<float> z(6, -1);
+  const View<const float> xv(x.data(), {2, 3}), yv(y.data(), {2});
+  const View<float> zv(z.data(), {2, 3});
+  const auto code = [&](std::vector<AnyView> inputs, std::vector<AnyView> outputs) {
+    const Caught caught = error_of([&] { kernel.run(inputs, outputs); });
+    CHECK_FALSE(caught.help.empty());
+    return caught.code;
+  };
+  const auto wrong = counting<double>(6);
+  CHECK(code({xv}, {zv}) == "E0308");
+  CHECK(code({xv, yv}, {zv, zv}) == "E0308");
+  CHECK(code({View<const double>(wrong.data(), {2, 3}), yv}, {zv}) == "E0203");
+  CHECK(code({View<const float>(x.data(), {6}), yv}, {zv}) == "E0101");
+  CHECK(code({xv, View<const float>(y.data(), {1})}, {zv}) == "E0102");
+  CHECK(code({View<const float>(nullptr, {2, 3}), yv}, {zv}) == "E0306");
+  CHECK(code({xv, yv}, {View<const float>(z.data(), {2, 3})}) == "E0309");
+  CHECK(code({xv, yv}, {View<float>(z.data(), {2, 2})}) == "E0120");
+  CHECK(code({xv, yv}, {View<float>(z.data(), {2, 3}, {0, 1})}) == "E0122");
+  auto *odd = reinterpret_cast<float *>(reinterpret_cast<char *>(z.data()) + 2);
+  CHECK(code({xv, yv}, {View<float>(odd, {2, 2}, {2, 1})}) == "E0120");
+  CHECK(code({View<const float>(odd, {2, 2}), yv}, {View<float>(z.data() + 2, {2, 2})}) == "E0310");
+  CHECK(z == std::vector<float>(6, -1));
+}
+
+TEST_CASE("The same mistakes are found in calls whose layouts are known") {
+  const Kernel kernel = compile(two_outputs(), interpreted);
+  auto a = counting<double>(8), z = a, w = a;
+  const View<const double> av(a.data(), {8});
+  const View<double> zv(z.data(), {8}), wv(w.data(), {8});
+  kernel.run({av, av}, {zv, wv});
+  const auto before = z;
+  const auto code = [&](std::vector<AnyView> inputs, std::vector<AnyView> outputs) {
+    return error_of([&] { kernel.run(inputs, outputs); }).code;
+  };
+  CHECK(code({View<const double>(nullptr, {8}), av}, {zv, wv}) == "E0306");
+  CHECK(code({av, av}, {View<const double>(z.data(), {8}), wv}) == "E0309");
+  CHECK(code({av, av}, {zv, zv}) == "E0121");
+  auto *odd = reinterpret_cast<double *>(reinterpret_cast<char *>(a.data()) + 4);
+  CHECK(code({View<const double>(odd, {8}), av}, {zv, wv}) == "E0310");
+  CHECK(z == before);
+}
+
+TEST_CASE("Errors about names list what the kernel declares") {
+  const Kernel kernel = compile(two_outputs(), interpreted);
+  std::vector<double> a(4), z(4);
+  const View<const double> av(a.data(), {4});
+  const View<double> zv(z.data(), {4});
+  const Caught missing = error_of([&] { kernel.run({{"a", av}}, {{"z", zv}}); });
+  CHECK(missing.code == "E0308");
+  CHECK(has(missing.message, "'b'"));
+  CHECK(has(missing.help, "'a' and 'b'"));
+  const Caught unknown =
+      error_of([&] { kernel.run({{"a", av}, {"b", av}}, {{"y", zv}}); });
+  CHECK(unknown.code == "E0308");
+  CHECK(has(unknown.message, "'y'"));
+  CHECK(has(unknown.help, "'z' and 'w'"));
+  CHECK(error_of([&] { kernel.run({{"a", av}, {"b", av}, {"a", av}}, {{"z", zv}}); }).code == "E0308");
+}
+
+TEST_CASE("Outputs may interleave in memory but not overlap") {
+  const Kernel kernel = compile(two_outputs(), interpreted);
+  const auto a = counting<double>(4);
+  std::vector<double> both(8);
+  const View<const double> av(a.data(), {4});
+  kernel.run({av, av}, {View<double>(both.data(), {4}, {2}), View<double>(both.data() + 1, {4}, {2})});
+  CHECK(both == std::vector<double>{2, 1, 3, 4, 4, 9, 5, 16});
+  CHECK(error_of([&] {
+          kernel.run({av, av}, {View<double>(both.data(), {4}), View<double>(both.data() + 3, {4})});
+        }).code == "E0121");
+}
+
+TEST_CASE("Inputs that overlap outputs behave as if they had been copied first") {
+  const Expr x = input("x", f32, {"i"}), y = input("y", f32, {"i"});
+  const LoopSpec spec = LoopSpec("shift").out("z", x * 10 + y);
+  for (const Engine engine : engines) {
+    const Kernel kernel = compile(spec, with(engine));
+    // Where x, y and z begin in one block of memory, and how they step.
+    struct Case {
+      int x, x_step, y, y_step, z, z_step;
+    };
+    const Case cases[] = {{0, 1, 40, 1, 0, 1},  {0, 1, 40, 1, 1, 1},  {1, 1, 40, 1, 0, 1},
+                          {15, -1, 40, 1, 0, 1}, {0, 1, 0, 1, 0, 1},  {0, 1, 15, -1, 0, 1},
+                          {0, 2, 1, 2, 0, 1},   {0, 0, 3, 1, 0, 1},   {0, 1, 8, 1, 15, -1}};
+    for (const Case &c : cases) {
+      CAPTURE(&c - cases);
+      const auto original = counting<float>(64);
+      auto memory = original, expected = original;
+      const auto view = [](const std::vector<float> &in, int at, int step) {
+        return View<const float>(in.data() + at, {16}, {step});
+      };
+      kernel.run({view(original, c.x, c.x_step), view(original, c.y, c.y_step)},
+                 {View<float>(expected.data() + c.z, {16}, {c.z_step})});
+      kernel.run({view(memory, c.x, c.x_step), view(memory, c.y, c.y_step)},
+                 {View<float>(memory.data() + c.z, {16}, {c.z_step})});
+      CHECK(memory == expected);
+    }
+  }
+}
+
+TEST_CASE("A transpose in place is right") {
+  const Expr x = input("x", i32, {"i", "j"});
+  const LoopSpec spec = LoopSpec("transpose").out("z", Mode{}, {"j", "i"}, x + 0);
+  for (const Engine engine : engines) {
+    const Kernel kernel = compile(spec, with(engine));
+    auto data = counting<std::int32_t>(9);
+    const View<std::int32_t> view(data.data(), {3, 3});
+    kernel.run({view}, {view});
+    CHECK(data == std::vector<std::int32_t>{1, 4, 7, 2, 5, 8, 3, 6, 9});
+  }
+}
+
+TEST_CASE("A fold whose output lies in its input is right") {
+  for (const Engine engine : engines) {
+    const Kernel kernel = compile(row_sums(), with(engine));
+    auto data = counting<float>(12);
+    kernel.run({View<const float>(data.data(), {3, 4})}, {View<float>(data.data(), {3})});
+    CHECK(data[0] == 10);
+    CHECK(data[1] == 26);
+    CHECK(data[2] == 42);
+    CHECK(data[3] == 4);
+  }
+}
+
+TEST_CASE("An output with += adds to what is there") {
+  const Expr x = input("x", f32, {"i"});
+  for (const Engine engine : engines) {
+    const Kernel kernel = compile(LoopSpec("add").out("z", x * 2).add(), with(engine));
+    const auto data = counting<float>(4);
+    std::vector<float> z(4, 100);
+    kernel.run({View<const float>(data.data(), {4})}, {View<float>(z.data(), {4})});
+    CHECK(z == std::vector<float>{102, 104, 106, 108});
+    auto both = data;
+    kernel.run({View<const float>(both.data(), {4})}, {View<float>(both.data(), {4})});
+    CHECK(both == std::vector<float>{3, 6, 9, 12});
+  }
+}
+
+TEST_CASE("Arrays without elements need no memory") {
+  for (const Engine engine : engines) {
+    const Kernel kernel = compile(row_sums(), with(engine));
+    std::vector<float> s(3, 7);
+    kernel.run({View<const float>(nullptr, {3, 0})}, {View<float>(s.data(), {3})});
+    CHECK(s == std::vector<float>(3, 0));
+    kernel.run({View<const float>(nullptr, {0, 5})}, {View<float>(nullptr, {0})});
+  }
+}
+
+TEST_CASE("Allocated outputs lie in the stride order of the first input of full rank") {
+  const Kernel kernel = compile(scaled_rows(), interpreted);
+  const auto x = counting<float>(6), y = counting<float>(2);
+  const Results c_order = kernel({{"x", View<const float>(x.data(), {2, 3})},
+                                  {"y", View<const float>(y.data(), {2})}});
+  CHECK(c_order["z"].strides()[1] == 1);
+  CHECK(c_order["z"].data<float>()[5] == 14);
+  const Results f_order = kernel({{"x", View<const float>(x.data(), {2, 3}, {1, 2})},
+                                  {"y", View<const float>(y.data(), {2})}});
+  CHECK(f_order["z"].strides()[0] == 1);
+  CHECK(f_order["z"].strides()[1] == 2);
+  CHECK(f_order["z"].data<float>()[5] == 14);
+  CHECK(error_of([&] { f_order["s"]; }).code == "E0304");
+}
+
+TEST_CASE("infer gives dtypes and shapes without data") {
+  const Kernel kernel = compile(row_sums(), interpreted);
+  const auto signatures = kernel.infer({View<const float>(nullptr, {5, 7})});
+  REQUIRE(signatures.size() == 1);
+  CHECK(signatures[0].name == "s");
+  CHECK(signatures[0].dtype == f32);
+  CHECK(signatures[0].shape == std::vector<std::int64_t>{5});
+  CHECK(error_of([&] { kernel.infer({View<const float>(nullptr, {5})}); }).code == "E0101");
+}
+
+TEST_CASE("Ten shapes of a pattern are compiled once, prepare compiles ahead") {
+  const Expr x = input("x", f32, {"i", "j"});
+  const Kernel kernel = compile(LoopSpec("ten").out("z", x * 3 + 0.25), with(Engine::Jit));
+  kernel.prepare({View<const float>(nullptr, {4, 5})});
+  CHECK(kernel.counters().compiles == 1);
+  for (int n = 2; n < 12; ++n) {
+    const auto data = counting<float>(std::size_t(n * (n + 1)));
+    const Results results = kernel({{"x", View<const float>(data.data(), {n, n + 1})}});
+    CHECK(results["z"].data<float>()[1] == 6.25f);
+  }
+  CHECK(kernel.counters().compiles == 1);
+  CHECK(kernel.counters().patterns == 1);
+  CHECK(kernel.counters().interpreted == 0);
+  CHECK(kernel.counters().compile_ms > 0);
+
+  const Kernel same = compile(LoopSpec("other name").out("w", x * 3 + 0.25), with(Engine::Jit));
+  same.prepare({View<const float>(nullptr, {4, 5})});
+  CHECK(same.counters().compiles == 0); // the code is in the cache of the process
+}
+
+TEST_CASE("More layouts than a kernel remembers are still right") {
+  const Kernel kernel = compile(scaled_rows(), interpreted);
+  for (int turn = 0; turn < 2; ++turn)
+    for (int columns = 1; columns < 300; ++columns) {
+      const auto x = counting<float>(std::size_t(2 * columns)), y = counting<float>(2);
+      std::vector<float> z(x.size());
+      kernel.run({View<const float>(x.data(), {2, columns}), View<const float>(y.data(), {2})},
+                 {View<float>(z.data(), {2, columns})});
+      CHECK(z.back() == 2 * x.back() + 2);
+    }
+}
+
+TEST_CASE("Every number of threads gives the same bits") {
+  const Expr x = input("x", f32, {"i", "j"});
+  const LoopSpec spec = LoopSpec("many").out("z", x / 3).out("s", sum(x / 3, "j")).out("t", sum(x / 7));
+  std::vector<float> data(300 * 5000);
+  for (std::size_t k = 0; k < data.size(); ++k) data[k] = float(k % 1000) / 17 - 20;
+  const View<const float> view(data.data(), {300, 5000});
+  const Results one = compile(spec, with(Engine::Auto, 1))({{"x", view}});
+  for (const int threads : {2, 3, 7}) {
+    const Results many = compile(spec, with(Engine::Auto, threads))({{"x", view}});
+    for (std::size_t o = 0; o < one.size(); ++o)
+      CHECK(std::memcmp(one[o].raw(), many[o].raw(), std::size_t(one[o].size()) * 4) == 0);
+  }
+}
+
+TEST_CASE("A kernel may be called from many threads, with old and new layouts") {
+  const Kernel kernel = compile(scaled_rows(), with(Engine::Auto, 2));
+  std::atomic<int> good = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t, own = kernel] {
+      for (int turn = 0; turn < 40; ++turn) {
+        const int columns = 1 + (turn + t) % 30;
+        const auto x = counting<float>(std::size_t(2 * columns)), y = counting<float>(2);
+        std::vector<float> z(x.size());
+        own.run({View<const float>(x.data(), {2, columns}), View<const float>(y.data(), {2})},
+                {View<float>(z.data(), {2, columns})});
+        good += z.back() == 2 * x.back() + 2 && z.front() == 3;
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  CHECK(good == 6 * 40);
+}
+
+TEST_CASE("A bound call outlives its kernel and sees new data") {
+  const auto y = counting<float>(2);
+  auto x = counting<float>(6);
+  std::vector<float> z(6);
+  const BoundCall call = [&] {
+    const Kernel kernel = compile(scaled_rows(), with(Engine::Auto));
+    return kernel.bind({View<const float>(x.data(), {2, 3}), View<const float>(y.data(), {2})},
+                       {View<float>(z.data(), {2, 3})});
+  }();
+  call();
+  CHECK(z[0] == 3);
+  x[0] = 10;
+  call();
+  CHECK(z[0] == 21);
+}
+
+TEST_CASE("Binding checks pointers too") {
+  const Kernel kernel = compile(row_sums(), interpreted);
+  std::vector<float> s(3);
+  CHECK(error_of([&] {
+          kernel.bind({View<const float>(nullptr, {3, 4})}, {View<float>(s.data(), {3})});
+        }).code == "E0306");
+}
+
+#if defined(__x86_64__)
+TEST_CASE("Floating-point control of the caller neither matters nor changes") {
+  const Expr x = input("x", f32, {"i"});
+  const float tiny[] = {1e-40f, 1e-41f};
+  for (const Engine engine : {Engine::Interpreter, Engine::Auto}) {
+    const Kernel kernel = compile(LoopSpec("tiny").out("z", x * 0.5), with(engine));
+    float z[2] = {};
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040); // flush to zero, subnormals as zero
+    const unsigned odd = _mm_getcsr();
+    kernel.run({View<const float>(tiny, {2})}, {View<float>(z, {2})});
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(before);
+    CHECK(after == odd);
+    CHECK(z[0] == 0.5e-40f);
+    CHECK(z[1] == 0.5e-41f);
+  }
+}
+#endif
+
+TEST_CASE("Every stage can be shown before the first call") {
+  const Kernel kernel = compile(scaled_rows(), with(Engine::Auto));
+  for (const Stage stage : {Stage::Spec, Stage::Axes, Stage::Graph, Stage::Plan, Stage::Loop,
+                            Stage::Llvm, Stage::Asm, Stage::Why})
+    CHECK_FALSE(kernel.show(stage).empty());
+  CHECK(has(kernel.show(Stage::Plan), "in       x : f32 shape (1000, 1001) strides (1001, 1)"));
+  CHECK(kernel.counters().compiles == 0);
+}
+
+TEST_CASE("The plan that is shown is that of the latest call") {
+  const Kernel kernel = compile(row_sums(), interpreted);
+  const auto x = counting<float>(12);
+  (void)kernel({{"x", View<const float>(x.data(), {3, 4})}});
+  CHECK(has(kernel.show(Stage::Plan), "shape (3, 4)"));
+  (void)kernel({{"x", View<const float>(x.data(), {2, 6})}});
+  CHECK(has(kernel.show(Stage::Plan), "shape (2, 6)"));
+}
+
+TEST_CASE("why names the engine and what runs through libm") {
+  const Expr x = input("x", f32, {"i"});
+  const Kernel kernel = compile(LoopSpec("k").out("z", log2(x)), with(Engine::Auto));
+  const std::string why = kernel.show(Stage::Why);
+  CHECK(has(why, "engine: "));
+  CHECK(has(why, "log2 runs through libm, one lane at a time"));
+}
