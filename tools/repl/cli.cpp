@@ -33,7 +33,8 @@ struct TextWords {
   CLI::Option *file = nullptr, *text = nullptr;
 
   void add(CLI::App &command, TextOptions &options, bool one_kernel) {
-    file = command.add_option("FILE", options.file, "a .loom file, or - for standard input");
+    file = command.add_option("FILE", options.file, "a .loom file, or - for standard input")
+               ->type_name("");
     text = command.add_option("-e", options.text, "the text itself")->type_name("TEXT");
     if (one_kernel) {
       command.add_option("--kernel", options.kernel, "which kernel, where the text has several")
@@ -63,9 +64,8 @@ class CommandLine {
 public:
   CommandLine() {
     app_.set_version_flag("--version", "broadloom " BROADLOOM_VERSION);
-    interactive_ = app_.add_option("-i", interactive_file_,
-                                   "read FILE, then start the REPL (not in this version)")
-                       ->type_name("FILE");
+    app_.add_option("-i", interactive_file_, "read FILE, then start the REPL (not in this version)")
+        ->type_name("FILE");
     app_.require_subcommand(0, 1);
     app_.footer(
         "Exit status: 0 fine, 1 the spec is wrong, 2 usage, 3 the data is wrong, 70 a bug of "
@@ -90,9 +90,11 @@ public:
     if (run_->parsed()) {
       run_text_.require_one();
       if (check_gradients_) not_yet("run --check", "compare with run --engine reference by hand");
+      if (!engine_.empty()) run_options_.engine = engines.at(engine_);
       run(run_options_, streams, phase);
     } else if (show_->parsed()) {
       show_text_.require_one();
+      show_options_.stage = stages.at(stage_);
       show(show_options_, streams, phase);
     } else if (check_->parsed()) {
       check_words_.require_one();
@@ -122,18 +124,18 @@ private:
         ->check(CLI::Range(1, 1000000000));
     run_->add_flag("--json", run_options_.json, "print one JSON object instead of the outputs");
     run_->add_flag("--check", check_gradients_, "check the gradients (not in this version)");
-    run_->add_option("--engine", run_options_.engine, "what runs the kernel")
+    run_->add_option("--engine", engine_, "what runs the kernel")
         ->type_name("jit|interpreter|reference")
-        ->transform(CLI::CheckedTransformer(engines).description(""));
+        ->check(CLI::IsMember(engines).description(""));
   }
 
   void add_show() {
     show_ = app_.add_subcommand("show", "print a stage of the compiler");
     show_text_.add(*show_, show_options_.text, true);
-    show_->add_option("--stage", show_options_.stage, "which stage")
+    show_->add_option("--stage", stage_, "which stage")
         ->type_name("spec|axes|graph|plan|loop|llvm|asm|why")
         ->required()
-        ->transform(CLI::CheckedTransformer(stages).description(""));
+        ->check(CLI::IsMember(stages).description(""));
     add_inputs(*show_, show_options_.inputs);
   }
 
@@ -151,9 +153,9 @@ private:
 
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
   CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr;
-  CLI::Option *interactive_ = nullptr;
   std::string interactive_file_;
   bool check_gradients_ = false;
+  std::string engine_, stage_; // words of the tables above
   TextWords run_text_, show_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;
