@@ -75,6 +75,7 @@ TEST_CASE("a text comes from -e, from a file, or from standard input") {
   const std::string file = folder.write("two.loom", two);
   for (const Run &r :
        {run({"run", "-e", two, "--in", "x=ones(1,1)"}), run({"run", file, "--in", "x=ones(1,1)"}),
+        run({"run", "--in", "x=ones(1,1)", file}),
         broadloom_with(two, {"run", "-", "--in", "x=ones(1,1)"})}) {
     CHECK(r.status == 0);
     CHECK(r.out == "y: i32[1, 1]\n[[2]]\ns: i64[1]\n[1]\n");
@@ -177,6 +178,7 @@ TEST_CASE("mistakes of usage exit with 2") {
   CHECK(failed(run({"run"}), 2, "E0401"));
   CHECK(failed(run({"run", "-e", two, "a.loom"}), 2, "E0401"));
   CHECK(failed(run({"run", "-e", two, "--engine", "steam"}), 2, "E0401"));
+  CHECK(failed(run({"run", "-e", two, "--engine", "1"}), 2, "E0401"));
   CHECK(failed(run({"run", "-e", two, "--repeat", "0"}), 2, "E0401"));
   CHECK(failed(run({"run", "-e", two, "--threads", "many"}), 2, "E0401"));
   CHECK(failed(run({"run", "-e", two, "--in", "x"}), 2, "E0401"));
