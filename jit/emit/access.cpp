@@ -1,0 +1,170 @@
+// Loads and stores at the current position, exact to the byte.
+//
+// Along the vector axis a buffer may stand still (a scalar load), move by one element (a vector load)
+// or by any other distance (a gather). In a partial group only the active lanes are touched: by masked
+// instructions where the machine has them, else one by one through a vector on the stack ("staged").
+#include "jit/emit/phase.hpp"
+
+#include "support/check.hpp"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Metadata.h>
+
+namespace broadloom::jit {
+
+using namespace loop;
+
+const Walk *PhaseEmitter::walk(BufferId id, AxisId axis) const {
+  for (const Walk &w : program_[id].walks) {
+    if (w.axis == axis) return &w;
+  }
+  return nullptr;
+}
+
+llvm::Value *PhaseEmitter::step_bytes(BufferId id, AxisId axis) const {
+  return strides_[id.index * program_.axes.size() + axis.index];
+}
+
+llvm::Value *PhaseEmitter::address(llvm::Value *base, llvm::Value *bytes) {
+  return ir_.CreateGEP(ir_.getInt8Ty(), base, bytes);
+}
+
+llvm::Value *PhaseEmitter::load(BufferId id) {
+  const DType dtype = program_[id].dtype;
+  llvm::Value *raw = nullptr;
+  if (vector_ != nullptr && walk(id, vector_->axis) != nullptr) {
+    raw = load_lanes(id);
+  } else {
+    raw = ir_.CreateAlignedLoad(lanes_.memory_type(dtype), at_[id.index],
+                                llvm::Align(size_of(dtype)));
+  }
+  if (dtype != DType::Bool) return raw;
+  return ir_.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
+}
+
+void PhaseEmitter::store(BufferId id, llvm::Value *value) {
+  const DType dtype = program_[id].dtype;
+  const bool lanes = vector_ != nullptr && walk(id, vector_->axis) != nullptr;
+  if (lanes) value = lanes_.splat(value, width_);
+  support::check(lanes || Lanes::width(value) == 1, "lanes are stored to one place");
+  if (dtype == DType::Bool) {
+    value = ir_.CreateZExt(value, lanes_.widen(ir_.getInt8Ty(), Lanes::width(value)));
+  }
+  if (lanes) return store_lanes(id, value);
+  ir_.CreateAlignedStore(value, at_[id.index], llvm::Align(size_of(dtype)));
+}
+
+// Whether masked moves of this size are instructions: AVX2 has them for 4 and 8 bytes, and gathers
+// that are slower than loads one by one; AVX-512 has all but gathers of small elements.
+static bool has_masked_move(const Target &target, std::size_t size) {
+  return target.avx512() || size >= 4;
+}
+static bool has_gather(const Target &target, std::size_t size) {
+  return target.avx512() && size >= 4;
+}
+
+llvm::Value *PhaseEmitter::load_lanes(BufferId id) {
+  const DType dtype = program_[id].dtype;
+  const llvm::Align align(size_of(dtype));
+  llvm::Type *type = lanes_.widen(lanes_.memory_type(dtype), width_);
+  const bool unit = walk(id, vector_->axis)->stride == StrideClass::Unit;
+  if (unit && mask_ == nullptr) return ir_.CreateAlignedLoad(type, at_[id.index], align);
+  if (unit && has_masked_move(target_, size_of(dtype))) {
+    return ir_.CreateMaskedLoad(type, at_[id.index], align, mask_,
+                                llvm::Constant::getNullValue(type));
+  }
+  return load_strided(id);
+}
+
+void PhaseEmitter::store_lanes(BufferId id, llvm::Value *value) {
+  const Buffer &buffer = program_[id];
+  const std::size_t size = size_of(buffer.dtype);
+  const bool unit = walk(id, vector_->axis)->stride == StrideClass::Unit;
+  if (unit && mask_ == nullptr) {
+    const bool around = aligned_stream_ && buffer.stream;
+    const std::size_t bytes = std::min<std::size_t>(static_cast<std::size_t>(target_.vector_bits) / 8,
+                                                    size * static_cast<std::size_t>(width_));
+    llvm::StoreInst *stored =
+        ir_.CreateAlignedStore(value, at_[id.index], llvm::Align(around ? bytes : size));
+    if (around) {
+      stored->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                          llvm::MDNode::get(ir_.getContext(), {llvm::ConstantAsMetadata::get(
+                                                                  ir_.getInt32(1))}));
+    }
+  } else if (unit && has_masked_move(target_, size)) {
+    ir_.CreateMaskedStore(value, at_[id.index], llvm::Align(size), mask_);
+  } else {
+    store_strided(id, value);
+  }
+}
+
+// <W x ptr>: where each lane's element is.
+llvm::Value *PhaseEmitter::lane_addresses(BufferId id) {
+  std::vector<std::uint64_t> numbers;
+  for (int k = 0; k < width_; ++k) numbers.push_back(static_cast<std::uint64_t>(k));
+  llvm::Value *steps = lanes_.splat(step_bytes(id, vector_->axis), width_);
+  llvm::Value *distances =
+      ir_.CreateMul(steps, llvm::ConstantDataVector::get(ir_.getContext(), numbers));
+  return address(at_[id.index], distances);
+}
+
+llvm::Value *PhaseEmitter::load_strided(BufferId id) {
+  const DType dtype = program_[id].dtype;
+  const llvm::Align align(size_of(dtype));
+  llvm::Type *scalar = lanes_.memory_type(dtype);
+  llvm::Type *type = lanes_.widen(scalar, width_);
+  llvm::Constant *zero = llvm::Constant::getNullValue(type);
+  llvm::Value *step = step_bytes(id, vector_->axis);
+  if (has_gather(target_, size_of(dtype))) {
+    llvm::Value *mask = mask_ != nullptr ? mask_ : lanes_.literal(DType::Bool, 1, width_);
+    return ir_.CreateMaskedGather(type, lane_addresses(id), align, mask, zero);
+  }
+  if (mask_ == nullptr) {
+    llvm::Value *result = llvm::PoisonValue::get(type);
+    for (int k = 0; k < width_; ++k) {
+      const auto lane = static_cast<std::uint64_t>(k);
+      llvm::Value *there = address(at_[id.index], ir_.CreateMul(step, ir_.getInt64(lane)));
+      result = ir_.CreateInsertElement(result, ir_.CreateAlignedLoad(scalar, there, align), lane);
+    }
+    return result;
+  }
+  llvm::AllocaInst *room = lanes_.room(type);
+  ir_.CreateStore(zero, room);
+  llvm::Value *base = at_[id.index];
+  lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {
+    llvm::Value *there = address(base, ir_.CreateMul(step, lane));
+    ir_.CreateStore(ir_.CreateAlignedLoad(scalar, there, align),
+                    ir_.CreateGEP(scalar, room, lane));
+    return Values{};
+  });
+  return ir_.CreateLoad(type, room);
+}
+
+void PhaseEmitter::store_strided(BufferId id, llvm::Value *value) {
+  const DType dtype = program_[id].dtype;
+  const llvm::Align align(size_of(dtype));
+  llvm::Value *step = step_bytes(id, vector_->axis);
+  if (has_gather(target_, size_of(dtype))) {
+    ir_.CreateMaskedScatter(value, lane_addresses(id), align, mask_);
+    return;
+  }
+  if (mask_ == nullptr) {
+    for (int k = 0; k < width_; ++k) {
+      const auto lane = static_cast<std::uint64_t>(k);
+      llvm::Value *there = address(at_[id.index], ir_.CreateMul(step, ir_.getInt64(lane)));
+      ir_.CreateAlignedStore(ir_.CreateExtractElement(value, lane), there, align);
+    }
+    return;
+  }
+  llvm::AllocaInst *room = lanes_.room(value->getType());
+  ir_.CreateStore(value, room);
+  llvm::Type *scalar = lanes_.memory_type(dtype);
+  llvm::Value *base = at_[id.index];
+  lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {
+    llvm::Value *element = ir_.CreateLoad(scalar, ir_.CreateGEP(scalar, room, lane));
+    ir_.CreateAlignedStore(element, address(base, ir_.CreateMul(step, lane)), align);
+    return Values{};
+  });
+}
+
+} // namespace broadloom::jit

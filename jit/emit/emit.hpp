@@ -1,0 +1,33 @@
+// Loop IR -> LLVM IR.
+//
+// Every phase of a program becomes one function, `phase_<k>(frame, lo, hi)`, that runs the box
+// lo[j] <= position < hi[j] of the phase's parallel axes: the same contract, and the same bits, as
+// loop::interpret. The functions are already vector code; LLVM's own vectorisers are not wanted.
+#pragma once
+
+#include "jit/engine/target.hpp"
+#include "loop/loop.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace broadloom::jit {
+
+std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &target,
+                                   llvm::LLVMContext &context);
+
+// The name of the function of a phase: "phase_0".
+std::string phase_name(std::size_t phase);
+
+// Brings the bodies of the vector math functions that the module calls (bl_exp_f32x16, ..) into it,
+// ready to be inlined, from the bitcode that was embedded at build time. Returns whether there were
+// any.
+bool link_math(llvm::Module &module, const Target &target);
+
+} // namespace broadloom::jit

@@ -1,0 +1,87 @@
+// The operations on values of one or several lanes, as LLVM IR.
+//
+// Problem: each row of ops.def must become instructions that give ops::evaluate's bits in every lane,
+// with no trap and no poison, for a scalar as for a vector of any width.
+// Method: an LLVM type is a scalar or <W x T>; nearly all instructions take both, so most operations
+// are written once. Bool is i1 in registers and a byte in memory. What has no vector instruction
+// (libm functions, 64-bit division) runs as a small loop over the lanes.
+// Example: Lanes(builder, target).op(Op::FloorDiv, i32, {a, b}).
+#pragma once
+
+#include "jit/engine/target.hpp"
+#include "ops/ops.hpp"
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace broadloom::jit {
+
+using Builder = llvm::IRBuilder<>;
+
+class Lanes {
+public:
+  Lanes(Builder &ir, const Target &target) : ir_(ir), target_(target) {}
+
+  // Types: i1 for bool, i8 for a bool in memory.
+  llvm::Type *scalar_type(DType dtype) const;
+  llvm::Type *memory_type(DType dtype) const;
+  llvm::Type *type(DType dtype, int width) const { return widen(scalar_type(dtype), width); }
+  llvm::Type *widen(llvm::Type *scalar, int width) const;
+  static int width(const llvm::Value *value);
+
+  llvm::Constant *literal(DType dtype, std::uint64_t bits, int width) const;
+  llvm::Value *splat(llvm::Value *value, int width) const; // a vector stays as it is
+
+  // All arguments have the same width, and the compute type (args[0] of Where is bool).
+  llvm::Value *op(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *convert(llvm::Value *value, DType from, DType to);
+
+  // Runs while p < end from p = begin in steps of `step`, handing on the carried values; gives the
+  // carried values after the last turn (the initial ones if there was none).
+  using Carried = std::vector<llvm::Value *>;
+  Carried counted_loop(llvm::Value *begin, llvm::Value *end, std::int64_t step, Carried carried,
+                       llvm::function_ref<Carried(llvm::Value *, Carried)> body);
+
+  // Room on the stack for one value, in the entry block of the function.
+  llvm::AllocaInst *room(llvm::Type *type, std::uint64_t count = 1);
+
+private:
+  llvm::Value *compare(ops::Op op, DType compute, llvm::Value *a, llvm::Value *b);
+  llvm::Value *on_bool(ops::Op op, llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *on_integer(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *on_float(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
+
+  llvm::Value *divide_integer(DType dtype, llvm::Value *a, llvm::Value *b, bool remainder);
+  llvm::Value *divide_truncating(DType dtype, llvm::Value *a, llvm::Value *b);
+  llvm::Value *safe_divisor(DType dtype, llvm::Value *b);
+  llvm::Value *remainder_truncating(DType dtype, llvm::Value *a, llvm::Value *b);
+  llvm::Value *power_integer(DType dtype, llvm::Value *base, llvm::Value *exponent);
+  llvm::Value *shift(ops::Op op, DType dtype, llvm::Value *a, llvm::Value *count);
+  llvm::Value *sign_integer(DType dtype, llvm::Value *x);
+
+  llvm::Value *extreme(llvm::Value *a, llvm::Value *b, bool greater);
+  llvm::Value *extreme_of_numbers(llvm::Value *a, llvm::Value *b, bool greater);
+  llvm::Value *sign_float(llvm::Value *x);
+  llvm::Value *divide_flooring(DType compute, llvm::Value *a, llvm::Value *b, bool remainder);
+  llvm::Value *float_to_integer(llvm::Value *x, DType to);
+
+  llvm::Value *vector_math(const std::string &name, DType compute,
+                           llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *libm(const std::string &name, DType compute, llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *each_lane(llvm::ArrayRef<llvm::Value *> args, llvm::Type *result,
+                         llvm::function_ref<llvm::Value *(llvm::ArrayRef<llvm::Value *>)> body);
+
+  llvm::Constant *constant(const llvm::Value *like, double value) const;
+  llvm::Constant *constant_integer(const llvm::Value *like, std::uint64_t value) const;
+  llvm::Value *intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value *> args);
+
+  Builder &ir_;
+  const Target &target_;
+};
+
+} // namespace broadloom::jit

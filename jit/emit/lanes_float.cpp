@@ -1,0 +1,254 @@
+// Operations on f32 and f64, each correctly rounded or of fixed steps, so that every width and every
+// instruction set gives the same bits. No instruction here carries a fast-math flag.
+#include "jit/emit/lanes.hpp"
+
+#include "support/check.hpp"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Module.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace broadloom::jit {
+
+using ops::Op;
+
+llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
+  llvm::Value *a = args[0];
+  llvm::Value *b = args.size() > 1 ? args[1] : nullptr;
+  const auto infinity = [&] { return llvm::ConstantFP::getInfinity(a->getType()); };
+  switch (op) {
+  case Op::Add: return ir_.CreateFAdd(a, b);
+  case Op::Sub: return ir_.CreateFSub(a, b);
+  case Op::Mul: return ir_.CreateFMul(a, b);
+  case Op::Div: return ir_.CreateFDiv(a, b);
+  case Op::FloorDiv: return divide_flooring(compute, a, b, false);
+  case Op::Mod: return divide_flooring(compute, a, b, true);
+  case Op::Neg: return ir_.CreateFNeg(a);
+  case Op::Eq:
+  case Op::Ne:
+  case Op::Lt:
+  case Op::Le:
+  case Op::Gt:
+  case Op::Ge: return compare(op, compute, a, b);
+  case Op::Maximum: return extreme(a, b, true);
+  case Op::Minimum: return extreme(a, b, false);
+  case Op::Fmax: return extreme_of_numbers(a, b, true);
+  case Op::Fmin: return extreme_of_numbers(a, b, false);
+  case Op::Abs: return intrinsic(llvm::Intrinsic::fabs, {a});
+  case Op::Sign: return sign_float(a);
+  case Op::Floor: return intrinsic(llvm::Intrinsic::floor, {a});
+  case Op::Ceil: return intrinsic(llvm::Intrinsic::ceil, {a});
+  case Op::Round: return intrinsic(llvm::Intrinsic::roundeven, {a});
+  case Op::Trunc: return intrinsic(llvm::Intrinsic::trunc, {a});
+  case Op::Sqrt: return intrinsic(llvm::Intrinsic::sqrt, {a});
+  case Op::CopySign: // a NaN has no sign to speak of
+    b = ir_.CreateSelect(ir_.CreateFCmpUNO(b, b), llvm::Constant::getNullValue(b->getType()), b);
+    return intrinsic(llvm::Intrinsic::copysign, {a, b});
+  case Op::IsNan: return ir_.CreateFCmpUNO(a, a);
+  case Op::IsInf: return ir_.CreateFCmpOEQ(intrinsic(llvm::Intrinsic::fabs, {a}), infinity());
+  case Op::IsFinite: return ir_.CreateFCmpONE(intrinsic(llvm::Intrinsic::fabs, {a}), infinity());
+  case Op::Pow: return vector_math("pow", compute, args);
+  case Op::Exp:
+  case Op::Log:
+  case Op::Sin:
+  case Op::Cos:
+  case Op::Tanh: return vector_math(std::string(ops::info(op).spelling), compute, args);
+  case Op::Exp2:
+  case Op::Expm1:
+  case Op::Log2:
+  case Op::Log10:
+  case Op::Log1p:
+  case Op::Tan:
+  case Op::Asin:
+  case Op::Acos:
+  case Op::Atan:
+  case Op::Sinh:
+  case Op::Cosh:
+  case Op::Asinh:
+  case Op::Acosh:
+  case Op::Atanh:
+  case Op::Cbrt:
+  case Op::Erf:
+  case Op::Erfc:
+  case Op::Lgamma:
+  case Op::Atan2:
+  case Op::Hypot:
+  case Op::Fmod: return libm(std::string(ops::info(op).spelling), compute, args);
+  case Op::Where:
+  case Op::BitAnd:
+  case Op::BitOr:
+  case Op::BitXor:
+  case Op::BitNot:
+  case Op::Shl:
+  case Op::Shr:
+  case Op::And:
+  case Op::Or:
+  case Op::Not:
+  case Op::Square:
+  case Op::Reciprocal:
+  case Op::Relu:
+  case Op::Clip: break;
+  }
+  support::bug("operation " + std::string(ops::info(op).enumerator) + " on floats");
+}
+
+// The greater (or lesser) with -0 < +0, NaN where either is NaN, in few instructions: folds lean on
+// it. x86's own max(a, b) is `a > b ? a : b`: b where the two are equal or unordered. Of both orders
+// of the arguments the bits are equal, but for zeros of unlike sign (AND gives +0, OR gives -0) and for
+// a NaN with a number (OR keeps a NaN; after AND it is put right).
+llvm::Value *Lanes::extreme(llvm::Value *a, llvm::Value *b, bool greater) {
+  const auto pick = [&](llvm::Value *x, llvm::Value *y) {
+    llvm::Value *wins = greater ? ir_.CreateFCmpOGT(x, y) : ir_.CreateFCmpOLT(x, y);
+    return ir_.CreateSelect(wins, x, y);
+  };
+  llvm::Type *type = a->getType();
+  llvm::Type *bits = widen(ir_.getIntNTy(type->getScalarSizeInBits()), width(a));
+  llvm::Value *one = ir_.CreateBitCast(pick(a, b), bits);
+  llvm::Value *other = ir_.CreateBitCast(pick(b, a), bits);
+  if (!greater) return ir_.CreateBitCast(ir_.CreateOr(one, other), type);
+  llvm::Value *both = ir_.CreateAnd(one, other);
+  llvm::Value *nan = ir_.CreateSExt(ir_.CreateFCmpUNO(a, b), bits);
+  return ir_.CreateBitCast(ir_.CreateOr(both, nan), type);
+}
+
+// The same where NaN counts as missing.
+llvm::Value *Lanes::extreme_of_numbers(llvm::Value *a, llvm::Value *b, bool greater) {
+  llvm::Value *left = ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), b, a);
+  llvm::Value *right = ir_.CreateSelect(ir_.CreateFCmpUNO(b, b), a, b);
+  return extreme(left, right, greater);
+}
+
+llvm::Value *Lanes::sign_float(llvm::Value *x) {
+  llvm::Constant *zero = llvm::Constant::getNullValue(x->getType());
+  llvm::Value *negative =
+      ir_.CreateSelect(ir_.CreateFCmpOLT(x, zero), constant(x, -1), zero);
+  llvm::Value *number = ir_.CreateSelect(ir_.CreateFCmpOGT(x, zero), constant(x, 1), negative);
+  return ir_.CreateSelect(ir_.CreateFCmpUNO(x, x), x, number);
+}
+
+// NumPy's // and %. The remainder is fmod's (exact), moved to the divisor's sign; the quotient is what
+// is left, divided, and set right to the next integer.
+llvm::Value *Lanes::divide_flooring(DType compute, llvm::Value *a, llvm::Value *b,
+                                    bool remainder) {
+  llvm::Constant *zero = llvm::Constant::getNullValue(a->getType());
+  llvm::Value *rest = libm("fmod", compute, {a, b});
+  llvm::Value *uneven = ir_.CreateFCmpUNE(rest, zero);
+  llvm::Value *unlike =
+      ir_.CreateXor(ir_.CreateFCmpOLT(b, zero), ir_.CreateFCmpOLT(rest, zero));
+  llvm::Value *down = ir_.CreateAnd(uneven, unlike);
+  if (remainder) {
+    llvm::Value *moved = ir_.CreateSelect(down, ir_.CreateFAdd(rest, b), rest);
+    return ir_.CreateSelect(uneven, moved, intrinsic(llvm::Intrinsic::copysign, {zero, b}));
+  }
+  llvm::Value *ratio = ir_.CreateFDiv(ir_.CreateFSub(a, rest), b);
+  ratio = ir_.CreateSelect(down, ir_.CreateFSub(ratio, constant(a, 1)), ratio);
+  llvm::Value *floor = intrinsic(llvm::Intrinsic::floor, {ratio});
+  llvm::Value *short_by_one =
+      ir_.CreateFCmpOGT(ir_.CreateFSub(ratio, floor), constant(a, 0.5));
+  floor = ir_.CreateSelect(short_by_one, ir_.CreateFAdd(floor, constant(a, 1)), floor);
+  llvm::Value *plain = ir_.CreateFDiv(a, b);
+  llvm::Value *result = ir_.CreateSelect(ir_.CreateFCmpUNE(ratio, zero), floor,
+                                         intrinsic(llvm::Intrinsic::copysign, {zero, plain}));
+  return ir_.CreateSelect(ir_.CreateFCmpOEQ(b, zero), plain, result);
+}
+
+// Truncates and saturates, NaN to 0. The instruction's result is used only where it is defined.
+llvm::Value *Lanes::float_to_integer(llvm::Value *x, DType to) {
+  const int bits = 8 * static_cast<int>(size_of(to));
+  const bool with_sign = is_signed_integer(to);
+  // Narrow types pass through i32 and are cut to their range there.
+  const bool narrow = bits < 32;
+  const unsigned wide_bits = narrow ? 32 : static_cast<unsigned>(bits);
+  llvm::Type *wide = widen(ir_.getIntNTy(wide_bits), width(x));
+  const bool wide_sign = with_sign || narrow;
+  const int magnitude = narrow ? 31 : with_sign ? bits - 1 : bits;
+  const llvm::APInt most = wide_sign ? llvm::APInt::getSignedMaxValue(wide_bits)
+                                     : llvm::APInt::getMaxValue(wide_bits);
+  const llvm::APInt least = wide_sign ? llvm::APInt::getSignedMinValue(wide_bits)
+                                      : llvm::APInt::getMinValue(wide_bits);
+  llvm::Value *result = wide_sign ? ir_.CreateFPToSI(x, wide) : ir_.CreateFPToUI(x, wide);
+  llvm::Value *too_great = ir_.CreateFCmpOGE(x, constant(x, std::ldexp(1.0, magnitude)));
+  llvm::Value *too_small = ir_.CreateFCmpOLT(
+      x, constant(x, wide_sign ? -std::ldexp(1.0, magnitude) : 0.0));
+  result = ir_.CreateSelect(too_great, llvm::ConstantInt::get(wide, most), result);
+  result = ir_.CreateSelect(too_small, llvm::ConstantInt::get(wide, least), result);
+  result = ir_.CreateSelect(ir_.CreateFCmpUNO(x, x), llvm::Constant::getNullValue(wide), result);
+  if (!narrow) return result;
+  const std::int64_t top = (std::int64_t{1} << (with_sign ? bits - 1 : bits)) - 1;
+  const std::int64_t bottom = with_sign ? -top - 1 : 0;
+  result = intrinsic(llvm::Intrinsic::smin, {result, llvm::ConstantInt::getSigned(wide, top)});
+  result = intrinsic(llvm::Intrinsic::smax, {result, llvm::ConstantInt::getSigned(wide, bottom)});
+  return ir_.CreateTrunc(result, type(to, width(x)));
+}
+
+// Calls our own vector function, made for exactly one register: wider vectors are cut in pieces,
+// narrower ones and scalars are filled up.
+llvm::Value *Lanes::vector_math(const std::string &name, DType compute,
+                                llvm::ArrayRef<llvm::Value *> args) {
+  const int piece = target_.vector_bits / (8 * static_cast<int>(size_of(compute)));
+  const int count = width(args[0]);
+  llvm::Type *vector = type(compute, piece);
+  llvm::Module *module = ir_.GetInsertBlock()->getModule();
+  const std::vector<llvm::Type *> parameters(args.size(), vector);
+  const std::string symbol =
+      "bl_" + name + "_" + std::string(broadloom::name(compute)) + "x" + std::to_string(piece);
+  llvm::FunctionCallee callee =
+      module->getOrInsertFunction(symbol, llvm::FunctionType::get(vector, parameters, false));
+
+  const auto lanes_from = [](int first, int length) {
+    std::vector<int> lanes(static_cast<std::size_t>(length));
+    std::iota(lanes.begin(), lanes.end(), first);
+    return lanes;
+  };
+  if (count < piece) {
+    std::vector<llvm::Value *> full;
+    for (llvm::Value *arg : args) {
+      std::vector<int> lanes(static_cast<std::size_t>(piece), 0);
+      std::iota(lanes.begin(), lanes.begin() + count, 0);
+      full.push_back(count == 1 ? ir_.CreateVectorSplat(static_cast<unsigned>(piece), arg)
+                                : ir_.CreateShuffleVector(arg, lanes));
+    }
+    llvm::Value *result = ir_.CreateCall(callee, full);
+    return count == 1 ? ir_.CreateExtractElement(result, std::uint64_t{0})
+                      : ir_.CreateShuffleVector(result, lanes_from(0, count));
+  }
+  std::vector<llvm::Value *> results;
+  for (int first = 0; first < count; first += piece) {
+    std::vector<llvm::Value *> part;
+    for (llvm::Value *arg : args) {
+      part.push_back(count == piece ? arg : ir_.CreateShuffleVector(arg, lanes_from(first, piece)));
+    }
+    results.push_back(ir_.CreateCall(callee, part));
+  }
+  for (int length = piece; results.size() > 1; length *= 2) { // W is a power of two
+    std::vector<llvm::Value *> joined;
+    for (std::size_t k = 0; k < results.size(); k += 2) {
+      joined.push_back(
+          ir_.CreateShuffleVector(results[k], results[k + 1], lanes_from(0, 2 * length)));
+    }
+    results = std::move(joined);
+  }
+  return results.front();
+}
+
+// Calls a function of the system's libm, a lane at a time.
+llvm::Value *Lanes::libm(const std::string &name, DType compute,
+                         llvm::ArrayRef<llvm::Value *> args) {
+  llvm::Type *scalar = scalar_type(compute);
+  const std::vector<llvm::Type *> parameters(args.size(), scalar);
+  const std::string symbol = "bl_libm_" + name + "_" + std::string(broadloom::name(compute));
+  llvm::Module *module = ir_.GetInsertBlock()->getModule();
+  llvm::FunctionCallee callee =
+      module->getOrInsertFunction(symbol, llvm::FunctionType::get(scalar, parameters, false));
+  auto *function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  function->setWillReturn();
+  return each_lane(args, scalar, [&](llvm::ArrayRef<llvm::Value *> lane) -> llvm::Value * {
+    return ir_.CreateCall(callee, lane);
+  });
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,76 @@
+// Brings our vector math into a module: see link_math in emit.hpp.
+//
+// The bitcode is read lazily, so that only the functions which are called are ever parsed. They were
+// compiled for an instruction set as a whole; here they take over the target of the kernel, since a
+// function is inlined only into one that has all of its features.
+#include "jit/emit/emit.hpp"
+
+#include "jit/math/embedded.hpp"
+#include "support/fail.hpp"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/Error.h>
+#include <llvm/Support/MemoryBufferRef.h>
+
+#include <vector>
+
+namespace broadloom::jit {
+
+[[noreturn]] static void fail(const std::string &message) {
+  support::fail("E0501", "the vector math cannot be linked: " + message, {},
+                "run with the interpreter (Engine::Interpreter), which gives the same bits");
+}
+
+bool link_math(llvm::Module &module, const Target &target) {
+  bool any = false;
+  for (const llvm::Function &function : module) {
+    any = any || (function.isDeclaration() && function.getName().starts_with("bl_") &&
+                  !function.getName().starts_with("bl_libm_"));
+  }
+  if (!any) return false;
+
+  const std::span<const unsigned char> bytes =
+      bitcode(target.avx512() ? IsaLevel::V4 : IsaLevel::V3);
+  const llvm::StringRef text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  auto library = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(text, "vector math"),
+                                            module.getContext());
+  if (!library) fail(llvm::toString(library.takeError()));
+  (*library)->setTargetTriple(module.getTargetTriple());
+  (*library)->setDataLayout(module.getDataLayout());
+
+  std::vector<std::string> before;
+  for (const llvm::Function &function : module) {
+    if (!function.isDeclaration()) before.push_back(function.getName().str());
+  }
+  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) {
+    fail("the module does not fit");
+  }
+  const llvm::Function *phase = module.getFunction(before.front());
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration() ||
+        std::find(before.begin(), before.end(), function.getName()) != before.end()) {
+      continue;
+    }
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    function.setComdat(nullptr);
+    for (const char *name : {"target-cpu", "tune-cpu", "target-features", "min-legal-vector-width",
+                             "prefer-vector-width", "frame-pointer", "stack-protector-buffer-size",
+                             "no-trapping-math"}) {
+      function.removeFnAttr(name);
+      if (phase->hasFnAttribute(name)) function.addFnAttr(phase->getFnAttribute(name));
+    }
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.removeFnAttr(llvm::Attribute::UWTable);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  for (llvm::GlobalVariable &variable : module.globals()) {
+    if (!variable.isDeclaration()) variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  if (llvm::NamedMDNode *ident = module.getNamedMetadata("llvm.ident")) ident->eraseFromParent();
+  return true;
+}
+
+} // namespace broadloom::jit

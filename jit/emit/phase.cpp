@@ -1,0 +1,351 @@
+// Statements and loops: see phase.hpp.
+#include "jit/emit/phase.hpp"
+
+#include "support/check.hpp"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace broadloom::jit {
+
+using namespace loop;
+
+PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Target &target,
+                           llvm::Function *function)
+    : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
+      ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
+      lanes_(ir_, target), survey_(survey(program, program.phases[phase])),
+      values_(program.values.size()), accs_(program.accs.size()) {}
+
+void PhaseEmitter::run() {
+  // What is read once stays in one block; the stack slots are put before it, in the entry.
+  auto *start = llvm::BasicBlock::Create(ir_.getContext(), "start", function_);
+  ir_.CreateBr(start);
+  ir_.SetInsertPoint(start);
+  read_frame();
+  body(phase_.body);
+  // Streaming stores are not ordered with others: make them visible before the phase's end.
+  if (streamed_) ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  ir_.CreateRetVoid();
+}
+
+void PhaseEmitter::read_frame() {
+  llvm::Value *frame = function_->getArg(0);
+  llvm::Type *pointer = ir_.getPtrTy();
+  const auto field = [&](std::size_t offset) {
+    return ir_.CreateLoad(pointer, ir_.CreateConstGEP1_64(ir_.getInt8Ty(), frame, offset));
+  };
+  const auto element = [&](llvm::Type *type, llvm::Value *table, std::size_t index) {
+    return ir_.CreateLoad(type, ir_.CreateConstGEP1_64(type, table, index));
+  };
+  const std::size_t axes = program_.axes.size();
+  llvm::Value *extents = field(offsetof(Frame, extents));
+  llvm::Value *chunks = field(offsetof(Frame, chunks));
+  llvm::Value *strides = field(offsetof(Frame, strides));
+  llvm::Value *buffers = field(offsetof(Frame, buffers));
+  extents_.resize(axes);
+  chunks_.resize(axes);
+  positions_.resize(axes);
+  for (std::size_t k = 0; k < axes; ++k) {
+    extents_[k] = element(ir_.getInt64Ty(), extents, k);
+    chunks_[k] = element(ir_.getInt64Ty(), chunks, k);
+  }
+  strides_.resize(program_.buffers.size() * axes);
+  at_.resize(program_.buffers.size());
+  for (const BufferId id : survey_.buffers) {
+    const Buffer &buffer = program_[id];
+    at_[id.index] = element(pointer, buffers, id.index);
+    llvm::Value *size = ir_.getInt64(size_of(buffer.dtype));
+    for (const Walk &w : buffer.walks) {
+      const std::size_t index = id.index * axes + w.axis.index;
+      strides_[index] = w.stride == StrideClass::Unit
+                            ? size
+                            : ir_.CreateMul(element(ir_.getInt64Ty(), strides, index), size);
+    }
+  }
+}
+
+void PhaseEmitter::body(const std::vector<Stmt> &statements) {
+  for (const Stmt &s : statements) {
+    switch (s.kind) {
+    case StmtKind::Let: values_[s.value.index] = compute(s.value); break;
+    case StmtKind::Set: store(s.buffer, value(s.value)); break;
+    case StmtKind::Step: step(s.acc, value(s.value)); break;
+    case StmtKind::Loop: loop(s.loop); break;
+    }
+  }
+}
+
+llvm::Value *PhaseEmitter::value(ValueId id) {
+  const Value &value = program_[id];
+  if (value.kind == ValueKind::Literal) return lanes_.literal(value.dtype, value.bits, 1);
+  if (value.kind == ValueKind::Result) return accs_[value.acc.index];
+  support::check(values_[id.index] != nullptr, "a value is used before it is computed");
+  return values_[id.index];
+}
+
+llvm::Value *PhaseEmitter::compute(ValueId id) {
+  const Value &v = program_[id];
+  switch (v.kind) {
+  case ValueKind::Literal:
+  case ValueKind::Result: return value(id);
+  case ValueKind::Load: return load(v.buffer);
+  case ValueKind::Cast: return lanes_.convert(value(v.args[0]), v.compute, v.dtype);
+  case ValueKind::Op: break;
+  }
+  Values args;
+  int width = 1;
+  for (int k = 0; k < v.arg_count; ++k) {
+    args.push_back(value(v.args[k]));
+    width = std::max(width, Lanes::width(args.back()));
+  }
+  for (llvm::Value *&arg : args) arg = lanes_.splat(arg, width);
+  return lanes_.op(v.op, v.compute, args);
+}
+
+std::pair<llvm::Value *, llvm::Value *> PhaseEmitter::range(const Loop &loop) {
+  if (loop.parallel) {
+    const auto found = std::find(phase_.parallel.begin(), phase_.parallel.end(), loop.axis);
+    support::check(found != phase_.parallel.end(), "a parallel loop is not listed by its phase");
+    const auto index = static_cast<std::uint64_t>(found - phase_.parallel.begin());
+    const auto bound = [&](unsigned argument) {
+      return ir_.CreateLoad(ir_.getInt64Ty(),
+                            ir_.CreateConstGEP1_64(ir_.getInt64Ty(), function_->getArg(argument),
+                                                   index));
+    };
+    return {bound(1), bound(2)};
+  }
+  llvm::Value *extent = extents_[loop.axis.index];
+  if (!loop.within) return {ir_.getInt64(0), extent};
+  llvm::Value *chunk = chunks_[loop.axis.index];
+  llvm::Value *begin = ir_.CreateMul(positions_[loop.within->index], chunk);
+  llvm::Value *end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, extent,
+                                               ir_.CreateAdd(begin, chunk));
+  return {begin, end};
+}
+
+void PhaseEmitter::loop(LoopId id) {
+  const Loop &loop = program_[id];
+  const Values outer = at_;
+  const auto [begin, end] = range(loop);
+  if (!loop.accs.empty()) {
+    fold(id, begin, end);
+  } else if (loop.vector) {
+    vector_map(id, begin, end);
+  } else {
+    plain_loop(id, begin, end);
+  }
+  at_ = outer;
+}
+
+// One turn: moves the addresses of all buffers that walk the axis from where they were outside of the
+// loop, and runs the body. `offset` is a known distance on top of the position.
+void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
+                        std::int64_t offset) {
+  const Loop &loop = program_[id];
+  positions_[loop.axis.index] = ir_.CreateAdd(position, ir_.getInt64(offset));
+  for (const BufferId buffer : survey_.loops[id.index].buffers) {
+    const Walk *w = walk(buffer, loop.axis);
+    if (w == nullptr) continue;
+    llvm::Value *base = outer[buffer.index];
+    if (w->stride == StrideClass::Unit) {
+      llvm::Type *type = lanes_.memory_type(program_[buffer].dtype);
+      base = ir_.CreateGEP(type, base, position);
+      at_[buffer.index] = ir_.CreateConstGEP1_64(type, base, offset);
+    } else {
+      at_[buffer.index] = address(base, ir_.CreateMul(positions_[loop.axis.index],
+                                                      step_bytes(buffer, loop.axis)));
+    }
+  }
+  body(loop.body);
+}
+
+void PhaseEmitter::plain_loop(LoopId id, llvm::Value *begin, llvm::Value *end) {
+  const Values outer = at_;
+  lanes_.counted_loop(begin, end, 1, {}, [&](llvm::Value *position, Values) {
+    turn(id, outer, position);
+    return Values{};
+  });
+}
+
+// ------------------------------------------------------------------------------- vector loops
+
+// How many positions at once: a register of the narrowest type that varies, but no less than four
+// bytes of it unless all types are that narrow.
+int PhaseEmitter::base_width(LoopId id) const {
+  const Survey::LoopFacts &facts = survey_.loops[id.index];
+  const int bytes = facts.widest <= 2 ? facts.widest : facts.narrowest <= 4 ? 4 : 8;
+  const int width = target_.vector_bits / 8 / bytes;
+  return program_[id].accs.empty() ? width : std::min(width, 32);
+}
+
+// A loop over columns with folds over rows inside takes a block of columns, so that each row is read
+// in pieces of several cache lines, as long as the accumulators fit half of the registers.
+int PhaseEmitter::map_width(LoopId id) const {
+  const Survey::LoopFacts &facts = survey_.loops[id.index];
+  const int base = base_width(id);
+  if (!facts.inner_folds || facts.costly) return base;
+  const int room = (target_.avx512() ? 16 : 8) * target_.vector_bits / 8;
+  int width = 4 * base;
+  while (width > base && width * facts.acc_bytes > room) width /= 2;
+  return width;
+}
+
+// begin + the greatest multiple of `group` that fits; `group` is a power of two.
+llvm::Value *PhaseEmitter::whole(llvm::Value *begin, llvm::Value *end, std::int64_t group) {
+  llvm::Value *count = ir_.CreateSub(end, begin);
+  return ir_.CreateAdd(begin, ir_.CreateAnd(count, ir_.getInt64(~static_cast<std::uint64_t>(group - 1))));
+}
+
+// From here on `vector` runs `width` positions at once, of which the first `active` count.
+void PhaseEmitter::set_lanes(const Loop *vector, int width, llvm::Value *active) {
+  vector_ = vector;
+  width_ = width;
+  active_ = active;
+  mask_ = nullptr;
+  if (active == nullptr) return;
+  std::vector<std::uint32_t> numbers;
+  for (int k = 0; k < width; ++k) numbers.push_back(static_cast<std::uint32_t>(k));
+  llvm::Value *count = ir_.CreateTrunc(active, ir_.getInt32Ty());
+  mask_ = ir_.CreateICmpSLT(llvm::ConstantDataVector::get(ir_.getContext(), numbers),
+                            lanes_.splat(count, width));
+}
+
+void PhaseEmitter::full_groups(LoopId id, llvm::Value *begin, llvm::Value *end, int width) {
+  const Values outer = at_;
+  set_lanes(&program_[id], width);
+  lanes_.counted_loop(begin, end, width, {}, [&](llvm::Value *position, Values) {
+    turn(id, outer, position);
+    return Values{};
+  });
+  set_lanes(nullptr, 1);
+  at_ = outer;
+}
+
+// The body for the `count` positions from `position`, at least one and at most `width`.
+void PhaseEmitter::partial_group(LoopId id, const Values &outer, llvm::Value *position,
+                                 llvm::Value *count, int width) {
+  set_lanes(&program_[id], width, count);
+  turn(id, outer, position);
+  set_lanes(nullptr, 1);
+}
+
+void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
+  if (!streams(id).empty()) return streaming_map(id, begin, end);
+  const int width = map_width(id);
+  const int base = base_width(id);
+  llvm::Value *rest = whole(begin, end, width);
+  full_groups(id, begin, rest, width);
+  const Values outer = at_;
+  lanes_.counted_loop(rest, end, base, {}, [&](llvm::Value *position, Values) {
+    llvm::Value *count = ir_.CreateSub(end, position);
+    if (base < width) {
+      count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, ir_.getInt64(
+                                                                          static_cast<std::uint64_t>(base)));
+    }
+    partial_group(id, outer, position, count, base);
+    return Values{};
+  });
+  at_ = outer;
+}
+
+std::vector<BufferId> PhaseEmitter::streams(LoopId id) const {
+  const Loop &loop = program_[id];
+  std::vector<BufferId> result;
+  if (!loop.parallel) return result;
+  for (const Stmt &s : loop.body) {
+    if (s.kind != StmtKind::Set || !program_[s.buffer].stream) continue;
+    const Walk *w = walk(s.buffer, loop.axis);
+    if (w != nullptr && w->stride == StrideClass::Unit) result.push_back(s.buffer);
+  }
+  return result;
+}
+
+// Stores that go around the caches must be aligned:
+//
+//   begin: a partial group up to the first aligned address of the first stream
+//   middle: whole groups, with such stores where now all streams are aligned, else with plain ones
+//   end:   a partial group
+//
+// Both partial groups are one piece of code, in a loop of at most three turns: p is the position, and
+// count the size of the partial group to run next (0: whole groups).
+void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
+  const int width = base_width(id);
+  const std::vector<BufferId> buffers = streams(id);
+  const auto misaligned = [&](BufferId buffer, llvm::Value *position) {
+    const std::size_t size = size_of(program_[buffer].dtype);
+    const std::size_t alignment =
+        std::min<std::size_t>(static_cast<std::size_t>(target_.vector_bits) / 8,
+                              size * static_cast<std::size_t>(width));
+    llvm::Value *start = ir_.CreatePtrToInt(at_[buffer.index], ir_.getInt64Ty());
+    llvm::Value *here = ir_.CreateAdd(start, ir_.CreateMul(position, ir_.getInt64(size)));
+    return ir_.CreateAnd(here, ir_.getInt64(alignment - 1));
+  };
+  const std::size_t size = size_of(program_[buffers[0]].dtype);
+  const std::size_t alignment =
+      std::min<std::size_t>(static_cast<std::size_t>(target_.vector_bits) / 8,
+                            size * static_cast<std::size_t>(width));
+  llvm::Value *short_of = ir_.CreateAnd(ir_.CreateNeg(misaligned(buffers[0], begin)),
+                                        ir_.getInt64(alignment - 1));
+  llvm::Value *head = ir_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smin, ir_.CreateUDiv(short_of, ir_.getInt64(size)),
+      ir_.CreateSub(end, begin));
+
+  const auto block = [&](const char *name) {
+    return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
+  };
+  llvm::BasicBlock *before = ir_.GetInsertBlock();
+  llvm::BasicBlock *next = block("stream"), *part = block("part"), *middle = block("middle");
+  llvm::BasicBlock *latch = block("latch"), *after = block("after");
+  ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), next, after);
+
+  ir_.SetInsertPoint(next);
+  llvm::PHINode *position = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  llvm::PHINode *count = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  position->addIncoming(begin, before);
+  count->addIncoming(head, before);
+  ir_.CreateCondBr(ir_.CreateICmpSGT(count, ir_.getInt64(0)), part, middle);
+
+  const Values outer = at_;
+  ir_.SetInsertPoint(part);
+  partial_group(id, outer, position, count, width);
+  at_ = outer;
+  llvm::Value *after_part = ir_.CreateAdd(position, count);
+  llvm::BasicBlock *part_end = ir_.GetInsertBlock();
+  ir_.CreateBr(latch);
+
+  ir_.SetInsertPoint(middle);
+  llvm::Value *rest = whole(position, end, width);
+  llvm::Value *wrong = ir_.getInt64(0);
+  for (const BufferId buffer : buffers) wrong = ir_.CreateOr(wrong, misaligned(buffer, position));
+  llvm::BasicBlock *around = block("around"), *through = block("through"), *done = block("done");
+  ir_.CreateCondBr(ir_.CreateICmpEQ(wrong, ir_.getInt64(0)), around, through);
+  ir_.SetInsertPoint(around);
+  aligned_stream_ = streamed_ = true;
+  full_groups(id, position, rest, width);
+  aligned_stream_ = false;
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(through);
+  full_groups(id, position, rest, width);
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(done);
+  llvm::Value *remaining = ir_.CreateSub(end, rest);
+  ir_.CreateBr(latch);
+
+  ir_.SetInsertPoint(latch);
+  llvm::PHINode *next_position = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  llvm::PHINode *next_count = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  next_position->addIncoming(after_part, part_end);
+  next_count->addIncoming(ir_.getInt64(0), part_end);
+  next_position->addIncoming(rest, done);
+  next_count->addIncoming(remaining, done);
+  position->addIncoming(next_position, latch);
+  count->addIncoming(next_count, latch);
+  ir_.CreateCondBr(ir_.CreateICmpSLT(next_position, end), next, after);
+  ir_.SetInsertPoint(after);
+}
+
+} // namespace broadloom::jit

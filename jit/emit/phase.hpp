@@ -1,0 +1,123 @@
+// The emitter of one phase: the statements of its loops in order, as one LLVM function.
+//
+// Problem: a loop nest in words ("vector for j; step a0 += x[i, j]") must become vector code whose
+// bits do not depend on the width of the vectors.
+// Method: one walk over the nest. `at_` holds for each buffer the address of its element at the
+// current position; entering a turn of a loop moves the addresses of the buffers that walk its axis.
+// Inside a vector loop a value that changes from lane to lane is a vector of `width_` lanes, any other
+// stays a scalar. A partial group runs the same body with `active_` lanes only.
+// Example: phase.cpp walks statements and loops, fold.cpp makes accumulators and their trees,
+// access.cpp loads and stores.
+#pragma once
+
+#include "jit/emit/lanes.hpp"
+#include "loop/loop.hpp"
+
+#include <llvm/IR/Function.h>
+
+#include <utility>
+#include <vector>
+
+namespace broadloom::jit {
+
+// Which values and accumulators differ from lane to lane of the vector loop around them, and what
+// each loop contains. Found once for a phase, before any code is made.
+struct Survey {
+  struct LoopFacts {
+    std::vector<loop::BufferId> buffers; // loaded or stored in the loop or in loops inside
+    bool costly = false;                 // heavy math inside: do not copy the body
+    bool inner_loops = false;
+    bool inner_folds = false; // loops inside carry accumulators
+    int narrowest = 8;        // bytes of the narrowest and widest types that vary in it
+    int widest = 1;
+    int acc_bytes = 0; // bytes per position of the accumulators inside
+  };
+  std::vector<bool> value_varies;
+  std::vector<bool> acc_varies;
+  std::vector<LoopFacts> loops;
+  std::vector<loop::BufferId> buffers; // all that the phase touches
+};
+Survey survey(const loop::Program &program, const loop::Phase &phase);
+
+// Whether a loop takes several positions at once. A `vector` loop does, unless it has one lane and
+// accumulators for which the order matters.
+bool runs_as_vector(const loop::Program &program, const loop::Loop &loop);
+
+class PhaseEmitter {
+public:
+  PhaseEmitter(const loop::Program &program, std::size_t phase, const Target &target,
+               llvm::Function *function);
+  void run();
+
+private:
+  using Values = std::vector<llvm::Value *>;
+
+  // phase.cpp
+  void read_frame();
+  void body(const std::vector<loop::Stmt> &statements);
+  llvm::Value *compute(loop::ValueId id);
+  llvm::Value *value(loop::ValueId id);
+  llvm::Value *argument(loop::ValueId id, int width);
+  void loop(loop::LoopId id);
+  std::pair<llvm::Value *, llvm::Value *> range(const loop::Loop &loop);
+  void turn(loop::LoopId id, const Values &outer, llvm::Value *position, std::int64_t offset = 0);
+  void plain_loop(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  void vector_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  void streaming_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  void full_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
+  void partial_group(loop::LoopId id, const Values &outer, llvm::Value *position,
+                     llvm::Value *count, int width);
+  void set_lanes(const loop::Loop *vector, int width, llvm::Value *active = nullptr);
+  llvm::Value *whole(llvm::Value *begin, llvm::Value *end, std::int64_t group);
+  int base_width(loop::LoopId id) const;
+  int map_width(loop::LoopId id) const;
+  std::vector<loop::BufferId> streams(loop::LoopId id) const;
+
+  // fold.cpp
+  void fold(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Values cascade(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Values leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Values serial_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Values vector_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Values masked_steps(loop::LoopId id, const Values &outer, llvm::Value *begin, llvm::Value *stop,
+                      llvm::Value *end, Values lanes);
+  llvm::Value *identity(loop::AccId acc, int width);
+  void step(loop::AccId acc, llvm::Value *value);
+  llvm::Value *join(loop::AccId acc, llvm::Value *left, llvm::Value *right);
+  llvm::Value *join_lanes(loop::AccId acc, Values lanes);
+
+  // access.cpp
+  llvm::Value *load(loop::BufferId id);
+  void store(loop::BufferId id, llvm::Value *value);
+  llvm::Value *load_lanes(loop::BufferId id);
+  void store_lanes(loop::BufferId id, llvm::Value *value);
+  llvm::Value *load_strided(loop::BufferId id);
+  void store_strided(loop::BufferId id, llvm::Value *value);
+  llvm::Value *lane_addresses(loop::BufferId id);
+  llvm::Value *address(llvm::Value *base, llvm::Value *bytes);
+  const loop::Walk *walk(loop::BufferId id, loop::AxisId axis) const;
+  llvm::Value *step_bytes(loop::BufferId id, loop::AxisId axis) const;
+
+  const loop::Program &program_;
+  const loop::Phase &phase_;
+  const Target &target_;
+  llvm::Function *function_;
+  Builder ir_;
+  Lanes lanes_;
+  Survey survey_;
+
+  Values extents_, chunks_; // by axis
+  Values strides_;          // in bytes, by buffer * axis count + axis
+  Values at_;               // by buffer: the address at the current position
+  Values positions_;        // by axis, inside its loop
+  Values values_;           // by value, where it has been computed
+  Values accs_;             // by accumulator: running inside its loop, joined after it
+  const loop::Loop *vector_ = nullptr; // the vector loop that we are in
+  int width_ = 1;
+  llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do
+  llvm::Value *mask_ = nullptr;   // the same as <width_ x i1>
+  bool aligned_stream_ = false;   // stores to stream buffers are aligned and go around the caches
+  bool streamed_ = false;         // some such store was made
+};
+
+} // namespace broadloom::jit

@@ -1,0 +1,57 @@
+// Loop programs as native code: the one seam to LLVM's code generator and linker.
+//
+//   auto code = jit::compile_native(program, jit::find_target(""));
+//   code->phases()[0](&frame, lo, hi);       // the same bits as loop::interpret(program, 0, ..)
+#pragma once
+
+#include "jit/engine/target.hpp"
+#include "loop/loop.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace broadloom::jit {
+
+// Runs one phase on the box lo[k] <= position < hi[k] of its parallel axes.
+using PhaseFn = void (*)(const loop::Frame *, const std::int64_t *lo, const std::int64_t *hi);
+
+// Milliseconds spent in each step of compile_native.
+struct CompileTimes {
+  double emit = 0, link_math = 0, optimise = 0, codegen = 0, link = 0;
+  double total() const { return emit + link_math + optimise + codegen + link; }
+};
+
+// The functions of a program. The memory that they lie in goes with the Code.
+class Code {
+public:
+  struct Place; // where the code lies: engine.cpp
+
+  Code(std::unique_ptr<Place> place, std::vector<PhaseFn> phases, std::size_t code_bytes,
+       CompileTimes times);
+  Code(const Code &) = delete;
+  Code &operator=(const Code &) = delete;
+  ~Code();
+
+  std::span<const PhaseFn> phases() const { return phases_; }
+  std::size_t code_bytes() const { return code_bytes_; }
+  const CompileTimes &times() const { return times_; }
+
+private:
+  std::unique_ptr<Place> place_;
+  std::vector<PhaseFn> phases_;
+  std::size_t code_bytes_;
+  CompileTimes times_;
+};
+
+// Throws CompileError E0501, with LLVM's message, where native code cannot be had. Thread-safe.
+std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target);
+
+// The program as LLVM IR after all passes, and as assembly.
+std::string llvm_text(const loop::Program &program, const Target &target);
+std::string asm_text(const loop::Program &program, const Target &target);
+
+} // namespace broadloom::jit

@@ -1,0 +1,123 @@
+// The short pass pipeline and the code generator: see generate.hpp.
+//
+// The emitter writes vector code that is already in good order, so LLVM's IR passes have little to
+// find: what they cost must come back. Inlined math brings its own constants and splats, which are
+// worth to be merged and hoisted.
+#include "jit/engine/generate.hpp"
+
+#include "support/fail.hpp"
+
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace broadloom::jit {
+namespace {
+
+struct Pool { // never destroyed
+  std::mutex mutex;
+  std::map<std::string, std::vector<std::unique_ptr<llvm::TargetMachine>>> machines;
+};
+Pool &pool() {
+  static Pool &made = *[] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return new Pool;
+  }();
+  return made;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
+  const char *triple = "x86_64-unknown-linux-gnu";
+  std::string error;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  std::unique_ptr<llvm::TargetMachine> machine;
+  if (found != nullptr) {
+    machine.reset(found->createTargetMachine(
+        triple, "x86-64", target.features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+        llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  }
+  if (!machine) {
+    support::fail("E0501", "LLVM has no code generator for this machine: " + error, {},
+                  "run with the interpreter (Engine::Interpreter), which gives the same bits");
+  }
+  return machine;
+}
+
+} // namespace
+
+Generator::Generator(const Target &target) : key_(target.cpu + "/" + target.features) {
+  {
+    const std::lock_guard lock(pool().mutex);
+    auto &idle = pool().machines[key_];
+    if (!idle.empty()) {
+      machine_ = std::move(idle.back());
+      idle.pop_back();
+    }
+  }
+  if (!machine_) machine_ = make_machine(target);
+}
+
+Generator::~Generator() {
+  const std::lock_guard lock(pool().mutex);
+  pool().machines[key_].push_back(std::move(machine_));
+}
+
+void Generator::prepare(llvm::Module &module) const {
+  module.setDataLayout(machine_->createDataLayout());
+}
+
+void Generator::optimise(llvm::Module &module, bool has_math) const {
+  llvm::PassBuilder builder(machine_.get());
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+
+  llvm::ModulePassManager passes;
+  if (has_math) {
+    passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+    passes.addPass(llvm::GlobalDCEPass());
+  }
+  llvm::FunctionPassManager each;
+  each.addPass(llvm::EarlyCSEPass());
+  if (has_math) each.addPass(llvm::InstCombinePass());
+  each.addPass(llvm::SimplifyCFGPass());
+  each.addPass(llvm::createFunctionToLoopPassAdaptor(
+      llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
+  passes.run(module, modules);
+}
+
+llvm::SmallVector<char, 0> Generator::generate(llvm::Module &module,
+                                               llvm::CodeGenFileType type) const {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine_->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
+    support::fail("E0501", "LLVM cannot write code of this kind", {},
+                  "run with the interpreter (Engine::Interpreter), which gives the same bits");
+  }
+  passes.run(module);
+  return bytes;
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,23 @@
+// The machine that native code is made for.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace broadloom::jit {
+
+struct Target {
+  std::string name;     // "x86-64-v4", "x86-64-v3" or "native"
+  std::string cpu;      // LLVM's name of the processor: a guide for scheduling
+  std::string features; // LLVM's feature string: the instructions that may be used
+  int vector_bits = 256; // 512 or 256
+
+  bool avx512() const { return vector_bits == 512; }
+};
+
+// The target of a request: "" means BROADLOOM_TARGET, or this machine where that is not set; else
+// "native", "x86-64-v3" or "x86-64-v4". Throws CompileError E0503 for a name that is unknown or for
+// code that could not run on this machine.
+Target find_target(std::string_view request);
+
+} // namespace broadloom::jit
