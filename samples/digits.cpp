@@ -27,8 +27,8 @@ kernel digits {
   let variance = sum((x - mean) ^ 2, n) / count
   let z = (x - mean) / sqrt(variance + 1e-3)
   let mine = label == digit            # which images belong to which class: axes n, d
-  out standard = broadcast z
-  out class_mean[d, p] = sum(where(mine, z, 0.0), n) / sum(mine, n)
+  out standard : f32 = broadcast z
+  out class_mean[d, p] : f32 = sum(where(mine, z, 0.0), n) / sum(mine, n)
   out image_energy[n] = reduce(sum) x * x
   out energy[] = reduce(sum) x * x
 }

@@ -72,7 +72,7 @@ struct Buffer {
   Role role = Role::Input;
   std::uint32_t operand = 0; // index among the inputs, the outputs or the scratch arrays
   DType dtype = DType::F32;
-  std::vector<Walk> walks;   // outermost first
+  std::vector<Walk> walks;   // in the order of the operand's dims
   bool stream = false;       // too big for the caches: store around them where that is possible
 };
 

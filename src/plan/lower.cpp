@@ -110,8 +110,8 @@ private:
   }
 
   struct ScratchArray {
-    std::vector<std::pair<LoopKey, std::int64_t>> walks; // loop keys and strides, outermost first
-    Steps steps;                                         // by class
+    Steps steps;       // by class, outermost first
+    Group chunk_group; // the innermost dim counts the chunks of this group; empty: there is none
   };
 
   static bool has_positions(LoopKind kind) { return kind == LoopKind::Plain || kind == LoopKind::Within; }
@@ -126,11 +126,11 @@ private:
       const bool counts_chunks = partial && k + 1 == item.path.size();
       if (counts_chunks) {
         const AxisId axis = axis_of(LoopKind::Chunks, key.group);
-        array.walks.insert(array.walks.begin(), {LoopKey{LoopKind::Chunks, key.group, false}, stride});
+        array.chunk_group = key.group;
         stride *= std::max<std::int64_t>(1, plan_.binding.extents[axis.index]);
       } else if (has_positions(key.kind)) {
         for (std::size_t c = key.group.size(); c-- > 0;) {
-          array.steps.push_back({key.group[c], stride});
+          array.steps.insert(array.steps.begin(), {key.group[c], stride});
           stride *= std::max<std::int64_t>(1, resolved_.classes[key.group[c]].extent);
         }
       }
@@ -142,25 +142,33 @@ private:
 
   BufferId buffer_for(Role role, int operand, const std::string &name, DType dtype, const Steps &steps,
                       const ScratchArray *scratch = nullptr) {
-    loop::Buffer buffer{name, role, std::uint32_t(operand), dtype, {}, false};
-    std::vector<std::int64_t> strides;
-    std::string key = fmt::format("{} {}", int(role), operand);
+    struct Walked {
+      std::size_t place; // among the operand's dims
+      AxisId axis;
+      std::int64_t stride;
+    };
+    std::vector<Walked> walked;
     std::size_t covered = 0;
     for (std::size_t s = 1; s < scopes_.size(); ++s) {
       const LoopKey &loop = nests_.tree[scopes_[s].node].key;
-      std::int64_t stride = 0;
       if (has_positions(loop.kind)) {
-        stride = stride_along(steps, loop.group);
-        for (int cls : loop.group) covered += stride_along(steps, cls) != 0;
+        for (std::size_t place = 0; place < steps.size(); ++place) {
+          covered += std::count(loop.group.begin(), loop.group.end(), steps[place].cls);
+          if (steps[place].cls == loop.group.back()) walked.push_back({place, scopes_[s].axis, steps[place].stride});
+        }
         check_merged(steps, loop.group);
-      } else if (scratch != nullptr) {
-        for (const auto &[walked, chunk_stride] : scratch->walks)
-          if (walked.group == loop.group) stride = chunk_stride;
+      } else if (scratch != nullptr && scratch->chunk_group == loop.group) {
+        walked.push_back({steps.size(), scopes_[s].axis, 1});
       }
-      if (stride == 0) continue;
-      buffer.walks.push_back({scopes_[s].axis, stride == 1 ? loop::StrideClass::Unit : loop::StrideClass::Other});
-      strides.push_back(stride);
-      key += fmt::format(" {}", scopes_[s].axis.index);
+    }
+    std::sort(walked.begin(), walked.end(), [](const Walked &a, const Walked &b) { return a.place < b.place; });
+    loop::Buffer buffer{name, role, std::uint32_t(operand), dtype, {}, false};
+    std::vector<std::int64_t> strides;
+    std::string key = fmt::format("{} {}", int(role), operand);
+    for (const Walked &walk : walked) {
+      buffer.walks.push_back({walk.axis, walk.stride == 1 ? loop::StrideClass::Unit : loop::StrideClass::Other});
+      strides.push_back(walk.stride);
+      key += fmt::format(" {}", walk.axis.index);
     }
     support::check(covered == steps.size(), "an operand walks an axis that no loop around it has");
     const auto [found, fresh] = buffer_ids_.try_emplace(key, BufferId{std::uint32_t(plan_.program.buffers.size())});
@@ -409,8 +417,9 @@ private:
     const TreeNode &node = nests_.tree[scopes_.back().node];
     std::int64_t bytes = std::int64_t(size_of(buffer.dtype));
     for (std::int64_t n : resolved_.output_shapes[output]) bytes *= n;
-    const bool unit = !buffer.walks.empty() && buffer.walks.back().stride == loop::StrideClass::Unit &&
-                      buffer.walks.back().axis == scopes_.back().axis;
+    const bool unit = std::any_of(buffer.walks.begin(), buffer.walks.end(), [&](const loop::Walk &walk) {
+      return walk.axis == scopes_.back().axis && walk.stride == loop::StrideClass::Unit;
+    });
     buffer.stream = !add && unit && node.key.vector && node.folds.empty() && bytes > machine_.last_level_cache;
   }
 
