@@ -40,7 +40,7 @@ inline bool KernelImpl::fits(Operands operands) const {
 void KernelImpl::run(Operands operands) const {
   if (engine_ == Engine::Reference) return run_reference(operands);
   if (fits(operands))
-    if (const Bound *bound = memo_.find_pinned(operands, jit::layout_hash(operands)))
+    if (const Bound *bound = memo_.find_pinned(operands))
       return execute(*bound, operands);
   execute(*bind(operands), operands);
 }

@@ -20,7 +20,7 @@ template <class Same>
 std::shared_ptr<const Bound> Memo::find_locked(std::uint64_t hash, const Same &same) {
   for (const std::shared_ptr<const Bound> &bound : pinned_) {
     if (bound->hash != hash || !same(*bound)) continue;
-    latest_pinned_.store(bound.get(), std::memory_order_relaxed);
+    latest_pinned_.store(bound.get(), std::memory_order_release);
     return bound;
   }
   const auto [first, last] = recent_index_.equal_range(hash);
@@ -49,7 +49,7 @@ std::shared_ptr<const Bound> Memo::add(std::shared_ptr<const Bound> bound) {
     std::size_t k = bound->hash % slot_count;
     while (slots_[k].load(std::memory_order_relaxed) != nullptr) k = (k + 1) % slot_count;
     slots_[k].store(bound.get(), std::memory_order_release);
-    latest_pinned_.store(bound.get(), std::memory_order_relaxed);
+    latest_pinned_.store(bound.get(), std::memory_order_release);
     return bound;
   }
   if (recent_.size() >= most_recent) {

@@ -23,33 +23,30 @@ std::vector<std::int64_t> layout_key(Operands operands, std::size_t input_count)
 // A hash of the same words.
 inline std::uint64_t layout_hash(Operands operands) {
   std::uint64_t hash = 0x9e3779b97f4a7c15;
-  const auto mix = [&](std::int64_t word) {
-    hash = (hash ^ std::uint64_t(word)) * 0xff51afd7ed558ccd;
-    hash ^= hash >> 32;
+  const auto mix = [&](std::int64_t extent, std::int64_t stride) {
+    hash = (hash ^ std::uint64_t(extent)) * 0xff51afd7ed558ccd + std::uint64_t(stride) * 0xc4ceb9fe1a85ec53;
   };
   for (const AnyView *view : operands) {
-    if (view == nullptr) {
-      mix(-1);
-      continue;
-    }
-    for (int d = 0; d < view->layout.rank; ++d) {
-      mix(view->layout.extents[d]);
-      mix(view->layout.strides[d]);
-    }
+    if (view == nullptr) mix(-1, 0);
+    else
+      for (int d = 0; d < view->layout.rank; ++d)
+        mix(view->layout.extents[d], view->layout.strides[d]);
   }
-  return hash;
+  return hash ^ hash >> 32;
 }
 
 class Memo {
 public:
-  // The pinned Bound for these operands, or null. `hash` is theirs.
-  const Bound *find_pinned(Operands operands, std::uint64_t hash) const {
+  // The pinned Bound for these operands, or null. The latest one needs no hash.
+  const Bound *find_pinned(Operands operands) const {
+    const Bound *latest = latest_pinned_.load(std::memory_order_acquire);
+    if (latest != nullptr && matches(*latest, operands)) return latest;
+    const std::uint64_t hash = layout_hash(operands);
     for (std::size_t k = hash % slot_count;; k = (k + 1) % slot_count) {
       const Bound *bound = slots_[k].load(std::memory_order_acquire);
       if (bound == nullptr) return nullptr; // met at last: the table is never full
       if (bound->hash == hash && matches(*bound, operands)) {
-        if (latest_pinned_.load(std::memory_order_relaxed) != bound)
-          latest_pinned_.store(bound, std::memory_order_relaxed);
+        latest_pinned_.store(bound, std::memory_order_release);
         return bound;
       }
     }

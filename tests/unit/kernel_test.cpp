@@ -285,7 +285,7 @@ TEST_CASE("Ten shapes of a pattern are compiled once, prepare compiles ahead") {
   CHECK(kernel.counters().interpreted == 0);
   CHECK(kernel.counters().compile_ms > 0);
 
-  const Kernel same = compile(LoopSpec("other name").out("w", x * 3 + 0.25), with(Engine::Jit));
+  const Kernel same = compile(LoopSpec("other_name").out("w", x * 3 + 0.25), with(Engine::Jit));
   same.prepare({View<const float>(nullptr, {4, 5})});
   CHECK(same.counters().compiles == 0); // the code is in the cache of the process
 }
