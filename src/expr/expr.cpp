@@ -20,9 +20,9 @@ Expr op(ops::Op op, const Operand &a, const Operand &b, const Operand &c) {
 Expr placed(const Expr &expr, Placement placement, std::initializer_list<int> axes, Place where) {
   const char *word = placement == Placement::Dims ? "dims" : "axes";
   if (!expr.node() || expr.node()->kind != ExprKind::Input)
-    support::fail("E0132", std::string(word) + "() applies to an input, not to an expression", where,
-                  "place the input itself: bl::input(\"y\", bl::f32, 1)." + std::string(word) +
-                      "({0})");
+    support::fail(
+        "E0132", std::string(word) + "() applies to an input, not to an expression", where,
+        "place the input itself: bl::input(\"y\", bl::f32, 1)." + std::string(word) + "({0})");
   auto decl = std::make_shared<InputDecl>(*expr.node()->input);
   decl->placement = placement;
   decl->axes = axes;
@@ -84,9 +84,7 @@ Expr Accumulator::reduce(const Operand &value, std::vector<AxisRef> axes) const 
   return make_fold(fold_, value.expr(), std::move(axes), {}, place_of(value.where()));
 }
 
-Expr cast(DType dtype, const Operand &x) {
-  return make_cast(dtype, x.expr(), place_of(x.where()));
-}
+Expr cast(DType dtype, const Operand &x) { return make_cast(dtype, x.expr(), place_of(x.where())); }
 
 using ops::Op;
 

@@ -16,9 +16,9 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 }
 
 std::uint64_t hash_of(const Node &n, std::span<const NodeId> args) {
-  std::uint64_t hash = mix(std::uint64_t(n.kind), std::uint64_t(n.op) << 16 |
-                                                      std::uint64_t(n.fold) << 8 |
-                                                      std::uint64_t(n.dtype));
+  std::uint64_t hash =
+      mix(std::uint64_t(n.kind),
+          std::uint64_t(n.op) << 16 | std::uint64_t(n.fold) << 8 | std::uint64_t(n.dtype));
   hash = mix(hash, n.axes.bits());
   hash = mix(hash, n.folded.bits());
   hash = mix(hash, std::uint64_t(n.like) << 32 | n.payload);

@@ -68,10 +68,11 @@ struct Node {
   broadloom::Fold fold = broadloom::Fold::Sum;
   DType dtype = DType::F32;
   AxisSet axes;
-  AxisSet folded;               // Fold: axes that are always folded
-  std::uint32_t like = no_input; // Fold: also the axes in which this input is 1 and the argument is not
-  std::uint32_t payload = 0;    // Input
-  std::uint64_t bits = 0;       // Literal
+  AxisSet folded; // Fold: axes that are always folded
+  std::uint32_t like =
+      no_input;              // Fold: also the axes in which this input is 1 and the argument is not
+  std::uint32_t payload = 0; // Input
+  std::uint64_t bits = 0;    // Literal
   std::uint32_t first_arg = 0;
   std::uint32_t arg_count = 0;
 };

@@ -25,15 +25,15 @@ enum class TypeRule : std::uint8_t {
   Arithmetic,        // promote; result the same. On bool: + is or, * is and
   ArithmeticNotBool, // the same, and bool is an error, as in NumPy
   TrueDivide,        // promote; integers and bool become f64
-  Divide,            // promote; bool becomes i8: // % ^
+  Divide,            // promote; bool becomes i8: // % ^ fmod square
   Bitwise,           // promote; integers and bool only
   Shift,             // promote; integers only, bool becomes i8
   Compare,           // promote; result bool
   Logical,           // every argument becomes bool (x != 0); result bool
   Select,            // first argument bool, the rest promote
   Same,              // any real type; integers and bool come back unchanged where it cannot matter
-  FloatMath,         // promote; integers become floats as in NumPy: 8 bits f16, 16 bits f32, else f64
-  Classify,          // as FloatMath, result bool
+  FloatMath, // integers become floats as in NumPy (8 bits f16, 16 bits f32, else f64), then promote
+  Classify,  // as FloatMath, result bool
 };
 
 enum class Form : std::uint8_t { Infix, Prefix, Ternary, Call };
@@ -60,7 +60,8 @@ std::optional<Op> find_function(std::string_view name);
 struct Typing {
   DType compute = DType::F32;
   DType result = DType::F32;
-  std::string_view error; // why these types cannot meet, without the name: "is not defined for bool"
+  std::string_view
+      error; // why these types cannot meet, without the name: "is not defined for bool"
 };
 Typing type_of(Op op, std::span<const DType> args);
 

@@ -25,8 +25,11 @@ Typing type_of(Op op, std::span<const DType> args) {
   const OpInfo &row = info(op);
   support::check(int(args.size()) == row.arity, "type_of: wrong number of arguments");
   std::size_t first = row.rule == TypeRule::Select ? 1 : 0;
-  DType common = args[first];
-  for (DType d : args.subspan(first)) common = promote(common, d);
+  DType common = args[first], common_float = as_float(args[first]);
+  for (DType d : args.subspan(first)) {
+    common = promote(common, d);
+    common_float = promote(common_float, as_float(d));
+  }
 
   switch (row.rule) {
   case TypeRule::Arithmetic:
@@ -51,10 +54,7 @@ Typing type_of(Op op, std::span<const DType> args) {
   case TypeRule::Logical: return {DType::Bool, DType::Bool, {}};
   case TypeRule::Same:
     return {common, common, is_complex(common) ? "is defined for real types only" : ""};
-  case TypeRule::FloatMath: {
-    DType type = as_float(common);
-    return {type, type, {}};
-  }
+  case TypeRule::FloatMath: return {common_float, common_float, {}};
   case TypeRule::Classify: {
     DType type = as_float(common); // f32 serves small integers as well: the result is bool anyway
     return {type == DType::F16 && is_integral(common) ? DType::F32 : type, DType::Bool, {}};

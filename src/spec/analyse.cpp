@@ -67,8 +67,9 @@ private:
 
 void Analysis::add_output(const OutputDecl &decl) {
   if (decl.dtype && !is_supported(*decl.dtype))
-    fail("E0204", "output '" + decl.name + "' is " + std::string(name(*decl.dtype)) +
-                      ", which this version does not have",
+    fail("E0204",
+         "output '" + decl.name + "' is " + std::string(name(*decl.dtype)) +
+             ", which this version does not have",
          space_.shown(decl.where), "use bool, an integer type, f32 or f64");
   check_ranks(decl);
   TypedOutput output;
@@ -89,13 +90,15 @@ void Analysis::add_output(const OutputDecl &decl) {
   output.addend = open ? typer_.expand(value.node, shapes, where) : output.value;
 
   AxisSet has = spec_.graph[output.value].axes;
-  if (decl.has_axes) check_listed(decl, listed, has);
+  if (decl.has_axes)
+    check_listed(decl, listed, has);
   else
     for (int axis = 0; axis < expr::max_axes; ++axis)
       if (has.has(axis)) output.axes.push_back(axis);
   if (output.axes.size() > std::size_t(max_rank))
-    fail("E0013", "output '" + decl.name + "' has " + std::to_string(output.axes.size()) +
-                      " dims, and " + std::to_string(max_rank) + " is the limit",
+    fail("E0013",
+         "output '" + decl.name + "' has " + std::to_string(output.axes.size()) + " dims, and " +
+             std::to_string(max_rank) + " is the limit",
          output.where, "fold some of its axes");
   spec_.outputs.push_back(std::move(output));
 }
@@ -131,8 +134,9 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
     if (like != expr::no_input)
       return typer_.fold(value, mode.fold, has - spec_.inputs[like].axes(), like, where);
     if (decl.has_axes && !has.contains(listed))
-      fail("E0103", "output '" + decl.name + "' keeps " + space_.axis_list(listed - has) +
-                        ", which its expression lacks: it has " + space_.axis_list(has),
+      fail("E0103",
+           "output '" + decl.name + "' keeps " + space_.axis_list(listed - has) +
+               ", which its expression lacks: it has " + space_.axis_list(has),
            space_.shown(decl.where), "list axes that the expression has");
     AxisSet kept = decl.has_axes ? listed : least_rank_axes(decl);
     return typer_.fold(value, mode.fold, has - kept, expr::no_input, where);
@@ -157,11 +161,13 @@ AxisSet Analysis::listed_axes(const OutputDecl &decl, std::vector<int> &order) c
 void Analysis::check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has) const {
   if (listed == has) return;
   AxisSet missing = has - listed;
-  std::string help = !missing.empty()
-                         ? "fold " + space_.axis_list(missing) + ", or list all the axes"
-                         : "list only axes of the expression, or use broadcast to repeat along others";
-  fail("E0106", "output '" + decl.name + "' lists " + space_.axis_list(listed) +
-                    ", and its expression has " + space_.axis_list(has),
+  std::string help =
+      !missing.empty()
+          ? "fold " + space_.axis_list(missing) + ", or list all the axes"
+          : "list only axes of the expression, or use broadcast to repeat along others";
+  fail("E0106",
+       "output '" + decl.name + "' lists " + space_.axis_list(listed) +
+           ", and its expression has " + space_.axis_list(has),
        space_.shown(decl.where), help);
 }
 
@@ -176,10 +182,10 @@ AxisSet Analysis::least_rank_axes(const OutputDecl &decl) const {
   for (std::size_t i : reads_.inputs(decl.value)) {
     const TypedInput &x = spec_.inputs[i];
     if (x.axis_of_dim.size() == least->axis_of_dim.size() && !(x.axes() == least->axes()))
-      fail("E0105", "'" + least->name + "' and '" + x.name + "' have the least rank, but lie on " +
-                        space_.axis_list(least->axes()) + " and on " + space_.axis_list(x.axes()),
-           space_.shown(decl.where),
-           "name the axes to keep in brackets after '" + decl.name + "'");
+      fail("E0105",
+           "'" + least->name + "' and '" + x.name + "' have the least rank, but lie on " +
+               space_.axis_list(least->axes()) + " and on " + space_.axis_list(x.axes()),
+           space_.shown(decl.where), "name the axes to keep in brackets after '" + decl.name + "'");
   }
   return least->axes();
 }
@@ -192,8 +198,9 @@ void Analysis::warn_about_scalars(const OutputDecl &decl) {
     (x.axis_of_dim.empty() ? scalar : folded) = x.name;
   }
   if (scalar.empty() || folded.empty()) return;
-  spec_.notes.push_back({"accumulate", "output '" + decl.name + "' is a scalar, because '" + scalar +
-                                           "' is one: name the axes to keep in brackets to fold less"});
+  spec_.notes.push_back(
+      {"accumulate", "output '" + decl.name + "' is a scalar, because '" + scalar +
+                         "' is one: name the axes to keep in brackets to fold less"});
 }
 
 // order none: nothing is aligned, so unlabelled inputs that meet must have one rank.
@@ -205,10 +212,11 @@ void Analysis::check_ranks(const OutputDecl &decl) const {
     if (!x.by_order || x.axis_of_dim.empty()) continue;
     if (!first) first = &x;
     if (x.axis_of_dim.size() != first->axis_of_dim.size())
-      fail("E0130", "'" + first->name + "' has " +
-                        support::count(std::int64_t(first->axis_of_dim.size()), "dim") + ", '" +
-                        x.name + "' has " +
-                        support::count(std::int64_t(x.axis_of_dim.size()), "dim") + " (order none)",
+      fail("E0130",
+           "'" + first->name + "' has " +
+               support::count(std::int64_t(first->axis_of_dim.size()), "dim") + ", '" + x.name +
+               "' has " + support::count(std::int64_t(x.axis_of_dim.size()), "dim") +
+               " (order none)",
            space_.shown(decl.value.node()->where),
            "write `order f` to align trailing dims, `order c` for leading ones, or give labels");
   }
@@ -220,12 +228,14 @@ std::size_t Analysis::lender(const OutputDecl &decl, int axis) const {
   for (std::size_t i = 0; i < spec_.inputs.size() && spec_.axes[std::size_t(axis)].labelled; ++i) {
     const TypedInput &x = spec_.inputs[i];
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim)
-      if (x.labelled && x.axis_of_dim[dim] == axis && (found == spec_.inputs.size() || x.extents[dim] != 1))
+      if (x.labelled && x.axis_of_dim[dim] == axis &&
+          (found == spec_.inputs.size() || x.extents[dim] != 1))
         found = i;
   }
   if (found == spec_.inputs.size())
-    fail("E0106", "output '" + decl.name + "' lists axis " + space_.axis_name(axis) +
-                      ", which no input of its expression has: its extent is unknown",
+    fail("E0106",
+         "output '" + decl.name + "' lists axis " + space_.axis_name(axis) +
+             ", which no input of its expression has: its extent is unknown",
          space_.shown(decl.where), "use broadcast(like=x) to take the extents of an input x");
   return found;
 }
@@ -269,7 +279,9 @@ void Analysis::keep_live_nodes() {
 
 TypedSpec analyse(const SpecData &data) { return Analysis(data).run(); }
 
-Place TypedSpec::where(NodeId id) const { return support::with_text(graph.where(id), source.get()); }
+Place TypedSpec::where(NodeId id) const {
+  return support::with_text(graph.where(id), source.get());
+}
 
 void fail_extents(const TypedSpec &spec, const DimExtent &a, const DimExtent &b,
                   const Place &where) {

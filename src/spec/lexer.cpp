@@ -18,17 +18,17 @@ struct Sign {
 };
 constexpr std::array signs{
     // longer ones first
-    Sign{"||", Tok::OrOr},       Sign{"&&", Tok::AndAnd},     Sign{"==", Tok::Equal},
-    Sign{"!=", Tok::NotEqual},   Sign{"<=", Tok::LessEqual},  Sign{">=", Tok::GreaterEqual},
-    Sign{"<<", Tok::ShiftLeft},  Sign{">>", Tok::ShiftRight}, Sign{"//", Tok::SlashSlash},
-    Sign{"+=", Tok::AddAssign},  Sign{"(", Tok::LeftParen},   Sign{")", Tok::RightParen},
+    Sign{"||", Tok::OrOr},       Sign{"&&", Tok::AndAnd},      Sign{"==", Tok::Equal},
+    Sign{"!=", Tok::NotEqual},   Sign{"<=", Tok::LessEqual},   Sign{">=", Tok::GreaterEqual},
+    Sign{"<<", Tok::ShiftLeft},  Sign{">>", Tok::ShiftRight},  Sign{"//", Tok::SlashSlash},
+    Sign{"+=", Tok::AddAssign},  Sign{"(", Tok::LeftParen},    Sign{")", Tok::RightParen},
     Sign{"[", Tok::LeftBracket}, Sign{"]", Tok::RightBracket}, Sign{"{", Tok::LeftBrace},
-    Sign{"}", Tok::RightBrace},  Sign{",", Tok::Comma},       Sign{":", Tok::Colon},
-    Sign{"?", Tok::Question},    Sign{"=", Tok::Assign},      Sign{"|", Tok::Or},
-    Sign{"&", Tok::And},         Sign{"<", Tok::Less},        Sign{">", Tok::Greater},
-    Sign{"+", Tok::Plus},        Sign{"-", Tok::Minus},       Sign{"*", Tok::Star},
-    Sign{"/", Tok::Slash},       Sign{"%", Tok::Percent},     Sign{"^", Tok::Caret},
-    Sign{"!", Tok::Bang},        Sign{"~", Tok::Tilde},       Sign{";", Tok::Break},
+    Sign{"}", Tok::RightBrace},  Sign{",", Tok::Comma},        Sign{":", Tok::Colon},
+    Sign{"?", Tok::Question},    Sign{"=", Tok::Assign},       Sign{"|", Tok::Or},
+    Sign{"&", Tok::And},         Sign{"<", Tok::Less},         Sign{">", Tok::Greater},
+    Sign{"+", Tok::Plus},        Sign{"-", Tok::Minus},        Sign{"*", Tok::Star},
+    Sign{"/", Tok::Slash},       Sign{"%", Tok::Percent},      Sign{"^", Tok::Caret},
+    Sign{"!", Tok::Bang},        Sign{"~", Tok::Tilde},        Sign{";", Tok::Break},
 };
 
 // Whether a line end after this token is no end of the statement.
@@ -78,7 +78,8 @@ private:
     for (const Sign &sign : signs) {
       if (text_.substr(at_, sign.spelling.size()) != sign.spelling) continue;
       if (sign.kind == Tok::LeftParen || sign.kind == Tok::LeftBracket) ++depth_;
-      if (sign.kind == Tok::RightParen || sign.kind == Tok::RightBracket) depth_ = std::max(0, depth_ - 1);
+      if (sign.kind == Tok::RightParen || sign.kind == Tok::RightBracket)
+        depth_ = std::max(0, depth_ - 1);
       if (sign.kind == Tok::LeftBrace || sign.kind == Tok::RightBrace) depth_ = 0;
       return push(sign.kind, sign.spelling.size());
     }
@@ -88,7 +89,8 @@ private:
   void end_line() {
     if (depth_ == 0 && !source_.tokens.empty() && !goes_on_after(source_.tokens.back().kind))
       push(Tok::Break, 1);
-    else ++at_;
+    else
+      ++at_;
     source_.line_ends.push_back(line_end_);
     ++line_;
     column_from_ = at_;
@@ -99,7 +101,9 @@ private:
   // digits [. digits] [e [sign] digits], one side of the point may be empty
   void number() {
     std::size_t i = at_;
-    auto digits = [&] { while (i < text_.size() && digit(text_[i])) ++i; };
+    auto digits = [&] {
+      while (i < text_.size() && digit(text_[i])) ++i;
+    };
     bool real = false;
     digits();
     if (i < text_.size() && text_[i] == '.') {
@@ -146,10 +150,11 @@ private:
 
   [[noreturn]] void fail(const char *code, std::string message, const Token &token,
                          std::string help) {
-    support::fail(code, std::move(message),
-                  support::with_text({source_.file, token.line, token.column, int(token.length), {}},
-                                     source_.text.get()),
-                  std::move(help));
+    support::fail(
+        code, std::move(message),
+        support::with_text({source_.file, token.line, token.column, int(token.length), {}},
+                           source_.text.get()),
+        std::move(help));
   }
 
   [[noreturn]] void fail_character() {
@@ -160,15 +165,18 @@ private:
       std::snprintf(code, sizeof code, "U+%04X", unsigned(text_[at_]));
       shown = code;
     }
-    fail("E0001", "unexpected character " + shown, {Tok::End, std::uint32_t(at_), 1, line_, column(at_)},
+    fail("E0001", "unexpected character " + shown,
+         {Tok::End, std::uint32_t(at_), 1, line_, column(at_)},
          "outside comments a text is made of ASCII letters, digits and operators");
   }
 
   [[noreturn]] void fail_encoding(std::size_t offset) {
     int line = 1 + int(std::count(text_.begin(), text_.begin() + std::ptrdiff_t(offset), '\n'));
     std::size_t start = text_.rfind('\n', offset);
-    if (start == text_.npos || offset == 0) start = at_;
-    else ++start;
+    if (start == text_.npos || offset == 0)
+      start = at_;
+    else
+      ++start;
     int column = 1 + support::count_columns(text_.substr(start, offset - start));
     bool nul = text_[offset] == '\0';
     fail("E0014", nul ? "the text has a NUL byte" : "the text is not UTF-8 here",

@@ -13,12 +13,43 @@
 namespace broadloom::spec {
 
 enum class Tok : std::uint8_t {
-  End, Break, // the end of the text; of a statement (a line end or ';')
-  Name, Int, Float,
-  LeftParen, RightParen, LeftBracket, RightBracket, LeftBrace, RightBrace,
-  Comma, Colon, Question, Assign, AddAssign,
-  OrOr, AndAnd, Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,
-  ShiftLeft, ShiftRight, Plus, Minus, Star, Slash, SlashSlash, Percent, Caret, Bang, Tilde,
+  End,
+  Break, // the end of the text; of a statement (a line end or ';')
+  Name,
+  Int,
+  Float,
+  LeftParen,
+  RightParen,
+  LeftBracket,
+  RightBracket,
+  LeftBrace,
+  RightBrace,
+  Comma,
+  Colon,
+  Question,
+  Assign,
+  AddAssign,
+  OrOr,
+  AndAnd,
+  Or,
+  And,
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  ShiftLeft,
+  ShiftRight,
+  Plus,
+  Minus,
+  Star,
+  Slash,
+  SlashSlash,
+  Percent,
+  Caret,
+  Bang,
+  Tilde,
 };
 
 struct Token {
@@ -33,8 +64,8 @@ struct Token {
 struct Source {
   std::shared_ptr<const std::string> text;
   std::string file;
-  std::vector<Token> tokens;             // the last one is End
-  std::vector<std::int32_t> line_ends;   // by line - 1: the column after its last token
+  std::vector<Token> tokens;           // the last one is End
+  std::vector<std::int32_t> line_ends; // by line - 1: the column after its last token
 
   std::string_view word(const Token &token) const {
     return std::string_view(*text).substr(token.offset, token.length);

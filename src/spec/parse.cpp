@@ -12,7 +12,8 @@ namespace broadloom::spec {
 void Cursor::fail(const char *code, std::string message, const Token &first, const Token &last,
                   std::string help) const {
   support::fail(code, std::move(message),
-                support::with_text(source_.place(first, last), source_.text.get()), std::move(help));
+                support::with_text(source_.place(first, last), source_.text.get()),
+                std::move(help));
 }
 
 std::string Cursor::shown(const Token &token) const {
@@ -78,7 +79,8 @@ public:
 
 private:
   void skip_breaks() {
-    while (cursor_.accept(Tok::Break)) {}
+    while (cursor_.accept(Tok::Break)) {
+    }
   }
 
   LoopSpec kernel() {
@@ -121,18 +123,25 @@ private:
   void order_statement() {
     cursor_.next();
     data_->order_given = true;
-    if (cursor_.is_word("c")) data_->order = Order::c;
-    else if (cursor_.is_word("f")) data_->order = Order::f;
-    else if (cursor_.is_word("none")) data_->order = Order::none;
-    else cursor_.unexpected("c, f or none");
+    if (cursor_.is_word("c"))
+      data_->order = Order::c;
+    else if (cursor_.is_word("f"))
+      data_->order = Order::f;
+    else if (cursor_.is_word("none"))
+      data_->order = Order::none;
+    else
+      cursor_.unexpected("c, f or none");
     cursor_.next();
   }
 
   void stretch_statement() {
     cursor_.next();
-    if (cursor_.is_word("on")) data_->stretch = true;
-    else if (cursor_.is_word("off")) data_->stretch = false;
-    else cursor_.unexpected("on or off");
+    if (cursor_.is_word("on"))
+      data_->stretch = true;
+    else if (cursor_.is_word("off"))
+      data_->stretch = false;
+    else
+      cursor_.unexpected("on or off");
     cursor_.next();
   }
 
@@ -189,8 +198,8 @@ private:
                      "label all of them, `c=3` where a dim is fixed, or none");
       for (const Dim &other : decl.dims)
         if (!dim.label.empty() && other.label == dim.label)
-          cursor_.fail("E0133", "'" + decl.name + "' has the label '" + dim.label + "' twice", token,
-                       "a diagonal is a strided view: pass one with a single dim");
+          cursor_.fail("E0133", "'" + decl.name + "' has the label '" + dim.label + "' twice",
+                       token, "a diagonal is a strided view: pass one with a single dim");
       decl.dims.push_back(std::move(dim));
     } while (cursor_.accept(Tok::Comma));
     cursor_.expect(Tok::RightBracket, "',' or ']'");
@@ -211,8 +220,9 @@ private:
     decl.placement = dims ? Placement::Dims : Placement::Axes;
     const Token &clause = cursor_.next();
     if (decl.labelled())
-      cursor_.fail("E0132", "'" + decl.name + "' has labels, and " + (dims ? "dims" : "axes") +
-                                "() places unlabelled dims",
+      cursor_.fail("E0132",
+                   "'" + decl.name + "' has labels, and " + (dims ? "dims" : "axes") +
+                       "() places unlabelled dims",
                    clause, "leave the clause out: the labels say where the dims are");
     cursor_.expect(Tok::LeftParen, "'('");
     if (cursor_.accept(Tok::RightParen)) return;
@@ -287,7 +297,8 @@ private:
 
   void mode_option(Mode &mode, bool accumulate) {
     const Token option = cursor_.peek();
-    if (!cursor_.is(Tok::Name) || cursor_.peek(1).kind != Tok::Assign) cursor_.unexpected("an option");
+    if (!cursor_.is(Tok::Name) || cursor_.peek(1).kind != Tok::Assign)
+      cursor_.unexpected("an option");
     std::string word(cursor_.word(option));
     if (word != "like") cursor_.later("the option '" + word + "='", option, cursor_.peek(1));
     if (accumulate)
@@ -324,7 +335,8 @@ LoopSpec parse(std::string_view text, std::string_view kernel, std::string_view 
     support::fail("E0010", "there is no kernel in " + std::string(file), nowhere,
                   "write one: kernel name { in x : f32[:]; out z = x + 1 }");
   if (kernel.empty() && kernels.size() > 1)
-    support::fail("E0010", std::string(file) + " has several kernels: " + support::quoted_list(names),
+    support::fail("E0010",
+                  std::string(file) + " has several kernels: " + support::quoted_list(names),
                   nowhere, "say which one is meant");
   if (kernel.empty()) return kernels[0];
   for (LoopSpec &spec : kernels)

@@ -29,15 +29,24 @@ struct Infix {
   int level; // binds tighter when greater
 };
 constexpr std::array infixes{
-    Infix{Tok::OrOr, Op::Or, 1},           Infix{Tok::AndAnd, Op::And, 2},
-    Infix{Tok::Or, Op::BitOr, 3},          Infix{Tok::And, Op::BitAnd, 4},
-    Infix{Tok::Equal, Op::Eq, 5},          Infix{Tok::NotEqual, Op::Ne, 5},
-    Infix{Tok::Less, Op::Lt, 5},           Infix{Tok::LessEqual, Op::Le, 5},
-    Infix{Tok::Greater, Op::Gt, 5},        Infix{Tok::GreaterEqual, Op::Ge, 5},
-    Infix{Tok::ShiftLeft, Op::Shl, 6},     Infix{Tok::ShiftRight, Op::Shr, 6},
-    Infix{Tok::Plus, Op::Add, 7},          Infix{Tok::Minus, Op::Sub, 7},
-    Infix{Tok::Star, Op::Mul, 8},          Infix{Tok::Slash, Op::Div, 8},
-    Infix{Tok::SlashSlash, Op::FloorDiv, 8}, Infix{Tok::Percent, Op::Mod, 8},
+    Infix{Tok::OrOr, Op::Or, 1},
+    Infix{Tok::AndAnd, Op::And, 2},
+    Infix{Tok::Or, Op::BitOr, 3},
+    Infix{Tok::And, Op::BitAnd, 4},
+    Infix{Tok::Equal, Op::Eq, 5},
+    Infix{Tok::NotEqual, Op::Ne, 5},
+    Infix{Tok::Less, Op::Lt, 5},
+    Infix{Tok::LessEqual, Op::Le, 5},
+    Infix{Tok::Greater, Op::Gt, 5},
+    Infix{Tok::GreaterEqual, Op::Ge, 5},
+    Infix{Tok::ShiftLeft, Op::Shl, 6},
+    Infix{Tok::ShiftRight, Op::Shr, 6},
+    Infix{Tok::Plus, Op::Add, 7},
+    Infix{Tok::Minus, Op::Sub, 7},
+    Infix{Tok::Star, Op::Mul, 8},
+    Infix{Tok::Slash, Op::Div, 8},
+    Infix{Tok::SlashSlash, Op::FloorDiv, 8},
+    Infix{Tok::Percent, Op::Mod, 8},
     Infix{Tok::Caret, Op::Pow, power_level},
 };
 
@@ -77,7 +86,9 @@ private:
       case Tok::Minus: push_prefix(Op::Neg); continue;
       case Tok::Bang: push_prefix(Op::Not); continue;
       case Tok::Tilde: push_prefix(Op::BitNot); continue;
-      case Tok::LeftParen: push({Frame::Kind::Paren, Op::Add, 0, cursor_.next(), values_.size()}); continue;
+      case Tok::LeftParen:
+        push({Frame::Kind::Paren, Op::Add, 0, cursor_.next(), values_.size()});
+        continue;
       case Tok::Int:
       case Tok::Float: return push_number(cursor_.next());
       case Tok::Name:
@@ -118,7 +129,8 @@ private:
         close(frame, cursor_.next());
         continue;
       }
-      if (token.kind == Tok::Comma && (frame.kind == Frame::Kind::OpCall || frame.kind == Frame::Kind::CastCall)) {
+      if (token.kind == Tok::Comma &&
+          (frame.kind == Frame::Kind::OpCall || frame.kind == Frame::Kind::CastCall)) {
         cursor_.next();
         return true;
       }
@@ -128,10 +140,12 @@ private:
       }
       if (token.kind == Tok::Comma && frame.kind == Frame::Kind::Paren && in_fold_call())
         cursor_.later("a tuple of arguments", frame.token, token);
-      if (token.kind == Tok::End || token.kind == Tok::RightBrace || token.kind == Tok::RightBracket) {
+      if (token.kind == Tok::End || token.kind == Tok::RightBrace ||
+          token.kind == Tok::RightBracket) {
         if (frame.kind == Frame::Kind::Condition)
           cursor_.fail("E0007", "this '?' has no ':'", frame.token, "write c ? a : b");
-        cursor_.fail("E0007", "this parenthesis is never closed", frame.token, "add the missing ')'");
+        cursor_.fail("E0007", "this parenthesis is never closed", frame.token,
+                     "add the missing ')'");
       }
       cursor_.unexpected(frame.kind == Frame::Kind::Condition ? "':' or an operator"
                          : frame.kind == Frame::Kind::Paren   ? "')' or an operator"
@@ -184,7 +198,9 @@ private:
   void apply() {
     Frame frame = frames_.back();
     frames_.pop_back();
-    std::size_t count = frame.kind == Frame::Kind::Prefix ? 1 : frame.kind == Frame::Kind::Infix ? 2 : 3;
+    std::size_t count = frame.kind == Frame::Kind::Prefix  ? 1
+                        : frame.kind == Frame::Kind::Infix ? 2
+                                                           : 3;
     std::size_t first = values_.size() - count;
     Token begin = frame.kind == Frame::Kind::Prefix ? frame.token : values_[first].first;
     Token end = values_.back().last;
@@ -197,7 +213,8 @@ private:
 
   // -9223372036854775808 is a number, though 9223372036854775808 is none.
   bool negate_least(Operand &value, const Token &minus) {
-    if (value.expr.node()->kind != ExprKind::Literal || !value.expr.node()->number.too_large) return false;
+    if (value.expr.node()->kind != ExprKind::Literal || !value.expr.node()->number.too_large)
+      return false;
     if (cursor_.word(value.last) != "9223372036854775808") return false;
     Number number;
     number.integer = std::numeric_limits<std::int64_t>::min();
@@ -224,7 +241,8 @@ private:
       number.kind = Number::Kind::Float;
       if (std::from_chars(word.data(), end, number.real).ec == std::errc::result_out_of_range) {
         if (is_huge(word))
-          cursor_.fail("E0006", "'" + std::string(word) + "' is too large for f64", token, "write inf");
+          cursor_.fail("E0006", "'" + std::string(word) + "' is too large for f64", token,
+                       "write inf");
         number.real = 0;
       }
     }
@@ -264,8 +282,10 @@ private:
     }
     if (word == "pi") return number(Number::Kind::Float, 0, 3.141592653589793);
     if (word == "e") return number(Number::Kind::Float, 0, 2.718281828459045);
-    if (word == "inf") return number(Number::Kind::Float, 0, std::numeric_limits<double>::infinity());
-    if (word == "nan") return number(Number::Kind::Float, 0, std::numeric_limits<double>::quiet_NaN());
+    if (word == "inf")
+      return number(Number::Kind::Float, 0, std::numeric_limits<double>::infinity());
+    if (word == "nan")
+      return number(Number::Kind::Float, 0, std::numeric_limits<double>::quiet_NaN());
     if (is_reserved(word))
       cursor_.fail("E0005", "'" + word + "' is a reserved word, not a value", token,
                    "was a statement cut off before it?");
@@ -275,7 +295,8 @@ private:
     std::sort(names.begin(), names.end());
     std::string near = support::closest(word, names);
     cursor_.fail("E0003", "'" + word + "' is not defined", token,
-                 near.empty() ? "declare it first, with `in` or `let`" : "did you mean '" + near + "'?");
+                 near.empty() ? "declare it first, with `in` or `let`"
+                              : "did you mean '" + near + "'?");
   }
 
   void open_call() {
@@ -298,7 +319,8 @@ private:
       unknown_function(word, token);
     }
     if (cursor_.is(Tok::RightParen))
-      cursor_.fail("E0009", "'" + word + "' has no argument", token, paren, "give it its arguments");
+      cursor_.fail("E0009", "'" + word + "' has no argument", token, paren,
+                   "give it its arguments");
     push(frame);
   }
 
@@ -313,9 +335,9 @@ private:
     for (const char *fold : {"sum", "prod", "min", "max", "pow"}) names.emplace_back(fold);
     std::string near = support::closest(word, names);
     cursor_.fail("E0008", "there is no function '" + word + "'", token,
-                 !near.empty()            ? "did you mean '" + near + "'?"
+                 !near.empty()          ? "did you mean '" + near + "'?"
                  : symbols_.count(word) ? "'" + word + "' is a value; write * to multiply"
-                                          : "docs/language.md lists the functions");
+                                        : "docs/language.md lists the functions");
   }
 
   // The operand between the parentheses is on top of the values.
@@ -327,11 +349,13 @@ private:
       return;
     }
     std::size_t count = values_.size() - frame.first;
-    std::size_t wanted = frame.kind == Frame::Kind::OpCall ? std::size_t(ops::info(frame.op).arity) : 1;
+    std::size_t wanted =
+        frame.kind == Frame::Kind::OpCall ? std::size_t(ops::info(frame.op).arity) : 1;
     if (count != wanted)
       cursor_.fail("E0009",
                    "'" + std::string(cursor_.word(frame.token)) + "' takes " +
-                       support::count(std::int64_t(wanted), "argument") + ", not " + std::to_string(count),
+                       support::count(std::int64_t(wanted), "argument") + ", not " +
+                       std::to_string(count),
                    frame.token, paren, "see docs/language.md for its arguments");
     Place place = cursor_.source().place(frame.token, paren);
     if (frame.kind == Frame::Kind::CastCall)
@@ -351,14 +375,17 @@ private:
       if (cursor_.is(Tok::Name) && cursor_.peek(1).kind == Tok::Assign) {
         const Token option = cursor_.peek();
         if (cursor_.word(option) != "like")
-          cursor_.later("the option '" + std::string(cursor_.word(option)) + "='", option, cursor_.peek(1));
+          cursor_.later("the option '" + std::string(cursor_.word(option)) + "='", option,
+                        cursor_.peek(1));
         if (!like.empty()) cursor_.fail("E0002", "like= is given twice", option, "give it once");
         if (!axes.empty())
-          cursor_.fail("E0002", "a reduction takes axes or like=, not both", option, "leave one out");
+          cursor_.fail("E0002", "a reduction takes axes or like=, not both", option,
+                       "leave one out");
         like = parse_like(cursor_, symbols_);
       } else {
         if (!like.empty())
-          cursor_.fail("E0002", "a reduction takes axes or like=, not both", cursor_.peek(), "leave one out");
+          cursor_.fail("E0002", "a reduction takes axes or like=, not both", cursor_.peek(),
+                       "leave one out");
         axes.push_back(parse_axis(cursor_));
       }
     }

@@ -63,7 +63,10 @@ public:
     text_ = "kernel " + data_.name + " {\n";
     if (data_.order_given)
       text_ += std::string("  order ") +
-               (data_.order == Order::c ? "c" : data_.order == Order::f ? "f" : "none") + "\n";
+               (data_.order == Order::c   ? "c"
+                : data_.order == Order::f ? "f"
+                                          : "none") +
+               "\n";
     if (!data_.stretch) text_ += "  stretch off\n";
     for (const auto &decl : inputs_) input(*decl);
     for (const ExprNode *node : lets_) {
@@ -123,8 +126,10 @@ private:
       text_ += i == 0 ? "[" : ", ";
       text_ += dim.label;
       if (!dim.label.empty() && dim.extent >= 0) text_ += "=";
-      if (dim.extent >= 0) text_ += std::to_string(dim.extent);
-      else if (dim.label.empty()) text_ += ":";
+      if (dim.extent >= 0)
+        text_ += std::to_string(dim.extent);
+      else if (dim.label.empty())
+        text_ += ":";
     }
     if (!decl.dims.empty()) text_ += "]";
     if (decl.placement != Placement::ByOrder) {
@@ -181,15 +186,19 @@ private:
         continue;
       }
       auto known = names_.find(piece.node);
-      if (known != names_.end() && piece.node != self) text_ += known->second;
-      else node(*piece.node, piece.level, work);
+      if (known != names_.end() && piece.node != self)
+        text_ += known->second;
+      else
+        node(*piece.node, piece.level, work);
     }
   }
 
   void node(const ExprNode &node, int level, std::vector<Piece> &work) {
     std::vector<Piece> pieces; // in reading order
     auto text = [&](std::string word) { pieces.push_back({nullptr, 0, std::move(word)}); };
-    auto arg = [&](std::size_t i, int least) { pieces.push_back({node.args[i].node(), least, {}}); };
+    auto arg = [&](std::size_t i, int least) {
+      pieces.push_back({node.args[i].node(), least, {}});
+    };
     auto call = [&](std::string_view callee) {
       text(std::string(callee) + "(");
       for (std::size_t i = 0; i < node.args.size(); ++i) {
@@ -250,7 +259,8 @@ private:
     if (std::isnan(number.real)) return special("nan", "0. / 0.", level);
     if (std::signbit(number.real)) level = unary_level;
     if (std::isinf(number.real))
-      return number.real > 0 ? special("inf", "1. / 0.", level) : special("inf", "-1. / 0.", level, "-");
+      return number.real > 0 ? special("inf", "1. / 0.", level)
+                             : special("inf", "-1. / 0.", level, "-");
     char digits[32];
     auto end = std::to_chars(digits, digits + sizeof digits, number.real).ptr;
     std::string text(digits, end);
@@ -259,7 +269,8 @@ private:
   }
 
   // The names of infinity and NaN, or a quotient where the kernel uses that name for something else.
-  std::string special(const char *word, const char *quotient, int &level, const char *sign = "") const {
+  std::string special(const char *word, const char *quotient, int &level,
+                      const char *sign = "") const {
     if (!taken_.count(word)) return std::string(sign) + word;
     level = level_of(Op::Div);
     return quotient;

@@ -93,8 +93,10 @@ std::string print_axes(const TypedSpec &spec) {
     text += "  in  " + x.name + " : " + std::string(name(x.dtype)) + "[";
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim) {
       text += (dim == 0 ? "" : ", ") + spec.axes[std::size_t(x.axis_of_dim[dim])].name;
-      if (x.extents[dim] >= 0) text += "=" + std::to_string(x.extents[dim]);
-      else if (x.may_stretch[dim]) text += "?"; // may be 1 and stretch
+      if (x.extents[dim] >= 0)
+        text += "=" + std::to_string(x.extents[dim]);
+      else if (x.may_stretch[dim])
+        text += "?"; // may be 1 and stretch
     }
     text += "]\n";
   }
@@ -113,8 +115,8 @@ std::string print_graph(const TypedSpec &spec) {
             std::string(name(node.dtype)) + " " + names(spec, node.axes) + "\n";
   }
   for (const TypedOutput &out : spec.outputs) {
-    text += "out " + out.name + "[" + names(spec, out.axes, ", ") + "] : " +
-            std::string(name(out.dtype)) + (out.add ? " += n" : " = n") +
+    text += "out " + out.name + "[" + names(spec, out.axes, ", ") +
+            "] : " + std::string(name(out.dtype)) + (out.add ? " += n" : " = n") +
             std::to_string(out.add ? out.addend.index : out.value.index) + "\n";
   }
   return text;

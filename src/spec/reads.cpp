@@ -47,13 +47,14 @@ Read Reads::read_fold(const ExprNode &node) {
     int axis = space_.axis(ref, node.where);
     std::string fold(ops::info(node.fold).name);
     if (!result.axes.has(axis))
-      support::fail("E0103",
-                    "'" + fold + "' folds axis " + space_.axis_name(axis) +
-                        ", which its argument lacks: it has " + space_.axis_list(result.axes),
-                    space_.shown(node.where),
-                    std::holds_alternative<int>(ref.value())
-                        ? "positions are those of the iteration space; negative ones count from its end"
-                        : "fold an axis that the argument has");
+      support::fail(
+          "E0103",
+          "'" + fold + "' folds axis " + space_.axis_name(axis) +
+              ", which its argument lacks: it has " + space_.axis_list(result.axes),
+          space_.shown(node.where),
+          std::holds_alternative<int>(ref.value())
+              ? "positions are those of the iteration space; negative ones count from its end"
+              : "fold an axis that the argument has");
     if (result.folded.has(axis))
       support::fail("E0103", "'" + fold + "' folds axis " + space_.axis_name(axis) + " twice",
                     space_.shown(node.where), "name each axis once");

@@ -20,7 +20,8 @@ struct Read {
 
 class Reads {
 public:
-  Reads(const Space &space, const TypedSpec &spec) : space_(space), spec_(spec), sets_(spec.inputs.size()) {}
+  Reads(const Space &space, const TypedSpec &spec)
+      : space_(space), spec_(spec), sets_(spec.inputs.size()) {}
 
   // Walks `root` and all it needs. Throws E0103, E0104, E0003.
   void add(const Expr &root);

@@ -68,8 +68,10 @@ public:
     std::vector<FixedExtent> all;
     const std::vector<FixedExtent> &x = sets_[a], &y = sets_[b];
     for (std::size_t i = 0, j = 0; i < x.size() || j < y.size();) {
-      if (j == y.size() || (i < x.size() && x[i].axis < y[j].axis)) all.push_back(x[i++]);
-      else if (i == x.size() || y[j].axis < x[i].axis) all.push_back(y[j++]);
+      if (j == y.size() || (i < x.size() && x[i].axis < y[j].axis))
+        all.push_back(x[i++]);
+      else if (i == x.size() || y[j].axis < x[i].axis)
+        all.push_back(y[j++]);
       else {
         if (x[i].by.extent != y[j].by.extent) clash(x[i].by, y[j].by);
         all.push_back(x[i++]);

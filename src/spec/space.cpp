@@ -108,11 +108,13 @@ void Space::check_form(const InputDecl &decl) const {
   };
   std::string who = "input '" + decl.name + "'";
   if (!is_supported(decl.dtype))
-    bad("E0204", who + " is " + std::string(name(decl.dtype)) + ", which this version does not have",
+    bad("E0204",
+        who + " is " + std::string(name(decl.dtype)) + ", which this version does not have",
         "use bool, an integer type, f32 or f64");
   if (decl.dims.size() > std::size_t(max_rank))
-    bad("E0013", who + " has " + std::to_string(decl.dims.size()) + " dims, and " +
-                     std::to_string(max_rank) + " is the limit",
+    bad("E0013",
+        who + " has " + std::to_string(decl.dims.size()) + " dims, and " +
+            std::to_string(max_rank) + " is the limit",
         "join dims that are always walked together");
   std::set<std::string> labels;
   for (const Dim &dim : decl.dims) {
@@ -170,8 +172,9 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
     return;
   }
   if (rank > axes)
-    fail("E0101", "input '" + decl.name + "' has " + support::count(rank, "unlabelled dim") +
-                      ", and the kernel has " + support::count(axes, "label"),
+    fail("E0101",
+         "input '" + decl.name + "' has " + support::count(rank, "unlabelled dim") +
+             ", and the kernel has " + support::count(axes, "label"),
          shown(decl.where), "label its dims, or give it fewer");
   input.by_order = true;
   int first = data_.order == Order::c ? 0 : axes - rank;
@@ -189,19 +192,21 @@ void Space::place_explicitly(const InputDecl &decl, TypedInput &input) const {
     bad("E0132", clause + " places unlabelled dims, and those of '" + decl.name + "' have labels",
         "leave " + clause + " out: the labels say where the dims are");
   if (decl.axes.size() != decl.dims.size())
-    bad("E0131", clause + " of '" + decl.name + "' has " +
-                     (decl.axes.size() == 1 ? "1 entry" : std::to_string(decl.axes.size()) + " entries") +
-                     " for " + support::count(std::int64_t(decl.dims.size()), "dim"),
+    bad("E0131",
+        clause + " of '" + decl.name + "' has " +
+            (decl.axes.size() == 1 ? "1 entry" : std::to_string(decl.axes.size()) + " entries") +
+            " for " + support::count(std::int64_t(decl.dims.size()), "dim"),
         "write one axis for each dim");
   for (std::size_t i = 0; i < decl.axes.size(); ++i) {
     int axis = decl.axes[i];
     if (axis < 0)
-      bad("E0131", clause + " of '" + decl.name + "' has the negative entry " + std::to_string(axis),
+      bad("E0131",
+          clause + " of '" + decl.name + "' has the negative entry " + std::to_string(axis),
           "count axes from 0");
     if (axis >= axes)
-      bad("E0131", clause + " of '" + decl.name + "' names axis " + std::to_string(axis) +
-                       ", and the kernel has " + std::to_string(axes) +
-                       (axes == 1 ? " axis" : " axes"),
+      bad("E0131",
+          clause + " of '" + decl.name + "' names axis " + std::to_string(axis) +
+              ", and the kernel has " + std::to_string(axes) + (axes == 1 ? " axis" : " axes"),
           "count axes from 0");
     if (dims && i > 0 && axis <= decl.axes[i - 1])
       bad("E0131", "dims() of '" + decl.name + "' must increase from entry to entry",
@@ -246,8 +251,9 @@ int Space::axis(const AxisRef &ref, const Place &where) const {
   if (const int *position = std::get_if<int>(&ref.value())) {
     int axis = *position < 0 ? *position + axes : *position;
     if (axis >= 0 && axis < axes) return axis;
-    fail("E0104", "there is no axis " + std::to_string(*position) + ": the kernel has " +
-                      std::to_string(axes) + (axes == 1 ? " axis" : " axes"),
+    fail("E0104",
+         "there is no axis " + std::to_string(*position) + ": the kernel has " +
+             std::to_string(axes) + (axes == 1 ? " axis" : " axes"),
          shown(where), "positions count from 0, negative ones from the end");
   }
   const std::string &label = std::get<std::string>(ref.value());
@@ -269,9 +275,9 @@ std::string Space::axis_name(int axis) const {
 }
 
 std::string Space::axis_list(expr::AxisSet axes) const {
-  std::string text;
   int left = axes.size();
   if (left == 0) return "no axes";
+  std::string text = left == 1 ? "axis " : "axes ";
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!axes.has(axis)) continue;
     text += axis_name(axis);

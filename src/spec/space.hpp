@@ -28,7 +28,7 @@ public:
 
   // An axis as a message names it: 'j' or 0.
   std::string axis_name(int axis) const;
-  std::string axis_list(expr::AxisSet axes) const; // "'i' and 'j'", "no axes"
+  std::string axis_list(expr::AxisSet axes) const; // "axes 'i' and 'j'", "no axes"
 
   // Of an axis with a label: the dim that fixes its extent to other than 1, if there is one.
   const DimExtent *fixed(int axis) const;

@@ -30,7 +30,8 @@ struct OutputDecl {
 
 struct SpecData {
   std::string name = "kernel";
-  std::shared_ptr<const std::string> source; // the text it was read from, for errors; null for the API
+  std::shared_ptr<const std::string>
+      source; // the text it was read from, for errors; null for the API
   Place where;
   Order order = Order::f;
   bool order_given = false; // printed only where it was written
@@ -45,11 +46,11 @@ namespace spec {
 struct TypedInput {
   std::string name;
   DType dtype = DType::F32;
-  std::vector<int> axis_of_dim;         // the axis that each dim walks
-  std::vector<std::int64_t> extents;    // declared extent or -1
-  std::vector<bool> may_stretch;        // may this dim be 1 where others are not?
-  bool labelled = false;                // its dims have labels
-  bool by_order = false;                // its dims were aligned by `order`
+  std::vector<int> axis_of_dim;      // the axis that each dim walks
+  std::vector<std::int64_t> extents; // declared extent or -1
+  std::vector<bool> may_stretch;     // may this dim be 1 where others are not?
+  bool labelled = false;             // its dims have labels
+  bool by_order = false;             // its dims were aligned by `order`
   Place where;
 
   expr::AxisSet axes() const {

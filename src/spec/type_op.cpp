@@ -4,6 +4,7 @@
 #include "support/fail.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -35,11 +36,17 @@ DType weak_type(DType weak, std::optional<DType> other) {
   return other && (is_float(*other) || is_complex(*other)) ? *other : DType::F64;
 }
 
+std::string text(double number) {
+  char digits[40];
+  return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+
 bool fits(std::int64_t value, DType type) {
   if (!is_integer(type)) return true;
   int bits = int(size_of(type)) * 8;
   if (is_unsigned_integer(type)) return value >= 0 && (bits == 64 || value >> bits == 0);
-  return bits == 64 || (value >= -(std::int64_t(1) << (bits - 1)) && value < std::int64_t(1) << (bits - 1));
+  return bits == 64 ||
+         (value >= -(std::int64_t(1) << (bits - 1)) && value < std::int64_t(1) << (bits - 1));
 }
 
 // Whether an operation on plain numbers leaves i64, where typed integers would wrap around.
@@ -76,15 +83,17 @@ Value Typer::type_number(const ExprNode &node) {
 ops::Typing Typer::typing_of(const ExprNode &node, const std::vector<DType> &types) const {
   ops::Typing typing = ops::type_of(node.op, types);
   if (!typing.error.empty())
-    fail("E0201", quoted(node.op) + " " + std::string(typing.error) + ", and its " +
-                      (types.size() == 1 ? "operand is " : "operands are ") + type_list(types),
+    fail("E0201",
+         quoted(node.op) + " " + std::string(typing.error) +
+             (typing.compute == DType::Bool ? "" : ", not for " + type_list(types)),
          space_.shown(node.where),
-         typing.compute == DType::Bool ? "cast the operand, as in i32(x); for logic there are !, && and ||"
-                                       : "cast the operands to an integer type, as in i64(x)");
+         typing.compute == DType::Bool
+             ? "cast the operand, as in i32(x); for logic there are !, && and ||"
+             : "cast the operands to an integer type, as in i64(x)");
   if (!is_supported(typing.compute))
-    fail("E0204", quoted(node.op) + " of " + type_list(types) + " gives " +
-                      std::string(name(typing.compute)) +
-                      ", as in NumPy, and this version does not have it",
+    fail("E0204",
+         quoted(node.op) + " of " + type_list(types) + " gives " +
+             std::string(name(typing.compute)) + ", as in NumPy, and this version does not have it",
          space_.shown(node.where), "cast the operand, as in f32(x)");
   return typing;
 }
@@ -117,8 +126,7 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
   if (ops::info(node.op).math == ops::Math::Sugar)
     return {emit_sugar(node, typing.compute, std::move(converted)), false};
   if (node.op == Op::Pow && is_integer(typing.compute) && is_literal(converted[1]) &&
-      is_signed_integer(typing.compute) &&
-      ops::as_i64(Scalar{spec_.graph[converted[1]].bits}) < 0)
+      is_signed_integer(typing.compute) && ops::as_i64(Scalar{spec_.graph[converted[1]].bits}) < 0)
     fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
          "use a float: f64(x) ^ -1, or 1 / x");
   return {emit(node.op, typing.compute, typing.result, converted, node.where), false};
@@ -134,9 +142,8 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
   ops::Typing typing = typing_of(node, types);
   std::vector<NodeId> converted;
   for (std::size_t i = 0; i < args.size(); ++i)
-    converted.push_back(cast(args[i].node,
-                             node.op == Op::Where && i == 0 ? DType::Bool : typing.compute,
-                             node.where));
+    converted.push_back(cast(
+        args[i].node, node.op == Op::Where && i == 0 ? DType::Bool : typing.compute, node.where));
   if (typing.compute == DType::I64) {
     auto integer = [&](std::size_t i) {
       return ops::as_i64(Scalar{spec_.graph[converted[i]].bits});
@@ -170,7 +177,8 @@ NodeId Typer::convert_number(NodeId number, DType to, const ExprNode &user) {
   if (lost)
     fail("E0202",
          "the number " +
-             (node.dtype == DType::I64 ? std::to_string(ops::as_i64(value)) : std::string("here")) +
+             (node.dtype == DType::I64 ? std::to_string(ops::as_i64(value))
+                                       : text(ops::as_f64(value))) +
              " does not fit " + std::string(name(to)) + ", the type of the other operand",
          space_.shown(user.where),
          node.dtype == DType::I64 ? "cast the other operand to a wider type, as in i64(x)"

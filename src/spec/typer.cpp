@@ -56,7 +56,8 @@ Value Typer::type_node(const ExprNode &node, const Entry &entry, const Memo &mem
   case ExprKind::Let: return memo.at(node.args[0].node());
   case ExprKind::Cast: {
     if (!is_supported(node.dtype))
-      fail("E0204", "a cast to " + std::string(name(node.dtype)) + ", which this version does not have",
+      fail("E0204",
+           "a cast to " + std::string(name(node.dtype)) + ", which this version does not have",
            space_.shown(node.where), "use bool, an integer type, f32 or f64");
     return {cast(memo.at(node.args[0].node()).node, node.dtype, node.where), false};
   }
@@ -100,8 +101,7 @@ Folded Typer::type_fold(const ExprNode &node, Value arg) {
   if (!(wanted & gone).empty())
     fail("E0105",
          "'" + std::string(ops::info(node.fold).name) + "' folds " +
-             ((wanted & gone).size() == 1 ? "axis " : "axes ") + space_.axis_list(wanted & gone) +
-             ", which accumulate has already folded",
+             space_.axis_list(wanted & gone) + ", which accumulate has already folded",
          space_.shown(node.where),
          "use reduce(..) to fold after the expression, or name the kept axes in brackets");
   std::uint32_t like =
@@ -218,8 +218,8 @@ NodeId Typer::literal(DType dtype, ops::Scalar value, const Place &where) {
 
 NodeId Typer::add(Node node, std::span<const NodeId> args, const Facts &facts, const Place &where) {
   if (spec_.graph.size() >= max_nodes)
-    fail("E0013", "the kernel is too large: it has more than " + std::to_string(max_nodes) +
-                      " operations",
+    fail("E0013",
+         "the kernel is too large: it has more than " + std::to_string(max_nodes) + " operations",
          space_.shown(where), "split the kernel");
   NodeId id = spec_.graph.add(node, args, where);
   if (id.index == facts_.size()) facts_.push_back(facts);

@@ -19,8 +19,8 @@ struct Value {
 
 // A fold before it is closed by the cast to its result type (or to that of the output).
 struct Folded {
-  expr::NodeId node;            // of the accumulate type, or the argument itself where nothing folds
-  DType result = DType::F32;    // NumPy's result type
+  expr::NodeId node;         // of the accumulate type, or the argument itself where nothing folds
+  DType result = DType::F32; // NumPy's result type
   std::uint32_t like = expr::no_input; // then its value is repeated to this input's axes
 };
 
@@ -46,7 +46,8 @@ public:
   expr::NodeId cast(expr::NodeId node, DType to, const Place &where);
 
   // Repeats `node` along the axes and extents of the inputs that do not already give it theirs.
-  expr::NodeId expand(expr::NodeId node, const std::vector<std::size_t> &inputs, const Place &where);
+  expr::NodeId expand(expr::NodeId node, const std::vector<std::size_t> &inputs,
+                      const Place &where);
 
   DType dtype(expr::NodeId node) const { return spec_.graph[node].dtype; }
 

@@ -15,20 +15,19 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array reserved{
-    "kernel"sv,   "accumulator"sv, "def"sv, "order"sv, "stretch"sv,   "set"sv,        "fuse"sv,
-    "separate"sv, "in"sv,          "let"sv, "out"sv,   "broadcast"sv, "accumulate"sv, "reduce"sv,
-    "true"sv,     "false"sv,
+    "kernel"sv,     "accumulator"sv, "def"sv,  "order"sv, "stretch"sv, "set"sv,
+    "fuse"sv,       "separate"sv,    "in"sv,   "let"sv,   "out"sv,     "broadcast"sv,
+    "accumulate"sv, "reduce"sv,      "true"sv, "false"sv,
 };
 
 constexpr std::array later_folds{
-    "any"sv,  "all"sv,       "mean"sv,   "var"sv,    "std"sv,
-    "norm"sv, "logsumexp"sv, "argmin"sv, "argmax"sv,
+    "any"sv, "all"sv, "mean"sv, "var"sv, "std"sv, "norm"sv, "logsumexp"sv, "argmin"sv, "argmax"sv,
 };
 
 constexpr std::array later_functions{
-    "rsqrt"sv, "digamma"sv,   "polygamma"sv, "sigmoid"sv, "softplus"sv, "gelu"sv, "gelu_tanh"sv,
-    "silu"sv,  "logaddexp"sv, "fma"sv,       "conj"sv,    "real"sv,     "imag"sv, "keep"sv,
-    "recompute"sv, "iota"sv,  "extent"sv,    "scan"sv,
+    "rsqrt"sv,     "digamma"sv, "polygamma"sv, "sigmoid"sv, "softplus"sv, "gelu"sv,
+    "gelu_tanh"sv, "silu"sv,    "logaddexp"sv, "fma"sv,     "conj"sv,     "real"sv,
+    "imag"sv,      "keep"sv,    "recompute"sv, "iota"sv,    "extent"sv,   "scan"sv,
 };
 
 template <class Words> bool holds(const Words &words, std::string_view word) {

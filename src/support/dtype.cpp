@@ -15,8 +15,21 @@ struct Row {
   std::size_t size;
 };
 constexpr std::array<Row, dtype_count> rows{{
-    {"bool", 1}, {"i8", 1},  {"i16", 2}, {"i32", 4},  {"i64", 8}, {"u8", 1},  {"u16", 2}, {"u32", 4},
-    {"u64", 8},  {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}, {"c64", 8}, {"c128", 16},
+    {"bool", 1},
+    {"i8", 1},
+    {"i16", 2},
+    {"i32", 4},
+    {"i64", 8},
+    {"u8", 1},
+    {"u16", 2},
+    {"u32", 4},
+    {"u64", 8},
+    {"f16", 2},
+    {"bf16", 2},
+    {"f32", 4},
+    {"f64", 8},
+    {"c64", 8},
+    {"c128", 16},
 }};
 
 // Bytes of the smallest IEEE float that holds every value of `d` as NumPy sees it: an i32 needs f64.
