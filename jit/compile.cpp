@@ -13,7 +13,9 @@
 #include "support/check.hpp"
 #include "support/log.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 namespace broadloom {
 namespace {
@@ -43,7 +45,31 @@ std::string code_key(const std::string &program_key, const jit::Target &target) 
          std::to_string(target.vector_bits) + '\n' + program_key;
 }
 
-bool wants_native(Engine engine) { return engine == Engine::Auto || engine == Engine::Jit; }
+// The target of native code; empty where the engine wants none, or where nobody asked for a target
+// and this machine is none: then `spec` gets a note of it.
+std::optional<jit::Target> find_target(const Options &options, spec::TypedSpec &spec) {
+  switch (options.engine) {
+  case Engine::Auto: break;
+  case Engine::Jit: return jit::find_target(options.target);
+  case Engine::Interpreter:
+  case Engine::Reference: return std::nullopt;
+  }
+  const char *variable = std::getenv("BROADLOOM_TARGET");
+  const bool asked = !options.target.empty() || (variable != nullptr && *variable != '\0');
+  try {
+    return jit::find_target(options.target);
+  } catch (const CompileError &error) {
+    if (asked) throw;
+    support::log().warn("kernel '{}' runs in the interpreter: {}", spec.name, error.message());
+    spec.notes.push_back({"engine", "no native code: " + error.message()});
+    return std::nullopt;
+  }
+}
+
+int thread_count(const Options &options) {
+  constexpr int most = 1024;
+  return std::min(options.threads > 0 ? options.threads : jit::runtime::default_threads(), most);
+}
 
 // Where each buffer of the program finds its memory.
 void place_buffers(Bound &bound) {
@@ -118,11 +144,10 @@ Kernel compile(const LoopSpec &spec, const Options &options) {
 
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
-  std::optional<jit::Target> target;
-  if (wants_native(options.engine)) target = jit::find_target(options.target);
-  const int threads = options.threads > 0 ? options.threads : jit::runtime::default_threads();
+  std::optional<jit::Target> target = find_target(options, typed);
   return Kernel(std::make_shared<const KernelImpl>(spec, std::move(typed), options.engine,
-                                                   std::move(target), threads, watch.ms()));
+                                                   std::move(target), thread_count(options),
+                                                   watch.ms()));
 }
 
 std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint64_t hash) const {

@@ -77,32 +77,35 @@ std::string role_name(loop::Role role) {
 std::string plan_text(const spec::TypedSpec &spec, const jit::Layouts &layouts,
                       const loop::Program &program, const plan::Binding &binding,
                       const std::vector<Decision> &why) {
-  std::string text = fmt::format("plan of {}\n", spec.name);
+  std::string text = fmt::format("plan of {}\noperands\n", spec.name);
   for (std::size_t i = 0; i < spec.inputs.size(); ++i)
     text += operand_line("in", spec.inputs[i].name, spec.inputs[i].dtype, layouts.inputs[i]);
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     if (layouts.wanted[o])
       text += operand_line("out", spec.outputs[o].name, spec.outputs[o].dtype, layouts.outputs[o]);
-
+  text += "axes\n";
   for (std::size_t a = 0; a < program.axes.size(); ++a) {
     const loop::Axis &axis = program.axes[a];
-    text += fmt::format("  {:<8} {} = {}", "axis", axis.name, binding.extents[a]);
+    text += fmt::format("  {} = {}", axis.name, binding.extents[a]);
     if (axis.chunks_of)
       text += fmt::format(" chunks of {} positions", binding.chunks[axis.chunks_of->index]);
     text += '\n';
   }
-  text += "pattern, an axis a column: . does not move, 1 next element, s any stride\n";
+  text += "pattern (an axis a column: . does not move, 1 next element, s any stride)\n";
   for (const loop::Buffer &buffer : program.buffers)
     text += fmt::format("  {:<8} {} {}{}\n", role_name(buffer.role), walks(program, buffer), buffer.name,
                         buffer.stream ? ", stored around the caches" : "");
+  text += "phases\n";
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     std::vector<std::string> axes;
     for (const loop::AxisId axis : program.phases[p].parallel) axes.push_back(program[axis].name);
-    text += fmt::format("phase {}: {}, about {:.3g} cycles\n", p,
+    text += fmt::format("  {} {}, about {:.3g} cycles\n", p,
                         axes.empty() ? "serial" : fmt::format("parallel over {}", fmt::join(axes, ", ")),
                         binding.phase_work[p]);
   }
-  for (const Decision &decision : why) text += fmt::format("{}: {}\n", decision.topic, decision.text);
+  if (!why.empty()) text += "why\n";
+  for (const Decision &decision : why)
+    text += fmt::format("  {}: {}\n", decision.topic, decision.text);
   return text;
 }
 

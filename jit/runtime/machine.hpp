@@ -14,7 +14,8 @@ int default_threads();
 // of /proc/self/cgroup and `root` the mount point, /sys/fs/cgroup.
 int quota_threads(const std::string &self, const std::string &root);
 
-// Bytes of the last-level cache; a common size where the system does not say.
+// Bytes of the last-level cache that one program may count on: what the system says, within the
+// limits of ordinary machines (a server's cache is shared, a virtual machine's is often made up).
 std::int64_t last_level_cache();
 
 } // namespace broadloom::jit::runtime
