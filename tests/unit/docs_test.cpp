@@ -33,7 +33,9 @@ std::string contents(const fs::path &path) {
   return text.str();
 }
 
-std::string page(const std::string &name) { return contents(fs::path(BROADLOOM_SOURCE_DIR) / name); }
+std::string page(const std::string &name) {
+  return contents(fs::path(BROADLOOM_SOURCE_DIR) / name);
+}
 
 struct Block {
   std::string language, text;
@@ -80,14 +82,17 @@ std::vector<Command> commands_in(const Block &block) {
     }
     REQUIRE_MESSAGE(!commands.empty(), "a console block begins with a command");
     Command &command = commands.back();
-    if (line.rfind("> ", 0) == 0 && command.shown.empty()) command.text += '\n' + line.substr(2);
-    else command.shown += line + '\n';
+    if (line.rfind("> ", 0) == 0 && command.shown.empty())
+      command.text += '\n' + line.substr(2);
+    else
+      command.shown += line + '\n';
   }
   return commands;
 }
 
 // Runs the commands in one shell, so that $? and files carry over; a mark ends the output of each.
-std::vector<std::string> outputs_of(const std::vector<Command> &commands, const TempFolder &folder) {
+std::vector<std::string> outputs_of(const std::vector<Command> &commands,
+                                    const TempFolder &folder) {
   constexpr char mark = '\001';
   std::ostringstream script;
   script << "PATH='" << fs::path(BROADLOOM_PROGRAM).parent_path().string() << "':$PATH\n"
@@ -100,8 +105,10 @@ std::vector<std::string> outputs_of(const std::vector<Command> &commands, const 
   REQUIRE(pipe != nullptr);
   std::vector<std::string> outputs{""};
   for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) {
-    if (c == mark) outputs.emplace_back();
-    else outputs.back() += char(c);
+    if (c == mark)
+      outputs.emplace_back();
+    else
+      outputs.back() += char(c);
   }
   pclose(pipe);
   outputs.pop_back();
@@ -152,7 +159,9 @@ TEST_CASE("the language page names every function, fold and option") {
   const std::string text = page("docs/language.md");
   // As a word of its own between spaces, backquotes, parentheses or commas.
   const auto names = [&](const std::string &word) {
-    const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    const auto part = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
     for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1))
       if (!part(text[at - 1]) && !part(text[at + word.size()])) return true;
     return false;
