@@ -22,15 +22,6 @@ using expr::AxisSet;
 using expr::NodeId;
 using expr::NodeKind;
 
-std::string order_name(Order order) {
-  switch (order) {
-  case Order::c: return "order c";
-  case Order::f: return "order f";
-  case Order::none: return "order none";
-  }
-  return {};
-}
-
 class Resolver {
 public:
   Resolver(const spec::TypedSpec &spec, std::span<const Layout> inputs)
@@ -50,10 +41,7 @@ public:
   }
 
 private:
-  struct Origin { // the input dim that gave a class its extent
-    std::uint32_t input;
-    int dim;
-  };
+  using Origin = spec::DimExtent; // the input dim that gave a class its extent
 
   void check_ranks() const {
     for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
@@ -79,9 +67,9 @@ private:
     std::vector<int> label_class(axis_count_, one);
     resolved_.axis_count = axis_count_;
     resolved_.input_classes.resize(spec_.inputs.size());
-    for (std::uint32_t i = 0; i < spec_.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
       const spec::TypedInput &in = spec_.inputs[i];
-      for (int d = 0; d < int(in.axis_of_dim.size()); ++d) {
+      for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d) {
         const int axis = in.axis_of_dim[d];
         const std::int64_t extent = inputs_[i].extents[d];
         int id = one;
@@ -89,9 +77,10 @@ private:
           int &shared = label_class[axis];
           if (spec_.axes[axis].labelled && shared != one) {
             id = shared;
-            if (extents_[id] != extent) disagree(id, {i, d}, extent, in.where);
+            if (extents_[id] != extent)
+              spec::fail_extents(spec_, origins_[id], {i, d, extent}, in.where);
           } else {
-            id = new_class(extent, {i, d}, axis);
+            id = new_class({i, d, extent}, axis);
             if (spec_.axes[axis].labelled) shared = id;
           }
         }
@@ -100,8 +89,8 @@ private:
     }
   }
 
-  int new_class(std::int64_t extent, Origin origin, int axis) {
-    extents_.push_back(extent);
+  int new_class(Origin origin, int axis) {
+    extents_.push_back(origin.extent);
     origins_.push_back(origin);
     axes_.push_back(axis);
     parent_.push_back(int(parent_.size()));
@@ -113,29 +102,12 @@ private:
     return id;
   }
 
-  [[noreturn]] void disagree(int id, Origin other, std::int64_t other_extent, const Place &where) const {
-    const Origin a = origins_[id];
-    const std::string x = spec_.inputs[a.input].name, y = spec_.inputs[other.input].name;
-    std::string help = "extents that meet must be equal, or 1 where the dim may stretch";
-    if (spec_.axes[axes_[id]].labelled)
-      help = fmt::format("both dims are labelled '{}': equal labels mean equal extents (write '{}=1' for "
-                         "a dim that stretches)", spec_.axes[axes_[id]].name, spec_.axes[axes_[id]].name);
-    else if (spec_.order == Order::c)
-      help = "order c aligns leading dims; for NumPy's rule write `order f`";
-    else if (spec_.order == Order::f)
-      help = "order f aligns trailing dims, as NumPy does; to align leading dims write `order c`";
-    throw ShapeError("E0102",
-                     fmt::format("axis {} of '{}' has {} elements, axis {} of '{}' has {} ({})", a.dim, x,
-                                 extents_[id], other.dim, y, other_extent, order_name(spec_.order)),
-                     where, help);
-  }
-
-  int join(int a, int b, const Place &where) {
+  int join(int a, int b, NodeId at) {
     if (a == one) return b;
     if (b == one) return a;
     a = find(a), b = find(b);
     if (a == b) return a;
-    if (extents_[a] != extents_[b]) disagree(a, origins_[b], extents_[b], where);
+    if (extents_[a] != extents_[b]) spec::fail_extents(spec_, origins_[a], origins_[b], spec_.where(at));
     parent_[std::max(a, b)] = std::min(a, b);
     return std::min(a, b);
   }
@@ -163,7 +135,7 @@ private:
       for (int axis = 0; axis < axis_count_; ++axis)
         for (NodeId arg : args)
           if (spec_.graph[arg].axes.has(axis))
-            slot(id, axis) = join(slot(id, axis), slot(arg, axis), spec_.graph.where(id));
+            slot(id, axis) = join(slot(id, axis), slot(arg, axis), id);
       return;
     case NodeKind::Fold: {
       AxisSet folded = node.folded;
@@ -221,7 +193,7 @@ private:
       }
       if (points > double(std::int64_t(1) << 62))
         throw ShapeError("E0112", "the iteration space has more than 2^62 points",
-                         spec_.graph.where(NodeId{n}), "fold or slice the operands first");
+                         spec_.where(NodeId{n}), "fold or slice the operands first");
     }
   }
 
@@ -249,7 +221,7 @@ private:
         throw DataError("E0307",
                         fmt::format("{} over axis '{}' of 0 elements has no value",
                                     ops::info(node.fold).name, axis_name),
-                        spec_.graph.where(NodeId{n}), "give the axis at least one element");
+                        spec_.where(NodeId{n}), "give the axis at least one element");
     }
   }
 
