@@ -298,7 +298,7 @@ private:
       if (nests_.item_of_fold[id.index] < 0) {
         const auto args = spec_.graph.args(id);
         const std::size_t count = spec_.graph[id].kind == NodeKind::Expand ? 1 : args.size();
-        for (std::size_t k = 0; k < count; ++k)
+        for (std::size_t k = count; k-- > 0;) // the first argument comes out first
           if (!find(node_key(args[k]), placed)) stack.push_back(args[k]), ready = false;
       }
       if (!ready) continue;
@@ -392,9 +392,10 @@ private:
 
   Stmt set_of(const Item &item) {
     const spec::TypedOutput &out = spec_.outputs[item.output];
-    const BufferId buffer = output_buffer(item.output);
+    BufferId buffer;
     Placed value{};
     if (out.add) {
+      buffer = output_buffer(item.output);
       // `+=` adds before the last cast, in the type of what is cast.
       const bool cast = spec_.graph[out.value].kind == NodeKind::Cast;
       const NodeId source = cast ? spec_.graph.args(out.value)[0] : out.value;
@@ -404,6 +405,7 @@ private:
       value = add_cast(add_op(ops::Op::Add, dtype, dtype, both, no_key), dtype, out.dtype, no_key);
     } else {
       value = value_of(out.value);
+      buffer = output_buffer(item.output);
     }
     consider_streaming(buffer, item.output, out.add);
     work_ += 4.0 / 16 * scopes_.back().turns;
