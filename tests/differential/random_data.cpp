@@ -1,0 +1,103 @@
+// See random_data.hpp.
+#include "random_data.hpp"
+
+#include "ops/ops.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace broadloom::differential {
+namespace {
+
+constexpr std::int64_t margin = 64; // elements
+
+double random_float(Random &random, bool exact, bool specials) {
+  if (exact) return random.pick<double>({0, 0.5, -0.5, 1, 1, -1, 2, -2, -0.0});
+  if (specials && random.chance(5)) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    return random.pick<double>({inf, -inf, std::numeric_limits<double>::quiet_NaN(), -0.0, 0});
+  }
+  const double value = random.unit() * 2 - 1;
+  return random.chance(20) ? std::ldexp(value, random.between(-30, 30)) : value * 3;
+}
+
+std::int64_t random_integer(Random &random, bool exact, bool is_signed) {
+  if (exact || random.chance(80)) return random.between(is_signed ? -3 : 0, 3);
+  return std::int64_t(random.bits());
+}
+
+} // namespace
+
+Operand::Operand(Random &random, DType dtype, std::span<const std::int64_t> shape, bool writable)
+    : dtype_(dtype), writable_(writable) {
+  layout_ = contiguous_layout(shape);
+  std::vector<int> order; // the dim that varies fastest first
+  for (int d = layout_.rank; d-- > 0;) order.push_back(d);
+  const int kind = random.below(4);
+  if (kind == 1) order.assign(order.rbegin(), order.rend());
+  if (kind == 2) random.shuffle(order);
+  std::int64_t stride = 1;
+  first_ = margin + random.below(4);
+  for (int d : order) {
+    const std::int64_t n = layout_.extents[std::size_t(d)];
+    std::int64_t &own = layout_.strides[std::size_t(d)];
+    if (!writable && random.chance(6)) {
+      own = 0;
+      continue;
+    }
+    if (random.chance(15)) stride *= random.between(2, 3);
+    own = stride;
+    stride *= std::max<std::int64_t>(n, 1);
+    if (random.chance(15)) {
+      first_ += own * (std::max<std::int64_t>(n, 1) - 1);
+      own = -own;
+    }
+  }
+  const std::int64_t elements = stride + 2 * margin + 4;
+  storage_.assign(std::size_t(elements) * size_of(dtype) / 8 + 1, 0xa5a5a5a5a5a5a5a5u);
+}
+
+std::int64_t Operand::offset(std::int64_t k) const {
+  std::int64_t at = first_;
+  for (int d = layout_.rank; d-- > 0;) {
+    const std::int64_t n = layout_.extents[std::size_t(d)];
+    at += k % n * layout_.strides[std::size_t(d)];
+    k /= n;
+  }
+  return at * std::int64_t(size_of(dtype_));
+}
+
+void Operand::fill(Random &random, bool exact) {
+  const bool specials = random.chance(25);
+  for (std::int64_t k = 0; k < count(); ++k) {
+    ops::Scalar value;
+    if (dtype_ == DType::Bool)
+      value = ops::scalar_from(random.chance(50));
+    else if (is_float(dtype_))
+      value =
+          ops::convert(ops::scalar_from(random_float(random, exact, specials)), DType::F64, dtype_);
+    else
+      value =
+          ops::convert(ops::scalar_from(random_integer(random, exact, is_signed_integer(dtype_))),
+                       DType::I64, dtype_);
+    ops::store(bytes() + offset(k), dtype_, value);
+  }
+}
+
+AnyView Operand::view() {
+  return {dtype_, bytes() + first_ * std::int64_t(size_of(dtype_)), writable_, layout_};
+}
+
+std::uint64_t Operand::element(std::int64_t k) const {
+  return ops::load(bytes() + offset(k), dtype_).bits;
+}
+
+bool Operand::only_elements_changed(const Operand &before) const {
+  Operand expected = before;
+  for (std::int64_t k = 0; k < count(); ++k)
+    std::memcpy(expected.bytes() + offset(k), bytes() + offset(k), size_of(dtype_));
+  return expected.storage_ == storage_;
+}
+
+} // namespace broadloom::differential

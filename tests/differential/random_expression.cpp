@@ -1,0 +1,189 @@
+// See random_expression.hpp.
+#include "random_expression.hpp"
+
+namespace broadloom::differential {
+
+using ops::Op;
+
+namespace {
+
+constexpr int most_products = 3; // in one exact expression
+
+std::string call(std::string_view function, const std::vector<Term> &args) {
+  std::string text(function);
+  for (std::size_t k = 0; k < args.size(); ++k) text += (k == 0 ? "(" : ", ") + args[k].text;
+  return text + ")";
+}
+
+std::string infix(const Term &a, std::string_view sign, const Term &b) {
+  return "(" + a.text + " " + std::string(sign) + " " + b.text + ")";
+}
+
+bool is_whole(DType d) { return is_integer(d) || d == DType::Bool; }
+
+} // namespace
+
+Term Expressions::term(int depth) {
+  if (depth <= 0) return leaf();
+  switch (random_.below(20)) {
+  case 0:
+  case 1:
+  case 2: return leaf();
+  case 3:
+  case 4:
+  case 5:
+  case 6: return unary(depth);
+  case 7:
+  case 8: return comparison(depth);
+  case 9:
+  case 10: return choice(depth);
+  case 11: return conversion(depth);
+  case 12:
+  case 13:
+  case 14: return reduction(depth);
+  default: return binary(depth);
+  }
+}
+
+Term Expressions::leaf() { return random_.pick(scope_.terms); }
+
+// The result's type by the table; where the types do not fit, the first argument alone.
+Term Expressions::combine(Op op, std::string text, const std::vector<Term> &args) const {
+  std::vector<DType> types;
+  Term out;
+  for (const Term &a : args) {
+    types.push_back(a.dtype);
+    out.axes = out.axes | a.axes;
+    out.product |= a.product;
+    out.inexact |= a.inexact;
+  }
+  const ops::Typing typing = ops::type_of(op, types);
+  if (!typing.error.empty() || !is_supported(typing.compute) || !is_supported(typing.result))
+    return args[0];
+  out.dtype = typing.result;
+  out.text = std::move(text);
+  return out;
+}
+
+std::string Expressions::number(DType like) {
+  if (is_float(like)) return random_.pick<std::string>({"0.5", "2", "1", "-1", "0", "-0.5"});
+  if (is_unsigned_integer(like)) return random_.pick<std::string>({"0", "1", "2"});
+  return random_.pick<std::string>({"0", "1", "2", "-1", "-2"});
+}
+
+Term Expressions::unary(int depth) {
+  const Term x = term(depth - 1);
+  if (x.dtype == DType::Bool) {
+    const Op op = random_.chance(50) ? Op::Not : Op::BitNot;
+    return combine(op, std::string(ops::info(op).spelling) + x.text, {x});
+  }
+  std::vector<Op> choices{Op::Neg, Op::Abs, Op::Sign, Op::Relu, Op::Square};
+  if (is_whole(x.dtype)) choices.push_back(Op::BitNot);
+  if (is_float(x.dtype))
+    choices.insert(choices.end(), {Op::Floor, Op::Ceil, Op::Round, Op::Trunc, Op::IsNan});
+  if (!scope_.exact)
+    choices.insert(choices.end(),
+                   {Op::Sqrt, Op::Exp, Op::Log, Op::Sin, Op::Cos, Op::Tanh, Op::Reciprocal,
+                    Op::Exp2, Op::Log1p, Op::Atan, Op::Erf, Op::Cbrt, Op::IsFinite, Op::IsInf});
+  const Op op = random_.pick(choices);
+  if (op == Op::Square && ++products_ > most_products && scope_.exact) return x;
+  const std::string_view name = ops::info(op).spelling;
+  if (ops::info(op).form == ops::Form::Prefix)
+    return combine(op, std::string(name) + "(" + x.text + ")", {x});
+  return combine(op, call(name, {x}), {x});
+}
+
+Term Expressions::binary(int depth) {
+  const Term x = term(depth - 1);
+  Term y = term(depth - 1);
+  if (random_.chance(25) && x.dtype != DType::Bool) {
+    y = Term{};
+    y.text = number(x.dtype);
+    y.dtype = x.dtype;
+  }
+  const DType type = promote(x.dtype, y.dtype);
+  std::vector<Op> choices{Op::Add, Op::Sub, Op::Mul, Op::Maximum, Op::Minimum, Op::Add, Op::Mul};
+  if (is_whole(type)) {
+    choices.insert(choices.end(),
+                   {Op::BitAnd, Op::BitOr, Op::BitXor, Op::FloorDiv, Op::Mod, Op::Shr});
+    if (!scope_.exact) choices.insert(choices.end(), {Op::Shl, Op::Div, Op::Fmod});
+  } else {
+    choices.insert(choices.end(), {Op::Fmax, Op::Fmin, Op::Mod, Op::CopySign});
+    if (!scope_.exact)
+      choices.insert(choices.end(),
+                     {Op::Div, Op::Div, Op::FloorDiv, Op::Pow, Op::Atan2, Op::Hypot, Op::Fmod});
+  }
+  const Op op = random_.pick(choices);
+  if (op == Op::Mul && ++products_ > most_products && scope_.exact) return x;
+  const ops::OpInfo &info = ops::info(op);
+  return combine(
+      op, info.form == ops::Form::Infix ? infix(x, info.spelling, y) : call(info.spelling, {x, y}),
+      {x, y});
+}
+
+Term Expressions::comparison(int depth) {
+  const Term x = term(depth - 1), y = term(depth - 1);
+  const Op op = random_.pick<Op>({Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::And, Op::Or});
+  return combine(op, infix(x, ops::info(op).spelling, y), {x, y});
+}
+
+Term Expressions::choice(int depth) {
+  const Term x = term(depth - 1), y = term(depth - 1);
+  if (random_.chance(25) && x.dtype != DType::Bool) {
+    const Term low{"0", x.dtype, {}}, high{"1", x.dtype, {}};
+    return combine(Op::Clip, call("clip", {x, low, high}), {x, low, high});
+  }
+  const Term condition = comparison(depth - 1);
+  return combine(Op::Where, call("where", {condition, x, y}), {condition, x, y});
+}
+
+Term Expressions::conversion(int depth) {
+  Term x = term(depth - 1);
+  std::vector<DType> types{f32, f64, i32, i64, bool_};
+  if (!scope_.exact) types.insert(types.end(), {u8, i16, u64});
+  x.dtype = random_.pick(types);
+  x.text = std::string(name(x.dtype)) + "(" + x.text + ")";
+  x.plain = false;
+  return x;
+}
+
+Term Expressions::folded(Term value, Fold fold) const {
+  const bool exact_fold = ops::is_exact(fold, ops::accumulate_dtype(fold, value.dtype));
+  if (!exact_fold && (!scope_.exact || value.product || (fold == Fold::Prod && !value.plain)))
+    value.inexact = true;
+  value.product |= fold == Fold::Prod;
+  value.plain = false;
+  value.dtype = ops::result_dtype(fold, value.dtype);
+  return value;
+}
+
+Term Expressions::reduction(int depth) {
+  const Term x = term(depth - 1);
+  const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max});
+  Term out = folded(x, fold);
+  out.text = std::string(ops::info(fold).name) + "(" + x.text;
+  if (random_.chance(15)) {
+    // Its axes are those of another input: only analysis knows them, so it must not be folded again.
+    out.text += ", like=" + random_.pick(scope_.input_names) + ")";
+    out.axes = {};
+    return out;
+  }
+  std::vector<int> axes;
+  for (std::size_t a = 0; a < scope_.axis_names.size(); ++a)
+    if (x.axes.has(int(a))) axes.push_back(int(a));
+  if (axes.empty()) return x;
+  if (random_.chance(80)) { // else all
+    random_.shuffle(axes);
+    axes.resize(std::size_t(random_.between(1, std::min(2, int(axes.size())))));
+    for (int a : axes) {
+      out.text += ", " + scope_.axis_names[std::size_t(a)];
+      out.axes = out.axes - expr::AxisSet::of(a);
+    }
+  } else {
+    out.axes = {};
+  }
+  out.text += ")";
+  return out;
+}
+
+} // namespace broadloom::differential

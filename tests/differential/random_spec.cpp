@@ -1,0 +1,256 @@
+// See random_spec.hpp.
+#include "random_spec.hpp"
+
+#include "random_expression.hpp"
+#include "spec/spec.hpp"
+
+#include <algorithm>
+
+namespace broadloom::differential {
+namespace {
+
+using expr::AxisSet;
+
+struct Output {
+  std::string head; // "out z[i] : f32"
+  bool add = false;
+  std::string mode; // "reduce(sum, like=x) "
+  std::string bound_mode;
+  std::string value;
+  Agreement agreement = Agreement::Equal;
+};
+
+class Maker {
+public:
+  explicit Maker(std::uint64_t seed) : random_(seed) {
+    spec_.seed = seed;
+    spec_.exact = random_.chance(50);
+    scope_.exact = spec_.exact;
+  }
+
+  RandomSpec run() {
+    choose_axes();
+    declare_inputs();
+    for (int k = random_.below(3); k > 0; --k) add_let();
+    for (int k = random_.between(1, 3), tries = 0; k > 0 && tries < 60; ++tries) k -= add_output();
+    spec_.text = text(false);
+    bool bounded = false;
+    for (const Output &o : outputs_) bounded |= o.agreement == Agreement::Bound;
+    if (bounded) spec_.bound_text = text(true);
+    return std::move(spec_);
+  }
+
+private:
+  // ---- axes and inputs -----------------------------------------------------------------------------
+
+  void choose_axes() {
+    const int rank = random_.chance(5) ? random_.between(5, 8) : random_.between(0, 4);
+    labelled_ = random_.chance(50);
+    order_c_ = random_.chance(40);
+    std::int64_t points = 1;
+    for (int a = 0; a < rank; ++a) {
+      std::int64_t n = random_.pick<std::int64_t>({1, 2, 2, 3, 3, 7, 7, 16, 33, 130});
+      if (random_.chance(3)) n = 0;
+      if (random_.chance(3)) n = random_.pick<std::int64_t>({1000, 5000, 70000});
+      if (points * n > (n >= 5000 ? 100000 : 20000)) n = 2;
+      points *= std::max<std::int64_t>(n, 1);
+      extents_.push_back(n);
+      scope_.axis_names.push_back(labelled_ ? std::string(1, "ijklmnop"[a]) : std::to_string(a));
+    }
+  }
+
+  // The first input has every axis, so that positions are those of `extents_`.
+  void declare_inputs() {
+    if (order_c_) lines_.push_back("order c");
+    if (random_.chance(5)) lines_.push_back("stretch off");
+    for (int k = 0, count = random_.between(1, 4); k < count; ++k) declare_input(k);
+  }
+
+  void declare_input(int k) {
+    const int all = int(extents_.size());
+    RandomInput input;
+    input.name = std::string(1, "xyzw"[k]);
+    input.dtype = random_dtype();
+    std::vector<int> axes; // of each dim
+    const bool with_labels = labelled_ && (k == 0 || random_.chance(85));
+    std::string placement;
+    if (k == 0 || with_labels) {
+      for (int a = 0; a < all; ++a)
+        if (k == 0 || random_.chance(60)) axes.push_back(a);
+      // The order in which labels first appear is the order of the iteration space.
+      if (with_labels && k > 0) random_.shuffle(axes);
+    }
+    if (k > 0 && !with_labels) {
+      const int rank = random_.between(0, all);
+      for (int d = 0; d < rank; ++d) axes.push_back(order_c_ ? d : all - rank + d);
+      if (!labelled_ && rank > 0 && random_.chance(25)) {
+        std::vector<int> places;
+        for (int a = 0; a < all; ++a) places.push_back(a);
+        random_.shuffle(places);
+        axes.assign(places.begin(), places.begin() + rank);
+        const bool sorted = random_.chance(50);
+        if (sorted) std::sort(axes.begin(), axes.end());
+        placement = sorted ? " dims(" : " axes(";
+        for (int d = 0; d < rank; ++d) placement += (d ? ", " : "") + std::to_string(axes[d]);
+        placement += ")";
+      }
+    }
+    std::string dims;
+    Term term{input.name, input.dtype, {}, true};
+    for (int axis : axes) {
+      std::int64_t extent = extents_[std::size_t(axis)];
+      const bool stretches = random_.chance(12);
+      if (stretches) extent = 1;
+      std::string dim = with_labels ? scope_.axis_names[std::size_t(axis)] : ":";
+      if (with_labels && stretches)
+        dim += "=1";
+      else if (!with_labels && random_.chance(8))
+        dim = std::to_string(extent);
+      dims += (dims.empty() ? "" : ", ") + dim;
+      if (random_.chance(1) && random_.chance(30)) extent += 1; // an error, and everywhere the same
+      input.shape.push_back(extent);
+      term.axes = term.axes | AxisSet::of(axis);
+    }
+    lines_.push_back("in " + input.name + " : " + std::string(name(input.dtype)) +
+                     (dims.empty() ? "" : "[" + dims + "]") + placement);
+    scope_.terms.push_back(term);
+    scope_.input_names.push_back(input.name);
+    spec_.inputs.push_back(std::move(input));
+  }
+
+  DType random_dtype() {
+    std::vector<DType> types{f32, f32, f32, f32, f64, f64, f64, f64, i32, i32, i64, i64, bool_};
+    types.push_back(random_.pick<DType>({i8, i16, u8}));
+    if (!spec_.exact) types.push_back(random_.pick<DType>({u16, u32, u64}));
+    return random_.pick(types);
+  }
+
+  // ---- lets and outputs ----------------------------------------------------------------------------
+
+  void add_let() {
+    Term t = Expressions(random_, scope_).term(2);
+    const std::string name = "t" + std::to_string(scope_.terms.size());
+    const std::string line = "let " + name + " = " + t.text;
+    lines_.push_back(line);
+    if (!is_sound({"out probe", false, "", "", name})) {
+      lines_.pop_back();
+      return;
+    }
+    t.text = name;
+    t.plain = false;
+    scope_.terms.push_back(t);
+  }
+
+  bool add_output() {
+    Expressions expressions(random_, scope_);
+    Term value = expressions.term(3);
+    Output out;
+    const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max});
+    const std::string fold_name(ops::info(fold).name);
+    out.head = "out o" + std::to_string(outputs_.size());
+    out.add = random_.chance(12);
+    const int mode = random_.below(6);
+    std::string like = random_.chance(15) ? "like=" + random_.pick(scope_.input_names) : "";
+    const bool brackets = random_.chance(mode >= 2 ? 45 : 10) && like.empty();
+    if (brackets) out.head += listed(mode);
+    if (mode == 1) {
+      out.mode = "broadcast" + (like.empty() ? "" : "(" + like + ")") + " ";
+    } else if (mode == 2 || mode == 3) {
+      out.mode = "accumulate(" + fold_name + ") ";
+      // Inputs are folded before the expression and its own folds.
+      const bool sums = value.inexact || value.text.find("sum(") != std::string::npos;
+      const bool is_exact_case = spec_.exact && !(sums && fold == Fold::Prod);
+      value.inexact |= !is_exact_case && (fold == Fold::Sum || fold == Fold::Prod);
+    } else if (mode >= 4) {
+      out.mode = "reduce(" + fold_name + (like.empty() ? "" : ", " + like) + ") ";
+      const bool was_exact = !value.inexact;
+      value = expressions.folded(value, fold);
+      if (was_exact && value.inexact && fold == Fold::Sum && !out.add) {
+        out.agreement = Agreement::Bound;
+        out.bound_mode = out.mode;
+      }
+    }
+    if (value.inexact && out.agreement == Agreement::Equal) out.agreement = Agreement::None;
+    std::string type;
+    if (random_.chance(20)) {
+      const DType declared = out.agreement == Agreement::Bound
+                                 ? random_.pick<DType>({f32, f64})
+                                 : random_.pick<DType>({f32, f64, i32, i64, bool_});
+      type = " : " + std::string(name(declared));
+    }
+    out.value = value.text;
+    const std::string head = out.head;
+    out.head += type;
+    if (!is_sound(out)) return false;
+    spec_.outputs.push_back({"o" + std::to_string(outputs_.size()), out.add, out.agreement});
+    if (out.agreement == Agreement::Bound)
+      bound_heads_.push_back(head + " : f64");
+    else
+      bound_heads_.push_back(out.head);
+    outputs_.push_back(std::move(out));
+    return true;
+  }
+
+  // Brackets: some of the axes in any order; a plain output lists all that it has, so guess all.
+  std::string listed(int mode) {
+    std::vector<std::string> names;
+    for (const std::string &axis : scope_.axis_names)
+      if (mode < 2 || random_.chance(50)) names.push_back(axis);
+    random_.shuffle(names);
+    std::string text;
+    for (const std::string &n : names) text += (text.empty() ? "" : ", ") + n;
+    return "[" + text + "]";
+  }
+
+  static std::string line(const std::string &head, bool add, const std::string &rest) {
+    return head + (add ? " += " : " = ") + rest;
+  }
+
+  // Whether the kernel so far, with this output alone, is free of mistakes.
+  bool is_sound(const Output &out) const {
+    std::string body = "kernel k {\n";
+    for (const std::string &l : lines_) body += l + "\n";
+    body += line(out.head, out.add, out.mode + out.value) + "\n}\n";
+    try {
+      spec::analyse(parse(body).data());
+      return true;
+    } catch (const Error &) {
+      return false;
+    }
+  }
+
+  std::string text(bool bound) const {
+    std::string body = "kernel k {\n";
+    for (const std::string &l : lines_) body += "  " + l + "\n";
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      const Output &o = outputs_[k];
+      if (bound && o.agreement == Agreement::Bound)
+        body +=
+            "  " + line(bound_heads_[k], false, o.bound_mode + "abs(f64(" + o.value + "))") + "\n";
+      else
+        body += "  " + line(o.head, o.add, o.mode + o.value) + "\n";
+    }
+    return body + "}\n";
+  }
+
+  Random random_;
+  RandomSpec spec_;
+  Scope scope_;
+  bool labelled_ = false, order_c_ = false;
+  std::vector<std::int64_t> extents_;
+  std::vector<std::string> lines_;
+  std::vector<Output> outputs_;
+  std::vector<std::string> bound_heads_;
+};
+
+} // namespace
+
+RandomSpec random_spec(std::uint64_t seed) {
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    RandomSpec spec = Maker(seed + attempt * 0x1000003).run();
+    spec.seed = seed;
+    if (!spec.outputs.empty()) return spec;
+  }
+}
+
+} // namespace broadloom::differential

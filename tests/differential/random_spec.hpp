@@ -1,0 +1,45 @@
+// Random kernels as text, with shapes that fit them.
+//
+// A case is a function of its seed. It is either exact or general:
+// - exact: all data are small powers of two and zeros, and only operations are used that keep sums
+//   exact in f64, so every order of summation gives the same bits and the reference must be met exactly;
+// - general: any operation, any values, NaN and infinities too. An output without a float sum or
+//   product must still be met exactly; a sum that is the whole output must lie within the bound.
+#pragma once
+
+#include <broadloom/broadloom.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace broadloom::differential {
+
+enum class Agreement { Equal, Bound, None }; // of an output with the reference
+
+struct RandomInput {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<std::int64_t> shape;
+};
+
+struct RandomOutput {
+  std::string name;
+  bool add = false;
+  Agreement agreement = Agreement::Equal;
+};
+
+struct RandomSpec {
+  std::uint64_t seed = 0;
+  bool exact = false;
+  std::string text;
+  // The same kernel where every output that is to be met within a bound is the f64 sum of the
+  // absolute values; empty where there is none.
+  std::string bound_text;
+  std::vector<RandomInput> inputs;
+  std::vector<RandomOutput> outputs;
+};
+
+RandomSpec random_spec(std::uint64_t seed);
+
+} // namespace broadloom::differential
