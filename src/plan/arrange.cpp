@@ -82,7 +82,8 @@ private:
     for (std::uint32_t n = std::uint32_t(spec_.graph.size()); n-- > 0;) {
       if (!needed_[n]) continue;
       const auto args = spec_.graph.args(NodeId{n});
-      if (spec_.graph[NodeId{n}].kind == NodeKind::Expand) // the inputs after the first lend shapes only
+      if (spec_.graph[NodeId{n}].kind ==
+          NodeKind::Expand) // the inputs after the first lend shapes only
         needed_[args[0].index] = true;
       else
         for (NodeId arg : args) needed_[arg.index] = true;
@@ -103,15 +104,18 @@ private:
   void order_classes() {
     std::vector<int> classes(resolved_.classes.size());
     for (int c = 0; c < int(classes.size()); ++c) classes[c] = c;
-    std::stable_sort(classes.begin(), classes.end(),
-                     [&](int a, int b) { return resolved_.classes[a].axis < resolved_.classes[b].axis; });
+    std::stable_sort(classes.begin(), classes.end(), [&](int a, int b) {
+      return resolved_.classes[a].axis < resolved_.classes[b].axis;
+    });
     const auto operands = used_operands();
     nests_.order = sort_by_stride(classes, operands);
     rank_.resize(classes.size());
     joins_previous_.assign(classes.size(), false);
     for (int k = 0; k < int(nests_.order.size()); ++k) {
       rank_[nests_.order[k]] = k;
-      if (k > 0) joins_previous_[nests_.order[k]] = all_merge(nests_.order[k - 1], nests_.order[k], operands);
+      if (k > 0)
+        joins_previous_[nests_.order[k]] =
+            all_merge(nests_.order[k - 1], nests_.order[k], operands);
     }
     if (!nests_.order.empty()) {
       std::string text;
@@ -119,8 +123,9 @@ private:
         if (k > 0) text += joins_previous_[nests_.order[k]] ? "." : ", ";
         text += resolved_.classes[nests_.order[k]].name;
       }
-      nests_.why.push_back({"axes", text + ": by descending stride; axes joined by a dot are walked as "
-                                          "one by every operand"});
+      nests_.why.push_back(
+          {"axes", text + ": by descending stride; axes joined by a dot are walked as "
+                          "one by every operand"});
     }
   }
 
@@ -140,9 +145,12 @@ private:
     std::sort(classes.begin(), classes.end(), [&](int a, int b) { return rank_[a] < rank_[b]; });
     std::vector<Group> groups;
     for (int c : classes) {
-      const bool joins = joins_previous_[c] && !groups.empty() && rank_[groups.back().back()] == rank_[c] - 1;
-      if (joins) groups.back().push_back(c);
-      else groups.push_back({c});
+      const bool joins =
+          joins_previous_[c] && !groups.empty() && rank_[groups.back().back()] == rank_[c] - 1;
+      if (joins)
+        groups.back().push_back(c);
+      else
+        groups.push_back({c});
     }
     return groups;
   }
@@ -191,15 +199,19 @@ private:
     Tree tree;
     for (int c : order) {
       if (std::count(folded.begin(), folded.end(), c) == 0) continue;
-      bool joins = !tree.folded.empty() && merges(tree.folded.back().back(), c, resolved_, reads.inputs);
+      bool joins =
+          !tree.folded.empty() && merges(tree.folded.back().back(), c, resolved_, reads.inputs);
       for (NodeId inner : reads.folds) { // a fold's result has no order of its own: it never merges
         const auto kept = classes_of(inner);
         if (std::count(kept.begin(), kept.end(), c) > 0) joins = false;
-        if (!tree.folded.empty() && std::count(kept.begin(), kept.end(), tree.folded.back().back()) > 0)
+        if (!tree.folded.empty() &&
+            std::count(kept.begin(), kept.end(), tree.folded.back().back()) > 0)
           joins = false;
       }
-      if (joins) tree.folded.back().push_back(c);
-      else tree.folded.push_back({c});
+      if (joins)
+        tree.folded.back().push_back(c);
+      else
+        tree.folded.push_back({c});
     }
     tree.lanes = std::count(folded.begin(), folded.end(), order.back()) > 0;
     tree.kept = kept_groups(classes_of(fold));
@@ -223,10 +235,11 @@ private:
     std::vector<Group> prefix = tree.kept;
     prefix.push_back(tree.folded.front());
     if (is_cut(prefix)) return;
-    nests_.why.push_back({"chunks", fmt::format("{} is folded in chunks that run in parallel and are joined at "
-                                                "the end: {}", group_name(resolved_, prefix.back()),
-                                                tree.kept.empty() ? "no axis is kept"
-                                                                  : "few positions are kept")});
+    nests_.why.push_back(
+        {"chunks", fmt::format("{} is folded in chunks that run in parallel and are joined at "
+                               "the end: {}",
+                               group_name(resolved_, prefix.back()),
+                               tree.kept.empty() ? "no axis is kept" : "few positions are kept")});
     cut_.push_back(std::move(prefix));
   }
 
@@ -265,16 +278,22 @@ private:
       item.kind = ItemKind::Fold;
       item.fold = node.fold;
       item.dtype = node.dtype;
-      item.leaf = exact ? 0 : !innermost ? 1 : tree.lanes ? steps_per_leaf * lanes_of_a_fold : steps_per_leaf;
-      if (innermost) item.arg = spec_.graph.args(fold)[0], item.needs = needs_of(item.arg);
-      else item.arg_item = below, item.needs = {below};
+      item.leaf = exact        ? 0
+                  : !innermost ? 1
+                  : tree.lanes ? steps_per_leaf * lanes_of_a_fold
+                               : steps_per_leaf;
+      if (innermost)
+        item.arg = spec_.graph.args(fold)[0], item.needs = needs_of(item.arg);
+      else
+        item.arg_item = below, item.needs = {below};
       std::vector<Group> around = tree.kept;
       around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
       item.path = path_of(around);
       if (!tree.lanes) make_vector(item.path, tree.kept.back());
       around.push_back(tree.folded[k]);
       const bool cut = is_cut(around);
-      item.loop = {cut ? LoopKind::Within : LoopKind::Plain, tree.folded[k], innermost && tree.lanes};
+      item.loop = {cut ? LoopKind::Within : LoopKind::Plain, tree.folded[k],
+                   innermost && tree.lanes};
       if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k], false});
       below = add_item(item);
       if (cut) {
@@ -298,8 +317,8 @@ private:
 
   // Equal items are one: the row sums inside a total and the row sums of an output, say.
   int add_item(const Item &item) {
-    std::string key = fmt::format("{} {} {} {} {}", int(item.fold), int(item.dtype), item.leaf, item.arg_item,
-                                  item.arg_item < 0 ? item.arg.index : 0);
+    std::string key = fmt::format("{} {} {} {} {}", int(item.fold), int(item.dtype), item.leaf,
+                                  item.arg_item, item.arg_item < 0 ? item.arg.index : 0);
     const auto add_loop = [&](const LoopKey &loop) {
       key += fmt::format("|{}{}", int(loop.kind), loop.vector);
       for (int c : loop.group) key += fmt::format(" {}", c);
@@ -326,15 +345,19 @@ private:
 
   void explain_fold(NodeId fold, const Tree &tree, bool exact) {
     std::string folded, kept;
-    for (const Group &g : tree.folded) folded += (folded.empty() ? "" : ", ") + group_name(resolved_, g);
+    for (const Group &g : tree.folded)
+      folded += (folded.empty() ? "" : ", ") + group_name(resolved_, g);
     for (const Group &g : tree.kept) kept += (kept.empty() ? "" : ", ") + group_name(resolved_, g);
     nests_.why.push_back(
-        {"fold", fmt::format("{} over {} in {}: {}, {}", ops::info(spec_.graph[fold].fold).name, folded,
-                             name(spec_.graph[fold].dtype),
-                             tree.lanes ? fmt::format("32 lanes along {}", group_name(resolved_, tree.folded.back()))
-                                        : fmt::format("one lane for each element of {}, which is the vector axis",
-                                                      group_name(resolved_, tree.kept.back())),
-                             exact ? "in any order (exact)" : "leaves of 128 steps joined pairwise")});
+        {"fold",
+         fmt::format(
+             "{} over {} in {}: {}, {}", ops::info(spec_.graph[fold].fold).name, folded,
+             name(spec_.graph[fold].dtype),
+             tree.lanes
+                 ? fmt::format("32 lanes along {}", group_name(resolved_, tree.folded.back()))
+                 : fmt::format("one lane for each element of {}, which is the vector axis",
+                               group_name(resolved_, tree.kept.back())),
+             exact ? "in any order (exact)" : "leaves of 128 steps joined pairwise")});
   }
 
   const spec::TypedSpec &spec_;

@@ -42,7 +42,8 @@ Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
 std::vector<int> sort_by_stride(std::vector<int> classes, std::vector<const Steps *> operands);
 
 // Whether each operand walks `outer` and `inner` as if they were one axis.
-bool merges(int outer, int inner, const Resolved &resolved, const std::vector<const Steps *> &operands);
+bool merges(int outer, int inner, const Resolved &resolved,
+            const std::vector<const Steps *> &operands);
 
 enum class LoopKind : std::uint8_t {
   Plain,  // all positions of the group

@@ -43,7 +43,8 @@ private:
       if (nests_.phases[phase].serial == serial && fits(index, phase)) return;
     nests_.tree.push_back({});
     nests_.phases.push_back({int(nests_.tree.size()) - 1, serial});
-    support::check(fits(index, int(nests_.phases.size()) - 1), "an item does not fit into an empty phase");
+    support::check(fits(index, int(nests_.phases.size()) - 1),
+                   "an item does not fit into an empty phase");
   }
 
   // The child of `ancestor` through which `node` is reached, or -1 where it is not below it.
@@ -107,7 +108,8 @@ private:
       at = child;
     }
     // From here on nothing can fail but the fold's own loop, which needs room beside others at a root.
-    if (depth == item.path.size() && !store && is_full(at) && find_fold_loop(at, item, earliest) < 0)
+    if (depth == item.path.size() && !store && is_full(at) &&
+        find_fold_loop(at, item, earliest) < 0)
       return false;
     for (; depth < item.path.size(); ++depth) {
       LoopKey key = item.path[depth];
@@ -129,7 +131,8 @@ private:
   int find_loop(int at, const LoopKey &key, int earliest) const {
     const auto &body = nests_.tree[at].body;
     for (int k = earliest; k < int(body.size()); ++k)
-      if (body[k].kind == Entry::Kind::Loop && nests_.tree[body[k].index].key == key) return body[k].index;
+      if (body[k].kind == Entry::Kind::Loop && nests_.tree[body[k].index].key == key)
+        return body[k].index;
     return -1;
   }
 

@@ -36,8 +36,8 @@ struct Resolved {
   // For each graph node, the class of each axis of the iteration space (`one` where it does not vary),
   // stored flat; for folds, the axes of the argument that are really folded.
   int axis_count = 0;
-  std::vector<std::int32_t> class_of_axis; // [node * axis_count + axis]
-  std::vector<expr::AxisSet> folded;       // [node]
+  std::vector<std::int32_t> class_of_axis;      // [node * axis_count + axis]
+  std::vector<expr::AxisSet> folded;            // [node]
   std::vector<std::vector<int>> input_classes;  // [input][dim]
   std::vector<std::vector<int>> output_classes; // [output][dim]
   std::vector<std::vector<std::int64_t>> output_shapes;
@@ -62,14 +62,15 @@ struct Binding {
 struct Plan {
   loop::Program program;
   Binding binding;
-  bool in_place = false; // every output element is written after the inputs at its own position were
-                         // read, and nothing is read later: exact overlap needs no copy
+  bool in_place =
+      false; // every output element is written after the inputs at its own position were
+             // read, and nothing is read later: exact overlap needs no copy
   std::vector<Decision> why;
 };
 
 // `outputs` has one layout for each output of the spec; `wanted[k]` false skips output k.
-Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved, std::span<const Layout> inputs,
-               std::span<const Layout> outputs, const std::vector<bool> &wanted,
-               const Machine &machine);
+Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
+               std::span<const Layout> inputs, std::span<const Layout> outputs,
+               const std::vector<bool> &wanted, const Machine &machine);
 
 } // namespace broadloom::plan

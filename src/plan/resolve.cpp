@@ -49,15 +49,16 @@ private:
       const int declared = int(in.axis_of_dim.size());
       if (inputs_[i].rank != declared)
         throw ShapeError("E0101",
-                         fmt::format("'{}' is declared with {} dim{}, the array given has {}", in.name,
-                                     declared, declared == 1 ? "" : "s", inputs_[i].rank),
+                         fmt::format("'{}' is declared with {} dim{}, the array given has {}",
+                                     in.name, declared, declared == 1 ? "" : "s", inputs_[i].rank),
                          in.where, "pass an array of the declared rank, or change the declaration");
       for (int d = 0; d < declared; ++d)
         if (in.extents[d] >= 0 && inputs_[i].extents[d] != in.extents[d])
           throw ShapeError("E0102",
-                           fmt::format("axis {} of '{}' has {} elements, its declaration says {}", d,
-                                       in.name, inputs_[i].extents[d], in.extents[d]),
-                           in.where, "pass an array of the declared extent, or change the declaration");
+                           fmt::format("axis {} of '{}' has {} elements, its declaration says {}",
+                                       d, in.name, inputs_[i].extents[d], in.extents[d]),
+                           in.where,
+                           "pass an array of the declared extent, or change the declaration");
     }
   }
 
@@ -107,7 +108,8 @@ private:
     if (b == one) return a;
     a = find(a), b = find(b);
     if (a == b) return a;
-    if (extents_[a] != extents_[b]) spec::fail_extents(spec_, origins_[a], origins_[b], spec_.where(at));
+    if (extents_[a] != extents_[b])
+      spec::fail_extents(spec_, origins_[a], origins_[b], spec_.where(at));
     parent_[std::max(a, b)] = std::min(a, b);
     return std::min(a, b);
   }
@@ -142,7 +144,8 @@ private:
       if (node.like != expr::no_input) {
         const spec::TypedInput &in = spec_.inputs[node.like];
         for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d)
-          if (!varies(resolved_.input_classes[node.like][d]) && varies(slot(args[0], in.axis_of_dim[d])))
+          if (!varies(resolved_.input_classes[node.like][d]) &&
+              varies(slot(args[0], in.axis_of_dim[d])))
             folded = folded | AxisSet::of(in.axis_of_dim[d]);
       }
       resolved_.folded[id.index] = folded & spec_.graph[args[0]].axes;

@@ -21,7 +21,8 @@ namespace {
 Steps steps_of(const std::vector<int> &classes, const Layout &layout) {
   Steps steps;
   for (std::size_t d = 0; d < classes.size(); ++d)
-    if (classes[d] != one && layout.strides[d] != 0) steps.push_back({classes[d], layout.strides[d]});
+    if (classes[d] != one && layout.strides[d] != 0)
+      steps.push_back({classes[d], layout.strides[d]});
   return steps;
 }
 
@@ -43,7 +44,8 @@ std::vector<int> sort_by_stride(std::vector<int> classes, std::vector<const Step
   // -1: a goes outside b, +1: inside, 0: nothing says.
   const auto compare = [&](int a, int b) {
     for (const Steps *steps : operands) {
-      const std::int64_t sa = std::abs(stride_along(*steps, a)), sb = std::abs(stride_along(*steps, b));
+      const std::int64_t sa = std::abs(stride_along(*steps, a)),
+                         sb = std::abs(stride_along(*steps, b));
       if (sa != 0 && sb != 0 && sa != sb) return sa > sb ? -1 : 1;
     }
     return 0;
@@ -62,7 +64,8 @@ std::vector<int> sort_by_stride(std::vector<int> classes, std::vector<const Step
   return classes;
 }
 
-bool merges(int outer, int inner, const Resolved &resolved, const std::vector<const Steps *> &operands) {
+bool merges(int outer, int inner, const Resolved &resolved,
+            const std::vector<const Steps *> &operands) {
   const std::int64_t extent = resolved.classes[inner].extent;
   return std::all_of(operands.begin(), operands.end(), [&](const Steps *steps) {
     return stride_along(*steps, outer) == stride_along(*steps, inner) * extent;

@@ -1,0 +1,141 @@
+// Lowering, the operands: which axes and chunks there are, how scratch arrays lie, how buffers walk.
+#include "plan/lowering.hpp"
+
+#include "support/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::plan {
+
+AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
+  const bool chunk = kind == LoopKind::Chunks || kind == LoopKind::Join;
+  const auto key = std::pair(chunk, group);
+  if (const auto found = axis_ids_.find(key); found != axis_ids_.end()) return found->second;
+  const std::string name = group_name(resolved_, group);
+  loop::Axis axis{chunk ? name + ".chunk" : name, std::nullopt};
+  const std::int64_t extent = group_extent(resolved_, group);
+  std::int64_t count = extent, cut = 0;
+  if (chunk) {
+    axis.chunks_of = axis_of(LoopKind::Plain, group);
+    count = extent == 0 ? 0 : (extent - 1) / chunk_of_.at(group) + 1;
+  } else if (const auto found = chunk_of_.find(group); found != chunk_of_.end()) {
+    cut = found->second;
+  }
+  const AxisId id{std::uint32_t(plan_.program.axes.size())};
+  plan_.program.axes.push_back(axis);
+  plan_.binding.extents.push_back(count);
+  plan_.binding.chunks.push_back(cut);
+  axis_ids_.emplace(key, id);
+  return id;
+}
+
+void Lowering::choose_chunks() {
+  for (const Item &item : nests_.items) {
+    if (item.kind != ItemKind::Fold || item.loop.kind != LoopKind::Within) continue;
+    const std::int64_t unit = item.leaf == 0 ? 4096 : item.leaf;
+    std::int64_t &chunk = chunk_of_[item.loop.group];
+    chunk = std::max(chunk, unit);
+  }
+  for (auto &[group, chunk] : chunk_of_) {
+    const double extent = double(group_extent(resolved_, group));
+    double inner = 1; // positions of the loops inside
+    for (const TreeNode &node : nests_.tree)
+      if (node.parent >= 0 && node.key.kind == LoopKind::Plain &&
+          nests_.tree[node.parent].parent >= 0 && nests_.tree[node.parent].key.group == group)
+        inner = std::max(inner, double(group_extent(resolved_, node.key.group)));
+    while (double(chunk) * inner < 32 * 1024 || double(chunk) * 64 < extent) {
+      if (double(chunk) >= extent) break;
+      chunk *= 2;
+    }
+  }
+}
+
+void Lowering::lay_out_scratch(const Item &item) {
+  ScratchArray &array = scratch_[item.scratch];
+  std::int64_t stride = 1;
+  const bool partial = item.loop.kind == LoopKind::Within; // the last loop counts chunks
+  for (std::size_t k = item.path.size(); k-- > 0;) {
+    const LoopKey &key = item.path[k];
+    const bool counts_chunks = partial && k + 1 == item.path.size();
+    if (counts_chunks) {
+      const AxisId axis = axis_of(LoopKind::Chunks, key.group);
+      array.chunk_group = key.group;
+      stride *= std::max<std::int64_t>(1, plan_.binding.extents[axis.index]);
+    } else if (has_positions(key.kind)) {
+      for (std::size_t c = key.group.size(); c-- > 0;) {
+        array.steps.insert(array.steps.begin(), {key.group[c], stride});
+        stride *= std::max<std::int64_t>(1, resolved_.classes[key.group[c]].extent);
+      }
+    }
+  }
+  plan_.binding.scratch_bytes[item.scratch] = stride * std::int64_t(size_of(item.dtype));
+}
+
+BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, DType dtype,
+                              const Steps &steps, const ScratchArray *scratch) {
+  struct Walked {
+    std::size_t place; // among the operand's dims
+    AxisId axis;
+    std::int64_t stride;
+  };
+  std::vector<Walked> walked;
+  std::size_t covered = 0;
+  for (std::size_t s = 1; s < scopes_.size(); ++s) {
+    const LoopKey &loop = nests_.tree[scopes_[s].node].key;
+    if (has_positions(loop.kind)) {
+      for (std::size_t place = 0; place < steps.size(); ++place) {
+        covered += std::count(loop.group.begin(), loop.group.end(), steps[place].cls);
+        if (steps[place].cls == loop.group.back())
+          walked.push_back({place, scopes_[s].axis, steps[place].stride});
+      }
+      check_merged(steps, loop.group);
+    } else if (scratch != nullptr && scratch->chunk_group == loop.group) {
+      walked.push_back({steps.size(), scopes_[s].axis, 1});
+    }
+  }
+  std::sort(walked.begin(), walked.end(),
+            [](const Walked &a, const Walked &b) { return a.place < b.place; });
+  loop::Buffer buffer{name, role, std::uint32_t(operand), dtype, {}, false};
+  std::vector<std::int64_t> strides;
+  std::string key = fmt::format("{} {}", int(role), operand);
+  for (const Walked &walk : walked) {
+    buffer.walks.push_back(
+        {walk.axis, walk.stride == 1 ? loop::StrideClass::Unit : loop::StrideClass::Other});
+    strides.push_back(walk.stride);
+    key += fmt::format(" {}", walk.axis.index);
+  }
+  support::check(covered == steps.size(), "an operand walks an axis that no loop around it has");
+  const auto [found, fresh] =
+      buffer_ids_.try_emplace(key, BufferId{std::uint32_t(plan_.program.buffers.size())});
+  if (fresh) {
+    plan_.program.buffers.push_back(std::move(buffer));
+    buffer_strides_.push_back(std::move(strides));
+  }
+  return found->second;
+}
+
+void Lowering::check_merged(const Steps &steps, const Group &group) const {
+  for (std::size_t k = 0; k + 1 < group.size(); ++k)
+    support::check(stride_along(steps, group[k]) ==
+                       stride_along(steps, group[k + 1]) * resolved_.classes[group[k + 1]].extent,
+                   "merged axes are not walked as one");
+}
+
+BufferId Lowering::input_buffer(std::uint32_t input) {
+  return buffer_for(Role::Input, int(input), spec_.inputs[input].name, spec_.inputs[input].dtype,
+                    walks_.inputs[input]);
+}
+
+BufferId Lowering::output_buffer(int output) {
+  return buffer_for(Role::Output, output, spec_.outputs[output].name, spec_.outputs[output].dtype,
+                    walks_.outputs[output]);
+}
+
+BufferId Lowering::scratch_buffer(const Item &item) {
+  return buffer_for(Role::Scratch, item.scratch, fmt::format("s{}", item.scratch), item.dtype,
+                    scratch_[item.scratch].steps, &scratch_[item.scratch]);
+}
+
+} // namespace broadloom::plan

@@ -1,0 +1,156 @@
+// Lowering, the values: each is computed once, in the outermost open body in which all it needs is known.
+#include "plan/lowering.hpp"
+
+#include "support/check.hpp"
+
+#include <algorithm>
+
+namespace broadloom::plan {
+
+int Lowering::depth_of_axis(AxisId axis) const {
+  for (std::size_t s = scopes_.size(); s-- > 1;)
+    if (scopes_[s].axis == axis) return int(s);
+  return 0;
+}
+
+bool Lowering::find(std::uint64_t key, Placed &placed) const {
+  for (std::size_t s = 0; s < scopes_.size(); ++s)
+    if (const auto found = scopes_[s].values.find(key); found != scopes_[s].values.end()) {
+      placed = {found->second, int(s)};
+      return true;
+    }
+  return false;
+}
+
+Lowering::Placed Lowering::add(const Value &value, int depth, std::uint64_t key) {
+  const ValueId id{std::uint32_t(plan_.program.values.size())};
+  plan_.program.values.push_back(value);
+  Scope &scope = scopes_[depth];
+  scope.out->push_back({StmtKind::Let, id, {}, {}, {}});
+  if (key != no_key) scope.values.emplace(key, id);
+  const double cost = value.kind == ValueKind::Op ? ops::info(value.op).cost
+                      : value.kind == ValueKind::Load || value.kind == ValueKind::Cast ? 2
+                                                                                       : 0;
+  work_ += cost / 16 * scope.turns;
+  cost_ += cost;
+  return {id, depth};
+}
+
+Lowering::Placed Lowering::add_literal(DType dtype, std::uint64_t bits, std::uint64_t key) {
+  Value value;
+  value.kind = ValueKind::Literal;
+  value.dtype = dtype;
+  value.bits = bits;
+  return add(value, 0, key);
+}
+
+Lowering::Placed Lowering::add_load(BufferId buffer, std::uint64_t key) {
+  Value value;
+  value.kind = ValueKind::Load;
+  value.buffer = buffer;
+  value.dtype = plan_.program[buffer].dtype;
+  int depth = 0;
+  for (const loop::Walk &walk : plan_.program[buffer].walks)
+    depth = std::max(depth, depth_of_axis(walk.axis));
+  return add(value, depth, key);
+}
+
+Lowering::Placed Lowering::add_op(ops::Op op, DType compute, DType dtype,
+                                  std::span<const Placed> args, std::uint64_t key) {
+  Value value;
+  value.kind = ValueKind::Op;
+  value.op = op;
+  value.compute = compute;
+  value.dtype = dtype;
+  int depth = 0;
+  for (const Placed &arg : args) {
+    value.args[value.arg_count++] = arg.id;
+    depth = std::max(depth, arg.depth);
+  }
+  return add(value, depth, key);
+}
+
+Lowering::Placed Lowering::add_cast(Placed arg, DType from, DType to, std::uint64_t key) {
+  if (from == to) return arg;
+  Value value;
+  value.kind = ValueKind::Cast;
+  value.compute = from;
+  value.dtype = to;
+  value.args[value.arg_count++] = arg.id;
+  return add(value, arg.depth, key);
+}
+
+Lowering::Placed Lowering::fold_value(int item) {
+  Placed placed;
+  if (find(item_key(item), placed)) return placed;
+  support::check(nests_.items[item].scratch >= 0,
+                 "a fold's result is neither in reach nor in memory");
+  return add_load(scratch_buffer(nests_.items[item]), item_key(item));
+}
+
+Lowering::Placed Lowering::value_of(NodeId root) {
+  std::vector<NodeId> stack{root};
+  Placed placed;
+  while (!stack.empty()) {
+    const NodeId id = stack.back();
+    if (find(node_key(id), placed)) {
+      stack.pop_back();
+      continue;
+    }
+    bool ready = true;
+    if (nests_.item_of_fold[id.index] < 0) {
+      const auto args = spec_.graph.args(id);
+      const std::size_t count = spec_.graph[id].kind == NodeKind::Expand ? 1 : args.size();
+      for (std::size_t k = count; k-- > 0;) // the first argument comes out first
+        if (!find(node_key(args[k]), placed)) stack.push_back(args[k]), ready = false;
+    }
+    if (!ready) continue;
+    stack.pop_back();
+    compute(id);
+  }
+  support::check(find(node_key(root), placed), "a value was not computed");
+  return placed;
+}
+
+Lowering::Placed Lowering::known(NodeId id) const {
+  Placed placed{};
+  support::check(find(node_key(id), placed), "an argument was not computed");
+  return placed;
+}
+
+void Lowering::compute(NodeId id) {
+  const expr::Node &node = spec_.graph[id];
+  const auto args = spec_.graph.args(id);
+  if (const int item = nests_.item_of_fold[id.index]; item >= 0) {
+    alias(id, fold_value(item));
+    return;
+  }
+  switch (node.kind) {
+  case NodeKind::Input: add_load(input_buffer(node.payload), node_key(id)); return;
+  case NodeKind::Literal: add_literal(node.dtype, node.bits, node_key(id)); return;
+  case NodeKind::Cast: {
+    const DType from = spec_.graph[args[0]].dtype;
+    if (from == node.dtype)
+      alias(id, known(args[0]));
+    else
+      add_cast(known(args[0]), from, node.dtype, node_key(id));
+    return;
+  }
+  case NodeKind::Expand: alias(id, known(args[0])); return;
+  case NodeKind::Fold: { // over nothing: one step from the identity
+    const Placed start = add_literal(node.dtype, ops::identity(node.fold, node.dtype).bits, no_key);
+    const Placed both[] = {start, known(args[0])};
+    add_op(ops::info(node.fold).step, node.dtype, node.dtype, both, node_key(id));
+    return;
+  }
+  case NodeKind::Op: {
+    std::vector<Placed> placed;
+    for (NodeId arg : args) placed.push_back(known(arg));
+    const DType compute = spec_.graph[args[node.op == ops::Op::Where ? 1 : 0]].dtype;
+    add_op(node.op, compute, node.dtype, placed, node_key(id));
+    return;
+  }
+  }
+}
+
+} // namespace broadloom::plan

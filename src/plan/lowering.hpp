@@ -1,0 +1,123 @@
+// Inside the plan stage: the class that lowers arranged nests (see lower.cpp for the method).
+#pragma once
+
+#include "plan/nest.hpp"
+
+#include <map>
+#include <unordered_map>
+
+namespace broadloom::plan {
+
+using expr::NodeId;
+using expr::NodeKind;
+using loop::AxisId;
+using loop::BufferId;
+using loop::Role;
+using loop::Stmt;
+using loop::StmtKind;
+using loop::Value;
+using loop::ValueId;
+using loop::ValueKind;
+
+class Lowering {
+public:
+  Lowering(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks, Nests nests,
+           const Machine &machine)
+      : spec_(spec), resolved_(resolved), walks_(walks), nests_(std::move(nests)),
+        machine_(machine) {}
+  Plan run();
+
+private:
+  // One open body: the root of a phase or the inside of a loop.
+  struct Scope {
+    int node = -1; // tree node
+    AxisId axis;   // of the loop; unused at the root
+    std::vector<Stmt> *out = nullptr;
+    double turns = 1;                                  // how often the body runs
+    std::unordered_map<std::uint64_t, ValueId> values; // graph nodes, fold items, loads
+  };
+  static std::uint64_t node_key(NodeId id) { return id.index; }
+  static std::uint64_t item_key(int item) { return std::uint64_t(1) << 32 | std::uint32_t(item); }
+
+  // axes and numbers
+  AxisId axis_of(LoopKind kind, const Group &group);
+  // Chunks are a power of two of whole leaves, large enough to be worth a task and at most 64 in number.
+  void choose_chunks();
+  struct ScratchArray {
+    Steps steps;       // by class, outermost first
+    Group chunk_group; // the innermost dim counts the chunks of this group; empty: there is none
+  };
+  static bool has_positions(LoopKind kind) {
+    return kind == LoopKind::Plain || kind == LoopKind::Within;
+  }
+  // A scratch array is C-contiguous over the loops around the fold that fills it.
+  void lay_out_scratch(const Item &item);
+
+  // buffers
+  BufferId buffer_for(Role role, int operand, const std::string &name, DType dtype,
+                      const Steps &steps, const ScratchArray *scratch = nullptr);
+  void check_merged(const Steps &steps, const Group &group) const;
+  BufferId input_buffer(std::uint32_t input);
+  BufferId output_buffer(int output);
+  BufferId scratch_buffer(const Item &item);
+
+  // values
+  int depth_of_axis(AxisId axis) const;
+  struct Placed {
+    ValueId id;
+    int depth;
+  };
+  bool find(std::uint64_t key, Placed &placed) const;
+  Placed add(const Value &value, int depth, std::uint64_t key);
+  static constexpr std::uint64_t no_key = ~std::uint64_t(0);
+  Placed add_literal(DType dtype, std::uint64_t bits, std::uint64_t key);
+  Placed add_load(BufferId buffer, std::uint64_t key);
+  Placed add_op(ops::Op op, DType compute, DType dtype, std::span<const Placed> args,
+                std::uint64_t key);
+  Placed add_cast(Placed arg, DType from, DType to, std::uint64_t key);
+  Placed fold_value(int item);
+  // The value of a graph node in the open bodies; a work list instead of recursion.
+  Placed value_of(NodeId root);
+  Placed known(NodeId id) const;
+  void compute(NodeId id);
+  void alias(NodeId id, Placed placed) {
+    scopes_[placed.depth].values.emplace(node_key(id), placed.id);
+  }
+
+  // bodies
+  void lower_phase(const PhaseTree &tree);
+  void lower_body(int node);
+  Stmt step_of(int index);
+  Stmt set_of(const Item &item);
+  // An output larger than the last-level cache is stored around the caches: it would only push out
+  // what is still to be read, and a normal store reads each line first.
+  void consider_streaming(BufferId id, int output, bool add);
+  void lower_loop(int index);
+  double turns_of(const LoopKey &key, AxisId axis) const;
+  void finish_fold(int index);
+  // From the root, loops that hold nothing but the next loop, and the first that holds more.
+  void mark_parallel(loop::Phase &phase);
+
+  // the rest
+  void bind();
+  // One phase whose loops form a single chain without folds: each element is read, if at all, at the
+  // position at which it is overwritten.
+  bool is_in_place() const;
+  void explain();
+  const spec::TypedSpec &spec_;
+  const Resolved &resolved_;
+  const Walks &walks_;
+  Nests nests_;
+  const Machine &machine_;
+  Plan plan_;
+  std::vector<Scope> scopes_;
+  std::map<std::pair<bool, Group>, AxisId> axis_ids_;
+  std::map<Group, std::int64_t> chunk_of_;
+  std::map<std::string, BufferId> buffer_ids_;
+  std::vector<std::vector<std::int64_t>> buffer_strides_;
+  std::vector<ScratchArray> scratch_;
+  std::map<int, loop::AccId> acc_of_;
+  double work_ = 0, cost_ = 0;
+};
+
+} // namespace broadloom::plan
