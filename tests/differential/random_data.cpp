@@ -3,6 +3,7 @@
 
 #include "ops/ops.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -35,7 +36,7 @@ Operand::Operand(Random &random, DType dtype, std::span<const std::int64_t> shap
   std::vector<int> order; // the dim that varies fastest first
   for (int d = layout_.rank; d-- > 0;) order.push_back(d);
   const int kind = random.below(4);
-  if (kind == 1) order.assign(order.rbegin(), order.rend());
+  if (kind == 1) std::reverse(order.begin(), order.end());
   if (kind == 2) random.shuffle(order);
   std::int64_t stride = 1;
   first_ = margin + random.below(4);
