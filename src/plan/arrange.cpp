@@ -78,7 +78,7 @@ private:
   void mark_needed() {
     needed_.assign(spec_.graph.size(), false);
     for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
-      if (wanted_[k]) needed_[spec_.outputs[k].value.index] = true;
+      if (wanted_[k]) needed_[spec_.outputs[k].addend.index] = true;
     for (std::uint32_t n = std::uint32_t(spec_.graph.size()); n-- > 0;) {
       if (!needed_[n]) continue;
       const auto args = spec_.graph.args(NodeId{n});
@@ -169,23 +169,23 @@ private:
   };
   Reads reads_of(NodeId root) const {
     Reads reads;
-    std::vector<bool> seen(root.index + 1, false);
-    std::vector<std::pair<NodeId, bool>> work{{root, true}};
-    seen[root.index] = true;
+    // A node may be reached directly and through a fold; the direct way counts, so it is walked again.
+    enum : char { unseen, inside_a_fold, directly };
+    std::vector<char> seen(root.index + 1, unseen);
+    std::vector<std::pair<NodeId, char>> work{{root, directly}};
     while (!work.empty()) {
-      const auto [id, direct] = work.back();
+      const auto [id, how] = work.back();
       work.pop_back();
+      if (seen[id.index] >= how) continue;
       const expr::Node &node = spec_.graph[id];
-      const bool fold = is_fold(id);
-      if (node.kind == NodeKind::Input) reads.inputs.push_back(&walks_.inputs[node.payload]);
-      if (fold && direct) reads.folds.push_back(id);
+      if (node.kind == NodeKind::Input && seen[id.index] == unseen)
+        reads.inputs.push_back(&walks_.inputs[node.payload]);
+      if (is_fold(id) && how == directly) reads.folds.push_back(id);
+      seen[id.index] = how;
       const auto args = spec_.graph.args(id);
       const std::size_t count = node.kind == NodeKind::Expand ? 1 : args.size();
-      for (std::size_t k = 0; k < count; ++k) {
-        if (seen[args[k].index]) continue;
-        seen[args[k].index] = true;
-        work.push_back({args[k], direct && !fold});
-      }
+      for (std::size_t k = 0; k < count; ++k)
+        work.push_back({args[k], is_fold(id) ? char(inside_a_fold) : how});
     }
     std::sort(reads.inputs.begin(), reads.inputs.end());
     return reads;
@@ -339,7 +339,7 @@ private:
     for (int c : resolved_.output_classes[output])
       if (c != one) classes.push_back(c);
     item.path = path_of(kept_groups(classes));
-    item.needs = needs_of(spec_.outputs[output].value);
+    item.needs = needs_of(spec_.outputs[output].addend);
     nests_.items.push_back(std::move(item));
   }
 

@@ -75,12 +75,10 @@ Stmt Lowering::set_of(const Item &item) {
   Placed value{};
   if (out.add) {
     buffer = output_buffer(item.output);
-    // `+=` adds before the last cast, in the type of what is cast.
-    const bool cast = spec_.graph[out.value].kind == NodeKind::Cast;
-    const NodeId source = cast ? spec_.graph.args(out.value)[0] : out.value;
-    const DType dtype = spec_.graph[source].dtype;
+    // `+=` adds in the type of the addend, before the cast to the output's.
+    const DType dtype = spec_.graph[out.addend].dtype;
     const Placed old = add_cast(add_load(buffer, no_key), out.dtype, dtype, no_key);
-    const Placed both[] = {old, value_of(source)};
+    const Placed both[] = {old, value_of(out.addend)};
     value = add_cast(add_op(ops::Op::Add, dtype, dtype, both, no_key), dtype, out.dtype, no_key);
   } else {
     value = value_of(out.value);
