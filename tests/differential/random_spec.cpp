@@ -145,11 +145,15 @@ private:
     Expressions expressions(random_, scope_);
     Term value = expressions.term(3);
     Output out;
-    const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max});
+    Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max});
+    int mode = random_.below(6);
+    if (!spec_.exact && random_.chance(25)) { // what the bound is for
+      mode = 4;
+      fold = Fold::Sum;
+    }
     const std::string fold_name(ops::info(fold).name);
     out.head = "out o" + std::to_string(outputs_.size());
     out.add = random_.chance(12);
-    const int mode = random_.below(6);
     std::string like = random_.chance(15) ? "like=" + random_.pick(scope_.input_names) : "";
     const bool brackets = random_.chance(mode >= 2 ? 45 : 10) && like.empty();
     if (brackets) out.head += listed(mode);
