@@ -1,14 +1,17 @@
 // Loads and stores at the current position, exact to the byte.
 //
-// Along the vector axis a buffer may stand still (a scalar load), move by one element (a vector load)
-// or by any other distance (a gather). In a partial group only the active lanes are touched: by masked
-// instructions where the machine has them, else one by one through a vector on the stack ("staged").
+// Along the vector axis a buffer may stand still (a scalar load), move by one element (a vector
+// load) or by any other distance (a gather). In a partial group only the active lanes are touched:
+// by masked instructions where the machine has them, else one by one through a vector on the stack
+// ("staged").
 #include "jit/emit/phase.hpp"
 
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Metadata.h>
+
+#include <algorithm>
 
 namespace broadloom::jit {
 
@@ -82,14 +85,13 @@ void PhaseEmitter::store_lanes(BufferId id, llvm::Value *value) {
   const bool unit = walk(id, vector_->axis)->stride == StrideClass::Unit;
   if (unit && mask_ == nullptr) {
     const bool around = aligned_stream_ && buffer.stream;
-    const std::size_t bytes = std::min<std::size_t>(static_cast<std::size_t>(target_.vector_bits) / 8,
-                                                    size * static_cast<std::size_t>(width_));
+    const std::size_t bytes = stream_alignment(id, width_);
     llvm::StoreInst *stored =
         ir_.CreateAlignedStore(value, at_[id.index], llvm::Align(around ? bytes : size));
     if (around) {
-      stored->setMetadata(llvm::LLVMContext::MD_nontemporal,
-                          llvm::MDNode::get(ir_.getContext(), {llvm::ConstantAsMetadata::get(
-                                                                  ir_.getInt32(1))}));
+      stored->setMetadata(
+          llvm::LLVMContext::MD_nontemporal,
+          llvm::MDNode::get(ir_.getContext(), {llvm::ConstantAsMetadata::get(ir_.getInt32(1))}));
     }
   } else if (unit && has_masked_move(target_, size)) {
     ir_.CreateMaskedStore(value, at_[id.index], llvm::Align(size), mask_);
@@ -133,8 +135,7 @@ llvm::Value *PhaseEmitter::load_strided(BufferId id) {
   llvm::Value *base = at_[id.index];
   lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {
     llvm::Value *there = address(base, ir_.CreateMul(step, lane));
-    ir_.CreateStore(ir_.CreateAlignedLoad(scalar, there, align),
-                    ir_.CreateGEP(scalar, room, lane));
+    ir_.CreateStore(ir_.CreateAlignedLoad(scalar, there, align), ir_.CreateGEP(scalar, room, lane));
     return Values{};
   });
   return ir_.CreateLoad(type, room);

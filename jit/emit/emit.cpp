@@ -17,8 +17,8 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &t
   auto *type =
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false);
   for (std::size_t k = 0; k < program.phases.size(); ++k) {
-    auto *function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase_name(k),
-                                            module.get());
+    auto *function =
+        llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase_name(k), module.get());
     const char *const names[] = {"frame", "lo", "hi"};
     for (unsigned a = 0; a < 3; ++a) function->getArg(a)->setName(names[a]);
     function->setDoesNotThrow();

@@ -2,11 +2,11 @@
 //
 // Problem: a row of x summed in 32 lanes, leaves of 4096 positions, must give the same bits with 16
 // lanes to a register as with 4, and be as fast as the hardware adds.
-// Method: position p of a leaf belongs to lane p % 32, so U = 32 / W vectors of W lanes are kept and
-// the body is emitted U times, once for each vector; or, for a heavy body, once with the vectors
-// changing places after each step. The rest of a leaf runs masked. Lanes are joined by halving.
-// Leaves are joined as a binary counter carries: after leaf number n (from 0), as many finished
-// neighbours on a small stack are joined to it as n has low one bits.
+// Method: position p of a leaf belongs to lane p % 32, so U = 32 / W vectors of W lanes are kept
+// and the body is emitted U times, once for each vector; or, for a heavy body, once with the
+// vectors changing places after each step. The rest of a leaf runs masked. Lanes are joined by
+// halving. Leaves are joined as a binary counter carries: after leaf number n (from 0), as many
+// finished neighbours on a small stack are joined to it as n has low one bits.
 // Example: leaves a b c: a is put on level 0; b meets a: (a b) on level 1; c on level 0; at the end
 // c, the odd last one, is carried up: ((a b) c).
 #include "jit/emit/phase.hpp"
@@ -89,8 +89,8 @@ PhaseEmitter::Values PhaseEmitter::vector_leaf(LoopId id, llvm::Value *begin, ll
   if (!facts.costly && !facts.inner_loops) {
     rest = whole(begin, end, fold_lanes);
     set_lanes(&loop, width);
-    lanes = lanes_.counted_loop(
-        begin, rest, fold_lanes, lanes, [&](llvm::Value *position, Values now) {
+    lanes =
+        lanes_.counted_loop(begin, rest, fold_lanes, lanes, [&](llvm::Value *position, Values now) {
           for (std::size_t u = 0; u < copies; ++u) {
             for (std::size_t k = 0; k < loop.accs.size(); ++k) {
               accs_[loop.accs[k].index] = now[k * copies + u];
@@ -121,8 +121,7 @@ PhaseEmitter::Values PhaseEmitter::vector_leaf(LoopId id, llvm::Value *begin, ll
 // Steps of one vector each from `begin` to `stop`, of which positions below `end` count. The vector
 // that stepped goes to the back of the row, so the one that is next is always the first.
 PhaseEmitter::Values PhaseEmitter::masked_steps(LoopId id, const Values &outer, llvm::Value *begin,
-                                                llvm::Value *stop, llvm::Value *end,
-                                                Values lanes) {
+                                                llvm::Value *stop, llvm::Value *end, Values lanes) {
   const Loop &loop = program_[id];
   const int width = base_width(id);
   const std::size_t copies = static_cast<std::size_t>(fold_lanes / width);
@@ -165,8 +164,8 @@ llvm::Value *PhaseEmitter::join_lanes(AccId acc, Values lanes) {
       vector = join(acc, ir_.CreateExtractElement(vector, std::uint64_t{0}),
                     ir_.CreateExtractElement(vector, std::uint64_t{1}));
     } else {
-      vector = join(acc, ir_.CreateShuffleVector(vector, low),
-                    ir_.CreateShuffleVector(vector, high));
+      vector =
+          join(acc, ir_.CreateShuffleVector(vector, low), ir_.CreateShuffleVector(vector, high));
     }
   }
   return vector;
@@ -198,7 +197,8 @@ PhaseEmitter::Values PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::
   start->addIncoming(begin, before);
   count->addIncoming(ir_.getInt64(0), before);
   llvm::Value *leaf_end = ir_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::smin, end, ir_.CreateAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf))));
+      llvm::Intrinsic::smin, end,
+      ir_.CreateAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf))));
   const Values fresh = leaf(id, start, leaf_end);
   llvm::Value *more = ir_.CreateICmpSLT(leaf_end, end);
   llvm::BasicBlock *leaf_done = ir_.GetInsertBlock();
@@ -228,8 +228,8 @@ PhaseEmitter::Values PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::
     llvm::Type *type = joined[k]->getType();
     llvm::Value *left = ir_.CreateLoad(type, ir_.CreateGEP(type, stacks[k], level));
     llvm::Value *both = join(loop.accs[k], left, joined[k]);
-    llvm::cast<llvm::PHINode>(joined[k])
-        ->addIncoming(ir_.CreateSelect(odd, both, joined[k]), carry);
+    llvm::cast<llvm::PHINode>(joined[k])->addIncoming(ir_.CreateSelect(odd, both, joined[k]),
+                                                      carry);
   }
   ir_.CreateBr(level_head);
 

@@ -45,12 +45,12 @@ llvm::Constant *Lanes::literal(DType dtype, std::uint64_t bits, int width) const
     const bool single = dtype == DType::F32;
     const llvm::APInt pattern = llvm::APInt(64, bits).trunc(single ? 32 : 64);
     one = llvm::ConstantFP::get(
-        scalar, llvm::APFloat(single ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(),
-                              pattern));
+        scalar,
+        llvm::APFloat(single ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(), pattern));
   }
   if (width == 1) return one;
-  return llvm::ConstantVector::getSplat(
-      llvm::ElementCount::getFixed(static_cast<unsigned>(width)), one);
+  return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(width)),
+                                        one);
 }
 
 llvm::Value *Lanes::splat(llvm::Value *value, int width) const {

@@ -1,10 +1,10 @@
 // The operations on values of one or several lanes, as LLVM IR.
 //
-// Problem: each row of ops.def must become instructions that give ops::evaluate's bits in every lane,
-// with no trap and no poison, for a scalar as for a vector of any width.
-// Method: an LLVM type is a scalar or <W x T>; nearly all instructions take both, so most operations
-// are written once. Bool is i1 in registers and a byte in memory. What has no vector instruction
-// (libm functions, 64-bit division) runs as a small loop over the lanes.
+// Problem: each row of ops.def must become instructions that give ops::evaluate's bits in every
+// lane, with no trap and no poison, for a scalar as for a vector of any width.
+// Method: an LLVM type is a scalar or <W x T>; nearly all instructions take both, so most
+// operations are written once. Bool is i1 in registers and a byte in memory. What has no vector
+// instruction (libm functions, 64-bit division) runs as a small loop over the lanes.
 // Example: Lanes(builder, target).op(Op::FloorDiv, i32, {a, b}).
 #pragma once
 

@@ -1,5 +1,5 @@
-// Operations on f32 and f64, each correctly rounded or of fixed steps, so that every width and every
-// instruction set gives the same bits. No instruction here carries a fast-math flag.
+// Operations on f32 and f64, each correctly rounded or of fixed steps, so that every width and
+// every instruction set gives the same bits. No instruction here carries a fast-math flag.
 #include "jit/emit/lanes.hpp"
 
 #include "support/check.hpp"
@@ -95,9 +95,9 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
 }
 
 // The greater (or lesser) with -0 < +0, NaN where either is NaN, in few instructions: folds lean on
-// it. x86's own max(a, b) is `a > b ? a : b`: b where the two are equal or unordered. Of both orders
-// of the arguments the bits are equal, but for zeros of unlike sign (AND gives +0, OR gives -0) and for
-// a NaN with a number (OR keeps a NaN; after AND it is put right).
+// it. x86's own max(a, b) is `a > b ? a : b`: b where the two are equal or unordered. Of both
+// orders of the arguments the bits are equal, but for zeros of unlike sign (AND gives +0, OR gives
+// -0) and for a NaN with a number (OR keeps a NaN; after AND it is put right).
 llvm::Value *Lanes::extreme(llvm::Value *a, llvm::Value *b, bool greater) {
   const auto pick = [&](llvm::Value *x, llvm::Value *y) {
     llvm::Value *wins = greater ? ir_.CreateFCmpOGT(x, y) : ir_.CreateFCmpOLT(x, y);
@@ -122,21 +122,18 @@ llvm::Value *Lanes::extreme_of_numbers(llvm::Value *a, llvm::Value *b, bool grea
 
 llvm::Value *Lanes::sign_float(llvm::Value *x) {
   llvm::Constant *zero = llvm::Constant::getNullValue(x->getType());
-  llvm::Value *negative =
-      ir_.CreateSelect(ir_.CreateFCmpOLT(x, zero), constant(x, -1), zero);
+  llvm::Value *negative = ir_.CreateSelect(ir_.CreateFCmpOLT(x, zero), constant(x, -1), zero);
   llvm::Value *number = ir_.CreateSelect(ir_.CreateFCmpOGT(x, zero), constant(x, 1), negative);
   return ir_.CreateSelect(ir_.CreateFCmpUNO(x, x), x, number);
 }
 
-// NumPy's // and %. The remainder is fmod's (exact), moved to the divisor's sign; the quotient is what
-// is left, divided, and set right to the next integer.
-llvm::Value *Lanes::divide_flooring(DType compute, llvm::Value *a, llvm::Value *b,
-                                    bool remainder) {
+// NumPy's // and %. The remainder is fmod's (exact), moved to the divisor's sign; the quotient is
+// what is left, divided, and set right to the next integer.
+llvm::Value *Lanes::divide_flooring(DType compute, llvm::Value *a, llvm::Value *b, bool remainder) {
   llvm::Constant *zero = llvm::Constant::getNullValue(a->getType());
   llvm::Value *rest = libm("fmod", compute, {a, b});
   llvm::Value *uneven = ir_.CreateFCmpUNE(rest, zero);
-  llvm::Value *unlike =
-      ir_.CreateXor(ir_.CreateFCmpOLT(b, zero), ir_.CreateFCmpOLT(rest, zero));
+  llvm::Value *unlike = ir_.CreateXor(ir_.CreateFCmpOLT(b, zero), ir_.CreateFCmpOLT(rest, zero));
   llvm::Value *down = ir_.CreateAnd(uneven, unlike);
   if (remainder) {
     llvm::Value *moved = ir_.CreateSelect(down, ir_.CreateFAdd(rest, b), rest);
@@ -145,8 +142,7 @@ llvm::Value *Lanes::divide_flooring(DType compute, llvm::Value *a, llvm::Value *
   llvm::Value *ratio = ir_.CreateFDiv(ir_.CreateFSub(a, rest), b);
   ratio = ir_.CreateSelect(down, ir_.CreateFSub(ratio, constant(a, 1)), ratio);
   llvm::Value *floor = intrinsic(llvm::Intrinsic::floor, {ratio});
-  llvm::Value *short_by_one =
-      ir_.CreateFCmpOGT(ir_.CreateFSub(ratio, floor), constant(a, 0.5));
+  llvm::Value *short_by_one = ir_.CreateFCmpOGT(ir_.CreateFSub(ratio, floor), constant(a, 0.5));
   floor = ir_.CreateSelect(short_by_one, ir_.CreateFAdd(floor, constant(a, 1)), floor);
   llvm::Value *plain = ir_.CreateFDiv(a, b);
   llvm::Value *result = ir_.CreateSelect(ir_.CreateFCmpUNE(ratio, zero), floor,
@@ -164,14 +160,14 @@ llvm::Value *Lanes::float_to_integer(llvm::Value *x, DType to) {
   llvm::Type *wide = widen(ir_.getIntNTy(wide_bits), width(x));
   const bool wide_sign = with_sign || narrow;
   const int magnitude = narrow ? 31 : with_sign ? bits - 1 : bits;
-  const llvm::APInt most = wide_sign ? llvm::APInt::getSignedMaxValue(wide_bits)
-                                     : llvm::APInt::getMaxValue(wide_bits);
-  const llvm::APInt least = wide_sign ? llvm::APInt::getSignedMinValue(wide_bits)
-                                      : llvm::APInt::getMinValue(wide_bits);
+  const llvm::APInt most =
+      wide_sign ? llvm::APInt::getSignedMaxValue(wide_bits) : llvm::APInt::getMaxValue(wide_bits);
+  const llvm::APInt least =
+      wide_sign ? llvm::APInt::getSignedMinValue(wide_bits) : llvm::APInt::getMinValue(wide_bits);
   llvm::Value *result = wide_sign ? ir_.CreateFPToSI(x, wide) : ir_.CreateFPToUI(x, wide);
   llvm::Value *too_great = ir_.CreateFCmpOGE(x, constant(x, std::ldexp(1.0, magnitude)));
-  llvm::Value *too_small = ir_.CreateFCmpOLT(
-      x, constant(x, wide_sign ? -std::ldexp(1.0, magnitude) : 0.0));
+  llvm::Value *too_small =
+      ir_.CreateFCmpOLT(x, constant(x, wide_sign ? -std::ldexp(1.0, magnitude) : 0.0));
   result = ir_.CreateSelect(too_great, llvm::ConstantInt::get(wide, most), result);
   result = ir_.CreateSelect(too_small, llvm::ConstantInt::get(wide, least), result);
   result = ir_.CreateSelect(ir_.CreateFCmpUNO(x, x), llvm::Constant::getNullValue(wide), result);

@@ -1,10 +1,10 @@
-// Operations on bool and integers. All of them are total: arithmetic wraps, x // 0 and x % 0 are 0, a
-// shift by the width or more (or by a negative count) gives what shifting all bits out gives.
+// Operations on bool and integers. All of them are total: arithmetic wraps, x // 0 and x % 0 are 0,
+// a shift by the width or more (or by a negative count) gives what shifting all bits out gives.
 //
-// Division and remainder floor. Instructions only truncate, and trap on MIN / -1 and x / 0, so those
-// divisors are replaced by 1 first and the answer is put right after. Vectors of up to 32 bits divide
-// in floating point, which is exact here: the quotient of two integers below 2^32 differs from the
-// next integer by more than an f64 rounds (and 16-bit ones in f32).
+// Division and remainder floor. Instructions only truncate, and trap on MIN / -1 and x / 0, so
+// those divisors are replaced by 1 first and the answer is put right after. Vectors of up to 32
+// bits divide in floating point, which is exact here: the quotient of two integers below 2^32
+// differs from the next integer by more than an f64 rounds (and 16-bit ones in f32).
 #include "jit/emit/lanes.hpp"
 
 #include "support/check.hpp"
@@ -97,9 +97,9 @@ llvm::Value *Lanes::on_integer(Op op, DType compute, llvm::ArrayRef<llvm::Value 
 
 llvm::Value *Lanes::sign_integer(DType dtype, llvm::Value *x) {
   llvm::Constant *zero = llvm::Constant::getNullValue(x->getType());
-  llvm::Value *positive = ir_.CreateZExt(
-      is_signed_integer(dtype) ? ir_.CreateICmpSGT(x, zero) : ir_.CreateICmpNE(x, zero),
-      x->getType());
+  llvm::Value *positive = ir_.CreateZExt(is_signed_integer(dtype) ? ir_.CreateICmpSGT(x, zero)
+                                                                  : ir_.CreateICmpNE(x, zero),
+                                         x->getType());
   if (!is_signed_integer(dtype)) return positive;
   return ir_.CreateOr(positive, ir_.CreateSExt(ir_.CreateICmpSLT(x, zero), x->getType()));
 }
@@ -130,12 +130,12 @@ llvm::Value *Lanes::divide_truncating(DType dtype, llvm::Value *a, llvm::Value *
     return with_sign ? ir_.CreateFPToSI(ratio, a->getType())
                      : ir_.CreateFPToUI(ratio, a->getType());
   }
-  return each_lane({a, b}, scalar_type(dtype), [&](llvm::ArrayRef<llvm::Value *> lane) {
-    return quotient(lane[0], lane[1]);
-  });
+  return each_lane({a, b}, scalar_type(dtype),
+                   [&](llvm::ArrayRef<llvm::Value *> lane) { return quotient(lane[0], lane[1]); });
 }
 
-// The divisor, or 1 where it is 0 or -1: x / 1 leaves no remainder, as x / -1, and as x % 0 is told to.
+// The divisor, or 1 where it is 0 or -1: x / 1 leaves no remainder, as x / -1, and as x % 0 is told
+// to.
 llvm::Value *Lanes::safe_divisor(DType dtype, llvm::Value *b) {
   llvm::Value *unsafe = ir_.CreateICmpEQ(b, llvm::Constant::getNullValue(b->getType()));
   if (is_signed_integer(dtype)) {
@@ -167,8 +167,8 @@ llvm::Value *Lanes::divide_integer(DType dtype, llvm::Value *a, llvm::Value *b, 
   return ir_.CreateSelect(by_zero, zero, q);
 }
 
-// By squaring: as many turns as the greatest exponent has bits. A negative exponent gives the integer
-// part of the true value: 1 for base 1, +-1 for base -1, else 0.
+// By squaring: as many turns as the greatest exponent has bits. A negative exponent gives the
+// integer part of the true value: 1 for base 1, +-1 for base -1, else 0.
 llvm::Value *Lanes::power_integer(DType dtype, llvm::Value *base, llvm::Value *exponent) {
   llvm::Type *type = base->getType();
   llvm::Constant *zero = llvm::Constant::getNullValue(type);
@@ -181,13 +181,11 @@ llvm::Value *Lanes::power_integer(DType dtype, llvm::Value *base, llvm::Value *e
   llvm::Value *greatest = width(count) == 1 ? count : ir_.CreateIntMaxReduce(count, false);
   const unsigned bits = type->getScalarSizeInBits();
   llvm::Value *zeros = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, greatest, ir_.getFalse());
-  llvm::Value *turns =
-      ir_.CreateSub(ir_.getInt64(bits), ir_.CreateZExt(zeros, ir_.getInt64Ty()));
-  const Carried end = counted_loop(
-      ir_.getInt64(0), turns, 1, {one, base, count}, [&](llvm::Value *, Carried now) {
+  llvm::Value *turns = ir_.CreateSub(ir_.getInt64(bits), ir_.CreateZExt(zeros, ir_.getInt64Ty()));
+  const Carried end =
+      counted_loop(ir_.getInt64(0), turns, 1, {one, base, count}, [&](llvm::Value *, Carried now) {
         llvm::Value *odd = ir_.CreateICmpNE(ir_.CreateAnd(now[2], one), zero);
-        llvm::Value *product =
-            ir_.CreateMul(now[0], ir_.CreateSelect(odd, now[1], one));
+        llvm::Value *product = ir_.CreateMul(now[0], ir_.CreateSelect(odd, now[1], one));
         return Carried{product, ir_.CreateMul(now[1], now[1]), ir_.CreateLShr(now[2], one)};
       });
   if (!is_signed_integer(dtype)) return end[0];
@@ -195,9 +193,9 @@ llvm::Value *Lanes::power_integer(DType dtype, llvm::Value *base, llvm::Value *e
   llvm::Value *odd = ir_.CreateICmpNE(ir_.CreateAnd(exponent, one), zero);
   llvm::Constant *minus_one = llvm::Constant::getAllOnesValue(type);
   llvm::Value *of_minus_one = ir_.CreateSelect(odd, minus_one, one);
-  llvm::Value *small = ir_.CreateSelect(
-      ir_.CreateICmpEQ(base, one), one,
-      ir_.CreateSelect(ir_.CreateICmpEQ(base, minus_one), of_minus_one, zero));
+  llvm::Value *small =
+      ir_.CreateSelect(ir_.CreateICmpEQ(base, one), one,
+                       ir_.CreateSelect(ir_.CreateICmpEQ(base, minus_one), of_minus_one, zero));
   return ir_.CreateSelect(negative, small, end[0]);
 }
 

@@ -1,8 +1,8 @@
 // Brings our vector math into a module: see link_math in emit.hpp.
 //
-// The bitcode is read lazily, so that only the functions which are called are ever parsed. They were
-// compiled for an instruction set as a whole; here they take over the target of the kernel, since a
-// function is inlined only into one that has all of its features.
+// The bitcode is read lazily, so that only the functions which are called are ever parsed. They
+// were compiled for an instruction set as a whole; here they take over the target of the kernel,
+// since a function is inlined only into one that has all of its features.
 #include "jit/emit/emit.hpp"
 
 #include "jit/math/embedded.hpp"
@@ -14,6 +14,8 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBufferRef.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 namespace broadloom::jit {
@@ -34,8 +36,8 @@ bool link_math(llvm::Module &module, const Target &target) {
   const std::span<const unsigned char> bytes =
       bitcode(target.avx512() ? IsaLevel::V4 : IsaLevel::V3);
   const llvm::StringRef text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  auto library = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(text, "vector math"),
-                                            module.getContext());
+  auto library =
+      llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(text, "vector math"), module.getContext());
   if (!library) fail(llvm::toString(library.takeError()));
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());

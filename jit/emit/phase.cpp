@@ -16,9 +16,9 @@ using namespace loop;
 PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Target &target,
                            llvm::Function *function)
     : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
-      ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
-      lanes_(ir_, target), survey_(survey(program, program.phases[phase])),
-      values_(program.values.size()), accs_(program.accs.size()) {}
+      ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)), lanes_(ir_, target),
+      survey_(survey(program, program.phases[phase])), values_(program.values.size()),
+      accs_(program.accs.size()) {}
 
 void PhaseEmitter::run() {
   // What is read once stays in one block; the stack slots are put before it, in the entry.
@@ -112,9 +112,9 @@ std::pair<llvm::Value *, llvm::Value *> PhaseEmitter::range(const Loop &loop) {
     support::check(found != phase_.parallel.end(), "a parallel loop is not listed by its phase");
     const auto index = static_cast<std::uint64_t>(found - phase_.parallel.begin());
     const auto bound = [&](unsigned argument) {
-      return ir_.CreateLoad(ir_.getInt64Ty(),
-                            ir_.CreateConstGEP1_64(ir_.getInt64Ty(), function_->getArg(argument),
-                                                   index));
+      return ir_.CreateLoad(
+          ir_.getInt64Ty(),
+          ir_.CreateConstGEP1_64(ir_.getInt64Ty(), function_->getArg(argument), index));
     };
     return {bound(1), bound(2)};
   }
@@ -122,8 +122,8 @@ std::pair<llvm::Value *, llvm::Value *> PhaseEmitter::range(const Loop &loop) {
   if (!loop.within) return {ir_.getInt64(0), extent};
   llvm::Value *chunk = chunks_[loop.axis.index];
   llvm::Value *begin = ir_.CreateMul(positions_[loop.within->index], chunk);
-  llvm::Value *end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, extent,
-                                               ir_.CreateAdd(begin, chunk));
+  llvm::Value *end =
+      ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, extent, ir_.CreateAdd(begin, chunk));
   return {begin, end};
 }
 
@@ -141,8 +141,8 @@ void PhaseEmitter::loop(LoopId id) {
   at_ = outer;
 }
 
-// One turn: moves the addresses of all buffers that walk the axis from where they were outside of the
-// loop, and runs the body. `offset` is a known distance on top of the position.
+// One turn: moves the addresses of all buffers that walk the axis from where they were outside of
+// the loop, and runs the body. `offset` is a known distance on top of the position.
 void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
                         std::int64_t offset) {
   const Loop &loop = program_[id];
@@ -156,8 +156,8 @@ void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
       base = ir_.CreateGEP(type, base, position);
       at_[buffer.index] = ir_.CreateConstGEP1_64(type, base, offset);
     } else {
-      at_[buffer.index] = address(base, ir_.CreateMul(positions_[loop.axis.index],
-                                                      step_bytes(buffer, loop.axis)));
+      at_[buffer.index] =
+          address(base, ir_.CreateMul(positions_[loop.axis.index], step_bytes(buffer, loop.axis)));
     }
   }
   body(loop.body);
@@ -182,8 +182,8 @@ int PhaseEmitter::base_width(LoopId id) const {
   return program_[id].accs.empty() ? width : std::min(width, 32);
 }
 
-// A loop over columns with folds over rows inside takes a block of columns, so that each row is read
-// in pieces of several cache lines, as long as the accumulators fit half of the registers.
+// A loop over columns with folds over rows inside takes a block of columns, so that each row is
+// read in pieces of several cache lines, as long as the accumulators fit half of the registers.
 int PhaseEmitter::map_width(LoopId id) const {
   const Survey::LoopFacts &facts = survey_.loops[id.index];
   const int base = base_width(id);
@@ -197,7 +197,8 @@ int PhaseEmitter::map_width(LoopId id) const {
 // begin + the greatest multiple of `group` that fits; `group` is a power of two.
 llvm::Value *PhaseEmitter::whole(llvm::Value *begin, llvm::Value *end, std::int64_t group) {
   llvm::Value *count = ir_.CreateSub(end, begin);
-  return ir_.CreateAdd(begin, ir_.CreateAnd(count, ir_.getInt64(~static_cast<std::uint64_t>(group - 1))));
+  return ir_.CreateAdd(begin,
+                       ir_.CreateAnd(count, ir_.getInt64(~static_cast<std::uint64_t>(group - 1))));
 }
 
 // From here on `vector` runs `width` positions at once, of which the first `active` count.
@@ -240,12 +241,10 @@ void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
   llvm::Value *rest = whole(begin, end, width);
   full_groups(id, begin, rest, width);
   const Values outer = at_;
+  llvm::Value *most = ir_.getInt64(static_cast<std::uint64_t>(base));
   lanes_.counted_loop(rest, end, base, {}, [&](llvm::Value *position, Values) {
     llvm::Value *count = ir_.CreateSub(end, position);
-    if (base < width) {
-      count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, ir_.getInt64(
-                                                                          static_cast<std::uint64_t>(base)));
-    }
+    if (base < width) count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, most);
     partial_group(id, outer, position, count, base);
     return Values{};
   });
@@ -264,35 +263,35 @@ std::vector<BufferId> PhaseEmitter::streams(LoopId id) const {
   return result;
 }
 
+// Of a group of `width` elements: a register, or less where the group is.
+std::size_t PhaseEmitter::stream_alignment(BufferId id, int width) const {
+  return std::min(static_cast<std::size_t>(target_.vector_bits) / 8,
+                  size_of(program_[id].dtype) * static_cast<std::size_t>(width));
+}
+
 // Stores that go around the caches must be aligned:
 //
 //   begin: a partial group up to the first aligned address of the first stream
 //   middle: whole groups, with such stores where now all streams are aligned, else with plain ones
 //   end:   a partial group
 //
-// Both partial groups are one piece of code, in a loop of at most three turns: p is the position, and
-// count the size of the partial group to run next (0: whole groups).
+// Both partial groups are one piece of code, in a loop of at most three turns: p is the position,
+// and count the size of the partial group to run next (0: whole groups).
 void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
   const int width = base_width(id);
   const std::vector<BufferId> buffers = streams(id);
   const auto misaligned = [&](BufferId buffer, llvm::Value *position) {
-    const std::size_t size = size_of(program_[buffer].dtype);
-    const std::size_t alignment =
-        std::min<std::size_t>(static_cast<std::size_t>(target_.vector_bits) / 8,
-                              size * static_cast<std::size_t>(width));
     llvm::Value *start = ir_.CreatePtrToInt(at_[buffer.index], ir_.getInt64Ty());
-    llvm::Value *here = ir_.CreateAdd(start, ir_.CreateMul(position, ir_.getInt64(size)));
-    return ir_.CreateAnd(here, ir_.getInt64(alignment - 1));
+    llvm::Value *size = ir_.getInt64(size_of(program_[buffer].dtype));
+    llvm::Value *here = ir_.CreateAdd(start, ir_.CreateMul(position, size));
+    return ir_.CreateAnd(here, ir_.getInt64(stream_alignment(buffer, width) - 1));
   };
   const std::size_t size = size_of(program_[buffers[0]].dtype);
-  const std::size_t alignment =
-      std::min<std::size_t>(static_cast<std::size_t>(target_.vector_bits) / 8,
-                            size * static_cast<std::size_t>(width));
   llvm::Value *short_of = ir_.CreateAnd(ir_.CreateNeg(misaligned(buffers[0], begin)),
-                                        ir_.getInt64(alignment - 1));
-  llvm::Value *head = ir_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::smin, ir_.CreateUDiv(short_of, ir_.getInt64(size)),
-      ir_.CreateSub(end, begin));
+                                        ir_.getInt64(stream_alignment(buffers[0], width) - 1));
+  llvm::Value *head =
+      ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateUDiv(short_of, ir_.getInt64(size)),
+                                ir_.CreateSub(end, begin));
 
   const auto block = [&](const char *name) {
     return llvm::BasicBlock::Create(ir_.getContext(), name, function_);

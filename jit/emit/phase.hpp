@@ -3,9 +3,9 @@
 // Problem: a loop nest in words ("vector for j; step a0 += x[i, j]") must become vector code whose
 // bits do not depend on the width of the vectors.
 // Method: one walk over the nest. `at_` holds for each buffer the address of its element at the
-// current position; entering a turn of a loop moves the addresses of the buffers that walk its axis.
-// Inside a vector loop a value that changes from lane to lane is a vector of `width_` lanes, any other
-// stays a scalar. A partial group runs the same body with `active_` lanes only.
+// current position; entering a turn of a loop moves the addresses of the buffers that walk its
+// axis. Inside a vector loop a value that changes from lane to lane is a vector of `width_` lanes,
+// any other stays a scalar. A partial group runs the same body with `active_` lanes only.
 // Example: phase.cpp walks statements and loops, fold.cpp makes accumulators and their trees,
 // access.cpp loads and stores.
 #pragma once
@@ -72,6 +72,7 @@ private:
   int base_width(loop::LoopId id) const;
   int map_width(loop::LoopId id) const;
   std::vector<loop::BufferId> streams(loop::LoopId id) const;
+  std::size_t stream_alignment(loop::BufferId id, int width) const;
 
   // fold.cpp
   void fold(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
@@ -106,12 +107,12 @@ private:
   Lanes lanes_;
   Survey survey_;
 
-  Values extents_, chunks_; // by axis
-  Values strides_;          // in bytes, by buffer * axis count + axis
-  Values at_;               // by buffer: the address at the current position
-  Values positions_;        // by axis, inside its loop
-  Values values_;           // by value, where it has been computed
-  Values accs_;             // by accumulator: running inside its loop, joined after it
+  Values extents_, chunks_;            // by axis
+  Values strides_;                     // in bytes, by buffer * axis count + axis
+  Values at_;                          // by buffer: the address at the current position
+  Values positions_;                   // by axis, inside its loop
+  Values values_;                      // by value, where it has been computed
+  Values accs_;                        // by accumulator: running inside its loop, joined after it
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
   int width_ = 1;
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do

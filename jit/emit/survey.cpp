@@ -124,9 +124,8 @@ private:
 
 bool runs_as_vector(const Program &program, const Loop &loop) {
   if (!loop.vector || loop.accs.empty() || loop.lanes > 1) return loop.vector;
-  return std::all_of(loop.accs.begin(), loop.accs.end(), [&](AccId id) {
-    return ops::is_exact(program[id].fold, program[id].dtype);
-  });
+  return std::all_of(loop.accs.begin(), loop.accs.end(),
+                     [&](AccId id) { return ops::is_exact(program[id].fold, program[id].dtype); });
 }
 
 Survey survey(const Program &program, const Phase &phase) {

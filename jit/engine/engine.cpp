@@ -1,9 +1,9 @@
 // compile_native: emit, link the math, optimise, generate code, link it into memory.
 //
 // The linker session lives as long as the process and is never destroyed: code may still run while
-// static objects are torn down. Each program gets a symbol table of its own, so that names never meet
-// and removing it gives back all that it held. Memory is written first and made executable after;
-// it is never both.
+// static objects are torn down. Each program gets a symbol table of its own, so that names never
+// meet and removing it gives back all that it held. Memory is written first and made executable
+// after; it is never both.
 #include "jit/engine/engine.hpp"
 
 #include "jit/emit/emit.hpp"
@@ -48,8 +48,9 @@ public:
   Session()
       : session_(take(orc::SelfExecutorProcessControl::Create(
             nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()))),
-        linker_(session_, take(orc::MapperJITLinkMemoryManager::CreateWithMapper<
-                               orc::InProcessMemoryMapper>(slab_bytes))),
+        linker_(session_,
+                take(orc::MapperJITLinkMemoryManager::CreateWithMapper<orc::InProcessMemoryMapper>(
+                    slab_bytes))),
         libm_(session_.createBareJITDylib("libm")) {
     session_.setErrorReporter([this](llvm::Error error) { // nothing is ever printed
       const std::lock_guard lock(mutex_);
@@ -194,8 +195,8 @@ struct Code::Place {
 
 Code::Code(std::unique_ptr<Place> place, std::vector<PhaseFn> phases, std::size_t code_bytes,
            CompileTimes times)
-    : place_(std::move(place)), phases_(std::move(phases)), code_bytes_(code_bytes),
-      times_(times) {}
+    : place_(std::move(place)), phases_(std::move(phases)), code_bytes_(code_bytes), times_(times) {
+}
 
 Code::~Code() = default;
 

@@ -101,8 +101,8 @@ void Generator::optimise(llvm::Module &module, bool has_math) const {
   each.addPass(llvm::EarlyCSEPass());
   if (has_math) each.addPass(llvm::InstCombinePass());
   each.addPass(llvm::SimplifyCFGPass());
-  each.addPass(llvm::createFunctionToLoopPassAdaptor(
-      llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  each.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                     /*UseMemorySSA=*/true));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
   passes.run(module, modules);
 }

@@ -1,8 +1,8 @@
 // Which instructions may be used.
 //
 // Two levels are enough: x86-64-v3 (AVX2) and x86-64-v4 (AVX-512). Code is made for exactly the
-// features of a level, never for what a processor's name implies, because a virtual machine may hide
-// some of them; the name only guides scheduling.
+// features of a level, never for what a processor's name implies, because a virtual machine may
+// hide some of them; the name only guides scheduling.
 #include "jit/engine/target.hpp"
 
 #include "support/fail.hpp"
@@ -16,9 +16,9 @@
 namespace broadloom::jit {
 namespace {
 
-constexpr std::array v3_features = {"sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "cx16", "sahf",
-                                    "avx",  "avx2",  "bmi",    "bmi2",   "f16c",   "fma",  "lzcnt",
-                                    "movbe"};
+constexpr std::array v3_features = {"sse3", "ssse3", "sse4.1", "sse4.2", "popcnt",
+                                    "cx16", "sahf",  "avx",    "avx2",   "bmi",
+                                    "bmi2", "f16c",  "fma",    "lzcnt",  "movbe"};
 constexpr std::array v4_features = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
 
 struct Host {

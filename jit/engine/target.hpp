@@ -7,9 +7,9 @@
 namespace broadloom::jit {
 
 struct Target {
-  std::string name;     // "x86-64-v4", "x86-64-v3" or "native"
-  std::string cpu;      // LLVM's name of the processor: a guide for scheduling
-  std::string features; // LLVM's feature string: the instructions that may be used
+  std::string name;      // "x86-64-v4", "x86-64-v3" or "native"
+  std::string cpu;       // LLVM's name of the processor: a guide for scheduling
+  std::string features;  // LLVM's feature string: the instructions that may be used
   int vector_bits = 256; // 512 or 256
 
   bool avx512() const { return vector_bits == 512; }

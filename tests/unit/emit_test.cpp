@@ -1,5 +1,5 @@
-// Every operation and conversion as native code against ops::evaluate, at all pairs of special values,
-// as vectors and as scalars.
+// Every operation and conversion as native code against ops::evaluate, at all pairs of special
+// values, as vectors and as scalars.
 #include "loop_programs.hpp"
 #include "native_runs.hpp"
 
@@ -59,7 +59,8 @@ TEST_CASE("every operation has the bits of its definition on every type") {
     for (const DType dtype : dtypes) {
       const std::vector<DType> args(std::size_t(facts.arity), dtype);
       const ops::Typing typing = ops::type_of(op, args);
-      if (!typing.error.empty() || !is_supported(typing.compute) || typing.compute != dtype) continue;
+      if (!typing.error.empty() || !is_supported(typing.compute) || typing.compute != dtype)
+        continue;
       const auto make = [&](Builder &b, ValueId x, ValueId y) {
         return facts.arity == 1 ? b.op(op, {x}) : b.op(op, {x, y});
       };

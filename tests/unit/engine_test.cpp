@@ -63,7 +63,8 @@ Program columns(Fold fold, DType dtype, DType acc, std::int64_t leaf, StrideClas
 
 TEST_CASE("a map gives the interpreter's bytes at every length, stride and alignment") {
   for (const std::string &target : targets_here()) {
-    for (const DType dtype : {DType::F32, DType::F64, DType::I8, DType::U16, DType::I64, DType::Bool}) {
+    for (const DType dtype :
+         {DType::F32, DType::F64, DType::I8, DType::U16, DType::I64, DType::Bool}) {
       for (const auto &[x, z] : {std::pair(unit, unit), {other, unit}, {unit, other}}) {
         Runs runs(triad(dtype, x, z), target);
         for (std::int64_t n = 0; n <= 70; ++n) {
@@ -116,7 +117,8 @@ TEST_CASE("a whole fold has the same bits in one loop and in chunks") {
       for (const DType dtype : {DType::F64, DType::F32, DType::I64, DType::U8}) {
         for (const bool chunked : {false, true}) {
           Runs runs(whole_fold(fold, dtype, 32, 64, chunked), target);
-          for (const std::int64_t n : {0, 1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 500, 1000, 4000}) {
+          for (const std::int64_t n :
+               {0, 1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 500, 1000, 4000}) {
             runs.extents = {n, chunked ? (n + 255) / 256 : 0};
             runs.chunks = {chunked ? 256 : 0, 0};
             runs.special = n % 2 != 0;
@@ -148,8 +150,10 @@ TEST_CASE("serial folds of one lane keep the tree, exact ones need none") {
 TEST_CASE("columns are folded a block at a time") {
   for (const std::string &target : targets_here()) {
     for (const StrideClass stride : {unit, other}) {
-      for (const auto &[dtype, acc] : {std::pair(DType::F32, DType::F64), {DType::F64, DType::F64},
-                                       {DType::I8, DType::I64}, {DType::F32, DType::F32}}) {
+      for (const auto &[dtype, acc] : {std::pair(DType::F32, DType::F64),
+                                       {DType::F64, DType::F64},
+                                       {DType::I8, DType::I64},
+                                       {DType::F32, DType::F32}}) {
         for (const Fold fold : {Fold::Sum, Fold::Min}) {
           Runs runs(columns(fold, dtype, acc, 16, stride), target);
           for (const std::int64_t rows : {0, 1, 15, 16, 17, 100}) {
@@ -161,6 +165,50 @@ TEST_CASE("columns are folded a block at a time") {
             }
           }
         }
+      }
+    }
+  }
+}
+
+// z[i] = sum_j exp(x[i, j]) + tan(x[i, j]) over rows, z[j] = sum_i of the same over columns: heavy
+// bodies are not copied but take turns.
+Program heavy(bool rows) {
+  Builder b;
+  b.p.name = rows ? "heavy rows" : "heavy columns";
+  const AxisId i = b.axis("i"), j = b.axis("j");
+  const BufferId x = b.buffer("x", Role::Input, 0, DType::F32, {{i, other}, {j, unit}});
+  const BufferId z = b.buffer("z", Role::Output, 0, DType::F64, {{rows ? i : j, unit}});
+  const AccId a = b.acc(Fold::Sum, DType::F64);
+  const ValueId xv = b.load(x), ev = b.op(ops::Op::Exp, {xv}), tv = b.op(ops::Op::Tan, {xv});
+  const ValueId sum = b.op(ops::Op::Add, {ev, tv}), wide = b.cast(sum, DType::F64);
+  Loop inner;
+  inner.axis = rows ? j : i;
+  inner.vector = rows;
+  inner.accs = {a};
+  inner.lanes = rows ? 32 : 1;
+  inner.leaf = 64;
+  inner.body = {let(xv), let(ev), let(tv), let(sum), let(wide), step(a, wide)};
+  const LoopId inner_id = b.loop(inner);
+  const ValueId s = b.result(a), root = b.op(ops::Op::Tanh, {s});
+  Loop outer;
+  outer.axis = rows ? i : j;
+  outer.parallel = true;
+  outer.vector = !rows;
+  outer.body = {run(inner_id), let(s), let(root), set(z, root)};
+  const LoopId outer_id = b.loop(outer);
+  b.p.phases.push_back({{run(outer_id)}, {outer.axis}, 1});
+  return b.p;
+}
+
+TEST_CASE("folds of heavy bodies keep their bits") {
+  for (const std::string &target : targets_here()) {
+    for (const bool rows : {true, false}) {
+      Runs runs(heavy(rows), target);
+      for (std::int64_t n = 0; n <= 140; n += n < 70 ? 1 : 7) {
+        runs.extents = {rows ? 3 : n, rows ? n : 21};
+        runs.special = n % 2 != 0;
+        runs.at_end = n % 3 != 0;
+        runs.agree();
       }
     }
   }

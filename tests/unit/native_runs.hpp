@@ -28,8 +28,8 @@ public:
     constexpr std::size_t page = 4096;
     const std::size_t inside = (bytes + page - 1) / page * page;
     mapped_ = inside + 2 * page;
-    map_ = static_cast<char *>(
-        mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    map_ =
+        static_cast<char *>(mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     REQUIRE(map_ != MAP_FAILED);
     if (inside > 0) REQUIRE(mprotect(map_ + page, inside, PROT_READ | PROT_WRITE) == 0);
     data_ = map_ + page + (at_end ? inside - bytes : 0);
