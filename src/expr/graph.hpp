@@ -51,6 +51,8 @@ private:
   std::uint64_t bits_ = 0;
 };
 
+inline constexpr AxisSet every_axis{~std::uint64_t(0)};
+
 enum class NodeKind : std::uint8_t {
   Input,   // payload: input index
   Literal, // bits: the value in `dtype`

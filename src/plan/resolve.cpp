@@ -136,7 +136,7 @@ private:
     case NodeKind::Expand:
       for (int axis = 0; axis < axis_count_; ++axis)
         for (NodeId arg : args)
-          if (spec_.graph[arg].axes.has(axis))
+          if (node.axes.has(axis) && spec_.graph[arg].axes.has(axis))
             slot(id, axis) = join(slot(id, axis), slot(arg, axis), id);
       return;
     case NodeKind::Fold: {

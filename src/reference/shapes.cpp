@@ -85,7 +85,7 @@ private:
     case NodeKind::Expand:
       for (NodeId arg : args)
         for (std::size_t a = 0; a < axes_; ++a)
-          meet(extents[a], of_node_[arg.index][a], spec_.where(id));
+          if (node.axes.has(int(a))) meet(extents[a], of_node_[arg.index][a], spec_.where(id));
       break;
     case NodeKind::Fold: {
       const Extents &arg = of_node_[args[0].index];

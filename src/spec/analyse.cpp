@@ -85,9 +85,12 @@ void Analysis::add_output(const OutputDecl &decl) {
   std::sort(shapes.begin(), shapes.end());
   shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
   const Place &where = decl.value.node()->where;
-  output.value = typer_.expand(typer_.cast(value.node, output.dtype, where), shapes, where);
+  // A listed axis may come from an input that has others too: only what is listed is taken from it.
+  const bool listing = decl.mode.kind == ModeKind::Broadcast && decl.has_axes;
+  const AxisSet wanted = listing ? listed : expr::every_axis;
+  output.value = typer_.expand(typer_.cast(value.node, output.dtype, where), shapes, where, wanted);
   bool open = spec_.graph[value.node].kind == expr::NodeKind::Fold; // a whole-output reduction
-  output.addend = open ? typer_.expand(value.node, shapes, where) : output.value;
+  output.addend = open ? typer_.expand(value.node, shapes, where, wanted) : output.value;
 
   AxisSet has = spec_.graph[output.value].axes;
   if (decl.has_axes)
@@ -115,11 +118,12 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
   case ModeKind::Broadcast: {
     shapes = reads_.inputs(decl.value);
     if (like != expr::no_input) shapes.push_back(like);
-    AxisSet has;
+    Folded value = typer_.type_whole(decl.value, {});
+    AxisSet has = spec_.graph[value.node].axes;
     for (std::size_t i : shapes) has = has | spec_.inputs[i].axes();
     for (int axis = 0; axis < expr::max_axes; ++axis)
       if ((listed - has).has(axis)) shapes.push_back(lender(decl, axis));
-    return typer_.type_whole(decl.value, {});
+    return value;
   }
 
   case ModeKind::Accumulate: {

@@ -147,21 +147,23 @@ NodeId Typer::close(const Folded &folded, const Place &where) {
   return expand(value, {folded.like}, where);
 }
 
-NodeId Typer::expand(NodeId value, const std::vector<std::size_t> &inputs, const Place &where) {
+NodeId Typer::expand(NodeId value, const std::vector<std::size_t> &inputs, const Place &where,
+                     AxisSet wanted) {
   Facts facts = facts_[value.index];
   std::vector<NodeId> args{value};
   AxisSet axes = spec_.graph[value].axes;
   for (std::size_t i : inputs) {
     const TypedInput &x = spec_.inputs[i];
-    if (x.axis_of_dim.empty()) continue;
+    const AxisSet lent = x.axes() & wanted;
+    if (lent.empty()) continue;
     AxisSet rigid; // here a label gives the value the extent that x has
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim)
       if (x.labelled && !x.may_stretch[dim]) rigid = rigid | AxisSet::of(x.axis_of_dim[dim]);
-    bool given = visible_.has(facts.visible, i) || (facts.rigid & rigid).contains(x.axes());
+    bool given = visible_.has(facts.visible, i) || (facts.rigid & rigid).contains(lent);
     if (given) continue;
     NodeId shape = input(i, where);
     args.push_back(shape);
-    axes = axes | x.axes();
+    axes = axes | lent;
     meet(facts, facts_[shape.index], where);
   }
   if (args.size() == 1) return value;

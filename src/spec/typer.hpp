@@ -45,9 +45,10 @@ public:
   Folded fold(Value value, Fold fold, expr::AxisSet axes, std::uint32_t like, const Place &where);
   expr::NodeId cast(expr::NodeId node, DType to, const Place &where);
 
-  // Repeats `node` along the axes and extents of the inputs that do not already give it theirs.
-  expr::NodeId expand(expr::NodeId node, const std::vector<std::size_t> &inputs,
-                      const Place &where);
+  // Repeats `node` along those of the `wanted` axes that these inputs have and it has not, or not in
+  // their extents.
+  expr::NodeId expand(expr::NodeId node, const std::vector<std::size_t> &inputs, const Place &where,
+                      expr::AxisSet wanted = expr::every_axis);
 
   DType dtype(expr::NodeId node) const { return spec_.graph[node].dtype; }
 

@@ -1,6 +1,8 @@
 // From specs to typed graphs: axes, types, modes, extents. Most tests compare the printed graph.
 #include "spec/spec.hpp"
 
+#include <broadloom/broadloom.hpp>
+
 #include <doctest/doctest.h>
 
 namespace bl = broadloom;
@@ -254,4 +256,24 @@ TEST_CASE("the axes of a kernel print as a table") {
             "order c; in x : f32[i, j=3]; in b : f32[:]; in k : i32; out z[j, i] += x * b * k")) ==
         "kernel k: 2 axes, order c\n  axis 0 = i\n  axis 1 = j\n  in  x : f32[i, j=3]\n"
         "  in  b : f32[i?]\n  in  k : i32[]\n  out z : f64[j, i] +=\n");
+}
+
+TEST_CASE(
+    "a broadcast takes only the listed axes from an input that its expression does not read") {
+  const broadloom::Kernel kernel = broadloom::compile(
+      broadloom::parse("kernel k { in x: u8[i, j]\n in y: f64\n out o[i] = broadcast y }"),
+      {.engine = broadloom::Engine::Reference});
+  const broadloom::AnyView inputs[] = {broadloom::Array(broadloom::u8, {3, 4}),
+                                       broadloom::Array(broadloom::f64, {})};
+  CHECK(kernel.infer(inputs)[0].shape == std::vector<std::int64_t>{3});
+}
+
+TEST_CASE("a broadcast may list the axes that like= gave its value") {
+  const broadloom::Kernel kernel =
+      broadloom::compile(broadloom::parse("kernel k { order c\n in y: f64[i, j]\n in z: i16[:]\n "
+                                          "out o[i] = broadcast sum(y, like=z) }"),
+                         {.engine = broadloom::Engine::Reference});
+  const broadloom::AnyView inputs[] = {broadloom::Array(broadloom::f64, {3, 4}),
+                                       broadloom::Array(broadloom::i16, {3})};
+  CHECK(kernel.infer(inputs)[0].shape == std::vector<std::int64_t>{3});
 }
