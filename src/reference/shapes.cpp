@@ -26,10 +26,10 @@ public:
         if (spec_.axes[a].labelled) meet(labels[a], given[a], spec_.inputs[i].where);
       of_input_.push_back(given);
     }
-    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
       of_node_.push_back(extents_of_node(NodeId{n}));
-      check_node(NodeId{n});
-    }
+    // Extents that disagree are told first, wherever they meet.
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) check_node(NodeId{n});
     return std::move(of_node_);
   }
 
