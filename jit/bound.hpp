@@ -43,7 +43,8 @@ struct Bound {
   };
   std::vector<Operand> operands;
   std::size_t input_count = 0;
-  std::vector<std::uint8_t> exact; // [input * outputs + output]: harmless where both start at one address
+  std::vector<std::uint8_t>
+      exact; // [input * outputs + output]: harmless where both start at one address
 
   // What it runs.
   std::shared_ptr<const Pattern> pattern;

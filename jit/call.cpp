@@ -33,15 +33,15 @@ inline bool KernelImpl::fits(Operands operands) const {
   bool good = true;
   for (std::size_t k = 0; k < operands.size(); ++k)
     if (operands[k] != nullptr)
-      good &= operands[k]->dtype == declared_[k].dtype && operands[k]->layout.rank == declared_[k].rank;
+      good &=
+          operands[k]->dtype == declared_[k].dtype && operands[k]->layout.rank == declared_[k].rank;
   return good;
 }
 
 void KernelImpl::run(Operands operands) const {
   if (engine_ == Engine::Reference) return run_reference(operands);
   if (fits(operands))
-    if (const Bound *bound = memo_.find_pinned(operands))
-      return execute(*bound, operands);
+    if (const Bound *bound = memo_.find_pinned(operands)) return execute(*bound, operands);
   execute(*bind(operands), operands);
 }
 
@@ -72,18 +72,21 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
     addresses[k] = view->data;
     spans[k] = jit::span_of(view->data, expected.reach);
   }
-  if (!good) [[unlikely]] jit::check_pointers(typed_, operands);
+  if (!good) [[unlikely]]
+    jit::check_pointers(typed_, operands);
 
   bool copy = false;
   for (std::size_t o = 0; o < outputs; ++o) {
     const Span span = spans[inputs + o];
     for (std::size_t other = o + 1; other < outputs; ++other)
-      if (jit::meet(span, spans[inputs + other])) [[unlikely]] jit::check_apart(typed_, operands);
+      if (jit::meet(span, spans[inputs + other])) [[unlikely]]
+        jit::check_apart(typed_, operands);
     for (std::size_t i = 0; i < inputs; ++i)
       if (jit::meet(span, spans[i]))
         copy |= !(bound.exact[i * outputs + o] && addresses[i] == addresses[inputs + o]);
   }
-  if (copy) [[unlikely]] return execute_on_copies(bound, operands);
+  if (copy) [[unlikely]]
+    return execute_on_copies(bound, operands);
   invoke(bound, addresses.data());
 }
 
@@ -97,9 +100,11 @@ void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const 
     bool copy = false;
     for (std::size_t o = 0; o < outputs; ++o) {
       if (operands[inputs + o] == nullptr) continue;
-      const bool meets = jit::meet(jit::span_of(addresses[i], reach),
-                                   jit::span_of(addresses[inputs + o], bound.operands[inputs + o].reach));
-      copy |= meets && !(bound.exact[i * outputs + o] && addresses[i] == operands[inputs + o]->data);
+      const bool meets =
+          jit::meet(jit::span_of(addresses[i], reach),
+                    jit::span_of(addresses[inputs + o], bound.operands[inputs + o].reach));
+      copy |=
+          meets && !(bound.exact[i * outputs + o] && addresses[i] == operands[inputs + o]->data);
     }
     if (!copy) continue;
     copies.emplace_back(DType::U8, std::initializer_list<std::int64_t>{reach.high - reach.low});
@@ -156,9 +161,8 @@ void KernelImpl::run_reference(Operands operands) const {
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
     const AnyView *view = operands[inputs + o];
     layouts.wanted.push_back(view != nullptr);
-    before.push_back(view != nullptr
-                         ? *view
-                         : AnyView(zeros.emplace_back(typed_.outputs[o].dtype, shapes[o])));
+    before.push_back(
+        view != nullptr ? *view : AnyView(zeros.emplace_back(typed_.outputs[o].dtype, shapes[o])));
     layouts.outputs.push_back(before.back().layout);
   }
   jit::check_outputs(typed_, layouts, shapes);

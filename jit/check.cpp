@@ -54,8 +54,8 @@ void place(const spec::TypedSpec &spec, std::span<const NamedView> views, std::s
   for (const NamedView &named : views) {
     const auto found = index.find(named.name);
     if (found == index.end())
-      fail("E0308", fmt::format("kernel '{}' has no {} called '{}'", spec.name, what, named.name), {},
-           declared(spec));
+      fail("E0308", fmt::format("kernel '{}' has no {} called '{}'", spec.name, what, named.name),
+           {}, declared(spec));
     if (places[found->second] != nullptr)
       fail("E0308", fmt::format("{} '{}' is given twice", what, named.name), {},
            "give each operand once");
@@ -100,8 +100,8 @@ std::vector<const AnyView *> by_name(const spec::TypedSpec &spec, const Names &n
   place(spec, outputs, "output", names.outputs, all.subspan(spec.inputs.size()));
   for (std::size_t i = 0; i < spec.inputs.size(); ++i)
     if (operands[i] == nullptr)
-      fail("E0308", fmt::format("input '{}' is not given", spec.inputs[i].name), spec.inputs[i].where,
-           declared(spec));
+      fail("E0308", fmt::format("input '{}' is not given", spec.inputs[i].name),
+           spec.inputs[i].where, declared(spec));
   return operands;
 }
 
@@ -116,9 +116,10 @@ void check_operands(const spec::TypedSpec &spec, Operands operands) {
            fmt::format("{} '{}' is {}, the array given is {}", kind, operand.name,
                        name(operand.dtype), name(view.dtype)),
            operand.where,
-           fmt::format("pass an array of {}, or change the dtype in the kernel: nothing is converted "
-                       "on the way in or out",
-                       name(operand.dtype)));
+           fmt::format(
+               "pass an array of {}, or change the dtype in the kernel: nothing is converted "
+               "on the way in or out",
+               name(operand.dtype)));
     if (view.layout.rank != operand.rank)
       fail("E0101",
            fmt::format("{} '{}' has {}, the array given has {}", kind, operand.name,
@@ -145,10 +146,10 @@ void check_outputs(const spec::TypedSpec &spec, const Layouts &layouts,
                          array::shape_text(shapes[o])));
     if (overlaps_itself(layout))
       fail("E0122",
-           fmt::format("output '{}' overlaps itself: shape {} with strides {} has two elements at one "
-                       "address",
-                       output.name, array::shape_text(layout.shape()),
-                       array::shape_text(layout.steps())),
+           fmt::format(
+               "output '{}' overlaps itself: shape {} with strides {} has two elements at one "
+               "address",
+               output.name, array::shape_text(layout.shape()), array::shape_text(layout.steps())),
            output.where, "give every element of an output a place of its own");
   }
 }

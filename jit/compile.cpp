@@ -26,7 +26,8 @@ using jit::Pattern;
 class Stopwatch {
 public:
   double ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
+        .count();
   }
 
 private:
@@ -97,7 +98,8 @@ void place_phases(Bound &bound, int threads) {
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     const loop::Phase &phase = program.phases[p];
     std::vector<std::int64_t> extents;
-    for (const loop::AxisId axis : phase.parallel) extents.push_back(bound.binding.extents[axis.index]);
+    for (const loop::AxisId axis : phase.parallel)
+      extents.push_back(bound.binding.extents[axis.index]);
     bool vector_innermost = false;
     for (const loop::Loop &loop : program.loops)
       vector_innermost |= loop.parallel && loop.vector && !phase.parallel.empty() &&
@@ -116,12 +118,13 @@ void mark_exact_pairs(Bound &bound, const spec::TypedSpec &spec, const plan::Res
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
       const Layout &in = bound.layouts.inputs[i], &out = bound.layouts.outputs[o];
-      bool same = size_of(spec.inputs[i].dtype) == size_of(spec.outputs[o].dtype) &&
-                  in.rank == out.rank;
+      bool same =
+          size_of(spec.inputs[i].dtype) == size_of(spec.outputs[o].dtype) && in.rank == out.rank;
       for (int d = 0; same && d < in.rank; ++d)
-        same = in.extents[d] == out.extents[d] &&
-               (in.extents[d] == 1 || (in.strides[d] == out.strides[d] &&
-                                       resolved.input_classes[i][d] == resolved.output_classes[o][d]));
+        same =
+            in.extents[d] == out.extents[d] &&
+            (in.extents[d] == 1 || (in.strides[d] == out.strides[d] &&
+                                    resolved.input_classes[i][d] == resolved.output_classes[o][d]));
       bound.exact[i * spec.outputs.size() + o] = same;
     }
   }
@@ -158,7 +161,8 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   bound->key = jit::layout_key(operands, bound->input_count);
 
   jit::Layouts &layouts = bound->layouts;
-  for (std::size_t i = 0; i < typed_.inputs.size(); ++i) layouts.inputs.push_back(operands[i]->layout);
+  for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
+    layouts.inputs.push_back(operands[i]->layout);
   const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs);
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
     const AnyView *view = operands[typed_.inputs.size() + o];
@@ -190,11 +194,13 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   return memo_.add(std::move(bound));
 }
 
-plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved) const {
+plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts,
+                                 const plan::Resolved &resolved) const {
   plan::Machine machine;
   machine.last_level_cache = jit::runtime::last_level_cache();
   machine.threads = threads_;
-  return plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted, machine);
+  return plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
+                         machine);
 }
 
 std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program) const {
@@ -230,9 +236,8 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
   if (!target_) return pattern;
   const Stopwatch watch;
   try {
-    const auto found = code_cache().get(code_key(key, *target_), [&] {
-      return jit::compile_native(pattern->program, *target_);
-    });
+    const auto found = code_cache().get(
+        code_key(key, *target_), [&] { return jit::compile_native(pattern->program, *target_); });
     pattern->code = found.value;
     if (found.made) {
       support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms", typed_.name,

@@ -49,8 +49,8 @@ jit::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) cons
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
   const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs);
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
-    layouts.outputs.push_back(jit::output_layout(typed_, o, reads_[o], resolved.output_shapes[o],
-                                                 layouts.inputs));
+    layouts.outputs.push_back(
+        jit::output_layout(typed_, o, reads_[o], resolved.output_shapes[o], layouts.inputs));
   layouts.wanted.assign(typed_.outputs.size(), true);
   return layouts;
 }
@@ -72,7 +72,8 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
   impl_->run({operands.data(), count});
 }
 
-void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const {
+void Kernel::run_named(std::span<const NamedView> inputs,
+                       std::span<const NamedView> outputs) const {
   impl_->run(jit::by_name(impl_->typed(), impl_->names(), inputs, outputs));
 }
 
@@ -107,8 +108,10 @@ BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView>
 
 void BoundCall::operator()() const {
   const auto &state = *static_cast<const BoundState *>(state_.get());
-  if (state.bound) state.kernel->execute(*state.bound, state.operands);
-  else state.kernel->run(state.operands);
+  if (state.bound)
+    state.kernel->execute(*state.bound, state.operands);
+  else
+    state.kernel->run(state.operands);
 }
 
 void Kernel::prepare(std::span<const AnyView> inputs) const {

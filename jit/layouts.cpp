@@ -40,7 +40,8 @@ std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec) {
       if (!nodes[n]) continue;
       const expr::Node &node = spec.graph[{n}];
       if (node.kind == expr::NodeKind::Input) inputs[node.payload] = true;
-      if (node.kind == expr::NodeKind::Fold && node.like != expr::no_input) inputs[node.like] = true;
+      if (node.kind == expr::NodeKind::Fold && node.like != expr::no_input)
+        inputs[node.like] = true;
       for (const expr::NodeId arg : spec.graph.args({n})) nodes[arg.index] = true;
     }
     result.push_back(std::move(inputs));
@@ -48,8 +49,9 @@ std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec) {
   return result;
 }
 
-Layout output_layout(const spec::TypedSpec &spec, std::size_t output, const std::vector<bool> &reads,
-                     std::span<const std::int64_t> shape, std::span<const Layout> inputs) {
+Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
+                     const std::vector<bool> &reads, std::span<const std::int64_t> shape,
+                     std::span<const Layout> inputs) {
   Layout layout = contiguous_layout(shape);
   const std::vector<int> &axes = spec.outputs[output].axes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

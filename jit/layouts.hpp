@@ -17,8 +17,9 @@ std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec);
 
 // A dense layout of `shape` in the stride order of the first input read that has all axes of the
 // output; C order where there is none.
-Layout output_layout(const spec::TypedSpec &spec, std::size_t output, const std::vector<bool> &reads,
-                     std::span<const std::int64_t> shape, std::span<const Layout> inputs);
+Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
+                     const std::vector<bool> &reads, std::span<const std::int64_t> shape,
+                     std::span<const Layout> inputs);
 
 // C-contiguous inputs with the declared extents, and distinct ones larger than 1 where any would do.
 std::vector<Layout> typical_inputs(const spec::TypedSpec &spec);

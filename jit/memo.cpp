@@ -41,8 +41,8 @@ std::shared_ptr<const Bound> Memo::find(Operands operands, std::uint64_t hash) {
 std::shared_ptr<const Bound> Memo::add(std::shared_ptr<const Bound> bound) {
   std::shared_ptr<const Bound> dropped; // outlives the lock: it may be the last to hold its code
   const std::lock_guard lock(mutex_);
-  if (auto other = find_locked(
-          bound->hash, [&](const Bound &candidate) { return candidate.key == bound->key; }))
+  if (auto other = find_locked(bound->hash,
+                               [&](const Bound &candidate) { return candidate.key == bound->key; }))
     return other;
   if (pinned_.size() < most_pinned) {
     pinned_.push_back(bound);

@@ -24,10 +24,12 @@ std::vector<std::int64_t> layout_key(Operands operands, std::size_t input_count)
 inline std::uint64_t layout_hash(Operands operands) {
   std::uint64_t hash = 0x9e3779b97f4a7c15;
   const auto mix = [&](std::int64_t extent, std::int64_t stride) {
-    hash = (hash ^ std::uint64_t(extent)) * 0xff51afd7ed558ccd + std::uint64_t(stride) * 0xc4ceb9fe1a85ec53;
+    hash = (hash ^ std::uint64_t(extent)) * 0xff51afd7ed558ccd +
+           std::uint64_t(stride) * 0xc4ceb9fe1a85ec53;
   };
   for (const AnyView *view : operands) {
-    if (view == nullptr) mix(-1, 0);
+    if (view == nullptr)
+      mix(-1, 0);
     else
       for (int d = 0; d < view->layout.rank; ++d)
         mix(view->layout.extents[d], view->layout.strides[d]);
@@ -79,7 +81,8 @@ private:
     return true;
   }
 
-  template <class Same> std::shared_ptr<const Bound> find_locked(std::uint64_t hash, const Same &same);
+  template <class Same>
+  std::shared_ptr<const Bound> find_locked(std::uint64_t hash, const Same &same);
 
   std::array<std::atomic<const Bound *>, slot_count> slots_{};
   mutable std::atomic<const Bound *> latest_pinned_{nullptr}; // null: the latest one is in recent_

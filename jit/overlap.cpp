@@ -40,7 +40,8 @@ public:
       if (term.bound == 0) continue;
       if (!terms_.empty() && terms_.back().coefficient == term.coefficient)
         terms_.back().bound += term.bound;
-      else terms_.push_back(term);
+      else
+        terms_.push_back(term);
     }
     rest_.assign(terms_.size() + 1, {0, 0});
     for (std::size_t k = terms_.size(); k-- > 0;)

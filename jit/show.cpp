@@ -93,14 +93,15 @@ std::string plan_text(const spec::TypedSpec &spec, const jit::Layouts &layouts,
   }
   text += "pattern (an axis a column: . does not move, 1 next element, s any stride)\n";
   for (const loop::Buffer &buffer : program.buffers)
-    text += fmt::format("  {:<8} {} {}{}\n", role_name(buffer.role), walks(program, buffer), buffer.name,
-                        buffer.stream ? ", stored around the caches" : "");
+    text += fmt::format("  {:<8} {} {}{}\n", role_name(buffer.role), walks(program, buffer),
+                        buffer.name, buffer.stream ? ", stored around the caches" : "");
   text += "phases\n";
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     std::vector<std::string> axes;
     for (const loop::AxisId axis : program.phases[p].parallel) axes.push_back(program[axis].name);
     text += fmt::format("  {} {}, about {:.3g} cycles\n", p,
-                        axes.empty() ? "serial" : fmt::format("parallel over {}", fmt::join(axes, ", ")),
+                        axes.empty() ? "serial"
+                                     : fmt::format("parallel over {}", fmt::join(axes, ", ")),
                         binding.phase_work[p]);
   }
   if (!why.empty()) text += "why\n";
@@ -145,18 +146,19 @@ std::vector<Decision> KernelImpl::why() const {
   else if (pattern != nullptr && !pattern->code)
     result.push_back({"engine", "interpreter, for want of native code: " + pattern->no_code});
   else
-    result.push_back({"engine", fmt::format("native code for {} ({}, {}-bit vectors)", target_->name,
-                                            target_->cpu, target_->vector_bits)});
+    result.push_back({"engine", fmt::format("native code for {} ({}, {}-bit vectors)",
+                                            target_->name, target_->cpu, target_->vector_bits)});
   if (pattern != nullptr && pattern->code)
-    result.push_back({"code", fmt::format("{} bytes; {} compiled by this kernel in {:.2f} ms in all",
-                                          pattern->code->code_bytes(),
-                                          support::count(counters.compiles, "pattern"),
-                                          counters.compile_ms)});
+    result.push_back(
+        {"code", fmt::format("{} bytes; {} compiled by this kernel in {:.2f} ms in all",
+                             pattern->code->code_bytes(),
+                             support::count(counters.compiles, "pattern"), counters.compile_ms)});
   if (target_) add_libm(shown.program, result);
   for (std::size_t p = 0; shown.bound && p < shown.bound->phases.size(); ++p)
-    result.push_back({"threads", fmt::format("phase {} runs as {} on {}", p,
-                                             support::count(shown.bound->phases[p].grid.blocks, "block"),
-                                             support::count(threads_, "thread"))});
+    result.push_back(
+        {"threads", fmt::format("phase {} runs as {} on {}", p,
+                                support::count(shown.bound->phases[p].grid.blocks, "block"),
+                                support::count(threads_, "thread"))});
   return result;
 }
 
@@ -178,7 +180,8 @@ std::string KernelImpl::show(Stage stage) const {
                                 typed_.name, engine_name(engine_)),
                     {}, "compile it with Engine::Auto or Engine::Jit");
     const loop::Program program = what_to_show().program;
-    return stage == Stage::Llvm ? jit::llvm_text(program, *target_) : jit::asm_text(program, *target_);
+    return stage == Stage::Llvm ? jit::llvm_text(program, *target_)
+                                : jit::asm_text(program, *target_);
   }
   case Stage::Why: {
     std::string text;

@@ -75,7 +75,8 @@ int main(int argc, char **argv) try {
   const bl::Kernel kernel = bl::compile(bl::parse(text, "digits", "digits.loom"));
   const bl::Results got = kernel({{"x", x}, {"label", label}, {"digit", digit}, {"count", count}});
 
-  std::cout << "The loops that were built\n-------------------------\n" << kernel.show(bl::Stage::Loop) << "\n";
+  std::cout << "The loops that were built\n-------------------------\n"
+            << kernel.show(bl::Stage::Loop) << "\n";
   std::cout << "Why\n---\n" << kernel.show(bl::Stage::Why) << "\n";
 
   std::cout << "The mean image of each class, standardised (## well above the average pixel)\n";
@@ -97,17 +98,22 @@ int main(int argc, char **argv) try {
   std::fflush(stdout);
 
   std::vector<double> times;
-  const auto call = kernel.bind({x, label, digit, count},
-                                {got["standard"], got["class_mean"], got["image_energy"], got["energy"]});
+  const auto call = kernel.bind({x, label, digit, count}, {got["standard"], got["class_mean"],
+                                                           got["image_energy"], got["energy"]});
   for (int k = 0; k < 101; ++k) {
     const auto start = std::chrono::steady_clock::now();
     call();
-    times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    times.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+            .count());
   }
   std::sort(times.begin(), times.end());
-  std::printf("\nTimes: %.2f ms to compile (once), %.0f us per call (median of %zu; fastest %.0f), %d threads\n",
-              kernel.counters().compile_ms, times[times.size() / 2], times.size(), times[0], kernel.threads());
-  std::printf("%s\n", right ? "All outputs agree with the reference." : "WRONG: outputs differ from the reference.");
+  std::printf("\nTimes: %.2f ms to compile (once), %.0f us per call (median of %zu; fastest %.0f), "
+              "%d threads\n",
+              kernel.counters().compile_ms, times[times.size() / 2], times.size(), times[0],
+              kernel.threads());
+  std::printf("%s\n", right ? "All outputs agree with the reference."
+                            : "WRONG: outputs differ from the reference.");
   return right ? 0 : 1;
 } catch (const bl::Error &error) {
   std::cerr << error.render();

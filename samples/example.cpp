@@ -8,15 +8,16 @@ int main() {
   auto x = bl::input("x", bl::f32, {"i", "j"});
   auto y = bl::input("y", bl::f32, {"i"});
   auto spec = bl::LoopSpec("demo")
-      .out("z", bl::broadcast, exp(-x * x) * y)              // z[i, j]
-      .out("s", bl::accumulate(bl::sum), x * y)              // s[i] = (sum_j x[i, j]) * y[i]
-      .out("m", bl::reduce(bl::max), {"j"}, x * y)           // m[j] = max_i x[i, j] * y[i]
-      .out("n", x / bl::sum(x, "j"));                        // each row divided by its sum
+                  .out("z", bl::broadcast, exp(-x * x) * y)    // z[i, j]
+                  .out("s", bl::accumulate(bl::sum), x * y)    // s[i] = (sum_j x[i, j]) * y[i]
+                  .out("m", bl::reduce(bl::max), {"j"}, x * y) // m[j] = max_i x[i, j] * y[i]
+                  .out("n", x / bl::sum(x, "j"));              // each row divided by its sum
   bl::Kernel kernel = bl::compile(spec);
 
   std::vector<float> xs(6, 0.5f), ys{1, 2};
   bl::Results r = kernel({{"x", bl::View<const float>(xs.data(), {2, 3})},
                           {"y", bl::View<const float>(ys.data(), {2})}});
-  std::cout << "s = " << r["s"].data<float>()[0] << " " << r["s"].data<float>()[1] << "\n"; // s = 1.5 3
-  std::cout << kernel.show(bl::Stage::Loop);                 // the loop nest that was built
+  std::cout << "s = " << r["s"].data<float>()[0] << " " << r["s"].data<float>()[1]
+            << "\n";                         // s = 1.5 3
+  std::cout << kernel.show(bl::Stage::Loop); // the loop nest that was built
 }

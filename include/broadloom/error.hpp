@@ -44,10 +44,20 @@ private:
   std::string help_;
 };
 
-struct SpecError : Error { using Error::Error; };    // the text or the expression is wrong
-struct ShapeError : Error { using Error::Error; };   // ranks, extents, strides, overlap
-struct DTypeError : Error { using Error::Error; };   // element types
-struct DataError : Error { using Error::Error; };    // files, pointers, empty folds
-struct CompileError : Error { using Error::Error; }; // a limit was reached, or code could not be made
+struct SpecError : Error {
+  using Error::Error;
+}; // the text or the expression is wrong
+struct ShapeError : Error {
+  using Error::Error;
+}; // ranks, extents, strides, overlap
+struct DTypeError : Error {
+  using Error::Error;
+}; // element types
+struct DataError : Error {
+  using Error::Error;
+}; // files, pointers, empty folds
+struct CompileError : Error {
+  using Error::Error;
+}; // a limit was reached, or code could not be made
 
 } // namespace broadloom

@@ -58,9 +58,12 @@ public:
 
 private:
   template <class T> static Expr make(T number, const std::source_location &where) {
-    if constexpr (std::is_same_v<T, bool>) return boolean(number, where);
-    else if constexpr (std::is_floating_point_v<T>) return real(double(number), where);
-    else return integer(std::int64_t(number), std::is_unsigned_v<T> && number > T(INT64_MAX), where);
+    if constexpr (std::is_same_v<T, bool>)
+      return boolean(number, where);
+    else if constexpr (std::is_floating_point_v<T>)
+      return real(double(number), where);
+    else
+      return integer(std::int64_t(number), std::is_unsigned_v<T> && number > T(INT64_MAX), where);
   }
   static Expr boolean(bool value, const std::source_location &where);
   static Expr integer(std::int64_t value, bool too_large, const std::source_location &where);
@@ -101,7 +104,9 @@ private:
 };
 
 // `like("x")`: give a folded value the axes and extents of input x, folding or repeating.
-struct Like { std::string input; };
+struct Like {
+  std::string input;
+};
 inline Like like(std::string input) { return {std::move(input)}; }
 
 enum class Fold : std::uint8_t { Sum, Prod, Min, Max };

@@ -39,17 +39,19 @@ struct Decision { // one line of `why`: what was decided, and the reason
 };
 
 struct Counters {
-  std::int64_t compiles = 0;     // patterns compiled to native code by this kernel
-  std::int64_t patterns = 0;     // patterns known to this kernel
-  std::int64_t interpreted = 0;  // calls that ran in the interpreter
-  double compile_ms = 0;         // total, from the typed spec to code ready
+  std::int64_t compiles = 0;    // patterns compiled to native code by this kernel
+  std::int64_t patterns = 0;    // patterns known to this kernel
+  std::int64_t interpreted = 0; // calls that ran in the interpreter
+  double compile_ms = 0;        // total, from the typed spec to code ready
 };
 
 // Outputs of a call that allocates them, in declared order.
 class Results {
 public:
-  explicit Results(std::vector<std::pair<std::string, Array>> arrays) : arrays_(std::move(arrays)) {}
-  const Array &operator[](std::string_view name) const; // throws DataError E0304 for an unknown name
+  explicit Results(std::vector<std::pair<std::string, Array>> arrays)
+      : arrays_(std::move(arrays)) {}
+  const Array &
+  operator[](std::string_view name) const; // throws DataError E0304 for an unknown name
   const Array &operator[](std::size_t index) const { return arrays_.at(index).second; }
   std::size_t size() const { return arrays_.size(); }
   auto begin() const { return arrays_.begin(); }
@@ -83,7 +85,8 @@ public:
   void run(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs) const {
     run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
   }
-  void run(std::initializer_list<NamedView> inputs, std::initializer_list<NamedView> outputs) const {
+  void run(std::initializer_list<NamedView> inputs,
+           std::initializer_list<NamedView> outputs) const {
     run_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()});
   }
   void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const;
@@ -95,8 +98,10 @@ public:
   Results call(std::span<const NamedView> inputs) const;
 
   BoundCall bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const;
-  BoundCall bind(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs) const {
-    return bind(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+  BoundCall bind(std::initializer_list<AnyView> inputs,
+                 std::initializer_list<AnyView> outputs) const {
+    return bind(std::span(inputs.begin(), inputs.size()),
+                std::span(outputs.begin(), outputs.size()));
   }
 
   // Compiles ahead for these layouts; the data pointers are not read and may be null.

@@ -26,14 +26,18 @@ enum class ModeKind : std::uint8_t { Plain, Broadcast, Accumulate, Reduce };
 
 struct Mode {
   ModeKind kind = ModeKind::Plain;
-  Fold fold = Fold::Sum;  // Accumulate and Reduce
-  std::string like;       // input whose axes and extents the output takes; empty: none
+  Fold fold = Fold::Sum; // Accumulate and Reduce
+  std::string like;      // input whose axes and extents the output takes; empty: none
 };
 inline const Mode broadcast{ModeKind::Broadcast, Fold::Sum, {}};
-inline Mode broadcast_like(std::string input) { return {ModeKind::Broadcast, Fold::Sum, std::move(input)}; }
+inline Mode broadcast_like(std::string input) {
+  return {ModeKind::Broadcast, Fold::Sum, std::move(input)};
+}
 inline Mode accumulate(Accumulator a) { return {ModeKind::Accumulate, a.fold(), {}}; }
 inline Mode reduce(Accumulator a) { return {ModeKind::Reduce, a.fold(), {}}; }
-inline Mode reduce_like(Accumulator a, std::string input) { return {ModeKind::Reduce, a.fold(), std::move(input)}; }
+inline Mode reduce_like(Accumulator a, std::string input) {
+  return {ModeKind::Reduce, a.fold(), std::move(input)};
+}
 
 struct SpecData; // src/spec/spec.hpp
 
@@ -53,7 +57,8 @@ public:
   // An output: mode (plain when left out), axes to keep or to list (all when left out), value.
   LoopSpec &out(std::string name, const Operand &value);
   LoopSpec &out(std::string name, const Mode &mode, const Operand &value);
-  LoopSpec &out(std::string name, const Mode &mode, std::vector<AxisRef> axes, const Operand &value);
+  LoopSpec &out(std::string name, const Mode &mode, std::vector<AxisRef> axes,
+                const Operand &value);
 
   // Applied to the output declared last: its dtype; write request `+=`.
   LoopSpec &as(DType dtype);
@@ -68,7 +73,8 @@ private:
 
 // Reads a text with exactly one kernel, or the kernel called `kernel`. `file` names the text in
 // errors. Throws SpecError with a place for every mistake of form.
-LoopSpec parse(std::string_view text, std::string_view kernel = {}, std::string_view file = "<text>");
+LoopSpec parse(std::string_view text, std::string_view kernel = {},
+               std::string_view file = "<text>");
 
 // All kernels of a text, in order. A text without any gives an empty list.
 std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file = "<text>");

@@ -200,7 +200,30 @@ Code::Code(std::unique_ptr<Place> place, std::vector<PhaseFn> phases, std::size_
 
 Code::~Code() = default;
 
+namespace {
+
+// LLVM's time grows with the instructions, and faster than they do in long functions. Beyond this
+// weight (some seconds) a program is left to the interpreter: the answer matters more than the speed.
+constexpr std::int64_t heaviest_program = 20'000;
+
+std::int64_t weight(const loop::Program &program) {
+  std::int64_t sum = 20 * std::int64_t(program.loops.size());
+  for (const loop::Value &value : program.values) {
+    const bool heavy =
+        value.kind == loop::ValueKind::Op && ops::info(value.op).math == ops::Math::Vector;
+    sum += heavy ? 60 : 1;
+  }
+  return sum;
+}
+
+} // namespace
+
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target) {
+  if (const std::int64_t heavy = weight(program); heavy > heaviest_program)
+    support::fail("E0502",
+                  "the kernel is too large for native code: a weight of " + std::to_string(heavy) +
+                      ", the limit is " + std::to_string(heaviest_program),
+                  {}, "split the kernel, or run it with the interpreter");
   Session &linker = session();
   CompileTimes times;
   llvm::SmallVector<char, 0> bytes =

@@ -88,7 +88,8 @@ int quota_threads(const std::string &self, const std::string &root) {
     if (second == line.npos || line.compare(second + 1, 1, "/") != 0) continue;
     const std::string controllers = ',' + line.substr(first + 1, second - first - 1) + ',';
     const std::string path = line.substr(second + 1);
-    if (controllers == ",,") result = least(result, least_upwards(root, path, quota_v2));
+    if (controllers == ",,")
+      result = least(result, least_upwards(root, path, quota_v2));
     else if (controllers.find(",cpu,") != controllers.npos)
       result = least(result, least_upwards(root + "/cpu", path, quota_v1));
   }

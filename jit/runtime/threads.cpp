@@ -42,9 +42,9 @@ struct Job {
 
   void operator()() const { // perhaps on a thread of the arena, where that is full
     const std::int64_t blocks = ready.load(std::memory_order_acquire) ? grid.blocks : 0;
-    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, blocks, 1),
-                      [this](const auto &range) { run(range.begin(), range.end()); },
-                      tbb::simple_partitioner());
+    tbb::parallel_for(
+        tbb::blocked_range<std::int64_t>(0, blocks, 1),
+        [this](const auto &range) { run(range.begin(), range.end()); }, tbb::simple_partitioner());
     finished.fetch_add(1, std::memory_order_release);
   }
 
@@ -76,8 +76,7 @@ Grid make_grid(std::span<const std::int64_t> extents, bool vector_innermost, dou
   const std::int64_t tasks = tasks_worth_making(work, threads);
   for (std::size_t k = 0; k < extents.size(); ++k) {
     const std::int64_t extent = extents[k];
-    const std::int64_t granule =
-        vector_innermost && k + 1 == extents.size() ? vector_granule : 1;
+    const std::int64_t granule = vector_innermost && k + 1 == extents.size() ? vector_granule : 1;
     const std::int64_t wanted = grid.blocks > 0 ? ceil_div(tasks, grid.blocks) : 1;
     std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
     step = ceil_div(step, granule) * granule;

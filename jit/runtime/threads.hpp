@@ -20,15 +20,16 @@ namespace broadloom::jit::runtime {
 inline constexpr std::size_t most_parallel_axes = 128;
 
 struct Grid {
-  std::vector<std::int64_t> lo, hi;  // the whole box
-  std::vector<std::int64_t> step;    // [axis]: positions of a block
-  std::vector<std::int64_t> count;   // [axis]: blocks
-  std::int64_t blocks = 1;           // their product; 0 where an extent is 0: nothing runs
+  std::vector<std::int64_t> lo, hi; // the whole box
+  std::vector<std::int64_t> step;   // [axis]: positions of a block
+  std::vector<std::int64_t> count;  // [axis]: blocks
+  std::int64_t blocks = 1;          // their product; 0 where an extent is 0: nothing runs
 };
 
 // `work` is in rough cycles for the whole phase; `vector_innermost` says that the last axis runs
 // several positions at once, so that its cuts should lie at round positions.
-Grid make_grid(std::span<const std::int64_t> extents, bool vector_innermost, double work, int threads);
+Grid make_grid(std::span<const std::int64_t> extents, bool vector_innermost, double work,
+               int threads);
 
 // The threads that serve all kernels of one thread count: an arena of oneTBB, made once, never freed
 // (oneTBB may be gone already when globals are destroyed).
@@ -39,8 +40,10 @@ void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::F
 
 // The caller has set FloatControl; the other threads set their own.
 inline void run_phase(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame) {
-  if (grid.blocks == 1) phase(&frame, grid.lo.data(), grid.hi.data());
-  else if (grid.blocks > 1) run_blocks(workers, grid, phase, frame);
+  if (grid.blocks == 1)
+    phase(&frame, grid.lo.data(), grid.hi.data());
+  else if (grid.blocks > 1)
+    run_blocks(workers, grid, phase, frame);
 }
 
 } // namespace broadloom::jit::runtime

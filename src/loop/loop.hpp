@@ -47,11 +47,26 @@
 
 namespace broadloom::loop {
 
-struct AxisId { std::uint32_t index = 0; friend auto operator<=>(const AxisId &, const AxisId &) = default; };
-struct BufferId { std::uint32_t index = 0; friend auto operator<=>(const BufferId &, const BufferId &) = default; };
-struct ValueId { std::uint32_t index = 0; friend auto operator<=>(const ValueId &, const ValueId &) = default; };
-struct AccId { std::uint32_t index = 0; friend auto operator<=>(const AccId &, const AccId &) = default; };
-struct LoopId { std::uint32_t index = 0; friend auto operator<=>(const LoopId &, const LoopId &) = default; };
+struct AxisId {
+  std::uint32_t index = 0;
+  friend auto operator<=>(const AxisId &, const AxisId &) = default;
+};
+struct BufferId {
+  std::uint32_t index = 0;
+  friend auto operator<=>(const BufferId &, const BufferId &) = default;
+};
+struct ValueId {
+  std::uint32_t index = 0;
+  friend auto operator<=>(const ValueId &, const ValueId &) = default;
+};
+struct AccId {
+  std::uint32_t index = 0;
+  friend auto operator<=>(const AccId &, const AccId &) = default;
+};
+struct LoopId {
+  std::uint32_t index = 0;
+  friend auto operator<=>(const LoopId &, const LoopId &) = default;
+};
 
 // A loop axis: one or several merged axes of the spec ("i", "i.j"), or the chunks of another axis.
 struct Axis {
@@ -72,8 +87,8 @@ struct Buffer {
   Role role = Role::Input;
   std::uint32_t operand = 0; // index among the inputs, the outputs or the scratch arrays
   DType dtype = DType::F32;
-  std::vector<Walk> walks;   // in the order of the operand's dims
-  bool stream = false;       // too big for the caches: store around them where that is possible
+  std::vector<Walk> walks; // in the order of the operand's dims
+  bool stream = false;     // too big for the caches: store around them where that is possible
 };
 
 enum class ValueKind : std::uint8_t { Literal, Op, Cast, Load, Result };
@@ -81,12 +96,13 @@ struct Value {
   ValueKind kind = ValueKind::Literal;
   DType dtype = DType::F32;
   ops::Op op = ops::Op::Add;
-  DType compute = DType::F32; // Op: the type of the arguments (of args[1] for Where); Cast: the type cast from
+  DType compute =
+      DType::F32; // Op: the type of the arguments (of args[1] for Where); Cast: the type cast from
   ValueId args[3] = {};
   int arg_count = 0;
-  BufferId buffer;            // Load
-  AccId acc;                  // Result: the joined value after the loop that carries it
-  std::uint64_t bits = 0;     // Literal, as ops::Scalar
+  BufferId buffer;        // Load
+  AccId acc;              // Result: the joined value after the loop that carries it
+  std::uint64_t bits = 0; // Literal, as ops::Scalar
 };
 
 struct Acc {
@@ -105,12 +121,13 @@ struct Stmt {
 
 struct Loop {
   AxisId axis;
-  std::optional<AxisId> within; // the chunk axis of an enclosing loop: run only that chunk of `axis`
+  std::optional<AxisId>
+      within; // the chunk axis of an enclosing loop: run only that chunk of `axis`
   bool parallel = false;
-  bool vector = false;          // at most one on any path from the root
+  bool vector = false; // at most one on any path from the root
   std::vector<AccId> accs;
-  int lanes = 1;                // 1 or 32; 32 only where `vector`
-  std::int64_t leaf = 0;        // positions per leaf, a multiple of lanes; 0: one leaf
+  int lanes = 1;         // 1 or 32; 32 only where `vector`
+  std::int64_t leaf = 0; // positions per leaf, a multiple of lanes; 0: one leaf
   std::vector<Stmt> body;
 };
 
@@ -140,10 +157,12 @@ struct Program {
 // What a program runs on: the only contract with native code (jit/runtime/abi.hpp states it for C).
 struct Frame {
   std::uint64_t version = 1;
-  const std::int64_t *extents = nullptr; // [axis]: positions; for a chunk axis, the number of chunks
-  const std::int64_t *chunks = nullptr;  // [axis]: positions per chunk of this axis, 0 where uncut
-  const std::int64_t *strides = nullptr; // [buffer * axis count + axis], in elements; 0 where not walked
-  char *const *buffers = nullptr;        // [buffer]: address of the element at position 0 of all axes
+  const std::int64_t *extents =
+      nullptr;                          // [axis]: positions; for a chunk axis, the number of chunks
+  const std::int64_t *chunks = nullptr; // [axis]: positions per chunk of this axis, 0 where uncut
+  const std::int64_t *strides =
+      nullptr;                    // [buffer * axis count + axis], in elements; 0 where not walked
+  char *const *buffers = nullptr; // [buffer]: address of the element at position 0 of all axes
 };
 
 // For people: expressions inline, one line for each statement. Every detail that matters shows.
@@ -156,7 +175,7 @@ std::string key(const Program &program);
 void verify(const Program &program);
 
 // Runs one phase on the box lo[k] <= position < hi[k] of its parallel axes. Same bits as native code.
-void interpret(const Program &program, std::size_t phase, const Frame &frame, const std::int64_t *lo,
-               const std::int64_t *hi);
+void interpret(const Program &program, std::size_t phase, const Frame &frame,
+               const std::int64_t *lo, const std::int64_t *hi);
 
 } // namespace broadloom::loop

@@ -96,6 +96,7 @@ struct TreeNode { // a loop, or the root of a phase
 struct PhaseTree {
   int root = -1;
   bool serial = false; // runs once: joins and rank-0 stores
+  int items = 0;
 };
 
 struct Nests {

@@ -7,6 +7,9 @@
 // of vector axis made there. If no phase fits, a new one is opened at the end; folds read across
 // phases leave their results in scratch arrays.
 //
+// A phase takes a limited number of items, so that a kernel of thousands of outputs becomes many small
+// functions and not a huge one, whose compile time would grow faster than its size.
+//
 // A phase has one loop at its root, so that it can be handed out to threads; only the serial phases,
 // made of joins and rank-0 stores, have several or none.
 #include "plan/place.hpp"
@@ -17,6 +20,8 @@
 
 namespace broadloom::plan {
 namespace {
+
+constexpr int most_items_in_a_phase = 48;
 
 class Placer {
 public:
@@ -40,9 +45,11 @@ private:
       first = std::max(first, next ? fold.phase + 1 : fold.phase);
     }
     for (int phase = first; phase < int(nests_.phases.size()); ++phase)
-      if (nests_.phases[phase].serial == serial && fits(index, phase)) return;
+      if (nests_.phases[phase].serial == serial &&
+          nests_.phases[phase].items < most_items_in_a_phase && fits(index, phase))
+        return;
     nests_.tree.push_back({});
-    nests_.phases.push_back({int(nests_.tree.size()) - 1, serial});
+    nests_.phases.push_back({int(nests_.tree.size()) - 1, serial, 0});
     support::check(fits(index, int(nests_.phases.size()) - 1),
                    "an item does not fit into an empty phase");
   }
@@ -162,6 +169,7 @@ private:
   void settle(int index, int phase, int at, int earliest) {
     Item &item = nests_.items[index];
     item.phase = phase;
+    ++nests_.phases[phase].items;
     item.body = at;
     if (item.kind == ItemKind::Store) {
       nests_.tree[at].body.push_back({Entry::Kind::Set, index});

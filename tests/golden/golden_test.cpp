@@ -41,15 +41,18 @@ std::map<std::string, bl::Layout> layouts_in(const std::string &text) {
     std::vector<std::int64_t> shape, strides;
     bool after = false;
     while (words >> word)
-      if (word == ":") after = true;
-      else (after ? strides : shape).push_back(std::stoll(word));
+      if (word == ":")
+        after = true;
+      else
+        (after ? strides : shape).push_back(std::stoll(word));
     layouts[name] = after ? bl::strided_layout(shape, strides) : bl::contiguous_layout(shape);
   }
   return layouts;
 }
 
 std::string stages(const std::string &text, const std::string &file) {
-  const bl::Kernel kernel = bl::compile(bl::parse(text, {}, file), {.threads = 2, .engine = bl::Engine::Interpreter});
+  const bl::Kernel kernel =
+      bl::compile(bl::parse(text, {}, file), {.threads = 2, .engine = bl::Engine::Interpreter});
   const auto layouts = layouts_in(text);
   if (!layouts.empty()) {
     std::vector<bl::AnyView> views;
@@ -83,7 +86,8 @@ TEST_CASE("every golden file shows the stages as they are printed today") {
     const fs::path golden = fs::path(file).replace_extension(".golden");
     if (bless) std::ofstream(golden, std::ios::binary) << printed;
     REQUIRE_MESSAGE(fs::exists(golden), "no golden file; write it with: ./dev bless");
-    CHECK_MESSAGE(read(golden) == printed, "differs from " << golden.string() << "; if the new text is right: ./dev bless");
+    CHECK_MESSAGE(read(golden) == printed,
+                  "differs from " << golden.string() << "; if the new text is right: ./dev bless");
     // The printed spec is a spec: it prints itself.
     const std::string spec = bl::print(bl::parse(text));
     CHECK(bl::print(bl::parse(spec)) == spec);

@@ -17,11 +17,14 @@ Ran run(const std::string &name) {
   REQUIRE(pipe != nullptr);
   std::string output;
   std::array<char, 4096> buffer;
-  while (const std::size_t n = fread(buffer.data(), 1, buffer.size(), pipe)) output.append(buffer.data(), n);
+  while (const std::size_t n = fread(buffer.data(), 1, buffer.size(), pipe))
+    output.append(buffer.data(), n);
   return {pclose(pipe), output};
 }
 
-bool has(const Ran &ran, const std::string &text) { return ran.output.find(text) != std::string::npos; }
+bool has(const Ran &ran, const std::string &text) {
+  return ran.output.find(text) != std::string::npos;
+}
 
 } // namespace
 
@@ -31,7 +34,8 @@ TEST_CASE("the digits sample standardises, folds by class and agrees with the re
   CHECK(ran.status == 0);
   CHECK(has(ran, "All outputs agree with the reference."));
   CHECK(has(ran, "parallel for"));
-  CHECK(has(ran, "energy of all images: 6.90701e+06")); // the sum of all squared pixels, exact in f64
+  CHECK(
+      has(ran, "energy of all images: 6.90701e+06")); // the sum of all squared pixels, exact in f64
 }
 
 TEST_CASE("the README's example prints what its comment says") {

@@ -16,7 +16,8 @@ using namespace broadloom;
 
 namespace {
 
-const Options interpreted{.threads = 1, .target = {}, .cache_dir = {}, .engine = Engine::Interpreter};
+const Options interpreted{
+    .threads = 1, .target = {}, .cache_dir = {}, .engine = Engine::Interpreter};
 
 Options with(Engine engine, int threads = 1) {
   Options options;
@@ -75,8 +76,9 @@ TEST_CASE("A kernel runs on the caller's memory, by position and by name") {
     std::vector<float> z(6), named(6);
     kernel.run({View<const float>(x.data(), {2, 3}), View<const float>(y.data(), {2})},
                {View<float>(z.data(), {2, 3})});
-    kernel.run({{"y", View<const float>(y.data(), {2})}, {"x", View<const float>(x.data(), {2, 3})}},
-               {{"z", View<float>(named.data(), {2, 3})}});
+    kernel.run(
+        {{"y", View<const float>(y.data(), {2})}, {"x", View<const float>(x.data(), {2, 3})}},
+        {{"z", View<float>(named.data(), {2, 3})}});
     CHECK(z == std::vector<float>{3, 5, 7, 10, 12, 14});
     CHECK(named == z);
   }
@@ -149,12 +151,12 @@ TEST_CASE("Errors about names list what the kernel declares") {
   CHECK(missing.code == "E0308");
   CHECK(has(missing.message, "'b'"));
   CHECK(has(missing.help, "'a' and 'b'"));
-  const Caught unknown =
-      error_of([&] { kernel.run({{"a", av}, {"b", av}}, {{"y", zv}}); });
+  const Caught unknown = error_of([&] { kernel.run({{"a", av}, {"b", av}}, {{"y", zv}}); });
   CHECK(unknown.code == "E0308");
   CHECK(has(unknown.message, "'y'"));
   CHECK(has(unknown.help, "'z' and 'w'"));
-  CHECK(error_of([&] { kernel.run({{"a", av}, {"b", av}, {"a", av}}, {{"z", zv}}); }).code == "E0308");
+  CHECK(error_of([&] { kernel.run({{"a", av}, {"b", av}, {"a", av}}, {{"z", zv}}); }).code ==
+        "E0308");
 }
 
 TEST_CASE("Outputs may interleave in memory but not overlap") {
@@ -162,10 +164,12 @@ TEST_CASE("Outputs may interleave in memory but not overlap") {
   const auto a = counting<double>(4);
   std::vector<double> both(8);
   const View<const double> av(a.data(), {4});
-  kernel.run({av, av}, {View<double>(both.data(), {4}, {2}), View<double>(both.data() + 1, {4}, {2})});
+  kernel.run({av, av},
+             {View<double>(both.data(), {4}, {2}), View<double>(both.data() + 1, {4}, {2})});
   CHECK(both == std::vector<double>{2, 1, 3, 4, 4, 9, 5, 16});
   CHECK(error_of([&] {
-          kernel.run({av, av}, {View<double>(both.data(), {4}), View<double>(both.data() + 3, {4})});
+          kernel.run({av, av},
+                     {View<double>(both.data(), {4}), View<double>(both.data() + 3, {4})});
         }).code == "E0121");
 }
 
@@ -178,9 +182,9 @@ TEST_CASE("Inputs that overlap outputs behave as if they had been copied first")
     struct Case {
       int x, x_step, y, y_step, z, z_step;
     };
-    const Case cases[] = {{0, 1, 40, 1, 0, 1},  {0, 1, 40, 1, 1, 1},  {1, 1, 40, 1, 0, 1},
+    const Case cases[] = {{0, 1, 40, 1, 0, 1},   {0, 1, 40, 1, 1, 1}, {1, 1, 40, 1, 0, 1},
                           {15, -1, 40, 1, 0, 1}, {0, 1, 0, 1, 0, 1},  {0, 1, 15, -1, 0, 1},
-                          {0, 2, 1, 2, 0, 1},   {0, 0, 3, 1, 0, 1},   {0, 1, 8, 1, 15, -1}};
+                          {0, 2, 1, 2, 0, 1},    {0, 0, 3, 1, 0, 1},  {0, 1, 8, 1, 15, -1}};
     for (const Case &c : cases) {
       CAPTURE(&c - cases);
       const auto original = counting<float>(64);
@@ -248,8 +252,8 @@ TEST_CASE("Arrays without elements need no memory") {
 TEST_CASE("Allocated outputs lie in the stride order of the first input of full rank") {
   const Kernel kernel = compile(scaled_rows(), interpreted);
   const auto x = counting<float>(6), y = counting<float>(2);
-  const Results c_order = kernel({{"x", View<const float>(x.data(), {2, 3})},
-                                  {"y", View<const float>(y.data(), {2})}});
+  const Results c_order =
+      kernel({{"x", View<const float>(x.data(), {2, 3})}, {"y", View<const float>(y.data(), {2})}});
   CHECK(c_order["z"].strides()[1] == 1);
   CHECK(c_order["z"].data<float>()[5] == 14);
   const Results f_order = kernel({{"x", View<const float>(x.data(), {2, 3}, {1, 2})},
@@ -304,7 +308,8 @@ TEST_CASE("More layouts than a kernel remembers are still right") {
 
 TEST_CASE("Every number of threads gives the same bits") {
   const Expr x = input("x", f32, {"i", "j"});
-  const LoopSpec spec = LoopSpec("many").out("z", x / 3).out("s", sum(x / 3, "j")).out("t", sum(x / 7));
+  const LoopSpec spec =
+      LoopSpec("many").out("z", x / 3).out("s", sum(x / 3, "j")).out("t", sum(x / 7));
   std::vector<float> data(300 * 5000);
   for (std::size_t k = 0; k < data.size(); ++k) data[k] = float(k % 1000) / 17 - 20;
   const View<const float> view(data.data(), {300, 5000});
@@ -403,4 +408,38 @@ TEST_CASE("why names the engine and what runs through libm") {
   const std::string why = kernel.show(Stage::Why);
   CHECK(has(why, "engine: "));
   CHECK(has(why, "log2 runs through libm, one lane at a time"));
+}
+
+TEST_CASE("A kernel too large for native code is interpreted, or refused where native code was "
+          "asked for") {
+  std::string text = "kernel k {\n in x : f64[:]\n out z = x";
+  for (int k = 0; k < 30'000; ++k) text += " + x * " + std::to_string(k % 7);
+  const LoopSpec spec = parse(text + "\n}");
+  const Array x(f64, {3}), z(f64, {3});
+  for (int k = 0; k < 3; ++k) x.data<double>()[k] = k;
+  const Kernel kernel = compile(spec);
+  kernel.run({x}, {z});
+  double factor = 1;
+  for (int k = 0; k < 30'000; ++k) factor += k % 7;
+  CHECK(z.data<double>()[2] == 2 * factor);
+  CHECK(kernel.counters().interpreted == 1);
+  CHECK(kernel.counters().compiles == 0);
+  const Kernel native = compile(spec, {.engine = Engine::Jit});
+  CHECK_THROWS_WITH_AS(native.run({x}, {z}), doctest::Contains("too large for native code"),
+                       CompileError);
+}
+
+TEST_CASE("Thousands of outputs become many small phases") {
+  std::string text = "kernel k {\n in x : f64[:]\n";
+  for (int k = 0; k < 500; ++k)
+    text += " out z" + std::to_string(k) + " = x + " + std::to_string(k) + "\n out s" +
+            std::to_string(k) + " = sum(x * " + std::to_string(k) + ")\n";
+  const Kernel kernel = compile(parse(text + "}"));
+  const Array x(f64, {3});
+  for (int k = 0; k < 3; ++k) x.data<double>()[k] = k;
+  const Results r = kernel({{"x", x}});
+  for (int k = 0; k < 500; ++k) {
+    CHECK(r["z" + std::to_string(k)].data<double>()[1] == 1 + k);
+    CHECK(r["s" + std::to_string(k)].data<double>()[0] == 3 * k);
+  }
 }

@@ -22,7 +22,8 @@ std::multiset<std::int64_t> offsets(const Layout &layout) {
   for (int d = 0; d < layout.rank; ++d) {
     std::multiset<std::int64_t> next;
     for (const std::int64_t offset : all)
-      for (std::int64_t k = 0; k < layout.extents[d]; ++k) next.insert(offset + k * layout.strides[d]);
+      for (std::int64_t k = 0; k < layout.extents[d]; ++k)
+        next.insert(offset + k * layout.strides[d]);
     all = next;
   }
   return all;
@@ -46,7 +47,8 @@ bool share_a_byte(const AnyView &a, const AnyView &b) {
 Layout random_layout(std::mt19937_64 &random) {
   std::vector<std::int64_t> shape(random() % 4), strides;
   for (std::int64_t &extent : shape) extent = std::int64_t(random() % 5);
-  for (std::size_t d = 0; d < shape.size(); ++d) strides.push_back(std::int64_t(random() % 25) - 12);
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    strides.push_back(std::int64_t(random() % 25) - 12);
   return layout(shape, strides);
 }
 
@@ -97,7 +99,8 @@ TEST_CASE("Self-overlap agrees with counting on random small layouts") {
 
 TEST_CASE("Interleaved and neighbouring views do not meet, shifted ones do") {
   float data[64];
-  const auto view = [&](int at, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+  const auto view = [&](int at, std::vector<std::int64_t> shape,
+                        std::vector<std::int64_t> strides) {
     return AnyView{f32, data + at, true, layout(shape, strides)};
   };
   CHECK_FALSE(elements_meet(view(0, {8}, {2}), view(1, {8}, {2})));

@@ -55,8 +55,10 @@ struct Environment { // a variable set for the time of a test
     setenv(name, value, 1);
   }
   ~Environment() {
-    if (before) setenv(name, before->c_str(), 1);
-    else unsetenv(name);
+    if (before)
+      setenv(name, before->c_str(), 1);
+    else
+      unsetenv(name);
   }
   const char *name;
   std::optional<std::string> before;
@@ -105,7 +107,8 @@ TEST_CASE("Many threads may run phases at once") {
   std::atomic<int> good = 0;
   for (int k = 0; k < 6; ++k)
     threads.emplace_back([&] {
-      for (int turn = 0; turn < 20; ++turn) good += visits(64, 2048, much_work, 3) == std::pair(1, 1);
+      for (int turn = 0; turn < 20; ++turn)
+        good += visits(64, 2048, much_work, 3) == std::pair(1, 1);
     });
   for (std::thread &thread : threads) thread.join();
   CHECK(good == 120);
@@ -200,7 +203,8 @@ TEST_CASE("A full cache forgets what was not used for the longest time") {
 
 TEST_CASE("What could not be made is not remembered") {
   MemoryCache<int> cache(2);
-  CHECK_THROWS_AS(cache.get("k", []() -> std::shared_ptr<const int> { throw std::runtime_error("no"); }),
-                  std::runtime_error);
+  CHECK_THROWS_AS(
+      cache.get("k", []() -> std::shared_ptr<const int> { throw std::runtime_error("no"); }),
+      std::runtime_error);
   CHECK(cache.get("k", [] { return std::make_shared<const int>(4); }).made);
 }

@@ -16,38 +16,48 @@ namespace {
 using Range = tbb::blocked_range<std::int64_t>;
 constexpr std::int64_t block = 64 * 1024;
 
-__attribute__((target("avx512f"))) void triad_512(const float *a, const float *b, const float *c, float *z,
-                                                  std::int64_t lo, std::int64_t hi, bool stream) {
+__attribute__((target("avx512f"))) void triad_512(const float *a, const float *b, const float *c,
+                                                  float *z, std::int64_t lo, std::int64_t hi,
+                                                  bool stream) {
   std::int64_t i = lo;
   for (; i + 16 <= hi; i += 16) {
     const __m512 v = _mm512_add_ps(_mm512_mul_ps(_mm512_loadu_ps(a + i), _mm512_loadu_ps(b + i)),
                                    _mm512_loadu_ps(c + i));
-    if (stream) _mm512_stream_ps(z + i, v);
-    else _mm512_storeu_ps(z + i, v);
+    if (stream)
+      _mm512_stream_ps(z + i, v);
+    else
+      _mm512_storeu_ps(z + i, v);
   }
   for (; i < hi; ++i) z[i] = a[i] * b[i] + c[i];
   _mm_sfence();
 }
 
-__attribute__((target("avx2"))) void triad_256(const float *a, const float *b, const float *c, float *z,
-                                               std::int64_t lo, std::int64_t hi, bool stream) {
+__attribute__((target("avx2"))) void triad_256(const float *a, const float *b, const float *c,
+                                               float *z, std::int64_t lo, std::int64_t hi,
+                                               bool stream) {
   std::int64_t i = lo;
   for (; i + 8 <= hi; i += 8) {
     const __m256 v = _mm256_add_ps(_mm256_mul_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i)),
                                    _mm256_loadu_ps(c + i));
-    if (stream) _mm256_stream_ps(z + i, v);
-    else _mm256_storeu_ps(z + i, v);
+    if (stream)
+      _mm256_stream_ps(z + i, v);
+    else
+      _mm256_storeu_ps(z + i, v);
   }
   for (; i < hi; ++i) z[i] = a[i] * b[i] + c[i];
   _mm_sfence();
 }
 
-__attribute__((target("avx512f"))) double sum_512(const float *a, std::int64_t lo, std::int64_t hi) {
-  __m512d s[4] = {_mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd()};
+__attribute__((target("avx512f"))) double sum_512(const float *a, std::int64_t lo,
+                                                  std::int64_t hi) {
+  __m512d s[4] = {_mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd(),
+                  _mm512_setzero_pd()};
   std::int64_t i = lo;
   for (; i + 32 <= hi; i += 32)
-    for (int k = 0; k < 4; ++k) s[k] = _mm512_add_pd(s[k], _mm512_cvtps_pd(_mm256_loadu_ps(a + i + 8 * k)));
-  double total = _mm512_reduce_add_pd(_mm512_add_pd(_mm512_add_pd(s[0], s[1]), _mm512_add_pd(s[2], s[3])));
+    for (int k = 0; k < 4; ++k)
+      s[k] = _mm512_add_pd(s[k], _mm512_cvtps_pd(_mm256_loadu_ps(a + i + 8 * k)));
+  double total =
+      _mm512_reduce_add_pd(_mm512_add_pd(_mm512_add_pd(s[0], s[1]), _mm512_add_pd(s[2], s[3])));
   for (; i < hi; ++i) total += double(a[i]);
   return total;
 }
@@ -63,7 +73,8 @@ double sum_plain(const float *a, std::int64_t lo, std::int64_t hi) {
 
 } // namespace
 
-void triad_by_hand(const float *a, const float *b, const float *c, float *z, std::int64_t n, bool stream) {
+void triad_by_hand(const float *a, const float *b, const float *c, float *z, std::int64_t n,
+                   bool stream) {
   const auto kernel = __builtin_cpu_supports("avx512f") ? triad_512 : triad_256;
   if (n <= 2 * block) return kernel(a, b, c, z, 0, n, stream);
   tbb::parallel_for(Range(0, n, block), [&](const Range &r) {
@@ -74,7 +85,8 @@ void triad_by_hand(const float *a, const float *b, const float *c, float *z, std
 double sum_by_hand(const float *a, std::int64_t n) {
   const auto kernel = __builtin_cpu_supports("avx512f") ? sum_512 : sum_plain;
   return tbb::parallel_reduce(
-      Range(0, n, block), 0.0, [&](const Range &r, double s) { return s + kernel(a, r.begin(), r.end()); },
+      Range(0, n, block), 0.0,
+      [&](const Range &r, double s) { return s + kernel(a, r.begin(), r.end()); },
       [](double x, double y) { return x + y; });
 }
 

@@ -7,7 +7,8 @@ namespace bench {
 
 // z = a * b + c over n floats, oneTBB and AVX-512 (AVX2 where that is missing). `stream` stores around
 // the caches. Arrays must be 64-byte aligned.
-void triad_by_hand(const float *a, const float *b, const float *c, float *z, std::int64_t n, bool stream);
+void triad_by_hand(const float *a, const float *b, const float *c, float *z, std::int64_t n,
+                   bool stream);
 
 // The sum of n floats in double accumulators, parallel.
 double sum_by_hand(const float *a, std::int64_t n);
