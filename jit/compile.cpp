@@ -163,10 +163,11 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   jit::Layouts &layouts = bound->layouts;
   for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
     layouts.inputs.push_back(operands[i]->layout);
-  const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs);
+  for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
+    layouts.wanted.push_back(operands[typed_.inputs.size() + o] != nullptr);
+  const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs, layouts.wanted);
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
     const AnyView *view = operands[typed_.inputs.size() + o];
-    layouts.wanted.push_back(view != nullptr);
     layouts.outputs.push_back(view != nullptr ? view->layout
                                               : contiguous_layout(resolved.output_shapes[o]));
   }

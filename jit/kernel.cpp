@@ -47,7 +47,9 @@ jit::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) cons
   jit::check_operands(typed_, pointers_to(inputs));
   jit::Layouts layouts;
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
-  const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs);
+  // Shapes only: whether each fold has a value is asked when the outputs are computed.
+  const std::vector<bool> none(typed_.outputs.size(), false);
+  const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs, none);
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
     layouts.outputs.push_back(
         jit::output_layout(typed_, o, reads_[o], resolved.output_shapes[o], layouts.inputs));

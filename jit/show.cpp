@@ -40,7 +40,7 @@ KernelImpl::Shown KernelImpl::what_to_show() const {
   for (const Layout &layout : jit::typical_inputs(typed_))
     inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
   shown.layouts = allocated_layouts(inputs);
-  const plan::Resolved resolved = plan::resolve(typed_, shown.layouts.inputs);
+  const plan::Resolved resolved = plan::resolve(typed_, shown.layouts.inputs, shown.layouts.wanted);
   plan::Plan plan = make_plan(shown.layouts, resolved);
   loop::verify(plan.program);
   shown.program = std::move(plan.program);

@@ -36,7 +36,7 @@ public:
 
   Nests run() {
     nests_.item_of_fold.assign(spec_.graph.size(), -1);
-    mark_needed();
+    needed_ = needed_nodes(spec_, wanted_);
     order_classes();
     std::vector<NodeId> folds;
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
@@ -73,21 +73,6 @@ private:
       if (c != one) classes.push_back(c);
     }
     return classes;
-  }
-
-  void mark_needed() {
-    needed_.assign(spec_.graph.size(), false);
-    for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
-      if (wanted_[k]) needed_[spec_.outputs[k].addend.index] = true;
-    for (std::uint32_t n = std::uint32_t(spec_.graph.size()); n-- > 0;) {
-      if (!needed_[n]) continue;
-      const auto args = spec_.graph.args(NodeId{n});
-      if (spec_.graph[NodeId{n}].kind ==
-          NodeKind::Expand) // the inputs after the first lend shapes only
-        needed_[args[0].index] = true;
-      else
-        for (NodeId arg : args) needed_[arg.index] = true;
-    }
   }
 
   std::vector<const Steps *> used_operands() const {

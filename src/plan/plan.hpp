@@ -44,8 +44,9 @@ struct Resolved {
 };
 
 // Throws ShapeError E0101, E0102 (names operands, axes, sizes) and DataError E0307 (min or max of
-// nothing while the result is not empty).
-Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs);
+// nothing for a wanted output, while the result is not empty).
+Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs,
+                 const std::vector<bool> &wanted);
 
 // What the choices by size depend on.
 struct Machine {

@@ -7,7 +7,7 @@
 // none: its value simply does not vary. Example, order f: x[5, 1] + y[3] has classes {0: 5} and {1: 3}.
 //
 // Joining two classes of different extents is the user's shape error, reported where it happens.
-#include "plan/plan.hpp"
+#include "plan/nest.hpp"
 
 #include "support/check.hpp"
 
@@ -24,8 +24,10 @@ using expr::NodeKind;
 
 class Resolver {
 public:
-  Resolver(const spec::TypedSpec &spec, std::span<const Layout> inputs)
-      : spec_(spec), inputs_(inputs), axis_count_(int(spec.axes.size())) {}
+  Resolver(const spec::TypedSpec &spec, std::span<const Layout> inputs,
+           const std::vector<bool> &wanted)
+      : spec_(spec), inputs_(inputs), needed_(needed_nodes(spec, wanted)),
+        axis_count_(int(spec.axes.size())) {}
 
   Resolved run() {
     check_ranks();
@@ -204,7 +206,8 @@ private:
   void check_empty_folds() {
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
       const expr::Node &node = spec_.graph[NodeId{n}];
-      if (node.kind != NodeKind::Fold || !ops::info(node.fold).needs_identity) continue;
+      if (!needed_[n] || node.kind != NodeKind::Fold || !ops::info(node.fold).needs_identity)
+        continue;
       const NodeId arg = spec_.graph.args(NodeId{n})[0];
       bool nothing = false, wanted = true;
       std::string axis_name;
@@ -230,6 +233,7 @@ private:
 
   const spec::TypedSpec &spec_;
   std::span<const Layout> inputs_;
+  std::vector<bool> needed_;
   int axis_count_;
   Resolved resolved_;
   std::vector<int> parent_;
@@ -240,9 +244,10 @@ private:
 
 } // namespace
 
-Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
+Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs,
+                 const std::vector<bool> &wanted) {
   support::check(inputs.size() == spec.inputs.size(), "resolve needs one layout per input");
-  return Resolver(spec, inputs).run();
+  return Resolver(spec, inputs, wanted).run();
 }
 
 } // namespace broadloom::plan

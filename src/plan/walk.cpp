@@ -6,6 +6,19 @@
 
 namespace broadloom::plan {
 
+std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bool> &wanted) {
+  std::vector<bool> needed(spec.graph.size(), false);
+  for (std::size_t k = 0; k < spec.outputs.size(); ++k)
+    if (wanted[k]) needed[spec.outputs[k].addend.index] = true;
+  for (std::uint32_t n = std::uint32_t(spec.graph.size()); n-- > 0;) {
+    if (!needed[n]) continue;
+    const auto args = spec.graph.args(expr::NodeId{n});
+    const bool expand = spec.graph[expr::NodeId{n}].kind == expr::NodeKind::Expand;
+    for (expr::NodeId arg : expand ? args.first(1) : args) needed[arg.index] = true;
+  }
+  return needed;
+}
+
 std::int64_t stride_along(const Steps &steps, int cls) {
   for (const Step &step : steps)
     if (step.cls == cls) return step.stride;

@@ -90,7 +90,10 @@ void Analysis::add_output(const OutputDecl &decl) {
   const AxisSet wanted = listing ? listed : expr::every_axis;
   output.value = typer_.expand(typer_.cast(value.node, output.dtype, where), shapes, where, wanted);
   bool open = spec_.graph[value.node].kind == expr::NodeKind::Fold; // a whole-output reduction
-  output.addend = open ? typer_.expand(value.node, shapes, where, wanted) : output.value;
+  const DType meeting = promote(spec_.graph[value.node].dtype, output.dtype);
+  output.addend =
+      open ? typer_.expand(typer_.cast(value.node, meeting, where), shapes, where, wanted)
+           : output.value;
 
   AxisSet has = spec_.graph[output.value].axes;
   if (decl.has_axes)
@@ -120,6 +123,7 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
     if (like != expr::no_input) shapes.push_back(like);
     Folded value = typer_.type_whole(decl.value, {});
     AxisSet has = spec_.graph[value.node].axes;
+    if (value.like != expr::no_input) has = has | spec_.inputs[value.like].axes();
     for (std::size_t i : shapes) has = has | spec_.inputs[i].axes();
     for (int axis = 0; axis < expr::max_axes; ++axis)
       if ((listed - has).has(axis)) shapes.push_back(lender(decl, axis));

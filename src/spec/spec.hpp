@@ -66,8 +66,9 @@ struct TypedOutput {
   std::vector<int> axes; // the axis of each dim, in the order of the output's dims
   expr::NodeId value;    // of `dtype`, its axes a subset of `axes` (all of them after Expand)
   bool add = false;
-  // For `add`: what is added to the buffer's contents, before the sum is cast to `dtype`. It is the
-  // fold in its accumulate type where a reduction is the whole output, else it is `value`.
+  // For `add`: what is added to the buffer's contents, before the sum is cast to `dtype`. Where a
+  // reduction is the whole output, it is the fold, in the type in which its accumulate type meets
+  // `dtype` so that neither loses anything; else it is `value`.
   expr::NodeId addend;
   Place where;
 };

@@ -277,3 +277,24 @@ TEST_CASE("a broadcast may list the axes that like= gave its value") {
                                        broadloom::Array(broadloom::i16, {3})};
   CHECK(kernel.infer(inputs)[0].shape == std::vector<std::int64_t>{3});
 }
+
+TEST_CASE("a fold is added into an output in the type in which both meet") {
+  const broadloom::Kernel kernel =
+      broadloom::compile(broadloom::parse("kernel k { in x: i32[:]\n out z: f64 += sum(x) }"),
+                         {.engine = broadloom::Engine::Interpreter});
+  const broadloom::Array x(broadloom::i32, {3}), z(broadloom::f64, {});
+  for (int k = 0; k < 3; ++k) x.data<std::int32_t>()[k] = 1;
+  z.data<double>()[0] = 0.5;
+  kernel.run({x}, {z});
+  CHECK(z.data<double>()[0] == 3.5);
+}
+
+TEST_CASE("a broadcast may list unlabelled axes that a whole sum got from like=") {
+  const broadloom::Kernel kernel = broadloom::compile(
+      broadloom::parse(
+          "kernel k { in x: f32[:, :]\n in w: f32[:]\n out o[0, 1] = broadcast sum(w, like=x) }"),
+      {.engine = broadloom::Engine::Reference});
+  const broadloom::AnyView inputs[] = {broadloom::Array(broadloom::f32, {3, 4}),
+                                       broadloom::Array(broadloom::f32, {4})};
+  CHECK(kernel.infer(inputs)[0].shape == std::vector<std::int64_t>{3, 4});
+}

@@ -443,3 +443,11 @@ TEST_CASE("Thousands of outputs become many small phases") {
     CHECK(r["s" + std::to_string(k)].data<double>()[0] == 3 * k);
   }
 }
+
+TEST_CASE("An output that is not asked for cannot fail the call") {
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[:]\n out z[] = reduce(max) x\n out w = x }"));
+  const Array x(f32, {0}), w(f32, {0}), z(f32, {});
+  kernel.run({{"x", x}}, {{"w", w}});
+  CHECK_THROWS_AS(kernel.run({x}, {z, w}), DataError);
+}

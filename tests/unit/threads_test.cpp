@@ -160,16 +160,19 @@ TEST_CASE("A block runs under default floating-point control and leaves the call
 #endif
 
 TEST_CASE("Scratch is aligned, reused by the next call and not shared by nested ones") {
-  char *first = nullptr;
-  {
-    const runtime::Scratch outer(1000), inner(1000);
-    CHECK(reinterpret_cast<std::uintptr_t>(outer.data()) % 64 == 0);
-    CHECK(outer.data() != inner.data());
-    first = inner.data(); // the first to be given back is the one to be kept
-  }
-  const runtime::Scratch again(500);
-  CHECK(again.data() == first);
-  CHECK(runtime::Scratch(0).data() == nullptr);
+  // What is kept belongs to a thread: a new one has seen no call before.
+  std::thread([] {
+    char *first = nullptr;
+    {
+      const runtime::Scratch outer(1000), inner(1000);
+      CHECK(reinterpret_cast<std::uintptr_t>(outer.data()) % 64 == 0);
+      CHECK(outer.data() != inner.data());
+      first = inner.data(); // the first to be given back is the one to be kept
+    }
+    const runtime::Scratch again(500);
+    CHECK(again.data() == first);
+    CHECK(runtime::Scratch(0).data() == nullptr);
+  }).join();
 }
 
 TEST_CASE("Many threads that ask for one key make it once") {

@@ -1,6 +1,8 @@
 // The report of a run as JSON and as a line of text. Times keep their nanoseconds.
 #include "tools/repl/report.hpp"
 
+#include "support/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +28,15 @@ Summary summarise(std::vector<std::int64_t> ns) {
 
 std::string json_string(std::string_view text) {
   std::string result = "\"";
-  for (char c : text) {
+  for (std::size_t k = 0; k < text.size();) {
+    // What is no UTF-8 (a path may be any bytes) becomes the replacement character.
+    const std::size_t length = support::utf8_length(text, k);
+    if (length != 1) {
+      result += length == 0 ? "\\ufffd" : std::string(text.substr(k, length));
+      k += std::max<std::size_t>(length, 1);
+      continue;
+    }
+    const char c = text[k++];
     if (c == '"' || c == '\\') {
       result += '\\';
       result += c;
