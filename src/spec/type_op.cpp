@@ -129,6 +129,13 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
       is_signed_integer(typing.compute) && ops::as_i64(Scalar{spec_.graph[converted[1]].bits}) < 0)
     fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
          "use a float: f64(x) ^ -1, or 1 / x");
+  // A square is a product, as in NumPy: one rounding, and no power function.
+  if (node.op == Op::Pow && is_literal(converted[1])) {
+    const Scalar two = ops::convert(ops::scalar_from(2.0), DType::F64, typing.compute);
+    if (Scalar{spec_.graph[converted[1]].bits} == two)
+      return {emit(Op::Mul, typing.compute, typing.result, {converted[0], converted[0]}, node.where),
+              false};
+  }
   return {emit(node.op, typing.compute, typing.result, converted, node.where), false};
 }
 

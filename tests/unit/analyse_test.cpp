@@ -298,3 +298,7 @@ TEST_CASE("a broadcast may list unlabelled axes that a whole sum got from like="
                                        broadloom::Array(broadloom::f32, {4})};
   CHECK(kernel.infer(inputs)[0].shape == std::vector<std::int64_t>{3, 4});
 }
+
+TEST_CASE("a square is a product") {
+  CHECK(graph("in x: f32[:]\n out z = x ^ 2").find("mul n0 n0") != std::string::npos);
+}
