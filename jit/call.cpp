@@ -10,7 +10,7 @@
 // same plan and gives the same bits.
 #include "jit/kernel.hpp"
 
-#include "jit/copy.hpp"
+#include "array/copy.hpp"
 #include "jit/runtime/float_control.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
@@ -109,7 +109,7 @@ void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const 
     if (!copy) continue;
     copies.emplace_back(DType::U8, std::initializer_list<std::int64_t>{reach.high - reach.low});
     char *to = static_cast<char *>(copies.back().raw()) - reach.low;
-    jit::copy_elements(*operands[i], to, operands[i]->layout);
+    array::copy_elements(*operands[i], to, operands[i]->layout);
     addresses[i] = to;
   }
   invoke(bound, addresses.data());
@@ -171,7 +171,7 @@ void KernelImpl::run_reference(Operands operands) const {
   const jit::runtime::FloatControl control;
   const std::vector<Array> results = reference::evaluate(typed_, arguments, before);
   for (std::size_t o = 0; o < results.size(); ++o)
-    if (layouts.wanted[o]) jit::copy_elements(results[o], before[o].data, before[o].layout);
+    if (layouts.wanted[o]) array::copy_elements(results[o], before[o].data, before[o].layout);
 }
 
 } // namespace broadloom

@@ -3,6 +3,7 @@
 // Small arrays come from the heap. From 2 MiB on the system maps memory and hands it out zeroed,
 // page by page at first touch: nothing is cleared twice, the threads that write an output share the
 // page faults, and huge pages make them few.
+#include "array/copy.hpp"
 #include "array/layout.hpp"
 
 #include <broadloom/error.hpp>
@@ -40,28 +41,6 @@ std::shared_ptr<void> zeroed_memory(std::size_t bytes) {
   return {memory, [mapped, length](void *) { munmap(mapped, length); }};
 }
 
-// Copies `count` elements that lie `stride` elements apart to consecutive places.
-template <std::size_t size>
-void gather(char *to, const char *from, std::int64_t count, std::int64_t stride) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::memcpy(to + std::size_t(i) * size, from + i * stride * std::int64_t(size), size);
-  }
-}
-
-void gather(char *to, const char *from, std::int64_t count, std::int64_t stride, std::size_t size) {
-  if (stride == 1) {
-    std::memcpy(to, from, std::size_t(count) * size);
-    return;
-  }
-  switch (size) {
-  case 1: return gather<1>(to, from, count, stride);
-  case 2: return gather<2>(to, from, count, stride);
-  case 4: return gather<4>(to, from, count, stride);
-  case 8: return gather<8>(to, from, count, stride);
-  default: return gather<16>(to, from, count, stride);
-  }
-}
-
 } // namespace
 
 Array::Array(DType dtype, std::span<const std::int64_t> shape)
@@ -84,28 +63,10 @@ Array Array::transposed() const {
   return result;
 }
 
-// Rows of the last dim one after another; the counters of the other dims step like an odometer.
 Array Array::copy() const {
   if (!data_) return *this;
   Array result(dtype_, shape());
-  if (size() == 0) return result;
-  const std::size_t width = size_of(dtype_);
-  const int last = rank() - 1;
-  const std::int64_t row = last >= 0 ? layout_.extents[last] : 1;
-  const std::int64_t stride = last >= 0 ? layout_.strides[last] : 1;
-  const char *from = static_cast<const char *>(data_);
-  char *to = static_cast<char *>(result.data_);
-  std::array<std::int64_t, max_rank> counter{};
-  std::int64_t offset = 0;
-  for (std::int64_t rows = size() / row; rows > 0; --rows, to += std::size_t(row) * width) {
-    gather(to, from + offset * std::int64_t(width), row, stride, width);
-    for (int d = last - 1; d >= 0; --d) {
-      offset += layout_.strides[d];
-      if (++counter[d] < layout_.extents[d]) break;
-      offset -= layout_.strides[d] * layout_.extents[d];
-      counter[d] = 0;
-    }
-  }
+  array::copy_elements(*this, result.raw(), result.layout());
   return result;
 }
 

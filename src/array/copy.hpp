@@ -3,10 +3,10 @@
 
 #include <broadloom/array.hpp>
 
-namespace broadloom::jit {
+namespace broadloom::array {
 
 // Copies the elements of `from` to `to`, which lies as `layout` says (the same extents). No byte
 // outside the elements is read or written. Dims along which both stand still are copied once.
 void copy_elements(const AnyView &from, void *to, const Layout &layout);
 
-} // namespace broadloom::jit
+} // namespace broadloom::array
