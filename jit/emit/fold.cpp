@@ -23,7 +23,6 @@ namespace broadloom::jit {
 using namespace loop;
 
 namespace {
-constexpr int fold_lanes = 32;
 constexpr int cascade_levels = 48; // more leaves than a process has addresses
 } // namespace
 

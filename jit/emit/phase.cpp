@@ -179,7 +179,7 @@ int PhaseEmitter::base_width(LoopId id) const {
   const Survey::LoopFacts &facts = survey_.loops[id.index];
   const int bytes = facts.widest <= 2 ? facts.widest : facts.narrowest <= 4 ? 4 : 8;
   const int width = target_.vector_bits / 8 / bytes;
-  return program_[id].accs.empty() ? width : std::min(width, 32);
+  return program_[id].accs.empty() ? width : std::min(width, fold_lanes);
 }
 
 // A loop over columns with folds over rows inside takes a block of columns, so that each row is

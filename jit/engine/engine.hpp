@@ -5,7 +5,7 @@
 #pragma once
 
 #include "jit/engine/target.hpp"
-#include "loop/loop.hpp"
+#include "jit/runtime/abi.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +15,6 @@
 #include <vector>
 
 namespace broadloom::jit {
-
-// Runs one phase on the box lo[k] <= position < hi[k] of its parallel axes.
-using PhaseFn = void (*)(const loop::Frame *, const std::int64_t *lo, const std::int64_t *hi);
 
 // Milliseconds spent in each step of compile_native.
 struct CompileTimes {

@@ -24,6 +24,7 @@
 
 namespace broadloom::jit {
 
+// Runs one phase on the box lo[k] <= position < hi[k] of its parallel axes.
 using PhaseFn = void (*)(const loop::Frame *frame, const std::int64_t *lo, const std::int64_t *hi);
 
 inline constexpr std::uint64_t abi_version = 1;

@@ -71,8 +71,8 @@ struct Node {
   DType dtype = DType::F32;
   AxisSet axes;
   AxisSet folded; // Fold: axes that are always folded
-  std::uint32_t like =
-      no_input;              // Fold: also the axes in which this input is 1 and the argument is not
+  // Fold: also the axes in which this input is 1 and the argument is not.
+  std::uint32_t like = no_input;
   std::uint32_t payload = 0; // Input
   std::uint64_t bits = 0;    // Literal
   std::uint32_t first_arg = 0;
@@ -89,6 +89,11 @@ public:
   std::span<const NodeId> args(NodeId id) const {
     const Node &n = nodes_[id.index];
     return {args_.data() + n.first_arg, n.arg_count};
+  }
+  // The arguments whose values are read: an Expand takes only the shapes of the others.
+  std::span<const NodeId> operands(NodeId id) const {
+    const auto all = args(id);
+    return (*this)[id].kind == NodeKind::Expand ? all.first(1) : all;
   }
   const Place &where(NodeId id) const { return places_[id.index]; }
   std::size_t size() const { return nodes_.size(); }

@@ -96,8 +96,8 @@ struct Value {
   ValueKind kind = ValueKind::Literal;
   DType dtype = DType::F32;
   ops::Op op = ops::Op::Add;
-  DType compute =
-      DType::F32; // Op: the type of the arguments (of args[1] for Where); Cast: the type cast from
+  // Op: the type of the arguments (of args[1] for Where); Cast: the type cast from.
+  DType compute = DType::F32;
   ValueId args[3] = {};
   int arg_count = 0;
   BufferId buffer;        // Load
@@ -119,14 +119,16 @@ struct Stmt {
   LoopId loop;     // Loop
 };
 
+inline constexpr int fold_lanes = 32; // of a vector loop with accumulators
+
 struct Loop {
   AxisId axis;
-  std::optional<AxisId>
-      within; // the chunk axis of an enclosing loop: run only that chunk of `axis`
+  // The chunk axis of an enclosing loop: run only that chunk of `axis`.
+  std::optional<AxisId> within;
   bool parallel = false;
   bool vector = false; // at most one on any path from the root
   std::vector<AccId> accs;
-  int lanes = 1;         // 1 or 32; 32 only where `vector`
+  int lanes = 1;         // 1 or fold_lanes; the latter only where `vector`
   std::int64_t leaf = 0; // positions per leaf, a multiple of lanes; 0: one leaf
   std::vector<Stmt> body;
 };
@@ -157,12 +159,14 @@ struct Program {
 // What a program runs on: the only contract with native code (jit/runtime/abi.hpp states it for C).
 struct Frame {
   std::uint64_t version = 1;
-  const std::int64_t *extents =
-      nullptr;                          // [axis]: positions; for a chunk axis, the number of chunks
-  const std::int64_t *chunks = nullptr; // [axis]: positions per chunk of this axis, 0 where uncut
-  const std::int64_t *strides =
-      nullptr;                    // [buffer * axis count + axis], in elements; 0 where not walked
-  char *const *buffers = nullptr; // [buffer]: address of the element at position 0 of all axes
+  // [axis]: positions; for a chunk axis, the number of chunks.
+  const std::int64_t *extents = nullptr;
+  // [axis]: positions per chunk of this axis, 0 where uncut.
+  const std::int64_t *chunks = nullptr;
+  // [buffer * axis count + axis], in elements; 0 where not walked.
+  const std::int64_t *strides = nullptr;
+  // [buffer]: address of the element at position 0 of all axes.
+  char *const *buffers = nullptr;
 };
 
 // For people: expressions inline, one line for each statement. Every detail that matters shows.

@@ -202,7 +202,8 @@ private:
       require(l.accs.empty(), me + " is parallel and carries accumulators");
       chain_.push_back(l.axis);
     }
-    require(l.lanes == 1 || (l.lanes == 32 && l.vector), me + " has a wrong number of lanes");
+    require(l.lanes == 1 || (l.lanes == fold_lanes && l.vector),
+            me + " has a wrong number of lanes");
     require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
     for (AccId a : l.accs) {
       require(!carried_[a.index], me + " carries an accumulator of another loop");

@@ -25,7 +25,6 @@ namespace {
 using expr::NodeId;
 using expr::NodeKind;
 
-constexpr int lanes_of_a_fold = 32;
 constexpr std::int64_t steps_per_leaf = 128;
 
 class Arranger {
@@ -167,10 +166,8 @@ private:
         reads.inputs.push_back(&walks_.inputs[node.payload]);
       if (is_fold(id) && how == directly) reads.folds.push_back(id);
       seen[id.index] = how;
-      const auto args = spec_.graph.args(id);
-      const std::size_t count = node.kind == NodeKind::Expand ? 1 : args.size();
-      for (std::size_t k = 0; k < count; ++k)
-        work.push_back({args[k], is_fold(id) ? char(inside_a_fold) : how});
+      for (NodeId arg : spec_.graph.operands(id))
+        work.push_back({arg, is_fold(id) ? char(inside_a_fold) : how});
     }
     std::sort(reads.inputs.begin(), reads.inputs.end());
     return reads;
@@ -265,7 +262,7 @@ private:
       item.dtype = node.dtype;
       item.leaf = exact        ? 0
                   : !innermost ? 1
-                  : tree.lanes ? steps_per_leaf * lanes_of_a_fold
+                  : tree.lanes ? steps_per_leaf * loop::fold_lanes
                                : steps_per_leaf;
       if (innermost)
         item.arg = spec_.graph.args(fold)[0], item.needs = needs_of(item.arg);

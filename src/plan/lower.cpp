@@ -110,7 +110,7 @@ void Lowering::lower_loop(int index) {
   made.axis = axis_of(node.key.kind, node.key.group);
   made.vector = node.key.vector;
   if (node.key.kind == LoopKind::Within) made.within = axis_of(LoopKind::Chunks, node.key.group);
-  made.lanes = node.key.vector && !node.folds.empty() ? 32 : 1;
+  made.lanes = node.key.vector && !node.folds.empty() ? loop::fold_lanes : 1;
   made.leaf = node.leaf;
   for (int item : node.folds) {
     acc_of_[item] = loop::AccId{std::uint32_t(plan_.program.accs.size())};

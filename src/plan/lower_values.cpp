@@ -99,9 +99,8 @@ Lowering::Placed Lowering::value_of(NodeId root) {
     }
     bool ready = true;
     if (nests_.item_of_fold[id.index] < 0) {
-      const auto args = spec_.graph.args(id);
-      const std::size_t count = spec_.graph[id].kind == NodeKind::Expand ? 1 : args.size();
-      for (std::size_t k = count; k-- > 0;) // the first argument comes out first
+      const auto args = spec_.graph.operands(id);
+      for (std::size_t k = args.size(); k-- > 0;) // the first argument comes out first
         if (!find(node_key(args[k]), placed)) stack.push_back(args[k]), ready = false;
     }
     if (!ready) continue;

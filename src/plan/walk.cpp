@@ -12,9 +12,7 @@ std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bo
     if (wanted[k]) needed[spec.outputs[k].addend.index] = true;
   for (std::uint32_t n = std::uint32_t(spec.graph.size()); n-- > 0;) {
     if (!needed[n]) continue;
-    const auto args = spec.graph.args(expr::NodeId{n});
-    const bool expand = spec.graph[expr::NodeId{n}].kind == expr::NodeKind::Expand;
-    for (expr::NodeId arg : expand ? args.first(1) : args) needed[arg.index] = true;
+    for (expr::NodeId arg : spec.graph.operands(expr::NodeId{n})) needed[arg.index] = true;
   }
   return needed;
 }

@@ -36,6 +36,14 @@ std::int64_t points_of(const Extents &extents) {
   return n;
 }
 
+// `extents` are those of all nodes.
+std::vector<std::int64_t> shape_of(const spec::TypedOutput &out,
+                                   const std::vector<Extents> &extents) {
+  std::vector<std::int64_t> shape;
+  for (int axis : out.axes) shape.push_back(extents[out.value.index][std::size_t(axis)].count);
+  return shape;
+}
+
 // The stride along each axis of elements in C order; 0 where the extent is 1, which is broadcasting.
 std::vector<std::int64_t> strides_of(const Extents &extents) {
   std::vector<std::int64_t> strides(extents.size(), 0);
@@ -73,7 +81,7 @@ public:
     for (const AnyView &view : inputs) layouts.push_back(view.layout);
     extents_ = extents_of(spec, layouts);
     for (std::uint32_t n = 0; n < spec.graph.size(); ++n)
-      for (NodeId arg : operands(NodeId{n})) ++uses_[arg.index];
+      for (NodeId arg : spec.graph.operands(NodeId{n})) ++uses_[arg.index];
     for (const spec::TypedOutput &out : spec.outputs) ++uses_[source_of(out).index];
   }
 
@@ -82,7 +90,7 @@ public:
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
       const NodeId id{n};
       if (uses_[n] > 0) elements_[n] = compute(id);
-      for (NodeId arg : operands(id))
+      for (NodeId arg : spec_.graph.operands(id))
         if (--uses_[arg.index] == 0) Elements().swap(elements_[arg.index]);
     }
     std::vector<Array> results;
@@ -91,20 +99,8 @@ public:
     return results;
   }
 
-  std::vector<std::int64_t> shape(const spec::TypedOutput &out) const {
-    std::vector<std::int64_t> shape;
-    for (int axis : out.axes) shape.push_back(extents_[out.value.index][std::size_t(axis)].count);
-    return shape;
-  }
-
 private:
   static NodeId source_of(const spec::TypedOutput &out) { return out.add ? out.addend : out.value; }
-
-  // The arguments whose values are read: what an Expand repeats along lends its shape, no more.
-  std::span<const NodeId> operands(NodeId id) const {
-    const auto args = spec_.graph.args(id);
-    return spec_.graph[id].kind == NodeKind::Expand ? args.first(1) : args;
-  }
 
   void check_dtypes() const {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
@@ -146,7 +142,7 @@ private:
   // Op, Cast and Expand: a value at each point from the arguments at that point.
   Elements map(NodeId id) const {
     const expr::Node &node = spec_.graph[id];
-    const auto args = operands(id);
+    const auto args = spec_.graph.operands(id);
     const std::size_t count = args.size();
     std::vector<std::vector<std::int64_t>> strides;
     for (std::size_t k = 0; k < count; ++k) strides.push_back(strides_of(extents_[args[k].index]));
@@ -205,7 +201,7 @@ private:
   }
 
   Array output(const spec::TypedOutput &out, const AnyView *initial) const {
-    const std::vector<std::int64_t> shape = this->shape(out);
+    const std::vector<std::int64_t> shape = shape_of(out, extents_);
     Array result(out.dtype, shape);
     const NodeId source = source_of(out);
     const DType from = spec_.graph[source].dtype;
@@ -267,10 +263,7 @@ std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec
                                                      std::span<const Layout> inputs) {
   const std::vector<Extents> extents = extents_of(spec, inputs);
   std::vector<std::vector<std::int64_t>> shapes;
-  for (const spec::TypedOutput &out : spec.outputs) {
-    auto &shape = shapes.emplace_back();
-    for (int axis : out.axes) shape.push_back(extents[out.value.index][std::size_t(axis)].count);
-  }
+  for (const spec::TypedOutput &out : spec.outputs) shapes.push_back(shape_of(out, extents));
   return shapes;
 }
 
