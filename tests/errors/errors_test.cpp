@@ -1,5 +1,5 @@
 // Every mistake has its page: NAME.loom is wrong in one way, NAME.err is what a person then reads.
-// BROADLOOM_BLESS=1 rewrites the .err files from what is printed now.
+// `./dev bless` rewrites the .err files from what is printed now.
 #include "spec/spec.hpp"
 
 #include <doctest/doctest.h>
@@ -37,6 +37,7 @@ std::vector<fs::path> wrong_texts() {
   for (const auto &entry : fs::directory_iterator(fs::path(BROADLOOM_SOURCE_DIR) / "tests/errors"))
     if (entry.path().extension() == ".loom") paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
+  REQUIRE(paths.size() >= 80);
   return paths;
 }
 

@@ -3,7 +3,7 @@
 // tests/golden/NAME.loom holds one kernel, preceded by lines that give layouts for the inputs:
 //   #@ x 3 4            C-contiguous
 //   #@ y 3 4 : 1 3      with strides
-// tests/golden/NAME.golden holds spec, axes, graph, loop and why as printed. `./dev bless` rewrites
+// tests/golden/NAME.golden holds spec, axes, graph, loop and plan as printed. `./dev bless` rewrites
 // them; a missing file fails. No machine code is involved, so the files hold on every machine.
 #include <broadloom/broadloom.hpp>
 

@@ -204,6 +204,7 @@ inline std::vector<std::string> targets_here() {
       find_target(name);
       result.push_back(name);
     } catch (const CompileError &) {
+      MESSAGE("not tested, since this machine cannot run it: " << name);
     }
   }
   return result;
