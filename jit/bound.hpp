@@ -23,7 +23,7 @@ namespace broadloom::jit {
 using Operands = std::span<const AnyView *const>;
 
 struct Layouts {
-  std::vector<Layout> inputs, outputs; // outputs not wanted too, as they would be allocated
+  std::vector<Layout> inputs, outputs; // an output not wanted has one too, for its shape
   std::vector<bool> wanted;            // [output]
 };
 
@@ -43,8 +43,8 @@ struct Bound {
   };
   std::vector<Operand> operands;
   std::size_t input_count = 0;
-  std::vector<std::uint8_t>
-      exact; // [input * outputs + output]: harmless where both start at one address
+  // [input * outputs + output]: harmless where both start at one address
+  std::vector<std::uint8_t> exact;
 
   // What it runs.
   std::shared_ptr<const Pattern> pattern;

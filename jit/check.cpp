@@ -1,3 +1,4 @@
+// See check.hpp.
 #include "jit/check.hpp"
 
 #include "array/layout.hpp"

@@ -1,3 +1,4 @@
+// See layouts.hpp.
 #include "jit/layouts.hpp"
 
 #include <algorithm>

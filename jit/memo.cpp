@@ -1,3 +1,4 @@
+// See memo.hpp.
 #include "jit/memo.hpp"
 
 namespace broadloom::jit {

@@ -14,7 +14,7 @@ struct Reach {
   std::int64_t low = 0, high = 0; // equal where there are no elements
 };
 
-// What the address of an element must be a multiple of: its size, and for complex ones half of it.
+// What the address of an element must be a multiple of: its size, 8 at most.
 constexpr std::size_t alignment_of(std::size_t size) { return size <= 8 ? size : 8; }
 
 // The layout must have passed `strided_layout`.

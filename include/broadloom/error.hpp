@@ -44,20 +44,20 @@ private:
   std::string help_;
 };
 
-struct SpecError : Error {
+struct SpecError : Error { // the text or the expression is wrong
   using Error::Error;
-}; // the text or the expression is wrong
-struct ShapeError : Error {
+};
+struct ShapeError : Error { // ranks, extents, strides, overlap
   using Error::Error;
-}; // ranks, extents, strides, overlap
-struct DTypeError : Error {
+};
+struct DTypeError : Error { // element types
   using Error::Error;
-}; // element types
-struct DataError : Error {
+};
+struct DataError : Error { // files, pointers, empty folds
   using Error::Error;
-}; // files, pointers, empty folds
-struct CompileError : Error {
+};
+struct CompileError : Error { // a limit was reached, or code could not be made
   using Error::Error;
-}; // a limit was reached, or code could not be made
+};
 
 } // namespace broadloom

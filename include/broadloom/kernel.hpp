@@ -50,8 +50,8 @@ class Results {
 public:
   explicit Results(std::vector<std::pair<std::string, Array>> arrays)
       : arrays_(std::move(arrays)) {}
-  const Array &
-  operator[](std::string_view name) const; // throws DataError E0304 for an unknown name
+  // Throws DataError E0304 for an unknown name.
+  const Array &operator[](std::string_view name) const;
   const Array &operator[](std::size_t index) const { return arrays_.at(index).second; }
   std::size_t size() const { return arrays_.size(); }
   auto begin() const { return arrays_.begin(); }
@@ -91,7 +91,8 @@ public:
   }
   void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const;
 
-  // Allocates the outputs (in the stride order of the first input of full rank) and runs.
+  // Allocates the outputs, each in the stride order of the first input that it reads and that has
+  // all of its axes, else in C order, and runs.
   Results operator()(std::initializer_list<NamedView> inputs) const {
     return call({inputs.begin(), inputs.size()});
   }

@@ -14,6 +14,7 @@ enum class Engine {
 
 struct Options {
   int threads = 0;            // 0: BROADLOOM_THREADS, else min(affinity, cgroup quota, hardware)
+                              // and never more than 1024
   std::string target = {};    // "": BROADLOOM_TARGET, else this machine; "x86-64-v3" or "x86-64-v4"
   std::string cache_dir = {}; // reserved for the disk cache; unused in this version
   Engine engine = Engine::Auto;

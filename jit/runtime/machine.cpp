@@ -103,7 +103,7 @@ int default_threads() {
   return std::max(1, least(least(affinity_threads(), hardware), quota));
 }
 
-// The kernel's word first: glibc counts the caches of a virtual AMD machine up to ten times over.
+// Linux's word first: glibc counts the caches of a virtual AMD machine up to ten times over.
 std::int64_t last_level_cache() {
   static const std::int64_t size = [] {
     std::int64_t largest = 0;

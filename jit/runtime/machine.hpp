@@ -14,8 +14,7 @@ int default_threads();
 // of /proc/self/cgroup and `root` the mount point, /sys/fs/cgroup.
 int quota_threads(const std::string &self, const std::string &root);
 
-// Bytes of the last-level cache that one program may count on: what the system says, within the
-// limits of ordinary machines (a server's cache is shared, a virtual machine's is often made up).
+// Bytes of the last-level cache: what Linux says, else what glibc says, else 32 MiB.
 std::int64_t last_level_cache();
 
 } // namespace broadloom::jit::runtime

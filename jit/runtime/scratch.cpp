@@ -1,3 +1,4 @@
+// See scratch.hpp.
 #include "jit/runtime/scratch.hpp"
 
 #include <broadloom/error.hpp>

@@ -1,3 +1,4 @@
+// See threads.hpp.
 #include "jit/runtime/threads.hpp"
 
 #include "jit/runtime/float_control.hpp"

@@ -29,7 +29,7 @@ struct InputDecl {
 
 enum class ExprKind : std::uint8_t { Input, Literal, Op, Cast, Fold, Let };
 
-// A number as written. It has no strong type: see docs/language.md, "Numbers".
+// A number as written. It has no strong type: see docs/language.md, "Numbers and types".
 struct Number {
   enum class Kind : std::uint8_t { Bool, Int, Float } kind = Kind::Int;
   std::int64_t integer = 0; // Bool and Int

@@ -1,8 +1,8 @@
 // The operations: one table (ops.def) for elementwise ones, one for accumulators.
 //
 // Everything that must know an operation's name, arity, types or cost reads these tables; everything
-// that must act per operation (evaluate, emit) is a switch without default, so that a new row is a
-// compile error wherever it is not yet handled.
+// that must act per operation (evaluate, emit) names all rows in a switch without default, so that a
+// new row is a compiler warning until it is handled.
 #pragma once
 
 #include <broadloom/dtype.hpp>
@@ -60,8 +60,8 @@ std::optional<Op> find_function(std::string_view name);
 struct Typing {
   DType compute = DType::F32;
   DType result = DType::F32;
-  std::string_view
-      error; // why these types cannot meet, without the name: "is not defined for bool"
+  // Why these types cannot meet, without the name: "is not defined for bool".
+  std::string_view error;
 };
 Typing type_of(Op op, std::span<const DType> args);
 

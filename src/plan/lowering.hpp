@@ -104,6 +104,7 @@ private:
   // position at which it is overwritten.
   bool is_in_place() const;
   void explain();
+
   const spec::TypedSpec &spec_;
   const Resolved &resolved_;
   const Walks &walks_;

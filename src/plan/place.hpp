@@ -1,3 +1,4 @@
+// The second half of `arrange`: items to loops.
 #pragma once
 
 #include "plan/nest.hpp"

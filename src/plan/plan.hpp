@@ -63,9 +63,9 @@ struct Binding {
 struct Plan {
   loop::Program program;
   Binding binding;
-  bool in_place =
-      false; // every output element is written after the inputs at its own position were
-             // read, and nothing is read later: exact overlap needs no copy
+  // Every output element is written after the inputs at its own position were read, and nothing is
+  // read later: exact overlap needs no copy.
+  bool in_place = false;
   std::vector<Decision> why;
 };
 

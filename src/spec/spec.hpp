@@ -30,8 +30,8 @@ struct OutputDecl {
 
 struct SpecData {
   std::string name = "kernel";
-  std::shared_ptr<const std::string>
-      source; // the text it was read from, for errors; null for the API
+  // The text it was read from, for errors; null for the API.
+  std::shared_ptr<const std::string> source;
   Place where;
   Order order = Order::f;
   bool order_given = false; // printed only where it was written

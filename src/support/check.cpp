@@ -1,3 +1,4 @@
+// See check.hpp.
 #include "support/check.hpp"
 
 namespace broadloom::support {

@@ -1,3 +1,4 @@
+// See hand_written.hpp.
 #include "bench/hand_written.hpp"
 
 // g++ 12 sees the deliberately undefined registers of its own intrinsics as uninitialised variables.

@@ -7,7 +7,7 @@
 
 namespace broadloom::cli {
 
-enum Status { // docs/command-line.md
+enum Status { // docs/language.md, "Command line"
   Fine = 0,
   WrongSpec = 1,
   WrongUsage = 2,

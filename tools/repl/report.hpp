@@ -28,7 +28,7 @@ struct RunReport {
   std::int64_t bytes = 0; // of all inputs and outputs
 };
 
-std::string to_json(const RunReport &report); // one line, keys as in docs/command-line.md
+std::string to_json(const RunReport &report); // one line, keys as in docs/language.md
 std::string to_text(const RunReport &report); // one line for people
 
 std::string json_string(std::string_view text); // quoted and escaped
