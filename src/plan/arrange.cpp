@@ -88,8 +88,8 @@ private:
   void order_classes() {
     std::vector<int> classes(resolved_.classes.size());
     for (int c = 0; c < int(classes.size()); ++c) classes[c] = c;
-    std::stable_sort(classes.begin(), classes.end(), [&](int a, int b) {
-      return resolved_.classes[a].axis < resolved_.classes[b].axis;
+    std::sort(classes.begin(), classes.end(), [&](int a, int b) {
+      return std::pair(resolved_.classes[a].axis, a) < std::pair(resolved_.classes[b].axis, b);
     });
     const auto operands = used_operands();
     nests_.order = sort_by_stride(classes, operands);

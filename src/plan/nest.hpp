@@ -42,7 +42,8 @@ Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
 
 // Sorts classes so that the one with the greatest strides comes first. Operands that walk more of the
 // classes decide before others; where no operand walks both of two classes, their order stays.
-std::vector<int> sort_by_stride(std::vector<int> classes, std::vector<const Steps *> operands);
+std::vector<int> sort_by_stride(std::vector<int> classes,
+                                const std::vector<const Steps *> &operands);
 
 // Whether each operand walks `outer` and `inner` as if they were one axis.
 bool merges(int outer, int inner, const Resolved &resolved,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <map>
 
 namespace broadloom::plan {
 
@@ -49,12 +51,14 @@ Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
   return walks;
 }
 
-std::vector<int> sort_by_stride(std::vector<int> classes, std::vector<const Steps *> operands) {
-  std::stable_sort(operands.begin(), operands.end(),
-                   [](const Steps *a, const Steps *b) { return a->size() > b->size(); });
+std::vector<int> sort_by_stride(std::vector<int> classes,
+                                const std::vector<const Steps *> &operands) {
+  // Those that walk most come first, equal ones in the order given.
+  std::multimap<std::size_t, const Steps *, std::greater<>> by_rank;
+  for (const Steps *steps : operands) by_rank.emplace(steps->size(), steps);
   // -1: a goes outside b, +1: inside, 0: nothing says.
   const auto compare = [&](int a, int b) {
-    for (const Steps *steps : operands) {
+    for (const auto &[rank, steps] : by_rank) {
       const std::int64_t sa = std::abs(stride_along(*steps, a)),
                          sb = std::abs(stride_along(*steps, b));
       if (sa != 0 && sb != 0 && sa != sb) return sa > sb ? -1 : 1;

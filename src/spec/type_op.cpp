@@ -133,8 +133,9 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
   if (node.op == Op::Pow && is_literal(converted[1])) {
     const Scalar two = ops::convert(ops::scalar_from(2.0), DType::F64, typing.compute);
     if (Scalar{spec_.graph[converted[1]].bits} == two)
-      return {emit(Op::Mul, typing.compute, typing.result, {converted[0], converted[0]}, node.where),
-              false};
+      return {
+          emit(Op::Mul, typing.compute, typing.result, {converted[0], converted[0]}, node.where),
+          false};
   }
   return {emit(node.op, typing.compute, typing.result, converted, node.where), false};
 }
