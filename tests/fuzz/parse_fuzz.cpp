@@ -1,0 +1,67 @@
+// Any bytes as a .loom text: it is a list of kernels or a helpful error with a place in the text.
+//
+// What was read must survive its own canonical text: print(parse(print(k))) is print(k), and that text
+// passes `check` where the kernel itself does.
+#include "require.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace broadloom::fuzz {
+namespace {
+
+void require_place(const Error &error, std::string_view text) {
+  const Place &where = error.where();
+  const auto lines = 1 + std::count(text.begin(), text.end(), '\n');
+  require(where.known() && where.line <= lines, "a place outside the text: " + error.render());
+  require(where.column >= 1 && where.length >= 1, "an empty place: " + error.render());
+}
+
+// The code of the error that `check` finds, "" where it finds none.
+std::string checked(const LoopSpec &kernel) {
+  try {
+    check(kernel);
+    return {};
+  } catch (const Error &error) {
+    require_helpful(error);
+    return error.code();
+  }
+}
+
+void round_trip(const LoopSpec &kernel) {
+  const std::string once = print(kernel);
+  std::string twice, code;
+  try {
+    const LoopSpec again = parse(once);
+    twice = print(again);
+    code = checked(again);
+  } catch (const Error &error) {
+    require(false, "the canonical text cannot be read:\n" + once + error.render());
+  }
+  require(once == twice, "printed:\n" + once + "and then:\n" + twice);
+  const std::string first = checked(kernel);
+  require(first.empty() == code.empty(),
+          "check says '" + first + "', and of the canonical text '" + code + "':\n" + once);
+}
+
+} // namespace
+} // namespace broadloom::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+  using namespace broadloom;
+  const std::string_view text(reinterpret_cast<const char *>(data), size);
+  std::vector<LoopSpec> kernels;
+  try {
+    kernels = parse_all(text);
+  } catch (const Error &error) {
+    fuzz::require_helpful(error);
+    fuzz::require_place(error, text);
+    return 0;
+  }
+  for (const LoopSpec &kernel : kernels) fuzz::round_trip(kernel);
+  return 0;
+}
