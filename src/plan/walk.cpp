@@ -12,9 +12,7 @@ std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bo
     if (wanted[k]) needed[spec.outputs[k].addend.index] = true;
   for (std::uint32_t n = std::uint32_t(spec.graph.size()); n-- > 0;) {
     if (!needed[n]) continue;
-    const auto args = spec.graph.args(expr::NodeId{n});
-    const bool expand = spec.graph[expr::NodeId{n}].kind == expr::NodeKind::Expand;
-    for (expr::NodeId arg : expand ? args.first(1) : args) needed[arg.index] = true;
+    for (expr::NodeId arg : spec.graph.read_args(expr::NodeId{n})) needed[arg.index] = true;
   }
   return needed;
 }
@@ -93,6 +91,8 @@ std::string group_name(const Resolved &resolved, const Group &group) {
 
 std::int64_t group_extent(const Resolved &resolved, const Group &group) {
   std::int64_t n = 1;
+  for (int cls : group)
+    if (resolved.classes[cls].extent == 0) return 0;
   for (int cls : group) n *= resolved.classes[cls].extent; // bounded: an operand walks them all
   return n;
 }

@@ -127,6 +127,16 @@ TEST_CASE("a whole fold has the same bits in one loop and in chunks") {
         }
       }
     }
+    for (const Fold fold : {Fold::Any, Fold::All}) {
+      for (const bool chunked : {false, true}) {
+        Runs runs(whole_fold(fold, DType::Bool, 32, 0, chunked), target);
+        for (const std::int64_t n : {0, 1, 31, 32, 33, 100, 1000}) {
+          runs.extents = {n, chunked ? (n + 255) / 256 : 0};
+          runs.chunks = {chunked ? 256 : 0, 0};
+          runs.agree();
+        }
+      }
+    }
   }
 }
 
