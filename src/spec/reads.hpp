@@ -29,10 +29,8 @@ public:
 
   const Read &operator[](const Expr &expr) const { return reads_.at(expr.node()); }
   const Read &operator[](const ExprNode &node) const { return reads_.at(&node); }
-  std::vector<std::size_t> inputs(const Expr &expr) const { return inputs(*expr.node()); }
-  std::vector<std::size_t> inputs(const ExprNode &node) const {
-    return sets_.members((*this)[node].inputs);
-  }
+  std::vector<std::size_t> inputs(const Expr &expr) const { return members((*this)[expr].inputs); }
+  std::vector<std::size_t> members(SetId inputs) const { return sets_.members(inputs); }
   bool known(const Expr &expr) const { return reads_.count(expr.node()) != 0; }
 
 private:

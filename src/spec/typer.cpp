@@ -28,8 +28,10 @@ Typer::Memo &Typer::memo(const Entry &entry) {
 }
 
 int Typer::open_scope(const ExprNode *root, int outer) {
-  auto [it, fresh] = scope_ids_.try_emplace({root, outer}, int(scopes_.size()));
-  if (fresh) scopes_.push_back({root, outer});
+  const SetId inputs = reads_[*root].inputs;
+  if (outer >= 0 && scopes_[std::size_t(outer)].inputs == inputs) return outer;
+  auto [it, fresh] = scope_ids_.try_emplace({inputs, outer}, int(scopes_.size()));
+  if (fresh) scopes_.push_back({inputs, outer});
   return it->second;
 }
 
@@ -102,7 +104,7 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
 std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scope) const {
   std::vector<std::size_t> found;
   for (int s = scope; s >= 0 && found.empty(); s = scopes_[std::size_t(s)].outer)
-    for (std::size_t i : reads_.inputs(*scopes_[std::size_t(s)].root))
+    for (std::size_t i : reads_.members(scopes_[std::size_t(s)].inputs))
       if (spec_.inputs[i].axes().has(axis)) found.push_back(i);
   if (found.empty())
     fail("E0103",

@@ -62,8 +62,9 @@ private:
   };
   // Where extent and iota look for inputs: in the expression that they stand in, the innermost
   // reduction's argument or the whole one, then in those around it.
+  // Only what these read matters, so that expressions that read the same share a scope.
   struct Scope {
-    const ExprNode *root = nullptr;
+    SetId inputs = 0;
     int outer = -1;
   };
   using Key = std::pair<const ExprNode *, int>; // a node and its scope, -1 where that cannot matter
@@ -117,7 +118,7 @@ private:
   std::vector<Facts> facts_; // by node
   std::map<std::tuple<bool, Fold, std::uint64_t>, Memo> memos_;
   std::vector<Scope> scopes_;
-  std::map<std::pair<const ExprNode *, int>, int> scope_ids_;
+  std::map<std::pair<SetId, int>, int> scope_ids_;
   std::size_t steps_ = 0;
 };
 

@@ -111,6 +111,16 @@ TEST_CASE("rows are folded in 32 lanes and leaves at every length") {
   }
 }
 
+TEST_CASE("an index in a vector loop counts on from lane to lane, in whole and partial groups") {
+  for (const std::string &target : targets_here()) {
+    Runs runs(positions(), target);
+    for (const std::int64_t n : {0, 1, 3, 8, 9, 16, 31, 64, 100}) {
+      runs.extents = {3, n};
+      runs.agree();
+    }
+  }
+}
+
 TEST_CASE("a whole fold has the same bits in one loop and in chunks") {
   for (const std::string &target : targets_here()) {
     for (const Fold fold : {Fold::Sum, Fold::Prod, Fold::Min, Fold::Max}) {

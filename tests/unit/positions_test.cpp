@@ -242,3 +242,13 @@ TEST_CASE("an axis that no input of the expression has is an error") {
   CHECK(code_of("in x : f32[3]\nin y : f32[4]\nout z = sum(x) + sum(y) / extent(0)") == "E0102");
   CHECK(code_of("in x : f32[3]\nin y : f32[4]\nout z = sum(x) + sum(y) / extent(0, of=y)").empty());
 }
+
+TEST_CASE("a let with an extent may be read at many depths of reductions") {
+  std::string body = "in x : f64[i, j]\nlet t0 = x * extent(i)\n";
+  const int deep = 40;
+  for (int k = 1; k <= deep; ++k) {
+    const std::string last = "t" + std::to_string(k - 1);
+    body += "let t" + std::to_string(k) + " = x + sum(" + last + " + 1) + max(" + last + " + 2)\n";
+  }
+  CHECK(code_of(body + "out z = t" + std::to_string(deep)).empty());
+}
