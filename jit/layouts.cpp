@@ -41,8 +41,7 @@ std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec) {
       if (!nodes[n]) continue;
       const expr::Node &node = spec.graph[{n}];
       if (node.kind == expr::NodeKind::Input) inputs[node.payload] = true;
-      if (node.kind == expr::NodeKind::Fold && node.like != expr::no_input)
-        inputs[node.like] = true;
+      if (node.like != expr::no_input) inputs[node.like] = true;
       for (const expr::NodeId arg : spec.graph.args({n})) nodes[arg.index] = true;
     }
     result.push_back(std::move(inputs));

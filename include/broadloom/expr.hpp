@@ -109,7 +109,7 @@ struct Like {
 };
 inline Like like(std::string input) { return {std::move(input)}; }
 
-enum class Fold : std::uint8_t { Sum, Prod, Min, Max };
+enum class Fold : std::uint8_t { Sum, Prod, Min, Max, Any, All, Mean };
 
 // A fold by name. As a function it makes a reduction inside an expression, `sum(x, "j")`; with no
 // axes it folds all the axes of its argument. As a value it completes a mode, `reduce(sum)`.
@@ -131,6 +131,15 @@ inline constexpr Accumulator sum{Fold::Sum};
 inline constexpr Accumulator prod{Fold::Prod};
 inline constexpr Accumulator min{Fold::Min};
 inline constexpr Accumulator max{Fold::Max};
+inline constexpr Accumulator any{Fold::Any}; // x != 0 somewhere, everywhere
+inline constexpr Accumulator all{Fold::All};
+inline constexpr Accumulator mean{Fold::Mean};
+
+// The number of elements along an axis that an input of the expression has, or that the input called
+// `of` has, and the index along it: i64, counted from 0.
+Expr extent(AxisRef axis, std::string of = {},
+            std::source_location where = std::source_location::current());
+Expr iota(AxisRef axis, std::source_location where = std::source_location::current());
 
 // Operators. `/` is true division (integers give f64); floor division and the remainder with the
 // divisor's sign are floor_divide and operator%. Power is pow.

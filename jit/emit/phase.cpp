@@ -93,6 +93,8 @@ llvm::Value *PhaseEmitter::compute(ValueId id) {
   case ValueKind::Literal:
   case ValueKind::Result: return value(id);
   case ValueKind::Load: return load(v.buffer);
+  case ValueKind::Extent: return extents_[v.axis.index];
+  case ValueKind::Index: return position(v.axis);
   case ValueKind::Cast: return lanes_.convert(value(v.args[0]), v.compute, v.dtype);
   case ValueKind::Op: break;
   }
@@ -104,6 +106,16 @@ llvm::Value *PhaseEmitter::compute(ValueId id) {
   }
   for (llvm::Value *&arg : args) arg = lanes_.splat(arg, width);
   return lanes_.op(v.op, v.compute, args);
+}
+
+// Inside a vector loop along the axis: those of its lanes.
+llvm::Value *PhaseEmitter::position(AxisId axis) {
+  llvm::Value *first = positions_[axis.index];
+  if (vector_ == nullptr || vector_->axis != axis) return first;
+  std::vector<std::uint64_t> numbers;
+  for (int k = 0; k < width_; ++k) numbers.push_back(static_cast<std::uint64_t>(k));
+  return ir_.CreateAdd(lanes_.splat(first, width_),
+                       llvm::ConstantDataVector::get(ir_.getContext(), numbers));
 }
 
 std::pair<llvm::Value *, llvm::Value *> PhaseEmitter::range(const Loop &loop) {

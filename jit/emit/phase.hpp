@@ -58,6 +58,7 @@ private:
   llvm::Value *compute(loop::ValueId id);
   llvm::Value *value(loop::ValueId id);
   llvm::Value *argument(loop::ValueId id, int width);
+  llvm::Value *position(loop::AxisId axis);
   void loop(loop::LoopId id);
   std::pair<llvm::Value *, llvm::Value *> range(const loop::Loop &loop);
   void turn(loop::LoopId id, const Values &outer, llvm::Value *position, std::int64_t offset = 0);

@@ -60,7 +60,9 @@ private:
     const Value &value = program_[id];
     bool varying = false;
     switch (value.kind) {
-    case ValueKind::Literal: break;
+    case ValueKind::Literal:
+    case ValueKind::Extent: break;
+    case ValueKind::Index: varying = vector_ != nullptr && vector_->axis == value.axis; break;
     case ValueKind::Result: varying = facts_.acc_varies[value.acc.index]; break;
     case ValueKind::Load:
       touch(value.buffer);

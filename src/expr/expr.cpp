@@ -84,6 +84,14 @@ Expr Accumulator::reduce(const Operand &value, std::vector<AxisRef> axes) const 
   return make_fold(fold_, value.expr(), std::move(axes), {}, place_of(value.where()));
 }
 
+Expr extent(AxisRef axis, std::string of, std::source_location where) {
+  return make_extent(std::move(axis), std::move(of), place_of(where));
+}
+
+Expr iota(AxisRef axis, std::source_location where) {
+  return make_iota(std::move(axis), place_of(where));
+}
+
 Expr cast(DType dtype, const Operand &x) { return make_cast(dtype, x.expr(), place_of(x.where())); }
 
 using ops::Op;

@@ -60,6 +60,9 @@ enum class NodeKind : std::uint8_t {
   Cast,    // one argument to `dtype`
   Fold,    // one argument of the accumulate type; `fold`, `folded`, `like`
   Expand,  // repeats args[0] along the axes of the inputs args[1..], which lend only their shapes
+  Extent, // how many elements the arguments, which lend only their shapes, have along the axes that
+          // `folded` and `like` say, as in a Fold: i64
+  Index,  // the position along its only axis, of which the arguments lend the extent: i64
 };
 
 inline constexpr std::uint32_t no_input = 0xffffffff;
@@ -70,8 +73,8 @@ struct Node {
   broadloom::Fold fold = broadloom::Fold::Sum;
   DType dtype = DType::F32;
   AxisSet axes;
-  AxisSet folded; // Fold: axes that are always folded
-  // Fold: also the axes in which this input is 1 and the argument is not.
+  AxisSet folded; // Fold: axes that are always folded; Extent: axes that are always counted
+  // Fold, Extent: also the axes in which this input is 1 and the argument is not.
   std::uint32_t like = no_input;
   std::uint32_t payload = 0; // Input
   std::uint64_t bits = 0;    // Literal
@@ -90,10 +93,11 @@ public:
     const Node &n = nodes_[id.index];
     return {args_.data() + n.first_arg, n.arg_count};
   }
-  // The arguments whose values are read: an Expand takes only the shapes of the others.
+  // The arguments whose values are read: others lend only their shapes.
   std::span<const NodeId> operands(NodeId id) const {
-    const auto all = args(id);
-    return (*this)[id].kind == NodeKind::Expand ? all.first(1) : all;
+    const NodeKind kind = nodes_[id.index].kind;
+    if (kind == NodeKind::Extent || kind == NodeKind::Index) return {};
+    return kind == NodeKind::Expand ? args(id).first(1) : args(id);
   }
   const Place &where(NodeId id) const { return places_[id.index]; }
   std::size_t size() const { return nodes_.size(); }

@@ -74,6 +74,23 @@ Expr make_fold(Fold fold, Expr arg, std::vector<AxisRef> axes, std::string like,
   return Expr(std::move(node));
 }
 
+Expr make_extent(AxisRef axis, std::string of, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Extent;
+  node->axes = {std::move(axis)};
+  node->like = std::move(of);
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+Expr make_iota(AxisRef axis, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Iota;
+  node->axes = {std::move(axis)};
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
 Expr make_let(std::string name, Expr value, Place where) {
   auto node = std::make_shared<ExprNode>();
   node->kind = ExprKind::Let;

@@ -27,7 +27,7 @@ struct InputDecl {
   bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
 };
 
-enum class ExprKind : std::uint8_t { Input, Literal, Op, Cast, Fold, Let };
+enum class ExprKind : std::uint8_t { Input, Literal, Op, Cast, Fold, Let, Extent, Iota };
 
 // A number as written. It has no strong type: see docs/language.md, "Numbers and types".
 struct Number {
@@ -46,9 +46,9 @@ struct ExprNode {
   ops::Op op = ops::Op::Add;              // Op
   DType dtype = DType::F32;               // Cast
   Fold fold = Fold::Sum;                  // Fold
-  std::vector<AxisRef> axes;              // Fold: empty means all axes of the argument
-  std::string like;                       // Fold: `like=`; empty where there is none
-  std::string name;                       // Let
+  std::vector<AxisRef> axes; // Fold: empty means all axes of the argument; Extent, Iota: the axis
+  std::string like;          // Fold: `like=`, Extent: `of=`; empty where there is none
+  std::string name;          // Let
 
   ExprNode() = default;
   ExprNode(const ExprNode &) = delete;
@@ -64,6 +64,8 @@ Expr make_literal(const Number &number, Place where);
 Expr make_op(ops::Op op, std::vector<Expr> args, Place where);
 Expr make_cast(DType dtype, Expr arg, Place where);
 Expr make_fold(Fold fold, Expr arg, std::vector<AxisRef> axes, std::string like, Place where);
+Expr make_extent(AxisRef axis, std::string of, Place where);
+Expr make_iota(AxisRef axis, Place where);
 Expr make_let(std::string name, Expr value, Place where);
 
 } // namespace broadloom

@@ -15,13 +15,13 @@ namespace {
 using ops::Scalar;
 
 struct Instruction {
-  enum class Kind : std::uint8_t { Op, Cast, Load, Result, Set, Step, Loop } kind;
+  enum class Kind : std::uint8_t { Op, Cast, Load, Result, Index, Set, Step, Loop } kind;
   ops::Op op = ops::Op::Add;
   DType from = DType::F32;    // Op: compute type; Cast
   DType to = DType::F32;      // Cast, Load, Set
   std::uint32_t target = 0;   // value computed
   std::uint32_t args[3] = {}; // values read
-  std::uint32_t index = 0;    // buffer, accumulator or loop
+  std::uint32_t index = 0;    // buffer, accumulator, axis or loop
 };
 
 // One accumulator while its loop runs.
@@ -84,7 +84,10 @@ public:
               const std::int64_t *hi)
       : p_(program), frame_(frame), values_(p_.values.size()), positions_(p_.axes.size()),
         folds_(p_.accs.size()), nests_(p_.loops.size()) {
-    for (std::size_t v = 0; v < p_.values.size(); ++v) values_[v] = {p_.values[v].bits};
+    for (std::size_t v = 0; v < p_.values.size(); ++v)
+      values_[v] = p_.values[v].kind == ValueKind::Extent
+                       ? ops::scalar_from(frame.extents[p_.values[v].axis.index])
+                       : Scalar{p_.values[v].bits};
     for (std::size_t b = 0; b < p_.buffers.size(); ++b)
       addresses_.push_back(reinterpret_cast<std::uintptr_t>(frame.buffers[b]));
     const Phase &ph = p_.phases.at(phase);
@@ -111,7 +114,7 @@ private:
       Instruction i{};
       switch (s.kind) {
       case StmtKind::Let:
-        if (p_[s.value].kind == ValueKind::Literal) continue;
+        if (is_ready(s.value)) continue;
         i = computation(s.value, touched);
         break;
       case StmtKind::Set:
@@ -137,6 +140,11 @@ private:
     return out;
   }
 
+  // Literals and extents have their value before the phase runs.
+  bool is_ready(ValueId id) const {
+    return p_[id].kind == ValueKind::Literal || p_[id].kind == ValueKind::Extent;
+  }
+
   Instruction computation(ValueId id, std::vector<bool> &touched) const {
     const Value &v = p_[id];
     Instruction i{};
@@ -146,7 +154,12 @@ private:
     i.to = v.dtype;
     for (int a = 0; a < v.arg_count; ++a) i.args[a] = v.args[a].index;
     switch (v.kind) {
-    case ValueKind::Literal: break;
+    case ValueKind::Literal:
+    case ValueKind::Extent: break;
+    case ValueKind::Index:
+      i.kind = Instruction::Kind::Index;
+      i.index = v.axis.index;
+      break;
     case ValueKind::Op: i.kind = Instruction::Kind::Op; break;
     case ValueKind::Cast: i.kind = Instruction::Kind::Cast; break;
     case ValueKind::Load:
@@ -215,6 +228,9 @@ private:
         values_[i.target] = ops::load(reinterpret_cast<const void *>(addresses_[i.index]), i.to);
         break;
       case Instruction::Kind::Result: values_[i.target] = folds_[i.index].result; break;
+      case Instruction::Kind::Index:
+        values_[i.target] = ops::scalar_from(positions_[i.index]);
+        break;
       case Instruction::Kind::Set:
         ops::store(reinterpret_cast<void *>(addresses_[i.index]), i.to, values_[i.args[0]]);
         break;

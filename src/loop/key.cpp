@@ -59,6 +59,8 @@ public:
       break;
     case ValueKind::Load: put(v.buffer); break;
     case ValueKind::Result: put(v.acc); break;
+    case ValueKind::Extent:
+    case ValueKind::Index: put(v.axis); break;
     }
   }
   void put(const Acc &a) {

@@ -7,7 +7,7 @@
 //            | set buffer = value            store it
 //            | step acc with value           acc = acc (+) value, inside the loop that carries acc
 //            | loop                          `for axis`: its accumulators start before the first turn
-//   value    = literal | op args | cast arg | load buffer | result acc
+//   value    = literal | op args | cast arg | load buffer | result acc | extent axis | index axis
 //
 // z[i] = f(sum_j x[i, j], y[i]) is one phase, in the words of the 2008 page:
 //
@@ -91,7 +91,7 @@ struct Buffer {
   bool stream = false;     // too big for the caches: store around them where that is possible
 };
 
-enum class ValueKind : std::uint8_t { Literal, Op, Cast, Load, Result };
+enum class ValueKind : std::uint8_t { Literal, Op, Cast, Load, Result, Extent, Index };
 struct Value {
   ValueKind kind = ValueKind::Literal;
   DType dtype = DType::F32;
@@ -102,6 +102,7 @@ struct Value {
   int arg_count = 0;
   BufferId buffer;        // Load
   AccId acc;              // Result: the joined value after the loop that carries it
+  AxisId axis;            // Extent: its number of positions; Index: the position of the loop around
   std::uint64_t bits = 0; // Literal, as ops::Scalar
 };
 

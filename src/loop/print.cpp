@@ -148,6 +148,7 @@ private:
   bool goes_inline(ValueId id, const Text &text) const {
     const ValueKind kind = p_[id].kind;
     if (kind == ValueKind::Literal || kind == ValueKind::Result) return true;
+    if (kind == ValueKind::Extent || kind == ValueKind::Index) return true;
     const Uses &u = uses_[id.index];
     return u.count == 1 && u.computed == u.used && text.words.size() <= longest_inline;
   }
@@ -172,6 +173,8 @@ private:
     case ValueKind::Cast: return call(name(v.dtype), v);
     case ValueKind::Load: return {element(v.buffer), atom};
     case ValueKind::Result: return {accumulator(v.acc), atom};
+    case ValueKind::Extent: return {"extent(" + p_[v.axis].name + ")", atom};
+    case ValueKind::Index: return {p_[v.axis].name, atom};
     case ValueKind::Op: return operation(v);
     }
     return {};
@@ -235,10 +238,13 @@ private:
   std::string step(const Stmt &s) const {
     const std::string acc = accumulator(s.acc), value = text_of(s.value).words;
     switch (p_[s.acc].fold) {
-    case Fold::Sum: return acc + " += " + value;
+    case Fold::Sum:
+    case Fold::Mean: return acc + " += " + value;
     case Fold::Prod: return acc + " *= " + value;
     case Fold::Min: return acc + " = min(" + acc + ", " + value + ")";
     case Fold::Max: return acc + " = max(" + acc + ", " + value + ")";
+    case Fold::Any: return acc + " = any(" + acc + ", " + value + ")";
+    case Fold::All: return acc + " = all(" + acc + ", " + value + ")";
     }
     return {};
   }

@@ -38,6 +38,7 @@ void check_references(const Program &p) {
     for (int i = 0; i < v.arg_count; ++i) within(v.args[i].index, p.values.size(), "value");
     if (v.kind == ValueKind::Load) within(v.buffer.index, p.buffers.size(), "buffer");
     if (v.kind == ValueKind::Result) within(v.acc.index, p.accs.size(), "accumulator");
+    if (v.kind == ValueKind::Extent || v.kind == ValueKind::Index) axis(v.axis);
   }
   for (const Loop &l : p.loops) {
     axis(l.axis);
@@ -129,6 +130,16 @@ private:
     case ValueKind::Result:
       require(p_[v.acc].dtype == v.dtype, me + " has another type than its accumulator");
       require(joined_[v.acc.index], me + " reads an accumulator that is not joined here");
+      break;
+    case ValueKind::Extent:
+      require(v.dtype == DType::I64, me + " is an extent, but no i64");
+      require(!p_[v.axis].chunks_of, me + " is the extent of an axis of chunks");
+      break;
+    case ValueKind::Index:
+      require(v.dtype == DType::I64, me + " is an index, but no i64");
+      require(
+          std::any_of(open_.begin(), open_.end(), [&](const Loop *l) { return l->axis == v.axis; }),
+          me + " is an index along " + p_[v.axis].name + ", but no loop around walks it");
       break;
     }
   }

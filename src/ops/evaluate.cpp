@@ -81,8 +81,11 @@ Scalar identity(Fold fold, DType accumulate) {
   return visit_dtype(accumulate, [&]<class T>() {
     using Limits = std::numeric_limits<T>;
     switch (fold) {
-    case Fold::Sum: return to_scalar<T>(T(0));
-    case Fold::Prod: return to_scalar<T>(T(1));
+    case Fold::Sum:
+    case Fold::Mean:
+    case Fold::Any: return to_scalar<T>(T(0));
+    case Fold::Prod:
+    case Fold::All: return to_scalar<T>(T(1));
     case Fold::Min: return to_scalar<T>(Limits::has_infinity ? Limits::infinity() : Limits::max());
     case Fold::Max:
       return to_scalar<T>(Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest());

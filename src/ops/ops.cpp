@@ -13,11 +13,14 @@ constexpr std::array op_rows{
 #include "ops/ops.def"
 };
 
-constexpr std::array<FoldInfo, 4> fold_rows{{
-    {"sum", Op::Add, false},
-    {"prod", Op::Mul, false},
-    {"min", Op::Minimum, true},
-    {"max", Op::Maximum, true},
+constexpr std::array<FoldInfo, 7> fold_rows{{
+    {"sum", Op::Add, false, false},
+    {"prod", Op::Mul, false, false},
+    {"min", Op::Minimum, true, false},
+    {"max", Op::Maximum, true, false},
+    {"any", Op::Or, false, false},
+    {"all", Op::And, false, false},
+    {"mean", Op::Add, false, true},
 }};
 
 } // namespace
@@ -34,6 +37,8 @@ std::optional<Op> find_function(std::string_view name) {
 }
 
 const FoldInfo &info(Fold fold) { return fold_rows.at(std::size_t(fold)); }
+
+int fold_count() { return int(fold_rows.size()); }
 
 std::optional<Fold> find_fold(std::string_view name) {
   for (std::size_t i = 0; i < fold_rows.size(); ++i)

@@ -71,15 +71,18 @@ struct FoldInfo {
   std::string_view name;
   Op step;             // acc = step(acc, value); also joins two partial results
   bool needs_identity; // folding nothing is an error (min, max)
+  bool is_sugar;       // written out in other folds before anything else looks at it
 };
 const FoldInfo &info(Fold fold);
+int fold_count();
 std::optional<Fold> find_fold(std::string_view name);
 
-// The type a fold of `value` accumulates in (f32 in f64, integers in i64 or u64), and the type NumPy gives.
+// The type a fold of `value` accumulates in (f32 in f64, integers in i64 or u64, any and all in bool),
+// and the type NumPy gives.
 DType accumulate_dtype(Fold fold, DType value);
 DType result_dtype(Fold fold, DType value);
 
-// Whether partial results may be joined in any order without changing a bit: integers, min and max.
+// Whether partial results may be joined in any order without changing a bit: integers, bool, min and max.
 bool is_exact(Fold fold, DType accumulate);
 
 // ---------------------------------------------------------------------------------- evaluation
@@ -106,7 +109,7 @@ Scalar evaluate(Op op, DType compute, std::span<const Scalar> args);
 // anything to bool is `!= 0`, integers to f32 round once.
 Scalar convert(Scalar value, DType from, DType to);
 
-// The start value of a fold in its accumulate type: 0, 1, the greatest or the least value.
+// The start value of a fold in its accumulate type: 0, 1, the greatest or the least value, false, true.
 Scalar identity(Fold fold, DType accumulate);
 
 // Reading and writing one element in memory.

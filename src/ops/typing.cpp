@@ -67,6 +67,9 @@ DType accumulate_dtype(Fold fold, DType value) {
   switch (fold) {
   case Fold::Min:
   case Fold::Max: return value;
+  case Fold::Any:
+  case Fold::All: return DType::Bool;
+  case Fold::Mean: return is_complex(value) ? DType::C128 : DType::F64;
   case Fold::Sum:
   case Fold::Prod: break;
   }
@@ -76,6 +79,7 @@ DType accumulate_dtype(Fold fold, DType value) {
 }
 
 DType result_dtype(Fold fold, DType value) {
+  if (fold == Fold::Any || fold == Fold::All) return DType::Bool;
   if (is_float(value) || is_complex(value)) return value;
   return accumulate_dtype(fold, value);
 }
@@ -83,9 +87,12 @@ DType result_dtype(Fold fold, DType value) {
 bool is_exact(Fold fold, DType accumulate) {
   switch (fold) {
   case Fold::Min:
-  case Fold::Max: return true;
+  case Fold::Max:
+  case Fold::Any:
+  case Fold::All: return true;
   case Fold::Sum:
-  case Fold::Prod: return is_integral(accumulate);
+  case Fold::Prod:
+  case Fold::Mean: return is_integral(accumulate);
   }
   support::bug("is_exact: unknown fold");
 }

@@ -115,6 +115,8 @@ private:
 
   bool all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const {
     if (!merges(outer, inner, resolved_, operands)) return false;
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+      if (needed_[n] && is_index_of(NodeId{n}, outer, inner)) return false;
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
       if (!needed_[n] || !is_fold(NodeId{n})) continue;
       const auto kept = classes_of(NodeId{n});
@@ -123,6 +125,13 @@ private:
       if (has_outer != has_inner) return false;
     }
     return true;
+  }
+
+  // The index along an axis is the position of a loop over that axis alone.
+  bool is_index_of(NodeId id, int outer, int inner) const {
+    if (spec_.graph[id].kind != NodeKind::Index) return false;
+    const int cls = resolved_.index_class(spec_, id);
+    return cls == outer || cls == inner;
   }
 
   std::vector<Group> kept_groups(std::vector<int> classes) const {
@@ -150,6 +159,7 @@ private:
   struct Reads {
     std::vector<const Steps *> inputs;
     std::vector<NodeId> folds; // direct
+    std::vector<NodeId> indices;
   };
   Reads reads_of(NodeId root) const {
     Reads reads;
@@ -164,6 +174,7 @@ private:
       const expr::Node &node = spec_.graph[id];
       if (node.kind == NodeKind::Input && seen[id.index] == unseen)
         reads.inputs.push_back(&walks_.inputs[node.payload]);
+      if (node.kind == NodeKind::Index && seen[id.index] == unseen) reads.indices.push_back(id);
       if (is_fold(id) && how == directly) reads.folds.push_back(id);
       seen[id.index] = how;
       for (NodeId arg : spec_.graph.operands(id))
@@ -183,6 +194,8 @@ private:
       if (std::count(folded.begin(), folded.end(), c) == 0) continue;
       bool joins =
           !tree.folded.empty() && merges(tree.folded.back().back(), c, resolved_, reads.inputs);
+      for (NodeId index : reads.indices)
+        if (joins && is_index_of(index, tree.folded.back().back(), c)) joins = false;
       for (NodeId inner : reads.folds) { // a fold's result has no order of its own: it never merges
         const auto kept = classes_of(inner);
         if (std::count(kept.begin(), kept.end(), c) > 0) joins = false;

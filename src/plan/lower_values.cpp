@@ -80,6 +80,34 @@ Lowering::Placed Lowering::add_cast(Placed arg, DType from, DType to, std::uint6
   return add(value, arg.depth, key);
 }
 
+void Lowering::add_extent(NodeId id) {
+  const Group classes = resolved_.counted_classes(spec_, id);
+  if (classes.empty()) {
+    add_literal(DType::I64, 1, node_key(id));
+    return;
+  }
+  Value value;
+  value.kind = ValueKind::Extent;
+  value.dtype = DType::I64;
+  value.axis = axis_of(LoopKind::Plain, classes);
+  add(value, 0, node_key(id));
+}
+
+void Lowering::add_index(NodeId id) {
+  const int cls = resolved_.index_class(spec_, id);
+  if (cls == one) {
+    add_literal(DType::I64, 0, node_key(id));
+    return;
+  }
+  Value value;
+  value.kind = ValueKind::Index;
+  value.dtype = DType::I64;
+  value.axis = axis_of(LoopKind::Plain, {cls});
+  const int depth = depth_of_axis(value.axis);
+  support::check(depth > 0, "an index along an axis that no loop around walks");
+  add(value, depth, node_key(id));
+}
+
 Lowering::Placed Lowering::fold_value(int item) {
   Placed placed;
   if (find(item_key(item), placed)) return placed;
@@ -136,6 +164,8 @@ void Lowering::compute(NodeId id) {
     return;
   }
   case NodeKind::Expand: alias(id, known(args[0])); return;
+  case NodeKind::Extent: add_extent(id); return;
+  case NodeKind::Index: add_index(id); return;
   case NodeKind::Fold: { // over nothing: one step from the identity
     const Placed start = add_literal(node.dtype, ops::identity(node.fold, node.dtype).bits, no_key);
     const Placed both[] = {start, known(args[0])};

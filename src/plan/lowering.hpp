@@ -75,6 +75,8 @@ private:
   Placed add_op(ops::Op op, DType compute, DType dtype, std::span<const Placed> args,
                 std::uint64_t key);
   Placed add_cast(Placed arg, DType from, DType to, std::uint64_t key);
+  void add_extent(NodeId id);
+  void add_index(NodeId id);
   Placed fold_value(int item);
   // The value of a graph node in the open bodies; a work list instead of recursion.
   Placed value_of(NodeId root);

@@ -21,7 +21,7 @@ namespace broadloom::plan {
 
 using Group = std::vector<int>; // classes merged into one loop, outermost first
 
-// [node]: is its value needed for the wanted outputs? Inputs that only lend an Expand their shape are not.
+// [node]: is its value needed for the wanted outputs? What only lends its shape is not.
 std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bool> &wanted);
 
 // The strides of one operand by class; classes that it does not walk (or walks with stride 0) are left out.

@@ -37,10 +37,17 @@ struct Resolved {
   // stored flat; for folds, the axes of the argument that are really folded.
   int axis_count = 0;
   std::vector<std::int32_t> class_of_axis;      // [node * axis_count + axis]
-  std::vector<expr::AxisSet> folded;            // [node]
+  std::vector<expr::AxisSet> folded;            // [node]; for extents, the axes that are counted
   std::vector<std::vector<int>> input_classes;  // [input][dim]
   std::vector<std::vector<int>> output_classes; // [output][dim]
   std::vector<std::vector<std::int64_t>> output_shapes;
+
+  int class_of(expr::NodeId node, int axis) const {
+    return class_of_axis[std::size_t(node.index) * std::size_t(axis_count) + std::size_t(axis)];
+  }
+  // Of an Extent: the classes whose extents it multiplies. Of an Index: that of its axis, or `one`.
+  std::vector<int> counted_classes(const spec::TypedSpec &spec, expr::NodeId extent) const;
+  int index_class(const spec::TypedSpec &spec, expr::NodeId index) const;
 };
 
 // Throws ShapeError E0101, E0102 (names operands, axes, sizes) and DataError E0307 (min or max of

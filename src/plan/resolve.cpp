@@ -141,21 +141,39 @@ private:
           if (node.axes.has(axis) && spec_.graph[arg].axes.has(axis))
             slot(id, axis) = join(slot(id, axis), slot(arg, axis), id);
       return;
-    case NodeKind::Fold: {
-      AxisSet folded = node.folded;
-      if (node.like != expr::no_input) {
-        const spec::TypedInput &in = spec_.inputs[node.like];
-        for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d)
-          if (!varies(resolved_.input_classes[node.like][d]) &&
-              varies(slot(args[0], in.axis_of_dim[d])))
-            folded = folded | AxisSet::of(in.axis_of_dim[d]);
+    case NodeKind::Index:
+      for (int axis = 0; axis < axis_count_; ++axis)
+        for (NodeId arg : args)
+          if (node.axes.has(axis)) slot(id, axis) = join(slot(id, axis), slot(arg, axis), id);
+      return;
+    case NodeKind::Extent:
+      resolved_.folded[id.index] = folded_axes(id);
+      for (int axis = 0; axis < axis_count_; ++axis) {
+        int met = one;
+        if (resolved_.folded[id.index].has(axis))
+          for (NodeId arg : args) met = join(met, slot(arg, axis), id);
       }
+      return;
+    case NodeKind::Fold: {
+      const AxisSet folded = folded_axes(id);
       resolved_.folded[id.index] = folded & spec_.graph[args[0]].axes;
       for (int axis = 0; axis < axis_count_; ++axis)
         if (node.axes.has(axis) && !folded.has(axis)) slot(id, axis) = slot(args[0], axis);
       return;
     }
     }
+  }
+
+  AxisSet folded_axes(NodeId id) {
+    const expr::Node &node = spec_.graph[id];
+    AxisSet folded = node.folded;
+    if (node.like == expr::no_input) return folded;
+    const NodeId arg = spec_.graph.args(id)[0];
+    const spec::TypedInput &in = spec_.inputs[node.like];
+    for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d)
+      if (!varies(resolved_.input_classes[node.like][d]) && varies(slot(arg, in.axis_of_dim[d])))
+        folded = folded | AxisSet::of(in.axis_of_dim[d]);
+    return folded;
   }
 
   // Classes that turned out to be one class get one number; those of extent 1 vary no more than a scalar.
@@ -243,6 +261,26 @@ private:
 };
 
 } // namespace
+
+std::vector<int> Resolved::counted_classes(const spec::TypedSpec &spec, NodeId extent) const {
+  std::vector<int> classes;
+  for (int axis = 0; axis < axis_count; ++axis) {
+    if (!folded[extent.index].has(axis)) continue;
+    for (NodeId arg : spec.graph.args(extent)) {
+      const int cls = class_of(arg, axis);
+      if (cls == one) continue;
+      classes.push_back(cls);
+      break;
+    }
+  }
+  return classes;
+}
+
+int Resolved::index_class(const spec::TypedSpec &spec, NodeId index) const {
+  for (int axis = 0; axis < axis_count; ++axis)
+    if (spec.graph[index].axes.has(axis)) return class_of(index, axis);
+  return one;
+}
 
 Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs,
                  const std::vector<bool> &wanted) {

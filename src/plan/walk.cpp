@@ -95,6 +95,8 @@ std::string group_name(const Resolved &resolved, const Group &group) {
 
 std::int64_t group_extent(const Resolved &resolved, const Group &group) {
   std::int64_t n = 1;
+  for (int cls : group)
+    if (resolved.classes[cls].extent == 0) return 0;
   for (int cls : group) n *= resolved.classes[cls].extent; // bounded: an operand walks them all
   return n;
 }

@@ -79,7 +79,9 @@ public:
       : spec_(spec), inputs_(inputs), elements_(spec.graph.size()), uses_(spec.graph.size(), 0) {
     std::vector<Layout> layouts;
     for (const AnyView &view : inputs) layouts.push_back(view.layout);
-    extents_ = extents_of(spec, layouts);
+    Shapes shapes = shapes_of(spec, layouts);
+    extents_ = std::move(shapes.extents);
+    counts_ = std::move(shapes.counts);
     for (std::uint32_t n = 0; n < spec.graph.size(); ++n)
       for (NodeId arg : spec.graph.operands(NodeId{n})) ++uses_[arg.index];
     for (const spec::TypedOutput &out : spec.outputs) ++uses_[source_of(out).index];
@@ -118,6 +120,8 @@ private:
     case NodeKind::Literal: return {Scalar{node.bits}};
     case NodeKind::Input: return read(node.payload, extents_[id.index]);
     case NodeKind::Fold: return fold(id);
+    case NodeKind::Extent: return {ops::scalar_from(counts_[id.index])};
+    case NodeKind::Index: return index(extents_[id.index]);
     case NodeKind::Op:
     case NodeKind::Cast:
     case NodeKind::Expand: return map(id);
@@ -136,6 +140,13 @@ private:
     for_each_point(extents, {strides}, [&](const std::vector<std::int64_t> &at) {
       out.push_back(ops::load(static_cast<const char *>(view.data) + at[0], view.dtype));
     });
+    return out;
+  }
+
+  // The only axis that varies counts up.
+  static Elements index(const Extents &extents) {
+    Elements out;
+    for (std::int64_t p = 0; p < points_of(extents); ++p) out.push_back(ops::scalar_from(p));
     return out;
   }
 
@@ -246,9 +257,10 @@ private:
 
   const spec::TypedSpec &spec_;
   std::span<const AnyView> inputs_;
-  std::vector<Extents> extents_;   // [node]
-  std::vector<Elements> elements_; // [node]
-  std::vector<int> uses_;          // [node]: readers still to come
+  std::vector<Extents> extents_;     // [node]
+  std::vector<std::int64_t> counts_; // [node]
+  std::vector<Elements> elements_;   // [node]
+  std::vector<int> uses_;            // [node]: readers still to come
 };
 
 } // namespace
@@ -261,7 +273,7 @@ std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView
 
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
                                                      std::span<const Layout> inputs) {
-  const std::vector<Extents> extents = extents_of(spec, inputs);
+  const std::vector<Extents> extents = shapes_of(spec, inputs).extents;
   std::vector<std::vector<std::int64_t>> shapes;
   for (const spec::TypedOutput &out : spec.outputs) shapes.push_back(shape_of(out, extents));
   return shapes;

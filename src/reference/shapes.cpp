@@ -11,12 +11,12 @@ using expr::NodeKind;
 
 namespace {
 
-class Shapes {
+class ShapeFinder {
 public:
-  Shapes(const spec::TypedSpec &spec, std::span<const Layout> inputs)
+  ShapeFinder(const spec::TypedSpec &spec, std::span<const Layout> inputs)
       : spec_(spec), inputs_(inputs), axes_(spec.axes.size()) {}
 
-  std::vector<Extents> run() {
+  Shapes run() {
     support::check(inputs_.size() == spec_.inputs.size(), "one layout for each input");
     Extents labels(axes_); // what labels say, throughout the kernel
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -30,10 +30,21 @@ public:
       of_node_.push_back(extents_of_node(NodeId{n}));
     // Extents that disagree are told first, wherever they meet.
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) check_node(NodeId{n});
-    return std::move(of_node_);
+    std::vector<std::int64_t> counts(spec_.graph.size(), 0);
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+      if (spec_.graph[NodeId{n}].kind == NodeKind::Extent) counts[n] = points(counted(NodeId{n}));
+    return {std::move(of_node_), std::move(counts)};
   }
 
 private:
+  static std::int64_t points(const Extents &extents) {
+    for (const Extent &e : extents)
+      if (e.count == 0) return 0;
+    std::int64_t product = 1; // no more than the points of a node that has these extents
+    for (const Extent &e : extents) product *= e.count;
+    return product;
+  }
+
   void check_declared(std::size_t i) const {
     const spec::TypedInput &in = spec_.inputs[i];
     const Layout &given = inputs_[i];
@@ -87,6 +98,12 @@ private:
         for (std::size_t a = 0; a < axes_; ++a)
           if (node.axes.has(int(a))) meet(extents[a], of_node_[arg.index][a], spec_.where(id));
       break;
+    case NodeKind::Index:
+      for (NodeId arg : args)
+        for (std::size_t a = 0; a < axes_; ++a)
+          if (node.axes.has(int(a))) meet(extents[a], of_node_[arg.index][a], spec_.where(id));
+      break;
+    case NodeKind::Extent: counted(id); break; // a scalar; what it counts must agree
     case NodeKind::Fold: {
       const Extents &arg = of_node_[args[0].index];
       for (std::size_t a = 0; a < axes_; ++a)
@@ -94,6 +111,17 @@ private:
       break;
     }
     }
+    return extents;
+  }
+
+  // The extents that an Extent multiplies, 1 on other axes.
+  Extents counted(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    Extents extents(axes_);
+    for (NodeId arg : spec_.graph.args(id))
+      for (std::size_t a = 0; a < axes_; ++a)
+        if (is_folded(node, of_node_[arg.index], a))
+          meet(extents[a], of_node_[arg.index][a], spec_.where(id));
     return extents;
   }
 
@@ -127,8 +155,8 @@ private:
 
 } // namespace
 
-std::vector<Extents> extents_of(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
-  return Shapes(spec, inputs).run();
+Shapes shapes_of(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
+  return ShapeFinder(spec, inputs).run();
 }
 
 } // namespace broadloom::reference

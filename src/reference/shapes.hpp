@@ -20,7 +20,12 @@ struct Extent {
 };
 using Extents = std::vector<Extent>; // [axis]
 
-// [node]. Throws as `evaluate` does.
-std::vector<Extents> extents_of(const spec::TypedSpec &spec, std::span<const Layout> inputs);
+struct Shapes {
+  std::vector<Extents> extents;     // [node]
+  std::vector<std::int64_t> counts; // [node]: the value of an Extent
+};
+
+// Throws as `evaluate` does.
+Shapes shapes_of(const spec::TypedSpec &spec, std::span<const Layout> inputs);
 
 } // namespace broadloom::reference

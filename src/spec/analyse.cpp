@@ -89,7 +89,8 @@ void Analysis::add_output(const OutputDecl &decl) {
   const bool listing = decl.mode.kind == ModeKind::Broadcast && decl.has_axes;
   const AxisSet wanted = listing ? listed : expr::every_axis;
   output.value = typer_.expand(typer_.cast(value.node, output.dtype, where), shapes, where, wanted);
-  bool open = spec_.graph[value.node].kind == expr::NodeKind::Fold; // a whole-output reduction
+  // A whole-output reduction.
+  bool open = value.open || spec_.graph[value.node].kind == expr::NodeKind::Fold;
   const DType meeting = promote(spec_.graph[value.node].dtype, output.dtype);
   output.addend =
       open ? typer_.expand(typer_.cast(value.node, meeting, where), shapes, where, wanted)
@@ -248,13 +249,14 @@ std::size_t Analysis::lender(const OutputDecl &decl, int axis) const {
   return found;
 }
 
-// Mistakes in a let that nothing reads are mistakes all the same.
+// Mistakes in a let that nothing reads are mistakes all the same; one whose extents and indices depend
+// on where it is read cannot be judged.
 void Analysis::check_unused_lets() {
   expr::Walker used;
   for (const OutputDecl &output : data_.outputs)
     used.walk(output.value.node(), [](const ExprNode &) {});
   for (const Expr &let : data_.lets)
-    if (!used.seen(let.node())) typer_.type(let, {});
+    if (!used.seen(let.node()) && !reads_[let].scoped) typer_.type(let, {});
 }
 
 void Analysis::keep_live_nodes() {

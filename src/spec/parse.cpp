@@ -274,7 +274,7 @@ private:
                   cursor_.word(cursor_.peek(1)) == "like" && cursor_.peek(2).kind == Tok::Assign;
       if (!like) return;
       cursor_.next();
-      mode.like = parse_like(cursor_, symbols_);
+      mode.like = parse_input_option(cursor_, symbols_);
       cursor_.expect(Tok::RightParen, "')'");
       return;
     }
@@ -305,7 +305,7 @@ private:
       cursor_.fail("E0105", "accumulate takes no like=", option,
                    "name the kept axes in brackets, or use reduce");
     if (!mode.like.empty()) cursor_.fail("E0002", "like= is given twice", option, "give it once");
-    mode.like = parse_like(cursor_, symbols_);
+    mode.like = parse_input_option(cursor_, symbols_);
   }
 
   const Source &source_;

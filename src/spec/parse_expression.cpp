@@ -93,6 +93,8 @@ private:
       case Tok::Float: return push_number(cursor_.next());
       case Tok::Name:
         if (cursor_.peek(1).kind == Tok::LeftParen) {
+          if (cursor_.word(token) == "extent" || cursor_.word(token) == "iota")
+            return push_of_axis();
           open_call();
           continue;
         }
@@ -324,6 +326,30 @@ private:
     push(frame);
   }
 
+  // extent(axis), extent(axis, of=x), iota(axis)
+  void push_of_axis() {
+    const Token token = cursor_.next();
+    cursor_.next();
+    const std::string word(cursor_.word(token));
+    if (cursor_.is(Tok::RightParen))
+      cursor_.fail("E0009", "'" + word + "' has no argument", token, cursor_.next(),
+                   "give it an axis");
+    AxisRef axis = parse_axis(cursor_);
+    std::string of;
+    if (word == "extent" && cursor_.accept(Tok::Comma)) {
+      if (!cursor_.is(Tok::Name) || cursor_.word(cursor_.peek()) != "of" ||
+          cursor_.peek(1).kind != Tok::Assign)
+        cursor_.unexpected("of=");
+      of = parse_input_option(cursor_, symbols_);
+    }
+    if (!cursor_.is(Tok::RightParen)) cursor_.unexpected("')'");
+    const Token paren = cursor_.next();
+    const Place place = cursor_.source().place(token, paren);
+    push_value(word == "iota" ? make_iota(std::move(axis), place)
+                              : make_extent(std::move(axis), std::move(of), place),
+               token, paren);
+  }
+
   [[noreturn]] void unknown_function(const std::string &word, const Token &token) {
     if (is_later_callable(word)) cursor_.later("'" + word + "'", token, token);
     if (is_reserved(word))
@@ -332,7 +358,8 @@ private:
     std::vector<std::string> names;
     for (int i = 0; i < ops::op_count(); ++i)
       if (ops::info(Op(i)).form == ops::Form::Call) names.emplace_back(ops::info(Op(i)).spelling);
-    for (const char *fold : {"sum", "prod", "min", "max", "pow"}) names.emplace_back(fold);
+    for (int i = 0; i < ops::fold_count(); ++i) names.emplace_back(ops::info(Fold(i)).name);
+    for (const char *other : {"pow", "iota", "extent"}) names.emplace_back(other);
     std::string near = support::closest(word, names);
     cursor_.fail("E0008", "there is no function '" + word + "'", token,
                  !near.empty()          ? "did you mean '" + near + "'?"
@@ -381,7 +408,7 @@ private:
         if (!axes.empty())
           cursor_.fail("E0002", "a reduction takes axes or like=, not both", option,
                        "leave one out");
-        like = parse_like(cursor_, symbols_);
+        like = parse_input_option(cursor_, symbols_);
       } else {
         if (!like.empty())
           cursor_.fail("E0002", "a reduction takes axes or like=, not both", cursor_.peek(),
@@ -415,14 +442,14 @@ Expr parse_expression(Cursor &cursor, const Symbols &symbols) {
   return ExpressionParser(cursor, symbols).run();
 }
 
-std::string parse_like(Cursor &cursor, const Symbols &symbols) {
-  cursor.next();
+std::string parse_input_option(Cursor &cursor, const Symbols &symbols) {
+  const std::string option(cursor.word(cursor.next()));
   cursor.next();
   const Token &token = cursor.expect(Tok::Name, "the name of an input");
   std::string name(cursor.word(token));
   auto it = symbols.find(name);
   if (it == symbols.end() || it->second.kind != Symbol::Kind::Input)
-    cursor.fail("E0003", "like= names an input, and '" + name + "' is none", token,
+    cursor.fail("E0003", option + "= names an input, and '" + name + "' is none", token,
                 "declare the input before this line");
   return name;
 }

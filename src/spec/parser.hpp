@@ -73,8 +73,8 @@ using Symbols = std::unordered_map<std::string, Symbol>;
 // Reads one expression and leaves the cursor behind it.
 Expr parse_expression(Cursor &cursor, const Symbols &symbols);
 
-// like=NAME, after the word `like` and `=` are known to come: the name of a declared input.
-std::string parse_like(Cursor &cursor, const Symbols &symbols);
+// like=NAME or of=NAME, after the word and `=` are known to come: the name of a declared input.
+std::string parse_input_option(Cursor &cursor, const Symbols &symbols);
 
 // An axis: a name or a position.
 AxisRef parse_axis(Cursor &cursor);

@@ -220,6 +220,11 @@ private:
       for (const AxisRef &axis : node.axes) text(", " + axis_text(axis));
       text(node.like.empty() ? ")" : ", like=" + node.like + ")");
       break;
+    case ExprKind::Extent:
+      text("extent(" + axis_text(node.axes[0]) +
+           (node.like.empty() ? ")" : ", of=" + node.like + ")"));
+      break;
+    case ExprKind::Iota: text("iota(" + axis_text(node.axes[0]) + ")"); break;
     case ExprKind::Op: {
       const ops::OpInfo &row = ops::info(node.op);
       own = level_of(node.op);

@@ -64,6 +64,12 @@ std::string describe(const TypedSpec &spec, NodeId id) {
     return text;
   }
   case NodeKind::Expand: return "expand" + args;
+  case NodeKind::Extent: {
+    std::string text = "extent" + args + " over " + names(spec, node.folded);
+    if (node.like != expr::no_input) text += " like " + spec.inputs[node.like].name;
+    return text;
+  }
+  case NodeKind::Index: return "index" + args;
   }
   support::bug("print_graph: unknown node");
 }

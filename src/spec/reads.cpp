@@ -20,6 +20,14 @@ Read Reads::read(const ExprNode &node) {
     return result;
   }
   case ExprKind::Fold: return read_fold(node);
+  case ExprKind::Extent:
+    space_.axis(node.axes[0], node.where);
+    result.scoped = node.like.empty();
+    return result;
+  case ExprKind::Iota:
+    result.axes = expr::AxisSet::of(space_.axis(node.axes[0], node.where));
+    result.scoped = true;
+    return result;
   case ExprKind::Op:
   case ExprKind::Cast:
   case ExprKind::Let: break;
@@ -28,6 +36,7 @@ Read Reads::read(const ExprNode &node) {
     const Read &a = (*this)[arg];
     result.axes = result.axes | a.axes;
     result.inputs = sets_.unite(result.inputs, a.inputs);
+    result.scoped = result.scoped || a.scoped;
   }
   return result;
 }

@@ -16,6 +16,7 @@ struct Read {
   expr::AxisSet axes;   // of the value
   expr::AxisSet folded; // of a Fold: the axes that it folds for sure
   SetId inputs = 0;
+  bool scoped = false; // holds an extent or iota whose inputs are those of the expression around it
 };
 
 class Reads {
@@ -28,9 +29,8 @@ public:
 
   const Read &operator[](const Expr &expr) const { return reads_.at(expr.node()); }
   const Read &operator[](const ExprNode &node) const { return reads_.at(&node); }
-  std::vector<std::size_t> inputs(const Expr &expr) const {
-    return sets_.members((*this)[expr].inputs);
-  }
+  std::vector<std::size_t> inputs(const Expr &expr) const { return members((*this)[expr].inputs); }
+  std::vector<std::size_t> members(SetId inputs) const { return sets_.members(inputs); }
   bool known(const Expr &expr) const { return reads_.count(expr.node()) != 0; }
 
 private:

@@ -236,14 +236,15 @@ const DimExtent *Space::fixed(int axis) const {
   return it == fixed_.end() ? nullptr : &it->second;
 }
 
-std::uint32_t Space::input_called(const std::string &name, const Place &where) const {
+std::uint32_t Space::input_called(const std::string &name, const Place &where,
+                                  const char *option) const {
   auto it = by_name_.find(name);
   if (it != by_name_.end()) return it->second;
   std::vector<std::string> names;
   for (const auto &decl : decls_) names.push_back(decl->name);
   std::string near = support::closest(name, names);
-  fail("E0003", "like= names an input, and there is no input '" + name + "'", shown(where),
-       near.empty() ? "name an input of the kernel" : "did you mean '" + near + "'?");
+  fail("E0003", std::string(option) + " names an input, and there is no input '" + name + "'",
+       shown(where), near.empty() ? "name an input of the kernel" : "did you mean '" + near + "'?");
 }
 
 int Space::axis(const AxisRef &ref, const Place &where) const {

@@ -20,8 +20,9 @@ public:
 
   std::uint32_t index_of(const InputDecl &decl) const { return by_decl_.at(&decl); }
 
-  // The input called `name`, for like=. Throws E0003.
-  std::uint32_t input_called(const std::string &name, const Place &where) const;
+  // The input called `name`, for like= or of=. Throws E0003.
+  std::uint32_t input_called(const std::string &name, const Place &where,
+                             const char *option = "like=") const;
 
   // Throws E0104 for an axis that the kernel does not have.
   int axis(const AxisRef &ref, const Place &where) const;

@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t max_nodes = std::size_t(1) << 20;
 
+// Of a number, which has no axes: is its fold the number, still weak?
+bool is_itself(Fold fold) { return fold != Fold::Any && fold != Fold::All && fold != Fold::Mean; }
+
 } // namespace
 
 Typer::Memo &Typer::memo(const Entry &entry) {
@@ -24,18 +27,39 @@ Typer::Memo &Typer::memo(const Entry &entry) {
   return memos_[{true, entry.fold, entry.kept.bits()}];
 }
 
+int Typer::open_scope(const ExprNode *root, int outer) {
+  const SetId inputs = reads_[*root].inputs;
+  if (outer >= 0 && scopes_[std::size_t(outer)].inputs == inputs) return outer;
+  auto [it, fresh] = scope_ids_.try_emplace({inputs, outer}, int(scopes_.size()));
+  if (fresh) scopes_.push_back({inputs, outer});
+  return it->second;
+}
+
+Typer::Key Typer::key_of_arg(const ExprNode &node, std::size_t arg, int scope) {
+  const ExprNode *to = node.args[arg].node();
+  if (node.kind == ExprKind::Fold && reads_[*to].scoped) scope = open_scope(to, scope);
+  return key(to, scope);
+}
+
 Value Typer::type(const Expr &root, const Entry &entry) {
+  return type(key(root.node(), open_scope(root.node(), -1)), entry);
+}
+
+Value Typer::type(const Key &root, const Entry &entry) {
   Memo &known = memo(entry);
-  std::vector<const ExprNode *> work{root.node()};
+  std::vector<Key> work{root};
   while (!work.empty()) {
-    const ExprNode *node = work.back();
-    if (known.count(node)) {
+    const Key key = work.back();
+    const ExprNode &node = *key.first;
+    if (known.count(key)) {
       work.pop_back();
       continue;
     }
     std::size_t before = work.size();
-    for (const Expr &arg : node->args)
-      if (!known.count(arg.node())) work.push_back(arg.node());
+    for (std::size_t i = 0; i < node.args.size(); ++i) {
+      const Key arg = key_of_arg(node, i, key.second);
+      if (!known.count(arg)) work.push_back(arg);
+    }
     if (work.size() > before) {
       std::reverse(work.begin() + std::ptrdiff_t(before), work.end()); // leftmost first
       continue;
@@ -43,34 +67,103 @@ Value Typer::type(const Expr &root, const Entry &entry) {
     work.pop_back();
     if (++steps_ > 16 * max_nodes)
       fail("E0013", "the kernel is too large: its outputs together need too many operations",
-           space_.shown(node->where), "split the kernel");
-    known.emplace(node, type_node(*node, entry, known));
+           space_.shown(node.where), "split the kernel");
+    known.emplace(key, type_node(node, key.second, entry, known));
   }
-  return known.at(root.node());
+  return known.at(root);
 }
 
-Value Typer::type_node(const ExprNode &node, const Entry &entry, const Memo &memo) {
+Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, const Memo &memo) {
+  auto value_of = [&](std::size_t arg) { return memo.at(key_of_arg(node, arg, scope)); };
   switch (node.kind) {
   case ExprKind::Input: return type_input(node, entry);
   case ExprKind::Literal: return type_number(node);
-  case ExprKind::Let: return memo.at(node.args[0].node());
+  case ExprKind::Let: return value_of(0);
+  case ExprKind::Extent: return type_extent(node, scope);
+  case ExprKind::Iota: return type_iota(node, scope);
   case ExprKind::Cast: {
     if (!is_supported(node.dtype))
       fail("E0204",
            "a cast to " + std::string(name(node.dtype)) + ", which this version does not have",
            space_.shown(node.where), "use bool, an integer type, f32 or f64");
-    return {cast(memo.at(node.args[0].node()).node, node.dtype, node.where), false};
+    return {cast(value_of(0).node, node.dtype, node.where), false};
   }
   case ExprKind::Fold: {
-    Value arg = memo.at(node.args[0].node());
-    if (arg.weak && node.like.empty()) return arg; // a number has no axes: its own sum
+    Value arg = value_of(0);
+    if (arg.weak && node.like.empty() && is_itself(node.fold)) return arg;
     return {close(type_fold(node, arg), node.where), false};
   }
   case ExprKind::Op: break;
   }
   std::vector<Value> args;
-  for (const Expr &arg : node.args) args.push_back(memo.at(arg.node()));
+  for (std::size_t i = 0; i < node.args.size(); ++i) args.push_back(value_of(i));
   return type_op(node, std::move(args));
+}
+
+// The inputs that give `axis` its extent in the expression that the node stands in.
+std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scope) const {
+  std::vector<std::size_t> found;
+  for (int s = scope; s >= 0 && found.empty(); s = scopes_[std::size_t(s)].outer)
+    for (std::size_t i : reads_.members(scopes_[std::size_t(s)].inputs))
+      if (spec_.inputs[i].axes().has(axis)) found.push_back(i);
+  if (found.empty())
+    fail("E0103",
+         "no input of this expression has axis " + space_.axis_name(axis) + ", which '" +
+             (node.kind == ExprKind::Iota ? "iota" : "extent") + "' asks for",
+         space_.shown(node.where),
+         node.kind == ExprKind::Iota ? "name an axis of an input that the expression reads"
+                                     : "name an axis of an input that it reads, or write of=x");
+  return found;
+}
+
+Value Typer::type_extent(const ExprNode &node, int scope) {
+  const int axis = space_.axis(node.axes[0], node.where);
+  std::vector<std::size_t> inputs;
+  if (node.like.empty()) {
+    inputs = lenders(node, axis, scope);
+  } else {
+    inputs = {space_.input_called(node.like, node.where, "of=")};
+    if (!spec_.inputs[inputs[0]].axes().has(axis))
+      fail("E0103",
+           "input '" + node.like + "' lacks axis " + space_.axis_name(axis) + ": it has " +
+               space_.axis_list(spec_.inputs[inputs[0]].axes()),
+           space_.shown(node.where), "name an axis that the input has");
+  }
+  Node extent;
+  extent.kind = NodeKind::Extent;
+  extent.dtype = DType::I64;
+  extent.folded = AxisSet::of(axis);
+  std::vector<NodeId> args;
+  Facts met;
+  for (std::size_t i : inputs) {
+    args.push_back(input(i, node.where));
+    meet(met, along(facts_[args.back().index], extent.folded), node.where);
+  }
+  return {add(extent, args, {}, node.where), false};
+}
+
+Value Typer::type_iota(const ExprNode &node, int scope) {
+  const int axis = space_.axis(node.axes[0], node.where);
+  Node index;
+  index.kind = NodeKind::Index;
+  index.dtype = DType::I64;
+  index.axes = AxisSet::of(axis);
+  std::vector<NodeId> args;
+  Facts facts;
+  for (std::size_t i : lenders(node, axis, scope)) {
+    args.push_back(input(i, node.where));
+    meet(facts, along(facts_[args.back().index], index.axes), node.where);
+  }
+  return {add(index, args, facts, node.where), false};
+}
+
+// What is left of the facts on these axes alone.
+Typer::Facts Typer::along(Facts facts, AxisSet axes) {
+  facts.visible = visible_.filter(
+      facts.visible, [&](std::size_t i) { return axes.contains(spec_.inputs[i].axes()); });
+  facts.rigid = facts.rigid & axes;
+  facts.fixed = fixed_.without(facts.fixed, expr::every_axis - axes);
+  return facts;
 }
 
 Value Typer::type_input(const ExprNode &node, const Entry &entry) {
@@ -85,7 +178,7 @@ Folded Typer::type_whole(const Expr &root, const Entry &entry) {
   const ExprNode *node = root.node();
   while (node->kind == ExprKind::Let) node = node->args[0].node();
   if (node->kind == ExprKind::Fold) {
-    Value arg = type(node->args[0], entry);
+    Value arg = type(key_of_arg(*node, 0, open_scope(root.node(), -1)), entry);
     if (!arg.weak || !node->like.empty()) return type_fold(*node, arg);
   }
   NodeId value = type(root, entry).node;
@@ -110,6 +203,7 @@ Folded Typer::type_fold(const ExprNode &node, Value arg) {
 }
 
 Folded Typer::fold(Value value, Fold fold, AxisSet axes, std::uint32_t like, const Place &where) {
+  if (fold == Fold::Mean) return mean(value, axes, like, where);
   NodeId arg = value.node;
   DType type = dtype(arg), accumulate = ops::accumulate_dtype(fold, type);
   Folded result{arg, ops::result_dtype(fold, type), like};
@@ -138,6 +232,24 @@ Folded Typer::fold(Value value, Fold fold, AxisSet axes, std::uint32_t like, con
   facts.rigid = facts.rigid - axes - may_fold;
   facts.fixed = fixed_.without(facts.fixed, axes | may_fold);
   result.node = add(node, std::span(&arg, 1), facts, where);
+  result.open = true;
+  return result;
+}
+
+// The sum in f64 over the number of points that it has.
+Folded Typer::mean(Value value, AxisSet axes, std::uint32_t like, const Place &where) {
+  DType type = dtype(value.node), wide = ops::accumulate_dtype(Fold::Mean, type);
+  NodeId arg = cast(value.node, wide, where);
+  Folded result = fold({arg, false}, Fold::Sum, axes, like, where);
+  result.result = ops::result_dtype(Fold::Mean, type);
+  if (!result.open) return result; // nothing folds
+  Node count;
+  count.kind = NodeKind::Extent;
+  count.dtype = DType::I64;
+  count.folded = axes;
+  count.like = spec_.graph[result.node].like;
+  NodeId points = cast(add(count, std::span(&arg, 1), {}, where), wide, where);
+  result.node = emit(ops::Op::Div, wide, wide, {result.node, points}, where);
   return result;
 }
 

@@ -22,6 +22,7 @@ struct Folded {
   expr::NodeId node;         // of the accumulate type, or the argument itself where nothing folds
   DType result = DType::F32; // NumPy's result type
   std::uint32_t like = expr::no_input; // then its value is repeated to this input's axes
+  bool open = false;                   // still as precise as it was accumulated
 };
 
 // How inputs enter an expression: as they are, or folded down to the `kept` axes (accumulate).
@@ -59,10 +60,35 @@ private:
     expr::AxisSet rigid; // axes on which a label gives it the extent
     SetId fixed = 0;     // extents fixed by the text
   };
-  using Memo = std::unordered_map<const ExprNode *, Value>;
+  // Where extent and iota look for inputs: in the expression that they stand in, the innermost
+  // reduction's argument or the whole one, then in those around it.
+  // Only what these read matters, so that expressions that read the same share a scope.
+  struct Scope {
+    SetId inputs = 0;
+    int outer = -1;
+  };
+  using Key = std::pair<const ExprNode *, int>; // a node and its scope, -1 where that cannot matter
+  struct KeyHash {
+    std::size_t operator()(const Key &key) const {
+      return std::hash<const ExprNode *>()(key.first) * 31 + std::size_t(key.second);
+    }
+  };
+  using Memo = std::unordered_map<Key, Value, KeyHash>;
+
+  int open_scope(const ExprNode *root, int outer);
+  Key key(const ExprNode *node, int scope) const {
+    return {node, reads_[*node].scoped ? scope : -1};
+  }
+  Key key_of_arg(const ExprNode &node, std::size_t arg, int scope);
 
   Memo &memo(const Entry &entry);
-  Value type_node(const ExprNode &node, const Entry &entry, const Memo &memo);
+  Value type(const Key &root, const Entry &entry);
+  Value type_node(const ExprNode &node, int scope, const Entry &entry, const Memo &memo);
+  std::vector<std::size_t> lenders(const ExprNode &node, int axis, int scope) const;
+  Value type_extent(const ExprNode &node, int scope);
+  Value type_iota(const ExprNode &node, int scope);
+  Folded mean(Value value, expr::AxisSet axes, std::uint32_t like, const Place &where);
+  Facts along(Facts facts, expr::AxisSet axes);
   Value type_input(const ExprNode &node, const Entry &entry);
   Value type_number(const ExprNode &node);
   Value type_op(const ExprNode &node, std::vector<Value> args);
@@ -91,6 +117,8 @@ private:
   FixedExtents fixed_;
   std::vector<Facts> facts_; // by node
   std::map<std::tuple<bool, Fold, std::uint64_t>, Memo> memos_;
+  std::vector<Scope> scopes_;
+  std::map<std::pair<SetId, int>, int> scope_ids_;
   std::size_t steps_ = 0;
 };
 

@@ -21,13 +21,13 @@ constexpr std::array reserved{
 };
 
 constexpr std::array later_folds{
-    "any"sv, "all"sv, "mean"sv, "var"sv, "std"sv, "norm"sv, "logsumexp"sv, "argmin"sv, "argmax"sv,
+    "var"sv, "std"sv, "norm"sv, "logsumexp"sv, "argmin"sv, "argmax"sv,
 };
 
 constexpr std::array later_functions{
     "rsqrt"sv,     "digamma"sv, "polygamma"sv, "sigmoid"sv, "softplus"sv, "gelu"sv,
     "gelu_tanh"sv, "silu"sv,    "logaddexp"sv, "fma"sv,     "conj"sv,     "real"sv,
-    "imag"sv,      "keep"sv,    "recompute"sv, "iota"sv,    "extent"sv,   "scan"sv,
+    "imag"sv,      "keep"sv,    "recompute"sv, "scan"sv,
 };
 
 template <class Words> bool holds(const Words &words, std::string_view word) {

@@ -45,7 +45,23 @@ Term Expressions::term(int depth) {
   }
 }
 
-Term Expressions::leaf() { return random_.pick(scope_.terms); }
+Term Expressions::leaf() {
+  if (random_.chance(92)) return random_.pick(scope_.terms);
+  const int axis = random_.below(int(scope_.axis_names.size()) + 1) - 1;
+  if (axis < 0) return random_.pick(scope_.terms);
+  const std::string &name = scope_.axis_names[std::size_t(axis)];
+  Term out;
+  out.dtype = i64;
+  out.product = true; // an index is as large as its axis
+  out.text = "iota(" + name + ")";
+  out.axes = expr::AxisSet::of(axis);
+  if (random_.chance(50)) return out;
+  out.axes = {};
+  out.text = "extent(" + name + ")";
+  if (random_.chance(25))
+    out.text = "extent(" + name + ", of=" + random_.pick(scope_.input_names) + ")";
+  return out;
+}
 
 // The result's type by the table; where the types do not fit, the first argument alone.
 Term Expressions::combine(Op op, std::string text, const std::vector<Term> &args) const {
@@ -151,7 +167,7 @@ Term Expressions::folded(Term value, Fold fold) const {
   const bool exact_fold = ops::is_exact(fold, ops::accumulate_dtype(fold, value.dtype));
   if (!exact_fold && (!scope_.exact || value.product || (fold == Fold::Prod && !value.plain)))
     value.inexact = true;
-  value.product |= fold == Fold::Prod;
+  value.product |= fold == Fold::Prod || fold == Fold::Mean;
   value.plain = false;
   value.dtype = ops::result_dtype(fold, value.dtype);
   return value;
@@ -159,7 +175,8 @@ Term Expressions::folded(Term value, Fold fold) const {
 
 Term Expressions::reduction(int depth) {
   const Term x = term(depth - 1);
-  const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max});
+  const Fold fold = random_.pick<Fold>(
+      {Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max, Fold::Any, Fold::All, Fold::Mean});
   Term out = folded(x, fold);
   out.text = std::string(ops::info(fold).name) + "(" + x.text;
   if (random_.chance(15)) {

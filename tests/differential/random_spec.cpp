@@ -145,7 +145,8 @@ private:
     Expressions expressions(random_, scope_);
     Term value = expressions.term(3);
     Output out;
-    Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max});
+    Fold fold = random_.pick<Fold>(
+        {Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max, Fold::Any, Fold::All, Fold::Mean});
     int mode = random_.below(6);
     if (!spec_.exact && random_.chance(25)) { // what the bound is for
       mode = 4;
@@ -162,9 +163,11 @@ private:
     } else if (mode == 2 || mode == 3) {
       out.mode = "accumulate(" + fold_name + ") ";
       // Inputs are folded before the expression and its own folds.
-      const bool sums = value.inexact || value.text.find("sum(") != std::string::npos;
-      const bool is_exact_case = spec_.exact && !(sums && fold == Fold::Prod);
-      value.inexact |= !is_exact_case && (fold == Fold::Sum || fold == Fold::Prod);
+      const bool sums = value.inexact || value.text.find("sum(") != std::string::npos ||
+                        value.text.find("mean(") != std::string::npos;
+      const bool of_any_size = fold == Fold::Prod || fold == Fold::Mean;
+      const bool is_exact_case = spec_.exact && !(sums && of_any_size);
+      value.inexact |= !is_exact_case && (fold == Fold::Sum || of_any_size);
     } else if (mode >= 4) {
       out.mode = "reduce(" + fold_name + (like.empty() ? "" : ", " + like) + ") ";
       const bool was_exact = !value.inexact;

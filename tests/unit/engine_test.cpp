@@ -111,6 +111,16 @@ TEST_CASE("rows are folded in 32 lanes and leaves at every length") {
   }
 }
 
+TEST_CASE("an index in a vector loop counts on from lane to lane, in whole and partial groups") {
+  for (const std::string &target : targets_here()) {
+    Runs runs(positions(), target);
+    for (const std::int64_t n : {0, 1, 3, 8, 9, 16, 31, 64, 100}) {
+      runs.extents = {3, n};
+      runs.agree();
+    }
+  }
+}
+
 TEST_CASE("a whole fold has the same bits in one loop and in chunks") {
   for (const std::string &target : targets_here()) {
     for (const Fold fold : {Fold::Sum, Fold::Prod, Fold::Min, Fold::Max}) {
@@ -124,6 +134,16 @@ TEST_CASE("a whole fold has the same bits in one loop and in chunks") {
             runs.special = n % 2 != 0;
             runs.agree();
           }
+        }
+      }
+    }
+    for (const Fold fold : {Fold::Any, Fold::All}) {
+      for (const bool chunked : {false, true}) {
+        Runs runs(whole_fold(fold, DType::Bool, 32, 0, chunked), target);
+        for (const std::int64_t n : {0, 1, 31, 32, 33, 100, 1000}) {
+          runs.extents = {n, chunked ? (n + 255) / 256 : 0};
+          runs.chunks = {chunked ? 256 : 0, 0};
+          runs.agree();
         }
       }
     }

@@ -173,6 +173,10 @@ TEST_CASE("the identity of a fold changes nothing that it meets") {
       }
     }
   }
+  for (Fold fold : {Fold::Any, Fold::All})
+    for (bool x : {false, true})
+      CHECK(evaluate(info(fold).step, bool_, {identity(fold, bool_), scalar_from(x)}) ==
+            scalar_from(x));
 }
 
 TEST_CASE("an element survives the way to memory and back") {

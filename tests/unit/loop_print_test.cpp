@@ -122,6 +122,20 @@ TEST_CASE("a chain of 100,000 operations prints in lines of bounded length") {
   CHECK(longest <= 100);
 }
 
+TEST_CASE("an index prints as its axis, an extent as a call") {
+  CHECK(print(positions()) == R"(program positions
+  axes i, j
+  out z : i64[i other, j unit]   # operand 0
+
+phase 0:
+  parallel for i
+    parallel vector for j
+      set z[i, j] = i + j * extent(j)
+      next z
+    next z
+)");
+}
+
 TEST_CASE("keys tell programs apart by all but their names") {
   Program p = row_sums(), same = row_sums();
   same.name = "other";
@@ -140,6 +154,9 @@ TEST_CASE("keys tell programs apart by all but their names") {
   others[7].phases[0].parallel.clear();
   others[8].axes[1].chunks_of = AxisId{0};
   for (const Program &other : others) CHECK(key(other) != key(p));
+  Program other_axis = positions();
+  other_axis.values[0].axis = {0};
+  CHECK(key(other_axis) != key(positions()));
 }
 
 } // namespace

@@ -69,6 +69,14 @@ struct Builder {
     v.dtype = typing.result;
     return value(v);
   }
+  // Extent or Index.
+  ValueId along(ValueKind kind, AxisId axis) {
+    Value v;
+    v.kind = kind;
+    v.dtype = DType::I64;
+    v.axis = axis;
+    return value(v);
+  }
   ValueId result(AccId a) {
     Value v;
     v.kind = ValueKind::Result;
@@ -82,6 +90,30 @@ inline Stmt let(ValueId v) { return {StmtKind::Let, v, {}, {}, {}}; }
 inline Stmt set(BufferId b, ValueId v) { return {StmtKind::Set, v, b, {}, {}}; }
 inline Stmt step(AccId a, ValueId v) { return {StmtKind::Step, v, {}, a, {}}; }
 inline Stmt run(LoopId l) { return {StmtKind::Loop, {}, {}, {}, l}; }
+
+// z[i, j] = i + j * extent(j), with the vector along j
+inline Program positions() {
+  Builder b;
+  b.p.name = "positions";
+  const AxisId i = b.axis("i"), j = b.axis("j");
+  const BufferId z =
+      b.buffer("z", Role::Output, 0, DType::I64, {{i, StrideClass::Other}, {j, StrideClass::Unit}});
+  const ValueId n = b.along(ValueKind::Extent, j);
+  const ValueId at_i = b.along(ValueKind::Index, i), at_j = b.along(ValueKind::Index, j);
+  const ValueId product = b.op(ops::Op::Mul, {at_j, n}), sum = b.op(ops::Op::Add, {at_i, product});
+  Loop inner;
+  inner.axis = j;
+  inner.parallel = inner.vector = true;
+  inner.body = {let(at_j), let(product), let(sum), set(z, sum)};
+  const LoopId inner_id = b.loop(inner);
+  Loop outer;
+  outer.axis = i;
+  outer.parallel = true;
+  outer.body = {let(at_i), run(inner_id)};
+  const LoopId outer_id = b.loop(outer);
+  b.p.phases.push_back({{let(n), run(outer_id)}, {i, j}, 2});
+  return b.p;
+}
 
 // z[i] = f32(sum_j f64(x[i, j])) * y[i]
 inline Program row_sums() {

@@ -102,6 +102,18 @@ TEST_CASE("sums widen as in NumPy and accumulate in 64 bits") {
   CHECK(bl::ops::accumulate_dtype(Fold::Min, bl::bool_) == bl::bool_);
 }
 
+TEST_CASE("any and all are bool, a mean is a float") {
+  for (DType d : {bl::bool_, bl::i8, bl::u64, bl::f32, bl::f64}) {
+    for (Fold fold : {Fold::Any, Fold::All}) {
+      CHECK(bl::ops::accumulate_dtype(fold, d) == bl::bool_);
+      CHECK(bl::ops::result_dtype(fold, d) == bl::bool_);
+      CHECK(bl::ops::is_exact(fold, bl::bool_));
+    }
+    CHECK(bl::ops::accumulate_dtype(Fold::Mean, d) == bl::f64);
+    CHECK(bl::ops::result_dtype(Fold::Mean, d) == (d == bl::f32 ? bl::f32 : bl::f64));
+  }
+}
+
 TEST_CASE("only float sums and products depend on the order of their terms") {
   CHECK_FALSE(bl::ops::is_exact(Fold::Sum, bl::f64));
   CHECK(bl::ops::is_exact(Fold::Sum, bl::i64));
@@ -115,5 +127,5 @@ TEST_CASE("functions are found by name, operators are not") {
   CHECK_FALSE(bl::ops::find_function("+"));
   CHECK_FALSE(bl::ops::find_function("sum"));
   CHECK(bl::ops::find_fold("sum") == Fold::Sum);
-  CHECK_FALSE(bl::ops::find_fold("mean"));
+  CHECK_FALSE(bl::ops::find_fold("var"));
 }

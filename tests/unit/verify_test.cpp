@@ -27,6 +27,7 @@ TEST_CASE("sound programs pass the verifier") {
     CHECK(complaint(whole_fold(Fold::Sum, DType::F64, 32, 4096, chunked)) == "");
     CHECK(complaint(whole_fold(Fold::Max, DType::I32, 1, 0, chunked)) == "");
   }
+  CHECK(complaint(positions()) == "");
   CHECK(complaint(Program{}) == "");
 }
 
@@ -106,6 +107,18 @@ TEST_CASE("loops must nest soundly") {
   p = row_sums();
   p.loops[0].within = AxisId{0};
   CHECK_COMPLAINT(p, "chunks of another axis");
+}
+
+TEST_CASE("an index needs a loop, an extent needs none") {
+  Program p = positions();
+  std::swap(p.values[0].kind, p.values[1].kind);
+  CHECK_COMPLAINT(p, "no loop around walks it");
+  p = positions();
+  p.values[0].dtype = DType::I32;
+  CHECK_COMPLAINT(p, "is an extent, but no i64");
+  p = positions();
+  p.values[0].axis = {7};
+  CHECK_COMPLAINT(p, "missing axis");
 }
 
 TEST_CASE("a complaint shows the program") {
