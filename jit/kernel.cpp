@@ -143,6 +143,12 @@ const LoopSpec &Kernel::spec() const { return impl_->spec(); }
 Counters Kernel::counters() const { return impl_->counters(); }
 int Kernel::threads() const { return impl_->threads(); }
 
+const Array &Results::operator[](std::size_t index) const {
+  if (index < arrays_.size()) return arrays_[index].second;
+  support::fail("E0304", fmt::format("there is no result {}: there are {}", index, arrays_.size()),
+                {}, "count from 0, or ask by name");
+}
+
 const Array &Results::operator[](std::string_view name) const {
   std::vector<std::string> names;
   for (const auto &[own, array] : arrays_) {

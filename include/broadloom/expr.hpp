@@ -11,6 +11,7 @@
 #include <broadloom/dtype.hpp>
 #include <broadloom/error.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -85,11 +86,24 @@ struct Dim {
   Dim(std::string word, std::int64_t extent) : label(std::move(word)), extent(extent) {}
 };
 
-// An input by labels (or fixed extents), or by its number of unlabelled dims (0: a scalar).
+// An input by its dims: labels, ":" or fixed extents; `{3}` is one dim of 3 elements.
 Expr input(std::string name, DType dtype, std::vector<Dim> dims,
            std::source_location where = std::source_location::current());
-Expr input(std::string name, DType dtype, int rank = 0,
-           std::source_location where = std::source_location::current());
+
+// An input by its number of unlabelled dims. A template, so that a braced list never means a rank.
+// Throws ShapeError E0101 for a negative one.
+Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location where);
+template <std::same_as<int> Rank>
+Expr input(std::string name, DType dtype, Rank rank,
+           std::source_location where = std::source_location::current()) {
+  return input_of_rank(std::move(name), dtype, rank, where);
+}
+
+// A scalar input.
+inline Expr input(std::string name, DType dtype,
+                  std::source_location where = std::source_location::current()) {
+  return input_of_rank(std::move(name), dtype, 0, where);
+}
 
 // An axis by label or by position in the iteration space (negative counts from the end).
 class AxisRef {

@@ -52,7 +52,7 @@ public:
       : arrays_(std::move(arrays)) {}
   // Throws DataError E0304 for an unknown name.
   const Array &operator[](std::string_view name) const;
-  const Array &operator[](std::size_t index) const { return arrays_.at(index).second; }
+  const Array &operator[](std::size_t index) const; // throws DataError E0304 beyond the last
   std::size_t size() const { return arrays_.size(); }
   auto begin() const { return arrays_.begin(); }
   auto end() const { return arrays_.end(); }

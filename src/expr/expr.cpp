@@ -69,7 +69,7 @@ Expr input(std::string name, DType dtype, std::vector<Dim> dims, std::source_loc
   return make_input(std::move(decl), place_of(where));
 }
 
-Expr input(std::string name, DType dtype, int rank, std::source_location where) {
+Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location where) {
   if (rank < 0)
     support::fail("E0101", "input '" + name + "' cannot have " + std::to_string(rank) + " dims",
                   place_of(where), "give the number of dims, 0 for a scalar");

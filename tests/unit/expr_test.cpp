@@ -97,3 +97,12 @@ TEST_CASE("an error renders with a caret, and in color only when asked") {
   bl::DataError nowhere("E0301", "cannot open", {}, "check the path");
   CHECK(nowhere.render() == "broadloom: error[E0301]: cannot open\nhelp: check the path");
 }
+
+TEST_CASE("a braced number is a dim of that extent, a plain one a rank") {
+  const auto text = [](const broadloom::Expr &x) {
+    return broadloom::print(broadloom::LoopSpec("k").out("z", x));
+  };
+  CHECK(text(broadloom::input("f", broadloom::f32, {3})).find("f32[3]") != std::string::npos);
+  CHECK(text(broadloom::input("f", broadloom::f32, 3)).find("f32[:, :, :]") != std::string::npos);
+  CHECK(text(broadloom::input("f", broadloom::f32)).find("f : f32\n") != std::string::npos);
+}
