@@ -251,21 +251,20 @@ private:
     push_value(make_literal(number, cursor_.source().place(token)), token, token);
   }
 
-  // Of a number beyond f64: is it too large, or too small? The exponent of its first digit tells.
+  // Of a number beyond f64: is it too large, or too small? The power of ten of its first digit tells.
   static bool is_huge(std::string_view word) {
-    std::size_t e = word.find_first_of("eE");
-    std::string_view mantissa = word.substr(0, e);
-    std::size_t point = std::min(mantissa.find('.'), mantissa.size());
-    std::size_t first = mantissa.find_first_of("123456789");
-    long long exponent = 0;
+    const std::size_t e = word.find_first_of("eE");
+    const std::string_view mantissa = word.substr(0, e);
+    const auto point = std::int64_t(std::min(mantissa.find('.'), mantissa.size()));
+    const auto first = std::int64_t(mantissa.find_first_of("123456789"));
+    std::int64_t exponent = 0;
     if (e != word.npos) {
       std::string_view digits = word.substr(e + 1);
-      if (digits.front() == '-') return false;
       if (digits.front() == '+') digits.remove_prefix(1);
       if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc())
-        return true;
+        return digits.front() != '-';
     }
-    return exponent + (long long)(point) - (long long)(first) > 0;
+    return exponent > first - point; // the sum of all three might not fit
   }
 
   void push_name(const Token &token) {

@@ -82,6 +82,21 @@ TEST_CASE("numbers keep their kind and their value") {
   CHECK(expression("true && a") == "true && a");
 }
 
+TEST_CASE("a number beyond f64 is zero or too large, whatever its exponent holds") {
+  auto code = [](const std::string &number) {
+    return code_of("kernel k { in a : f64; out z = a + " + number + " }");
+  };
+  const std::string greatest = "9223372036854775807", digits = "1" + std::string(400, '0');
+  CHECK(code("91e" + greatest) == "E0006");
+  CHECK(code("91e9" + greatest) == "E0006");
+  CHECK(code(digits + "e-50") == "E0006");
+  CHECK(expression("a + 0.001e-" + greatest) == "a + 0.");
+  CHECK(expression("a + 1e-9" + greatest) == "a + 0.");
+  CHECK(expression("a + " + digits + "e-800") == "a + 0.");
+  CHECK(expression("a + " + digits + "e-400") == "a + 1.");
+  CHECK(expression("a + 0e" + greatest) == "a + 0.");
+}
+
 TEST_CASE("reductions take axes or like=") {
   CHECK(expression("sum(a)") == "sum(a)");
   CHECK(expression("max(a + b, -1, j)") == "max(a + b, -1, j)");
