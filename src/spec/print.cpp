@@ -257,7 +257,8 @@ private:
   std::string number(const Number &number, int &level) const {
     if (number.kind == Number::Kind::Bool) return number.integer != 0 ? "true" : "false";
     if (number.kind == Number::Kind::Int) {
-      if (number.too_large) return "9223372036854775808"; // an error, here as there
+      // An error, here as there: behind a sign too, which makes 9223372036854775808 a number.
+      if (number.too_large) return "9999999999999999999";
       if (number.integer < 0) level = unary_level;
       return std::to_string(number.integer);
     }

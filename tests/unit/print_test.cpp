@@ -86,3 +86,23 @@ TEST_CASE("negative numbers keep their value under operators") {
   CHECK(text.find("f64(-2)^x - -3") != std::string::npos);
   CHECK(text.find("(-2)^x") != std::string::npos);
 }
+
+TEST_CASE("an integer beyond i64 stays one behind a sign") {
+  auto code = [](const std::string &text) {
+    try {
+      bl::check(bl::parse(text));
+    } catch (const bl::Error &error) {
+      return error.code();
+    }
+    return std::string("fine");
+  };
+  const std::string head = "kernel k {\n  in  a : f64\n  out z = ";
+  CHECK(code(head + "a * -9223372036854775808\n}\n") == "fine");
+  for (const char *number :
+       {"9223372036854775808", "-9223372036854775809", "-(9223372036854775808)"}) {
+    CAPTURE(number);
+    const std::string text = head + "a * " + number + "\n}\n";
+    CHECK(code(text) == "E0202");
+    CHECK(code(stable(bl::parse(text))) == "E0202");
+  }
+}
