@@ -26,81 +26,142 @@ namespace {
 constexpr int cascade_levels = 48; // more leaves than a process has addresses
 } // namespace
 
-llvm::Value *PhaseEmitter::identity(AccId acc, int width) {
-  const Acc &a = program_[acc];
-  return lanes_.literal(a.dtype, ops::identity(a.fold, a.dtype).bits, width);
+// ------------------------------------------------------- the states of one or several accumulators
+
+PhaseEmitter::States PhaseEmitter::identity(AccId acc, int width) {
+  const ops::Recipe &recipe = program_.recipe(acc);
+  States states;
+  for (std::size_t k = 0; k < recipe.states.size(); ++k)
+    states.push_back(lanes_.literal(recipe.states[k], recipe.start[k].bits, width));
+  return states;
 }
 
-llvm::Value *PhaseEmitter::join(AccId acc, llvm::Value *left, llvm::Value *right) {
-  const Acc &a = program_[acc];
-  return lanes_.op(ops::info(a.fold).step, a.dtype, {left, right});
+// What the accumulators of a loop start from: the values given, or the recipes' own start.
+PhaseEmitter::Block PhaseEmitter::start(const Loop &loop, bool given) {
+  Block block;
+  for (const AccId acc : loop.accs) {
+    const int width = survey_.acc_varies[acc.index] ? width_ : 1;
+    block.push_back(identity(acc, width));
+    const std::vector<ValueId> &values = program_[acc].start;
+    for (std::size_t k = 0; given && k < values.size(); ++k)
+      block.back()[k] = lanes_.splat(value(values[k]), width);
+  }
+  return block;
 }
 
-void PhaseEmitter::step(AccId acc, llvm::Value *value) {
-  llvm::Value *&now = accs_[acc.index];
-  llvm::Value *next = join(acc, now, lanes_.splat(value, Lanes::width(now)));
+PhaseEmitter::Block PhaseEmitter::running(const Loop &loop) const {
+  Block block;
+  for (const AccId acc : loop.accs) block.push_back(accs_[acc.index]);
+  return block;
+}
+
+void PhaseEmitter::set_running(const Loop &loop, const Block &block) {
+  for (std::size_t k = 0; k < loop.accs.size(); ++k) accs_[loop.accs[k].index] = block[k];
+}
+
+// Loops carry plain lists of values.
+PhaseEmitter::Values PhaseEmitter::flat(const Block &block) {
+  Values values;
+  for (const States &states : block) values.insert(values.end(), states.begin(), states.end());
+  return values;
+}
+
+PhaseEmitter::Values PhaseEmitter::flat(const std::vector<Block> &blocks) {
+  Values values;
+  for (const Block &block : blocks) {
+    const Values more = flat(block);
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  return values;
+}
+
+PhaseEmitter::Block PhaseEmitter::shaped(const Loop &loop, const Values &values,
+                                         std::size_t first) const {
+  Block block;
+  auto next = values.begin() + static_cast<std::ptrdiff_t>(first);
+  for (const AccId acc : loop.accs) {
+    const auto count = static_cast<std::ptrdiff_t>(program_.recipe(acc).states.size());
+    block.emplace_back(next, next + count);
+    next += count;
+  }
+  return block;
+}
+
+PhaseEmitter::States PhaseEmitter::join(AccId acc, const States &left, const States &right) {
+  States inputs = left;
+  inputs.insert(inputs.end(), right.begin(), right.end());
+  return lanes_.run(program_.recipe(acc).combine, inputs);
+}
+
+void PhaseEmitter::step(AccId acc, const std::vector<ValueId> &args) {
+  States &now = accs_[acc.index];
+  const int width = Lanes::width(now[0]);
+  States inputs = now;
+  for (const ValueId arg : args) inputs.push_back(lanes_.splat(value(arg), width));
+  const States next = lanes_.run(program_.recipe(acc).step, inputs);
   const bool across_lanes =
-      vector_ != nullptr &&
+      mask_ != nullptr && vector_ != nullptr &&
       std::find(vector_->accs.begin(), vector_->accs.end(), acc) != vector_->accs.end();
-  now = mask_ != nullptr && across_lanes ? ir_.CreateSelect(mask_, next, now) : next;
+  for (std::size_t k = 0; k < now.size(); ++k)
+    now[k] = across_lanes ? ir_.CreateSelect(mask_, next[k], now[k]) : next[k];
 }
+
+// ------------------------------------------------------------------------------------- leaves
 
 void PhaseEmitter::fold(LoopId id, llvm::Value *begin, llvm::Value *end) {
   const Loop &loop = program_[id];
-  const Values joined = loop.leaf == 0 ? leaf(id, begin, end) : cascade(id, begin, end);
-  for (std::size_t k = 0; k < joined.size(); ++k) accs_[loop.accs[k].index] = joined[k];
+  set_running(loop, loop.leaf == 0 ? leaf(id, begin, end) : cascade(id, begin, end));
 }
 
-PhaseEmitter::Values PhaseEmitter::leaf(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  return runs_as_vector(program_, program_[id]) ? vector_leaf(id, begin, end)
-                                                : serial_leaf(id, begin, end);
+PhaseEmitter::Block PhaseEmitter::leaf(LoopId id, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[id];
+  return runs_as_vector(program_, loop) ? vector_leaf(id, begin, end)
+                                        : serial_leaf(id, begin, end, start(loop, loop.leaf == 0));
 }
 
-PhaseEmitter::Values PhaseEmitter::serial_leaf(LoopId id, llvm::Value *begin, llvm::Value *end) {
+PhaseEmitter::Block PhaseEmitter::serial_leaf(LoopId id, llvm::Value *begin, llvm::Value *end,
+                                              Block start) {
   const Loop &loop = program_[id];
   const Values outer = at_;
-  Values start;
-  for (const AccId acc : loop.accs) {
-    start.push_back(identity(acc, survey_.acc_varies[acc.index] ? width_ : 1));
-  }
   const Values result =
-      lanes_.counted_loop(begin, end, 1, start, [&](llvm::Value *position, Values now) {
-        for (std::size_t k = 0; k < now.size(); ++k) accs_[loop.accs[k].index] = now[k];
+      lanes_.counted_loop(begin, end, 1, flat(start), [&](llvm::Value *position, Values now) {
+        set_running(loop, shaped(loop, now));
+        // The other way round, the turn for begin is that for end - 1.
+        if (loop.reverse)
+          position =
+              ir_.CreateSub(ir_.CreateAdd(begin, ir_.CreateSub(end, ir_.getInt64(1))), position);
         turn(id, outer, position);
-        for (std::size_t k = 0; k < now.size(); ++k) now[k] = accs_[loop.accs[k].index];
-        return now;
+        return flat(running(loop));
       });
   at_ = outer;
-  return result;
+  return shaped(loop, result);
 }
 
-PhaseEmitter::Values PhaseEmitter::vector_leaf(LoopId id, llvm::Value *begin, llvm::Value *end) {
+PhaseEmitter::Block PhaseEmitter::vector_leaf(LoopId id, llvm::Value *begin, llvm::Value *end) {
   const Loop &loop = program_[id];
   const Survey::LoopFacts &facts = survey_.loops[id.index];
   const int width = base_width(id);
   const std::size_t copies = static_cast<std::size_t>(fold_lanes / width);
   const Values outer = at_;
-  Values lanes; // of accumulator 0, of accumulator 1, ..
-  for (const AccId acc : loop.accs) {
-    for (std::size_t u = 0; u < copies; ++u) lanes.push_back(identity(acc, width));
-  }
+  Block first;
+  for (const AccId acc : loop.accs) first.push_back(identity(acc, width));
+  std::vector<Block> lanes(copies, first);
+  const std::size_t in_a_block = flat(first).size();
   llvm::Value *rest = begin;
   if (!facts.costly && !facts.inner_loops) {
     rest = whole(begin, end, fold_lanes);
     set_lanes(&loop, width);
-    lanes =
-        lanes_.counted_loop(begin, rest, fold_lanes, lanes, [&](llvm::Value *position, Values now) {
+    const Values stepped = lanes_.counted_loop(
+        begin, rest, fold_lanes, flat(lanes), [&](llvm::Value *position, Values now) {
+          std::vector<Block> next;
           for (std::size_t u = 0; u < copies; ++u) {
-            for (std::size_t k = 0; k < loop.accs.size(); ++k) {
-              accs_[loop.accs[k].index] = now[k * copies + u];
-            }
+            set_running(loop, shaped(loop, now, u * in_a_block));
             turn(id, outer, position, static_cast<std::int64_t>(u) * width);
-            for (std::size_t k = 0; k < loop.accs.size(); ++k) {
-              now[k * copies + u] = accs_[loop.accs[k].index];
-            }
+            next.push_back(running(loop));
           }
-          return now;
+          return flat(next);
         });
+    for (std::size_t u = 0; u < copies; ++u) lanes[u] = shaped(loop, stepped, u * in_a_block);
   }
   // Up to the next multiple of 32, so that every vector is back in its place.
   llvm::Value *stop = whole(rest, ir_.CreateAdd(end, ir_.getInt64(fold_lanes - 1)), fold_lanes);
@@ -108,24 +169,26 @@ PhaseEmitter::Values PhaseEmitter::vector_leaf(LoopId id, llvm::Value *begin, ll
   set_lanes(nullptr, 1);
   at_ = outer;
 
-  Values result;
+  Block result;
   for (std::size_t k = 0; k < loop.accs.size(); ++k) {
-    const auto first = lanes.begin() + static_cast<std::ptrdiff_t>(k * copies);
-    result.push_back(
-        join_lanes(loop.accs[k], Values(first, first + static_cast<std::ptrdiff_t>(copies))));
+    std::vector<States> of_acc;
+    for (const Block &block : lanes) of_acc.push_back(block[k]);
+    result.push_back(join_lanes(loop.accs[k], std::move(of_acc)));
   }
   return result;
 }
 
 // Steps of one vector each from `begin` to `stop`, of which positions below `end` count. The vector
 // that stepped goes to the back of the row, so the one that is next is always the first.
-PhaseEmitter::Values PhaseEmitter::masked_steps(LoopId id, const Values &outer, llvm::Value *begin,
-                                                llvm::Value *stop, llvm::Value *end, Values lanes) {
+std::vector<PhaseEmitter::Block> PhaseEmitter::masked_steps(LoopId id, const Values &outer,
+                                                            llvm::Value *begin, llvm::Value *stop,
+                                                            llvm::Value *end,
+                                                            std::vector<Block> lanes) {
   const Loop &loop = program_[id];
   const int width = base_width(id);
-  const std::size_t copies = static_cast<std::size_t>(fold_lanes / width);
-  return lanes_.counted_loop(
-      begin, stop, width, std::move(lanes), [&](llvm::Value *position, Values now) {
+  const std::size_t in_a_block = flat(lanes[0]).size();
+  const Values stepped =
+      lanes_.counted_loop(begin, stop, width, flat(lanes), [&](llvm::Value *position, Values now) {
         llvm::Value *left = ir_.CreateSub(end, position);
         llvm::Value *active = ir_.CreateBinaryIntrinsic(
             llvm::Intrinsic::smin, left, ir_.getInt64(static_cast<std::uint64_t>(width)));
@@ -133,41 +196,38 @@ PhaseEmitter::Values PhaseEmitter::masked_steps(LoopId id, const Values &outer, 
         llvm::Value *inside = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, position,
                                                         ir_.CreateSub(end, ir_.getInt64(1)));
         set_lanes(&loop, width, active);
-        for (std::size_t k = 0; k < loop.accs.size(); ++k) {
-          accs_[loop.accs[k].index] = now[k * copies];
-        }
+        set_running(loop, shaped(loop, now));
         turn(id, outer, inside);
-        for (std::size_t k = 0; k < loop.accs.size(); ++k) {
-          const auto first = now.begin() + static_cast<std::ptrdiff_t>(k * copies);
-          *first = accs_[loop.accs[k].index];
-          std::rotate(first, first + 1, first + static_cast<std::ptrdiff_t>(copies));
-        }
+        const Values next = flat(running(loop));
+        now.erase(now.begin(), now.begin() + static_cast<std::ptrdiff_t>(in_a_block));
+        now.insert(now.end(), next.begin(), next.end());
         return now;
       });
+  for (std::size_t u = 0; u < lanes.size(); ++u) lanes[u] = shaped(loop, stepped, u * in_a_block);
+  return lanes;
 }
 
 // Lane l with lane l + 16, then with lane l + 8, .. down to one.
-llvm::Value *PhaseEmitter::join_lanes(AccId acc, Values lanes) {
+PhaseEmitter::States PhaseEmitter::join_lanes(AccId acc, std::vector<States> lanes) {
   while (lanes.size() > 1) {
     const std::size_t half = lanes.size() / 2;
     for (std::size_t k = 0; k < half; ++k) lanes[k] = join(acc, lanes[k], lanes[k + half]);
     lanes.resize(half);
   }
-  llvm::Value *vector = lanes.front();
-  for (int half = Lanes::width(vector) / 2; half >= 1; half /= 2) {
-    std::vector<int> low(static_cast<std::size_t>(half));
-    std::iota(low.begin(), low.end(), 0);
-    std::vector<int> high = low;
-    for (int &lane : high) lane += half;
-    if (half == 1) {
-      vector = join(acc, ir_.CreateExtractElement(vector, std::uint64_t{0}),
-                    ir_.CreateExtractElement(vector, std::uint64_t{1}));
-    } else {
-      vector =
-          join(acc, ir_.CreateShuffleVector(vector, low), ir_.CreateShuffleVector(vector, high));
+  States states = lanes.front();
+  const auto part = [&](int first, int count) {
+    States out;
+    for (llvm::Value *state : states) {
+      std::vector<int> chosen(static_cast<std::size_t>(count));
+      std::iota(chosen.begin(), chosen.end(), first);
+      out.push_back(count == 1 ? ir_.CreateExtractElement(state, static_cast<std::uint64_t>(first))
+                               : ir_.CreateShuffleVector(state, chosen));
     }
-  }
-  return vector;
+    return out;
+  };
+  for (int half = Lanes::width(states[0]) / 2; half >= 1; half /= 2)
+    states = join(acc, part(0, half), part(half, half));
+  return states;
 }
 
 //   start = begin, count = 0
@@ -178,7 +238,7 @@ llvm::Value *PhaseEmitter::join_lanes(AccId acc, Values lanes) {
 //       stack[level] = joined, count += 1, start += leaf
 //
 // A range of a single leaf passes straight through.
-PhaseEmitter::Values PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::Value *end) {
+PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::Value *end) {
   const Loop &loop = program_[id];
   const auto block = [&](const char *name) {
     return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
@@ -198,7 +258,7 @@ PhaseEmitter::Values PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::
   llvm::Value *leaf_end = ir_.CreateBinaryIntrinsic(
       llvm::Intrinsic::smin, end,
       ir_.CreateAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf))));
-  const Values fresh = leaf(id, start, leaf_end);
+  const Values fresh = flat(leaf(id, start, leaf_end));
   llvm::Value *more = ir_.CreateICmpSLT(leaf_end, end);
   llvm::BasicBlock *leaf_done = ir_.GetInsertBlock();
   std::vector<llvm::AllocaInst *> stacks;
@@ -221,15 +281,26 @@ PhaseEmitter::Values PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::
   ir_.CreateCondBr(ir_.CreateSelect(more, odd, any), carry, carried);
 
   ir_.SetInsertPoint(carry);
-  level->addIncoming(ir_.CreateAdd(level, ir_.getInt64(1)), carry);
-  bits->addIncoming(ir_.CreateLShr(bits, ir_.getInt64(1)), carry);
+  llvm::Value *next_level = ir_.CreateAdd(level, ir_.getInt64(1));
+  llvm::Value *next_bits = ir_.CreateLShr(bits, ir_.getInt64(1));
+  Values waiting;
   for (std::size_t k = 0; k < joined.size(); ++k) {
     llvm::Type *type = joined[k]->getType();
-    llvm::Value *left = ir_.CreateLoad(type, ir_.CreateGEP(type, stacks[k], level));
-    llvm::Value *both = join(loop.accs[k], left, joined[k]);
-    llvm::cast<llvm::PHINode>(joined[k])->addIncoming(ir_.CreateSelect(odd, both, joined[k]),
-                                                      carry);
+    waiting.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, stacks[k], level)));
   }
+  const Block left = shaped(loop, waiting), right = shaped(loop, joined);
+  Block together;
+  for (std::size_t k = 0; k < loop.accs.size(); ++k)
+    together.push_back(join(loop.accs[k], left[k], right[k]));
+  const Values both = flat(together);
+  Values next;
+  for (std::size_t k = 0; k < joined.size(); ++k)
+    next.push_back(ir_.CreateSelect(odd, both[k], joined[k]));
+  llvm::BasicBlock *carry_done = ir_.GetInsertBlock();
+  for (std::size_t k = 0; k < joined.size(); ++k)
+    llvm::cast<llvm::PHINode>(joined[k])->addIncoming(next[k], carry_done);
+  level->addIncoming(next_level, carry_done);
+  bits->addIncoming(next_bits, carry_done);
   ir_.CreateBr(level_head);
 
   ir_.SetInsertPoint(carried);
@@ -242,7 +313,7 @@ PhaseEmitter::Values PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::
   count->addIncoming(ir_.CreateAdd(count, ir_.getInt64(1)), keep);
   ir_.CreateBr(next_leaf);
   ir_.SetInsertPoint(done);
-  return joined;
+  return shaped(loop, joined);
 }
 
 } // namespace broadloom::jit

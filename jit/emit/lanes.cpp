@@ -71,6 +71,27 @@ llvm::Value *Lanes::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value
   return ir_.CreateIntrinsic(args[0]->getType(), id, args);
 }
 
+std::vector<llvm::Value *> Lanes::run(const ops::Code &code, llvm::ArrayRef<llvm::Value *> inputs) {
+  std::vector<llvm::Value *> values = inputs.vec();
+  const int lanes = width(inputs[0]);
+  for (const ops::Code::Line &line : code.lines) {
+    std::vector<llvm::Value *> args;
+    for (int k = 0; k < line.arg_count; ++k) args.push_back(values[line.args[k]]);
+    switch (line.kind) {
+    case ops::Code::Line::Kind::Literal:
+      values.push_back(literal(line.dtype, line.bits, lanes));
+      break;
+    case ops::Code::Line::Kind::Cast:
+      values.push_back(convert(args[0], line.compute, line.dtype));
+      break;
+    case ops::Code::Line::Kind::Op: values.push_back(op(line.op, line.compute, args)); break;
+    }
+  }
+  std::vector<llvm::Value *> results;
+  for (const std::uint32_t result : code.results) results.push_back(values[result]);
+  return results;
+}
+
 llvm::AllocaInst *Lanes::room(llvm::Type *type, std::uint64_t count) {
   llvm::BasicBlock &entry = ir_.GetInsertBlock()->getParent()->getEntryBlock();
   Builder first(&entry, entry.begin());

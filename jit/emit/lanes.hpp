@@ -9,7 +9,7 @@
 #pragma once
 
 #include "jit/engine/target.hpp"
-#include "ops/ops.hpp"
+#include "ops/recipe.hpp"
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -40,6 +40,9 @@ public:
   // All arguments have the same width, and the compute type (args[0] of Where is bool).
   llvm::Value *op(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
   llvm::Value *convert(llvm::Value *value, DType from, DType to);
+
+  // The results of an accumulator's code; the inputs are all of one width, and so are the results.
+  std::vector<llvm::Value *> run(const ops::Code &code, llvm::ArrayRef<llvm::Value *> inputs);
 
   // Runs while p < end from p = begin in steps of `step`, handing on the carried values; gives the
   // carried values after the last turn (the initial ones if there was none).

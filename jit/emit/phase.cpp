@@ -18,7 +18,7 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
     : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
       ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)), lanes_(ir_, target),
       survey_(survey(program, program.phases[phase])), values_(program.values.size()),
-      accs_(program.accs.size()) {}
+      accs_(program.accs.size()), carried_(program.accs.size()) {}
 
 void PhaseEmitter::run() {
   // What is read once stays in one block; the stack slots are put before it, in the entry.
@@ -73,7 +73,7 @@ void PhaseEmitter::body(const std::vector<Stmt> &statements) {
     switch (s.kind) {
     case StmtKind::Let: values_[s.value.index] = compute(s.value); break;
     case StmtKind::Set: store(s.buffer, value(s.value)); break;
-    case StmtKind::Step: step(s.acc, value(s.value)); break;
+    case StmtKind::Step: step(s.acc, s.args); break;
     case StmtKind::Loop: loop(s.loop); break;
     }
   }
@@ -82,7 +82,7 @@ void PhaseEmitter::body(const std::vector<Stmt> &statements) {
 llvm::Value *PhaseEmitter::value(ValueId id) {
   const Value &value = program_[id];
   if (value.kind == ValueKind::Literal) return lanes_.literal(value.dtype, value.bits, 1);
-  if (value.kind == ValueKind::Result) return accs_[value.acc.index];
+  if (value.kind == ValueKind::Result) return accs_[value.acc.index][value.state];
   support::check(values_[id.index] != nullptr, "a value is used before it is computed");
   return values_[id.index];
 }
@@ -92,6 +92,7 @@ llvm::Value *PhaseEmitter::compute(ValueId id) {
   switch (v.kind) {
   case ValueKind::Literal:
   case ValueKind::Result: return value(id);
+  case ValueKind::Running: return running_state(v.acc, v.state);
   case ValueKind::Load: return load(v.buffer);
   case ValueKind::Extent: return extents_[v.axis.index];
   case ValueKind::Index: return position(v.axis);
@@ -143,7 +144,9 @@ void PhaseEmitter::loop(LoopId id) {
   const Loop &loop = program_[id];
   const Values outer = at_;
   const auto [begin, end] = range(loop);
-  if (!loop.accs.empty()) {
+  if (loop.scan || loop.reverse) {
+    scan(id, begin, end);
+  } else if (!loop.accs.empty()) {
     fold(id, begin, end);
   } else if (loop.vector) {
     vector_map(id, begin, end);

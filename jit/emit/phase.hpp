@@ -33,14 +33,14 @@ struct Survey {
     int acc_bytes = 0; // bytes per position of the accumulators inside
   };
   std::vector<bool> value_varies;
-  std::vector<bool> acc_varies;
+  std::vector<bool> acc_varies; // some state or start value does
   std::vector<LoopFacts> loops;
   std::vector<loop::BufferId> buffers; // all that the phase touches
 };
 Survey survey(const loop::Program &program, const loop::Phase &phase);
 
 // Whether a loop takes several positions at once. A `vector` loop does, unless it has one lane and
-// accumulators for which the order matters.
+// accumulators for which the order matters, or is a scan.
 bool runs_as_vector(const loop::Program &program, const loop::Loop &loop);
 
 class PhaseEmitter {
@@ -51,6 +51,8 @@ public:
 
 private:
   using Values = std::vector<llvm::Value *>;
+  using States = Values;             // of one accumulator
+  using Block = std::vector<States>; // of all the accumulators of a loop
 
   // phase.cpp
   void read_frame();
@@ -77,16 +79,26 @@ private:
 
   // fold.cpp
   void fold(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Values cascade(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Values leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Values serial_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Values vector_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Values masked_steps(loop::LoopId id, const Values &outer, llvm::Value *begin, llvm::Value *stop,
-                      llvm::Value *end, Values lanes);
-  llvm::Value *identity(loop::AccId acc, int width);
-  void step(loop::AccId acc, llvm::Value *value);
-  llvm::Value *join(loop::AccId acc, llvm::Value *left, llvm::Value *right);
-  llvm::Value *join_lanes(loop::AccId acc, Values lanes);
+  Block cascade(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Block leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Block serial_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
+  Block vector_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  std::vector<Block> masked_steps(loop::LoopId id, const Values &outer, llvm::Value *begin,
+                                  llvm::Value *stop, llvm::Value *end, std::vector<Block> lanes);
+  States identity(loop::AccId acc, int width);
+  Block start(const loop::Loop &loop, bool given);
+  void step(loop::AccId acc, const std::vector<loop::ValueId> &args);
+  States join(loop::AccId acc, const States &left, const States &right);
+  States join_lanes(loop::AccId acc, std::vector<States> lanes);
+  Block running(const loop::Loop &loop) const;
+  void set_running(const loop::Loop &loop, const Block &block);
+  static Values flat(const Block &block);
+  static Values flat(const std::vector<Block> &blocks);
+  Block shaped(const loop::Loop &loop, const Values &values, std::size_t first = 0) const;
+
+  // scan.cpp
+  void scan(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  llvm::Value *running_state(loop::AccId acc, std::uint32_t state);
 
   // access.cpp
   llvm::Value *load(loop::BufferId id);
@@ -113,7 +125,8 @@ private:
   Values at_;                          // by buffer: the address at the current position
   Values positions_;                   // by axis, inside its loop
   Values values_;                      // by value, where it has been computed
-  Values accs_;                        // by accumulator: running inside its loop, joined after it
+  std::vector<States> accs_;           // by accumulator: running inside its loop, joined after it
+  std::vector<States> carried_;        // by accumulator: inside a scan in blocks, the blocks before
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
   int width_ = 1;
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do

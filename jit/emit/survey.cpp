@@ -17,9 +17,7 @@ public:
       switch (s.kind) {
       case StmtKind::Let: let(s.value); break;
       case StmtKind::Set: set(s); break;
-      case StmtKind::Step:
-        if (varies(s.value)) facts_.acc_varies[s.acc.index] = true;
-        break;
+      case StmtKind::Step: step(s); break;
       case StmtKind::Loop: enter(s.loop); break;
       }
     }
@@ -28,7 +26,8 @@ public:
 private:
   bool varies(ValueId id) const {
     const Value &value = program_[id];
-    if (value.kind == ValueKind::Result) return facts_.acc_varies[value.acc.index];
+    if (value.kind == ValueKind::Result || value.kind == ValueKind::Running)
+      return facts_.acc_varies[value.acc.index];
     return facts_.value_varies[id.index];
   }
 
@@ -63,7 +62,8 @@ private:
     case ValueKind::Literal:
     case ValueKind::Extent: break;
     case ValueKind::Index: varying = vector_ != nullptr && vector_->axis == value.axis; break;
-    case ValueKind::Result: varying = facts_.acc_varies[value.acc.index]; break;
+    case ValueKind::Result:
+    case ValueKind::Running: varying = facts_.acc_varies[value.acc.index]; break;
     case ValueKind::Load:
       touch(value.buffer);
       varying = walks_vector_axis(value.buffer);
@@ -75,15 +75,29 @@ private:
     }
     facts_.value_varies[id.index] = varying;
     if (varying) note_type(value.dtype);
-    if (value.kind == ValueKind::Op && is_costly(value)) {
-      for (const LoopId loop : around_) facts_.loops[loop.index].costly = true;
-    }
+    if (value.kind == ValueKind::Op && is_costly(value.op)) mark_costly();
   }
 
-  static bool is_costly(const Value &value) {
-    const ops::Math math = ops::info(value.op).math;
+  void mark_costly() {
+    for (const LoopId loop : around_) facts_.loops[loop.index].costly = true;
+  }
+
+  static bool is_costly(ops::Op op) {
+    const ops::Math math = ops::info(op).math;
     if (math == ops::Math::Vector || math == ops::Math::Libm) return true;
-    return value.op == ops::Op::FloorDiv || value.op == ops::Op::Mod;
+    return op == ops::Op::FloorDiv || op == ops::Op::Mod;
+  }
+
+  void step(const Stmt &s) {
+    const ops::Recipe &recipe = program_.recipe(s.acc);
+    bool varying = false;
+    for (const ValueId arg : s.args) varying = varying || varies(arg);
+    for (const ValueId start : program_[s.acc].start) varying = varying || varies(start);
+    if (varying) facts_.acc_varies[s.acc.index] = true;
+    constexpr std::size_t lines_worth_copying = 4;
+    if (recipe.step.lines.size() > lines_worth_copying) mark_costly();
+    for (const ops::Code::Line &line : recipe.step.lines)
+      if (line.kind == ops::Code::Line::Kind::Op && is_costly(line.op)) mark_costly();
   }
 
   void set(const Stmt &s) {
@@ -98,17 +112,23 @@ private:
       facts.inner_loops = true;
       facts.inner_folds = facts.inner_folds || !loop.accs.empty();
       for (const AccId acc : loop.accs) {
-        facts.acc_bytes += static_cast<int>(size_of(program_[acc].dtype));
+        for (const DType state : program_.recipe(acc).states)
+          facts.acc_bytes += static_cast<int>(size_of(state));
       }
     }
     around_.push_back(id);
     const Loop *outer_vector = vector_;
     const bool as_vector = runs_as_vector(program_, loop);
     if (as_vector) vector_ = &loop;
-    body(loop.body);
+    // A running state varies if a later step makes it so: again until nothing new is found.
+    std::vector<bool> before;
+    do {
+      before = facts_.acc_varies;
+      body(loop.body);
+    } while (!loop.accs.empty() && facts_.acc_varies != before);
     if (as_vector) { // its own accumulators have been joined over the lanes
       for (const AccId acc : loop.accs) {
-        note_type(program_[acc].dtype);
+        for (const DType state : program_.recipe(acc).states) note_type(state);
         facts_.acc_varies[acc.index] = false;
       }
     }
@@ -127,7 +147,7 @@ private:
 bool runs_as_vector(const Program &program, const Loop &loop) {
   if (!loop.vector || loop.accs.empty() || loop.lanes > 1) return loop.vector;
   return std::all_of(loop.accs.begin(), loop.accs.end(),
-                     [&](AccId id) { return ops::is_exact(program[id].fold, program[id].dtype); });
+                     [&](AccId id) { return program.recipe(id).exact; });
 }
 
 Survey survey(const Program &program, const Phase &phase) {

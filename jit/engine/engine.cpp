@@ -213,6 +213,15 @@ std::int64_t weight(const loop::Program &program) {
         value.kind == loop::ValueKind::Op && ops::info(value.op).math == ops::Math::Vector;
     sum += heavy ? 60 : 1;
   }
+  for (const loop::Acc &acc : program.accs) { // its code stands in several places
+    const ops::Recipe &recipe = program.recipes[acc.recipe];
+    for (const ops::Code *code : {&recipe.step, &recipe.combine})
+      for (const ops::Code::Line &line : code->lines)
+        sum +=
+            line.kind == ops::Code::Line::Kind::Op && ops::info(line.op).math == ops::Math::Vector
+                ? 200
+                : 8;
+  }
   return sum;
 }
 

@@ -17,8 +17,9 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 
 std::uint64_t hash_of(const Node &n, std::span<const NodeId> args) {
   std::uint64_t hash =
-      mix(std::uint64_t(n.kind),
-          std::uint64_t(n.op) << 16 | std::uint64_t(n.fold) << 8 | std::uint64_t(n.dtype));
+      mix(std::uint64_t(n.kind), std::uint64_t(n.op) << 32 | std::uint64_t(n.recipe.index) << 10 |
+                                     std::uint64_t(n.exclusive) << 9 |
+                                     std::uint64_t(n.reverse) << 8 | std::uint64_t(n.dtype));
   hash = mix(hash, n.axes.bits());
   hash = mix(hash, n.folded.bits());
   hash = mix(hash, std::uint64_t(n.like) << 32 | n.payload);
@@ -28,9 +29,9 @@ std::uint64_t hash_of(const Node &n, std::span<const NodeId> args) {
 }
 
 bool same(const Node &a, const Node &b) {
-  return a.kind == b.kind && a.op == b.op && a.fold == b.fold && a.dtype == b.dtype &&
-         a.axes == b.axes && a.folded == b.folded && a.like == b.like && a.payload == b.payload &&
-         a.bits == b.bits;
+  return a.kind == b.kind && a.op == b.op && a.recipe == b.recipe && a.exclusive == b.exclusive &&
+         a.reverse == b.reverse && a.dtype == b.dtype && a.axes == b.axes && a.folded == b.folded &&
+         a.like == b.like && a.payload == b.payload && a.bits == b.bits;
 }
 
 } // namespace
@@ -50,6 +51,13 @@ NodeId Graph::add(Node node, std::span<const NodeId> args, const Place &where) {
   places_.push_back(where);
   index_.emplace(hash, id);
   return id;
+}
+
+RecipeId Graph::add_recipe(const ops::Recipe &recipe) {
+  for (std::size_t k = 0; k < recipes_.size(); ++k)
+    if (ops::same(recipes_[k], recipe)) return {std::uint32_t(k)};
+  recipes_.push_back(recipe);
+  return {std::uint32_t(recipes_.size() - 1)};
 }
 
 } // namespace broadloom::expr

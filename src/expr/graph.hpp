@@ -11,7 +11,7 @@
 // walk by ascending id is a walk in evaluation order and nothing needs recursion.
 #pragma once
 
-#include "ops/ops.hpp"
+#include "ops/recipe.hpp"
 
 #include <broadloom/error.hpp>
 
@@ -27,6 +27,11 @@ namespace broadloom::expr {
 struct NodeId {
   std::uint32_t index = 0;
   friend auto operator<=>(const NodeId &, const NodeId &) = default;
+};
+
+struct RecipeId { // of an accumulator, in the graph that uses it
+  std::uint32_t index = 0;
+  friend auto operator<=>(const RecipeId &, const RecipeId &) = default;
 };
 
 // A set of axes of the iteration space.
@@ -58,8 +63,11 @@ enum class NodeKind : std::uint8_t {
   Literal, // bits: the value in `dtype`
   Op,      // op on args of one compute type
   Cast,    // one argument to `dtype`
-  Fold,    // one argument of the accumulate type; `fold`, `folded`, `like`
-  Expand,  // repeats args[0] along the axes of the inputs args[1..], which lend only their shapes
+  Fold, // one state (`payload`) of the accumulator `recipe` after it has folded its arguments over
+        // `folded` and `like`; an ordered one may have a start value for each state after them
+  Scan, // one state of `recipe` at each position along the only axis of `folded`: after the step
+        // there, or before it (`exclusive`), from the end where `reverse`; else as a Fold
+  Expand, // repeats args[0] along the axes of the inputs args[1..], which lend only their shapes
   Extent, // how many elements the arguments, which lend only their shapes, have along the axes that
           // `folded` and `like` say, as in a Fold: i64
   Index,  // the position along its only axis, of which the arguments lend the extent: i64
@@ -70,13 +78,14 @@ inline constexpr std::uint32_t no_input = 0xffffffff;
 struct Node {
   NodeKind kind = NodeKind::Literal;
   ops::Op op = ops::Op::Add;
-  broadloom::Fold fold = broadloom::Fold::Sum;
+  bool exclusive = false, reverse = false; // Scan
+  RecipeId recipe;                         // Fold, Scan
   DType dtype = DType::F32;
   AxisSet axes;
   AxisSet folded; // Fold: axes that are always folded; Extent: axes that are always counted
   // Fold, Extent: also the axes in which this input is 1 and the argument is not.
   std::uint32_t like = no_input;
-  std::uint32_t payload = 0; // Input
+  std::uint32_t payload = 0; // Input; Fold, Scan: which state
   std::uint64_t bits = 0;    // Literal
   std::uint32_t first_arg = 0;
   std::uint32_t arg_count = 0;
@@ -87,6 +96,26 @@ public:
   // Returns the id of this node, the old one where an equal node exists. `where` is kept for the
   // first one: errors about extents point there.
   NodeId add(Node node, std::span<const NodeId> args, const Place &where);
+
+  Graph() = default;
+  // An empty graph that knows the accumulators of another by the same ids.
+  static Graph with_recipes_of(const Graph &other) {
+    Graph graph;
+    graph.recipes_ = other.recipes_;
+    return graph;
+  }
+
+  // The id of this accumulator, the old one where an equal one exists.
+  RecipeId add_recipe(const ops::Recipe &recipe);
+  const ops::Recipe &recipe(RecipeId id) const { return recipes_[id.index]; }
+  const ops::Recipe &recipe(NodeId id) const { return recipes_[nodes_[id.index].recipe.index]; }
+  // Of a Fold or Scan: what is accumulated, and where an ordered accumulator starts (or nothing).
+  std::span<const NodeId> folded_args(NodeId id) const {
+    return args(id).first(recipe(id).args.size());
+  }
+  std::span<const NodeId> start_args(NodeId id) const {
+    return args(id).subspan(recipe(id).args.size());
+  }
 
   const Node &operator[](NodeId id) const { return nodes_[id.index]; }
   std::span<const NodeId> args(NodeId id) const {
@@ -106,6 +135,7 @@ private:
   std::vector<Node> nodes_;
   std::vector<NodeId> args_;
   std::vector<Place> places_;
+  std::vector<ops::Recipe> recipes_;
   std::unordered_multimap<std::uint64_t, NodeId> index_; // structural hash to candidates
 };
 

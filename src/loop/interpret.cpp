@@ -15,49 +15,69 @@ namespace {
 using ops::Scalar;
 
 struct Instruction {
-  enum class Kind : std::uint8_t { Op, Cast, Load, Result, Index, Set, Step, Loop } kind;
+  enum class Kind : std::uint8_t { Op, Cast, Load, Result, Running, Index, Set, Step, Loop } kind;
   ops::Op op = ops::Op::Add;
-  DType from = DType::F32;    // Op: compute type; Cast
-  DType to = DType::F32;      // Cast, Load, Set
-  std::uint32_t target = 0;   // value computed
-  std::uint32_t args[3] = {}; // values read
-  std::uint32_t index = 0;    // buffer, accumulator, axis or loop
+  DType from = DType::F32;         // Op: compute type; Cast
+  DType to = DType::F32;           // Cast, Load, Set
+  std::uint32_t target = 0;        // value computed
+  std::uint32_t args[3] = {};      // values read
+  std::uint32_t index = 0;         // buffer, accumulator, axis or loop
+  std::uint32_t state = 0;         // Result, Running
+  std::vector<std::uint32_t> more; // Step: the values it takes
 };
+
+using States = std::vector<Scalar>;
 
 // One accumulator while its loop runs.
 struct Fold {
-  ops::Op step = ops::Op::Add;
-  DType dtype = DType::F64;
-  Scalar identity;
-  std::vector<Scalar> lanes;
-  std::uint64_t leaves = 0;       // leaves done; its binary digits are the blocks that wait
-  std::array<Scalar, 64> waiting; // joined blocks, greatest and earliest first
-  int depth = 0;
-  Scalar result;
+  const ops::Recipe *recipe = nullptr;
+  std::vector<std::uint32_t> start_values; // or none: the recipe's own start
+  States start;                            // of this run of the loop
+  std::vector<States> lanes;
+  std::uint64_t leaves = 0;    // leaves done; its binary digits are the blocks that wait
+  std::vector<States> waiting; // joined blocks, greatest and earliest first
+  States carried;              // of a scan in blocks: what the blocks before have come to
+  States result;
+  States inputs, work; // of the code that runs
 
-  Scalar join(Scalar a, Scalar b) const {
-    const Scalar args[] = {a, b};
-    return ops::evaluate(step, dtype, args);
+  void take(const ops::Code &code, States &out) {
+    ops::run(code, inputs, work);
+    out.resize(code.results.size());
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] = work[code.results[k]];
   }
-  void begin() { leaves = 0, depth = 0; }
-  void begin_leaf() { std::fill(lanes.begin(), lanes.end(), identity); }
+  void join(const States &a, const States &b, States &out) {
+    inputs = a;
+    inputs.insert(inputs.end(), b.begin(), b.end());
+    take(recipe->combine, out);
+  }
+  void begin() {
+    leaves = 0;
+    waiting.clear();
+    carried = start;
+  }
+  void begin_leaf(bool from_start) {
+    for (States &lane : lanes) lane = from_start ? start : recipe->start;
+  }
   // Joins the lanes by halving, then equal blocks pairwise: 0 with 1, 2 with 3, then these.
   void end_leaf() {
     for (std::size_t half = lanes.size() / 2; half > 0; half /= 2)
-      for (std::size_t l = 0; l < half; ++l) lanes[l] = join(lanes[l], lanes[l + half]);
-    Scalar block = lanes[0];
-    for (std::uint64_t n = leaves++; n & 1; n >>= 1)
-      block = join(waiting[std::size_t(--depth)], block);
-    waiting[std::size_t(depth++)] = block;
+      for (std::size_t l = 0; l < half; ++l) join(lanes[l], lanes[l + half], lanes[l]);
+    States block = lanes[0];
+    for (std::uint64_t n = leaves++; n & 1; n >>= 1) {
+      join(waiting.back(), block, block);
+      waiting.pop_back();
+    }
+    waiting.push_back(std::move(block));
   }
   // What is left over is carried up, the last and smallest block first.
   void end() {
-    if (depth == 0) {
-      result = identity;
+    if (waiting.empty()) {
+      result = start;
       return;
     }
-    result = waiting[std::size_t(--depth)];
-    while (depth > 0) result = join(waiting[std::size_t(--depth)], result);
+    result = waiting.back();
+    for (waiting.pop_back(); !waiting.empty(); waiting.pop_back())
+      join(waiting.back(), result, result);
   }
 };
 
@@ -75,6 +95,7 @@ struct Nest { // a loop made ready
   std::vector<Move> moves;
   std::vector<std::uint32_t> folds;
   std::int64_t lanes = 1, leaf = 0;
+  bool scan = false, reverse = false;
   std::vector<Instruction> body;
 };
 
@@ -126,7 +147,7 @@ private:
         break;
       case StmtKind::Step:
         i.kind = Instruction::Kind::Step;
-        i.args[0] = s.value.index;
+        for (ValueId arg : s.args) i.more.push_back(arg.index);
         i.index = s.acc.index;
         break;
       case StmtKind::Loop:
@@ -170,6 +191,12 @@ private:
     case ValueKind::Result:
       i.kind = Instruction::Kind::Result;
       i.index = v.acc.index;
+      i.state = v.state;
+      break;
+    case ValueKind::Running:
+      i.kind = Instruction::Kind::Running;
+      i.index = v.acc.index;
+      i.state = v.state;
       break;
     }
     return i;
@@ -200,11 +227,13 @@ private:
     }
     nest.lanes = l.lanes;
     nest.leaf = l.leaf;
+    nest.scan = l.scan;
+    nest.reverse = l.reverse;
     for (AccId a : l.accs) {
       Fold &fold = folds_[a.index];
-      fold.step = ops::info(p_[a].fold).step;
-      fold.dtype = p_[a].dtype;
-      fold.identity = ops::identity(p_[a].fold, p_[a].dtype);
+      fold.recipe = &p_.recipe(a);
+      fold.start = fold.recipe->start;
+      for (ValueId start : p_[a].start) fold.start_values.push_back(start.index);
       fold.lanes.resize(std::size_t(l.lanes));
       nest.folds.push_back(a.index);
     }
@@ -227,7 +256,8 @@ private:
       case Instruction::Kind::Load:
         values_[i.target] = ops::load(reinterpret_cast<const void *>(addresses_[i.index]), i.to);
         break;
-      case Instruction::Kind::Result: values_[i.target] = folds_[i.index].result; break;
+      case Instruction::Kind::Result: values_[i.target] = folds_[i.index].result[i.state]; break;
+      case Instruction::Kind::Running: values_[i.target] = running(folds_[i.index], i.state); break;
       case Instruction::Kind::Index:
         values_[i.target] = ops::scalar_from(positions_[i.index]);
         break;
@@ -235,8 +265,10 @@ private:
         ops::store(reinterpret_cast<void *>(addresses_[i.index]), i.to, values_[i.args[0]]);
         break;
       case Instruction::Kind::Step: {
-        Scalar &lane = folds_[i.index].lanes[lane_];
-        lane = folds_[i.index].join(lane, values_[i.args[0]]);
+        Fold &fold = folds_[i.index];
+        fold.inputs = fold.lanes[lane_];
+        for (std::uint32_t arg : i.more) fold.inputs.push_back(values_[arg]);
+        fold.take(fold.recipe->step, fold.lanes[lane_]);
         break;
       }
       case Instruction::Kind::Loop: run(nests_[i.index]); break;
@@ -250,7 +282,13 @@ private:
       begin = positions_[nest.chunk_axis] * nest.chunk;
       end = std::min(end, begin + nest.chunk);
     }
-    for (std::uint32_t f : nest.folds) folds_[f].begin();
+    for (std::uint32_t f : nest.folds) {
+      Fold &fold = folds_[f];
+      for (std::size_t k = 0; k < fold.start_values.size(); ++k)
+        fold.start[k] = values_[fold.start_values[k]];
+      fold.begin();
+    }
+    if (nest.scan || nest.reverse) return run_in_order(nest, begin, end);
     if (begin < end) {
       for (const Move &m : nest.moves) addresses_[m.buffer] += std::uintptr_t(begin * m.bytes);
       const std::int64_t leaf = nest.leaf > 0 ? nest.leaf : end - begin;
@@ -265,13 +303,54 @@ private:
   }
 
   void run_leaf(const Nest &nest, std::int64_t begin, std::int64_t end) {
-    for (std::uint32_t f : nest.folds) folds_[f].begin_leaf();
+    for (std::uint32_t f : nest.folds) folds_[f].begin_leaf(nest.leaf == 0);
     for (std::int64_t p = begin; p < end; ++p) {
       positions_[nest.axis] = p;
       run_turn(nest, std::size_t((p - begin) & (nest.lanes - 1)));
       for (const Move &m : nest.moves) addresses_[m.buffer] += std::uintptr_t(m.bytes);
     }
     for (std::uint32_t f : nest.folds) folds_[f].end_leaf();
+  }
+
+  Scalar running(Fold &fold, std::uint32_t state) {
+    if (fold.carried.empty()) return fold.lanes[0][state];
+    States now;
+    fold.join(fold.carried, fold.lanes[0], now);
+    return now[state];
+  }
+
+  // A scan, or an ordered fold from the end: block by block, each in the direction of the loop.
+  void run_in_order(const Nest &nest, std::int64_t begin, std::int64_t end) {
+    const std::int64_t count = end > begin ? end - begin : 0;
+    const std::int64_t leaf = nest.leaf > 0 ? nest.leaf : std::max<std::int64_t>(count, 1);
+    const std::int64_t blocks = (count + leaf - 1) / leaf;
+    for (std::uint32_t f : nest.folds) {
+      Fold &fold = folds_[f];
+      if (nest.leaf == 0) fold.carried.clear(); // the steps themselves begin at the start
+      fold.result = fold.start;
+    }
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const std::int64_t first = begin + (nest.reverse ? blocks - 1 - b : b) * leaf;
+      run_block(nest, first, std::min(end, first + leaf));
+    }
+  }
+
+  void run_block(const Nest &nest, std::int64_t begin, std::int64_t end) {
+    for (std::uint32_t f : nest.folds) folds_[f].begin_leaf(nest.leaf == 0);
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::int64_t p = nest.reverse ? end - 1 - (k - begin) : k;
+      positions_[nest.axis] = p;
+      for (const Move &m : nest.moves) addresses_[m.buffer] += std::uintptr_t(p * m.bytes);
+      run_turn(nest, 0);
+      for (const Move &m : nest.moves) addresses_[m.buffer] -= std::uintptr_t(p * m.bytes);
+    }
+    for (std::uint32_t f : nest.folds) {
+      Fold &fold = folds_[f];
+      if (fold.carried.empty())
+        fold.result = fold.lanes[0];
+      else
+        fold.join(fold.carried, fold.lanes[0], fold.carried), fold.result = fold.carried;
+    }
   }
 
   // The steps of a body belong to its own loop; loops within it come and go with other lanes.

@@ -58,14 +58,41 @@ public:
       for (int i = 0; i < v.arg_count; ++i) put(v.args[i]);
       break;
     case ValueKind::Load: put(v.buffer); break;
-    case ValueKind::Result: put(v.acc); break;
+    case ValueKind::Result:
+    case ValueKind::Running:
+      put(v.acc);
+      put(v.state);
+      break;
     case ValueKind::Extent:
     case ValueKind::Index: put(v.axis); break;
     }
   }
+  void put(ops::Scalar s) { put(s.bits); }
+  void put(const ops::Code::Line &line) {
+    put(line.kind);
+    put(line.op);
+    put(line.compute);
+    put(line.dtype);
+    for (std::uint32_t arg : line.args) put(arg);
+    put(line.arg_count);
+    put(line.bits);
+  }
+  void put(const ops::Code &code) {
+    put(code.inputs);
+    put(code.lines);
+    put(code.results);
+  }
+  void put(const ops::Recipe &r) {
+    put(r.states);
+    put(r.start);
+    put(r.args);
+    put(r.step);
+    put(r.combine);
+    put(r.exact);
+  }
   void put(const Acc &a) {
-    put(a.fold);
-    put(a.dtype);
+    put(a.recipe);
+    put(a.start);
   }
   void put(const Stmt &s) {
     put(s.kind);
@@ -76,8 +103,8 @@ public:
       put(s.buffer);
       break;
     case StmtKind::Step:
-      put(s.value);
       put(s.acc);
+      put(s.args);
       break;
     case StmtKind::Loop: put(s.loop); break;
     }
@@ -90,6 +117,8 @@ public:
     put(l.accs);
     put(l.lanes);
     put(l.leaf);
+    put(l.scan);
+    put(l.reverse);
     put(l.body);
   }
   void put(const Phase &p) {
@@ -111,6 +140,7 @@ std::string key(const Program &program) {
   w.put(program.axes);
   w.put(program.buffers);
   w.put(program.values);
+  w.put(program.recipes);
   w.put(program.accs);
   w.put(program.loops);
   w.put(program.phases);

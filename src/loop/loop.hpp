@@ -1,13 +1,16 @@
 // The loop IR: the nest that a person would write, as flat tables with typed ids.
 //
 //   program  = axes, buffers, values, accumulators, loops, phases
+//   accumulator = recipe, start               the recipe's own start, or values known before the loop
 //   phase    = body                          phases run one after another, with a barrier between
 //   body     = { statement }
 //   statement= let value                     compute a value, once, here
 //            | set buffer = value            store it
-//            | step acc with value           acc = acc (+) value, inside the loop that carries acc
+//            | step acc with values          one step of acc's recipe, inside the loop that carries acc
 //            | loop                          `for axis`: its accumulators start before the first turn
-//   value    = literal | op args | cast arg | load buffer | result acc | extent axis | index axis
+//   value    = literal | op args | cast arg | load buffer | extent axis | index axis
+//            | result acc state              after the loop that carries acc
+//            | running acc state             inside it: the state so far, after acc's step or before it
 //
 // z[i] = f(sum_j x[i, j], y[i]) is one phase, in the words of the 2008 page:
 //
@@ -31,13 +34,18 @@
 //   `lanes` positions; position p of a leaf belongs to lane p % lanes; each lane starts from the identity
 //   and steps in order; lanes are joined by halving (lane l with lane l + lanes/2, ..); leaves are
 //   joined pairwise in index order (0 with 1, 2 with 3, .., then these; an odd last one is carried up).
-//   leaf 0 means that the whole range is one leaf (exact accumulators: the tree cannot matter).
+//   leaf 0 means that the whole range is one leaf: for exact accumulators, for which the tree cannot
+//   matter, and for ordered ones (no combine), which step through the range from their start.
+// - A `scan` loop runs in order (from the end where `reverse`), in blocks of `leaf` positions that begin
+//   at multiples of it. Its accumulators carry what the blocks before have come to, from their start;
+//   within a block they step from the recipe's start; the running state is combine(carried, stepped).
+//   leaf 0: one block, whose steps begin at the start, so that the running state is the stepped one.
 // - An axis may be cut into chunks of whole leaves, a power of two of them (the frame says how many
 //   positions): `for i.chunk` with `for i` within it. Chunk results joined by a loop of leaf 1 and one
 //   lane give the very tree of the uncut loop, which is how one long fold runs on many threads.
 #pragma once
 
-#include "ops/ops.hpp"
+#include "ops/recipe.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -91,7 +99,7 @@ struct Buffer {
   bool stream = false;     // too big for the caches: store around them where that is possible
 };
 
-enum class ValueKind : std::uint8_t { Literal, Op, Cast, Load, Result, Extent, Index };
+enum class ValueKind : std::uint8_t { Literal, Op, Cast, Load, Result, Running, Extent, Index };
 struct Value {
   ValueKind kind = ValueKind::Literal;
   DType dtype = DType::F32;
@@ -100,24 +108,35 @@ struct Value {
   DType compute = DType::F32;
   ValueId args[3] = {};
   int arg_count = 0;
-  BufferId buffer;        // Load
-  AccId acc;              // Result: the joined value after the loop that carries it
+  BufferId buffer;         // Load
+  AccId acc;               // Result, Running
+  std::uint32_t state = 0; // Result, Running: which state of the accumulator
   AxisId axis;            // Extent: its number of positions; Index: the position of the loop around
   std::uint64_t bits = 0; // Literal, as ops::Scalar
 };
 
 struct Acc {
-  Fold fold = Fold::Sum;
-  DType dtype = DType::F64;
+  std::uint32_t recipe = 0;   // in the program's table
+  std::vector<ValueId> start; // of each state; empty: the recipe's own
 };
 
 enum class StmtKind : std::uint8_t { Let, Set, Step, Loop };
 struct Stmt {
   StmtKind kind = StmtKind::Let;
-  ValueId value;   // Let, Set, Step
-  BufferId buffer; // Set
-  AccId acc;       // Step
-  LoopId loop;     // Loop
+  ValueId value;             // Let, Set
+  BufferId buffer;           // Set
+  AccId acc;                 // Step
+  std::vector<ValueId> args; // Step: the arguments of the recipe
+  LoopId loop;               // Loop
+
+  static Stmt let(ValueId value) { return {StmtKind::Let, value, {}, {}, {}, {}}; }
+  static Stmt set(BufferId buffer, ValueId value) {
+    return {StmtKind::Set, value, buffer, {}, {}, {}};
+  }
+  static Stmt step(AccId acc, std::vector<ValueId> args) {
+    return {StmtKind::Step, {}, {}, acc, std::move(args), {}};
+  }
+  static Stmt run(LoopId loop) { return {StmtKind::Loop, {}, {}, {}, {}, loop}; }
 };
 
 inline constexpr int fold_lanes = 32; // of a vector loop with accumulators
@@ -131,6 +150,8 @@ struct Loop {
   std::vector<AccId> accs;
   int lanes = 1;         // 1 or fold_lanes; the latter only where `vector`
   std::int64_t leaf = 0; // positions per leaf, a multiple of lanes; 0: one leaf
+  bool scan = false;     // its running states are read inside
+  bool reverse = false;  // from the last position to the first; scans and ordered folds only
   std::vector<Stmt> body;
 };
 
@@ -145,6 +166,7 @@ struct Program {
   std::vector<Axis> axes;
   std::vector<Buffer> buffers;
   std::vector<Value> values;
+  std::vector<ops::Recipe> recipes;
   std::vector<Acc> accs;
   std::vector<Loop> loops;
   std::vector<Phase> phases;
@@ -154,6 +176,7 @@ struct Program {
   const Buffer &operator[](BufferId id) const { return buffers[id.index]; }
   const Value &operator[](ValueId id) const { return values[id.index]; }
   const Acc &operator[](AccId id) const { return accs[id.index]; }
+  const ops::Recipe &recipe(AccId id) const { return recipes[accs[id.index].recipe]; }
   const Loop &operator[](LoopId id) const { return loops[id.index]; }
 };
 

@@ -118,6 +118,43 @@ private:
       if (b.stream) text += ", streamed";
       line(1, text + "   # operand " + std::to_string(b.operand));
     }
+    for (std::size_t k = 0; k < p_.recipes.size(); ++k)
+      if (!ops::only_op(p_.recipes[k])) recipe(k);
+  }
+
+  // What an accumulator of several states or operations does: the code, a line for each operation.
+  void recipe(std::size_t index) {
+    const ops::Recipe &r = p_.recipes[index];
+    std::vector<std::string> inputs, others;
+    for (std::size_t k = 0; k < r.states.size(); ++k) {
+      inputs.push_back("s" + std::to_string(k));
+      others.push_back(inputs.back() + "_other");
+    }
+    std::vector<std::string> combined = inputs;
+    combined.insert(combined.end(), others.begin(), others.end());
+    for (std::size_t k = 0; k < r.args.size(); ++k) inputs.push_back("x" + std::to_string(k));
+    line(1, "accumulator r" + std::to_string(index) + "   # " + r.name);
+    code("step", r.step, inputs);
+    if (r.has_combine()) code("combine", r.combine, combined);
+  }
+
+  void code(const std::string &title, const ops::Code &code, std::vector<std::string> names) {
+    line(2, title);
+    for (std::size_t k = 0; k < code.lines.size(); ++k) {
+      const ops::Code::Line &l = code.lines[k];
+      if (l.kind == ops::Code::Line::Kind::Literal) {
+        names.push_back(literal({l.bits}, l.dtype).words);
+        continue;
+      }
+      std::string text(l.kind == ops::Code::Line::Kind::Cast ? name(l.dtype)
+                                                             : ops::info(l.op).spelling);
+      text += "(";
+      for (int a = 0; a < l.arg_count; ++a) text += (a == 0 ? "" : ", ") + names[l.args[a]];
+      names.push_back("u" + std::to_string(k));
+      line(3, names.back() + " : " + std::string(name(l.dtype)) + " = " + text + ")");
+    }
+    for (std::size_t k = 0; k < code.results.size(); ++k)
+      line(3, "s" + std::to_string(k) + " = " + names[code.results[k]]);
   }
 
   // ---- which values are written where they are used ------------------------------------------------
@@ -138,9 +175,15 @@ private:
         uses_[s.value.index].computed = &statements;
         for (int i = 0; i < p_[s.value].arg_count; ++i) use(p_[s.value].args[i]);
         break;
-      case StmtKind::Set:
-      case StmtKind::Step: use(s.value); break;
-      case StmtKind::Loop: count_uses(p_[s.loop].body); break;
+      case StmtKind::Set: use(s.value); break;
+      case StmtKind::Step:
+        for (ValueId arg : s.args) use(arg);
+        break;
+      case StmtKind::Loop:
+        for (AccId a : p_[s.loop].accs)
+          for (ValueId start : p_[a].start) use(start);
+        count_uses(p_[s.loop].body);
+        break;
       }
     }
   }
@@ -172,7 +215,8 @@ private:
     case ValueKind::Literal: return text_of(id);
     case ValueKind::Cast: return call(name(v.dtype), v);
     case ValueKind::Load: return {element(v.buffer), atom};
-    case ValueKind::Result: return {accumulator(v.acc), atom};
+    case ValueKind::Result: return {state(v), atom};
+    case ValueKind::Running: return {"running " + state(v), any};
     case ValueKind::Extent: return {"extent(" + p_[v.axis].name + ")", atom};
     case ValueKind::Index: return {p_[v.axis].name, atom};
     case ValueKind::Op: return operation(v);
@@ -202,6 +246,12 @@ private:
     std::vector<std::string> places;
     for (const Walk &w : b.walks) places.push_back(p_[w.axis].name);
     return places.empty() ? b.name : b.name + "[" + joined(places) + "]";
+  }
+
+  // "a0", or "a0.1" where the accumulator has several states.
+  std::string state(const Value &v) const {
+    const bool several = p_.recipe(v.acc).states.size() > 1;
+    return accumulator(v.acc) + (several ? "." + std::to_string(v.state) : "");
   }
 
   static std::string accumulator(AccId id) { return "a" + std::to_string(id.index); }
@@ -236,32 +286,38 @@ private:
   }
 
   std::string step(const Stmt &s) const {
-    const std::string acc = accumulator(s.acc), value = text_of(s.value).words;
-    switch (p_[s.acc].fold) {
-    case Fold::Sum:
-    case Fold::Mean: return acc + " += " + value;
-    case Fold::Prod: return acc + " *= " + value;
-    case Fold::Min: return acc + " = min(" + acc + ", " + value + ")";
-    case Fold::Max: return acc + " = max(" + acc + ", " + value + ")";
-    case Fold::Any: return acc + " = any(" + acc + ", " + value + ")";
-    case Fold::All: return acc + " = all(" + acc + ", " + value + ")";
-    }
-    return {};
+    const std::string acc = accumulator(s.acc);
+    std::vector<std::string> args;
+    for (ValueId arg : s.args) args.push_back(text_of(arg).words);
+    const std::optional<ops::Op> op = ops::only_op(p_.recipe(s.acc));
+    if (!op) return acc + " with " + joined(args);
+    if (*op == ops::Op::Add) return acc + " += " + args[0];
+    if (*op == ops::Op::Mul) return acc + " *= " + args[0];
+    return acc + " = " + p_.recipe(s.acc).name + "(" + acc + ", " + args[0] + ")";
   }
 
   void loop(const Loop &l, int depth, std::vector<bool> &touched) {
     for (AccId id : l.accs) {
-      const Acc &a = p_[id];
-      std::string how(ops::info(a.fold).name);
+      const ops::Recipe &r = p_.recipe(id);
+      std::string how = r.name;
+      if (!ops::only_op(r)) how += " (r" + std::to_string(p_[id].recipe) + ")";
+      if (!r.has_combine()) how += "; in order";
       if (l.lanes > 1) how += "; " + std::to_string(l.lanes) + " lanes";
       if (l.leaf > 0) {
-        how += (l.lanes > 1 ? ", " : "; ") + std::string("leaves of ") +
+        how += (l.lanes > 1 ? ", " : "; ") + std::string(l.scan ? "blocks of " : "leaves of ") +
                std::to_string(l.leaf / l.lanes) + (l.leaf / l.lanes == 1 ? " step" : " steps");
       }
-      line(depth, "init " + accumulator(id) + " : " + std::string(name(a.dtype)) + " = " +
-                      literal(ops::identity(a.fold, a.dtype), a.dtype).words + "   # " + how);
+      std::vector<std::string> types, starts;
+      for (std::size_t k = 0; k < r.states.size(); ++k) {
+        types.emplace_back(name(r.states[k]));
+        starts.push_back(p_[id].start.empty() ? literal(r.start[k], r.states[k]).words
+                                              : text_of(p_[id].start[k]).words);
+      }
+      line(depth, "init " + accumulator(id) + " : " + joined(types) + " = " + joined(starts) +
+                      "   # " + how);
     }
-    line(depth, std::string(l.parallel ? "parallel " : "") + (l.vector ? "vector " : "") + "for " +
+    line(depth, std::string(l.parallel ? "parallel " : "") + (l.vector ? "vector " : "") +
+                    (l.scan ? "scan " : "") + (l.reverse ? "reverse " : "") + "for " +
                     p_[l.axis].name + (l.within ? " within " + p_[*l.within].name : ""));
     std::vector<bool> inside(p_.buffers.size(), false);
     body(l.body, depth + 1, inside);

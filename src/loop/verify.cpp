@@ -24,7 +24,10 @@ void check_references(const Program &p) {
         ++uses[s.loop.index];
         continue;
       }
-      within(s.value.index, p.values.size(), "value");
+      if (s.kind == StmtKind::Step)
+        for (ValueId arg : s.args) within(arg.index, p.values.size(), "value");
+      else
+        within(s.value.index, p.values.size(), "value");
       if (s.kind == StmtKind::Set) within(s.buffer.index, p.buffers.size(), "buffer");
       if (s.kind == StmtKind::Step) within(s.acc.index, p.accs.size(), "accumulator");
     }
@@ -37,8 +40,13 @@ void check_references(const Program &p) {
     if (v.arg_count < 0 || v.arg_count > 3) support::bug("loop IR: a value of too many arguments");
     for (int i = 0; i < v.arg_count; ++i) within(v.args[i].index, p.values.size(), "value");
     if (v.kind == ValueKind::Load) within(v.buffer.index, p.buffers.size(), "buffer");
-    if (v.kind == ValueKind::Result) within(v.acc.index, p.accs.size(), "accumulator");
+    if (v.kind == ValueKind::Result || v.kind == ValueKind::Running)
+      within(v.acc.index, p.accs.size(), "accumulator");
     if (v.kind == ValueKind::Extent || v.kind == ValueKind::Index) axis(v.axis);
+  }
+  for (const Acc &a : p.accs) {
+    within(a.recipe, p.recipes.size(), "recipe");
+    for (ValueId start : a.start) within(start.index, p.values.size(), "value");
   }
   for (const Loop &l : p.loops) {
     axis(l.axis);
@@ -128,8 +136,14 @@ private:
       addressable(v.buffer);
       break;
     case ValueKind::Result:
-      require(p_[v.acc].dtype == v.dtype, me + " has another type than its accumulator");
+      state(v, me);
       require(joined_[v.acc.index], me + " reads an accumulator that is not joined here");
+      break;
+    case ValueKind::Running:
+      state(v, me);
+      require(!open_.empty() && carries(*open_.back(), v.acc) && open_.back()->lanes == 1 &&
+                  (open_.back()->scan || !p_.recipe(v.acc).has_combine()),
+              me + " reads a running accumulator of no scan around it");
       break;
     case ValueKind::Extent:
       require(v.dtype == DType::I64, me + " is an extent, but no i64");
@@ -142,6 +156,16 @@ private:
           me + " is an index along " + p_[v.axis].name + ", but no loop around walks it");
       break;
     }
+  }
+
+  void state(const Value &v, const std::string &me) const {
+    const ops::Recipe &recipe = p_.recipe(v.acc);
+    require(v.state < recipe.states.size() && recipe.states[v.state] == v.dtype,
+            me + " has another type than its accumulator");
+  }
+
+  static bool carries(const Loop &l, AccId acc) {
+    return std::count(l.accs.begin(), l.accs.end(), acc) == 1;
   }
 
   void operation(const Value &v, const std::string &me) const {
@@ -186,11 +210,14 @@ private:
   }
 
   void step(const Stmt &s, const Loop *around) {
-    use(s.value);
-    require(around && std::count(around->accs.begin(), around->accs.end(), s.acc) == 1,
+    for (ValueId arg : s.args) use(arg);
+    require(around && carries(*around, s.acc),
             "a step outside of the loop that carries the accumulator");
     require(!stepped_[s.acc.index], "an accumulator that steps twice");
-    require(p_[s.acc].dtype == p_[s.value].dtype, "a step by a value of another type");
+    const ops::Recipe &recipe = p_.recipe(s.acc);
+    require(s.args.size() == recipe.args.size(), "a step by the wrong number of values");
+    for (std::size_t k = 0; k < s.args.size(); ++k)
+      require(recipe.args[k] == p_[s.args[k]].dtype, "a step by a value of another type");
     stepped_[s.acc.index] = true;
   }
 
@@ -216,14 +243,33 @@ private:
     require(l.lanes == 1 || (l.lanes == fold_lanes && l.vector),
             me + " has a wrong number of lanes");
     require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
+    const bool in_order = l.lanes == 1 && !l.vector;
+    require(!l.reverse || in_order, me + " runs in reverse, but not in order");
+    require(!l.scan || (in_order && !l.accs.empty()), me + " is no proper scan");
     for (AccId a : l.accs) {
       require(!carried_[a.index], me + " carries an accumulator of another loop");
       carried_[a.index] = true;
+      start(l, a, me);
     }
     open_.push_back(&l);
     body(l.body, &l);
     open_.pop_back();
     for (AccId a : l.accs) require(stepped_[a.index], me + " has an accumulator that never steps");
+  }
+
+  void start(const Loop &l, AccId id, const std::string &me) const {
+    const ops::Recipe &recipe = p_.recipe(id);
+    const std::vector<ValueId> &start = p_[id].start;
+    const bool in_order = l.lanes == 1 && !l.vector;
+    require(recipe.has_combine() || (in_order && l.leaf == 0),
+            me + " has leaves for an accumulator that cannot join them");
+    if (start.empty()) return;
+    require(in_order && (l.scan || l.leaf == 0), me + " starts several leaves from given values");
+    require(start.size() == recipe.states.size(), me + " has the wrong number of start values");
+    for (std::size_t k = 0; k < start.size(); ++k) {
+      use(start[k]);
+      require(p_[start[k]].dtype == recipe.states[k], me + " starts from another type");
+    }
   }
 
   const Program &p_;

@@ -41,7 +41,13 @@ public:
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
       if (needed_[n] && is_fold(NodeId{n})) folds.push_back(NodeId{n});
     for (NodeId fold : folds) note_chunks(fold);
-    for (NodeId fold : folds) add_fold(fold);
+    for (NodeId fold : folds) {
+      const bool scan = spec_.graph[fold].kind == NodeKind::Scan;
+      const bool ordered = !spec_.graph.recipe(fold).has_combine();
+      scan ? add_scan(fold) : ordered ? add_ordered_fold(fold) : add_fold(fold);
+      nests_.items[nests_.item_of_fold[fold.index]].read |= std::uint64_t(1)
+                                                            << spec_.graph[fold].payload;
+    }
     for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
       if (wanted_[k]) add_store(int(k));
     place_items(nests_);
@@ -49,9 +55,10 @@ public:
   }
 
 private:
-  // A fold over no class at all is an operation: its one step.
+  // A fold or scan over no class at all is an operation: its one step.
   bool is_fold(NodeId id) const {
-    return spec_.graph[id].kind == NodeKind::Fold && !folded_classes(id).empty();
+    const NodeKind kind = spec_.graph[id].kind;
+    return (kind == NodeKind::Fold || kind == NodeKind::Scan) && !folded_classes(id).empty();
   }
 
   std::vector<int> classes_of(NodeId id) const {
@@ -63,14 +70,26 @@ private:
     return classes;
   }
 
+  // In logical order. Of several arguments, some may not vary along an axis that others have.
   std::vector<int> folded_classes(NodeId fold) const {
-    const NodeId arg = spec_.graph.args(fold)[0];
     std::vector<int> classes;
-    for (int axis = 0; axis < resolved_.axis_count; ++axis) {
-      if (!resolved_.folded[fold.index].has(axis)) continue;
-      const int c = resolved_.class_of_axis[std::size_t(arg.index) * resolved_.axis_count + axis];
-      if (c != one) classes.push_back(c);
-    }
+    for (int axis = 0; axis < resolved_.axis_count; ++axis)
+      if (resolved_.folded[fold.index].has(axis))
+        if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
+    return classes;
+  }
+
+  int class_of_args(NodeId fold, int axis) const {
+    for (NodeId arg : spec_.graph.folded_args(fold))
+      if (const int c = resolved_.class_of(arg, axis); c != one) return c;
+    return one;
+  }
+
+  // Of all that is accumulated.
+  std::vector<int> classes_of_args(NodeId fold) const {
+    std::vector<int> classes;
+    for (int axis = 0; axis < resolved_.axis_count; ++axis)
+      if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
     return classes;
   }
 
@@ -123,6 +142,9 @@ private:
       const bool has_outer = std::count(kept.begin(), kept.end(), outer) > 0;
       const bool has_inner = std::count(kept.begin(), kept.end(), inner) > 0;
       if (has_outer != has_inner) return false;
+      if (spec_.graph[NodeId{n}].kind == NodeKind::Scan)
+        for (int c : folded_classes(NodeId{n}))
+          if (c == outer || c == inner) return false;
     }
     return true;
   }
@@ -185,10 +207,17 @@ private:
   }
 
   Tree tree_of(NodeId fold) const {
-    const NodeId arg = spec_.graph.args(fold)[0];
-    const Reads reads = reads_of(arg);
+    Reads reads;
+    for (NodeId arg : spec_.graph.folded_args(fold)) {
+      const Reads more = reads_of(arg);
+      reads.inputs.insert(reads.inputs.end(), more.inputs.begin(), more.inputs.end());
+      reads.folds.insert(reads.folds.end(), more.folds.begin(), more.folds.end());
+      reads.indices.insert(reads.indices.end(), more.indices.begin(), more.indices.end());
+    }
+    const bool ordered = !spec_.graph.recipe(fold).has_combine();
     const std::vector<int> folded = folded_classes(fold);
-    const std::vector<int> order = sort_by_stride(classes_of(arg), reads.inputs);
+    const std::vector<int> order =
+        ordered ? folded : sort_by_stride(classes_of_args(fold), reads.inputs);
     Tree tree;
     for (int c : order) {
       if (std::count(folded.begin(), folded.end(), c) == 0) continue;
@@ -208,8 +237,11 @@ private:
       else
         tree.folded.push_back({c});
     }
-    tree.lanes = std::count(folded.begin(), folded.end(), order.back()) > 0;
-    tree.kept = kept_groups(classes_of(fold));
+    tree.lanes = !ordered && std::count(folded.begin(), folded.end(), order.back()) > 0;
+    std::vector<int> kept;
+    for (int c : classes_of(fold))
+      if (std::count(folded.begin(), folded.end(), c) == 0) kept.push_back(c);
+    tree.kept = kept_groups(kept);
     return tree;
   }
 
@@ -221,14 +253,17 @@ private:
   }
 
   void note_chunks(NodeId fold) {
+    if (!spec_.graph.recipe(fold).has_combine()) return;
+    const bool scan = spec_.graph[fold].kind == NodeKind::Scan;
     const Tree tree = tree_of(fold);
     double kept = 1, folded = 1;
     for (const Group &g : tree.kept) kept *= double(group_extent(resolved_, g));
     for (const Group &g : tree.folded) folded *= double(group_extent(resolved_, g));
     const bool too_little_kept = kept < 32 && folded >= 32 * 1024 && kept * folded >= 256 * 1024;
-    if (!tree.kept.empty() && !too_little_kept) return;
+    if ((!tree.kept.empty() || scan) && !too_little_kept) return;
     std::vector<Group> prefix = tree.kept;
     prefix.push_back(tree.folded.front());
+    if (scan) nests_.scanned.push_back(prefix.back());
     if (is_cut(prefix)) return;
     nests_.why.push_back(
         {"chunks", fmt::format("{} is folded in chunks that run in parallel and are joined at "
@@ -255,54 +290,170 @@ private:
 
   // ------------------------------------------------------------------ items
 
-  std::vector<int> needs_of(NodeId root) const {
+  std::vector<int> needs_of(std::span<const NodeId> roots) const {
     std::vector<int> needs;
-    if (is_fold(root)) return {nests_.item_of_fold[root.index]};
-    for (NodeId fold : reads_of(root).folds) needs.push_back(nests_.item_of_fold[fold.index]);
+    for (NodeId root : roots) {
+      if (is_fold(root)) needs.push_back(nests_.item_of_fold[root.index]);
+      if (is_fold(root)) continue;
+      for (NodeId fold : reads_of(root).folds) needs.push_back(nests_.item_of_fold[fold.index]);
+    }
     return needs;
   }
 
+  std::uint32_t recipe_index(const ops::Recipe &recipe) {
+    for (std::size_t k = 0; k < nests_.recipes.size(); ++k)
+      if (ops::same(nests_.recipes[k], recipe)) return std::uint32_t(k);
+    nests_.recipes.push_back(recipe);
+    return std::uint32_t(nests_.recipes.size() - 1);
+  }
+
+  // An item that accumulates the values of graph nodes.
+  Item first_item(NodeId fold) {
+    Item item;
+    const auto args = spec_.graph.folded_args(fold), start = spec_.graph.start_args(fold);
+    item.kind = ItemKind::Fold;
+    item.recipe = recipe_index(spec_.graph.recipe(fold));
+    item.args.assign(args.begin(), args.end());
+    item.start.assign(start.begin(), start.end());
+    item.needs = needs_of(spec_.graph.args(fold));
+    return item;
+  }
+
   void add_fold(NodeId fold) {
-    const expr::Node &node = spec_.graph[fold];
+    const ops::Recipe &recipe = spec_.graph.recipe(fold);
     const Tree tree = tree_of(fold);
-    const bool exact = ops::is_exact(node.fold, node.dtype);
     int below = -1;
     for (std::size_t k = tree.folded.size(); k-- > 0;) {
       const bool innermost = k + 1 == tree.folded.size();
-      Item item;
-      item.kind = ItemKind::Fold;
-      item.fold = node.fold;
-      item.dtype = node.dtype;
-      item.leaf = exact        ? 0
+      Item item = innermost ? first_item(fold) : joining(below, recipe);
+      item.leaf = recipe.exact ? 0
                   : !innermost ? 1
                   : tree.lanes ? steps_per_leaf * loop::fold_lanes
                                : steps_per_leaf;
-      if (innermost)
-        item.arg = spec_.graph.args(fold)[0], item.needs = needs_of(item.arg);
-      else
-        item.arg_item = below, item.needs = {below};
       std::vector<Group> around = tree.kept;
       around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
       item.path = path_of(around);
       if (!tree.lanes) make_vector(item.path, tree.kept.back());
       around.push_back(tree.folded[k]);
       const bool cut = is_cut(around);
-      item.loop = {cut ? LoopKind::Within : LoopKind::Plain, tree.folded[k],
-                   innermost && tree.lanes};
-      if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k], false});
+      item.loop.kind = cut ? LoopKind::Within : LoopKind::Plain;
+      item.loop.group = tree.folded[k];
+      item.loop.vector = innermost && tree.lanes;
+      if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k]});
       below = add_item(item);
       if (cut) {
-        Item join = nests_.items[below];
+        Item join = joining(below, recipe);
+        join.path = item.path;
         join.path.pop_back();
-        join.loop = {LoopKind::Join, tree.folded[k], false};
-        join.leaf = exact ? 0 : 1;
-        join.arg_item = below;
-        join.needs = {below};
+        join.loop = {LoopKind::Join, tree.folded[k]};
+        join.leaf = recipe.exact ? 0 : 1;
         below = add_item(join);
       }
     }
     nests_.item_of_fold[fold.index] = below;
-    explain_fold(fold, tree, exact);
+    explain_fold(fold, tree);
+  }
+
+  // An item that accumulates the states of another one.
+  Item joining(int below, const ops::Recipe &recipe) {
+    Item item;
+    item.kind = ItemKind::Fold;
+    item.recipe = recipe_index(ops::joining(recipe));
+    item.arg_item = below;
+    item.needs = {below};
+    return item;
+  }
+
+  // Without a combine the states step through the folded axes in logical order. Of several groups the
+  // inner loop starts from the running states of the outer one, which then takes over its result.
+  void add_ordered_fold(NodeId fold) {
+    const Tree tree = tree_of(fold);
+    int below = -1;
+    for (std::size_t k = tree.folded.size(); k-- > 0;) {
+      Item item = first_item(fold);
+      item.leaf = in_order;
+      item.loop.group = tree.folded[k];
+      item.path = path_of(tree.kept);
+      if (!tree.kept.empty()) make_vector(item.path, tree.kept.back());
+      for (std::size_t outer = 0; outer < k; ++outer)
+        item.path.push_back({LoopKind::Plain, tree.folded[outer]});
+      if (below >= 0) {
+        item.args.clear();
+        item.arg_item = below;
+        item.recipe = recipe_index(handing_on(spec_.graph.recipe(fold)));
+        item.needs.push_back(below);
+      }
+      const int above = add_item(item);
+      if (below >= 0) nests_.items[below].start_item = above;
+      below = above;
+    }
+    nests_.item_of_fold[fold.index] = below;
+    explain_fold(fold, tree);
+  }
+
+  // The states are replaced by the arguments.
+  static ops::Recipe handing_on(const ops::Recipe &recipe) {
+    ops::Recipe taker = recipe;
+    const auto count = std::uint32_t(recipe.states.size());
+    taker.args = recipe.states;
+    taker.step = {int(2 * count), {}, {}};
+    for (std::uint32_t k = 0; k < count; ++k) taker.step.results.push_back(count + k);
+    return taker;
+  }
+
+  // The scanned axis is the innermost loop, in blocks. Where it is cut, the chunks are the blocks: first
+  // the total of each chunk, then what each chunk starts from, then the scan itself.
+  void add_scan(NodeId scan) {
+    const expr::Node &node = spec_.graph[scan];
+    const ops::Recipe &recipe = spec_.graph.recipe(scan);
+    const Tree tree = tree_of(scan);
+    const Group &along = tree.folded.front();
+    Item item = first_item(scan);
+    item.kind = ItemKind::Scan;
+    item.exclusive = node.exclusive;
+    item.leaf = recipe.has_combine() ? scan_block : in_order;
+    item.path = path_of(tree.kept);
+    if (!tree.kept.empty()) make_vector(item.path, tree.kept.back());
+    item.loop = {LoopKind::Plain, along, false, true, node.reverse};
+    std::vector<Group> around = tree.kept;
+    around.push_back(along);
+    if (recipe.has_combine() && is_cut(around)) {
+      Item total = first_item(scan);
+      total.leaf = in_order;
+      total.path = item.path;
+      total.path.push_back({LoopKind::Chunks, along});
+      total.loop = {LoopKind::Within, along, false, false, node.reverse};
+      const int totals = add_item(total);
+      Item carry = joining(totals, recipe);
+      carry.kind = ItemKind::Scan;
+      carry.exclusive = true;
+      carry.leaf = in_order;
+      carry.path = item.path;
+      carry.loop = {LoopKind::Join, along, false, true, node.reverse};
+      const int carries = add_item(carry);
+      nests_.items[carries].read = ~std::uint64_t(0);
+      item.path.push_back({LoopKind::Chunks, along});
+      item.loop.kind = LoopKind::Within;
+      item.carried_item = carries;
+      item.needs.push_back(carries);
+    }
+    nests_.item_of_fold[scan.index] = add_item(item);
+    nests_.why.push_back(
+        {"scan", fmt::format("{} along {} in {}: {}", recipe.name, group_name(resolved_, along),
+                             state_names(recipe), scan_way(recipe, item.carried_item >= 0))});
+  }
+
+  static std::string scan_way(const ops::Recipe &recipe, bool in_chunks) {
+    if (!recipe.has_combine()) return "in order, because it has no combine";
+    return fmt::format("in blocks of {} positions, {}", scan_block,
+                       in_chunks ? "which run in parallel after their totals have been scanned"
+                                 : "one after another");
+  }
+
+  static std::string state_names(const ops::Recipe &recipe) {
+    std::string text;
+    for (DType state : recipe.states) text += (text.empty() ? "" : ", ") + std::string(name(state));
+    return text;
   }
 
   static void make_vector(std::vector<LoopKey> &path, const Group &group) {
@@ -312,10 +463,12 @@ private:
 
   // Equal items are one: the row sums inside a total and the row sums of an output, say.
   int add_item(const Item &item) {
-    std::string key = fmt::format("{} {} {} {} {}", int(item.fold), int(item.dtype), item.leaf,
-                                  item.arg_item, item.arg_item < 0 ? item.arg.index : 0);
+    std::string key = fmt::format("{} {} {} {} {} {}", int(item.kind), item.recipe, item.leaf,
+                                  item.exclusive, item.arg_item, item.carried_item);
+    for (NodeId arg : item.args) key += fmt::format(" {}", arg.index);
+    for (NodeId start : item.start) key += fmt::format(" ={}", start.index);
     const auto add_loop = [&](const LoopKey &loop) {
-      key += fmt::format("|{}{}", int(loop.kind), loop.vector);
+      key += fmt::format("|{}{}{}{}", int(loop.kind), loop.vector, loop.scan, loop.reverse);
       for (int c : loop.group) key += fmt::format(" {}", c);
     };
     for (const LoopKey &loop : item.path) add_loop(loop);
@@ -333,26 +486,48 @@ private:
     std::vector<int> classes;
     for (int c : resolved_.output_classes[output])
       if (c != one) classes.push_back(c);
-    item.path = path_of(kept_groups(classes));
-    item.needs = needs_of(spec_.outputs[output].addend);
+    item.needs = needs_of({&spec_.outputs[output].addend, 1});
+    item.path = path_of(store_groups(classes, item.needs));
     nests_.items.push_back(std::move(item));
   }
 
-  void explain_fold(NodeId fold, const Tree &tree, bool exact) {
+  // A store that reads a scan of its own axes may go inside the scan's loops.
+  std::vector<Group> store_groups(const std::vector<int> &classes,
+                                  const std::vector<int> &needs) const {
+    for (int need : needs) {
+      const Item &scan = nests_.items[need];
+      if (scan.kind != ItemKind::Scan) continue;
+      std::vector<Group> groups;
+      std::vector<int> covered;
+      for (const LoopKey &key : scan.path)
+        if (key.kind == LoopKind::Plain || key.kind == LoopKind::Within)
+          groups.push_back(key.group);
+      groups.push_back(scan.loop.group);
+      for (const Group &group : groups) covered.insert(covered.end(), group.begin(), group.end());
+      if (std::is_permutation(covered.begin(), covered.end(), classes.begin(), classes.end()))
+        return groups;
+    }
+    return kept_groups(classes);
+  }
+
+  void explain_fold(NodeId fold, const Tree &tree) {
+    const ops::Recipe &recipe = spec_.graph.recipe(fold);
     std::string folded, kept;
     for (const Group &g : tree.folded)
       folded += (folded.empty() ? "" : ", ") + group_name(resolved_, g);
     for (const Group &g : tree.kept) kept += (kept.empty() ? "" : ", ") + group_name(resolved_, g);
-    nests_.why.push_back(
-        {"fold",
-         fmt::format(
-             "{} over {} in {}: {}, {}", ops::info(spec_.graph[fold].fold).name, folded,
-             name(spec_.graph[fold].dtype),
-             tree.lanes
-                 ? fmt::format("32 lanes along {}", group_name(resolved_, tree.folded.back()))
-                 : fmt::format("one lane for each element of {}, which is the vector axis",
-                               group_name(resolved_, tree.kept.back())),
-             exact ? "in any order (exact)" : "leaves of 128 steps joined pairwise")});
+    const std::string lanes =
+        tree.lanes ? fmt::format("32 lanes along {}", group_name(resolved_, tree.folded.back()))
+        : tree.kept.empty()
+            ? "one lane"
+            : fmt::format("one lane for each element of {}, which is the vector axis",
+                          group_name(resolved_, tree.kept.back()));
+    const std::string how = !recipe.has_combine()
+                                ? "serial and in logical order, because it has no combine"
+                            : recipe.exact ? "in any order (exact)"
+                                           : "leaves of 128 steps joined pairwise";
+    nests_.why.push_back({"fold", fmt::format("{} over {} in {}: {}, {}", recipe.name, folded,
+                                              state_names(recipe), lanes, how)});
   }
 
   const spec::TypedSpec &spec_;

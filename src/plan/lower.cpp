@@ -20,6 +20,7 @@ Plan Lowering::run() {
   plan_.binding.scratch_bytes.assign(nests_.scratch_count, 0);
   scratch_.resize(nests_.scratch_count);
   choose_chunks();
+  plan_.program.recipes = nests_.recipes;
   for (Item &item : nests_.items)
     if (item.scratch >= 0) lay_out_scratch(item);
   for (const PhaseTree &phase : nests_.phases) lower_phase(phase);
@@ -56,17 +57,73 @@ void Lowering::lower_body(int node) {
     std::vector<Stmt> writes;
     for (; k < entries.size() && entries[k].kind != Entry::Kind::Loop; ++k) {
       const int item = entries[k].index;
+      if (nests_.items[item].kind == ItemKind::Scan) break;
       writes.push_back(entries[k].kind == Entry::Kind::Set ? set_of(nests_.items[item])
                                                            : step_of(item));
     }
     scopes_.back().out->insert(scopes_.back().out->end(), writes.begin(), writes.end());
+    if (k < entries.size() && entries[k].kind != Entry::Kind::Loop) scan_step(entries[k++].index);
   }
 }
 
 Stmt Lowering::step_of(int index) {
   const Item &item = nests_.items[index];
-  const Placed value = item.arg_item >= 0 ? fold_value(item.arg_item) : value_of(item.arg);
-  return {StmtKind::Step, value.id, {}, acc_of_.at(index), {}};
+  std::vector<ValueId> args;
+  for (NodeId arg : item.args) args.push_back(value_of(arg).id);
+  for (std::size_t k = 0; item.arg_item >= 0 && k < recipe_of(item).args.size(); ++k)
+    args.push_back(fold_value(item.arg_item, k).id);
+  for (const ops::Code::Line &line : recipe_of(item).step.lines)
+    if (line.kind == ops::Code::Line::Kind::Op) {
+      work_ += ops::info(line.op).cost / 16.0 * scopes_.back().turns;
+      cost_ += ops::info(line.op).cost;
+    }
+  return Stmt::step(acc_of_.at(index), std::move(args));
+}
+
+// The running states before the step are those of an exclusive scan, after it of an inclusive one.
+void Lowering::scan_step(int index) {
+  const Item &item = nests_.items[index];
+  const Stmt step = step_of(index);
+  if (item.exclusive) read_running(index);
+  scopes_.back().out->push_back(step);
+  if (!item.exclusive) read_running(index);
+}
+
+void Lowering::read_running(int index) {
+  const Item &item = nests_.items[index];
+  const ops::Recipe &recipe = recipe_of(item);
+  for (std::size_t k = 0; k < recipe.states.size(); ++k) {
+    if (!(item.read >> k & 1)) continue;
+    Value value;
+    value.kind = ValueKind::Running;
+    value.dtype = recipe.states[k];
+    value.acc = acc_of_.at(index);
+    value.state = std::uint32_t(k);
+    const Placed now = add(value, int(scopes_.size()) - 1, item_key(index, k));
+    if (item.scratch >= 0)
+      scopes_.back().out->push_back(Stmt::set(scratch_buffer(item, k), now.id));
+  }
+}
+
+// What the accumulator of an item starts from, known before its loop.
+std::vector<ValueId> Lowering::start_of(const Item &item) {
+  std::vector<ValueId> start;
+  const ops::Recipe &recipe = recipe_of(item);
+  for (std::size_t k = 0; k < recipe.states.size(); ++k) {
+    if (item.start_item >= 0) {
+      Value value;
+      value.kind = ValueKind::Running;
+      value.dtype = recipe.states[k];
+      value.acc = acc_of_.at(item.start_item);
+      value.state = std::uint32_t(k);
+      start.push_back(add(value, int(scopes_.size()) - 1, no_key).id);
+    } else if (item.carried_item >= 0) {
+      start.push_back(fold_value(item.carried_item, k).id);
+    } else if (!item.start.empty()) {
+      start.push_back(value_of(item.start[k]).id);
+    }
+  }
+  return start;
 }
 
 Stmt Lowering::set_of(const Item &item) {
@@ -86,7 +143,7 @@ Stmt Lowering::set_of(const Item &item) {
   }
   consider_streaming(buffer, item.output, out.add);
   work_ += 4.0 / 16 * scopes_.back().turns;
-  return {StmtKind::Set, value.id, buffer, {}, {}};
+  return Stmt::set(buffer, value.id);
 }
 
 void Lowering::consider_streaming(BufferId id, int output, bool add) {
@@ -111,11 +168,15 @@ void Lowering::lower_loop(int index) {
   made.vector = node.key.vector;
   if (node.key.kind == LoopKind::Within) made.within = axis_of(LoopKind::Chunks, node.key.group);
   made.lanes = node.key.vector && !node.folds.empty() ? loop::fold_lanes : 1;
-  made.leaf = node.leaf;
-  for (int item : node.folds) {
-    acc_of_[item] = loop::AccId{std::uint32_t(plan_.program.accs.size())};
-    made.accs.push_back(acc_of_[item]);
-    plan_.program.accs.push_back({nests_.items[item].fold, nests_.items[item].dtype});
+  made.leaf = std::max<std::int64_t>(node.leaf, 0);
+  made.scan = node.key.scan;
+  made.reverse = node.key.reverse;
+  for (int index : node.folds) {
+    const Item &item = nests_.items[index];
+    std::vector<ValueId> start = start_of(item);
+    acc_of_[index] = loop::AccId{std::uint32_t(plan_.program.accs.size())};
+    made.accs.push_back(acc_of_[index]);
+    plan_.program.accs.push_back({item.recipe, std::move(start)});
   }
   Scope scope;
   scope.node = index;
@@ -127,8 +188,9 @@ void Lowering::lower_loop(int index) {
   scopes_.pop_back();
   const std::vector<int> folds = node.folds;
   plan_.program.loops[id.index] = std::move(made);
-  scopes_.back().out->push_back({StmtKind::Loop, {}, {}, {}, id});
-  for (int item : folds) finish_fold(item);
+  scopes_.back().out->push_back(Stmt::run(id));
+  for (int item : folds)
+    if (nests_.items[item].kind == ItemKind::Fold) finish_fold(item);
 }
 
 double Lowering::turns_of(const LoopKey &key, AxisId axis) const {
@@ -139,13 +201,17 @@ double Lowering::turns_of(const LoopKey &key, AxisId axis) const {
 
 void Lowering::finish_fold(int index) {
   const Item &item = nests_.items[index];
-  Value value;
-  value.kind = ValueKind::Result;
-  value.dtype = item.dtype;
-  value.acc = acc_of_.at(index);
-  const Placed result = add(value, int(scopes_.size()) - 1, item_key(index));
-  if (item.scratch >= 0)
-    scopes_.back().out->push_back({StmtKind::Set, result.id, scratch_buffer(item), {}, {}});
+  const ops::Recipe &recipe = recipe_of(item);
+  for (std::size_t k = 0; k < recipe.states.size(); ++k) {
+    Value value;
+    value.kind = ValueKind::Result;
+    value.dtype = recipe.states[k];
+    value.acc = acc_of_.at(index);
+    value.state = std::uint32_t(k);
+    const Placed result = add(value, int(scopes_.size()) - 1, item_key(index, k));
+    if (item.scratch >= 0)
+      scopes_.back().out->push_back(Stmt::set(scratch_buffer(item, k), result.id));
+  }
 }
 
 void Lowering::mark_parallel(loop::Phase &phase) {

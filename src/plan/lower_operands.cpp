@@ -33,12 +33,14 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
 
 void Lowering::choose_chunks() {
   for (const Item &item : nests_.items) {
-    if (item.kind != ItemKind::Fold || item.loop.kind != LoopKind::Within) continue;
-    const std::int64_t unit = item.leaf == 0 ? 4096 : item.leaf;
+    if (item.kind == ItemKind::Store || item.loop.kind != LoopKind::Within) continue;
+    const std::int64_t unit = item.leaf <= 0 ? 4096 : item.leaf;
     std::int64_t &chunk = chunk_of_[item.loop.group];
     chunk = std::max(chunk, unit);
   }
+  for (const Group &group : nests_.scanned) chunk_of_[group] = scan_block;
   for (auto &[group, chunk] : chunk_of_) {
+    if (std::count(nests_.scanned.begin(), nests_.scanned.end(), group) > 0) continue;
     const double extent = double(group_extent(resolved_, group));
     double inner = 1; // positions of the loops inside
     for (const TreeNode &node : nests_.tree)
@@ -53,24 +55,35 @@ void Lowering::choose_chunks() {
 }
 
 void Lowering::lay_out_scratch(const Item &item) {
-  ScratchArray &array = scratch_[item.scratch];
+  ScratchArray array;
   std::int64_t stride = 1;
-  const bool partial = item.loop.kind == LoopKind::Within; // the last loop counts chunks
-  for (std::size_t k = item.path.size(); k-- > 0;) {
-    const LoopKey &key = item.path[k];
-    const bool counts_chunks = partial && k + 1 == item.path.size();
-    if (counts_chunks) {
-      const AxisId axis = axis_of(LoopKind::Chunks, key.group);
-      array.chunk_group = key.group;
-      stride *= std::max<std::int64_t>(1, plan_.binding.extents[axis.index]);
-    } else if (has_positions(key.kind)) {
-      for (std::size_t c = key.group.size(); c-- > 0;) {
-        array.steps.insert(array.steps.begin(), {key.group[c], stride});
-        stride *= std::max<std::int64_t>(1, resolved_.classes[key.group[c]].extent);
-      }
+  const auto add_dim = [&](const LoopKey &key) {
+    for (std::size_t c = key.group.size(); c-- > 0;) {
+      array.steps.insert(array.steps.begin(), {key.group[c], stride});
+      stride *= std::max<std::int64_t>(1, resolved_.classes[key.group[c]].extent);
     }
+  };
+  const auto add_chunks = [&](const Group &group) {
+    array.chunk_group = group;
+    stride *=
+        std::max<std::int64_t>(1, plan_.binding.extents[axis_of(LoopKind::Chunks, group).index]);
+  };
+  std::vector<LoopKey> dims = item.path;
+  if (item.kind == ItemKind::Scan) dims.push_back(item.loop);
+  // The result of a chunk, or of a scan over chunks, has one element for each of them.
+  const bool partial = item.kind == ItemKind::Fold && item.loop.kind == LoopKind::Within;
+  for (std::size_t k = dims.size(); k-- > 0;) {
+    const bool last = k + 1 == dims.size();
+    if (dims[k].kind == LoopKind::Join || (partial && last)) add_chunks(dims[k].group);
+    if (has_positions(dims[k].kind)) add_dim(dims[k]);
   }
-  plan_.binding.scratch_bytes[item.scratch] = stride * std::int64_t(size_of(item.dtype));
+  for (std::size_t k = 0; k < recipe_of(item).states.size(); ++k) {
+    const std::size_t index = std::size_t(item.scratch) + k;
+    scratch_[index] = array;
+    const bool used = item.kind == ItemKind::Fold || (item.read >> k & 1);
+    plan_.binding.scratch_bytes[index] =
+        used ? stride * std::int64_t(size_of(recipe_of(item).states[k])) : 0;
+  }
 }
 
 BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, DType dtype,
@@ -133,9 +146,10 @@ BufferId Lowering::output_buffer(int output) {
                     walks_.outputs[output]);
 }
 
-BufferId Lowering::scratch_buffer(const Item &item) {
-  return buffer_for(Role::Scratch, item.scratch, fmt::format("s{}", item.scratch), item.dtype,
-                    scratch_[item.scratch].steps, &scratch_[item.scratch]);
+BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {
+  const int index = item.scratch + int(state);
+  return buffer_for(Role::Scratch, index, fmt::format("s{}", index), recipe_of(item).states[state],
+                    scratch_[std::size_t(index)].steps, &scratch_[std::size_t(index)]);
 }
 
 } // namespace broadloom::plan

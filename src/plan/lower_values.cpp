@@ -26,7 +26,7 @@ Lowering::Placed Lowering::add(const Value &value, int depth, std::uint64_t key)
   const ValueId id{std::uint32_t(plan_.program.values.size())};
   plan_.program.values.push_back(value);
   Scope &scope = scopes_[depth];
-  scope.out->push_back({StmtKind::Let, id, {}, {}, {}});
+  scope.out->push_back(Stmt::let(id));
   if (key != no_key) scope.values.emplace(key, id);
   const double cost = value.kind == ValueKind::Op ? ops::info(value.op).cost
                       : value.kind == ValueKind::Load || value.kind == ValueKind::Cast ? 2
@@ -108,12 +108,51 @@ void Lowering::add_index(NodeId id) {
   add(value, depth, node_key(id));
 }
 
-Lowering::Placed Lowering::fold_value(int item) {
+Lowering::Placed Lowering::fold_value(int item, std::size_t state) {
   Placed placed;
-  if (find(item_key(item), placed)) return placed;
+  if (find(item_key(item, state), placed)) return placed;
   support::check(nests_.items[item].scratch >= 0,
                  "a fold's result is neither in reach nor in memory");
-  return add_load(scratch_buffer(nests_.items[item]), item_key(item));
+  return add_load(scratch_buffer(nests_.items[item], state), item_key(item, state));
+}
+
+std::vector<Lowering::Placed> Lowering::add_code(const ops::Code &code,
+                                                 std::vector<Placed> values) {
+  for (const ops::Code::Line &line : code.lines) {
+    std::vector<Placed> args;
+    for (int k = 0; k < line.arg_count; ++k) args.push_back(values[line.args[k]]);
+    switch (line.kind) {
+    case ops::Code::Line::Kind::Literal:
+      values.push_back(add_literal(line.dtype, line.bits, no_key));
+      break;
+    case ops::Code::Line::Kind::Cast:
+      values.push_back(add_cast(args[0], line.compute, line.dtype, no_key));
+      break;
+    case ops::Code::Line::Kind::Op:
+      values.push_back(add_op(line.op, line.compute, line.dtype, args, no_key));
+      break;
+    }
+  }
+  std::vector<Placed> results;
+  for (const std::uint32_t result : code.results) results.push_back(values[result]);
+  return results;
+}
+
+// A fold or scan over nothing: one step from the start, or none.
+void Lowering::add_single_step(NodeId id) {
+  const expr::Node &node = spec_.graph[id];
+  const ops::Recipe &recipe = spec_.graph.recipe(id);
+  std::vector<Placed> states;
+  const auto start = spec_.graph.start_args(id);
+  for (std::size_t k = 0; k < recipe.states.size(); ++k)
+    states.push_back(start.empty() ? add_literal(recipe.states[k], recipe.start[k].bits, no_key)
+                                   : known(start[k]));
+  if (!node.exclusive) {
+    std::vector<Placed> inputs = states;
+    for (NodeId arg : spec_.graph.folded_args(id)) inputs.push_back(known(arg));
+    states = add_code(recipe.step, std::move(inputs));
+  }
+  alias(id, states[node.payload]);
 }
 
 Lowering::Placed Lowering::value_of(NodeId root) {
@@ -149,7 +188,7 @@ void Lowering::compute(NodeId id) {
   const expr::Node &node = spec_.graph[id];
   const auto args = spec_.graph.args(id);
   if (const int item = nests_.item_of_fold[id.index]; item >= 0) {
-    alias(id, fold_value(item));
+    alias(id, fold_value(item, node.payload));
     return;
   }
   switch (node.kind) {
@@ -166,12 +205,8 @@ void Lowering::compute(NodeId id) {
   case NodeKind::Expand: alias(id, known(args[0])); return;
   case NodeKind::Extent: add_extent(id); return;
   case NodeKind::Index: add_index(id); return;
-  case NodeKind::Fold: { // over nothing: one step from the identity
-    const Placed start = add_literal(node.dtype, ops::identity(node.fold, node.dtype).bits, no_key);
-    const Placed both[] = {start, known(args[0])};
-    add_op(ops::info(node.fold).step, node.dtype, node.dtype, both, node_key(id));
-    return;
-  }
+  case NodeKind::Fold:
+  case NodeKind::Scan: add_single_step(id); return;
   case NodeKind::Op: {
     std::vector<Placed> placed;
     for (NodeId arg : args) placed.push_back(known(arg));

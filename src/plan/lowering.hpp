@@ -37,7 +37,9 @@ private:
     std::unordered_map<std::uint64_t, ValueId> values; // graph nodes, fold items, loads
   };
   static std::uint64_t node_key(NodeId id) { return id.index; }
-  static std::uint64_t item_key(int item) { return std::uint64_t(1) << 32 | std::uint32_t(item); }
+  static std::uint64_t item_key(int item, std::size_t state) {
+    return std::uint64_t(1) << 63 | std::uint64_t(item) << 8 | state;
+  }
 
   // axes and numbers
   AxisId axis_of(LoopKind kind, const Group &group);
@@ -50,7 +52,7 @@ private:
   static bool has_positions(LoopKind kind) {
     return kind == LoopKind::Plain || kind == LoopKind::Within;
   }
-  // A scratch array is C-contiguous over the loops around the fold that fills it.
+  // A scratch array is C-contiguous over the loops around the fold, or of the scan, that fills it.
   void lay_out_scratch(const Item &item);
 
   // buffers
@@ -59,7 +61,8 @@ private:
   void check_merged(const Steps &steps, const Group &group) const;
   BufferId input_buffer(std::uint32_t input);
   BufferId output_buffer(int output);
-  BufferId scratch_buffer(const Item &item);
+  BufferId scratch_buffer(const Item &item, std::size_t state);
+  const ops::Recipe &recipe_of(const Item &item) const { return nests_.recipes[item.recipe]; }
 
   // values
   int depth_of_axis(AxisId axis) const;
@@ -77,7 +80,10 @@ private:
   Placed add_cast(Placed arg, DType from, DType to, std::uint64_t key);
   void add_extent(NodeId id);
   void add_index(NodeId id);
-  Placed fold_value(int item);
+  Placed fold_value(int item, std::size_t state);
+  // The results of an accumulator's code, as operations.
+  std::vector<Placed> add_code(const ops::Code &code, std::vector<Placed> values);
+  void add_single_step(NodeId id);
   // The value of a graph node in the open bodies; a work list instead of recursion.
   Placed value_of(NodeId root);
   Placed known(NodeId id) const;
@@ -90,6 +96,9 @@ private:
   void lower_phase(const PhaseTree &tree);
   void lower_body(int node);
   Stmt step_of(int index);
+  void scan_step(int index);
+  void read_running(int index);
+  std::vector<ValueId> start_of(const Item &item);
   Stmt set_of(const Item &item);
   // An output larger than the last-level cache is stored around the caches: it would only push out
   // what is still to be read, and a normal store reads each line first.

@@ -1,7 +1,7 @@
 // Inside the plan stage: what has to be done (items), and the loop trees that do it (phases).
 //
-// An item is one fold over one group of axes, or the store of one output. Each item has a path: the
-// loops around it. Items whose paths agree share loops, which is how outputs of several modes come out
+// An item is one fold over one group of axes, one scan, or the store of one output. Each item has a
+// path: the loops around it. Items whose paths agree share loops, which is how outputs of several modes come out
 // of one sweep:
 //
 //   out z = broadcast x * y          path i j, store         for i
@@ -59,30 +59,41 @@ struct LoopKey {
   LoopKind kind = LoopKind::Plain;
   Group group;
   bool vector = false;
+  bool scan = false, reverse = false;
   friend bool operator==(const LoopKey &, const LoopKey &) = default;
 };
 
-enum class ItemKind : std::uint8_t { Fold, Store };
+enum class ItemKind : std::uint8_t { Fold, Scan, Store };
 struct Item {
   ItemKind kind = ItemKind::Store;
   std::vector<LoopKey> path; // outermost first; of a Fold without its own loop
-  std::vector<int> needs;    // fold items whose results it reads directly
+  std::vector<int> needs;    // fold and scan items whose results it reads directly
   int output = -1;           // Store
 
-  // Fold: the value of a graph node, or of the fold item below it in a chain of groups, over `loop`.
-  expr::NodeId arg;
+  // Fold, Scan: values of graph nodes, or the states of the item below it in a chain of groups,
+  // accumulated along `loop`.
+  std::vector<expr::NodeId> args;
   int arg_item = -1;
   LoopKey loop;
-  broadloom::Fold fold = broadloom::Fold::Sum;
-  DType dtype = DType::F64;
-  std::int64_t leaf = 0;
+  std::uint32_t recipe = 0; // in Nests::recipes
+  std::int64_t leaf = 0;    // as loop::Loop; `in_order` for a single leaf that is stepped in order
+  bool exclusive = false;   // Scan
+
+  // Where the states start, if not at the recipe's start: graph nodes; or the running states of the
+  // item that carries an outer loop of the same ordered fold; or what a scan over the chunks left.
+  std::vector<expr::NodeId> start;
+  int start_item = -1;
+  int carried_item = -1;
+  std::uint64_t read = 0; // bit k: somebody reads state k
 
   // Where it ended up.
   int phase = -1;
   int body = -1;      // the tree node whose body holds it (a Fold: its loop)
   int loop_node = -1; // Fold
-  int scratch = -1;   // index of the scratch array that takes the result
+  int scratch = -1;   // index of the scratch array that takes state 0; the others follow
 };
+inline constexpr std::int64_t in_order = -1;
+inline constexpr std::int64_t scan_block = 4096; // positions
 
 struct Entry {
   enum class Kind : std::uint8_t { Loop, Step, Set } kind;
@@ -107,8 +118,11 @@ struct Nests {
   std::vector<Item> items;
   std::vector<TreeNode> tree;
   std::vector<PhaseTree> phases;
-  std::vector<int> item_of_fold; // [graph node]: the item that gives a fold node's value, or -1
-  std::vector<int> order;        // all classes, by stride
+  std::vector<int>
+      item_of_fold; // [graph node]: the item that gives a fold's or scan's value, or -1
+  std::vector<ops::Recipe> recipes;
+  std::vector<Group> scanned; // groups whose chunks are blocks of a scan
+  std::vector<int> order;     // all classes, by stride
   int scratch_count = 0;
   std::vector<Decision> why;
 };

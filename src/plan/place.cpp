@@ -29,8 +29,8 @@ public:
 
   void run() {
     for (int k = 0; k < int(nests_.items.size()); ++k) place(k);
-    for (const Item &item : nests_.items)
-      for (int need : item.needs) hand_over(nests_.items[need], item);
+    for (int k = 0; k < int(nests_.items.size()); ++k)
+      for (int need : nests_.items[k].needs) hand_over(nests_.items[need], nests_.items[k]);
   }
 
 private:
@@ -40,8 +40,11 @@ private:
     int first = 0;
     for (int need : item.needs) {
       const Item &fold = nests_.items[need];
-      // Chunk results are complete only when the phase that makes them is.
-      const bool next = item.kind == ItemKind::Fold && item.loop.kind == LoopKind::Join;
+      // Chunk results are complete only when the phase that makes them is. What a scan gives is at
+      // hand inside its loop only, where nothing but a store goes.
+      const bool next = (item.kind != ItemKind::Store && item.loop.kind == LoopKind::Join) ||
+                        need == item.carried_item ||
+                        (fold.kind == ItemKind::Scan && item.kind != ItemKind::Store);
       first = std::max(first, next ? fold.phase + 1 : fold.phase);
     }
     for (int phase = first; phase < int(nests_.phases.size()); ++phase)
@@ -80,11 +83,16 @@ private:
       for (int need : item.needs) {
         const Item &fold = nests_.items[need];
         if (fold.phase != phase) continue;
-        if (fold.body == at) {
+        const bool scan = fold.kind == ItemKind::Scan;
+        if (scan && at == fold.loop_node) {
+          earliest = int(nests_.tree[at].body.size());
+          continue;
+        }
+        if (!scan && fold.body == at) {
           earliest = std::max(earliest, position_of(at, fold.loop_node) + 1);
           continue;
         }
-        const int child = child_towards(at, fold.body);
+        const int child = child_towards(at, scan ? fold.loop_node : fold.body);
         if (child < 0 || (forced >= 0 && forced != child)) return false;
         forced = child;
       }
@@ -154,7 +162,9 @@ private:
   // Whether a loop can carry this fold. An exact fold (leaf 0) takes any leaves; others must agree.
   bool takes(int loop, const Item &item) const {
     const TreeNode &node = nests_.tree[loop];
-    return node.key == item.loop && (node.leaf == item.leaf || node.leaf == 0 || item.leaf == 0);
+    if (node.key != item.loop) return false;
+    const bool cut = node.leaf != in_order && item.leaf != in_order;
+    return node.leaf == item.leaf || (cut && (node.leaf == 0 || item.leaf == 0));
   }
 
   int add_loop(int at, const LoopKey &key) {
@@ -179,14 +189,16 @@ private:
     if (loop < 0) loop = add_loop(at, item.loop);
     item.loop_node = loop;
     TreeNode &node = nests_.tree[loop];
-    node.leaf = std::max(node.leaf, item.leaf);
+    node.leaf = item.leaf == in_order ? in_order : std::max(node.leaf, item.leaf);
     node.folds.push_back(index);
     node.body.push_back({Entry::Kind::Step, index});
   }
 
   // A result read in another phase goes through memory.
   void hand_over(Item &fold, const Item &user) {
-    if (fold.phase != user.phase && fold.scratch < 0) fold.scratch = nests_.scratch_count++;
+    if (fold.phase == user.phase || fold.scratch >= 0) return;
+    fold.scratch = nests_.scratch_count;
+    nests_.scratch_count += int(nests_.recipes[fold.recipe].states.size());
   }
 
   Nests &nests_;

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace broadloom::plan {
@@ -154,11 +155,18 @@ private:
           for (NodeId arg : args) met = join(met, slot(arg, axis), id);
       }
       return;
-    case NodeKind::Fold: {
+    case NodeKind::Fold:
+    case NodeKind::Scan: {
       const AxisSet folded = folded_axes(id);
-      resolved_.folded[id.index] = folded & spec_.graph[args[0]].axes;
-      for (int axis = 0; axis < axis_count_; ++axis)
-        if (node.axes.has(axis) && !folded.has(axis)) slot(id, axis) = slot(args[0], axis);
+      AxisSet has;
+      for (NodeId arg : spec_.graph.folded_args(id)) has = has | spec_.graph[arg].axes;
+      resolved_.folded[id.index] = folded & has;
+      for (int axis = 0; axis < axis_count_; ++axis) {
+        int met = one;
+        for (NodeId arg : args)
+          if (spec_.graph[arg].axes.has(axis)) met = join(met, slot(arg, axis), id);
+        if (node.kind == NodeKind::Scan || !folded.has(axis)) slot(id, axis) = met;
+      }
       return;
     }
     }
@@ -168,7 +176,7 @@ private:
     const expr::Node &node = spec_.graph[id];
     AxisSet folded = node.folded;
     if (node.like == expr::no_input) return folded;
-    const NodeId arg = spec_.graph.args(id)[0];
+    const NodeId arg = spec_.graph.args(id)[0]; // `like` comes with one argument
     const spec::TypedInput &in = spec_.inputs[node.like];
     for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d)
       if (!varies(resolved_.input_classes[node.like][d]) && varies(slot(arg, in.axis_of_dim[d])))
@@ -224,9 +232,9 @@ private:
   void check_empty_folds() {
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
       const expr::Node &node = spec_.graph[NodeId{n}];
-      if (!needed_[n] || node.kind != NodeKind::Fold || !ops::info(node.fold).needs_identity)
+      if (!needed_[n] || node.kind != NodeKind::Fold ||
+          !spec_.graph.recipe(NodeId{n}).needs_value || !spec_.graph.start_args(NodeId{n}).empty())
         continue;
-      const NodeId arg = spec_.graph.args(NodeId{n})[0];
       bool nothing = false, wanted = true;
       std::string axis_name;
       for (int axis = 0; axis < axis_count_; ++axis) {
@@ -234,7 +242,10 @@ private:
           const int c = slot(id, axis);
           return c == one ? std::int64_t(1) : resolved_.classes[c].extent;
         };
-        if (resolved_.folded[n].has(axis) && extent(arg) == 0) {
+        const auto args = spec_.graph.folded_args(NodeId{n});
+        const bool none =
+            std::any_of(args.begin(), args.end(), [&](NodeId arg) { return extent(arg) == 0; });
+        if (resolved_.folded[n].has(axis) && none) {
           nothing = true;
           axis_name = spec_.axes[axis].name;
         } else if (node.axes.has(axis) && extent(NodeId{n}) == 0) {
@@ -244,7 +255,7 @@ private:
       if (nothing && wanted)
         throw DataError("E0307",
                         fmt::format("{} over axis '{}' of 0 elements has no value",
-                                    ops::info(node.fold).name, axis_name),
+                                    spec_.graph.recipe(NodeId{n}).name, axis_name),
                         spec_.where(NodeId{n}), "give the axis at least one element");
     }
   }

@@ -119,7 +119,8 @@ private:
     switch (node.kind) {
     case NodeKind::Literal: return {Scalar{node.bits}};
     case NodeKind::Input: return read(node.payload, extents_[id.index]);
-    case NodeKind::Fold: return fold(id);
+    case NodeKind::Fold: return is_plain_sum(id) ? plain_sum(id) : fold(id);
+    case NodeKind::Scan: return scan(id);
     case NodeKind::Extent: return {ops::scalar_from(counts_[id.index])};
     case NodeKind::Index: return index(extents_[id.index]);
     case NodeKind::Op:
@@ -172,43 +173,121 @@ private:
     return out;
   }
 
-  // The points of the argument, each into the element of the result that it belongs to.
-  Elements fold(NodeId id) const {
-    const expr::Node &node = spec_.graph[id];
+  // Sums and products of floats are not taken step by step: they are as exact as can be.
+  bool is_plain_sum(NodeId id) const {
+    const std::optional<ops::Op> op = ops::only_op(spec_.graph.recipe(id));
+    return is_float(spec_.graph[id].dtype) && (op == ops::Op::Add || op == ops::Op::Mul) &&
+           spec_.graph.start_args(id).empty();
+  }
+
+  Elements plain_sum(NodeId id) const {
+    const DType dtype = spec_.graph[id].dtype;
     const NodeId arg = spec_.graph.args(id)[0];
     const std::vector<std::vector<std::int64_t>> strides{strides_of(extents_[arg.index]),
                                                          strides_of(extents_[id.index])};
-    const Elements &values = elements_[arg.index];
+    const bool product = ops::only_op(spec_.graph.recipe(id)) == ops::Op::Mul;
     const auto size = std::size_t(points_of(extents_[id.index]));
-    const bool is_real = is_float(node.dtype);
-    auto real = [&](std::int64_t at) {
-      return ops::as_f64(ops::convert(values[std::size_t(at)], node.dtype, DType::F64));
-    };
-    auto from_real = [&](double x) {
-      return ops::convert(ops::scalar_from(x), DType::F64, node.dtype);
-    };
-    Elements out(size, ops::identity(node.fold, node.dtype));
-    if (is_real && node.fold == Fold::Sum) {
-      std::vector<FloatSum> sums(size);
-      for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
-        sums[std::size_t(at[1])].add(real(at[0]));
-      });
-      for (std::size_t k = 0; k < size; ++k) out[k] = from_real(sums[k].result());
-    } else if (is_real && node.fold == Fold::Prod) {
-      std::vector<long double> products(size, 1);
-      for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
-        products[std::size_t(at[1])] *= real(at[0]);
-      });
-      for (std::size_t k = 0; k < size; ++k) out[k] = from_real(double(products[k]));
-    } else {
-      const ops::Op step = ops::info(node.fold).step;
-      for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
-        Scalar &into = out[std::size_t(at[1])];
-        const Scalar both[] = {into, values[std::size_t(at[0])]};
-        into = ops::evaluate(step, node.dtype, both);
-      });
+    std::vector<FloatSum> sums(product ? 0 : size);
+    std::vector<long double> products(product ? size : 0, 1);
+    for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
+      const Scalar value = elements_[arg.index][std::size_t(at[0])];
+      const double x = ops::as_f64(ops::convert(value, dtype, DType::F64));
+      product ? void(products[std::size_t(at[1])] *= x) : sums[std::size_t(at[1])].add(x);
+    });
+    Elements out;
+    for (std::size_t k = 0; k < size; ++k) {
+      const double x = product ? double(products[k]) : sums[k].result();
+      out.push_back(ops::convert(ops::scalar_from(x), DType::F64, dtype));
     }
     return out;
+  }
+
+  // Every point in logical order, each a step of the states that it belongs to.
+  Elements fold(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    const ops::Recipe &recipe = spec_.graph.recipe(id);
+    std::vector<std::vector<Scalar>> states = start_states(id, extents_[id.index]);
+    std::vector<std::vector<std::int64_t>> strides = arg_strides(id);
+    strides.push_back(strides_of(extents_[id.index]));
+    std::vector<Scalar> work;
+    for_each_point(space_of(id), strides, [&](const std::vector<std::int64_t> &at) {
+      take_step(recipe, id, at, states[std::size_t(at.back())], work);
+    });
+    Elements out;
+    for (const auto &state : states) out.push_back(state[node.payload]);
+    return out;
+  }
+
+  // The same along one axis, the state after each step (or before it) being the element there.
+  Elements scan(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    const ops::Recipe &recipe = spec_.graph.recipe(id);
+    const Extents &space = extents_[id.index];
+    Extents kept = space;
+    std::size_t along = 0;
+    for (std::size_t a = 0; a < space.size(); ++a)
+      if (node.folded.has(int(a))) along = a, kept[a].count = 1;
+    std::vector<std::vector<Scalar>> states = start_states(id, kept);
+    std::vector<std::vector<std::int64_t>> strides = arg_strides(id);
+    strides.push_back(strides_of(kept));
+    strides.push_back(strides_of(space));
+    const std::vector<std::vector<std::int64_t>> along_axis = strides;
+    for (auto &s : strides) s[along] = 0; // the points of `kept`, then the axis for each of them
+    Elements out(std::size_t(points_of(space)));
+    std::vector<Scalar> work;
+    for_each_point(kept, strides, [&](const std::vector<std::int64_t> &first) {
+      std::vector<Scalar> &state = states[std::size_t(first[first.size() - 2])];
+      for (std::int64_t k = 0; k < space[along].count; ++k) {
+        const std::int64_t p = node.reverse ? space[along].count - 1 - k : k;
+        std::vector<std::int64_t> at = first;
+        for (std::size_t s = 0; s < at.size(); ++s) at[s] += p * along_axis[s][along];
+        Scalar &element = out[std::size_t(at.back())];
+        if (node.exclusive) element = state[node.payload];
+        take_step(recipe, id, at, state, work);
+        if (!node.exclusive) element = state[node.payload];
+      }
+    });
+    return out;
+  }
+
+  // All that the arguments of a fold or scan vary over.
+  Extents space_of(NodeId id) const {
+    Extents space = extents_[id.index];
+    for (NodeId arg : spec_.graph.folded_args(id))
+      for (std::size_t a = 0; a < space.size(); ++a)
+        if (extents_[arg.index][a].count != 1) space[a] = extents_[arg.index][a];
+    return space;
+  }
+
+  std::vector<std::vector<std::int64_t>> arg_strides(NodeId id) const {
+    std::vector<std::vector<std::int64_t>> strides;
+    for (NodeId arg : spec_.graph.folded_args(id))
+      strides.push_back(strides_of(extents_[arg.index]));
+    return strides;
+  }
+
+  // [point of `kept`][state]
+  std::vector<std::vector<Scalar>> start_states(NodeId id, const Extents &kept) const {
+    const auto start = spec_.graph.start_args(id);
+    std::vector<std::vector<std::int64_t>> strides;
+    for (NodeId arg : start) strides.push_back(strides_of(extents_[arg.index]));
+    std::vector<std::vector<Scalar>> states;
+    for_each_point(kept, strides, [&](const std::vector<std::int64_t> &at) {
+      states.push_back(spec_.graph.recipe(id).start);
+      for (std::size_t k = 0; k < start.size(); ++k)
+        states.back()[k] = elements_[start[k].index][std::size_t(at[k])];
+    });
+    return states;
+  }
+
+  void take_step(const ops::Recipe &recipe, NodeId id, const std::vector<std::int64_t> &at,
+                 std::vector<Scalar> &state, std::vector<Scalar> &work) const {
+    std::vector<Scalar> inputs = state;
+    const auto args = spec_.graph.folded_args(id);
+    for (std::size_t k = 0; k < args.size(); ++k)
+      inputs.push_back(elements_[args[k].index][std::size_t(at[k])]);
+    ops::run(recipe.step, inputs, work);
+    for (std::size_t k = 0; k < state.size(); ++k) state[k] = work[recipe.step.results[k]];
   }
 
   Array output(const spec::TypedOutput &out, const AnyView *initial) const {

@@ -104,13 +104,23 @@ private:
           if (node.axes.has(int(a))) meet(extents[a], of_node_[arg.index][a], spec_.where(id));
       break;
     case NodeKind::Extent: counted(id); break; // a scalar; what it counts must agree
-    case NodeKind::Fold: {
-      const Extents &arg = of_node_[args[0].index];
+    case NodeKind::Fold:
+    case NodeKind::Scan: {
+      const Extents met = of_args(id);
       for (std::size_t a = 0; a < axes_; ++a)
-        if (!is_folded(node, arg, a)) extents[a] = arg[a];
+        if (node.kind == NodeKind::Scan || !is_folded(node, met, a)) extents[a] = met[a];
       break;
     }
     }
+    return extents;
+  }
+
+  // The common extents of all that a fold reads.
+  Extents of_args(NodeId id) const {
+    Extents extents(axes_);
+    for (NodeId arg : spec_.graph.args(id))
+      for (std::size_t a = 0; a < axes_; ++a)
+        meet(extents[a], of_node_[arg.index][a], spec_.where(id));
     return extents;
   }
 
@@ -139,11 +149,11 @@ private:
     if (points > 0x1p62)
       throw ShapeError("E0112", "the iteration space has more than 2^62 points", spec_.where(id),
                        "fold or slice the operands first");
-    if (node.kind != NodeKind::Fold || !ops::info(node.fold).needs_identity || points == 0) return;
-    for (const Extent &e : of_node_[spec_.graph.args(id)[0].index])
+    if (node.kind != NodeKind::Fold || !spec_.graph.recipe(id).needs_value || points == 0) return;
+    if (!spec_.graph.start_args(id).empty()) return;
+    for (const Extent &e : of_args(id))
       if (e.count == 0)
-        throw DataError("E0307",
-                        std::string(ops::info(node.fold).name) + " of no elements has no value",
+        throw DataError("E0307", spec_.graph.recipe(id).name + " of no elements has no value",
                         spec_.where(id), "give the folded axes at least one element");
   }
 

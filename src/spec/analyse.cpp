@@ -269,7 +269,7 @@ void Analysis::keep_live_nodes() {
     if (live[i])
       for (NodeId arg : all.args(NodeId{std::uint32_t(i)})) live[arg.index] = true;
 
-  expr::Graph kept;
+  expr::Graph kept = expr::Graph::with_recipes_of(all);
   std::vector<NodeId> now(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!live[i]) continue;

@@ -57,9 +57,14 @@ std::string describe(const TypedSpec &spec, NodeId id) {
     return word + args;
   }
   case NodeKind::Cast: return "cast" + args;
-  case NodeKind::Fold: {
-    std::string text = "fold " + std::string(ops::info(node.fold).name) + args + " over " +
-                       names(spec, node.folded);
+  case NodeKind::Fold:
+  case NodeKind::Scan: {
+    const ops::Recipe &recipe = spec.graph.recipe(id);
+    std::string text = node.kind == NodeKind::Scan ? "scan " : "fold ";
+    text += recipe.name + args + (node.exclusive ? " exclusive" : "") +
+            (node.reverse ? " reverse" : "") +
+            (node.kind == NodeKind::Scan ? " along " : " over ") + names(spec, node.folded);
+    if (recipe.states.size() > 1) text += " state " + std::to_string(node.payload);
     if (node.like != expr::no_input) text += " like " + spec.inputs[node.like].name;
     return text;
   }

@@ -220,7 +220,7 @@ Folded Typer::fold(Value value, Fold fold, AxisSet axes, std::uint32_t like, con
   arg = cast(arg, accumulate, where);
   Node node;
   node.kind = NodeKind::Fold;
-  node.fold = fold;
+  node.recipe = spec_.graph.add_recipe(ops::recipe_of(fold, accumulate));
   node.dtype = accumulate;
   node.axes = left;
   node.folded = axes;

@@ -148,7 +148,7 @@ TEST_CASE("keys tell programs apart by all but their names") {
   others[1].buffers[2].stream = true;
   others[2].loops[0].leaf = 2048;
   others[3].loops[1].parallel = false;
-  others[4].accs[0].fold = Fold::Max;
+  others[4].recipes[0] = ops::recipe_of(Fold::Max, DType::F64);
   others[5].values.back().op = ops::Op::Add;
   others[6].buffers[1].dtype = DType::F64;
   others[7].phases[0].parallel.clear();

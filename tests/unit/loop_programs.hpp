@@ -22,7 +22,8 @@ struct Builder {
     return {std::uint32_t(p.buffers.size() - 1)};
   }
   AccId acc(Fold fold, DType dtype) {
-    p.accs.push_back({fold, dtype});
+    p.recipes.push_back(ops::recipe_of(fold, dtype));
+    p.accs.push_back({std::uint32_t(p.recipes.size() - 1), {}});
     return {std::uint32_t(p.accs.size() - 1)};
   }
   LoopId loop(Loop l) {
@@ -80,16 +81,16 @@ struct Builder {
   ValueId result(AccId a) {
     Value v;
     v.kind = ValueKind::Result;
-    v.dtype = p[a].dtype;
+    v.dtype = p.recipe(a).states[0];
     v.acc = a;
     return value(v);
   }
 };
 
-inline Stmt let(ValueId v) { return {StmtKind::Let, v, {}, {}, {}}; }
-inline Stmt set(BufferId b, ValueId v) { return {StmtKind::Set, v, b, {}, {}}; }
-inline Stmt step(AccId a, ValueId v) { return {StmtKind::Step, v, {}, a, {}}; }
-inline Stmt run(LoopId l) { return {StmtKind::Loop, {}, {}, {}, l}; }
+inline Stmt let(ValueId v) { return Stmt::let(v); }
+inline Stmt set(BufferId b, ValueId v) { return Stmt::set(b, v); }
+inline Stmt step(AccId a, ValueId v) { return Stmt::step(a, {v}); }
+inline Stmt run(LoopId l) { return Stmt::run(l); }
 
 // z[i, j] = i + j * extent(j), with the vector along j
 inline Program positions() {

@@ -63,7 +63,7 @@ TEST_CASE("types must fit") {
   p.buffers[2].dtype = DType::F64;
   CHECK_COMPLAINT(p, "another type than z has");
   p = row_sums();
-  p.accs[0].dtype = DType::F32;
+  p.recipes[0].args[0] = DType::F32;
   CHECK_COMPLAINT(p, "step by a value of another type");
   p = row_sums();
   p.values.back().op = ops::Op::Lt;

@@ -1,0 +1,52 @@
+// Loops that run in order: scans, and ordered folds from the end. See loop.hpp for what they mean.
+//
+// Problem: the running state must have the same bits whether one thread walks the whole axis or many
+// take a block each, from the carried states that an earlier phase has worked out.
+// Method: the states step through a block of `leaf` positions from the recipe's start; the carried
+// states of the blocks before are joined on at every position, which is one more combine, and never
+// become part of the steps.
+// Example: the running sums of 1 2 3 4 in blocks of 2 are 0+1, 0+3, 3+3, 3+7.
+#include "jit/emit/phase.hpp"
+
+namespace broadloom::jit {
+
+using namespace loop;
+
+//   carried = start; for each block { stepped = identity; steps; carried = carried (+) stepped }
+void PhaseEmitter::scan(LoopId id, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[id];
+  if (loop.leaf == 0) {
+    set_running(loop, serial_leaf(id, begin, end, start(loop, true)));
+    return;
+  }
+  llvm::Value *size = ir_.getInt64(static_cast<std::uint64_t>(loop.leaf));
+  llvm::Value *count =
+      ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, ir_.CreateSub(end, begin), ir_.getInt64(0));
+  llvm::Value *blocks = ir_.CreateUDiv(
+      ir_.CreateAdd(count, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf - 1))), size);
+  const Values after = lanes_.counted_loop(
+      ir_.getInt64(0), blocks, 1, flat(start(loop, true)), [&](llvm::Value *block, Values now) {
+        const Block carried = shaped(loop, now);
+        for (std::size_t k = 0; k < loop.accs.size(); ++k)
+          carried_[loop.accs[k].index] = carried[k];
+        if (loop.reverse) block = ir_.CreateSub(ir_.CreateSub(blocks, ir_.getInt64(1)), block);
+        llvm::Value *first = ir_.CreateAdd(begin, ir_.CreateMul(block, size));
+        llvm::Value *last =
+            ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, ir_.CreateAdd(first, size));
+        const Block stepped = serial_leaf(id, first, last, start(loop, false));
+        Block joined;
+        for (std::size_t k = 0; k < loop.accs.size(); ++k)
+          joined.push_back(join(loop.accs[k], carried[k], stepped[k]));
+        return flat(joined);
+      });
+  for (const AccId acc : loop.accs) carried_[acc.index].clear();
+  set_running(loop, shaped(loop, after));
+}
+
+llvm::Value *PhaseEmitter::running_state(AccId acc, std::uint32_t state) {
+  const States &carried = carried_[acc.index];
+  const States &stepped = accs_[acc.index];
+  return carried.empty() ? stepped[state] : join(acc, carried, stepped)[state];
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,65 @@
+// See recipe.hpp.
+#include "ops/recipe.hpp"
+
+#include "support/check.hpp"
+
+namespace broadloom::ops {
+
+bool same(const Recipe &a, const Recipe &b) {
+  return a.states == b.states && a.start == b.start && a.args == b.args && a.step == b.step &&
+         a.combine == b.combine && a.exact == b.exact && a.needs_value == b.needs_value;
+}
+
+Recipe recipe_of(Fold fold, DType accumulate) {
+  const FoldInfo &row = info(fold);
+  Code code;
+  code.inputs = 2;
+  code.lines.push_back({Code::Line::Kind::Op, row.step, accumulate, accumulate, {0, 1, 0}, 2, 0});
+  code.results = {2};
+  Recipe recipe;
+  recipe.name = row.name;
+  recipe.states = recipe.args = {accumulate};
+  recipe.start = {identity(fold, accumulate)};
+  recipe.step = recipe.combine = code;
+  recipe.exact = is_exact(fold, accumulate);
+  recipe.needs_value = row.needs_identity;
+  return recipe;
+}
+
+Recipe joining(const Recipe &recipe) {
+  support::check(recipe.has_combine(), "an ordered accumulator has no blocks to join");
+  Recipe join = recipe;
+  join.args = recipe.states;
+  join.step = recipe.combine;
+  return join;
+}
+
+std::optional<Op> only_op(const Recipe &recipe) {
+  const Code &step = recipe.step;
+  const bool single = step.inputs == 2 && step.lines.size() == 1 && step.results.size() == 1 &&
+                      step.results[0] == 2 && step.lines[0].kind == Code::Line::Kind::Op &&
+                      step.lines[0].arg_count == 2 && step.lines[0].args[0] == 0 &&
+                      step.lines[0].args[1] == 1;
+  if (!single) return std::nullopt;
+  return step.lines[0].op;
+}
+
+void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &work) {
+  work.assign(inputs.begin(), inputs.end());
+  work.resize(inputs.size() + code.lines.size());
+  for (std::size_t k = 0; k < code.lines.size(); ++k) {
+    const Code::Line &line = code.lines[k];
+    Scalar &out = work[inputs.size() + k];
+    switch (line.kind) {
+    case Code::Line::Kind::Literal: out = {line.bits}; break;
+    case Code::Line::Kind::Cast: out = convert(work[line.args[0]], line.compute, line.dtype); break;
+    case Code::Line::Kind::Op: {
+      const Scalar args[] = {work[line.args[0]], work[line.args[1]], work[line.args[2]]};
+      out = evaluate(line.op, line.compute, args);
+      break;
+    }
+    }
+  }
+}
+
+} // namespace broadloom::ops

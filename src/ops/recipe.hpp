@@ -1,0 +1,65 @@
+// An accumulator for certain element types: where it starts, what one step and one join of two blocks do.
+//
+//   sum in f64        states s = 0             step s + x                    combine s + s_other
+//   argmax of f32     states v = 0, i = -1     step takes x where larger     combine likewise
+//   a' = 0.5 a + m    states a = 0             step 0.5 * a + m              none: the fold is ordered
+//
+// Everything after analysis knows accumulators only in this form: the reference, the plan, the
+// interpreter and the emitter run its code, and none of them knows an accumulator by name.
+#pragma once
+
+#include "ops/ops.hpp"
+
+#include <string>
+#include <vector>
+
+namespace broadloom::ops {
+
+// Straight-line code over scalars. Values are numbered: the inputs first, then one for each line.
+struct Code {
+  struct Line {
+    enum class Kind : std::uint8_t { Literal, Op, Cast } kind = Kind::Op;
+    Op op = Op::Add;
+    DType compute =
+        DType::F64; // Op: type of the arguments (of args[1] for Where); Cast: the type cast from
+    DType dtype = DType::F64; // of the result
+    std::uint32_t args[3] = {};
+    int arg_count = 0;
+    std::uint64_t bits = 0; // Literal
+    friend bool operator==(const Line &, const Line &) = default;
+  };
+  int inputs = 0;
+  std::vector<Line> lines;
+  std::vector<std::uint32_t> results;
+  friend bool operator==(const Code &, const Code &) = default;
+};
+
+struct Recipe {
+  std::string name; // for people: equal recipes may have different names
+  std::vector<DType> states;
+  std::vector<Scalar> start; // of each state; the identity of `combine` where there is one
+  std::vector<DType> args;
+  Code step; // inputs: the states, then the arguments; results: the states
+  Code
+      combine; // inputs: the states, then those of the later block; no results: the fold is ordered
+  bool exact = false;       // steps and joins in any order give the same bits
+  bool needs_value = false; // folding nothing is an error
+
+  bool has_combine() const { return !combine.results.empty(); }
+};
+bool same(const Recipe &a, const Recipe &b); // but for the names
+
+// The one-operation accumulators of the table: `value (op) value` in the accumulate type.
+Recipe recipe_of(Fold fold, DType accumulate);
+
+// The accumulator that folds the results of whole blocks: its step is the combine.
+Recipe joining(const Recipe &recipe);
+
+// The operation of a recipe that is a single one: sum's is Add.
+std::optional<Op> only_op(const Recipe &recipe);
+
+// Runs code on one element of each input; `work` is the caller's, to be reused. The results are
+// work[code.results[k]].
+void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &work);
+
+} // namespace broadloom::ops
