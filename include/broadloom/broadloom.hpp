@@ -6,6 +6,7 @@
 #include <broadloom/dtype.hpp>
 #include <broadloom/error.hpp>
 #include <broadloom/expr.hpp>
+#include <broadloom/float16.hpp>
 #include <broadloom/kernel.hpp>
 #include <broadloom/options.hpp>
 #include <broadloom/spec.hpp>

@@ -61,10 +61,11 @@ constexpr bool is_integer(DType d) { return d >= DType::I8 && d <= DType::U64; }
 constexpr bool is_float(DType d) { return d >= DType::F16 && d <= DType::F64; }
 constexpr bool is_complex(DType d) { return d == DType::C64 || d == DType::C128; }
 
-// Whether kernels may use this element type in this version: bool, the integers, f32 and f64.
-constexpr bool is_supported(DType d) {
-  return d <= DType::U64 || d == DType::F32 || d == DType::F64;
-}
+// f16 and bf16: types of elements in memory and of explicit casts, which compute in f32.
+constexpr bool is_narrow_float(DType d) { return d == DType::F16 || d == DType::BF16; }
+
+// Whether kernels may use this element type in this version: all but the complex ones.
+constexpr bool is_supported(DType d) { return !is_complex(d); }
 
 // The common type of two strongly typed operands, NumPy 2's table (NEP 50): i32 with f32 gives f64,
 // u64 with i64 gives f64, bool gives way to all. bf16 stands where f16 does; f16 with bf16 is f32.

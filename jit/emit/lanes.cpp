@@ -16,6 +16,7 @@ llvm::Type *Lanes::scalar_type(DType dtype) const {
   if (dtype == DType::Bool) return llvm::Type::getInt1Ty(context);
   if (dtype == DType::F32) return llvm::Type::getFloatTy(context);
   if (dtype == DType::F64) return llvm::Type::getDoubleTy(context);
+  if (is_narrow_float(dtype)) return llvm::Type::getInt16Ty(context); // as in memory
   support::check(is_integer(dtype), "a type that kernels do not compute with reached the emitter");
   return llvm::Type::getIntNTy(context, 8 * static_cast<unsigned>(size_of(dtype)));
 }
@@ -38,7 +39,7 @@ llvm::Constant *Lanes::literal(DType dtype, std::uint64_t bits, int width) const
   llvm::Constant *one = nullptr;
   if (dtype == DType::Bool) {
     one = llvm::ConstantInt::get(scalar, bits != 0);
-  } else if (is_integer(dtype)) {
+  } else if (is_integer(dtype) || is_narrow_float(dtype)) {
     const unsigned size = scalar->getIntegerBitWidth();
     one = llvm::ConstantInt::get(scalar, llvm::APInt(64, bits).trunc(size));
   } else {
@@ -204,6 +205,8 @@ llvm::Value *Lanes::compare(Op op, DType compute, llvm::Value *a, llvm::Value *b
 
 llvm::Value *Lanes::convert(llvm::Value *value, DType from, DType to) {
   if (from == to) return value;
+  if (is_narrow_float(from)) return convert(widen_float(value, from), DType::F32, to);
+  if (is_narrow_float(to)) return narrow_float(value, from, to);
   llvm::Type *type = this->type(to, width(value));
   llvm::Constant *zero = llvm::Constant::getNullValue(value->getType());
   if (to == DType::Bool) {

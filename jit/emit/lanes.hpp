@@ -3,7 +3,8 @@
 // Problem: each row of ops.def must become instructions that give ops::evaluate's bits in every
 // lane, with no trap and no poison, for a scalar as for a vector of any width.
 // Method: an LLVM type is a scalar or <W x T>; nearly all instructions take both, so most
-// operations are written once. Bool is i1 in registers and a byte in memory. What has no vector
+// operations are written once. Bool is i1 in registers and a byte in memory; f16 and bf16, which only
+// convert, are their 16 bits in both. What has no vector
 // instruction (libm functions, 64-bit division) runs as a small loop over the lanes.
 // Example: Lanes(builder, target).op(Op::FloorDiv, i32, {a, b}).
 #pragma once
@@ -71,6 +72,9 @@ private:
   llvm::Value *extreme_of_numbers(llvm::Value *a, llvm::Value *b, bool greater);
   llvm::Value *sign_float(llvm::Value *x);
   llvm::Value *divide_flooring(DType compute, llvm::Value *a, llvm::Value *b, bool remainder);
+  llvm::Value *widen_float(llvm::Value *x, DType from);
+  llvm::Value *narrow_float(llvm::Value *x, DType from, DType to);
+  llvm::Value *round_to_odd(llvm::Value *x);
   llvm::Value *float_to_integer(llvm::Value *x, DType to);
 
   llvm::Value *vector_math(const std::string &name, DType compute,

@@ -7,7 +7,6 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
 
-#include <cmath>
 #include <numeric>
 
 namespace broadloom::jit {
@@ -148,35 +147,6 @@ llvm::Value *Lanes::divide_flooring(DType compute, llvm::Value *a, llvm::Value *
   llvm::Value *result = ir_.CreateSelect(ir_.CreateFCmpUNE(ratio, zero), floor,
                                          intrinsic(llvm::Intrinsic::copysign, {zero, plain}));
   return ir_.CreateSelect(ir_.CreateFCmpOEQ(b, zero), plain, result);
-}
-
-// Truncates and saturates, NaN to 0. The instruction's result is used only where it is defined.
-llvm::Value *Lanes::float_to_integer(llvm::Value *x, DType to) {
-  const int bits = 8 * static_cast<int>(size_of(to));
-  const bool with_sign = is_signed_integer(to);
-  // Narrow types pass through i32 and are cut to their range there.
-  const bool narrow = bits < 32;
-  const unsigned wide_bits = narrow ? 32 : static_cast<unsigned>(bits);
-  llvm::Type *wide = widen(ir_.getIntNTy(wide_bits), width(x));
-  const bool wide_sign = with_sign || narrow;
-  const int magnitude = narrow ? 31 : with_sign ? bits - 1 : bits;
-  const llvm::APInt most =
-      wide_sign ? llvm::APInt::getSignedMaxValue(wide_bits) : llvm::APInt::getMaxValue(wide_bits);
-  const llvm::APInt least =
-      wide_sign ? llvm::APInt::getSignedMinValue(wide_bits) : llvm::APInt::getMinValue(wide_bits);
-  llvm::Value *result = wide_sign ? ir_.CreateFPToSI(x, wide) : ir_.CreateFPToUI(x, wide);
-  llvm::Value *too_great = ir_.CreateFCmpOGE(x, constant(x, std::ldexp(1.0, magnitude)));
-  llvm::Value *too_small =
-      ir_.CreateFCmpOLT(x, constant(x, wide_sign ? -std::ldexp(1.0, magnitude) : 0.0));
-  result = ir_.CreateSelect(too_great, llvm::ConstantInt::get(wide, most), result);
-  result = ir_.CreateSelect(too_small, llvm::ConstantInt::get(wide, least), result);
-  result = ir_.CreateSelect(ir_.CreateFCmpUNO(x, x), llvm::Constant::getNullValue(wide), result);
-  if (!narrow) return result;
-  const std::int64_t top = (std::int64_t{1} << (with_sign ? bits - 1 : bits)) - 1;
-  const std::int64_t bottom = with_sign ? -top - 1 : 0;
-  result = intrinsic(llvm::Intrinsic::smin, {result, llvm::ConstantInt::getSigned(wide, top)});
-  result = intrinsic(llvm::Intrinsic::smax, {result, llvm::ConstantInt::getSigned(wide, bottom)});
-  return ir_.CreateTrunc(result, type(to, width(x)));
 }
 
 // Calls our own vector function, made for exactly one register: wider vectors are cut in pieces,

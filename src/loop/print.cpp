@@ -66,6 +66,7 @@ template <class T> Text number(T value) {
 
 Text literal(ops::Scalar s, DType dtype) {
   if (dtype == DType::Bool) return {s.bits != 0 ? "true" : "false", atom};
+  if (is_narrow_float(dtype)) return literal(ops::convert(s, dtype, DType::F32), DType::F32);
   if (dtype == DType::F32) return number(ops::as_f32(s));
   if (dtype == DType::F64) return number(ops::as_f64(s));
   return is_unsigned_integer(dtype) ? number(s.bits) : number(ops::as_i64(s));

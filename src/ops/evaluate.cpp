@@ -39,6 +39,8 @@ Scalar evaluate(Op op, DType compute, std::span<const Scalar> args) {
   return visit_dtype(compute, [&]<class T>() {
     if constexpr (std::is_same_v<T, bool>)
       return evaluate_bool(op, a);
+    else if constexpr (is_narrow<T>)
+      return unsupported(compute), Scalar{}; // they compute in f32
     else if constexpr (std::is_floating_point_v<T>)
       return evaluate_float<T>(op, a);
     else
@@ -58,8 +60,26 @@ template <class To, class From> To saturate(From value) {
   return To(value);
 }
 
+// A double that rounds to 24 bits or fewer as the integer does: beyond 2^53 the low bits, of which only
+// matters whether they are all zero, are put into one.
+template <class T> double exact_enough(T value) {
+  if constexpr (sizeof(T) == 8) {
+    constexpr T limit = T(1) << 53, low = 0xfff;
+    bool far = value > limit;
+    if constexpr (std::is_signed_v<T>) far = far || value < -limit;
+    if (far && (value & low) != 0) value = (value & ~low) | T(0x800);
+  }
+  return double(value);
+}
+
 template <class To, class From> To convert_one(From value) {
-  if constexpr (std::is_same_v<To, bool>)
+  if constexpr (is_narrow<From>)
+    return convert_one<To>(float(value));
+  else if constexpr (is_narrow<To> && std::is_integral_v<From>)
+    return To(exact_enough(value));
+  else if constexpr (is_narrow<To>)
+    return To(double(value));
+  else if constexpr (std::is_same_v<To, bool>)
     return value != From(0);
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
     return saturate<To>(value);
@@ -79,6 +99,7 @@ Scalar convert(Scalar value, DType from, DType to) {
 
 Scalar identity(Fold fold, DType accumulate) {
   return visit_dtype(accumulate, [&]<class T>() {
+    if constexpr (is_narrow<T>) unsupported(accumulate);
     using Limits = std::numeric_limits<T>;
     switch (fold) {
     case Fold::Sum:

@@ -3,15 +3,22 @@
 
 #include "ops/ops.hpp"
 
+#include <broadloom/float16.hpp>
+
 #include <type_traits>
 
 namespace broadloom::ops {
+
+template <class T>
+inline constexpr bool is_narrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 // A Scalar from any element type, and back. Integers narrower than 64 bits are extended by their own
 // sign, which also wraps a wider result: to_scalar<std::int8_t>(300) holds 44.
 template <class T> Scalar to_scalar(std::type_identity_t<T> value) {
   if constexpr (std::is_floating_point_v<T>)
     return scalar_from(value);
+  else if constexpr (is_narrow<T>)
+    return {value.bits()};
   else if constexpr (std::is_same_v<T, bool>)
     return {value ? 1u : 0u};
   else if constexpr (std::is_signed_v<T>)
@@ -24,6 +31,8 @@ template <class T> T from_scalar(Scalar s) {
     return as_f32(s);
   else if constexpr (std::is_same_v<T, double>)
     return as_f64(s);
+  else if constexpr (is_narrow<T>)
+    return T::from_bits(std::uint16_t(s.bits));
   else if constexpr (std::is_same_v<T, bool>)
     return s.bits != 0;
   else
@@ -47,8 +56,8 @@ template <class Visitor> auto visit_dtype(DType dtype, Visitor &&visitor) {
   case DType::U64: return visitor.template operator()<std::uint64_t>();
   case DType::F32: return visitor.template operator()<float>();
   case DType::F64: return visitor.template operator()<double>();
-  case DType::F16:
-  case DType::BF16:
+  case DType::F16: return visitor.template operator()<float16>();
+  case DType::BF16: return visitor.template operator()<bfloat16>();
   case DType::C64:
   case DType::C128: break;
   }

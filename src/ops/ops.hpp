@@ -55,11 +55,15 @@ int op_count();
 // A callable of the text form by name ("where", "exp", "pow" for ^); operators are not callables.
 std::optional<Op> find_function(std::string_view name);
 
+// The type in which values of this type are computed with and carried: f32 for f16 and bf16, else itself.
+DType compute_dtype(DType dtype);
+
 // The type in which `op` computes for these strongly typed arguments (all arguments are cast to it,
 // save the condition of `where`), and the type that comes out. `error` is empty where it is fine.
 struct Typing {
-  DType compute = DType::F32;
-  DType result = DType::F32;
+  DType compute = DType::F32; // never f16 or bf16
+  DType result =
+      DType::F32; // as NumPy has it; a value of f16 or bf16 is carried in f32, not yet rounded
   // Why these types cannot meet, without the name: "is not defined for bool".
   std::string_view error;
 };
@@ -77,7 +81,7 @@ const FoldInfo &info(Fold fold);
 int fold_count();
 std::optional<Fold> find_fold(std::string_view name);
 
-// The type a fold of `value` accumulates in (f32 in f64, integers in i64 or u64, any and all in bool),
+// The type a fold of `value` accumulates in (floats in f64, integers in i64 or u64, any and all in bool),
 // and the type NumPy gives.
 DType accumulate_dtype(Fold fold, DType value);
 DType result_dtype(Fold fold, DType value);
@@ -88,7 +92,7 @@ bool is_exact(Fold fold, DType accumulate);
 // ---------------------------------------------------------------------------------- evaluation
 
 // One element of any supported type: bool as 0 or 1, integers sign- or zero-extended to 64 bits,
-// f32 in the low half, f64 as they are.
+// f16, bf16 and f32 in the low bits, f64 as they are.
 struct Scalar {
   std::uint64_t bits = 0;
   friend bool operator==(const Scalar &, const Scalar &) = default;
@@ -106,7 +110,7 @@ std::int64_t as_i64(Scalar s);
 Scalar evaluate(Op op, DType compute, std::span<const Scalar> args);
 
 // Conversion of one element: integers wrap, floats to integers truncate and saturate with NaN to 0,
-// anything to bool is `!= 0`, integers to f32 round once.
+// anything to bool is `!= 0`, all else rounds once, to nearest even.
 Scalar convert(Scalar value, DType from, DType to);
 
 // The start value of a fold in its accumulate type: 0, 1, the greatest or the least value, false, true.

@@ -3,15 +3,18 @@
 
 #include "support/check.hpp"
 
+#include <algorithm>
+
 namespace broadloom::ops {
 
 namespace {
 
-// NumPy gives a function of small integers the smallest float that holds them: i8 f16, i16 f32.
-DType as_float(DType d) {
+// NumPy gives a function of small integers the smallest float that holds them: i8 f16 (beside a bf16,
+// which stands in its place, bf16), i16 f32.
+DType as_float(DType d, DType smallest = DType::F16) {
   if (!is_integer(d) && d != DType::Bool) return d;
   switch (size_of(d)) {
-  case 1: return DType::F16;
+  case 1: return smallest;
   case 2: return DType::F32;
   default: return DType::F64;
   }
@@ -19,16 +22,17 @@ DType as_float(DType d) {
 
 bool is_integral(DType d) { return is_integer(d) || d == DType::Bool; }
 
-} // namespace
-
-Typing type_of(Op op, std::span<const DType> args) {
+// The type that NumPy computes in and gives, or why there is none.
+Typing nominal_type(Op op, std::span<const DType> args) {
   const OpInfo &row = info(op);
   support::check(int(args.size()) == row.arity, "type_of: wrong number of arguments");
   std::size_t first = row.rule == TypeRule::Select ? 1 : 0;
-  DType common = args[first], common_float = as_float(args[first]);
+  const bool has_bf16 = std::find(args.begin(), args.end(), DType::BF16) != args.end();
+  const DType smallest = has_bf16 ? DType::BF16 : DType::F16;
+  DType common = args[first], common_float = as_float(args[first], smallest);
   for (DType d : args.subspan(first)) {
     common = promote(common, d);
-    common_float = promote(common_float, as_float(d));
+    common_float = promote(common_float, as_float(d, smallest));
   }
 
   switch (row.rule) {
@@ -55,18 +59,25 @@ Typing type_of(Op op, std::span<const DType> args) {
   case TypeRule::Same:
     return {common, common, is_complex(common) ? "is defined for real types only" : ""};
   case TypeRule::FloatMath: return {common_float, common_float, {}};
-  case TypeRule::Classify: {
-    DType type = as_float(common); // f32 serves small integers as well: the result is bool anyway
-    return {type == DType::F16 && is_integral(common) ? DType::F32 : type, DType::Bool, {}};
-  }
+  case TypeRule::Classify: return {as_float(common), DType::Bool, {}};
   }
   support::bug("type_of: unknown rule");
+}
+
+} // namespace
+
+DType compute_dtype(DType dtype) { return is_narrow_float(dtype) ? DType::F32 : dtype; }
+
+Typing type_of(Op op, std::span<const DType> args) {
+  Typing typing = nominal_type(op, args);
+  typing.compute = compute_dtype(typing.compute);
+  return typing;
 }
 
 DType accumulate_dtype(Fold fold, DType value) {
   switch (fold) {
   case Fold::Min:
-  case Fold::Max: return value;
+  case Fold::Max: return compute_dtype(value);
   case Fold::Any:
   case Fold::All: return DType::Bool;
   case Fold::Mean: return is_complex(value) ? DType::C128 : DType::F64;

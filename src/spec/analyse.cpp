@@ -70,7 +70,7 @@ void Analysis::add_output(const OutputDecl &decl) {
     fail("E0204",
          "output '" + decl.name + "' is " + std::string(name(*decl.dtype)) +
              ", which this version does not have",
-         space_.shown(decl.where), "use bool, an integer type, f32 or f64");
+         space_.shown(decl.where), "use bool, an integer type or a float");
   check_ranks(decl);
   TypedOutput output;
   AxisSet listed = listed_axes(decl, output.axes);
@@ -91,10 +91,9 @@ void Analysis::add_output(const OutputDecl &decl) {
   output.value = typer_.expand(typer_.cast(value.node, output.dtype, where), shapes, where, wanted);
   // A whole-output reduction.
   bool open = value.open || spec_.graph[value.node].kind == expr::NodeKind::Fold;
-  const DType meeting = promote(spec_.graph[value.node].dtype, output.dtype);
-  output.addend =
-      open ? typer_.expand(typer_.cast(value.node, meeting, where), shapes, where, wanted)
-           : output.value;
+  const DType meeting = ops::compute_dtype(
+      open ? promote(spec_.graph[value.node].dtype, output.dtype) : output.dtype);
+  output.addend = typer_.expand(typer_.cast(value.node, meeting, where), shapes, where, wanted);
 
   AxisSet has = spec_.graph[output.value].axes;
   if (decl.has_axes)

@@ -308,7 +308,7 @@ private:
     if (auto dtype = dtype_from_name(word)) {
       if (!is_supported(*dtype))
         cursor_.fail("E0204", word + " is not in this version", token,
-                     "use bool, an integer type, f32 or f64");
+                     "use bool, an integer type or a float");
       frame.kind = Frame::Kind::CastCall;
       frame.dtype = *dtype;
     } else if (auto fold = ops::find_fold(word)) {

@@ -39,6 +39,8 @@ std::string literal(const expr::Node &node) {
   if (node.dtype == DType::Bool) return node.bits != 0 ? "true" : "false";
   if (node.dtype == DType::F64) return shortest(ops::as_f64(value));
   if (node.dtype == DType::F32) return shortest(ops::as_f32(value));
+  if (is_narrow_float(node.dtype))
+    return shortest(ops::as_f32(ops::convert(value, node.dtype, DType::F32)));
   if (is_unsigned_integer(node.dtype)) return shortest(node.bits);
   return shortest(ops::as_i64(value));
 }

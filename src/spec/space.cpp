@@ -110,7 +110,7 @@ void Space::check_form(const InputDecl &decl) const {
   if (!is_supported(decl.dtype))
     bad("E0204",
         who + " is " + std::string(name(decl.dtype)) + ", which this version does not have",
-        "use bool, an integer type, f32 or f64");
+        "use bool, an integer type or a float");
   if (decl.dims.size() > std::size_t(max_rank))
     bad("E0013",
         who + " has " + std::to_string(decl.dims.size()) + " dims, and " +

@@ -103,7 +103,7 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
   bool all_literal = true, any_weak = false;
   std::optional<DType> common;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    DType type = dtype(args[i].node);
+    DType type = dtype(args[i]);
     all_literal = all_literal && is_literal(args[i].node) && (args[i].weak || type == DType::Bool);
     if (i < first) continue;
     any_weak = any_weak || args[i].weak;
@@ -113,7 +113,7 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
 
   std::vector<DType> types;
   for (const Value &arg : args) {
-    DType type = dtype(arg.node);
+    DType type = dtype(arg);
     types.push_back(arg.weak ? weak_type(type, common) : type);
   }
   ops::Typing typing = typing_of(node, types);
@@ -123,8 +123,12 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
     converted.push_back(args[i].weak ? convert_number(args[i].node, to, node)
                                      : cast(args[i].node, to, node.where));
   }
+  auto result = [&](NodeId value) {
+    if (is_narrow_float(typing.result)) return Value{value, false, typing.result};
+    return Value{value};
+  };
   if (ops::info(node.op).math == ops::Math::Sugar)
-    return {emit_sugar(node, typing.compute, std::move(converted)), false};
+    return result(emit_sugar(node, typing.compute, std::move(converted)));
   if (node.op == Op::Pow && is_integer(typing.compute) && is_literal(converted[1]) &&
       is_signed_integer(typing.compute) && ops::as_i64(Scalar{spec_.graph[converted[1]].bits}) < 0)
     fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
@@ -133,11 +137,10 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
   if (node.op == Op::Pow && is_literal(converted[1])) {
     const Scalar two = ops::convert(ops::scalar_from(2.0), DType::F64, typing.compute);
     if (Scalar{spec_.graph[converted[1]].bits} == two)
-      return {
-          emit(Op::Mul, typing.compute, typing.result, {converted[0], converted[0]}, node.where),
-          false};
+      return result(
+          emit(Op::Mul, typing.compute, typing.result, {converted[0], converted[0]}, node.where));
   }
-  return {emit(node.op, typing.compute, typing.result, converted, node.where), false};
+  return result(emit(node.op, typing.compute, typing.result, converted, node.where));
 }
 
 // Numbers only: the value is computed in i64 or f64 and stays weak.
@@ -209,6 +212,7 @@ NodeId Typer::emit_sugar(const ExprNode &node, DType type, std::vector<NodeId> a
 
 NodeId Typer::emit(Op op, DType compute, DType result, const std::vector<NodeId> &args,
                    const Place &where) {
+  result = ops::compute_dtype(result);
   if (std::all_of(args.begin(), args.end(), [&](NodeId a) { return is_literal(a); })) {
     std::vector<Scalar> values;
     for (NodeId arg : args) values.push_back(Scalar{spec_.graph[arg].bits});

@@ -85,7 +85,7 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
     if (!is_supported(node.dtype))
       fail("E0204",
            "a cast to " + std::string(name(node.dtype)) + ", which this version does not have",
-           space_.shown(node.where), "use bool, an integer type, f32 or f64");
+           space_.shown(node.where), "use bool, an integer type or a float");
     return {cast(value_of(0).node, node.dtype, node.where), false};
   }
   case ExprKind::Fold: {
@@ -181,8 +181,8 @@ Folded Typer::type_whole(const Expr &root, const Entry &entry) {
     Value arg = type(key_of_arg(*node, 0, open_scope(root.node(), -1)), entry);
     if (!arg.weak || !node->like.empty()) return type_fold(*node, arg);
   }
-  NodeId value = type(root, entry).node;
-  return {value, dtype(value), expr::no_input};
+  Value value = type(root, entry);
+  return {value.node, dtype(value), expr::no_input};
 }
 
 // An inner reduction: its axes are those that the expression itself names, of which `accumulate` may
@@ -205,7 +205,7 @@ Folded Typer::type_fold(const ExprNode &node, Value arg) {
 Folded Typer::fold(Value value, Fold fold, AxisSet axes, std::uint32_t like, const Place &where) {
   if (fold == Fold::Mean) return mean(value, axes, like, where);
   NodeId arg = value.node;
-  DType type = dtype(arg), accumulate = ops::accumulate_dtype(fold, type);
+  DType type = dtype(value), accumulate = ops::accumulate_dtype(fold, type);
   Folded result{arg, ops::result_dtype(fold, type), like};
   AxisSet left = spec_.graph[arg].axes - axes;
   AxisSet may_fold; // axes on which the input may be 1 where the argument is not
@@ -238,7 +238,7 @@ Folded Typer::fold(Value value, Fold fold, AxisSet axes, std::uint32_t like, con
 
 // The sum in f64 over the number of points that it has.
 Folded Typer::mean(Value value, AxisSet axes, std::uint32_t like, const Place &where) {
-  DType type = dtype(value.node), wide = ops::accumulate_dtype(Fold::Mean, type);
+  DType type = dtype(value), wide = ops::accumulate_dtype(Fold::Mean, type);
   NodeId arg = cast(value.node, wide, where);
   Folded result = fold({arg, false}, Fold::Sum, axes, like, where);
   result.result = ops::result_dtype(Fold::Mean, type);

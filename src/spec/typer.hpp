@@ -8,6 +8,7 @@
 #include "spec/reads.hpp"
 
 #include <map>
+#include <optional>
 
 namespace broadloom::spec {
 
@@ -15,6 +16,9 @@ namespace broadloom::spec {
 struct Value {
   expr::NodeId node;
   bool weak = false;
+  // f16 or bf16 where NumPy gives this type and the node is its f32 value, not yet rounded: operations
+  // on them compute in f32, and only a cast, the end of a reduction and a store round.
+  std::optional<DType> narrow = std::nullopt;
 };
 
 // A fold before it is closed by the cast to its result type (or to that of the output).
@@ -52,6 +56,7 @@ public:
                       expr::AxisSet wanted = expr::every_axis);
 
   DType dtype(expr::NodeId node) const { return spec_.graph[node].dtype; }
+  DType dtype(const Value &value) const { return value.narrow.value_or(dtype(value.node)); }
 
 private:
   // What is known of a node's extents.

@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 
 namespace broadloom::differential {
@@ -183,10 +184,19 @@ private:
     const double x = ops::as_f64(ops::convert({a}, dtype, DType::F64));
     const double y = ops::as_f64(ops::convert({b}, dtype, DType::F64));
     const double sum = ops::as_f64({of_array(absolute, e)});
+    const double largest = dtype == DType::F16 ? 65504 : std::numeric_limits<double>::max();
     if (!std::isfinite(sum) || !std::isfinite(x) || !std::isfinite(y))
-      return !std::isfinite(sum * 4);
-    const double last = dtype == DType::F32 ? 0x1p-24 * std::fabs(y) + 0x1p-149 : 0;
-    return std::fabs(x - y) <= 64 * 0x1p-53 * sum + 2 * last;
+      return !std::isfinite(sum) || sum >= largest / 4;
+    return std::fabs(x - y) <= 64 * 0x1p-53 * sum + 2 * last_rounding(y, dtype);
+  }
+
+  static double last_rounding(double y, DType dtype) {
+    switch (dtype) {
+    case DType::F16: return 0x1p-11 * std::fabs(y) + 0x1p-25;
+    case DType::BF16: return 0x1p-8 * std::fabs(y) + 0x1p-134;
+    case DType::F32: return 0x1p-24 * std::fabs(y) + 0x1p-149;
+    default: return 0;
+    }
   }
 
   static std::uint64_t of_array(const Array &array, std::int64_t e) {

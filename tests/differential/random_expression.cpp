@@ -155,7 +155,7 @@ Term Expressions::choice(int depth) {
 
 Term Expressions::conversion(int depth) {
   Term x = term(depth - 1);
-  std::vector<DType> types{f32, f64, i32, i64, bool_};
+  std::vector<DType> types{f32, f64, f16, bf16, i32, i64, bool_};
   if (!scope_.exact) types.insert(types.end(), {u8, i16, u64});
   x.dtype = random_.pick(types);
   x.text = std::string(name(x.dtype)) + "(" + x.text + ")";

@@ -121,6 +121,7 @@ private:
   DType random_dtype() {
     std::vector<DType> types{f32, f32, f32, f32, f64, f64, f64, f64, i32, i32, i64, i64, bool_};
     types.push_back(random_.pick<DType>({i8, i16, u8}));
+    types.push_back(random_.pick<DType>({f16, bf16}));
     if (!spec_.exact) types.push_back(random_.pick<DType>({u16, u32, u64}));
     return random_.pick(types);
   }
@@ -181,8 +182,8 @@ private:
     std::string type;
     if (random_.chance(20)) {
       const DType declared = out.agreement == Agreement::Bound
-                                 ? random_.pick<DType>({f32, f64})
-                                 : random_.pick<DType>({f32, f64, i32, i64, bool_});
+                                 ? random_.pick<DType>({f32, f64, f16, bf16})
+                                 : random_.pick<DType>({f32, f64, f16, bf16, i32, i64, bool_});
       type = " : " + std::string(name(declared));
     }
     out.value = value.text;

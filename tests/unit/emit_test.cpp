@@ -13,8 +13,9 @@ using namespace loop::test;
 using jit::test::Runs;
 using jit::test::targets_here;
 
-constexpr DType dtypes[] = {DType::Bool, DType::I8,  DType::I16, DType::I32, DType::I64, DType::U8,
-                            DType::U16,  DType::U32, DType::U64, DType::F32, DType::F64};
+constexpr DType dtypes[] = {DType::Bool, DType::I8,  DType::I16, DType::I32, DType::I64,
+                            DType::U8,   DType::U16, DType::U32, DType::U64, DType::F32,
+                            DType::F64,  DType::F16, DType::BF16};
 
 // One phase with vectors, one without: z = make(x, y).
 template <class Make> Program both_ways(std::string name, DType dtype, Make make) {

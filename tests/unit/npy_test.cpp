@@ -4,10 +4,14 @@
 #include "temp_folder.hpp"
 
 #include <broadloom/error.hpp>
+#include <broadloom/float16.hpp>
 
 #include <doctest/doctest.h>
 
 #include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
 
 using namespace broadloom;
 
@@ -45,6 +49,11 @@ std::string code_of(const std::string &bytes) {
     return error.code();
   }
   return "";
+}
+
+// A file that NumPy 2.4 wrote, with ml_dtypes 0.5 for bf16.
+std::string data_file(const std::string &name) {
+  return std::string(BROADLOOM_SOURCE_DIR) + "/tests/unit/data/" + name;
 }
 
 const std::string six_ints("\0\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0", 24);
@@ -99,6 +108,26 @@ TEST_CASE("every dtype comes back from a file as it went in") {
     CHECK(load_npy(folder / "a.npy").dtype() == DType(d));
   }
   CHECK(load_npy(folder.write("b.npy", file_of(dict("|V2", "(1,)"), "ab"))).dtype() == bf16);
+}
+
+TEST_CASE("what NumPy and ml_dtypes write is read, and written back byte for byte") {
+  const TempFolder folder;
+  for (DType dtype : {f16, bf16, c64, c128}) {
+    const std::string file = std::string(name(dtype)) + ".npy";
+    const Array array = load_npy(data_file(file));
+    CHECK(array.dtype() == dtype);
+    save_npy(folder / file, array);
+    std::ostringstream original;
+    original << std::ifstream(data_file(file), std::ios::binary).rdbuf();
+    CHECK(folder.read(file) == original.str());
+  }
+  // 0, -0, 1, 0.1, -2.5, 65504, 6e-8, inf, nan, 3.14159
+  constexpr unsigned halves[] = {0, 32768, 15360, 11878, 49408, 31743, 1, 31744, 32256, 16968};
+  constexpr unsigned uppers[] = {0, 32768, 16256, 15821, 49184, 18304, 13185, 32640, 32704, 16457};
+  for (int k = 0; k < 10; ++k) {
+    CHECK(load_npy(data_file("f16.npy")).data<float16>()[k].bits() == halves[k]);
+    CHECK(load_npy(data_file("bf16.npy")).data<bfloat16>()[k].bits() == uppers[k]);
+  }
 }
 
 TEST_CASE("scalars, empty arrays and versions 2 and 3 are read") {

@@ -45,6 +45,49 @@ TEST_CASE("an integer beside a float asks for a float that holds it") {
   CHECK(bl::promote(bl::c64, bl::f64) == bl::c128);
 }
 
+// What numpy.promote_types answers (NumPy 2.4, ml_dtypes 0.5 for bf16, which stands where f16 does); a
+// row and a column for each dtype in the order of DType.
+TEST_CASE("promotion is NumPy's, for all pairs") {
+  using namespace bl;
+  constexpr DType table[dtype_count][dtype_count] = {
+      {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128},
+      {i8, i8, i16, i32, i64, i16, i32, i64, f64, f16, bf16, f32, f64, c64, c128},
+      {i16, i16, i16, i32, i64, i16, i32, i64, f64, f32, f32, f32, f64, c64, c128},
+      {i32, i32, i32, i32, i64, i32, i32, i64, f64, f64, f64, f64, f64, c128, c128},
+      {i64, i64, i64, i64, i64, i64, i64, i64, f64, f64, f64, f64, f64, c128, c128},
+      {u8, i16, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128},
+      {u16, i32, i32, i32, i64, u16, u16, u32, u64, f32, f32, f32, f64, c64, c128},
+      {u32, i64, i64, i64, i64, u32, u32, u32, u64, f64, f64, f64, f64, c128, c128},
+      {u64, f64, f64, f64, f64, u64, u64, u64, u64, f64, f64, f64, f64, c128, c128},
+      {f16, f16, f32, f64, f64, f16, f32, f64, f64, f16, f32, f32, f64, c64, c128},
+      {bf16, bf16, f32, f64, f64, bf16, f32, f64, f64, f32, bf16, f32, f64, c64, c128},
+      {f32, f32, f32, f64, f64, f32, f32, f64, f64, f32, f32, f32, f64, c64, c128},
+      {f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, c128, c128},
+      {c64, c64, c64, c128, c128, c64, c64, c128, c128, c64, c64, c64, c128, c64, c128},
+      {c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128},
+  };
+  for (int a = 0; a < dtype_count; ++a)
+    for (int b = 0; b < dtype_count; ++b) {
+      INFO(name(DType(a)) << " with " << name(DType(b)));
+      CHECK(promote(DType(a), DType(b)) == table[a][b]);
+    }
+}
+
+TEST_CASE("operations on f16 and bf16 compute in f32 and give NumPy's type") {
+  for (DType narrow : {bl::f16, bl::bf16}) {
+    for (Op op : {Op::Add, Op::Div, Op::Pow, Op::Maximum, Op::Atan2}) {
+      const auto typing = bl::ops::type_of(op, std::array{narrow, bl::u8});
+      CHECK(typing.compute == bl::f32);
+      CHECK(typing.result == narrow);
+    }
+    CHECK(bl::ops::type_of(Op::Lt, std::array{narrow, narrow}).compute == bl::f32);
+    CHECK(bl::ops::accumulate_dtype(Fold::Sum, narrow) == bl::f64);
+    CHECK(bl::ops::accumulate_dtype(Fold::Max, narrow) == bl::f32);
+    for (Fold fold : {Fold::Sum, Fold::Prod, Fold::Min, Fold::Max, Fold::Mean})
+      CHECK(bl::ops::result_dtype(fold, narrow) == narrow);
+  }
+}
+
 TEST_CASE("promotion does not depend on the order of its arguments") {
   for (int a = 0; a < bl::dtype_count; ++a)
     for (int b = 0; b < bl::dtype_count; ++b)

@@ -41,6 +41,11 @@ TEST_CASE("floats print the fewest digits that name them") {
   CHECK(printed("0.30000000000000004", f64) == "0.30000000000000004");
   CHECK(printed("-0.0", f64) == "-0.0");
   CHECK(printed("-inf", f32) == "-inf");
+  CHECK(printed("0.1", f16) == "0.1");
+  CHECK(printed("65504", f16) == "65500.0");
+  CHECK(printed("6e-8", f16) == "6e-08");
+  CHECK(printed("3.14159", bf16) == "3.14");
+  CHECK(printed("nan", bf16) == "nan");
   CHECK(printed("nan", f64) == "nan");
 }
 

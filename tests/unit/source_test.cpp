@@ -4,6 +4,7 @@
 #include "tools/repl/usage.hpp"
 
 #include <broadloom/error.hpp>
+#include <broadloom/float16.hpp>
 
 #include <doctest/doctest.h>
 
@@ -155,6 +156,9 @@ TEST_CASE("a number must be a value of the declared dtype") {
   CHECK(read("2.5", f32).data<float>()[0] == 2.5f);
   CHECK(read("+3", i32).data<int>()[0] == 3);
   CHECK(read("9223372036854775807", i64).data<std::int64_t>()[0] == 9223372036854775807);
+  CHECK(float(read("0.1", f16).data<float16>()[0]) == 0.0999755859375f);
+  CHECK(float(read("1e38", bf16).data<bfloat16>()[0]) > 9e37f);
+  CHECK(code_of("1e5", f16) == "E0403");
   CHECK(read("-inf", f64).data<double>()[0] == -INFINITY);
   CHECK(read("true", bool_).data<bool>()[0]);
   CHECK(code_of("2.5", i32) == "E0403");
@@ -178,6 +182,13 @@ TEST_CASE("generators make values in the declared dtype") {
     CHECK(ints.data<std::int64_t>()[i] >= 0);
     CHECK(ints.data<std::int64_t>()[i] <= 99);
   }
+}
+
+TEST_CASE("rand of f16 and bf16 is below one as well") {
+  const Array halves = read("rand(20000, seed=1)", f16), uppers = read("rand(2000, seed=1)", bf16);
+  for (int i = 0; i < 20000; ++i) CHECK(float(halves.data<float16>()[i]) < 1);
+  for (int i = 0; i < 2000; ++i) CHECK(float(uppers.data<bfloat16>()[i]) < 1);
+  CHECK(float(read("arange(4)", bf16).data<bfloat16>()[3]) == 3);
 }
 
 TEST_CASE("rand is uniform in [0, 1), randn is normal") {

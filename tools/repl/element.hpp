@@ -3,10 +3,15 @@
 
 #include <broadloom/dtype.hpp>
 #include <broadloom/error.hpp>
+#include <broadloom/float16.hpp>
 
 #include <string>
+#include <type_traits>
 
 namespace broadloom::cli {
+
+template <class T>
+inline constexpr bool is_narrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 template <class Visit> auto with_type(DType dtype, Visit visit) {
   switch (dtype) {
@@ -21,13 +26,13 @@ template <class Visit> auto with_type(DType dtype, Visit visit) {
   case DType::U64: return visit(std::uint64_t{});
   case DType::F32: return visit(float{});
   case DType::F64: return visit(double{});
-  case DType::F16:
-  case DType::BF16:
+  case DType::F16: return visit(float16{});
+  case DType::BF16: return visit(bfloat16{});
   case DType::C64:
   case DType::C128: break;
   }
   throw DTypeError("E0204", std::string(name(dtype)) + " is not supported in this version", {},
-                   "use bool, an integer type, f32 or f64");
+                   "use bool, an integer type or a float");
 }
 
 } // namespace broadloom::cli

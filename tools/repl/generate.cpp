@@ -47,6 +47,8 @@ public:
   template <class T> T uniform() {
     if constexpr (std::is_same_v<T, bool>) return engine_() >> 63;
     if constexpr (std::is_integral_v<T>) return T((engine_() >> 32) * 100 >> 32); // 0 to 99
+    if constexpr (std::is_same_v<T, float16>) return T(double(engine_() >> 53) * 0x1p-11);
+    if constexpr (std::is_same_v<T, bfloat16>) return T(double(engine_() >> 56) * 0x1p-8);
     if constexpr (std::is_same_v<T, float>) return float(engine_() >> 40) * 0x1p-24f;
     return T(double(engine_() >> 11) * 0x1p-53);
   }

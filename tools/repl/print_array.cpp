@@ -19,6 +19,20 @@ constexpr std::int64_t elide_above = 1000; // elements
 constexpr std::int64_t edge = 3;           // elements shown at each end of an elided axis
 constexpr std::size_t line_width = 100;
 
+// The fewest digits that read back as the same value; five are enough for f16, four for bf16.
+template <class T> std::string shortest(T value) {
+  if constexpr (is_narrow<T>) {
+    const float exact = value;
+    for (int digits = 1; digits < 5; ++digits) {
+      const std::string text = fmt::format("{:.{}g}", exact, digits);
+      if (float(T(std::stod(text))) == exact) return fmt::format("{}", std::stod(text));
+    }
+    return fmt::format("{}", std::stod(fmt::format("{:.5g}", exact)));
+  } else {
+    return fmt::format("{}", value);
+  }
+}
+
 template <class T> std::string element_text(T value) {
   if constexpr (std::is_same_v<T, bool>) {
     return value ? "true" : "false";
@@ -26,7 +40,7 @@ template <class T> std::string element_text(T value) {
     return fmt::format("{}", std::int64_t(0) + value);
   } else {
     if (std::isnan(value)) return "nan";
-    std::string text = fmt::format("{}", value);
+    std::string text = shortest(value);
     if (text.find_first_not_of("-0123456789") == text.npos) text += ".0";
     return text;
   }

@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -231,6 +232,12 @@ Array number_array(const std::string &word, const Target &target) {
     if constexpr (std::is_same_v<T, bool>) {
       value = word == "true" || word == "1";
       fits = value || word == "false" || word == "0";
+    } else if constexpr (is_narrow<T>) {
+      double wide = 0;
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), wide);
+      value = T(wide);
+      fits = error == std::errc{} && end == word.data() + word.size() &&
+             (std::isfinite(float(value)) || !std::isfinite(wide));
     } else {
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
       fits = error == std::errc{} && end == word.data() + word.size();
