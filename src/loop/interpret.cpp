@@ -53,7 +53,7 @@ struct Fold {
   void begin() {
     leaves = 0;
     waiting.clear();
-    carried = start;
+    carried.clear();
   }
   void begin_leaf(bool from_start) {
     for (States &lane : lanes) lane = from_start ? start : recipe->start;
@@ -326,7 +326,7 @@ private:
     const std::int64_t blocks = (count + leaf - 1) / leaf;
     for (std::uint32_t f : nest.folds) {
       Fold &fold = folds_[f];
-      if (nest.leaf == 0) fold.carried.clear(); // the steps themselves begin at the start
+      if (nest.leaf > 0) fold.carried = fold.start; // else the steps themselves begin there
       fold.result = fold.start;
     }
     for (std::int64_t b = 0; b < blocks; ++b) {

@@ -21,8 +21,9 @@ struct Builder {
     p.buffers.push_back({std::move(name), role, operand, dtype, std::move(walks), false});
     return {std::uint32_t(p.buffers.size() - 1)};
   }
-  AccId acc(Fold fold, DType dtype) {
-    p.recipes.push_back(ops::recipe_of(fold, dtype));
+  AccId acc(Fold fold, DType dtype) { return acc(ops::recipe_of(fold, dtype)); }
+  AccId acc(const ops::Recipe &recipe) {
+    p.recipes.push_back(recipe);
     p.accs.push_back({std::uint32_t(p.recipes.size() - 1), {}});
     return {std::uint32_t(p.accs.size() - 1)};
   }
@@ -78,11 +79,14 @@ struct Builder {
     v.axis = axis;
     return value(v);
   }
-  ValueId result(AccId a) {
+  ValueId result(AccId a, std::uint32_t state = 0) { return state_of(ValueKind::Result, a, state); }
+  ValueId running(AccId a, std::uint32_t state) { return state_of(ValueKind::Running, a, state); }
+  ValueId state_of(ValueKind kind, AccId a, std::uint32_t state) {
     Value v;
-    v.kind = ValueKind::Result;
-    v.dtype = p.recipe(a).states[0];
+    v.kind = kind;
+    v.dtype = p.recipe(a).states[state];
     v.acc = a;
+    v.state = state;
     return value(v);
   }
 };
