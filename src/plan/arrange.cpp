@@ -1,16 +1,15 @@
 // Orders the work: folds become chains of items, items find their loops, loops gather in phases.
 //
-// 1. The global order of classes: by stride over all operands. Kept axes are looped in this order, and
-//    neighbours merge where every operand allows it.
-// 2. Each fold gets its own tree, from the inputs that it reads and nothing else: its folded axes by
-//    stride, merged where those inputs merge. One group gives one item; several give a chain, inner
-//    first, each item folding the results of the one below. 32 lanes where the fold's innermost axis
-//    is folded (the lanes walk it), else one lane, with the vector along the innermost kept axis.
-// 3. A fold that keeps nothing, or too little for all threads, is cut into chunks: the chunks run in
+// 1. Each fold has a tree (trees.hpp). One group of folded axes gives one item; several give a chain,
+//    inner first, each item folding the results of the one below. 32 lanes where the fold's innermost
+//    axis is folded (the lanes walk it), else one lane, with the vector along the innermost kept axis.
+//    An ordered fold is a chain, too, in which each inner loop goes on from the running states of the
+//    outer one. A scan is one item, or three where its blocks run in parallel.
+// 2. A fold that keeps nothing, or too little for all threads, is cut into chunks: the chunks run in
 //    parallel, and a last item joins their results.
-// 4. Items are placed one by one into the first phase that has their loops (place.cpp).
-#include "plan/nest.hpp"
+// 3. Items are placed one by one into the first phase that has their loops (place.cpp).
 #include "plan/place.hpp"
+#include "plan/trees.hpp"
 
 #include "support/check.hpp"
 
@@ -31,15 +30,15 @@ class Arranger {
 public:
   Arranger(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
            const std::vector<bool> &wanted)
-      : spec_(spec), resolved_(resolved), walks_(walks), wanted_(wanted) {}
+      : spec_(spec), resolved_(resolved), wanted_(wanted), trees_(spec, resolved, walks, wanted) {}
 
   Nests run() {
     nests_.item_of_fold.assign(spec_.graph.size(), -1);
-    needed_ = needed_nodes(spec_, wanted_);
-    order_classes();
+    nests_.order = trees_.order();
+    nests_.why = trees_.explain();
     std::vector<NodeId> folds;
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
-      if (needed_[n] && is_fold(NodeId{n})) folds.push_back(NodeId{n});
+      if (trees_.needed(NodeId{n}) && is_fold(NodeId{n})) folds.push_back(NodeId{n});
     for (NodeId fold : folds) note_chunks(fold);
     for (NodeId fold : folds) {
       const bool scan = spec_.graph[fold].kind == NodeKind::Scan;
@@ -55,195 +54,8 @@ public:
   }
 
 private:
-  // A fold or scan over no class at all is an operation: its one step.
-  bool is_fold(NodeId id) const {
-    const NodeKind kind = spec_.graph[id].kind;
-    return (kind == NodeKind::Fold || kind == NodeKind::Scan) && !folded_classes(id).empty();
-  }
-
-  std::vector<int> classes_of(NodeId id) const {
-    std::vector<int> classes;
-    for (int axis = 0; axis < resolved_.axis_count; ++axis) {
-      const int c = resolved_.class_of_axis[std::size_t(id.index) * resolved_.axis_count + axis];
-      if (c != one) classes.push_back(c);
-    }
-    return classes;
-  }
-
-  // In logical order. Of several arguments, some may not vary along an axis that others have.
-  std::vector<int> folded_classes(NodeId fold) const {
-    std::vector<int> classes;
-    for (int axis = 0; axis < resolved_.axis_count; ++axis)
-      if (resolved_.folded[fold.index].has(axis))
-        if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
-    return classes;
-  }
-
-  int class_of_args(NodeId fold, int axis) const {
-    for (NodeId arg : spec_.graph.folded_args(fold))
-      if (const int c = resolved_.class_of(arg, axis); c != one) return c;
-    return one;
-  }
-
-  // Of all that is accumulated.
-  std::vector<int> classes_of_args(NodeId fold) const {
-    std::vector<int> classes;
-    for (int axis = 0; axis < resolved_.axis_count; ++axis)
-      if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
-    return classes;
-  }
-
-  std::vector<const Steps *> used_operands() const {
-    std::vector<const Steps *> operands;
-    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
-      if (needed_[n] && spec_.graph[NodeId{n}].kind == NodeKind::Input)
-        operands.push_back(&walks_.inputs[spec_.graph[NodeId{n}].payload]);
-    for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
-      if (wanted_[k]) operands.push_back(&walks_.outputs[k]);
-    return operands;
-  }
-
-  // Global order, and for each class whether it merges with the one before it.
-  void order_classes() {
-    std::vector<int> classes(resolved_.classes.size());
-    for (int c = 0; c < int(classes.size()); ++c) classes[c] = c;
-    std::sort(classes.begin(), classes.end(), [&](int a, int b) {
-      return std::pair(resolved_.classes[a].axis, a) < std::pair(resolved_.classes[b].axis, b);
-    });
-    const auto operands = used_operands();
-    nests_.order = sort_by_stride(classes, operands);
-    rank_.resize(classes.size());
-    joins_previous_.assign(classes.size(), false);
-    for (int k = 0; k < int(nests_.order.size()); ++k) {
-      rank_[nests_.order[k]] = k;
-      if (k > 0)
-        joins_previous_[nests_.order[k]] =
-            all_merge(nests_.order[k - 1], nests_.order[k], operands);
-    }
-    if (!nests_.order.empty()) {
-      std::string text;
-      for (std::size_t k = 0; k < nests_.order.size(); ++k) {
-        if (k > 0) text += joins_previous_[nests_.order[k]] ? "." : ", ";
-        text += resolved_.classes[nests_.order[k]].name;
-      }
-      nests_.why.push_back(
-          {"axes", text + ": by descending stride; axes joined by a dot are walked as "
-                          "one by every operand"});
-    }
-  }
-
-  bool all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const {
-    if (!merges(outer, inner, resolved_, operands)) return false;
-    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
-      if (needed_[n] && is_index_of(NodeId{n}, outer, inner)) return false;
-    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
-      if (!needed_[n] || !is_fold(NodeId{n})) continue;
-      const auto kept = classes_of(NodeId{n});
-      const bool has_outer = std::count(kept.begin(), kept.end(), outer) > 0;
-      const bool has_inner = std::count(kept.begin(), kept.end(), inner) > 0;
-      if (has_outer != has_inner) return false;
-      if (spec_.graph[NodeId{n}].kind == NodeKind::Scan)
-        for (int c : folded_classes(NodeId{n}))
-          if (c == outer || c == inner) return false;
-    }
-    return true;
-  }
-
-  // The index along an axis is the position of a loop over that axis alone.
-  bool is_index_of(NodeId id, int outer, int inner) const {
-    if (spec_.graph[id].kind != NodeKind::Index) return false;
-    const int cls = resolved_.index_class(spec_, id);
-    return cls == outer || cls == inner;
-  }
-
-  std::vector<Group> kept_groups(std::vector<int> classes) const {
-    std::sort(classes.begin(), classes.end(), [&](int a, int b) { return rank_[a] < rank_[b]; });
-    std::vector<Group> groups;
-    for (int c : classes) {
-      const bool joins =
-          joins_previous_[c] && !groups.empty() && rank_[groups.back().back()] == rank_[c] - 1;
-      if (joins)
-        groups.back().push_back(c);
-      else
-        groups.push_back({c});
-    }
-    return groups;
-  }
-
-  // ------------------------------------------------------------------ the tree of one fold
-
-  struct Tree {
-    std::vector<Group> kept, folded; // outermost first
-    bool lanes = false;              // 32 lanes along the last folded group
-  };
-
-  // What an expression reads, down to the folds inside it (direct) and through them (inputs).
-  struct Reads {
-    std::vector<const Steps *> inputs;
-    std::vector<NodeId> folds; // direct
-    std::vector<NodeId> indices;
-  };
-  Reads reads_of(NodeId root) const {
-    Reads reads;
-    // A node may be reached directly and through a fold; the direct way counts, so it is walked again.
-    enum : char { unseen, inside_a_fold, directly };
-    std::vector<char> seen(root.index + 1, unseen);
-    std::vector<std::pair<NodeId, char>> work{{root, directly}};
-    while (!work.empty()) {
-      const auto [id, how] = work.back();
-      work.pop_back();
-      if (seen[id.index] >= how) continue;
-      const expr::Node &node = spec_.graph[id];
-      if (node.kind == NodeKind::Input && seen[id.index] == unseen)
-        reads.inputs.push_back(&walks_.inputs[node.payload]);
-      if (node.kind == NodeKind::Index && seen[id.index] == unseen) reads.indices.push_back(id);
-      if (is_fold(id) && how == directly) reads.folds.push_back(id);
-      seen[id.index] = how;
-      for (NodeId arg : spec_.graph.operands(id))
-        work.push_back({arg, is_fold(id) ? char(inside_a_fold) : how});
-    }
-    std::sort(reads.inputs.begin(), reads.inputs.end());
-    return reads;
-  }
-
-  Tree tree_of(NodeId fold) const {
-    Reads reads;
-    for (NodeId arg : spec_.graph.folded_args(fold)) {
-      const Reads more = reads_of(arg);
-      reads.inputs.insert(reads.inputs.end(), more.inputs.begin(), more.inputs.end());
-      reads.folds.insert(reads.folds.end(), more.folds.begin(), more.folds.end());
-      reads.indices.insert(reads.indices.end(), more.indices.begin(), more.indices.end());
-    }
-    const bool ordered = !spec_.graph.recipe(fold).has_combine();
-    const std::vector<int> folded = folded_classes(fold);
-    const std::vector<int> order =
-        ordered ? folded : sort_by_stride(classes_of_args(fold), reads.inputs);
-    Tree tree;
-    for (int c : order) {
-      if (std::count(folded.begin(), folded.end(), c) == 0) continue;
-      bool joins =
-          !tree.folded.empty() && merges(tree.folded.back().back(), c, resolved_, reads.inputs);
-      for (NodeId index : reads.indices)
-        if (joins && is_index_of(index, tree.folded.back().back(), c)) joins = false;
-      for (NodeId inner : reads.folds) { // a fold's result has no order of its own: it never merges
-        const auto kept = classes_of(inner);
-        if (std::count(kept.begin(), kept.end(), c) > 0) joins = false;
-        if (!tree.folded.empty() &&
-            std::count(kept.begin(), kept.end(), tree.folded.back().back()) > 0)
-          joins = false;
-      }
-      if (joins)
-        tree.folded.back().push_back(c);
-      else
-        tree.folded.push_back({c});
-    }
-    tree.lanes = !ordered && std::count(folded.begin(), folded.end(), order.back()) > 0;
-    std::vector<int> kept;
-    for (int c : classes_of(fold))
-      if (std::count(folded.begin(), folded.end(), c) == 0) kept.push_back(c);
-    tree.kept = kept_groups(kept);
-    return tree;
-  }
+  using Tree = Trees::Tree;
+  bool is_fold(NodeId id) const { return trees_.is_fold(id); }
 
   // ------------------------------------------------------------------ paths
 
@@ -255,7 +67,7 @@ private:
   void note_chunks(NodeId fold) {
     if (!spec_.graph.recipe(fold).has_combine()) return;
     const bool scan = spec_.graph[fold].kind == NodeKind::Scan;
-    const Tree tree = tree_of(fold);
+    const Tree tree = trees_.tree_of(fold);
     double kept = 1, folded = 1;
     for (const Group &g : tree.kept) kept *= double(group_extent(resolved_, g));
     for (const Group &g : tree.folded) folded *= double(group_extent(resolved_, g));
@@ -263,7 +75,6 @@ private:
     if ((!tree.kept.empty() || scan) && !too_little_kept) return;
     std::vector<Group> prefix = tree.kept;
     prefix.push_back(tree.folded.front());
-    if (scan) nests_.scanned.push_back(prefix.back());
     if (is_cut(prefix)) return;
     nests_.why.push_back(
         {"chunks", fmt::format("{} is folded in chunks that run in parallel and are joined at "
@@ -295,7 +106,8 @@ private:
     for (NodeId root : roots) {
       if (is_fold(root)) needs.push_back(nests_.item_of_fold[root.index]);
       if (is_fold(root)) continue;
-      for (NodeId fold : reads_of(root).folds) needs.push_back(nests_.item_of_fold[fold.index]);
+      for (NodeId fold : trees_.folds_read_by(root))
+        needs.push_back(nests_.item_of_fold[fold.index]);
     }
     return needs;
   }
@@ -321,7 +133,7 @@ private:
 
   void add_fold(NodeId fold) {
     const ops::Recipe &recipe = spec_.graph.recipe(fold);
-    const Tree tree = tree_of(fold);
+    const Tree tree = trees_.tree_of(fold);
     int below = -1;
     for (std::size_t k = tree.folded.size(); k-- > 0;) {
       const bool innermost = k + 1 == tree.folded.size();
@@ -367,7 +179,7 @@ private:
   // Without a combine the states step through the folded axes in logical order. Of several groups the
   // inner loop starts from the running states of the outer one, which then takes over its result.
   void add_ordered_fold(NodeId fold) {
-    const Tree tree = tree_of(fold);
+    const Tree tree = trees_.tree_of(fold);
     int below = -1;
     for (std::size_t k = tree.folded.size(); k-- > 0;) {
       Item item = first_item(fold);
@@ -406,7 +218,7 @@ private:
   void add_scan(NodeId scan) {
     const expr::Node &node = spec_.graph[scan];
     const ops::Recipe &recipe = spec_.graph.recipe(scan);
-    const Tree tree = tree_of(scan);
+    const Tree tree = trees_.tree_of(scan);
     const Group &along = tree.folded.front();
     Item item = first_item(scan);
     item.kind = ItemKind::Scan;
@@ -418,6 +230,7 @@ private:
     std::vector<Group> around = tree.kept;
     around.push_back(along);
     if (recipe.has_combine() && is_cut(around)) {
+      nests_.scanned.push_back(along);
       Item total = first_item(scan);
       total.leaf = in_order;
       total.path = item.path;
@@ -507,7 +320,7 @@ private:
       if (std::is_permutation(covered.begin(), covered.end(), classes.begin(), classes.end()))
         return groups;
     }
-    return kept_groups(classes);
+    return trees_.kept_groups(classes);
   }
 
   void explain_fold(NodeId fold, const Tree &tree) {
@@ -532,12 +345,9 @@ private:
 
   const spec::TypedSpec &spec_;
   const Resolved &resolved_;
-  const Walks &walks_;
   const std::vector<bool> &wanted_;
+  Trees trees_;
   Nests nests_;
-  std::vector<bool> needed_;
-  std::vector<int> rank_;
-  std::vector<bool> joins_previous_; // [class]: merges with the class before it in the global order
   std::vector<std::vector<Group>> cut_;
   std::map<std::string, int> known_;
 };

@@ -1,0 +1,194 @@
+// See trees.hpp.
+#include "plan/trees.hpp"
+
+#include <algorithm>
+
+namespace broadloom::plan {
+
+using expr::NodeId;
+using expr::NodeKind;
+
+Trees::Trees(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
+             const std::vector<bool> &wanted)
+    : spec_(spec), resolved_(resolved), walks_(walks), wanted_(wanted),
+      needed_(needed_nodes(spec, wanted)) {
+  order_classes();
+}
+
+std::vector<Decision> Trees::explain() const {
+  if (order_.empty()) return {};
+  std::string text;
+  for (std::size_t k = 0; k < order_.size(); ++k) {
+    if (k > 0) text += joins_previous_[order_[k]] ? "." : ", ";
+    text += resolved_.classes[order_[k]].name;
+  }
+  return {{"axes", text + ": by descending stride; axes joined by a dot are walked as one by every "
+                          "operand"}};
+}
+
+// A fold or scan over no class at all is an operation: its one step.
+bool Trees::is_fold(NodeId id) const {
+  const NodeKind kind = spec_.graph[id].kind;
+  return (kind == NodeKind::Fold || kind == NodeKind::Scan) && !folded_classes(id).empty();
+}
+
+std::vector<int> Trees::classes_of(NodeId id) const {
+  std::vector<int> classes;
+  for (int axis = 0; axis < resolved_.axis_count; ++axis) {
+    const int c = resolved_.class_of_axis[std::size_t(id.index) * resolved_.axis_count + axis];
+    if (c != one) classes.push_back(c);
+  }
+  return classes;
+}
+
+// In logical order. Of several arguments, some may not vary along an axis that others have.
+std::vector<int> Trees::folded_classes(NodeId fold) const {
+  std::vector<int> classes;
+  for (int axis = 0; axis < resolved_.axis_count; ++axis)
+    if (resolved_.folded[fold.index].has(axis))
+      if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
+  return classes;
+}
+
+int Trees::class_of_args(NodeId fold, int axis) const {
+  for (NodeId arg : spec_.graph.folded_args(fold))
+    if (const int c = resolved_.class_of(arg, axis); c != one) return c;
+  return one;
+}
+
+// Of all that is accumulated.
+std::vector<int> Trees::classes_of_args(NodeId fold) const {
+  std::vector<int> classes;
+  for (int axis = 0; axis < resolved_.axis_count; ++axis)
+    if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
+  return classes;
+}
+
+std::vector<const Steps *> Trees::used_operands() const {
+  std::vector<const Steps *> operands;
+  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+    if (needed_[n] && spec_.graph[NodeId{n}].kind == NodeKind::Input)
+      operands.push_back(&walks_.inputs[spec_.graph[NodeId{n}].payload]);
+  for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
+    if (wanted_[k]) operands.push_back(&walks_.outputs[k]);
+  return operands;
+}
+
+// Global order, and for each class whether it merges with the one before it.
+void Trees::order_classes() {
+  std::vector<int> classes(resolved_.classes.size());
+  for (int c = 0; c < int(classes.size()); ++c) classes[c] = c;
+  std::sort(classes.begin(), classes.end(), [&](int a, int b) {
+    return std::pair(resolved_.classes[a].axis, a) < std::pair(resolved_.classes[b].axis, b);
+  });
+  const auto operands = used_operands();
+  order_ = sort_by_stride(classes, operands);
+  rank_.resize(classes.size());
+  joins_previous_.assign(classes.size(), false);
+  for (int k = 0; k < int(order_.size()); ++k) {
+    rank_[order_[k]] = k;
+    if (k > 0) joins_previous_[order_[k]] = all_merge(order_[k - 1], order_[k], operands);
+  }
+}
+
+bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const {
+  if (!merges(outer, inner, resolved_, operands)) return false;
+  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+    if (needed_[n] && is_index_of(NodeId{n}, outer, inner)) return false;
+  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+    if (!needed_[n] || !is_fold(NodeId{n})) continue;
+    const auto kept = classes_of(NodeId{n});
+    const bool has_outer = std::count(kept.begin(), kept.end(), outer) > 0;
+    const bool has_inner = std::count(kept.begin(), kept.end(), inner) > 0;
+    if (has_outer != has_inner) return false;
+    if (spec_.graph[NodeId{n}].kind == NodeKind::Scan)
+      for (int c : folded_classes(NodeId{n}))
+        if (c == outer || c == inner) return false;
+  }
+  return true;
+}
+
+// The index along an axis is the position of a loop over that axis alone.
+bool Trees::is_index_of(NodeId id, int outer, int inner) const {
+  if (spec_.graph[id].kind != NodeKind::Index) return false;
+  const int cls = resolved_.index_class(spec_, id);
+  return cls == outer || cls == inner;
+}
+
+std::vector<Group> Trees::kept_groups(std::vector<int> classes) const {
+  std::sort(classes.begin(), classes.end(), [&](int a, int b) { return rank_[a] < rank_[b]; });
+  std::vector<Group> groups;
+  for (int c : classes) {
+    const bool joins =
+        joins_previous_[c] && !groups.empty() && rank_[groups.back().back()] == rank_[c] - 1;
+    if (joins)
+      groups.back().push_back(c);
+    else
+      groups.push_back({c});
+  }
+  return groups;
+}
+
+Trees::Reads Trees::reads_of(NodeId root) const {
+  Reads reads;
+  // A node may be reached directly and through a fold; the direct way counts, so it is walked again.
+  enum : char { unseen, inside_a_fold, directly };
+  std::vector<char> seen(root.index + 1, unseen);
+  std::vector<std::pair<NodeId, char>> work{{root, directly}};
+  while (!work.empty()) {
+    const auto [id, how] = work.back();
+    work.pop_back();
+    if (seen[id.index] >= how) continue;
+    const expr::Node &node = spec_.graph[id];
+    if (node.kind == NodeKind::Input && seen[id.index] == unseen)
+      reads.inputs.push_back(&walks_.inputs[node.payload]);
+    if (node.kind == NodeKind::Index && seen[id.index] == unseen) reads.indices.push_back(id);
+    if (is_fold(id) && how == directly) reads.folds.push_back(id);
+    seen[id.index] = how;
+    for (NodeId arg : spec_.graph.operands(id))
+      work.push_back({arg, is_fold(id) ? char(inside_a_fold) : how});
+  }
+  std::sort(reads.inputs.begin(), reads.inputs.end());
+  return reads;
+}
+
+Trees::Tree Trees::tree_of(NodeId fold) const {
+  Reads reads;
+  for (NodeId arg : spec_.graph.folded_args(fold)) {
+    const Reads more = reads_of(arg);
+    reads.inputs.insert(reads.inputs.end(), more.inputs.begin(), more.inputs.end());
+    reads.folds.insert(reads.folds.end(), more.folds.begin(), more.folds.end());
+    reads.indices.insert(reads.indices.end(), more.indices.begin(), more.indices.end());
+  }
+  const bool ordered = !spec_.graph.recipe(fold).has_combine();
+  const std::vector<int> folded = folded_classes(fold);
+  const std::vector<int> order =
+      ordered ? folded : sort_by_stride(classes_of_args(fold), reads.inputs);
+  Tree tree;
+  for (int c : order) {
+    if (std::count(folded.begin(), folded.end(), c) == 0) continue;
+    bool joins =
+        !tree.folded.empty() && merges(tree.folded.back().back(), c, resolved_, reads.inputs);
+    for (NodeId index : reads.indices)
+      if (joins && is_index_of(index, tree.folded.back().back(), c)) joins = false;
+    for (NodeId inner : reads.folds) { // a fold's result has no order of its own: it never merges
+      const auto kept = classes_of(inner);
+      if (std::count(kept.begin(), kept.end(), c) > 0) joins = false;
+      if (!tree.folded.empty() &&
+          std::count(kept.begin(), kept.end(), tree.folded.back().back()) > 0)
+        joins = false;
+    }
+    if (joins)
+      tree.folded.back().push_back(c);
+    else
+      tree.folded.push_back({c});
+  }
+  tree.lanes = !ordered && std::count(folded.begin(), folded.end(), order.back()) > 0;
+  std::vector<int> kept;
+  for (int c : classes_of(fold))
+    if (std::count(folded.begin(), folded.end(), c) == 0) kept.push_back(c);
+  tree.kept = kept_groups(kept);
+  return tree;
+}
+
+} // namespace broadloom::plan

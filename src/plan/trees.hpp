@@ -1,0 +1,64 @@
+// Inside the plan stage: how folds and kept axes are to be walked, before anything is put into loops.
+//
+// The global order of classes is by stride over all operands; kept axes are looped in this order, and
+// neighbours merge where every operand allows it. Each fold has a tree of its own, which follows from
+// the inputs that it reads and nothing else: its folded axes by stride (in logical order where it is
+// ordered), merged where those inputs merge.
+#pragma once
+
+#include "plan/nest.hpp"
+
+namespace broadloom::plan {
+
+class Trees {
+public:
+  Trees(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
+        const std::vector<bool> &wanted);
+
+  bool needed(expr::NodeId id) const { return needed_[id.index]; }
+  // A fold or scan over no class at all is an operation: its one step.
+  bool is_fold(expr::NodeId id) const;
+
+  struct Tree {
+    std::vector<Group> kept, folded; // outermost first
+    bool lanes = false;              // 32 lanes along the last folded group
+  };
+  Tree tree_of(expr::NodeId fold) const;
+
+  // The groups in which these classes are looped over where they are kept, outermost first.
+  std::vector<Group> kept_groups(std::vector<int> classes) const;
+
+  // The folds whose results an expression reads, down to the first on each way.
+  std::vector<expr::NodeId> folds_read_by(expr::NodeId root) const { return reads_of(root).folds; }
+
+  const std::vector<int> &order() const { return order_; } // all classes, outermost first
+  std::vector<Decision> explain() const;
+
+private:
+  // What an expression reads, down to the folds inside it (direct) and through them (inputs).
+  struct Reads {
+    std::vector<const Steps *> inputs;
+    std::vector<expr::NodeId> folds; // direct
+    std::vector<expr::NodeId> indices;
+  };
+  Reads reads_of(expr::NodeId root) const;
+  std::vector<int> classes_of(expr::NodeId id) const;
+  std::vector<int> folded_classes(expr::NodeId fold) const; // in logical order
+  std::vector<int> classes_of_args(expr::NodeId fold) const;
+  int class_of_args(expr::NodeId fold, int axis) const;
+  std::vector<const Steps *> used_operands() const;
+  void order_classes();
+  bool all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const;
+  bool is_index_of(expr::NodeId id, int outer, int inner) const;
+
+  const spec::TypedSpec &spec_;
+  const Resolved &resolved_;
+  const Walks &walks_;
+  const std::vector<bool> &wanted_;
+  std::vector<bool> needed_;
+  std::vector<int> order_;
+  std::vector<int> rank_;            // [class]: its place in the order
+  std::vector<bool> joins_previous_; // [class]: merges with the class before it in the order
+};
+
+} // namespace broadloom::plan
