@@ -180,15 +180,17 @@ private:
   // inner loop starts from the running states of the outer one, which then takes over its result.
   void add_ordered_fold(NodeId fold) {
     const Tree tree = trees_.tree_of(fold);
+    const int chain = chain_of(fold);
     int below = -1;
     for (std::size_t k = tree.folded.size(); k-- > 0;) {
       Item item = first_item(fold);
       item.leaf = in_order;
       item.loop.group = tree.folded[k];
+      item.loop.chain = chain;
       item.path = path_of(tree.kept);
       if (!tree.kept.empty()) make_vector(item.path, tree.kept.back());
       for (std::size_t outer = 0; outer < k; ++outer)
-        item.path.push_back({LoopKind::Plain, tree.folded[outer]});
+        item.path.push_back({LoopKind::Plain, tree.folded[outer], false, false, false, chain});
       if (below >= 0) {
         item.args.clear();
         item.arg_item = below;
@@ -201,6 +203,16 @@ private:
     }
     nests_.item_of_fold[fold.index] = below;
     explain_fold(fold, tree);
+  }
+
+  // The states of one accumulator make one chain.
+  int chain_of(NodeId fold) {
+    const auto args = spec_.graph.args(fold);
+    std::vector<std::uint32_t> key{spec_.graph[fold].recipe.index,
+                                   std::uint32_t(spec_.graph[fold].folded.bits()),
+                                   std::uint32_t(spec_.graph[fold].folded.bits() >> 32)};
+    for (NodeId arg : args) key.push_back(arg.index);
+    return chains_.try_emplace(std::move(key), int(chains_.size()) + 1).first->second;
   }
 
   // The states are replaced by the arguments.
@@ -281,7 +293,8 @@ private:
     for (NodeId arg : item.args) key += fmt::format(" {}", arg.index);
     for (NodeId start : item.start) key += fmt::format(" ={}", start.index);
     const auto add_loop = [&](const LoopKey &loop) {
-      key += fmt::format("|{}{}{}{}", int(loop.kind), loop.vector, loop.scan, loop.reverse);
+      key += fmt::format("|{}{}{}{} {}:", int(loop.kind), loop.vector, loop.scan, loop.reverse,
+                         loop.chain);
       for (int c : loop.group) key += fmt::format(" {}", c);
     };
     for (const LoopKey &loop : item.path) add_loop(loop);
@@ -350,6 +363,7 @@ private:
   Nests nests_;
   std::vector<std::vector<Group>> cut_;
   std::map<std::string, int> known_;
+  std::map<std::vector<std::uint32_t>, int> chains_;
 };
 
 } // namespace

@@ -60,6 +60,7 @@ struct LoopKey {
   Group group;
   bool vector = false;
   bool scan = false, reverse = false;
+  int chain = 0; // of an ordered fold: its loops carry its states and nobody else's
   friend bool operator==(const LoopKey &, const LoopKey &) = default;
 };
 

@@ -163,8 +163,8 @@ private:
   bool takes(int loop, const Item &item) const {
     const TreeNode &node = nests_.tree[loop];
     if (node.key != item.loop) return false;
-    const bool cut = node.leaf != in_order && item.leaf != in_order;
-    return node.leaf == item.leaf || (cut && (node.leaf == 0 || item.leaf == 0));
+    if (item.leaf == in_order) return node.folds.empty() || node.leaf == in_order;
+    return node.leaf == item.leaf || (node.leaf != in_order && (node.leaf == 0 || item.leaf == 0));
   }
 
   int add_loop(int at, const LoopKey &key) {
