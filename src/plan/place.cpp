@@ -11,7 +11,7 @@
 // functions and not a huge one, whose compile time would grow faster than its size.
 //
 // A phase has one loop at its root, so that it can be handed out to threads; only the serial phases,
-// made of joins and rank-0 stores, have several or none.
+// made of joins, ordered folds and rank-0 stores, have several or none.
 #include "plan/place.hpp"
 
 #include "support/check.hpp"
@@ -36,7 +36,7 @@ public:
 private:
   void place(int index) {
     Item &item = nests_.items[index];
-    const bool serial = item.path.empty();
+    const bool serial = item.path.empty() || item.path.front().chain != 0;
     int first = 0;
     for (int need : item.needs) {
       const Item &fold = nests_.items[need];
