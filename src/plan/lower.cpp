@@ -19,6 +19,7 @@ Plan Lowering::run() {
   plan_.program.scratch_count = std::uint32_t(nests_.scratch_count);
   plan_.binding.scratch_bytes.assign(nests_.scratch_count, 0);
   scratch_.resize(nests_.scratch_count);
+  sweeps_.resize(spec_.inputs.size());
   choose_chunks();
   plan_.program.recipes = nests_.recipes;
   for (Item &item : nests_.items)
@@ -258,7 +259,46 @@ bool Lowering::is_in_place() const {
   return true;
 }
 
+// "i, j": the loops of a phase, outermost first, down to where it branches.
+std::string Lowering::nest_of_phase(int phase) const {
+  std::string names;
+  const TreeNode *node = &nests_.tree[nests_.phases[phase].root];
+  for (;;) {
+    const TreeNode *next = nullptr;
+    for (const Entry &entry : node->body)
+      if (entry.kind == Entry::Kind::Loop && next == nullptr) next = &nests_.tree[entry.index];
+    if (next == nullptr) return names;
+    if (has_positions(next->key.kind))
+      names += (names.empty() ? "" : ", ") + group_name(resolved_, next->key.group);
+    node = next;
+  }
+}
+
+// One sweep over the data serves all that can share its loops; what cannot pays for another.
+void Lowering::explain_sweeps() {
+  for (std::size_t i = 0; i < sweeps_.size(); ++i) {
+    double bytes = double(size_of(spec_.inputs[i].dtype));
+    for (const Step &step : walks_.inputs[i]) bytes *= double(resolved_.classes[step.cls].extent);
+    for (std::size_t k = 1; k < sweeps_[i].size(); ++k) {
+      const int before = sweeps_[i][k - 1], phase = sweeps_[i][k];
+      bool waits = false;
+      for (const Item &item : nests_.items)
+        for (int need : item.needs)
+          waits = waits || (item.phase == phase && nests_.items[need].phase < phase);
+      const std::string reason =
+          waits
+              ? "it needs results of an earlier one"
+              : fmt::format("its loops are {} and not {}, and one sweep for both would keep a row "
+                            "of partial results for every thread",
+                            nest_of_phase(phase), nest_of_phase(before));
+      plan_.why.push_back({"sweeps", fmt::format("phase {} reads '{}' again ({:.3g} bytes): {}",
+                                                 phase, spec_.inputs[i].name, bytes, reason)});
+    }
+  }
+}
+
 void Lowering::explain() {
+  explain_sweeps();
   for (std::size_t p = 0; p < plan_.program.phases.size(); ++p) {
     std::string axes;
     for (AxisId axis : plan_.program.phases[p].parallel)

@@ -49,6 +49,11 @@ Lowering::Placed Lowering::add_load(BufferId buffer, std::uint64_t key) {
   value.kind = ValueKind::Load;
   value.buffer = buffer;
   value.dtype = plan_.program[buffer].dtype;
+  if (plan_.program[buffer].role == Role::Input) {
+    std::vector<int> &phases = sweeps_[plan_.program[buffer].operand];
+    const int phase = int(plan_.program.phases.size());
+    if (phases.empty() || phases.back() != phase) phases.push_back(phase);
+  }
   int depth = 0;
   for (const loop::Walk &walk : plan_.program[buffer].walks)
     depth = std::max(depth, depth_of_axis(walk.axis));

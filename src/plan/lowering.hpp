@@ -115,6 +115,8 @@ private:
   // position at which it is overwritten.
   bool is_in_place() const;
   void explain();
+  void explain_sweeps();
+  std::string nest_of_phase(int phase) const;
 
   const spec::TypedSpec &spec_;
   const Resolved &resolved_;
@@ -128,6 +130,7 @@ private:
   std::map<std::string, BufferId> buffer_ids_;
   std::vector<std::vector<std::int64_t>> buffer_strides_;
   std::vector<ScratchArray> scratch_;
+  std::vector<std::vector<int>> sweeps_; // [input]: the phases that read it
   std::map<int, loop::AccId> acc_of_;
   double work_ = 0, cost_ = 0;
 };
