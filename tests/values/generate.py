@@ -1,0 +1,437 @@
+#!/usr/bin/env python3
+"""What every elementwise operation gives for every type at the values where operations change their mind.
+
+NumPy 2 is the source of facts, ml_dtypes for bf16; where Broadloom means something else on purpose, the rule
+stands here with its reason, under "Where Broadloom differs". Functions that no machine rounds correctly
+(exp, pow, ..) are computed in extended precision or by mpmath, and rounded once.
+
+Run by hand (NumPy 2, ml_dtypes, mpmath; x86-64 for its 80-bit long double), in this folder:
+
+    python3 generate.py
+
+It writes unary.txt, pairs.txt (all pairs of values of one type), mixed.txt (all pairs of types at a few values)
+and casts.txt. values_test.cpp runs every row in every engine. A block of a file:
+
+    x i8 0 1 -1 ..             the operand and its values, by position
+    y f32 0.5 -0 inf ..        absent for unary rows; `grid` in front of the block: all pairs, y fastest
+    x + y : f32 = 0.5 1 ..     an expression, the type that comes out, the values
+    exp(x) : f16 ~1 = 1 ..     within 1 ulp; 0, inf and nan are exact all the same
+    x << y : error             the types cannot meet
+"""
+import operator
+import warnings
+
+import ml_dtypes
+import mpmath
+import numpy as np
+
+warnings.simplefilter("ignore")
+np.seterr(all="ignore")
+mpmath.mp.prec = 200
+
+TYPES = {"bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8,
+         "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
+         "f32": np.float32, "f64": np.float64}
+TYPES = {name: np.dtype(t) for name, t in TYPES.items()}
+NAMES = {t: name for name, t in TYPES.items()}
+F16, BF16, F32, F64, BOOL = (TYPES[n] for n in ("f16", "bf16", "f32", "f64", "bool"))
+LONG = np.longdouble
+
+
+def is_float(t):
+    return t in (F16, BF16, F32, F64)
+
+
+def is_whole(t):
+    return not is_float(t) and t != BOOL
+
+
+# ------------------------------------------------------------------------------------------------ operands
+
+LARGEST = {F16: 65504.0, BF16: 3.3895313892515355e38, F32: float(np.finfo(np.float32).max), F64: float(np.finfo(np.float64).max)}
+NORMAL = {F16: 2.0**-14, BF16: 2.0**-126, F32: 2.0**-126, F64: 2.0**-1022}  # the least one
+SUBNORMAL = {F16: 2.0**-24, BF16: 2.0**-133, F32: 2.0**-149, F64: 2.0**-1074}
+INF, NAN = float("inf"), float("nan")
+
+
+def operands(t):
+    """The values of which all pairs are tried; of no power of two, so that vectors end in a tail."""
+    if t == BOOL:
+        return np.array([0, 1, 1], t)
+    if is_whole(t):
+        low, high = int(np.iinfo(t).min), int(np.iinfo(t).max)
+        bits = 8 * t.itemsize
+        signed = [-1, -7, low] if low else [high - 6]
+        return np.array([0, 1, 2, 3, 7, bits - 1, bits, high] + signed, t)
+    return np.array([0, -0.0, 1, -1, 2, 3, 0.5, 7, -7, LARGEST[t], -LARGEST[t], NORMAL[t], SUBNORMAL[t], -SUBNORMAL[t],
+                     INF, -INF, NAN], F64).astype(t)
+
+
+def more_operands(t):
+    """For functions of one argument and conversions."""
+    if t == BOOL:
+        return operands(t)
+    if is_whole(t):
+        low, high = int(np.iinfo(t).min), int(np.iinfo(t).max)
+        more = [n for n in (5, 100, 127, 128, 200, 255, 256, 257, 2047, 2049, 32767, 32769, 65504, 65520, 2**24 + 1,
+                            2**25 + 2**16 + 1, 2**31, 2**53 + 1, 2**63 - 513, -3, -100, -129, -2049, -2**31 - 1)
+                if low <= n <= high]
+        return np.concatenate([operands(t), np.array(more, t)])
+    more = [1.5, -1.5, 2.5, -0.5, 0.3, -0.3, 0.9999, 1.0001, 3.14159265, 10, 88.5, -88.5, 100.7, 127.5, 128, -129, 255.7,
+            256, 300.7, 32768, -32769, 65519, 65520, 65536, 2147483520, 2147483648, -2147483904, 4294967040, 4294967296,
+            9.2233714e18, 9223372036854775808, 1.8446743e19, 18446744073709551616, 1e-5, -1e-30, 1e30, -1e30, 709.5, 1e300,
+            2**24 + 1, 1 + 2**-8, 1 + 2**-8 + 2**-40, 1 + 2**-11 + 2**-40, 2**-25, 2**-25 + 2**-60, 2**-134, 1e-310]
+    more = np.array(more, F64)
+    narrow = round_float(more.astype(LONG), t)
+    return np.concatenate([operands(t), narrow])
+
+
+def few_operands(t, first):
+    """Values for pairs of types: each position meets another kind of value in the other operand."""
+    if t == BOOL:
+        values = [1, 0, 1, 1, 0]
+    elif is_whole(t):
+        low, high = int(np.iinfo(t).min), int(np.iinfo(t).max)
+        values = [7, low, high, high, low] if first else [2, high, 0, low, high]
+    else:
+        values = [7.5, INF, LARGEST[t], NAN, -2.5] if first else [-2, 0.5, -0.0, LARGEST[t], SUBNORMAL[t]]
+    return np.array(values, F64 if is_float(t) else t).astype(t)
+
+
+# ------------------------------------------------------------------------------------------------ types
+
+def promote(a, b):
+    """NumPy's table. Beside other types bf16 stands where f16 does (ml_dtypes leaves most of that open)."""
+    if BF16 not in (a, b):
+        return np.promote_types(a, b)
+    if a == b:
+        return a
+    other = b if a == BF16 else a
+    if other == F16:
+        return F32
+    common = np.promote_types(F16, other)
+    return BF16 if common == F16 else common
+
+
+def result_type(ufunc, args):
+    """What NumPy gives for arguments of these types, bf16 as above. Raises TypeError where it has no loop."""
+    stand_ins = [np.ones(1, F16 if a.dtype == BF16 else a.dtype) for a in args]
+    result = ufunc(*stand_ins).dtype
+    types = [a.dtype for a in args]
+    if result == F16 and BF16 in types:
+        return F32 if F16 in types else BF16
+    return result
+
+
+def compute_type(t):
+    return F32 if t in (F16, BF16) else t
+
+
+def round_float(x, t):
+    """Extended precision to t, rounded once to nearest even."""
+    if t != BF16 and t != F16:
+        return x.astype(t)
+    # To an odd f32 first: truncated, the last bit set where anything was lost. Then the second rounding is right.
+    near = x.astype(F32)
+    bits = near.view(np.uint32).copy()
+    bits[(np.abs(near.astype(LONG)) > np.abs(x))] -= 1
+    bits[(near.astype(LONG) != x) & ~np.isnan(x)] |= 1
+    return bits.view(F32).astype(t)
+
+
+# ------------------------------------------------------------------------------------------------ the rules
+
+def by_numpy(ufunc):
+    """The operation as NumPy has it: with bf16 computed in f32, and rounded once."""
+    def answer(*args):
+        t = result_type(ufunc, args)
+        if all(a.dtype != BF16 for a in args):
+            return ufunc(*args)
+        common = args[0].dtype
+        for a in args[1:]:
+            common = promote(common, a.dtype)
+        if ufunc in FLOAT_FUNCTIONS:
+            common = promote(common, t) if is_float(t) else common
+        wide = ufunc(*(a.astype(compute_type(common)) for a in args))
+        return wide if wide.dtype == t else round_float(wide.astype(LONG), t)
+    return answer
+
+
+FLOAT_FUNCTIONS = {np.copysign, np.sqrt}
+
+
+def precisely(ufunc, function=None):
+    """A function that is not correctly rounded anywhere: in extended precision, rounded once."""
+    def answer(*args):
+        t = result_type(ufunc, args)
+        args = [cast(a, t) if not is_float(a.dtype) else a for a in args]  # an i64 becomes an f64 first
+        return round_float((function or ufunc)(*(a.astype(LONG) for a in args)), t)
+    return answer
+
+
+def by_mpmath(function, special):
+    """A function that long double lacks. `special` maps what is not finite or has a pole."""
+    def one(x):
+        for value, result in special:
+            if x == value or (value != value and x != x):
+                return LONG(result)
+        if x == 0 and function is mpmath.erf:
+            return x
+        if function is not lgamma:
+            x = max(min(x, LONG(200)), LONG(-200))  # far out, and mpmath cannot go further
+        y = function(mpmath.mpf(float(x)))
+        return LONG(mpmath.nstr(y, 30))
+    return precisely(np.sqrt, lambda x: np.array([one(v) for v in x], LONG))
+
+
+def lgamma(x):
+    if x <= 0 and x == int(x):
+        return mpmath.inf  # a pole
+    return mpmath.log(abs(mpmath.gamma(x))) if abs(x) < 1e4 else mpmath.loggamma(x).real
+
+
+# --- Where Broadloom differs -----------------------------------------------------------------------------
+
+def as_common(x, y):
+    common = promote(x.dtype, y.dtype)
+    return x.astype(common), y.astype(common)
+
+
+def extreme(ufunc, lesser_zero_first):
+    """-0 < +0, as IEEE 754-2019 has it: NumPy gives either zero, by position, and the result of a fold must not depend
+    on its order."""
+    def answer(x, y):
+        x, y = as_common(x, y)
+        got = ufunc(x, y)
+        if is_float(got.dtype):
+            zeros = (x == 0) & (y == 0)
+            negative = (np.signbit(x) | np.signbit(y)) if lesser_zero_first else (np.signbit(x) & np.signbit(y))
+            got = np.where(zeros, np.where(negative, np.array(-0.0, got.dtype), np.array(0.0, got.dtype)), got).astype(got.dtype)
+        return got
+    return answer
+
+
+maximum, minimum = extreme(np.maximum, False), extreme(np.minimum, True)
+
+
+def compared(compare):
+    """i64 with u64 meet in f64, as they do in every other operation. NumPy compares them exactly."""
+    def answer(x, y):
+        x, y = as_common(x, y)
+        return compare(x, y)
+    return answer
+
+
+def power(x, y):
+    """An integer power with a negative exponent is the truncated quotient 1 / x^-y (NumPy raises): operations are total."""
+    x, y = as_common(x, y)
+    if x.dtype == BOOL:
+        x, y = x.astype(np.int8), y.astype(np.int8)
+    if is_float(x.dtype):
+        return precisely(np.power)(x, y)
+    bits = 8 * x.dtype.itemsize
+    out = []
+    for a, b in zip(x.tolist(), y.tolist()):
+        value = pow(a, b, 2**bits) if b >= 0 else (1 if a == 1 else (-1)**b if a == -1 else 0)
+        out.append(int(value) % 2**bits)
+    return np.array(out, f"u{x.dtype.itemsize}").view(x.dtype)
+
+
+def fmod(x, y):
+    """As NumPy; of the least integer and -1 it is 0 (NumPy divides, and C leaves that open)."""
+    return by_numpy(np.fmod)(x, y)
+
+
+def rounded(ufunc):
+    """bool stays bool, as under floor (np.rint makes it f16)."""
+    return lambda x: x if x.dtype == BOOL or is_whole(x.dtype) else by_numpy(ufunc)(x)
+
+
+def reciprocal(x):
+    """1 / x: of integers an f64 (NumPy's stays an integer)."""
+    return by_numpy(np.true_divide)(np.ones(1, x.dtype).astype(x.dtype if is_float(x.dtype) else np.int8), x)
+
+
+def sign(x):
+    """The sign of a NaN is never seen, the sign of a zero is dropped: NumPy's."""
+    return by_numpy(np.sign)(x)
+
+
+def copysign(x, y):
+    """A NaN counts as positive."""
+    got = by_numpy(np.copysign)(x, y)
+    nan = np.isnan(y.astype(LONG))
+    return np.where(nan, np.abs(got), got).astype(got.dtype)
+
+
+def cast(x, t):
+    """A float beyond an integer type saturates, NaN becomes 0: NumPy leaves both to the machine."""
+    if not is_float(x.dtype) or is_float(t):
+        return round_float(x.astype(LONG), t) if t in (BF16, F16) or x.dtype == BF16 else x.astype(t)
+    if t == BOOL:
+        return x.astype(LONG) != 0
+    low, high = int(np.iinfo(t).min), int(np.iinfo(t).max)
+    return np.array([0 if v != v else low if v <= low else high if v >= high else int(v) for v in x.astype(LONG)], t)
+
+
+def relu(x):
+    """maximum(x, 0), and so not for bool."""
+    if x.dtype == BOOL:
+        raise TypeError
+    return maximum(x, np.zeros(1, x.dtype))
+
+
+def not_bool(rule):
+    """bool has no sign, as in NumPy for `-`."""
+    def answer(*args):
+        if all(a.dtype == BOOL for a in args):
+            raise TypeError
+        return rule(*args)
+    return answer
+
+
+def where(c, x, y):
+    x, y = as_common(x, y)
+    return np.where(c.astype(LONG) != 0, x, y).astype(x.dtype)
+
+
+def logical(function):
+    return lambda *args: function(*(a.astype(LONG) != 0 for a in args))
+
+
+def number(value):
+    """A literal beside x: NumPy's weak scalar, as an array of the type that it takes."""
+    def of(x):
+        if isinstance(value, float) and not is_float(x.dtype):
+            return np.full(x.shape, value, F64)
+        if x.dtype == BOOL:
+            return np.full(x.shape, value, np.int64)
+        if is_whole(x.dtype) and not np.iinfo(x.dtype).min <= value <= np.iinfo(x.dtype).max:
+            raise TypeError
+        return np.full(x.shape, value, F64).astype(x.dtype) if is_float(x.dtype) else np.full(x.shape, value, x.dtype)
+    return of
+
+
+add, subtract, multiply = by_numpy(np.add), not_bool(by_numpy(np.subtract)), by_numpy(np.multiply)
+divide, floor_divide, remainder = by_numpy(np.true_divide), by_numpy(np.floor_divide), by_numpy(np.remainder)
+left, right = by_numpy(np.left_shift), by_numpy(np.right_shift)
+
+# ------------------------------------------------------------------------------------------------ the rows
+
+# expression, rule, ulps where it is not exact
+BINARY = [
+    ("x + y", add, 0), ("x - y", subtract, 0), ("x * y", multiply, 0), ("x / y", divide, 0),
+    ("x // y", floor_divide, 0), ("x % y", remainder, 0), ("x ^ y", power, 1), ("fmod(x, y)", fmod, 0),
+    ("x & y", by_numpy(np.bitwise_and), 0), ("x | y", by_numpy(np.bitwise_or), 0),
+    ("xor(x, y)", by_numpy(np.bitwise_xor), 0), ("x << y", left, 0), ("x >> y", right, 0),
+    ("x == y", compared(operator.eq), 0), ("x != y", compared(operator.ne), 0), ("x < y", compared(operator.lt), 0),
+    ("x <= y", compared(operator.le), 0), ("x > y", compared(operator.gt), 0), ("x >= y", compared(operator.ge), 0),
+    ("x && y", logical(np.logical_and), 0), ("x || y", logical(np.logical_or), 0),
+    ("maximum(x, y)", maximum, 0), ("minimum(x, y)", minimum, 0),
+    ("fmax(x, y)", extreme(np.fmax, False), 0), ("fmin(x, y)", extreme(np.fmin, True), 0),
+    ("copysign(x, y)", copysign, 0), ("atan2(x, y)", precisely(np.arctan2), 1), ("hypot(x, y)", precisely(np.hypot), 1),
+    ("x ? x : y", lambda x, y: where(x, x, y), 0), ("where(y, x, y)", lambda x, y: where(y, x, y), 0),
+    ("clip(x, y, x)", lambda x, y: minimum(maximum(x, y), x), 0),
+]
+
+UNARY = [
+    ("-x", not_bool(by_numpy(np.negative)), 0), ("!x", logical(np.logical_not), 0), ("~x", by_numpy(np.invert), 0),
+    ("abs(x)", by_numpy(np.abs), 0), ("sign(x)", not_bool(sign), 0), ("floor(x)", rounded(np.floor), 0),
+    ("ceil(x)", rounded(np.ceil), 0), ("round(x)", rounded(np.rint), 0), ("trunc(x)", rounded(np.trunc), 0),
+    ("sqrt(x)", by_numpy(np.sqrt), 0), ("isnan(x)", by_numpy(np.isnan), 0), ("isinf(x)", by_numpy(np.isinf), 0),
+    ("isfinite(x)", by_numpy(np.isfinite), 0), ("square(x)", by_numpy(np.square), 0),
+    ("reciprocal(x)", reciprocal, 0), ("relu(x)", relu, 0),
+    ("erf(x)", by_mpmath(mpmath.erf, [(INF, 1), (-INF, -1), (NAN, NAN)]), 1),
+    ("erfc(x)", by_mpmath(mpmath.erfc, [(INF, 0), (-INF, 2), (NAN, NAN)]), 2),
+    ("lgamma(x)", by_mpmath(lgamma, [(INF, INF), (-INF, INF), (NAN, NAN)]), 4),
+] + [(f"{ours}(x)", precisely(ufunc), ulps) for ours, ufunc, ulps in [
+    ("exp", np.exp, 1), ("log", np.log, 1), ("sin", np.sin, 1), ("cos", np.cos, 1), ("tanh", np.tanh, 1),
+    ("exp2", np.exp2, 1), ("expm1", np.expm1, 1), ("log2", np.log2, 1), ("log10", np.log10, 2), ("log1p", np.log1p, 1),
+    ("tan", np.tan, 1), ("asin", np.arcsin, 1), ("acos", np.arccos, 1), ("atan", np.arctan, 1), ("sinh", np.sinh, 2),
+    ("cosh", np.cosh, 2), ("asinh", np.arcsinh, 2), ("acosh", np.arccosh, 2), ("atanh", np.arctanh, 2),
+    ("cbrt", np.cbrt, 2)]
+] + [  # beside a number; NumPy's ** takes short cuts (sqrt for 0.5) that give -0 and nan where pow gives 0 and inf
+    ("x + 1", lambda x: add(x, number(1)(x)), 0), ("2.5 - x", lambda x: subtract(number(2.5)(x), x), 0),
+    ("x * 0", lambda x: multiply(x, number(0)(x)), 0), ("x * 1", lambda x: multiply(x, number(1)(x)), 0),
+    ("x * -1.0", lambda x: multiply(x, number(-1.0)(x)), 0), ("x + 0", lambda x: add(x, number(0)(x)), 0),
+    ("x - 0", lambda x: subtract(x, number(0)(x)), 0), ("0 - x", lambda x: subtract(number(0)(x), x), 0),
+    ("x / 2", lambda x: divide(x, number(2)(x)), 0), ("x / 3", lambda x: divide(x, number(3)(x)), 0),
+    ("1 / x", lambda x: divide(number(1)(x), x), 0), ("x / 0", lambda x: divide(x, number(0)(x)), 0),
+    ("x // 0", lambda x: floor_divide(x, number(0)(x)), 0), ("x % 0", lambda x: remainder(x, number(0)(x)), 0),
+    ("x // 3", lambda x: floor_divide(x, number(3)(x)), 0), ("x % 4", lambda x: remainder(x, number(4)(x)), 0),
+    ("x // -4", lambda x: floor_divide(x, number(-4)(x)), 0), ("x % -3", lambda x: remainder(x, number(-3)(x)), 0),
+    ("x ^ 0", lambda x: power(x, number(0)(x)), 0), ("x ^ 1", lambda x: power(x, number(1)(x)), 0),
+    ("x ^ 2", lambda x: multiply(x.astype(number(2)(x).dtype), x), 0), ("x ^ 3", lambda x: power(x, number(3)(x)), 1),
+    ("x ^ 0.5", lambda x: power(x, number(0.5)(x)), 1), ("x ^ -1.0", lambda x: power(x, number(-1.0)(x)), 1),
+    ("2 ^ x", lambda x: power(number(2)(x), x), 1), ("x << 3", lambda x: left(x, number(3)(x)), 0),
+    ("x >> 1", lambda x: right(x, number(1)(x)), 0), ("x >> 100", lambda x: right(x, number(100)(x)), 0),
+    ("1 << x", lambda x: left(number(1)(x), x), 0), ("x == 3", lambda x: compared(operator.eq)(x, number(3)(x)), 0),
+    ("x - x", lambda x: subtract(x, x), 0), ("x / x", lambda x: divide(x, x), 0),
+    ("xor(x, x)", lambda x: by_numpy(np.bitwise_xor)(x, x), 0), ("x == x", lambda x: compared(operator.eq)(x, x), 0),
+    ("--x", lambda x: not_bool(by_numpy(np.negative))(not_bool(by_numpy(np.negative))(x)), 0),
+    ("maximum(x, x)", lambda x: maximum(x, x), 0), ("abs(-x)", lambda x: by_numpy(np.abs)(not_bool(by_numpy(np.negative))(x)), 0),
+]
+
+
+# ------------------------------------------------------------------------------------------------ writing
+
+def text(value, t):
+    if t == BOOL or is_whole(t):
+        return str(int(value))
+    if value != value:
+        return "nan"
+    shown = str(value if t != BF16 else np.float32(value))
+    short = f"{float(value):.5g}" if t == BF16 else shown
+    for candidate in (short, shown):
+        candidate = candidate.removesuffix(".0").replace("e+", "e").replace(".0e", "e")
+        if np.array(float(candidate)).astype(t).tobytes() == np.array(value, t).tobytes():
+            return candidate
+    raise ValueError(f"{shown} does not read back")
+
+
+def values(array, t):
+    return " ".join(text(v, t) for v in array)
+
+
+def row(expression, rule, ulps, args):
+    try:
+        got = rule(*args)
+    except TypeError:
+        return f"{expression} : error"
+    t = got.dtype
+    about = f" ~{ulps}" if ulps and is_float(t) else ""
+    return f"{expression} : {NAMES[t]}{about} = {values(np.broadcast_to(got, args[0].shape), t)}"
+
+
+def write(name, blocks):
+    with open(name, "w", encoding="ascii") as file:
+        file.write("# Written by generate.py, which explains the form.\n")
+        for block in blocks:
+            file.write("\n" + "\n".join(block) + "\n")
+
+
+def operand(name, x):
+    return f"{name} {NAMES[x.dtype]} {values(x, x.dtype)}"
+
+
+def main():
+    unary, pairs, mixed, casts = [], [], [], []
+    for t in TYPES.values():
+        x = more_operands(t)
+        unary.append([operand("x", x)] + [row(e, rule, ulps, [x]) for e, rule, ulps in UNARY])
+        casts.append([operand("x", x)] + [row(f"{NAMES[to]}(x)", lambda x, to=to: cast(x, to), 0, [x]) for to in TYPES.values()])
+        x = operands(t)
+        grid = [np.repeat(x, len(x)), np.tile(x, len(x))]
+        pairs.append(["grid", operand("x", x), operand("y", x)] + [row(e, rule, ulps, grid) for e, rule, ulps in BINARY])
+        for u in TYPES.values():
+            if u != t:
+                x, y = few_operands(t, True), few_operands(u, False)
+                mixed.append([operand("x", x), operand("y", y)] + [row(e, rule, ulps, [x, y]) for e, rule, ulps in BINARY])
+    write("unary.txt", unary)
+    write("pairs.txt", pairs)
+    write("mixed.txt", mixed)
+    write("casts.txt", casts)
+
+
+if __name__ == "__main__":
+    main()
