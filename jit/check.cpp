@@ -166,7 +166,7 @@ void check_pointers(const spec::TypedSpec &spec, Operands operands) {
            fmt::format("{} '{}' of shape {} has a null pointer", kind, operand.name,
                        array::shape_text(view.layout.shape())),
            operand.where, "pass memory; only an array without elements may have none");
-    const std::size_t size = alignment_of(size_of(view.dtype));
+    const std::size_t size = alignment_of(view.dtype);
     if (reinterpret_cast<std::uintptr_t>(view.data) % size != 0)
       fail("E0310",
            fmt::format("{} '{}' lies at {}, which is no multiple of {} bytes", kind, operand.name,

@@ -133,10 +133,10 @@ void mark_exact_pairs(Bound &bound, const spec::TypedSpec &spec, const plan::Res
 void describe_operands(Bound &bound, const spec::TypedSpec &spec) {
   for (std::size_t i = 0; i < spec.inputs.size(); ++i)
     bound.operands.push_back({jit::reach_of(bound.layouts.inputs[i], spec.inputs[i].dtype),
-                              jit::alignment_of(size_of(spec.inputs[i].dtype)) - 1});
+                              jit::alignment_of(spec.inputs[i].dtype) - 1});
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     bound.operands.push_back({jit::reach_of(bound.layouts.outputs[o], spec.outputs[o].dtype),
-                              jit::alignment_of(size_of(spec.outputs[o].dtype)) - 1});
+                              jit::alignment_of(spec.outputs[o].dtype) - 1});
 }
 
 } // namespace

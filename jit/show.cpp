@@ -6,6 +6,7 @@
 #include "jit/layouts.hpp"
 
 #include "array/layout.hpp"
+#include "ops/complex.hpp"
 #include "ops/ops.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -122,11 +123,18 @@ std::string engine_name(Engine engine) {
 
 void add_libm(const loop::Program &program, std::vector<Decision> &result) {
   std::set<ops::Op> seen;
-  for (const loop::Value &value : program.values)
-    if (value.kind == loop::ValueKind::Op && ops::info(value.op).math == ops::Math::Libm &&
-        seen.insert(value.op).second)
+  const auto add = [&](ops::Op op) {
+    if (ops::info(op).math == ops::Math::Libm && seen.insert(op).second)
       result.push_back({"math", fmt::format("{} runs through libm, one lane at a time",
-                                            ops::info(value.op).spelling)});
+                                            ops::info(op).spelling)});
+  };
+  for (const loop::Value &value : program.values) {
+    if (value.kind != loop::ValueKind::Op) continue;
+    if (is_complex(value.compute))
+      for (const ops::Op op : ops::complex::made_of(value.op)) add(op);
+    else
+      add(value.op);
+  }
 }
 
 } // namespace

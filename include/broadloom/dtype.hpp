@@ -1,9 +1,7 @@
-// Element types and the NumPy 2 rule for mixing them.
-//
-// The names are NumPy's short ones. All fifteen are listed so that text, files and tables can speak
-// of them; `is_supported` tells which of them a kernel can compute with today.
+// Element types and the NumPy 2 rule for mixing them. The names are NumPy's short ones.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -64,8 +62,10 @@ constexpr bool is_complex(DType d) { return d == DType::C64 || d == DType::C128;
 // f16 and bf16: types of elements in memory and of explicit casts, which compute in f32.
 constexpr bool is_narrow_float(DType d) { return d == DType::F16 || d == DType::BF16; }
 
-// Whether kernels may use this element type in this version: all but the complex ones.
-constexpr bool is_supported(DType d) { return !is_complex(d); }
+// The type of the parts of a complex type, any other as it is.
+constexpr DType real_dtype(DType d) {
+  return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d;
+}
 
 // The common type of two strongly typed operands, NumPy 2's table (NEP 50): i32 with f32 gives f64,
 // u64 with i64 gives f64, bool gives way to all. bf16 stands where f16 does; f16 with bf16 is f32.
@@ -86,5 +86,7 @@ template <> constexpr DType dtype_of<std::uint64_t>() { return DType::U64; }
 template <> constexpr DType dtype_of<unsigned long long>() { return DType::U64; }
 template <> constexpr DType dtype_of<float>() { return DType::F32; }
 template <> constexpr DType dtype_of<double>() { return DType::F64; }
+template <> constexpr DType dtype_of<std::complex<float>>() { return DType::C64; }
+template <> constexpr DType dtype_of<std::complex<double>>() { return DType::C128; }
 
 } // namespace broadloom

@@ -34,6 +34,7 @@ llvm::Value *PhaseEmitter::address(llvm::Value *base, llvm::Value *bytes) {
 
 llvm::Value *PhaseEmitter::load(BufferId id) {
   const DType dtype = program_[id].dtype;
+  if (is_complex(dtype)) return load_complex(id);
   llvm::Value *raw = nullptr;
   if (vector_ != nullptr && walk(id, vector_->axis) != nullptr) {
     raw = load_lanes(id);
@@ -50,6 +51,7 @@ void PhaseEmitter::store(BufferId id, llvm::Value *value) {
   const bool lanes = vector_ != nullptr && walk(id, vector_->axis) != nullptr;
   if (lanes) value = lanes_.splat(value, width_);
   support::check(lanes || Lanes::width(value) == 1, "lanes are stored to one place");
+  if (is_complex(dtype)) return store_complex(id, value);
   if (dtype == DType::Bool) {
     value = ir_.CreateZExt(value, lanes_.widen(ir_.getInt8Ty(), Lanes::width(value)));
   }
@@ -76,7 +78,7 @@ llvm::Value *PhaseEmitter::load_lanes(BufferId id) {
     return ir_.CreateMaskedLoad(type, at_[id.index], align, mask_,
                                 llvm::Constant::getNullValue(type));
   }
-  return load_strided(id);
+  return load_strided(id, at_[id.index], dtype);
 }
 
 void PhaseEmitter::store_lanes(BufferId id, llvm::Value *value) {
@@ -84,55 +86,58 @@ void PhaseEmitter::store_lanes(BufferId id, llvm::Value *value) {
   const std::size_t size = size_of(buffer.dtype);
   const bool unit = walk(id, vector_->axis)->stride == StrideClass::Unit;
   if (unit && mask_ == nullptr) {
-    const bool around = aligned_stream_ && buffer.stream;
-    const std::size_t bytes = stream_alignment(id, width_);
-    llvm::StoreInst *stored =
-        ir_.CreateAlignedStore(value, at_[id.index], llvm::Align(around ? bytes : size));
-    if (around) {
-      stored->setMetadata(
-          llvm::LLVMContext::MD_nontemporal,
-          llvm::MDNode::get(ir_.getContext(), {llvm::ConstantAsMetadata::get(ir_.getInt32(1))}));
-    }
+    store_row(id, value, size);
   } else if (unit && has_masked_move(target_, size)) {
     ir_.CreateMaskedStore(value, at_[id.index], llvm::Align(size), mask_);
   } else {
-    store_strided(id, value);
+    store_strided(id, value, at_[id.index], buffer.dtype);
   }
 }
 
-// <W x ptr>: where each lane's element is.
-llvm::Value *PhaseEmitter::lane_addresses(BufferId id) {
+// All of a group's elements at once, in one piece; around the caches where that is wanted.
+void PhaseEmitter::store_row(BufferId id, llvm::Value *row, std::size_t alignment) {
+  const bool around = aligned_stream_ && program_[id].stream;
+  if (around) alignment = stream_alignment(id, width_);
+  llvm::StoreInst *stored = ir_.CreateAlignedStore(row, at_[id.index], llvm::Align(alignment));
+  if (around) {
+    stored->setMetadata(
+        llvm::LLVMContext::MD_nontemporal,
+        llvm::MDNode::get(ir_.getContext(), {llvm::ConstantAsMetadata::get(ir_.getInt32(1))}));
+  }
+}
+
+// <W x ptr>: where each lane's element is, the first one's being `base`.
+llvm::Value *PhaseEmitter::lane_addresses(BufferId id, llvm::Value *base) {
   std::vector<std::uint64_t> numbers;
   for (int k = 0; k < width_; ++k) numbers.push_back(static_cast<std::uint64_t>(k));
   llvm::Value *steps = lanes_.splat(step_bytes(id, vector_->axis), width_);
   llvm::Value *distances =
       ir_.CreateMul(steps, llvm::ConstantDataVector::get(ir_.getContext(), numbers));
-  return address(at_[id.index], distances);
+  return address(base, distances);
 }
 
-llvm::Value *PhaseEmitter::load_strided(BufferId id) {
-  const DType dtype = program_[id].dtype;
+// `dtype` at `base` for the first lane: an element of the buffer, or a part of one.
+llvm::Value *PhaseEmitter::load_strided(BufferId id, llvm::Value *base, DType dtype) {
   const llvm::Align align(size_of(dtype));
   llvm::Type *scalar = lanes_.memory_type(dtype);
   llvm::Type *type = lanes_.widen(scalar, width_);
   llvm::Constant *zero = llvm::Constant::getNullValue(type);
   llvm::Value *step = step_bytes(id, vector_->axis);
   if (has_gather(target_, size_of(dtype))) {
-    llvm::Value *mask = mask_ != nullptr ? mask_ : lanes_.literal(DType::Bool, 1, width_);
-    return ir_.CreateMaskedGather(type, lane_addresses(id), align, mask, zero);
+    llvm::Value *mask = mask_ != nullptr ? mask_ : lanes_.literal(DType::Bool, {1}, width_);
+    return ir_.CreateMaskedGather(type, lane_addresses(id, base), align, mask, zero);
   }
   if (mask_ == nullptr) {
     llvm::Value *result = llvm::PoisonValue::get(type);
     for (int k = 0; k < width_; ++k) {
       const auto lane = static_cast<std::uint64_t>(k);
-      llvm::Value *there = address(at_[id.index], ir_.CreateMul(step, ir_.getInt64(lane)));
+      llvm::Value *there = address(base, ir_.CreateMul(step, ir_.getInt64(lane)));
       result = ir_.CreateInsertElement(result, ir_.CreateAlignedLoad(scalar, there, align), lane);
     }
     return result;
   }
   llvm::AllocaInst *room = lanes_.room(type);
   ir_.CreateStore(zero, room);
-  llvm::Value *base = at_[id.index];
   lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {
     llvm::Value *there = address(base, ir_.CreateMul(step, lane));
     ir_.CreateStore(ir_.CreateAlignedLoad(scalar, there, align), ir_.CreateGEP(scalar, room, lane));
@@ -141,18 +146,17 @@ llvm::Value *PhaseEmitter::load_strided(BufferId id) {
   return ir_.CreateLoad(type, room);
 }
 
-void PhaseEmitter::store_strided(BufferId id, llvm::Value *value) {
-  const DType dtype = program_[id].dtype;
+void PhaseEmitter::store_strided(BufferId id, llvm::Value *value, llvm::Value *base, DType dtype) {
   const llvm::Align align(size_of(dtype));
   llvm::Value *step = step_bytes(id, vector_->axis);
   if (has_gather(target_, size_of(dtype))) {
-    ir_.CreateMaskedScatter(value, lane_addresses(id), align, mask_);
+    ir_.CreateMaskedScatter(value, lane_addresses(id, base), align, mask_);
     return;
   }
   if (mask_ == nullptr) {
     for (int k = 0; k < width_; ++k) {
       const auto lane = static_cast<std::uint64_t>(k);
-      llvm::Value *there = address(at_[id.index], ir_.CreateMul(step, ir_.getInt64(lane)));
+      llvm::Value *there = address(base, ir_.CreateMul(step, ir_.getInt64(lane)));
       ir_.CreateAlignedStore(ir_.CreateExtractElement(value, lane), there, align);
     }
     return;
@@ -160,7 +164,6 @@ void PhaseEmitter::store_strided(BufferId id, llvm::Value *value) {
   llvm::AllocaInst *room = lanes_.room(value->getType());
   ir_.CreateStore(value, room);
   llvm::Type *scalar = lanes_.memory_type(dtype);
-  llvm::Value *base = at_[id.index];
   lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {
     llvm::Value *element = ir_.CreateLoad(scalar, ir_.CreateGEP(scalar, room, lane));
     ir_.CreateAlignedStore(element, address(base, ir_.CreateMul(step, lane)), align);

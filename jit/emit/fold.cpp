@@ -16,7 +16,6 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace broadloom::jit {
 
@@ -32,7 +31,7 @@ PhaseEmitter::States PhaseEmitter::identity(AccId acc, int width) {
   const ops::Recipe &recipe = program_.recipe(acc);
   States states;
   for (std::size_t k = 0; k < recipe.states.size(); ++k)
-    states.push_back(lanes_.literal(recipe.states[k], recipe.start[k].bits, width));
+    states.push_back(lanes_.literal(recipe.states[k], recipe.start[k], width));
   return states;
 }
 
@@ -103,7 +102,7 @@ void PhaseEmitter::step(AccId acc, const std::vector<ValueId> &args) {
       mask_ != nullptr && vector_ != nullptr &&
       std::find(vector_->accs.begin(), vector_->accs.end(), acc) != vector_->accs.end();
   for (std::size_t k = 0; k < now.size(); ++k)
-    now[k] = across_lanes ? ir_.CreateSelect(mask_, next[k], now[k]) : next[k];
+    now[k] = across_lanes ? lanes_.select(mask_, next[k], now[k]) : next[k];
 }
 
 // ------------------------------------------------------------------------------------- leaves
@@ -217,12 +216,7 @@ PhaseEmitter::States PhaseEmitter::join_lanes(AccId acc, std::vector<States> lan
   States states = lanes.front();
   const auto part = [&](int first, int count) {
     States out;
-    for (llvm::Value *state : states) {
-      std::vector<int> chosen(static_cast<std::size_t>(count));
-      std::iota(chosen.begin(), chosen.end(), first);
-      out.push_back(count == 1 ? ir_.CreateExtractElement(state, static_cast<std::uint64_t>(first))
-                               : ir_.CreateShuffleVector(state, chosen));
-    }
+    for (llvm::Value *state : states) out.push_back(lanes_.some_lanes(state, first, count));
     return out;
   };
   for (int half = Lanes::width(states[0]) / 2; half >= 1; half /= 2)
@@ -295,7 +289,7 @@ PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::V
   const Values both = flat(together);
   Values next;
   for (std::size_t k = 0; k < joined.size(); ++k)
-    next.push_back(ir_.CreateSelect(odd, both[k], joined[k]));
+    next.push_back(lanes_.select(odd, both[k], joined[k]));
   llvm::BasicBlock *carry_done = ir_.GetInsertBlock();
   for (std::size_t k = 0; k < joined.size(); ++k)
     llvm::cast<llvm::PHINode>(joined[k])->addIncoming(next[k], carry_done);

@@ -7,6 +7,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
 
+#include <numeric>
+
 namespace broadloom::jit {
 
 using ops::Op;
@@ -17,6 +19,10 @@ llvm::Type *Lanes::scalar_type(DType dtype) const {
   if (dtype == DType::F32) return llvm::Type::getFloatTy(context);
   if (dtype == DType::F64) return llvm::Type::getDoubleTy(context);
   if (is_narrow_float(dtype)) return llvm::Type::getInt16Ty(context); // as in memory
+  if (is_complex(dtype)) {
+    llvm::Type *real = scalar_type(real_dtype(dtype));
+    return llvm::StructType::get(real, real);
+  }
   support::check(is_integer(dtype), "a type that kernels do not compute with reached the emitter");
   return llvm::Type::getIntNTy(context, 8 * static_cast<unsigned>(size_of(dtype)));
 }
@@ -26,15 +32,27 @@ llvm::Type *Lanes::memory_type(DType dtype) const {
 }
 
 llvm::Type *Lanes::widen(llvm::Type *scalar, int width) const {
+  if (scalar->isStructTy()) {
+    llvm::Type *real = widen(scalar->getStructElementType(0), width);
+    return llvm::StructType::get(real, real);
+  }
   return width == 1 ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(width));
 }
 
 int Lanes::width(const llvm::Value *value) {
-  const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  llvm::Type *type = value->getType();
+  if (type->isStructTy()) type = type->getStructElementType(0);
+  const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   return vector ? static_cast<int>(vector->getNumElements()) : 1;
 }
 
-llvm::Constant *Lanes::literal(DType dtype, std::uint64_t bits, int width) const {
+llvm::Constant *Lanes::literal(DType dtype, ops::Scalar value, int width) const {
+  if (is_complex(dtype)) {
+    const DType real = real_dtype(dtype);
+    return llvm::ConstantStruct::getAnon(
+        {literal(real, {value.bits}, width), literal(real, {value.imag}, width)});
+  }
+  const std::uint64_t bits = value.bits;
   llvm::Type *scalar = scalar_type(dtype);
   llvm::Constant *one = nullptr;
   if (dtype == DType::Bool) {
@@ -54,9 +72,26 @@ llvm::Constant *Lanes::literal(DType dtype, std::uint64_t bits, int width) const
                                         one);
 }
 
-llvm::Value *Lanes::splat(llvm::Value *value, int width) const {
-  if (width == 1 || value->getType()->isVectorTy()) return value;
-  return ir_.CreateVectorSplat(static_cast<unsigned>(width), value);
+llvm::Value *Lanes::splat(llvm::Value *value, int width) {
+  if (width == 1 || Lanes::width(value) > 1) return value;
+  return each_part({value}, [&](llvm::ArrayRef<llvm::Value *> parts) {
+    return ir_.CreateVectorSplat(static_cast<unsigned>(width), parts[0]);
+  });
+}
+
+llvm::Value *Lanes::select(llvm::Value *condition, llvm::Value *a, llvm::Value *b) {
+  return each_part({a, b}, [&](llvm::ArrayRef<llvm::Value *> parts) {
+    return ir_.CreateSelect(condition, parts[0], parts[1]);
+  });
+}
+
+llvm::Value *Lanes::some_lanes(llvm::Value *value, int first, int count) {
+  return each_part({value}, [&](llvm::ArrayRef<llvm::Value *> parts) {
+    if (count == 1) return ir_.CreateExtractElement(parts[0], static_cast<std::uint64_t>(first));
+    std::vector<int> chosen(static_cast<std::size_t>(count));
+    std::iota(chosen.begin(), chosen.end(), first);
+    return ir_.CreateShuffleVector(parts[0], chosen);
+  });
 }
 
 llvm::Constant *Lanes::constant(const llvm::Value *like, double value) const {
@@ -80,7 +115,7 @@ std::vector<llvm::Value *> Lanes::run(const ops::Code &code, llvm::ArrayRef<llvm
     for (int k = 0; k < line.arg_count; ++k) args.push_back(values[line.args[k]]);
     switch (line.kind) {
     case ops::Code::Line::Kind::Literal:
-      values.push_back(literal(line.dtype, line.bits, lanes));
+      values.push_back(literal(line.dtype, line.literal, lanes));
       break;
     case ops::Code::Line::Kind::Cast:
       values.push_back(convert(args[0], line.compute, line.dtype));
@@ -173,13 +208,14 @@ Lanes::each_lane(llvm::ArrayRef<llvm::Value *> args, llvm::Type *result,
 }
 
 llvm::Value *Lanes::op(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
-  if (op == Op::Where) return ir_.CreateSelect(args[0], args[1], args[2]);
+  if (op == Op::Where) return select(args[0], args[1], args[2]);
   if (compute == DType::Bool) return on_bool(op, args);
   if (op == Op::And || op == Op::Or || op == Op::Not) { // of whether the arguments are not zero
     std::vector<llvm::Value *> truths;
     for (llvm::Value *arg : args) truths.push_back(convert(arg, compute, DType::Bool));
     return on_bool(op, truths);
   }
+  if (is_complex(compute)) return on_complex(op, compute, args);
   if (is_integer(compute)) return on_integer(op, compute, args);
   return on_float(op, compute, args);
 }
@@ -205,6 +241,7 @@ llvm::Value *Lanes::compare(Op op, DType compute, llvm::Value *a, llvm::Value *b
 
 llvm::Value *Lanes::convert(llvm::Value *value, DType from, DType to) {
   if (from == to) return value;
+  if (is_complex(from) || is_complex(to)) return convert_complex(value, from, to);
   if (is_narrow_float(from)) return convert(widen_float(value, from), DType::F32, to);
   if (is_narrow_float(to)) return narrow_float(value, from, to);
   llvm::Type *type = this->type(to, width(value));

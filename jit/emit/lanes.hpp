@@ -4,7 +4,7 @@
 // lane, with no trap and no poison, for a scalar as for a vector of any width.
 // Method: an LLVM type is a scalar or <W x T>; nearly all instructions take both, so most
 // operations are written once. Bool is i1 in registers and a byte in memory; f16 and bf16, which only
-// convert, are their 16 bits in both. What has no vector
+// convert, are their 16 bits in both; a complex value is a struct of two (lanes_complex.cpp). What has no vector
 // instruction (libm functions, 64-bit division) runs as a small loop over the lanes.
 // Example: Lanes(builder, target).op(Op::FloorDiv, i32, {a, b}).
 #pragma once
@@ -35,8 +35,14 @@ public:
   llvm::Type *widen(llvm::Type *scalar, int width) const;
   static int width(const llvm::Value *value);
 
-  llvm::Constant *literal(DType dtype, std::uint64_t bits, int width) const;
-  llvm::Value *splat(llvm::Value *value, int width) const; // a vector stays as it is
+  llvm::Constant *literal(DType dtype, ops::Scalar value, int width) const;
+  llvm::Value *splat(llvm::Value *value, int width); // a vector stays as it is
+  llvm::Value *select(llvm::Value *condition, llvm::Value *a, llvm::Value *b);
+  llvm::Value *some_lanes(llvm::Value *value, int first, int count); // of one: a scalar
+
+  // A complex value is a pair of two real ones.
+  llvm::Value *part(llvm::Value *value, unsigned index);
+  llvm::Value *pair(llvm::Value *re, llvm::Value *im);
 
   // All arguments have the same width, and the compute type (args[0] of Where is bool).
   llvm::Value *op(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
@@ -72,6 +78,12 @@ private:
   llvm::Value *extreme_of_numbers(llvm::Value *a, llvm::Value *b, bool greater);
   llvm::Value *sign_float(llvm::Value *x);
   llvm::Value *divide_flooring(DType compute, llvm::Value *a, llvm::Value *b, bool remainder);
+  llvm::Value *on_complex(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *convert_complex(llvm::Value *value, DType from, DType to);
+  // What `body` makes of real values; of complex ones, a pair of what it makes of either part.
+  llvm::Value *each_part(llvm::ArrayRef<llvm::Value *> values,
+                         llvm::function_ref<llvm::Value *(llvm::ArrayRef<llvm::Value *>)> body);
+
   llvm::Value *widen_float(llvm::Value *x, DType from);
   llvm::Value *narrow_float(llvm::Value *x, DType from, DType to);
   llvm::Value *round_to_odd(llvm::Value *x);

@@ -48,6 +48,9 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::IsNan: return ir_.CreateFCmpUNO(a, a);
   case Op::IsInf: return ir_.CreateFCmpOEQ(intrinsic(llvm::Intrinsic::fabs, {a}), infinity());
   case Op::IsFinite: return ir_.CreateFCmpONE(intrinsic(llvm::Intrinsic::fabs, {a}), infinity());
+  case Op::Conj:
+  case Op::Real: return a;
+  case Op::Imag: return llvm::Constant::getNullValue(a->getType());
   case Op::Pow: return vector_math("pow", compute, args);
   case Op::Exp:
   case Op::Log:

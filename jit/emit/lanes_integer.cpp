@@ -41,7 +41,10 @@ llvm::Value *Lanes::on_bool(Op op, llvm::ArrayRef<llvm::Value *> args) {
   case Op::Floor:
   case Op::Ceil:
   case Op::Round:
-  case Op::Trunc: return a;
+  case Op::Trunc:
+  case Op::Conj:
+  case Op::Real: return a;
+  case Op::Imag: return llvm::Constant::getNullValue(a->getType());
   case Op::IsNan:
   case Op::IsInf: return llvm::Constant::getNullValue(a->getType());
   case Op::IsFinite: return llvm::Constant::getAllOnesValue(a->getType());
@@ -53,7 +56,7 @@ llvm::Value *Lanes::on_integer(Op op, DType compute, llvm::ArrayRef<llvm::Value 
   llvm::Value *a = args[0];
   llvm::Value *b = args.size() > 1 ? args[1] : nullptr;
   const bool with_sign = is_signed_integer(compute);
-  const auto lanes_of = [&](bool truth) { return literal(DType::Bool, truth, width(a)); };
+  const auto lanes_of = [&](bool truth) { return literal(DType::Bool, {truth}, width(a)); };
   using llvm::Intrinsic::smax, llvm::Intrinsic::smin, llvm::Intrinsic::umax, llvm::Intrinsic::umin;
   switch (op) {
   case Op::Add: return ir_.CreateAdd(a, b);
@@ -87,7 +90,10 @@ llvm::Value *Lanes::on_integer(Op op, DType compute, llvm::ArrayRef<llvm::Value 
   case Op::Floor:
   case Op::Ceil:
   case Op::Round:
-  case Op::Trunc: return a;
+  case Op::Trunc:
+  case Op::Conj:
+  case Op::Real: return a;
+  case Op::Imag: return llvm::Constant::getNullValue(a->getType());
   case Op::IsNan:
   case Op::IsInf: return lanes_of(false);
   case Op::IsFinite: return lanes_of(true);

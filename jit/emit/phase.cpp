@@ -81,7 +81,7 @@ void PhaseEmitter::body(const std::vector<Stmt> &statements) {
 
 llvm::Value *PhaseEmitter::value(ValueId id) {
   const Value &value = program_[id];
-  if (value.kind == ValueKind::Literal) return lanes_.literal(value.dtype, value.bits, 1);
+  if (value.kind == ValueKind::Literal) return lanes_.literal(value.dtype, value.literal, 1);
   if (value.kind == ValueKind::Result) return accs_[value.acc.index][value.state];
   support::check(values_[id.index] != nullptr, "a value is used before it is computed");
   return values_[id.index];

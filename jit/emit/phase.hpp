@@ -105,10 +105,17 @@ private:
   void store(loop::BufferId id, llvm::Value *value);
   llvm::Value *load_lanes(loop::BufferId id);
   void store_lanes(loop::BufferId id, llvm::Value *value);
-  llvm::Value *load_strided(loop::BufferId id);
-  void store_strided(loop::BufferId id, llvm::Value *value);
-  llvm::Value *lane_addresses(loop::BufferId id);
+  llvm::Value *load_strided(loop::BufferId id, llvm::Value *base, DType dtype);
+  void store_strided(loop::BufferId id, llvm::Value *value, llvm::Value *base, DType dtype);
+  void store_row(loop::BufferId id, llvm::Value *row, std::size_t alignment);
+  llvm::Value *lane_addresses(loop::BufferId id, llvm::Value *base);
   llvm::Value *address(llvm::Value *base, llvm::Value *bytes);
+
+  // access_complex.cpp
+  llvm::Value *load_complex(loop::BufferId id);
+  void store_complex(loop::BufferId id, llvm::Value *value);
+  llvm::Value *mask_of_parts();
+
   const loop::Walk *walk(loop::BufferId id, loop::AxisId axis) const;
   llvm::Value *step_bytes(loop::BufferId id, loop::AxisId axis) const;
 

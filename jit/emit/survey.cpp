@@ -49,7 +49,7 @@ private:
   void note_type(DType dtype) {
     for (const LoopId loop : around_) {
       Survey::LoopFacts &facts = facts_.loops[loop.index];
-      const int bytes = static_cast<int>(size_of(dtype));
+      const int bytes = static_cast<int>(size_of(real_dtype(dtype)));
       facts.widest = std::max(facts.widest, bytes);
       if (dtype != DType::Bool) facts.narrowest = std::min(facts.narrowest, bytes);
     }
@@ -75,14 +75,16 @@ private:
     }
     facts_.value_varies[id.index] = varying;
     if (varying) note_type(value.dtype);
-    if (value.kind == ValueKind::Op && is_costly(value.op)) mark_costly();
+    if (value.kind == ValueKind::Op && is_costly(value.op, value.compute)) mark_costly();
   }
 
   void mark_costly() {
     for (const LoopId loop : around_) facts_.loops[loop.index].costly = true;
   }
 
-  static bool is_costly(ops::Op op) {
+  static bool is_costly(ops::Op op, DType compute) {
+    using ops::Op;
+    if (is_complex(compute) && (op == Op::Sqrt || op == Op::Abs || op == Op::Sign)) return true;
     const ops::Math math = ops::info(op).math;
     if (math == ops::Math::Vector || math == ops::Math::Libm) return true;
     return op == ops::Op::FloorDiv || op == ops::Op::Mod;
@@ -97,7 +99,7 @@ private:
     constexpr std::size_t lines_worth_copying = 4;
     if (recipe.step.lines.size() > lines_worth_copying) mark_costly();
     for (const ops::Code::Line &line : recipe.step.lines)
-      if (line.kind == ops::Code::Line::Kind::Op && is_costly(line.op)) mark_costly();
+      if (line.kind == ops::Code::Line::Kind::Op && is_costly(line.op, line.compute)) mark_costly();
   }
 
   void set(const Stmt &s) {

@@ -9,6 +9,7 @@
 #include "jit/emit/emit.hpp"
 #include "jit/engine/generate.hpp"
 #include "math/libm.hpp"
+#include "ops/complex.hpp"
 #include "support/fail.hpp"
 
 #include <llvm/ExecutionEngine/Orc/Core.h>
@@ -206,21 +207,24 @@ namespace {
 // weight (some seconds) a program is left to the interpreter: the answer matters more than the speed.
 constexpr std::int64_t heaviest_program = 20'000;
 
+// Of one operation, as if it were a value of its own.
+std::int64_t weight(ops::Op op, DType compute) {
+  if (is_complex(compute)) return ops::complex::is_function(op) ? 300 : 10;
+  return ops::info(op).math == ops::Math::Vector ? 60 : 1;
+}
+
 std::int64_t weight(const loop::Program &program) {
   std::int64_t sum = 20 * std::int64_t(program.loops.size());
-  for (const loop::Value &value : program.values) {
-    const bool heavy =
-        value.kind == loop::ValueKind::Op && ops::info(value.op).math == ops::Math::Vector;
-    sum += heavy ? 60 : 1;
-  }
+  for (const loop::Value &value : program.values)
+    sum += value.kind == loop::ValueKind::Op ? weight(value.op, value.compute) : 1;
   for (const loop::Acc &acc : program.accs) { // its code stands in several places
     const ops::Recipe &recipe = program.recipes[acc.recipe];
     for (const ops::Code *code : {&recipe.step, &recipe.combine})
-      for (const ops::Code::Line &line : code->lines)
-        sum +=
-            line.kind == ops::Code::Line::Kind::Op && ops::info(line.op).math == ops::Math::Vector
-                ? 200
-                : 8;
+      for (const ops::Code::Line &line : code->lines) {
+        const bool op = line.kind == ops::Code::Line::Kind::Op;
+        const std::int64_t own = op ? weight(line.op, line.compute) : 1;
+        sum += own > 1 ? 4 * own : 8;
+      }
   }
   return sum;
 }

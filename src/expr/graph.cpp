@@ -23,7 +23,8 @@ std::uint64_t hash_of(const Node &n, std::span<const NodeId> args) {
   hash = mix(hash, n.axes.bits());
   hash = mix(hash, n.folded.bits());
   hash = mix(hash, std::uint64_t(n.like) << 32 | n.payload);
-  hash = mix(hash, n.bits);
+  hash = mix(hash, n.literal.bits);
+  hash = mix(hash, n.literal.imag);
   for (NodeId arg : args) hash = mix(hash, arg.index);
   return hash;
 }
@@ -31,7 +32,7 @@ std::uint64_t hash_of(const Node &n, std::span<const NodeId> args) {
 bool same(const Node &a, const Node &b) {
   return a.kind == b.kind && a.op == b.op && a.recipe == b.recipe && a.exclusive == b.exclusive &&
          a.reverse == b.reverse && a.dtype == b.dtype && a.axes == b.axes && a.folded == b.folded &&
-         a.like == b.like && a.payload == b.payload && a.bits == b.bits;
+         a.like == b.like && a.payload == b.payload && a.literal == b.literal;
 }
 
 } // namespace

@@ -60,7 +60,7 @@ inline constexpr AxisSet every_axis{~std::uint64_t(0)};
 
 enum class NodeKind : std::uint8_t {
   Input,   // payload: input index
-  Literal, // bits: the value in `dtype`
+  Literal, // literal: the value in `dtype`
   Op,      // op on args of one compute type
   Cast,    // one argument to `dtype`
   Fold, // one state (`payload`) of the accumulator `recipe` after it has folded its arguments over
@@ -86,7 +86,7 @@ struct Node {
   // Fold, Extent: also the axes in which this input is 1 and the argument is not.
   std::uint32_t like = no_input;
   std::uint32_t payload = 0; // Input; Fold, Scan: which state
-  std::uint64_t bits = 0;    // Literal
+  ops::Scalar literal;
   std::uint32_t first_arg = 0;
   std::uint32_t arg_count = 0;
 };

@@ -108,7 +108,7 @@ public:
     for (std::size_t v = 0; v < p_.values.size(); ++v)
       values_[v] = p_.values[v].kind == ValueKind::Extent
                        ? ops::scalar_from(frame.extents[p_.values[v].axis.index])
-                       : Scalar{p_.values[v].bits};
+                       : p_.values[v].literal;
     for (std::size_t b = 0; b < p_.buffers.size(); ++b)
       addresses_.push_back(reinterpret_cast<std::uintptr_t>(frame.buffers[b]));
     const Phase &ph = p_.phases.at(phase);

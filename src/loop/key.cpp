@@ -50,7 +50,7 @@ public:
     put(v.kind);
     put(v.dtype);
     switch (v.kind) {
-    case ValueKind::Literal: put(v.bits); break;
+    case ValueKind::Literal: put(v.literal); break;
     case ValueKind::Op: put(v.op); [[fallthrough]];
     case ValueKind::Cast:
       put(v.compute);
@@ -67,7 +67,7 @@ public:
     case ValueKind::Index: put(v.axis); break;
     }
   }
-  void put(ops::Scalar s) { put(s.bits); }
+  void put(ops::Scalar s) { put(s.bits), put(s.imag); }
   void put(const ops::Code::Line &line) {
     put(line.kind);
     put(line.op);
@@ -75,7 +75,7 @@ public:
     put(line.dtype);
     for (std::uint32_t arg : line.args) put(arg);
     put(line.arg_count);
-    put(line.bits);
+    put(line.literal);
   }
   void put(const ops::Code &code) {
     put(code.inputs);

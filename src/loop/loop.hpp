@@ -111,8 +111,8 @@ struct Value {
   BufferId buffer;         // Load
   AccId acc;               // Result, Running
   std::uint32_t state = 0; // Result, Running: which state of the accumulator
-  AxisId axis;            // Extent: its number of positions; Index: the position of the loop around
-  std::uint64_t bits = 0; // Literal, as ops::Scalar
+  AxisId axis; // Extent: its number of positions; Index: the position of the loop around
+  ops::Scalar literal;
 };
 
 struct Acc {

@@ -69,6 +69,11 @@ Text literal(ops::Scalar s, DType dtype) {
   if (is_narrow_float(dtype)) return literal(ops::convert(s, dtype, DType::F32), DType::F32);
   if (dtype == DType::F32) return number(ops::as_f32(s));
   if (dtype == DType::F64) return number(ops::as_f64(s));
+  if (is_complex(dtype)) {
+    const DType real = real_dtype(dtype);
+    const std::string im = literal({s.imag}, real).words;
+    return {literal({s.bits}, real).words + (im[0] == '-' ? "" : "+") + im + "j", sum};
+  }
   return is_unsigned_integer(dtype) ? number(s.bits) : number(ops::as_i64(s));
 }
 
@@ -144,7 +149,7 @@ private:
     for (std::size_t k = 0; k < code.lines.size(); ++k) {
       const ops::Code::Line &l = code.lines[k];
       if (l.kind == ops::Code::Line::Kind::Literal) {
-        names.push_back(literal({l.bits}, l.dtype).words);
+        names.push_back(literal(l.literal, l.dtype).words);
         continue;
       }
       std::string text(l.kind == ops::Code::Line::Kind::Cast ? name(l.dtype)
@@ -200,7 +205,7 @@ private:
   // ---- expressions ---------------------------------------------------------------------------------
 
   Text text_of(ValueId id) const {
-    if (p_[id].kind == ValueKind::Literal) return literal({p_[id].bits}, p_[id].dtype);
+    if (p_[id].kind == ValueKind::Literal) return literal(p_[id].literal, p_[id].dtype);
     return texts_[id.index];
   }
 

@@ -122,7 +122,6 @@ private:
     const Value &v = p_[id];
     const std::string me = "value " + std::to_string(id.index);
     require(!visible_[id.index], me + " is computed twice in one scope");
-    require(is_supported(v.dtype), me + " has a type that has no arithmetic");
     for (int i = 0; i < v.arg_count; ++i) use(v.args[i]);
     switch (v.kind) {
     case ValueKind::Literal: require(v.arg_count == 0, me + " is a literal with arguments"); break;

@@ -36,6 +36,8 @@ void undefined(Op op, DType compute) {
 Scalar evaluate(Op op, DType compute, std::span<const Scalar> args) {
   const Scalar *a = args.data();
   if (op == Op::Where) return a[0].bits != 0 ? a[1] : a[2];
+  if (compute == DType::C64) return evaluate_complex<float>(op, a);
+  if (compute == DType::C128) return evaluate_complex<double>(op, a);
   return visit_dtype(compute, [&]<class T>() {
     if constexpr (std::is_same_v<T, bool>)
       return evaluate_bool(op, a);
@@ -91,6 +93,12 @@ template <class To, class From> To convert_one(From value) {
 
 Scalar convert(Scalar value, DType from, DType to) {
   if (from == to) return value;
+  if (is_complex(from) && to == DType::Bool)
+    return scalar_from(convert({value.bits}, real_dtype(from), to).bits != 0 ||
+                       convert({value.imag}, real_dtype(from), to).bits != 0);
+  if (is_complex(to))
+    return {convert({value.bits}, real_dtype(from), real_dtype(to)).bits,
+            is_complex(from) ? convert({value.imag}, real_dtype(from), real_dtype(to)).bits : 0};
   return visit_dtype(from, [&]<class From>() {
     const From x = from_scalar<From>(value);
     return visit_dtype(to, [&]<class To>() { return to_scalar<To>(convert_one<To>(x)); });
@@ -98,6 +106,7 @@ Scalar convert(Scalar value, DType from, DType to) {
 }
 
 Scalar identity(Fold fold, DType accumulate) {
+  if (is_complex(accumulate)) return {identity(fold, real_dtype(accumulate)).bits, 0};
   return visit_dtype(accumulate, [&]<class T>() {
     if constexpr (is_narrow<T>) unsupported(accumulate);
     using Limits = std::numeric_limits<T>;
@@ -117,6 +126,11 @@ Scalar identity(Fold fold, DType accumulate) {
 
 // A bool in memory is a byte; any byte but 0 is true, and 1 is what is written.
 Scalar load(const void *address, DType dtype) {
+  if (is_complex(dtype)) {
+    const DType real = real_dtype(dtype);
+    const void *second = static_cast<const char *>(address) + size_of(real);
+    return {load(address, real).bits, load(second, real).bits};
+  }
   return visit_dtype(dtype, [&]<class T>() {
     if constexpr (std::is_same_v<T, bool>) {
       unsigned char byte;
@@ -131,6 +145,11 @@ Scalar load(const void *address, DType dtype) {
 }
 
 void store(void *address, DType dtype, Scalar value) {
+  if (is_complex(dtype)) {
+    const DType real = real_dtype(dtype);
+    store(address, real, {value.bits});
+    return store(static_cast<char *>(address) + size_of(real), real, {value.imag});
+  }
   visit_dtype(dtype, [&]<class T>() {
     const T typed = from_scalar<T>(value);
     std::memcpy(address, &typed, sizeof typed);

@@ -106,6 +106,9 @@ template <class T> Scalar evaluate_float(Op op, const Scalar *args) {
   case Op::IsNan: return scalar_from(bool(std::isnan(x)));
   case Op::IsInf: return scalar_from(bool(std::isinf(x)));
   case Op::IsFinite: return scalar_from(bool(std::isfinite(x)));
+  case Op::Conj:
+  case Op::Real: return args[0];
+  case Op::Imag: return scalar_from(T(0));
   case Op::Pow:
   case Op::Exp:
   case Op::Log:

@@ -101,7 +101,10 @@ template <class T> Scalar evaluate_integer(Op op, const Scalar *args) {
   case Op::Floor:
   case Op::Ceil:
   case Op::Round:
-  case Op::Trunc: return args[0];
+  case Op::Trunc:
+  case Op::Conj:
+  case Op::Real: return args[0];
+  case Op::Imag: return to_scalar<T>(0);
   case Op::IsNan:
   case Op::IsInf: return scalar_from(false);
   case Op::IsFinite: return scalar_from(true);
@@ -179,7 +182,10 @@ Scalar evaluate_bool(Op op, const Scalar *args) {
   case Op::Floor:
   case Op::Ceil:
   case Op::Round:
-  case Op::Trunc: return scalar_from(x);
+  case Op::Trunc:
+  case Op::Conj:
+  case Op::Real: return scalar_from(x);
+  case Op::Imag: return scalar_from(false);
   case Op::IsNan:
   case Op::IsInf: return scalar_from(false);
   case Op::IsFinite: return scalar_from(true);

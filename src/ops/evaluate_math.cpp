@@ -87,6 +87,9 @@ template <class T> T evaluate_math(Op op, T x, T y) {
   case Op::IsNan:
   case Op::IsInf:
   case Op::IsFinite:
+  case Op::Conj:
+  case Op::Real:
+  case Op::Imag:
   case Op::Square:
   case Op::Reciprocal:
   case Op::Relu:

@@ -69,6 +69,11 @@ struct Typing {
 };
 Typing type_of(Op op, std::span<const DType> args);
 
+// What an operation gives for complex numbers: a complex value, a real one (abs) or a bool (==). None
+// for those that complex numbers do not have; where, && || ! are none either, and work for all types.
+enum class ComplexForm : std::uint8_t { Value, Part, Truth };
+std::optional<ComplexForm> complex_form(Op op);
+
 // ------------------------------------------------------------------------------- accumulators
 
 struct FoldInfo {
@@ -92,9 +97,10 @@ bool is_exact(Fold fold, DType accumulate);
 // ---------------------------------------------------------------------------------- evaluation
 
 // One element of any supported type: bool as 0 or 1, integers sign- or zero-extended to 64 bits,
-// f16, bf16 and f32 in the low bits, f64 as they are.
+// f16, bf16 and f32 in the low bits, f64 as they are; of complex types the real part, like a float.
 struct Scalar {
   std::uint64_t bits = 0;
+  std::uint64_t imag = 0; // of complex types the imaginary part, else 0
   friend bool operator==(const Scalar &, const Scalar &) = default;
 };
 Scalar scalar_from(double value);
@@ -110,7 +116,8 @@ std::int64_t as_i64(Scalar s);
 Scalar evaluate(Op op, DType compute, std::span<const Scalar> args);
 
 // Conversion of one element: integers wrap, floats to integers truncate and saturate with NaN to 0,
-// anything to bool is `!= 0`, all else rounds once, to nearest even.
+// anything to bool is `!= 0`, all else rounds once, to nearest even. A complex
+// number becomes complex or bool only.
 Scalar convert(Scalar value, DType from, DType to);
 
 // The start value of a fold in its accumulate type: 0, 1, the greatest or the least value, false, true.

@@ -14,7 +14,7 @@ Recipe recipe_of(Fold fold, DType accumulate) {
   const FoldInfo &row = info(fold);
   Code code;
   code.inputs = 2;
-  code.lines.push_back({Code::Line::Kind::Op, row.step, accumulate, accumulate, {0, 1, 0}, 2, 0});
+  code.lines.push_back({Code::Line::Kind::Op, row.step, accumulate, accumulate, {0, 1, 0}, 2, {}});
   code.results = {2};
   Recipe recipe;
   recipe.name = row.name;
@@ -51,7 +51,7 @@ void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &
     const Code::Line &line = code.lines[k];
     Scalar &out = work[inputs.size() + k];
     switch (line.kind) {
-    case Code::Line::Kind::Literal: out = {line.bits}; break;
+    case Code::Line::Kind::Literal: out = line.literal; break;
     case Code::Line::Kind::Cast: out = convert(work[line.args[0]], line.compute, line.dtype); break;
     case Code::Line::Kind::Op: {
       const Scalar args[] = {work[line.args[0]], work[line.args[1]], work[line.args[2]]};

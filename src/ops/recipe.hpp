@@ -25,7 +25,7 @@ struct Code {
     DType dtype = DType::F64; // of the result
     std::uint32_t args[3] = {};
     int arg_count = 0;
-    std::uint64_t bits = 0; // Literal
+    Scalar literal;
     friend bool operator==(const Line &, const Line &) = default;
   };
   int inputs = 0;

@@ -56,8 +56,7 @@ Typing nominal_type(Op op, std::span<const DType> args) {
   }
   case TypeRule::Compare: return {common, DType::Bool, {}};
   case TypeRule::Logical: return {DType::Bool, DType::Bool, {}};
-  case TypeRule::Same:
-    return {common, common, is_complex(common) ? "is defined for real types only" : ""};
+  case TypeRule::Same: return {common, common, {}};
   case TypeRule::FloatMath: return {common_float, common_float, {}};
   case TypeRule::Classify: return {as_float(common), DType::Bool, {}};
   }
@@ -68,9 +67,31 @@ Typing nominal_type(Op op, std::span<const DType> args) {
 
 DType compute_dtype(DType dtype) { return is_narrow_float(dtype) ? DType::F32 : dtype; }
 
+std::optional<ComplexForm> complex_form(Op op) {
+  constexpr Op values[] = {Op::Add,  Op::Sub,  Op::Mul,    Op::Div,       Op::Pow, Op::Neg,
+                           Op::Conj, Op::Sign, Op::Sqrt,   Op::Exp,       Op::Log, Op::Sin,
+                           Op::Cos,  Op::Tanh, Op::Square, Op::Reciprocal};
+  constexpr Op parts[] = {Op::Abs, Op::Real, Op::Imag};
+  constexpr Op truths[] = {Op::Eq, Op::Ne, Op::IsNan, Op::IsInf, Op::IsFinite};
+  const auto is_in = [op](std::span<const Op> list) {
+    return std::find(list.begin(), list.end(), op) != list.end();
+  };
+  if (is_in(values)) return ComplexForm::Value;
+  if (is_in(parts)) return ComplexForm::Part;
+  if (is_in(truths)) return ComplexForm::Truth;
+  return std::nullopt;
+}
+
 Typing type_of(Op op, std::span<const DType> args) {
   Typing typing = nominal_type(op, args);
   typing.compute = compute_dtype(typing.compute);
+  if (!is_complex(typing.compute) || info(op).rule == TypeRule::Select) return typing;
+  const std::optional<ComplexForm> form = complex_form(op);
+  if (form == ComplexForm::Part) typing.result = real_dtype(typing.result);
+  if (!form && typing.error.empty())
+    typing.error = info(op).rule == TypeRule::Compare || info(op).rule == TypeRule::Arithmetic
+                       ? "is not defined for complex numbers, which have no order"
+                       : "is not defined for complex numbers";
   return typing;
 }
 

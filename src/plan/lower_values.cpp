@@ -36,11 +36,11 @@ Lowering::Placed Lowering::add(const Value &value, int depth, std::uint64_t key)
   return {id, depth};
 }
 
-Lowering::Placed Lowering::add_literal(DType dtype, std::uint64_t bits, std::uint64_t key) {
+Lowering::Placed Lowering::add_literal(DType dtype, ops::Scalar literal, std::uint64_t key) {
   Value value;
   value.kind = ValueKind::Literal;
   value.dtype = dtype;
-  value.bits = bits;
+  value.literal = literal;
   return add(value, 0, key);
 }
 
@@ -88,7 +88,7 @@ Lowering::Placed Lowering::add_cast(Placed arg, DType from, DType to, std::uint6
 void Lowering::add_extent(NodeId id) {
   const Group classes = resolved_.counted_classes(spec_, id);
   if (classes.empty()) {
-    add_literal(DType::I64, 1, node_key(id));
+    add_literal(DType::I64, {1}, node_key(id));
     return;
   }
   Value value;
@@ -101,7 +101,7 @@ void Lowering::add_extent(NodeId id) {
 void Lowering::add_index(NodeId id) {
   const int cls = resolved_.index_class(spec_, id);
   if (cls == one) {
-    add_literal(DType::I64, 0, node_key(id));
+    add_literal(DType::I64, {0}, node_key(id));
     return;
   }
   Value value;
@@ -128,7 +128,7 @@ std::vector<Lowering::Placed> Lowering::add_code(const ops::Code &code,
     for (int k = 0; k < line.arg_count; ++k) args.push_back(values[line.args[k]]);
     switch (line.kind) {
     case ops::Code::Line::Kind::Literal:
-      values.push_back(add_literal(line.dtype, line.bits, no_key));
+      values.push_back(add_literal(line.dtype, line.literal, no_key));
       break;
     case ops::Code::Line::Kind::Cast:
       values.push_back(add_cast(args[0], line.compute, line.dtype, no_key));
@@ -150,7 +150,7 @@ void Lowering::add_single_step(NodeId id) {
   std::vector<Placed> states;
   const auto start = spec_.graph.start_args(id);
   for (std::size_t k = 0; k < recipe.states.size(); ++k)
-    states.push_back(start.empty() ? add_literal(recipe.states[k], recipe.start[k].bits, no_key)
+    states.push_back(start.empty() ? add_literal(recipe.states[k], recipe.start[k], no_key)
                                    : known(start[k]));
   if (!node.exclusive) {
     std::vector<Placed> inputs = states;
@@ -198,7 +198,7 @@ void Lowering::compute(NodeId id) {
   }
   switch (node.kind) {
   case NodeKind::Input: add_load(input_buffer(node.payload), node_key(id)); return;
-  case NodeKind::Literal: add_literal(node.dtype, node.bits, node_key(id)); return;
+  case NodeKind::Literal: add_literal(node.dtype, node.literal, node_key(id)); return;
   case NodeKind::Cast: {
     const DType from = spec_.graph[args[0]].dtype;
     if (from == node.dtype)

@@ -73,7 +73,7 @@ private:
   bool find(std::uint64_t key, Placed &placed) const;
   Placed add(const Value &value, int depth, std::uint64_t key);
   static constexpr std::uint64_t no_key = ~std::uint64_t(0);
-  Placed add_literal(DType dtype, std::uint64_t bits, std::uint64_t key);
+  Placed add_literal(DType dtype, ops::Scalar literal, std::uint64_t key);
   Placed add_load(BufferId buffer, std::uint64_t key);
   Placed add_op(ops::Op op, DType compute, DType dtype, std::span<const Placed> args,
                 std::uint64_t key);

@@ -117,7 +117,7 @@ private:
   Elements compute(NodeId id) const {
     const expr::Node &node = spec_.graph[id];
     switch (node.kind) {
-    case NodeKind::Literal: return {Scalar{node.bits}};
+    case NodeKind::Literal: return {node.literal};
     case NodeKind::Input: return read(node.payload, extents_[id.index]);
     case NodeKind::Fold: return is_plain_sum(id) ? plain_sum(id) : fold(id);
     case NodeKind::Scan: return scan(id);
@@ -176,28 +176,35 @@ private:
   // Sums and products of floats are not taken step by step: they are as exact as can be.
   bool is_plain_sum(NodeId id) const {
     const std::optional<ops::Op> op = ops::only_op(spec_.graph.recipe(id));
-    return is_float(spec_.graph[id].dtype) && (op == ops::Op::Add || op == ops::Op::Mul) &&
+    const DType dtype = spec_.graph[id].dtype;
+    return ((is_float(dtype) && op == ops::Op::Mul) ||
+            ((is_float(dtype) || is_complex(dtype)) && op == ops::Op::Add)) &&
            spec_.graph.start_args(id).empty();
   }
 
   Elements plain_sum(NodeId id) const {
-    const DType dtype = spec_.graph[id].dtype;
+    const DType dtype = real_dtype(spec_.graph[id].dtype);
     const NodeId arg = spec_.graph.args(id)[0];
     const std::vector<std::vector<std::int64_t>> strides{strides_of(extents_[arg.index]),
                                                          strides_of(extents_[id.index])};
     const bool product = ops::only_op(spec_.graph.recipe(id)) == ops::Op::Mul;
     const auto size = std::size_t(points_of(extents_[id.index]));
-    std::vector<FloatSum> sums(product ? 0 : size);
+    std::vector<FloatSum> sums(product ? 0 : size), imaginary(sums);
     std::vector<long double> products(product ? size : 0, 1);
     for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
       const Scalar value = elements_[arg.index][std::size_t(at[0])];
-      const double x = ops::as_f64(ops::convert(value, dtype, DType::F64));
+      const double x = ops::as_f64(ops::convert({value.bits}, dtype, DType::F64));
       product ? void(products[std::size_t(at[1])] *= x) : sums[std::size_t(at[1])].add(x);
+      if (is_complex(spec_.graph[id].dtype))
+        imaginary[std::size_t(at[1])].add(ops::as_f64(ops::convert({value.imag}, dtype, f64)));
     });
     Elements out;
     for (std::size_t k = 0; k < size; ++k) {
       const double x = product ? double(products[k]) : sums[k].result();
       out.push_back(ops::convert(ops::scalar_from(x), DType::F64, dtype));
+      if (is_complex(spec_.graph[id].dtype))
+        out.back().imag =
+            ops::convert(ops::scalar_from(imaginary[k].result()), DType::F64, dtype).bits;
     }
     return out;
   }

@@ -66,11 +66,6 @@ private:
 };
 
 void Analysis::add_output(const OutputDecl &decl) {
-  if (decl.dtype && !is_supported(*decl.dtype))
-    fail("E0204",
-         "output '" + decl.name + "' is " + std::string(name(*decl.dtype)) +
-             ", which this version does not have",
-         space_.shown(decl.where), "use bool, an integer type or a float");
   check_ranks(decl);
   TypedOutput output;
   AxisSet listed = listed_axes(decl, output.axes);

@@ -159,10 +159,7 @@ private:
     auto dtype = dtype_from_name(word);
     if (!dtype)
       cursor_.fail("E0002", "expected a dtype, found '" + word + "'", token,
-                   "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64");
-    if (!is_supported(*dtype))
-      cursor_.fail("E0204", word + " is not in this version", token,
-                   "use bool, an integer type or a float");
+                   "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128");
     return *dtype;
   }
 

@@ -306,9 +306,6 @@ private:
     std::string word(cursor_.word(token));
     Frame frame{Frame::Kind::OpCall, Op::Add, 0, token, values_.size()};
     if (auto dtype = dtype_from_name(word)) {
-      if (!is_supported(*dtype))
-        cursor_.fail("E0204", word + " is not in this version", token,
-                     "use bool, an integer type or a float");
       frame.kind = Frame::Kind::CastCall;
       frame.dtype = *dtype;
     } else if (auto fold = ops::find_fold(word)) {

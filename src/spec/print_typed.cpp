@@ -31,17 +31,24 @@ std::string names(const TypedSpec &spec, AxisSet set) {
 
 // A literal as its type reads it.
 std::string literal(const expr::Node &node) {
-  ops::Scalar value{node.bits};
+  const ops::Scalar value = node.literal;
   char digits[40];
   auto shortest = [&](auto number) {
     return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
   };
-  if (node.dtype == DType::Bool) return node.bits != 0 ? "true" : "false";
+  if (node.dtype == DType::Bool) return value.bits != 0 ? "true" : "false";
   if (node.dtype == DType::F64) return shortest(ops::as_f64(value));
   if (node.dtype == DType::F32) return shortest(ops::as_f32(value));
   if (is_narrow_float(node.dtype))
     return shortest(ops::as_f32(ops::convert(value, node.dtype, DType::F32)));
-  if (is_unsigned_integer(node.dtype)) return shortest(node.bits);
+  if (is_complex(node.dtype)) {
+    const auto part = [&](std::uint64_t bits) {
+      return shortest(ops::as_f64(ops::convert({bits}, real_dtype(node.dtype), DType::F64)));
+    };
+    const std::string im = part(value.imag);
+    return part(value.bits) + (im[0] == '-' ? "" : "+") + im + "j";
+  }
+  if (is_unsigned_integer(node.dtype)) return shortest(value.bits);
   return shortest(ops::as_i64(value));
 }
 

@@ -107,10 +107,6 @@ void Space::check_form(const InputDecl &decl) const {
     fail(code, message, shown(decl.where), help);
   };
   std::string who = "input '" + decl.name + "'";
-  if (!is_supported(decl.dtype))
-    bad("E0204",
-        who + " is " + std::string(name(decl.dtype)) + ", which this version does not have",
-        "use bool, an integer type or a float");
   if (decl.dims.size() > std::size_t(max_rank))
     bad("E0013",
         who + " has " + std::to_string(decl.dims.size()) + " dims, and " +

@@ -82,6 +82,9 @@ Value Typer::type_number(const ExprNode &node) {
 
 ops::Typing Typer::typing_of(const ExprNode &node, const std::vector<DType> &types) const {
   ops::Typing typing = ops::type_of(node.op, types);
+  if (!typing.error.empty() && is_complex(typing.compute))
+    fail("E0201", quoted(node.op) + " " + std::string(typing.error), space_.shown(node.where),
+         "take real(x), imag(x) or abs(x)");
   if (!typing.error.empty())
     fail("E0201",
          quoted(node.op) + " " + std::string(typing.error) +
@@ -90,11 +93,6 @@ ops::Typing Typer::typing_of(const ExprNode &node, const std::vector<DType> &typ
          typing.compute == DType::Bool
              ? "cast the operand, as in i32(x); for logic there are !, && and ||"
              : "cast the operands to an integer type, as in i64(x)");
-  if (!is_supported(typing.compute))
-    fail("E0204",
-         quoted(node.op) + " of " + type_list(types) + " gives " +
-             std::string(name(typing.compute)) + ", as in NumPy, and this version does not have it",
-         space_.shown(node.where), "cast the operand, as in f32(x)");
   return typing;
 }
 
@@ -130,17 +128,45 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
   if (ops::info(node.op).math == ops::Math::Sugar)
     return result(emit_sugar(node, typing.compute, std::move(converted)));
   if (node.op == Op::Pow && is_integer(typing.compute) && is_literal(converted[1]) &&
-      is_signed_integer(typing.compute) && ops::as_i64(Scalar{spec_.graph[converted[1]].bits}) < 0)
+      is_signed_integer(typing.compute) && ops::as_i64(spec_.graph[converted[1]].literal) < 0)
     fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
          "use a float: f64(x) ^ -1, or 1 / x");
   // A square is a product, as in NumPy: one rounding, and no power function.
   if (node.op == Op::Pow && is_literal(converted[1])) {
     const Scalar two = ops::convert(ops::scalar_from(2.0), DType::F64, typing.compute);
-    if (Scalar{spec_.graph[converted[1]].bits} == two)
+    if (spec_.graph[converted[1]].literal == two)
       return result(
           emit(Op::Mul, typing.compute, typing.result, {converted[0], converted[0]}, node.where));
   }
+  if (node.op == Op::Pow && is_complex(typing.compute) && is_literal(converted[1]))
+    if (std::optional<int> exponent = whole_exponent(converted[1]))
+      return {power_by_products(converted[0], *exponent, node.where)};
   return result(emit(node.op, typing.compute, typing.result, converted, node.where));
+}
+
+// A small whole number as the exponent of a complex power.
+std::optional<int> Typer::whole_exponent(NodeId number) const {
+  const Node &node = spec_.graph[number];
+  const DType real = real_dtype(node.dtype);
+  const double re = ops::as_f64(ops::convert({node.literal.bits}, real, DType::F64));
+  const double im = ops::as_f64(ops::convert({node.literal.imag}, real, DType::F64));
+  if (im != 0 || std::fabs(re) > 100 || re != std::trunc(re)) return std::nullopt;
+  return int(re);
+}
+
+// A complex number to a whole power, as NumPy has it: by squaring and multiplying; by dividing into 1 at
+// the end where the exponent is negative.
+NodeId Typer::power_by_products(NodeId base, int exponent, const Place &where) {
+  const DType type = dtype(base);
+  const NodeId one = literal(type, ops::convert(ops::scalar_from(1.0), DType::F64, type), where);
+  auto make = [&](Op op, NodeId a, NodeId b) { return emit(op, type, type, {a, b}, where); };
+  std::optional<NodeId> power;
+  for (int rest = std::abs(exponent); rest != 0; rest /= 2) {
+    if (rest % 2 != 0) power = power ? make(Op::Mul, *power, base) : base;
+    if (rest > 1) base = make(Op::Mul, base, base);
+  }
+  if (!power) return one;
+  return exponent < 0 ? make(Op::Div, one, *power) : *power;
 }
 
 // Numbers only: the value is computed in i64 or f64 and stays weak.
@@ -156,9 +182,7 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
     converted.push_back(cast(
         args[i].node, node.op == Op::Where && i == 0 ? DType::Bool : typing.compute, node.where));
   if (typing.compute == DType::I64) {
-    auto integer = [&](std::size_t i) {
-      return ops::as_i64(Scalar{spec_.graph[converted[i]].bits});
-    };
+    auto integer = [&](std::size_t i) { return ops::as_i64(spec_.graph[converted[i]].literal); };
     std::int64_t least = std::numeric_limits<std::int64_t>::min();
     bool lost = converted.size() == 2   ? overflows(node.op, integer(0), integer(1))
                 : node.op == Op::Square ? overflows(Op::Mul, integer(0), integer(0))
@@ -179,11 +203,11 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
 
 NodeId Typer::convert_number(NodeId number, DType to, const ExprNode &user) {
   const Node &node = spec_.graph[number];
-  Scalar value{node.bits};
+  const Scalar value = node.literal;
   bool lost = node.dtype == DType::I64 && !fits(ops::as_i64(value), to);
-  if (node.dtype == DType::F64 && to == DType::F32) {
+  if (node.dtype == DType::F64 && real_dtype(to) == DType::F32) {
     double real = ops::as_f64(value);
-    lost = std::isfinite(real) && std::isinf(ops::as_f32(ops::convert(value, DType::F64, to)));
+    lost = std::isfinite(real) && std::isinf(float(real));
   }
   if (lost)
     fail("E0202",
@@ -215,7 +239,7 @@ NodeId Typer::emit(Op op, DType compute, DType result, const std::vector<NodeId>
   result = ops::compute_dtype(result);
   if (std::all_of(args.begin(), args.end(), [&](NodeId a) { return is_literal(a); })) {
     std::vector<Scalar> values;
-    for (NodeId arg : args) values.push_back(Scalar{spec_.graph[arg].bits});
+    for (NodeId arg : args) values.push_back(spec_.graph[arg].literal);
     return literal(result, ops::evaluate(op, compute, values), where);
   }
   Node node;

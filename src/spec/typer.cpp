@@ -81,13 +81,7 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
   case ExprKind::Let: return value_of(0);
   case ExprKind::Extent: return type_extent(node, scope);
   case ExprKind::Iota: return type_iota(node, scope);
-  case ExprKind::Cast: {
-    if (!is_supported(node.dtype))
-      fail("E0204",
-           "a cast to " + std::string(name(node.dtype)) + ", which this version does not have",
-           space_.shown(node.where), "use bool, an integer type or a float");
-    return {cast(value_of(0).node, node.dtype, node.where), false};
-  }
+  case ExprKind::Cast: return {cast(value_of(0).node, node.dtype, node.where), false};
   case ExprKind::Fold: {
     Value arg = value_of(0);
     if (arg.weak && node.like.empty() && is_itself(node.fold)) return arg;
@@ -206,6 +200,11 @@ Folded Typer::fold(Value value, Fold fold, AxisSet axes, std::uint32_t like, con
   if (fold == Fold::Mean) return mean(value, axes, like, where);
   NodeId arg = value.node;
   DType type = dtype(value), accumulate = ops::accumulate_dtype(fold, type);
+  if (is_complex(type) && (fold == Fold::Min || fold == Fold::Max))
+    fail("E0201",
+         "'" + std::string(ops::info(fold).name) +
+             "' is not defined for complex numbers, which have no order",
+         space_.shown(where), "take real(x), imag(x) or abs(x)");
   Folded result{arg, ops::result_dtype(fold, type), like};
   AxisSet left = spec_.graph[arg].axes - axes;
   AxisSet may_fold; // axes on which the input may be 1 where the argument is not
@@ -289,8 +288,13 @@ NodeId Typer::expand(NodeId value, const std::vector<std::size_t> &inputs, const
 NodeId Typer::cast(NodeId value, DType to, const Place &where) {
   DType from = dtype(value);
   if (from == to) return value;
+  if (is_complex(from) && !is_complex(to) && to != DType::Bool)
+    fail("E0205",
+         "a complex number does not become " + std::string(name(to)) +
+             ": its imaginary part would be lost",
+         space_.shown(where), "take real(x), imag(x) or abs(x)");
   if (is_literal(value))
-    return literal(to, ops::convert(ops::Scalar{spec_.graph[value].bits}, from, to), where);
+    return literal(to, ops::convert(spec_.graph[value].literal, from, to), where);
   Node node;
   node.kind = NodeKind::Cast;
   node.dtype = to;
@@ -326,7 +330,7 @@ NodeId Typer::literal(DType dtype, ops::Scalar value, const Place &where) {
   Node node;
   node.kind = NodeKind::Literal;
   node.dtype = dtype;
-  node.bits = value.bits;
+  node.literal = value;
   return add(node, {}, {}, where);
 }
 

@@ -103,6 +103,8 @@ private:
 
   ops::Typing typing_of(const ExprNode &node, const std::vector<DType> &types) const;
   expr::NodeId convert_number(expr::NodeId literal, DType to, const ExprNode &user);
+  std::optional<int> whole_exponent(expr::NodeId number) const;
+  expr::NodeId power_by_products(expr::NodeId base, int exponent, const Place &where);
   expr::NodeId emit(ops::Op op, DType compute, DType result, const std::vector<expr::NodeId> &args,
                     const Place &where);
   expr::NodeId emit_sugar(const ExprNode &node, DType compute, std::vector<expr::NodeId> args);

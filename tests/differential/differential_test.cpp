@@ -35,23 +35,23 @@ std::string shown(const Layout &layout) {
   return out.str();
 }
 
-std::string shown(std::uint64_t bits, DType dtype) {
+std::string shown(ops::Scalar value, DType dtype) {
   std::ostringstream out;
-  if (is_float(dtype)) {
+  if (is_complex(dtype)) {
+    const DType real = real_dtype(dtype);
+    out << shown(ops::Scalar{value.bits}, real) << " + " << shown(ops::Scalar{value.imag}, real)
+        << "j";
+  } else if (is_float(dtype)) {
     out.precision(17);
-    out << ops::as_f64(ops::convert({bits}, dtype, DType::F64));
+    out << ops::as_f64(ops::convert(value, dtype, DType::F64));
   } else {
-    out << std::int64_t(bits);
+    out << std::int64_t(value.bits);
   }
   return out.str();
 }
 
-bool is_nan(std::uint64_t bits, DType dtype) {
-  return is_float(dtype) && std::isnan(ops::as_f64(ops::convert({bits}, dtype, DType::F64)));
-}
-
-bool same(std::uint64_t a, std::uint64_t b, DType dtype) {
-  return a == b || (is_nan(a, dtype) && is_nan(b, dtype));
+double as_double(std::uint64_t part, DType dtype) {
+  return ops::as_f64(ops::convert({part}, real_dtype(dtype), DType::F64));
 }
 
 // One kernel with its data.
@@ -153,7 +153,7 @@ private:
                     const std::vector<Operand> &got, const std::vector<Operand> &expected) {
     for (std::size_t k = 0; k < got.size(); ++k) {
       for (std::int64_t e = 0; e < got[k].count(); ++e) {
-        const std::uint64_t a = got[k].element(e), b = expected[k].element(e);
+        const ops::Scalar a = got[k].element(e), b = expected[k].element(e);
         if (!same(a, b, typed.outputs[k].dtype)) report(typed, who, k, e, a, "the interpreter", b);
       }
     }
@@ -170,7 +170,7 @@ private:
       if (agreement == Agreement::None) continue;
       ++(agreement == Agreement::Bound ? bounds_ : comparisons_);
       for (std::int64_t e = 0; e < got[k].count(); ++e) {
-        const std::uint64_t a = got[k].element(e), b = of_array(expected[k], e);
+        const ops::Scalar a = got[k].element(e), b = of_array(expected[k], e);
         if (same(a, b, dtype)) continue;
         if (agreement == Agreement::Bound && within_bound(a, b, dtype, absolute[k], e)) continue;
         report(typed, who, k, e, a, "the reference", b);
@@ -179,11 +179,14 @@ private:
   }
 
   // 64 u sum|x| from the order of summation, and the last rounding of either side.
-  static bool within_bound(std::uint64_t a, std::uint64_t b, DType dtype, const Array &absolute,
+  static bool within_bound(ops::Scalar a, ops::Scalar b, DType dtype, const Array &absolute,
                            std::int64_t e) {
-    const double x = ops::as_f64(ops::convert({a}, dtype, DType::F64));
-    const double y = ops::as_f64(ops::convert({b}, dtype, DType::F64));
-    const double sum = ops::as_f64({of_array(absolute, e)});
+    const double sum = ops::as_f64(of_array(absolute, e));
+    return part_within_bound(as_double(a.bits, dtype), as_double(b.bits, dtype), dtype, sum) &&
+           part_within_bound(as_double(a.imag, dtype), as_double(b.imag, dtype), dtype, sum);
+  }
+
+  static bool part_within_bound(double x, double y, DType dtype, double sum) {
     const double largest = dtype == DType::F16 ? 65504 : std::numeric_limits<double>::max();
     if (!std::isfinite(sum) || !std::isfinite(x) || !std::isfinite(y))
       return !std::isfinite(sum) || sum >= largest / 4;
@@ -191,7 +194,7 @@ private:
   }
 
   static double last_rounding(double y, DType dtype) {
-    switch (dtype) {
+    switch (real_dtype(dtype)) {
     case DType::F16: return 0x1p-11 * std::fabs(y) + 0x1p-25;
     case DType::BF16: return 0x1p-8 * std::fabs(y) + 0x1p-134;
     case DType::F32: return 0x1p-24 * std::fabs(y) + 0x1p-149;
@@ -199,16 +202,15 @@ private:
     }
   }
 
-  static std::uint64_t of_array(const Array &array, std::int64_t e) {
+  static ops::Scalar of_array(const Array &array, std::int64_t e) {
     return ops::load(static_cast<const char *>(array.raw()) +
                          e * std::int64_t(size_of(array.dtype())),
-                     array.dtype())
-        .bits;
+                     array.dtype());
   }
 
   void report(const spec::TypedSpec &typed, const std::string &who, std::size_t output,
-              std::int64_t element, std::uint64_t got, const std::string &other,
-              std::uint64_t expected) const {
+              std::int64_t element, ops::Scalar got, const std::string &other,
+              ops::Scalar expected) const {
     const DType dtype = typed.outputs[output].dtype;
     const std::string where = "output " + typed.outputs[output].name + " " +
                               shown(initial_[output].layout()) + ", element " +

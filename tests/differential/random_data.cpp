@@ -30,6 +30,18 @@ std::int64_t random_integer(Random &random, bool exact, bool is_signed) {
 
 } // namespace
 
+bool same(ops::Scalar a, ops::Scalar b, DType dtype) {
+  if (a == b) return true;
+  if (!is_float(dtype) && !is_complex(dtype)) return false;
+  const auto is_nan = [&](std::uint64_t part) {
+    return std::isnan(ops::as_f64(ops::convert({part}, real_dtype(dtype), DType::F64)));
+  };
+  const auto same_part = [&](std::uint64_t x, std::uint64_t y) {
+    return x == y || (is_nan(x) && is_nan(y));
+  };
+  return same_part(a.bits, b.bits) && same_part(a.imag, b.imag);
+}
+
 Operand::Operand(Random &random, DType dtype, std::span<const std::int64_t> shape, bool writable)
     : dtype_(dtype), writable_(writable) {
   layout_ = contiguous_layout(shape);
@@ -73,11 +85,14 @@ void Operand::fill(Random &random, bool exact) {
   const bool specials = random.chance(25);
   for (std::int64_t k = 0; k < count(); ++k) {
     ops::Scalar value;
+    const auto part = [&] {
+      return ops::convert(ops::scalar_from(random_float(random, exact, specials)), DType::F64,
+                          real_dtype(dtype_));
+    };
     if (dtype_ == DType::Bool)
       value = ops::scalar_from(random.chance(50));
-    else if (is_float(dtype_))
-      value =
-          ops::convert(ops::scalar_from(random_float(random, exact, specials)), DType::F64, dtype_);
+    else if (is_float(dtype_) || is_complex(dtype_))
+      value = {part().bits, is_complex(dtype_) ? part().bits : 0};
     else
       value =
           ops::convert(ops::scalar_from(random_integer(random, exact, is_signed_integer(dtype_))),
@@ -90,8 +105,8 @@ AnyView Operand::view() {
   return {dtype_, bytes() + first_ * std::int64_t(size_of(dtype_)), writable_, layout_};
 }
 
-std::uint64_t Operand::element(std::int64_t k) const {
-  return ops::load(bytes() + offset(k), dtype_).bits;
+ops::Scalar Operand::element(std::int64_t k) const {
+  return ops::load(bytes() + offset(k), dtype_);
 }
 
 bool Operand::only_elements_changed(const Operand &before) const {

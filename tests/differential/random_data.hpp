@@ -1,6 +1,7 @@
 // Arrays of random layout and content, in memory of their own with a margin around.
 #pragma once
 
+#include "ops/ops.hpp"
 #include "random.hpp"
 
 #include <broadloom/array.hpp>
@@ -10,6 +11,9 @@
 #include <vector>
 
 namespace broadloom::differential {
+
+// Equal bits, all NaNs being equal; of complex numbers, part by part.
+bool same(ops::Scalar a, ops::Scalar b, DType dtype);
 
 // An array in C or F order or with its dims shuffled, some of them reversed, stepped or (where it is
 // only read) repeated with stride 0, at an address that is aligned to its elements and no more.
@@ -24,7 +28,7 @@ public:
   std::int64_t count() const { return element_count(layout_); }
 
   // The element at position k in C order.
-  std::uint64_t element(std::int64_t k) const;
+  ops::Scalar element(std::int64_t k) const;
 
   // Whether all bytes that belong to no element are those of `before`, which has the same layout.
   bool only_elements_changed(const Operand &before) const;

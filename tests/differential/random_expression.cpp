@@ -74,8 +74,7 @@ Term Expressions::combine(Op op, std::string text, const std::vector<Term> &args
     out.inexact |= a.inexact;
   }
   const ops::Typing typing = ops::type_of(op, types);
-  if (!typing.error.empty() || !is_supported(typing.compute) || !is_supported(typing.result))
-    return args[0];
+  if (!typing.error.empty()) return args[0];
   out.dtype = typing.result;
   out.text = std::move(text);
   return out;
@@ -92,6 +91,16 @@ Term Expressions::unary(int depth) {
   if (x.dtype == DType::Bool) {
     const Op op = random_.chance(50) ? Op::Not : Op::BitNot;
     return combine(op, std::string(ops::info(op).spelling) + x.text, {x});
+  }
+  if (is_complex(x.dtype)) {
+    std::vector<Op> choices{Op::Neg, Op::Conj, Op::Real, Op::Imag, Op::IsNan, Op::Square};
+    if (!scope_.exact)
+      choices.insert(choices.end(), {Op::Abs, Op::Sign, Op::Reciprocal, Op::Sqrt, Op::Exp, Op::Log,
+                                     Op::Sin, Op::Cos, Op::Tanh, Op::IsInf, Op::IsFinite});
+    const Op op = random_.pick(choices);
+    if (op == Op::Square && ++products_ > most_products && scope_.exact) return x;
+    const std::string_view name = ops::info(op).spelling;
+    return combine(op, std::string(name) + "(" + x.text + ")", {x});
   }
   std::vector<Op> choices{Op::Neg, Op::Abs, Op::Sign, Op::Relu, Op::Square};
   if (is_whole(x.dtype)) choices.push_back(Op::BitNot);
@@ -119,7 +128,10 @@ Term Expressions::binary(int depth) {
   }
   const DType type = promote(x.dtype, y.dtype);
   std::vector<Op> choices{Op::Add, Op::Sub, Op::Mul, Op::Maximum, Op::Minimum, Op::Add, Op::Mul};
-  if (is_whole(type)) {
+  if (is_complex(type)) {
+    choices = {Op::Add, Op::Sub, Op::Mul};
+    if (!scope_.exact) choices.insert(choices.end(), {Op::Div, Op::Pow});
+  } else if (is_whole(type)) {
     choices.insert(choices.end(),
                    {Op::BitAnd, Op::BitOr, Op::BitXor, Op::FloorDiv, Op::Mod, Op::Shr});
     if (!scope_.exact) choices.insert(choices.end(), {Op::Shl, Op::Div, Op::Fmod});
@@ -139,13 +151,16 @@ Term Expressions::binary(int depth) {
 
 Term Expressions::comparison(int depth) {
   const Term x = term(depth - 1), y = term(depth - 1);
-  const Op op = random_.pick<Op>({Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::And, Op::Or});
+  const bool ordered = !is_complex(x.dtype) && !is_complex(y.dtype);
+  const Op op =
+      ordered ? random_.pick<Op>({Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::And, Op::Or})
+              : random_.pick<Op>({Op::Eq, Op::Ne, Op::And, Op::Or});
   return combine(op, infix(x, ops::info(op).spelling, y), {x, y});
 }
 
 Term Expressions::choice(int depth) {
   const Term x = term(depth - 1), y = term(depth - 1);
-  if (random_.chance(25) && x.dtype != DType::Bool) {
+  if (random_.chance(25) && x.dtype != DType::Bool && !is_complex(x.dtype)) {
     const Term low{"0", x.dtype, {}}, high{"1", x.dtype, {}};
     return combine(Op::Clip, call("clip", {x, low, high}), {x, low, high});
   }
@@ -157,6 +172,8 @@ Term Expressions::conversion(int depth) {
   Term x = term(depth - 1);
   std::vector<DType> types{f32, f64, f16, bf16, i32, i64, bool_};
   if (!scope_.exact) types.insert(types.end(), {u8, i16, u64});
+  if (is_complex(x.dtype)) types = {c64, c128, bool_};
+  if (random_.chance(10)) types = {c64, c128};
   x.dtype = random_.pick(types);
   x.text = std::string(name(x.dtype)) + "(" + x.text + ")";
   x.plain = false;
@@ -167,6 +184,7 @@ Term Expressions::folded(Term value, Fold fold) const {
   const bool exact_fold = ops::is_exact(fold, ops::accumulate_dtype(fold, value.dtype));
   if (!exact_fold && (!scope_.exact || value.product || (fold == Fold::Prod && !value.plain)))
     value.inexact = true;
+  if (fold == Fold::Prod && is_complex(value.dtype)) value.inexact = true;
   value.product |= fold == Fold::Prod || fold == Fold::Mean;
   value.plain = false;
   value.dtype = ops::result_dtype(fold, value.dtype);
@@ -175,8 +193,9 @@ Term Expressions::folded(Term value, Fold fold) const {
 
 Term Expressions::reduction(int depth) {
   const Term x = term(depth - 1);
-  const Fold fold = random_.pick<Fold>(
+  Fold fold = random_.pick<Fold>(
       {Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max, Fold::Any, Fold::All, Fold::Mean});
+  if (is_complex(x.dtype) && (fold == Fold::Min || fold == Fold::Max)) fold = Fold::Sum;
   Term out = folded(x, fold);
   out.text = std::string(ops::info(fold).name) + "(" + x.text;
   if (random_.chance(15)) {

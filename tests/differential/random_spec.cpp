@@ -122,6 +122,7 @@ private:
     std::vector<DType> types{f32, f32, f32, f32, f64, f64, f64, f64, i32, i32, i64, i64, bool_};
     types.push_back(random_.pick<DType>({i8, i16, u8}));
     types.push_back(random_.pick<DType>({f16, bf16}));
+    types.push_back(random_.pick<DType>({c64, c128}));
     if (!spec_.exact) types.push_back(random_.pick<DType>({u16, u32, u64}));
     return random_.pick(types);
   }
@@ -167,7 +168,10 @@ private:
       const bool sums = value.inexact || value.text.find("sum(") != std::string::npos ||
                         value.text.find("mean(") != std::string::npos;
       const bool of_any_size = fold == Fold::Prod || fold == Fold::Mean;
-      const bool is_exact_case = spec_.exact && !(sums && of_any_size);
+      bool complex = false;
+      for (const RandomInput &in : spec_.inputs) complex |= is_complex(in.dtype);
+      const bool is_exact_case =
+          spec_.exact && !(sums && of_any_size) && !(complex && fold == Fold::Prod);
       value.inexact |= !is_exact_case && (fold == Fold::Sum || of_any_size);
     } else if (mode >= 4) {
       out.mode = "reduce(" + fold_name + (like.empty() ? "" : ", " + like) + ") ";
@@ -181,7 +185,8 @@ private:
     if (value.inexact && out.agreement == Agreement::Equal) out.agreement = Agreement::None;
     std::string type;
     if (random_.chance(20)) {
-      const DType declared = out.agreement == Agreement::Bound
+      const DType declared = is_complex(value.dtype) ? random_.pick<DType>({c64, c128, bool_})
+                             : out.agreement == Agreement::Bound
                                  ? random_.pick<DType>({f32, f64, f16, bf16})
                                  : random_.pick<DType>({f32, f64, f16, bf16, i32, i64, bool_});
       type = " : " + std::string(name(declared));
@@ -234,7 +239,7 @@ private:
       const Output &o = outputs_[k];
       if (bound && o.agreement == Agreement::Bound)
         body +=
-            "  " + line(bound_heads_[k], false, o.bound_mode + "abs(f64(" + o.value + "))") + "\n";
+            "  " + line(bound_heads_[k], false, o.bound_mode + "f64(abs(" + o.value + "))") + "\n";
       else
         body += "  " + line(o.head, o.add, o.mode + o.value) + "\n";
     }

@@ -24,6 +24,7 @@ namespace {
 
 using differential::Operand;
 using differential::Random;
+using differential::same;
 
 constexpr std::int64_t most_points = 2000;
 constexpr const char *order_matters[] = {"sum", "prod", "mean"}; // folds whose last bits may differ
@@ -98,14 +99,6 @@ Case from_seed(std::uint64_t seed) {
   return result;
 }
 
-bool is_nan(std::uint64_t bits, DType dtype) {
-  return is_float(dtype) && std::isnan(ops::as_f64(ops::convert({bits}, dtype, DType::F64)));
-}
-
-bool same(std::uint64_t a, std::uint64_t b, DType dtype) {
-  return a == b || (is_nan(a, dtype) && is_nan(b, dtype));
-}
-
 class Run {
 public:
   Run(const Case &c, const spec::TypedSpec &typed, Random &random) : case_(c), typed_(typed) {
@@ -131,12 +124,12 @@ public:
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
       const DType dtype = typed_.outputs[k].dtype;
       for (std::int64_t e = 0; e < outputs_[k].count(); ++e) {
-        const std::uint64_t a = native[k].element(e), b = interpreted[k].element(e);
+        const ops::Scalar a = native[k].element(e), b = interpreted[k].element(e);
         require(same(a, b, dtype), "native code and the interpreter differ in output " +
                                        typed_.outputs[k].name + ":\n" + case_.text);
         const char *element =
             static_cast<const char *>(expected[k].raw()) + e * std::int64_t(size_of(dtype));
-        require(!case_.equal[k] || same(b, ops::load(element, dtype).bits, dtype),
+        require(!case_.equal[k] || same(b, ops::load(element, dtype), dtype),
                 "the interpreter and the reference differ in output " + typed_.outputs[k].name +
                     ":\n" + case_.text);
       }

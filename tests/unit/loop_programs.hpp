@@ -45,7 +45,7 @@ struct Builder {
   ValueId literal(double x, DType dtype) {
     Value v;
     v.dtype = dtype;
-    v.bits = ops::convert(ops::scalar_from(x), DType::F64, dtype).bits;
+    v.literal = ops::convert(ops::scalar_from(x), DType::F64, dtype);
     return value(v);
   }
   ValueId cast(ValueId x, DType dtype) {

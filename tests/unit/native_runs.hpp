@@ -53,7 +53,7 @@ private:
 inline std::vector<double> special_values(DType dtype) {
   if (dtype == DType::Bool) return {0, 1};
   std::vector<double> v{0, 1, 2, 3, 5, 7, 8, 31, 33, 63, 100};
-  if (is_float(dtype)) {
+  if (is_float(real_dtype(dtype))) {
     constexpr double inf = std::numeric_limits<double>::infinity();
     for (const double x : {0.5, 1.5, 2.5, 0.3, 1e-3, 1e10, 2147483647.0, 2147483648.0, 4294967296.0,
                            9.3e18, 1.9e19, 1e-40, 3e38, 88.8, 255.7, 127.5, 32768.0, 65536.0})
@@ -110,16 +110,23 @@ public:
 private:
   static bool same(const char *a, const char *b, DType dtype) {
     if (std::memcmp(a, b, size_of(dtype)) == 0) return true;
-    if (!is_float(dtype)) return false;
-    return std::isnan(number(a, dtype)) && std::isnan(number(b, dtype));
+    const ops::Scalar x = ops::load(a, dtype), y = ops::load(b, dtype);
+    const auto same_part = [&](std::uint64_t p, std::uint64_t q) {
+      return p == q || (std::isnan(number(p, dtype)) && std::isnan(number(q, dtype)));
+    };
+    return same_part(x.bits, y.bits) && same_part(x.imag, y.imag);
   }
-  static double number(const char *at, DType dtype) {
-    return ops::as_f64(ops::convert(ops::load(at, dtype), dtype, DType::F64));
+  static double number(std::uint64_t part, DType dtype) {
+    return ops::as_f64(ops::convert({part}, real_dtype(dtype), DType::F64));
   }
   static std::string text(const char *at, DType dtype) {
+    const ops::Scalar value = ops::load(at, dtype);
     char out[64];
-    std::snprintf(out, sizeof out, "%.17g", number(at, dtype));
-    return out;
+    std::snprintf(out, sizeof out, "%.17g", number(value.bits, dtype));
+    if (!is_complex(dtype)) return out;
+    std::string both = out;
+    std::snprintf(out, sizeof out, " + %.17g j", number(value.imag, dtype));
+    return both + out;
   }
 
   std::vector<Guarded> run(bool native) {
@@ -186,8 +193,12 @@ private:
       if (!special || pick / values.size() > 0) {
         if (!special || k % 3 == 0) value = std::uniform_real_distribution<>(-50, 50)(random);
       }
-      ops::store(memory.data() + k * size, dtype,
-                 ops::convert(ops::scalar_from(value), DType::F64, dtype));
+      ops::Scalar element = ops::convert(ops::scalar_from(value), DType::F64, dtype);
+      if (is_complex(dtype)) { // any two special values meet in one number
+        const double other = values[(k / 2 + k / values.size() + 7 * buffer) % values.size()];
+        element.imag = ops::convert(ops::scalar_from(other), DType::F64, dtype).bits;
+      }
+      ops::store(memory.data() + k * size, dtype, element);
       if (dtype == DType::Bool && value != 0) memory.data()[k] = char(k % 5 + 1);
     }
   }

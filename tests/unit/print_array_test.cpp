@@ -49,6 +49,13 @@ TEST_CASE("floats print the fewest digits that name them") {
   CHECK(printed("nan", f64) == "nan");
 }
 
+TEST_CASE("complex numbers print both parts and j") {
+  CHECK(printed("1+2j", c64) == "1.0+2.0j");
+  CHECK(printed("-0.1-0.0j", c128) == "-0.1-0.0j");
+  CHECK(printed("1e20+nanj", c64) == "1e+20+nanj");
+  CHECK(printed("arange(2)", c64) == "[0.0+0.0j, 1.0+0.0j]");
+}
+
 TEST_CASE("long arrays are elided, and views print in logical order") {
   CHECK(printed("arange(2000)", i32) == "[   0,    1,    2, ..., 1997, 1998, 1999]");
   CHECK(printed("arange(5)[::-2]", i32) == "[4, 2, 0]");

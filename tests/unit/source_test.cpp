@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <complex>
 #include <numeric>
 
 using namespace broadloom;
@@ -189,6 +190,27 @@ TEST_CASE("rand of f16 and bf16 is below one as well") {
   for (int i = 0; i < 20000; ++i) CHECK(float(halves.data<float16>()[i]) < 1);
   for (int i = 0; i < 2000; ++i) CHECK(float(uppers.data<bfloat16>()[i]) < 1);
   CHECK(float(read("arange(4)", bf16).data<bfloat16>()[3]) == 3);
+}
+
+TEST_CASE("complex numbers are read with j, and made part by part") {
+  using C64 = std::complex<float>;
+  CHECK(read("1-2j", c64).data<C64>()[0] == C64(1, -2));
+  CHECK(read("-2.5j", c64).data<C64>()[0] == C64(0, -2.5));
+  CHECK(read("3", c64).data<C64>()[0] == C64(3, 0));
+  CHECK(read("1e-3+infj", c128).data<std::complex<double>>()[0].imag() == INFINITY);
+  for (const char *wrong : {"1+2", "1j2", "j", "1e39j", "2j3j"})
+    CHECK(code_of(wrong, c64) == "E0403");
+  CHECK(code_of("2j", f64) == "E0403");
+  CHECK(read("arange(3)", c64).data<C64>()[2] == C64(2, 0));
+  CHECK(read("ones(1)", c64).data<C64>()[0] == C64(1, 0));
+  const Array uniform = read("rand(1000, seed=3)", c64), normal = read("randn(1000)", c64);
+  C64 sum;
+  for (int i = 0; i < 1000; ++i) {
+    const C64 z = uniform.data<C64>()[i];
+    CHECK((z.real() >= 0 && z.real() < 1 && z.imag() >= 0 && z.imag() < 1));
+    sum += normal.data<C64>()[i];
+  }
+  CHECK(std::abs(sum) < 150);
 }
 
 TEST_CASE("rand is uniform in [0, 1), randn is normal") {

@@ -1,17 +1,22 @@
 // From a DType to a C++ type: `with_type(dtype, [](auto zero) { .. })` calls with a value of it.
 #pragma once
 
+#include "support/check.hpp"
+
 #include <broadloom/dtype.hpp>
-#include <broadloom/error.hpp>
 #include <broadloom/float16.hpp>
 
-#include <string>
+#include <complex>
 #include <type_traits>
 
 namespace broadloom::cli {
 
 template <class T>
 inline constexpr bool is_narrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+
+template <class T>
+inline constexpr bool is_complex_type =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 template <class Visit> auto with_type(DType dtype, Visit visit) {
   switch (dtype) {
@@ -28,11 +33,10 @@ template <class Visit> auto with_type(DType dtype, Visit visit) {
   case DType::F64: return visit(double{});
   case DType::F16: return visit(float16{});
   case DType::BF16: return visit(bfloat16{});
-  case DType::C64:
-  case DType::C128: break;
+  case DType::C64: return visit(std::complex<float>{});
+  case DType::C128: return visit(std::complex<double>{});
   }
-  throw DTypeError("E0204", std::string(name(dtype)) + " is not supported in this version", {},
-                   "use bool, an integer type or a float");
+  support::bug("with_type: unknown dtype");
 }
 
 } // namespace broadloom::cli

@@ -45,12 +45,31 @@ public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
   template <class T> T uniform() {
+    if constexpr (is_complex_type<T>) { // either part
+      const auto re = uniform<typename T::value_type>();
+      return T(re, uniform<typename T::value_type>());
+    } else {
+      return uniform_real<T>();
+    }
+  }
+
+  template <class T> T uniform_real() {
     if constexpr (std::is_same_v<T, bool>) return engine_() >> 63;
     if constexpr (std::is_integral_v<T>) return T((engine_() >> 32) * 100 >> 32); // 0 to 99
     if constexpr (std::is_same_v<T, float16>) return T(double(engine_() >> 53) * 0x1p-11);
     if constexpr (std::is_same_v<T, bfloat16>) return T(double(engine_() >> 56) * 0x1p-8);
     if constexpr (std::is_same_v<T, float>) return float(engine_() >> 40) * 0x1p-24f;
     return T(double(engine_() >> 11) * 0x1p-53);
+  }
+
+  template <class T> T normal() {
+    if constexpr (is_complex_type<T>) {
+      using Part = typename T::value_type;
+      const double re = normal();
+      return T(Part(re), Part(normal()));
+    } else {
+      return T(normal());
+    }
   }
 
   // Marsaglia's polar method: a point in the unit disc gives two independent normal numbers.
@@ -92,7 +111,7 @@ template <class T> void fill(const Array &array, const GeneratorSource &source, 
     for (std::int64_t i = 0; i < count; ++i) data[i] = random.uniform<T>();
     return;
   case Generator::Randn:
-    for (std::int64_t i = 0; i < count; ++i) data[i] = T(random.normal());
+    for (std::int64_t i = 0; i < count; ++i) data[i] = random.normal<T>();
     return;
   }
 }
@@ -110,11 +129,13 @@ template <class T> std::int64_t arange_limit() {
 Array generate(const GeneratorSource &source, const Target &target) {
   return with_type(target.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (source.generator == Generator::Randn && !is_float(target.dtype)) {
-      throw UsageError("E0403",
-                       fmt::format("--in {}: randn makes floats, and the input is {}", target.name,
-                                   name(target.dtype)),
-                       "use rand(..), which gives 0 to 99 for integers");
+    if (source.generator == Generator::Randn && !is_float(target.dtype) &&
+        !is_complex(target.dtype)) {
+      throw UsageError(
+          "E0403",
+          fmt::format("--in {}: randn makes floats and complex numbers, and the input is {}",
+                      target.name, name(target.dtype)),
+          "use rand(..), which gives 0 to 99 for integers");
     }
     if (source.generator == Generator::Arange && source.extents.at(0) > arange_limit<T>()) {
       throw UsageError("E0403",

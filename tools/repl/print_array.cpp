@@ -38,6 +38,9 @@ template <class T> std::string element_text(T value) {
     return value ? "true" : "false";
   } else if constexpr (std::is_integral_v<T>) {
     return fmt::format("{}", std::int64_t(0) + value);
+  } else if constexpr (is_complex_type<T>) {
+    const std::string im = element_text(value.imag());
+    return element_text(value.real()) + (im[0] == '-' ? "" : "+") + im + "j";
   } else {
     if (std::isnan(value)) return "nan";
     std::string text = shortest(value);

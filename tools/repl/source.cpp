@@ -15,12 +15,43 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <complex>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace broadloom::cli {
 
 namespace {
+
+struct ReadNumber {
+  std::complex<double> value;
+  bool in_range = true;
+};
+
+// 2.5, -inf, 2j or 1-2j; none for any other word.
+std::optional<ReadNumber> number_of(std::string_view word) {
+  const char *at = word.data(), *const last = at + word.size();
+  double parts[2] = {0, 0};
+  ReadNumber number;
+  const auto read = [&](double &part) {
+    const auto [end, error] = std::from_chars(at, last, part);
+    at = end;
+    number.in_range = number.in_range && error == std::errc{};
+    return error != std::errc::invalid_argument;
+  };
+  if (!read(parts[0])) return std::nullopt;
+  if (at != last && *at == 'j') {
+    std::swap(parts[0], parts[1]);
+  } else if (at != last && (*at == '+' || *at == '-')) {
+    if (*at == '+') ++at;
+    if (!read(parts[1]) || at == last || *at != 'j') return std::nullopt;
+  }
+  if (at != last && *at == 'j') ++at;
+  if (at != last) return std::nullopt;
+  number.value = {parts[0], parts[1]};
+  return number;
+}
 
 constexpr const char *forms = "a source is a .npy file, a number, or rand(3,4), randn(..), "
                               "zeros(..), ones(..), arange(n) with "
@@ -71,10 +102,7 @@ private:
     while (at_ < text_.size() && text_[at_] != '[' && text_[at_] != ' ') ++at_;
     std::string word(text_.substr(start, at_ - start));
     if (word.size() > 1 && word[0] == '+' && word[1] != '-') word.erase(0, 1);
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    const bool numeric = error != std::errc::invalid_argument && end == word.data() + word.size();
-    if (!numeric && word != "true" && word != "false") {
+    if (!number_of(word) && word != "true" && word != "false") {
       fail(start, word.empty() ? "a source is missing"
                                : "this is neither a .npy file, a number nor a generator");
     }
@@ -238,6 +266,12 @@ Array number_array(const std::string &word, const Target &target) {
       value = T(wide);
       fits = error == std::errc{} && end == word.data() + word.size() &&
              (std::isfinite(float(value)) || !std::isfinite(wide));
+    } else if constexpr (is_complex_type<T>) {
+      const std::optional<ReadNumber> number = number_of(word);
+      fits = number && number->in_range;
+      if (fits) value = T(number->value);
+      fits = fits && std::isfinite(value.real()) >= std::isfinite(number->value.real()) &&
+             std::isfinite(value.imag()) >= std::isfinite(number->value.imag());
     } else {
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
       fits = error == std::errc{} && end == word.data() + word.size();
