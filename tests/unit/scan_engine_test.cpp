@@ -18,11 +18,11 @@ constexpr auto other = StrideClass::Other;
 
 Code::Line line(Op op, DType compute, DType dtype, std::uint32_t a, std::uint32_t b,
                 std::uint32_t c = 0) {
-  return {Code::Line::Kind::Op, op, compute, dtype, {a, b, c}, ops::info(op).arity, 0};
+  return {Code::Line::Kind::Op, op, compute, dtype, {a, b, c}, ops::info(op).arity, {}};
 }
 Code::Line number(double x, DType dtype) {
-  const auto bits = ops::convert(ops::scalar_from(x), DType::F64, dtype).bits;
-  return {Code::Line::Kind::Literal, Op::Add, dtype, dtype, {}, 0, bits};
+  const auto value = ops::convert(ops::scalar_from(x), DType::F64, dtype);
+  return {Code::Line::Kind::Literal, Op::Add, dtype, dtype, {}, 0, value};
 }
 
 // The greatest value and where it was first seen: (v, i), started from (-inf, -1).
