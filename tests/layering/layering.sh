@@ -51,10 +51,10 @@ all_checks() {
   never 'src and include see neither LLVM nor oneTBB' "$libraries" src include
   never 'the command line and the samples see neither LLVM nor oneTBB' "$libraries" \
     tools/repl samples
-  only 'include uses the standard library and itself only' '<[a-z_]+>|[<"]broadloom/[a-z_/]+\.hpp[>"]' \
+  only 'include uses the standard library and itself only' '<[a-z_]+>|[<"]broadloom/[a-z0-9_/]+\.hpp[>"]' \
     include
   only 'samples use the standard library and the public headers only' \
-    '<[a-z_]+>|<broadloom/[a-z_/]+\.hpp>' samples
+    '<[a-z_]+>|<broadloom/[a-z0-9_/]+\.hpp>' samples
   never 'src includes nothing of jit, tools, samples or tests' \
     '(\.\./)*(jit|tools|samples|tests)/' src include
   never 'jit includes nothing of tools, samples or tests' '(\.\./)*(tools|samples|tests)/' jit
