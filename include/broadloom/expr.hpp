@@ -229,5 +229,8 @@ Expr copysign(const Operand &magnitude, const Operand &sign);
 Expr isnan(const Operand &x);
 Expr isinf(const Operand &x);
 Expr isfinite(const Operand &x);
+Expr real(const Operand &x); // of a real x: x itself
+Expr imag(const Operand &x); // of a real x: 0
+Expr conj(const Operand &x);
 
 } // namespace broadloom

@@ -189,10 +189,12 @@ void PhaseEmitter::plain_loop(LoopId id, llvm::Value *begin, llvm::Value *end) {
 // ------------------------------------------------------------------------------- vector loops
 
 // How many positions at once: a register of the narrowest type that varies, but no less than four
-// bytes of it unless all types are that narrow.
+// bytes of it unless all types are that narrow, and eight where c64 is computed with in f64.
 int PhaseEmitter::base_width(LoopId id) const {
   const Survey::LoopFacts &facts = survey_.loops[id.index];
-  const int bytes = facts.widest <= 2 ? facts.widest : facts.narrowest <= 4 ? 4 : 8;
+  const int bytes = facts.widest <= 2                        ? facts.widest
+                    : facts.narrowest <= 4 && !facts.doubles ? 4
+                                                             : 8;
   const int width = target_.vector_bits / 8 / bytes;
   return program_[id].accs.empty() ? width : std::min(width, fold_lanes);
 }

@@ -26,6 +26,7 @@ struct Survey {
   struct LoopFacts {
     std::vector<loop::BufferId> buffers; // loaded or stored in the loop or in loops inside
     bool costly = false;                 // heavy math inside: do not copy the body
+    bool doubles = false;                // functions of c64 inside, which compute in f64
     bool inner_loops = false;
     bool inner_folds = false; // loops inside carry accumulators
     int narrowest = 8;        // bytes of the narrowest and widest types that vary in it

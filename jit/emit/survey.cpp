@@ -1,6 +1,8 @@
 // What the emitter must know about a phase before it makes code: see Survey in phase.hpp.
 #include "jit/emit/phase.hpp"
 
+#include "ops/complex.hpp"
+
 #include <algorithm>
 
 namespace broadloom::jit {
@@ -76,6 +78,8 @@ private:
     facts_.value_varies[id.index] = varying;
     if (varying) note_type(value.dtype);
     if (value.kind == ValueKind::Op && is_costly(value.op, value.compute)) mark_costly();
+    if (varying && value.compute == DType::C64 && ops::complex::is_function(value.op))
+      for (const LoopId loop : around_) facts_.loops[loop.index].doubles = true;
   }
 
   void mark_costly() {

@@ -172,5 +172,8 @@ Expr copysign(const Operand &magnitude, const Operand &sign) {
 Expr isnan(const Operand &x) { return op(Op::IsNan, x); }
 Expr isinf(const Operand &x) { return op(Op::IsInf, x); }
 Expr isfinite(const Operand &x) { return op(Op::IsFinite, x); }
+Expr real(const Operand &x) { return op(Op::Real, x); }
+Expr imag(const Operand &x) { return op(Op::Imag, x); }
+Expr conj(const Operand &x) { return op(Op::Conj, x); }
 
 } // namespace broadloom

@@ -180,5 +180,19 @@ TEST_CASE("a kernel computes with complex numbers as it does with others") {
   CHECK(r["root"].data<C64>()[0] == C64(0, 2));
 }
 
+TEST_CASE("halves and complex numbers go through the C++ API") {
+  const Expr x = input("x", c64, {"i"}), h = input("h", f16, {"i"});
+  const Kernel kernel = compile(LoopSpec("k")
+                                    .out("size", real(x * conj(x)) + imag(x) - imag(x))
+                                    .out("same", cast(c128, x) == x)
+                                    .out("low", cast(bf16, h * 0.1)));
+  const C64 xs[] = {{3, 4}};
+  const float16 hs[] = {float16(10)};
+  const Results r = kernel({{"x", View<const C64>(xs, {1})}, {"h", View<const float16>(hs, {1})}});
+  CHECK(r["size"].data<float>()[0] == 25);
+  CHECK(r["same"].data<bool>()[0]);
+  CHECK(float(r["low"].data<bfloat16>()[0]) == 1);
+}
+
 } // namespace
 } // namespace broadloom
