@@ -125,8 +125,7 @@ void add_libm(const loop::Program &program, std::vector<Decision> &result) {
   std::set<ops::Op> seen;
   const auto add = [&](ops::Op op) {
     if (ops::info(op).math == ops::Math::Libm && seen.insert(op).second)
-      result.push_back({"math", fmt::format("{} runs through libm, one lane at a time",
-                                            ops::info(op).spelling)});
+      result.push_back({"math", fmt::format("{} runs one lane at a time", ops::info(op).spelling)});
   };
   for (const loop::Value &value : program.values) {
     if (value.kind != loop::ValueKind::Op) continue;

@@ -196,6 +196,7 @@ Expr ceil(const Operand &x);
 Expr round(const Operand &x); // half to even
 Expr trunc(const Operand &x);
 Expr sqrt(const Operand &x);
+Expr rsqrt(const Operand &x); // 1 / sqrt(x)
 Expr square(const Operand &x);
 Expr reciprocal(const Operand &x);
 Expr relu(const Operand &x);
@@ -223,6 +224,15 @@ Expr cbrt(const Operand &x);
 Expr erf(const Operand &x);
 Expr erfc(const Operand &x);
 Expr lgamma(const Operand &x);
+Expr digamma(const Operand &x);
+Expr polygamma(const Operand &n, const Operand &x); // the nth derivative of digamma
+Expr sigmoid(const Operand &x);                     // 1 / (1 + exp(-x))
+Expr softplus(const Operand &x);                    // log(1 + exp(x))
+Expr silu(const Operand &x);                        // x * sigmoid(x)
+Expr gelu(const Operand &x);                        // x times the normal distribution function of x
+Expr gelu_tanh(const Operand &x);                   // its approximation by tanh
+Expr logaddexp(const Operand &x, const Operand &y); // log(exp(x) + exp(y))
+Expr fma(const Operand &a, const Operand &b, const Operand &c); // a * b + c, rounded once
 Expr hypot(const Operand &x, const Operand &y);
 Expr fmod(const Operand &x, const Operand &y);
 Expr copysign(const Operand &magnitude, const Operand &sign);

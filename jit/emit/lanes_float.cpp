@@ -51,12 +51,19 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Conj:
   case Op::Real: return a;
   case Op::Imag: return llvm::Constant::getNullValue(a->getType());
+  case Op::Fma: return intrinsic(llvm::Intrinsic::fma, {a, b, args[2]});
   case Op::Pow: return vector_math("pow", compute, args);
   case Op::Exp:
   case Op::Log:
   case Op::Sin:
   case Op::Cos:
-  case Op::Tanh: return vector_math(std::string(ops::info(op).spelling), compute, args);
+  case Op::Tanh:
+  case Op::Rsqrt:
+  case Op::Sigmoid:
+  case Op::Silu:
+  case Op::GeluTanh:
+  case Op::Softplus:
+  case Op::LogAddExp: return vector_math(std::string(ops::info(op).spelling), compute, args);
   case Op::Exp2:
   case Op::Expm1:
   case Op::Log2:
@@ -75,6 +82,9 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Erf:
   case Op::Erfc:
   case Op::Lgamma:
+  case Op::Digamma:
+  case Op::Polygamma:
+  case Op::Gelu:
   case Op::Atan2:
   case Op::Hypot:
   case Op::Fmod: return libm(std::string(ops::info(op).spelling), compute, args);

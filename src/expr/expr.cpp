@@ -164,6 +164,16 @@ Expr cbrt(const Operand &x) { return op(Op::Cbrt, x); }
 Expr erf(const Operand &x) { return op(Op::Erf, x); }
 Expr erfc(const Operand &x) { return op(Op::Erfc, x); }
 Expr lgamma(const Operand &x) { return op(Op::Lgamma, x); }
+Expr rsqrt(const Operand &x) { return op(Op::Rsqrt, x); }
+Expr sigmoid(const Operand &x) { return op(Op::Sigmoid, x); }
+Expr softplus(const Operand &x) { return op(Op::Softplus, x); }
+Expr gelu(const Operand &x) { return op(Op::Gelu, x); }
+Expr gelu_tanh(const Operand &x) { return op(Op::GeluTanh, x); }
+Expr silu(const Operand &x) { return op(Op::Silu, x); }
+Expr digamma(const Operand &x) { return op(Op::Digamma, x); }
+Expr polygamma(const Operand &n, const Operand &x) { return op(Op::Polygamma, n, x); }
+Expr logaddexp(const Operand &x, const Operand &y) { return op(Op::LogAddExp, x, y); }
+Expr fma(const Operand &a, const Operand &b, const Operand &c) { return op(Op::Fma, a, b, c); }
 Expr hypot(const Operand &x, const Operand &y) { return op(Op::Hypot, x, y); }
 Expr fmod(const Operand &x, const Operand &y) { return op(Op::Fmod, x, y); }
 Expr copysign(const Operand &magnitude, const Operand &sign) {

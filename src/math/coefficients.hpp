@@ -21,6 +21,10 @@ inline constexpr double half_pi_2 = 0x1.1a62633145c07p-54;
 inline constexpr double half_pi_3 = -0x1.f1976b7ed8fbcp-110;
 inline constexpr double third_1 = 0x1.5555555555555p-2;
 inline constexpr double third_2 = 0x1.5555555555555p-56;
+inline constexpr double gelu_linear_1 = 0x1.9884533d43651p+0;
+inline constexpr double gelu_linear_2 = -0x1.cbc0d30ebfd15p-54;
+inline constexpr double gelu_cubic_1 = 0x1.2444f2a4d8b4bp-4;
+inline constexpr double gelu_cubic_2 = -0x1.6c843a29d1c70p-61;
 
 // (exp(r) - 1 - r) / r^2 on |r| <= ln2/2, relative to the tail; error 2^-34.2.
 inline constexpr double exp_short_tail[] = {

@@ -8,6 +8,8 @@
 // Example: lanes::exp<float, 16>(x); lanes::pow<double, 1>(2.0, 0.5).
 #pragma once
 
+#include "math/functions/activation.hpp"
 #include "math/functions/exponential.hpp"
 #include "math/functions/logarithm.hpp"
+#include "math/functions/root.hpp"
 #include "math/functions/trigonometric.hpp"

@@ -135,6 +135,9 @@ def main():
     show_constant("two_over_pi", 2 / mp.pi)
     show_split(["half_pi_1", "half_pi_2", "half_pi_3"], mp.pi / 2)
     show_split(["third_1", "third_2"], mp.mpf(1) / 3)
+    gelu_linear = 2 * mp.sqrt(2 / mp.pi)
+    show_split(["gelu_linear_1", "gelu_linear_2"], gelu_linear)
+    show_split(["gelu_cubic_1", "gelu_cubic_2"], gelu_linear * mp.mpf("0.044715"))
 
     # Intervals are stretched a little for arguments that the reduction leaves just outside. The
     # weights give the error of the whole function in units of its value: a power of z where zero is

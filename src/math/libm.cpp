@@ -1,12 +1,14 @@
-// Forwards to the system's libm; see libm.hpp.
+// Forwards to the system's libm, or to special.hpp; see libm.hpp.
 #include "math/libm.hpp"
+
+#include "math/special.hpp"
 
 #include <cmath>
 #include <iterator>
 
 namespace {
 
-// What the names of libm.def mean: std's overloads for float and double.
+// What the names of libm.def mean: std's overloads for float and double, and ours.
 namespace functions {
 using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt;
 using std::cosh, std::erf, std::erfc, std::exp2, std::expm1, std::fmod, std::hypot, std::log10;
@@ -21,6 +23,8 @@ double lgamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
+
+using broadloom::math::digamma, broadloom::math::gelu, broadloom::math::polygamma;
 } // namespace functions
 
 } // namespace

@@ -1,9 +1,10 @@
-// The functions that come from the system's libm, under C names that native code can be bound to.
+// The functions that run one value at a time, under C names that native code can be bound to.
 //
 // Problem: a native kernel calls functions that have no vector form of ours yet, and the
 // interpreter must call the very same ones.
 // Method: one plain function for each name and type (bl_libm_tan_f32, bl_libm_tan_f64, ...), and a
-// table from symbol to address. lgamma is the reentrant one: kernels run on many threads.
+// table from symbol to address. Most forward to the system's libm; lgamma is the reentrant one:
+// kernels run on many threads. What libm lacks (digamma, polygamma, gelu) is computed in long double.
 // Example: void *address = math::address_of("bl_libm_tan_f64");
 #pragma once
 

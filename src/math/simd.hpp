@@ -78,6 +78,16 @@ template <class D> inline D rint(D x) {
   }
 }
 
+template <class D> inline D sqrt(D x) {
+  if constexpr (lanes_of<D> == 1) {
+    return __builtin_sqrt(x);
+  } else {
+#if defined(__clang__)
+    return __builtin_elementwise_sqrt(x);
+#endif
+  }
+}
+
 // condition ? a : b in each lane. Both are computed.
 template <class D, class Mask> inline D select(Mask condition, D a, Same<D> b) {
   return condition ? a : b;

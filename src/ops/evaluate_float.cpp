@@ -109,12 +109,19 @@ template <class T> Scalar evaluate_float(Op op, const Scalar *args) {
   case Op::Conj:
   case Op::Real: return args[0];
   case Op::Imag: return scalar_from(T(0));
+  case Op::Fma: return scalar_from(std::fma(x, y, from_scalar<T>(args[2])));
   case Op::Pow:
   case Op::Exp:
   case Op::Log:
   case Op::Sin:
   case Op::Cos:
   case Op::Tanh:
+  case Op::Rsqrt:
+  case Op::Sigmoid:
+  case Op::Silu:
+  case Op::GeluTanh:
+  case Op::Softplus:
+  case Op::LogAddExp:
   case Op::Exp2:
   case Op::Expm1:
   case Op::Log2:
@@ -133,6 +140,9 @@ template <class T> Scalar evaluate_float(Op op, const Scalar *args) {
   case Op::Erf:
   case Op::Erfc:
   case Op::Lgamma:
+  case Op::Digamma:
+  case Op::Polygamma:
+  case Op::Gelu:
   case Op::Atan2:
   case Op::Hypot:
   case Op::Fmod: return scalar_from(evaluate_math<T>(op, x, y));

@@ -117,6 +117,13 @@ template <class T> Scalar evaluate_integer(Op op, const Scalar *args) {
   case Op::Sin:
   case Op::Cos:
   case Op::Tanh:
+  case Op::Rsqrt:
+  case Op::Sigmoid:
+  case Op::Silu:
+  case Op::GeluTanh:
+  case Op::Softplus:
+  case Op::LogAddExp:
+  case Op::Fma:
   case Op::Exp2:
   case Op::Expm1:
   case Op::Log2:
@@ -135,6 +142,9 @@ template <class T> Scalar evaluate_integer(Op op, const Scalar *args) {
   case Op::Erf:
   case Op::Erfc:
   case Op::Lgamma:
+  case Op::Digamma:
+  case Op::Polygamma:
+  case Op::Gelu:
   case Op::Atan2:
   case Op::Hypot:
   case Op::Square:
@@ -206,6 +216,13 @@ Scalar evaluate_bool(Op op, const Scalar *args) {
   case Op::Sin:
   case Op::Cos:
   case Op::Tanh:
+  case Op::Rsqrt:
+  case Op::Sigmoid:
+  case Op::Silu:
+  case Op::GeluTanh:
+  case Op::Softplus:
+  case Op::LogAddExp:
+  case Op::Fma:
   case Op::Exp2:
   case Op::Expm1:
   case Op::Log2:
@@ -224,6 +241,9 @@ Scalar evaluate_bool(Op op, const Scalar *args) {
   case Op::Erf:
   case Op::Erfc:
   case Op::Lgamma:
+  case Op::Digamma:
+  case Op::Polygamma:
+  case Op::Gelu:
   case Op::Atan2:
   case Op::Hypot:
   case Op::Fmod:

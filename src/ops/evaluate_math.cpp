@@ -1,5 +1,6 @@
 // The functions behind the operations that the table calls Math::Vector (ours, the scalar form of what
-// native code inlines) and Math::Libm (the system's, which native code calls one lane at a time).
+// native code inlines) and Math::Libm (scalar functions, most of them the system's,
+// which native code calls one lane at a time).
 #include "math/libm.hpp"
 #include "math/scalar.hpp"
 #include "ops/evaluate_kinds.hpp"
@@ -28,6 +29,12 @@ template <class T> T evaluate_math(Op op, T x, T y) {
   case Op::Sin: return math::sin(x);
   case Op::Cos: return math::cos(x);
   case Op::Tanh: return math::tanh(x);
+  case Op::Rsqrt: return math::rsqrt(x);
+  case Op::Sigmoid: return math::sigmoid(x);
+  case Op::Silu: return math::silu(x);
+  case Op::GeluTanh: return math::gelu_tanh(x);
+  case Op::Softplus: return math::softplus(x);
+  case Op::LogAddExp: return math::logaddexp(x, y);
   case Op::Exp2: return libm_exp2(x);
   case Op::Expm1: return libm_expm1(x);
   case Op::Log2: return libm_log2(x);
@@ -46,6 +53,9 @@ template <class T> T evaluate_math(Op op, T x, T y) {
   case Op::Erf: return libm_erf(x);
   case Op::Erfc: return libm_erfc(x);
   case Op::Lgamma: return libm_lgamma(x);
+  case Op::Digamma: return libm_digamma(x);
+  case Op::Polygamma: return libm_polygamma(x, y);
+  case Op::Gelu: return libm_gelu(x);
   case Op::Atan2: return libm_atan2(x, y);
   case Op::Hypot: return libm_hypot(x, y);
   case Op::Fmod: return libm_fmod(x, y);
@@ -90,6 +100,7 @@ template <class T> T evaluate_math(Op op, T x, T y) {
   case Op::Conj:
   case Op::Real:
   case Op::Imag:
+  case Op::Fma:
   case Op::Square:
   case Op::Reciprocal:
   case Op::Relu:

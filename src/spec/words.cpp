@@ -25,9 +25,7 @@ constexpr std::array later_folds{
 };
 
 constexpr std::array later_functions{
-    "rsqrt"sv,     "digamma"sv, "polygamma"sv, "sigmoid"sv, "softplus"sv, "gelu"sv,
-    "gelu_tanh"sv, "silu"sv,    "logaddexp"sv, "fma"sv,     "conj"sv,     "real"sv,
-    "imag"sv,      "keep"sv,    "recompute"sv, "scan"sv,
+    "keep"sv, "recompute"sv, "scan"sv,
 };
 
 template <class Words> bool holds(const Words &words, std::string_view word) {

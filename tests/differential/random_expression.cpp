@@ -108,8 +108,10 @@ Term Expressions::unary(int depth) {
     choices.insert(choices.end(), {Op::Floor, Op::Ceil, Op::Round, Op::Trunc, Op::IsNan});
   if (!scope_.exact)
     choices.insert(choices.end(),
-                   {Op::Sqrt, Op::Exp, Op::Log, Op::Sin, Op::Cos, Op::Tanh, Op::Reciprocal,
-                    Op::Exp2, Op::Log1p, Op::Atan, Op::Erf, Op::Cbrt, Op::IsFinite, Op::IsInf});
+                   {Op::Sqrt,       Op::Exp,      Op::Log,    Op::Sin,     Op::Cos,  Op::Tanh,
+                    Op::Reciprocal, Op::Exp2,     Op::Log1p,  Op::Atan,    Op::Erf,  Op::Cbrt,
+                    Op::IsFinite,   Op::IsInf,    Op::Rsqrt,  Op::Sigmoid, Op::Silu, Op::Softplus,
+                    Op::Gelu,       Op::GeluTanh, Op::Digamma});
   const Op op = random_.pick(choices);
   if (op == Op::Square && ++products_ > most_products && scope_.exact) return x;
   const std::string_view name = ops::info(op).spelling;
@@ -138,8 +140,8 @@ Term Expressions::binary(int depth) {
   } else {
     choices.insert(choices.end(), {Op::Fmax, Op::Fmin, Op::Mod, Op::CopySign});
     if (!scope_.exact)
-      choices.insert(choices.end(),
-                     {Op::Div, Op::Div, Op::FloorDiv, Op::Pow, Op::Atan2, Op::Hypot, Op::Fmod});
+      choices.insert(choices.end(), {Op::Div, Op::Div, Op::FloorDiv, Op::Pow, Op::Atan2, Op::Hypot,
+                                     Op::Fmod, Op::LogAddExp, Op::Polygamma});
   }
   const Op op = random_.pick(choices);
   if (op == Op::Mul && ++products_ > most_products && scope_.exact) return x;
@@ -163,6 +165,10 @@ Term Expressions::choice(int depth) {
   if (random_.chance(25) && x.dtype != DType::Bool && !is_complex(x.dtype)) {
     const Term low{"0", x.dtype, {}}, high{"1", x.dtype, {}};
     return combine(Op::Clip, call("clip", {x, low, high}), {x, low, high});
+  }
+  if (random_.chance(15) && !scope_.exact && is_float(promote(x.dtype, y.dtype))) {
+    const Term z = term(depth - 1);
+    return combine(Op::Fma, call("fma", {x, y, z}), {x, y, z});
   }
   const Term condition = comparison(depth - 1);
   return combine(Op::Where, call("where", {condition, x, y}), {condition, x, y});

@@ -62,7 +62,9 @@ TEST_CASE("every operation has the bits of its definition on every type") {
       const ops::Typing typing = ops::type_of(op, args);
       if (!typing.error.empty() || typing.compute != dtype) continue;
       const auto make = [&](Builder &b, ValueId x, ValueId y) {
-        return facts.arity == 1 ? b.op(op, {x}) : b.op(op, {x, y});
+        return facts.arity == 1   ? b.op(op, {x})
+               : facts.arity == 2 ? b.op(op, {x, y})
+                                  : b.op(op, {x, y, x});
       };
       agree_everywhere(
           both_ways(std::string(facts.enumerator) + " " + std::string(name(dtype)), dtype, make),
