@@ -40,6 +40,7 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 template <class R> R magnitude(R x) { return apply(Op::Abs, x); }
 template <class R> auto is_infinite(R x) { return apply(Op::Abs, x) == number(x, infinity); }
+template <class R> auto is_finite(R x) { return apply(Op::Abs, x) < number(x, infinity); }
 template <class R> auto is_zero(Number<R> z) {
   return z.re == number(z.re, 0) && z.im == number(z.re, 0);
 }
@@ -67,7 +68,7 @@ template <class R> Number<R> divide(Number<R> x, Number<R> y) {
 template <class R> Number<R> sign(Number<R> z) {
   const R zero = number(z.re, 0), size = apply(Op::Hypot, z.re, z.im);
   const auto wide = is_infinite(z.re), high = is_infinite(z.im);
-  const auto axis = (wide && z.im == z.im && !high) || (high && z.re == z.re && !wide);
+  const auto axis = (wide && !high) || (high && !wide);
   const Number<R> along{choose(wide, apply(Op::Sign, z.re), zero),
                         choose(high, apply(Op::Sign, z.im), zero)};
   const Number<R> ratio{z.re / size, z.im / size};
@@ -82,11 +83,11 @@ template <class R> Number<R> exp(Number<R> z) {
   const R size = apply(Op::Exp, z.re - choose(far, number(z.re, 128), zero));
   const R scale = choose(far, number(z.re, 0x1.95e54c5dd4217p+184), one); // e^128
   const R re = size * apply(Op::Cos, z.im) * scale, im = size * apply(Op::Sin, z.im) * scale;
-  const auto astray = !(magnitude(z.im) < number(z.re, infinity)); // infinite or NaN
+  const auto astray = !is_finite(z.im);
   const auto vanishes = z.re == number(z.re, -infinity) && astray;
   const auto explodes = z.re == number(z.re, infinity) && astray;
   return {choose(vanishes, zero, choose(explodes, z.re, re)),
-          choose(vanishes, zero, choose(z.im == zero, z.im, im))};
+          choose(vanishes, apply(Op::CopySign, zero, z.im), choose(z.im == zero, z.im, im))};
 }
 
 // log |z| + i atan2(im, re). Near |z| = 1 by way of |z|^2 - 1, which is exact for c64; huge parts are
@@ -128,15 +129,20 @@ template <class R> R zero_wins(R x, R y) {
   return choose(x == number(x, 0), zero, x * y);
 }
 
+// Of an infinite imaginary part without a direction, one part is infinite and the other NaN.
 template <class R> Number<R> sin(Number<R> z) {
+  const auto astray = is_infinite(z.im) && !is_finite(z.re);
+  const R im = zero_wins(apply(Op::Sinh, z.im), apply(Op::Cos, z.re));
   return {zero_wins(apply(Op::Sin, z.re), apply(Op::Cosh, z.im)),
-          zero_wins(apply(Op::Sinh, z.im), apply(Op::Cos, z.re))};
+          choose(astray, number(z.re, infinity), im)};
 }
 
 template <class R> Number<R> cos(Number<R> z) {
   const R sine = apply(Op::Sin, z.re), steep = apply(Op::Sinh, z.im);
   const R im = choose(sine == number(sine, 0), zero_wins(sine, steep), zero_wins(steep, sine));
-  return {apply(Op::Cos, z.re) * apply(Op::Cosh, z.im), -im};
+  const auto astray = is_infinite(z.im) && !is_finite(z.re);
+  const R re = apply(Op::Cos, z.re) * apply(Op::Cosh, z.im);
+  return {choose(astray, number(z.re, infinity), re), -im};
 }
 
 // Kahan's: with t = tan im, s = sinh re, d = 1 + (1 + t^2) s^2. Far out, 1 and 4 sin im cos im e^-2|re|.
@@ -146,12 +152,14 @@ template <class R> Number<R> tanh(Number<R> z) {
   const R beta = one + t * t, divisor = one + beta * s * s;
   const Number<R> near{beta * apply(Op::Sqrt, one + s * s) * s / divisor, t / divisor};
   const R size = magnitude(z.re);
-  const R faint = number(size, 4) * apply(Op::Sin, z.im) * apply(Op::Cos, z.im) *
-                  apply(Op::Exp, number(size, -2) * size);
+  const R turn = apply(Op::Sin, z.im) * apply(Op::Cos, z.im);
+  const R faint = number(size, 4) * turn * apply(Op::Exp, number(size, -2) * size);
+  const R sign = choose(is_finite(z.im), turn, z.im);
   const Number<R> far{apply(Op::CopySign, one, z.re),
-                      choose(is_infinite(size), apply(Op::CopySign, zero, z.im), faint)};
-  const auto real = choose(z.im == zero, z.im, near.im); // NaN + 0i keeps its zero
-  return choose(size > number(size, 22), far, Number<R>{near.re, real});
+                      choose(is_infinite(size), apply(Op::CopySign, zero, sign), faint)};
+  const Number<R> with_zeros{choose(z.re == zero, z.re, near.re),
+                             choose(z.im == zero, z.im, near.im)};
+  return choose(size > number(size, 22), far, with_zeros);
 }
 
 // e^(y log x); 1 for y = 0; for x = 0, 0 where y is a positive real number, else NaN.
@@ -202,8 +210,7 @@ template <class R> auto truth(Op op, Number<R> x, Number<R> y) {
   case Op::Ne: return !(x.re == y.re && x.im == y.im);
   case Op::IsNan: return !(x.re == x.re && x.im == x.im);
   case Op::IsInf: return is_infinite(x.re) || is_infinite(x.im);
-  case Op::IsFinite:
-    return magnitude(x.re) < number(x.re, infinity) && magnitude(x.im) < number(x.re, infinity);
+  case Op::IsFinite: return is_finite(x.re) && is_finite(x.im);
   default: support::bug("no truth of " + std::string(info(op).enumerator));
   }
 }

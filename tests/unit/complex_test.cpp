@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -134,6 +135,13 @@ TEST_CASE("complex signs, powers and truths at the edges") {
   CHECK_FALSE(truth(Op::IsFinite, C128(1, nan)));
   CHECK(ops::convert(scalar(C128(0, 5)), c128, bool_).bits == 1);
   CHECK(ops::convert(scalar(C128(-0.0, 0)), c128, bool_).bits == 0);
+}
+
+TEST_CASE("what a complex operation is made of is known, for the sake of why") {
+  CHECK(ops::complex::made_of(Op::Abs) == std::vector{Op::Hypot});
+  CHECK(ops::complex::made_of(Op::Mul).empty());
+  const std::vector<Op> log = ops::complex::made_of(Op::Log);
+  CHECK(std::count(log.begin(), log.end(), Op::Atan2) == 1);
 }
 
 TEST_CASE("the type rules of complex numbers are NumPy's") {
