@@ -219,7 +219,6 @@ std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program) c
   const auto [place, is_new] = patterns_.try_emplace(key, KnownPattern{pattern, 0});
   place->second.used = ++clock_;
   if (!is_new) return place->second.pattern;
-  ++counters_.patterns;
   if (patterns_.size() > most_patterns) {
     auto oldest = patterns_.begin();
     for (auto entry = patterns_.begin(); entry != patterns_.end(); ++entry)

@@ -60,6 +60,7 @@ jit::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) cons
 Counters KernelImpl::counters() const {
   const std::lock_guard lock(mutex_);
   Counters counters = counters_;
+  counters.patterns = std::int64_t(patterns_.size());
   counters.interpreted = interpreted_.load(std::memory_order_relaxed);
   return counters;
 }

@@ -79,13 +79,13 @@ private:
         int id = one;
         if (extent != 1 || !in.may_stretch[d]) {
           int &shared = label_class[axis];
-          if (spec_.axes[axis].labelled && shared != one) {
+          if (in.labelled && shared != one) {
             id = shared;
             if (extents_[id] != extent)
               spec::fail_extents(spec_, origins_[id], {i, d, extent}, in.where);
           } else {
             id = new_class({i, d, extent}, axis);
-            if (spec_.axes[axis].labelled) shared = id;
+            if (in.labelled) shared = id;
           }
         }
         resolved_.input_classes[i].push_back(id);

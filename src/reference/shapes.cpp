@@ -18,12 +18,12 @@ public:
 
   Shapes run() {
     support::check(inputs_.size() == spec_.inputs.size(), "one layout for each input");
-    Extents labels(axes_); // what labels say, throughout the kernel
+    Extents labels(axes_); // what labelled dims say, throughout the kernel
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       check_declared(i);
       const Extents given = extents_of_input(i);
       for (std::size_t a = 0; a < axes_; ++a)
-        if (spec_.axes[a].labelled) meet(labels[a], given[a], spec_.inputs[i].where);
+        if (spec_.inputs[i].labelled) meet(labels[a], given[a], spec_.inputs[i].where);
       of_input_.push_back(given);
     }
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)

@@ -75,7 +75,7 @@ struct TypedOutput {
 
 struct Axis {
   std::string name;      // a label, or "0", "1", .. by position
-  bool labelled = false; // one extent throughout the kernel
+  bool labelled = false; // its labelled dims have one extent throughout the kernel
 };
 
 struct TypedSpec {

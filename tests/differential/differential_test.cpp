@@ -6,6 +6,7 @@
 // failure prints its seed, and `BROADLOOM_SEED=n BROADLOOM_FUZZ=1` runs it alone.
 #include "random_data.hpp"
 #include "random_spec.hpp"
+#include "same_bits.hpp"
 
 #include "ops/ops.hpp"
 #include "reference/reference.hpp"
@@ -19,11 +20,6 @@
 
 namespace broadloom::differential {
 namespace {
-
-std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 std::string shown(const Layout &layout) {
   std::ostringstream out;

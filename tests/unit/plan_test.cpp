@@ -1,0 +1,112 @@
+// What a plan needs beside the operands: scratch memory, loops and steps. Nothing has the size of a folded expression,
+// and nothing is folded twice.
+#include "plan/plan.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace broadloom {
+namespace {
+
+plan::Plan plan_of(const std::string &body, const std::vector<Layout> &inputs, int threads = 2) {
+  const spec::TypedSpec typed = spec::analyse(parse("kernel k {\n" + body + "\n}").data());
+  const std::vector<bool> wanted(typed.outputs.size(), true);
+  const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
+  std::vector<Layout> outputs;
+  for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));
+  return plan::make_plan(typed, resolved, inputs, outputs, wanted, {.threads = threads});
+}
+
+Layout shaped(std::vector<std::int64_t> shape) { return contiguous_layout(shape); }
+
+std::int64_t scratch(const plan::Plan &plan) {
+  return std::accumulate(plan.binding.scratch_bytes.begin(), plan.binding.scratch_bytes.end(),
+                         std::int64_t(0));
+}
+
+int count(const std::string &text, const std::string &part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+int steps(const plan::Plan &plan) { return count(loop::print(plan.program), "step "); }
+
+} // namespace
+
+TEST_CASE("A sum of radial basis functions needs no memory of the size of the pairs") {
+  const std::string body =
+      "in x : f32[i]; in y : f32[j]; in w : f32[j]; out s = sum(w * exp(-(x - y) ^ 2), j)";
+  for (const auto &[m, n] :
+       std::vector<std::pair<int, int>>{{1000, 2000}, {3, 100'000}, {100'000, 3}, {1, 50'000}}) {
+    const int xs = m, ys = n;
+    CAPTURE(xs);
+    CAPTURE(ys);
+    const plan::Plan plan = plan_of(body, {shaped({m}), shaped({n}), shaped({n})});
+    CHECK(scratch(plan) <= 8 * (m + n));
+    CHECK(count(loop::print(plan.program), "exp(") == 1);
+  }
+}
+
+TEST_CASE("Softmax and its kin fold each row once per reduction and store no row aside") {
+  struct Case {
+    std::string name, body;
+    int folds; // reductions that are written, mean being a sum
+  };
+  for (const Case &c : std::vector<Case>{
+           {"softmax", "let e = exp(x - max(x, j)); out y = e / sum(e, j)", 2},
+           {"log_softmax", "let t = x - max(x, j); out y = t - log(sum(exp(t), j))", 2},
+           {"layernorm", "let c = x - mean(x, j); out y = c / sqrt(mean(c * c, j) + 1e-5)", 2},
+           {"standardise",
+            "let c = x - mean(x, j); out y = c / sqrt(mean(c * c, j)); out m = mean(x, j)", 2},
+           {"logsumexp", "let m = max(x, j); out y = m + log(sum(exp(x - m), j))", 2},
+           {"nested", "out y = x / sum(x * max(x, j), j)", 2}}) {
+    CAPTURE(c.name);
+    const plan::Plan plan = plan_of("in x : f32[i, j]; " + c.body, {shaped({500, 700})});
+    CAPTURE(loop::print(plan.program));
+    CHECK(scratch(plan) == 0);
+    CHECK(steps(plan) == c.folds);
+    CHECK(plan.program.phases.size() == 1);
+  }
+}
+
+TEST_CASE("Standardising columns keeps what it folds in scratch of the size of a row") {
+  const plan::Plan plan =
+      plan_of("in x : f32[i, j]; let c = x - mean(x, i); out y = c / sqrt(mean(c * c, i))",
+              {shaped({5000, 70})});
+  CAPTURE(loop::print(plan.program));
+  CHECK(scratch(plan) <= 2 * 70 * 8);
+  CHECK(steps(plan) == 2);
+}
+
+TEST_CASE("A total inside a map is folded once, not again for every element") {
+  const plan::Plan plan = plan_of("in x : f64[i, j]; out y = x / sum(x)", {shaped({300, 400})});
+  CAPTURE(loop::print(plan.program));
+  CHECK(plan.program.phases.size() >= 2);
+  CHECK(scratch(plan) <= 64 * 1024);
+  CHECK(count(loop::print(plan.program), "step a0 +=") == 1);
+}
+
+TEST_CASE("A map, its row fold and its column fold are one program without temporaries") {
+  const plan::Plan plan = plan_of("in x : f32[i, j]; in y : f32[i]\n"
+                                  "let b = exp(x) * y\n"
+                                  "out z = b; out r[i] = reduce(sum) b; out c[j] = reduce(sum) b",
+                                  {shaped({2000, 1500}), shaped({2000})});
+  CAPTURE(loop::print(plan.program));
+  CHECK(scratch(plan) <= 64 * 8 * (2000 + 1500));
+  CHECK(steps(plan) <= 4);
+}
+
+TEST_CASE("An unlabelled dim on a labelled axis meets only what its expression reads") {
+  const std::string body = "in x : f32[i, j]; in y : f32[:]; out p = x; out q = y";
+  CHECK_NOTHROW(plan_of(body, {shaped({2, 3}), shaped({5})}));
+  CHECK_THROWS_AS(plan_of(body + "; out z = x + y", {shaped({2, 3}), shaped({5})}), ShapeError);
+}
+
+} // namespace broadloom
