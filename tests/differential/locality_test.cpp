@@ -104,7 +104,7 @@ private:
     parts.declarations +=
         "  in u : " + std::string(name(u.dtype)) + (dims.empty() ? "" : "[" + dims + "]") + "\n";
     const std::vector<std::string> more{
-        "u + 1",     "exp(f64(x))",   "sum(x)",        "accumulate(sum) u * u",
+        "u + 1",     "exp(abs(x))",   "sum(x)",        "accumulate(sum) u * u",
         "x ? x : x", "reduce(any) x", "x - sum(u * u)"};
     return parts.declarations + "  out p = " + random_.pick(more) + "\n" + parts.outputs +
            "  out q = " + random_.pick(more) + "\n}\n";

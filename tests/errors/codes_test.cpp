@@ -1,0 +1,158 @@
+// Every error code has a test that shows it: a wrong text in this folder, or, where no text can be wrong in that way, a
+// unit test, which is named here with the reason.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path root = BROADLOOM_SOURCE_DIR;
+
+std::string contents(const fs::path &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<fs::path> files(const std::vector<std::string> &folders,
+                            const std::vector<std::string> &endings) {
+  std::vector<fs::path> paths;
+  for (const std::string &folder : folders)
+    for (const auto &entry : fs::recursive_directory_iterator(root / folder))
+      for (const std::string &ending : endings)
+        if (entry.path().extension() == ending) paths.push_back(entry.path());
+  REQUIRE(!paths.empty());
+  return paths;
+}
+
+std::set<std::string> matches(const std::string &text, const std::string &pattern) {
+  std::set<std::string> found;
+  const std::regex regex(pattern);
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it)
+    found.insert((*it)[1]);
+  return found;
+}
+
+// But for those that are not given any more, and never mean anything else.
+std::set<std::string> listed_codes() {
+  const std::string list = contents(root / "docs/errors.md");
+  std::set<std::string> codes = matches(list, R"(\n\| (E\d{4}) \|)");
+  for (const std::string &code : matches(list, R"(\n\| (E\d{4}) \| not given any more)"))
+    codes.erase(code);
+  return codes;
+}
+
+// Codes that no text can give.
+struct Exception {
+  std::string reason, file, test; // the unit test that shows it
+};
+const std::string by_call = "only arrays or a call of the C++ API can be wrong in this way";
+const std::string by_command = "only the command line can be wrong in this way";
+const std::map<std::string, Exception> exceptions{
+    {"E0010",
+     {"a choice among kernels is made by the caller", "error_codes_test.cpp",
+      "a text without a kernel, or with several, needs a choice"}},
+    {"E0110", {by_call, "array_test.cpp", "an array has at most 16 dims"}},
+    {"E0111", {by_call, "array_test.cpp", "a negative extent is an error"}},
+    {"E0112",
+     {by_call, "array_test.cpp", "a shape that overflows is an error, behind an extent of 0 too"}},
+    {"E0113", {by_call, "array_test.cpp", "strides that reach too far are an error"}},
+    {"E0114",
+     {by_command, "source_test.cpp", "an index that the array lacks is an error of the data"}},
+    {"E0120",
+     {by_call, "kernel_test.cpp",
+      "Every mistake about the arguments is found before a byte is written"}},
+    {"E0121", {by_call, "kernel_test.cpp", "Outputs may interleave in memory but not overlap"}},
+    {"E0122",
+     {by_call, "kernel_test.cpp",
+      "Every mistake about the arguments is found before a byte is written"}},
+    {"E0203",
+     {by_call, "kernel_test.cpp",
+      "Every mistake about the arguments is found before a byte is written"}},
+    {"E0210", {by_call, "error_codes_test.cpp", "elements of another type are not handed out"}},
+    {"E0211",
+     {"only a file can be wrong in this way", "npy_test.cpp",
+      "element types that Broadloom lacks are named in the error"}},
+    {"E0301",
+     {"only a file can be wrong in this way", "error_codes_test.cpp",
+      "a file that is not there cannot be opened"}},
+    {"E0302",
+     {"only a file can be wrong in this way", "npy_test.cpp",
+      "a file cut off at any byte is an error"}},
+    {"E0303",
+     {"only a file can be wrong in this way", "cli_test.cpp",
+      "wrong data exits with 3 and changes no file"}},
+    {"E0304",
+     {by_call, "kernel_test.cpp",
+      "Allocated outputs lie in the stride order of the first input of full rank"}},
+    {"E0305", {by_call, "error_codes_test.cpp", "more memory than there is cannot be had"}},
+    {"E0306",
+     {by_call, "kernel_test.cpp",
+      "Every mistake about the arguments is found before a byte is written"}},
+    {"E0307", {by_call, "reference_test.cpp", "empty folds give the identity or an error"}},
+    {"E0308",
+     {by_call, "kernel_test.cpp",
+      "Every mistake about the arguments is found before a byte is written"}},
+    {"E0309",
+     {by_call, "kernel_test.cpp",
+      "Every mistake about the arguments is found before a byte is written"}},
+    {"E0310",
+     {by_call, "kernel_test.cpp",
+      "Every mistake about the arguments is found before a byte is written"}},
+    {"E0401", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
+    {"E0402", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
+    {"E0403", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
+    {"E0404", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
+    {"E0405", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
+    {"E0406", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
+    {"E0407", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
+    {"E0501",
+     {"the machine or the engine, not the text", "error_codes_test.cpp",
+      "there is no machine code of a kernel that is interpreted"}},
+    {"E0502",
+     {"only compiling finds it", "error_codes_test.cpp",
+      "native code has a limit of size, and says so where nothing else may run"}},
+    {"E0503", {by_call, "engine_test.cpp", "an unknown target is refused by its name"}},
+};
+
+} // namespace
+
+TEST_CASE("every code of docs/errors.md has a wrong text, or a unit test that is named here") {
+  std::set<std::string> shown;
+  for (const fs::path &path : files({"tests/errors"}, {".err"}))
+    for (const std::string &code : matches(contents(path), R"(error\[(E\d{4})\])"))
+      shown.insert(code);
+  const std::set<std::string> listed = listed_codes();
+  CHECK(listed.size() > 50);
+  for (const std::string &code : listed) {
+    INFO(code);
+    const auto found = exceptions.find(code);
+    const bool is_exception = found != exceptions.end();
+    CHECK_MESSAGE((is_exception || shown.count(code) == 1), "no tests/errors/*.err shows it");
+    if (!is_exception) continue;
+    CHECK_MESSAGE(shown.count(code) == 0, "a text can give it after all: it is no exception");
+    const std::string file = contents(root / "tests/unit" / found->second.file);
+    const std::size_t at = file.find("TEST_CASE(\"" + found->second.test + "\"");
+    REQUIRE_MESSAGE(at != std::string::npos, "no such test: ", found->second.test);
+    // The test itself names the code.
+    CHECK(file.substr(at, file.find("\nTEST_CASE", at) - at).find(code) != std::string::npos);
+  }
+}
+
+TEST_CASE("every code that the sources give is listed in docs/errors.md, and the other way round") {
+  std::set<std::string> given;
+  for (const fs::path &path : files({"src", "jit", "tools", "include"}, {".cpp", ".hpp"}))
+    for (const std::string &code : matches(contents(path), R"re("(E0\d{3})")re"))
+      given.insert(code);
+  CHECK(given == listed_codes());
+}

@@ -1,0 +1,153 @@
+// Texts that no person writes: very deep, very wide, very long, broken. Each ends in a result or in an error, in every
+// engine, and within the bounds that the documentation names.
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace broadloom;
+
+namespace {
+
+std::string repeat(const std::string &text, int count) {
+  std::string all;
+  all.reserve(text.size() * std::size_t(count));
+  for (int k = 0; k < count; ++k) all += text;
+  return all;
+}
+
+const std::vector<Engine> engines{Engine::Reference, Engine::Interpreter, Engine::Auto};
+
+// The only output of the kernel for x = [3, 4].
+double second_of(const std::string &body, Engine engine) {
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f64[i]; " + body + " }"), {.threads = 1, .engine = engine});
+  const Array x(f64, {2});
+  x.data<double>()[0] = 3;
+  x.data<double>()[1] = 4;
+  return kernel({{"x", x}})[0].data<double>()[1];
+}
+
+std::string code_of(const std::string &text) {
+  try {
+    for (const LoopSpec &spec : parse_all(text)) check(spec);
+    return "";
+  } catch (const Error &error) {
+    CHECK_FALSE(error.help().empty());
+    CHECK(error.render().size() < text.size() + 2000);
+    return error.code();
+  }
+}
+
+} // namespace
+
+TEST_CASE("100,000 nested parentheses compute what is inside, in every engine") {
+  const int depth = 100'000;
+  for (const Engine engine : engines)
+    CHECK(second_of("out z = " + repeat("(", depth) + "x" + repeat(")", depth), engine) == 4);
+}
+
+TEST_CASE("100,000 nested operations are computed in every engine") {
+  const int depth = 100'000;
+  for (const Engine engine : engines) {
+    CHECK(second_of("out z = " + repeat("(0.5 - ", depth) + "x" + repeat(")", depth), engine) == 4);
+    CHECK(second_of("out z = " + repeat("abs(", depth) + "x" + repeat(")", depth), engine) == 4);
+  }
+}
+
+TEST_CASE("10,000 operations in one kernel are computed in every engine") {
+  for (const Engine engine : engines) {
+    CHECK(second_of("out z = x" + repeat(" + x * 2", 5'000), engine) == 4 + 5'000 * 8);
+    std::string lets;
+    for (int k = 0; k < 10'000; ++k)
+      lets += "let t" + std::to_string(k) + " = " + (k == 0 ? "x" : "t" + std::to_string(k - 1)) +
+              " + 1; ";
+    CHECK(second_of(lets + "out z = t9999", engine) == 4 + 10'000);
+  }
+}
+
+TEST_CASE("1,000 inputs meet in one kernel, in every engine") {
+  std::string text = "kernel k {\n", total = "0";
+  std::vector<Array> arrays;
+  std::vector<AnyView> views;
+  for (int k = 0; k < 1000; ++k) {
+    const std::string name = "x" + std::to_string(k);
+    text += "in " + name +
+            (k % 3 == 0   ? " : f64\n"
+             : k % 3 == 1 ? " : i16[i]\n"
+                          : " : f32[i, j]\n");
+    total += " + " + name;
+    arrays.push_back(k % 3 == 0   ? Array(f64, std::initializer_list<std::int64_t>{})
+                     : k % 3 == 1 ? Array(i16, {2})
+                                  : Array(f32, {2, 3}));
+    if (k % 3 == 0) arrays.back().data<double>()[0] = 1;
+    if (k % 3 == 1) arrays.back().data<std::int16_t>()[1] = 2;
+    if (k % 3 == 2) arrays.back().data<float>()[5] = 3;
+    views.push_back(arrays.back());
+  }
+  for (const Engine engine : engines) {
+    const Kernel kernel =
+        compile(parse(text + "out z = " + total + "\n}"), {.threads = 1, .engine = engine});
+    const Array z(f64, {2, 3});
+    const AnyView out = z;
+    kernel.run(views, std::span(&out, 1));
+    CHECK(z.data<double>()[5] == 334 + 2 * 333 + 3 * 333);
+  }
+}
+
+TEST_CASE("A name of a megabyte is a name") {
+  const std::string name(1 << 20, 'n');
+  for (const Engine engine : engines) {
+    CHECK(second_of("let " + name + " = x; out z = " + name + " * 2", engine) == 8);
+    CHECK(second_of("out " + name + " = x * 2", engine) == 8);
+  }
+  CHECK(code_of("kernel " + name + " { in " + name + " : f32[" + name + "]; out z = " + name +
+                " }") == "");
+  CHECK(code_of("kernel k { in x : f32; out z = x + " + name + " }") == "E0003");
+  CHECK(code_of("kernel k { in x : f32; out z = " + name + "(x) }") == "E0008");
+}
+
+TEST_CASE("A number of a megabyte is a number, or too large") {
+  const std::string zeros(1 << 20, '0');
+  CHECK(code_of("kernel k { in x : f64; out z = x + 0." + zeros + "1 }") == "");
+  CHECK(code_of("kernel k { in x : f64; out z = x + 1" + zeros + " }") == "E0006");
+  CHECK(code_of("kernel k { in x : f64[1" + zeros + "]; out z = x }") == "E0006");
+}
+
+TEST_CASE("NUL and broken UTF-8 are errors wherever they stand, comments included") {
+  const std::string text = "kernel k { in x : f32[i]; let t = x * 2. # c\n out z = t }";
+  for (const std::string &bad :
+       {std::string(1, '\0'), std::string("\xff"), std::string("\xc3"), std::string("\xe2\x82"),
+        std::string("\xc0\x80"), std::string("\xed\xa0\x80"), std::string("\xf5\x80\x80\x80")})
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+      CAPTURE(at);
+      CHECK(code_of(text.substr(0, at) + bad + text.substr(at)) == "E0014");
+    }
+}
+
+TEST_CASE("Texts with bytes changed at random are right or refused, and run where they are right") {
+  const std::string text =
+      "kernel k { in x : f64[i]; in y : f64[i, j=1]; let t = x > 2 ? exp(-x^2) : sum(x, i)\n"
+      "out z : f32 = reduce(max) t * 3e-1; out w[i] += accumulate(sum) x // 2 }";
+  const std::string alphabet = "()[]{};:,=+-*/%^<>!?&|~.0123456789eijxyztw \n";
+  std::mt19937 random(5);
+  int right = 0;
+  for (int turn = 0; turn < 4000; ++turn) {
+    std::string changed = text;
+    for (int k = 0; k <= turn % 3; ++k)
+      changed[random() % changed.size()] = alphabet[random() % alphabet.size()];
+    try {
+      const LoopSpec spec = parse(changed);
+      const Kernel kernel = compile(spec, {.threads = 1, .engine = Engine::Interpreter});
+      CHECK(print(parse(print(spec))) == print(spec));
+      kernel({{"x", Array(f64, {3})}, {"y", Array(f64, {3, 1})}});
+      ++right;
+    } catch (const Error &error) {
+      CHECK_FALSE(error.help().empty());
+    }
+  }
+  CHECK(right > 50);
+}
