@@ -23,7 +23,8 @@ public:
       check_declared(i);
       const Extents given = extents_of_input(i);
       for (std::size_t a = 0; a < axes_; ++a)
-        if (spec_.inputs[i].labelled) meet(labels[a], given[a], spec_.inputs[i].where);
+        if (spec_.inputs[i].labelled && !meets(labels[a], given[a]))
+          spec::fail_extents(spec_, labels[a].origin, given[a].origin, spec_.inputs[i].where);
       of_input_.push_back(given);
     }
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
@@ -77,11 +78,15 @@ private:
   }
 
   // A 1 that may stretch gives way; two rigid extents must be equal.
-  void meet(Extent &into, const Extent &other, const Place &where) const {
-    if (!other.rigid) return;
-    if (into.rigid && into.count != other.count)
-      spec::fail_extents(spec_, into.origin, other.origin, where);
+  // The place is found only when it is needed: it holds a line of the source, which may be a long one.
+  bool meets(Extent &into, const Extent &other) const {
+    if (!other.rigid) return true;
+    if (into.rigid && into.count != other.count) return false;
     if (!into.rigid) into = other;
+    return true;
+  }
+  void meet(Extent &into, const Extent &other, NodeId at) const {
+    if (!meets(into, other)) spec::fail_extents(spec_, into.origin, other.origin, spec_.where(at));
   }
 
   Extents extents_of_node(NodeId id) const {
@@ -96,12 +101,12 @@ private:
     case NodeKind::Expand:
       for (NodeId arg : args)
         for (std::size_t a = 0; a < axes_; ++a)
-          if (node.axes.has(int(a))) meet(extents[a], of_node_[arg.index][a], spec_.where(id));
+          if (node.axes.has(int(a))) meet(extents[a], of_node_[arg.index][a], id);
       break;
     case NodeKind::Index:
       for (NodeId arg : args)
         for (std::size_t a = 0; a < axes_; ++a)
-          if (node.axes.has(int(a))) meet(extents[a], of_node_[arg.index][a], spec_.where(id));
+          if (node.axes.has(int(a))) meet(extents[a], of_node_[arg.index][a], id);
       break;
     case NodeKind::Extent: counted(id); break; // a scalar; what it counts must agree
     case NodeKind::Fold:
@@ -119,8 +124,7 @@ private:
   Extents of_args(NodeId id) const {
     Extents extents(axes_);
     for (NodeId arg : spec_.graph.args(id))
-      for (std::size_t a = 0; a < axes_; ++a)
-        meet(extents[a], of_node_[arg.index][a], spec_.where(id));
+      for (std::size_t a = 0; a < axes_; ++a) meet(extents[a], of_node_[arg.index][a], id);
     return extents;
   }
 
@@ -130,8 +134,7 @@ private:
     Extents extents(axes_);
     for (NodeId arg : spec_.graph.args(id))
       for (std::size_t a = 0; a < axes_; ++a)
-        if (is_folded(node, of_node_[arg.index], a))
-          meet(extents[a], of_node_[arg.index][a], spec_.where(id));
+        if (is_folded(node, of_node_[arg.index], a)) meet(extents[a], of_node_[arg.index][a], id);
     return extents;
   }
 
