@@ -129,7 +129,7 @@ private:
 
 TEST_CASE("an unrelated input or output changes no bit of the others") {
   const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
-  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", 400) / 2;
+  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count) / 6 + 1;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     INFO("seed " << seed);
     Pair pair(seed);

@@ -12,6 +12,8 @@
 
 namespace broadloom::differential {
 
+inline constexpr std::uint64_t default_count = 1000; // kernels, where BROADLOOM_FUZZ does not say
+
 inline std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
   const char *text = std::getenv(name);
   return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;

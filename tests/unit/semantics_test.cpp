@@ -1,0 +1,153 @@
+// Small facts of the language that no other test is about, in every engine.
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace broadloom;
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+const std::vector<Engine> engines{Engine::Reference, Engine::Interpreter, Engine::Auto};
+
+template <class T> Array array_of(std::vector<std::int64_t> shape, const std::vector<T> &values) {
+  Array array(dtype_of<T>(), shape);
+  for (std::size_t k = 0; k < values.size(); ++k) array.data<T>()[k] = values[k];
+  return array;
+}
+
+Results run(const std::string &body, const std::vector<NamedView> &inputs, Engine engine) {
+  return compile(parse("kernel k {\n" + body + "\n}"), {.threads = 1, .engine = engine})
+      .call(inputs);
+}
+
+std::vector<std::int64_t> shape_of(const Array &array) {
+  return {array.shape().begin(), array.shape().end()};
+}
+
+} // namespace
+
+TEST_CASE("Placing by dims comes first, stretching second: 4 by dims(0) and 1 x 2 give 4 x 2") {
+  const Array v = array_of<float>({4}, {1, 2, 3, 4}), m = array_of<float>({1, 2}, {10, 20});
+  for (const Engine engine : engines) {
+    const Results r =
+        run("in v : f32[:] dims(0); in m : f32[:, :]; out z = v + m", {{"v", v}, {"m", m}}, engine);
+    REQUIRE(shape_of(r["z"]) == std::vector<std::int64_t>{4, 2});
+    CHECK(r["z"].data<float>()[0] == 11);
+    CHECK(r["z"].data<float>()[7] == 24);
+  }
+}
+
+TEST_CASE("Order is alignment, not storage: any strides give the same values") {
+  const Array x = array_of<double>({2, 3}, {1, 2, 3, 4, 5, 6}), y = array_of<double>({2}, {10, 20});
+  const Array flipped = x.transposed().copy().transposed(); // the same values, columns contiguous
+  for (const Engine engine : engines)
+    for (const Array &operand : {x, flipped}) {
+      const Results r =
+          run("order c; in x : f64[:, :]; in y : f64[:]; out z = x * y; out s = sum(x, 0)",
+              {{"x", operand}, {"y", y}}, engine);
+      const Array z = r["z"].copy();
+      CHECK(z.data<double>()[1] == 20);
+      CHECK(z.data<double>()[5] == 120);
+      CHECK(r["s"].data<double>()[2] == 9);
+    }
+}
+
+TEST_CASE("A folded axis of size 1 still steps once") {
+  const Array x = array_of<std::int8_t>({1, 2}, {-5, 7});
+  for (const Engine engine : engines) {
+    const Results r =
+        run("in x : i8[:, :]\nout s = sum(x, 0); out p = prod(x, 0); out a = any(x, 0)\n"
+            "out m = mean(x, 0); out g = max(x, 0)",
+            {{"x", x}}, engine);
+    CHECK(r["s"].dtype() == i64);
+    CHECK(r["s"].data<std::int64_t>()[0] == -5);
+    CHECK(r["p"].data<std::int64_t>()[1] == 7);
+    CHECK(r["a"].data<bool>()[0]);
+    CHECK(r["m"].data<double>()[0] == -5);
+    CHECK(r["g"].data<std::int8_t>()[1] == 7);
+  }
+}
+
+TEST_CASE("Folds by min and max propagate NaN and order -0 below +0, wherever they stand") {
+  for (const std::int64_t n : {2, 5, 70, 5000})
+    for (const std::int64_t at : {std::int64_t(0), n / 2, n - 1})
+      for (const Engine engine : engines) {
+        CAPTURE(n);
+        CAPTURE(at);
+        Array x(f64, {n}), y(f64, {n}),
+            w(f64, {n}); // all 0 but for one NaN, one -0, one that is not -0
+        for (std::int64_t k = 0; k < n; ++k) w.data<double>()[k] = -0.0;
+        x.data<double>()[at] = not_a_number;
+        y.data<double>()[at] = -0.0;
+        w.data<double>()[at] = 0.0;
+        const Results r =
+            run("in x : f64[i]; in y : f64[i]; in w : f64[i]\nout a = min(x); out b = max(x)\n"
+                "out c = min(y); out d = max(y); out e = min(w); out f = max(w)",
+                {{"x", x}, {"y", y}, {"w", w}}, engine);
+        CHECK(std::isnan(r["a"].data<double>()[0]));
+        CHECK(std::isnan(r["b"].data<double>()[0]));
+        CHECK(std::signbit(r["c"].data<double>()[0]));
+        CHECK_FALSE(std::signbit(r["d"].data<double>()[0]));
+        CHECK(std::signbit(r["e"].data<double>()[0]));
+        CHECK_FALSE(std::signbit(r["f"].data<double>()[0]));
+      }
+}
+
+TEST_CASE("A sum of zeros is +0, as in NumPy, whatever their signs") {
+  const Array x = array_of<double>({3}, {-0.0, -0.0, -0.0});
+  for (const Engine engine : engines)
+    CHECK_FALSE(std::signbit(
+        run("in x : f64[i]; out s = sum(x)", {{"x", x}}, engine)["s"].data<double>()[0]));
+}
+
+TEST_CASE("A product and a sum round twice: nothing is contracted") {
+  // x * x is 1 + 2^-26 + 2^-54: the last digit is lost in f64, and would not be in a fused multiply-add.
+  const double x = 1 + 0x1p-27;
+  const Array a = array_of<double>({20}, std::vector<double>(20, x));
+  const Array b = array_of<double>({20}, std::vector<double>(20, -(1 + 0x1p-26)));
+  for (const Engine engine : engines) {
+    const Results r = run("in a : f64[i]; in b : f64[i]; out z = a * a + b; out y = b - a * -a\n"
+                          "out s = sum(a * a + b); out t = sum(a * a) + sum(b)",
+                          {{"a", a}, {"b", b}}, engine);
+    for (int k = 0; k < 20; ++k) {
+      CHECK(r["z"].data<double>()[k] == 0);
+      CHECK(r["y"].data<double>()[k] == 0);
+    }
+    CHECK(r["s"].data<double>()[0] == 0);
+    CHECK(r["t"].data<double>()[0] == 0);
+  }
+}
+
+TEST_CASE("Subnormal numbers are kept, in operands and in results") {
+  const Array x = array_of<float>({3}, {1e-40f, -1e-45f, 1.5e-38f});
+  for (const Engine engine : engines) {
+    const Results r =
+        run("in x : f32[i]; out d = x * 2; out h = x / 2; out s = sum(x); out t = x > 0",
+            {{"x", x}}, engine);
+    CHECK(r["d"].data<float>()[0] == 2 * 1e-40f);
+    CHECK(r["h"].data<float>()[2] == 7.5e-39f);
+    CHECK(r["s"].data<float>()[0] == float(double(1e-40f) + double(-1e-45f) + double(1.5e-38f)));
+    CHECK(r["t"].data<bool>()[0]);
+  }
+}
+
+TEST_CASE("An infinite difference inside a sum is NaN, an infinite sum is infinite") {
+  const Array x = array_of<float>({3}, {float(infinite), 1, float(-infinite)}),
+              y = array_of<float>({2}, {3e38f, 3e38f});
+  for (const Engine engine : engines) {
+    const Results r =
+        run("in x : f32[i]; in y : f32[j]; out a = sum(x); out b = sum(y); out c : f64 = sum(y)",
+            {{"x", x}, {"y", y}}, engine);
+    CHECK(std::isnan(r["a"].data<float>()[0]));
+    CHECK(r["b"].data<float>()[0] == float(infinite));
+    CHECK(r["c"].data<double>()[0] == 2 * double(3e38f));
+  }
+}
