@@ -9,8 +9,8 @@ Run by hand (NumPy 2, ml_dtypes, mpmath; x86-64 for its 80-bit long double), in 
 
     python3 generate.py
 
-It writes unary.txt, pairs.txt (all pairs of values of one type), mixed.txt (all pairs of types at a few values)
-and casts.txt. values_test.cpp runs every row in every engine. A block of a file:
+It writes unary.txt, pairs.txt (all pairs of values of one type), mixed.txt (all pairs of types at a few values),
+casts.txt and complex.txt (a complex number is written re:im). values_test.cpp runs every row in every engine. A block of a file:
 
     x i8 0 1 -1 ..             the operand and its values, by position
     y f32 0.5 -0 inf ..        absent for unary rows; `grid` in front of the block: all pairs, y fastest
@@ -177,7 +177,7 @@ def by_mpmath(function, special):
                 return LONG(result)
         if x == 0 and function is mpmath.erf:
             return x
-        if function is not lgamma:
+        if function in (mpmath.erf, mpmath.erfc):
             x = max(min(x, LONG(200)), LONG(-200))  # far out, and mpmath cannot go further
         y = function(mpmath.mpf(float(x)))
         return LONG(mpmath.nstr(y, 30))
@@ -188,6 +188,40 @@ def lgamma(x):
     if x <= 0 and x == int(x):
         return mpmath.inf  # a pole
     return mpmath.log(abs(mpmath.gamma(x))) if abs(x) < 1e4 else mpmath.loggamma(x).real
+
+
+def digamma(x):
+    if x <= 0 and x == int(x):
+        return mpmath.nan
+    return mpmath.digamma(x)
+
+
+def gelu(x):
+    return x if x > 50 else mpmath.mpf(0) if x < -50 else x * mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+
+def gelu_tanh(x):
+    if abs(x) > 50:
+        return x if x > 0 else mpmath.mpf(0)
+    return x / (1 + mpmath.exp(-2 * mpmath.sqrt(2 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3)))
+
+
+def no_pole(x, got):
+    """digamma runs to -inf above 0 and to inf below, so that the zeros differ."""
+    return np.where(x.astype(LONG) == 0, np.where(np.signbit(x), INF, -INF), got).astype(got.dtype)
+
+
+def negative_zero(rule):
+    """Where the value is 0 it has the sign of x: x times a factor that is none."""
+    def answer(x):
+        got = rule(x)
+        return np.where(got == 0, np.copysign(np.zeros_like(got), cast(x, got.dtype)).astype(got.dtype), got).astype(got.dtype)
+    return answer
+
+
+def sigmoid(x):
+    e = np.exp(-np.abs(x))
+    return np.where(x < 0, e, 1) / (1 + e)
 
 
 # --- Where Broadloom differs -----------------------------------------------------------------------------
@@ -330,6 +364,7 @@ BINARY = [
     ("maximum(x, y)", maximum, 0), ("minimum(x, y)", minimum, 0),
     ("fmax(x, y)", extreme(np.fmax, False), 0), ("fmin(x, y)", extreme(np.fmin, True), 0),
     ("copysign(x, y)", copysign, 0), ("atan2(x, y)", precisely(np.arctan2), 1), ("hypot(x, y)", precisely(np.hypot), 1),
+    ("logaddexp(x, y)", precisely(np.logaddexp), 1),
     ("x ? x : y", lambda x, y: where(x, x, y), 0), ("where(y, x, y)", lambda x, y: where(y, x, y), 0),
     ("clip(x, y, x)", lambda x, y: minimum(maximum(x, y), x), 0),
 ]
@@ -344,6 +379,12 @@ UNARY = [
     ("erf(x)", by_mpmath(mpmath.erf, [(INF, 1), (-INF, -1), (NAN, NAN)]), 1),
     ("erfc(x)", by_mpmath(mpmath.erfc, [(INF, 0), (-INF, 2), (NAN, NAN)]), 2),
     ("lgamma(x)", by_mpmath(lgamma, [(INF, INF), (-INF, INF), (NAN, NAN)]), 4),
+    ("rsqrt(x)", precisely(np.sqrt, lambda x: 1 / np.sqrt(x)), 1), ("sigmoid(x)", precisely(np.exp, sigmoid), 1),
+    ("silu(x)", negative_zero(precisely(np.exp, lambda x: np.where(x == -INF, LONG(0), x * sigmoid(x)))), 1),
+    ("softplus(x)", precisely(np.exp, lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))), 1),
+    ("gelu(x)", negative_zero(by_mpmath(gelu, [(INF, INF), (-INF, 0), (NAN, NAN)])), 2),
+    ("gelu_tanh(x)", negative_zero(by_mpmath(gelu_tanh, [(INF, INF), (-INF, 0), (NAN, NAN)])), 1),
+    ("digamma(x)", lambda x: no_pole(x, by_mpmath(digamma, [(INF, INF), (-INF, NAN), (NAN, NAN)])(x)), 4),
 ] + [(f"{ours}(x)", precisely(ufunc), ulps) for ours, ufunc, ulps in [
     ("exp", np.exp, 1), ("log", np.log, 1), ("sin", np.sin, 1), ("cos", np.cos, 1), ("tanh", np.tanh, 1),
     ("exp2", np.exp2, 1), ("expm1", np.expm1, 1), ("log2", np.log2, 1), ("log10", np.log10, 2), ("log1p", np.log1p, 1),
@@ -373,9 +414,71 @@ UNARY = [
 ]
 
 
+# ------------------------------------------------------------------------------------------------ complex
+
+C64, C128 = np.dtype(np.complex64), np.dtype(np.complex128)
+COMPLEX = [C64, C128]
+NAMES.update({C64: "c64", C128: "c128"})
+
+
+def complex_common(rule):
+    """Both in the common type: NumPy's, which counts bf16 as f16."""
+    def answer(x, y):
+        common = np.result_type(*(F16 if a.dtype == BF16 else a.dtype for a in (x, y)))
+        return rule(x.astype(common), y.astype(common))
+    return answer
+
+
+def no_order(*args):
+    """Complex numbers have no order: NumPy compares them by real part, then imaginary part."""
+    raise TypeError
+
+
+# What follows from the parts by exact steps. complex_test.cpp has * / and the functions.
+COMPLEX_BINARY = [
+    ("x + y", complex_common(np.add), 0), ("x - y", complex_common(np.subtract), 0),
+    ("x == y", complex_common(np.equal), 0), ("x != y", complex_common(np.not_equal), 0),
+    ("x && y", lambda x, y: np.logical_and(x != 0, y != 0), 0), ("x || y", lambda x, y: np.logical_or(x != 0, y != 0), 0),
+    ("x ? x : y", complex_common(lambda x, y: np.where(x != 0, x, y)), 0),
+    ("x < y", no_order, 0), ("x >= y", no_order, 0), ("maximum(x, y)", no_order, 0), ("fmin(x, y)", no_order, 0),
+    ("x // y", no_order, 0), ("x % y", no_order, 0), ("x & y", no_order, 0), ("x << y", no_order, 0),
+    ("atan2(x, y)", no_order, 0), ("hypot(x, y)", no_order, 0), ("copysign(x, y)", no_order, 0),
+]
+COMPLEX_UNARY = [
+    ("-x", np.negative, 0), ("!x", np.logical_not, 0), ("real(x)", np.real, 0), ("imag(x)", np.imag, 0),
+    ("conj(x)", np.conjugate, 0), ("isnan(x)", np.isnan, 0), ("isinf(x)", np.isinf, 0),
+    ("isfinite(x)", np.isfinite, 0), ("abs(x)", np.abs, 1), ("bool(x)", lambda x: x != 0, 0),
+    ("c64(x)", lambda x: x.astype(C64), 0), ("c128(x)", lambda x: x.astype(C128), 0),
+    ("f64(x)", no_order, 0), ("i32(x)", no_order, 0), ("floor(x)", no_order, 0), ("~x", no_order, 0), ("relu(x)", no_order, 0),
+    ("x + 1", lambda x: x + 1, 0), ("2.5 - x", lambda x: 2.5 - x, 0),
+]
+
+
+def complex_operands(t, few):
+    values = [1 + 2j, complex(0.0, -0.5), complex(-0.0, 0), complex(NAN, 1), complex(-INF, 3)]
+    if not few:
+        values += [complex(0, NAN), complex(2, INF), complex(INF, NAN), 3 + 4j, -7, complex(1e-40, 1e38)]
+    return np.array(values, t)
+
+
+def complex_blocks():
+    blocks = []
+    for t in COMPLEX:
+        x = complex_operands(t, False)
+        blocks.append([operand("x", x)] + [row(e, rule, ulps, [x]) for e, rule, ulps in COMPLEX_UNARY])
+        for u in list(TYPES.values()) + COMPLEX:
+            x, y = complex_operands(t, True), complex_operands(u, True)[::-1] if u in COMPLEX else few_operands(u, False)
+            for a, b in [(x, y), (y, x)]:
+                blocks.append([operand("x", a), operand("y", b)] + [row(e, rule, ulps, [a, b]) for e, rule, ulps in COMPLEX_BINARY])
+    return blocks
+
+
 # ------------------------------------------------------------------------------------------------ writing
 
 def text(value, t):
+    if t in COMPLEX:
+        part = F32 if t == C64 else F64
+        return text(part.type(value.real), part) + ":" + text(part.type(value.imag), part)
     if t == BOOL or is_whole(t):
         return str(int(value))
     if value != value:
@@ -399,6 +502,7 @@ def row(expression, rule, ulps, args):
     except TypeError:
         return f"{expression} : error"
     t = got.dtype
+    got = np.asarray(got)
     about = f" ~{ulps}" if ulps and is_float(t) else ""
     return f"{expression} : {NAMES[t]}{about} = {values(np.broadcast_to(got, args[0].shape), t)}"
 
@@ -431,6 +535,7 @@ def main():
     write("pairs.txt", pairs)
     write("mixed.txt", mixed)
     write("casts.txt", casts)
+    write("complex.txt", complex_blocks())
 
 
 if __name__ == "__main__":
