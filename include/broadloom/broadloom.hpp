@@ -7,6 +7,7 @@
 #include <broadloom/error.hpp>
 #include <broadloom/expr.hpp>
 #include <broadloom/float16.hpp>
+#include <broadloom/function.hpp>
 #include <broadloom/kernel.hpp>
 #include <broadloom/options.hpp>
 #include <broadloom/spec.hpp>

@@ -233,6 +233,9 @@ Expr gelu(const Operand &x);                        // x times the normal distri
 Expr gelu_tanh(const Operand &x);                   // its approximation by tanh
 Expr logaddexp(const Operand &x, const Operand &y); // log(exp(x) + exp(y))
 Expr fma(const Operand &a, const Operand &b, const Operand &c); // a * b + c, rounded once
+// x itself. For a derivative: may it keep this value of the forward pass, or must it compute it again?
+Expr keep(const Operand &x);
+Expr recompute(const Operand &x);
 Expr hypot(const Operand &x, const Operand &y);
 Expr fmod(const Operand &x, const Operand &y);
 Expr copysign(const Operand &magnitude, const Operand &sign);

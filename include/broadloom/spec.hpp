@@ -22,6 +22,10 @@ namespace broadloom {
 // Alignment of unlabelled dims: f aligns trailing dims (NumPy), c leading dims, none demands equal ranks.
 enum class Order { c, f, none };
 
+// How closely functions are computed: high is within a few units in the last place, exact rounds correctly,
+// fast may be some more units off. This version computes all of them with high.
+enum class Accuracy : std::uint8_t { high, exact, fast };
+
 enum class ModeKind : std::uint8_t { Plain, Broadcast, Accumulate, Reduce };
 
 struct Mode {
@@ -48,6 +52,14 @@ public:
   explicit LoopSpec(std::shared_ptr<const SpecData> data) : data_(std::move(data)) {}
 
   LoopSpec &order(Order order);
+  LoopSpec &accuracy(Accuracy accuracy); // default high
+  // May a rewrite change the last bits (x / 3 as a product, a * b + c rounded once)? default off
+  LoopSpec &relaxed(bool on);
+  // Computes two outputs in one pass over the data where that is possible, or never in one.
+  LoopSpec &fuse(std::string a, std::string b,
+                 std::source_location where = std::source_location::current());
+  LoopSpec &separate(std::string a, std::string b,
+                     std::source_location where = std::source_location::current());
   LoopSpec &stretch(bool on); // may an unlabelled dim of size 1 stretch at run time? default on
 
   // Declares an input whether an expression reads it or not; inputs that are only read are declared

@@ -174,6 +174,8 @@ Expr digamma(const Operand &x) { return op(Op::Digamma, x); }
 Expr polygamma(const Operand &n, const Operand &x) { return op(Op::Polygamma, n, x); }
 Expr logaddexp(const Operand &x, const Operand &y) { return op(Op::LogAddExp, x, y); }
 Expr fma(const Operand &a, const Operand &b, const Operand &c) { return op(Op::Fma, a, b, c); }
+Expr keep(const Operand &x) { return op(Op::Keep, x); }
+Expr recompute(const Operand &x) { return op(Op::Recompute, x); }
 Expr hypot(const Operand &x, const Operand &y) { return op(Op::Hypot, x, y); }
 Expr fmod(const Operand &x, const Operand &y) { return op(Op::Fmod, x, y); }
 Expr copysign(const Operand &magnitude, const Operand &sign) {

@@ -1,23 +1,39 @@
 // See node.hpp.
 #include "expr/node.hpp"
 
+#include "expr/function.hpp"
+
 namespace broadloom {
 
 // A chain of a million nodes must not recurse a million destructors: children that nobody else holds
-// hand their own children to a work list before they die.
+// hand their own children to a work list before they die, and so do functions that nobody else calls.
 ExprNode::~ExprNode() {
   std::vector<std::shared_ptr<const ExprNode>> dying;
+  std::vector<std::shared_ptr<const FunctionDecl>> functions;
+  if (function) functions.push_back(std::move(function));
   auto adopt = [&](std::vector<Expr> &children) {
     for (const Expr &child : children)
       if (child.handle()) dying.push_back(child.handle());
     children.clear();
   };
   adopt(args);
-  while (!dying.empty()) {
+  while (!dying.empty() || !functions.empty()) {
+    if (!functions.empty()) {
+      std::shared_ptr<const FunctionDecl> last = std::move(functions.back());
+      functions.pop_back();
+      if (last.use_count() != 1) continue;
+      dying.push_back(last->body.handle());
+      for (const FunctionDecl::Derivative &d : last->derivatives) dying.push_back(d.value.handle());
+      const_cast<FunctionDecl &>(*last) = {};
+      continue;
+    }
     std::shared_ptr<const ExprNode> node = std::move(dying.back());
     dying.pop_back();
     // Every node is made by make_node as a mutable object, and nobody else can reach this one.
-    if (node.use_count() == 1) adopt(const_cast<ExprNode &>(*node).args);
+    if (!node || node.use_count() != 1) continue;
+    ExprNode &last = const_cast<ExprNode &>(*node);
+    adopt(last.args);
+    if (last.function) functions.push_back(std::move(last.function));
   }
 }
 
@@ -89,6 +105,29 @@ Expr make_iota(AxisRef axis, Place where) {
   node->axes = {std::move(axis)};
   node->where = std::move(where);
   return Expr(std::move(node));
+}
+
+Expr make_parameter(std::string name, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Parameter;
+  node->name = std::move(name);
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+Expr make_call(std::shared_ptr<const FunctionDecl> function, std::vector<Expr> args, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Call;
+  node->function = std::move(function);
+  node->args = std::move(args);
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+Expr with_args(const ExprNode &node, std::vector<Expr> args) {
+  auto copy = std::shared_ptr<ExprNode>(new ExprNode(node));
+  copy->args = std::move(args);
+  return Expr(std::move(copy));
 }
 
 Expr make_let(std::string name, Expr value, Place where) {

@@ -27,7 +27,18 @@ struct InputDecl {
   bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
 };
 
-enum class ExprKind : std::uint8_t { Input, Literal, Op, Cast, Fold, Let, Extent, Iota };
+enum class ExprKind : std::uint8_t {
+  Input,
+  Literal,
+  Op,
+  Cast,
+  Fold,
+  Let,
+  Extent,
+  Iota,
+  Parameter, // an argument in a definition
+  Call,      // of a user's function: gone after expand_calls
+};
 
 // A number as written. It has no strong type: see docs/language.md, "Numbers and types".
 struct Number {
@@ -36,6 +47,8 @@ struct Number {
   double real = 0;          // Float
   bool too_large = false;   // an integer beyond i64: it is an error wherever it is used
 };
+
+struct FunctionDecl; // expr/function.hpp
 
 struct ExprNode {
   ExprKind kind = ExprKind::Literal;
@@ -48,13 +61,20 @@ struct ExprNode {
   Fold fold = Fold::Sum;                  // Fold
   std::vector<AxisRef> axes; // Fold: empty means all axes of the argument; Extent, Iota: the axis
   std::string like;          // Fold: `like=`, Extent: `of=`; empty where there is none
-  std::string name;          // Let
+  std::string name;          // Let, Parameter
+  std::shared_ptr<const FunctionDecl> function; // Call
 
   ExprNode() = default;
-  ExprNode(const ExprNode &) = delete;
   ExprNode &operator=(const ExprNode &) = delete;
   ~ExprNode(); // iterative
+
+private:
+  ExprNode(const ExprNode &) = default;
+  friend Expr with_args(const ExprNode &node, std::vector<Expr> args);
 };
+
+// The same node over other arguments.
+Expr with_args(const ExprNode &node, std::vector<Expr> args);
 
 Place place_of(const std::source_location &where);
 
@@ -66,6 +86,7 @@ Expr make_cast(DType dtype, Expr arg, Place where);
 Expr make_fold(Fold fold, Expr arg, std::vector<AxisRef> axes, std::string like, Place where);
 Expr make_extent(AxisRef axis, std::string of, Place where);
 Expr make_iota(AxisRef axis, Place where);
+Expr make_parameter(std::string name, Place where);
 Expr make_let(std::string name, Expr value, Place where);
 
 } // namespace broadloom

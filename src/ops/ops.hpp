@@ -34,6 +34,7 @@ enum class TypeRule : std::uint8_t {
   Same,              // any real type; integers and bool come back unchanged where it cannot matter
   FloatMath, // integers become floats as in NumPy (8 bits f16, 16 bits f32, else f64), then promote
   Classify,  // as FloatMath, result bool
+  Any,       // any type, which comes back unchanged
 };
 
 enum class Form : std::uint8_t { Infix, Prefix, Ternary, Call };

@@ -37,6 +37,7 @@ Typing nominal_type(Op op, std::span<const DType> args) {
 
   switch (row.rule) {
   case TypeRule::Arithmetic:
+  case TypeRule::Any:
   case TypeRule::Select: return {common, common, {}};
   case TypeRule::ArithmeticNotBool:
     return {common, common, common == DType::Bool ? "is not defined for bool" : ""};

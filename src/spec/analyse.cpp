@@ -9,6 +9,10 @@
 // written out as folds and repeats. At the end only nodes that an output needs are kept.
 #include "spec/spec.hpp"
 
+#include "spec/expand.hpp"
+#include "spec/pairing.hpp"
+#include "spec/relax.hpp"
+#include "spec/simplify.hpp"
 #include "spec/typer.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -34,6 +38,11 @@ public:
     for (const OutputDecl &output : data_.outputs) reads_.add(output.value);
     for (const OutputDecl &output : data_.outputs) add_output(output);
     check_unused_lets();
+    if (spec_.relaxed) {
+      keep_live_nodes(); // who else uses a product matters
+      relax(spec_);
+    }
+    simplify(spec_);
     keep_live_nodes();
     return std::move(spec_);
   }
@@ -44,6 +53,13 @@ private:
     spec.name = data.name;
     spec.source = data.source;
     spec.order = data.order;
+    spec.accuracy = data.accuracy;
+    spec.relaxed = data.relaxed;
+    spec.pairings = data.pairings;
+    if (data.accuracy != Accuracy::high)
+      spec.notes.push_back({"accuracy", std::string("accuracy = ") +
+                                            (data.accuracy == Accuracy::exact ? "exact" : "fast") +
+                                            ": this version computes with high"});
     return spec;
   }
 
@@ -276,12 +292,18 @@ void Analysis::keep_live_nodes() {
     output.value = now[output.value.index];
     output.addend = output.add ? now[output.addend.index] : output.value;
   }
+  std::erase_if(spec_.marks, [&](const Mark &mark) { return !live[mark.value.index]; });
+  for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
   spec_.graph = std::move(kept);
 }
 
 } // namespace
 
-TypedSpec analyse(const SpecData &data) { return Analysis(data).run(); }
+TypedSpec analyse(const SpecData &data) {
+  check_pairings(data);
+  const SpecData expanded = expand_calls(data);
+  return Analysis(expanded).run();
+}
 
 Place TypedSpec::where(NodeId id) const {
   return support::with_text(graph.where(id), source.get());

@@ -5,6 +5,7 @@
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
+#include <array>
 #include <charconv>
 
 namespace broadloom::spec {
@@ -66,8 +67,13 @@ public:
     while (skip_breaks(), !cursor_.is(Tok::End)) {
       const Token &token = cursor_.peek();
       if (cursor_.is_word("accumulator")) cursor_.later("'accumulator'", token, token);
-      if (cursor_.is_word("def")) cursor_.later("'def'", token, token);
-      if (!cursor_.is_word("kernel")) cursor_.unexpected("'kernel'");
+      if (cursor_.is_word("def")) {
+        parse_function(cursor_, definitions_);
+        if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::End))
+          cursor_.unexpected("the end of the definition");
+        continue;
+      }
+      if (!cursor_.is_word("kernel")) outside_of_kernel();
       kernels.push_back(kernel());
       for (std::size_t i = 0; i + 1 < kernels.size(); ++i)
         if (kernels[i].data().name == kernels.back().data().name)
@@ -78,6 +84,17 @@ public:
   }
 
 private:
+  [[noreturn]] void outside_of_kernel() {
+    const Token &token = cursor_.peek();
+    constexpr std::array words{"in", "let", "out", "order", "stretch", "set", "fuse", "separate"};
+    for (const char *word : words)
+      if (cursor_.is_word(word))
+        cursor_.fail("E0002",
+                     "'" + std::string(word) + "' stands in a kernel, and this is outside of one",
+                     token, "write kernel NAME { in x : f32[:]; out z = x + 1 }");
+    cursor_.unexpected("'kernel', 'accumulator' or 'def'");
+  }
+
   void skip_breaks() {
     while (cursor_.accept(Tok::Break)) {
     }
@@ -115,9 +132,9 @@ private:
     if (word == "out") return out_statement();
     if (word == "order") return order_statement();
     if (word == "stretch") return stretch_statement();
-    if (word == "set" || word == "fuse" || word == "separate")
-      cursor_.later("'" + std::string(word) + "'", token, token);
-    cursor_.unexpected("a statement (order, stretch, in, let or out)");
+    if (word == "set") return parse_set(cursor_, *data_);
+    if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
+    cursor_.unexpected("a statement (order, stretch, set, fuse, separate, in, let or out)");
   }
 
   void order_statement() {
@@ -232,7 +249,7 @@ private:
     cursor_.next();
     const Token name = new_value_name("a let");
     cursor_.expect(Tok::Assign, "'='");
-    Expr value = parse_expression(cursor_, symbols_);
+    Expr value = parse_expression(cursor_, symbols_, definitions_);
     std::string word(cursor_.word(name));
     Expr let = make_let(word, std::move(value), source_.place(name));
     data_->lets.push_back(let);
@@ -258,7 +275,7 @@ private:
     if (!output.add && !cursor_.is(Tok::Assign)) cursor_.unexpected("'=' or '+='");
     cursor_.next();
     mode(output.mode);
-    output.value = parse_expression(cursor_, symbols_);
+    output.value = parse_expression(cursor_, symbols_, definitions_);
     data_->outputs.push_back(std::move(output));
     symbols_[std::string(cursor_.word(name))] = {Symbol::Kind::Output, {}};
   }
@@ -307,6 +324,7 @@ private:
 
   const Source &source_;
   Cursor cursor_;
+  Definitions definitions_;
   Symbols symbols_;
   Token name_; // of the kernel
   std::shared_ptr<SpecData> data_;

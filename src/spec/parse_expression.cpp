@@ -4,6 +4,7 @@
 //
 // A frame is an operator whose right side is not read yet, or an open parenthesis, call or `?`.
 // An operator that binds tighter than what comes next is applied as soon as that is seen.
+#include "expr/function.hpp"
 #include "spec/parser.hpp"
 
 #include "spec/words.hpp"
@@ -63,11 +64,13 @@ struct Frame {
   std::size_t first = 0; // calls: where their arguments begin among the values
   DType dtype = DType::F32;
   Fold fold = Fold::Sum;
+  std::shared_ptr<const FunctionDecl> function{}; // OpCall of a user's function
 };
 
 class ExpressionParser {
 public:
-  ExpressionParser(Cursor &cursor, const Symbols &symbols) : cursor_(cursor), symbols_(symbols) {}
+  ExpressionParser(Cursor &cursor, const Symbols &symbols, const Definitions &definitions)
+      : cursor_(cursor), symbols_(symbols), definitions_(definitions) {}
 
   Expr run() {
     while (true) {
@@ -99,6 +102,11 @@ private:
           continue;
         }
         return push_name(cursor_.next());
+      case Tok::Star:
+        if (cursor_.previous().kind == Tok::Star)
+          cursor_.fail("E0002", "there is no operator '**'", cursor_.previous(), token,
+                       "the power of x is x ^ 2");
+        cursor_.unexpected("an expression");
       default: cursor_.unexpected("an expression");
       }
     }
@@ -296,8 +304,15 @@ private:
     std::sort(names.begin(), names.end());
     std::string near = support::closest(word, names);
     cursor_.fail("E0003", "'" + word + "' is not defined", token,
-                 near.empty() ? "declare it first, with `in` or `let`"
-                              : "did you mean '" + near + "'?");
+                 !near.empty()   ? "did you mean '" + near + "'?"
+                 : in_function() ? "a function reads its arguments only"
+                                 : "declare it first, with `in` or `let`");
+  }
+
+  bool in_function() const {
+    return std::any_of(symbols_.begin(), symbols_.end(), [](const auto &symbol) {
+      return symbol.second.kind == Symbol::Kind::Parameter;
+    });
   }
 
   void open_call() {
@@ -313,6 +328,8 @@ private:
       frame.fold = *fold;
     } else if (auto op = ops::find_function(word)) {
       frame.op = *op;
+    } else if (auto it = definitions_.functions.find(word); it != definitions_.functions.end()) {
+      frame.function = it->second;
     } else {
       unknown_function(word, token);
     }
@@ -347,6 +364,9 @@ private:
   }
 
   [[noreturn]] void unknown_function(const std::string &word, const Token &token) {
+    if (word == definitions_.being_defined)
+      cursor_.fail("E0008", "'" + word + "' calls itself", token,
+                   "a function calls only those that are defined before it");
     if (is_later_callable(word)) cursor_.later("'" + word + "'", token, token);
     if (is_reserved(word))
       cursor_.fail("E0005", "'" + word + "' is a reserved word, not a function", token,
@@ -356,6 +376,8 @@ private:
       if (ops::info(Op(i)).form == ops::Form::Call) names.emplace_back(ops::info(Op(i)).spelling);
     for (int i = 0; i < ops::fold_count(); ++i) names.emplace_back(ops::info(Fold(i)).name);
     for (const char *other : {"pow", "iota", "extent"}) names.emplace_back(other);
+    for (const auto &[name, function] : definitions_.functions) names.push_back(name);
+    std::sort(names.begin(), names.end());
     std::string near = support::closest(word, names);
     cursor_.fail("E0008", "there is no function '" + word + "'", token,
                  !near.empty()          ? "did you mean '" + near + "'?"
@@ -372,8 +394,10 @@ private:
       return;
     }
     std::size_t count = values_.size() - frame.first;
-    std::size_t wanted =
-        frame.kind == Frame::Kind::OpCall ? std::size_t(ops::info(frame.op).arity) : 1;
+    std::size_t wanted = frame.function ? frame.function->params.size()
+                         : frame.kind == Frame::Kind::OpCall
+                             ? std::size_t(ops::info(frame.op).arity)
+                             : 1;
     if (count != wanted)
       cursor_.fail("E0009",
                    "'" + std::string(cursor_.word(frame.token)) + "' takes " +
@@ -387,7 +411,9 @@ private:
       return replace(frame, paren, make_fold(frame.fold, values_.back().expr, {}, {}, place));
     std::vector<Expr> args;
     for (std::size_t i = frame.first; i < values_.size(); ++i) args.push_back(values_[i].expr);
-    replace(frame, paren, make_op(frame.op, std::move(args), place));
+    replace(frame, paren,
+            frame.function ? make_call(frame.function, std::move(args), place)
+                           : make_op(frame.op, std::move(args), place));
   }
 
   // What follows the first argument of a reduction: axes, then like=.
@@ -427,6 +453,7 @@ private:
 
   Cursor &cursor_;
   const Symbols &symbols_;
+  const Definitions &definitions_;
   std::vector<Operand> values_;
   std::vector<Frame> frames_;
   std::size_t made_ = 0;
@@ -434,8 +461,8 @@ private:
 
 } // namespace
 
-Expr parse_expression(Cursor &cursor, const Symbols &symbols) {
-  return ExpressionParser(cursor, symbols).run();
+Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions &definitions) {
+  return ExpressionParser(cursor, symbols, definitions).run();
 }
 
 std::string parse_input_option(Cursor &cursor, const Symbols &symbols) {

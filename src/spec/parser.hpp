@@ -10,10 +10,10 @@
 
 namespace broadloom::spec {
 
-// What a name means inside a kernel.
+// What a name means inside a kernel or a definition.
 struct Symbol {
-  enum class Kind { Input, Let, Output } kind = Kind::Input;
-  Expr expr; // Input and Let: what a use of the name stands for
+  enum class Kind { Input, Let, Output, Parameter } kind = Kind::Input;
+  Expr expr; // what a use of the name stands for; null for an Output
 };
 
 // A place in the token list, the helpers to move on it, and the names known so far.
@@ -70,8 +70,23 @@ private:
 
 using Symbols = std::unordered_map<std::string, Symbol>;
 
+// The callables that the text has defined so far.
+struct Definitions {
+  std::unordered_map<std::string, std::shared_ptr<const FunctionDecl>> functions;
+  std::string being_defined; // the function whose body is read now
+
+  bool defined(const std::string &name) const { return functions.count(name) != 0; }
+};
+
 // Reads one expression and leaves the cursor behind it.
-Expr parse_expression(Cursor &cursor, const Symbols &symbols);
+Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions &definitions);
+
+// `set NAME = VALUE`, and `fuse A, B` or `separate A, B`, the cursor on the first word: parse_setting.cpp.
+void parse_set(Cursor &cursor, SpecData &data);
+void parse_pairing(Cursor &cursor, SpecData &data);
+
+// `def NAME(..) = ..` with its derivatives, the cursor on the first word: parse_function.cpp.
+void parse_function(Cursor &cursor, Definitions &definitions);
 
 // like=NAME or of=NAME, after the word and `=` are known to come: the name of a declared input.
 std::string parse_input_option(Cursor &cursor, const Symbols &symbols);

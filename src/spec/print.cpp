@@ -1,6 +1,6 @@
 // LoopSpec to canonical text: parse(print(s)) prints the same.
 //
-// Inputs come first, then lets, then outputs. Parentheses are written only where precedence asks for
+// The functions that it calls come first, then the kernel: inputs, lets, outputs. Parentheses are written only where precedence asks for
 // them. An operation that the API uses twice becomes a let, so that the text is never longer than the
 // expression is large:
 //
@@ -8,6 +8,7 @@
 //                                         out z = t0 * t0
 #include "expr/walk.hpp"
 #include "spec/spec.hpp"
+#include "spec/used_functions.hpp"
 #include "support/check.hpp"
 
 #include <charconv>
@@ -60,7 +61,8 @@ public:
 
   std::string run() {
     collect();
-    text_ = "kernel " + data_.name + " {\n";
+    for (const spec::PrintedFunction &function : functions_.functions) define(function);
+    text_ += "kernel " + data_.name + " {\n";
     if (data_.order_given)
       text_ += std::string("  order ") +
                (data_.order == Order::c   ? "c"
@@ -68,6 +70,12 @@ public:
                                           : "none") +
                "\n";
     if (!data_.stretch) text_ += "  stretch off\n";
+    if (data_.accuracy != Accuracy::high)
+      text_ += std::string("  set accuracy = ") +
+               (data_.accuracy == Accuracy::exact ? "exact\n" : "fast\n");
+    if (data_.relaxed) text_ += "  set relaxed = on\n";
+    for (const Pairing &pairing : data_.pairings)
+      text_ += (pairing.fuse ? "  fuse " : "  separate ") + pairing.a + ", " + pairing.b + "\n";
     for (const auto &decl : inputs_) input(*decl);
     for (const ExprNode *node : lets_) {
       text_ += "  let " + names_.at(node) + " = ";
@@ -89,11 +97,13 @@ private:
       if (listed.insert(decl->name).second) inputs_.push_back(decl);
     };
     for (const auto &decl : data_.inputs) add_input(decl);
+    std::vector<const FunctionDecl *> called;
     expr::Walker walker;
     auto visit = [&](const ExprNode &node) {
       order.push_back(&node);
       if (node.kind == ExprKind::Input) add_input(node.input);
       if (node.kind == ExprKind::Let) taken_.insert(node.name);
+      if (node.kind == ExprKind::Call) called.push_back(node.function.get());
       for (const Expr &arg : node.args) ++users[arg.node()];
     };
     for (const Expr &let : data_.lets) walker.walk(let.node(), visit);
@@ -103,6 +113,8 @@ private:
       taken_.insert(out.name);
     }
     taken_.insert(listed.begin(), listed.end());
+    functions_ = spec::used_functions(called, {});
+    names_.insert(functions_.parts.begin(), functions_.parts.end());
     for (const ExprNode *node : order) {
       bool named = node->kind == ExprKind::Let;
       bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal;
@@ -117,6 +129,27 @@ private:
       std::string name = "t" + std::to_string(next_name_++);
       if (taken_.insert(name).second) return name;
     }
+  }
+
+  void define(const spec::PrintedFunction &function) {
+    // In a definition inf and nan are what they are, whatever the kernel calls so.
+    std::unordered_set<std::string> own(function.params.begin(), function.params.end());
+    taken_.swap(own);
+    text_ += "def " + function.name + "(";
+    for (std::size_t i = 0; i < function.params.size(); ++i)
+      text_ += (i == 0 ? "" : ", ") + function.params[i];
+    text_ += ") = ";
+    expression(function.body, function.is_part ? function.body : nullptr);
+    text_ += "\n";
+    if (function.function) {
+      taken_.insert(cotangent_name);
+      for (const FunctionDecl::Derivative &d : function.function->derivatives) {
+        text_ += "  derivative " + function.params[d.param] + " = ";
+        expression(d.value.node(), nullptr);
+        text_ += "\n";
+      }
+    }
+    taken_.swap(own);
   }
 
   void input(const InputDecl &decl) {
@@ -224,6 +257,11 @@ private:
       text("extent(" + axis_text(node.axes[0]) +
            (node.like.empty() ? ")" : ", of=" + node.like + ")"));
       break;
+    case ExprKind::Parameter: text(node.name); break;
+    case ExprKind::Call:
+      call(functions_.names.at(node.function.get()));
+      text(")");
+      break;
     case ExprKind::Iota: text("iota(" + axis_text(node.axes[0]) + ")"); break;
     case ExprKind::Op: {
       const ops::OpInfo &row = ops::info(node.op);
@@ -284,6 +322,7 @@ private:
 
   const SpecData &data_;
   std::string text_;
+  spec::UsedFunctions functions_;
   std::vector<std::shared_ptr<const InputDecl>> inputs_;
   std::vector<const ExprNode *> lets_;
   std::unordered_map<const ExprNode *, std::string> names_;

@@ -134,6 +134,8 @@ std::string print_graph(const TypedSpec &spec) {
     text += "n" + std::to_string(i) + " = " + describe(spec, id) + " : " +
             std::string(name(node.dtype)) + " " + names(spec, node.axes) + "\n";
   }
+  for (const Mark &mark : spec.marks)
+    text += (mark.keep ? "keep n" : "recompute n") + std::to_string(mark.value.index) + "\n";
   for (const TypedOutput &out : spec.outputs) {
     text += "out " + out.name + "[" + names(spec, out.axes, ", ") +
             "] : " + std::string(name(out.dtype)) + (out.add ? " += n" : " = n") +

@@ -1,6 +1,7 @@
 // See reads.hpp.
 #include "spec/reads.hpp"
 
+#include "support/check.hpp"
 #include "support/fail.hpp"
 
 namespace broadloom::spec {
@@ -28,6 +29,8 @@ Read Reads::read(const ExprNode &node) {
     result.axes = expr::AxisSet::of(space_.axis(node.axes[0], node.where));
     result.scoped = true;
     return result;
+  case ExprKind::Parameter:
+  case ExprKind::Call: support::bug("reads: a call was not written out");
   case ExprKind::Op:
   case ExprKind::Cast:
   case ExprKind::Let: break;

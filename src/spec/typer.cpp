@@ -1,6 +1,7 @@
 // See typer.hpp. Here: the walk, inputs, folds and repeats; operations are in type_op.cpp.
 #include "spec/typer.hpp"
 
+#include "support/check.hpp"
 #include "support/fail.hpp"
 
 #include <algorithm>
@@ -16,6 +17,10 @@ using support::fail;
 namespace {
 
 constexpr std::size_t max_nodes = std::size_t(1) << 20;
+
+bool is_mark(const ExprNode &node) {
+  return node.kind == ExprKind::Op && (node.op == ops::Op::Keep || node.op == ops::Op::Recompute);
+}
 
 // Of a number, which has no axes: is its fold the number, still weak?
 bool is_itself(Fold fold) { return fold != Fold::Any && fold != Fold::All && fold != Fold::Mean; }
@@ -87,6 +92,8 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
     if (arg.weak && node.like.empty() && is_itself(node.fold)) return arg;
     return {close(type_fold(node, arg), node.where), false};
   }
+  case ExprKind::Parameter:
+  case ExprKind::Call: support::bug("typer: a call was not written out");
   case ExprKind::Op: break;
   }
   std::vector<Value> args;
@@ -170,10 +177,18 @@ Value Typer::type_input(const ExprNode &node, const Entry &entry) {
 
 Folded Typer::type_whole(const Expr &root, const Entry &entry) {
   const ExprNode *node = root.node();
-  while (node->kind == ExprKind::Let) node = node->args[0].node();
+  std::vector<bool> marks; // keep or recompute around it
+  while (node->kind == ExprKind::Let || is_mark(*node)) {
+    if (is_mark(*node)) marks.push_back(node->op == ops::Op::Keep);
+    node = node->args[0].node();
+  }
   if (node->kind == ExprKind::Fold) {
     Value arg = type(key_of_arg(*node, 0, open_scope(root.node(), -1)), entry);
-    if (!arg.weak || !node->like.empty()) return type_fold(*node, arg);
+    if (!arg.weak || !node->like.empty()) {
+      const Folded folded = type_fold(*node, arg);
+      for (bool keep : marks) spec_.marks.push_back({folded.node, keep});
+      return folded;
+    }
   }
   Value value = type(root, entry);
   return {value.node, dtype(value), expr::no_input};

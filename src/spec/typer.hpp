@@ -97,6 +97,7 @@ private:
   Value type_input(const ExprNode &node, const Entry &entry);
   Value type_number(const ExprNode &node);
   Value type_op(const ExprNode &node, std::vector<Value> args);
+  std::optional<Value> compare_integers(const ExprNode &node, const std::vector<Value> &args);
   Value type_weak_op(const ExprNode &node, const std::vector<Value> &args);
   Folded type_fold(const ExprNode &node, Value arg);
   expr::NodeId close(const Folded &folded, const Place &where);

@@ -1,6 +1,7 @@
 // See words.hpp.
 #include "spec/words.hpp"
 
+#include "ops/ops.hpp"
 #include "support/text.hpp"
 
 #include <broadloom/dtype.hpp>
@@ -25,7 +26,7 @@ constexpr std::array later_folds{
 };
 
 constexpr std::array later_functions{
-    "keep"sv, "recompute"sv, "scan"sv,
+    "scan"sv,
 };
 
 template <class Words> bool holds(const Words &words, std::string_view word) {
@@ -47,6 +48,16 @@ NameCheck check_name(std::string_view name, std::string_view what) {
     return {"E0005", shown + " is a reserved word and cannot be the name of " + std::string(what),
             "choose another name, such as '" + std::string(name) + "_'"};
   return {};
+}
+
+NameCheck check_callable_name(std::string_view name, std::string_view what) {
+  NameCheck found = check_name(name, what);
+  if (!found.code.empty()) return found;
+  const bool built_in = ops::find_function(name) || ops::find_fold(name) || name == "extent" ||
+                        name == "iota" || is_later_callable(name);
+  if (!built_in) return {};
+  return {"E0004", "'" + std::string(name) + "' is built in and cannot be defined again",
+          "choose another name"};
 }
 
 bool is_later_callable(std::string_view word) {

@@ -87,7 +87,11 @@ std::string Expressions::number(DType like) {
 }
 
 Term Expressions::unary(int depth) {
-  const Term x = term(depth - 1);
+  Term x = term(depth - 1);
+  if (random_.chance(5)) { // the same value
+    x.text = random_.pick<std::string>({"keep", "recompute", "itself"}) + "(" + x.text + ")";
+    return x;
+  }
   if (x.dtype == DType::Bool) {
     const Op op = random_.chance(50) ? Op::Not : Op::BitNot;
     return combine(op, std::string(ops::info(op).spelling) + x.text, {x});
@@ -146,6 +150,7 @@ Term Expressions::binary(int depth) {
   const Op op = random_.pick(choices);
   if (op == Op::Mul && ++products_ > most_products && scope_.exact) return x;
   const ops::OpInfo &info = ops::info(op);
+  if (op == Op::Maximum && random_.chance(50)) return combine(op, call("larger", {x, y}), {x, y});
   return combine(
       op, info.form == ops::Form::Infix ? infix(x, info.spelling, y) : call(info.spelling, {x, y}),
       {x, y});

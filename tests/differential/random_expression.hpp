@@ -26,6 +26,10 @@ struct Scope {
   bool exact = false;
 };
 
+// Functions that the terms call, to stand before the kernel.
+inline constexpr const char *functions = "def itself(a) = a\n"
+                                         "def larger(a, b) = itself(maximum(itself(a), b))\n";
+
 class Expressions {
 public:
   Expressions(Random &random, const Scope &scope) : random_(random), scope_(scope) {}

@@ -33,6 +33,7 @@ public:
     declare_inputs();
     for (int k = random_.below(3); k > 0; --k) add_let();
     for (int k = random_.between(1, 3), tries = 0; k > 0 && tries < 60; ++tries) k -= add_output();
+    if (random_.chance(20)) pairing_ = random_.pick<std::string>({"fuse", "separate"});
     spec_.text = text(false);
     bool bounded = false;
     for (const Output &o : outputs_) bounded |= o.agreement == Agreement::Bound;
@@ -221,7 +222,7 @@ private:
 
   // Whether the kernel so far, with this output alone, is free of mistakes.
   bool is_sound(const Output &out) const {
-    std::string body = "kernel k {\n";
+    std::string body = functions + std::string("kernel k {\n");
     for (const std::string &l : lines_) body += l + "\n";
     body += line(out.head, out.add, out.mode + out.value) + "\n}\n";
     try {
@@ -233,7 +234,7 @@ private:
   }
 
   std::string text(bool bound) const {
-    std::string body = "kernel k {\n";
+    std::string body = functions + std::string("kernel k {\n");
     for (const std::string &l : lines_) body += "  " + l + "\n";
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
       const Output &o = outputs_[k];
@@ -243,6 +244,7 @@ private:
       else
         body += "  " + line(o.head, o.add, o.mode + o.value) + "\n";
     }
+    if (outputs_.size() > 1 && !pairing_.empty()) body += "  " + pairing_ + " o0, o1\n";
     return body + "}\n";
   }
 
@@ -253,6 +255,7 @@ private:
   std::vector<std::int64_t> extents_;
   std::vector<std::string> lines_;
   std::vector<Output> outputs_;
+  std::string pairing_; // "fuse", "separate" or nothing, of the first two outputs
   std::vector<std::string> bound_heads_;
 };
 
