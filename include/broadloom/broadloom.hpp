@@ -2,12 +2,12 @@
 // Include this one header; README.md has an example that runs.
 #pragma once
 
-#include <broadloom/accumulator.hpp>
 #include <broadloom/array.hpp>
 #include <broadloom/dtype.hpp>
 #include <broadloom/error.hpp>
 #include <broadloom/expr.hpp>
 #include <broadloom/float16.hpp>
+#include <broadloom/function.hpp>
 #include <broadloom/kernel.hpp>
 #include <broadloom/options.hpp>
 #include <broadloom/spec.hpp>

@@ -8,7 +8,6 @@
 // It is a value: copies are independent. Building it checks nothing; `check`, `compile` do.
 #pragma once
 
-#include <broadloom/accumulator.hpp>
 #include <broadloom/expr.hpp>
 
 #include <memory>
@@ -23,24 +22,25 @@ namespace broadloom {
 // Alignment of unlabelled dims: f aligns trailing dims (NumPy), c leading dims, none demands equal ranks.
 enum class Order { c, f, none };
 
+// How closely functions are computed: high is within a few units in the last place, exact rounds correctly,
+// fast may be some more units off. This version computes all of them with high.
+enum class Accuracy : std::uint8_t { high, exact, fast };
+
 enum class ModeKind : std::uint8_t { Plain, Broadcast, Accumulate, Reduce };
 
 struct Mode {
   ModeKind kind = ModeKind::Plain;
-  FoldUse use; // Accumulate and Reduce; of Broadcast only `like`, the input whose axes it takes
+  Fold fold = Fold::Sum; // Accumulate and Reduce
+  std::string like;      // input whose axes and extents the output takes; empty: none
 };
-inline const Mode broadcast{ModeKind::Broadcast, {}};
-Mode broadcast_like(std::string input);
-Mode fold_mode(ModeKind kind, const Accumulator &accumulator,
-               const std::vector<ModeOption> &options);
-template <class... Options> Mode accumulate(const Accumulator &a, const Options &...options) {
-  return fold_mode(ModeKind::Accumulate, a, {ModeOption(options)...});
+inline const Mode broadcast{ModeKind::Broadcast, Fold::Sum, {}};
+inline Mode broadcast_like(std::string input) {
+  return {ModeKind::Broadcast, Fold::Sum, std::move(input)};
 }
-template <class... Options> Mode reduce(const Accumulator &a, const Options &...options) {
-  return fold_mode(ModeKind::Reduce, a, {ModeOption(options)...});
-}
-inline Mode reduce_like(const Accumulator &a, std::string input) {
-  return reduce(a, like(std::move(input)));
+inline Mode accumulate(Accumulator a) { return {ModeKind::Accumulate, a.fold(), {}}; }
+inline Mode reduce(Accumulator a) { return {ModeKind::Reduce, a.fold(), {}}; }
+inline Mode reduce_like(Accumulator a, std::string input) {
+  return {ModeKind::Reduce, a.fold(), std::move(input)};
 }
 
 struct SpecData; // src/spec/spec.hpp
@@ -52,6 +52,14 @@ public:
   explicit LoopSpec(std::shared_ptr<const SpecData> data) : data_(std::move(data)) {}
 
   LoopSpec &order(Order order);
+  LoopSpec &accuracy(Accuracy accuracy); // default high
+  // May a rewrite change the last bits (x / 3 as a product, a * b + c rounded once)? default off
+  LoopSpec &relaxed(bool on);
+  // Computes two outputs in one pass over the data where that is possible, or never in one.
+  LoopSpec &fuse(std::string a, std::string b,
+                 std::source_location where = std::source_location::current());
+  LoopSpec &separate(std::string a, std::string b,
+                     std::source_location where = std::source_location::current());
   LoopSpec &stretch(bool on); // may an unlabelled dim of size 1 stretch at run time? default on
 
   // Declares an input whether an expression reads it or not; inputs that are only read are declared

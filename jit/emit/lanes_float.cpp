@@ -101,6 +101,8 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Square:
   case Op::Reciprocal:
   case Op::Relu:
+  case Op::Keep:
+  case Op::Recompute:
   case Op::Clip: break;
   }
   support::bug("operation " + std::string(ops::info(op).enumerator) + " on floats");

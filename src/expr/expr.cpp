@@ -76,6 +76,14 @@ Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location
   return input(std::move(name), dtype, std::vector<Dim>(std::size_t(rank)), where);
 }
 
+Expr Accumulator::operator()(const Operand &value, const Like &like) const {
+  return make_fold(fold_, value.expr(), {}, like.input, place_of(value.where()));
+}
+
+Expr Accumulator::reduce(const Operand &value, std::vector<AxisRef> axes) const {
+  return make_fold(fold_, value.expr(), std::move(axes), {}, place_of(value.where()));
+}
+
 Expr extent(AxisRef axis, std::string of, std::source_location where) {
   return make_extent(std::move(axis), std::move(of), place_of(where));
 }
@@ -166,6 +174,8 @@ Expr digamma(const Operand &x) { return op(Op::Digamma, x); }
 Expr polygamma(const Operand &n, const Operand &x) { return op(Op::Polygamma, n, x); }
 Expr logaddexp(const Operand &x, const Operand &y) { return op(Op::LogAddExp, x, y); }
 Expr fma(const Operand &a, const Operand &b, const Operand &c) { return op(Op::Fma, a, b, c); }
+Expr keep(const Operand &x) { return op(Op::Keep, x); }
+Expr recompute(const Operand &x) { return op(Op::Recompute, x); }
 Expr hypot(const Operand &x, const Operand &y) { return op(Op::Hypot, x, y); }
 Expr fmod(const Operand &x, const Operand &y) { return op(Op::Fmod, x, y); }
 Expr copysign(const Operand &magnitude, const Operand &sign) {

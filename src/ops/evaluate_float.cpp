@@ -156,6 +156,8 @@ template <class T> Scalar evaluate_float(Op op, const Scalar *args) {
   case Op::Square:
   case Op::Reciprocal:
   case Op::Relu:
+  case Op::Keep:
+  case Op::Recompute:
   case Op::Clip: break;
   }
   undefined(op, dtype_of<T>());

@@ -150,6 +150,8 @@ template <class T> Scalar evaluate_integer(Op op, const Scalar *args) {
   case Op::Square:
   case Op::Reciprocal:
   case Op::Relu:
+  case Op::Keep:
+  case Op::Recompute:
   case Op::Clip: break;
   }
   undefined(op, dtype_of<T>());
@@ -250,6 +252,8 @@ Scalar evaluate_bool(Op op, const Scalar *args) {
   case Op::Square:
   case Op::Reciprocal:
   case Op::Relu:
+  case Op::Keep:
+  case Op::Recompute:
   case Op::Clip: break;
   }
   undefined(op, DType::Bool);

@@ -104,6 +104,8 @@ template <class T> T evaluate_math(Op op, T x, T y) {
   case Op::Square:
   case Op::Reciprocal:
   case Op::Relu:
+  case Op::Keep:
+  case Op::Recompute:
   case Op::Clip: break;
   }
   undefined(op, dtype_of<T>());

@@ -8,6 +8,7 @@
 // 2. A fold that keeps nothing, or too little for all threads, is cut into chunks: the chunks run in
 //    parallel, and a last item joins their results.
 // 3. Items are placed one by one into the first phase that has their loops (place.cpp).
+#include "plan/pairing.hpp"
 #include "plan/place.hpp"
 #include "plan/trees.hpp"
 
@@ -49,7 +50,10 @@ public:
     }
     for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
       if (wanted_[k]) add_store(int(k));
+    nests_.apart = paired_outputs(spec_, wanted_, false);
+    nests_.together = paired_outputs(spec_, wanted_, true);
     place_items(nests_);
+    note_pairings(spec_, nests_);
     return std::move(nests_);
   }
 

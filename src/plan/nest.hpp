@@ -14,6 +14,7 @@
 
 #include "plan/plan.hpp"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -125,6 +126,8 @@ struct Nests {
   std::vector<Group> scanned; // groups whose chunks are blocks of a scan
   std::vector<int> order;     // all classes, by stride
   int scratch_count = 0;
+  std::vector<std::array<int, 2>> apart;    // outputs that share no phase: see pairing.hpp
+  std::vector<std::array<int, 2>> together; // outputs that share one where they can
   std::vector<Decision> why;
 };
 

@@ -14,6 +14,7 @@
 // made of joins, ordered folds and rank-0 stores, have several or none.
 #include "plan/place.hpp"
 
+#include "plan/pairing.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -25,18 +26,45 @@ constexpr int most_items_in_a_phase = 48;
 
 class Placer {
 public:
-  explicit Placer(Nests &nests) : nests_(nests) {}
+  explicit Placer(Nests &nests) : nests_(nests), apart_(nests) {}
 
   void run() {
-    for (int k = 0; k < int(nests_.items.size()); ++k) place(k);
+    std::vector<int> fused; // stores, which nothing needs: they can wait
+    for (int k = 0; k < int(nests_.items.size()); ++k)
+      is_fused(k) ? fused.push_back(k) : place(k, 0);
+    std::sort(fused.begin(), fused.end(), [&](int a, int b) {
+      return std::pair(-first_phase(a), a) < std::pair(-first_phase(b), b);
+    });
+    for (int k : fused) place(k, phase_of_partner(k));
     for (int k = 0; k < int(nests_.items.size()); ++k)
       for (int need : nests_.items[k].needs) hand_over(nests_.items[need], nests_.items[k]);
   }
 
 private:
-  void place(int index) {
-    Item &item = nests_.items[index];
-    const bool serial = item.path.empty() || item.path.front().chain != 0;
+  bool is_fused(int index) const {
+    const Item &item = nests_.items[index];
+    return item.kind == ItemKind::Store &&
+           std::any_of(nests_.together.begin(), nests_.together.end(), [&](const auto &pair) {
+             return pair[0] == item.output || pair[1] == item.output;
+           });
+  }
+
+  // Of the outputs with which `fuse` pairs this one, the latest phase that one of them has already.
+  int phase_of_partner(int index) const {
+    int phase = 0;
+    const int output = nests_.items[index].output;
+    for (const auto &pair : nests_.together)
+      for (const Item &other : nests_.items)
+        if (other.kind == ItemKind::Store && other.phase >= 0 &&
+            ((pair[0] == output && pair[1] == other.output) ||
+             (pair[1] == output && pair[0] == other.output)))
+          phase = std::max(phase, other.phase);
+    return phase;
+  }
+
+  // The first phase in which all that the item needs is at hand.
+  int first_phase(int index) const {
+    const Item &item = nests_.items[index];
     int first = 0;
     for (int need : item.needs) {
       const Item &fold = nests_.items[need];
@@ -47,14 +75,44 @@ private:
                         (fold.kind == ItemKind::Scan && item.kind != ItemKind::Store);
       first = std::max(first, next ? fold.phase + 1 : fold.phase);
     }
-    for (int phase = first; phase < int(nests_.phases.size()); ++phase)
-      if (nests_.phases[phase].serial == serial &&
-          nests_.phases[phase].items < most_items_in_a_phase && fits(index, phase))
-        return;
+    return first;
+  }
+
+  // Into the first phase that takes it: from `wish` on, else from where it can be.
+  void place(int index, int wish) {
+    const int first = first_phase(index);
+    if (place_within(index, std::max(first, wish), int(nests_.phases.size()))) return;
+    if (place_within(index, first, wish)) return;
+    const Item &item = nests_.items[index];
+    const bool serial = item.path.empty() || item.path.front().chain != 0;
     nests_.tree.push_back({});
     nests_.phases.push_back({int(nests_.tree.size()) - 1, serial, 0});
     support::check(fits(index, int(nests_.phases.size()) - 1),
                    "an item does not fit into an empty phase");
+  }
+
+  bool place_within(int index, int first, int last) {
+    const Item &item = nests_.items[index];
+    const bool serial = item.path.empty() || item.path.front().chain != 0;
+    for (int phase = first; phase < last; ++phase)
+      if (nests_.phases[phase].serial == serial &&
+          nests_.phases[phase].items < most_items_in_a_phase && may_join(index, phase) &&
+          fits(index, phase))
+        return true;
+    return false;
+  }
+
+  // Is there nothing in this phase from which `separate` keeps the item away? What is at hand in one place
+  // only, an inner group of its own fold or a scan, it must follow.
+  bool may_join(int index, int phase) const {
+    if (apart_.empty()) return true;
+    const Item &item = nests_.items[index];
+    if (item.arg_item >= 0 && item.loop.kind != LoopKind::Join) return true;
+    for (int need : item.needs)
+      if (nests_.items[need].kind == ItemKind::Scan) return true;
+    for (int k = 0; k < int(nests_.items.size()); ++k)
+      if (nests_.items[k].phase == phase && !apart_.may_meet(index, k)) return false;
+    return true;
   }
 
   // The child of `ancestor` through which `node` is reached, or -1 where it is not below it.
@@ -202,6 +260,7 @@ private:
   }
 
   Nests &nests_;
+  const Apart apart_;
 };
 
 } // namespace

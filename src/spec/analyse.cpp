@@ -9,6 +9,10 @@
 // written out as folds and repeats. At the end only nodes that an output needs are kept.
 #include "spec/spec.hpp"
 
+#include "spec/expand.hpp"
+#include "spec/pairing.hpp"
+#include "spec/relax.hpp"
+#include "spec/simplify.hpp"
 #include "spec/typer.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -31,12 +35,14 @@ public:
 
   TypedSpec run() {
     for (const Expr &let : data_.lets) reads_.add(let);
-    for (const OutputDecl &output : data_.outputs) {
-      reads_.add(output.value);
-      reads_.add(output.mode.use);
-    }
+    for (const OutputDecl &output : data_.outputs) reads_.add(output.value);
     for (const OutputDecl &output : data_.outputs) add_output(output);
     check_unused_lets();
+    if (spec_.relaxed) {
+      keep_live_nodes(); // who else uses a product matters
+      relax(spec_);
+    }
+    simplify(spec_);
     keep_live_nodes();
     return std::move(spec_);
   }
@@ -47,6 +53,13 @@ private:
     spec.name = data.name;
     spec.source = data.source;
     spec.order = data.order;
+    spec.accuracy = data.accuracy;
+    spec.relaxed = data.relaxed;
+    spec.pairings = data.pairings;
+    if (data.accuracy != Accuracy::high)
+      spec.notes.push_back({"accuracy", std::string("accuracy = ") +
+                                            (data.accuracy == Accuracy::exact ? "exact" : "fast") +
+                                            ": this version computes with high"});
     return spec;
   }
 
@@ -112,9 +125,7 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
   const Mode &mode = decl.mode;
   const Place &where = decl.value.node()->where;
   std::uint32_t like =
-      mode.use.like.empty() ? expr::no_input : space_.input_called(mode.use.like, decl.where);
-  if (mode.kind == ModeKind::Accumulate || mode.kind == ModeKind::Reduce)
-    typer_.check_use({mode.use, {Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
+      mode.like.empty() ? expr::no_input : space_.input_called(mode.like, decl.where);
   switch (mode.kind) {
   case ModeKind::Plain: return typer_.type_whole(decl.value, {});
 
@@ -131,7 +142,7 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
   }
 
   case ModeKind::Accumulate: {
-    Entry entry{&mode.use, decl.has_axes ? listed : least_rank_axes(decl)};
+    Entry entry{true, mode.fold, decl.has_axes ? listed : least_rank_axes(decl)};
     warn_about_scalars(decl);
     return typer_.type_whole(decl.value, entry);
   }
@@ -139,17 +150,15 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
   case ModeKind::Reduce: {
     Value value = typer_.type(decl.value, {});
     AxisSet has = spec_.graph[value.node].axes;
-    auto fold = [&](AxisSet axes) {
-      return typer_.fold({mode.use, {value}, typer_.init_of(mode.use), axes, like, false, where});
-    };
-    if (like != expr::no_input) return fold(has - spec_.inputs[like].axes());
+    if (like != expr::no_input)
+      return typer_.fold(value, mode.fold, has - spec_.inputs[like].axes(), like, where);
     if (decl.has_axes && !has.contains(listed))
       fail("E0103",
            "output '" + decl.name + "' keeps " + space_.axis_list(listed - has) +
                ", which its expression lacks: it has " + space_.axis_list(has),
            space_.shown(decl.where), "list axes that the expression has");
     AxisSet kept = decl.has_axes ? listed : least_rank_axes(decl);
-    return fold(has - kept);
+    return typer_.fold(value, mode.fold, has - kept, expr::no_input, where);
   }
   }
   return {};
@@ -283,12 +292,18 @@ void Analysis::keep_live_nodes() {
     output.value = now[output.value.index];
     output.addend = output.add ? now[output.addend.index] : output.value;
   }
+  std::erase_if(spec_.marks, [&](const Mark &mark) { return !live[mark.value.index]; });
+  for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
   spec_.graph = std::move(kept);
 }
 
 } // namespace
 
-TypedSpec analyse(const SpecData &data) { return Analysis(data).run(); }
+TypedSpec analyse(const SpecData &data) {
+  check_pairings(data);
+  const SpecData expanded = expand_calls(data);
+  return Analysis(expanded).run();
+}
 
 Place TypedSpec::where(NodeId id) const {
   return support::with_text(graph.where(id), source.get());

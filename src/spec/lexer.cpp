@@ -167,7 +167,9 @@ private:
     }
     fail("E0001", "unexpected character " + shown,
          {Tok::End, std::uint32_t(at_), 1, line_, column(at_)},
-         "outside comments a text is made of ASCII letters, digits and operators");
+         text_[at_] == '@'
+             ? "a matrix product is sum(x * y, j), where x is on i, j and y on j, k"
+             : "outside comments a text is made of ASCII letters, digits and operators");
   }
 
   [[noreturn]] void fail_encoding(std::size_t offset) {

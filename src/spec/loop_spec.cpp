@@ -27,6 +27,26 @@ LoopSpec &LoopSpec::order(Order order) {
   return *this;
 }
 
+LoopSpec &LoopSpec::accuracy(Accuracy accuracy) {
+  edit().accuracy = accuracy;
+  return *this;
+}
+
+LoopSpec &LoopSpec::relaxed(bool on) {
+  edit().relaxed = on;
+  return *this;
+}
+
+LoopSpec &LoopSpec::fuse(std::string a, std::string b, std::source_location where) {
+  edit().pairings.push_back({true, std::move(a), std::move(b), place_of(where)});
+  return *this;
+}
+
+LoopSpec &LoopSpec::separate(std::string a, std::string b, std::source_location where) {
+  edit().pairings.push_back({false, std::move(a), std::move(b), place_of(where)});
+  return *this;
+}
+
 LoopSpec &LoopSpec::stretch(bool on) {
   edit().stretch = on;
   return *this;

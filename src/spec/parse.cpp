@@ -1,11 +1,11 @@
 // Kernels and statements: the outer grammar of docs/language.md, one function for each kind.
 #include "spec/parser.hpp"
 
-#include "spec/definition.hpp"
 #include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
+#include <array>
 #include <charconv>
 
 namespace broadloom::spec {
@@ -56,16 +56,6 @@ int Cursor::expect_int(const char *what) {
   return minus ? -value : value;
 }
 
-DType parse_dtype(Cursor &cursor) {
-  const Token &token = cursor.expect(Tok::Name, "a dtype");
-  std::string word(cursor.word(token));
-  auto dtype = dtype_from_name(word);
-  if (!dtype)
-    cursor.fail("E0002", "expected a dtype, found '" + word + "'", token,
-                "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128");
-  return *dtype;
-}
-
 namespace {
 
 class Parser {
@@ -76,12 +66,14 @@ public:
     std::vector<LoopSpec> kernels;
     while (skip_breaks(), !cursor_.is(Tok::End)) {
       const Token &token = cursor_.peek();
-      if (cursor_.is_word("accumulator")) {
-        accumulator();
+      if (cursor_.is_word("accumulator")) cursor_.later("'accumulator'", token, token);
+      if (cursor_.is_word("def")) {
+        parse_function(cursor_, definitions_);
+        if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::End))
+          cursor_.unexpected("the end of the definition");
         continue;
       }
-      if (cursor_.is_word("def")) cursor_.later("'def'", token, token);
-      if (!cursor_.is_word("kernel")) cursor_.unexpected("'kernel'");
+      if (!cursor_.is_word("kernel")) outside_of_kernel();
       kernels.push_back(kernel());
       for (std::size_t i = 0; i + 1 < kernels.size(); ++i)
         if (kernels[i].data().name == kernels.back().data().name)
@@ -92,20 +84,20 @@ public:
   }
 
 private:
+  [[noreturn]] void outside_of_kernel() {
+    const Token &token = cursor_.peek();
+    constexpr std::array words{"in", "let", "out", "order", "stretch", "set", "fuse", "separate"};
+    for (const char *word : words)
+      if (cursor_.is_word(word))
+        cursor_.fail("E0002",
+                     "'" + std::string(word) + "' stands in a kernel, and this is outside of one",
+                     token, "write kernel NAME { in x : f32[:]; out z = x + 1 }");
+    cursor_.unexpected("'kernel', 'accumulator' or 'def'");
+  }
+
   void skip_breaks() {
     while (cursor_.accept(Tok::Break)) {
     }
-  }
-
-  void accumulator() {
-    AccumulatorDef definition = parse_accumulator(cursor_);
-    check_definition(definition, source_.text.get());
-    const std::string name = definition.name;
-    const Place where = definition.where;
-    Accumulator made(std::make_shared<const AccumulatorDef>(std::move(definition)));
-    if (!definitions_.accumulators.try_emplace(name, std::move(made)).second)
-      support::fail("E0004", "accumulator '" + name + "' is defined twice",
-                    support::with_text(where, source_.text.get()), "give it another name");
   }
 
   LoopSpec kernel() {
@@ -140,9 +132,9 @@ private:
     if (word == "out") return out_statement();
     if (word == "order") return order_statement();
     if (word == "stretch") return stretch_statement();
-    if (word == "set" || word == "fuse" || word == "separate")
-      cursor_.later("'" + std::string(word) + "'", token, token);
-    cursor_.unexpected("a statement (order, stretch, in, let or out)");
+    if (word == "set") return parse_set(cursor_, *data_);
+    if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
+    cursor_.unexpected("a statement (order, stretch, set, fuse, separate, in, let or out)");
   }
 
   void order_statement() {
@@ -178,13 +170,23 @@ private:
     return token;
   }
 
+  DType dtype() {
+    const Token &token = cursor_.expect(Tok::Name, "a dtype");
+    std::string word(cursor_.word(token));
+    auto dtype = dtype_from_name(word);
+    if (!dtype)
+      cursor_.fail("E0002", "expected a dtype, found '" + word + "'", token,
+                   "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128");
+    return *dtype;
+  }
+
   void in_statement() {
     cursor_.next();
     const Token name = new_value_name("an input");
     auto decl = std::make_shared<InputDecl>();
     decl->name = cursor_.word(name);
     cursor_.expect(Tok::Colon, "':' and a dtype");
-    decl->dtype = parse_dtype(cursor_);
+    decl->dtype = dtype();
     if (cursor_.accept(Tok::LeftBracket)) dims(*decl);
     if (cursor_.is_word("dims") || cursor_.is_word("axes")) placement(*decl);
     decl->where = source_.place(name, cursor_.previous());
@@ -268,7 +270,7 @@ private:
       }
     }
     output.where = source_.place(name, cursor_.previous());
-    if (cursor_.accept(Tok::Colon)) output.dtype = parse_dtype(cursor_);
+    if (cursor_.accept(Tok::Colon)) output.dtype = dtype();
     output.add = cursor_.is(Tok::AddAssign);
     if (!output.add && !cursor_.is(Tok::Assign)) cursor_.unexpected("'=' or '+='");
     cursor_.next();
@@ -286,7 +288,7 @@ private:
                   cursor_.word(cursor_.peek(1)) == "like" && cursor_.peek(2).kind == Tok::Assign;
       if (!like) return;
       cursor_.next();
-      mode.use.like = parse_input_option(cursor_, symbols_);
+      mode.like = parse_input_option(cursor_, symbols_);
       cursor_.expect(Tok::RightParen, "')'");
       return;
     }
@@ -295,9 +297,29 @@ private:
     mode.kind = accumulate ? ModeKind::Accumulate : ModeKind::Reduce;
     cursor_.next();
     cursor_.expect(Tok::LeftParen, "'(' and an accumulator");
-    mode.use.accumulator = parse_accumulator_name(cursor_, definitions_);
-    while (cursor_.accept(Tok::Comma)) parse_mode_option(cursor_, symbols_, definitions_, mode);
+    const Token &token = cursor_.expect(Tok::Name, "an accumulator");
+    std::string word(cursor_.word(token));
+    auto fold = ops::find_fold(word);
+    if (!fold && is_later_fold(word)) cursor_.later("'" + word + "'", token, token);
+    if (!fold)
+      cursor_.fail("E0008", "there is no accumulator '" + word + "'", token,
+                   "this version has sum, prod, min and max");
+    mode.fold = *fold;
+    while (cursor_.accept(Tok::Comma)) mode_option(mode, accumulate);
     cursor_.expect(Tok::RightParen, "',' or ')'");
+  }
+
+  void mode_option(Mode &mode, bool accumulate) {
+    const Token option = cursor_.peek();
+    if (!cursor_.is(Tok::Name) || cursor_.peek(1).kind != Tok::Assign)
+      cursor_.unexpected("an option");
+    std::string word(cursor_.word(option));
+    if (word != "like") cursor_.later("the option '" + word + "='", option, cursor_.peek(1));
+    if (accumulate)
+      cursor_.fail("E0105", "accumulate takes no like=", option,
+                   "name the kept axes in brackets, or use reduce");
+    if (!mode.like.empty()) cursor_.fail("E0002", "like= is given twice", option, "give it once");
+    mode.like = parse_input_option(cursor_, symbols_);
   }
 
   const Source &source_;

@@ -28,6 +28,13 @@ struct OutputDecl {
   Place where;
 };
 
+// `fuse a, b` or `separate a, b`.
+struct Pairing {
+  bool fuse = false;
+  std::string a, b; // lets or outputs
+  Place where;
+};
+
 struct SpecData {
   std::string name = "kernel";
   // The text it was read from, for errors; null for the API.
@@ -36,6 +43,9 @@ struct SpecData {
   Order order = Order::f;
   bool order_given = false; // printed only where it was written
   bool stretch = true;
+  Accuracy accuracy = Accuracy::high;
+  bool relaxed = false;
+  std::vector<Pairing> pairings;
   std::vector<std::shared_ptr<const InputDecl>> inputs; // declared by `in`
   std::vector<Expr> lets;                               // Let nodes in order of definition
   std::vector<OutputDecl> outputs;
@@ -78,6 +88,12 @@ struct Axis {
   bool labelled = false; // its labelled dims have one extent throughout the kernel
 };
 
+// keep(e) or recompute(e): what a derivative may take from the forward pass.
+struct Mark {
+  expr::NodeId value;
+  bool keep = false;
+};
+
 struct TypedSpec {
   std::string name;
   std::shared_ptr<const std::string> source; // as in SpecData
@@ -86,6 +102,10 @@ struct TypedSpec {
   std::vector<TypedInput> inputs;
   std::vector<TypedOutput> outputs;
   expr::Graph graph;
+  Accuracy accuracy = Accuracy::high;
+  bool relaxed = false;
+  std::vector<Pairing> pairings;
+  std::vector<Mark> marks;     // of nodes that outputs need
   std::vector<Decision> notes; // warnings and choices made here, for `why`
 
   // Where a node was written, with its source line: places in the graph have none, to keep it small.

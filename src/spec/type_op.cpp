@@ -4,6 +4,7 @@
 #include "support/fail.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -97,6 +98,10 @@ ops::Typing Typer::typing_of(const ExprNode &node, const std::vector<DType> &typ
 }
 
 Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
+  if (node.op == Op::Keep || node.op == Op::Recompute) {
+    spec_.marks.push_back({args[0].node, node.op == Op::Keep});
+    return args[0];
+  }
   std::size_t first = node.op == Op::Where ? 1 : 0; // the condition takes no part in the typing
   bool all_literal = true, any_weak = false;
   std::optional<DType> common;
@@ -114,11 +119,12 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
     DType type = dtype(arg);
     types.push_back(arg.weak ? weak_type(type, common) : type);
   }
+  if (std::optional<Value> compared = compare_integers(node, args)) return *compared;
   ops::Typing typing = typing_of(node, types);
   std::vector<NodeId> converted;
   for (std::size_t i = 0; i < args.size(); ++i) {
     DType to = i < first ? DType::Bool : typing.compute;
-    converted.push_back(args[i].weak ? number_as(args[i].node, to, node.where)
+    converted.push_back(args[i].weak ? convert_number(args[i].node, to, node)
                                      : cast(args[i].node, to, node.where));
   }
   auto result = [&](NodeId value) {
@@ -169,6 +175,40 @@ NodeId Typer::power_by_products(NodeId base, int exponent, const Place &where) {
   return exponent < 0 ? make(Op::Div, one, *power) : *power;
 }
 
+// Comparisons of integers are exact, as in NumPy 2, where the common type would not hold both: i64 with
+// u64, and a number that does not fit the type beside it. Nothing where the common type does.
+std::optional<Value> Typer::compare_integers(const ExprNode &node, const std::vector<Value> &args) {
+  if (ops::info(node.op).rule != ops::TypeRule::Compare) return {};
+  std::array<NodeId, 2> side{args[0].node, args[1].node};
+  bool misfit = false;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!is_integer(dtype(side[i]))) return {};
+    if (args[i].weak) misfit = !fits(ops::as_i64(spec_.graph[side[i]].literal), dtype(side[1 - i]));
+  }
+  auto make = [&](Op op, DType compute, NodeId a, NodeId b) {
+    return emit(op, compute, DType::Bool, {a, b}, node.where);
+  };
+  const bool first = dtype(side[0]) == DType::U64, second = dtype(side[1]) == DType::U64;
+  const NodeId other = first ? side[1] : side[0];
+  if (first == second || !is_signed_integer(dtype(other))) {
+    if (!misfit) return {};
+    for (NodeId &id : side) id = cast(id, DType::I64, node.where);
+    return Value{make(node.op, DType::I64, side[0], side[1]), false};
+  }
+  if ((args[0].weak || args[1].weak) && !misfit) return {};
+
+  // A negative number is less than all of u64; any other is compared there.
+  const NodeId wide = cast(other, DType::I64, node.where);
+  const NodeId zero = literal(DType::I64, ops::scalar_from(std::int64_t(0)), node.where);
+  for (NodeId &id : side) id = cast(id, DType::U64, node.where);
+  const NodeId among = make(node.op, DType::U64, side[0], side[1]);
+  const bool less = second; // stands the signed one on the left?
+  const bool if_negative = node.op == Op::Ne || (less ? node.op == Op::Lt || node.op == Op::Le
+                                                      : node.op == Op::Gt || node.op == Op::Ge);
+  const NodeId sign = make(if_negative ? Op::Lt : Op::Ge, DType::I64, wide, zero);
+  return Value{make(if_negative ? Op::Or : Op::And, DType::Bool, sign, among), false};
+}
+
 // Numbers only: the value is computed in i64 or f64 and stays weak.
 Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) {
   std::vector<DType> types;
@@ -201,7 +241,7 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
   return {value, dtype(value) != DType::Bool};
 }
 
-NodeId Typer::number_as(NodeId number, DType to, const Place &where, const char *met) {
+NodeId Typer::convert_number(NodeId number, DType to, const ExprNode &user) {
   const Node &node = spec_.graph[number];
   const Scalar value = node.literal;
   bool lost = node.dtype == DType::I64 && !fits(ops::as_i64(value), to);
@@ -214,11 +254,11 @@ NodeId Typer::number_as(NodeId number, DType to, const Place &where, const char 
          "the number " +
              (node.dtype == DType::I64 ? std::to_string(ops::as_i64(value))
                                        : text(ops::as_f64(value))) +
-             " does not fit " + std::string(name(to)) + ", the type of " + met,
-         space_.shown(where),
-         node.dtype == DType::I64 ? "cast " + std::string(met) + " to a wider type, as in i64(x)"
-                                  : "cast " + std::string(met) + ": f64(x); or write inf");
-  return cast(number, to, where);
+             " does not fit " + std::string(name(to)) + ", the type of the other operand",
+         space_.shown(user.where),
+         node.dtype == DType::I64 ? "cast the other operand to a wider type, as in i64(x)"
+                                  : "cast the other operand: f64(x); or write inf");
+  return cast(number, to, user.where);
 }
 
 NodeId Typer::emit_sugar(const ExprNode &node, DType type, std::vector<NodeId> args) {

@@ -1,6 +1,7 @@
 // See words.hpp.
 #include "spec/words.hpp"
 
+#include "ops/ops.hpp"
 #include "support/text.hpp"
 
 #include <broadloom/dtype.hpp>
@@ -20,9 +21,12 @@ constexpr std::array reserved{
     "accumulate"sv, "reduce"sv,      "true"sv, "false"sv,
 };
 
+constexpr std::array later_folds{
+    "var"sv, "std"sv, "norm"sv, "logsumexp"sv, "argmin"sv, "argmax"sv,
+};
+
 constexpr std::array later_functions{
-    "keep"sv,
-    "recompute"sv,
+    "scan"sv,
 };
 
 template <class Words> bool holds(const Words &words, std::string_view word) {
@@ -46,6 +50,20 @@ NameCheck check_name(std::string_view name, std::string_view what) {
   return {};
 }
 
-bool is_later_callable(std::string_view word) { return holds(later_functions, word); }
+NameCheck check_callable_name(std::string_view name, std::string_view what) {
+  NameCheck found = check_name(name, what);
+  if (!found.code.empty()) return found;
+  const bool built_in = ops::find_function(name) || ops::find_fold(name) || name == "extent" ||
+                        name == "iota" || is_later_callable(name);
+  if (!built_in) return {};
+  return {"E0004", "'" + std::string(name) + "' is built in and cannot be defined again",
+          "choose another name"};
+}
+
+bool is_later_callable(std::string_view word) {
+  return holds(later_functions, word) || is_later_fold(word);
+}
+
+bool is_later_fold(std::string_view word) { return holds(later_folds, word); }
 
 } // namespace broadloom::spec

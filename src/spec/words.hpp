@@ -15,8 +15,12 @@ struct NameCheck {
   std::string code, message, help; // code empty: the name is fine
 };
 NameCheck check_name(std::string_view name, std::string_view what);
+// The same for the name of a callable: E0004 for a built-in one.
+NameCheck check_callable_name(std::string_view name, std::string_view what);
 
-// A callable of the language that this version does not have: "keep", ..
+// A callable of the language that this version does not have: "scan", "mean", "keep", ..
 bool is_later_callable(std::string_view word);
+// The same for folds that may stand in a mode: "mean", "argmax", ..
+bool is_later_fold(std::string_view word);
 
 } // namespace broadloom::spec

@@ -85,8 +85,7 @@ TEST_CASE("a reduction that is the whole output is rounded once, an inner one is
         graph("in x : f32[i]; out s : f64 = sum(x)"));
   CHECK(graph("in x : f32[i]; out s : f64 = sum(x) * 1") ==
         "n0 = input 0 x : f32 {i}\nn1 = cast n0 : f64 {i}\nn2 = fold sum n1 over {i} : f64 {}\n"
-        "n3 = cast n2 : f32 {}\nn4 = literal 1 : f32 {}\nn5 = mul n3 n4 : f32 {}\n"
-        "n6 = cast n5 : f64 {}\nout s[] : f64 = n6\n");
+        "n3 = cast n2 : f32 {}\nn4 = cast n3 : f64 {}\nout s[] : f64 = n4\n");
 }
 
 TEST_CASE("adding into an output happens before a reduction is rounded") {

@@ -249,9 +249,10 @@ maximum, minimum = extreme(np.maximum, False), extreme(np.minimum, True)
 
 
 def compared(compare):
-    """i64 with u64 meet in f64, as they do in every other operation. NumPy compares them exactly."""
+    """In the common type, but for integers, which compare exactly, as in NumPy: i64 with u64 too."""
     def answer(x, y):
-        x, y = as_common(x, y)
+        if not (is_whole(x.dtype) and is_whole(y.dtype)):
+            x, y = as_common(x, y)
         return compare(x, y)
     return answer
 

@@ -1,0 +1,31 @@
+// What a call of a user's function points to.
+//
+//   def norm2(a, b) = a * a + b * b      params: a, b     body: over these very Parameter nodes
+#pragma once
+
+#include "expr/node.hpp"
+
+#include <string>
+#include <vector>
+
+namespace broadloom {
+
+struct FunctionDecl {
+  struct Derivative {
+    std::size_t param = 0;
+    Expr value; // over the params and the cotangent
+    Place where;
+  };
+  std::string name;
+  std::vector<Expr> params; // Parameter nodes, each of this function alone
+  Expr cotangent;           // the Parameter node called `g`
+  Expr body;
+  std::vector<Derivative> derivatives; // in the order written, at most one for each param
+  Place where;
+};
+
+inline constexpr const char *cotangent_name = "g";
+
+Expr make_call(std::shared_ptr<const FunctionDecl> function, std::vector<Expr> args, Place where);
+
+} // namespace broadloom

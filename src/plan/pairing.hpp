@@ -1,0 +1,29 @@
+// What `fuse` and `separate` ask of the placing of items, and what came of it.
+//
+//   separate a, b      no phase holds an item that only a needs beside one that only b needs
+//   fuse a, b          the stores of a and of b go into one phase if they fit, the later of theirs
+#pragma once
+
+#include "plan/nest.hpp"
+
+namespace broadloom::plan {
+
+class Apart {
+public:
+  explicit Apart(const Nests &nests);
+  bool empty() const { return pairs_ == 0; }
+  bool may_meet(int item, int other) const;
+
+private:
+  std::size_t pairs_;
+  std::vector<std::vector<bool>> needed_; // [item][2 * pair + side]: does that output need it?
+};
+
+// The pairs of outputs that `fuse` or `separate` names, of those that are computed.
+std::vector<std::array<int, 2>> paired_outputs(const spec::TypedSpec &spec,
+                                               const std::vector<bool> &wanted, bool fuse);
+
+// Notes for `why`, once all items have their phases.
+void note_pairings(const spec::TypedSpec &spec, Nests &nests);
+
+} // namespace broadloom::plan
