@@ -2,6 +2,7 @@
 // Include this one header; README.md has an example that runs.
 #pragma once
 
+#include <broadloom/accumulator.hpp>
 #include <broadloom/array.hpp>
 #include <broadloom/dtype.hpp>
 #include <broadloom/error.hpp>

@@ -117,38 +117,6 @@ private:
   std::variant<std::string, int> value_;
 };
 
-// `like("x")`: give a folded value the axes and extents of input x, folding or repeating.
-struct Like {
-  std::string input;
-};
-inline Like like(std::string input) { return {std::move(input)}; }
-
-enum class Fold : std::uint8_t { Sum, Prod, Min, Max, Any, All, Mean };
-
-// A fold by name. As a function it makes a reduction inside an expression, `sum(x, "j")`; with no
-// axes it folds all the axes of its argument. As a value it completes a mode, `reduce(sum)`.
-class Accumulator {
-public:
-  constexpr explicit Accumulator(Fold fold) : fold_(fold) {}
-  constexpr Fold fold() const { return fold_; }
-
-  template <class... Axes> Expr operator()(const Operand &value, const Axes &...axes) const {
-    return reduce(value, {AxisRef(axes)...});
-  }
-  Expr operator()(const Operand &value, const Like &like) const;
-
-private:
-  Expr reduce(const Operand &value, std::vector<AxisRef> axes) const;
-  Fold fold_;
-};
-inline constexpr Accumulator sum{Fold::Sum};
-inline constexpr Accumulator prod{Fold::Prod};
-inline constexpr Accumulator min{Fold::Min};
-inline constexpr Accumulator max{Fold::Max};
-inline constexpr Accumulator any{Fold::Any}; // x != 0 somewhere, everywhere
-inline constexpr Accumulator all{Fold::All};
-inline constexpr Accumulator mean{Fold::Mean};
-
 // The number of elements along an axis that an input of the expression has, or that the input called
 // `of` has, and the index along it: i64, counted from 0.
 Expr extent(AxisRef axis, std::string of = {},

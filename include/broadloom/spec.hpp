@@ -8,6 +8,7 @@
 // It is a value: copies are independent. Building it checks nothing; `check`, `compile` do.
 #pragma once
 
+#include <broadloom/accumulator.hpp>
 #include <broadloom/expr.hpp>
 
 #include <memory>
@@ -30,17 +31,20 @@ enum class ModeKind : std::uint8_t { Plain, Broadcast, Accumulate, Reduce };
 
 struct Mode {
   ModeKind kind = ModeKind::Plain;
-  Fold fold = Fold::Sum; // Accumulate and Reduce
-  std::string like;      // input whose axes and extents the output takes; empty: none
+  FoldUse use; // Accumulate and Reduce; of Broadcast only `like`, the input whose axes it takes
 };
-inline const Mode broadcast{ModeKind::Broadcast, Fold::Sum, {}};
-inline Mode broadcast_like(std::string input) {
-  return {ModeKind::Broadcast, Fold::Sum, std::move(input)};
+inline const Mode broadcast{ModeKind::Broadcast, {}};
+Mode broadcast_like(std::string input);
+Mode fold_mode(ModeKind kind, const Accumulator &accumulator,
+               const std::vector<ModeOption> &options);
+template <class... Options> Mode accumulate(const Accumulator &a, const Options &...options) {
+  return fold_mode(ModeKind::Accumulate, a, {ModeOption(options)...});
 }
-inline Mode accumulate(Accumulator a) { return {ModeKind::Accumulate, a.fold(), {}}; }
-inline Mode reduce(Accumulator a) { return {ModeKind::Reduce, a.fold(), {}}; }
-inline Mode reduce_like(Accumulator a, std::string input) {
-  return {ModeKind::Reduce, a.fold(), std::move(input)};
+template <class... Options> Mode reduce(const Accumulator &a, const Options &...options) {
+  return fold_mode(ModeKind::Reduce, a, {ModeOption(options)...});
+}
+inline Mode reduce_like(const Accumulator &a, std::string input) {
+  return reduce(a, like(std::move(input)));
 }
 
 struct SpecData; // src/spec/spec.hpp

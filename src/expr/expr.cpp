@@ -76,14 +76,6 @@ Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location
   return input(std::move(name), dtype, std::vector<Dim>(std::size_t(rank)), where);
 }
 
-Expr Accumulator::operator()(const Operand &value, const Like &like) const {
-  return make_fold(fold_, value.expr(), {}, like.input, place_of(value.where()));
-}
-
-Expr Accumulator::reduce(const Operand &value, std::vector<AxisRef> axes) const {
-  return make_fold(fold_, value.expr(), std::move(axes), {}, place_of(value.where()));
-}
-
 Expr extent(AxisRef axis, std::string of, std::source_location where) {
   return make_extent(std::move(axis), std::move(of), place_of(where));
 }

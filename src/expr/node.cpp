@@ -79,13 +79,38 @@ Expr make_input(std::shared_ptr<const InputDecl> decl, Place where) {
   return Expr(std::move(node));
 }
 
-Expr make_fold(Fold fold, Expr arg, std::vector<AxisRef> axes, std::string like, Place where) {
+namespace {
+
+Expr make_use(ExprKind kind, FoldUse use, std::vector<Expr> args, std::vector<AxisRef> axes,
+              Place where) {
   auto node = std::make_shared<ExprNode>();
-  node->kind = ExprKind::Fold;
-  node->fold = fold;
-  node->args = {std::move(arg)};
+  node->kind = kind;
+  node->folded = args.size();
+  node->args = std::move(args);
+  node->args.insert(node->args.end(), use.init.begin(), use.init.end());
+  use.init.clear();
+  node->use = std::make_shared<const FoldUse>(std::move(use));
   node->axes = std::move(axes);
-  node->like = std::move(like);
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+} // namespace
+
+Expr make_fold(FoldUse use, std::vector<Expr> args, std::vector<AxisRef> axes, Place where) {
+  return make_use(ExprKind::Fold, std::move(use), std::move(args), std::move(axes),
+                  std::move(where));
+}
+
+Expr make_scan(FoldUse use, std::vector<Expr> args, AxisRef axis, Place where) {
+  return make_use(ExprKind::Scan, std::move(use), std::move(args), {std::move(axis)},
+                  std::move(where));
+}
+
+Expr make_parameter(std::string name, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Parameter;
+  node->name = std::move(name);
   node->where = std::move(where);
   return Expr(std::move(node));
 }
@@ -94,7 +119,7 @@ Expr make_extent(AxisRef axis, std::string of, Place where) {
   auto node = std::make_shared<ExprNode>();
   node->kind = ExprKind::Extent;
   node->axes = {std::move(axis)};
-  node->like = std::move(of);
+  node->of = std::move(of);
   node->where = std::move(where);
   return Expr(std::move(node));
 }
@@ -103,14 +128,6 @@ Expr make_iota(AxisRef axis, Place where) {
   auto node = std::make_shared<ExprNode>();
   node->kind = ExprKind::Iota;
   node->axes = {std::move(axis)};
-  node->where = std::move(where);
-  return Expr(std::move(node));
-}
-
-Expr make_parameter(std::string name, Place where) {
-  auto node = std::make_shared<ExprNode>();
-  node->kind = ExprKind::Parameter;
-  node->name = std::move(name);
   node->where = std::move(where);
   return Expr(std::move(node));
 }

@@ -6,7 +6,7 @@
 
 #include "ops/ops.hpp"
 
-#include <broadloom/expr.hpp>
+#include <broadloom/accumulator.hpp>
 
 #include <string>
 #include <vector>
@@ -33,10 +33,11 @@ enum class ExprKind : std::uint8_t {
   Op,
   Cast,
   Fold,
+  Scan,
   Let,
   Extent,
   Iota,
-  Parameter, // an argument in a definition
+  Parameter, // a state or an argument in a definition
   Call,      // of a user's function: gone after expand_calls
 };
 
@@ -53,14 +54,16 @@ struct FunctionDecl; // expr/function.hpp
 struct ExprNode {
   ExprKind kind = ExprKind::Literal;
   Place where;
-  std::vector<Expr> args;                 // Op: operands; Cast, Fold, Let: one
+  // Op: operands; Cast, Let: one; Fold, Scan: what is accumulated, then the values of `init=`.
+  std::vector<Expr> args;
   std::shared_ptr<const InputDecl> input; // Input
   Number number;                          // Literal
   ops::Op op = ops::Op::Add;              // Op
   DType dtype = DType::F32;               // Cast
-  Fold fold = Fold::Sum;                  // Fold
-  std::vector<AxisRef> axes; // Fold: empty means all axes of the argument; Extent, Iota: the axis
-  std::string like;          // Fold: `like=`, Extent: `of=`; empty where there is none
+  std::shared_ptr<const FoldUse> use;     // Fold, Scan
+  std::size_t folded = 0;                 // Fold, Scan: how many of the args are accumulated
+  std::vector<AxisRef> axes; // Fold: empty means all axes of the argument; Scan, Extent, Iota: one
+  std::string of;            // Extent: `of=`, empty where there is none
   std::string name;          // Let, Parameter
   std::shared_ptr<const FunctionDecl> function; // Call
 
@@ -83,10 +86,12 @@ Expr make_input(std::shared_ptr<const InputDecl> decl, Place where);
 Expr make_literal(const Number &number, Place where);
 Expr make_op(ops::Op op, std::vector<Expr> args, Place where);
 Expr make_cast(DType dtype, Expr arg, Place where);
-Expr make_fold(Fold fold, Expr arg, std::vector<AxisRef> axes, std::string like, Place where);
+// `use.init` goes behind the arguments.
+Expr make_fold(FoldUse use, std::vector<Expr> args, std::vector<AxisRef> axes, Place where);
+Expr make_scan(FoldUse use, std::vector<Expr> args, AxisRef axis, Place where);
+Expr make_parameter(std::string name, Place where);
 Expr make_extent(AxisRef axis, std::string of, Place where);
 Expr make_iota(AxisRef axis, Place where);
-Expr make_parameter(std::string name, Place where);
 Expr make_let(std::string name, Expr value, Place where);
 
 } // namespace broadloom

@@ -119,6 +119,13 @@ Scalar identity(Fold fold, DType accumulate) {
     case Fold::Min: return to_scalar<T>(Limits::has_infinity ? Limits::infinity() : Limits::max());
     case Fold::Max:
       return to_scalar<T>(Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest());
+    case Fold::Var:
+    case Fold::Std:
+    case Fold::Norm:
+    case Fold::LogSumExp:
+    case Fold::ArgMin:
+    case Fold::ArgMax:
+    case Fold::User: break;
     }
     return Scalar{};
   });

@@ -13,14 +13,20 @@ constexpr std::array op_rows{
 #include "ops/ops.def"
 };
 
-constexpr std::array<FoldInfo, 7> fold_rows{{
-    {"sum", Op::Add, false, false},
-    {"prod", Op::Mul, false, false},
-    {"min", Op::Minimum, true, false},
-    {"max", Op::Maximum, true, false},
-    {"any", Op::Or, false, false},
-    {"all", Op::And, false, false},
-    {"mean", Op::Add, false, true},
+constexpr std::array<FoldInfo, 13> fold_rows{{
+    {"sum", FoldKind::Operation, Op::Add, false},
+    {"prod", FoldKind::Operation, Op::Mul, false},
+    {"min", FoldKind::Operation, Op::Minimum, true},
+    {"max", FoldKind::Operation, Op::Maximum, true},
+    {"any", FoldKind::Operation, Op::Or, false},
+    {"all", FoldKind::Operation, Op::And, false},
+    {"mean", FoldKind::Sugar, Op::Add, false},
+    {"var", FoldKind::Definition, Op::Add, false},
+    {"std", FoldKind::Sugar, Op::Add, false},
+    {"norm", FoldKind::Sugar, Op::Add, false},
+    {"logsumexp", FoldKind::Definition, Op::Add, false},
+    {"argmin", FoldKind::Definition, Op::Minimum, true},
+    {"argmax", FoldKind::Definition, Op::Maximum, true},
 }};
 
 } // namespace

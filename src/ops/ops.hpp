@@ -5,8 +5,8 @@
 // new row is a compiler warning until it is handled.
 #pragma once
 
+#include <broadloom/accumulator.hpp>
 #include <broadloom/dtype.hpp>
-#include <broadloom/expr.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -77,22 +77,26 @@ std::optional<ComplexForm> complex_form(Op op);
 
 // ------------------------------------------------------------------------------- accumulators
 
+// Operation: one state, one operation. Sugar: written out in other folds before anything else looks at
+// it. Definition: see spec/prelude.hpp.
+enum class FoldKind : std::uint8_t { Operation, Sugar, Definition };
 struct FoldInfo {
   std::string_view name;
-  Op step;             // acc = step(acc, value); also joins two partial results
+  FoldKind kind;
+  Op step;             // Operation: acc = step(acc, value); also joins two partial results
   bool needs_identity; // folding nothing is an error (min, max)
-  bool is_sugar;       // written out in other folds before anything else looks at it
 };
-const FoldInfo &info(Fold fold);
+const FoldInfo &info(Fold fold); // of a built-in one
 int fold_count();
 std::optional<Fold> find_fold(std::string_view name);
 
-// The type a fold of `value` accumulates in (floats in f64, integers in i64 or u64, any and all in bool),
-// and the type NumPy gives.
+// The type in which a built-in fold of `value` accumulates (floats in f64, integers in i64 or u64, any and all
+// in bool), and the type NumPy gives. Those of the user accumulate as sum does.
 DType accumulate_dtype(Fold fold, DType value);
 DType result_dtype(Fold fold, DType value);
 
-// Whether partial results may be joined in any order without changing a bit: integers, bool, min and max.
+// Whether partial results may be joined in any order without changing a bit: integers, bool, min and max,
+// argmin and argmax.
 bool is_exact(Fold fold, DType accumulate);
 
 // ---------------------------------------------------------------------------------- evaluation

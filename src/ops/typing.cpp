@@ -99,12 +99,19 @@ Typing type_of(Op op, std::span<const DType> args) {
 DType accumulate_dtype(Fold fold, DType value) {
   switch (fold) {
   case Fold::Min:
-  case Fold::Max: return compute_dtype(value);
+  case Fold::Max:
+  case Fold::ArgMin:
+  case Fold::ArgMax: return compute_dtype(value);
   case Fold::Any:
   case Fold::All: return DType::Bool;
-  case Fold::Mean: return is_complex(value) ? DType::C128 : DType::F64;
+  case Fold::Mean:
+  case Fold::Var:
+  case Fold::Std:
+  case Fold::Norm:
+  case Fold::LogSumExp: return is_complex(value) ? DType::C128 : DType::F64;
   case Fold::Sum:
-  case Fold::Prod: break;
+  case Fold::Prod:
+  case Fold::User: break;
   }
   if (value == DType::Bool || is_signed_integer(value)) return DType::I64;
   if (is_unsigned_integer(value)) return DType::U64;
@@ -113,6 +120,7 @@ DType accumulate_dtype(Fold fold, DType value) {
 
 DType result_dtype(Fold fold, DType value) {
   if (fold == Fold::Any || fold == Fold::All) return DType::Bool;
+  if (fold == Fold::ArgMin || fold == Fold::ArgMax) return DType::I64;
   if (is_float(value) || is_complex(value)) return value;
   return accumulate_dtype(fold, value);
 }
@@ -121,11 +129,18 @@ bool is_exact(Fold fold, DType accumulate) {
   switch (fold) {
   case Fold::Min:
   case Fold::Max:
+  case Fold::ArgMin:
+  case Fold::ArgMax:
   case Fold::Any:
   case Fold::All: return true;
   case Fold::Sum:
-  case Fold::Prod:
-  case Fold::Mean: return is_integral(accumulate);
+  case Fold::Prod: return is_integral(accumulate);
+  case Fold::Mean:
+  case Fold::Var:
+  case Fold::Std:
+  case Fold::Norm:
+  case Fold::LogSumExp:
+  case Fold::User: return false;
   }
   support::bug("is_exact: unknown fold");
 }

@@ -35,7 +35,10 @@ public:
 
   TypedSpec run() {
     for (const Expr &let : data_.lets) reads_.add(let);
-    for (const OutputDecl &output : data_.outputs) reads_.add(output.value);
+    for (const OutputDecl &output : data_.outputs) {
+      reads_.add(output.value);
+      reads_.add(output.mode.use);
+    }
     for (const OutputDecl &output : data_.outputs) add_output(output);
     check_unused_lets();
     if (spec_.relaxed) {
@@ -125,7 +128,9 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
   const Mode &mode = decl.mode;
   const Place &where = decl.value.node()->where;
   std::uint32_t like =
-      mode.like.empty() ? expr::no_input : space_.input_called(mode.like, decl.where);
+      mode.use.like.empty() ? expr::no_input : space_.input_called(mode.use.like, decl.where);
+  if (mode.kind == ModeKind::Accumulate || mode.kind == ModeKind::Reduce)
+    typer_.check_use({mode.use, {Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
   switch (mode.kind) {
   case ModeKind::Plain: return typer_.type_whole(decl.value, {});
 
@@ -142,7 +147,7 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
   }
 
   case ModeKind::Accumulate: {
-    Entry entry{true, mode.fold, decl.has_axes ? listed : least_rank_axes(decl)};
+    Entry entry{&mode.use, decl.has_axes ? listed : least_rank_axes(decl)};
     warn_about_scalars(decl);
     return typer_.type_whole(decl.value, entry);
   }
@@ -150,15 +155,17 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
   case ModeKind::Reduce: {
     Value value = typer_.type(decl.value, {});
     AxisSet has = spec_.graph[value.node].axes;
-    if (like != expr::no_input)
-      return typer_.fold(value, mode.fold, has - spec_.inputs[like].axes(), like, where);
+    auto fold = [&](AxisSet axes) {
+      return typer_.fold({mode.use, {value}, typer_.init_of(mode.use), axes, like, false, where});
+    };
+    if (like != expr::no_input) return fold(has - spec_.inputs[like].axes());
     if (decl.has_axes && !has.contains(listed))
       fail("E0103",
            "output '" + decl.name + "' keeps " + space_.axis_list(listed - has) +
                ", which its expression lacks: it has " + space_.axis_list(has),
            space_.shown(decl.where), "list axes that the expression has");
     AxisSet kept = decl.has_axes ? listed : least_rank_axes(decl);
-    return typer_.fold(value, mode.fold, has - kept, expr::no_input, where);
+    return fold(has - kept);
   }
   }
   return {};

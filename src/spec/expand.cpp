@@ -33,7 +33,10 @@ public:
     scan_inputs(result, listed);
     if (calls_.empty()) return result;
     for (Expr &let : result.lets) let = expand(let);
-    for (OutputDecl &output : result.outputs) output.value = expand(output.value);
+    for (OutputDecl &output : result.outputs) {
+      output.value = expand(output.value);
+      for (Expr &init : output.mode.use.init) init = expand(init);
+    }
     return result;
   }
 
@@ -58,7 +61,10 @@ private:
       note(node);
     };
     for (const Expr &let : data_.lets) walker_.walk(let.node(), visit);
-    for (const OutputDecl &output : data_.outputs) walker_.walk(output.value.node(), visit);
+    for (const OutputDecl &output : data_.outputs) {
+      walker_.walk(output.value.node(), visit);
+      for (const Expr &init : output.mode.use.init) walker_.walk(init.node(), visit);
+    }
     // The functions called, and those that they call.
     for (std::size_t i = 0; i < functions_.size(); ++i) {
       for (std::size_t k = 0; k < functions_[i]->params.size(); ++k)
@@ -77,9 +83,9 @@ private:
 
   [[noreturn]] void fail_parameter(const ExprNode &node) const {
     support::fail("E0003",
-                  "'" + node.name + "' is an argument of a function, and stands outside of it",
+                  "'" + node.name + "' is a name of a definition, and stands outside of it",
                   support::with_text(node.where, data_.source.get()),
-                  "use it in the function's own body only");
+                  "use it in the function or the accumulator that it belongs to");
   }
 
   bool stays(const Expr &expr) const { return calls_.count(expr.node()) == 0; }

@@ -1,6 +1,7 @@
 // Kernels and statements: the outer grammar of docs/language.md, one function for each kind.
 #include "spec/parser.hpp"
 
+#include "spec/definition.hpp"
 #include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -56,6 +57,16 @@ int Cursor::expect_int(const char *what) {
   return minus ? -value : value;
 }
 
+DType parse_dtype(Cursor &cursor) {
+  const Token &token = cursor.expect(Tok::Name, "a dtype");
+  std::string word(cursor.word(token));
+  auto dtype = dtype_from_name(word);
+  if (!dtype)
+    cursor.fail("E0002", "expected a dtype, found '" + word + "'", token,
+                "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128");
+  return *dtype;
+}
+
 namespace {
 
 class Parser {
@@ -65,8 +76,10 @@ public:
   std::vector<LoopSpec> run() {
     std::vector<LoopSpec> kernels;
     while (skip_breaks(), !cursor_.is(Tok::End)) {
-      const Token &token = cursor_.peek();
-      if (cursor_.is_word("accumulator")) cursor_.later("'accumulator'", token, token);
+      if (cursor_.is_word("accumulator")) {
+        accumulator();
+        continue;
+      }
       if (cursor_.is_word("def")) {
         parse_function(cursor_, definitions_);
         if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::End))
@@ -98,6 +111,19 @@ private:
   void skip_breaks() {
     while (cursor_.accept(Tok::Break)) {
     }
+  }
+
+  void accumulator() {
+    AccumulatorDef definition = parse_accumulator(cursor_);
+    check_definition(definition, source_.text.get());
+    const std::string name = definition.name;
+    const Place where = definition.where;
+    if (definitions_.defined(name))
+      support::fail("E0004", "'" + name + "' is defined twice",
+                    support::with_text(where, source_.text.get()),
+                    "functions and accumulators share one set of names; choose another");
+    definitions_.accumulators.emplace(
+        name, Accumulator(std::make_shared<const AccumulatorDef>(std::move(definition))));
   }
 
   LoopSpec kernel() {
@@ -170,23 +196,13 @@ private:
     return token;
   }
 
-  DType dtype() {
-    const Token &token = cursor_.expect(Tok::Name, "a dtype");
-    std::string word(cursor_.word(token));
-    auto dtype = dtype_from_name(word);
-    if (!dtype)
-      cursor_.fail("E0002", "expected a dtype, found '" + word + "'", token,
-                   "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128");
-    return *dtype;
-  }
-
   void in_statement() {
     cursor_.next();
     const Token name = new_value_name("an input");
     auto decl = std::make_shared<InputDecl>();
     decl->name = cursor_.word(name);
     cursor_.expect(Tok::Colon, "':' and a dtype");
-    decl->dtype = dtype();
+    decl->dtype = parse_dtype(cursor_);
     if (cursor_.accept(Tok::LeftBracket)) dims(*decl);
     if (cursor_.is_word("dims") || cursor_.is_word("axes")) placement(*decl);
     decl->where = source_.place(name, cursor_.previous());
@@ -270,7 +286,7 @@ private:
       }
     }
     output.where = source_.place(name, cursor_.previous());
-    if (cursor_.accept(Tok::Colon)) output.dtype = dtype();
+    if (cursor_.accept(Tok::Colon)) output.dtype = parse_dtype(cursor_);
     output.add = cursor_.is(Tok::AddAssign);
     if (!output.add && !cursor_.is(Tok::Assign)) cursor_.unexpected("'=' or '+='");
     cursor_.next();
@@ -288,7 +304,7 @@ private:
                   cursor_.word(cursor_.peek(1)) == "like" && cursor_.peek(2).kind == Tok::Assign;
       if (!like) return;
       cursor_.next();
-      mode.like = parse_input_option(cursor_, symbols_);
+      mode.use.like = parse_input_option(cursor_, symbols_);
       cursor_.expect(Tok::RightParen, "')'");
       return;
     }
@@ -297,29 +313,9 @@ private:
     mode.kind = accumulate ? ModeKind::Accumulate : ModeKind::Reduce;
     cursor_.next();
     cursor_.expect(Tok::LeftParen, "'(' and an accumulator");
-    const Token &token = cursor_.expect(Tok::Name, "an accumulator");
-    std::string word(cursor_.word(token));
-    auto fold = ops::find_fold(word);
-    if (!fold && is_later_fold(word)) cursor_.later("'" + word + "'", token, token);
-    if (!fold)
-      cursor_.fail("E0008", "there is no accumulator '" + word + "'", token,
-                   "this version has sum, prod, min and max");
-    mode.fold = *fold;
-    while (cursor_.accept(Tok::Comma)) mode_option(mode, accumulate);
+    mode.use.accumulator = parse_accumulator_name(cursor_, definitions_);
+    while (cursor_.accept(Tok::Comma)) parse_mode_option(cursor_, symbols_, definitions_, mode);
     cursor_.expect(Tok::RightParen, "',' or ')'");
-  }
-
-  void mode_option(Mode &mode, bool accumulate) {
-    const Token option = cursor_.peek();
-    if (!cursor_.is(Tok::Name) || cursor_.peek(1).kind != Tok::Assign)
-      cursor_.unexpected("an option");
-    std::string word(cursor_.word(option));
-    if (word != "like") cursor_.later("the option '" + word + "='", option, cursor_.peek(1));
-    if (accumulate)
-      cursor_.fail("E0105", "accumulate takes no like=", option,
-                   "name the kept axes in brackets, or use reduce");
-    if (!mode.like.empty()) cursor_.fail("E0002", "like= is given twice", option, "give it once");
-    mode.like = parse_input_option(cursor_, symbols_);
   }
 
   const Source &source_;

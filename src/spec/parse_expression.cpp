@@ -57,27 +57,59 @@ struct Operand {
 };
 
 struct Frame {
-  enum class Kind { Prefix, Infix, Condition, Choice, Paren, OpCall, CastCall, FoldCall } kind;
+  enum class Kind {
+    Prefix,
+    Infix,
+    Condition,
+    Choice,
+    Paren,
+    Tuple, // (a, b) as the arguments or the init= of a reduction
+    OpCall,
+    CastCall,
+    FoldArgs, // a reduction or a scan before what follows its arguments
+    FoldInit, // the same in the value of its init=, or after it
+  } kind;
   Op op = Op::Add;
   int level = 0;         // Prefix, Infix, Choice
   Token token;           // the operator, the parenthesis or the name called
   std::size_t first = 0; // calls: where their arguments begin among the values
   DType dtype = DType::F32;
-  Fold fold = Fold::Sum;
+  std::size_t args = 0;                           // FoldInit: how many values are arguments
+  bool may_be_tuple = false;                      // Paren: stands where a tuple may
   std::shared_ptr<const FunctionDecl> function{}; // OpCall of a user's function
 };
 
+// Of a number beyond f64: is it too large, or too small? The power of ten of its first digit tells.
+bool is_huge(std::string_view word) {
+  const std::size_t e = word.find_first_of("eE");
+  const std::string_view mantissa = word.substr(0, e);
+  const auto point = std::int64_t(std::min(mantissa.find('.'), mantissa.size()));
+  const auto first = std::int64_t(mantissa.find_first_of("123456789"));
+  std::int64_t exponent = 0;
+  if (e != word.npos) {
+    std::string_view digits = word.substr(e + 1);
+    if (digits.front() == '+') digits.remove_prefix(1);
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc())
+      return digits.front() != '-';
+  }
+  return exponent > first - point; // the sum of all three might not fit
+}
+
 class ExpressionParser {
 public:
-  ExpressionParser(Cursor &cursor, const Symbols &symbols, const Definitions &definitions)
-      : cursor_(cursor), symbols_(symbols), definitions_(definitions) {}
+  ExpressionParser(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
+                   bool may_be_tuple)
+      : cursor_(cursor), symbols_(symbols), definitions_(definitions), may_be_tuple_(may_be_tuple) {
+  }
 
-  Expr run() {
+  std::vector<Expr> run() {
     while (true) {
       read_operand();
       if (!read_operator()) break;
     }
-    return values_.back().expr;
+    std::vector<Expr> results;
+    for (const Operand &value : values_) results.push_back(value.expr);
+    return results;
   }
 
 private:
@@ -89,16 +121,17 @@ private:
       case Tok::Minus: push_prefix(Op::Neg); continue;
       case Tok::Bang: push_prefix(Op::Not); continue;
       case Tok::Tilde: push_prefix(Op::BitNot); continue;
-      case Tok::LeftParen:
-        push({Frame::Kind::Paren, Op::Add, 0, cursor_.next(), values_.size()});
-        continue;
+      case Tok::LeftParen: push_paren(); continue;
       case Tok::Int:
       case Tok::Float: return push_number(cursor_.next());
       case Tok::Name:
         if (cursor_.peek(1).kind == Tok::LeftParen) {
           if (cursor_.word(token) == "extent" || cursor_.word(token) == "iota")
             return push_of_axis();
-          open_call();
+          if (cursor_.word(token) == "scan")
+            open_scan();
+          else
+            open_call();
           continue;
         }
         return push_name(cursor_.next());
@@ -144,12 +177,17 @@ private:
         cursor_.next();
         return true;
       }
-      if (token.kind == Tok::Comma && frame.kind == Frame::Kind::FoldCall) {
-        close_fold(frame);
+      if (token.kind == Tok::Comma &&
+          (frame.kind == Frame::Kind::FoldArgs || frame.kind == Frame::Kind::FoldInit)) {
+        if (read_fold_rest()) return true;
         continue;
       }
-      if (token.kind == Tok::Comma && frame.kind == Frame::Kind::Paren && in_fold_call())
-        cursor_.later("a tuple of arguments", frame.token, token);
+      if (token.kind == Tok::Comma && (frame.kind == Frame::Kind::Tuple ||
+                                       (frame.kind == Frame::Kind::Paren && frame.may_be_tuple))) {
+        frames_.back().kind = Frame::Kind::Tuple;
+        cursor_.next();
+        return true;
+      }
       if (token.kind == Tok::End || token.kind == Tok::RightBrace ||
           token.kind == Tok::RightBracket) {
         if (frame.kind == Frame::Kind::Condition)
@@ -163,10 +201,6 @@ private:
     }
   }
 
-  bool in_fold_call() const {
-    return frames_.size() > 1 && frames_[frames_.size() - 2].kind == Frame::Kind::FoldCall;
-  }
-
   // Is there an open `?` that this `:` belongs to?
   bool waits_for_colon() const {
     for (auto it = frames_.rbegin(); it != frames_.rend(); ++it) {
@@ -177,11 +211,22 @@ private:
   }
 
   static bool is_opening(Frame::Kind kind) {
-    return kind == Frame::Kind::Paren || kind == Frame::Kind::OpCall ||
-           kind == Frame::Kind::CastCall || kind == Frame::Kind::FoldCall;
+    return kind != Frame::Kind::Prefix && kind != Frame::Kind::Infix &&
+           kind != Frame::Kind::Condition && kind != Frame::Kind::Choice;
   }
 
   void push(Frame frame) { frames_.push_back(std::move(frame)); }
+
+  // A tuple may stand only as the first thing where arguments or an init= begin.
+  void push_paren() {
+    Frame paren{Frame::Kind::Paren, Op::Add, 0, cursor_.next(), values_.size()};
+    if (frames_.empty())
+      paren.may_be_tuple = may_be_tuple_ && values_.empty();
+    else if (frames_.back().kind == Frame::Kind::FoldArgs ||
+             frames_.back().kind == Frame::Kind::FoldInit)
+      paren.may_be_tuple = values_.size() == frames_.back().first + frames_.back().args;
+    push(std::move(paren));
+  }
 
   void push_prefix(Op op) { push({Frame::Kind::Prefix, op, unary_level, cursor_.next(), 0}); }
 
@@ -242,37 +287,8 @@ private:
   }
 
   void push_number(const Token &token) {
-    Number number;
-    std::string_view word = cursor_.word(token);
-    const char *end = word.data() + word.size();
-    if (token.kind == Tok::Int) {
-      number.too_large = std::from_chars(word.data(), end, number.integer).ec != std::errc();
-    } else {
-      number.kind = Number::Kind::Float;
-      if (std::from_chars(word.data(), end, number.real).ec == std::errc::result_out_of_range) {
-        if (is_huge(word))
-          cursor_.fail("E0006", "'" + std::string(word) + "' is too large for f64", token,
-                       "write inf");
-        number.real = 0;
-      }
-    }
+    const Number number = read_number(cursor_, token);
     push_value(make_literal(number, cursor_.source().place(token)), token, token);
-  }
-
-  // Of a number beyond f64: is it too large, or too small? The power of ten of its first digit tells.
-  static bool is_huge(std::string_view word) {
-    const std::size_t e = word.find_first_of("eE");
-    const std::string_view mantissa = word.substr(0, e);
-    const auto point = std::int64_t(std::min(mantissa.find('.'), mantissa.size()));
-    const auto first = std::int64_t(mantissa.find_first_of("123456789"));
-    std::int64_t exponent = 0;
-    if (e != word.npos) {
-      std::string_view digits = word.substr(e + 1);
-      if (digits.front() == '+') digits.remove_prefix(1);
-      if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc())
-        return digits.front() != '-';
-    }
-    return exponent > first - point; // the sum of all three might not fit
   }
 
   void push_name(const Token &token) {
@@ -306,7 +322,7 @@ private:
     cursor_.fail("E0003", "'" + word + "' is not defined", token,
                  !near.empty()   ? "did you mean '" + near + "'?"
                  : in_function() ? "a function reads its arguments only"
-                                 : "declare it first, with `in` or `let`");
+                                 : definitions_.unknown_name);
   }
 
   bool in_function() const {
@@ -323,9 +339,9 @@ private:
     if (auto dtype = dtype_from_name(word)) {
       frame.kind = Frame::Kind::CastCall;
       frame.dtype = *dtype;
-    } else if (auto fold = ops::find_fold(word)) {
-      frame.kind = Frame::Kind::FoldCall;
-      frame.fold = *fold;
+    } else if (auto accumulator = find_accumulator(word, definitions_)) {
+      frame.kind = Frame::Kind::FoldArgs;
+      calls_.emplace_back().use.accumulator = std::move(*accumulator);
     } else if (auto op = ops::find_function(word)) {
       frame.op = *op;
     } else if (auto it = definitions_.functions.find(word); it != definitions_.functions.end()) {
@@ -337,6 +353,18 @@ private:
       cursor_.fail("E0009", "'" + word + "' has no argument", token, paren,
                    "give it its arguments");
     push(frame);
+  }
+
+  // scan(ACC, e, axis): up to the first argument.
+  void open_scan() {
+    const Token token = cursor_.next();
+    cursor_.next();
+    FoldCall call;
+    call.is_scan = true;
+    call.use.accumulator = parse_accumulator_name(cursor_, definitions_);
+    cursor_.expect(Tok::Comma, "',' and what is scanned");
+    calls_.push_back(std::move(call));
+    push({Frame::Kind::FoldArgs, Op::Add, 0, token, values_.size()});
   }
 
   // extent(axis), extent(axis, of=x), iota(axis)
@@ -367,7 +395,6 @@ private:
     if (word == definitions_.being_defined)
       cursor_.fail("E0008", "'" + word + "' calls itself", token,
                    "a function calls only those that are defined before it");
-    if (is_later_callable(word)) cursor_.later("'" + word + "'", token, token);
     if (is_reserved(word))
       cursor_.fail("E0005", "'" + word + "' is a reserved word, not a function", token,
                    "was a statement cut off before it?");
@@ -375,8 +402,9 @@ private:
     for (int i = 0; i < ops::op_count(); ++i)
       if (ops::info(Op(i)).form == ops::Form::Call) names.emplace_back(ops::info(Op(i)).spelling);
     for (int i = 0; i < ops::fold_count(); ++i) names.emplace_back(ops::info(Fold(i)).name);
-    for (const char *other : {"pow", "iota", "extent"}) names.emplace_back(other);
+    for (const auto &[name, accumulator] : definitions_.accumulators) names.push_back(name);
     for (const auto &[name, function] : definitions_.functions) names.push_back(name);
+    for (const char *other : {"pow", "iota", "extent", "scan"}) names.emplace_back(other);
     std::sort(names.begin(), names.end());
     std::string near = support::closest(word, names);
     cursor_.fail("E0008", "there is no function '" + word + "'", token,
@@ -387,7 +415,14 @@ private:
 
   // The operand between the parentheses is on top of the values.
   void close(const Frame &frame, const Token &paren) {
+    if (frame.kind == Frame::Kind::FoldArgs || frame.kind == Frame::Kind::FoldInit)
+      return close_fold(paren);
     frames_.pop_back();
+    if (frame.kind == Frame::Kind::Tuple) {
+      if (!cursor_.is(Tok::Comma) && !cursor_.is(Tok::RightParen))
+        cursor_.unexpected("',' or ')' after a tuple");
+      return;
+    }
     if (frame.kind == Frame::Kind::Paren) {
       values_.back().first = frame.token;
       values_.back().last = paren;
@@ -407,8 +442,6 @@ private:
     Place place = cursor_.source().place(frame.token, paren);
     if (frame.kind == Frame::Kind::CastCall)
       return replace(frame, paren, make_cast(frame.dtype, values_.back().expr, place));
-    if (frame.kind == Frame::Kind::FoldCall)
-      return replace(frame, paren, make_fold(frame.fold, values_.back().expr, {}, {}, place));
     std::vector<Expr> args;
     for (std::size_t i = frame.first; i < values_.size(); ++i) args.push_back(values_[i].expr);
     replace(frame, paren,
@@ -416,34 +449,33 @@ private:
                            : make_op(frame.op, std::move(args), place));
   }
 
-  // What follows the first argument of a reduction: axes, then like=.
-  void close_fold(const Frame &frame) {
-    std::vector<AxisRef> axes;
-    std::string like;
-    while (cursor_.accept(Tok::Comma)) {
-      if (cursor_.is(Tok::Name) && cursor_.peek(1).kind == Tok::Assign) {
-        const Token option = cursor_.peek();
-        if (cursor_.word(option) != "like")
-          cursor_.later("the option '" + std::string(cursor_.word(option)) + "='", option,
-                        cursor_.peek(1));
-        if (!like.empty()) cursor_.fail("E0002", "like= is given twice", option, "give it once");
-        if (!axes.empty())
-          cursor_.fail("E0002", "a reduction takes axes or like=, not both", option,
-                       "leave one out");
-        like = parse_input_option(cursor_, symbols_);
-      } else {
-        if (!like.empty())
-          cursor_.fail("E0002", "a reduction takes axes or like=, not both", cursor_.peek(),
-                       "leave one out");
-        axes.push_back(parse_axis(cursor_));
-      }
-    }
+  // True where the value of init= comes next.
+  bool read_fold_rest() {
+    Frame &frame = frames_.back();
+    if (frame.kind == Frame::Kind::FoldArgs) frame.args = values_.size() - frame.first;
+    frame.kind = Frame::Kind::FoldInit;
+    if (parse_fold_rest(cursor_, symbols_, calls_.back())) return true;
     if (!cursor_.is(Tok::RightParen)) cursor_.unexpected("',' or ')'");
-    const Token paren = cursor_.next();
+    return false;
+  }
+
+  void close_fold(const Token &paren) {
+    Frame frame = frames_.back();
     frames_.pop_back();
+    FoldCall call = std::move(calls_.back());
+    calls_.pop_back();
+    if (frame.kind == Frame::Kind::FoldArgs) frame.args = values_.size() - frame.first;
+    if (call.is_scan && call.axes.empty())
+      cursor_.fail("E0009", "this scan has no axis", frame.token, paren,
+                   "write scan(ACCUMULATOR, value, axis)");
+    std::vector<Expr> args;
+    for (std::size_t i = frame.first; i < values_.size(); ++i)
+      (args.size() < frame.args ? args : call.use.init).push_back(values_[i].expr);
+    const Place place = cursor_.source().place(frame.token, paren);
     replace(frame, paren,
-            make_fold(frame.fold, values_.back().expr, std::move(axes), std::move(like),
-                      cursor_.source().place(frame.token, paren)));
+            call.is_scan
+                ? make_scan(std::move(call.use), std::move(args), std::move(call.axes[0]), place)
+                : make_fold(std::move(call.use), std::move(args), std::move(call.axes), place));
   }
 
   void replace(const Frame &frame, const Token &end, Expr result) {
@@ -454,15 +486,40 @@ private:
   Cursor &cursor_;
   const Symbols &symbols_;
   const Definitions &definitions_;
+  const bool may_be_tuple_;
   std::vector<Operand> values_;
   std::vector<Frame> frames_;
+  std::vector<FoldCall> calls_; // one for each FoldArgs and FoldInit frame
   std::size_t made_ = 0;
 };
 
 } // namespace
 
 Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions &definitions) {
-  return ExpressionParser(cursor, symbols, definitions).run();
+  return ExpressionParser(cursor, symbols, definitions, false).run()[0];
+}
+
+std::vector<Expr> parse_tuple(Cursor &cursor, const Symbols &symbols,
+                              const Definitions &definitions) {
+  return ExpressionParser(cursor, symbols, definitions, true).run();
+}
+
+Number read_number(const Cursor &cursor, const Token &token) {
+  Number number;
+  std::string_view word = cursor.word(token);
+  const char *end = word.data() + word.size();
+  if (token.kind == Tok::Int) {
+    number.too_large = std::from_chars(word.data(), end, number.integer).ec != std::errc();
+  } else {
+    number.kind = Number::Kind::Float;
+    if (std::from_chars(word.data(), end, number.real).ec == std::errc::result_out_of_range) {
+      if (is_huge(word))
+        cursor.fail("E0006", "'" + std::string(word) + "' is too large for f64", token,
+                    "write inf");
+      number.real = 0;
+    }
+  }
+  return number;
 }
 
 std::string parse_input_option(Cursor &cursor, const Symbols &symbols) {

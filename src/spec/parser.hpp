@@ -2,6 +2,7 @@
 // depth is bounded by memory and the limit on nodes only.
 #pragma once
 
+#include "expr/definition.hpp"
 #include "spec/lexer.hpp"
 #include "spec/spec.hpp"
 
@@ -72,21 +73,61 @@ using Symbols = std::unordered_map<std::string, Symbol>;
 
 // The callables that the text has defined so far.
 struct Definitions {
+  std::unordered_map<std::string, Accumulator> accumulators;
+  std::string unknown_name = "declare it first, with `in` or `let`"; // what to do about one
   std::unordered_map<std::string, std::shared_ptr<const FunctionDecl>> functions;
   std::string being_defined; // the function whose body is read now
 
-  bool defined(const std::string &name) const { return functions.count(name) != 0; }
+  bool defined(const std::string &name) const {
+    return functions.count(name) != 0 || accumulators.count(name) != 0;
+  }
 };
 
 // Reads one expression and leaves the cursor behind it.
 Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions &definitions);
-
 // `set NAME = VALUE`, and `fuse A, B` or `separate A, B`, the cursor on the first word: parse_setting.cpp.
 void parse_set(Cursor &cursor, SpecData &data);
 void parse_pairing(Cursor &cursor, SpecData &data);
 
 // `def NAME(..) = ..` with its derivatives, the cursor on the first word: parse_function.cpp.
 void parse_function(Cursor &cursor, Definitions &definitions);
+
+// The same, or several in parentheses: `(a, b)`.
+std::vector<Expr> parse_tuple(Cursor &cursor, const Symbols &symbols,
+                              const Definitions &definitions);
+
+// The value of a number as written. Throws E0006 for one beyond f64.
+Number read_number(const Cursor &cursor, const Token &token);
+// A number where no expression may stand: with a sign, inf, nan, true or false too.
+Expr parse_number(Cursor &cursor);
+
+DType parse_dtype(Cursor &cursor);
+
+// ------------------------------------------------------------- accumulators: parse_accumulator.cpp
+
+// `accumulator NAME(..) { .. }`, with the cursor on the first word. Form only: see check_definition.
+AccumulatorDef parse_accumulator(Cursor &cursor);
+
+// The accumulator that a word names: a built-in one or one of the text.
+std::optional<Accumulator> find_accumulator(std::string_view word, const Definitions &definitions);
+// An accumulator by name, in a mode or a scan.
+Accumulator parse_accumulator_name(Cursor &cursor, const Definitions &definitions);
+
+// A reduction or a scan, once its arguments are read.
+struct FoldCall {
+  FoldUse use;
+  bool is_scan = false, has_options = false, has_init = false;
+  std::vector<AxisRef> axes;
+};
+// What follows the arguments, from a comma: axes and options. True where the value of `init=` comes next;
+// after it, this is called again.
+bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call);
+
+// One option of a mode.
+void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
+                       Mode &mode);
+
+// --------------------------------------------------------------------------------------------------
 
 // like=NAME or of=NAME, after the word and `=` are known to come: the name of a declared input.
 std::string parse_input_option(Cursor &cursor, const Symbols &symbols);

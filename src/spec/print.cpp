@@ -1,12 +1,13 @@
 // LoopSpec to canonical text: parse(print(s)) prints the same.
 //
-// The functions that it calls come first, then the kernel: inputs, lets, outputs. Parentheses are written only where precedence asks for
-// them. An operation that the API uses twice becomes a let, so that the text is never longer than the
-// expression is large:
+// The accumulators and functions that it uses come first, then the kernel: inputs, lets, outputs. Parentheses are
+// written only where precedence asks for them. An operation that the API uses twice becomes a let, so that
+// the text is never longer than the expression is large:
 //
 //   auto t = exp(x); out("z", t * t)      let t0 = exp(x)
 //                                         out z = t0 * t0
 #include "expr/walk.hpp"
+#include "spec/definition.hpp"
 #include "spec/spec.hpp"
 #include "spec/used_functions.hpp"
 #include "support/check.hpp"
@@ -61,6 +62,7 @@ public:
 
   std::string run() {
     collect();
+    for (const AccumulatorDef *definition : definitions_) define(*definition);
     for (const spec::PrintedFunction &function : functions_.functions) define(function);
     text_ += "kernel " + data_.name + " {\n";
     if (data_.order_given)
@@ -104,16 +106,32 @@ private:
       if (node.kind == ExprKind::Input) add_input(node.input);
       if (node.kind == ExprKind::Let) taken_.insert(node.name);
       if (node.kind == ExprKind::Call) called.push_back(node.function.get());
+      if (node.use) add_definition(node.use->accumulator);
       for (const Expr &arg : node.args) ++users[arg.node()];
     };
     for (const Expr &let : data_.lets) walker.walk(let.node(), visit);
     for (const OutputDecl &out : data_.outputs) {
       walker.walk(out.value.node(), visit);
       ++users[out.value.node()];
+      add_definition(out.mode.use.accumulator);
+      for (const Expr &init : out.mode.use.init) {
+        walker.walk(init.node(), visit);
+        ++users[init.node()];
+      }
       taken_.insert(out.name);
     }
     taken_.insert(listed.begin(), listed.end());
     functions_ = spec::used_functions(called, {});
+    expr::Walker bodies;
+    for (const spec::PrintedFunction &function : functions_.functions) {
+      auto visit = [&](const ExprNode &node) {
+        if (node.use) add_definition(node.use->accumulator);
+      };
+      bodies.walk(function.body, visit);
+      if (!function.function) continue;
+      for (const FunctionDecl::Derivative &d : function.function->derivatives)
+        bodies.walk(d.value.node(), visit);
+    }
     names_.insert(functions_.parts.begin(), functions_.parts.end());
     for (const ExprNode *node : order) {
       bool named = node->kind == ExprKind::Let;
@@ -122,6 +140,56 @@ private:
       names_[node] = named ? node->name : fresh_name();
       lets_.push_back(node);
     }
+  }
+
+  void add_definition(const Accumulator &accumulator) {
+    const AccumulatorDef *definition = accumulator.definition().get();
+    if (definition && known_.insert(definition).second) definitions_.push_back(definition);
+  }
+
+  void define(const AccumulatorDef &definition) {
+    auto list = [&](const std::vector<std::string> &names) {
+      for (std::size_t k = 0; k < names.size(); ++k) text_ += (k == 0 ? "" : ", ") + names[k];
+    };
+    auto clauses = [&](const char *word, const std::vector<AccumulatorDef::Clause> &clauses) {
+      for (std::size_t k = 0; k < clauses.size(); ++k) {
+        text_ += k == 0 ? std::string("  ") + word + " " : ", ";
+        text_ += clauses[k].state + " = ";
+        expression(clauses[k].value.node(), nullptr);
+      }
+      if (!clauses.empty()) text_ += "\n";
+    };
+    text_ += "accumulator " + definition.name + "(";
+    list(definition.states);
+    text_ += "; ";
+    list(definition.args);
+    text_ += ") {\n";
+    // In a definition inf and nan are what they are, whatever the kernel calls so.
+    std::unordered_set<std::string> taken;
+    taken.swap(taken_);
+    clauses("init", definition.init);
+    for (const auto *names : {&definition.states, &definition.args})
+      taken_.insert(names->begin(), names->end());
+    clauses("step", definition.step);
+    clauses("combine", definition.combine);
+    if (definition.result.node()) {
+      text_ += "  result ";
+      expression(definition.result.node(), nullptr);
+      text_ += "\n";
+    }
+    text_ += "}\n";
+    taken.swap(taken_);
+  }
+
+  // acc=, correction=, exclusive, reverse and state=, each after a comma.
+  std::string options(const FoldUse &use) const {
+    std::string text;
+    if (use.exclusive) text += ", exclusive";
+    if (use.reverse) text += ", reverse";
+    if (!use.state.empty()) text += ", state=" + use.state;
+    if (use.acc) text += ", acc=" + std::string(name(*use.acc));
+    if (use.correction) text += ", correction=" + plain_number(*use.correction);
+    return text;
   }
 
   std::string fresh_name() {
@@ -185,15 +253,22 @@ private:
     if (decl.dtype) text_ += " : " + std::string(name(*decl.dtype));
     text_ += decl.add ? " += " : " = ";
     const Mode &mode = decl.mode;
-    std::string fold(ops::info(mode.fold).name);
+    const std::string like = mode.use.like.empty() ? "" : "like=" + mode.use.like;
     switch (mode.kind) {
     case ModeKind::Plain: break;
     case ModeKind::Broadcast:
-      text_ += mode.like.empty() ? "broadcast " : "broadcast(like=" + mode.like + ") ";
+      text_ += like.empty() ? "broadcast " : "broadcast(" + like + ") ";
       break;
-    case ModeKind::Accumulate: text_ += "accumulate(" + fold + ") "; break;
+    case ModeKind::Accumulate:
     case ModeKind::Reduce:
-      text_ += "reduce(" + fold + (mode.like.empty() ? ") " : ", like=" + mode.like + ") ");
+      text_ += mode.kind == ModeKind::Reduce ? "reduce(" : "accumulate(";
+      text_ += std::string(spec::name_of(mode.use.accumulator)) + options(mode.use);
+      if (!like.empty()) text_ += ", " + like;
+      for (std::size_t k = 0; k < mode.use.init.size(); ++k) {
+        text_ += k > 0 ? ", " : mode.use.init.size() > 1 ? ", init=(" : ", init=";
+        expression(mode.use.init[k].node(), nullptr);
+      }
+      text_ += mode.use.init.size() > 1 ? ")) " : ") ";
       break;
     }
     expression(decl.value.node(), nullptr);
@@ -248,16 +323,33 @@ private:
       call(name(node.dtype));
       text(")");
       break;
-    case ExprKind::Fold:
-      call(ops::info(node.fold).name);
-      for (const AxisRef &axis : node.axes) text(", " + axis_text(axis));
-      text(node.like.empty() ? ")" : ", like=" + node.like + ")");
-      break;
-    case ExprKind::Extent:
-      text("extent(" + axis_text(node.axes[0]) +
-           (node.like.empty() ? ")" : ", of=" + node.like + ")"));
-      break;
     case ExprKind::Parameter: text(node.name); break;
+    case ExprKind::Fold:
+    case ExprKind::Scan: {
+      auto tuple = [&](std::size_t first, std::size_t last) {
+        if (last - first > 1) text("(");
+        for (std::size_t i = first; i < last; ++i) {
+          if (i > first) text(", ");
+          arg(i, 0);
+        }
+        if (last - first > 1) text(")");
+      };
+      const std::string callee(spec::name_of(node.use->accumulator));
+      text(node.kind == ExprKind::Scan ? "scan(" + callee + ", " : callee + "(");
+      tuple(0, node.folded);
+      for (const AxisRef &axis : node.axes) text(", " + axis_text(axis));
+      text(options(*node.use));
+      if (!node.use->like.empty()) text(", like=" + node.use->like);
+      if (node.folded < node.args.size()) {
+        text(", init=");
+        tuple(node.folded, node.args.size());
+      }
+      text(")");
+      break;
+    }
+    case ExprKind::Extent:
+      text("extent(" + axis_text(node.axes[0]) + (node.of.empty() ? ")" : ", of=" + node.of + ")"));
+      break;
     case ExprKind::Call:
       call(functions_.names.at(node.function.get()));
       text(")");
@@ -305,11 +397,16 @@ private:
     if (std::isinf(number.real))
       return number.real > 0 ? special("inf", "1. / 0.", level)
                              : special("inf", "-1. / 0.", level, "-");
-    char digits[32];
-    auto end = std::to_chars(digits, digits + sizeof digits, number.real).ptr;
-    std::string text(digits, end);
+    std::string text = plain_number(number.real);
     if (text.find_first_of(".e") == text.npos) text += ".";
     return text;
+  }
+
+  // As an option has it.
+  static std::string plain_number(double number) {
+    if (std::isnan(number)) return "nan";
+    char digits[32];
+    return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
   }
 
   // The names of infinity and NaN, or a quotient where the kernel uses that name for something else.
@@ -325,6 +422,8 @@ private:
   spec::UsedFunctions functions_;
   std::vector<std::shared_ptr<const InputDecl>> inputs_;
   std::vector<const ExprNode *> lets_;
+  std::vector<const AccumulatorDef *> definitions_; // in order of first use
+  std::unordered_set<const AccumulatorDef *> known_;
   std::unordered_map<const ExprNode *, std::string> names_;
   std::unordered_set<std::string> taken_;
   int next_name_ = 0;

@@ -30,26 +30,78 @@ std::string names(const TypedSpec &spec, AxisSet set) {
 }
 
 // A literal as its type reads it.
-std::string literal(const expr::Node &node) {
-  const ops::Scalar value = node.literal;
+std::string literal(const ops::Scalar &value, DType dtype) {
   char digits[40];
   auto shortest = [&](auto number) {
     return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
   };
-  if (node.dtype == DType::Bool) return value.bits != 0 ? "true" : "false";
-  if (node.dtype == DType::F64) return shortest(ops::as_f64(value));
-  if (node.dtype == DType::F32) return shortest(ops::as_f32(value));
-  if (is_narrow_float(node.dtype))
-    return shortest(ops::as_f32(ops::convert(value, node.dtype, DType::F32)));
-  if (is_complex(node.dtype)) {
+  if (dtype == DType::Bool) return value.bits != 0 ? "true" : "false";
+  if (dtype == DType::F64) return shortest(ops::as_f64(value));
+  if (dtype == DType::F32) return shortest(ops::as_f32(value));
+  if (is_narrow_float(dtype)) return shortest(ops::as_f32(ops::convert(value, dtype, DType::F32)));
+  if (is_complex(dtype)) {
     const auto part = [&](std::uint64_t bits) {
-      return shortest(ops::as_f64(ops::convert({bits}, real_dtype(node.dtype), DType::F64)));
+      return shortest(ops::as_f64(ops::convert({bits}, real_dtype(dtype), DType::F64)));
     };
     const std::string im = part(value.imag);
     return part(value.bits) + (im[0] == '-' ? "" : "+") + im + "j";
   }
-  if (is_unsigned_integer(node.dtype)) return shortest(value.bits);
+  if (is_unsigned_integer(dtype)) return shortest(value.bits);
   return shortest(ops::as_i64(value));
+}
+
+std::string lower_case(std::string_view enumerator) {
+  std::string word;
+  for (char c : enumerator) word += char(std::tolower(c));
+  return word;
+}
+
+// One clause of a recipe, a line for each value: inputs s0 s1 .. (states), x0 x1 .. (arguments, or the states
+// of the later block), then v0 v1 ..
+std::string code(const char *word, const ops::Code &code, std::size_t states) {
+  auto value = [&](std::uint32_t k) {
+    if (k < states) return "s" + std::to_string(k);
+    if (k < std::uint32_t(code.inputs)) return "x" + std::to_string(k - states);
+    return "v" + std::to_string(k - std::uint32_t(code.inputs));
+  };
+  std::string text = std::string("  ") + word + "\n";
+  for (std::uint32_t k = 0; k < code.lines.size(); ++k) {
+    const ops::Code::Line &line = code.lines[k];
+    text += "    " + value(std::uint32_t(code.inputs) + k) + " = ";
+    switch (line.kind) {
+    case ops::Code::Line::Kind::Literal:
+      text += "literal " + literal(line.literal, line.dtype);
+      break;
+    case ops::Code::Line::Kind::Cast: text += "cast"; break;
+    case ops::Code::Line::Kind::Op: text += lower_case(ops::info(line.op).enumerator); break;
+    }
+    for (int a = 0; a < line.arg_count; ++a) text += " " + value(line.args[a]);
+    text += " : " + std::string(name(line.dtype)) + "\n";
+  }
+  for (std::size_t k = 0; k < states; ++k)
+    text += "    s" + std::to_string(k) + " <- " + value(code.results[k]) + "\n";
+  return text;
+}
+
+// Those that are more than one operation.
+std::string print_recipes(const TypedSpec &spec) {
+  std::vector<bool> shown;
+  std::string text;
+  for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
+    const expr::Node &node = spec.graph[NodeId{n}];
+    if (node.kind != NodeKind::Fold && node.kind != NodeKind::Scan) continue;
+    const ops::Recipe &recipe = spec.graph.recipe(node.recipe);
+    shown.resize(std::max(shown.size(), std::size_t(node.recipe.index) + 1));
+    if (shown[node.recipe.index] || ops::only_op(recipe)) continue;
+    shown[node.recipe.index] = true;
+    text += "accumulator " + recipe.name + "\n  init\n";
+    for (std::size_t k = 0; k < recipe.states.size(); ++k)
+      text += "    s" + std::to_string(k) + " = " + literal(recipe.start[k], recipe.states[k]) +
+              " : " + std::string(name(recipe.states[k])) + "\n";
+    text += code("step", recipe.step, recipe.states.size());
+    if (recipe.has_combine()) text += code("combine", recipe.combine, recipe.states.size());
+  }
+  return text;
 }
 
 std::string describe(const TypedSpec &spec, NodeId id) {
@@ -59,12 +111,8 @@ std::string describe(const TypedSpec &spec, NodeId id) {
   switch (node.kind) {
   case NodeKind::Input:
     return "input " + std::to_string(node.payload) + " " + spec.inputs[node.payload].name;
-  case NodeKind::Literal: return "literal " + literal(node);
-  case NodeKind::Op: {
-    std::string word;
-    for (char c : ops::info(node.op).enumerator) word += char(std::tolower(c));
-    return word + args;
-  }
+  case NodeKind::Literal: return "literal " + literal(node.literal, node.dtype);
+  case NodeKind::Op: return lower_case(ops::info(node.op).enumerator) + args;
   case NodeKind::Cast: return "cast" + args;
   case NodeKind::Fold:
   case NodeKind::Scan: {
@@ -127,7 +175,7 @@ std::string print_axes(const TypedSpec &spec) {
 }
 
 std::string print_graph(const TypedSpec &spec) {
-  std::string text;
+  std::string text = print_recipes(spec);
   for (std::size_t i = 0; i < spec.graph.size(); ++i) {
     NodeId id{std::uint32_t(i)};
     const expr::Node &node = spec.graph[id];

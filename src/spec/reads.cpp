@@ -1,6 +1,7 @@
 // See reads.hpp.
 #include "spec/reads.hpp"
 
+#include "spec/definition.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
 
@@ -20,10 +21,11 @@ Read Reads::read(const ExprNode &node) {
     result.inputs = sets_.single(input);
     return result;
   }
-  case ExprKind::Fold: return read_fold(node);
+  case ExprKind::Fold:
+  case ExprKind::Scan: return read_fold(node);
   case ExprKind::Extent:
     space_.axis(node.axes[0], node.where);
-    result.scoped = node.like.empty();
+    result.scoped = node.of.empty();
     return result;
   case ExprKind::Iota:
     result.axes = expr::AxisSet::of(space_.axis(node.axes[0], node.where));
@@ -44,35 +46,66 @@ Read Reads::read(const ExprNode &node) {
   return result;
 }
 
+void Reads::add(const FoldUse &use) {
+  check_accumulator(use);
+  for (const Expr &value : use.init) add(value);
+}
+
+void Reads::check_accumulator(const FoldUse &use) {
+  const auto &definition = use.accumulator.definition();
+  if (!definition) return;
+  auto [it, fresh] = definitions_.try_emplace(definition->name, definition.get());
+  if (fresh) check_definition(*definition, spec_.source.get());
+  if (it->second != definition.get())
+    support::fail("E0004", "two accumulators are called '" + definition->name + "'",
+                  space_.shown(definition->where), "give one of them another name");
+}
+
 Read Reads::read_fold(const ExprNode &node) {
-  Read result = (*this)[node.args[0]];
-  result.folded = {};
-  if (!node.like.empty()) {
-    std::uint32_t like = space_.input_called(node.like, node.where);
+  const FoldUse &use = *node.use;
+  check_accumulator(use);
+  Read result;
+  for (std::size_t i = 0; i < node.folded; ++i) {
+    const Read &arg = (*this)[node.args[i]];
+    result.axes = result.axes | arg.axes;
+    result.inputs = sets_.unite(result.inputs, arg.inputs);
+    result.scoped = result.scoped || arg.scoped;
+  }
+  result.accumulated = result.inputs;
+  const std::string fold(name_of(use.accumulator));
+  const bool is_scan = node.kind == ExprKind::Scan;
+  if (!use.like.empty()) {
+    std::uint32_t like = space_.input_called(use.like, node.where);
     expr::AxisSet target = spec_.inputs[like].axes();
     result.folded = result.axes - target;
     result.axes = target;
-    return result;
+  } else if (node.axes.empty()) {
+    result.folded = result.axes;
   }
-  if (node.axes.empty()) result.folded = result.axes;
   for (const AxisRef &ref : node.axes) {
     int axis = space_.axis(ref, node.where);
-    std::string fold(ops::info(node.fold).name);
+    const std::string what = (is_scan ? "the scan of '" : "'") + fold + "' " +
+                             (is_scan ? "runs along axis " : "folds axis ") +
+                             space_.axis_name(axis);
     if (!result.axes.has(axis))
       support::fail(
-          "E0103",
-          "'" + fold + "' folds axis " + space_.axis_name(axis) +
-              ", which its argument lacks: it has " + space_.axis_list(result.axes),
+          "E0103", what + ", which its argument lacks: it has " + space_.axis_list(result.axes),
           space_.shown(node.where),
           std::holds_alternative<int>(ref.value())
               ? "positions are those of the iteration space; negative ones count from its end"
-              : "fold an axis that the argument has");
+          : is_scan ? "scan along an axis that the argument has"
+                    : "fold an axis that the argument has");
     if (result.folded.has(axis))
-      support::fail("E0103", "'" + fold + "' folds axis " + space_.axis_name(axis) + " twice",
-                    space_.shown(node.where), "name each axis once");
+      support::fail("E0103", what + " twice", space_.shown(node.where), "name each axis once");
     result.folded = result.folded | expr::AxisSet::of(axis);
   }
-  result.axes = result.axes - result.folded;
+  if (!is_scan) result.axes = result.axes - result.folded;
+  for (std::size_t i = node.folded; i < node.args.size(); ++i) {
+    const Read &init = (*this)[node.args[i]];
+    result.axes = result.axes | init.axes;
+    result.inputs = sets_.unite(result.inputs, init.inputs);
+    result.scoped = result.scoped || init.scoped;
+  }
   return result;
 }
 

@@ -13,9 +13,11 @@
 namespace broadloom::spec {
 
 struct Read {
-  expr::AxisSet axes;   // of the value
-  expr::AxisSet folded; // of a Fold: the axes that it folds for sure
+  expr::AxisSet axes; // of the value
+  expr::AxisSet
+      folded; // of a Fold: the axes that it folds for sure; of a Scan: the one it runs along
   SetId inputs = 0;
+  SetId accumulated = 0; // of a Fold or a Scan: the inputs of what is accumulated
   bool scoped = false; // holds an extent or iota whose inputs are those of the expression around it
 };
 
@@ -24,24 +26,32 @@ public:
   Reads(const Space &space, const TypedSpec &spec)
       : space_(space), spec_(spec), sets_(spec.inputs.size()) {}
 
-  // Walks `root` and all it needs. Throws E0103, E0104, E0003.
+  // Walks `root` and all it needs. Throws E0103, E0104, E0003, and what is wrong with a definition.
   void add(const Expr &root);
+  void add(const FoldUse &use); // of a mode
 
   const Read &operator[](const Expr &expr) const { return reads_.at(expr.node()); }
   const Read &operator[](const ExprNode &node) const { return reads_.at(&node); }
   std::vector<std::size_t> inputs(const Expr &expr) const { return members((*this)[expr].inputs); }
   std::vector<std::size_t> members(SetId inputs) const { return sets_.members(inputs); }
   bool known(const Expr &expr) const { return reads_.count(expr.node()) != 0; }
+  // Of any node, those of definitions too.
+  bool scoped(const ExprNode &node) const {
+    const auto it = reads_.find(&node);
+    return it != reads_.end() && it->second.scoped;
+  }
 
 private:
   Read read(const ExprNode &node);
   Read read_fold(const ExprNode &node);
+  void check_accumulator(const FoldUse &use);
 
   const Space &space_;
   const TypedSpec &spec_;
   InputSets sets_;
   expr::Walker walker_;
   std::unordered_map<const ExprNode *, Read> reads_;
+  std::unordered_map<std::string, const AccumulatorDef *> definitions_; // those that were checked
 };
 
 } // namespace broadloom::spec

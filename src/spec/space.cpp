@@ -60,6 +60,12 @@ void Space::collect() {
       fail("E0002", "output '" + output.name + "' has no value", shown(output.where),
            "give it an expression: a default-constructed Expr has none");
     walker.walk(output.value.node(), visit);
+    for (const Expr &init : output.mode.use.init) {
+      if (!init.node())
+        fail("E0002", "the init= of output '" + output.name + "' has no value", shown(output.where),
+             "give it an expression");
+      walker.walk(init.node(), visit);
+    }
   }
 }
 

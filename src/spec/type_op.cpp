@@ -124,7 +124,7 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
   std::vector<NodeId> converted;
   for (std::size_t i = 0; i < args.size(); ++i) {
     DType to = i < first ? DType::Bool : typing.compute;
-    converted.push_back(args[i].weak ? convert_number(args[i].node, to, node)
+    converted.push_back(args[i].weak ? number_as(args[i].node, to, node.where)
                                      : cast(args[i].node, to, node.where));
   }
   auto result = [&](NodeId value) {
@@ -241,7 +241,7 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
   return {value, dtype(value) != DType::Bool};
 }
 
-NodeId Typer::convert_number(NodeId number, DType to, const ExprNode &user) {
+NodeId Typer::number_as(NodeId number, DType to, const Place &where, const char *met) {
   const Node &node = spec_.graph[number];
   const Scalar value = node.literal;
   bool lost = node.dtype == DType::I64 && !fits(ops::as_i64(value), to);
@@ -254,11 +254,11 @@ NodeId Typer::convert_number(NodeId number, DType to, const ExprNode &user) {
          "the number " +
              (node.dtype == DType::I64 ? std::to_string(ops::as_i64(value))
                                        : text(ops::as_f64(value))) +
-             " does not fit " + std::string(name(to)) + ", the type of the other operand",
-         space_.shown(user.where),
-         node.dtype == DType::I64 ? "cast the other operand to a wider type, as in i64(x)"
-                                  : "cast the other operand: f64(x); or write inf");
-  return cast(number, to, user.where);
+             " does not fit " + std::string(name(to)) + ", the type of " + met,
+         space_.shown(where),
+         node.dtype == DType::I64 ? "cast " + std::string(met) + " to a wider type, as in i64(x)"
+                                  : "cast " + std::string(met) + ": f64(x); or write inf");
+  return cast(number, to, where);
 }
 
 NodeId Typer::emit_sugar(const ExprNode &node, DType type, std::vector<NodeId> args) {

@@ -23,17 +23,25 @@ bool is_mark(const ExprNode &node) {
 }
 
 // Of a number, which has no axes: is its fold the number, still weak?
-bool is_itself(Fold fold) { return fold != Fold::Any && fold != Fold::All && fold != Fold::Mean; }
+bool is_itself(const ExprNode &node) {
+  const Fold fold = node.use->accumulator.fold();
+  return node.kind == ExprKind::Fold && node.args.size() == 1 && node.use->like.empty() &&
+         (fold == Fold::Sum || fold == Fold::Prod || fold == Fold::Min || fold == Fold::Max);
+}
 
 } // namespace
 
 Typer::Memo &Typer::memo(const Entry &entry) {
-  if (!entry.accumulate) return memos_[{false, Fold::Sum, 0}];
-  return memos_[{true, entry.fold, entry.kept.bits()}];
+  if (!entry.use) return memos_[UseKey()];
+  const FoldUse &use = *entry.use;
+  std::vector<const ExprNode *> init;
+  for (const Expr &value : use.init) init.push_back(value.node());
+  return memos_[{true, use.accumulator.fold(), use.accumulator.definition().get(),
+                 use.acc ? int(*use.acc) : -1, use.correction.value_or(0),
+                 use.correction.has_value(), std::move(init), entry.kept.bits()}];
 }
 
-int Typer::open_scope(const ExprNode *root, int outer) {
-  const SetId inputs = reads_[*root].inputs;
+int Typer::open_scope(SetId inputs, int outer) {
   if (outer >= 0 && scopes_[std::size_t(outer)].inputs == inputs) return outer;
   auto [it, fresh] = scope_ids_.try_emplace({inputs, outer}, int(scopes_.size()));
   if (fresh) scopes_.push_back({inputs, outer});
@@ -42,16 +50,24 @@ int Typer::open_scope(const ExprNode *root, int outer) {
 
 Typer::Key Typer::key_of_arg(const ExprNode &node, std::size_t arg, int scope) {
   const ExprNode *to = node.args[arg].node();
-  if (node.kind == ExprKind::Fold && reads_[*to].scoped) scope = open_scope(to, scope);
+  // What is accumulated is an expression of its own; init= is one of those around it.
+  if (arg < node.folded && reads_.scoped(*to)) scope = open_scope(reads_[node].accumulated, scope);
   return key(to, scope);
 }
 
 Value Typer::type(const Expr &root, const Entry &entry) {
-  return type(key(root.node(), open_scope(root.node(), -1)), entry);
+  return type(key(root.node(), open_scope(reads_[root].inputs, -1)), entry, memo(entry));
 }
 
-Value Typer::type(const Key &root, const Entry &entry) {
-  Memo &known = memo(entry);
+Value Typer::type_defined(const Expr &root, const Parameters &parameters) {
+  Memo known;
+  parameters_ = &parameters;
+  const Value value = type({root.node(), -1}, {}, known);
+  parameters_ = nullptr;
+  return value;
+}
+
+Value Typer::type(const Key &root, const Entry &entry, Memo &known) {
   std::vector<Key> work{root};
   while (!work.empty()) {
     const Key key = work.back();
@@ -87,18 +103,19 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
   case ExprKind::Extent: return type_extent(node, scope);
   case ExprKind::Iota: return type_iota(node, scope);
   case ExprKind::Cast: return {cast(value_of(0).node, node.dtype, node.where), false};
-  case ExprKind::Fold: {
-    Value arg = value_of(0);
-    if (arg.weak && node.like.empty() && is_itself(node.fold)) return arg;
-    return {close(type_fold(node, arg), node.where), false};
-  }
-  case ExprKind::Parameter:
   case ExprKind::Call: support::bug("typer: a call was not written out");
+  case ExprKind::Parameter:
+    support::check(parameters_ && parameters_->count(node.name), "typer: an unknown parameter");
+    return parameters_->at(node.name);
+  case ExprKind::Fold:
+  case ExprKind::Scan:
   case ExprKind::Op: break;
   }
   std::vector<Value> args;
   for (std::size_t i = 0; i < node.args.size(); ++i) args.push_back(value_of(i));
-  return type_op(node, std::move(args));
+  if (node.kind == ExprKind::Op) return type_op(node, std::move(args));
+  if (is_itself(node) && args[0].weak) return args[0];
+  return {close(type_fold(node, std::move(args)), node.where), false};
 }
 
 // The inputs that give `axis` its extent in the expression that the node stands in.
@@ -120,13 +137,13 @@ std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scop
 Value Typer::type_extent(const ExprNode &node, int scope) {
   const int axis = space_.axis(node.axes[0], node.where);
   std::vector<std::size_t> inputs;
-  if (node.like.empty()) {
+  if (node.of.empty()) {
     inputs = lenders(node, axis, scope);
   } else {
-    inputs = {space_.input_called(node.like, node.where, "of=")};
+    inputs = {space_.input_called(node.of, node.where, "of=")};
     if (!spec_.inputs[inputs[0]].axes().has(axis))
       fail("E0103",
-           "input '" + node.like + "' lacks axis " + space_.axis_name(axis) + ": it has " +
+           "input '" + node.of + "' lacks axis " + space_.axis_name(axis) + ": it has " +
                space_.axis_list(spec_.inputs[inputs[0]].axes()),
            space_.shown(node.where), "name an axis that the input has");
   }
@@ -170,9 +187,10 @@ Typer::Facts Typer::along(Facts facts, AxisSet axes) {
 Value Typer::type_input(const ExprNode &node, const Entry &entry) {
   NodeId value = input(space_.index_of(*node.input), node.where);
   AxisSet extra = spec_.graph[value].axes - entry.kept;
-  if (!entry.accumulate || extra.empty()) return {value, false};
-  return {close(fold({value, false}, entry.fold, extra, expr::no_input, node.where), node.where),
-          false};
+  if (!entry.use || extra.empty()) return {value, false};
+  const FoldJob job{*entry.use, {{value, false}}, init_of(*entry.use), extra, expr::no_input,
+                    false,      node.where};
+  return {close(fold(job), node.where), false};
 }
 
 Folded Typer::type_whole(const Expr &root, const Entry &entry) {
@@ -182,89 +200,19 @@ Folded Typer::type_whole(const Expr &root, const Entry &entry) {
     if (is_mark(*node)) marks.push_back(node->op == ops::Op::Keep);
     node = node->args[0].node();
   }
-  if (node->kind == ExprKind::Fold) {
-    Value arg = type(key_of_arg(*node, 0, open_scope(root.node(), -1)), entry);
-    if (!arg.weak || !node->like.empty()) {
-      const Folded folded = type_fold(*node, arg);
+  if (node->kind == ExprKind::Fold || node->kind == ExprKind::Scan) {
+    const int scope = open_scope(reads_[root].inputs, -1);
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < node->args.size(); ++i)
+      values.push_back(type(key_of_arg(*node, i, scope), entry, memo(entry)));
+    if (!is_itself(*node) || !values[0].weak) {
+      const Folded folded = type_fold(*node, std::move(values));
       for (bool keep : marks) spec_.marks.push_back({folded.node, keep});
       return folded;
     }
   }
   Value value = type(root, entry);
   return {value.node, dtype(value), expr::no_input};
-}
-
-// An inner reduction: its axes are those that the expression itself names, of which `accumulate` may
-// have taken some already.
-Folded Typer::type_fold(const ExprNode &node, Value arg) {
-  AxisSet has = spec_.graph[arg.node].axes;
-  AxisSet gone = reads_[node.args[0]].axes - has;
-  AxisSet wanted = reads_[node].folded;
-  if (!(wanted & gone).empty())
-    fail("E0105",
-         "'" + std::string(ops::info(node.fold).name) + "' folds " +
-             space_.axis_list(wanted & gone) + ", which accumulate has already folded",
-         space_.shown(node.where),
-         "use reduce(..) to fold after the expression, or name the kept axes in brackets");
-  std::uint32_t like =
-      node.like.empty() ? expr::no_input : space_.input_called(node.like, node.where);
-  return fold(arg, node.fold, wanted & has, like, node.where);
-}
-
-Folded Typer::fold(Value value, Fold fold, AxisSet axes, std::uint32_t like, const Place &where) {
-  if (fold == Fold::Mean) return mean(value, axes, like, where);
-  NodeId arg = value.node;
-  DType type = dtype(value), accumulate = ops::accumulate_dtype(fold, type);
-  if (is_complex(type) && (fold == Fold::Min || fold == Fold::Max))
-    fail("E0201",
-         "'" + std::string(ops::info(fold).name) +
-             "' is not defined for complex numbers, which have no order",
-         space_.shown(where), "take real(x), imag(x) or abs(x)");
-  Folded result{arg, ops::result_dtype(fold, type), like};
-  AxisSet left = spec_.graph[arg].axes - axes;
-  AxisSet may_fold; // axes on which the input may be 1 where the argument is not
-  if (like != expr::no_input) {
-    const TypedInput &x = spec_.inputs[like];
-    for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim)
-      if (x.may_stretch[dim] && left.has(x.axis_of_dim[dim]))
-        may_fold = may_fold | AxisSet::of(x.axis_of_dim[dim]);
-  }
-  if (axes.empty() && may_fold.empty()) return result; // nothing folds, now or at any call
-
-  arg = cast(arg, accumulate, where);
-  Node node;
-  node.kind = NodeKind::Fold;
-  node.recipe = spec_.graph.add_recipe(ops::recipe_of(fold, accumulate));
-  node.dtype = accumulate;
-  node.axes = left;
-  node.folded = axes;
-  node.like = may_fold.empty() ? expr::no_input : like;
-  Facts facts = facts_[arg.index];
-  facts.visible = visible_.filter(facts.visible, [&](std::size_t i) {
-    return (spec_.inputs[i].axes() & (axes | may_fold)).empty();
-  });
-  facts.rigid = facts.rigid - axes - may_fold;
-  facts.fixed = fixed_.without(facts.fixed, axes | may_fold);
-  result.node = add(node, std::span(&arg, 1), facts, where);
-  result.open = true;
-  return result;
-}
-
-// The sum in f64 over the number of points that it has.
-Folded Typer::mean(Value value, AxisSet axes, std::uint32_t like, const Place &where) {
-  DType type = dtype(value), wide = ops::accumulate_dtype(Fold::Mean, type);
-  NodeId arg = cast(value.node, wide, where);
-  Folded result = fold({arg, false}, Fold::Sum, axes, like, where);
-  result.result = ops::result_dtype(Fold::Mean, type);
-  if (!result.open) return result; // nothing folds
-  Node count;
-  count.kind = NodeKind::Extent;
-  count.dtype = DType::I64;
-  count.folded = axes;
-  count.like = spec_.graph[result.node].like;
-  NodeId points = cast(add(count, std::span(&arg, 1), {}, where), wide, where);
-  result.node = emit(ops::Op::Div, wide, wide, {result.node, points}, where);
-  return result;
 }
 
 NodeId Typer::close(const Folded &folded, const Place &where) {

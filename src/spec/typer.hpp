@@ -5,6 +5,7 @@
 // literals only is computed here.
 #pragma once
 
+#include "ops/recipe.hpp"
 #include "spec/reads.hpp"
 
 #include <map>
@@ -29,11 +30,20 @@ struct Folded {
   bool open = false;                   // still as precise as it was accumulated
 };
 
-// How inputs enter an expression: as they are, or folded down to the `kept` axes (accumulate).
+// How inputs enter an expression: as they are, or folded by `use` down to the `kept` axes (accumulate).
 struct Entry {
-  bool accumulate = false;
-  Fold fold = Fold::Sum;
+  const FoldUse *use = nullptr;
   expr::AxisSet kept;
+};
+
+// A fold or a scan whose parts are typed.
+struct FoldJob {
+  const FoldUse &use;
+  std::vector<Value> args, init;
+  expr::AxisSet axes; // those folded for sure, or the one that is scanned
+  std::uint32_t like = expr::no_input;
+  bool is_scan = false;
+  Place where;
 };
 
 class Typer {
@@ -47,7 +57,20 @@ public:
   // its value as `node` and its own type as `result`.
   Folded type_whole(const Expr &root, const Entry &entry);
 
-  Folded fold(Value value, Fold fold, expr::AxisSet axes, std::uint32_t like, const Place &where);
+  // Folds or scans: type_fold.cpp.
+  Folded fold(const FoldJob &job);
+  // Whether the accumulator takes so many values and these options. Throws E0009, E0021, E0204.
+  void check_use(const FoldJob &job) const;
+  // The values of the `init=` of a mode.
+  std::vector<Value> init_of(const FoldUse &use);
+
+  // An expression of a definition, where the names stand for these values.
+  using Parameters = std::unordered_map<std::string, Value>;
+  Value type_defined(const Expr &root, const Parameters &parameters);
+  expr::NodeId input(std::size_t index, const Place &where);
+  // A weak number in type `to`, that of "the other operand". Throws E0202 where it does not fit.
+  expr::NodeId number_as(expr::NodeId literal, DType to, const Place &where,
+                         const char *met = "the other operand");
   expr::NodeId cast(expr::NodeId node, DType to, const Place &where);
 
   // Repeats `node` along those of the `wanted` axes that these inputs have and it has not, or not in
@@ -80,36 +103,54 @@ private:
   };
   using Memo = std::unordered_map<Key, Value, KeyHash>;
 
-  int open_scope(const ExprNode *root, int outer);
+  int open_scope(SetId inputs, int outer);
   Key key(const ExprNode *node, int scope) const {
-    return {node, reads_[*node].scoped ? scope : -1};
+    return {node, reads_.scoped(*node) ? scope : -1};
   }
   Key key_of_arg(const ExprNode &node, std::size_t arg, int scope);
 
   Memo &memo(const Entry &entry);
-  Value type(const Key &root, const Entry &entry);
+  Value type(const Key &root, const Entry &entry, Memo &known);
   Value type_node(const ExprNode &node, int scope, const Entry &entry, const Memo &memo);
   std::vector<std::size_t> lenders(const ExprNode &node, int axis, int scope) const;
   Value type_extent(const ExprNode &node, int scope);
   Value type_iota(const ExprNode &node, int scope);
-  Folded mean(Value value, expr::AxisSet axes, std::uint32_t like, const Place &where);
   Facts along(Facts facts, expr::AxisSet axes);
   Value type_input(const ExprNode &node, const Entry &entry);
   Value type_number(const ExprNode &node);
   Value type_op(const ExprNode &node, std::vector<Value> args);
   std::optional<Value> compare_integers(const ExprNode &node, const std::vector<Value> &args);
   Value type_weak_op(const ExprNode &node, const std::vector<Value> &args);
-  Folded type_fold(const ExprNode &node, Value arg);
+  Folded type_fold(const ExprNode &node, std::vector<Value> values);
+
+  // type_fold.cpp
+  expr::AxisSet may_fold(const FoldJob &job) const;
+  expr::AxisSet axes_of(const std::vector<expr::NodeId> &nodes) const;
+  Folded fold_operation(const FoldJob &job, Fold fold, DType accumulate);
+  Folded fold_definition(const FoldJob &job, Fold fold);
+  Folded mean(const FoldJob &job);
+  Folded norm(const FoldJob &job);
+  Folded variance(const FoldJob &job);
+  std::vector<expr::NodeId> accumulate(const FoldJob &job, const ops::Recipe &recipe,
+                                       const std::vector<expr::NodeId> &args);
+  std::vector<expr::NodeId> converted_init(const FoldJob &job, const ops::Recipe &recipe);
+  std::vector<expr::NodeId> run_code(const ops::Code &code, std::vector<expr::NodeId> inputs,
+                                     const Place &where);
+  expr::NodeId points(const FoldJob &job, expr::NodeId arg);
+  expr::NodeId position(const FoldJob &job, const std::vector<expr::NodeId> &args);
+  expr::NodeId index(expr::NodeId arg, int axis, const Place &where);
+  expr::NodeId extent(expr::NodeId arg, expr::AxisSet axes, std::uint32_t like, const Place &where);
+  void note_ordered(const FoldJob &job, const ops::Recipe &recipe);
+  const ops::Recipe &recipe(const AccumulatorDef &definition, const std::vector<DType> &args);
+
   expr::NodeId close(const Folded &folded, const Place &where);
 
   ops::Typing typing_of(const ExprNode &node, const std::vector<DType> &types) const;
-  expr::NodeId convert_number(expr::NodeId literal, DType to, const ExprNode &user);
   std::optional<int> whole_exponent(expr::NodeId number) const;
   expr::NodeId power_by_products(expr::NodeId base, int exponent, const Place &where);
   expr::NodeId emit(ops::Op op, DType compute, DType result, const std::vector<expr::NodeId> &args,
                     const Place &where);
   expr::NodeId emit_sugar(const ExprNode &node, DType compute, std::vector<expr::NodeId> args);
-  expr::NodeId input(std::size_t index, const Place &where);
   expr::NodeId literal(DType dtype, ops::Scalar value, const Place &where);
   expr::NodeId add(expr::Node node, std::span<const expr::NodeId> args, const Facts &facts,
                    const Place &where);
@@ -124,7 +165,12 @@ private:
   InputSets visible_;
   FixedExtents fixed_;
   std::vector<Facts> facts_; // by node
-  std::map<std::tuple<bool, Fold, std::uint64_t>, Memo> memos_;
+  // What tells one `accumulate(..)` from another.
+  using UseKey = std::tuple<bool, Fold, const AccumulatorDef *, int, double, bool,
+                            std::vector<const ExprNode *>, std::uint64_t>;
+  std::map<UseKey, Memo> memos_;
+  const Parameters *parameters_ = nullptr;
+  std::map<std::pair<const AccumulatorDef *, std::vector<DType>>, ops::Recipe> recipes_;
   std::vector<Scope> scopes_;
   std::map<std::pair<SetId, int>, int> scope_ids_;
   std::size_t steps_ = 0;

@@ -21,14 +21,6 @@ constexpr std::array reserved{
     "accumulate"sv, "reduce"sv,      "true"sv, "false"sv,
 };
 
-constexpr std::array later_folds{
-    "var"sv, "std"sv, "norm"sv, "logsumexp"sv, "argmin"sv, "argmax"sv,
-};
-
-constexpr std::array later_functions{
-    "scan"sv,
-};
-
 template <class Words> bool holds(const Words &words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -50,20 +42,16 @@ NameCheck check_name(std::string_view name, std::string_view what) {
   return {};
 }
 
+bool is_built_in(std::string_view name) {
+  return ops::find_function(name) || ops::find_fold(name) || name == "iota" || name == "extent" ||
+         name == "scan";
+}
+
 NameCheck check_callable_name(std::string_view name, std::string_view what) {
   NameCheck found = check_name(name, what);
-  if (!found.code.empty()) return found;
-  const bool built_in = ops::find_function(name) || ops::find_fold(name) || name == "extent" ||
-                        name == "iota" || is_later_callable(name);
-  if (!built_in) return {};
+  if (!found.code.empty() || !is_built_in(name)) return found;
   return {"E0004", "'" + std::string(name) + "' is built in and cannot be defined again",
           "choose another name"};
 }
-
-bool is_later_callable(std::string_view word) {
-  return holds(later_functions, word) || is_later_fold(word);
-}
-
-bool is_later_fold(std::string_view word) { return holds(later_folds, word); }
 
 } // namespace broadloom::spec

@@ -18,9 +18,7 @@ NameCheck check_name(std::string_view name, std::string_view what);
 // The same for the name of a callable: E0004 for a built-in one.
 NameCheck check_callable_name(std::string_view name, std::string_view what);
 
-// A callable of the language that this version does not have: "scan", "mean", "keep", ..
-bool is_later_callable(std::string_view word);
-// The same for folds that may stand in a mode: "mean", "argmax", ..
-bool is_later_fold(std::string_view word);
+// Is `name` that of a function or an accumulator of the language?
+bool is_built_in(std::string_view name);
 
 } // namespace broadloom::spec

@@ -39,8 +39,8 @@ Term Expressions::term(int depth) {
   case 10: return choice(depth);
   case 11: return conversion(depth);
   case 12:
-  case 13:
-  case 14: return reduction(depth);
+  case 13: return reduction(depth);
+  case 14: return random_.chance(80) ? scan(depth) : share(depth);
   default: return binary(depth);
   }
 }
@@ -192,23 +192,117 @@ Term Expressions::conversion(int depth) {
 }
 
 Term Expressions::folded(Term value, Fold fold) const {
-  const bool exact_fold = ops::is_exact(fold, ops::accumulate_dtype(fold, value.dtype));
-  if (!exact_fold && (!scope_.exact || value.product || (fold == Fold::Prod && !value.plain)))
-    value.inexact = true;
-  if (fold == Fold::Prod && is_complex(value.dtype)) value.inexact = true;
-  value.product |= fold == Fold::Prod || fold == Fold::Mean;
+  const DType dtype = value.dtype;
+  const bool was_plain = value.plain;
   value.plain = false;
-  value.dtype = ops::result_dtype(fold, value.dtype);
+  switch (fold) {
+  case Fold::User: // serial everywhere
+    value.product = true;
+    value.dtype = is_whole(dtype) ? f64 : dtype;
+    return value;
+  case Fold::Var:
+  case Fold::Std:
+  case Fold::Norm:
+  case Fold::LogSumExp:
+    value.inexact = value.product = true;
+    value.dtype = real_dtype(ops::result_dtype(fold, dtype));
+    return value;
+  default: break;
+  }
+  const bool exact_fold = ops::is_exact(fold, ops::accumulate_dtype(fold, dtype));
+  const bool plain_product = was_plain && !is_complex(dtype);
+  if (!exact_fold && (!scope_.exact || value.product || (fold == Fold::Prod && !plain_product)))
+    value.inexact = true;
+  value.product |= fold != Fold::Sum && fold != Fold::Min && fold != Fold::Max &&
+                   fold != Fold::Any && fold != Fold::All;
+  value.dtype = ops::result_dtype(fold, dtype);
   return value;
+}
+
+std::string Expressions::name_of(Fold fold) {
+  return fold == Fold::User ? "damped" : std::string(ops::info(fold).name);
+}
+
+Fold Expressions::fold_for(DType dtype) {
+  const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min,
+                                        Fold::Max, Fold::Any, Fold::All, Fold::Mean, Fold::Var,
+                                        Fold::Std, Fold::Norm, Fold::LogSumExp, Fold::ArgMin,
+                                        Fold::ArgMax, Fold::ArgMax, Fold::User, Fold::User});
+  const bool has_order = fold == Fold::Min || fold == Fold::Max || fold == Fold::LogSumExp ||
+                         fold == Fold::ArgMin || fold == Fold::ArgMax;
+  return has_order && is_complex(dtype) ? Fold::Sum : fold;
+}
+
+std::string Expressions::options(Fold fold, DType dtype, bool needs_init) {
+  const bool needs_value =
+      fold == Fold::Min || fold == Fold::Max || fold == Fold::ArgMin || fold == Fold::ArgMax;
+  std::string text;
+  if ((fold == Fold::Var || fold == Fold::Std) && random_.chance(40)) text += ", correction=1";
+  if ((needs_value && needs_init) || random_.chance(12)) {
+    if (fold == Fold::ArgMin || fold == Fold::ArgMax)
+      text += ", init=(1, 3)";
+    else if (fold == Fold::LogSumExp)
+      text += ", init=(1, 2)";
+    else if (fold == Fold::Any || fold == Fold::All)
+      text += random_.chance(50) ? ", init=true" : ", init=false";
+    else if (fold != Fold::Mean && fold != Fold::Norm && fold != Fold::Var && fold != Fold::Std)
+      text += ", init=" + number(dtype);
+  }
+  return text;
+}
+
+// The running value along one of the axes.
+Term Expressions::scan(int depth) {
+  const Term x = term(depth - 1);
+  std::vector<int> axes;
+  for (std::size_t a = 0; a < scope_.axis_names.size(); ++a)
+    if (x.axes.has(int(a))) axes.push_back(int(a));
+  if (axes.empty()) return x;
+  const Fold fold = fold_for(x.dtype);
+  Term out = folded(x, fold);
+  const bool exclusive = random_.chance(30);
+  out.text = "scan(" + name_of(fold) + ", " + x.text + ", " +
+             scope_.axis_names[std::size_t(random_.pick(axes))];
+  if (exclusive) out.text += ", exclusive";
+  if (random_.chance(40)) out.text += ", reverse";
+  if (random_.chance(20) && (fold == Fold::ArgMin || fold == Fold::ArgMax)) {
+    out.text += ", state=v";
+    out.dtype = x.dtype == DType::Bool ? i64 : ops::compute_dtype(x.dtype);
+  }
+  out.text += options(fold, x.dtype, exclusive) + ")";
+  return out;
+}
+
+// The accumulator of two arguments, over all axes of both.
+Term Expressions::share(int depth) {
+  const Term x = term(depth - 1), w = term(depth - 1);
+  Term out;
+  out.axes = {};
+  if (x.axes.empty() && w.axes.empty()) return x;
+  const DType common = promote(x.dtype, w.dtype);
+  out.dtype = is_whole(common) ? f64 : common;
+  out.text = "share((" + x.text + ", " + w.text + ")";
+  for (std::size_t a = 0; a < scope_.axis_names.size(); ++a) {
+    if (!(x.axes | w.axes).has(int(a))) continue;
+    if (random_.chance(50))
+      out.axes = out.axes | expr::AxisSet::of(int(a));
+    else
+      out.text += ", " + scope_.axis_names[a];
+  }
+  out.text += ")";
+  if (out.axes == (x.axes | w.axes)) out.axes = {}; // no axis is written: all are folded
+  const bool whole = is_whole(x.dtype) && is_whole(w.dtype) && !is_float(common);
+  out.inexact = x.inexact || w.inexact || !(whole || (scope_.exact && !x.product && !w.product));
+  out.product = true;
+  if (scope_.exact && !whole && ++products_ > most_products) out.inexact = true;
+  return out;
 }
 
 Term Expressions::reduction(int depth) {
   const Term x = term(depth - 1);
-  Fold fold = random_.pick<Fold>(
-      {Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max, Fold::Any, Fold::All, Fold::Mean});
-  if (is_complex(x.dtype) && (fold == Fold::Min || fold == Fold::Max)) fold = Fold::Sum;
+  const Fold fold = fold_for(x.dtype);
   Term out = folded(x, fold);
-  out.text = std::string(ops::info(fold).name) + "(" + x.text;
+  out.text = name_of(fold) + "(" + x.text;
   if (random_.chance(15)) {
     // Its axes are those of another input: only analysis knows them, so it must not be folded again.
     out.text += ", like=" + random_.pick(scope_.input_names) + ")";
@@ -229,7 +323,7 @@ Term Expressions::reduction(int depth) {
   } else {
     out.axes = {};
   }
-  out.text += ")";
+  out.text += options(fold, x.dtype, false) + ")";
   return out;
 }
 

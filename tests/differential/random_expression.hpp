@@ -6,6 +6,7 @@
 #include "expr/graph.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace broadloom::differential {
@@ -18,6 +19,13 @@ struct Term {
   bool product = false; // holds a product fold: values of any magnitude
   bool inexact = false; // holds a float fold whose last bits depend on the order
 };
+
+// Accumulators of the user's own, in front of every kernel: `damped` has no combine, `share` has two
+// states and arguments.
+inline constexpr std::string_view definitions =
+    "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
+    "accumulator share(s, n; x, w) { init s = 0, n = 0; step s = s + x * w, n = n + w\n"
+    "  combine s = s + s_other, n = n + n_other; result s / n }\n";
 
 struct Scope {
   std::vector<Term> terms;              // inputs and lets
@@ -36,8 +44,12 @@ public:
 
   Term term(int depth);
 
-  // A fold of `value` as Term flags have it; the text stays as it is.
+  // A fold of `value` as Term flags have it; the text stays as it is. `User` is damped.
   Term folded(Term value, Fold fold) const;
+  Fold fold_for(DType dtype);
+  static std::string name_of(Fold fold);
+  // ", init=1, correction=2": options that the accumulator takes, or none.
+  std::string options(Fold fold, DType dtype, bool needs_init);
 
 private:
   Term leaf();
@@ -47,6 +59,8 @@ private:
   Term choice(int depth);
   Term conversion(int depth);
   Term reduction(int depth);
+  Term scan(int depth);
+  Term share(int depth);
   std::string number(DType like);
   Term combine(ops::Op op, std::string text, const std::vector<Term> &args) const;
 

@@ -148,14 +148,13 @@ private:
     Expressions expressions(random_, scope_);
     Term value = expressions.term(3);
     Output out;
-    Fold fold = random_.pick<Fold>(
-        {Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min, Fold::Max, Fold::Any, Fold::All, Fold::Mean});
+    Fold fold = expressions.fold_for(value.dtype);
     int mode = random_.below(6);
     if (!spec_.exact && random_.chance(25)) { // what the bound is for
       mode = 4;
       fold = Fold::Sum;
     }
-    const std::string fold_name(ops::info(fold).name);
+    const std::string fold_name = Expressions::name_of(fold);
     out.head = "out o" + std::to_string(outputs_.size());
     out.add = random_.chance(12);
     std::string like = random_.chance(15) ? "like=" + random_.pick(scope_.input_names) : "";
@@ -167,15 +166,23 @@ private:
       out.mode = "accumulate(" + fold_name + ") ";
       // Inputs are folded before the expression and its own folds.
       const bool sums = value.inexact || value.text.find("sum(") != std::string::npos ||
-                        value.text.find("mean(") != std::string::npos;
-      const bool of_any_size = fold == Fold::Prod || fold == Fold::Mean;
+                        value.text.find("mean(") != std::string::npos ||
+                        value.text.find("scan(") != std::string::npos ||
+                        value.text.find("share(") != std::string::npos;
+      const bool rounds =
+          fold == Fold::Var || fold == Fold::Std || fold == Fold::Norm || fold == Fold::LogSumExp;
+      const bool of_any_size = fold == Fold::Prod || fold == Fold::Mean || fold == Fold::User;
       bool complex = false;
       for (const RandomInput &in : spec_.inputs) complex |= is_complex(in.dtype);
       const bool is_exact_case =
           spec_.exact && !(sums && of_any_size) && !(complex && fold == Fold::Prod);
-      value.inexact |= !is_exact_case && (fold == Fold::Sum || of_any_size);
+      value.inexact |=
+          rounds ||
+          (!is_exact_case && (fold == Fold::Sum || (of_any_size && (sums || fold != Fold::User))));
     } else if (mode >= 4) {
-      out.mode = "reduce(" + fold_name + (like.empty() ? "" : ", " + like) + ") ";
+      const std::string options =
+          fold == Fold::Sum ? "" : expressions.options(fold, value.dtype, false);
+      out.mode = "reduce(" + fold_name + (like.empty() ? "" : ", " + like) + options + ") ";
       const bool was_exact = !value.inexact;
       value = expressions.folded(value, fold);
       if (was_exact && value.inexact && fold == Fold::Sum && !out.add) {
@@ -222,7 +229,7 @@ private:
 
   // Whether the kernel so far, with this output alone, is free of mistakes.
   bool is_sound(const Output &out) const {
-    std::string body = functions + std::string("kernel k {\n");
+    std::string body = functions + std::string(definitions) + "kernel k {\n";
     for (const std::string &l : lines_) body += l + "\n";
     body += line(out.head, out.add, out.mode + out.value) + "\n}\n";
     try {
@@ -234,7 +241,7 @@ private:
   }
 
   std::string text(bool bound) const {
-    std::string body = functions + std::string("kernel k {\n");
+    std::string body = functions + std::string(definitions) + "kernel k {\n";
     for (const std::string &l : lines_) body += "  " + l + "\n";
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
       const Output &o = outputs_[k];

@@ -1,0 +1,163 @@
+// What makes a definition right: names, one clause for each state, elementwise expressions.
+#include "spec/definition.hpp"
+
+#include "expr/walk.hpp"
+#include "spec/words.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace broadloom::spec {
+
+namespace {
+
+using Clauses = std::vector<AccumulatorDef::Clause>;
+
+constexpr std::size_t max_operations = 4096; // in one clause, written out
+
+class Checker {
+public:
+  Checker(const AccumulatorDef &definition, const std::string *source)
+      : def_(definition), source_(source) {}
+
+  void run() {
+    names();
+    clauses(def_.init, "init");
+    clauses(def_.step, "step");
+    if (!def_.combine.empty()) clauses(def_.combine, "combine");
+    for (const auto &clause : def_.init)
+      if (!clause.value.node() || clause.value.node()->kind != ExprKind::Literal)
+        fail("E0020", "init of state '" + clause.state + "' is not a number", clause.where,
+             "a state starts from a number, such as 0, -1 or inf");
+    std::unordered_set<std::string> known(def_.states.begin(), def_.states.end());
+    for (const auto &clause : def_.combine) known.insert(clause.state + "_other");
+    for (const auto &clause : def_.combine) elementwise(clause.value, known, clause.where);
+    known = {def_.states.begin(), def_.states.end()};
+    if (def_.result.node()) {
+      elementwise(def_.result, known, def_.where);
+      bool reads = false;
+      expr::Walker walker;
+      walker.walk(def_.result.node(),
+                  [&](const ExprNode &node) { reads |= node.kind == ExprKind::Parameter; });
+      if (!reads)
+        fail("E0020", "its result reads none of its states", def_.result.node()->where,
+             "make it an expression of " + support::quoted_list(def_.states));
+    }
+    known.insert(def_.args.begin(), def_.args.end());
+    for (const auto &clause : def_.step) elementwise(clause.value, known, clause.where);
+  }
+
+private:
+  [[noreturn]] void fail(const char *code, std::string message, const Place &where,
+                         std::string help) const {
+    support::fail(code, "accumulator '" + def_.name + "': " + std::move(message),
+                  support::with_text(where, source_), std::move(help));
+  }
+
+  void name(const std::string &word, const char *what) const {
+    const NameCheck found = check_name(word, what);
+    if (!found.code.empty()) fail(found.code.c_str(), found.message, def_.where, found.help);
+  }
+
+  void names() const {
+    const NameCheck found = check_callable_name(def_.name, "an accumulator");
+    if (!found.code.empty()) fail(found.code.c_str(), found.message, def_.where, found.help);
+    if (def_.states.empty() || def_.args.empty())
+      fail("E0020", def_.states.empty() ? "it has no state" : "it has no argument", def_.where,
+           "an accumulator has at least one state and one argument: NAME(STATE; ARGUMENT)");
+    if (def_.states.size() > max_states || def_.args.size() > max_arguments)
+      fail("E0013", "it has too many states or arguments", def_.where,
+           "there are at most " + std::to_string(max_states) + " of each");
+    std::unordered_set<std::string> known;
+    auto add = [&](const std::string &word, const char *what) {
+      name(word, what);
+      if (!known.insert(word).second)
+        fail("E0004", "'" + word + "' names two of its states and arguments", def_.where,
+             "give each its own name");
+    };
+    for (const std::string &state : def_.states) add(state, "a state");
+    for (const std::string &arg : def_.args) add(arg, "an argument");
+    for (const std::string &state : def_.states)
+      if (!def_.combine.empty() && known.count(state + "_other"))
+        fail("E0004", "'" + state + "_other' is the later block's '" + state + "'", def_.where,
+             "give the other state or argument another name");
+  }
+
+  void clauses(const Clauses &clauses, const std::string &word) const {
+    std::unordered_set<std::string> given;
+    for (const auto &clause : clauses) {
+      if (std::find(def_.states.begin(), def_.states.end(), clause.state) == def_.states.end())
+        fail("E0020", word + " of '" + clause.state + "', which is none of its states",
+             clause.where, "its states are " + support::quoted_list(def_.states));
+      if (!given.insert(clause.state).second)
+        fail("E0020", word + " of state '" + clause.state + "' is given twice", clause.where,
+             "give it once");
+    }
+    for (const std::string &state : def_.states)
+      if (!given.count(state))
+        fail("E0020", word + " lacks state '" + state + "'", def_.where,
+             "write " + word + " " + state + " = ..");
+  }
+
+  void elementwise(const Expr &root, const std::unordered_set<std::string> &known,
+                   const Place &clause) const {
+    if (!root.node()) fail("E0020", "a clause has no value", clause, "give it an expression");
+    std::unordered_map<const ExprNode *, std::size_t> size; // of the tree, where a node is shared
+    expr::Walker walker;
+    walker.walk(root.node(), [&](const ExprNode &node) {
+      check_node(node, known, clause);
+      std::size_t &own = size[&node];
+      own = 1;
+      for (const Expr &arg : node.args) {
+        if (!arg.node()) fail("E0020", "an empty bl::Expr is used", clause, "give it a value");
+        own = std::min(own + size.at(arg.node()), max_operations + 1);
+      }
+      if (own > max_operations)
+        fail("E0013", "a clause has more than " + std::to_string(max_operations) + " operations",
+             clause, "add a state to hold part of it");
+    });
+  }
+
+  void check_node(const ExprNode &node, const std::unordered_set<std::string> &known,
+                  const Place &clause) const {
+    const char *what = nullptr;
+    switch (node.kind) {
+    case ExprKind::Literal:
+    case ExprKind::Op:
+    case ExprKind::Cast: return;
+    case ExprKind::Parameter:
+      if (known.count(node.name)) return;
+      fail("E0003", "'" + node.name + "' is none of the names that stand here", clause,
+           "step reads states and arguments, combine STATE and STATE_other, result states");
+    case ExprKind::Input: what = "an input"; break;
+    case ExprKind::Fold: what = "a reduction"; break;
+    case ExprKind::Scan: what = "a scan"; break;
+    case ExprKind::Let: what = "a let"; break;
+    case ExprKind::Extent: what = "an extent"; break;
+    case ExprKind::Iota: what = "an index"; break;
+    case ExprKind::Call: what = "a call of a function of one's own"; break;
+    }
+    fail("E0020", "its expressions are elementwise, and this is " + std::string(what),
+         node.where.line > 0 ? node.where : clause,
+         "pass it as an argument: NAME((x, iota(j)), j)");
+  }
+
+  const AccumulatorDef &def_;
+  const std::string *source_;
+};
+
+} // namespace
+
+std::string_view name_of(const Accumulator &accumulator) {
+  if (accumulator.definition()) return accumulator.definition()->name;
+  return ops::info(accumulator.fold()).name;
+}
+
+void check_definition(const AccumulatorDef &definition, const std::string *source) {
+  Checker(definition, source).run();
+}
+
+} // namespace broadloom::spec
