@@ -9,6 +9,7 @@
 #include <broadloom/expr.hpp>
 #include <broadloom/float16.hpp>
 #include <broadloom/function.hpp>
+#include <broadloom/gradient.hpp>
 #include <broadloom/kernel.hpp>
 #include <broadloom/options.hpp>
 #include <broadloom/spec.hpp>

@@ -58,10 +58,17 @@ struct Exception {
 };
 const std::string by_call = "only arrays or a call of the C++ API can be wrong in this way";
 const std::string by_command = "only the command line can be wrong in this way";
+const std::string by_gradient = "a text is wrong in this way only once its gradient is asked for";
 const std::map<std::string, Exception> exceptions{
     {"E0010",
      {"a choice among kernels is made by the caller", "error_codes_test.cpp",
       "a text without a kernel, or with several, needs a choice"}},
+    {"E0601",
+     {by_gradient, "gradient_test.cpp", "what has no derivative is an error that names it"}},
+    {"E0602",
+     {by_gradient, "gradient_test.cpp", "what has no derivative is an error that names it"}},
+    {"E0603",
+     {by_gradient, "gradient_test.cpp", "what has no derivative is an error that names it"}},
     {"E0110", {by_call, "array_test.cpp", "an array has at most 16 dims"}},
     {"E0111", {by_call, "array_test.cpp", "a negative extent is an error"}},
     {"E0112",

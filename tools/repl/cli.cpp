@@ -73,8 +73,7 @@ public:
     add_run();
     add_show();
     add_check();
-    grad_ = app_.add_subcommand("grad", "derive a gradient kernel (not in this version)");
-    grad_->prefix_command();
+    add_grad();
   }
 
   void execute(std::vector<std::string> words, const Streams &streams, Phase &phase) {
@@ -100,7 +99,8 @@ public:
       check_words_.require_one();
       check_text(check_options_, streams, phase);
     } else if (grad_->parsed()) {
-      not_yet("grad", "broadloom run, show and check are");
+      grad_text_.require_one();
+      grad(grad_options_, streams, phase);
     } else {
       not_yet("the REPL (no command given)", "broadloom --help lists the commands");
     }
@@ -139,6 +139,19 @@ private:
     add_inputs(*show_, show_options_.inputs);
   }
 
+  void add_grad() {
+    grad_ = app_.add_subcommand("grad", "print the kernel of the gradient");
+    grad_text_.add(*grad_, grad_options_.text, true);
+    grad_->add_option("--wrt", grad_options_.wrt, "the inputs to take the gradient by")
+        ->type_name("NAME,..")
+        ->required();
+    grad_
+        ->add_option("--of", grad_options_.of,
+                     "the outputs to take it of; else all real or complex")
+        ->type_name("NAME,..");
+    grad_->add_flag("--value", grad_options_.value, "compute the kernel's own outputs, too");
+  }
+
   void add_check() {
     check_ = app_.add_subcommand("check", "find what is wrong with a text without any data");
     check_words_.add(*check_, check_options_, false);
@@ -156,9 +169,10 @@ private:
   std::string interactive_file_;
   bool check_gradients_ = false;
   std::string engine_, stage_; // words of the tables above
-  TextWords run_text_, show_text_, check_words_;
+  TextWords run_text_, show_text_, grad_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;
+  GradOptions grad_options_;
   TextOptions check_options_;
 };
 

@@ -7,9 +7,11 @@
 #include "tools/repl/interrupt.hpp"
 #include "tools/repl/print_array.hpp"
 #include "tools/repl/report.hpp"
+#include "tools/repl/usage.hpp"
 #include "tools/repl/workspace.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -182,6 +184,51 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
   std::string text = kernel.show(options.stage);
   if (!text.ends_with('\n')) text += '\n';
   streams.out << text;
+}
+
+namespace {
+
+// "x, y": names with commas between.
+std::vector<std::string> names_in(const std::string &list) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : list + ",") {
+    if (c == ',') {
+      if (!name.empty()) names.push_back(std::move(name));
+      name.clear();
+    } else if (c != ' ') {
+      name += c;
+    }
+  }
+  return names;
+}
+
+// A name of the command line that the kernel does not have is a mistake of use.
+void require_known(const std::vector<std::string> &names, const std::vector<std::string> &known,
+                   const std::string &kernel, const std::string &what) {
+  for (const std::string &name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError("E0404", fmt::format("kernel '{}' has no {} '{}'", kernel, what, name),
+                       fmt::format("its {}s are {}", what, fmt::join(known, ", ")));
+}
+
+} // namespace
+
+void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
+  phase = Phase::Spec;
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const spec::TypedSpec typed = spec::analyse(chosen.data());
+  std::vector<std::string> inputs, outputs;
+  for (const spec::TypedInput &input : typed.inputs) inputs.push_back(input.name);
+  for (const spec::TypedOutput &output : typed.outputs) outputs.push_back(output.name);
+  const std::vector<std::string> wrt = names_in(options.wrt);
+  GradientOptions request;
+  request.of = names_in(options.of);
+  request.value = options.value;
+  require_known(wrt, inputs, typed.name, "input");
+  require_known(request.of, outputs, typed.name, "output");
+  streams.out << print(gradient(chosen, wrt, request));
 }
 
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {

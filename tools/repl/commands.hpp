@@ -35,6 +35,12 @@ struct RunOptions {
   Engine engine = Engine::Auto;
 };
 
+struct GradOptions {
+  TextOptions text;
+  std::string wrt, of; // names with commas between
+  bool value = false;
+};
+
 struct ShowOptions {
   TextOptions text;
   std::vector<std::string> inputs;
@@ -43,6 +49,7 @@ struct ShowOptions {
 
 void run(const RunOptions &options, const Streams &streams, Phase &phase);
 void show(const ShowOptions &options, const Streams &streams, Phase &phase);
+void grad(const GradOptions &options, const Streams &streams, Phase &phase);
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase);
 
 } // namespace broadloom::cli

@@ -1,0 +1,75 @@
+// Inside the gradient stage: what is known of the expressions of the kernel that is differentiated, and
+// of those made from them.
+#pragma once
+
+#include "grad/terms.hpp"
+#include "spec/typer.hpp"
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace broadloom::grad {
+
+using expr::AxisSet;
+
+class Facts {
+public:
+  // `wrt`: the inputs asked for.
+  Facts(const SpecData &data, const std::vector<std::string> &wrt);
+
+  // Must be told of every expression of the kernel before it is asked about it.
+  void add(const Expr &root);
+
+  // The axes of a value. Of any expression: new ones and the new inputs (by `declare`) too.
+  AxisSet axes(const Expr &root);
+  void declare(const std::string &input, AxisSet axes) { new_inputs_[input] = axes; }
+
+  DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(expr, {})); }
+  bool is_complex(const Expr &expr) { return broadloom::is_complex(dtype(expr)); }
+  // Real or complex: something can flow back into it.
+  bool is_continuous(const Expr &expr) {
+    const DType type = dtype(expr);
+    return is_float(type) || broadloom::is_complex(type);
+  }
+  // Does an input that is asked for reach it?
+  bool depends(const Expr &expr) const { return depends_.count(expr.node()) != 0; }
+
+  const spec::TypedSpec &spec() const { return spec_; }
+  const spec::Space &space() const { return space_; }
+  const spec::Reads &reads() const { return reads_; }
+  AxisRef axis_ref(int axis) const;
+  std::vector<AxisRef> axis_refs(AxisSet axes) const;
+  // An accumulator that the gradient needs: made once, under this name or one that is free.
+  template <class Make> Accumulator helper(const std::string &name, Make make) {
+    const auto found = helpers_.find(name);
+    if (found != helpers_.end()) return found->second;
+    return helpers_.emplace(name, make(free_name(name))).first->second;
+  }
+
+  // Inputs that give an expression the extent of an axis.
+  std::vector<std::string> lenders(const Expr &expr, int axis) const;
+  // That extent: all agree or are 1. Empty where no input gives it.
+  Expr extent(const Expr &expr, int axis, const Terms &t) const;
+  // May the expression have extent 1 along an axis where another of the kernel has more?
+  bool may_be_repeated(const Expr &expr, int axis) const;
+
+private:
+  std::string free_name(const std::string &name) const;
+
+  spec::TypedSpec spec_;
+  spec::Space space_;
+  spec::Reads reads_;
+  spec::Typer typer_;
+  expr::Walker walker_, axes_walker_;
+  std::vector<std::string> wrt_;
+  std::unordered_set<const ExprNode *> depends_;
+  std::unordered_map<const ExprNode *, AxisSet> axes_;
+  std::vector<Expr> kept_; // what axes_ knows must not go away
+  std::unordered_map<std::string, AxisSet> new_inputs_;
+  std::unordered_set<std::string> accumulators_; // of the kernel
+  std::unordered_map<std::string, Accumulator> helpers_;
+};
+
+} // namespace broadloom::grad

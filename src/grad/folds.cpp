@@ -1,0 +1,179 @@
+// The derivatives of folds: what flows back into the elements that were folded.
+//
+//   y = sum(x, j)      every element gets g
+//   y = max(x, j)      those that are the greatest share g evenly
+//   y = prod(x, j)     g times the product of all the others (products.cpp)
+//   y = damped(x, j)   by a sweep the other way (recurrence.cpp)
+#include "grad/folds.hpp"
+
+#include "support/fail.hpp"
+
+namespace broadloom::grad {
+
+using ops::Op;
+
+namespace {
+
+class FoldRule {
+public:
+  FoldRule(Sweep &sweep, const Expr &fold, const Cotangent &g)
+      : sweep_(sweep), facts_(sweep.facts()), self_(fold), node_(*fold.node()), t_(node_.where),
+        g_(g), x_(node_.args[0]) {}
+
+  void run();
+
+private:
+  // A fold of `value` over the same axes as this one.
+  Expr alike(Fold fold, const Expr &value) const {
+    FoldUse use;
+    use.accumulator = Accumulator(fold);
+    use.like = node_.use->like;
+    return make_fold(use, {value}, node_.axes, node_.where);
+  }
+  // In f64 where it is f32: what is centred must not lose digits first.
+  Expr wide(const Expr &x) const {
+    const DType type = facts_.dtype(x);
+    return type == DType::F64 || is_complex(type) ? x : make_cast(DType::F64, x, node_.where);
+  }
+  Expr count() const;
+  Expr freedom() const; // count - correction, at least 0
+  Expr is_zero(const Expr &x) const { return t_.op(Op::Eq, {x, t_.num(0)}); }
+  void give(const Expr &value, const Expr &mask = {}) const {
+    Cotangent out{value, mask};
+    if (g_.mask.node()) out.mask = mask.node() ? t_.both(g_.mask, mask) : g_.mask;
+    if (g_.mask.node() && value.node() != g_.value.node()) out.value = t_.where(g_.mask, value);
+    sweep_.flow(x_, out, t_);
+  }
+  void extreme() const;
+  void log_sum_exp() const;
+  void spread() const; // var, std
+
+  Sweep &sweep_;
+  Facts &facts_;
+  const Expr &self_;
+  const ExprNode &node_;
+  Terms t_;
+  Cotangent g_;
+  const Expr &x_;
+  Expr into_init_; // the cotangent of the result itself
+};
+
+// How many elements meet in one result. An extent is that of the input that gives it: all that have the
+// axis agree or are 1.
+Expr FoldRule::count() const {
+  const FoldUse &use = *node_.use;
+  AxisSet folded = facts_.axes(x_);
+  if (!use.like.empty())
+    folded = facts_.axes(x_);
+  else if (!node_.axes.empty())
+    folded = facts_.axes(x_) - facts_.axes(self_);
+  Expr product;
+  for (int axis = 0; axis < expr::max_axes; ++axis) {
+    if (!folded.has(axis)) continue;
+    Expr one = facts_.extent(x_, axis, t_);
+    if (!one.node())
+      return alike(Fold::Sum, t_.where(t_.op(Op::IsNan, {x_}), t_.num(1), t_.num(1)));
+    if (!use.like.empty()) {
+      const auto &like = facts_.spec().inputs[facts_.space().input_called(use.like, node_.where)];
+      if (like.axes().has(axis))
+        one = t_.op(Op::FloorDiv, {one, make_extent(facts_.axis_ref(axis), use.like, node_.where)});
+    }
+    product = product.node() ? t_.mul(product, one) : one;
+  }
+  return product.node() ? product : t_.num(1);
+}
+
+Expr FoldRule::freedom() const {
+  const double correction = node_.use->correction.value_or(0);
+  const Expr n = make_cast(DType::F64, count(), node_.where);
+  if (correction == 0) return n;
+  return t_.op(Op::Maximum, {t_.sub(n, t_.num(correction)), t_.num(0)});
+}
+
+// Those that equal the result share g; where the result is NaN, the NaNs do.
+void FoldRule::extreme() const {
+  const Expr nan = t_.both(t_.op(Op::IsNan, {self_}), t_.op(Op::IsNan, {x_}));
+  const Expr wins = t_.either(t_.op(Op::Eq, {x_, self_}), nan);
+  Expr winners = alike(Fold::Sum, wins);
+  if (node_.folded < node_.args.size()) { // init= is one more element
+    const Expr &init = node_.args[node_.folded];
+    const Expr init_wins = t_.op(Op::Eq, {init, self_});
+    winners = t_.add(winners, make_cast(DType::I64, init_wins, node_.where));
+    sweep_.flow(init, {t_.where(init_wins, t_.div(into_init_, winners)), {}}, t_);
+  }
+  give(t_.where(wins, t_.div(g_.value, winners)), wins);
+}
+
+// The weights are those of softmax. All -inf: zeros. Some +inf: they share.
+void FoldRule::log_sum_exp() const {
+  const Expr at_top = t_.op(Op::Eq, {x_, self_});
+  const Expr above = t_.op(Op::Gt, {self_, t_.num(0)});
+  const Expr infinite = t_.op(Op::IsInf, {self_});
+  const Expr share = t_.where(t_.both(at_top, above), t_.div(t_.num(1), alike(Fold::Sum, at_top)));
+  const Expr weight = t_.op(Op::Exp, {t_.sub(x_, self_)});
+  give(t_.mul(g_.value, t_.where(infinite, share, weight)));
+}
+
+void FoldRule::spread() const {
+  const bool root = node_.use->accumulator.fold() == Fold::Std;
+  const Expr x = wide(x_);
+  const Expr centred = t_.sub(x, alike(Fold::Mean, x));
+  if (!root) return give(t_.mul(g_.value, t_.div(t_.mul(2, centred), freedom())));
+  const Expr slope = t_.div(centred, t_.mul(freedom(), self_));
+  give(t_.mul(g_.value, t_.where(is_zero(self_), t_.num(0), slope)));
+}
+
+void FoldRule::run() {
+  // The result was repeated to nothing; its cotangent is repeated over what was folded.
+  if (const AxisSet lacks = facts_.axes(x_) - facts_.axes(g_.value); !lacks.empty()) {
+    const Expr shape = t_.op(Op::IsNan, {x_});
+    into_init_ = g_.value;
+    g_.value = t_.where(shape, g_.value, g_.value);
+  } else {
+    into_init_ = g_.value;
+  }
+  const Fold fold = node_.use->accumulator.fold();
+  const bool has_init = node_.args.size() > node_.folded;
+  const auto into_init = [&](const Expr &value) {
+    if (has_init) sweep_.flow(node_.args[node_.folded], {value, g_.mask}, t_);
+  };
+  switch (fold) {
+  case Fold::Sum: into_init(into_init_); return give(g_.value);
+  case Fold::Mean: return give(t_.div(g_.value, count()));
+  case Fold::Min:
+  case Fold::Max: return extreme();
+  case Fold::Norm: {
+    const Expr direction = t_.where(is_zero(self_), t_.num(0), t_.div(x_, self_));
+    return give(t_.mul(g_.value, direction));
+  }
+  case Fold::LogSumExp:
+    if (has_init) break;
+    return log_sum_exp();
+  case Fold::Var:
+  case Fold::Std:
+    if (has_init) break;
+    return spread();
+  case Fold::Prod:
+    into_init(t_.mul(into_init_, alike(Fold::Prod, x_)));
+    return give(t_.mul(has_init ? t_.mul(g_.value, node_.args[node_.folded]) : g_.value,
+                       product_of_others(facts_, x_, node_)));
+  case Fold::User: return pull_recurrence(sweep_, self_, {into_init_, {}});
+  case Fold::Any:
+  case Fold::All: return; // bool: nothing flows
+  case Fold::ArgMin:
+  case Fold::ArgMax: break;
+  }
+  support::fail("E0601",
+                "this form of '" + std::string(spec::name_of(node_.use->accumulator)) +
+                    "' has no derivative",
+                facts_.space().shown(node_.where),
+                has_init ? "leave init= out" : "take the gradient of other outputs");
+}
+
+} // namespace
+
+void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g) {
+  FoldRule(sweep, fold, g).run();
+}
+
+} // namespace broadloom::grad

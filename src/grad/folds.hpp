@@ -1,0 +1,15 @@
+// Inside the gradient stage: the parts of folds.cpp that have files of their own.
+#pragma once
+
+#include "grad/sweep.hpp"
+#include "spec/definition.hpp"
+
+namespace broadloom::grad {
+
+// For each element, the product of all the others that are folded with it.
+Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold);
+
+// A fold or a scan by its definition: forward states, then a sweep the other way.
+void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g);
+
+} // namespace broadloom::grad

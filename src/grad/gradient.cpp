@@ -1,0 +1,288 @@
+// The gradient of a kernel, from outputs to inputs.
+//
+//   modes become expressions     accumulate(sum) x * y   ->  sum(x, j) * y      reduce(sum) e  ->  sum(e, j)
+//   each output is seeded        d_z flows into its expression
+//   one backward sweep           sweep.cpp, folds.cpp; the rules of operations: rules.cpp
+//   inputs collect               out d_x = sum(what flowed into x, like=x)
+//
+// sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
+// broadcast, also one that is known at run time only.
+#include "expr/function.hpp"
+#include "grad/substitute.hpp"
+#include "grad/sweep.hpp"
+#include "spec/expand.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <broadloom/gradient.hpp>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace broadloom {
+
+namespace grad {
+namespace {
+
+using support::fail;
+
+class Gradient {
+public:
+  Gradient(const SpecData &data, const std::vector<std::string> &wrt,
+           const GradientOptions &options)
+      : data_(written_out(data)), wrt_(wrt), options_(options), typed_(spec::analyse(data_)),
+        facts_(data_, wrt) {}
+
+  SpecData run() {
+    collect();
+    check_request();
+    begin();
+    Sweep sweep(facts_);
+    for (std::size_t k = 0; k < data_.outputs.size(); ++k)
+      if (asked(k)) seed(sweep, k);
+    sweep.run();
+    if (options_.value) made_.outputs = data_.outputs;
+    for (const std::string &name : wrt_) add_output(sweep, name);
+    return std::move(made_);
+  }
+
+private:
+  // Without calls. What a `def` says of its own derivatives must not be passed over.
+  static SpecData written_out(const SpecData &data) {
+    expr::Walker walker;
+    const auto visit = [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Call && !node.function->derivatives.empty())
+        fail("E0601",
+             "the derivative clauses of '" + node.function->name + "' are not in this version",
+             support::with_text(node.where, data.source.get()),
+             "leave them out: the function is then derived by its body");
+    };
+    for (const OutputDecl &output : data.outputs) walker.walk(output.value.node(), visit);
+    return spec::expand_calls(data);
+  }
+
+  // The inputs in the order in which they are declared or first read, and all names that are taken.
+  void collect() {
+    const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
+      if (taken_.insert(decl->name).second) inputs_.push_back(decl);
+    };
+    for (const auto &decl : data_.inputs) add(decl);
+    expr::Walker walker;
+    const auto visit = [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Input) add(node.input);
+      if (node.kind == ExprKind::Let) taken_.insert(node.name);
+    };
+    for (const OutputDecl &output : data_.outputs) {
+      walker.walk(output.value.node(), visit);
+      for (const Expr &init : output.mode.use.init) walker.walk(init.node(), visit);
+      taken_.insert(output.name);
+    }
+  }
+
+  std::string fresh(const std::string &name) {
+    std::string unique = name;
+    for (int k = 2; !taken_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
+    return unique;
+  }
+
+  static bool is_continuous(DType dtype) { return is_float(dtype) || is_complex(dtype); }
+
+  bool asked(std::size_t output) const {
+    if (options_.of.empty()) return is_continuous(typed_.outputs[output].dtype);
+    return std::count(options_.of.begin(), options_.of.end(), data_.outputs[output].name) > 0;
+  }
+
+  void check_request() const {
+    for (const std::string &name : wrt_) {
+      const auto found = std::find_if(inputs_.begin(), inputs_.end(),
+                                      [&](const auto &decl) { return decl->name == name; });
+      if (found == inputs_.end())
+        fail("E0003", "there is no input '" + name + "' to take the gradient by", data_.where,
+             "name inputs of kernel '" + data_.name + "'");
+      if (!is_continuous((*found)->dtype))
+        fail("E0603",
+             "input '" + name + "' is " + std::string(broadloom::name((*found)->dtype)) +
+                 ", which has no gradient",
+             facts_.space().shown((*found)->where), "ask for float or complex inputs only");
+    }
+    for (const std::string &name : options_.of) {
+      const auto found = std::find_if(data_.outputs.begin(), data_.outputs.end(),
+                                      [&](const OutputDecl &o) { return o.name == name; });
+      if (found == data_.outputs.end())
+        fail("E0003", "there is no output '" + name + "' to take the gradient of", data_.where,
+             "name outputs of kernel '" + data_.name + "'");
+      const DType dtype = typed_.outputs[std::size_t(found - data_.outputs.begin())].dtype;
+      if (!is_continuous(dtype))
+        fail("E0603",
+             "output '" + name + "' is " + std::string(broadloom::name(dtype)) +
+                 ", which has no gradient",
+             facts_.space().shown(found->where), "ask about float or complex outputs only");
+    }
+  }
+
+  void begin() {
+    made_.name = data_.name + "_grad";
+    made_.where = data_.where;
+    made_.source = data_.source;
+    made_.order = data_.order;
+    made_.order_given = data_.order_given;
+    made_.stretch = data_.stretch;
+    made_.accuracy = data_.accuracy;
+    made_.relaxed = data_.relaxed;
+    made_.inputs = inputs_;
+  }
+
+  // ---- the output as one expression
+
+  Expr expression_of(std::size_t k) {
+    const OutputDecl &output = data_.outputs[k];
+    facts_.add(output.value);
+    for (const Expr &init : output.mode.use.init) facts_.add(init);
+    switch (output.mode.kind) {
+    case ModeKind::Plain:
+    case ModeKind::Broadcast: return output.value;
+    case ModeKind::Accumulate: {
+      const AxisSet kept = kept_axes(output);
+      return exchange(output.value, [&](const ExprNode &node) {
+        if (node.kind != ExprKind::Input) return Expr();
+        const AxisSet extra = typed_.inputs[facts_.space().index_of(*node.input)].axes() - kept;
+        if (extra.empty()) return Expr();
+        return make_fold(output.mode.use, {make_input(node.input, node.where)},
+                         facts_.axis_refs(extra), node.where);
+      });
+    }
+    case ModeKind::Reduce: {
+      if (!output.mode.use.like.empty())
+        return make_fold(output.mode.use, {output.value}, {}, output.value.node()->where);
+      AxisSet kept;
+      for (int axis : typed_.outputs[k].axes) kept = kept | AxisSet::of(axis);
+      const AxisSet folded = facts_.axes(output.value) - kept;
+      if (folded.empty()) return output.value;
+      return make_fold(output.mode.use, {output.value}, facts_.axis_refs(folded),
+                       output.value.node()->where);
+    }
+    }
+    return {};
+  }
+
+  // What `accumulate` keeps: the axes listed, or those of the inputs of the least rank.
+  AxisSet kept_axes(const OutputDecl &output) const {
+    AxisSet kept;
+    if (output.has_axes) {
+      for (const AxisRef &ref : output.axes)
+        kept = kept | AxisSet::of(facts_.space().axis(ref, output.where));
+      return kept;
+    }
+    int least = expr::max_axes + 1;
+    for (std::size_t i : facts_.reads().inputs(output.value))
+      if (const int rank = int(typed_.inputs[i].axis_of_dim.size()); rank < least)
+        least = rank, kept = typed_.inputs[i].axes();
+    return kept;
+  }
+
+  // ---- seeds
+
+  void seed(Sweep &sweep, std::size_t k) {
+    const Expr value = expression_of(k);
+    facts_.add(value);
+    const spec::TypedOutput &output = typed_.outputs[k];
+    auto decl = std::make_shared<InputDecl>();
+    decl->name = fresh("d_" + output.name);
+    decl->dtype = output.dtype;
+    decl->where = data_.outputs[k].where;
+    AxisSet axes;
+    for (int axis : output.axes) {
+      const spec::Axis &known = typed_.axes[std::size_t(axis)];
+      axes = axes | AxisSet::of(axis);
+      decl->dims.push_back(known.labelled ? Dim(known.name) : Dim(":"));
+      decl->axes.push_back(axis);
+    }
+    place(*decl);
+    facts_.declare(decl->name, axes);
+    made_.inputs.push_back(decl);
+    Expr g = make_input(decl, decl->where);
+    const Terms t(decl->where);
+    if (is_complex(output.dtype) && !facts_.is_complex(value)) g = t.op(ops::Op::Real, {g});
+    sweep.seed(value, g);
+  }
+
+  // Unlabelled dims lie where `order` puts them, or need to be placed.
+  void place(InputDecl &decl) const {
+    if (decl.labelled() || decl.dims.empty()) return decl.axes.clear();
+    const int rank = int(decl.dims.size());
+    const int first = data_.order == Order::c ? 0 : int(typed_.axes.size()) - rank;
+    bool by_order = data_.order != Order::none || rank == int(typed_.axes.size());
+    for (int d = 0; d < rank; ++d) by_order = by_order && decl.axes[std::size_t(d)] == first + d;
+    if (by_order)
+      decl.axes.clear();
+    else
+      decl.placement = Placement::Axes;
+  }
+
+  // ---- results
+
+  bool may_be_repeated(const InputDecl &decl) const {
+    const spec::TypedInput &input = typed_.inputs[facts_.space().index_of(decl)];
+    for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim)
+      for (const spec::TypedInput &other : typed_.inputs)
+        if (input.may_stretch[dim] && other.name != input.name &&
+            other.axes().has(input.axis_of_dim[dim]))
+          return true;
+    return false;
+  }
+
+  void add_output(Sweep &sweep, const std::string &input) {
+    const InputDecl &decl = **std::find_if(inputs_.begin(), inputs_.end(),
+                                           [&](const auto &d) { return d->name == input; });
+    const Terms t(decl.where);
+    FoldUse like;
+    like.like = input;
+    // One sum for all that has the same axes, unless a dim of this input may have been repeated for one of
+    // them and not for another.
+    std::vector<Expr> parts;
+    for (const Expr &flowed : sweep.into_input(input)) {
+      Expr *met = nullptr;
+      for (Expr &part : parts)
+        if (!may_be_repeated(decl) && facts_.axes(part) == facts_.axes(flowed)) met = &part;
+      if (met)
+        *met = t.add(*met, flowed);
+      else
+        parts.push_back(flowed);
+    }
+    if (parts.empty()) parts.push_back(make_cast(decl.dtype, t.num(0), decl.where));
+    Expr total;
+    for (const Expr &part : parts) total = t.add(total, make_fold(like, {part}, {}, decl.where));
+    OutputDecl output;
+    output.name = fresh("d_" + input);
+    output.dtype = decl.dtype;
+    output.where = decl.where;
+    output.value = total;
+    // In the order of the input's dims.
+    const std::vector<int> &axes = typed_.inputs[facts_.space().index_of(decl)].axis_of_dim;
+    if (!std::is_sorted(axes.begin(), axes.end())) {
+      output.has_axes = true;
+      for (int axis : axes) output.axes.push_back(facts_.axis_ref(axis));
+    }
+    made_.outputs.push_back(std::move(output));
+  }
+
+  const SpecData data_;
+  const std::vector<std::string> &wrt_;
+  const GradientOptions &options_;
+  spec::TypedSpec typed_;
+  Facts facts_;
+  std::vector<std::shared_ptr<const InputDecl>> inputs_;
+  std::unordered_set<std::string> taken_;
+  SpecData made_;
+};
+
+} // namespace
+} // namespace grad
+
+LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
+                  const GradientOptions &options) {
+  auto data = std::make_shared<SpecData>(grad::Gradient(spec.data(), wrt, options).run());
+  return LoopSpec(std::shared_ptr<const SpecData>(std::move(data)));
+}
+
+} // namespace broadloom

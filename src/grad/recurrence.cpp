@@ -1,0 +1,344 @@
+// Folds and scans by their definition: the general recurrence.
+//
+//   s[t] = step(s[t-1], x[t])                     forward, from init
+//   l[t-1] = l[t] . d step / d s (s[t-1], x[t])   backward: l[t] is the cotangent of the states after step t
+//   d_x[t] = l[t] . d step / d x (s[t-1], x[t])
+//
+// The backward sweep is an accumulator again, with the states s[t-1] and the elements as its arguments,
+// scanned from the other end; the derivatives of the step are taken symbolically, by the rules of any
+// expression. Example: a' = 0.5 a + m over 1 2 4 gives l = 0.25 0.5 1 = d_m.
+#include "grad/folds.hpp"
+
+#include "grad/substitute.hpp"
+#include "support/fail.hpp"
+
+#include <limits>
+
+namespace broadloom::grad {
+namespace {
+
+using ops::Op;
+using Names = std::unordered_map<std::string, Expr>;
+
+Expr named(const std::string &name) { return make_parameter(name, {}); }
+
+// The accumulator in the form of a definition, its result complete.
+struct Steps {
+  std::vector<std::string> states, args;
+  Names init, step;
+  Expr result;
+};
+
+Steps steps_of(const FoldUse &use, const Terms &t) {
+  Steps steps;
+  const auto single = [&](double start, const Expr &step, const Expr &result) {
+    steps.states = {"s"};
+    steps.args = {"x"};
+    steps.init["s"] = t.num(start);
+    steps.step["s"] = step;
+    steps.result = result;
+  };
+  const Expr s = named("s"), x = named("x");
+  const auto infinite = [&](double sign) {
+    Number number;
+    number.kind = Number::Kind::Float;
+    number.real = sign * std::numeric_limits<double>::infinity();
+    return make_literal(number, t.place());
+  };
+  switch (use.accumulator.fold()) {
+  case Fold::Sum: single(0, t.add(s, x), s); return steps;
+  case Fold::Prod: single(1, t.mul(s, x), s); return steps;
+  case Fold::Min:
+    single(0, t.op(Op::Minimum, {s, x}), s);
+    steps.init["s"] = infinite(1);
+    return steps;
+  case Fold::Max:
+    single(0, t.op(Op::Maximum, {s, x}), s);
+    steps.init["s"] = infinite(-1);
+    return steps;
+  case Fold::Norm: single(0, t.add(s, t.square(x)), t.op(Op::Sqrt, {s})); return steps;
+  default: break;
+  }
+  const Fold fold = use.accumulator.fold();
+  const AccumulatorDef &definition = fold == Fold::User  ? *use.accumulator.definition()
+                                     : fold == Fold::Std ? spec::prelude(Fold::Var)
+                                                         : spec::prelude(fold);
+  steps.states = definition.states;
+  steps.args = definition.args;
+  for (const auto &clause : definition.init) steps.init[clause.state] = clause.value;
+  for (const auto &clause : definition.step) steps.step[clause.state] = clause.value;
+  steps.result = definition.result.node() ? definition.result : named(definition.states[0]);
+  if (fold == Fold::Var || fold == Fold::Std)
+    steps.result = substitute(steps.result, {{"correction", t.num(use.correction.value_or(0))}});
+  if (fold == Fold::Std) steps.result = t.op(Op::Sqrt, {steps.result});
+  if (!use.state.empty()) steps.result = named(use.state);
+  return steps;
+}
+
+class Recurrence {
+public:
+  Recurrence(Sweep &sweep, const Expr &self, const Cotangent &g)
+      : sweep_(sweep), facts_(sweep.facts()), node_(*self.node()), t_(node_.where), g_(g),
+        steps_(steps_of(*node_.use, t_)), is_scan_(node_.kind == ExprKind::Scan) {
+    name_ = std::string(spec::name_of(node_.use->accumulator));
+  }
+
+  void run() {
+    find_axis();
+    for (std::size_t k = 0; k < node_.args.size(); ++k) {
+      const Expr wide = make_cast(DType::F64, node_.args[k], node_.where);
+      (k < node_.folded ? elements_ : init_).push_back(wide);
+    }
+    for (std::size_t k = 0; k < steps_.states.size(); ++k)
+      before_[steps_.states[k]] = forward_scan(steps_.states[k], true);
+    const Accumulator back = backward();
+    std::vector<Expr> after;
+    for (const std::string &state : steps_.states)
+      after.push_back(backward_scan(back, state, true));
+    pull_elements(after);
+    pull_init(back);
+  }
+
+private:
+  static std::string l(const std::string &state) { return "l_" + state; }
+  static std::string q(const std::string &state) { return "q_" + state; }
+
+  void find_axis() {
+    AxisSet folded;
+    if (is_scan_ || !node_.axes.empty()) {
+      for (const AxisRef &ref : node_.axes)
+        folded = folded | AxisSet::of(facts_.space().axis(ref, node_.where));
+    } else {
+      for (std::size_t k = 0; k < node_.folded; ++k) folded = folded | facts_.axes(node_.args[k]);
+    }
+    if (folded.size() != 1 || !node_.use->like.empty())
+      support::fail("E0601",
+                    "the gradient of '" + name_ + "' runs along one axis, and this one folds " +
+                        facts_.space().axis_list(folded),
+                    facts_.space().shown(node_.where), "fold one axis at a time, by name");
+    for (int axis = 0; axis < expr::max_axes; ++axis)
+      if (folded.has(axis)) axis_ = axis;
+  }
+
+  // The definition without its combine: what is stepped through must be what the derivative is of.
+  Accumulator stepping(const std::string &name, const Expr &result) const {
+    return facts_.helper(name, [&](const std::string &free) {
+      Accumulator made = accumulator(free, steps_.states, steps_.args);
+      for (const std::string &state : steps_.states)
+        made = made.init(state, steps_.init.at(state)).step(state, steps_.step.at(state));
+      return made.result(result);
+    });
+  }
+
+  // A state before each step.
+  Expr forward_scan(const std::string &state, bool exclusive) const {
+    FoldUse use;
+    use.accumulator = stepping(name_ + "_steps", named(steps_.states[0]));
+    use.exclusive = exclusive;
+    use.reverse = node_.use->reverse;
+    use.state = state;
+    use.init = init_;
+    return make_scan(use, elements_, facts_.axis_ref(axis_), node_.where);
+  }
+
+  // The state after all steps.
+  Expr final_state(const std::string &state) const {
+    FoldUse use;
+    use.accumulator = stepping(name_ + "_to_" + state, named(state));
+    use.init = init_;
+    return make_fold(use, elements_, {facts_.axis_ref(axis_)}, node_.where);
+  }
+
+  // d step . seeds: the cotangents of the states before the step and of the elements.
+  Names pull_step(const Names &seeds) const {
+    Names sum;
+    for (const std::string &state : steps_.states) {
+      const Names pulled = pull_defined(steps_.step.at(state), seeds.at(state));
+      for (const auto &[name, value] : pulled) sum[name] = t_.add(sum[name], value);
+    }
+    return sum;
+  }
+
+  // d result . g at certain states.
+  Names pull_result(const Names &states) const {
+    Names seeds = pull_defined(steps_.result, named("g"));
+    Names values = states;
+    values["g"] = g_.value;
+    for (auto &[name, value] : seeds) value = substitute(value, values);
+    return seeds;
+  }
+
+  Accumulator backward() {
+    find_seeds();
+    const std::string kind = !is_scan_              ? "_back"
+                             : node_.use->exclusive ? "_scan_back_exclusive"
+                                                    : "_scan_back";
+    return facts_.helper(name_ + kind,
+                         [&](const std::string &free) { return make_backward(free); });
+  }
+
+  // Of a scan, each position adds the cotangent of its own value: q.
+  Accumulator make_backward(const std::string &free) const {
+    std::vector<std::string> states, args = steps_.states;
+    args.insert(args.end(), steps_.args.begin(), steps_.args.end());
+    Names seeds;
+    const bool adds_after = is_scan_ && !node_.use->exclusive;
+    for (const std::string &state : steps_.states) {
+      states.push_back(l(state));
+      if (is_scan_) args.push_back(q(state));
+      seeds[state] = adds_after ? t_.add(named(l(state)), named(q(state))) : named(l(state));
+    }
+    const Names pulled = pull_step(seeds);
+    Accumulator made = accumulator(free, states, args);
+    for (const std::string &state : steps_.states) {
+      const auto found = pulled.find(state);
+      Expr next = found == pulled.end() || !found->second.node() ? Expr() : found->second;
+      if (is_scan_ && node_.use->exclusive) next = t_.add(next, named(q(state)));
+      if (!next.node()) next = t_.num(0);
+      Number zero;
+      zero.kind = Number::Kind::Float;
+      made = made.init(l(state), make_literal(zero, node_.where)).step(l(state), next);
+    }
+    return made;
+  }
+
+  // What the result pulls back into the states that it is made of.
+  void find_seeds() {
+    Names at = before_;
+    if (is_scan_ && !node_.use->exclusive)
+      for (const std::string &state : steps_.states) at[state] = forward_scan(state, false);
+    if (!is_scan_) {
+      at.clear();
+      for (const std::string &state : steps_.states) at[state] = final_state(state);
+    }
+    for (const auto &[state, value] : pull_result(at)) of_result_[state] = value;
+  }
+
+  Expr of_result(const std::string &state) const {
+    const auto found = of_result_.find(state);
+    return found == of_result_.end() || !found->second.node()
+               ? make_cast(DType::F64, t_.num(0), node_.where)
+               : found->second;
+  }
+
+  // The cotangent of a state after each step, as it comes from the later ones.
+  Expr backward_scan(const Accumulator &back, const std::string &state, bool exclusive) const {
+    FoldUse use;
+    use.accumulator = back;
+    use.exclusive = exclusive;
+    use.reverse = !node_.use->reverse;
+    use.state = l(state);
+    std::vector<Expr> args;
+    for (const std::string &name : steps_.states) args.push_back(before_.at(name));
+    args.insert(args.end(), elements_.begin(), elements_.end());
+    for (const std::string &name : steps_.states) {
+      if (is_scan_)
+        args.push_back(of_result(name));
+      else
+        use.init.push_back(of_result(name));
+    }
+    return make_scan(use, args, facts_.axis_ref(axis_), node_.where);
+  }
+
+  void pull_elements(const std::vector<Expr> &after) {
+    Names seeds, values = before_;
+    for (std::size_t k = 0; k < steps_.states.size(); ++k) {
+      const std::string &state = steps_.states[k];
+      const bool adds_after = is_scan_ && !node_.use->exclusive;
+      seeds[state] = named(l(state));
+      values[l(state)] = adds_after ? t_.add(after[k], of_result(state)) : after[k];
+    }
+    for (std::size_t k = 0; k < steps_.args.size(); ++k) values[steps_.args[k]] = elements_[k];
+    const Names pulled = pull_step(seeds);
+    for (std::size_t k = 0; k < node_.folded; ++k) {
+      const auto found = pulled.find(steps_.args[k]);
+      if (found == pulled.end() || !found->second.node()) continue;
+      sweep_.flow(node_.args[k], {substitute(found->second, values), {}}, t_);
+    }
+  }
+
+  // What flows past the first step.
+  void pull_init(const Accumulator &back) {
+    for (std::size_t k = node_.folded; k < node_.args.size(); ++k) {
+      if (!facts_.depends(node_.args[k])) continue;
+      const Expr all = backward_scan(back, steps_.states[k - node_.folded], false);
+      const Expr at = make_iota(facts_.axis_ref(axis_), node_.where);
+      const Expr first =
+          node_.use->reverse
+              ? t_.sub(make_extent(facts_.axis_ref(axis_), {}, node_.where), t_.num(1))
+              : t_.num(0);
+      const Expr value = make_fold({}, {t_.where(t_.op(Op::Eq, {at, first}), all)},
+                                   {facts_.axis_ref(axis_)}, node_.where);
+      sweep_.flow(node_.args[k], {value, {}}, t_);
+    }
+  }
+
+  Sweep &sweep_;
+  Facts &facts_;
+  const ExprNode &node_;
+  Terms t_;
+  Cotangent g_;
+  Steps steps_;
+  bool is_scan_;
+  std::string name_;
+  int axis_ = 0;
+  std::vector<Expr> elements_, init_; // in f64
+  Names before_, of_result_;
+};
+
+} // namespace
+
+void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g) {
+  Recurrence(sweep, fold, g).run();
+}
+
+void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
+  const ExprNode &node = *scan.node();
+  Facts &facts = sweep.facts();
+  const Terms t(node.where);
+  Cotangent g = given;
+  g.mask = {};
+  const int axis = facts.space().axis(node.axes[0], node.where);
+  if (facts.may_be_repeated(scan, axis))
+    support::fail("E0601",
+                  "the gradient of a scan along axis " + facts.space().axis_name(axis) +
+                      ", which may be a 1 that is repeated, cannot be told from one that is not",
+                  facts.space().shown(node.where), "give the axis a label");
+  switch (node.use->accumulator.fold()) {
+  case Fold::Sum: {
+    if (node.args.size() > node.folded) break;
+    FoldUse use = *node.use;
+    use.reverse = !use.reverse;
+    return sweep.flow(node.args[0], {make_scan(use, {g.value}, node.axes[0], node.where), {}}, t);
+  }
+  case Fold::Mean: {
+    const Expr at = make_iota(node.axes[0], node.where);
+    const Expr count = node.use->reverse     ? t.sub(make_extent(node.axes[0], {}, node.where), at)
+                       : node.use->exclusive ? at
+                                             : t.add(at, t.num(1));
+    FoldUse use = *node.use;
+    use.accumulator = Accumulator(Fold::Sum);
+    use.reverse = !use.reverse;
+    const Expr share =
+        t.div(g.value, node.use->reverse && node.use->exclusive ? t.sub(count, t.num(1)) : count);
+    const Expr safe =
+        node.use->exclusive ? t.where(t.op(Op::IsInf, {share}), t.num(0), share) : share;
+    return sweep.flow(node.args[0], {make_scan(use, {safe}, node.axes[0], node.where), {}}, t);
+  }
+  case Fold::Any:
+  case Fold::All: return;
+  case Fold::ArgMin:
+  case Fold::ArgMax: return fail_no_rule(facts, "the scan of an index", node.where);
+  case Fold::Prod:
+  case Fold::Min:
+  case Fold::Max:
+  case Fold::Var:
+  case Fold::Std:
+  case Fold::Norm:
+  case Fold::LogSumExp:
+  case Fold::User: break;
+  }
+  pull_recurrence(sweep, scan, g);
+}
+
+} // namespace broadloom::grad

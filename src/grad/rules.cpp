@@ -1,0 +1,240 @@
+// See rules.hpp.
+//
+// A rule uses what the forward pass has computed already (y) where that loses nothing, and a form of its
+// own where it would: 1 - tanh(x)^2 cancels for large x, 1 / cosh(x)^2 does not. At the edges: |x|' and
+// relu' at 0 are 0, sqrt' at 0 is inf, ties of maximum are shared, clip at a bound passes g through.
+#include "grad/rules.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace broadloom::grad {
+namespace {
+
+using ops::Op;
+
+class Rules {
+public:
+  Rules(const std::vector<Expr> &args, const Expr &y, const Expr &g, std::size_t k,
+        const std::vector<bool> &is_complex, const Terms &t)
+      : a_(args), y_(y), g_(g), k_(k), is_complex_(is_complex), t_(t) {}
+
+  std::optional<Pull> run(Op op);
+
+private:
+  // g times a derivative.
+  Pull times(const Expr &derivative) const { return {t_.mul(g_, conj(derivative)), {}}; }
+  Pull over(const Expr &divisor) const { return {t_.div(g_, conj(divisor)), {}}; }
+  Pull as_it_is() const { return {g_, {}}; }
+  Pull negative() const { return {t_.neg(g_), {}}; }
+  static Pull zero() { return {}; }
+  // The value where the mask holds, else 0 for certain.
+  Pull only_where(const Expr &mask, const Expr &value) const {
+    return {t_.where(mask, value), mask};
+  }
+
+  bool complex() const { return is_complex_.back(); }
+  Expr conj(const Expr &x) const { return complex() ? t_.op(Op::Conj, {x}) : x; }
+  Expr call(Op op, const Expr &x) const { return t_.op(op, {x}); }
+  Expr compare(Op op, const Expr &x, const Expr &y) const { return t_.op(op, {x, y}); }
+  Expr is_zero(const Expr &x) const { return compare(Op::Eq, x, t_.num(0)); }
+
+  Pull power() const;
+  Pull extreme(Op strict, bool ignores_nan) const;
+  Pull clip() const;
+  Pull gelu() const;
+  Pull gelu_tanh() const;
+  Pull log_add_exp() const;
+
+  const std::vector<Expr> &a_;
+  const Expr &y_, &g_;
+  std::size_t k_;
+  const std::vector<bool> &is_complex_;
+  const Terms &t_;
+};
+
+// x^0 is 1 even at 0, and so is flat there; 0^y is flat for y >= 0.
+Pull Rules::power() const {
+  const Expr &x = a_[0], &n = a_[1];
+  if (k_ == 0) {
+    if (const ExprNode &literal = *n.node();
+        literal.kind == ExprKind::Literal && literal.number.kind == Number::Kind::Int) {
+      if (literal.number.integer == 2) return times(t_.mul(2, x));
+      if (literal.number.integer == 1) return as_it_is();
+    }
+    const Expr slope = t_.mul(n, t_.op(Op::Pow, {x, t_.sub(n, t_.num(1))}));
+    return times(t_.where(is_zero(n), t_.num(0), slope));
+  }
+  const Expr flat = complex() ? is_zero(x) : t_.both(is_zero(x), compare(Op::Ge, n, t_.num(0)));
+  return times(t_.where(flat, t_.num(0), t_.mul(y_, call(Op::Log, x))));
+}
+
+// maximum with `>`, minimum with `<`: ties are shared evenly, NaN goes to the NaN.
+Pull Rules::extreme(Op strict, bool ignores_nan) const {
+  const Expr &mine = a_[k_], &other = a_[1 - k_];
+  const Expr wins =
+      t_.either(compare(strict, mine, other), call(Op::IsNan, ignores_nan ? other : mine));
+  const Expr ties = compare(Op::Eq, mine, other);
+  return {t_.where(wins, g_, t_.where(ties, t_.mul(0.5, g_))), t_.either(wins, ties)};
+}
+
+Pull Rules::clip() const {
+  const Expr below = compare(Op::Lt, a_[0], a_[1]), above = compare(Op::Gt, a_[0], a_[2]);
+  if (k_ == 1) return only_where(below, g_);
+  if (k_ == 2) return only_where(above, g_);
+  return only_where(t_.both(compare(Op::Ge, a_[0], a_[1]), compare(Op::Le, a_[0], a_[2])), g_);
+}
+
+// Phi(x) + x phi(x); far out x is cut off, where phi is 0 anyway, lest inf meet 0.
+Pull Rules::gelu() const {
+  const Expr &x = a_[0];
+  const Expr near = t_.op(Op::Clip, {x, t_.num(-40), t_.num(40)});
+  const Expr cdf = t_.mul(0.5, call(Op::Erfc, t_.mul(-std::numbers::sqrt2 / 2, x)));
+  const Expr pdf = t_.mul(std::numbers::inv_sqrtpi / std::numbers::sqrt2,
+                          call(Op::Exp, t_.mul(-0.5, t_.square(near))));
+  return times(t_.add(cdf, t_.mul(near, pdf)));
+}
+
+// 0.5 (1 + tanh u) + 0.5 x (1 - tanh^2 u) u',  u = c (x + 0.044715 x^3)
+Pull Rules::gelu_tanh() const {
+  const double c = std::sqrt(2 * std::numbers::inv_pi), cubic = 0.044715;
+  const auto inner = [&](const Expr &x) {
+    return t_.mul(c, t_.mul(x, t_.add(t_.num(1), t_.mul(cubic, t_.square(x)))));
+  };
+  const Expr near = t_.op(Op::Clip, {a_[0], t_.num(-30), t_.num(30)});
+  const Expr sech = call(Op::Reciprocal, call(Op::Cosh, inner(near)));
+  const Expr slope = t_.mul(c, t_.add(t_.num(1), t_.mul(3 * cubic, t_.square(near))));
+  const Expr tail = t_.mul(t_.mul(0.5, near), t_.mul(t_.square(sech), slope));
+  return times(t_.add(call(Op::Sigmoid, t_.mul(2, inner(a_[0]))), tail));
+}
+
+Pull Rules::log_add_exp() const {
+  const Expr &mine = a_[k_], &other = a_[1 - k_];
+  const Expr share =
+      t_.where(compare(Op::Eq, mine, other), t_.num(0.5), call(Op::Sigmoid, t_.sub(mine, other)));
+  const Expr nothing = t_.both(call(Op::IsInf, y_), compare(Op::Lt, y_, t_.num(0)));
+  return times(t_.where(nothing, t_.num(0), share));
+}
+
+std::optional<Pull> Rules::run(Op op) {
+  const Expr &x = a_[0];
+  switch (op) {
+  case Op::Keep:
+  case Op::Recompute:
+  case Op::Add: return as_it_is();
+  case Op::Sub: return k_ == 0 ? as_it_is() : negative();
+  case Op::Mul: return times(a_[1 - k_]);
+  case Op::Div: return k_ == 0 ? over(a_[1]) : times(t_.neg(t_.div(y_, a_[1])));
+  case Op::Mod: return k_ == 0 ? as_it_is() : times(t_.neg(t_.op(Op::FloorDiv, {a_[0], a_[1]})));
+  case Op::Fmod: return k_ == 0 ? as_it_is() : times(t_.neg(call(Op::Trunc, t_.div(a_[0], a_[1]))));
+  case Op::Pow: return power();
+  case Op::Neg: return negative();
+  case Op::Fma: return k_ == 2 ? as_it_is() : times(a_[1 - k_]);
+  case Op::Where:
+    if (k_ == 0) return zero();
+    return k_ == 1 ? only_where(x, g_) : only_where(call(Op::Not, x), g_);
+  case Op::Maximum: return extreme(Op::Gt, false);
+  case Op::Minimum: return extreme(Op::Lt, false);
+  case Op::Fmax: return extreme(Op::Gt, true);
+  case Op::Fmin: return extreme(Op::Lt, true);
+  case Op::Relu: return only_where(compare(Op::Gt, x, t_.num(0)), g_);
+  case Op::Clip: return clip();
+  case Op::Abs: return Pull{t_.mul(g_, call(Op::Sign, x)), {}};
+  case Op::CopySign:
+    if (k_ == 1) return zero();
+    return times(
+        t_.mul(t_.op(Op::CopySign, {t_.num(1), a_[0]}), t_.op(Op::CopySign, {t_.num(1), a_[1]})));
+  case Op::Sqrt: return times(t_.div(t_.num(0.5), y_));
+  case Op::Rsqrt: return times(t_.mul(-0.5, t_.mul(y_, t_.square(y_))));
+  case Op::Cbrt: return over(t_.mul(3, t_.square(y_)));
+  case Op::Square: return times(t_.mul(2, x));
+  case Op::Reciprocal: return times(t_.neg(t_.square(y_)));
+  case Op::Hypot: return times(t_.where(is_zero(y_), t_.num(0), t_.div(a_[k_], y_)));
+  case Op::Exp: return times(y_);
+  case Op::Exp2: return times(t_.mul(std::numbers::ln2, y_));
+  case Op::Expm1: return times(call(Op::Exp, x));
+  case Op::Log: return over(x);
+  case Op::Log2: return over(t_.mul(std::numbers::ln2, x));
+  case Op::Log10: return over(t_.mul(std::numbers::ln10, x));
+  case Op::Log1p: return over(t_.add(t_.num(1), x));
+  case Op::LogAddExp: return log_add_exp();
+  case Op::Sin: return times(call(Op::Cos, x));
+  case Op::Cos: return times(t_.neg(call(Op::Sin, x)));
+  case Op::Tan: return times(t_.add(t_.num(1), t_.square(y_)));
+  case Op::Asin: return over(call(Op::Sqrt, t_.mul(t_.sub(t_.num(1), x), t_.add(t_.num(1), x))));
+  case Op::Acos:
+    return over(t_.neg(call(Op::Sqrt, t_.mul(t_.sub(t_.num(1), x), t_.add(t_.num(1), x)))));
+  case Op::Atan: return over(t_.add(t_.num(1), t_.square(x)));
+  case Op::Atan2: { // of (y, x): at (0, 0) there is no direction
+    const Expr radius = t_.op(Op::Hypot, {a_[0], a_[1]});
+    const Expr part = k_ == 0 ? a_[1] : t_.neg(a_[0]);
+    return times(t_.where(is_zero(radius), t_.num(0), t_.div(t_.div(part, radius), radius)));
+  }
+  case Op::Sinh: return times(call(Op::Cosh, x));
+  case Op::Cosh: return times(call(Op::Sinh, x));
+  case Op::Tanh: return times(t_.square(call(Op::Reciprocal, call(Op::Cosh, x))));
+  case Op::Asinh: return over(t_.op(Op::Hypot, {x, t_.num(1)}));
+  case Op::Acosh:
+    return over(t_.mul(call(Op::Sqrt, t_.sub(x, t_.num(1))), call(Op::Sqrt, t_.add(x, t_.num(1)))));
+  case Op::Atanh: return over(t_.mul(t_.sub(t_.num(1), x), t_.add(t_.num(1), x)));
+  case Op::Sigmoid: return times(t_.mul(y_, call(Op::Sigmoid, t_.neg(x))));
+  case Op::Softplus: return times(call(Op::Sigmoid, x));
+  case Op::Silu:
+    return times(t_.add(call(Op::Sigmoid, x), t_.mul(y_, call(Op::Sigmoid, t_.neg(x)))));
+  case Op::Gelu: return gelu();
+  case Op::GeluTanh: return gelu_tanh();
+  case Op::Erf:
+    return times(t_.mul(2 * std::numbers::inv_sqrtpi, call(Op::Exp, t_.neg(t_.square(x)))));
+  case Op::Erfc:
+    return times(t_.mul(-2 * std::numbers::inv_sqrtpi, call(Op::Exp, t_.neg(t_.square(x)))));
+  case Op::Lgamma: return times(call(Op::Digamma, x));
+  case Op::Digamma: return times(t_.op(Op::Polygamma, {t_.num(1), x}));
+  case Op::Polygamma:
+    if (k_ == 0) return zero();
+    return times(t_.op(Op::Polygamma, {t_.add(a_[0], t_.num(1)), a_[1]}));
+  case Op::Conj: return Pull{call(Op::Conj, g_), {}};
+  case Op::Real: return as_it_is();
+  case Op::Imag: // i g, where i is the root of -1
+    if (!is_complex_[0]) return zero();
+    return Pull{t_.mul(call(Op::Sqrt, make_cast(DType::C64, t_.num(-1), t_.place())), g_), {}};
+  case Op::FloorDiv:
+  case Op::Sign:
+  case Op::Floor:
+  case Op::Ceil:
+  case Op::Round:
+  case Op::Trunc:
+  case Op::BitAnd:
+  case Op::BitOr:
+  case Op::BitXor:
+  case Op::BitNot:
+  case Op::Shl:
+  case Op::Shr:
+  case Op::Eq:
+  case Op::Ne:
+  case Op::Lt:
+  case Op::Le:
+  case Op::Gt:
+  case Op::Ge:
+  case Op::And:
+  case Op::Or:
+  case Op::Not:
+  case Op::IsNan:
+  case Op::IsInf:
+  case Op::IsFinite: return zero();
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Pull> pull(ops::Op op, const std::vector<Expr> &args, const Expr &y, const Expr &g,
+                         std::size_t k, const std::vector<bool> &is_complex, const Terms &t) {
+  std::optional<Pull> result = Rules(args, y, g, k, is_complex, t).run(op);
+  // What flows into a real argument of a complex operation is the real part.
+  const bool narrows = is_complex.back() && !is_complex[k];
+  if (result && result->value.node() && narrows)
+    result->value = t.op(ops::Op::Real, {result->value});
+  return result;
+}
+
+} // namespace broadloom::grad

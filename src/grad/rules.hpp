@@ -1,0 +1,24 @@
+// The derivative of every elementwise operation: one case per row of ops.def.
+#pragma once
+
+#include "grad/terms.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace broadloom::grad {
+
+// What flows back into one argument: `value`, which is g times the derivative. Where `mask` is given
+// the value is 0 outside of it, whatever the derivatives further down are: the branch was not taken.
+struct Pull {
+  Expr value; // empty: zero
+  Expr mask;  // empty: everywhere
+};
+
+// y = op(args): the pull-back of the cotangent g into args[k]. A complex derivative comes conjugated
+// (`is_complex` tells for each argument and, last, for y), so that d_x is dL/dRe + i dL/dIm.
+// Nothing: the operation has no rule.
+std::optional<Pull> pull(ops::Op op, const std::vector<Expr> &args, const Expr &y, const Expr &g,
+                         std::size_t k, const std::vector<bool> &is_complex, const Terms &t);
+
+} // namespace broadloom::grad

@@ -1,0 +1,19 @@
+// Inside the gradient stage: expressions with some of their parts exchanged.
+#pragma once
+
+#include "expr/walk.hpp"
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+namespace broadloom::grad {
+
+// `root` with every node for which exchange(node) gives an expression replaced by it. Shared parts stay
+// shared, and what nothing changes in is the old node.
+Expr exchange(const Expr &root, const std::function<Expr(const ExprNode &)> &exchange);
+
+// Parameters by their names.
+Expr substitute(const Expr &root, const std::unordered_map<std::string, Expr> &names);
+
+} // namespace broadloom::grad

@@ -1,0 +1,193 @@
+// See sweep.hpp.
+#include "grad/sweep.hpp"
+
+#include "grad/rules.hpp"
+#include "spec/definition.hpp"
+#include "support/fail.hpp"
+
+#include <algorithm>
+
+namespace broadloom::grad {
+
+using support::fail;
+
+void fail_no_rule(Facts &facts, const std::string &what, const Place &where) {
+  fail("E0601", what + " has no derivative", facts.space().shown(where),
+       "take the gradient of outputs that do not need it, or leave the input out of wrt");
+}
+
+void Sweep::seed(const Expr &root, const Expr &g) {
+  roots_.push_back(root);
+  flow(root, {g, {}}, Terms(root.node()->where));
+}
+
+const Cotangent *Sweep::at(const ExprNode *node) const {
+  const auto found = cotangents_.find(node);
+  return found == cotangents_.end() || !found->second.value.node() ? nullptr : &found->second;
+}
+
+void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
+  if (!cotangent.value.node() || !facts_.depends(into)) return;
+  if (!facts_.is_continuous(into)) return check_integer(into, t.place());
+  if (into.node()->kind == ExprKind::Input)
+    return inputs_[into.node()->input->name].push_back(cotangent.value);
+  const AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into);
+  if (!extra.empty())
+    cotangent = {make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place()), {}};
+  auto [it, fresh] = cotangents_.try_emplace(into.node(), cotangent);
+  if (fresh) return;
+  Cotangent &sum = it->second;
+  const bool masked = sum.mask.node() && cotangent.mask.node();
+  sum.mask = masked ? t.either(sum.mask, cotangent.mask) : Expr();
+  sum.value = t.add(alike(into, sum.value, t), alike(into, cotangent.value, t));
+}
+
+// A value whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
+// position 0, so that what has extent 1 and is repeated when the two are added counts once.
+Expr Sweep::alike(const Expr &node, const Expr &value, const Terms &t) {
+  Expr made = value;
+  for (int axis = 0; axis < expr::max_axes; ++axis) {
+    if (!facts_.axes(node).has(axis) || !facts_.may_be_repeated(node, axis)) continue;
+    const Expr at_start =
+        t.op(ops::Op::Eq, {make_iota(facts_.axis_ref(axis), t.place()), t.num(0)});
+    const Expr total = facts_.axes(made).has(axis)
+                           ? make_fold({}, {made}, {facts_.axis_ref(axis)}, t.place())
+                           : made;
+    const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
+    made = t.where(single, t.where(at_start, total), made);
+  }
+  return made;
+}
+
+void Sweep::run() {
+  std::vector<Expr> order;
+  // The walker hands out nodes; their handles come from their users.
+  std::unordered_map<const ExprNode *, Expr> handles;
+  expr::Walker walker;
+  std::vector<const ExprNode *> nodes;
+  for (const Expr &root : roots_) {
+    handles.emplace(root.node(), root);
+    walker.walk(root.node(), [&](const ExprNode &node) {
+      nodes.push_back(&node);
+      for (const Expr &arg : node.args) handles.emplace(arg.node(), arg);
+    });
+  }
+  for (std::size_t k = nodes.size(); k-- > 0;) visit(handles.at(nodes[k]));
+}
+
+void Sweep::visit(const Expr &self) {
+  const Cotangent *found = at(self.node());
+  if (!found) return;
+  const Cotangent g = *found; // the map grows below
+  const ExprNode &node = *self.node();
+  switch (node.kind) {
+  case ExprKind::Input:
+  case ExprKind::Literal:
+  case ExprKind::Extent:
+  case ExprKind::Iota:
+  case ExprKind::Parameter:
+  case ExprKind::Call: return; // calls were written out
+  case ExprKind::Let: return flow(node.args[0], g, Terms(node.where));
+  case ExprKind::Cast: return visit_cast(node, g);
+  case ExprKind::Op: return visit_op(node, self, g);
+  case ExprKind::Fold: return pull_fold(*this, self, g);
+  case ExprKind::Scan: return pull_scan(*this, self, g);
+  }
+}
+
+void Sweep::visit_op(const ExprNode &node, const Expr &self, const Cotangent &g) {
+  const Terms t(node.where);
+  std::vector<bool> complex;
+  for (const Expr &arg : node.args) complex.push_back(facts_.is_complex(arg));
+  complex.push_back(facts_.is_complex(self));
+  for (std::size_t k = 0; k < node.args.size(); ++k) {
+    if (!facts_.depends(node.args[k])) continue;
+    const std::optional<Pull> pulled = pull(node.op, node.args, self, g.value, k, complex, t);
+    if (!pulled)
+      fail_no_rule(facts_, "'" + std::string(ops::info(node.op).spelling) + "'", node.where);
+    if (!pulled->value.node()) continue;
+    Cotangent out{pulled->value, pulled->mask};
+    if (g.mask.node()) { // what is 0 stays 0, even times inf
+      if (out.value.node() != g.value.node()) out.value = t.where(g.mask, out.value);
+      out.mask = out.mask.node() ? t.both(g.mask, out.mask) : g.mask;
+    }
+    flow(node.args[k], out, t);
+  }
+}
+
+void Sweep::visit_cast(const ExprNode &node, const Cotangent &g) {
+  const Terms t(node.where);
+  const Expr &arg = node.args[0];
+  if (!facts_.depends(arg)) return;
+  Cotangent out = g;
+  if (is_complex(node.dtype) && !facts_.is_complex(arg)) out.value = t.op(ops::Op::Real, {g.value});
+  flow(arg, out, t);
+}
+
+// Something would flow back into an integer or a bool. Comparisons are flat, and that is that; but where a
+// float became an integer, or an index was found, a derivative of 0 would be a lie.
+void Sweep::check_integer(const Expr &root, const Place &) {
+  std::vector<Expr> work{root};
+  std::unordered_set<const ExprNode *> seen;
+  while (!work.empty()) {
+    const Expr expr = work.back();
+    work.pop_back();
+    const ExprNode &node = *expr.node();
+    if (!seen.insert(&node).second || !facts_.depends(expr)) continue;
+    if (facts_.dtype(expr) == DType::Bool) continue;
+    if (node.kind == ExprKind::Cast && facts_.is_continuous(node.args[0]))
+      fail("E0602",
+           "nothing flows back through the cast from " +
+               std::string(name(facts_.dtype(node.args[0]))) + " to " +
+               std::string(name(node.dtype)),
+           facts_.space().shown(node.where),
+           "an integer has no derivative: keep the value a float, as floor() does");
+    if ((node.kind == ExprKind::Fold || node.kind == ExprKind::Scan) &&
+        facts_.is_continuous(node.args[0]))
+      fail_no_rule(facts_, "'" + std::string(spec::name_of(node.use->accumulator)) + "'",
+                   node.where);
+    for (const Expr &arg : node.args) work.push_back(arg);
+  }
+}
+
+std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr &seed) {
+  std::vector<const ExprNode *> nodes;
+  std::unordered_map<const ExprNode *, Expr> handles{{root.node(), root}};
+  expr::Walker().walk(root.node(), [&](const ExprNode &node) {
+    nodes.push_back(&node);
+    for (const Expr &arg : node.args) handles.emplace(arg.node(), arg);
+  });
+  std::unordered_map<const ExprNode *, Cotangent> cotangents{{root.node(), {seed, {}}}};
+  std::unordered_map<std::string, Expr> result;
+  for (std::size_t n = nodes.size(); n-- > 0;) {
+    const ExprNode &node = *nodes[n];
+    const auto found = cotangents.find(&node);
+    if (found == cotangents.end()) continue;
+    const Cotangent g = found->second;
+    const Terms t(node.where);
+    const auto flow = [&](const Expr &into, const Cotangent &c) {
+      auto [it, fresh] = cotangents.try_emplace(into.node(), c);
+      if (fresh) return;
+      const bool masked = it->second.mask.node() && c.mask.node();
+      it->second.mask = masked ? t.either(it->second.mask, c.mask) : Expr();
+      it->second.value = t.add(it->second.value, c.value);
+    };
+    if (node.kind == ExprKind::Parameter) result[node.name] = t.add(result[node.name], g.value);
+    if (node.kind == ExprKind::Cast || node.kind == ExprKind::Let) flow(node.args[0], g);
+    if (node.kind != ExprKind::Op) continue;
+    const std::vector<bool> real(node.args.size() + 1, false);
+    for (std::size_t k = 0; k < node.args.size(); ++k) {
+      const auto pulled = pull(node.op, node.args, handles.at(&node), g.value, k, real, t);
+      if (!pulled || !pulled->value.node()) continue;
+      Cotangent out{pulled->value, pulled->mask};
+      if (g.mask.node()) {
+        if (out.value.node() != g.value.node()) out.value = t.where(g.mask, out.value);
+        out.mask = out.mask.node() ? t.both(g.mask, out.mask) : g.mask;
+      }
+      flow(node.args[k], out);
+    }
+  }
+  return result;
+}
+
+} // namespace broadloom::grad

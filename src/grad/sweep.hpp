@@ -1,0 +1,60 @@
+// Inside the gradient stage: the backward sweep over expressions.
+//
+//   z = x * exp(y),  cotangent g of z       exp(y) gets g * x,  y gets (g * x) * exp(y),  x gets g * exp(y)
+//
+// Nodes are visited users first. What flows into a node is the sum over its users. A cotangent has the axes of
+// its node: what the node was repeated along by its user is folded at once. Whether a dim of 1 was repeated is
+// known at a call only; there sum(.., like=x) at the inputs undoes it, and until then a cotangent may have a
+// greater extent than its node. Two of them that may differ in that are made alike before they are added.
+#pragma once
+
+#include "grad/facts.hpp"
+#include "grad/terms.hpp"
+
+namespace broadloom::grad {
+
+struct Cotangent {
+  Expr value; // empty: zero
+  Expr mask;  // where given, the value is 0 outside of it, and so is all that flows on
+};
+
+class Sweep {
+public:
+  explicit Sweep(Facts &facts) : facts_(facts) {}
+
+  // g flows into the root; then `run` once for all roots.
+  void seed(const Expr &root, const Expr &g);
+  void run();
+
+  // What has come together at a node, or nothing.
+  const Cotangent *at(const ExprNode *node) const;
+
+  // What has flowed into an input, one for each way in; axes that the input lacks are not folded yet.
+  const std::vector<Expr> &into_input(const std::string &name) { return inputs_[name]; }
+
+  void flow(const Expr &into, Cotangent cotangent, const Terms &t);
+  Facts &facts() { return facts_; }
+
+private:
+  void visit(const Expr &node);
+  void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
+  void visit_cast(const ExprNode &node, const Cotangent &g);
+  Expr alike(const Expr &node, const Expr &value, const Terms &t);
+  void check_integer(const Expr &expr, const Place &where);
+
+  Facts &facts_;
+  std::vector<Expr> roots_;
+  std::unordered_map<std::string, std::vector<Expr>> inputs_;
+  std::unordered_map<const ExprNode *, Cotangent> cotangents_;
+};
+
+// folds.cpp: g is the cotangent of a Fold or a Scan.
+void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g);
+void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g);
+
+// The same sweep over an expression of a definition: the cotangents of its parameters.
+std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr &seed);
+
+[[noreturn]] void fail_no_rule(Facts &facts, const std::string &what, const Place &where);
+
+} // namespace broadloom::grad
