@@ -34,11 +34,6 @@ void Cursor::unexpected(const std::string &expected) const {
                 : "docs/language.md has the grammar");
 }
 
-void Cursor::later(const std::string &feature, const Token &first, const Token &last) const {
-  fail("E0011", feature + " is not in this version", first, last,
-       "README.md says what this version has");
-}
-
 const Token &Cursor::expect_new_name(const char *what) {
   const Token &token = expect(Tok::Name, what);
   NameCheck found = check_name(word(token), what);

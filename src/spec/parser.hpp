@@ -60,7 +60,6 @@ public:
                          std::string help) const {
     fail(code, std::move(message), token, token, std::move(help));
   }
-  [[noreturn]] void later(const std::string &feature, const Token &first, const Token &last) const;
 
   std::string shown(const Token &token) const; // "'x'", "the end of the line"
 

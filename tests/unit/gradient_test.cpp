@@ -107,8 +107,8 @@ TEST_CASE("a dim of 1 that is stretched at the call is folded back") {
       gradient(kernel("in x : f64[:, :]\nin y : f64[:, :]\nout z = x * y"), {"x"});
   const D x{2, 3}, y{1, 2, 3, 4, 5, 6}, g(6, 1);
   const Results r = compile(spec)({{"x", View<const double>(x.data(), {1, 2})},
-                                        {"y", View<const double>(y.data(), {3, 2})},
-                                        {"d_z", View<const double>(g.data(), {3, 2})}});
+                                   {"y", View<const double>(y.data(), {3, 2})},
+                                   {"d_z", View<const double>(g.data(), {3, 2})}});
   CHECK(r["d_x"].shape()[0] == 1);
   CHECK(r["d_x"].shape()[1] == 2);
   CHECK(values(r["d_x"]) == D{9, 12});
@@ -119,9 +119,9 @@ TEST_CASE("several ways into an input count each once") {
       gradient(kernel("in x : f64[i, j]\nin s : f64\nout z = x * s\nout t = s"), {"s"});
   const D x{1, 2, 3, 4}, s{2}, g(4, 1), gt{10};
   const Results r = compile(spec)({{"x", View<const double>(x.data(), {2, 2})},
-                                        {"s", View<const double>(s.data(), {})},
-                                        {"d_z", View<const double>(g.data(), {2, 2})},
-                                        {"d_t", View<const double>(gt.data(), {})}});
+                                   {"s", View<const double>(s.data(), {})},
+                                   {"d_z", View<const double>(g.data(), {2, 2})},
+                                   {"d_t", View<const double>(gt.data(), {})}});
   CHECK(values(r["d_s"]) == D{20});
 }
 
@@ -186,8 +186,8 @@ TEST_CASE("a user's accumulator is swept back through its steps") {
       gradient(kernel("in x : f64[i]\nin s : f64\nout z = damped(x, i, init=s)", damped), {"s"});
   const D x{1, 2, 4}, s{3}, g{1};
   const Results r = compile(spec)({{"x", View<const double>(x.data(), {3})},
-                                        {"s", View<const double>(s.data(), {})},
-                                        {"d_z", View<const double>(g.data(), {})}});
+                                   {"s", View<const double>(s.data(), {})},
+                                   {"d_z", View<const double>(g.data(), {})}});
   CHECK(values(r["d_s"]) == D{0.125});
 }
 
