@@ -105,8 +105,7 @@ Expr Facts::extent(const Expr &expr, int axis, const Terms &t) const {
   return most;
 }
 
-bool Facts::may_be_repeated(const Expr &expr, int axis) const {
-  const std::vector<std::string> own = lenders(expr, axis);
+bool Facts::may_be_repeated(const std::vector<std::string> &own, int axis) const {
   bool others = false, rigid = false;
   for (const spec::TypedInput &input : spec_.inputs) {
     if (!input.axes().has(axis)) continue;

@@ -53,7 +53,10 @@ public:
   // That extent: all agree or are 1. Empty where no input gives it.
   Expr extent(const Expr &expr, int axis, const Terms &t) const;
   // May the expression have extent 1 along an axis where another of the kernel has more?
-  bool may_be_repeated(const Expr &expr, int axis) const;
+  bool may_be_repeated(const Expr &expr, int axis) const {
+    return may_be_repeated(lenders(expr, axis), axis);
+  }
+  bool may_be_repeated(const std::vector<std::string> &lenders, int axis) const;
 
 private:
   std::string free_name(const std::string &name) const;

@@ -39,10 +39,7 @@ private:
   Expr freedom() const; // count - correction, at least 0
   Expr is_zero(const Expr &x) const { return t_.op(Op::Eq, {x, t_.num(0)}); }
   void give(const Expr &value, const Expr &mask = {}) const {
-    Cotangent out{value, mask};
-    if (g_.mask.node()) out.mask = mask.node() ? t_.both(g_.mask, mask) : g_.mask;
-    if (g_.mask.node() && value.node() != g_.value.node()) out.value = t_.where(g_.mask, value);
-    sweep_.flow(x_, out, t_);
+    sweep_.flow(x_, masked({value, mask}, g_, t_), t_);
   }
   void extreme() const;
   void log_sum_exp() const;
@@ -63,10 +60,7 @@ private:
 Expr FoldRule::count() const {
   const FoldUse &use = *node_.use;
   AxisSet folded = facts_.axes(x_);
-  if (!use.like.empty())
-    folded = facts_.axes(x_);
-  else if (!node_.axes.empty())
-    folded = facts_.axes(x_) - facts_.axes(self_);
+  if (use.like.empty() && !node_.axes.empty()) folded = folded - facts_.axes(self_);
   Expr product;
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!folded.has(axis)) continue;
@@ -124,14 +118,10 @@ void FoldRule::spread() const {
 }
 
 void FoldRule::run() {
-  // The result was repeated to nothing; its cotangent is repeated over what was folded.
-  if (const AxisSet lacks = facts_.axes(x_) - facts_.axes(g_.value); !lacks.empty()) {
-    const Expr shape = t_.op(Op::IsNan, {x_});
-    into_init_ = g_.value;
-    g_.value = t_.where(shape, g_.value, g_.value);
-  } else {
-    into_init_ = g_.value;
-  }
+  into_init_ = g_.value;
+  // Every element that was folded gets the cotangent of the result.
+  if (const AxisSet lacks = facts_.axes(x_) - facts_.axes(g_.value); !lacks.empty())
+    g_.value = t_.where(t_.op(Op::IsNan, {x_}), g_.value, g_.value);
   const Fold fold = node_.use->accumulator.fold();
   const bool has_init = node_.args.size() > node_.folded;
   const auto into_init = [&](const Expr &value) {

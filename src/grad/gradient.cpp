@@ -221,20 +221,14 @@ private:
 
   // ---- results
 
-  bool may_be_repeated(const InputDecl &decl) const {
-    const spec::TypedInput &input = typed_.inputs[facts_.space().index_of(decl)];
-    for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim)
-      for (const spec::TypedInput &other : typed_.inputs)
-        if (input.may_stretch[dim] && other.name != input.name &&
-            other.axes().has(input.axis_of_dim[dim]))
-          return true;
-    return false;
-  }
-
   void add_output(Sweep &sweep, const std::string &input) {
     const InputDecl &decl = **std::find_if(inputs_.begin(), inputs_.end(),
                                            [&](const auto &d) { return d->name == input; });
     const Terms t(decl.where);
+    const std::vector<int> &axes = typed_.inputs[facts_.space().index_of(decl)].axis_of_dim;
+    const bool may_be_repeated = std::any_of(axes.begin(), axes.end(), [&](int axis) {
+      return facts_.may_be_repeated(std::vector{input}, axis);
+    });
     FoldUse like;
     like.like = input;
     // One sum for all that has the same axes, unless a dim of this input may have been repeated for one of
@@ -243,7 +237,7 @@ private:
     for (const Expr &flowed : sweep.into_input(input)) {
       Expr *met = nullptr;
       for (Expr &part : parts)
-        if (!may_be_repeated(decl) && facts_.axes(part) == facts_.axes(flowed)) met = &part;
+        if (!may_be_repeated && facts_.axes(part) == facts_.axes(flowed)) met = &part;
       if (met)
         *met = t.add(*met, flowed);
       else
@@ -258,7 +252,6 @@ private:
     output.where = decl.where;
     output.value = total;
     // In the order of the input's dims.
-    const std::vector<int> &axes = typed_.inputs[facts_.space().index_of(decl)].axis_of_dim;
     if (!std::is_sorted(axes.begin(), axes.end())) {
       output.has_axes = true;
       for (int axis : axes) output.axes.push_back(facts_.axis_ref(axis));

@@ -19,17 +19,17 @@ public:
         const std::vector<bool> &is_complex, const Terms &t)
       : a_(args), y_(y), g_(g), k_(k), is_complex_(is_complex), t_(t) {}
 
-  std::optional<Pull> run(Op op);
+  std::optional<Cotangent> run(Op op);
 
 private:
   // g times a derivative.
-  Pull times(const Expr &derivative) const { return {t_.mul(g_, conj(derivative)), {}}; }
-  Pull over(const Expr &divisor) const { return {t_.div(g_, conj(divisor)), {}}; }
-  Pull as_it_is() const { return {g_, {}}; }
-  Pull negative() const { return {t_.neg(g_), {}}; }
-  static Pull zero() { return {}; }
+  Cotangent times(const Expr &derivative) const { return {t_.mul(g_, conj(derivative)), {}}; }
+  Cotangent over(const Expr &divisor) const { return {t_.div(g_, conj(divisor)), {}}; }
+  Cotangent as_it_is() const { return {g_, {}}; }
+  Cotangent negative() const { return {t_.neg(g_), {}}; }
+  static Cotangent zero() { return {}; }
   // The value where the mask holds, else 0 for certain.
-  Pull only_where(const Expr &mask, const Expr &value) const {
+  Cotangent only_where(const Expr &mask, const Expr &value) const {
     return {t_.where(mask, value), mask};
   }
 
@@ -39,12 +39,12 @@ private:
   Expr compare(Op op, const Expr &x, const Expr &y) const { return t_.op(op, {x, y}); }
   Expr is_zero(const Expr &x) const { return compare(Op::Eq, x, t_.num(0)); }
 
-  Pull power() const;
-  Pull extreme(Op strict, bool ignores_nan) const;
-  Pull clip() const;
-  Pull gelu() const;
-  Pull gelu_tanh() const;
-  Pull log_add_exp() const;
+  Cotangent power() const;
+  Cotangent extreme(Op strict, bool ignores_nan) const;
+  Cotangent clip() const;
+  Cotangent gelu() const;
+  Cotangent gelu_tanh() const;
+  Cotangent log_add_exp() const;
 
   const std::vector<Expr> &a_;
   const Expr &y_, &g_;
@@ -54,7 +54,7 @@ private:
 };
 
 // x^0 is 1 even at 0, and so is flat there; 0^y is flat for y >= 0.
-Pull Rules::power() const {
+Cotangent Rules::power() const {
   const Expr &x = a_[0], &n = a_[1];
   if (k_ == 0) {
     if (const ExprNode &literal = *n.node();
@@ -70,7 +70,7 @@ Pull Rules::power() const {
 }
 
 // maximum with `>`, minimum with `<`: ties are shared evenly, NaN goes to the NaN.
-Pull Rules::extreme(Op strict, bool ignores_nan) const {
+Cotangent Rules::extreme(Op strict, bool ignores_nan) const {
   const Expr &mine = a_[k_], &other = a_[1 - k_];
   const Expr wins =
       t_.either(compare(strict, mine, other), call(Op::IsNan, ignores_nan ? other : mine));
@@ -78,7 +78,7 @@ Pull Rules::extreme(Op strict, bool ignores_nan) const {
   return {t_.where(wins, g_, t_.where(ties, t_.mul(0.5, g_))), t_.either(wins, ties)};
 }
 
-Pull Rules::clip() const {
+Cotangent Rules::clip() const {
   const Expr below = compare(Op::Lt, a_[0], a_[1]), above = compare(Op::Gt, a_[0], a_[2]);
   if (k_ == 1) return only_where(below, g_);
   if (k_ == 2) return only_where(above, g_);
@@ -86,7 +86,7 @@ Pull Rules::clip() const {
 }
 
 // Phi(x) + x phi(x); far out x is cut off, where phi is 0 anyway, lest inf meet 0.
-Pull Rules::gelu() const {
+Cotangent Rules::gelu() const {
   const Expr &x = a_[0];
   const Expr near = t_.op(Op::Clip, {x, t_.num(-40), t_.num(40)});
   const Expr cdf = t_.mul(0.5, call(Op::Erfc, t_.mul(-std::numbers::sqrt2 / 2, x)));
@@ -96,7 +96,7 @@ Pull Rules::gelu() const {
 }
 
 // 0.5 (1 + tanh u) + 0.5 x (1 - tanh^2 u) u',  u = c (x + 0.044715 x^3)
-Pull Rules::gelu_tanh() const {
+Cotangent Rules::gelu_tanh() const {
   const double c = std::sqrt(2 * std::numbers::inv_pi), cubic = 0.044715;
   const auto inner = [&](const Expr &x) {
     return t_.mul(c, t_.mul(x, t_.add(t_.num(1), t_.mul(cubic, t_.square(x)))));
@@ -108,7 +108,7 @@ Pull Rules::gelu_tanh() const {
   return times(t_.add(call(Op::Sigmoid, t_.mul(2, inner(a_[0]))), tail));
 }
 
-Pull Rules::log_add_exp() const {
+Cotangent Rules::log_add_exp() const {
   const Expr &mine = a_[k_], &other = a_[1 - k_];
   const Expr share =
       t_.where(compare(Op::Eq, mine, other), t_.num(0.5), call(Op::Sigmoid, t_.sub(mine, other)));
@@ -116,7 +116,7 @@ Pull Rules::log_add_exp() const {
   return times(t_.where(nothing, t_.num(0), share));
 }
 
-std::optional<Pull> Rules::run(Op op) {
+std::optional<Cotangent> Rules::run(Op op) {
   const Expr &x = a_[0];
   switch (op) {
   case Op::Keep:
@@ -139,7 +139,7 @@ std::optional<Pull> Rules::run(Op op) {
   case Op::Fmin: return extreme(Op::Lt, true);
   case Op::Relu: return only_where(compare(Op::Gt, x, t_.num(0)), g_);
   case Op::Clip: return clip();
-  case Op::Abs: return Pull{t_.mul(g_, call(Op::Sign, x)), {}};
+  case Op::Abs: return Cotangent{t_.mul(g_, call(Op::Sign, x)), {}};
   case Op::CopySign:
     if (k_ == 1) return zero();
     return times(
@@ -192,11 +192,11 @@ std::optional<Pull> Rules::run(Op op) {
   case Op::Polygamma:
     if (k_ == 0) return zero();
     return times(t_.op(Op::Polygamma, {t_.add(a_[0], t_.num(1)), a_[1]}));
-  case Op::Conj: return Pull{call(Op::Conj, g_), {}};
+  case Op::Conj: return Cotangent{call(Op::Conj, g_), {}};
   case Op::Real: return as_it_is();
   case Op::Imag: // i g, where i is the root of -1
     if (!is_complex_[0]) return zero();
-    return Pull{t_.mul(call(Op::Sqrt, make_cast(DType::C64, t_.num(-1), t_.place())), g_), {}};
+    return Cotangent{t_.mul(call(Op::Sqrt, make_cast(DType::C64, t_.num(-1), t_.place())), g_), {}};
   case Op::FloorDiv:
   case Op::Sign:
   case Op::Floor:
@@ -227,14 +227,27 @@ std::optional<Pull> Rules::run(Op op) {
 
 } // namespace
 
-std::optional<Pull> pull(ops::Op op, const std::vector<Expr> &args, const Expr &y, const Expr &g,
-                         std::size_t k, const std::vector<bool> &is_complex, const Terms &t) {
-  std::optional<Pull> result = Rules(args, y, g, k, is_complex, t).run(op);
+std::optional<Cotangent> pull(ops::Op op, const std::vector<Expr> &args, const Expr &y,
+                              const Expr &g, std::size_t k, const std::vector<bool> &is_complex,
+                              const Terms &t) {
+  std::optional<Cotangent> result = Rules(args, y, g, k, is_complex, t).run(op);
   // What flows into a real argument of a complex operation is the real part.
   const bool narrows = is_complex.back() && !is_complex[k];
   if (result && result->value.node() && narrows)
     result->value = t.op(ops::Op::Real, {result->value});
   return result;
+}
+
+Cotangent masked(const Cotangent &pulled, const Cotangent &g, const Terms &t) {
+  if (!g.mask.node()) return pulled;
+  const bool changed = pulled.value.node() != g.value.node();
+  return {changed ? t.where(g.mask, pulled.value) : pulled.value,
+          pulled.mask.node() ? t.both(g.mask, pulled.mask) : g.mask};
+}
+
+Cotangent sum(const Cotangent &a, const Cotangent &b, const Terms &t) {
+  const bool both = a.mask.node() && b.mask.node();
+  return {t.add(a.value, b.value), both ? t.either(a.mask, b.mask) : Expr()};
 }
 
 } // namespace broadloom::grad

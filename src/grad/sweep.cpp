@@ -1,7 +1,6 @@
 // See sweep.hpp.
 #include "grad/sweep.hpp"
 
-#include "grad/rules.hpp"
 #include "spec/definition.hpp"
 #include "support/fail.hpp"
 
@@ -10,6 +9,28 @@
 namespace broadloom::grad {
 
 using support::fail;
+
+namespace {
+
+// All expressions that the roots are made of, arguments before their users.
+std::vector<Expr> in_order(const std::vector<Expr> &roots) {
+  // The walker hands out nodes; their handles come from their users.
+  std::unordered_map<const ExprNode *, Expr> handles;
+  std::vector<const ExprNode *> nodes;
+  expr::Walker walker;
+  for (const Expr &root : roots) {
+    handles.emplace(root.node(), root);
+    walker.walk(root.node(), [&](const ExprNode &node) {
+      nodes.push_back(&node);
+      for (const Expr &arg : node.args) handles.emplace(arg.node(), arg);
+    });
+  }
+  std::vector<Expr> order;
+  for (const ExprNode *node : nodes) order.push_back(handles.at(node));
+  return order;
+}
+
+} // namespace
 
 void fail_no_rule(Facts &facts, const std::string &what, const Place &where) {
   fail("E0601", what + " has no derivative", facts.space().shown(where),
@@ -28,7 +49,7 @@ const Cotangent *Sweep::at(const ExprNode *node) const {
 
 void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
   if (!cotangent.value.node() || !facts_.depends(into)) return;
-  if (!facts_.is_continuous(into)) return check_integer(into, t.place());
+  if (!facts_.is_continuous(into)) return check_integer(into);
   if (into.node()->kind == ExprKind::Input)
     return inputs_[into.node()->input->name].push_back(cotangent.value);
   const AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into);
@@ -36,10 +57,9 @@ void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
     cotangent = {make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place()), {}};
   auto [it, fresh] = cotangents_.try_emplace(into.node(), cotangent);
   if (fresh) return;
-  Cotangent &sum = it->second;
-  const bool masked = sum.mask.node() && cotangent.mask.node();
-  sum.mask = masked ? t.either(sum.mask, cotangent.mask) : Expr();
-  sum.value = t.add(alike(into, sum.value, t), alike(into, cotangent.value, t));
+  const Cotangent &old = it->second;
+  it->second = sum({alike(into, old.value, t), old.mask},
+                   {alike(into, cotangent.value, t), cotangent.mask}, t);
 }
 
 // A value whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
@@ -60,19 +80,8 @@ Expr Sweep::alike(const Expr &node, const Expr &value, const Terms &t) {
 }
 
 void Sweep::run() {
-  std::vector<Expr> order;
-  // The walker hands out nodes; their handles come from their users.
-  std::unordered_map<const ExprNode *, Expr> handles;
-  expr::Walker walker;
-  std::vector<const ExprNode *> nodes;
-  for (const Expr &root : roots_) {
-    handles.emplace(root.node(), root);
-    walker.walk(root.node(), [&](const ExprNode &node) {
-      nodes.push_back(&node);
-      for (const Expr &arg : node.args) handles.emplace(arg.node(), arg);
-    });
-  }
-  for (std::size_t k = nodes.size(); k-- > 0;) visit(handles.at(nodes[k]));
+  const std::vector<Expr> order = in_order(roots_);
+  for (std::size_t k = order.size(); k-- > 0;) visit(order[k]);
 }
 
 void Sweep::visit(const Expr &self) {
@@ -102,16 +111,11 @@ void Sweep::visit_op(const ExprNode &node, const Expr &self, const Cotangent &g)
   complex.push_back(facts_.is_complex(self));
   for (std::size_t k = 0; k < node.args.size(); ++k) {
     if (!facts_.depends(node.args[k])) continue;
-    const std::optional<Pull> pulled = pull(node.op, node.args, self, g.value, k, complex, t);
+    const std::optional<Cotangent> pulled = pull(node.op, node.args, self, g.value, k, complex, t);
     if (!pulled)
       fail_no_rule(facts_, "'" + std::string(ops::info(node.op).spelling) + "'", node.where);
     if (!pulled->value.node()) continue;
-    Cotangent out{pulled->value, pulled->mask};
-    if (g.mask.node()) { // what is 0 stays 0, even times inf
-      if (out.value.node() != g.value.node()) out.value = t.where(g.mask, out.value);
-      out.mask = out.mask.node() ? t.both(g.mask, out.mask) : g.mask;
-    }
-    flow(node.args[k], out, t);
+    flow(node.args[k], masked(*pulled, g, t), t);
   }
 }
 
@@ -126,7 +130,7 @@ void Sweep::visit_cast(const ExprNode &node, const Cotangent &g) {
 
 // Something would flow back into an integer or a bool. Comparisons are flat, and that is that; but where a
 // float became an integer, or an index was found, a derivative of 0 would be a lie.
-void Sweep::check_integer(const Expr &root, const Place &) {
+void Sweep::check_integer(const Expr &root) {
   std::vector<Expr> work{root};
   std::unordered_set<const ExprNode *> seen;
   while (!work.empty()) {
@@ -151,40 +155,26 @@ void Sweep::check_integer(const Expr &root, const Place &) {
 }
 
 std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr &seed) {
-  std::vector<const ExprNode *> nodes;
-  std::unordered_map<const ExprNode *, Expr> handles{{root.node(), root}};
-  expr::Walker().walk(root.node(), [&](const ExprNode &node) {
-    nodes.push_back(&node);
-    for (const Expr &arg : node.args) handles.emplace(arg.node(), arg);
-  });
+  const std::vector<Expr> order = in_order({root});
   std::unordered_map<const ExprNode *, Cotangent> cotangents{{root.node(), {seed, {}}}};
   std::unordered_map<std::string, Expr> result;
-  for (std::size_t n = nodes.size(); n-- > 0;) {
-    const ExprNode &node = *nodes[n];
+  for (std::size_t n = order.size(); n-- > 0;) {
+    const ExprNode &node = *order[n].node();
     const auto found = cotangents.find(&node);
     if (found == cotangents.end()) continue;
     const Cotangent g = found->second;
     const Terms t(node.where);
     const auto flow = [&](const Expr &into, const Cotangent &c) {
       auto [it, fresh] = cotangents.try_emplace(into.node(), c);
-      if (fresh) return;
-      const bool masked = it->second.mask.node() && c.mask.node();
-      it->second.mask = masked ? t.either(it->second.mask, c.mask) : Expr();
-      it->second.value = t.add(it->second.value, c.value);
+      if (!fresh) it->second = sum(it->second, c, t);
     };
     if (node.kind == ExprKind::Parameter) result[node.name] = t.add(result[node.name], g.value);
     if (node.kind == ExprKind::Cast || node.kind == ExprKind::Let) flow(node.args[0], g);
     if (node.kind != ExprKind::Op) continue;
     const std::vector<bool> real(node.args.size() + 1, false);
     for (std::size_t k = 0; k < node.args.size(); ++k) {
-      const auto pulled = pull(node.op, node.args, handles.at(&node), g.value, k, real, t);
-      if (!pulled || !pulled->value.node()) continue;
-      Cotangent out{pulled->value, pulled->mask};
-      if (g.mask.node()) {
-        if (out.value.node() != g.value.node()) out.value = t.where(g.mask, out.value);
-        out.mask = out.mask.node() ? t.both(g.mask, out.mask) : g.mask;
-      }
-      flow(node.args[k], out);
+      const auto pulled = pull(node.op, node.args, order[n], g.value, k, real, t);
+      if (pulled && pulled->value.node()) flow(node.args[k], masked(*pulled, g, t));
     }
   }
   return result;

@@ -9,14 +9,9 @@
 #pragma once
 
 #include "grad/facts.hpp"
-#include "grad/terms.hpp"
+#include "grad/rules.hpp"
 
 namespace broadloom::grad {
-
-struct Cotangent {
-  Expr value; // empty: zero
-  Expr mask;  // where given, the value is 0 outside of it, and so is all that flows on
-};
 
 class Sweep {
 public:
@@ -40,7 +35,7 @@ private:
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
   void visit_cast(const ExprNode &node, const Cotangent &g);
   Expr alike(const Expr &node, const Expr &value, const Terms &t);
-  void check_integer(const Expr &expr, const Place &where);
+  void check_integer(const Expr &expr);
 
   Facts &facts_;
   std::vector<Expr> roots_;
