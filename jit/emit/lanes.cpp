@@ -108,24 +108,14 @@ llvm::Value *Lanes::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value
 }
 
 std::vector<llvm::Value *> Lanes::run(const ops::Code &code, llvm::ArrayRef<llvm::Value *> inputs) {
-  std::vector<llvm::Value *> values = inputs.vec();
+  using Line = ops::Code::Line;
   const int lanes = width(inputs[0]);
-  for (const ops::Code::Line &line : code.lines) {
-    std::vector<llvm::Value *> args;
-    for (int k = 0; k < line.arg_count; ++k) args.push_back(values[line.args[k]]);
-    switch (line.kind) {
-    case ops::Code::Line::Kind::Literal:
-      values.push_back(literal(line.dtype, line.literal, lanes));
-      break;
-    case ops::Code::Line::Kind::Cast:
-      values.push_back(convert(args[0], line.compute, line.dtype));
-      break;
-    case ops::Code::Line::Kind::Op: values.push_back(op(line.op, line.compute, args)); break;
-    }
-  }
-  std::vector<llvm::Value *> results;
-  for (const std::uint32_t result : code.results) results.push_back(values[result]);
-  return results;
+  return ops::write_out(
+      code, inputs.vec(), [&](const Line &l) { return literal(l.dtype, l.literal, lanes); },
+      [&](const Line &l, llvm::Value *arg) { return convert(arg, l.compute, l.dtype); },
+      [&](const Line &l, const std::vector<llvm::Value *> &args) {
+        return op(l.op, l.compute, args);
+      });
 }
 
 llvm::AllocaInst *Lanes::room(llvm::Type *type, std::uint64_t count) {

@@ -8,20 +8,18 @@ namespace broadloom {
 
 namespace {
 
-void set(FoldUse &use, const ModeOption &option) {
-  if (const auto *like = std::get_if<Like>(&option)) use.like = like->input;
-  if (const auto *init = std::get_if<Init>(&option)) use.init = init->values;
-  if (const auto *acc = std::get_if<Acc>(&option)) use.acc = acc->dtype;
-  if (const auto *correction = std::get_if<Correction>(&option)) use.correction = correction->value;
+void set(FoldUse &use, const Like &like) { use.like = like.input; }
+void set(FoldUse &use, const Init &init) { use.init = init.values; }
+void set(FoldUse &use, const Acc &acc) { use.acc = acc.dtype; }
+void set(FoldUse &use, const Correction &correction) { use.correction = correction.value; }
+void set(FoldUse &use, const State &state) { use.state = state.name; }
+void set(FoldUse &use, ScanFlag flag) {
+  (flag == ScanFlag::Exclusive ? use.exclusive : use.reverse) = true;
 }
 
-void set(FoldUse &use, const ScanOption &option) {
-  if (const auto *flag = std::get_if<ScanFlag>(&option))
-    (*flag == ScanFlag::Exclusive ? use.exclusive : use.reverse) = true;
-  if (const auto *state = std::get_if<State>(&option)) use.state = state->name;
-  if (const auto *init = std::get_if<Init>(&option)) use.init = init->values;
-  if (const auto *acc = std::get_if<Acc>(&option)) use.acc = acc->dtype;
-  if (const auto *correction = std::get_if<Correction>(&option)) use.correction = correction->value;
+// A ModeOption or a ScanOption.
+template <class... Options> void set(FoldUse &use, const std::variant<Options...> &option) {
+  std::visit([&](const auto &one) { set(use, one); }, option);
 }
 
 std::vector<Expr> expressions(const std::vector<Operand> &values) {

@@ -54,11 +54,4 @@ NodeId Graph::add(Node node, std::span<const NodeId> args, const Place &where) {
   return id;
 }
 
-RecipeId Graph::add_recipe(const ops::Recipe &recipe) {
-  for (std::size_t k = 0; k < recipes_.size(); ++k)
-    if (ops::same(recipes_[k], recipe)) return {std::uint32_t(k)};
-  recipes_.push_back(recipe);
-  return {std::uint32_t(recipes_.size() - 1)};
-}
-
 } // namespace broadloom::expr

@@ -106,7 +106,7 @@ public:
   }
 
   // The id of this accumulator, the old one where an equal one exists.
-  RecipeId add_recipe(const ops::Recipe &recipe);
+  RecipeId add_recipe(const ops::Recipe &recipe) { return {ops::intern(recipes_, recipe)}; }
   const ops::Recipe &recipe(RecipeId id) const { return recipes_[id.index]; }
   const ops::Recipe &recipe(NodeId id) const { return recipes_[nodes_[id.index].recipe.index]; }
   // Of a Fold or Scan: what is accumulated, and where an ordered accumulator starts (or nothing).

@@ -10,6 +10,13 @@ bool same(const Recipe &a, const Recipe &b) {
          a.combine == b.combine && a.exact == b.exact && a.needs_value == b.needs_value;
 }
 
+std::uint32_t intern(std::vector<Recipe> &table, const Recipe &recipe) {
+  for (std::size_t k = 0; k < table.size(); ++k)
+    if (same(table[k], recipe)) return std::uint32_t(k);
+  table.push_back(recipe);
+  return std::uint32_t(table.size() - 1);
+}
+
 Recipe recipe_of(Fold fold, DType accumulate) {
   const FoldInfo &row = info(fold);
   Code code;

@@ -49,6 +49,9 @@ struct Recipe {
 };
 bool same(const Recipe &a, const Recipe &b); // but for the names
 
+// The place of this recipe in a table, that of the old one where there is an equal one.
+std::uint32_t intern(std::vector<Recipe> &table, const Recipe &recipe);
+
 // The one-operation accumulators of the table: `value (op) value` in the accumulate type.
 Recipe recipe_of(Fold fold, DType accumulate);
 
@@ -61,5 +64,24 @@ std::optional<Op> only_op(const Recipe &recipe);
 // Runs code on one element of each input; `work` is the caller's, to be reused. The results are
 // work[code.results[k]].
 void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &work);
+
+// Makes the values of code that is written out in another form: literal(line), cast(line, value) and
+// operation(line, values) make one each. Gives the results.
+template <class Value, class Literal, class Cast, class Operation>
+std::vector<Value> write_out(const Code &code, std::vector<Value> values, Literal literal,
+                             Cast cast, Operation operation) {
+  for (const Code::Line &line : code.lines) {
+    std::vector<Value> args;
+    for (int k = 0; k < line.arg_count; ++k) args.push_back(values[line.args[k]]);
+    switch (line.kind) {
+    case Code::Line::Kind::Literal: values.push_back(literal(line)); break;
+    case Code::Line::Kind::Cast: values.push_back(cast(line, args[0])); break;
+    case Code::Line::Kind::Op: values.push_back(operation(line, args)); break;
+    }
+  }
+  std::vector<Value> results;
+  for (const std::uint32_t result : code.results) results.push_back(values[result]);
+  return results;
+}
 
 } // namespace broadloom::ops

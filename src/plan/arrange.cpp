@@ -116,19 +116,12 @@ private:
     return needs;
   }
 
-  std::uint32_t recipe_index(const ops::Recipe &recipe) {
-    for (std::size_t k = 0; k < nests_.recipes.size(); ++k)
-      if (ops::same(nests_.recipes[k], recipe)) return std::uint32_t(k);
-    nests_.recipes.push_back(recipe);
-    return std::uint32_t(nests_.recipes.size() - 1);
-  }
-
   // An item that accumulates the values of graph nodes.
   Item first_item(NodeId fold) {
     Item item;
     const auto args = spec_.graph.folded_args(fold), start = spec_.graph.start_args(fold);
     item.kind = ItemKind::Fold;
-    item.recipe = recipe_index(spec_.graph.recipe(fold));
+    item.recipe = ops::intern(nests_.recipes, spec_.graph.recipe(fold));
     item.args.assign(args.begin(), args.end());
     item.start.assign(start.begin(), start.end());
     item.needs = needs_of(spec_.graph.args(fold));
@@ -174,7 +167,7 @@ private:
   Item joining(int below, const ops::Recipe &recipe) {
     Item item;
     item.kind = ItemKind::Fold;
-    item.recipe = recipe_index(ops::joining(recipe));
+    item.recipe = ops::intern(nests_.recipes, ops::joining(recipe));
     item.arg_item = below;
     item.needs = {below};
     return item;
@@ -198,7 +191,7 @@ private:
       if (below >= 0) {
         item.args.clear();
         item.arg_item = below;
-        item.recipe = recipe_index(handing_on(spec_.graph.recipe(fold)));
+        item.recipe = ops::intern(nests_.recipes, handing_on(spec_.graph.recipe(fold)));
         item.needs.push_back(below);
       }
       const int above = add_item(item);

@@ -85,44 +85,42 @@ Stmt Lowering::step_of(int index) {
 void Lowering::scan_step(int index) {
   const Item &item = nests_.items[index];
   const Stmt step = step_of(index);
-  if (item.exclusive) read_running(index);
+  if (item.exclusive) give_states(index, ValueKind::Running);
   scopes_.back().out->push_back(step);
-  if (!item.exclusive) read_running(index);
+  if (!item.exclusive) give_states(index, ValueKind::Running);
 }
 
-void Lowering::read_running(int index) {
+void Lowering::give_states(int index, ValueKind kind) {
   const Item &item = nests_.items[index];
-  const ops::Recipe &recipe = recipe_of(item);
-  for (std::size_t k = 0; k < recipe.states.size(); ++k) {
-    if (!(item.read >> k & 1)) continue;
-    Value value;
-    value.kind = ValueKind::Running;
-    value.dtype = recipe.states[k];
-    value.acc = acc_of_.at(index);
-    value.state = std::uint32_t(k);
-    const Placed now = add(value, int(scopes_.size()) - 1, item_key(index, k));
+  for (std::size_t k = 0; k < recipe_of(item).states.size(); ++k) {
+    // A running state is combined at every position: only those that somebody reads.
+    if (kind == ValueKind::Running && !(item.read >> k & 1)) continue;
+    const Placed state = add_state(index, kind, k, item_key(index, k));
     if (item.scratch >= 0)
-      scopes_.back().out->push_back(Stmt::set(scratch_buffer(item, k), now.id));
+      scopes_.back().out->push_back(Stmt::set(scratch_buffer(item, k), state.id));
   }
+}
+
+Lowering::Placed Lowering::add_state(int index, ValueKind kind, std::size_t state,
+                                     std::uint64_t key) {
+  Value value;
+  value.kind = kind;
+  value.dtype = recipe_of(nests_.items[index]).states[state];
+  value.acc = acc_of_.at(index);
+  value.state = std::uint32_t(state);
+  return add(value, int(scopes_.size()) - 1, key);
 }
 
 // What the accumulator of an item starts from, known before its loop.
 std::vector<ValueId> Lowering::start_of(const Item &item) {
   std::vector<ValueId> start;
-  const ops::Recipe &recipe = recipe_of(item);
-  for (std::size_t k = 0; k < recipe.states.size(); ++k) {
-    if (item.start_item >= 0) {
-      Value value;
-      value.kind = ValueKind::Running;
-      value.dtype = recipe.states[k];
-      value.acc = acc_of_.at(item.start_item);
-      value.state = std::uint32_t(k);
-      start.push_back(add(value, int(scopes_.size()) - 1, no_key).id);
-    } else if (item.carried_item >= 0) {
+  for (std::size_t k = 0; k < recipe_of(item).states.size(); ++k) {
+    if (item.start_item >= 0)
+      start.push_back(add_state(item.start_item, ValueKind::Running, k, no_key).id);
+    else if (item.carried_item >= 0)
       start.push_back(fold_value(item.carried_item, k).id);
-    } else if (!item.start.empty()) {
+    else if (!item.start.empty())
       start.push_back(value_of(item.start[k]).id);
-    }
   }
   return start;
 }
@@ -191,28 +189,13 @@ void Lowering::lower_loop(int index) {
   plan_.program.loops[id.index] = std::move(made);
   scopes_.back().out->push_back(Stmt::run(id));
   for (int item : folds)
-    if (nests_.items[item].kind == ItemKind::Fold) finish_fold(item);
+    if (nests_.items[item].kind == ItemKind::Fold) give_states(item, ValueKind::Result);
 }
 
 double Lowering::turns_of(const LoopKey &key, AxisId axis) const {
   const double extent = double(plan_.binding.extents[axis.index]);
   if (key.kind != LoopKind::Within) return extent;
   return std::min(extent, double(chunk_of_.at(key.group)));
-}
-
-void Lowering::finish_fold(int index) {
-  const Item &item = nests_.items[index];
-  const ops::Recipe &recipe = recipe_of(item);
-  for (std::size_t k = 0; k < recipe.states.size(); ++k) {
-    Value value;
-    value.kind = ValueKind::Result;
-    value.dtype = recipe.states[k];
-    value.acc = acc_of_.at(index);
-    value.state = std::uint32_t(k);
-    const Placed result = add(value, int(scopes_.size()) - 1, item_key(index, k));
-    if (item.scratch >= 0)
-      scopes_.back().out->push_back(Stmt::set(scratch_buffer(item, k), result.id));
-  }
 }
 
 void Lowering::mark_parallel(loop::Phase &phase) {

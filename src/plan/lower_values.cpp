@@ -123,24 +123,16 @@ Lowering::Placed Lowering::fold_value(int item, std::size_t state) {
 
 std::vector<Lowering::Placed> Lowering::add_code(const ops::Code &code,
                                                  std::vector<Placed> values) {
-  for (const ops::Code::Line &line : code.lines) {
-    std::vector<Placed> args;
-    for (int k = 0; k < line.arg_count; ++k) args.push_back(values[line.args[k]]);
-    switch (line.kind) {
-    case ops::Code::Line::Kind::Literal:
-      values.push_back(add_literal(line.dtype, line.literal, no_key));
-      break;
-    case ops::Code::Line::Kind::Cast:
-      values.push_back(add_cast(args[0], line.compute, line.dtype, no_key));
-      break;
-    case ops::Code::Line::Kind::Op:
-      values.push_back(add_op(line.op, line.compute, line.dtype, args, no_key));
-      break;
-    }
-  }
-  std::vector<Placed> results;
-  for (const std::uint32_t result : code.results) results.push_back(values[result]);
-  return results;
+  using Line = ops::Code::Line;
+  return ops::write_out(
+      code, std::move(values),
+      [&](const Line &line) { return add_literal(line.dtype, line.literal, no_key); },
+      [&](const Line &line, const Placed &arg) {
+        return add_cast(arg, line.compute, line.dtype, no_key);
+      },
+      [&](const Line &line, const std::vector<Placed> &args) {
+        return add_op(line.op, line.compute, line.dtype, args, no_key);
+      });
 }
 
 // A fold or scan over nothing: one step from the start, or none.

@@ -97,7 +97,10 @@ private:
   void lower_body(int node);
   Stmt step_of(int index);
   void scan_step(int index);
-  void read_running(int index);
+  // The states of an item's accumulator, after its loop or as they are running, for its users in this
+  // body and, through scratch arrays, elsewhere.
+  void give_states(int index, ValueKind kind);
+  Placed add_state(int index, ValueKind kind, std::size_t state, std::uint64_t key);
   std::vector<ValueId> start_of(const Item &item);
   Stmt set_of(const Item &item);
   // An output larger than the last-level cache is stored around the caches: it would only push out
@@ -105,7 +108,6 @@ private:
   void consider_streaming(BufferId id, int output, bool add);
   void lower_loop(int index);
   double turns_of(const LoopKey &key, AxisId axis) const;
-  void finish_fold(int index);
   // From the root, loops that hold nothing but the next loop, and the first that holds more.
   void mark_parallel(loop::Phase &phase);
 
