@@ -97,6 +97,7 @@ DType result_dtype(Fold fold, DType value);
 
 // Whether partial results may be joined in any order without changing a bit: integers, bool, min and max,
 // argmin and argmax.
+bool commutes(Op op);
 bool is_exact(Fold fold, DType accumulate);
 
 // ---------------------------------------------------------------------------------- evaluation

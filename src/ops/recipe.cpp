@@ -3,11 +3,15 @@
 
 #include "support/check.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace broadloom::ops {
 
 bool same(const Recipe &a, const Recipe &b) {
   return a.states == b.states && a.start == b.start && a.args == b.args && a.step == b.step &&
-         a.combine == b.combine && a.exact == b.exact && a.needs_value == b.needs_value;
+         a.combine == b.combine && a.exact == b.exact && a.commutes == b.commutes &&
+         a.needs_value == b.needs_value;
 }
 
 std::uint32_t intern(std::vector<Recipe> &table, const Recipe &recipe) {
@@ -29,6 +33,7 @@ Recipe recipe_of(Fold fold, DType accumulate) {
   recipe.start = {identity(fold, accumulate)};
   recipe.step = recipe.combine = code;
   recipe.exact = is_exact(fold, accumulate);
+  recipe.commutes = true;
   recipe.needs_value = row.needs_identity;
   return recipe;
 }
@@ -49,6 +54,31 @@ std::optional<Op> only_op(const Recipe &recipe) {
                       step.lines[0].args[1] == 1;
   if (!single) return std::nullopt;
   return step.lines[0].op;
+}
+
+// Numbers the values of both orders in one table: equal lines of equal arguments get equal numbers.
+bool is_symmetric(const Code &combine) {
+  if (combine.results.empty()) return false;
+  std::vector<Code::Line> known;
+  const auto results_of = [&](std::vector<std::uint32_t> values) {
+    for (Code::Line line : combine.lines) {
+      for (int k = 0; k < line.arg_count; ++k) line.args[k] = values[line.args[k]];
+      if (line.kind == Code::Line::Kind::Op && commutes(line.op))
+        std::sort(line.args, line.args + 2);
+      const auto found = std::find(known.begin(), known.end(), line);
+      values.push_back(std::uint32_t(combine.inputs + (found - known.begin())));
+      if (found == known.end()) known.push_back(line);
+    }
+    std::vector<std::uint32_t> results;
+    for (const std::uint32_t result : combine.results) results.push_back(values[result]);
+    return results;
+  };
+  std::vector<std::uint32_t> earlier_first(combine.inputs), later_first(combine.inputs);
+  std::iota(earlier_first.begin(), earlier_first.end(), 0);
+  std::rotate_copy(earlier_first.begin(), earlier_first.begin() + combine.inputs / 2,
+                   earlier_first.end(), later_first.begin());
+  const auto a = results_of(earlier_first), b = results_of(later_first);
+  return a == b;
 }
 
 void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &work) {

@@ -43,6 +43,7 @@ struct Recipe {
   Code
       combine; // inputs: the states, then those of the later block; no results: the fold is ordered
   bool exact = false;       // steps and joins in any order give the same bits
+  bool commutes = false;    // combine may take blocks in any order: lanes may share the elements out
   bool needs_value = false; // folding nothing is an error
 
   bool has_combine() const { return !combine.results.empty(); }
@@ -60,6 +61,11 @@ Recipe joining(const Recipe &recipe);
 
 // The operation of a recipe that is a single one: sum's is Add.
 std::optional<Op> only_op(const Recipe &recipe);
+
+// Whether a combine is seen to give the same states with the two blocks exchanged: by its form, so that
+// an answer of no means nothing.
+//   s + s_other, max(m, m_other) do     a * b_other + b     does not
+bool is_symmetric(const Code &combine);
 
 // Runs code on one element of each input; `work` is the caller's, to be reused. The results are
 // work[code.results[k]].

@@ -125,6 +125,25 @@ DType result_dtype(Fold fold, DType value) {
   return accumulate_dtype(fold, value);
 }
 
+bool commutes(Op op) {
+  switch (op) {
+  case Op::Add:
+  case Op::Mul:
+  case Op::BitAnd:
+  case Op::BitOr:
+  case Op::BitXor:
+  case Op::And:
+  case Op::Or:
+  case Op::Eq:
+  case Op::Ne:
+  case Op::Maximum:
+  case Op::Minimum:
+  case Op::Fmax:
+  case Op::Fmin: return true;
+  default: return false;
+  }
+}
+
 bool is_exact(Fold fold, DType accumulate) {
   switch (fold) {
   case Fold::Min:

@@ -142,7 +142,7 @@ private:
       std::vector<Group> around = tree.kept;
       around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
       item.path = path_of(around);
-      if (!tree.lanes) make_vector(item.path, tree.kept.back());
+      if (!tree.lanes && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
       around.push_back(tree.folded[k]);
       const bool cut = is_cut(around);
       item.loop.kind = cut ? LoopKind::Within : LoopKind::Plain;
@@ -347,8 +347,10 @@ private:
                           group_name(resolved_, tree.kept.back()));
     const std::string how = !recipe.has_combine()
                                 ? "serial and in logical order, because it has no combine"
-                            : recipe.exact ? "in any order (exact)"
-                                           : "leaves of 128 steps joined pairwise";
+                            : recipe.exact     ? "in any order (exact)"
+                            : !recipe.commutes ? "in logical order, because its combine may not be "
+                                                 "symmetric: leaves of 128 steps joined pairwise"
+                                               : "leaves of 128 steps joined pairwise";
     nests_.why.push_back({"fold", fmt::format("{} over {} in {}: {}, {}", recipe.name, folded,
                                               state_names(recipe), lanes, how)});
   }

@@ -160,7 +160,7 @@ Trees::Tree Trees::tree_of(NodeId fold) const {
     reads.folds.insert(reads.folds.end(), more.folds.begin(), more.folds.end());
     reads.indices.insert(reads.indices.end(), more.indices.begin(), more.indices.end());
   }
-  const bool ordered = !spec_.graph.recipe(fold).has_combine();
+  const bool ordered = !spec_.graph.recipe(fold).commutes; // so it is without a combine
   const std::vector<int> folded = folded_classes(fold);
   const std::vector<int> order =
       ordered ? folded : sort_by_stride(classes_of_args(fold), reads.inputs);

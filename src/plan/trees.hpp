@@ -2,8 +2,8 @@
 //
 // The global order of classes is by stride over all operands; kept axes are looped in this order, and
 // neighbours merge where every operand allows it. Each fold has a tree of its own, which follows from
-// the inputs that it reads and nothing else: its folded axes by stride (in logical order where it is
-// ordered), merged where those inputs merge.
+// the inputs that it reads and nothing else: its folded axes by stride (in logical order where the
+// order of elements matters), merged where those inputs merge.
 #pragma once
 
 #include "plan/nest.hpp"

@@ -44,25 +44,6 @@ double all_ones(DType type) {
   return is_signed_integer(type) ? -1 : std::ldexp(1.0, 8 * int(size_of(type)));
 }
 
-bool commutes(Op op) {
-  switch (op) {
-  case Op::Add:
-  case Op::Mul:
-  case Op::BitAnd:
-  case Op::BitOr:
-  case Op::BitXor:
-  case Op::And:
-  case Op::Or:
-  case Op::Eq:
-  case Op::Ne:
-  case Op::Maximum:
-  case Op::Minimum:
-  case Op::Fmax:
-  case Op::Fmin: return true;
-  default: return false;
-  }
-}
-
 bool rounds_to_integer(Op op) {
   return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Trunc;
 }
@@ -104,7 +85,7 @@ private:
     if (node.kind == NodeKind::Cast) same = cast_rule(node, args[0]);
     // The value of an operation on f16 or bf16 is not of its compute type.
     if (same && graph_[*same].dtype == node.dtype && graph_[*same].axes == node.axes) return *same;
-    if (node.kind == NodeKind::Op && commutes(node.op)) {
+    if (node.kind == NodeKind::Op && ops::commutes(node.op)) {
       // The first form that was made serves both.
       const auto low = std::min(args[0], args[1]), high = std::max(args[0], args[1]);
       auto [it, fresh] = orders_.try_emplace({node.op, low, high}, args[0] == low);

@@ -262,6 +262,7 @@ Folded Typer::fold_definition(const FoldJob &job, Fold fold) {
   for (NodeId arg : args) types.push_back(dtype(arg));
   ops::Recipe recipe = this->recipe(definition, types);
   recipe.exact = finds_position(fold);
+  recipe.commutes = fold != Fold::User || ops::is_symmetric(recipe.combine);
   recipe.needs_value = finds_position(fold) && job.init.empty();
   const std::vector<NodeId> states = accumulate(job, recipe, args);
 

@@ -227,6 +227,60 @@ TEST_CASE("an accumulator of the user folds in order where it has no combine") {
         "'damped' has no combine: its fold over axis 'j' is serial, in logical order");
 }
 
+TEST_CASE("where the order of blocks matters, STATE_other is the later one") {
+  // The last value, and x -> a x + b composed over a and b modulo a prime: both exact, neither commutes.
+  const std::vector<LoopSpec> specs = parse_all(R"(
+    accumulator last(v, n; x) {
+      init v = 0, n = 0; step v = x, n = 1
+      combine v = where(n_other > 0, v_other, v), n = maximum(n, n_other)
+    }
+    accumulator compose(a, b; p, q) {
+      init a = 1, b = 0
+      step a = p * a % 8191, b = (p * b + q) % 8191
+      combine a = a_other * a % 8191, b = (a_other * b + b_other) % 8191
+      result a * 8191 + b
+    }
+    kernel k { in x : i64[i, j]
+      out l = last(x); out li = last(x, i); out lj = last(x, j)
+      out c = compose((x, x + 1)); out ci = compose((x, x + 1), i); out cj = compose((x, x + 1), j) })");
+  const std::int64_t rows = 70, columns = 997; // several leaves of 128, and chunks for two threads
+  I x, by_columns(std::size_t(rows * columns));
+  for (std::int64_t k = 0; k < rows * columns; ++k) x.push_back((k * 7919 + 3) % 8190 + 1);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      by_columns[std::size_t(j * rows + i)] = x[std::size_t(i * columns + j)];
+
+  struct Composed {
+    std::int64_t a = 1, b = 0;
+    void step(std::int64_t p) { a = p * a % 8191, b = (p * b + p + 1) % 8191; }
+    std::int64_t result() const { return a * 8191 + b; }
+  };
+  Composed whole;
+  std::vector<Composed> down(columns), along(rows);
+  for (std::int64_t k = 0; k < rows * columns; ++k) {
+    whole.step(x[std::size_t(k)]);
+    down[std::size_t(k % columns)].step(x[std::size_t(k)]);
+    along[std::size_t(k / columns)].step(x[std::size_t(k)]);
+  }
+  const AnyView layouts[] = {
+      View<const std::int64_t>(x.data(), {rows, columns}),
+      View<const std::int64_t>(by_columns.data(), {rows, columns}, {1, rows})};
+  for (const AnyView &layout : layouts)
+    everywhere(specs[0], {layout}, [&](const Results &r) {
+      CHECK(*r["l"].data<std::int64_t>() == x.back());
+      CHECK(values<std::int64_t>(r["li"]) == I(x.end() - columns, x.end()));
+      CHECK(*r["c"].data<std::int64_t>() == whole.result());
+      bool right = true;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        right &= values<std::int64_t>(r["lj"])[i] == x[std::size_t((i + 1) * columns - 1)];
+        right &= values<std::int64_t>(r["cj"])[i] == along[std::size_t(i)].result();
+      }
+      for (std::int64_t j = 0; j < columns; ++j)
+        right &= values<std::int64_t>(r["ci"])[j] == down[std::size_t(j)].result();
+      CHECK(right);
+    });
+}
+
 TEST_CASE("an accumulator may have several states, arguments and kernels that use it") {
   const D x{1, 2, 3, 4, 5, 6}, w{1, 0, 1};
   const std::vector<LoopSpec> specs = parse_all(R"(
