@@ -98,6 +98,10 @@ std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file = "
 // The canonical text: parse(print(s)) prints the same. Shared sub-expressions become lets.
 std::string print(const LoopSpec &spec);
 
+// Several kernels in one text, with what they share defined once. Throws SpecError E0004 where two of them
+// define one name in two ways.
+std::string print(const std::vector<LoopSpec> &kernels);
+
 // Throws what `compile` would throw for any data: SpecError, DTypeError, ShapeError (fixed extents).
 void check(const LoopSpec &spec);
 

@@ -105,6 +105,17 @@ Expr Facts::extent(const Expr &expr, int axis, const Terms &t) const {
   return most;
 }
 
+bool Facts::is_single(const Expr &expr, int axis) const {
+  bool single = false;
+  for (std::size_t i : reads_.inputs(expr))
+    for (std::size_t dim = 0; dim < spec_.inputs[i].axis_of_dim.size(); ++dim) {
+      if (spec_.inputs[i].axis_of_dim[dim] != axis) continue;
+      if (spec_.inputs[i].extents[dim] != 1) return false;
+      single = true;
+    }
+  return single;
+}
+
 bool Facts::may_be_repeated(const std::vector<std::string> &own, int axis) const {
   bool others = false, rigid = false;
   for (const spec::TypedInput &input : spec_.inputs) {

@@ -27,11 +27,19 @@ public:
   void declare(const std::string &input, AxisSet axes) { new_inputs_[input] = axes; }
 
   DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(expr, {})); }
+  // Equal expressions have equal nodes.
+  expr::NodeId node(const Expr &expr) { return typer_.type(expr, {}).node; }
   bool is_complex(const Expr &expr) { return broadloom::is_complex(dtype(expr)); }
   // Real or complex: something can flow back into it.
   bool is_continuous(const Expr &expr) {
     const DType type = dtype(expr);
     return is_float(type) || broadloom::is_complex(type);
+  }
+  // Can it be an output of its own, with every bit that it has here? What f16 and bf16 operations hand each
+  // other has no dtype, and an index may have its extent from the expression around it.
+  bool can_be_saved(const Expr &expr) {
+    const spec::Value value = typer_.type(expr, {});
+    return !value.narrow && !value.weak && !reads_[expr].scoped;
   }
   // Does an input that is asked for reach it?
   bool depends(const Expr &expr) const { return depends_.count(expr.node()) != 0; }
@@ -52,6 +60,8 @@ public:
   std::vector<std::string> lenders(const Expr &expr, int axis) const;
   // That extent: all agree or are 1. Empty where no input gives it.
   Expr extent(const Expr &expr, int axis, const Terms &t) const;
+  // Is that extent declared as 1 by all of them?
+  bool is_single(const Expr &expr, int axis) const;
   // May the expression have extent 1 along an axis where another of the kernel has more?
   bool may_be_repeated(const Expr &expr, int axis) const {
     return may_be_repeated(lenders(expr, axis), axis);

@@ -8,6 +8,7 @@
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
 #include "expr/function.hpp"
+#include "grad/forward.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "spec/expand.hpp"
@@ -31,9 +32,12 @@ public:
   Gradient(const SpecData &data, const std::vector<std::string> &wrt,
            const GradientOptions &options)
       : data_(written_out(data)), wrt_(wrt), options_(options), typed_(spec::analyse(data_)),
-        facts_(data_, wrt) {}
+        facts_(data_, wrt), forward_(facts_) {}
 
-  SpecData run() {
+  struct Made {
+    SpecData backward, forward;
+  };
+  Made run() {
     collect();
     check_request();
     begin();
@@ -41,9 +45,13 @@ public:
     for (std::size_t k = 0; k < data_.outputs.size(); ++k)
       if (asked(k)) seed(sweep, k);
     sweep.run();
-    if (options_.value) made_.outputs = data_.outputs;
     for (const std::string &name : wrt_) add_output(sweep, name);
-    return std::move(made_);
+    SpecData forward = data_;
+    forward.name += "_forward";
+    come_by_forward_values(forward);
+    if (options_.value)
+      made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
+    return {std::move(made_), std::move(forward)};
   }
 
 private:
@@ -185,25 +193,35 @@ private:
   void seed(Sweep &sweep, std::size_t k) {
     const Expr value = expression_of(k);
     facts_.add(value);
+    forward_.add(value);
     const spec::TypedOutput &output = typed_.outputs[k];
+    Expr g =
+        new_input("d_" + output.name, output.dtype, output.axes, value, data_.outputs[k].where);
+    const Terms t(data_.outputs[k].where);
+    if (is_complex(output.dtype) && !facts_.is_complex(value)) g = t.op(ops::Op::Real, {g});
+    sweep.seed(value, g);
+  }
+
+  // An input for values that are like this expression.
+  Expr new_input(const std::string &name, DType dtype, const std::vector<int> &axes,
+                 const Expr &like, const Place &where) {
     auto decl = std::make_shared<InputDecl>();
-    decl->name = fresh("d_" + output.name);
-    decl->dtype = output.dtype;
-    decl->where = data_.outputs[k].where;
-    AxisSet axes;
-    for (int axis : output.axes) {
+    decl->name = fresh(name);
+    decl->dtype = dtype;
+    decl->where = where;
+    AxisSet set;
+    for (int axis : axes) {
       const spec::Axis &known = typed_.axes[std::size_t(axis)];
-      axes = axes | AxisSet::of(axis);
-      decl->dims.push_back(known.labelled ? Dim(known.name) : Dim(":"));
+      set = set | AxisSet::of(axis);
+      decl->dims.push_back(!known.labelled                ? Dim(":")
+                           : facts_.is_single(like, axis) ? Dim(known.name, 1)
+                                                          : Dim(known.name));
       decl->axes.push_back(axis);
     }
     place(*decl);
-    facts_.declare(decl->name, axes);
+    facts_.declare(decl->name, set);
     made_.inputs.push_back(decl);
-    Expr g = make_input(decl, decl->where);
-    const Terms t(decl->where);
-    if (is_complex(output.dtype) && !facts_.is_complex(value)) g = t.op(ops::Op::Real, {g});
-    sweep.seed(value, g);
+    return make_input(decl, where);
   }
 
   // Unlabelled dims lie where `order` puts them, or need to be placed.
@@ -259,11 +277,60 @@ private:
     made_.outputs.push_back(std::move(output));
   }
 
+  // ---- forward values
+
+  void come_by_forward_values(SpecData &forward) {
+    std::vector<Expr> roots;
+    for (const OutputDecl &output : made_.outputs) roots.push_back(output.value);
+    std::unordered_map<const ExprNode *, Expr> instead;
+    std::unordered_map<std::uint32_t, Expr> saved; // equal values once
+    for (const ReadValue &read : forward_.read_by(roots, options_.policy)) {
+      const Terms t(read.value.node()->where);
+      Expr &now = instead[read.value.node()];
+      if (options_.policy == Policy::Save) {
+        Expr &input = saved[facts_.node(read.value).index];
+        if (!input.node())
+          input = save("saved_" + std::to_string(saved.size() - 1), read.value, forward);
+        now = input;
+      } else if (read.kept) {
+        now = t.op(ops::Op::Keep, {read.value});
+      } else if (read.recomputed ||
+                 (options_.policy == Policy::Recompute && !read.is_reduction())) {
+        now = t.op(ops::Op::Recompute, {read.value});
+      }
+    }
+    const std::vector<Expr> changed = grad::exchange(roots, [&](const ExprNode &node) {
+      auto found = instead.find(&node);
+      if (found == instead.end() &&
+          is_another_name(node)) // one mark is enough, an input needs none
+        found = instead.find(value_of(node.args[0]).node());
+      return found == instead.end() ? Expr() : found->second;
+    });
+    for (std::size_t k = 0; k < changed.size(); ++k) made_.outputs[k].value = changed[k];
+  }
+
+  Expr save(const std::string &name, const Expr &value, SpecData &forward) {
+    std::vector<int> axes;
+    const AxisSet set = facts_.axes(value);
+    for (int axis = 0; axis < expr::max_axes; ++axis)
+      if (set.has(axis)) axes.push_back(axis);
+    const Place where = value.node()->where;
+    const Expr input = new_input(name, facts_.dtype(value), axes, value, where);
+    OutputDecl output;
+    output.name = made_.inputs.back()->name;
+    output.dtype = facts_.dtype(value);
+    output.where = where;
+    output.value = value;
+    forward.outputs.push_back(std::move(output));
+    return input;
+  }
+
   const SpecData data_;
   const std::vector<std::string> &wrt_;
   const GradientOptions &options_;
   spec::TypedSpec typed_;
   Facts facts_;
+  ForwardValues forward_;
   std::vector<std::shared_ptr<const InputDecl>> inputs_;
   std::unordered_set<std::string> taken_;
   SpecData made_;
@@ -272,10 +339,22 @@ private:
 } // namespace
 } // namespace grad
 
+namespace {
+LoopSpec spec_of(SpecData data) {
+  return LoopSpec(std::make_shared<const SpecData>(std::move(data)));
+}
+} // namespace
+
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                   const GradientOptions &options) {
-  auto data = std::make_shared<SpecData>(grad::Gradient(spec.data(), wrt, options).run());
-  return LoopSpec(std::shared_ptr<const SpecData>(std::move(data)));
+  return spec_of(grad::Gradient(spec.data(), wrt, options).run().backward);
+}
+
+LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wrt,
+                        const GradientOptions &options) {
+  GradientOptions saving = options;
+  saving.policy = Policy::Save;
+  return spec_of(grad::Gradient(spec.data(), wrt, saving).run().forward);
 }
 
 } // namespace broadloom

@@ -2,23 +2,35 @@
 #include "grad/substitute.hpp"
 
 namespace broadloom::grad {
-Expr exchange(const Expr &root, const std::function<Expr(const ExprNode &)> &exchange) {
+
+std::vector<Expr> exchange(const std::vector<Expr> &roots,
+                           const std::function<Expr(const ExprNode &)> &exchange) {
   std::unordered_map<const ExprNode *, Expr> now; // without an entry: as it was
   const auto current = [&](const Expr &expr) {
     const auto found = now.find(expr.node());
     return found == now.end() ? expr : found->second;
   };
-  expr::Walker().walk(root.node(), [&](const ExprNode &node) {
-    Expr made = exchange(node);
-    std::vector<Expr> args;
-    for (const Expr &arg : node.args) args.push_back(current(arg));
-    bool changed = false;
-    for (std::size_t k = 0; k < args.size(); ++k)
-      changed = changed || args[k].node() != node.args[k].node();
-    if (!made.node() && changed) made = with_args(node, std::move(args));
-    if (made.node()) now.emplace(&node, made);
-  });
-  return current(root);
+  expr::Walker walker;
+  std::vector<Expr> made_roots;
+  for (const Expr &root : roots) {
+    walker.walk(root.node(), [&](const ExprNode &node) {
+      Expr made = exchange(node);
+      std::vector<Expr> args;
+      for (const Expr &arg : node.args) args.push_back(current(arg));
+      bool changed = false;
+      for (std::size_t k = 0; k < args.size(); ++k)
+        changed = changed || args[k].node() != node.args[k].node();
+      if (!made.node() && changed)
+        made = node.kind == ExprKind::Let ? args[0] : with_args(node, std::move(args));
+      if (made.node()) now.emplace(&node, made);
+    });
+    made_roots.push_back(current(root));
+  }
+  return made_roots;
+}
+
+Expr exchange(const Expr &root, const std::function<Expr(const ExprNode &)> &change) {
+  return grad::exchange(std::vector{root}, change).front();
 }
 
 Expr substitute(const Expr &root, const std::unordered_map<std::string, Expr> &names) {

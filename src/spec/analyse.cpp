@@ -18,6 +18,7 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace broadloom::spec {
 
@@ -41,6 +42,7 @@ public:
     }
     for (const OutputDecl &output : data_.outputs) add_output(output);
     check_unused_lets();
+    check_marks();
     if (spec_.relaxed) {
       keep_live_nodes(); // who else uses a product matters
       relax(spec_);
@@ -75,6 +77,7 @@ private:
   std::size_t lender(const OutputDecl &decl, int axis) const;
   void warn_about_scalars(const OutputDecl &decl);
   void check_unused_lets();
+  void check_marks() const;
   void keep_live_nodes();
 
   const SpecData &data_;
@@ -274,6 +277,15 @@ void Analysis::check_unused_lets() {
     used.walk(output.value.node(), [](const ExprNode &) {});
   for (const Expr &let : data_.lets)
     if (!used.seen(let.node()) && !reads_[let].scoped) typer_.type(let, {});
+}
+
+// Equal values are one node, so that keep(exp(x)) and recompute(exp(x)) meet wherever they are written.
+void Analysis::check_marks() const {
+  std::map<std::uint32_t, bool> kept;
+  for (const Mark &mark : spec_.marks)
+    if (kept.try_emplace(mark.value.index, mark.keep).first->second != mark.keep)
+      fail("E0016", "one value is in keep() and in recompute()", space_.shown(mark.where),
+           "leave one of the two out");
 }
 
 void Analysis::keep_live_nodes() {

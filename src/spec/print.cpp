@@ -8,6 +8,7 @@
 //                                         out z = t0 * t0
 #include "expr/walk.hpp"
 #include "spec/definition.hpp"
+#include "spec/printed.hpp"
 #include "spec/spec.hpp"
 #include "spec/used_functions.hpp"
 #include "support/check.hpp"
@@ -60,10 +61,16 @@ class Printer {
 public:
   explicit Printer(const SpecData &data) : data_(data) {}
 
-  std::string run() {
+  spec::Printed run() {
     collect();
-    for (const AccumulatorDef *definition : definitions_) define(*definition);
-    for (const spec::PrintedFunction &function : functions_.functions) define(function);
+    spec::Printed printed;
+    const auto take = [&](const std::string &name) {
+      printed.definitions.push_back({name, std::exchange(text_, {})});
+    };
+    for (const AccumulatorDef *definition : definitions_)
+      define(*definition), take(definition->name);
+    for (const spec::PrintedFunction &function : functions_.functions)
+      define(function), take(function.name);
     text_ += "kernel " + data_.name + " {\n";
     if (data_.order_given)
       text_ += std::string("  order ") +
@@ -85,7 +92,8 @@ public:
       text_ += "\n";
     }
     for (const OutputDecl &decl : data_.outputs) output(decl);
-    return text_ + "}\n";
+    printed.kernel = text_ + "}\n";
+    return printed;
   }
 
 private:
@@ -431,6 +439,8 @@ private:
 
 } // namespace
 
-std::string print(const LoopSpec &spec) { return Printer(spec.data()).run(); }
+spec::Printed spec::print(const SpecData &data) { return Printer(data).run(); }
+
+std::string print(const LoopSpec &spec) { return print(std::vector{spec}); }
 
 } // namespace broadloom

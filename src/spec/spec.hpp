@@ -92,6 +92,7 @@ struct Axis {
 struct Mark {
   expr::NodeId value;
   bool keep = false;
+  Place where;
 };
 
 struct TypedSpec {

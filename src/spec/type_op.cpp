@@ -99,7 +99,7 @@ ops::Typing Typer::typing_of(const ExprNode &node, const std::vector<DType> &typ
 
 Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
   if (node.op == Op::Keep || node.op == Op::Recompute) {
-    spec_.marks.push_back({args[0].node, node.op == Op::Keep});
+    spec_.marks.push_back({args[0].node, node.op == Op::Keep, node.where});
     return args[0];
   }
   std::size_t first = node.op == Op::Where ? 1 : 0; // the condition takes no part in the typing

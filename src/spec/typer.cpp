@@ -195,9 +195,9 @@ Value Typer::type_input(const ExprNode &node, const Entry &entry) {
 
 Folded Typer::type_whole(const Expr &root, const Entry &entry) {
   const ExprNode *node = root.node();
-  std::vector<bool> marks; // keep or recompute around it
+  std::vector<const ExprNode *> marks; // keep or recompute around it
   while (node->kind == ExprKind::Let || is_mark(*node)) {
-    if (is_mark(*node)) marks.push_back(node->op == ops::Op::Keep);
+    if (is_mark(*node)) marks.push_back(node);
     node = node->args[0].node();
   }
   if (node->kind == ExprKind::Fold || node->kind == ExprKind::Scan) {
@@ -207,7 +207,8 @@ Folded Typer::type_whole(const Expr &root, const Entry &entry) {
       values.push_back(type(key_of_arg(*node, i, scope), entry, memo(entry)));
     if (!is_itself(*node) || !values[0].weak) {
       const Folded folded = type_fold(*node, std::move(values));
-      for (bool keep : marks) spec_.marks.push_back({folded.node, keep});
+      for (const ExprNode *mark : marks)
+        spec_.marks.push_back({folded.node, mark->op == ops::Op::Keep, mark->where});
       return folded;
     }
   }

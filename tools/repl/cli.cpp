@@ -20,6 +20,9 @@ namespace {
 const std::map<std::string, Engine> engines{
     {"jit", Engine::Jit}, {"interpreter", Engine::Interpreter}, {"reference", Engine::Reference}};
 
+const std::map<std::string, Policy> policies{
+    {"auto", Policy::Auto}, {"save", Policy::Save}, {"recompute", Policy::Recompute}};
+
 const std::map<std::string, Stage> stages{
     {"spec", Stage::Spec}, {"axes", Stage::Axes}, {"graph", Stage::Graph}, {"plan", Stage::Plan},
     {"loop", Stage::Loop}, {"llvm", Stage::Llvm}, {"asm", Stage::Asm},     {"why", Stage::Why}};
@@ -100,6 +103,7 @@ public:
       check_text(check_options_, streams, phase);
     } else if (grad_->parsed()) {
       grad_text_.require_one();
+      grad_options_.policy = policies.at(policy_);
       grad(grad_options_, streams, phase);
     } else {
       not_yet("the REPL (no command given)", "broadloom --help lists the commands");
@@ -150,6 +154,12 @@ private:
                      "the outputs to take it of; else all real or complex")
         ->type_name("NAME,..");
     grad_->add_flag("--value", grad_options_.value, "compute the kernel's own outputs, too");
+    grad_
+        ->add_option("--policy", policy_,
+                     "how the backward pass comes by forward values: auto (what is cheaper), "
+                     "recompute, or save: prints a forward kernel that saves them, too")
+        ->type_name("auto|save|recompute")
+        ->check(CLI::IsMember(policies).description(""));
   }
 
   void add_check() {
@@ -168,7 +178,7 @@ private:
   CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr;
   std::string interactive_file_;
   bool check_gradients_ = false;
-  std::string engine_, stage_; // words of the tables above
+  std::string engine_, stage_, policy_ = "auto"; // words of the tables above
   TextWords run_text_, show_text_, grad_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;

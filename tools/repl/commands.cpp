@@ -228,7 +228,11 @@ void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   request.value = options.value;
   require_known(wrt, inputs, typed.name, "input");
   require_known(request.of, outputs, typed.name, "output");
-  streams.out << print(gradient(chosen, wrt, request));
+  std::vector<LoopSpec> made;
+  request.policy = options.policy;
+  if (request.policy == Policy::Save) made.push_back(saving_forward(chosen, wrt, request));
+  made.push_back(gradient(chosen, wrt, request));
+  streams.out << print(made);
 }
 
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {

@@ -1,6 +1,7 @@
 // The commands, after the options have been read. Each throws broadloom::Error or Interrupted.
 #pragma once
 
+#include <broadloom/gradient.hpp>
 #include <broadloom/options.hpp>
 
 #include <iosfwd>
@@ -39,6 +40,7 @@ struct GradOptions {
   TextOptions text;
   std::string wrt, of; // names with commas between
   bool value = false;
+  Policy policy = Policy::Auto;
 };
 
 struct ShowOptions {
