@@ -1,6 +1,6 @@
 // Training with Broadloom: logistic regression on handwritten digits, 64 pixels to ten classes.
 //
-// Every number is computed by a kernel: one standardises the pixels, one is the loss, from which
+// All of it is done by kernels: one standardises the pixels, one is the loss, from which
 // bl::gradient derives the kernel of its gradient, one moves the weights, one counts right answers. The
 // C++ around them only says which memory each call reads and writes.
 //
@@ -77,7 +77,8 @@ struct Fold {
 
 // Is d the gradient at these parameters? Along d the loss must rise by |d|^2 for each unit of the way:
 // the difference between half a small step forth and half a step back tells.
-static bool is_gradient(const bl::Kernel &loss, const Fold &batch, Parameters &at, Parameters &d) {
+static bool is_gradient(const bl::Kernel &loss, const Fold &batch, const Parameters &at,
+                        const Parameters &d) {
   double square = 0, change = 0;
   for (const float slope : d.all) square += double(slope) * slope;
   const double h = 0.01;
@@ -165,21 +166,28 @@ static int train(const std::string &folder, int epochs) {
   return 0;
 }
 
+// A number that is the whole word and not negative, else -1.
+static int count_in(const std::string &word) {
+  int count = -1;
+  const char *end = word.data() + word.size();
+  return std::from_chars(word.data(), end, count).ptr == end && count >= 0 ? count : -1;
+}
+
 int main(int argc, char **argv) try {
   std::string folder = BROADLOOM_DATA_DIR;
   int epochs = 30;
-  for (int k = 1; k < argc; ++k) {
+  for (int k = 1; k < argc && epochs >= 0; ++k) {
     const std::string word = argv[k];
-    if (word != "--epochs") {
+    if (word == "--epochs")
+      epochs = ++k < argc ? count_in(argv[k]) : -1;
+    else if (word.rfind("-", 0) == 0)
+      epochs = -1;
+    else
       folder = word;
-      continue;
-    }
-    const std::string count = ++k < argc ? argv[k] : "";
-    const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), epochs);
-    if (error != std::errc() || end != count.data() + count.size() || epochs < 0) {
-      std::cerr << "digits_softmax: --epochs takes a number, as in --epochs 10\n";
-      return 2;
-    }
+  }
+  if (epochs < 0) {
+    std::cerr << "usage: digits_softmax [--epochs N] [FOLDER OF THE DATA]\n";
+    return 2;
   }
   return train(folder, epochs);
 } catch (const bl::Error &error) {
