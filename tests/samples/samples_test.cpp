@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -26,6 +28,15 @@ bool has(const Ran &ran, const std::string &text) {
   return ran.output.find(text) != std::string::npos;
 }
 
+// The numbers that stand behind each occurrence of a text.
+std::vector<double> numbers_after(const Ran &ran, const std::string &text) {
+  std::vector<double> numbers;
+  for (std::size_t at = ran.output.find(text); at != std::string::npos;
+       at = ran.output.find(text, at + 1))
+    numbers.push_back(std::strtod(ran.output.c_str() + at + text.size(), nullptr));
+  return numbers;
+}
+
 } // namespace
 
 TEST_CASE("the digits sample standardises, folds by class and agrees with the reference") {
@@ -36,6 +47,35 @@ TEST_CASE("the digits sample standardises, folds by class and agrees with the re
   CHECK(has(ran, "parallel for"));
   CHECK(
       has(ran, "energy of all images: 6.90701e+06")); // the sum of all squared pixels, exact in f64
+}
+
+TEST_CASE("the softmax sample checks its gradient, its loss falls and it knows most test digits") {
+  const Ran ran = run("digits_softmax --epochs 10");
+  CAPTURE(ran.output);
+  CHECK(ran.status == 0);
+  CHECK(has(ran, "kernel loss_grad {"));
+  const std::vector<double> losses = numbers_after(ran, "  loss ");
+  REQUIRE(losses.size() == 10);
+  CHECK(losses[0] < 2.4); // ln 10 is that of guessing
+  for (std::size_t epoch = 1; epoch < losses.size(); ++epoch)
+    CHECK(losses[epoch] < losses[epoch - 1]);
+  const std::vector<double> accuracy = numbers_after(ran, "test accuracy: ");
+  REQUIRE(accuracy.size() == 1);
+  CHECK(accuracy[0] > 93);
+}
+
+TEST_CASE("the softmax sample says what is missing or not understood") {
+  const Ran without = run("digits_softmax /nowhere");
+  CAPTURE(without.output);
+  CHECK(without.status != 0);
+  CHECK(has(without, "/nowhere/digits_images.npy"));
+  for (const std::string words :
+       {"--epochs", "--epochs many", "--epochs -1", "--epochs 3x", "--help"}) {
+    const Ran wrong = run("digits_softmax " + words);
+    CAPTURE(wrong.output);
+    CHECK(wrong.status != 0);
+    CHECK(has(wrong, "usage: digits_softmax [--epochs N]"));
+  }
 }
 
 TEST_CASE("the README's example prints what its comment says") {

@@ -49,6 +49,37 @@ __attribute__((target("avx2"))) void triad_256(const float *a, const float *b, c
   _mm_sfence();
 }
 
+// b == nullptr: a is read alone.
+__attribute__((target("avx512f"))) void traffic_512(const float *a, const float *b, float *z,
+                                                    std::int64_t lo, std::int64_t hi, bool stream) {
+  std::int64_t i = lo;
+  for (; i + 16 <= hi; i += 16) {
+    const __m512 u = _mm512_loadu_ps(a + i);
+    const __m512 v = b ? _mm512_mul_ps(u, _mm512_loadu_ps(b + i)) : _mm512_add_ps(u, u);
+    if (stream)
+      _mm512_stream_ps(z + i, v);
+    else
+      _mm512_storeu_ps(z + i, v);
+  }
+  for (; i < hi; ++i) z[i] = b ? a[i] * b[i] : a[i] + a[i];
+  _mm_sfence();
+}
+
+__attribute__((target("avx2"))) void traffic_256(const float *a, const float *b, float *z,
+                                                 std::int64_t lo, std::int64_t hi, bool stream) {
+  std::int64_t i = lo;
+  for (; i + 8 <= hi; i += 8) {
+    const __m256 u = _mm256_loadu_ps(a + i);
+    const __m256 v = b ? _mm256_mul_ps(u, _mm256_loadu_ps(b + i)) : _mm256_add_ps(u, u);
+    if (stream)
+      _mm256_stream_ps(z + i, v);
+    else
+      _mm256_storeu_ps(z + i, v);
+  }
+  for (; i < hi; ++i) z[i] = b ? a[i] * b[i] : a[i] + a[i];
+  _mm_sfence();
+}
+
 __attribute__((target("avx512f"))) double sum_512(const float *a, std::int64_t lo,
                                                   std::int64_t hi) {
   __m512d s[4] = {_mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd(),
@@ -81,6 +112,18 @@ void triad_by_hand(const float *a, const float *b, const float *c, float *z, std
   tbb::parallel_for(Range(0, n, block), [&](const Range &r) {
     kernel(a, b, c, z, r.begin(), r.end(), stream && r.begin() % 16 == 0);
   });
+}
+
+void read_read_write_by_hand(const float *a, const float *b, float *z, std::int64_t n,
+                             bool stream) {
+  const auto kernel = __builtin_cpu_supports("avx512f") ? traffic_512 : traffic_256;
+  tbb::parallel_for(Range(0, n, block), [&](const Range &r) {
+    kernel(a, b, z, r.begin(), r.end(), stream && r.begin() % 16 == 0);
+  });
+}
+
+void read_write_by_hand(const float *a, float *z, std::int64_t n, bool stream) {
+  read_read_write_by_hand(a, nullptr, z, n, stream);
 }
 
 double sum_by_hand(const float *a, std::int64_t n) {
