@@ -26,6 +26,7 @@ using expr::NodeId;
 using expr::NodeKind;
 
 constexpr std::int64_t steps_per_leaf = 128;
+constexpr std::int64_t shortest_line = 64; // positions; shorter ones make poor use of cache lines
 
 class Arranger {
 public:
@@ -310,27 +311,52 @@ private:
     for (int c : resolved_.output_classes[output])
       if (c != one) classes.push_back(c);
     item.needs = needs_of({&spec_.outputs[output].addend, 1});
-    item.path = path_of(store_groups(classes, item.needs));
+    item.path = path_of(store_groups(output, classes, item.needs));
     nests_.items.push_back(std::move(item));
   }
 
-  // A store that reads a scan of its own axes may go inside the scan's loops.
-  std::vector<Group> store_groups(const std::vector<int> &classes,
-                                  const std::vector<int> &needs) const {
-    for (int need : needs) {
-      const Item &scan = nests_.items[need];
-      if (scan.kind != ItemKind::Scan) continue;
-      std::vector<Group> groups;
-      std::vector<int> covered;
-      for (const LoopKey &key : scan.path)
-        if (key.kind == LoopKind::Plain || key.kind == LoopKind::Within)
-          groups.push_back(key.group);
-      groups.push_back(scan.loop.group);
-      for (const Group &group : groups) covered.insert(covered.end(), group.begin(), group.end());
-      if (std::is_permutation(covered.begin(), covered.end(), classes.begin(), classes.end()))
-        return groups;
+  // The loops of a store. One that reads a scan of its own axes may go inside the scan's loops; one that reads
+  // the same data as a fold goes along with it, so that both come out of one sweep, where the fold's
+  // innermost axis is the store's, too, and long enough to be walked in lines.
+  std::vector<Group> store_groups(int output, const std::vector<int> &classes,
+                                  const std::vector<int> &needs) {
+    const std::vector<Group> own = trees_.kept_groups(classes);
+    for (int need : needs)
+      if (const Item &scan = nests_.items[need]; scan.kind == ItemKind::Scan)
+        if (const auto groups = loops_over(scan, classes); !groups.empty()) return groups;
+    if (own.size() < 2) return own;
+    const std::vector<std::uint32_t> reads =
+        trees_.inputs_over(classes, {&spec_.outputs[output].addend, 1});
+    for (const Item &fold : nests_.items) {
+      if (fold.kind != ItemKind::Fold || fold.args.empty() || fold.leaf == in_order) continue;
+      const auto groups = loops_over(fold, classes);
+      if (groups.empty() || groups == own || groups.back().back() != own.back().back() ||
+          group_extent(resolved_, groups.back()) < shortest_line)
+        continue;
+      std::vector<std::uint32_t> both;
+      std::ranges::set_intersection(reads, trees_.inputs_over(classes, fold.args),
+                                    std::back_inserter(both));
+      if (both.empty()) continue;
+      nests_.why.push_back(
+          {"sweeps", fmt::format("output '{}' goes along with the fold over {}: both read '{}'",
+                                 spec_.outputs[output].name, group_name(resolved_, fold.loop.group),
+                                 spec_.inputs[both.front()].name)});
+      return groups;
     }
-    return trees_.kept_groups(classes);
+    return own;
+  }
+
+  // The loops of a fold or scan, if they are over just these classes.
+  static std::vector<Group> loops_over(const Item &item, const std::vector<int> &classes) {
+    std::vector<Group> groups;
+    std::vector<int> covered;
+    for (const LoopKey &key : item.path)
+      if (key.kind == LoopKind::Plain || key.kind == LoopKind::Within) groups.push_back(key.group);
+    groups.push_back(item.loop.group);
+    for (const Group &group : groups) covered.insert(covered.end(), group.begin(), group.end());
+    if (std::is_permutation(covered.begin(), covered.end(), classes.begin(), classes.end()))
+      return groups;
+    return {};
   }
 
   void explain_fold(NodeId fold, const Tree &tree) {

@@ -150,6 +150,7 @@ private:
           earliest = std::max(earliest, position_of(at, fold.loop_node) + 1);
           continue;
         }
+        if (!scan && child_towards(fold.body, at) >= 0) continue; // further out: the way led past it
         const int child = child_towards(at, scan ? fold.loop_node : fold.body);
         if (child < 0 || (forced >= 0 && forced != child)) return false;
         forced = child;

@@ -31,6 +31,10 @@ public:
   // The folds whose results an expression reads, down to the first on each way.
   std::vector<expr::NodeId> folds_read_by(expr::NodeId root) const { return reads_of(root).folds; }
 
+  // The inputs that these expressions read at every position of the classes, in order.
+  std::vector<std::uint32_t> inputs_over(const std::vector<int> &classes,
+                                         std::span<const expr::NodeId> roots) const;
+
   const std::vector<int> &order() const { return order_; } // all classes, outermost first
   std::vector<Decision> explain() const;
 
