@@ -152,6 +152,12 @@ void Lowering::add_single_step(NodeId id) {
   alias(id, states[node.payload]);
 }
 
+// Held by an earlier phase.
+bool Lowering::is_in_memory(NodeId id) const {
+  const int item = nests_.item_of_held[id.index];
+  return item >= 0 && nests_.items[item].phase < int(plan_.program.phases.size());
+}
+
 Lowering::Placed Lowering::value_of(NodeId root) {
   std::vector<NodeId> stack{root};
   Placed placed;
@@ -162,7 +168,7 @@ Lowering::Placed Lowering::value_of(NodeId root) {
       continue;
     }
     bool ready = true;
-    if (nests_.item_of_fold[id.index] < 0) {
+    if (nests_.item_of_fold[id.index] < 0 && !is_in_memory(id)) {
       const auto args = spec_.graph.operands(id);
       for (std::size_t k = args.size(); k-- > 0;) // the first argument comes out first
         if (!find(node_key(args[k]), placed)) stack.push_back(args[k]), ready = false;
@@ -186,6 +192,10 @@ void Lowering::compute(NodeId id) {
   const auto args = spec_.graph.args(id);
   if (const int item = nests_.item_of_fold[id.index]; item >= 0) {
     alias(id, fold_value(item, node.payload));
+    return;
+  }
+  if (is_in_memory(id)) {
+    add_load(scratch_buffer(nests_.items[nests_.item_of_held[id.index]], 0), node_key(id));
     return;
   }
   switch (node.kind) {
