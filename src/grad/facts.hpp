@@ -2,6 +2,7 @@
 // of those made from them.
 #pragma once
 
+#include "grad/calls.hpp"
 #include "grad/terms.hpp"
 #include "spec/typer.hpp"
 
@@ -26,7 +27,7 @@ public:
   AxisSet axes(const Expr &root);
   void declare(const std::string &input, AxisSet axes) { new_inputs_[input] = axes; }
 
-  DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(expr, {})); }
+  DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(plain(expr), {})); }
   bool is_complex(const Expr &expr) { return broadloom::is_complex(dtype(expr)); }
   // Real or complex: something can flow back into it.
   bool is_continuous(const Expr &expr) {
@@ -38,7 +39,10 @@ public:
 
   const spec::TypedSpec &spec() const { return spec_; }
   const spec::Space &space() const { return space_; }
-  const spec::Reads &reads() const { return reads_; }
+  std::vector<std::size_t> inputs(const Expr &expr) { return reads_.inputs(plain(expr)); }
+  Calls &calls() { return calls_; }
+  // A call through its body, known as the expressions of the kernel are: see calls.hpp.
+  Expr by_body(const Expr &call);
   AxisRef axis_ref(int axis) const;
   std::vector<AxisRef> axis_refs(AxisSet axes) const;
   // An accumulator that the gradient needs: made once, under this name or one that is free.
@@ -49,22 +53,26 @@ public:
   }
 
   // Inputs that give an expression the extent of an axis.
-  std::vector<std::string> lenders(const Expr &expr, int axis) const;
+  std::vector<std::string> lenders(const Expr &expr, int axis);
   // That extent: all agree or are 1. Empty where no input gives it.
-  Expr extent(const Expr &expr, int axis, const Terms &t) const;
+  Expr extent(const Expr &expr, int axis, const Terms &t);
   // May the expression have extent 1 along an axis where another of the kernel has more?
-  bool may_be_repeated(const Expr &expr, int axis) const {
+  bool may_be_repeated(const Expr &expr, int axis) {
     return may_be_repeated(lenders(expr, axis), axis);
   }
   bool may_be_repeated(const std::vector<std::string> &lenders, int axis) const;
 
 private:
   std::string free_name(const std::string &name) const;
+  // Without any calls: the later stages know none.
+  Expr plain(const Expr &expr) { return expander_.expand(expr); }
 
   spec::TypedSpec spec_;
   spec::Space space_;
   spec::Reads reads_;
   spec::Typer typer_;
+  spec::Expander expander_;
+  Calls calls_;
   expr::Walker walker_, axes_walker_;
   std::vector<std::string> wrt_;
   std::unordered_set<const ExprNode *> depends_;
