@@ -18,6 +18,13 @@ Expr Calls::by_clause(const ExprNode &call, const FunctionDecl::Derivative &clau
   return substitute(clause.value, names);
 }
 
+bool Calls::is_zero(const FunctionDecl::Derivative &clause) {
+  const ExprNode &node = *clause.value.node();
+  if (node.kind != ExprKind::Literal) return false;
+  const bool is_float = node.number.kind == Number::Kind::Float;
+  return is_float ? node.number.real == 0 : node.number.integer == 0 && !node.number.too_large;
+}
+
 bool Calls::is_elementwise(const FunctionDecl::Derivative &clause) {
   const auto [it, fresh] = elementwise_.emplace(clause.value.node(), true);
   if (!fresh) return it->second;
@@ -52,13 +59,16 @@ Expr Calls::by_body(const Expr &call) {
   return bodies_[&node] = expander_.expand(make_call(bare, std::move(args), node.where));
 }
 
-// The same value in a node of its own. A let would be defined a second time.
+// The same value in a node of its own, one for each argument so that equal calls stay equal. A let would be
+// defined a second time.
 Expr Calls::constant(const Expr &arg) {
+  if (is_constant(arg.node())) return arg;
+  Expr &copy = copies_[arg.node()];
+  if (copy.node()) return copy;
   Expr value = arg;
   while (value.node()->kind == ExprKind::Let) value = value.node()->args[0];
-  Expr copy = with_args(*value.node(), value.node()->args);
+  copy = with_args(*value.node(), value.node()->args);
   constants_.emplace(copy.node(), arg);
-  kept_.push_back(copy);
   return copy;
 }
 

@@ -28,6 +28,8 @@ public:
   // It, for this call and this cotangent.
   static Expr by_clause(const ExprNode &call, const FunctionDecl::Derivative &clause,
                         const Expr &g);
+  // A plain 0 stops what flows: not even infinity times it goes on.
+  static bool is_zero(const FunctionDecl::Derivative &clause);
   // Does each of its elements follow from the same element of what it reads?
   bool is_elementwise(const FunctionDecl::Derivative &clause);
 
@@ -44,6 +46,7 @@ private:
   std::unordered_map<const FunctionDecl *, std::shared_ptr<const FunctionDecl>> bare_;
   std::unordered_map<const ExprNode *, Expr> bodies_;    // by call
   std::unordered_map<const ExprNode *, Expr> constants_; // what each is
+  std::unordered_map<const ExprNode *, Expr> copies_;    // the constant that is this argument
   std::vector<Expr> kept_; // what is known by its address must not go away
   std::unordered_map<const ExprNode *, bool> elementwise_;
 };

@@ -28,8 +28,8 @@ class Gradient {
 public:
   Gradient(const SpecData &data, const std::vector<std::string> &wrt,
            const GradientOptions &options)
-      : data_(spec::expand_calls(data, spec::Calls::WithoutDerivatives)), wrt_(wrt), options_(options), typed_(spec::analyse(data_)),
-        facts_(data_, wrt) {}
+      : data_(spec::expand_calls(data, spec::Calls::WithoutDerivatives)), wrt_(wrt),
+        options_(options), typed_(spec::analyse(data_)), facts_(data_, wrt) {}
 
   SpecData run() {
     collect();

@@ -328,8 +328,9 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
   case Fold::Any:
   case Fold::All: return;
   case Fold::ArgMin:
-  case Fold::ArgMax: 
-    return fail_no_rule(facts, "the scan of '" + std::string(spec::name_of(node.use->accumulator)) + "'",
+  case Fold::ArgMax:
+    return fail_no_rule(facts,
+                        "the scan of '" + std::string(spec::name_of(node.use->accumulator)) + "'",
                         node.where);
   case Fold::Prod:
   case Fold::Min:

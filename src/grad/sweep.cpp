@@ -166,7 +166,7 @@ void Sweep::visit_call(const Expr &self, const Cotangent &g) {
   for (std::size_t k = 0; k < node.args.size(); ++k) {
     const Expr &arg = node.args[k];
     const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
-    if (!clause || !facts_.depends(arg)) continue;
+    if (!clause || Calls::is_zero(*clause) || !facts_.depends(arg)) continue;
     Expr value = Calls::by_clause(node, *clause, g.value);
     if (complex && !facts_.is_complex(arg)) value = t.op(ops::Op::Real, {value});
     // Every element of the argument gets it, also those along axes that it lacks.
@@ -235,7 +235,7 @@ std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &roo
     if (node.kind == ExprKind::Call) {
       for (std::size_t k = 0; k < node.args.size(); ++k) {
         const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
-        if (!clause) continue;
+        if (!clause || Calls::is_zero(*clause)) continue;
         check_elementwise(facts, *node.function, *clause);
         flow(node.args[k], masked({Calls::by_clause(node, *clause, g.value), {}}, g, t));
       }

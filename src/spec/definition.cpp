@@ -154,8 +154,9 @@ private:
     }
     const Place &where = node.where.line > 0 ? node.where : clause;
     if (through_calls_)
-      fail("E0020", "its expressions are elementwise, and a function that it calls holds this, " +
-                        std::string(what),
+      fail("E0020",
+           "its expressions are elementwise, and a function that it calls holds this, " +
+               std::string(what),
            where, "call functions of elementwise bodies only");
     const std::string of_two = node.kind == ExprKind::Fold ? of_two_values(*node.use) : "";
     fail("E0020", "its expressions are elementwise, and this is " + std::string(what), where,

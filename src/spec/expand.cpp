@@ -77,15 +77,14 @@ void Expander::scan(const Expr &root) {
   // The functions called, and those that they call.
   for (; scanned_ < functions_.size(); ++scanned_) {
     const FunctionDecl &function = *functions_[scanned_];
-    for (std::size_t k = 0; k < function.params.size(); ++k)
-      params_[function.params[k].node()] = k;
+    for (std::size_t k = 0; k < function.params.size(); ++k) params_[function.params[k].node()] = k;
     walker_.walk(function.body.node(), visit);
   }
 }
 
 void Expander::note(const ExprNode &node) {
-  bool changed = std::any_of(node.args.begin(), node.args.end(),
-                             [&](const Expr &arg) { return !stays(arg); });
+  bool changed =
+      std::any_of(node.args.begin(), node.args.end(), [&](const Expr &arg) { return !stays(arg); });
   if (node.kind == ExprKind::Call && goes(*node.function)) {
     if (known_.insert(node.function.get()).second) functions_.push_back(node.function.get());
     changed = true;
@@ -156,8 +155,7 @@ std::size_t Expander::frame_of(const FunctionDecl &function, const std::vector<E
 namespace {
 
 [[noreturn]] void fail_parameter(const ExprNode &node, const SpecData &data) {
-  support::fail("E0003",
-                "'" + node.name + "' is a name of a definition, and stands outside of it",
+  support::fail("E0003", "'" + node.name + "' is a name of a definition, and stands outside of it",
                 support::with_text(node.where, data.source.get()),
                 "use it in the function or the accumulator that it belongs to");
 }

@@ -78,7 +78,7 @@ private:
   std::unordered_set<const ExprNode *> changes_; // Calls, Parameters and what is made of them
   std::unordered_set<const FunctionDecl *> known_;
   std::vector<const FunctionDecl *> functions_;
-  std::size_t scanned_ = 0; // of the functions
+  std::size_t scanned_ = 0;                                  // of the functions
   std::unordered_map<const ExprNode *, std::size_t> params_; // their positions
   std::vector<Frame> frames_{{}};                            // the first one is that of the kernel
   std::unordered_multimap<std::size_t, std::size_t> frame_ids_; // by hash

@@ -74,8 +74,7 @@ private:
     };
     std::vector<Open> stack;
     const auto open = [&](const Definition &definition) {
-      if (seen_.insert(definition.key()).second)
-        stack.push_back({definition, used_by(definition)});
+      if (seen_.insert(definition.key()).second) stack.push_back({definition, used_by(definition)});
     };
     open(root);
     while (!stack.empty()) {

@@ -242,9 +242,9 @@ TEST_CASE("a definition may call functions, which mean their bodies there too") 
                               "  step s = s * 0.5 + m * (1 - 0.5), n = n + 1\n"
                               "  result s * 0.5 + s * 2 * (1 - 0.5)\n"
                               "}\n";
-  for (const std::string use : {"out z = smooth(x, j)", "out z = scan(smooth, x, j)",
-                                "in y : f32[i]; out z = accumulate(smooth) x * y",
-                                "out z[i] = reduce(smooth) x"}) {
+  for (const std::string use :
+       {"out z = smooth(x, j)", "out z = scan(smooth, x, j)",
+        "in y : f32[i]; out z = accumulate(smooth) x * y", "out z[i] = reduce(smooth) x"}) {
     const std::string kernel = "kernel k { in x : f32[i, j]; " + use + " }";
     CHECK(graph(functions + called + kernel) == graph(written + kernel));
     const std::string text = stable(bl::parse(functions + called + kernel));
@@ -255,7 +255,8 @@ TEST_CASE("a definition may call functions, which mean their bodies there too") 
                              "  combine s = add(s, s_other) }\n"
                              "def of_rows(a) = total(a, j)\n"
                              "kernel k { in x : f32[i, j]; out z = of_rows(x) }";
-  CHECK(stable(bl::parse(joined)).starts_with("def add(a, b) = a + b\naccumulator total(s; m) {\n"));
+  CHECK(
+      stable(bl::parse(joined)).starts_with("def add(a, b) = a + b\naccumulator total(s; m) {\n"));
   CHECK(graph(joined) == graph("accumulator total(s; m) { init s = 0; step s = s + m\n"
                                "  combine s = s + s_other }\n"
                                "kernel k { in x : f32[i, j]; out z = total(x, j) }"));
@@ -279,7 +280,8 @@ TEST_CASE("what a definition calls counts as what it stands for") {
     }
     return {};
   };
-  CHECK(code("def f(a) = sum(a)\naccumulator r(s; m) { init s = 0; step s = s + f(m) }") == "E0020");
+  CHECK(code("def f(a) = sum(a)\naccumulator r(s; m) { init s = 0; step s = s + f(m) }") ==
+        "E0020");
   CHECK(code("accumulator r(s; m) { init s = 0; step s = s + r(m) }") == "E0008");
   CHECK(code("accumulator r(s; m) { init s = 0; step s = s + f(m) }\ndef f(a) = a") == "E0008");
   CHECK(code("def f(a) = 1\naccumulator r(s; m) { init s = 0; step s = s + m; result f(s) }") ==

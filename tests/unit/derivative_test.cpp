@@ -64,12 +64,15 @@ TEST_CASE("a derivative clause stands for the derivative of the body") {
   CHECK(slope(tenfold, "f(x)", {1, 2}) == D{10, 10});
   CHECK(slope(tenfold, "f(3 * x) * x", {1, 2}) == D{9 + 30, 36 + 60});
   CHECK(slope("def ste(a) = round(a)\n  derivative a = g\n", "ste(x) * 2", {0.3, 7.6}) == D{2, 2});
-  CHECK(slope("def stop(a) = a\n  derivative a = 0\n", "stop(x) * x", {3, 4}) == D{3, 4});
+  const std::string stop = "def stop(a) = a\n  derivative a = 0\n";
+  CHECK(slope(stop, "stop(x) * x", {3, 4}) == D{3, 4});
+  CHECK(slope(stop, "stop(exp(x)) + x", {1000}) == D{1}); // and not 0 times infinity
 }
 
-TEST_CASE("the text of a gradient keeps the calls of functions with clauses, and their definitions") {
+TEST_CASE(
+    "the text of a gradient keeps the calls of functions with clauses, and their definitions") {
   const std::string h = "def h(a) = a * a\n  derivative a = 5 * g\n";
-  const std::string f = "def f(a) = a ^ 3\n  derivative a = g * h(a)\n";
+  const std::string f = "def f(a) = a^3\n  derivative a = g * h(a)\n";
   const LoopSpec spec =
       gradient(kernel(h + f, "in x : f64[i]\nin y : f64[i]\nout z = f(x) * y"), {"x", "y"});
   CHECK(print(spec) == h + f +
@@ -120,10 +123,10 @@ TEST_CASE("an argument without a clause is derived by the body, the others being
 }
 
 TEST_CASE("what a clause gives is folded over the axes that its argument lacks") {
-  const LoopSpec spec = gradient(
-      kernel("def f(a, b) = a * b\n  derivative a = g * b\n  derivative b = 2 * g * a\n",
-             "in x : f64[i, j]\nin y : f64[i]\nout z = f(x, exp(y))"),
-      {"x", "y"});
+  const LoopSpec spec =
+      gradient(kernel("def f(a, b) = a * b\n  derivative a = g * b\n  derivative b = 2 * g * a\n",
+                      "in x : f64[i, j]\nin y : f64[i]\nout z = f(x, exp(y))"),
+               {"x", "y"});
   const D x{1, 2, 3, 4}, y{0, 0}, g{1, 1, 1, 10};
   const Results r = compile(spec)({{"x", View<const double>(x.data(), {2, 2})},
                                    {"y", View<const double>(y.data(), {2})},
@@ -167,8 +170,8 @@ TEST_CASE("nothing leaks through a clause in a branch that is not taken") {
 
 TEST_CASE("an input that a clause ignores, or only a clause reads, is an input all the same") {
   const std::string first = "def first(a, b) = a\n  derivative a = g * b\n  derivative b = 7 * g\n";
-  const LoopSpec spec = gradient(
-      kernel(first, "in x : f64[i]\nin y : f64[i]\nout z = first(x, exp(y))"), {"x", "y"});
+  const LoopSpec spec =
+      gradient(kernel(first, "in x : f64[i]\nin y : f64[i]\nout z = first(x, exp(y))"), {"x", "y"});
   const D x{1}, y{0}, g{2};
   const View<const double> xv(x.data(), {1}), yv(y.data(), {1}), gv(g.data(), {1});
   const Results r = compile(spec)({{"x", xv}, {"y", yv}, {"d_z", gv}});
@@ -209,9 +212,8 @@ TEST_CASE("an integer argument needs no clause, and an integer result has no der
   const LoopSpec spec =
       gradient(kernel(over, "in x : f64[i]\nin n : i32\nout z = over(x, n)"), {"x"});
   CHECK(holds(print(spec), "out d_x : f64 = sum(d_z / n, like=x)"));
-  const std::string message =
-      message_of("def index(a) = i32(a)\n  derivative a = g\n",
-                 "in x : f64[i]\nout z = f64(index(x)) * x", {"x"});
+  const std::string message = message_of("def index(a) = i32(a)\n  derivative a = g\n",
+                                         "in x : f64[i]\nout z = f64(index(x)) * x", {"x"});
   CHECK(holds(message, "E0602: "));
   CHECK(holds(message, "'index', which gives i32"));
   CHECK(message_of("def test(a) = a > 0\n  derivative a = g\n",
@@ -224,9 +226,7 @@ TEST_CASE("C++ functions bring their clauses along") {
                      }).derivative("a", [](Expr a, Expr g) { return g * (a + 1); });
   const auto x = input("x", f64, {"i"});
   const LoopSpec spec = gradient(LoopSpec("k").out("z", f(x * 2)), {"x"});
-  CHECK(print(spec) == "def f(a) = a * a\n"
-                       "  derivative a = g * (a + 1)\n"
-                       "kernel k_grad {\n"
+  CHECK(print(spec) == "kernel k_grad {\n"
                        "  in  x : f64[i]\n"
                        "  in  d_z : f64[i]\n"
                        "  out d_x : f64 = sum(d_z * (x * 2 + 1) * 2, like=x)\n"
@@ -239,8 +239,9 @@ TEST_CASE("an accumulator that calls functions is derived by their clauses") {
       halve + "accumulator damped(a; m) { init a = 0; step a = halve(a) + m }\n";
   CHECK(slope(damped, "damped(x, i)", {1, 2, 4}, true) == D{0.0625, 0.25, 1});
   CHECK(slope(damped, "scan(damped, x, i)", {1, 2}) == D{1.25, 1});
-  const std::string part = "def mix(a, m) = a * m\n  derivative a = 3 * g\n"
-                           "accumulator acc(a; m) { init a = 1; step a = mix(a, m); result mix(a, 2) }\n";
+  const std::string part =
+      "def mix(a, m) = a * m\n  derivative a = 3 * g\n"
+      "accumulator acc(a; m) { init a = 1; step a = mix(a, m); result mix(a, 2) }\n";
   // a1 = x1, a2 = x1 x2: by x2 a1 g, by a1 3 g; the result is 3 g
   CHECK(slope(part, "acc(x, i)", {5, 7}, true) == D{9, 15});
   const std::string plain = "def twice(a) = a + a\n"
@@ -267,8 +268,7 @@ TEST_CASE("chains of functions with clauses for some arguments do not overflow t
   for (int i = 1; i < 5000; ++i)
     text += "def h" + std::to_string(i) + "(a, b) = h" + std::to_string(i - 1) +
             "(a, b) + 1\n  derivative b = g\n";
-  const LoopSpec spec = gradient(kernel(text, "in x : f64[i]\nout z = h4999(x, x)"), {"x"});
-  CHECK(print(spec).size() > 100000);
+  CHECK(slope(text, "h4999(x, x)", {7}) == D{8});
 }
 
 TEST_CASE("what has no derivative is named in the error") {
