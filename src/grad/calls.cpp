@@ -12,6 +12,7 @@ const FunctionDecl::Derivative *Calls::clause(const FunctionDecl &function, std:
 }
 
 Expr Calls::by_clause(const ExprNode &call, const FunctionDecl::Derivative &clause, const Expr &g) {
+  used_ = true;
   std::unordered_map<std::string, Expr> names{{cotangent_name, g}};
   for (std::size_t k = 0; k < call.args.size(); ++k)
     names[call.function->params[k].node()->name] = call.args[k];

@@ -26,8 +26,9 @@ public:
   // The clause for the argument, null where there is none.
   static const FunctionDecl::Derivative *clause(const FunctionDecl &function, std::size_t arg);
   // It, for this call and this cotangent.
-  static Expr by_clause(const ExprNode &call, const FunctionDecl::Derivative &clause,
-                        const Expr &g);
+  Expr by_clause(const ExprNode &call, const FunctionDecl::Derivative &clause, const Expr &g);
+  // Is there anything of a clause in what is derived?
+  bool used() const { return used_; }
   // A plain 0 stops what flows: not even infinity times it goes on.
   static bool is_zero(const FunctionDecl::Derivative &clause);
   // Does each of its elements follow from the same element of what it reads?
@@ -43,6 +44,7 @@ private:
   Expr constant(const Expr &arg);
 
   spec::Expander expander_;
+  bool used_ = false;
   std::unordered_map<const FunctionDecl *, std::shared_ptr<const FunctionDecl>> bare_;
   std::unordered_map<const ExprNode *, Expr> bodies_;    // by call
   std::unordered_map<const ExprNode *, Expr> constants_; // what each is

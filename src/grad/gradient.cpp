@@ -41,6 +41,8 @@ public:
     sweep.run();
     if (options_.value) made_.outputs = data_.outputs;
     for (const std::string &name : wrt_) add_output(sweep, name);
+    // The types that a clause meets are known only now.
+    if (facts_.calls().used()) spec::analyse(made_);
     return std::move(made_);
   }
 

@@ -167,7 +167,7 @@ void Sweep::visit_call(const Expr &self, const Cotangent &g) {
     const Expr &arg = node.args[k];
     const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
     if (!clause || Calls::is_zero(*clause) || !facts_.depends(arg)) continue;
-    Expr value = Calls::by_clause(node, *clause, g.value);
+    Expr value = facts_.calls().by_clause(node, *clause, g.value);
     if (complex && !facts_.is_complex(arg)) value = t.op(ops::Op::Real, {value});
     // Every element of the argument gets it, also those along axes that it lacks.
     if (!(facts_.axes(arg) - facts_.axes(value)).empty())
@@ -237,7 +237,7 @@ std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &roo
         const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
         if (!clause || Calls::is_zero(*clause)) continue;
         check_elementwise(facts, *node.function, *clause);
-        flow(node.args[k], masked({Calls::by_clause(node, *clause, g.value), {}}, g, t));
+        flow(node.args[k], masked({calls.by_clause(node, *clause, g.value), {}}, g, t));
       }
       if (const Expr body = calls.by_body(order[n]); body.node()) flow(body, g);
     }

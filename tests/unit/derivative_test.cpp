@@ -220,6 +220,15 @@ TEST_CASE("an integer argument needs no clause, and an integer result has no der
                    "in x : f64[i]\nout z = f64(test(x)) * x", {"x"}) == "none");
 }
 
+TEST_CASE("a clause that does not fit what it meets is an error of the gradient") {
+  CHECK(holds(
+      message_of("def f(a) = a\n  derivative a = g & 1\n", "in x : f64[i]\nout z = f(x)", {"x"}),
+      "E0201: "));
+  CHECK(holds(message_of("def f(a) = a\n  derivative a = sum(g, j)\n",
+                         "in x : f64[i]\nin y : f64[j]\nout z = f(x)\nout w = y", {"x"}),
+              "E0103: "));
+}
+
 TEST_CASE("C++ functions bring their clauses along") {
   const Function f = function("f", {"a"}, [](Expr a) {
                        return a * a;
