@@ -20,24 +20,35 @@ spec::TypedSpec begin(const SpecData &data) {
 
 Facts::Facts(const SpecData &data, const std::vector<std::string> &wrt)
     : spec_(begin(data)), space_(data, spec_), reads_(space_, spec_), typer_(spec_, space_, reads_),
+      expander_(spec::Calls::All, "kernel '" + data.name + "'", data.source.get()), calls_(data),
       wrt_(wrt) {}
 
 void Facts::add(const Expr &root) {
-  reads_.add(root);
+  reads_.add(plain(root));
   walker_.walk(root.node(), [&](const ExprNode &node) {
     const bool asked = node.kind == ExprKind::Input &&
                        std::find(wrt_.begin(), wrt_.end(), node.input->name) != wrt_.end();
     const bool reached = std::any_of(node.args.begin(), node.args.end(), [&](const Expr &arg) {
       return depends_.count(arg.node()) != 0;
     });
-    if (asked || reached) depends_.insert(&node);
+    if ((asked || reached) && !calls_.is_constant(&node)) depends_.insert(&node);
+    // A function may ignore what it is given.
+    if (node.kind == ExprKind::Call)
+      for (const Expr &arg : node.args) reads_.add(plain(arg));
     if (node.use && node.use->accumulator.definition())
       accumulators_.insert(node.use->accumulator.definition()->name);
   });
 }
 
-AxisSet Facts::axes(const Expr &root) {
-  if (!root.node()) return {};
+Expr Facts::by_body(const Expr &call) {
+  Expr body = calls_.by_body(call);
+  if (body.node()) add(body);
+  return body;
+}
+
+AxisSet Facts::axes(const Expr &written) {
+  if (!written.node()) return {};
+  const Expr root = plain(written);
   kept_.push_back(root);
   axes_walker_.walk(root.node(), [&](const ExprNode &node) {
     AxisSet set;
@@ -89,14 +100,14 @@ std::vector<AxisRef> Facts::axis_refs(AxisSet axes) const {
   return refs;
 }
 
-std::vector<std::string> Facts::lenders(const Expr &expr, int axis) const {
+std::vector<std::string> Facts::lenders(const Expr &expr, int axis) {
   std::vector<std::string> names;
-  for (std::size_t i : reads_.inputs(expr))
+  for (std::size_t i : inputs(expr))
     if (spec_.inputs[i].axes().has(axis)) names.push_back(spec_.inputs[i].name);
   return names;
 }
 
-Expr Facts::extent(const Expr &expr, int axis, const Terms &t) const {
+Expr Facts::extent(const Expr &expr, int axis, const Terms &t) {
   Expr most;
   for (const std::string &input : lenders(expr, axis)) {
     const Expr one = make_extent(axis_ref(axis), input, t.place());
@@ -105,9 +116,9 @@ Expr Facts::extent(const Expr &expr, int axis, const Terms &t) const {
   return most;
 }
 
-bool Facts::is_single(const Expr &expr, int axis) const {
+bool Facts::is_single(const Expr &expr, int axis) {
   bool single = false;
-  for (std::size_t i : reads_.inputs(expr))
+  for (std::size_t i : inputs(expr))
     for (std::size_t dim = 0; dim < spec_.inputs[i].axis_of_dim.size(); ++dim) {
       if (spec_.inputs[i].axis_of_dim[dim] != axis) continue;
       if (spec_.inputs[i].extents[dim] != 1) return false;

@@ -2,6 +2,7 @@
 // of those made from them.
 #pragma once
 
+#include "grad/calls.hpp"
 #include "grad/terms.hpp"
 #include "spec/typer.hpp"
 
@@ -26,9 +27,9 @@ public:
   AxisSet axes(const Expr &root);
   void declare(const std::string &input, AxisSet axes) { new_inputs_[input] = axes; }
 
-  DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(expr, {})); }
+  DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(plain(expr), {})); }
   // Equal expressions have equal nodes.
-  expr::NodeId node(const Expr &expr) { return typer_.type(expr, {}).node; }
+  expr::NodeId node(const Expr &expr) { return typer_.type(plain(expr), {}).node; }
   bool is_complex(const Expr &expr) { return broadloom::is_complex(dtype(expr)); }
   // Real or complex: something can flow back into it.
   bool is_continuous(const Expr &expr) {
@@ -38,15 +39,20 @@ public:
   // Can it be an output of its own, with every bit that it has here? What f16 and bf16 operations hand each
   // other has no dtype, and an index may have its extent from the expression around it.
   bool can_be_saved(const Expr &expr) {
-    const spec::Value value = typer_.type(expr, {});
-    return !value.narrow && !value.weak && !reads_[expr].scoped;
+    const spec::Value value = typer_.type(plain(expr), {});
+    return !value.narrow && !value.weak && !is_scoped(expr);
   }
+  // Does it hold an index whose extent comes from the expression around it?
+  bool is_scoped(const Expr &expr) { return reads_[plain(expr)].scoped; }
   // Does an input that is asked for reach it?
   bool depends(const Expr &expr) const { return depends_.count(expr.node()) != 0; }
 
   const spec::TypedSpec &spec() const { return spec_; }
   const spec::Space &space() const { return space_; }
-  const spec::Reads &reads() const { return reads_; }
+  std::vector<std::size_t> inputs(const Expr &expr) { return reads_.inputs(plain(expr)); }
+  Calls &calls() { return calls_; }
+  // A call through its body, known as the expressions of the kernel are: see calls.hpp.
+  Expr by_body(const Expr &call);
   AxisRef axis_ref(int axis) const;
   std::vector<AxisRef> axis_refs(AxisSet axes) const;
   // An accumulator that the gradient needs: made once, under this name or one that is free.
@@ -57,24 +63,28 @@ public:
   }
 
   // Inputs that give an expression the extent of an axis.
-  std::vector<std::string> lenders(const Expr &expr, int axis) const;
+  std::vector<std::string> lenders(const Expr &expr, int axis);
   // That extent: all agree or are 1. Empty where no input gives it.
-  Expr extent(const Expr &expr, int axis, const Terms &t) const;
+  Expr extent(const Expr &expr, int axis, const Terms &t);
   // Is that extent declared as 1 by all of them?
-  bool is_single(const Expr &expr, int axis) const;
+  bool is_single(const Expr &expr, int axis);
   // May the expression have extent 1 along an axis where another of the kernel has more?
-  bool may_be_repeated(const Expr &expr, int axis) const {
+  bool may_be_repeated(const Expr &expr, int axis) {
     return may_be_repeated(lenders(expr, axis), axis);
   }
   bool may_be_repeated(const std::vector<std::string> &lenders, int axis) const;
 
 private:
   std::string free_name(const std::string &name) const;
+  // Without any calls: the later stages know none.
+  Expr plain(const Expr &expr) { return expander_.expand(expr); }
 
   spec::TypedSpec spec_;
   spec::Space space_;
   spec::Reads reads_;
   spec::Typer typer_;
+  spec::Expander expander_;
+  Calls calls_;
   expr::Walker walker_, axes_walker_;
   std::vector<std::string> wrt_;
   std::unordered_set<const ExprNode *> depends_;

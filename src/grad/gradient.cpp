@@ -7,13 +7,11 @@
 //
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
-#include "expr/function.hpp"
 #include "grad/forward.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "spec/expand.hpp"
 #include "support/fail.hpp"
-#include "support/text.hpp"
 
 #include <broadloom/gradient.hpp>
 
@@ -31,8 +29,8 @@ class Gradient {
 public:
   Gradient(const SpecData &data, const std::vector<std::string> &wrt,
            const GradientOptions &options)
-      : data_(written_out(data)), wrt_(wrt), options_(options), typed_(spec::analyse(data_)),
-        facts_(data_, wrt), forward_(facts_) {}
+      : data_(spec::expand_calls(data, spec::Calls::WithoutDerivatives)), wrt_(wrt),
+        options_(options), typed_(spec::analyse(data_)), facts_(data_, wrt), forward_(facts_) {}
 
   struct Made {
     SpecData backward, forward;
@@ -51,24 +49,12 @@ public:
     come_by_forward_values(forward);
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
+    // The types that a clause meets are known only now.
+    if (facts_.calls().used()) spec::analyse(made_);
     return {std::move(made_), std::move(forward)};
   }
 
 private:
-  // Without calls. What a `def` says of its own derivatives must not be passed over.
-  static SpecData written_out(const SpecData &data) {
-    expr::Walker walker;
-    const auto visit = [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Call && !node.function->derivatives.empty())
-        fail("E0601",
-             "the derivative clauses of '" + node.function->name + "' are not in this version",
-             support::with_text(node.where, data.source.get()),
-             "leave them out: the function is then derived by its body");
-    };
-    for (const OutputDecl &output : data.outputs) walker.walk(output.value.node(), visit);
-    return spec::expand_calls(data);
-  }
-
   // The inputs in the order in which they are declared or first read, and all names that are taken.
   void collect() {
     const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
@@ -174,7 +160,7 @@ private:
   }
 
   // What `accumulate` keeps: the axes listed, or those of the inputs of the least rank.
-  AxisSet kept_axes(const OutputDecl &output) const {
+  AxisSet kept_axes(const OutputDecl &output) {
     AxisSet kept;
     if (output.has_axes) {
       for (const AxisRef &ref : output.axes)
@@ -182,7 +168,7 @@ private:
       return kept;
     }
     int least = expr::max_axes + 1;
-    for (std::size_t i : facts_.reads().inputs(output.value))
+    for (std::size_t i : facts_.inputs(output.value))
       if (const int rank = int(typed_.inputs[i].axis_of_dim.size()); rank < least)
         least = rank, kept = typed_.inputs[i].axes();
     return kept;
@@ -268,7 +254,7 @@ private:
     output.name = fresh("d_" + input);
     output.dtype = decl.dtype;
     output.where = decl.where;
-    output.value = total;
+    output.value = facts_.calls().restored(total);
     // In the order of the input's dims.
     if (!std::is_sorted(axes.begin(), axes.end())) {
       output.has_axes = true;

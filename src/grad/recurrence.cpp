@@ -153,7 +153,7 @@ private:
   Names pull_step(const Names &seeds) const {
     Names sum;
     for (const std::string &state : steps_.states) {
-      const Names pulled = pull_defined(steps_.step.at(state), seeds.at(state));
+      const Names pulled = pull_defined(facts_, steps_.step.at(state), seeds.at(state));
       for (const auto &[name, value] : pulled) sum[name] = t_.add(sum[name], value);
     }
     return sum;
@@ -161,7 +161,7 @@ private:
 
   // d result . g at certain states.
   Names pull_result(const Names &states) const {
-    Names seeds = pull_defined(steps_.result, named("g"));
+    Names seeds = pull_defined(facts_, steps_.result, named("g"));
     Names values = states;
     values["g"] = g_.value;
     for (auto &[name, value] : seeds) value = substitute(value, values);
@@ -328,7 +328,10 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
   case Fold::Any:
   case Fold::All: return;
   case Fold::ArgMin:
-  case Fold::ArgMax: return fail_no_rule(facts, "the scan of an index", node.where);
+  case Fold::ArgMax:
+    return fail_no_rule(facts,
+                        "the scan of '" + std::string(spec::name_of(node.use->accumulator)) + "'",
+                        node.where);
   case Fold::Prod:
   case Fold::Min:
   case Fold::Max:

@@ -12,22 +12,49 @@ using support::fail;
 
 namespace {
 
-// All expressions that the roots are made of, arguments before their users.
-std::vector<Expr> in_order(const std::vector<Expr> &roots) {
-  // The walker hands out nodes; their handles come from their users.
-  std::unordered_map<const ExprNode *, Expr> handles;
-  std::vector<const ExprNode *> nodes;
-  expr::Walker walker;
-  for (const Expr &root : roots) {
-    handles.emplace(root.node(), root);
-    walker.walk(root.node(), [&](const ExprNode &node) {
-      nodes.push_back(&node);
-      for (const Expr &arg : node.args) handles.emplace(arg.node(), arg);
-    });
-  }
+// All expressions that the roots are made of, arguments before their users; a call is made of its arguments
+// and of body(call).
+template <class Body> std::vector<Expr> in_order(const std::vector<Expr> &roots, Body body) {
+  struct Open {
+    Expr expr;
+    std::vector<Expr> parts;
+    std::size_t next = 0;
+  };
+  std::unordered_set<const ExprNode *> seen;
+  std::vector<Open> stack;
   std::vector<Expr> order;
-  for (const ExprNode *node : nodes) order.push_back(handles.at(node));
+  const auto open = [&](const Expr &expr) {
+    if (!expr.node() || !seen.insert(expr.node()).second) return;
+    std::vector<Expr> parts = expr.node()->args;
+    if (expr.node()->kind == ExprKind::Call) parts.push_back(body(expr));
+    stack.push_back({expr, std::move(parts)});
+  };
+  for (const Expr &root : roots) {
+    open(root);
+    while (!stack.empty()) {
+      Open &top = stack.back();
+      if (top.next == top.parts.size()) {
+        order.push_back(top.expr);
+        stack.pop_back();
+        continue;
+      }
+      const Expr part = top.parts[top.next++];
+      open(part);
+    }
+  }
   return order;
+}
+
+// In an accumulator nothing else can stand.
+void check_elementwise(Facts &facts, const FunctionDecl &function,
+                       const FunctionDecl::Derivative &clause) {
+  if (facts.calls().is_elementwise(clause)) return;
+  const std::string &by = function.params[clause.param].node()->name;
+  fail("E0601",
+       "an accumulator calls '" + function.name + "', and its derivative by '" + by +
+           "' is not elementwise",
+       facts.space().shown(clause.where),
+       "make the derivative elementwise, or give the accumulator a function of its own");
 }
 
 } // namespace
@@ -80,7 +107,8 @@ Expr Sweep::alike(const Expr &node, const Expr &value, const Terms &t) {
 }
 
 void Sweep::run() {
-  const std::vector<Expr> order = in_order(roots_);
+  const std::vector<Expr> order =
+      in_order(roots_, [&](const Expr &call) { return facts_.by_body(call); });
   for (std::size_t k = order.size(); k-- > 0;) visit(order[k]);
 }
 
@@ -94,8 +122,8 @@ void Sweep::visit(const Expr &self) {
   case ExprKind::Literal:
   case ExprKind::Extent:
   case ExprKind::Iota:
-  case ExprKind::Parameter:
-  case ExprKind::Call: return; // calls were written out
+  case ExprKind::Parameter: return;
+  case ExprKind::Call: return visit_call(self, g);
   case ExprKind::Let: return flow(node.args[0], g, Terms(node.where));
   case ExprKind::Cast: return visit_cast(node, g);
   case ExprKind::Op: return visit_op(node, self, g);
@@ -128,6 +156,28 @@ void Sweep::visit_cast(const ExprNode &node, const Cotangent &g) {
   flow(arg, out, t);
 }
 
+// By the clauses of the function, or through its body. Where a clause mixes elements, those outside of g's
+// mask may get something from those inside.
+void Sweep::visit_call(const Expr &self, const Cotangent &g) {
+  const ExprNode &node = *self.node();
+  const Terms t(node.where);
+  bool complex = facts_.is_complex(self);
+  for (const Expr &arg : node.args) complex = complex || facts_.is_complex(arg);
+  for (std::size_t k = 0; k < node.args.size(); ++k) {
+    const Expr &arg = node.args[k];
+    const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
+    if (!clause || Calls::is_zero(*clause) || !facts_.depends(arg)) continue;
+    Expr value = facts_.calls().by_clause(node, *clause, g.value);
+    if (complex && !facts_.is_complex(arg)) value = t.op(ops::Op::Real, {value});
+    // Every element of the argument gets it, also those along axes that it lacks.
+    if (!(facts_.axes(arg) - facts_.axes(value)).empty())
+      value = t.where(t.op(ops::Op::IsNan, {arg}), value, value);
+    const Cotangent pulled{value, {}};
+    flow(arg, facts_.calls().is_elementwise(*clause) ? masked(pulled, g, t) : pulled, t);
+  }
+  if (const Expr body = facts_.by_body(self); body.node()) flow(body, g, t);
+}
+
 // Something would flow back into an integer or a bool. Comparisons are flat, and that is that; but where a
 // float became an integer, or an index was found, a derivative of 0 would be a lie.
 void Sweep::check_integer(const Expr &root) {
@@ -146,6 +196,14 @@ void Sweep::check_integer(const Expr &root) {
                std::string(name(node.dtype)),
            facts_.space().shown(node.where),
            "an integer has no derivative: keep the value a float, as floor() does");
+    if (node.kind == ExprKind::Call)
+      for (const Expr &arg : node.args)
+        if (facts_.depends(arg) && facts_.is_continuous(arg))
+          fail("E0602",
+               "nothing flows back through '" + node.function->name + "', which gives " +
+                   std::string(name(facts_.dtype(expr))),
+               facts_.space().shown(node.where),
+               "an integer has no derivative: let the function give a float, as floor() does");
     if ((node.kind == ExprKind::Fold || node.kind == ExprKind::Scan) &&
         facts_.is_continuous(node.args[0]))
       fail_no_rule(facts_, "'" + std::string(spec::name_of(node.use->accumulator)) + "'",
@@ -154,8 +212,11 @@ void Sweep::check_integer(const Expr &root) {
   }
 }
 
-std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr &seed) {
-  const std::vector<Expr> order = in_order({root});
+std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &root,
+                                                   const Expr &seed) {
+  Calls &calls = facts.calls();
+  const std::vector<Expr> order =
+      in_order({root}, [&](const Expr &call) { return calls.by_body(call); });
   std::unordered_map<const ExprNode *, Cotangent> cotangents{{root.node(), {seed, {}}}};
   std::unordered_map<std::string, Expr> result;
   for (std::size_t n = order.size(); n-- > 0;) {
@@ -165,11 +226,21 @@ std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr 
     const Cotangent g = found->second;
     const Terms t(node.where);
     const auto flow = [&](const Expr &into, const Cotangent &c) {
+      if (calls.is_constant(into.node())) return;
       auto [it, fresh] = cotangents.try_emplace(into.node(), c);
       if (!fresh) it->second = sum(it->second, c, t);
     };
     if (node.kind == ExprKind::Parameter) result[node.name] = t.add(result[node.name], g.value);
     if (node.kind == ExprKind::Cast || node.kind == ExprKind::Let) flow(node.args[0], g);
+    if (node.kind == ExprKind::Call) {
+      for (std::size_t k = 0; k < node.args.size(); ++k) {
+        const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
+        if (!clause || Calls::is_zero(*clause)) continue;
+        check_elementwise(facts, *node.function, *clause);
+        flow(node.args[k], masked({calls.by_clause(node, *clause, g.value), {}}, g, t));
+      }
+      if (const Expr body = calls.by_body(order[n]); body.node()) flow(body, g);
+    }
     if (node.kind != ExprKind::Op) continue;
     const std::vector<bool> real(node.args.size() + 1, false);
     for (std::size_t k = 0; k < node.args.size(); ++k) {
@@ -177,6 +248,7 @@ std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr 
       if (pulled && pulled->value.node()) flow(node.args[k], masked(*pulled, g, t));
     }
   }
+  for (auto &[name, value] : result) value = calls.restored(value);
   return result;
 }
 

@@ -34,6 +34,7 @@ private:
   void visit(const Expr &node);
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
   void visit_cast(const ExprNode &node, const Cotangent &g);
+  void visit_call(const Expr &self, const Cotangent &g);
   Expr alike(const Expr &node, const Expr &value, const Terms &t);
   void check_integer(const Expr &expr);
 
@@ -48,7 +49,8 @@ void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g);
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g);
 
 // The same sweep over an expression of a definition: the cotangents of its parameters.
-std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr &seed);
+std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &root,
+                                                   const Expr &seed);
 
 [[noreturn]] void fail_no_rule(Facts &facts, const std::string &what, const Place &where);
 
