@@ -250,6 +250,7 @@ private:
     std::vector<double> weights = output.weights;
     SlopeCheck now;
     double size = 0, errors = 0;
+    std::int64_t at_rest = 0;
     for (std::size_t k = 0; k < weights.size(); ++k) {
       if (!measured[k].smooth) {
         weights[k] = 0;
@@ -257,6 +258,7 @@ private:
         continue;
       }
       ++now.compared;
+      at_rest += measured[k].slope == 0;
       now.measured += weights[k] * measured[k].slope;
       size += std::fabs(weights[k] * measured[k].slope);
       errors += std::fabs(weights[k]) * measured[k].error;
@@ -268,9 +270,10 @@ private:
       now.derived += direction[k] * d[k];
       size += 1e-3 * std::fabs(direction[k] * d[k]); // it has rounding errors, too
     }
-    // At a corner the weight 0 may meet an infinite derivative.
-    const bool unknown = now.left_out > 0 && !std::isfinite(now.derived);
-    if (unknown || (now.compared == 0 && now.left_out > 0)) {
+    // At a corner the weight 0 may meet an infinite derivative; and that elements stay at rest which do not
+    // read what moves says nothing.
+    const bool is_known = std::isfinite(now.derived) && (now.derived != 0 || at_rest < now.compared);
+    if (now.left_out > 0 && !is_known) {
       slope.left_out += std::int64_t(weights.size());
       return;
     }

@@ -35,6 +35,9 @@ private:
     const DType type = facts_.dtype(x);
     return type == DType::F64 || is_complex(type) ? x : make_cast(DType::F64, x, node_.where);
   }
+  Expr conj(const Expr &x) const {
+    return facts_.is_complex(x_) ? t_.op(Op::Conj, {x}) : x;
+  }
   Expr count() const;
   Expr freedom() const; // count - correction, at least 0
   Expr is_zero(const Expr &x) const { return t_.op(Op::Eq, {x, t_.num(0)}); }
@@ -144,10 +147,10 @@ void FoldRule::run() {
     if (has_init) break;
     return spread();
   case Fold::Prod:
-    into_init(t_.mul(into_init_, alike(Fold::Prod, x_)));
-    return give(t_.mul(has_init ? t_.mul(g_.value, node_.args[node_.folded]) : g_.value,
-                       product_of_others(facts_, x_, node_)));
-  case Fold::User: return pull_recurrence(sweep_, self_, {into_init_, {}});
+    into_init(t_.mul(into_init_, conj(alike(Fold::Prod, x_))));
+    return give(t_.mul(has_init ? t_.mul(g_.value, conj(node_.args[node_.folded])) : g_.value,
+                       conj(product_of_others(facts_, x_, node_))));
+  case Fold::User: return pull_recurrence(sweep_, self_, {into_init_, g_.mask});
   case Fold::Any:
   case Fold::All: return; // bool: nothing flows
   case Fold::ArgMin:

@@ -10,6 +10,7 @@
 #include "expr/function.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
+#include "reference/reference.hpp"
 #include "spec/expand.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -191,10 +192,11 @@ private:
     decl->dtype = output.dtype;
     decl->where = data_.outputs[k].where;
     AxisSet axes;
+    const bool rigid = is_rigid(k);
     for (int axis : output.axes) {
       const spec::Axis &known = typed_.axes[std::size_t(axis)];
       axes = axes | AxisSet::of(axis);
-      decl->dims.push_back(known.labelled ? Dim(known.name) : Dim(":"));
+      decl->dims.push_back(known.labelled && rigid ? Dim(known.name) : Dim(":"));
       decl->axes.push_back(axis);
     }
     place(*decl);
@@ -204,6 +206,32 @@ private:
     const Terms t(decl->where);
     if (is_complex(output.dtype) && !facts_.is_complex(value)) g = t.op(ops::Op::Real, {g});
     sweep.seed(value, g);
+  }
+
+  // May the output be 1 along no label that is longer elsewhere in the kernel? It may where all that give it
+  // the axis say `j=1` or `:`. Asked of a call in which whatever may be 1 is.
+  bool is_rigid(std::size_t k) const {
+    std::vector<std::int64_t> sizes(typed_.axes.size(), 2);
+    for (const spec::TypedInput &input : typed_.inputs)
+      for (std::size_t d = 0; d < input.extents.size(); ++d)
+        if (input.extents[d] > 1) sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
+    std::vector<Layout> layouts;
+    for (const spec::TypedInput &input : typed_.inputs) {
+      std::vector<std::int64_t> shape;
+      for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+        const bool is_declared = input.extents[d] >= 0;
+        shape.push_back(is_declared            ? input.extents[d]
+                        : input.may_stretch[d] ? 1
+                                               : sizes[std::size_t(input.axis_of_dim[d])]);
+      }
+      layouts.push_back(contiguous_layout(shape));
+    }
+    const std::vector<std::int64_t> shape = reference::output_shapes(typed_, layouts)[k];
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const int axis = typed_.outputs[k].axes[d];
+      if (typed_.axes[std::size_t(axis)].labelled && shape[d] == 1) return false;
+    }
+    return true;
   }
 
   // Unlabelled dims lie where `order` puts them, or need to be placed.

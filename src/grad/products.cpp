@@ -128,7 +128,7 @@ Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold) {
     if (folded.has(axis)) list.push_back(axis);
   if (list.empty()) return t.num(1);
   // Scaled twice: a subnormal number may need it.
-  const Expr wide = make_cast(DType::F64, x, fold.where);
+  const Expr wide = make_cast(facts.is_complex(x) ? DType::C128 : DType::F64, x, fold.where);
   const Parts parts = multiply({wide, t.num(0)}, {real(1), t.num(0)});
   return value_of(Others(facts, fold).of(multiply(parts, {real(1), t.num(0)}), list));
 }

@@ -28,12 +28,15 @@ public:
   const std::vector<Expr> &into_input(const std::string &name) { return inputs_[name]; }
 
   void flow(const Expr &into, Cotangent cotangent, const Terms &t);
+  // The mask of a value after it was summed over these axes: 0 for certain only where all that was added is.
+  Expr any_over(const Expr &mask, AxisSet axes, const Terms &t);
   Facts &facts() { return facts_; }
 
 private:
   void visit(const Expr &node);
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
   void visit_cast(const ExprNode &node, const Cotangent &g);
+  AxisSet put_at_start(const Expr &node) const;
   Expr alike(const Expr &node, const Expr &value, const Terms &t);
   void check_integer(const Expr &expr);
 
