@@ -12,4 +12,7 @@ Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold);
 // A fold or a scan by its definition: forward states, then a sweep the other way.
 void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g);
 
+// What `reduce` gives where there is nothing to fold: one step over x, as an expression.
+Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where);
+
 } // namespace broadloom::grad

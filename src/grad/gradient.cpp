@@ -8,6 +8,7 @@
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
 #include "expr/function.hpp"
+#include "grad/folds.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "reference/reference.hpp"
@@ -158,7 +159,7 @@ private:
       AxisSet kept;
       for (int axis : typed_.outputs[k].axes) kept = kept | AxisSet::of(axis);
       const AxisSet folded = facts_.axes(output.value) - kept;
-      if (folded.empty()) return output.value;
+      if (folded.empty()) return fold_of_one(output.mode.use, output.value, output.value.node()->where);
       return make_fold(output.mode.use, {output.value}, facts_.axis_refs(folded),
                        output.value.node()->where);
     }

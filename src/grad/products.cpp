@@ -7,6 +7,9 @@
 // 2^512; a mantissa stays between 2^-256 and 2^512.
 #include "grad/folds.hpp"
 
+#include "support/fail.hpp"
+
+#include <algorithm>
 #include <cmath>
 
 namespace broadloom::grad {
@@ -117,12 +120,40 @@ Expr value_of(const Parts &x) {
   return value;
 }
 
+// The axes that a fold folds, whatever the extents of a call.
+AxisSet folded_axes(const Facts &facts, AxisSet of_x, const Expr &x, const ExprNode &fold) {
+  AxisSet folded;
+  for (const AxisRef &ref : fold.axes)
+    folded = folded | AxisSet::of(facts.space().axis(ref, fold.where));
+  if (!fold.axes.empty()) return folded;
+  if (fold.use->like.empty()) return of_x;
+  const spec::TypedInput &like =
+      facts.spec().inputs[facts.space().input_called(fold.use->like, fold.where)];
+  for (int axis = 0; axis < expr::max_axes; ++axis) {
+    if (!of_x.has(axis)) continue;
+    const auto dim = std::find(like.axis_of_dim.begin(), like.axis_of_dim.end(), axis);
+    const auto d = std::size_t(dim - like.axis_of_dim.begin());
+    const bool is_one = d < like.extents.size() && like.extents[d] == 1;
+    if (dim == like.axis_of_dim.end() || is_one) {
+      folded = folded | AxisSet::of(axis);
+      continue;
+    }
+    const std::vector<std::string> lenders = facts.lenders(x, axis);
+    const bool is_own = lenders == std::vector<std::string>{like.name};
+    if (like.may_stretch[d] && !is_own)
+      support::fail("E0601",
+                    "whether 'prod(.., like=" + like.name + ")' folds axis " +
+                        facts.space().axis_name(axis) +
+                        " depends on the call: it has no derivative",
+                    facts.space().shown(fold.where), "name the axes that it folds");
+  }
+  return folded;
+}
+
 } // namespace
 
 Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold) {
-  AxisSet folded = fold.axes.empty() ? facts.axes(x) : AxisSet();
-  for (const AxisRef &ref : fold.axes)
-    folded = folded | AxisSet::of(facts.space().axis(ref, fold.where));
+  const AxisSet folded = folded_axes(facts, facts.axes(x), x, fold);
   std::vector<int> list;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (folded.has(axis)) list.push_back(axis);

@@ -306,6 +306,39 @@ void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g) {
   Recurrence(sweep, fold, g).run();
 }
 
+Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where) {
+  const Terms t(where);
+  switch (use.accumulator.fold()) {
+  case Fold::Sum:
+  case Fold::Prod:
+  case Fold::Mean:
+  case Fold::Min:
+  case Fold::Max:
+  case Fold::LogSumExp:
+    if (use.init.empty()) return x;
+    break;
+  case Fold::Norm: return t.op(Op::Abs, {x});
+  case Fold::Var:
+  case Fold::Std:
+    if (use.init.empty()) return t.num(0); // or NaN, as flat
+    break;
+  case Fold::Any:
+  case Fold::All:
+  case Fold::ArgMin:
+  case Fold::ArgMax: return t.num(0); // flat
+  case Fold::User: break;
+  }
+  const Steps steps = steps_of(use, t);
+  Names before, after;
+  for (std::size_t k = 0; k < steps.states.size(); ++k) {
+    const std::string &state = steps.states[k];
+    before[state] = use.init.empty() ? steps.init.at(state) : use.init[k];
+  }
+  for (const std::string &arg : steps.args) before[arg] = x;
+  for (const auto &[state, step] : steps.step) after[state] = substitute(step, before);
+  return substitute(steps.result, after);
+}
+
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g) {
   const ExprNode &node = *scan.node();
   Facts &facts = sweep.facts();

@@ -205,7 +205,7 @@ Term Expressions::conversion(int depth) {
   Term x = term(depth - 1);
   std::vector<DType> types{f32, f64, f16, bf16, i32, i64, bool_};
   if (scope_.smooth) types = {f32, f64, f16, bf16};
-  if (!scope_.exact) types.insert(types.end(), {u8, i16, u64});
+  if (!scope_.exact && !scope_.smooth) types.insert(types.end(), {u8, i16, u64});
   if (is_complex(x.dtype)) types = {c64, c128, scope_.smooth ? c128 : bool_};
   if (random_.chance(10)) types = {c64, c128};
   x.dtype = random_.pick(types);
