@@ -20,7 +20,7 @@ spec::TypedSpec begin(const SpecData &data) {
 
 Facts::Facts(const SpecData &data, const std::vector<std::string> &wrt)
     : spec_(begin(data)), space_(data, spec_), reads_(space_, spec_), typer_(spec_, space_, reads_),
-      wrt_(wrt) {}
+      wrt_(wrt), sets_(spec_.inputs.size()) {}
 
 void Facts::add(const Expr &root) {
   reads_.add(root);
@@ -89,14 +89,33 @@ std::vector<AxisRef> Facts::axis_refs(AxisSet axes) const {
   return refs;
 }
 
-std::vector<std::string> Facts::lenders(const Expr &expr, int axis) const {
+std::vector<std::string> Facts::lenders(const Expr &expr, int axis) {
+  kept_.push_back(expr);
+  Lenders &known = lenders_[axis];
+  known.walker.walk(expr.node(), [&](const ExprNode &node) {
+    known.of[&node] = lenders_of(node, axis, known);
+  });
   std::vector<std::string> names;
-  for (std::size_t i : reads_.inputs(expr))
-    if (spec_.inputs[i].axes().has(axis)) names.push_back(spec_.inputs[i].name);
+  for (std::size_t i : sets_.members(known.of.at(expr.node()))) names.push_back(spec_.inputs[i].name);
   return names;
 }
 
-Expr Facts::extent(const Expr &expr, int axis, const Terms &t) const {
+spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &known) {
+  const auto lent_by = [&](std::size_t input) {
+    return spec_.inputs[input].axes().has(axis) ? sets_.single(input) : spec::SetId{};
+  };
+  if (node.kind == ExprKind::Input) return lent_by(space_.index_of(*node.input));
+  if (node.kind == ExprKind::Fold) {
+    if (!node.use->like.empty()) return lent_by(space_.input_called(node.use->like, node.where));
+    const auto is_axis = [&](const AxisRef &ref) { return space_.axis(ref, node.where) == axis; };
+    if (node.axes.empty() || std::any_of(node.axes.begin(), node.axes.end(), is_axis)) return {};
+  }
+  spec::SetId all{};
+  for (const Expr &arg : node.args) all = sets_.unite(all, known.of.at(arg.node()));
+  return all;
+}
+
+Expr Facts::extent(const Expr &expr, int axis, const Terms &t) {
   Expr most;
   for (const std::string &input : lenders(expr, axis)) {
     const Expr one = make_extent(axis_ref(axis), input, t.place());

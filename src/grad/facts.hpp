@@ -3,6 +3,7 @@
 #pragma once
 
 #include "grad/terms.hpp"
+#include "spec/sets.hpp"
 #include "spec/typer.hpp"
 
 #include <string>
@@ -48,17 +49,24 @@ public:
     return helpers_.emplace(name, make(free_name(name))).first->second;
   }
 
-  // Inputs that give an expression the extent of an axis.
-  std::vector<std::string> lenders(const Expr &expr, int axis) const;
+  // Inputs that give an expression of the kernel the extent of an axis: not those that are folded along it,
+  // and of sum(x, like=w) only w.
+  std::vector<std::string> lenders(const Expr &expr, int axis);
   // That extent: all agree or are 1. Empty where no input gives it.
-  Expr extent(const Expr &expr, int axis, const Terms &t) const;
+  Expr extent(const Expr &expr, int axis, const Terms &t);
   // May the expression have extent 1 along an axis where another of the kernel has more?
-  bool may_be_repeated(const Expr &expr, int axis) const {
+  bool may_be_repeated(const Expr &expr, int axis) {
     return may_be_repeated(lenders(expr, axis), axis);
   }
   bool may_be_repeated(const std::vector<std::string> &lenders, int axis) const;
 
 private:
+  struct Lenders { // along one axis
+    expr::Walker walker;
+    std::unordered_map<const ExprNode *, spec::SetId> of;
+  };
+  spec::SetId lenders_of(const ExprNode &node, int axis, const Lenders &known);
+
   std::string free_name(const std::string &name) const;
 
   spec::TypedSpec spec_;
@@ -69,7 +77,9 @@ private:
   std::vector<std::string> wrt_;
   std::unordered_set<const ExprNode *> depends_;
   std::unordered_map<const ExprNode *, AxisSet> axes_;
-  std::vector<Expr> kept_; // what axes_ knows must not go away
+  std::unordered_map<int, Lenders> lenders_;
+  spec::InputSets sets_;
+  std::vector<Expr> kept_; // what axes_ and lenders_ know must not go away
   std::unordered_map<std::string, AxisSet> new_inputs_;
   std::unordered_set<std::string> accumulators_; // of the kernel
   std::unordered_map<std::string, Accumulator> helpers_;

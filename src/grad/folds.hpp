@@ -6,6 +6,11 @@
 
 namespace broadloom::grad {
 
+// Does a fold over x fold this axis of x? like=w does where w is 1 and x has more, which may be known at a
+// call only.
+enum class Folds { Always, Never, AsCalled };
+Folds folds(Facts &facts, const Expr &x, const ExprNode &fold, int axis);
+
 // For each element, the product of all the others that are folded with it.
 Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold);
 

@@ -9,7 +9,6 @@
 
 #include "support/fail.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace broadloom::grad {
@@ -121,31 +120,20 @@ Expr value_of(const Parts &x) {
 }
 
 // The axes that a fold folds, whatever the extents of a call.
-AxisSet folded_axes(const Facts &facts, AxisSet of_x, const Expr &x, const ExprNode &fold) {
+AxisSet folded_axes(Facts &facts, const Expr &x, const ExprNode &fold) {
   AxisSet folded;
-  for (const AxisRef &ref : fold.axes)
-    folded = folded | AxisSet::of(facts.space().axis(ref, fold.where));
-  if (!fold.axes.empty()) return folded;
-  if (fold.use->like.empty()) return of_x;
-  const spec::TypedInput &like =
-      facts.spec().inputs[facts.space().input_called(fold.use->like, fold.where)];
   for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!of_x.has(axis)) continue;
-    const auto dim = std::find(like.axis_of_dim.begin(), like.axis_of_dim.end(), axis);
-    const auto d = std::size_t(dim - like.axis_of_dim.begin());
-    const bool is_one = d < like.extents.size() && like.extents[d] == 1;
-    if (dim == like.axis_of_dim.end() || is_one) {
-      folded = folded | AxisSet::of(axis);
-      continue;
-    }
-    const std::vector<std::string> lenders = facts.lenders(x, axis);
-    const bool is_own = lenders == std::vector<std::string>{like.name};
-    if (like.may_stretch[d] && !is_own)
+    if (!facts.axes(x).has(axis)) continue;
+    switch (folds(facts, x, fold, axis)) {
+    case Folds::Always: folded = folded | AxisSet::of(axis); break;
+    case Folds::Never: break;
+    case Folds::AsCalled:
       support::fail("E0601",
-                    "whether 'prod(.., like=" + like.name + ")' folds axis " +
+                    "whether 'prod(.., like=" + fold.use->like + ")' folds axis " +
                         facts.space().axis_name(axis) +
                         " depends on the call: it has no derivative",
                     facts.space().shown(fold.where), "name the axes that it folds");
+    }
   }
   return folded;
 }
@@ -153,7 +141,7 @@ AxisSet folded_axes(const Facts &facts, AxisSet of_x, const Expr &x, const ExprN
 } // namespace
 
 Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold) {
-  const AxisSet folded = folded_axes(facts, facts.axes(x), x, fold);
+  const AxisSet folded = folded_axes(facts, x, fold);
   std::vector<int> list;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (folded.has(axis)) list.push_back(axis);

@@ -74,7 +74,7 @@ Expr Sweep::any_over(const Expr &mask, AxisSet axes, const Terms &t) {
 }
 
 // The axes along which `alike` moves values.
-AxisSet Sweep::put_at_start(const Expr &node) const {
+AxisSet Sweep::put_at_start(const Expr &node) {
   AxisSet axes;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (facts_.axes(node).has(axis) && facts_.may_be_repeated(node, axis))

@@ -36,7 +36,7 @@ private:
   void visit(const Expr &node);
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
   void visit_cast(const ExprNode &node, const Cotangent &g);
-  AxisSet put_at_start(const Expr &node) const;
+  AxisSet put_at_start(const Expr &node);
   Expr alike(const Expr &node, const Expr &value, const Terms &t);
   void check_integer(const Expr &expr);
 
