@@ -67,6 +67,9 @@ AxisSet Facts::axes(const Expr &root) {
     case ExprKind::Call: break;
     }
     axes_[&node] = set;
+    if (node.use && !node.use->like.empty()) like_.insert(&node);
+    for (const Expr &arg : node.args)
+      if (like_.count(arg.node()) != 0) like_.insert(&node);
   });
   return axes_.at(root.node());
 }

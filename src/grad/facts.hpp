@@ -25,6 +25,8 @@ public:
 
   // The axes of a value. Of any expression: new ones and the new inputs (by `declare`) too.
   AxisSet axes(const Expr &root);
+  // Does it hold a sum(x, like=w)? Its extents may then be those of an input that it does not read.
+  bool holds_like(const Expr &root) { return axes(root), like_.count(root.node()) != 0; }
   void declare(const std::string &input, AxisSet axes) { new_inputs_[input] = axes; }
 
   DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(expr, {})); }
@@ -77,6 +79,7 @@ private:
   std::vector<std::string> wrt_;
   std::unordered_set<const ExprNode *> depends_;
   std::unordered_map<const ExprNode *, AxisSet> axes_;
+  std::unordered_set<const ExprNode *> like_;
   std::unordered_map<int, Lenders> lenders_;
   spec::InputSets sets_;
   std::vector<Expr> kept_; // what axes_ and lenders_ know must not go away

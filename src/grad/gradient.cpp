@@ -193,11 +193,16 @@ private:
     decl->dtype = output.dtype;
     decl->where = data_.outputs[k].where;
     AxisSet axes;
-    const bool rigid = is_rigid(k);
-    for (int axis : output.axes) {
+    const std::vector<std::int64_t> least = least_shape(k);
+    bool rigid = true;
+    for (std::size_t d = 0; d < least.size(); ++d)
+      rigid = rigid && (least[d] != 1 || !typed_.axes[std::size_t(output.axes[d])].labelled);
+    for (std::size_t d = 0; d < least.size(); ++d) {
+      const int axis = output.axes[d];
       const spec::Axis &known = typed_.axes[std::size_t(axis)];
       axes = axes | AxisSet::of(axis);
-      decl->dims.push_back(known.labelled && rigid ? Dim(known.name) : Dim(":"));
+      const bool is_one = least[d] == 1 && !data_.stretch; // then `:` would not be repeated
+      decl->dims.push_back(is_one ? Dim(1) : known.labelled && rigid ? Dim(known.name) : Dim(":"));
       decl->axes.push_back(axis);
     }
     place(*decl);
@@ -209,9 +214,9 @@ private:
     sweep.seed(value, g);
   }
 
-  // May the output be 1 along no label that is longer elsewhere in the kernel? It may where all that give it
-  // the axis say `j=1` or `:`. Asked of a call in which whatever may be 1 is.
-  bool is_rigid(std::size_t k) const {
+  // The shape of an output in a call where all that may be 1 is, and all else is more: a label along which
+  // it may be 1 (of inputs that say `j=1` or `:`) and others more is no label of its cotangent.
+  std::vector<std::int64_t> least_shape(std::size_t k) const {
     std::vector<std::int64_t> sizes(typed_.axes.size(), 2);
     for (const spec::TypedInput &input : typed_.inputs)
       for (std::size_t d = 0; d < input.extents.size(); ++d)
@@ -220,19 +225,13 @@ private:
     for (const spec::TypedInput &input : typed_.inputs) {
       std::vector<std::int64_t> shape;
       for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+        const std::int64_t size = sizes[std::size_t(input.axis_of_dim[d])];
         const bool is_declared = input.extents[d] >= 0;
-        shape.push_back(is_declared            ? input.extents[d]
-                        : input.may_stretch[d] ? 1
-                                               : sizes[std::size_t(input.axis_of_dim[d])]);
+        shape.push_back(is_declared ? input.extents[d] : input.may_stretch[d] ? 1 : size);
       }
       layouts.push_back(contiguous_layout(shape));
     }
-    const std::vector<std::int64_t> shape = reference::output_shapes(typed_, layouts)[k];
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      const int axis = typed_.outputs[k].axes[d];
-      if (typed_.axes[std::size_t(axis)].labelled && shape[d] == 1) return false;
-    }
-    return true;
+    return reference::output_shapes(typed_, layouts)[k];
   }
 
   // Unlabelled dims lie where `order` puts them, or need to be placed.

@@ -82,6 +82,14 @@ AxisSet Sweep::put_at_start(const Expr &node) {
   return axes;
 }
 
+// The position along an axis where iota does not know its extent: that is lent by an input which is not read.
+Expr Sweep::count_before(const Expr &value, int axis, const Terms &t) const {
+  FoldUse use;
+  use.exclusive = true;
+  const Expr one = t.where(t.op(ops::Op::IsNan, {value}), t.num(1), t.num(1));
+  return make_scan(use, {one}, facts_.axis_ref(axis), t.place());
+}
+
 // A value whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
 // position 0, so that what has extent 1 and is repeated when the two are added counts once.
 Expr Sweep::alike(const Expr &node, const Expr &value, const Terms &t) {
@@ -89,9 +97,12 @@ Expr Sweep::alike(const Expr &node, const Expr &value, const Terms &t) {
   const AxisSet moved = put_at_start(node);
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!moved.has(axis)) continue;
-    const Expr at_start =
-        t.op(ops::Op::Eq, {make_iota(facts_.axis_ref(axis), t.place()), t.num(0)});
-    const Expr total = facts_.axes(made).has(axis)
+    const bool has_axis = facts_.axes(made).has(axis);
+    const Expr position = has_axis && facts_.holds_like(made)
+                              ? count_before(made, axis, t)
+                              : make_iota(facts_.axis_ref(axis), t.place());
+    const Expr at_start = t.op(ops::Op::Eq, {position, t.num(0)});
+    const Expr total = has_axis
                            ? make_fold({}, {made}, {facts_.axis_ref(axis)}, t.place())
                            : made;
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});

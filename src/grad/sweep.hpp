@@ -38,6 +38,7 @@ private:
   void visit_cast(const ExprNode &node, const Cotangent &g);
   AxisSet put_at_start(const Expr &node);
   Expr alike(const Expr &node, const Expr &value, const Terms &t);
+  Expr count_before(const Expr &value, int axis, const Terms &t) const;
   void check_integer(const Expr &expr);
 
   Facts &facts_;
