@@ -38,9 +38,10 @@ Array widened(const AnyView &view) {
   const auto from = std::ptrdiff_t(size_of(dense.dtype())),
              to = std::ptrdiff_t(size_of(result.dtype()));
   for (std::int64_t k = 0; k < dense.size(); ++k)
-    ops::store(static_cast<char *>(result.raw()) + k * to, result.dtype(),
-               ops::convert(ops::load(static_cast<const char *>(dense.raw()) + k * from, view.dtype),
-                            view.dtype, result.dtype()));
+    ops::store(
+        static_cast<char *>(result.raw()) + k * to, result.dtype(),
+        ops::convert(ops::load(static_cast<const char *>(dense.raw()) + k * from, view.dtype),
+                     view.dtype, result.dtype()));
   return result;
 }
 
@@ -274,7 +275,8 @@ private:
     }
     // At a corner the weight 0 may meet an infinite derivative; and that elements stay at rest which do not
     // read what moves says nothing.
-    const bool is_known = std::isfinite(now.derived) && (now.derived != 0 || at_rest < now.compared);
+    const bool is_known =
+        std::isfinite(now.derived) && (now.derived != 0 || at_rest < now.compared);
     if (now.left_out > 0 && !is_known) {
       slope.left_out += std::int64_t(weights.size());
       return;
@@ -330,10 +332,9 @@ const SlopeCheck &GradientCheck::worst() const {
   if (slopes.empty())
     support::fail("E0304", "the check has compared nothing", {},
                   "check a kernel with real or complex inputs and outputs");
-  return *std::max_element(slopes.begin(), slopes.end(),
-                           [](const SlopeCheck &a, const SlopeCheck &b) {
-                             return share(a) < share(b);
-                           });
+  return *std::max_element(
+      slopes.begin(), slopes.end(),
+      [](const SlopeCheck &a, const SlopeCheck &b) { return share(a) < share(b); });
 }
 
 GradientCheck check_gradient(const LoopSpec &spec, std::span<const NamedView> inputs,

@@ -31,10 +31,10 @@ namespace broadloom {
 
 struct GradientCheckOptions {
   std::vector<std::string> wrt = {}, of = {}; // inputs, outputs; empty: all real and complex ones
-  int directions = 2;               // random directions for each input
-  std::uint64_t seed = 1;           // of weights and directions: the same seed, the same check
-  double tolerance = 1e-6;          // of the sum of the absolute values of what is added up
-  Engine engine = Engine::Auto;     // runs the derived kernel; the measured slopes are the reference's
+  int directions = 2;                         // random directions for each input
+  std::uint64_t seed = 1;       // of weights and directions: the same seed, the same check
+  double tolerance = 1e-6;      // of the sum of the absolute values of what is added up
+  Engine engine = Engine::Auto; // runs the derived kernel; the measured slopes are the reference's
 };
 
 enum class Slope {

@@ -95,11 +95,11 @@ std::vector<AxisRef> Facts::axis_refs(AxisSet axes) const {
 std::vector<std::string> Facts::lenders(const Expr &expr, int axis) {
   kept_.push_back(expr);
   Lenders &known = lenders_[axis];
-  known.walker.walk(expr.node(), [&](const ExprNode &node) {
-    known.of[&node] = lenders_of(node, axis, known);
-  });
+  known.walker.walk(expr.node(),
+                    [&](const ExprNode &node) { known.of[&node] = lenders_of(node, axis, known); });
   std::vector<std::string> names;
-  for (std::size_t i : sets_.members(known.of.at(expr.node()))) names.push_back(spec_.inputs[i].name);
+  for (std::size_t i : sets_.members(known.of.at(expr.node())))
+    names.push_back(spec_.inputs[i].name);
   return names;
 }
 

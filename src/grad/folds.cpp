@@ -56,9 +56,7 @@ private:
     const DType type = facts_.dtype(x);
     return type == DType::F64 || is_complex(type) ? x : make_cast(DType::F64, x, node_.where);
   }
-  Expr conj(const Expr &x) const {
-    return facts_.is_complex(x_) ? t_.op(Op::Conj, {x}) : x;
-  }
+  Expr conj(const Expr &x) const { return facts_.is_complex(x_) ? t_.op(Op::Conj, {x}) : x; }
   AxisSet like_ones() const;
   Expr count() const;
   Expr freedom() const; // count - correction, at least 0

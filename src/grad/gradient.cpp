@@ -159,7 +159,8 @@ private:
       AxisSet kept;
       for (int axis : typed_.outputs[k].axes) kept = kept | AxisSet::of(axis);
       const AxisSet folded = facts_.axes(output.value) - kept;
-      if (folded.empty()) return fold_of_one(output.mode.use, output.value, output.value.node()->where);
+      if (folded.empty())
+        return fold_of_one(output.mode.use, output.value, output.value.node()->where);
       return make_fold(output.mode.use, {output.value}, facts_.axis_refs(folded),
                        output.value.node()->where);
     }

@@ -218,8 +218,7 @@ private:
       for (const std::string &state : steps_.states) at[state] = final_state(state);
     }
     for (const auto &[state, value] : pull_result(at))
-      of_result_[state] =
-          g_.mask.node() && value.node() ? t_.where(g_.mask, value) : value;
+      of_result_[state] = g_.mask.node() && value.node() ? t_.where(g_.mask, value) : value;
   }
 
   // Nothing flows into an element from results that are all masked out.

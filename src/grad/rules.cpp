@@ -66,7 +66,8 @@ Cotangent Rules::power() const {
     const Expr slope = t_.mul(n, t_.op(Op::Pow, {x, t_.sub(n, t_.num(1))}));
     return times(t_.where(is_zero(n), t_.num(0), slope));
   }
-  const Expr flat = t_.either(is_zero(y_), complex() ? is_zero(x) : t_.both(is_zero(x), is_zero(n)));
+  const Expr flat =
+      t_.either(is_zero(y_), complex() ? is_zero(x) : t_.both(is_zero(x), is_zero(n)));
   // A negative x has a logarithm where the power is complex.
   const Expr base = complex() && !is_complex_[0] ? make_cast(DType::C128, x, t_.place()) : x;
   return times(t_.where(flat, t_.num(0), t_.mul(y_, call(Op::Log, base))));

@@ -102,9 +102,7 @@ Expr Sweep::alike(const Expr &node, const Expr &value, const Terms &t) {
                               ? count_before(made, axis, t)
                               : make_iota(facts_.axis_ref(axis), t.place());
     const Expr at_start = t.op(ops::Op::Eq, {position, t.num(0)});
-    const Expr total = has_axis
-                           ? make_fold({}, {made}, {facts_.axis_ref(axis)}, t.place())
-                           : made;
+    const Expr total = has_axis ? make_fold({}, {made}, {facts_.axis_ref(axis)}, t.place()) : made;
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
     made = t.where(single, t.where(at_start, total), made);
   }

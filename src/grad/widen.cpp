@@ -27,8 +27,7 @@ public:
   }
 
 private:
-  using Functions =
-      std::unordered_map<const FunctionDecl *, std::shared_ptr<const FunctionDecl>>;
+  using Functions = std::unordered_map<const FunctionDecl *, std::shared_ptr<const FunctionDecl>>;
 
   Expr current(const Expr &expr) const {
     const auto found = now_.find(expr.node());

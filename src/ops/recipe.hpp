@@ -42,8 +42,8 @@ struct Recipe {
   Code step; // inputs: the states, then the arguments; results: the states
   Code
       combine; // inputs: the states, then those of the later block; no results: the fold is ordered
-  bool exact = false;       // steps and joins in any order give the same bits
-  bool commutes = false;    // combine may take blocks in any order: lanes may share the elements out
+  bool exact = false;    // steps and joins in any order give the same bits
+  bool commutes = false; // combine may take blocks in any order: lanes may share the elements out
   bool needs_value = false; // folding nothing is an error
 
   bool has_combine() const { return !combine.results.empty(); }

@@ -114,7 +114,8 @@ void Operand::fill_smooth(Random &random) {
       value.bits = number(real_dtype(dtype_)).bits;
       if (is_complex(dtype_)) value.imag = number(real_dtype(dtype_)).bits;
     } else {
-      value = ops::convert(ops::scalar_from(std::int64_t(random.between(1, 4))), DType::I64, dtype_);
+      value =
+          ops::convert(ops::scalar_from(std::int64_t(random.between(1, 4))), DType::I64, dtype_);
     }
     ops::store(bytes() + offset(k), dtype_, value);
   }

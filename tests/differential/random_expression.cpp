@@ -126,16 +126,16 @@ Term Expressions::unary(int depth) {
 }
 
 Term Expressions::smooth_unary(const Term &x) {
-  std::vector<Op> choices{Op::Neg,   Op::Square, Op::Sqrt, Op::Exp,  Op::Log,       Op::Sin,
-                          Op::Cos,   Op::Tanh,   Op::Sqrt, Op::Conj, Op::Reciprocal, Op::Abs};
+  std::vector<Op> choices{Op::Neg, Op::Square, Op::Sqrt, Op::Exp,  Op::Log,        Op::Sin,
+                          Op::Cos, Op::Tanh,   Op::Sqrt, Op::Conj, Op::Reciprocal, Op::Abs};
   if (is_complex(x.dtype))
     choices.insert(choices.end(), {Op::Real, Op::Imag, Op::Sign});
   else
     choices.insert(choices.end(),
-                   {Op::Relu,     Op::Cbrt,  Op::Rsqrt, Op::Exp2,  Op::Expm1,   Op::Log2,
-                    Op::Log10,    Op::Log1p, Op::Tan,   Op::Asin,  Op::Acos,    Op::Atan,
-                    Op::Sinh,     Op::Cosh,  Op::Asinh, Op::Acosh, Op::Atanh,   Op::Sigmoid,
-                    Op::Softplus, Op::Silu,  Op::Gelu,  Op::Erf,   Op::GeluTanh, Op::Erfc,
+                   {Op::Relu,     Op::Cbrt,  Op::Rsqrt, Op::Exp2,   Op::Expm1,    Op::Log2,
+                    Op::Log10,    Op::Log1p, Op::Tan,   Op::Asin,   Op::Acos,     Op::Atan,
+                    Op::Sinh,     Op::Cosh,  Op::Asinh, Op::Acosh,  Op::Atanh,    Op::Sigmoid,
+                    Op::Softplus, Op::Silu,  Op::Gelu,  Op::Erf,    Op::GeluTanh, Op::Erfc,
                     Op::Lgamma,   Op::Floor, Op::Sign,  Op::Digamma});
   const Op op = random_.pick(choices);
   const std::string_view name = ops::info(op).spelling;
@@ -170,6 +170,12 @@ Term Expressions::binary(int depth) {
                                      Op::Fmod, Op::LogAddExp, Op::Polygamma});
   }
   const Op op = random_.pick(choices);
+  // By a small number these are stairs that no step is small enough for.
+  if (scope_.smooth && (op == Op::Mod || op == Op::Fmod || op == Op::FloorDiv)) {
+    y = Term{};
+    y.text = "0.7";
+    y.dtype = x.dtype;
+  }
   if (op == Op::Mul && ++products_ > most_products && scope_.exact) return x;
   const ops::OpInfo &info = ops::info(op);
   if (op == Op::Maximum && random_.chance(50)) return combine(op, call("larger", {x, y}), {x, y});
@@ -251,8 +257,8 @@ Fold Expressions::fold_for(DType dtype) {
                                         Fold::Max, Fold::Any, Fold::All, Fold::Mean, Fold::Var,
                                         Fold::Std, Fold::Norm, Fold::LogSumExp, Fold::ArgMin,
                                         Fold::ArgMax, Fold::ArgMax, Fold::User, Fold::User});
-  const bool gives_integers = fold == Fold::Any || fold == Fold::All || fold == Fold::ArgMin ||
-                              fold == Fold::ArgMax;
+  const bool gives_integers =
+      fold == Fold::Any || fold == Fold::All || fold == Fold::ArgMin || fold == Fold::ArgMax;
   if (scope_.smooth && gives_integers) return Fold::Sum;
   const bool has_order = fold == Fold::Min || fold == Fold::Max || fold == Fold::LogSumExp ||
                          fold == Fold::ArgMin || fold == Fold::ArgMax;

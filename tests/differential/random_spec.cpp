@@ -46,8 +46,8 @@ private:
   // ---- axes and inputs -----------------------------------------------------------------------------
 
   void choose_axes() {
-    const int rank = random_.chance(5) && !scope_.smooth ? random_.between(5, 8)
-                                                         : random_.between(0, 4);
+    const int rank =
+        random_.chance(5) && !scope_.smooth ? random_.between(5, 8) : random_.between(0, 4);
     labelled_ = random_.chance(50);
     order_c_ = random_.chance(40);
     std::int64_t points = 1;
@@ -202,12 +202,11 @@ private:
     if (value.inexact && out.agreement == Agreement::Equal) out.agreement = Agreement::None;
     std::string type;
     if (random_.chance(20)) {
-      const DType declared = is_complex(value.dtype) ? random_.pick<DType>({c64, c128, bool_})
-                             : out.agreement == Agreement::Bound
-                                 ? random_.pick<DType>({f32, f64, f16, bf16})
-                             : scope_.smooth
-                                 ? random_.pick<DType>({f32, f64, f16, bf16})
-                                 : random_.pick<DType>({f32, f64, f16, bf16, i32, i64, bool_});
+      const DType declared =
+          is_complex(value.dtype)             ? random_.pick<DType>({c64, c128, bool_})
+          : out.agreement == Agreement::Bound ? random_.pick<DType>({f32, f64, f16, bf16})
+          : scope_.smooth                     ? random_.pick<DType>({f32, f64, f16, bf16})
+                          : random_.pick<DType>({f32, f64, f16, bf16, i32, i64, bool_});
       type = " : " + std::string(name(declared));
     }
     out.value = value.text;

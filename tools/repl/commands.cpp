@@ -111,8 +111,8 @@ public:
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       const Array memory(arrays_[i].dtype(), arrays_[i].shape());
       if (!start_[i].empty()) std::memcpy(memory.raw(), start_[i].data(), start_[i].size());
-      arrays.push_back({std::make_shared<Array>(memory), memory.dtype(), memory.raw(),
-                        arrays_[i].layout()});
+      arrays.push_back(
+          {std::make_shared<Array>(memory), memory.dtype(), memory.raw(), arrays_[i].layout()});
     }
     return arrays;
   }

@@ -66,8 +66,7 @@ std::vector<ops::Scalar> elements(const Array &array) {
   std::vector<ops::Scalar> values;
   const auto step = std::ptrdiff_t(size_of(dense.dtype()));
   for (std::int64_t k = 0; k < dense.size(); ++k)
-    values.push_back(
-        ops::load(static_cast<const char *>(dense.raw()) + k * step, dense.dtype()));
+    values.push_back(ops::load(static_cast<const char *>(dense.raw()) + k * step, dense.dtype()));
   return values;
 }
 
