@@ -21,7 +21,7 @@ spec::TypedSpec begin(const SpecData &data) {
 Facts::Facts(const SpecData &data, const std::vector<std::string> &wrt)
     : spec_(begin(data)), space_(data, spec_), reads_(space_, spec_), typer_(spec_, space_, reads_),
       expander_(spec::Calls::All, "kernel '" + data.name + "'", data.source.get()), calls_(data),
-      wrt_(wrt) {}
+      wrt_(wrt), sets_(spec_.inputs.size()) {}
 
 void Facts::add(const Expr &root) {
   reads_.add(plain(root));
@@ -78,6 +78,9 @@ AxisSet Facts::axes(const Expr &written) {
     case ExprKind::Call: break;
     }
     axes_[&node] = set;
+    if (node.use && !node.use->like.empty()) like_.insert(&node);
+    for (const Expr &arg : node.args)
+      if (like_.count(arg.node()) != 0) like_.insert(&node);
   });
   return axes_.at(root.node());
 }
@@ -100,11 +103,31 @@ std::vector<AxisRef> Facts::axis_refs(AxisSet axes) const {
   return refs;
 }
 
-std::vector<std::string> Facts::lenders(const Expr &expr, int axis) {
+std::vector<std::string> Facts::lenders(const Expr &written, int axis) {
+  const Expr expr = plain(written);
+  kept_.push_back(expr);
+  Lenders &known = lenders_[axis];
+  known.walker.walk(expr.node(),
+                    [&](const ExprNode &node) { known.of[&node] = lenders_of(node, axis, known); });
   std::vector<std::string> names;
-  for (std::size_t i : inputs(expr))
-    if (spec_.inputs[i].axes().has(axis)) names.push_back(spec_.inputs[i].name);
+  for (std::size_t i : sets_.members(known.of.at(expr.node())))
+    names.push_back(spec_.inputs[i].name);
   return names;
+}
+
+spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &known) {
+  const auto lent_by = [&](std::size_t input) {
+    return spec_.inputs[input].axes().has(axis) ? sets_.single(input) : spec::SetId{};
+  };
+  if (node.kind == ExprKind::Input) return lent_by(space_.index_of(*node.input));
+  if (node.kind == ExprKind::Fold) {
+    if (!node.use->like.empty()) return lent_by(space_.input_called(node.use->like, node.where));
+    const auto is_axis = [&](const AxisRef &ref) { return space_.axis(ref, node.where) == axis; };
+    if (node.axes.empty() || std::any_of(node.axes.begin(), node.axes.end(), is_axis)) return {};
+  }
+  spec::SetId all{};
+  for (const Expr &arg : node.args) all = sets_.unite(all, known.of.at(arg.node()));
+  return all;
 }
 
 Expr Facts::extent(const Expr &expr, int axis, const Terms &t) {
@@ -116,15 +139,14 @@ Expr Facts::extent(const Expr &expr, int axis, const Terms &t) {
   return most;
 }
 
-bool Facts::is_single(const Expr &expr, int axis) {
-  bool single = false;
-  for (std::size_t i : inputs(expr))
-    for (std::size_t dim = 0; dim < spec_.inputs[i].axis_of_dim.size(); ++dim) {
-      if (spec_.inputs[i].axis_of_dim[dim] != axis) continue;
-      if (spec_.inputs[i].extents[dim] != 1) return false;
-      single = true;
-    }
-  return single;
+bool Facts::may_be_one(const Expr &expr, int axis) {
+  bool every = true;
+  for (const std::string &name : lenders(expr, axis))
+    for (const spec::TypedInput &input : spec_.inputs)
+      for (std::size_t dim = 0; input.name == name && dim < input.axis_of_dim.size(); ++dim)
+        if (input.axis_of_dim[dim] == axis)
+          every = every && (input.extents[dim] == 1 || input.may_stretch[dim]);
+  return every;
 }
 
 bool Facts::may_be_repeated(const std::vector<std::string> &own, int axis) const {

@@ -4,6 +4,7 @@
 
 #include "grad/calls.hpp"
 #include "grad/terms.hpp"
+#include "spec/sets.hpp"
 #include "spec/typer.hpp"
 
 #include <string>
@@ -25,6 +26,8 @@ public:
 
   // The axes of a value. Of any expression: new ones and the new inputs (by `declare`) too.
   AxisSet axes(const Expr &root);
+  // Does it hold a sum(x, like=w)? Its extents may then be those of an input that it does not read.
+  bool holds_like(const Expr &root) { return axes(root), like_.count(plain(root).node()) != 0; }
   void declare(const std::string &input, AxisSet axes) { new_inputs_[input] = axes; }
 
   DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(plain(expr), {})); }
@@ -62,12 +65,13 @@ public:
     return helpers_.emplace(name, make(free_name(name))).first->second;
   }
 
-  // Inputs that give an expression the extent of an axis.
+  // Inputs that give an expression of the kernel the extent of an axis: not those that are folded along it,
+  // and of sum(x, like=w) only w.
   std::vector<std::string> lenders(const Expr &expr, int axis);
   // That extent: all agree or are 1. Empty where no input gives it.
   Expr extent(const Expr &expr, int axis, const Terms &t);
-  // Is that extent declared as 1 by all of them?
-  bool is_single(const Expr &expr, int axis);
+  // May it be 1 at a call?
+  bool may_be_one(const Expr &expr, int axis);
   // May the expression have extent 1 along an axis where another of the kernel has more?
   bool may_be_repeated(const Expr &expr, int axis) {
     return may_be_repeated(lenders(expr, axis), axis);
@@ -75,6 +79,12 @@ public:
   bool may_be_repeated(const std::vector<std::string> &lenders, int axis) const;
 
 private:
+  struct Lenders { // along one axis
+    expr::Walker walker;
+    std::unordered_map<const ExprNode *, spec::SetId> of;
+  };
+  spec::SetId lenders_of(const ExprNode &node, int axis, const Lenders &known);
+
   std::string free_name(const std::string &name) const;
   // Without any calls: the later stages know none.
   Expr plain(const Expr &expr) { return expander_.expand(expr); }
@@ -89,7 +99,10 @@ private:
   std::vector<std::string> wrt_;
   std::unordered_set<const ExprNode *> depends_;
   std::unordered_map<const ExprNode *, AxisSet> axes_;
-  std::vector<Expr> kept_; // what axes_ knows must not go away
+  std::unordered_set<const ExprNode *> like_;
+  std::unordered_map<int, Lenders> lenders_;
+  spec::InputSets sets_;
+  std::vector<Expr> kept_; // what axes_ and lenders_ know must not go away
   std::unordered_map<std::string, AxisSet> new_inputs_;
   std::unordered_set<std::string> accumulators_; // of the kernel
   std::unordered_map<std::string, Accumulator> helpers_;

@@ -8,9 +8,30 @@
 
 #include "support/fail.hpp"
 
+#include <algorithm>
+
 namespace broadloom::grad {
 
 using ops::Op;
+
+Folds folds(Facts &facts, const Expr &x, const ExprNode &fold, int axis) {
+  const auto is_axis = [&](const AxisRef &ref) {
+    return facts.space().axis(ref, fold.where) == axis;
+  };
+  if (fold.use->like.empty()) {
+    const bool is_listed = std::any_of(fold.axes.begin(), fold.axes.end(), is_axis);
+    return fold.axes.empty() || is_listed ? Folds::Always : Folds::Never;
+  }
+  const spec::TypedInput &like =
+      facts.spec().inputs[facts.space().input_called(fold.use->like, fold.where)];
+  for (std::size_t d = 0; d < like.axis_of_dim.size(); ++d) {
+    if (like.axis_of_dim[d] != axis) continue;
+    if (like.extents[d] == 1) return Folds::Always;
+    const bool is_own = facts.lenders(x, axis) == std::vector<std::string>{like.name};
+    return like.may_stretch[d] && !is_own ? Folds::AsCalled : Folds::Never;
+  }
+  return Folds::Always;
+}
 
 namespace {
 
@@ -35,6 +56,8 @@ private:
     const DType type = facts_.dtype(x);
     return type == DType::F64 || is_complex(type) ? x : make_cast(DType::F64, x, node_.where);
   }
+  Expr conj(const Expr &x) const { return facts_.is_complex(x_) ? t_.op(Op::Conj, {x}) : x; }
+  AxisSet like_ones() const;
   Expr count() const;
   Expr freedom() const; // count - correction, at least 0
   Expr is_zero(const Expr &x) const { return t_.op(Op::Eq, {x, t_.num(0)}); }
@@ -55,6 +78,17 @@ private:
   Expr into_init_; // the cotangent of the result itself
 };
 
+// The axes of like= along which the result may be 1 and the argument not.
+AxisSet FoldRule::like_ones() const {
+  AxisSet ones;
+  if (node_.use->like.empty()) return ones;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (facts_.axes(x_).has(axis) && facts_.axes(self_).has(axis) &&
+        folds(facts_, x_, node_, axis) != Folds::Never)
+      ones = ones | AxisSet::of(axis);
+  return ones;
+}
+
 // How many elements meet in one result. An extent is that of the input that gives it: all that have the
 // axis agree or are 1.
 Expr FoldRule::count() const {
@@ -69,8 +103,10 @@ Expr FoldRule::count() const {
       return alike(Fold::Sum, t_.where(t_.op(Op::IsNan, {x_}), t_.num(1), t_.num(1)));
     if (!use.like.empty()) {
       const auto &like = facts_.spec().inputs[facts_.space().input_called(use.like, node_.where)];
-      if (like.axes().has(axis))
-        one = t_.op(Op::FloorDiv, {one, make_extent(facts_.axis_ref(axis), use.like, node_.where)});
+      if (like.axes().has(axis)) {
+        const Expr extent = make_extent(facts_.axis_ref(axis), use.like, node_.where);
+        one = t_.where(t_.op(Op::Eq, {extent, t_.num(1)}), one, t_.num(1));
+      }
     }
     product = product.node() ? t_.mul(product, one) : one;
   }
@@ -118,9 +154,17 @@ void FoldRule::spread() const {
 }
 
 void FoldRule::run() {
+  const AxisSet may_be_one = like_ones();
+  // What the result was repeated along comes together first: else it would meet the elements one by one.
+  if (!may_be_one.empty()) {
+    FoldUse use;
+    use.like = node_.use->like;
+    g_ = {make_fold(use, {g_.value}, {}, node_.where), sweep_.any_over(g_.mask, may_be_one, t_)};
+  }
   into_init_ = g_.value;
   // Every element that was folded gets the cotangent of the result.
-  if (const AxisSet lacks = facts_.axes(x_) - facts_.axes(g_.value); !lacks.empty())
+  const AxisSet lacks = facts_.axes(x_) - facts_.axes(g_.value);
+  if (!lacks.empty() || !may_be_one.empty())
     g_.value = t_.where(t_.op(Op::IsNan, {x_}), g_.value, g_.value);
   const Fold fold = node_.use->accumulator.fold();
   const bool has_init = node_.args.size() > node_.folded;
@@ -144,10 +188,10 @@ void FoldRule::run() {
     if (has_init) break;
     return spread();
   case Fold::Prod:
-    into_init(t_.mul(into_init_, alike(Fold::Prod, x_)));
-    return give(t_.mul(has_init ? t_.mul(g_.value, node_.args[node_.folded]) : g_.value,
-                       product_of_others(facts_, x_, node_)));
-  case Fold::User: return pull_recurrence(sweep_, self_, {into_init_, {}});
+    into_init(t_.mul(into_init_, conj(alike(Fold::Prod, x_))));
+    return give(t_.mul(has_init ? t_.mul(g_.value, conj(node_.args[node_.folded])) : g_.value,
+                       conj(product_of_others(facts_, x_, node_))));
+  case Fold::User: return pull_recurrence(sweep_, self_, {into_init_, g_.mask});
   case Fold::Any:
   case Fold::All: return; // bool: nothing flows
   case Fold::ArgMin:

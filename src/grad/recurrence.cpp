@@ -85,6 +85,12 @@ public:
 
   void run() {
     find_axis();
+    for (const Expr &arg : node_.args)
+      if (facts_.is_complex(arg))
+        support::fail("E0601",
+                      "the gradient of '" + name_ + "' of complex numbers is not in this version",
+                      facts_.space().shown(node_.where),
+                      "accumulate real(x) and imag(x) apart, or use sum, mean or prod");
     for (std::size_t k = 0; k < node_.args.size(); ++k) {
       const Expr wide = make_cast(DType::F64, node_.args[k], node_.where);
       (k < node_.folded ? elements_ : init_).push_back(wide);
@@ -211,7 +217,14 @@ private:
       at.clear();
       for (const std::string &state : steps_.states) at[state] = final_state(state);
     }
-    for (const auto &[state, value] : pull_result(at)) of_result_[state] = value;
+    for (const auto &[state, value] : pull_result(at))
+      of_result_[state] = g_.mask.node() && value.node() ? t_.where(g_.mask, value) : value;
+  }
+
+  // Nothing flows into an element from results that are all masked out.
+  Cotangent of_some(const Expr &value) const {
+    const AxisSet along = AxisSet::of(axis_);
+    return masked({value, {}}, {g_.value, sweep_.any_over(g_.mask, along, t_)}, t_);
   }
 
   Expr of_result(const std::string &state) const {
@@ -253,7 +266,7 @@ private:
     for (std::size_t k = 0; k < node_.folded; ++k) {
       const auto found = pulled.find(steps_.args[k]);
       if (found == pulled.end() || !found->second.node()) continue;
-      sweep_.flow(node_.args[k], {substitute(found->second, values), {}}, t_);
+      sweep_.flow(node_.args[k], of_some(substitute(found->second, values)), t_);
     }
   }
 
@@ -269,7 +282,7 @@ private:
               : t_.num(0);
       const Expr value = make_fold({}, {t_.where(t_.op(Op::Eq, {at, first}), all)},
                                    {facts_.axis_ref(axis_)}, node_.where);
-      sweep_.flow(node_.args[k], {value, {}}, t_);
+      sweep_.flow(node_.args[k], of_some(value), t_);
     }
   }
 
@@ -292,24 +305,56 @@ void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g) {
   Recurrence(sweep, fold, g).run();
 }
 
-void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
+Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where) {
+  const Terms t(where);
+  switch (use.accumulator.fold()) {
+  case Fold::Sum:
+  case Fold::Prod:
+  case Fold::Mean:
+  case Fold::Min:
+  case Fold::Max:
+  case Fold::LogSumExp:
+    if (use.init.empty()) return x;
+    break;
+  case Fold::Norm: return t.op(Op::Abs, {x});
+  case Fold::Var:
+  case Fold::Std:
+    if (use.init.empty()) return t.num(0); // or NaN, as flat
+    break;
+  case Fold::Any:
+  case Fold::All:
+  case Fold::ArgMin:
+  case Fold::ArgMax: return t.num(0); // flat
+  case Fold::User: break;
+  }
+  const Steps steps = steps_of(use, t);
+  Names before, after;
+  for (std::size_t k = 0; k < steps.states.size(); ++k) {
+    const std::string &state = steps.states[k];
+    before[state] = use.init.empty() ? steps.init.at(state) : use.init[k];
+  }
+  for (const std::string &arg : steps.args) before[arg] = x;
+  for (const auto &[state, step] : steps.step) after[state] = substitute(step, before);
+  return substitute(steps.result, after);
+}
+
+void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g) {
   const ExprNode &node = *scan.node();
   Facts &facts = sweep.facts();
   const Terms t(node.where);
-  Cotangent g = given;
-  g.mask = {};
   const int axis = facts.space().axis(node.axes[0], node.where);
   if (facts.may_be_repeated(scan, axis))
     support::fail("E0601",
                   "the gradient of a scan along axis " + facts.space().axis_name(axis) +
                       ", which may be a 1 that is repeated, cannot be told from one that is not",
                   facts.space().shown(node.where), "give the axis a label");
+  const Expr mask = sweep.any_over(g.mask, AxisSet::of(axis), t);
   switch (node.use->accumulator.fold()) {
   case Fold::Sum: {
     if (node.args.size() > node.folded) break;
     FoldUse use = *node.use;
     use.reverse = !use.reverse;
-    return sweep.flow(node.args[0], {make_scan(use, {g.value}, node.axes[0], node.where), {}}, t);
+    return sweep.flow(node.args[0], {make_scan(use, {g.value}, node.axes[0], node.where), mask}, t);
   }
   case Fold::Mean: {
     const Expr at = make_iota(node.axes[0], node.where);
@@ -323,7 +368,7 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
         t.div(g.value, node.use->reverse && node.use->exclusive ? t.sub(count, t.num(1)) : count);
     const Expr safe =
         node.use->exclusive ? t.where(t.op(Op::IsInf, {share}), t.num(0), share) : share;
-    return sweep.flow(node.args[0], {make_scan(use, {safe}, node.axes[0], node.where), {}}, t);
+    return sweep.flow(node.args[0], {make_scan(use, {safe}, node.axes[0], node.where), mask}, t);
   }
   case Fold::Any:
   case Fold::All: return;

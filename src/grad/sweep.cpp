@@ -81,25 +81,55 @@ void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
     return inputs_[into.node()->input->name].push_back(cotangent.value);
   const AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into);
   if (!extra.empty())
-    cotangent = {make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place()), {}};
+    cotangent = {make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place()),
+                 any_over(cotangent.mask, extra, t)};
   auto [it, fresh] = cotangents_.try_emplace(into.node(), cotangent);
   if (fresh) return;
   const Cotangent &old = it->second;
-  it->second = sum({alike(into, old.value, t), old.mask},
-                   {alike(into, cotangent.value, t), cotangent.mask}, t);
+  const AxisSet moved = put_at_start(into);
+  it->second = sum({alike(into, old.value, t), any_over(old.mask, moved, t)},
+                   {alike(into, cotangent.value, t), any_over(cotangent.mask, moved, t)}, t);
+}
+
+Expr Sweep::any_over(const Expr &mask, AxisSet axes, const Terms &t) {
+  if (!mask.node()) return mask;
+  const AxisSet folded = facts_.axes(mask) & axes;
+  if (folded.empty()) return mask;
+  FoldUse use;
+  use.accumulator = Accumulator(Fold::Any);
+  return make_fold(use, {mask}, facts_.axis_refs(folded), t.place());
+}
+
+// The axes along which `alike` moves values.
+AxisSet Sweep::put_at_start(const Expr &node) {
+  AxisSet axes;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (facts_.axes(node).has(axis) && facts_.may_be_repeated(node, axis))
+      axes = axes | AxisSet::of(axis);
+  return axes;
+}
+
+// The position along an axis where iota does not know its extent: that is lent by an input which is not read.
+Expr Sweep::count_before(const Expr &value, int axis, const Terms &t) const {
+  FoldUse use;
+  use.exclusive = true;
+  const Expr one = t.where(t.op(ops::Op::IsNan, {value}), t.num(1), t.num(1));
+  return make_scan(use, {one}, facts_.axis_ref(axis), t.place());
 }
 
 // A value whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
 // position 0, so that what has extent 1 and is repeated when the two are added counts once.
 Expr Sweep::alike(const Expr &node, const Expr &value, const Terms &t) {
   Expr made = value;
+  const AxisSet moved = put_at_start(node);
   for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!facts_.axes(node).has(axis) || !facts_.may_be_repeated(node, axis)) continue;
-    const Expr at_start =
-        t.op(ops::Op::Eq, {make_iota(facts_.axis_ref(axis), t.place()), t.num(0)});
-    const Expr total = facts_.axes(made).has(axis)
-                           ? make_fold({}, {made}, {facts_.axis_ref(axis)}, t.place())
-                           : made;
+    if (!moved.has(axis)) continue;
+    const bool has_axis = facts_.axes(made).has(axis);
+    const Expr position = has_axis && facts_.holds_like(made)
+                              ? count_before(made, axis, t)
+                              : make_iota(facts_.axis_ref(axis), t.place());
+    const Expr at_start = t.op(ops::Op::Eq, {position, t.num(0)});
+    const Expr total = has_axis ? make_fold({}, {made}, {facts_.axis_ref(axis)}, t.place()) : made;
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
     made = t.where(single, t.where(at_start, total), made);
   }

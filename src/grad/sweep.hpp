@@ -28,6 +28,8 @@ public:
   const std::vector<Expr> &into_input(const std::string &name) { return inputs_[name]; }
 
   void flow(const Expr &into, Cotangent cotangent, const Terms &t);
+  // The mask of a value after it was summed over these axes: 0 for certain only where all that was added is.
+  Expr any_over(const Expr &mask, AxisSet axes, const Terms &t);
   Facts &facts() { return facts_; }
 
 private:
@@ -35,7 +37,9 @@ private:
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
   void visit_cast(const ExprNode &node, const Cotangent &g);
   void visit_call(const Expr &self, const Cotangent &g);
+  AxisSet put_at_start(const Expr &node);
   Expr alike(const Expr &node, const Expr &value, const Terms &t);
+  Expr count_before(const Expr &value, int axis, const Terms &t) const;
   void check_integer(const Expr &expr);
 
   Facts &facts_;
