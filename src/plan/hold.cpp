@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace broadloom::plan {
 namespace {
@@ -32,6 +33,7 @@ public:
   std::vector<Held> run() {
     if (spec_.graph.size() > most_nodes || uses_.size() > most_uses) return {};
     follow_uses();
+    note_marks();
     double all_again = 0;
     for (NodeId id : reached_) all_again += excess(id);
     if (all_again == 0 && spec_.marks.empty()) return {};
@@ -155,14 +157,29 @@ private:
     return largest;
   }
 
-  // A value that one use reads, once for each position, is at hand there anyway.
-  Mark mark_of(NodeId id) const {
-    for (const spec::Mark &mark : spec_.marks) {
-      if (mark.value != id) continue;
-      if (!mark.keep) return Mark::Recompute;
-      if (can_be_held(id) && (users_[id.index] > 1 || excess(id) > 0)) return Mark::Keep;
+  // What a value in recompute() is made of, down to folds, is computed again with it.
+  void note_marks() {
+    std::vector<NodeId> again;
+    for (const spec::Mark &mark : spec_.marks)
+      if (mark.keep) {
+        // A value that one use reads, once for each position, is at hand there anyway.
+        if (can_be_held(mark.value) && (users_[mark.value.index] > 1 || excess(mark.value) > 0))
+          marks_[mark.value.index] = Mark::Keep;
+      } else {
+        again.push_back(mark.value);
+      }
+    while (!again.empty()) {
+      const NodeId id = again.back();
+      again.pop_back();
+      if (marks_.contains(id.index) || trees_.is_fold(id)) continue;
+      marks_[id.index] = Mark::Recompute;
+      for (NodeId arg : spec_.graph.operands(id)) again.push_back(arg);
     }
-    return Mark::None;
+  }
+
+  Mark mark_of(NodeId id) const {
+    const auto found = marks_.find(id.index);
+    return found == marks_.end() ? Mark::None : found->second;
   }
 
   Held describe(NodeId id, bool wished) const {
@@ -186,12 +203,13 @@ private:
   const Trees &trees_;
   const std::vector<Use> &uses_;
   const Machine &machine_;
-  std::vector<double> positions_, turns_; // [node]; turns: of all uses together
-  std::vector<int> users_;                // [node]: uses that reach it
-  std::vector<std::vector<bool>> reads_;  // [use][node], not through folds
-  std::vector<bool> is_read_directly_;    // [node]
-  std::vector<std::size_t> place_;        // [node]: in reached_
-  std::vector<NodeId> reached_;           // arguments before their users
+  std::vector<double> positions_, turns_;         // [node]; turns: of all uses together
+  std::vector<int> users_;                        // [node]: uses that reach it
+  std::vector<std::vector<bool>> reads_;          // [use][node], not through folds
+  std::vector<bool> is_read_directly_;            // [node]
+  std::vector<std::size_t> place_;                // [node]: in reached_
+  std::unordered_map<std::uint32_t, Mark> marks_; // [node]
+  std::vector<NodeId> reached_;                   // arguments before their users
 };
 
 } // namespace

@@ -8,8 +8,8 @@
 //
 // The choice is a minimum cut. A value that is needed is either held, which costs memory traffic, or computed
 // where it is needed, which costs its operation as often as the loops there turn, beyond the one time that it
-// is computed in any case, and then its arguments are needed in turn. keep(e) and recompute(e) decide for
-// their value. The bits are the same either way.
+// is computed in any case, and then its arguments are needed in turn. keep(e) decides for e, recompute(e)
+// for e and all that it is made of. The bits are the same either way.
 #pragma once
 
 #include "plan/trees.hpp"
