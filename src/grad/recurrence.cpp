@@ -29,6 +29,18 @@ struct Steps {
   Expr result;
 };
 
+// m + log(s) has a slope where x meets m, too, if both states move on the same side of the corner there.
+// The definition's own step computes one exponential for both sides, of -abs(x - m), which is flat there.
+Names smooth_steps_of_logsumexp(const Terms &t) {
+  const Expr m = named("m"), s = named("s"), x = named("x");
+  const Expr above = t.op(Op::Gt, {x, m});
+  const Expr both_infinite = t.both(t.op(Op::Eq, {x, m}), t.op(Op::IsInf, {x}));
+  const Expr shrunk = t.mul(s, t.op(Op::Exp, {t.sub(m, x)}));
+  const Expr one_more = t.where(both_infinite, t.num(1), t.op(Op::Exp, {t.sub(x, m)}));
+  return {{"m", t.where(t.either(above, t.op(Op::IsNan, {x})), x, m)},
+          {"s", t.where(above, t.add(shrunk, t.num(1)), t.add(s, one_more))}};
+}
+
 Steps steps_of(const FoldUse &use, const Terms &t) {
   Steps steps;
   const auto single = [&](double start, const Expr &step, const Expr &result) {
@@ -67,6 +79,7 @@ Steps steps_of(const FoldUse &use, const Terms &t) {
   steps.args = definition.args;
   for (const auto &clause : definition.init) steps.init[clause.state] = clause.value;
   for (const auto &clause : definition.step) steps.step[clause.state] = clause.value;
+  if (fold == Fold::LogSumExp) steps.step = smooth_steps_of_logsumexp(t);
   steps.result = definition.result.node() ? definition.result : named(definition.states[0]);
   if (fold == Fold::Var || fold == Fold::Std)
     steps.result = substitute(steps.result, {{"correction", t.num(use.correction.value_or(0))}});

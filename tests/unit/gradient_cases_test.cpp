@@ -70,6 +70,15 @@ std::vector<double> slope(const std::string &expression, const std::vector<doubl
 
 } // namespace
 
+TEST_CASE("a scan of logsumexp has its slope at equal elements, too") {
+  const double x[] = {1, 1, 0.5, 1, 2, 2};
+  const GradientCheck check =
+      check_gradient(parse("kernel k { in x : f64[n]; out y = scan(logsumexp, x, n) }"),
+                     {{"x", View<const double>(x, {6})}});
+  REQUIRE(check.slopes.size() == 1);
+  CHECK_MESSAGE(check.slopes[0].slope == Slope::Agrees, describe(check.slopes[0]));
+}
+
 TEST_CASE("reduce with nothing to fold is one step of its accumulator") {
   const std::string damped = "accumulator damped(a; m) { init a = 2; step a = 0.5 * a + m * m }\n";
   for (const char *mode : {"var", "std", "norm", "prod, init=0.5", "min, init=9", "max, init=0.2",

@@ -134,7 +134,8 @@ bool is_near(ops::Scalar got, ops::Scalar expected, const Row &row) {
   double size = 0;
   for (const double one : y)
     if (std::isfinite(one)) size = std::max(size, std::fabs(one));
-  const double ulp = std::ldexp(1.0, std::ilogb(size) - (part == DType::F32 ? 23 : 52));
+  const int digits = part == DType::F32 ? 23 : 52;
+  const double ulp = size > 0 ? std::ldexp(1.0, std::ilogb(size) - digits) : 0;
   for (int k = 0; k < 2; ++k) {
     if (std::isnan(x[k]) && std::isnan(y[k])) continue;
     const bool exact = y[k] == 0 || !std::isfinite(y[k]) || !std::isfinite(x[k]);
