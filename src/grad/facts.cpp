@@ -2,6 +2,7 @@
 #include "grad/facts.hpp"
 
 #include "expr/definition.hpp"
+#include "grad/bind.hpp"
 
 #include <algorithm>
 
@@ -91,19 +92,11 @@ std::vector<AxisRef> Facts::axis_refs(AxisSet axes) const {
 
 std::vector<std::string> Facts::lenders(const Expr &expr, int axis) const {
   std::vector<std::string> names;
-  for (std::size_t i : reads_.inputs(expr))
-    if (spec_.inputs[i].axes().has(axis)) names.push_back(spec_.inputs[i].name);
+  for (std::size_t i : reads_.lenders(expr, axis)) names.push_back(spec_.inputs[i].name);
   return names;
 }
 
-Expr Facts::extent(const Expr &expr, int axis, const Terms &t) const {
-  Expr most;
-  for (const std::string &input : lenders(expr, axis)) {
-    const Expr one = make_extent(axis_ref(axis), input, t.place());
-    most = most.node() ? t.op(ops::Op::Maximum, {most, one}) : one;
-  }
-  return most;
-}
+Expr Facts::bound(const Expr &root) const { return Binder(spec_, space_, reads_).bind(root); }
 
 bool Facts::is_single(const Expr &expr, int axis) const {
   bool single = false;
@@ -114,6 +107,16 @@ bool Facts::is_single(const Expr &expr, int axis) const {
       single = true;
     }
   return single;
+}
+
+bool Facts::is_firm(int axis) const {
+  int inputs = 0;
+  bool stretches = false;
+  for (const spec::TypedInput &input : spec_.inputs)
+    for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim)
+      if (input.axis_of_dim[dim] == axis)
+        ++inputs, stretches = stretches || input.may_stretch[dim];
+  return inputs == 1 || !stretches;
 }
 
 bool Facts::may_be_repeated(const std::vector<std::string> &own, int axis) const {

@@ -36,10 +36,10 @@ public:
     return is_float(type) || broadloom::is_complex(type);
   }
   // Can it be an output of its own, with every bit that it has here? What f16 and bf16 operations hand each
-  // other has no dtype, and an index may have its extent from the expression around it.
+  // other has no dtype.
   bool can_be_saved(const Expr &expr) {
     const spec::Value value = typer_.type(expr, {});
-    return !value.narrow && !value.weak && !reads_[expr].scoped;
+    return !value.narrow && !value.weak;
   }
   // Does an input that is asked for reach it?
   bool depends(const Expr &expr) const { return depends_.count(expr.node()) != 0; }
@@ -58,8 +58,18 @@ public:
 
   // Inputs that give an expression the extent of an axis.
   std::vector<std::string> lenders(const Expr &expr, int axis) const;
-  // That extent: all agree or are 1. Empty where no input gives it.
-  Expr extent(const Expr &expr, int axis, const Terms &t) const;
+  // That extent, and the index along it.
+  Expr extent(const Expr &expr, int axis, const Terms &t) const {
+    return make_extent(axis_ref(axis), lenders(expr, axis), t.place());
+  }
+  Expr index(const Expr &expr, int axis, const Terms &t) const {
+    return make_iota(axis_ref(axis), lenders(expr, axis), t.place());
+  }
+  // The expression, with each extent and index saying of which inputs it is: a part of it means the same
+  // anywhere. The expression must be a whole one.
+  Expr bound(const Expr &root) const;
+  // Do all inputs of the kernel that have the axis have one extent along it, at every call?
+  bool is_firm(int axis) const;
   // Is that extent declared as 1 by all of them?
   bool is_single(const Expr &expr, int axis) const;
   // May the expression have extent 1 along an axis where another of the kernel has more?

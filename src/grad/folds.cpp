@@ -41,6 +41,7 @@ private:
   void give(const Expr &value, const Expr &mask = {}) const {
     sweep_.flow(x_, masked({value, mask}, g_, t_), t_);
   }
+  bool must_repeat() const;
   void extreme() const;
   void log_sum_exp() const;
   void spread() const; // var, std
@@ -65,12 +66,10 @@ Expr FoldRule::count() const {
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!folded.has(axis)) continue;
     Expr one = facts_.extent(x_, axis, t_);
-    if (!one.node())
-      return alike(Fold::Sum, t_.where(t_.op(Op::IsNan, {x_}), t_.num(1), t_.num(1)));
     if (!use.like.empty()) {
       const auto &like = facts_.spec().inputs[facts_.space().input_called(use.like, node_.where)];
       if (like.axes().has(axis))
-        one = t_.op(Op::FloorDiv, {one, make_extent(facts_.axis_ref(axis), use.like, node_.where)});
+        one = t_.op(Op::FloorDiv, {one, make_extent(facts_.axis_ref(axis), {use.like}, node_.where)});
     }
     product = product.node() ? t_.mul(product, one) : one;
   }
@@ -93,7 +92,7 @@ void FoldRule::extreme() const {
     const Expr &init = node_.args[node_.folded];
     const Expr init_wins = t_.op(Op::Eq, {init, self_});
     winners = t_.add(winners, make_cast(DType::I64, init_wins, node_.where));
-    sweep_.flow(init, {t_.where(init_wins, t_.div(into_init_, winners)), {}}, t_);
+    sweep_.flow(init, masked({t_.where(init_wins, t_.div(into_init_, winners)), {}}, g_, t_), t_);
   }
   give(t_.where(wins, t_.div(g_.value, winners)), wins);
 }
@@ -117,15 +116,25 @@ void FoldRule::spread() const {
   give(t_.mul(g_.value, t_.where(is_zero(self_), t_.num(0), slope)));
 }
 
+// The extents of what is folded must show in the cotangent where those of its parts may be less. `like` folds
+// an axis that both have only where the extents at the call differ.
+bool FoldRule::must_repeat() const {
+  const AxisSet all = facts_.axes(x_), given = facts_.axes(g_.value);
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (all.has(axis) && !facts_.is_firm(axis) && (!given.has(axis) || !node_.use->like.empty()))
+      return true;
+  return false;
+}
+
 void FoldRule::run() {
   into_init_ = g_.value;
   // Every element that was folded gets the cotangent of the result.
-  if (const AxisSet lacks = facts_.axes(x_) - facts_.axes(g_.value); !lacks.empty())
-    g_.value = t_.where(t_.op(Op::IsNan, {x_}), g_.value, g_.value);
+  if (must_repeat()) g_.value = repeated_like(x_, g_.value, t_);
   const Fold fold = node_.use->accumulator.fold();
   const bool has_init = node_.args.size() > node_.folded;
   const auto into_init = [&](const Expr &value) {
-    if (has_init) sweep_.flow(node_.args[node_.folded], {value, g_.mask}, t_);
+    if (!has_init) return;
+    sweep_.flow(node_.args[node_.folded], masked({value, {}}, {into_init_, g_.mask}, t_), t_);
   };
   switch (fold) {
   case Fold::Sum: into_init(into_init_); return give(g_.value);
@@ -147,7 +156,7 @@ void FoldRule::run() {
     into_init(t_.mul(into_init_, alike(Fold::Prod, x_)));
     return give(t_.mul(has_init ? t_.mul(g_.value, node_.args[node_.folded]) : g_.value,
                        product_of_others(facts_, x_, node_)));
-  case Fold::User: return pull_recurrence(sweep_, self_, {into_init_, {}});
+  case Fold::User: return pull_recurrence(sweep_, self_, {into_init_, g_.mask});
   case Fold::Any:
   case Fold::All: return; // bool: nothing flows
   case Fold::ArgMin:

@@ -39,12 +39,11 @@ Expr value_of(Expr expr) {
 
 void ForwardValues::Marked::add(const Expr &value, Facts &facts) {
   single_.insert(value.node());
-  if (!facts.reads()[value].scoped) nodes_.insert(facts.node(value).index);
+  nodes_.insert(facts.node(value).index);
 }
 
 bool ForwardValues::Marked::has(const Expr &value, Facts &facts) const {
-  return single_.count(value.node()) != 0 ||
-         (!facts.reads()[value].scoped && nodes_.count(facts.node(value).index) != 0);
+  return single_.count(value.node()) != 0 || nodes_.count(facts.node(value).index) != 0;
 }
 
 void ForwardValues::add(const Expr &root) {

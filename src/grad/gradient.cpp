@@ -143,9 +143,14 @@ private:
   // ---- the output as one expression
 
   Expr expression_of(std::size_t k) {
-    const OutputDecl &output = data_.outputs[k];
-    facts_.add(output.value);
-    for (const Expr &init : output.mode.use.init) facts_.add(init);
+    OutputDecl output = data_.outputs[k];
+    const auto bind = [&](Expr &whole) {
+      facts_.add(whole);
+      whole = facts_.bound(whole);
+      facts_.add(whole);
+    };
+    bind(output.value);
+    for (Expr &init : output.mode.use.init) bind(init);
     switch (output.mode.kind) {
     case ModeKind::Plain:
     case ModeKind::Broadcast: return output.value;
@@ -249,13 +254,14 @@ private:
     });
     FoldUse like;
     like.like = input;
-    // One sum for all that has the same axes, unless a dim of this input may have been repeated for one of
-    // them and not for another.
+    // One sum for all that is folded over the same axes, unless a dim of this input may have been repeated
+    // for one of them and not for another.
+    const AxisSet own = typed_.inputs[facts_.space().index_of(decl)].axes();
     std::vector<Expr> parts;
     for (const Expr &flowed : sweep.into_input(input)) {
       Expr *met = nullptr;
       for (Expr &part : parts)
-        if (!may_be_repeated && facts_.axes(part) == facts_.axes(flowed)) met = &part;
+        if (!may_be_repeated && facts_.axes(part) - own == facts_.axes(flowed) - own) met = &part;
       if (met)
         *met = t.add(*met, flowed);
       else

@@ -47,34 +47,67 @@ const Cotangent *Sweep::at(const ExprNode *node) const {
   return found == cotangents_.end() || !found->second.value.node() ? nullptr : &found->second;
 }
 
+Expr repeated_like(const Expr &other, const Expr &value, const Terms &t) {
+  return t.where(t.op(ops::Op::IsNan, {other}), value, value);
+}
+
 void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
   if (!cotangent.value.node() || !facts_.depends(into)) return;
   if (!facts_.is_continuous(into)) return check_integer(into);
+  cotangent.value = counted(into, cotangent.value, t);
   if (into.node()->kind == ExprKind::Input)
     return inputs_[into.node()->input->name].push_back(cotangent.value);
-  const AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into);
-  if (!extra.empty())
-    cotangent = {make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place()), {}};
+  const auto fold = [&](Fold with, const Expr &value) {
+    const AxisSet extra = facts_.axes(value) - facts_.axes(into);
+    FoldUse use;
+    use.accumulator = Accumulator(with);
+    return extra.empty() ? value : make_fold(use, {value}, facts_.axis_refs(extra), t.place());
+  };
+  cotangent.value = fold(Fold::Sum, cotangent.value);
+  if (cotangent.mask.node()) cotangent.mask = fold(Fold::Any, cotangent.mask);
   auto [it, fresh] = cotangents_.try_emplace(into.node(), cotangent);
-  if (fresh) return;
-  const Cotangent &old = it->second;
-  it->second = sum({alike(into, old.value, t), old.mask},
-                   {alike(into, cotangent.value, t), cotangent.mask}, t);
+  if (!fresh) it->second = sum(alike(into, it->second, t), alike(into, cotangent, t), t);
 }
 
-// A value whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
-// position 0, so that what has extent 1 and is repeated when the two are added counts once.
-Expr Sweep::alike(const Expr &node, const Expr &value, const Terms &t) {
+// Along an axis of the user that neither the argument nor the value has, equal values meet: as many as the
+// user has positions.
+Expr Sweep::counted(const Expr &into, const Expr &value, const Terms &t) {
+  if (!visited_.node()) return value; // a seed
+  const ExprNode &user = *visited_.node();
+  AxisSet lacks = facts_.axes(visited_) - facts_.axes(into) - facts_.axes(value);
+  if (user.kind == ExprKind::Scan)
+    lacks = lacks - AxisSet::of(facts_.space().axis(user.axes[0], user.where));
   Expr made = value;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (lacks.has(axis)) {
+      const DType type = facts_.dtype(visited_);
+      const bool wide = type == DType::F64 || type == DType::C128;
+      made = t.mul(made, make_cast(wide ? DType::F64 : DType::F32,
+                                   facts_.extent(visited_, axis, t), t.place()));
+    }
+  return made;
+}
+
+// A cotangent whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
+// position 0, so that what has extent 1 and is repeated when the two are added counts once.
+Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Terms &t) {
+  Cotangent made = cotangent;
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!facts_.axes(node).has(axis) || !facts_.may_be_repeated(node, axis)) continue;
+    const auto along = [&](Fold with, const Expr &value) {
+      FoldUse use;
+      use.accumulator = Accumulator(with);
+      return facts_.axes(value).has(axis)
+                 ? make_fold(use, {value}, {facts_.axis_ref(axis)}, t.place())
+                 : value;
+    };
     const Expr at_start =
-        t.op(ops::Op::Eq, {make_iota(facts_.axis_ref(axis), t.place()), t.num(0)});
-    const Expr total = facts_.axes(made).has(axis)
-                           ? make_fold({}, {made}, {facts_.axis_ref(axis)}, t.place())
-                           : made;
+        t.op(ops::Op::Eq, {make_iota(facts_.axis_ref(axis), {}, t.place()), t.num(0)});
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
-    made = t.where(single, t.where(at_start, total), made);
+    made.value =
+        t.where(single, t.where(at_start, along(Fold::Sum, made.value)), made.value);
+    if (made.mask.node())
+      made.mask = t.either(made.mask, t.both(single, along(Fold::Any, made.mask)));
   }
   return made;
 }
@@ -89,6 +122,7 @@ void Sweep::visit(const Expr &self) {
   if (!found) return;
   const Cotangent g = *found; // the map grows below
   const ExprNode &node = *self.node();
+  visited_ = self;
   switch (node.kind) {
   case ExprKind::Input:
   case ExprKind::Literal:

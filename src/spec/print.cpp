@@ -356,13 +356,18 @@ private:
       break;
     }
     case ExprKind::Extent:
-      text("extent(" + axis_text(node.axes[0]) + (node.of.empty() ? ")" : ", of=" + node.of + ")"));
+    case ExprKind::Iota: {
+      text((node.kind == ExprKind::Iota ? "iota(" : "extent(") + axis_text(node.axes[0]));
+      if (node.of.size() == 1) text(", of=" + node.of[0]);
+      for (std::size_t i = 0; node.of.size() > 1 && i < node.of.size(); ++i)
+        text((i == 0 ? ", of=(" : ", ") + node.of[i]);
+      text(node.of.size() > 1 ? "))" : ")");
       break;
+    }
     case ExprKind::Call:
       call(functions_.names.at(node.function.get()));
       text(")");
       break;
-    case ExprKind::Iota: text("iota(" + axis_text(node.axes[0]) + ")"); break;
     case ExprKind::Op: {
       const ops::OpInfo &row = ops::info(node.op);
       own = level_of(node.op);

@@ -5,7 +5,27 @@
 #include "support/check.hpp"
 #include "support/fail.hpp"
 
+#include <vector>
+
 namespace broadloom::spec {
+
+std::vector<std::size_t> lenders_of(const TypedSpec &spec, const std::vector<std::size_t> &inputs,
+                                    int axis) {
+  std::vector<std::size_t> found;
+  bool labelled = false;
+  for (std::size_t i : inputs) {
+    const TypedInput &input = spec.inputs[i];
+    for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim) {
+      if (input.axis_of_dim[dim] != axis) continue;
+      const bool settles = input.labelled && !input.may_stretch[dim];
+      if (settles && !labelled)
+        std::erase_if(found, [&](std::size_t other) { return spec.inputs[other].labelled; });
+      if (!input.labelled || !labelled) found.push_back(i);
+      labelled = labelled || settles;
+    }
+  }
+  return found;
+}
 
 void Reads::add(const Expr &root) {
   walker_.walk(root.node(), [&](const ExprNode &node) { reads_.emplace(&node, read(node)); });
@@ -19,6 +39,7 @@ Read Reads::read(const ExprNode &node) {
     std::uint32_t input = space_.index_of(*node.input);
     result.axes = spec_.inputs[input].axes();
     result.inputs = sets_.single(input);
+    result.lenders = result.inputs;
     return result;
   }
   case ExprKind::Fold:
@@ -29,7 +50,10 @@ Read Reads::read(const ExprNode &node) {
     return result;
   case ExprKind::Iota:
     result.axes = expr::AxisSet::of(space_.axis(node.axes[0], node.where));
-    result.scoped = true;
+    for (const std::string &name : node.of)
+      result.lenders = sets_.unite(result.lenders,
+                                   sets_.single(space_.input_called(name, node.where, "of=")));
+    result.scoped = node.of.empty();
     return result;
   case ExprKind::Parameter:
   case ExprKind::Call: support::bug("reads: a call was not written out");
@@ -41,6 +65,7 @@ Read Reads::read(const ExprNode &node) {
     const Read &a = (*this)[arg];
     result.axes = result.axes | a.axes;
     result.inputs = sets_.unite(result.inputs, a.inputs);
+    result.lenders = sets_.unite(result.lenders, a.lenders);
     result.scoped = result.scoped || a.scoped;
   }
   return result;
@@ -69,6 +94,7 @@ Read Reads::read_fold(const ExprNode &node) {
     const Read &arg = (*this)[node.args[i]];
     result.axes = result.axes | arg.axes;
     result.inputs = sets_.unite(result.inputs, arg.inputs);
+    result.lenders = sets_.unite(result.lenders, arg.lenders);
     result.scoped = result.scoped || arg.scoped;
   }
   result.accumulated = result.inputs;
@@ -79,6 +105,7 @@ Read Reads::read_fold(const ExprNode &node) {
     expr::AxisSet target = spec_.inputs[like].axes();
     result.folded = result.axes - target;
     result.axes = target;
+    result.lenders = sets_.single(like);
   } else if (node.axes.empty()) {
     result.folded = result.axes;
   }
@@ -104,6 +131,7 @@ Read Reads::read_fold(const ExprNode &node) {
     const Read &init = (*this)[node.args[i]];
     result.axes = result.axes | init.axes;
     result.inputs = sets_.unite(result.inputs, init.inputs);
+    result.lenders = sets_.unite(result.lenders, init.lenders);
     result.scoped = result.scoped || init.scoped;
   }
   return result;

@@ -1,0 +1,51 @@
+// Inside the gradient stage: extents and indices that say of which inputs they are.
+//
+//   sum(w * iota(j), j)      ->  sum(w * iota(j, of=w), j)
+//
+// An extent or an index without of= belongs to the expression that it stands in. The backward pass takes parts
+// of the forward one elsewhere, where that may be another one, or none that has the axis.
+#pragma once
+
+#include "spec/reads.hpp"
+
+#include <unordered_map>
+#include <vector>
+
+namespace broadloom::grad {
+
+class Binder {
+public:
+  // `reads` must know what is bound.
+  Binder(const spec::TypedSpec &spec, const spec::Space &space, const spec::Reads &reads)
+      : spec_(spec), space_(space), reads_(reads) {}
+
+  // A whole expression: an output's, or that of an `init=` of its mode. A let in which something changes
+  // loses its name. Iterative.
+  Expr bind(const Expr &root);
+
+private:
+  // As in the typer: the expression that a node stands in, and the one around that.
+  struct Scope {
+    spec::SetId inputs = 0;
+    int outer = -1;
+  };
+  using Key = std::pair<const ExprNode *, int>;
+  struct KeyHash {
+    std::size_t operator()(const Key &key) const {
+      return std::hash<const ExprNode *>()(key.first) * 31 + std::size_t(key.second);
+    }
+  };
+
+  int open_scope(spec::SetId inputs, int outer);
+  Key key_of_arg(const ExprNode &node, std::size_t arg, int scope);
+  Expr made(const ExprNode &node, int scope);
+  std::vector<std::string> lenders(const ExprNode &node, int scope) const;
+
+  const spec::TypedSpec &spec_;
+  const spec::Space &space_;
+  const spec::Reads &reads_;
+  std::vector<Scope> scopes_;
+  std::unordered_map<Key, Expr, KeyHash> done_;
+};
+
+} // namespace broadloom::grad
