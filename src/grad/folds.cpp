@@ -41,6 +41,7 @@ private:
   void give(const Expr &value, const Expr &mask = {}) const {
     sweep_.flow(x_, masked({value, mask}, g_, t_), t_);
   }
+  void to_shape_of_like();
   bool must_repeat() const;
   void extreme() const;
   void log_sum_exp() const;
@@ -126,7 +127,23 @@ bool FoldRule::must_repeat() const {
   return false;
 }
 
+// What was repeated after the fold is folded first: along an axis that `like` folded, it would be taken for
+// what is to be repeated.
+void FoldRule::to_shape_of_like() {
+  const AxisSet own = facts_.axes(self_);
+  bool stretches = false;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    stretches = stretches || (own.has(axis) && !facts_.is_firm(axis));
+  if (node_.use->like.empty() || !stretches) return;
+  FoldUse use;
+  use.like = node_.use->like;
+  g_.value = make_fold(use, {g_.value}, {}, node_.where);
+  use.accumulator = Accumulator(Fold::Any);
+  if (g_.mask.node()) g_.mask = make_fold(use, {g_.mask}, {}, node_.where);
+}
+
 void FoldRule::run() {
+  to_shape_of_like();
   into_init_ = g_.value;
   // Every element that was folded gets the cotangent of the result.
   if (must_repeat()) g_.value = repeated_like(x_, g_.value, t_);

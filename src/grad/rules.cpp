@@ -1,8 +1,8 @@
 // See rules.hpp.
 //
 // A rule uses what the forward pass has computed already (y) where that loses nothing, and a form of its
-// own where it would: 1 - tanh(x)^2 cancels for large x, 1 / cosh(x)^2 does not. At the edges: |x|' and
-// relu' at 0 are 0, sqrt' at 0 is inf, ties of maximum are shared, clip at a bound passes g through.
+// own where it would: 1 - tanh(x)^2 cancels for large x, a form in exp(-2 |x|) does not. At the edges: |x|'
+// and relu' at 0 are 0, sqrt' at 0 is inf, ties of maximum are shared, clip at a bound passes g through.
 #include "grad/rules.hpp"
 
 #include <cmath>
