@@ -63,8 +63,8 @@ struct ExprNode {
   std::shared_ptr<const FoldUse> use;     // Fold, Scan
   std::size_t folded = 0;                 // Fold, Scan: how many of the args are accumulated
   std::vector<AxisRef> axes; // Fold: empty means all axes of the argument; Scan, Extent, Iota: one
-  std::vector<std::string> of; // Extent, Iota: `of=`, empty where there is none
-  std::string name;          // Let, Parameter
+  std::vector<std::string> of;                  // Extent, Iota: `of=`, empty where there is none
+  std::string name;                             // Let, Parameter
   std::shared_ptr<const FunctionDecl> function; // Call
 
   ExprNode() = default;

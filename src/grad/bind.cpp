@@ -37,8 +37,7 @@ Expr Binder::bind(const Expr &root) {
 Expr Binder::made(const ExprNode &node, int scope) {
   if (node.kind == ExprKind::Extent)
     return make_extent(node.axes[0], lenders(node, scope), node.where);
-  if (node.kind == ExprKind::Iota)
-    return make_iota(node.axes[0], lenders(node, scope), node.where);
+  if (node.kind == ExprKind::Iota) return make_iota(node.axes[0], lenders(node, scope), node.where);
   std::vector<Expr> args;
   for (std::size_t k = 0; k < node.args.size(); ++k)
     args.push_back(reads_.scoped(*node.args[k].node()) ? done_.at(key_of_arg(node, k, scope))

@@ -114,8 +114,7 @@ bool Facts::is_firm(int axis) const {
   bool stretches = false;
   for (const spec::TypedInput &input : spec_.inputs)
     for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim)
-      if (input.axis_of_dim[dim] == axis)
-        ++inputs, stretches = stretches || input.may_stretch[dim];
+      if (input.axis_of_dim[dim] == axis) ++inputs, stretches = stretches || input.may_stretch[dim];
   return inputs == 1 || !stretches;
 }
 

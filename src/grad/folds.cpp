@@ -70,7 +70,8 @@ Expr FoldRule::count() const {
     if (!use.like.empty()) {
       const auto &like = facts_.spec().inputs[facts_.space().input_called(use.like, node_.where)];
       if (like.axes().has(axis))
-        one = t_.op(Op::FloorDiv, {one, make_extent(facts_.axis_ref(axis), {use.like}, node_.where)});
+        one =
+            t_.op(Op::FloorDiv, {one, make_extent(facts_.axis_ref(axis), {use.like}, node_.where)});
     }
     product = product.node() ? t_.mul(product, one) : one;
   }

@@ -293,9 +293,8 @@ private:
           if (std::find(of.begin(), of.end(), name) == of.end()) of.push_back(name);
       const AxisRef axis = facts_.axis_ref(axis_);
       const Expr at = make_iota(axis, of, node_.where);
-      const Expr first = node_.use->reverse
-                             ? t_.sub(make_extent(axis, of, node_.where), t_.num(1))
-                             : t_.num(0);
+      const Expr first =
+          node_.use->reverse ? t_.sub(make_extent(axis, of, node_.where), t_.num(1)) : t_.num(0);
       const Expr value = make_fold({}, {t_.where(t_.op(Op::Eq, {at, first}), all)},
                                    {facts_.axis_ref(axis_)}, node_.where);
       sweep_.flow(node_.args[k], masked({value, {}}, earliest(), t_), t_);

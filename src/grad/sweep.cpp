@@ -82,8 +82,8 @@ Expr Sweep::counted(const Expr &into, const Expr &value, const Terms &t) {
     if (lacks.has(axis)) {
       const DType type = facts_.dtype(visited_);
       const bool wide = type == DType::F64 || type == DType::C128;
-      made = t.mul(made, make_cast(wide ? DType::F64 : DType::F32,
-                                   facts_.extent(visited_, axis, t), t.place()));
+      made = t.mul(made, make_cast(wide ? DType::F64 : DType::F32, facts_.extent(visited_, axis, t),
+                                   t.place()));
     }
   return made;
 }
@@ -104,8 +104,7 @@ Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Terms
     const Expr at_start =
         t.op(ops::Op::Eq, {make_iota(facts_.axis_ref(axis), {}, t.place()), t.num(0)});
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
-    made.value =
-        t.where(single, t.where(at_start, along(Fold::Sum, made.value)), made.value);
+    made.value = t.where(single, t.where(at_start, along(Fold::Sum, made.value)), made.value);
     if (made.mask.node())
       made.mask = t.either(made.mask, t.both(single, along(Fold::Any, made.mask)));
   }

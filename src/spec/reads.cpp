@@ -51,8 +51,8 @@ Read Reads::read(const ExprNode &node) {
   case ExprKind::Iota:
     result.axes = expr::AxisSet::of(space_.axis(node.axes[0], node.where));
     for (const std::string &name : node.of)
-      result.lenders = sets_.unite(result.lenders,
-                                   sets_.single(space_.input_called(name, node.where, "of=")));
+      result.lenders =
+          sets_.unite(result.lenders, sets_.single(space_.input_called(name, node.where, "of=")));
     result.scoped = node.of.empty();
     return result;
   case ExprKind::Parameter:

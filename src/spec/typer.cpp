@@ -137,8 +137,7 @@ std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scop
     fail("E0103",
          "no input of this expression has axis " + space_.axis_name(axis) + ", which '" +
              (node.kind == ExprKind::Iota ? "iota" : "extent") + "' asks for",
-         space_.shown(node.where),
-         "name an axis of an input that it reads, or write of=x");
+         space_.shown(node.where), "name an axis of an input that it reads, or write of=x");
   return found;
 }
 

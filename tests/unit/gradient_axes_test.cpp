@@ -93,8 +93,7 @@ void check_slopes(const std::string &body, const std::vector<Input> &inputs) {
 D zeros_of(const std::string &body, const std::string &input, const std::vector<Input> &inputs) {
   const LoopSpec spec = gradient(kernel(body), {input});
   std::vector<Array> data;
-  for (const Input &one : inputs)
-    data.push_back(filled(one.extents, one.name == "d_z" ? 1 : 0, 0));
+  for (const Input &one : inputs) data.push_back(filled(one.extents, one.name == "d_z" ? 1 : 0, 0));
   std::vector<NamedView> views;
   for (std::size_t k = 0; k < inputs.size(); ++k) views.push_back({inputs[k].name, data[k]});
   return values(compile(spec).call(views)["d_" + input]);
@@ -185,15 +184,16 @@ TEST_CASE("equal values that meet along an axis count as often as they meet") {
                {{"x", {2, 3}}, {"y", {3}}});
 }
 
-TEST_CASE("a repeated 1 gets the sum over what it was repeated along, wherever it is in the expression") {
+TEST_CASE(
+    "a repeated 1 gets the sum over what it was repeated along, wherever it is in the expression") {
   for (const char *expression : {"sum(exp(x) + y, 1)", "sum(exp(x) * sin(x + y), 1)",
                                  "sum((x + y) * x, 0)", "sum((sin(x) + exp(x)) * y + x)",
                                  "exp(x) - mean(x + y, 1)", "sum(sum(x + y, like=x), 1) * y",
                                  "norm(exp(x) + exp(y), 1)", "logsumexp(x + exp(x) * y, 0)"})
-    for (const std::vector<std::int64_t> &x : std::vector<std::vector<std::int64_t>>{
-             {2, 3}, {1, 3}, {2, 1}, {1, 1}})
-      for (const std::vector<std::int64_t> &y : std::vector<std::vector<std::int64_t>>{
-               {2, 3}, {2, 1}})
+    for (const std::vector<std::int64_t> &x :
+         std::vector<std::vector<std::int64_t>>{{2, 3}, {1, 3}, {2, 1}, {1, 1}})
+      for (const std::vector<std::int64_t> &y :
+           std::vector<std::vector<std::int64_t>>{{2, 3}, {2, 1}})
         check_slopes("in x : f64[:, :]\nin y : f64[:, :]\nout z = " + std::string(expression),
                      {{"x", x}, {"y", y}});
   check_slopes("in x : f64[i, j=1]\nin y : f64[i, j]\nout z = sum(exp(x) + x * y, j)",
@@ -219,4 +219,22 @@ TEST_CASE("the derivatives of tanh keep their digits far out and near 0, derived
   CHECK(curve[0] == 0);
   CHECK(!has(print(first), "cosh"));
   CHECK(!has(text("in x : f32[i]\nout z = gelu_tanh(x)", {"x"}), "cosh"));
+}
+
+TEST_CASE("a sum like an input that folds nothing at a call is one addition in the dtype") {
+  const LoopSpec spec = kernel("in x : f32[:, :]\nin g : f32[:, :]\nin row : f32[:, :]\n"
+                               "out z = sum(g * row, like=x)");
+  const float zero = 0, g[] = {-0.0f, 1.5f, 1e-45f, 3e38f}, row[] = {1, 3, -1, 10};
+  const View<const float> gv(g, {2, 2}), rv(row, {1, 2}), x(&zero, {2, 2}, {0, 0});
+  for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference}) {
+    Options options;
+    options.engine = engine;
+    const Results r = compile(spec, options)({{"x", x}, {"g", gv}, {"row", rv}});
+    const float *z = r["z"].data<float>();
+    CHECK(z[0] == 0);
+    CHECK(!std::signbit(z[0])); // 0 + -0.0
+    CHECK(z[1] == 4.5f);
+    CHECK(z[2] == 1e-45f);
+    CHECK(std::isinf(z[3]));
+  }
 }

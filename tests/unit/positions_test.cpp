@@ -225,8 +225,7 @@ TEST_CASE("an index may be that of inputs which the expression does not read") {
                                "out b = iota(0, of=x) * y\nout c = iota(1, of=(x, y)) + 0 * y\n"
                                "out n = extent(1, of=(y, x)) * sum(iota(1, of=y))");
   for (const std::int64_t columns : {1, 3})
-    everywhere(spec,
-               {View<const float>(x.data(), {2, columns}), View<const float>(y.data(), {3})},
+    everywhere(spec, {View<const float>(x.data(), {2, columns}), View<const float>(y.data(), {3})},
                [&](const Results &r) {
                  CHECK(values<std::int64_t>(r["a"]) == (columns == 1 ? I{0} : I{0, 1, 2}));
                  CHECK(values<double>(r["b"]) == D{0, 0, 0, 1, 2, 3});
