@@ -109,6 +109,10 @@ TEST_CASE("saved, recomputed or as the compiler likes: a gradient has the same b
                                  "recompute(sqrt(x)) * keep(log(w))"),
                  {"x", "w"}, inputs);
   check_policies(kernel(shapes + "out y = where(x > 0.5, log(x), x ^ w)"), {"x", "w"}, inputs);
+  check_policies(kernel(shapes +
+                        "let at = f32(iota(j)) / extent(j)\n"
+                        "out y : f32 = where(x > 0.5, log(x) * at, x ^ w) + sum(exp(x * at), j)"),
+                 {"x", "w"}, inputs);
 }
 
 TEST_CASE("folds of modes are saved like any other value") {
