@@ -30,8 +30,8 @@ public:
     return call({first.expr(), Operand(rest).expr()...}, first.where());
   }
 
-  // The same function with a rule for the derivative by one of its arguments: an expression over the
-  // arguments and the cotangent, which comes last. At most one for each argument: E0004.
+  // The same function with a rule for gradients, by one of its arguments: an expression over the arguments and
+  // the cotangent, which comes last. At most one each (E0004); by an argument without one the body is derived.
   template <class Rule>
   Function derivative(const std::string &param, Rule rule,
                       std::source_location where = std::source_location::current()) const {

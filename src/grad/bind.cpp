@@ -11,37 +11,59 @@ int Binder::open_scope(spec::SetId inputs, int outer) {
   return int(scopes_.size()) - 1;
 }
 
-// What is accumulated is an expression of its own; init= is one of those around it.
-Binder::Key Binder::key_of_arg(const ExprNode &node, std::size_t arg, int scope) {
-  if (arg < node.folded) scope = open_scope(reads_[node].accumulated, scope);
-  return {node.args[arg].node(), scope};
+// The arguments of a node, each in its scope: what is accumulated is an expression of its own; init= is one of
+// those around it.
+std::vector<Binder::Part> Binder::parts(const Part &whole) {
+  const ExprNode &node = *whole.expr.node();
+  const int inner =
+      node.folded > 0 ? open_scope(read(whole.expr).accumulated, whole.scope) : whole.scope;
+  std::vector<Part> parts;
+  for (std::size_t k = 0; k < node.args.size(); ++k)
+    parts.push_back({node.args[k], k < node.folded ? inner : whole.scope});
+  return parts;
+}
+
+const Expr *Binder::done(const Part &part) const {
+  const auto found = done_.find({part.expr.node(), part.scope});
+  return found == done_.end() ? nullptr : &found->second;
 }
 
 Expr Binder::bind(const Expr &root) {
-  if (!reads_.scoped(*root.node())) return root;
-  const Key whole{root.node(), open_scope(reads_[root].inputs, -1)};
-  std::vector<Key> work{whole};
+  const Part whole{root, open_scope(read(root).inputs, -1)};
+  std::vector<Part> work{whole};
   while (!work.empty()) {
-    const auto [node, scope] = work.back();
+    const Part part = work.back();
+    if (done(part)) {
+      work.pop_back();
+      continue;
+    }
+    const ExprNode &node = *part.expr.node();
+    const bool stays = !read(part.expr).scoped ||
+                       (node.kind == ExprKind::Call && !calls_.is_elementwise(node.function->body));
     const std::size_t before = work.size();
-    for (std::size_t k = 0; k < node->args.size(); ++k)
-      if (reads_.scoped(*node->args[k].node()))
-        if (const Key arg = key_of_arg(*node, k, scope); done_.count(arg) == 0) work.push_back(arg);
+    if (!stays)
+      for (const Part &arg : parts(part))
+        if (!done(arg)) work.push_back(arg);
     if (work.size() > before) continue;
     work.pop_back();
-    if (done_.count({node, scope}) == 0) done_.emplace(Key{node, scope}, made(*node, scope));
+    done_.emplace(Key{&node, part.scope}, stays ? part.expr : made(part));
   }
-  return done_.at(whole);
+  return *done(whole);
 }
 
-Expr Binder::made(const ExprNode &node, int scope) {
+Expr Binder::made(const Part &part) {
+  const ExprNode &node = *part.expr.node();
   if (node.kind == ExprKind::Extent)
-    return make_extent(node.axes[0], lenders(node, scope), node.where);
-  if (node.kind == ExprKind::Iota) return make_iota(node.axes[0], lenders(node, scope), node.where);
+    return make_extent(node.axes[0], lenders(node, part.scope), node.where);
+  if (node.kind == ExprKind::Iota)
+    return make_iota(node.axes[0], lenders(node, part.scope), node.where);
   std::vector<Expr> args;
-  for (std::size_t k = 0; k < node.args.size(); ++k)
-    args.push_back(reads_.scoped(*node.args[k].node()) ? done_.at(key_of_arg(node, k, scope))
-                                                       : node.args[k]);
+  bool changed = false;
+  for (const Part &arg : parts(part)) {
+    args.push_back(*done(arg));
+    changed = changed || args.back().node() != arg.expr.node();
+  }
+  if (!changed) return part.expr;
   return node.kind == ExprKind::Let ? args[0] : with_args(node, std::move(args));
 }
 

@@ -3,9 +3,11 @@
 //   sum(w * iota(j), j)      ->  sum(w * iota(j, of=w), j)
 //
 // An extent or an index without of= belongs to the expression that it stands in. The backward pass takes parts
-// of the forward one elsewhere, where that may be another one, or none that has the axis.
+// of the forward one elsewhere, where that may be another one, or none that has the axis. The functions of
+// calls that stay are left as they are, and so are their arguments where a fold in the body may read them.
 #pragma once
 
+#include "grad/calls.hpp"
 #include "spec/reads.hpp"
 
 #include <unordered_map>
@@ -15,9 +17,10 @@ namespace broadloom::grad {
 
 class Binder {
 public:
-  // `reads` must know what is bound.
-  Binder(const spec::TypedSpec &spec, const spec::Space &space, const spec::Reads &reads)
-      : spec_(spec), space_(space), reads_(reads) {}
+  // `reads` must know what is bound as `plain` writes it out.
+  Binder(const spec::TypedSpec &spec, const spec::Space &space, const spec::Reads &reads,
+         spec::Expander &plain, Calls &calls)
+      : spec_(spec), space_(space), reads_(reads), plain_(plain), calls_(calls) {}
 
   // A whole expression: an output's, or that of an `init=` of its mode. A let in which something changes
   // loses its name. Iterative.
@@ -29,6 +32,10 @@ private:
     spec::SetId inputs = 0;
     int outer = -1;
   };
+  struct Part {
+    Expr expr;
+    int scope;
+  };
   using Key = std::pair<const ExprNode *, int>;
   struct KeyHash {
     std::size_t operator()(const Key &key) const {
@@ -36,14 +43,18 @@ private:
     }
   };
 
+  const spec::Read &read(const Expr &expr) { return reads_[plain_.expand(expr)]; }
   int open_scope(spec::SetId inputs, int outer);
-  Key key_of_arg(const ExprNode &node, std::size_t arg, int scope);
-  Expr made(const ExprNode &node, int scope);
+  std::vector<Part> parts(const Part &whole);
+  const Expr *done(const Part &part) const;
+  Expr made(const Part &part);
   std::vector<std::string> lenders(const ExprNode &node, int scope) const;
 
   const spec::TypedSpec &spec_;
   const spec::Space &space_;
   const spec::Reads &reads_;
+  spec::Expander &plain_;
+  Calls &calls_;
   std::vector<Scope> scopes_;
   std::unordered_map<Key, Expr, KeyHash> done_;
 };

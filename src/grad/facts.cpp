@@ -21,24 +21,40 @@ spec::TypedSpec begin(const SpecData &data) {
 
 Facts::Facts(const SpecData &data, const std::vector<std::string> &wrt)
     : spec_(begin(data)), space_(data, spec_), reads_(space_, spec_), typer_(spec_, space_, reads_),
-      wrt_(wrt) {}
+      expander_(spec::Calls::All, "kernel '" + data.name + "'", data.source.get()), calls_(data),
+      wrt_(wrt), sets_(spec_.inputs.size() + data.outputs.size()) {}
+
+void Facts::declare(const std::string &input, AxisSet axes) {
+  new_inputs_[input] = {axes, spec_.inputs.size() + new_names_.size()};
+  new_names_.push_back(input);
+}
 
 void Facts::add(const Expr &root) {
-  reads_.add(root);
+  reads_.add(plain(root));
   walker_.walk(root.node(), [&](const ExprNode &node) {
     const bool asked = node.kind == ExprKind::Input &&
                        std::find(wrt_.begin(), wrt_.end(), node.input->name) != wrt_.end();
     const bool reached = std::any_of(node.args.begin(), node.args.end(), [&](const Expr &arg) {
       return depends_.count(arg.node()) != 0;
     });
-    if (asked || reached) depends_.insert(&node);
+    if ((asked || reached) && !calls_.is_constant(&node)) depends_.insert(&node);
+    // A function may ignore what it is given.
+    if (node.kind == ExprKind::Call)
+      for (const Expr &arg : node.args) reads_.add(plain(arg));
     if (node.use && node.use->accumulator.definition())
       accumulators_.insert(node.use->accumulator.definition()->name);
   });
 }
 
-AxisSet Facts::axes(const Expr &root) {
-  if (!root.node()) return {};
+Expr Facts::by_body(const Expr &call) {
+  Expr body = calls_.by_body(call);
+  if (body.node()) add(body);
+  return body;
+}
+
+AxisSet Facts::axes(const Expr &written) {
+  if (!written.node()) return {};
+  const Expr root = plain(written);
   kept_.push_back(root);
   axes_walker_.walk(root.node(), [&](const ExprNode &node) {
     AxisSet set;
@@ -46,7 +62,7 @@ AxisSet Facts::axes(const Expr &root) {
     switch (node.kind) {
     case ExprKind::Input: {
       const auto made = new_inputs_.find(node.input->name);
-      set = made != new_inputs_.end() ? made->second
+      set = made != new_inputs_.end() ? made->second.axes
                                       : spec_.inputs[space_.index_of(*node.input)].axes();
       break;
     }
@@ -90,23 +106,57 @@ std::vector<AxisRef> Facts::axis_refs(AxisSet axes) const {
   return refs;
 }
 
-std::vector<std::string> Facts::lenders(const Expr &expr, int axis) const {
+std::vector<std::string> Facts::lenders(const Expr &written, int axis) {
+  const Expr expr = plain(written);
+  kept_.push_back(expr);
+  Lenders &known = lenders_[axis];
+  known.walker.walk(expr.node(),
+                    [&](const ExprNode &node) { known.of[&node] = lenders_of(node, axis, known); });
   std::vector<std::string> names;
-  for (std::size_t i : reads_.lenders(expr, axis)) names.push_back(spec_.inputs[i].name);
+  std::vector<std::size_t> inputs, made;
+  for (std::size_t i : sets_.members(known.of.at(expr.node())))
+    (i < spec_.inputs.size() ? inputs : made).push_back(i);
+  for (std::size_t i : spec::lenders_of(spec_, inputs, axis)) names.push_back(spec_.inputs[i].name);
+  for (std::size_t i : made) names.push_back(new_names_[i - spec_.inputs.size()]);
   return names;
 }
 
-Expr Facts::bound(const Expr &root) const { return Binder(spec_, space_, reads_).bind(root); }
+spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &known) {
+  const auto lent_by = [&](const std::string &name) -> spec::SetId {
+    const auto made = new_inputs_.find(name);
+    if (made != new_inputs_.end())
+      return made->second.axes.has(axis) ? sets_.single(made->second.id) : 0;
+    const std::size_t input = space_.input_called(name, node.where);
+    return spec_.inputs[input].axes().has(axis) ? sets_.single(input) : 0;
+  };
+  const auto is_axis = [&](const AxisRef &ref) { return space_.axis(ref, node.where) == axis; };
+  if (node.kind == ExprKind::Input) return lent_by(node.input->name);
+  spec::SetId all = 0;
+  if (node.kind == ExprKind::Iota && is_axis(node.axes[0]))
+    for (const std::string &name : node.of) all = sets_.unite(all, lent_by(name));
+  std::size_t first = 0;
+  if (node.kind == ExprKind::Fold) {
+    const bool is_listed = std::any_of(node.axes.begin(), node.axes.end(), is_axis);
+    if (!node.use->like.empty()) all = lent_by(node.use->like);
+    if (!node.use->like.empty() || node.axes.empty() || is_listed) first = node.folded;
+  }
+  for (std::size_t k = first; k < node.args.size(); ++k)
+    all = sets_.unite(all, known.of.at(node.args[k].node()));
+  return all;
+}
 
-bool Facts::is_single(const Expr &expr, int axis) const {
-  bool single = false;
-  for (std::size_t i : reads_.inputs(expr))
-    for (std::size_t dim = 0; dim < spec_.inputs[i].axis_of_dim.size(); ++dim) {
-      if (spec_.inputs[i].axis_of_dim[dim] != axis) continue;
-      if (spec_.inputs[i].extents[dim] != 1) return false;
-      single = true;
-    }
-  return single;
+Expr Facts::bound(const Expr &root) {
+  return Binder(spec_, space_, reads_, expander_, calls_).bind(root);
+}
+
+bool Facts::may_be_one(const Expr &expr, int axis) {
+  bool every = true;
+  for (const std::string &name : lenders(expr, axis))
+    for (const spec::TypedInput &input : spec_.inputs)
+      for (std::size_t dim = 0; input.name == name && dim < input.axis_of_dim.size(); ++dim)
+        if (input.axis_of_dim[dim] == axis)
+          every = every && (input.extents[dim] == 1 || input.may_stretch[dim]);
+  return every;
 }
 
 bool Facts::is_firm(int axis) const {
@@ -116,6 +166,13 @@ bool Facts::is_firm(int axis) const {
     for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim)
       if (input.axis_of_dim[dim] == axis) ++inputs, stretches = stretches || input.may_stretch[dim];
   return inputs == 1 || !stretches;
+}
+
+bool Facts::is_firm(AxisSet axes) const {
+  bool firm = true;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    firm = firm && (!axes.has(axis) || is_firm(axis));
+  return firm;
 }
 
 bool Facts::may_be_repeated(const std::vector<std::string> &own, int axis) const {

@@ -2,7 +2,9 @@
 // of those made from them.
 #pragma once
 
+#include "grad/calls.hpp"
 #include "grad/terms.hpp"
+#include "spec/sets.hpp"
 #include "spec/typer.hpp"
 
 #include <string>
@@ -24,11 +26,11 @@ public:
 
   // The axes of a value. Of any expression: new ones and the new inputs (by `declare`) too.
   AxisSet axes(const Expr &root);
-  void declare(const std::string &input, AxisSet axes) { new_inputs_[input] = axes; }
+  void declare(const std::string &input, AxisSet axes); // at most one for each output
 
-  DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(expr, {})); }
+  DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(plain(expr), {})); }
   // Equal expressions have equal nodes.
-  expr::NodeId node(const Expr &expr) { return typer_.type(expr, {}).node; }
+  expr::NodeId node(const Expr &expr) { return typer_.type(plain(expr), {}).node; }
   bool is_complex(const Expr &expr) { return broadloom::is_complex(dtype(expr)); }
   // Real or complex: something can flow back into it.
   bool is_continuous(const Expr &expr) {
@@ -38,15 +40,20 @@ public:
   // Can it be an output of its own, with every bit that it has here? What f16 and bf16 operations hand each
   // other has no dtype.
   bool can_be_saved(const Expr &expr) {
-    const spec::Value value = typer_.type(expr, {});
-    return !value.narrow && !value.weak;
+    const spec::Value value = typer_.type(plain(expr), {});
+    return !value.narrow && !value.weak && !is_scoped(expr);
   }
+  // Does it hold an index whose extent comes from the expression around it? Calls that stay may.
+  bool is_scoped(const Expr &expr) { return reads_[plain(expr)].scoped; }
   // Does an input that is asked for reach it?
   bool depends(const Expr &expr) const { return depends_.count(expr.node()) != 0; }
 
   const spec::TypedSpec &spec() const { return spec_; }
   const spec::Space &space() const { return space_; }
-  const spec::Reads &reads() const { return reads_; }
+  std::vector<std::size_t> inputs(const Expr &expr) { return reads_.inputs(plain(expr)); }
+  Calls &calls() { return calls_; }
+  // A call through its body, known as the expressions of the kernel are: see calls.hpp.
+  Expr by_body(const Expr &call);
   AxisRef axis_ref(int axis) const;
   std::vector<AxisRef> axis_refs(AxisSet axes) const;
   // An accumulator that the gradient needs: made once, under this name or one that is free.
@@ -56,41 +63,60 @@ public:
     return helpers_.emplace(name, make(free_name(name))).first->second;
   }
 
-  // Inputs that give an expression the extent of an axis.
-  std::vector<std::string> lenders(const Expr &expr, int axis) const;
+  // Inputs that give an expression the extent of an axis: not those that are folded along it, of
+  // sum(x, like=w) only w, and one of those that a label makes equal. Of any expression, as `axes`.
+  std::vector<std::string> lenders(const Expr &expr, int axis);
   // That extent, and the index along it.
-  Expr extent(const Expr &expr, int axis, const Terms &t) const {
+  Expr extent(const Expr &expr, int axis, const Terms &t) {
     return make_extent(axis_ref(axis), lenders(expr, axis), t.place());
   }
-  Expr index(const Expr &expr, int axis, const Terms &t) const {
+  Expr index(const Expr &expr, int axis, const Terms &t) {
     return make_iota(axis_ref(axis), lenders(expr, axis), t.place());
   }
   // The expression, with each extent and index saying of which inputs it is: a part of it means the same
   // anywhere. The expression must be a whole one.
-  Expr bound(const Expr &root) const;
+  Expr bound(const Expr &root);
   // Do all inputs of the kernel that have the axis have one extent along it, at every call?
   bool is_firm(int axis) const;
-  // Is that extent declared as 1 by all of them?
-  bool is_single(const Expr &expr, int axis) const;
+  bool is_firm(AxisSet axes) const; // along each of them
+  // May the expression have extent 1 along an axis at a call?
+  bool may_be_one(const Expr &expr, int axis);
   // May the expression have extent 1 along an axis where another of the kernel has more?
-  bool may_be_repeated(const Expr &expr, int axis) const {
+  bool may_be_repeated(const Expr &expr, int axis) {
     return may_be_repeated(lenders(expr, axis), axis);
   }
   bool may_be_repeated(const std::vector<std::string> &lenders, int axis) const;
 
 private:
+  struct Lenders { // along one axis
+    expr::Walker walker;
+    std::unordered_map<const ExprNode *, spec::SetId> of;
+  };
+  spec::SetId lenders_of(const ExprNode &node, int axis, const Lenders &known);
+
   std::string free_name(const std::string &name) const;
+  // Without any calls: the later stages know none.
+  Expr plain(const Expr &expr) { return expander_.expand(expr); }
 
   spec::TypedSpec spec_;
   spec::Space space_;
   spec::Reads reads_;
   spec::Typer typer_;
+  spec::Expander expander_;
+  Calls calls_;
   expr::Walker walker_, axes_walker_;
   std::vector<std::string> wrt_;
   std::unordered_set<const ExprNode *> depends_;
   std::unordered_map<const ExprNode *, AxisSet> axes_;
-  std::vector<Expr> kept_; // what axes_ knows must not go away
-  std::unordered_map<std::string, AxisSet> new_inputs_;
+  std::unordered_map<int, Lenders> lenders_;
+  spec::InputSets sets_;
+  std::vector<Expr> kept_; // what axes_ and lenders_ know must not go away
+  struct NewInput {
+    AxisSet axes;
+    std::size_t id; // in sets_, after those of the kernel
+  };
+  std::unordered_map<std::string, NewInput> new_inputs_;
+  std::vector<std::string> new_names_;           // by id
   std::unordered_set<std::string> accumulators_; // of the kernel
   std::unordered_map<std::string, Accumulator> helpers_;
 };

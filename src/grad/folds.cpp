@@ -8,9 +8,30 @@
 
 #include "support/fail.hpp"
 
+#include <algorithm>
+
 namespace broadloom::grad {
 
 using ops::Op;
+
+Folds folds(Facts &facts, const Expr &x, const ExprNode &fold, int axis) {
+  const auto is_axis = [&](const AxisRef &ref) {
+    return facts.space().axis(ref, fold.where) == axis;
+  };
+  if (fold.use->like.empty()) {
+    const bool is_listed = std::any_of(fold.axes.begin(), fold.axes.end(), is_axis);
+    return fold.axes.empty() || is_listed ? Folds::Always : Folds::Never;
+  }
+  const spec::TypedInput &like =
+      facts.spec().inputs[facts.space().input_called(fold.use->like, fold.where)];
+  for (std::size_t d = 0; d < like.axis_of_dim.size(); ++d) {
+    if (like.axis_of_dim[d] != axis) continue;
+    if (like.extents[d] == 1) return Folds::Always;
+    const bool is_own = facts.lenders(x, axis) == std::vector<std::string>{like.name};
+    return like.may_stretch[d] && !is_own ? Folds::AsCalled : Folds::Never;
+  }
+  return Folds::Always;
+}
 
 namespace {
 
@@ -35,6 +56,8 @@ private:
     const DType type = facts_.dtype(x);
     return type == DType::F64 || is_complex(type) ? x : make_cast(DType::F64, x, node_.where);
   }
+  Expr conj(const Expr &x) const { return facts_.is_complex(x_) ? t_.op(Op::Conj, {x}) : x; }
+  AxisSet like_ones() const;
   Expr count() const;
   Expr freedom() const; // count - correction, at least 0
   Expr is_zero(const Expr &x) const { return t_.op(Op::Eq, {x, t_.num(0)}); }
@@ -42,7 +65,6 @@ private:
     sweep_.flow(x_, masked({value, mask}, g_, t_), t_);
   }
   void to_shape_of_like();
-  bool must_repeat() const;
   void extreme() const;
   void log_sum_exp() const;
   void spread() const; // var, std
@@ -57,6 +79,17 @@ private:
   Expr into_init_; // the cotangent of the result itself
 };
 
+// The axes of like= along which the result may be 1 and the argument not.
+AxisSet FoldRule::like_ones() const {
+  AxisSet ones;
+  if (node_.use->like.empty()) return ones;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (facts_.axes(x_).has(axis) && facts_.axes(self_).has(axis) &&
+        folds(facts_, x_, node_, axis) != Folds::Never)
+      ones = ones | AxisSet::of(axis);
+  return ones;
+}
+
 // How many elements meet in one result. An extent is that of the input that gives it: all that have the
 // axis agree or are 1.
 Expr FoldRule::count() const {
@@ -69,9 +102,10 @@ Expr FoldRule::count() const {
     Expr one = facts_.extent(x_, axis, t_);
     if (!use.like.empty()) {
       const auto &like = facts_.spec().inputs[facts_.space().input_called(use.like, node_.where)];
-      if (like.axes().has(axis))
-        one =
-            t_.op(Op::FloorDiv, {one, make_extent(facts_.axis_ref(axis), {use.like}, node_.where)});
+      if (like.axes().has(axis)) {
+        const Expr extent = make_extent(facts_.axis_ref(axis), {use.like}, node_.where);
+        one = t_.where(t_.op(Op::Eq, {extent, t_.num(1)}), one, t_.num(1));
+      }
     }
     product = product.node() ? t_.mul(product, one) : one;
   }
@@ -118,24 +152,8 @@ void FoldRule::spread() const {
   give(t_.mul(g_.value, t_.where(is_zero(self_), t_.num(0), slope)));
 }
 
-// The extents of what is folded must show in the cotangent where those of its parts may be less. `like` folds
-// an axis that both have only where the extents at the call differ.
-bool FoldRule::must_repeat() const {
-  const AxisSet all = facts_.axes(x_), given = facts_.axes(g_.value);
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (all.has(axis) && !facts_.is_firm(axis) && (!given.has(axis) || !node_.use->like.empty()))
-      return true;
-  return false;
-}
-
-// What was repeated after the fold is folded first: along an axis that `like` folded, it would be taken for
-// what is to be repeated.
+// What the result was repeated along comes together first: else it would meet the elements one by one.
 void FoldRule::to_shape_of_like() {
-  const AxisSet own = facts_.axes(self_);
-  bool stretches = false;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    stretches = stretches || (own.has(axis) && !facts_.is_firm(axis));
-  if (node_.use->like.empty() || !stretches) return;
   FoldUse use;
   use.like = node_.use->like;
   g_.value = make_fold(use, {g_.value}, {}, node_.where);
@@ -144,10 +162,13 @@ void FoldRule::to_shape_of_like() {
 }
 
 void FoldRule::run() {
-  to_shape_of_like();
+  const AxisSet ones = like_ones();
+  if (!ones.empty()) to_shape_of_like();
   into_init_ = g_.value;
-  // Every element that was folded gets the cotangent of the result.
-  if (must_repeat()) g_.value = repeated_like(x_, g_.value, t_);
+  // Every element that was folded gets the cotangent of the result. Where extents differ at a call, those of
+  // what is folded must show in it.
+  if (!ones.empty() || !facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
+    g_.value = repeated_like(x_, g_.value, t_);
   const Fold fold = node_.use->accumulator.fold();
   const bool has_init = node_.args.size() > node_.folded;
   const auto into_init = [&](const Expr &value) {
@@ -171,9 +192,9 @@ void FoldRule::run() {
     if (has_init) break;
     return spread();
   case Fold::Prod:
-    into_init(t_.mul(into_init_, alike(Fold::Prod, x_)));
-    return give(t_.mul(has_init ? t_.mul(g_.value, node_.args[node_.folded]) : g_.value,
-                       product_of_others(facts_, x_, node_)));
+    into_init(t_.mul(into_init_, conj(alike(Fold::Prod, x_))));
+    return give(t_.mul(has_init ? t_.mul(g_.value, conj(node_.args[node_.folded])) : g_.value,
+                       conj(product_of_others(facts_, x_, node_))));
   case Fold::User: return pull_recurrence(sweep_, self_, {into_init_, g_.mask});
   case Fold::Any:
   case Fold::All: return; // bool: nothing flows

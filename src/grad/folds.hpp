@@ -6,10 +6,18 @@
 
 namespace broadloom::grad {
 
+// Does a fold over x fold this axis of x? like=w does where w is 1 and x has more, which may be known at a
+// call only.
+enum class Folds { Always, Never, AsCalled };
+Folds folds(Facts &facts, const Expr &x, const ExprNode &fold, int axis);
+
 // For each element, the product of all the others that are folded with it.
 Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold);
 
 // A fold or a scan by its definition: forward states, then a sweep the other way.
 void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g);
+
+// What `reduce` gives where there is nothing to fold: one step over x, as an expression.
+Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where);
 
 } // namespace broadloom::grad

@@ -39,11 +39,12 @@ Expr value_of(Expr expr) {
 
 void ForwardValues::Marked::add(const Expr &value, Facts &facts) {
   single_.insert(value.node());
-  nodes_.insert(facts.node(value).index);
+  if (!facts.is_scoped(value)) nodes_.insert(facts.node(value).index);
 }
 
 bool ForwardValues::Marked::has(const Expr &value, Facts &facts) const {
-  return single_.count(value.node()) != 0 || nodes_.count(facts.node(value).index) != 0;
+  return single_.count(value.node()) != 0 ||
+         (!facts.is_scoped(value) && nodes_.count(facts.node(value).index) != 0);
 }
 
 void ForwardValues::add(const Expr &root) {
@@ -64,7 +65,7 @@ std::vector<ReadValue> ForwardValues::read_by(const std::vector<Expr> &backward,
     const ExprNode &node = *expr.node();
     if (!seen.insert(&node).second) continue;
     if (walker_.seen(&node) && !is_another_name(node)) {
-      if (is_free(expr) || facts_.reads().inputs(expr).empty()) continue;
+      if (is_free(expr) || facts_.inputs(expr).empty()) continue;
       const bool recomputed = recompute_.has(expr, facts_);
       if (policy != Policy::Save || (!recomputed && facts_.can_be_saved(expr))) {
         read.push_back({expr, keep_.has(expr, facts_), recomputed});

@@ -7,13 +7,13 @@
 //
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
-#include "expr/function.hpp"
+#include "grad/folds.hpp"
 #include "grad/forward.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
+#include "reference/reference.hpp"
 #include "spec/expand.hpp"
 #include "support/fail.hpp"
-#include "support/text.hpp"
 
 #include <broadloom/gradient.hpp>
 
@@ -31,8 +31,8 @@ class Gradient {
 public:
   Gradient(const SpecData &data, const std::vector<std::string> &wrt,
            const GradientOptions &options)
-      : data_(written_out(data)), wrt_(wrt), options_(options), typed_(spec::analyse(data_)),
-        facts_(data_, wrt), forward_(facts_) {}
+      : data_(spec::expand_calls(data, spec::Calls::WithoutDerivatives)), wrt_(wrt),
+        options_(options), typed_(spec::analyse(data_)), facts_(data_, wrt), forward_(facts_) {}
 
   struct Made {
     SpecData backward, forward;
@@ -51,24 +51,12 @@ public:
     come_by_forward_values(forward);
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
+    // The types that a clause meets are known only now.
+    if (facts_.calls().used()) spec::analyse(made_);
     return {std::move(made_), std::move(forward)};
   }
 
 private:
-  // Without calls. What a `def` says of its own derivatives must not be passed over.
-  static SpecData written_out(const SpecData &data) {
-    expr::Walker walker;
-    const auto visit = [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Call && !node.function->derivatives.empty())
-        fail("E0601",
-             "the derivative clauses of '" + node.function->name + "' are not in this version",
-             support::with_text(node.where, data.source.get()),
-             "leave them out: the function is then derived by its body");
-    };
-    for (const OutputDecl &output : data.outputs) walker.walk(output.value.node(), visit);
-    return spec::expand_calls(data);
-  }
-
   // The inputs in the order in which they are declared or first read, and all names that are taken.
   void collect() {
     const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
@@ -170,7 +158,8 @@ private:
       AxisSet kept;
       for (int axis : typed_.outputs[k].axes) kept = kept | AxisSet::of(axis);
       const AxisSet folded = facts_.axes(output.value) - kept;
-      if (folded.empty()) return output.value;
+      if (folded.empty())
+        return fold_of_one(output.mode.use, output.value, output.value.node()->where);
       return make_fold(output.mode.use, {output.value}, facts_.axis_refs(folded),
                        output.value.node()->where);
     }
@@ -179,7 +168,7 @@ private:
   }
 
   // What `accumulate` keeps: the axes listed, or those of the inputs of the least rank.
-  AxisSet kept_axes(const OutputDecl &output) const {
+  AxisSet kept_axes(const OutputDecl &output) {
     AxisSet kept;
     if (output.has_axes) {
       for (const AxisRef &ref : output.axes)
@@ -187,7 +176,7 @@ private:
       return kept;
     }
     int least = expr::max_axes + 1;
-    for (std::size_t i : facts_.reads().inputs(output.value))
+    for (std::size_t i : facts_.inputs(output.value))
       if (const int rank = int(typed_.inputs[i].axis_of_dim.size()); rank < least)
         least = rank, kept = typed_.inputs[i].axes();
     return kept;
@@ -200,33 +189,58 @@ private:
     facts_.add(value);
     forward_.add(value);
     const spec::TypedOutput &output = typed_.outputs[k];
-    Expr g =
-        new_input("d_" + output.name, output.dtype, output.axes, value, data_.outputs[k].where);
+    std::vector<bool> may_be_one;
+    for (const std::int64_t least : least_shape(k)) may_be_one.push_back(least == 1);
+    Expr g = new_input("d_" + output.name, output.dtype, output.axes, may_be_one,
+                       data_.outputs[k].where);
+    AxisSet axes;
+    for (int axis : output.axes) axes = axes | AxisSet::of(axis);
+    facts_.declare(g.node()->input->name, axes);
     const Terms t(data_.outputs[k].where);
     if (is_complex(output.dtype) && !facts_.is_complex(value)) g = t.op(ops::Op::Real, {g});
     sweep.seed(value, g);
   }
 
-  // An input for values that are like this expression.
+  // An input for values along these axes, some of which may be 1 at a call.
   Expr new_input(const std::string &name, DType dtype, const std::vector<int> &axes,
-                 const Expr &like, const Place &where) {
+                 const std::vector<bool> &may_be_one, const Place &where) {
     auto decl = std::make_shared<InputDecl>();
     decl->name = fresh(name);
     decl->dtype = dtype;
     decl->where = where;
-    AxisSet set;
-    for (int axis : axes) {
+    bool rigid = true;
+    for (std::size_t d = 0; d < axes.size(); ++d)
+      rigid = rigid && !(may_be_one[d] && typed_.axes[std::size_t(axes[d])].labelled);
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      const int axis = axes[d];
       const spec::Axis &known = typed_.axes[std::size_t(axis)];
-      set = set | AxisSet::of(axis);
-      decl->dims.push_back(!known.labelled                ? Dim(":")
-                           : facts_.is_single(like, axis) ? Dim(known.name, 1)
-                                                          : Dim(known.name));
+      const bool is_one = may_be_one[d] && !data_.stretch; // then `:` would not be repeated
+      decl->dims.push_back(is_one ? Dim(1) : known.labelled && rigid ? Dim(known.name) : Dim(":"));
       decl->axes.push_back(axis);
     }
     place(*decl);
-    facts_.declare(decl->name, set);
     made_.inputs.push_back(decl);
     return make_input(decl, where);
+  }
+
+  // The shape of an output in a call where all that may be 1 is, and all else is more: a label along which
+  // it may be 1 (of inputs that say `j=1` or `:`) and others more is no label of its cotangent.
+  std::vector<std::int64_t> least_shape(std::size_t k) const {
+    std::vector<std::int64_t> sizes(typed_.axes.size(), 2);
+    for (const spec::TypedInput &input : typed_.inputs)
+      for (std::size_t d = 0; d < input.extents.size(); ++d)
+        if (input.extents[d] > 1) sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
+    std::vector<Layout> layouts;
+    for (const spec::TypedInput &input : typed_.inputs) {
+      std::vector<std::int64_t> shape;
+      for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+        const std::int64_t size = sizes[std::size_t(input.axis_of_dim[d])];
+        const bool is_declared = input.extents[d] >= 0;
+        shape.push_back(is_declared ? input.extents[d] : input.may_stretch[d] ? 1 : size);
+      }
+      layouts.push_back(contiguous_layout(shape));
+    }
+    return reference::output_shapes(typed_, layouts)[k];
   }
 
   // Unlabelled dims lie where `order` puts them, or need to be placed.
@@ -274,7 +288,7 @@ private:
     output.name = fresh("d_" + input);
     output.dtype = decl.dtype;
     output.where = decl.where;
-    output.value = total;
+    output.value = facts_.calls().restored(total);
     // In the order of the input's dims.
     if (!std::is_sorted(axes.begin(), axes.end())) {
       output.has_axes = true;
@@ -317,11 +331,12 @@ private:
 
   Expr save(const std::string &name, const Expr &value, SpecData &forward) {
     std::vector<int> axes;
+    std::vector<bool> may_be_one;
     const AxisSet set = facts_.axes(value);
     for (int axis = 0; axis < expr::max_axes; ++axis)
-      if (set.has(axis)) axes.push_back(axis);
+      if (set.has(axis)) axes.push_back(axis), may_be_one.push_back(facts_.may_be_one(value, axis));
     const Place where = value.node()->where;
-    const Expr input = new_input(name, facts_.dtype(value), axes, value, where);
+    const Expr input = new_input(name, facts_.dtype(value), axes, may_be_one, where);
     OutputDecl output;
     output.name = made_.inputs.back()->name;
     output.dtype = facts_.dtype(value);

@@ -7,6 +7,8 @@
 // 2^512; a mantissa stays between 2^-256 and 2^512.
 #include "grad/folds.hpp"
 
+#include "support/fail.hpp"
+
 #include <cmath>
 
 namespace broadloom::grad {
@@ -117,18 +119,35 @@ Expr value_of(const Parts &x) {
   return value;
 }
 
+// The axes that a fold folds, whatever the extents of a call.
+AxisSet folded_axes(Facts &facts, const Expr &x, const ExprNode &fold) {
+  AxisSet folded;
+  for (int axis = 0; axis < expr::max_axes; ++axis) {
+    if (!facts.axes(x).has(axis)) continue;
+    switch (folds(facts, x, fold, axis)) {
+    case Folds::Always: folded = folded | AxisSet::of(axis); break;
+    case Folds::Never: break;
+    case Folds::AsCalled:
+      support::fail("E0601",
+                    "whether 'prod(.., like=" + fold.use->like + ")' folds axis " +
+                        facts.space().axis_name(axis) +
+                        " depends on the call: it has no derivative",
+                    facts.space().shown(fold.where), "name the axes that it folds");
+    }
+  }
+  return folded;
+}
+
 } // namespace
 
 Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold) {
-  AxisSet folded = fold.axes.empty() ? facts.axes(x) : AxisSet();
-  for (const AxisRef &ref : fold.axes)
-    folded = folded | AxisSet::of(facts.space().axis(ref, fold.where));
+  const AxisSet folded = folded_axes(facts, x, fold);
   std::vector<int> list;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (folded.has(axis)) list.push_back(axis);
   if (list.empty()) return t.num(1);
   // Scaled twice: a subnormal number may need it.
-  const Expr wide = make_cast(DType::F64, x, fold.where);
+  const Expr wide = make_cast(facts.is_complex(x) ? DType::C128 : DType::F64, x, fold.where);
   const Parts parts = multiply({wide, t.num(0)}, {real(1), t.num(0)});
   return value_of(Others(facts, fold).of(multiply(parts, {real(1), t.num(0)}), list));
 }

@@ -97,6 +97,12 @@ public:
 
   void run() {
     find_axis();
+    for (const Expr &arg : node_.args)
+      if (facts_.is_complex(arg))
+        support::fail("E0601",
+                      "the gradient of '" + name_ + "' of complex numbers is not in this version",
+                      facts_.space().shown(node_.where),
+                      "accumulate real(x) and imag(x) apart, or use sum, mean or prod");
     for (std::size_t k = 0; k < node_.args.size(); ++k) {
       const Expr wide = make_cast(DType::F64, node_.args[k], node_.where);
       (k < node_.folded ? elements_ : init_).push_back(wide);
@@ -165,7 +171,7 @@ private:
   Names pull_step(const Names &seeds) const {
     Names sum;
     for (const std::string &state : steps_.states) {
-      const Names pulled = pull_defined(steps_.step.at(state), seeds.at(state));
+      const Names pulled = pull_defined(facts_, steps_.step.at(state), seeds.at(state));
       for (const auto &[name, value] : pulled) sum[name] = t_.add(sum[name], value);
     }
     return sum;
@@ -173,7 +179,7 @@ private:
 
   // d result . g at certain states.
   Names pull_result(const Names &states) const {
-    Names seeds = pull_defined(steps_.result, named("g"));
+    Names seeds = pull_defined(facts_, steps_.result, named("g"));
     Names values = states;
     values["g"] = g_.value;
     for (auto &[name, value] : seeds) value = substitute(value, values);
@@ -223,7 +229,8 @@ private:
       at.clear();
       for (const std::string &state : steps_.states) at[state] = final_state(state);
     }
-    for (const auto &[state, value] : pull_result(at)) of_result_[state] = value;
+    for (const auto &[state, value] : pull_result(at))
+      of_result_[state] = g_.mask.node() && value.node() ? t_.where(g_.mask, value) : value;
   }
 
   Expr of_result(const std::string &state) const {
@@ -274,13 +281,6 @@ private:
   Cotangent earlier() const {
     return {g_.value, is_scan_ ? mask_before(facts_, node_, g_.mask) : g_.mask};
   }
-  Cotangent earliest() const {
-    const bool varies = is_scan_ && g_.mask.node() && facts_.axes(g_.mask).has(axis_);
-    FoldUse any;
-    any.accumulator = Accumulator(Fold::Any);
-    return {g_.value,
-            varies ? make_fold(any, {g_.mask}, {facts_.axis_ref(axis_)}, node_.where) : g_.mask};
-  }
 
   // What flows past the first step.
   void pull_init(const Accumulator &back) {
@@ -297,7 +297,8 @@ private:
           node_.use->reverse ? t_.sub(make_extent(axis, of, node_.where), t_.num(1)) : t_.num(0);
       const Expr value = make_fold({}, {t_.where(t_.op(Op::Eq, {at, first}), all)},
                                    {facts_.axis_ref(axis_)}, node_.where);
-      sweep_.flow(node_.args[k], masked({value, {}}, earliest(), t_), t_);
+      const Cotangent earliest{g_.value, sweep_.any_over(g_.mask, AxisSet::of(axis_), t_)};
+      sweep_.flow(node_.args[k], masked({value, {}}, earliest, t_), t_);
     }
   }
 
@@ -318,6 +319,39 @@ private:
 
 void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g) {
   Recurrence(sweep, fold, g).run();
+}
+
+Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where) {
+  const Terms t(where);
+  switch (use.accumulator.fold()) {
+  case Fold::Sum:
+  case Fold::Prod:
+  case Fold::Mean:
+  case Fold::Min:
+  case Fold::Max:
+  case Fold::LogSumExp:
+    if (use.init.empty()) return x;
+    break;
+  case Fold::Norm: return t.op(Op::Abs, {x});
+  case Fold::Var:
+  case Fold::Std:
+    if (use.init.empty()) return t.num(0); // or NaN, as flat
+    break;
+  case Fold::Any:
+  case Fold::All:
+  case Fold::ArgMin:
+  case Fold::ArgMax: return t.num(0); // flat
+  case Fold::User: break;
+  }
+  const Steps steps = steps_of(use, t);
+  Names before, after;
+  for (std::size_t k = 0; k < steps.states.size(); ++k) {
+    const std::string &state = steps.states[k];
+    before[state] = use.init.empty() ? steps.init.at(state) : use.init[k];
+  }
+  for (const std::string &arg : steps.args) before[arg] = x;
+  for (const auto &[state, step] : steps.step) after[state] = substitute(step, before);
+  return substitute(steps.result, after);
 }
 
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
@@ -357,7 +391,10 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
   case Fold::Any:
   case Fold::All: return;
   case Fold::ArgMin:
-  case Fold::ArgMax: return fail_no_rule(facts, "the scan of an index", node.where);
+  case Fold::ArgMax:
+    return fail_no_rule(facts,
+                        "the scan of '" + std::string(spec::name_of(node.use->accumulator)) + "'",
+                        node.where);
   case Fold::Prod:
   case Fold::Min:
   case Fold::Max:

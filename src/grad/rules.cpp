@@ -47,6 +47,7 @@ private:
   Cotangent gelu() const;
   Cotangent gelu_tanh() const;
   Cotangent log_add_exp() const;
+  Cotangent direction() const;
 
   const std::vector<Expr> &a_;
   const Expr &y_, &g_;
@@ -55,7 +56,7 @@ private:
   const Terms &t_;
 };
 
-// x^0 is 1 even at 0, and so is flat there; 0^y is flat for y >= 0.
+// x^0 is 1 even at 0, and so is flat there. x^n is 0 for 0 and for inf (n < 0): flat in n, and so is 0^0.
 Cotangent Rules::power() const {
   const Expr &x = a_[0], &n = a_[1];
   if (k_ == 0) {
@@ -67,8 +68,11 @@ Cotangent Rules::power() const {
     const Expr slope = t_.mul(n, t_.op(Op::Pow, {x, t_.sub(n, t_.num(1))}));
     return times(t_.where(is_zero(n), t_.num(0), slope));
   }
-  const Expr flat = complex() ? is_zero(x) : t_.both(is_zero(x), compare(Op::Ge, n, t_.num(0)));
-  return times(t_.where(flat, t_.num(0), t_.mul(y_, call(Op::Log, x))));
+  const Expr flat =
+      t_.either(is_zero(y_), complex() ? is_zero(x) : t_.both(is_zero(x), is_zero(n)));
+  // A negative x has a logarithm where the power is complex.
+  const Expr base = complex() && !is_complex_[0] ? make_cast(DType::C128, x, t_.place()) : x;
+  return times(t_.where(flat, t_.num(0), t_.mul(y_, call(Op::Log, base))));
 }
 
 // maximum with `>`, minimum with `<`: ties are shared evenly, NaN goes to the NaN.
@@ -97,7 +101,8 @@ Expr Rules::falling(const Expr &x) const {
 // Near 0 by the value, so that what is derived again keeps its digits, too: there |x| has a kink.
 Cotangent Rules::tanh() const {
   const Expr &x = a_[0];
-  if (complex()) return times(t_.square(call(Op::Reciprocal, call(Op::Cosh, x))));
+  // There is no complex cosh.
+  if (complex()) return times(t_.mul(t_.sub(t_.num(1), y_), t_.add(t_.num(1), y_)));
   const Expr near = compare(Op::Lt, call(Op::Abs, x), t_.num(0.5));
   return times(t_.where(near, t_.sub(t_.num(1), t_.square(y_)), falling(x)));
 }
@@ -130,6 +135,13 @@ Cotangent Rules::log_add_exp() const {
       t_.where(compare(Op::Eq, mine, other), t_.num(0.5), call(Op::Sigmoid, t_.sub(mine, other)));
   const Expr nothing = t_.both(call(Op::IsInf, y_), compare(Op::Lt, y_, t_.num(0)));
   return times(t_.where(nothing, t_.num(0), share));
+}
+
+// x / |x| of a complex x turns with x and does not grow with it: what of g lies along y goes. Flat at 0.
+Cotangent Rules::direction() const {
+  const Expr along = call(Op::Real, t_.mul(g_, call(Op::Conj, y_)));
+  const Expr across = t_.div(t_.sub(g_, t_.mul(y_, along)), call(Op::Abs, a_[0]));
+  return {t_.where(is_zero(a_[0]), t_.num(0), across), {}};
 }
 
 std::optional<Cotangent> Rules::run(Op op) {
@@ -213,8 +225,8 @@ std::optional<Cotangent> Rules::run(Op op) {
   case Op::Imag: // i g, where i is the root of -1
     if (!is_complex_[0]) return zero();
     return Cotangent{t_.mul(call(Op::Sqrt, make_cast(DType::C64, t_.num(-1), t_.place())), g_), {}};
+  case Op::Sign: return complex() ? direction() : zero();
   case Op::FloorDiv:
-  case Op::Sign:
   case Op::Floor:
   case Op::Ceil:
   case Op::Round:

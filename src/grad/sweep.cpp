@@ -12,22 +12,49 @@ using support::fail;
 
 namespace {
 
-// All expressions that the roots are made of, arguments before their users.
-std::vector<Expr> in_order(const std::vector<Expr> &roots) {
-  // The walker hands out nodes; their handles come from their users.
-  std::unordered_map<const ExprNode *, Expr> handles;
-  std::vector<const ExprNode *> nodes;
-  expr::Walker walker;
-  for (const Expr &root : roots) {
-    handles.emplace(root.node(), root);
-    walker.walk(root.node(), [&](const ExprNode &node) {
-      nodes.push_back(&node);
-      for (const Expr &arg : node.args) handles.emplace(arg.node(), arg);
-    });
-  }
+// All expressions that the roots are made of, arguments before their users; a call is made of its arguments
+// and of body(call).
+template <class Body> std::vector<Expr> in_order(const std::vector<Expr> &roots, Body body) {
+  struct Open {
+    Expr expr;
+    std::vector<Expr> parts;
+    std::size_t next = 0;
+  };
+  std::unordered_set<const ExprNode *> seen;
+  std::vector<Open> stack;
   std::vector<Expr> order;
-  for (const ExprNode *node : nodes) order.push_back(handles.at(node));
+  const auto open = [&](const Expr &expr) {
+    if (!expr.node() || !seen.insert(expr.node()).second) return;
+    std::vector<Expr> parts = expr.node()->args;
+    if (expr.node()->kind == ExprKind::Call) parts.push_back(body(expr));
+    stack.push_back({expr, std::move(parts)});
+  };
+  for (const Expr &root : roots) {
+    open(root);
+    while (!stack.empty()) {
+      Open &top = stack.back();
+      if (top.next == top.parts.size()) {
+        order.push_back(top.expr);
+        stack.pop_back();
+        continue;
+      }
+      const Expr part = top.parts[top.next++];
+      open(part);
+    }
+  }
   return order;
+}
+
+// In an accumulator nothing else can stand.
+void check_elementwise(Facts &facts, const FunctionDecl &function,
+                       const FunctionDecl::Derivative &clause) {
+  if (facts.calls().is_elementwise(clause.value)) return;
+  const std::string &by = function.params[clause.param].node()->name;
+  fail("E0601",
+       "an accumulator calls '" + function.name + "', and its derivative by '" + by +
+           "' is not elementwise",
+       facts.space().shown(clause.where),
+       "make the derivative elementwise, or give the accumulator a function of its own");
 }
 
 } // namespace
@@ -57,16 +84,22 @@ void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
   cotangent.value = counted(into, cotangent.value, t);
   if (into.node()->kind == ExprKind::Input)
     return inputs_[into.node()->input->name].push_back(cotangent.value);
-  const auto fold = [&](Fold with, const Expr &value) {
-    const AxisSet extra = facts_.axes(value) - facts_.axes(into);
-    FoldUse use;
-    use.accumulator = Accumulator(with);
-    return extra.empty() ? value : make_fold(use, {value}, facts_.axis_refs(extra), t.place());
-  };
-  cotangent.value = fold(Fold::Sum, cotangent.value);
-  if (cotangent.mask.node()) cotangent.mask = fold(Fold::Any, cotangent.mask);
+  cotangent.mask = any_over(cotangent.mask, facts_.axes(cotangent.mask) - facts_.axes(into), t);
+  if (const AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into); !extra.empty())
+    cotangent.value = make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place());
   auto [it, fresh] = cotangents_.try_emplace(into.node(), cotangent);
-  if (!fresh) it->second = sum(alike(into, it->second, t), alike(into, cotangent, t), t);
+  if (fresh) return;
+  const Cotangent old = it->second;
+  it->second = sum(alike(into, old, cotangent.value, t), alike(into, cotangent, old.value, t), t);
+}
+
+Expr Sweep::any_over(const Expr &mask, AxisSet axes, const Terms &t) {
+  if (!mask.node()) return mask;
+  const AxisSet folded = facts_.axes(mask) & axes;
+  if (folded.empty()) return mask;
+  FoldUse use;
+  use.accumulator = Accumulator(Fold::Any);
+  return make_fold(use, {mask}, facts_.axis_refs(folded), t.place());
 }
 
 // Along an axis of the user that neither the argument nor the value has, equal values meet: as many as the
@@ -89,30 +122,29 @@ Expr Sweep::counted(const Expr &into, const Expr &value, const Terms &t) {
 }
 
 // A cotangent whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
-// position 0, so that what has extent 1 and is repeated when the two are added counts once.
-Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Terms &t) {
+// position 0, so that what has extent 1 and is repeated when it is added to the other counts once.
+Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Expr &other,
+                       const Terms &t) {
   Cotangent made = cotangent;
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!facts_.axes(node).has(axis) || !facts_.may_be_repeated(node, axis)) continue;
-    const auto along = [&](Fold with, const Expr &value) {
-      FoldUse use;
-      use.accumulator = Accumulator(with);
-      return facts_.axes(value).has(axis)
-                 ? make_fold(use, {value}, {facts_.axis_ref(axis)}, t.place())
-                 : value;
-    };
-    const Expr at_start =
-        t.op(ops::Op::Eq, {make_iota(facts_.axis_ref(axis), {}, t.place()), t.num(0)});
+    const AxisSet along = AxisSet::of(axis);
+    const Expr position = facts_.index(t.add(cotangent.value, other), axis, t);
+    const Expr at_start = t.op(ops::Op::Eq, {position, t.num(0)});
+    const Expr total = facts_.axes(made.value).has(axis)
+                           ? make_fold({}, {made.value}, {facts_.axis_ref(axis)}, t.place())
+                           : made.value;
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
-    made.value = t.where(single, t.where(at_start, along(Fold::Sum, made.value)), made.value);
+    made.value = t.where(single, t.where(at_start, total), made.value);
     if (made.mask.node())
-      made.mask = t.either(made.mask, t.both(single, along(Fold::Any, made.mask)));
+      made.mask = t.either(made.mask, t.both(single, any_over(made.mask, along, t)));
   }
   return made;
 }
 
 void Sweep::run() {
-  const std::vector<Expr> order = in_order(roots_);
+  const std::vector<Expr> order =
+      in_order(roots_, [&](const Expr &call) { return facts_.by_body(call); });
   for (std::size_t k = order.size(); k-- > 0;) visit(order[k]);
 }
 
@@ -127,8 +159,8 @@ void Sweep::visit(const Expr &self) {
   case ExprKind::Literal:
   case ExprKind::Extent:
   case ExprKind::Iota:
-  case ExprKind::Parameter:
-  case ExprKind::Call: return; // calls were written out
+  case ExprKind::Parameter: return;
+  case ExprKind::Call: return visit_call(self, g);
   case ExprKind::Let: return flow(node.args[0], g, Terms(node.where));
   case ExprKind::Cast: return visit_cast(node, g);
   case ExprKind::Op: return visit_op(node, self, g);
@@ -161,6 +193,32 @@ void Sweep::visit_cast(const ExprNode &node, const Cotangent &g) {
   flow(arg, out, t);
 }
 
+// By the clauses of the function, or through its body. Where a clause mixes elements, it meets g in full, and
+// those outside of g's mask may get something from those inside.
+void Sweep::visit_call(const Expr &self, const Cotangent &g) {
+  const ExprNode &node = *self.node();
+  const Terms t(node.where);
+  bool complex = facts_.is_complex(self);
+  for (const Expr &arg : node.args) complex = complex || facts_.is_complex(arg);
+  const bool lacks = !(facts_.axes(self) - facts_.axes(g.value)).empty();
+  const Expr whole = lacks ? repeated_like(self, g.value, t) : g.value;
+  for (std::size_t k = 0; k < node.args.size(); ++k) {
+    const Expr &arg = node.args[k];
+    const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
+    if (!clause || Calls::is_zero(*clause) || !facts_.depends(arg)) continue;
+    const bool elementwise = facts_.calls().is_elementwise(clause->value);
+    Expr value = facts_.calls().by_clause(node, *clause, elementwise ? g.value : whole);
+    if (complex && !facts_.is_complex(arg)) value = t.op(ops::Op::Real, {value});
+    if (!facts_.is_firm(facts_.axes(arg) - facts_.axes(value)))
+      value = repeated_like(arg, value, t);
+    const Cotangent pulled{value, {}};
+    visited_ = elementwise ? self : arg; // a clause that mixes elements has counted them
+    flow(arg, elementwise ? masked(pulled, g, t) : pulled, t);
+  }
+  visited_ = self;
+  if (const Expr body = facts_.by_body(self); body.node()) flow(body, g, t);
+}
+
 // Something would flow back into an integer or a bool. Comparisons are flat, and that is that; but where a
 // float became an integer, or an index was found, a derivative of 0 would be a lie.
 void Sweep::check_integer(const Expr &root) {
@@ -179,6 +237,14 @@ void Sweep::check_integer(const Expr &root) {
                std::string(name(node.dtype)),
            facts_.space().shown(node.where),
            "an integer has no derivative: keep the value a float, as floor() does");
+    if (node.kind == ExprKind::Call)
+      for (const Expr &arg : node.args)
+        if (facts_.depends(arg) && facts_.is_continuous(arg))
+          fail("E0602",
+               "nothing flows back through '" + node.function->name + "', which gives " +
+                   std::string(name(facts_.dtype(expr))),
+               facts_.space().shown(node.where),
+               "an integer has no derivative: let the function give a float, as floor() does");
     if ((node.kind == ExprKind::Fold || node.kind == ExprKind::Scan) &&
         facts_.is_continuous(node.args[0]))
       fail_no_rule(facts_, "'" + std::string(spec::name_of(node.use->accumulator)) + "'",
@@ -187,8 +253,11 @@ void Sweep::check_integer(const Expr &root) {
   }
 }
 
-std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr &seed) {
-  const std::vector<Expr> order = in_order({root});
+std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &root,
+                                                   const Expr &seed) {
+  Calls &calls = facts.calls();
+  const std::vector<Expr> order =
+      in_order({root}, [&](const Expr &call) { return calls.by_body(call); });
   std::unordered_map<const ExprNode *, Cotangent> cotangents{{root.node(), {seed, {}}}};
   std::unordered_map<std::string, Expr> result;
   for (std::size_t n = order.size(); n-- > 0;) {
@@ -198,11 +267,21 @@ std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr 
     const Cotangent g = found->second;
     const Terms t(node.where);
     const auto flow = [&](const Expr &into, const Cotangent &c) {
+      if (calls.is_constant(into.node())) return;
       auto [it, fresh] = cotangents.try_emplace(into.node(), c);
       if (!fresh) it->second = sum(it->second, c, t);
     };
     if (node.kind == ExprKind::Parameter) result[node.name] = t.add(result[node.name], g.value);
     if (node.kind == ExprKind::Cast || node.kind == ExprKind::Let) flow(node.args[0], g);
+    if (node.kind == ExprKind::Call) {
+      for (std::size_t k = 0; k < node.args.size(); ++k) {
+        const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
+        if (!clause || Calls::is_zero(*clause)) continue;
+        check_elementwise(facts, *node.function, *clause);
+        flow(node.args[k], masked({calls.by_clause(node, *clause, g.value), {}}, g, t));
+      }
+      if (const Expr body = calls.by_body(order[n]); body.node()) flow(body, g);
+    }
     if (node.kind != ExprKind::Op) continue;
     const std::vector<bool> real(node.args.size() + 1, false);
     for (std::size_t k = 0; k < node.args.size(); ++k) {
@@ -210,6 +289,7 @@ std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr 
       if (pulled && pulled->value.node()) flow(node.args[k], masked(*pulled, g, t));
     }
   }
+  for (auto &[name, value] : result) value = calls.restored(value);
   return result;
 }
 

@@ -34,14 +34,17 @@ public:
 
   // From the node that is visited into one of its arguments.
   void flow(const Expr &into, Cotangent cotangent, const Terms &t);
+  // The mask of a value after it was summed over these axes: 0 for certain only where all that was added is.
+  Expr any_over(const Expr &mask, AxisSet axes, const Terms &t);
   Facts &facts() { return facts_; }
 
 private:
   void visit(const Expr &node);
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
   void visit_cast(const ExprNode &node, const Cotangent &g);
+  void visit_call(const Expr &self, const Cotangent &g);
   Expr counted(const Expr &into, const Expr &value, const Terms &t);
-  Cotangent alike(const Expr &node, const Cotangent &cotangent, const Terms &t);
+  Cotangent alike(const Expr &node, const Cotangent &cotangent, const Expr &other, const Terms &t);
   void check_integer(const Expr &expr);
 
   Facts &facts_;
@@ -59,7 +62,8 @@ void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g);
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g);
 
 // The same sweep over an expression of a definition: the cotangents of its parameters.
-std::unordered_map<std::string, Expr> pull_defined(const Expr &root, const Expr &seed);
+std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &root,
+                                                   const Expr &seed);
 
 [[noreturn]] void fail_no_rule(Facts &facts, const std::string &what, const Place &where);
 

@@ -142,7 +142,10 @@ template <class R> Number<R> cos(Number<R> z) {
   const R im = choose(sine == number(sine, 0), zero_wins(sine, steep), zero_wins(steep, sine));
   const auto astray = is_infinite(z.im) && !is_finite(z.re);
   const R re = apply(Op::Cos, z.re) * apply(Op::Cosh, z.im);
-  return {choose(astray, number(z.re, infinity), re), -im};
+  // Of these zeros C leaves the sign open: NumPy's.
+  const R zero = number(z.re, 0);
+  const auto right = z.re == zero && !(z.im == z.im), plus = z.im == zero && !is_finite(z.re);
+  return {choose(astray, number(z.re, infinity), re), choose(right, z.re, choose(plus, zero, -im))};
 }
 
 // Kahan's: with t = tan im, s = sinh re, d = 1 + (1 + t^2) s^2. Far out, 1 and 4 sin im cos im e^-2|re|.
@@ -162,11 +165,11 @@ template <class R> Number<R> tanh(Number<R> z) {
   return choose(size > number(size, 22), far, with_zeros);
 }
 
-// e^(y log x); 1 for y = 0; for x = 0, 0 where y is a positive real number, else NaN.
+// e^(y log x); 1 for y = 0; for x = 0, 0 where the real part of y is positive, else NaN: NumPy's.
 template <class R> Number<R> power(Number<R> x, Number<R> y) {
   const R zero = number(x.re, 0), nan = number(x.re, std::numeric_limits<double>::quiet_NaN());
   const Number<R> general = exp(multiply(y, log(x)));
-  const auto vanishes = y.re > zero && y.im == zero;
+  const auto vanishes = y.re > zero;
   const Number<R> of_zero{choose(vanishes, zero, nan), choose(vanishes, zero, nan)};
   const Number<R> with_zero = choose(is_zero(x), of_zero, general);
   return choose(is_zero(y), Number<R>{number(zero, 1), zero}, with_zero);

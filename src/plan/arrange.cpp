@@ -8,6 +8,7 @@
 // 2. A fold that keeps nothing, or too little for all threads, is cut into chunks: the chunks run in
 //    parallel, and a last item joins their results.
 // 3. Items are placed one by one into the first phase that has their loops (place.cpp).
+#include "plan/hold.hpp"
 #include "plan/pairing.hpp"
 #include "plan/place.hpp"
 #include "plan/trees.hpp"
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 namespace broadloom::plan {
 namespace {
@@ -26,12 +28,14 @@ using expr::NodeId;
 using expr::NodeKind;
 
 constexpr std::int64_t steps_per_leaf = 128;
+constexpr std::int64_t shortest_line = 64; // positions; shorter ones make poor use of cache lines
 
 class Arranger {
 public:
   Arranger(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-           const std::vector<bool> &wanted)
-      : spec_(spec), resolved_(resolved), wanted_(wanted), trees_(spec, resolved, walks, wanted) {}
+           const std::vector<bool> &wanted, const Machine &machine)
+      : spec_(spec), resolved_(resolved), wanted_(wanted), machine_(machine),
+        trees_(spec, resolved, walks, wanted) {}
 
   Nests run() {
     nests_.item_of_fold.assign(spec_.graph.size(), -1);
@@ -40,14 +44,18 @@ public:
     std::vector<NodeId> folds;
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
       if (trees_.needed(NodeId{n}) && is_fold(NodeId{n})) folds.push_back(NodeId{n});
+    nests_.item_of_held.assign(spec_.graph.size(), -1);
     for (NodeId fold : folds) note_chunks(fold);
+    hold_values(folds);
     for (NodeId fold : folds) {
+      add_holds_below(fold);
       const bool scan = spec_.graph[fold].kind == NodeKind::Scan;
       const bool ordered = !spec_.graph.recipe(fold).has_combine();
       scan ? add_scan(fold) : ordered ? add_ordered_fold(fold) : add_fold(fold);
       nests_.items[nests_.item_of_fold[fold.index]].read |= std::uint64_t(1)
                                                             << spec_.graph[fold].payload;
     }
+    add_holds_below(NodeId{std::uint32_t(spec_.graph.size())});
     for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
       if (wanted_[k]) add_store(int(k));
     nests_.apart = paired_outputs(spec_, wanted_, false);
@@ -103,15 +111,91 @@ private:
     return path;
   }
 
+  // ------------------------------------------------------------------ held values
+
+  // Uses in the order of the folds, then of the wanted outputs.
+  void hold_values(const std::vector<NodeId> &folds) {
+    std::vector<Use> uses;
+    for (NodeId fold : folds) {
+      const auto args = spec_.graph.args(fold);
+      const Tree tree = trees_.tree_of(fold);
+      use_of_fold_.emplace(fold.index, uses.size());
+      uses.push_back({{args.begin(), args.end()}, tree.kept});
+      for (const Group &group : tree.folded) uses.back().loops.push_back(group);
+    }
+    for (std::size_t k = 0; k < spec_.outputs.size(); ++k) {
+      use_of_output_.push_back(uses.size());
+      if (wanted_[k])
+        uses.push_back({{spec_.outputs[k].addend}, trees_.kept_groups(output_classes(int(k)))});
+    }
+    for (Held &held : choose_held(spec_, resolved_, trees_, uses, machine_))
+      if (can_be_walked(held, uses)) held_.push_back(std::move(held));
+  }
+
+  // The array lies as its own loops go; loops that merge axes must find them merged in it.
+  bool can_be_walked(const Held &held, const std::vector<Use> &uses) const {
+    std::vector<int> classes;
+    for (const Group &group : trees_.kept_groups(trees_.classes_of(held.value)))
+      classes.insert(classes.end(), group.begin(), group.end());
+    const auto place = [&](int c) { return std::find(classes.begin(), classes.end(), c); };
+    for (const Use &use : uses)
+      for (const Group &group : use.loops)
+        for (std::size_t k = 1; k < group.size(); ++k) {
+          const bool outer = place(group[k - 1]) != classes.end(),
+                     inner = place(group[k]) != classes.end();
+          if (outer != inner || (outer && place(group[k - 1]) + 1 != place(group[k]))) return false;
+        }
+    return true;
+  }
+
+  // Before the first fold that may read them, and after those that they read.
+  void add_holds_below(NodeId limit) {
+    for (; next_held_ < held_.size() && held_[next_held_].value < limit; ++next_held_) {
+      const Held &held = held_[next_held_];
+      Item item;
+      item.kind = ItemKind::Hold;
+      item.value = held.value;
+      item.needs = needs_of({&held.value, 1});
+      item.path = path_of(trees_.kept_groups(trees_.classes_of(held.value)));
+      item.scratch = nests_.scratch_count++;
+      nests_.item_of_held[held.value.index] = int(nests_.items.size());
+      nests_.items.push_back(std::move(item));
+      nests_.why.push_back({"hold", held.why});
+    }
+  }
+
+  bool waits(std::size_t use, NodeId value) const {
+    return use != no_use && std::any_of(held_.begin(), held_.end(), [&](const Held &held) {
+             return held.value == value && held.waits[use];
+           });
+  }
+
+  std::vector<int> output_classes(int output) const {
+    std::vector<int> classes;
+    for (int c : resolved_.output_classes[output])
+      if (c != one) classes.push_back(c);
+    return classes;
+  }
+
   // ------------------------------------------------------------------ items
 
-  std::vector<int> needs_of(std::span<const NodeId> roots) const {
+  static constexpr std::size_t no_use = ~std::size_t(0);
+
+  // The folds whose results these values are made of, and the held values for which the use waits.
+  std::vector<int> needs_of(std::span<const NodeId> roots, std::size_t use = no_use) const {
     std::vector<int> needs;
-    for (NodeId root : roots) {
-      if (is_fold(root)) needs.push_back(nests_.item_of_fold[root.index]);
-      if (is_fold(root)) continue;
-      for (NodeId fold : trees_.folds_read_by(root))
-        needs.push_back(nests_.item_of_fold[fold.index]);
+    std::vector<NodeId> work(roots.begin(), roots.end());
+    std::unordered_set<std::uint32_t> seen;
+    while (!work.empty()) {
+      const NodeId id = work.back();
+      work.pop_back();
+      if (!seen.insert(id.index).second) continue;
+      if (waits(use, id))
+        needs.push_back(nests_.item_of_held[id.index]);
+      else if (is_fold(id))
+        needs.push_back(nests_.item_of_fold[id.index]);
+      else
+        for (NodeId arg : spec_.graph.operands(id)) work.push_back(arg);
     }
     return needs;
   }
@@ -124,7 +208,7 @@ private:
     item.recipe = ops::intern(nests_.recipes, spec_.graph.recipe(fold));
     item.args.assign(args.begin(), args.end());
     item.start.assign(start.begin(), start.end());
-    item.needs = needs_of(spec_.graph.args(fold));
+    item.needs = needs_of(spec_.graph.args(fold), use_of_fold_.at(fold.index));
     return item;
   }
 
@@ -306,31 +390,56 @@ private:
     Item item;
     item.kind = ItemKind::Store;
     item.output = output;
-    std::vector<int> classes;
-    for (int c : resolved_.output_classes[output])
-      if (c != one) classes.push_back(c);
-    item.needs = needs_of({&spec_.outputs[output].addend, 1});
-    item.path = path_of(store_groups(classes, item.needs));
+    const std::vector<int> classes = output_classes(output);
+    item.needs = needs_of({&spec_.outputs[output].addend, 1}, use_of_output_[std::size_t(output)]);
+    item.path = path_of(store_groups(output, classes, item.needs));
     nests_.items.push_back(std::move(item));
   }
 
-  // A store that reads a scan of its own axes may go inside the scan's loops.
-  std::vector<Group> store_groups(const std::vector<int> &classes,
-                                  const std::vector<int> &needs) const {
-    for (int need : needs) {
-      const Item &scan = nests_.items[need];
-      if (scan.kind != ItemKind::Scan) continue;
-      std::vector<Group> groups;
-      std::vector<int> covered;
-      for (const LoopKey &key : scan.path)
-        if (key.kind == LoopKind::Plain || key.kind == LoopKind::Within)
-          groups.push_back(key.group);
-      groups.push_back(scan.loop.group);
-      for (const Group &group : groups) covered.insert(covered.end(), group.begin(), group.end());
-      if (std::is_permutation(covered.begin(), covered.end(), classes.begin(), classes.end()))
-        return groups;
+  // The loops of a store. One that reads a scan of its own axes may go inside the scan's loops; one that reads
+  // the same data as a fold goes along with it, so that both come out of one sweep, where the fold's
+  // innermost axis is the store's, too, and long enough to be walked in lines.
+  std::vector<Group> store_groups(int output, const std::vector<int> &classes,
+                                  const std::vector<int> &needs) {
+    const std::vector<Group> own = trees_.kept_groups(classes);
+    for (int need : needs)
+      if (const Item &scan = nests_.items[need]; scan.kind == ItemKind::Scan)
+        if (const auto groups = loops_over(scan, classes); !groups.empty()) return groups;
+    if (own.size() < 2) return own;
+    const std::vector<std::uint32_t> reads =
+        trees_.inputs_over(classes, {&spec_.outputs[output].addend, 1});
+    for (const Item &fold : nests_.items) {
+      if (fold.kind != ItemKind::Fold || fold.args.empty() || fold.leaf == in_order) continue;
+      const auto groups = loops_over(fold, classes);
+      // What the fold walks as one the store may not, and the other way round.
+      if (groups == own ||
+          !std::is_permutation(groups.begin(), groups.end(), own.begin(), own.end()) ||
+          groups.back() != own.back() || group_extent(resolved_, groups.back()) < shortest_line)
+        continue;
+      std::vector<std::uint32_t> both;
+      std::ranges::set_intersection(reads, trees_.inputs_over(classes, fold.args),
+                                    std::back_inserter(both));
+      if (both.empty()) continue;
+      nests_.why.push_back(
+          {"sweeps", fmt::format("output '{}' goes along with the fold over {}: both read '{}'",
+                                 spec_.outputs[output].name, group_name(resolved_, fold.loop.group),
+                                 spec_.inputs[both.front()].name)});
+      return groups;
     }
-    return trees_.kept_groups(classes);
+    return own;
+  }
+
+  // The loops of a fold or scan, if they are over just these classes.
+  static std::vector<Group> loops_over(const Item &item, const std::vector<int> &classes) {
+    std::vector<Group> groups;
+    std::vector<int> covered;
+    for (const LoopKey &key : item.path)
+      if (key.kind == LoopKind::Plain || key.kind == LoopKind::Within) groups.push_back(key.group);
+    groups.push_back(item.loop.group);
+    for (const Group &group : groups) covered.insert(covered.end(), group.begin(), group.end());
+    if (std::is_permutation(covered.begin(), covered.end(), classes.begin(), classes.end()))
+      return groups;
+    return {};
   }
 
   void explain_fold(NodeId fold, const Tree &tree) {
@@ -358,7 +467,12 @@ private:
   const spec::TypedSpec &spec_;
   const Resolved &resolved_;
   const std::vector<bool> &wanted_;
+  const Machine &machine_;
   Trees trees_;
+  std::vector<Held> held_; // by value
+  std::size_t next_held_ = 0;
+  std::map<std::uint32_t, std::size_t> use_of_fold_; // places in the list of uses
+  std::vector<std::size_t> use_of_output_;
   Nests nests_;
   std::vector<std::vector<Group>> cut_;
   std::map<std::string, int> known_;
@@ -368,8 +482,8 @@ private:
 } // namespace
 
 Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-              const std::vector<bool> &wanted) {
-  return Arranger(spec, resolved, walks, wanted).run();
+              const std::vector<bool> &wanted, const Machine &machine) {
+  return Arranger(spec, resolved, walks, wanted, machine).run();
 }
 
 } // namespace broadloom::plan

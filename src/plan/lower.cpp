@@ -126,6 +126,10 @@ std::vector<ValueId> Lowering::start_of(const Item &item) {
 }
 
 Stmt Lowering::set_of(const Item &item) {
+  if (item.kind == ItemKind::Hold) {
+    const ValueId value = value_of(item.value).id;
+    return Stmt::set(scratch_buffer(item, 0), value);
+  }
   const spec::TypedOutput &out = spec_.outputs[item.output];
   BufferId buffer;
   Placed value{};
@@ -297,7 +301,7 @@ void Lowering::explain() {
                                     "the caches",
                                     buffer.name)});
   for (std::size_t s = 0; s < plan_.binding.scratch_bytes.size(); ++s)
-    plan_.why.push_back({"scratch", fmt::format("s{}: {} bytes hold fold results between phases", s,
+    plan_.why.push_back({"scratch", fmt::format("s{}: {} bytes hold results between phases", s,
                                                 plan_.binding.scratch_bytes[s])});
 }
 
@@ -310,7 +314,7 @@ Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
                const std::vector<bool> &wanted, const Machine &machine) {
   const Walks walks = walks_of(resolved, inputs, outputs);
-  return lower(spec, resolved, walks, arrange(spec, resolved, walks, wanted), machine);
+  return lower(spec, resolved, walks, arrange(spec, resolved, walks, wanted, machine), machine);
 }
 
 } // namespace broadloom::plan

@@ -33,7 +33,7 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
 
 void Lowering::choose_chunks() {
   for (const Item &item : nests_.items) {
-    if (item.kind == ItemKind::Store || item.loop.kind != LoopKind::Within) continue;
+    if (item.is_store() || item.loop.kind != LoopKind::Within) continue;
     const std::int64_t unit = item.leaf <= 0 ? 4096 : item.leaf;
     std::int64_t &chunk = chunk_of_[item.loop.group];
     chunk = std::max(chunk, unit);
@@ -76,6 +76,12 @@ void Lowering::lay_out_scratch(const Item &item) {
     const bool last = k + 1 == dims.size();
     if (dims[k].kind == LoopKind::Join || (partial && last)) add_chunks(dims[k].group);
     if (has_positions(dims[k].kind)) add_dim(dims[k]);
+  }
+  if (item.kind == ItemKind::Hold) {
+    scratch_[std::size_t(item.scratch)] = array;
+    plan_.binding.scratch_bytes[std::size_t(item.scratch)] =
+        stride * std::int64_t(size_of(spec_.graph[item.value].dtype));
+    return;
   }
   for (std::size_t k = 0; k < recipe_of(item).states.size(); ++k) {
     const std::size_t index = std::size_t(item.scratch) + k;
@@ -148,7 +154,9 @@ BufferId Lowering::output_buffer(int output) {
 
 BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {
   const int index = item.scratch + int(state);
-  return buffer_for(Role::Scratch, index, fmt::format("s{}", index), recipe_of(item).states[state],
+  const DType dtype =
+      item.kind == ItemKind::Hold ? spec_.graph[item.value].dtype : recipe_of(item).states[state];
+  return buffer_for(Role::Scratch, index, fmt::format("s{}", index), dtype,
                     scratch_[std::size_t(index)].steps, &scratch_[std::size_t(index)]);
 }
 

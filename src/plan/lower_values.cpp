@@ -173,6 +173,12 @@ std::optional<NodeId> Lowering::summed_once(NodeId id) const {
   return graph[narrow].dtype == DType::F32 ? std::optional(narrow) : std::nullopt;
 }
 
+// Held by an earlier phase.
+bool Lowering::is_in_memory(NodeId id) const {
+  const int item = nests_.item_of_held[id.index];
+  return item >= 0 && nests_.items[item].phase < int(plan_.program.phases.size());
+}
+
 Lowering::Placed Lowering::value_of(NodeId root) {
   std::vector<NodeId> stack{root};
   Placed placed;
@@ -183,7 +189,7 @@ Lowering::Placed Lowering::value_of(NodeId root) {
       continue;
     }
     bool ready = true;
-    if (nests_.item_of_fold[id.index] < 0) {
+    if (nests_.item_of_fold[id.index] < 0 && !is_in_memory(id)) {
       const std::optional<NodeId> narrow = summed_once(id);
       const auto args = narrow ? std::span<const NodeId>(&*narrow, 1) : spec_.graph.operands(id);
       for (std::size_t k = args.size(); k-- > 0;) // the first argument comes out first
@@ -208,6 +214,10 @@ void Lowering::compute(NodeId id) {
   const auto args = spec_.graph.args(id);
   if (const int item = nests_.item_of_fold[id.index]; item >= 0) {
     alias(id, fold_value(item, node.payload));
+    return;
+  }
+  if (is_in_memory(id)) {
+    add_load(scratch_buffer(nests_.items[nests_.item_of_held[id.index]], 0), node_key(id));
     return;
   }
   switch (node.kind) {

@@ -89,6 +89,7 @@ private:
   // The value of a graph node in the open bodies; a work list instead of recursion.
   Placed value_of(NodeId root);
   Placed known(NodeId id) const;
+  bool is_in_memory(NodeId id) const;
   void compute(NodeId id);
   void alias(NodeId id, Placed placed) {
     scopes_[placed.depth].values.emplace(node_key(id), placed.id);

@@ -1,6 +1,6 @@
 // Inside the plan stage: what has to be done (items), and the loop trees that do it (phases).
 //
-// An item is one fold over one group of axes, one scan, or the store of one output. Each item has a
+// An item is one fold over one group of axes, one scan, the store of one output, or that of a value held. Each item has a
 // path: the loops around it. Items whose paths agree share loops, which is how outputs of several modes come out
 // of one sweep:
 //
@@ -65,12 +65,13 @@ struct LoopKey {
   friend bool operator==(const LoopKey &, const LoopKey &) = default;
 };
 
-enum class ItemKind : std::uint8_t { Fold, Scan, Store };
+enum class ItemKind : std::uint8_t { Fold, Scan, Store, Hold };
 struct Item {
   ItemKind kind = ItemKind::Store;
   std::vector<LoopKey> path; // outermost first; of a Fold without its own loop
   std::vector<int> needs;    // fold and scan items whose results it reads directly
   int output = -1;           // Store
+  expr::NodeId value;        // Hold: what goes into its scratch array, for later phases
 
   // Fold, Scan: values of graph nodes, or the states of the item below it in a chain of groups,
   // accumulated along `loop`.
@@ -87,6 +88,8 @@ struct Item {
   int start_item = -1;
   int carried_item = -1;
   std::uint64_t read = 0; // bit k: somebody reads state k
+
+  bool is_store() const { return kind == ItemKind::Store || kind == ItemKind::Hold; }
 
   // Where it ended up.
   int phase = -1;
@@ -122,6 +125,7 @@ struct Nests {
   std::vector<PhaseTree> phases;
   std::vector<int>
       item_of_fold; // [graph node]: the item that gives a fold's or scan's value, or -1
+  std::vector<int> item_of_held; // [graph node]: the item that holds it, or -1
   std::vector<ops::Recipe> recipes;
   std::vector<Group> scanned; // groups whose chunks are blocks of a scan
   std::vector<int> order;     // all classes, by stride
@@ -132,7 +136,7 @@ struct Nests {
 };
 
 Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-              const std::vector<bool> &wanted);
+              const std::vector<bool> &wanted, const Machine &machine);
 
 std::string group_name(const Resolved &resolved, const Group &group); // "i" or "i.j"
 std::int64_t group_extent(const Resolved &resolved, const Group &group);

@@ -68,11 +68,11 @@ private:
     int first = 0;
     for (int need : item.needs) {
       const Item &fold = nests_.items[need];
-      // Chunk results are complete only when the phase that makes them is. What a scan gives is at
-      // hand inside its loop only, where nothing but a store goes.
-      const bool next = (item.kind != ItemKind::Store && item.loop.kind == LoopKind::Join) ||
-                        need == item.carried_item ||
-                        (fold.kind == ItemKind::Scan && item.kind != ItemKind::Store);
+      // Chunk results and held values are complete only when the phase that makes them is. What a scan
+      // gives is at hand inside its loop only, where nothing but a store goes.
+      const bool next = (!item.is_store() && item.loop.kind == LoopKind::Join) ||
+                        need == item.carried_item || fold.kind == ItemKind::Hold ||
+                        (fold.kind == ItemKind::Scan && !item.is_store());
       first = std::max(first, next ? fold.phase + 1 : fold.phase);
     }
     return first;
@@ -130,7 +130,7 @@ private:
 
   bool fits(int index, int phase) {
     Item &item = nests_.items[index];
-    const bool store = item.kind == ItemKind::Store;
+    const bool store = item.is_store();
     int at = nests_.phases[phase].root;
     bool has_vector = false;
     std::size_t depth = 0;
@@ -150,6 +150,8 @@ private:
           earliest = std::max(earliest, position_of(at, fold.loop_node) + 1);
           continue;
         }
+        if (!scan && child_towards(fold.body, at) >= 0)
+          continue; // further out: the way led past it
         const int child = child_towards(at, scan ? fold.loop_node : fold.body);
         if (child < 0 || (forced >= 0 && forced != child)) return false;
         forced = child;
@@ -239,7 +241,7 @@ private:
     item.phase = phase;
     ++nests_.phases[phase].items;
     item.body = at;
-    if (item.kind == ItemKind::Store) {
+    if (item.is_store()) {
       nests_.tree[at].body.push_back({Entry::Kind::Set, index});
       return;
     }

@@ -191,4 +191,19 @@ Trees::Tree Trees::tree_of(NodeId fold) const {
   return tree;
 }
 
+std::vector<std::uint32_t> Trees::inputs_over(const std::vector<int> &classes,
+                                              std::span<const NodeId> roots) const {
+  std::vector<std::uint32_t> inputs;
+  for (NodeId root : roots)
+    for (const Steps *steps : reads_of(root).inputs) {
+      const bool all = std::all_of(classes.begin(), classes.end(), [&](int c) {
+        return std::any_of(steps->begin(), steps->end(), [&](Step s) { return s.cls == c; });
+      });
+      if (all) inputs.push_back(std::uint32_t(steps - walks_.inputs.data()));
+    }
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  return inputs;
+}
+
 } // namespace broadloom::plan

@@ -28,8 +28,11 @@ public:
   // The groups in which these classes are looped over where they are kept, outermost first.
   std::vector<Group> kept_groups(std::vector<int> classes) const;
 
-  // The folds whose results an expression reads, down to the first on each way.
-  std::vector<expr::NodeId> folds_read_by(expr::NodeId root) const { return reads_of(root).folds; }
+  std::vector<int> classes_of(expr::NodeId id) const;
+
+  // The inputs that these expressions read at every position of the classes, in order.
+  std::vector<std::uint32_t> inputs_over(const std::vector<int> &classes,
+                                         std::span<const expr::NodeId> roots) const;
 
   const std::vector<int> &order() const { return order_; } // all classes, outermost first
   std::vector<Decision> explain() const;
@@ -42,7 +45,6 @@ private:
     std::vector<expr::NodeId> indices;
   };
   Reads reads_of(expr::NodeId root) const;
-  std::vector<int> classes_of(expr::NodeId id) const;
   std::vector<int> folded_classes(expr::NodeId fold) const; // in logical order
   std::vector<int> classes_of_args(expr::NodeId fold) const;
   int class_of_args(expr::NodeId fold, int axis) const;

@@ -2,6 +2,7 @@
 #include "spec/definition.hpp"
 
 #include "expr/walk.hpp"
+#include "spec/expand.hpp"
 #include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -24,6 +25,17 @@ public:
       : def_(definition), source_(source) {}
 
   void run() {
+    form();
+    expressions(def_);
+    // Sizes count what the calls stand for, and the functions called are elementwise too.
+    through_calls_ = true;
+    expressions(expand_calls(def_, source_));
+  }
+
+private:
+  using Names = std::unordered_set<std::string>;
+
+  void form() const {
     names();
     clauses(def_.init, "init");
     clauses(def_.step, "step");
@@ -32,25 +44,27 @@ public:
       if (!clause.value.node() || clause.value.node()->kind != ExprKind::Literal)
         fail("E0020", "init of state '" + clause.state + "' is not a number", clause.where,
              "a state starts from a number, such as 0, -1 or inf");
-    std::unordered_set<std::string> known(def_.states.begin(), def_.states.end());
-    for (const auto &clause : def_.combine) known.insert(clause.state + "_other");
-    for (const auto &clause : def_.combine) elementwise(clause.value, known, clause.where);
-    known = {def_.states.begin(), def_.states.end()};
-    if (def_.result.node()) {
-      elementwise(def_.result, known, def_.where);
-      bool reads = false;
-      expr::Walker walker;
-      walker.walk(def_.result.node(),
-                  [&](const ExprNode &node) { reads |= node.kind == ExprKind::Parameter; });
-      if (!reads)
-        fail("E0020", "its result reads none of its states", def_.result.node()->where,
-             "make it an expression of " + support::quoted_list(def_.states));
-    }
-    known.insert(def_.args.begin(), def_.args.end());
-    for (const auto &clause : def_.step) elementwise(clause.value, known, clause.where);
   }
 
-private:
+  void expressions(const AccumulatorDef &of) const {
+    Names known(of.states.begin(), of.states.end());
+    for (const auto &clause : of.combine) known.insert(clause.state + "_other");
+    for (const auto &clause : of.combine) elementwise(clause.value, known, clause.where);
+    known = {of.states.begin(), of.states.end()};
+    if (of.result.node()) {
+      elementwise(of.result, known, of.where);
+      bool reads = false;
+      expr::Walker walker;
+      walker.walk(of.result.node(),
+                  [&](const ExprNode &node) { reads |= node.kind == ExprKind::Parameter; });
+      if (!reads)
+        fail("E0020", "its result reads none of its states", of.result.node()->where,
+             "make it an expression of " + support::quoted_list(of.states));
+    }
+    known.insert(of.args.begin(), of.args.end());
+    for (const auto &clause : of.step) elementwise(clause.value, known, clause.where);
+  }
+
   [[noreturn]] void fail(const char *code, std::string message, const Place &where,
                          std::string help) const {
     support::fail(code, "accumulator '" + def_.name + "': " + std::move(message),
@@ -102,8 +116,7 @@ private:
              "write " + word + " " + state + " = ..");
   }
 
-  void elementwise(const Expr &root, const std::unordered_set<std::string> &known,
-                   const Place &clause) const {
+  void elementwise(const Expr &root, const Names &known, const Place &clause) const {
     if (!root.node()) fail("E0020", "a clause has no value", clause, "give it an expression");
     std::unordered_map<const ExprNode *, std::size_t> size; // of the tree, where a node is shared
     expr::Walker walker;
@@ -121,13 +134,13 @@ private:
     });
   }
 
-  void check_node(const ExprNode &node, const std::unordered_set<std::string> &known,
-                  const Place &clause) const {
+  void check_node(const ExprNode &node, const Names &known, const Place &clause) const {
     const char *what = nullptr;
     switch (node.kind) {
     case ExprKind::Literal:
     case ExprKind::Op:
-    case ExprKind::Cast: return;
+    case ExprKind::Cast:
+    case ExprKind::Call: return;
     case ExprKind::Parameter:
       if (known.count(node.name)) return;
       fail("E0003", "'" + node.name + "' is none of the names that stand here", clause,
@@ -138,18 +151,32 @@ private:
     case ExprKind::Let: what = "a let"; break;
     case ExprKind::Extent: what = "an extent"; break;
     case ExprKind::Iota: what = "an index"; break;
-    case ExprKind::Call: what = "a call of a function of one's own"; break;
     }
-    fail("E0020", "its expressions are elementwise, and this is " + std::string(what),
-         node.where.line > 0 ? node.where : clause,
-         "pass it as an argument: NAME((x, iota(j)), j)");
+    const Place &where = node.where.line > 0 ? node.where : clause;
+    if (through_calls_)
+      fail("E0020",
+           "its expressions are elementwise, and a function that it calls holds this, " +
+               std::string(what),
+           where, "call functions of elementwise bodies only");
+    const std::string of_two = node.kind == ExprKind::Fold ? of_two_values(*node.use) : "";
+    fail("E0020", "its expressions are elementwise, and this is " + std::string(what), where,
+         of_two.empty() ? "pass it as an argument: NAME((x, iota(j)), j)" : of_two);
   }
 
   const AccumulatorDef &def_;
   const std::string *source_;
+  bool through_calls_ = false; // are the calls written out?
 };
 
 } // namespace
+
+std::string of_two_values(const FoldUse &use) {
+  if (use.accumulator.fold() == Fold::Max)
+    return "max folds one value; for the greater of two write maximum(a, b)";
+  if (use.accumulator.fold() == Fold::Min)
+    return "min folds one value; for the lesser of two write minimum(a, b)";
+  return {};
+}
 
 std::string_view name_of(const Accumulator &accumulator) {
   if (accumulator.definition()) return accumulator.definition()->name;

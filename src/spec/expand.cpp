@@ -1,14 +1,11 @@
 // See expand.hpp.
 #include "spec/expand.hpp"
 
-#include "expr/function.hpp"
-#include "expr/walk.hpp"
+#include "spec/definition.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
 
 namespace broadloom::spec {
 
@@ -16,163 +13,188 @@ namespace {
 
 constexpr std::size_t most = std::size_t(1) << 20;
 
-// What the parameters of a function stand for in one call.
-struct Frame {
-  const FunctionDecl *function = nullptr;
-  std::vector<Expr> args;
-};
+} // namespace
 
-class Expander {
-public:
-  explicit Expander(const SpecData &data) : data_(data) {}
-
-  SpecData run() {
-    SpecData result = data_;
-    std::unordered_set<std::string> listed;
-    for (const auto &input : result.inputs) listed.insert(input->name);
-    scan_inputs(result, listed);
-    if (calls_.empty()) return result;
-    for (Expr &let : result.lets) let = expand(let);
-    for (OutputDecl &output : result.outputs) {
-      output.value = expand(output.value);
-      for (Expr &init : output.mode.use.init) init = expand(init);
-    }
-    return result;
-  }
-
-private:
-  using Key = std::pair<const ExprNode *, std::size_t>; // a node and the frame that it is read in
-  struct KeyHash {
-    std::size_t operator()(const Key &key) const {
-      return std::hash<const ExprNode *>()(key.first) * 31 + key.second;
-    }
-  };
+Expr Expander::expand(const Expr &root) {
+  if (!root.node()) return root;
+  scan(root);
   struct Work {
     const Expr *expr;
     std::size_t frame;
   };
-
-  // An argument that a function ignores is an input all the same.
-  void scan_inputs(SpecData &result, std::unordered_set<std::string> &listed) {
-    auto visit = [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input && listed.insert(node.input->name).second)
-        result.inputs.push_back(node.input);
-      if (node.kind == ExprKind::Parameter) fail_parameter(node);
-      note(node);
-    };
-    for (const Expr &let : data_.lets) walker_.walk(let.node(), visit);
-    for (const OutputDecl &output : data_.outputs) {
-      walker_.walk(output.value.node(), visit);
-      for (const Expr &init : output.mode.use.init) walker_.walk(init.node(), visit);
+  std::vector<Work> work{{&root, 0}};
+  while (!work.empty()) {
+    const auto [expr, frame] = work.back();
+    if (ready(*expr, frame)) {
+      work.pop_back();
+      continue;
     }
-    // The functions called, and those that they call.
-    for (std::size_t i = 0; i < functions_.size(); ++i) {
-      for (std::size_t k = 0; k < functions_[i]->params.size(); ++k)
-        params_[functions_[i]->params[k].node()] = k;
-      walker_.walk(functions_[i]->body.node(), [&](const ExprNode &node) { note(node); });
-    }
-  }
-
-  void note(const ExprNode &node) {
-    if (node.kind == ExprKind::Call && known_.insert(node.function.get()).second)
-      functions_.push_back(node.function.get());
-    bool changes = node.kind == ExprKind::Call || node.kind == ExprKind::Parameter;
-    for (const Expr &arg : node.args) changes = changes || calls_.count(arg.node()) != 0;
-    if (changes) calls_.insert(&node);
-  }
-
-  [[noreturn]] void fail_parameter(const ExprNode &node) const {
-    support::fail("E0003",
-                  "'" + node.name + "' is a name of a definition, and stands outside of it",
-                  support::with_text(node.where, data_.source.get()),
-                  "use it in the function or the accumulator that it belongs to");
-  }
-
-  bool stays(const Expr &expr) const { return calls_.count(expr.node()) == 0; }
-  bool ready(const Expr &expr, std::size_t frame) const {
-    return stays(expr) || done_.count({expr.node(), frame}) != 0;
-  }
-  const Expr &value(const Expr &expr, std::size_t frame) const {
-    return stays(expr) ? expr : done_.at({expr.node(), frame});
-  }
-
-  Expr expand(const Expr &root) {
-    std::vector<Work> work{{&root, 0}};
-    while (!work.empty()) {
-      const auto [expr, frame] = work.back();
-      if (ready(*expr, frame)) {
-        work.pop_back();
+    const ExprNode &node = *expr->node();
+    const std::size_t before = work.size();
+    for (const Expr &arg : node.args)
+      if (!ready(arg, frame)) work.push_back({&arg, frame});
+    if (work.size() > before) continue;
+    if (node.kind == ExprKind::Call && goes(*node.function)) {
+      const Expr &body = node.function->body;
+      const std::size_t inner = frame_of(*node.function, node.args, frame);
+      if (!ready(body, inner)) {
+        work.push_back({&body, inner});
         continue;
       }
-      const ExprNode &node = *expr->node();
-      const std::size_t before = work.size();
-      for (const Expr &arg : node.args)
-        if (!ready(arg, frame)) work.push_back({&arg, frame});
-      if (work.size() > before) continue;
-      if (node.kind == ExprKind::Call) {
-        const Expr &body = node.function->body;
-        const std::size_t inner = frame_of(*node.function, node.args, frame);
-        if (!ready(body, inner)) {
-          work.push_back({&body, inner});
-          continue;
-        }
-        keep(node, frame, value(body, inner));
-      } else if (node.kind == ExprKind::Parameter) {
-        keep(node, frame, frames_[frame].args[params_.at(&node)]);
-      } else {
-        std::vector<Expr> args;
-        for (const Expr &arg : node.args) args.push_back(value(arg, frame));
-        keep(node, frame, with_args(node, std::move(args)));
-      }
-      work.pop_back();
+      keep(node, frame, value(body, inner));
+    } else if (node.kind == ExprKind::Parameter) {
+      keep(node, frame, frames_[frame].args[params_.at(&node)]);
+    } else {
+      keep(node, frame, rebuilt(node, frame));
     }
-    return value(root, 0);
+    work.pop_back();
   }
+  return value(root, 0);
+}
 
-  void keep(const ExprNode &node, std::size_t frame, Expr value) {
-    if (done_.size() >= most)
-      support::fail("E0013",
-                    "the functions of kernel '" + data_.name + "' write out to more than " +
-                        std::to_string(most) + " operations",
-                    support::with_text(node.where, data_.source.get()),
-                    "a function that uses its argument twice doubles what it is given: call fewer");
-    done_.emplace(Key{&node, frame}, std::move(value));
+Accumulator Expander::expand(const Accumulator &accumulator) {
+  const auto &definition = accumulator.definition();
+  if (!definition || !changes(*definition)) return accumulator;
+  const auto found = expanded_.find(definition.get());
+  if (found != expanded_.end()) return found->second;
+  auto made = std::make_shared<const AccumulatorDef>(expand(*definition));
+  return expanded_.emplace(definition.get(), Accumulator(std::move(made))).first->second;
+}
+
+// In the frame of the kernel: the names of a definition stand for themselves.
+AccumulatorDef Expander::expand(const AccumulatorDef &definition) {
+  AccumulatorDef made = definition;
+  for (auto *clauses : {&made.step, &made.combine})
+    for (AccumulatorDef::Clause &clause : *clauses) clause.value = expand(clause.value);
+  made.result = expand(made.result);
+  return made;
+}
+
+void Expander::scan(const Expr &root) {
+  roots_.push_back(root);
+  const auto visit = [&](const ExprNode &node) { note(node); };
+  walker_.walk(root.node(), visit);
+  // The functions called, and those that they call.
+  for (; scanned_ < functions_.size(); ++scanned_) {
+    const FunctionDecl &function = *functions_[scanned_];
+    for (std::size_t k = 0; k < function.params.size(); ++k) params_[function.params[k].node()] = k;
+    walker_.walk(function.body.node(), visit);
   }
+}
 
-  // The frame for these arguments, the old one where they are the same.
-  std::size_t frame_of(const FunctionDecl &function, const std::vector<Expr> &args,
-                       std::size_t frame) {
-    Frame made{&function, {}};
-    std::size_t hash = std::hash<const FunctionDecl *>()(&function);
-    for (const Expr &arg : args) {
-      made.args.push_back(value(arg, frame));
-      hash = hash * 1000003 + std::hash<const ExprNode *>()(made.args.back().node());
-    }
-    for (auto [it, end] = frame_ids_.equal_range(hash); it != end; ++it) {
-      const Frame &old = frames_[it->second];
-      if (old.function == &function &&
-          std::equal(old.args.begin(), old.args.end(), made.args.begin(), made.args.end(),
-                     [](const Expr &a, const Expr &b) { return a.node() == b.node(); }))
-        return it->second;
-    }
-    frame_ids_.emplace(hash, frames_.size());
-    frames_.push_back(std::move(made));
-    return frames_.size() - 1;
+void Expander::note(const ExprNode &node) {
+  bool changed =
+      std::any_of(node.args.begin(), node.args.end(), [&](const Expr &arg) { return !stays(arg); });
+  if (node.kind == ExprKind::Call && goes(*node.function)) {
+    if (known_.insert(node.function.get()).second) functions_.push_back(node.function.get());
+    changed = true;
   }
+  if (node.kind == ExprKind::Parameter) changed = params_.count(&node) != 0;
+  if (node.use && node.use->accumulator.definition())
+    changed = changes(*node.use->accumulator.definition()) || changed;
+  if (changed) changes_.insert(&node);
+}
 
-  const SpecData &data_;
-  expr::Walker walker_;
-  std::unordered_set<const ExprNode *> calls_; // Calls, Parameters and what is made of them
-  std::unordered_set<const FunctionDecl *> known_;
-  std::vector<const FunctionDecl *> functions_;
-  std::unordered_map<const ExprNode *, std::size_t> params_; // their positions
-  std::vector<Frame> frames_{{}};                            // the first one is that of the kernel
-  std::unordered_multimap<std::size_t, std::size_t> frame_ids_; // by hash
-  std::unordered_map<Key, Expr, KeyHash> done_;
-};
+bool Expander::changes(const AccumulatorDef &definition) {
+  const auto [it, fresh] = definitions_.emplace(&definition, false);
+  if (!fresh) return it->second;
+  bool changed = false;
+  for_each_expression(definition, [&](const Expr &root) {
+    expr::Walker().walk(root.node(), [&](const ExprNode &node) {
+      changed = changed || (node.kind == ExprKind::Call && goes(*node.function));
+    });
+  });
+  return definitions_[&definition] = changed;
+}
+
+Expr Expander::rebuilt(const ExprNode &node, std::size_t frame) {
+  std::vector<Expr> args;
+  for (const Expr &arg : node.args) args.push_back(value(arg, frame));
+  const bool folds = node.kind == ExprKind::Fold || node.kind == ExprKind::Scan;
+  if (!folds || !node.use->accumulator.definition()) return with_args(node, std::move(args));
+  FoldUse use = *node.use;
+  use.accumulator = expand(use.accumulator);
+  use.init.assign(args.begin() + std::ptrdiff_t(node.folded), args.end());
+  args.resize(node.folded);
+  if (node.kind == ExprKind::Scan)
+    return make_scan(std::move(use), std::move(args), node.axes[0], node.where);
+  return make_fold(std::move(use), std::move(args), node.axes, node.where);
+}
+
+void Expander::keep(const ExprNode &node, std::size_t frame, Expr value) {
+  if (done_.size() >= most)
+    support::fail("E0013",
+                  "the functions of " + owner_ + " write out to more than " + std::to_string(most) +
+                      " operations",
+                  support::with_text(node.where, source_),
+                  "a function that uses its argument twice doubles what it is given: call fewer");
+  done_.emplace(Key{&node, frame}, std::move(value));
+}
+
+// The frame for these arguments, the old one where they are the same.
+std::size_t Expander::frame_of(const FunctionDecl &function, const std::vector<Expr> &args,
+                               std::size_t frame) {
+  Frame made{&function, {}};
+  std::size_t hash = std::hash<const FunctionDecl *>()(&function);
+  for (const Expr &arg : args) {
+    made.args.push_back(value(arg, frame));
+    hash = hash * 1000003 + std::hash<const ExprNode *>()(made.args.back().node());
+  }
+  for (auto [it, end] = frame_ids_.equal_range(hash); it != end; ++it) {
+    const Frame &old = frames_[it->second];
+    if (old.function == &function &&
+        std::equal(old.args.begin(), old.args.end(), made.args.begin(), made.args.end(),
+                   [](const Expr &a, const Expr &b) { return a.node() == b.node(); }))
+      return it->second;
+  }
+  frame_ids_.emplace(hash, frames_.size());
+  frames_.push_back(std::move(made));
+  return frames_.size() - 1;
+}
+
+namespace {
+
+[[noreturn]] void fail_parameter(const ExprNode &node, const SpecData &data) {
+  support::fail("E0003", "'" + node.name + "' is a name of a definition, and stands outside of it",
+                support::with_text(node.where, data.source.get()),
+                "use it in the function or the accumulator that it belongs to");
+}
+
+// An argument that a function ignores is an input all the same.
+void list_inputs(SpecData &data) {
+  std::unordered_set<std::string> listed;
+  for (const auto &input : data.inputs) listed.insert(input->name);
+  const auto visit = [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Parameter) fail_parameter(node, data);
+    if (node.kind == ExprKind::Input && listed.insert(node.input->name).second)
+      data.inputs.push_back(node.input);
+  };
+  expr::Walker walker;
+  for (const Expr &let : data.lets) walker.walk(let.node(), visit);
+  for (const OutputDecl &output : data.outputs) {
+    walker.walk(output.value.node(), visit);
+    for (const Expr &init : output.mode.use.init) walker.walk(init.node(), visit);
+  }
+}
 
 } // namespace
 
-SpecData expand_calls(const SpecData &data) { return Expander(data).run(); }
+SpecData expand_calls(const SpecData &data, Calls calls) {
+  SpecData result = data;
+  list_inputs(result);
+  Expander expander(calls, "kernel '" + data.name + "'", data.source.get());
+  for (Expr &let : result.lets) let = expander.expand(let);
+  for (OutputDecl &output : result.outputs) {
+    output.value = expander.expand(output.value);
+    FoldUse &use = output.mode.use;
+    for (Expr &init : use.init) init = expander.expand(init);
+    use.accumulator = expander.expand(use.accumulator);
+  }
+  return result;
+}
+
+AccumulatorDef expand_calls(const AccumulatorDef &definition, const std::string *source) {
+  return Expander(Calls::All, "accumulator '" + definition.name + "'", source).expand(definition);
+}
 
 } // namespace broadloom::spec

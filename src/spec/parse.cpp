@@ -109,7 +109,7 @@ private:
   }
 
   void accumulator() {
-    AccumulatorDef definition = parse_accumulator(cursor_);
+    AccumulatorDef definition = parse_accumulator(cursor_, definitions_);
     check_definition(definition, source_.text.get());
     const std::string name = definition.name;
     const Place where = definition.where;

@@ -11,6 +11,7 @@
 
 #include <charconv>
 #include <limits>
+#include <utility>
 
 namespace broadloom::spec {
 
@@ -18,16 +19,26 @@ namespace {
 
 class DefinitionParser {
 public:
-  explicit DefinitionParser(Cursor &cursor) : cursor_(cursor) {
-    definitions_.unknown_name =
-        "step reads states and arguments, combine STATE and STATE_other, result states";
-  }
+  DefinitionParser(Cursor &cursor, Definitions &definitions)
+      : cursor_(cursor), definitions_(definitions) {}
 
   AccumulatorDef run() {
+    const std::string in_kernels = std::exchange(
+        definitions_.unknown_name,
+        "step reads states and arguments, combine STATE and STATE_other, result states");
+    definition();
+    definitions_.unknown_name = in_kernels;
+    definitions_.being_defined.clear();
+    return std::move(def_);
+  }
+
+private:
+  void definition() {
     cursor_.next();
     const Token name = cursor_.expect_new_name("an accumulator");
     def_.name = cursor_.word(name);
     def_.where = cursor_.source().place(name);
+    definitions_.being_defined = def_.name;
     cursor_.expect(Tok::LeftParen, "'(' and the states");
     names(def_.states, "a state");
     if (!cursor_.is(Tok::Break)) cursor_.unexpected("',', or ';' and the arguments");
@@ -60,10 +71,8 @@ public:
                                         ? "'combine', 'result' or '}'"
                                     : def_.result.node() ? "'}'"
                                                          : "'result' or '}'");
-    return std::move(def_);
   }
 
-private:
   void skip_breaks() {
     while (cursor_.accept(Tok::Break)) {
     }
@@ -122,7 +131,7 @@ private:
   Cursor &cursor_;
   AccumulatorDef def_;
   Symbols symbols_;
-  Definitions definitions_; // none: a reduction in a definition is an error in any case
+  Definitions &definitions_;
 };
 
 // The options that a use takes, for errors.
@@ -163,7 +172,9 @@ bool parse_common_option(Cursor &cursor, FoldUse &use) {
 
 } // namespace
 
-AccumulatorDef parse_accumulator(Cursor &cursor) { return DefinitionParser(cursor).run(); }
+AccumulatorDef parse_accumulator(Cursor &cursor, Definitions &definitions) {
+  return DefinitionParser(cursor, definitions).run();
+}
 
 Expr parse_number(Cursor &cursor) {
   const Token first = cursor.peek();
@@ -251,6 +262,9 @@ bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call) {
                   "a scan runs along one axis, and " + cursor.shown(token) + " is no option", token,
                   std::string("the options are ") + scan_options);
     } else {
+      const bool axis = cursor.is(Tok::Name) || cursor.is(Tok::Int) || cursor.is(Tok::Minus);
+      if (const std::string help = of_two_values(use); !axis && !call.is_scan && !help.empty())
+        cursor.fail("E0002", "expected an axis, found " + cursor.shown(token), token, help);
       if (!use.like.empty())
         cursor.fail("E0002", "a reduction takes axes or like=, not both", token, "leave one out");
       if (call.has_options)

@@ -5,6 +5,7 @@
 // A frame is an operator whose right side is not read yet, or an open parenthesis, call or `?`.
 // An operator that binds tighter than what comes next is applied as soon as that is seen.
 #include "expr/function.hpp"
+#include "spec/definition.hpp"
 #include "spec/parser.hpp"
 
 #include "spec/words.hpp"
@@ -455,8 +456,13 @@ private:
     if (frame.kind == Frame::Kind::FoldArgs) frame.args = values_.size() - frame.first;
     frame.kind = Frame::Kind::FoldInit;
     if (parse_fold_rest(cursor_, symbols_, calls_.back())) return true;
-    if (!cursor_.is(Tok::RightParen)) cursor_.unexpected("',' or ')'");
-    return false;
+    if (cursor_.is(Tok::RightParen)) return false;
+    const FoldCall &call = calls_.back();
+    if (const std::string help = of_two_values(call.use);
+        !call.is_scan && !call.axes.empty() && !help.empty())
+      cursor_.fail("E0002", "expected ',' or ')', found " + cursor_.shown(cursor_.peek()),
+                   cursor_.peek(), help);
+    cursor_.unexpected("',' or ')'");
   }
 
   void close_fold(const Token &paren) {

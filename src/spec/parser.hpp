@@ -105,7 +105,7 @@ DType parse_dtype(Cursor &cursor);
 // ------------------------------------------------------------- accumulators: parse_accumulator.cpp
 
 // `accumulator NAME(..) { .. }`, with the cursor on the first word. Form only: see check_definition.
-AccumulatorDef parse_accumulator(Cursor &cursor);
+AccumulatorDef parse_accumulator(Cursor &cursor, Definitions &definitions);
 
 // The accumulator that a word names: a built-in one or one of the text.
 std::optional<Accumulator> find_accumulator(std::string_view word, const Definitions &definitions);

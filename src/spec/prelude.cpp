@@ -76,11 +76,12 @@ std::map<std::string, AccumulatorDef> parse_prelude() {
   const Source source = lex(text, "<prelude>");
   Cursor cursor(source);
   std::map<std::string, AccumulatorDef> definitions;
+  Definitions none;
   while (true) {
     while (cursor.accept(Tok::Break)) {
     }
     if (cursor.is(Tok::End)) return definitions;
-    AccumulatorDef definition = parse_accumulator(cursor);
+    AccumulatorDef definition = parse_accumulator(cursor, none);
     definitions.emplace(definition.name, std::move(definition));
   }
 }

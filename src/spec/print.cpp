@@ -10,7 +10,7 @@
 #include "spec/definition.hpp"
 #include "spec/printed.hpp"
 #include "spec/spec.hpp"
-#include "spec/used_functions.hpp"
+#include "spec/used_definitions.hpp"
 #include "support/check.hpp"
 
 #include <charconv>
@@ -64,13 +64,12 @@ public:
   spec::Printed run() {
     collect();
     spec::Printed printed;
-    const auto take = [&](const std::string &name) {
-      printed.definitions.push_back({name, std::exchange(text_, {})});
-    };
-    for (const AccumulatorDef *definition : definitions_)
-      define(*definition), take(definition->name);
-    for (const spec::PrintedFunction &function : functions_.functions)
-      define(function), take(function.name);
+    for (const spec::PrintedDefinition &definition : definitions_.all) {
+      const AccumulatorDef *accumulator = definition.accumulator;
+      accumulator ? define(*accumulator) : define(definition);
+      printed.definitions.push_back(
+          {accumulator ? accumulator->name : definition.name, std::exchange(text_, {})});
+    }
     text_ += "kernel " + data_.name + " {\n";
     if (data_.order_given)
       text_ += std::string("  order ") +
@@ -108,6 +107,10 @@ private:
     };
     for (const auto &decl : data_.inputs) add_input(decl);
     std::vector<const FunctionDecl *> called;
+    std::vector<const AccumulatorDef *> folding;
+    const auto add_definition = [&](const Accumulator &accumulator) {
+      if (accumulator.definition()) folding.push_back(accumulator.definition().get());
+    };
     expr::Walker walker;
     auto visit = [&](const ExprNode &node) {
       order.push_back(&node);
@@ -129,18 +132,8 @@ private:
       taken_.insert(out.name);
     }
     taken_.insert(listed.begin(), listed.end());
-    functions_ = spec::used_functions(called, {});
-    expr::Walker bodies;
-    for (const spec::PrintedFunction &function : functions_.functions) {
-      auto visit = [&](const ExprNode &node) {
-        if (node.use) add_definition(node.use->accumulator);
-      };
-      bodies.walk(function.body, visit);
-      if (!function.function) continue;
-      for (const FunctionDecl::Derivative &d : function.function->derivatives)
-        bodies.walk(d.value.node(), visit);
-    }
-    names_.insert(functions_.parts.begin(), functions_.parts.end());
+    definitions_ = spec::used_definitions(folding, called);
+    names_.insert(definitions_.parts.begin(), definitions_.parts.end());
     for (const ExprNode *node : order) {
       bool named = node->kind == ExprKind::Let;
       bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal;
@@ -148,11 +141,6 @@ private:
       names_[node] = named ? node->name : fresh_name();
       lets_.push_back(node);
     }
-  }
-
-  void add_definition(const Accumulator &accumulator) {
-    const AccumulatorDef *definition = accumulator.definition().get();
-    if (definition && known_.insert(definition).second) definitions_.push_back(definition);
   }
 
   void define(const AccumulatorDef &definition) {
@@ -207,7 +195,7 @@ private:
     }
   }
 
-  void define(const spec::PrintedFunction &function) {
+  void define(const spec::PrintedDefinition &function) {
     // In a definition inf and nan are what they are, whatever the kernel calls so.
     std::unordered_set<std::string> own(function.params.begin(), function.params.end());
     taken_.swap(own);
@@ -365,7 +353,7 @@ private:
       break;
     }
     case ExprKind::Call:
-      call(functions_.names.at(node.function.get()));
+      call(definitions_.names.at(node.function.get()));
       text(")");
       break;
     case ExprKind::Op: {
@@ -432,11 +420,9 @@ private:
 
   const SpecData &data_;
   std::string text_;
-  spec::UsedFunctions functions_;
+  spec::UsedDefinitions definitions_;
   std::vector<std::shared_ptr<const InputDecl>> inputs_;
   std::vector<const ExprNode *> lets_;
-  std::vector<const AccumulatorDef *> definitions_; // in order of first use
-  std::unordered_set<const AccumulatorDef *> known_;
   std::unordered_map<const ExprNode *, std::string> names_;
   std::unordered_set<std::string> taken_;
   int next_name_ = 0;

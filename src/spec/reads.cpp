@@ -39,7 +39,6 @@ Read Reads::read(const ExprNode &node) {
     std::uint32_t input = space_.index_of(*node.input);
     result.axes = spec_.inputs[input].axes();
     result.inputs = sets_.single(input);
-    result.lenders = result.inputs;
     return result;
   }
   case ExprKind::Fold:
@@ -50,9 +49,6 @@ Read Reads::read(const ExprNode &node) {
     return result;
   case ExprKind::Iota:
     result.axes = expr::AxisSet::of(space_.axis(node.axes[0], node.where));
-    for (const std::string &name : node.of)
-      result.lenders =
-          sets_.unite(result.lenders, sets_.single(space_.input_called(name, node.where, "of=")));
     result.scoped = node.of.empty();
     return result;
   case ExprKind::Parameter:
@@ -65,7 +61,6 @@ Read Reads::read(const ExprNode &node) {
     const Read &a = (*this)[arg];
     result.axes = result.axes | a.axes;
     result.inputs = sets_.unite(result.inputs, a.inputs);
-    result.lenders = sets_.unite(result.lenders, a.lenders);
     result.scoped = result.scoped || a.scoped;
   }
   return result;
@@ -94,7 +89,6 @@ Read Reads::read_fold(const ExprNode &node) {
     const Read &arg = (*this)[node.args[i]];
     result.axes = result.axes | arg.axes;
     result.inputs = sets_.unite(result.inputs, arg.inputs);
-    result.lenders = sets_.unite(result.lenders, arg.lenders);
     result.scoped = result.scoped || arg.scoped;
   }
   result.accumulated = result.inputs;
@@ -105,7 +99,6 @@ Read Reads::read_fold(const ExprNode &node) {
     expr::AxisSet target = spec_.inputs[like].axes();
     result.folded = result.axes - target;
     result.axes = target;
-    result.lenders = sets_.single(like);
   } else if (node.axes.empty()) {
     result.folded = result.axes;
   }
@@ -131,7 +124,6 @@ Read Reads::read_fold(const ExprNode &node) {
     const Read &init = (*this)[node.args[i]];
     result.axes = result.axes | init.axes;
     result.inputs = sets_.unite(result.inputs, init.inputs);
-    result.lenders = sets_.unite(result.lenders, init.lenders);
     result.scoped = result.scoped || init.scoped;
   }
   return result;

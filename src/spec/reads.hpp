@@ -17,7 +17,6 @@ struct Read {
   expr::AxisSet
       folded; // of a Fold: the axes that it folds for sure; of a Scan: the one it runs along
   SetId inputs = 0;
-  SetId lenders = 0; // the inputs that give the value its extents: those that it reads, of=, like=
   SetId accumulated = 0; // of a Fold or a Scan: the inputs of what is accumulated
   bool scoped = false; // holds an extent or iota whose inputs are those of the expression around it
 };
@@ -39,10 +38,6 @@ public:
   const Read &operator[](const Expr &expr) const { return reads_.at(expr.node()); }
   const Read &operator[](const ExprNode &node) const { return reads_.at(&node); }
   std::vector<std::size_t> inputs(const Expr &expr) const { return members((*this)[expr].inputs); }
-  // The inputs that give the value its extent along an axis.
-  std::vector<std::size_t> lenders(const Expr &expr, int axis) const {
-    return lenders_of(spec_, members((*this)[expr].lenders), axis);
-  }
   std::vector<std::size_t> members(SetId inputs) const { return sets_.members(inputs); }
   bool known(const Expr &expr) const { return reads_.count(expr.node()) != 0; }
   // Of any node, those of definitions too.

@@ -171,7 +171,10 @@ NodeId Typer::power_by_products(NodeId base, int exponent, const Place &where) {
     if (rest % 2 != 0) power = power ? make(Op::Mul, *power, base) : base;
     if (rest > 1) base = make(Op::Mul, base, base);
   }
-  if (!power) return one;
+  if (!power) { // 1 at every element of the base: its axes and extents stay
+    const NodeId any = emit(Op::Eq, type, DType::Bool, {base, base}, where);
+    return emit(Op::Where, type, type, {any, one, one}, where);
+  }
   return exponent < 0 ? make(Op::Div, one, *power) : *power;
 }
 

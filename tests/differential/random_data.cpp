@@ -101,6 +101,26 @@ void Operand::fill(Random &random, bool exact) {
   }
 }
 
+void Operand::fill_smooth(Random &random) {
+  const bool positive = random.chance(60);
+  const auto number = [&](DType dtype) {
+    const double size = 0.3 + 1.4 * random.unit();
+    return ops::convert(ops::scalar_from(positive || random.chance(50) ? size : -size), DType::F64,
+                        dtype);
+  };
+  for (std::int64_t k = 0; k < count(); ++k) {
+    ops::Scalar value;
+    if (is_float(dtype_) || is_complex(dtype_)) {
+      value.bits = number(real_dtype(dtype_)).bits;
+      if (is_complex(dtype_)) value.imag = number(real_dtype(dtype_)).bits;
+    } else {
+      value =
+          ops::convert(ops::scalar_from(std::int64_t(random.between(1, 4))), DType::I64, dtype_);
+    }
+    ops::store(bytes() + offset(k), dtype_, value);
+  }
+}
+
 AnyView Operand::view() {
   return {dtype_, bytes() + first_ * std::int64_t(size_of(dtype_)), writable_, layout_};
 }

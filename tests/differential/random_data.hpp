@@ -22,6 +22,8 @@ public:
   Operand(Random &random, DType dtype, std::span<const std::int64_t> shape, bool writable);
 
   void fill(Random &random, bool exact);
+  // Numbers of a size near 1, all different, so that few of them lie at the corners of functions.
+  void fill_smooth(Random &random);
 
   AnyView view();
   const Layout &layout() const { return layout_; }

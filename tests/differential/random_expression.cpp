@@ -34,7 +34,7 @@ Term Expressions::term(int depth) {
   case 5:
   case 6: return unary(depth);
   case 7:
-  case 8: return comparison(depth);
+  case 8: return scope_.smooth ? unary(depth) : comparison(depth);
   case 9:
   case 10: return choice(depth);
   case 11: return conversion(depth);
@@ -96,6 +96,7 @@ Term Expressions::unary(int depth) {
     const Op op = random_.chance(50) ? Op::Not : Op::BitNot;
     return combine(op, std::string(ops::info(op).spelling) + x.text, {x});
   }
+  if (scope_.smooth) return smooth_unary(x);
   if (is_complex(x.dtype)) {
     std::vector<Op> choices{Op::Neg, Op::Conj, Op::Real, Op::Imag, Op::IsNan, Op::Square};
     if (!scope_.exact)
@@ -124,6 +125,23 @@ Term Expressions::unary(int depth) {
   return combine(op, call(name, {x}), {x});
 }
 
+Term Expressions::smooth_unary(const Term &x) {
+  std::vector<Op> choices{Op::Neg, Op::Square, Op::Sqrt, Op::Exp,  Op::Log,        Op::Sin,
+                          Op::Cos, Op::Tanh,   Op::Sqrt, Op::Conj, Op::Reciprocal, Op::Abs};
+  if (is_complex(x.dtype))
+    choices.insert(choices.end(), {Op::Real, Op::Imag, Op::Sign});
+  else
+    choices.insert(choices.end(),
+                   {Op::Relu,     Op::Cbrt,  Op::Rsqrt, Op::Exp2,   Op::Expm1,    Op::Log2,
+                    Op::Log10,    Op::Log1p, Op::Tan,   Op::Asin,   Op::Acos,     Op::Atan,
+                    Op::Sinh,     Op::Cosh,  Op::Asinh, Op::Acosh,  Op::Atanh,    Op::Sigmoid,
+                    Op::Softplus, Op::Silu,  Op::Gelu,  Op::Erf,    Op::GeluTanh, Op::Erfc,
+                    Op::Lgamma,   Op::Floor, Op::Sign,  Op::Digamma});
+  const Op op = random_.pick(choices);
+  const std::string_view name = ops::info(op).spelling;
+  return combine(op, std::string(name) + "(" + x.text + ")", {x});
+}
+
 Term Expressions::binary(int depth) {
   const Term x = term(depth - 1);
   Term y = term(depth - 1);
@@ -137,6 +155,10 @@ Term Expressions::binary(int depth) {
   if (is_complex(type)) {
     choices = {Op::Add, Op::Sub, Op::Mul};
     if (!scope_.exact) choices.insert(choices.end(), {Op::Div, Op::Pow});
+  } else if (scope_.smooth) {
+    choices.insert(choices.end(),
+                   {Op::Mul, Op::Div, Op::Div, Op::Sub, Op::Fmax, Op::Fmin, Op::Mod, Op::CopySign,
+                    Op::Pow, Op::Pow, Op::Atan2, Op::Hypot, Op::Fmod, Op::LogAddExp, Op::FloorDiv});
   } else if (is_whole(type)) {
     choices.insert(choices.end(),
                    {Op::BitAnd, Op::BitOr, Op::BitXor, Op::FloorDiv, Op::Mod, Op::Shr});
@@ -148,6 +170,12 @@ Term Expressions::binary(int depth) {
                                      Op::Fmod, Op::LogAddExp, Op::Polygamma});
   }
   const Op op = random_.pick(choices);
+  // By a small number these are stairs that no step is small enough for.
+  if (scope_.smooth && (op == Op::Mod || op == Op::Fmod || op == Op::FloorDiv)) {
+    y = Term{};
+    y.text = "0.7";
+    y.dtype = x.dtype;
+  }
   if (op == Op::Mul && ++products_ > most_products && scope_.exact) return x;
   const ops::OpInfo &info = ops::info(op);
   if (op == Op::Maximum && random_.chance(50)) return combine(op, call("larger", {x, y}), {x, y});
@@ -182,8 +210,9 @@ Term Expressions::choice(int depth) {
 Term Expressions::conversion(int depth) {
   Term x = term(depth - 1);
   std::vector<DType> types{f32, f64, f16, bf16, i32, i64, bool_};
-  if (!scope_.exact) types.insert(types.end(), {u8, i16, u64});
-  if (is_complex(x.dtype)) types = {c64, c128, bool_};
+  if (scope_.smooth) types = {f32, f64, f16, bf16};
+  if (!scope_.exact && !scope_.smooth) types.insert(types.end(), {u8, i16, u64});
+  if (is_complex(x.dtype)) types = {c64, c128, scope_.smooth ? c128 : bool_};
   if (random_.chance(10)) types = {c64, c128};
   x.dtype = random_.pick(types);
   x.text = std::string(name(x.dtype)) + "(" + x.text + ")";
@@ -228,6 +257,9 @@ Fold Expressions::fold_for(DType dtype) {
                                         Fold::Max, Fold::Any, Fold::All, Fold::Mean, Fold::Var,
                                         Fold::Std, Fold::Norm, Fold::LogSumExp, Fold::ArgMin,
                                         Fold::ArgMax, Fold::ArgMax, Fold::User, Fold::User});
+  const bool gives_integers =
+      fold == Fold::Any || fold == Fold::All || fold == Fold::ArgMin || fold == Fold::ArgMax;
+  if (scope_.smooth && gives_integers) return Fold::Sum;
   const bool has_order = fold == Fold::Min || fold == Fold::Max || fold == Fold::LogSumExp ||
                          fold == Fold::ArgMin || fold == Fold::ArgMax;
   return has_order && is_complex(dtype) ? Fold::Sum : fold;

@@ -32,6 +32,7 @@ struct Scope {
   std::vector<std::string> axis_names;  // how an axis is written, by position
   std::vector<std::string> input_names; // for like=
   bool exact = false;
+  bool smooth = false; // only what has slopes, as random_spec.hpp says
 };
 
 // Functions that the terms call, to stand before the kernel.
@@ -54,6 +55,7 @@ public:
 private:
   Term leaf();
   Term unary(int depth);
+  Term smooth_unary(const Term &x);
   Term binary(int depth);
   Term comparison(int depth);
   Term choice(int depth);

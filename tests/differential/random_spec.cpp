@@ -22,9 +22,10 @@ struct Output {
 
 class Maker {
 public:
-  explicit Maker(std::uint64_t seed) : random_(seed) {
+  Maker(std::uint64_t seed, Style style) : random_(seed) {
     spec_.seed = seed;
-    spec_.exact = random_.chance(50);
+    scope_.smooth = style == Style::Smooth;
+    spec_.exact = !scope_.smooth && random_.chance(50);
     scope_.exact = spec_.exact;
   }
 
@@ -45,11 +46,17 @@ private:
   // ---- axes and inputs -----------------------------------------------------------------------------
 
   void choose_axes() {
-    const int rank = random_.chance(5) ? random_.between(5, 8) : random_.between(0, 4);
+    const int rank =
+        random_.chance(5) && !scope_.smooth ? random_.between(5, 8) : random_.between(0, 4);
     labelled_ = random_.chance(50);
     order_c_ = random_.chance(40);
     std::int64_t points = 1;
     for (int a = 0; a < rank; ++a) {
+      if (scope_.smooth) {
+        extents_.push_back(random_.pick<std::int64_t>({1, 2, 2, 3, 4, 5}));
+        scope_.axis_names.push_back(labelled_ ? std::string(1, "ijklmnop"[a]) : std::to_string(a));
+        continue;
+      }
       std::int64_t n = random_.pick<std::int64_t>({1, 2, 2, 3, 3, 7, 7, 16, 33, 130});
       if (random_.chance(3)) n = 0;
       if (random_.chance(3)) n = random_.pick<std::int64_t>({1000, 5000, 70000});
@@ -120,6 +127,8 @@ private:
   }
 
   DType random_dtype() {
+    if (scope_.smooth)
+      return random_.pick<DType>({f64, f64, f64, f64, f64, f32, f32, f16, c128, c64, i32});
     std::vector<DType> types{f32, f32, f32, f32, f64, f64, f64, f64, i32, i32, i64, i64, bool_};
     types.push_back(random_.pick<DType>({i8, i16, u8}));
     types.push_back(random_.pick<DType>({f16, bf16}));
@@ -193,10 +202,11 @@ private:
     if (value.inexact && out.agreement == Agreement::Equal) out.agreement = Agreement::None;
     std::string type;
     if (random_.chance(20)) {
-      const DType declared = is_complex(value.dtype) ? random_.pick<DType>({c64, c128, bool_})
-                             : out.agreement == Agreement::Bound
-                                 ? random_.pick<DType>({f32, f64, f16, bf16})
-                                 : random_.pick<DType>({f32, f64, f16, bf16, i32, i64, bool_});
+      const DType declared =
+          is_complex(value.dtype)             ? random_.pick<DType>({c64, c128, bool_})
+          : out.agreement == Agreement::Bound ? random_.pick<DType>({f32, f64, f16, bf16})
+          : scope_.smooth                     ? random_.pick<DType>({f32, f64, f16, bf16})
+                          : random_.pick<DType>({f32, f64, f16, bf16, i32, i64, bool_});
       type = " : " + std::string(name(declared));
     }
     out.value = value.text;
@@ -233,11 +243,20 @@ private:
     for (const std::string &l : lines_) body += l + "\n";
     body += line(out.head, out.add, out.mode + out.value) + "\n}\n";
     try {
-      spec::analyse(parse(body).data());
+      const LoopSpec spec = parse(body);
+      spec::analyse(spec.data());
+      if (scope_.smooth && out.head != "out probe") gradient(spec, continuous_inputs());
       return true;
     } catch (const Error &) {
       return false;
     }
+  }
+
+  std::vector<std::string> continuous_inputs() const {
+    std::vector<std::string> names;
+    for (const RandomInput &in : spec_.inputs)
+      if (is_float(in.dtype) || is_complex(in.dtype)) names.push_back(in.name);
+    return names;
   }
 
   std::string text(bool bound) const {
@@ -268,9 +287,9 @@ private:
 
 } // namespace
 
-RandomSpec random_spec(std::uint64_t seed) {
+RandomSpec random_spec(std::uint64_t seed, Style style) {
   for (std::uint64_t attempt = 0;; ++attempt) {
-    RandomSpec spec = Maker(seed + attempt * 0x1000003).run();
+    RandomSpec spec = Maker(seed + attempt * 0x1000003, style).run();
     spec.seed = seed;
     if (!spec.outputs.empty()) return spec;
   }

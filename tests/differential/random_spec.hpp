@@ -15,6 +15,10 @@
 
 namespace broadloom::differential {
 
+// Any: all that the language has. Smooth: what has slopes that can be measured, on few points, so that the
+// gradient exists and can be checked: real and complex inputs mostly, few jumps, no way through integers.
+enum class Style { Any, Smooth };
+
 enum class Agreement { Equal, Bound, None }; // of an output with the reference
 
 struct RandomInput {
@@ -40,6 +44,6 @@ struct RandomSpec {
   std::vector<RandomOutput> outputs;
 };
 
-RandomSpec random_spec(std::uint64_t seed);
+RandomSpec random_spec(std::uint64_t seed, Style style = Style::Any);
 
 } // namespace broadloom::differential

@@ -202,5 +202,15 @@ TEST_CASE("halves and complex numbers go through the C++ API") {
   CHECK(float(r["low"].data<bfloat16>()[0]) == 1);
 }
 
+TEST_CASE("a complex number to the power 0 is 1 at each of its elements") {
+  const std::vector<C128> x{{0, 0}, {1, 2}, {nan, 0}, {inf, 1}};
+  for (const Engine engine : {Engine::Jit, Engine::Interpreter, Engine::Reference}) {
+    const Results r = compile(parse("kernel k { in x : c128[i, j]; out z = x ^ 0 }"),
+                              {.engine = engine})({{"x", View<const C128>(x.data(), {2, 2})}});
+    REQUIRE(r["z"].rank() == 2);
+    for (int k = 0; k < 4; ++k) CHECK(r["z"].data<C128>()[k] == C128(1, 0));
+  }
+}
+
 } // namespace
 } // namespace broadloom

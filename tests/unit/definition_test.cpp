@@ -225,3 +225,69 @@ TEST_CASE("clauses may stand on one line or on several") {
   for (const char *form : forms)
     CHECK(recipe(form, {bl::f64}).step == recipe(forms[0], {bl::f64}).step);
 }
+
+TEST_CASE("a definition may call functions, which mean their bodies there too") {
+  const auto graph = [](const std::string &text) {
+    return bl::spec::print_graph(bl::spec::analyse(bl::parse(text).data()));
+  };
+  const std::string functions = "def blend(a, b, w) = a * w + b * (1 - w)\n"
+                                "def half(a, b) = blend(a, b, 0.5)\n";
+  const std::string called = "accumulator smooth(s, n; m) {\n"
+                             "  init s = 0., n = 0\n"
+                             "  step s = half(s, m), n = n + 1\n"
+                             "  result half(s, s * 2)\n"
+                             "}\n";
+  const std::string written = "accumulator smooth(s, n; m) {\n"
+                              "  init s = 0., n = 0\n"
+                              "  step s = s * 0.5 + m * (1 - 0.5), n = n + 1\n"
+                              "  result s * 0.5 + s * 2 * (1 - 0.5)\n"
+                              "}\n";
+  for (const std::string use :
+       {"out z = smooth(x, j)", "out z = scan(smooth, x, j)",
+        "in y : f32[i]; out z = accumulate(smooth) x * y", "out z[i] = reduce(smooth) x"}) {
+    const std::string kernel = "kernel k { in x : f32[i, j]; " + use + " }";
+    CHECK(graph(functions + called + kernel) == graph(written + kernel));
+    const std::string text = stable(bl::parse(functions + called + kernel));
+    CHECK(text.starts_with(functions + called + "kernel k {\n"));
+  }
+  const std::string joined = "def add(a, b) = a + b\n"
+                             "accumulator total(s; m) { init s = 0; step s = add(s, m)\n"
+                             "  combine s = add(s, s_other) }\n"
+                             "def of_rows(a) = total(a, j)\n"
+                             "kernel k { in x : f32[i, j]; out z = of_rows(x) }";
+  CHECK(
+      stable(bl::parse(joined)).starts_with("def add(a, b) = a + b\naccumulator total(s; m) {\n"));
+  CHECK(graph(joined) == graph("accumulator total(s; m) { init s = 0; step s = s + m\n"
+                               "  combine s = s + s_other }\n"
+                               "kernel k { in x : f32[i, j]; out z = total(x, j) }"));
+}
+
+TEST_CASE("functions called in a definition built in C++ print with it") {
+  const auto f = bl::function("damped", {"a"}, [](bl::Expr v) { return (v + 1) * (v + 1); });
+  const auto acc = bl::accumulator("damped", {"a"}, {"m"}).init("a", 0).step("a", f(a) + m);
+  const auto spec = bl::LoopSpec("k").out("z", acc(bl::input("x", bl::f64, {"i"}), "i"));
+  CHECK(code_of(spec) == "");
+  CHECK(stable(spec).starts_with("def damped_2(a) = (a + 1) * (a + 1)\naccumulator damped(a; m) {\n"
+                                 "  init a = 0\n  step a = damped_2(a) + m\n}\n"));
+}
+
+TEST_CASE("what a definition calls counts as what it stands for") {
+  const auto code = [](const std::string &text) -> std::string {
+    try {
+      bl::parse(text + "\nkernel k { in x : f64[i]; out z = r(x, i) }");
+    } catch (const bl::Error &error) {
+      return error.code();
+    }
+    return {};
+  };
+  CHECK(code("def f(a) = sum(a)\naccumulator r(s; m) { init s = 0; step s = s + f(m) }") ==
+        "E0020");
+  CHECK(code("accumulator r(s; m) { init s = 0; step s = s + r(m) }") == "E0008");
+  CHECK(code("accumulator r(s; m) { init s = 0; step s = s + f(m) }\ndef f(a) = a") == "E0008");
+  CHECK(code("def f(a) = 1\naccumulator r(s; m) { init s = 0; step s = s + m; result f(s) }") ==
+        "E0020");
+  std::string doubling = "def f0(a) = a + a\n";
+  for (int i = 1; i < 13; ++i)
+    doubling += "def f" + std::to_string(i) + "(a) = f" + std::to_string(i - 1) + "(a + a)\n";
+  CHECK(code(doubling + "accumulator r(s; m) { init s = 0; step s = s + f12(m) }") == "E0013");
+}

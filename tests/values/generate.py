@@ -15,11 +15,13 @@ casts.txt and complex.txt (a complex number is written re:im). values_test.cpp r
     x i8 0 1 -1 ..             the operand and its values, by position
     y f32 0.5 -0 inf ..        absent for unary rows; `grid` in front of the block: all pairs, y fastest
     x + y : f32 = 0.5 1 ..     an expression, the type that comes out, the values
-    exp(x) : f16 ~1 = 1 ..     within 1 ulp; 0, inf and nan are exact all the same
+    exp(x) : f16 ~1 = 1 ..     within 1 ulp, of complex numbers that of the greater part; 0, inf and nan are exact
     x << y : error             the types cannot meet
 """
+import math
 import operator
 import warnings
+from fractions import Fraction
 
 import ml_dtypes
 import mpmath
@@ -196,6 +198,48 @@ def digamma(x):
     return mpmath.digamma(x)
 
 
+def polygamma(n):
+    """scipy.special.polygamma, which has no values left of 0 for n > 0: there those of mpmath."""
+    def one(x):
+        if x <= 0 and x == int(x):
+            return mpmath.mpf(INF if n % 2 else -INF)
+        if abs(x) > 1e6:  # mpmath's loses its digits far out: minus 1 / x, 1 / x^2, 2 / x^3, ..
+            x = mpmath.mpf(x)
+            return (-1)**(n + 1) * mpmath.factorial(n - 1) / x**n * (1 + n / (2 * x) + n * (n + 1) / (12 * x**2))
+        return mpmath.psi(n, x)
+    return by_mpmath(one, [(INF, 0.0 if n % 2 else -0.0), (-INF, NAN), (NAN, NAN)])
+
+
+def beside_integer(rule):
+    """A bool beside an integer literal is an i64."""
+    return lambda x: rule(x.astype(np.int64) if x.dtype == BOOL else x)
+
+
+def fused(x, y, z):
+    """x * y + z as a fraction: rounded once to the type that is computed in, f32 for f16."""
+    t = result_type(np.copysign, [x, y])
+    wide = compute_type(t)
+
+    def one(a, b, c):
+        if not all(math.isfinite(v) for v in (a, b, c)):
+            return a * b + c
+        exact = Fraction(a) * Fraction(b) + Fraction(c)
+        if exact == 0:
+            return a * b + c if a == 0 or b == 0 else 0.0
+        try:
+            near = float(exact)
+        except OverflowError:
+            return INF if exact > 0 else -INF
+        if wide == F32 and Fraction(near) != exact:  # to an odd f64, so that the second rounding is right
+            bits = np.array(near).view(np.uint64)
+            bits -= np.uint64(abs(Fraction(near)) > abs(exact))
+            bits |= np.uint64(1)
+            near = float(bits.view(F64))
+        return near
+    args = [cast(a, wide).astype(F64).tolist() for a in (x, y, z)]
+    return np.array([one(*a) for a in zip(*args)], F64).astype(wide).astype(t)
+
+
 def gelu(x):
     return x if x > 50 else mpmath.mpf(0) if x < -50 else x * mpmath.erfc(-x / mpmath.sqrt(2)) / 2
 
@@ -365,7 +409,7 @@ BINARY = [
     ("maximum(x, y)", maximum, 0), ("minimum(x, y)", minimum, 0),
     ("fmax(x, y)", extreme(np.fmax, False), 0), ("fmin(x, y)", extreme(np.fmin, True), 0),
     ("copysign(x, y)", copysign, 0), ("atan2(x, y)", precisely(np.arctan2), 1), ("hypot(x, y)", precisely(np.hypot), 1),
-    ("logaddexp(x, y)", precisely(np.logaddexp), 1),
+    ("logaddexp(x, y)", precisely(np.logaddexp), 1), ("fma(x, y, x)", lambda x, y: fused(x, y, x), 0),
     ("x ? x : y", lambda x, y: where(x, x, y), 0), ("where(y, x, y)", lambda x, y: where(y, x, y), 0),
     ("clip(x, y, x)", lambda x, y: minimum(maximum(x, y), x), 0),
 ]
@@ -386,6 +430,10 @@ UNARY = [
     ("gelu(x)", negative_zero(by_mpmath(gelu, [(INF, INF), (-INF, 0), (NAN, NAN)])), 2),
     ("gelu_tanh(x)", negative_zero(by_mpmath(gelu_tanh, [(INF, INF), (-INF, 0), (NAN, NAN)])), 1),
     ("digamma(x)", lambda x: no_pole(x, by_mpmath(digamma, [(INF, INF), (-INF, NAN), (NAN, NAN)])(x)), 4),
+] + [(f"polygamma({n}, x)", beside_integer(polygamma(n)), 4) for n in (1, 2, 7)
+] + [
+    ("polygamma(0, x)", beside_integer(lambda x: no_pole(x, by_mpmath(digamma, [(INF, INF), (-INF, NAN), (NAN, NAN)])(x))), 4),
+    ("polygamma(-1, x)", beside_integer(precisely(np.sqrt, lambda x: x * LONG(NAN))), 0),
 ] + [(f"{ours}(x)", precisely(ufunc), ulps) for ours, ufunc, ulps in [
     ("exp", np.exp, 1), ("log", np.log, 1), ("sin", np.sin, 1), ("cos", np.cos, 1), ("tanh", np.tanh, 1),
     ("exp2", np.exp2, 1), ("expm1", np.expm1, 1), ("log2", np.log2, 1), ("log10", np.log10, 2), ("log1p", np.log1p, 1),
@@ -435,9 +483,49 @@ def no_order(*args):
     raise TypeError
 
 
-# What follows from the parts by exact steps. complex_test.cpp has * / and the functions.
+def parts(x):
+    return x.real.copy(), x.imag.copy()
+
+
+def from_parts(re, im):
+    out = np.empty(re.shape, C64 if re.dtype == F32 else C128)
+    out.real, out.imag = re, im
+    return out
+
+
+def complex_product(x, y):
+    """NumPy's formula, each step rounded (where its machine code fuses them, that depends on the machine)."""
+    (a, b), (c, d) = parts(x), parts(y)
+    return from_parts(a * c - b * d, a * d + b * c)
+
+
+def complex_quotient(x, y):
+    """NumPy's, Smith's method."""
+    (a, b), (c, d) = parts(x), parts(y)
+    flat = np.abs(c) >= np.abs(d)
+    great, less = np.where(flat, c, d), np.where(flat, d, c)
+    ratio = less / great
+    scale = 1 / (great + less * ratio)
+    re = np.where(flat, (a + b * ratio) * scale, (a * ratio + b) * scale)
+    im = np.where(flat, (b - a * ratio) * scale, (b * ratio - a) * scale)
+    zero = (c == 0) & (d == 0)
+    return from_parts(np.where(zero, a / np.abs(c), re), np.where(zero, b / np.abs(c), im))
+
+
+def complex_function(ufunc):
+    """NumPy's value for infinities, NaN and zeros, else in extended precision."""
+    def answer(*args):
+        got = ufunc(*args)
+        wide = ufunc(*(a.astype(np.clongdouble) for a in args)).astype(got.dtype)
+        plain = np.all([np.isfinite(a) & (a != 0) for a in args], axis=0)
+        return np.where(plain, wide, got)
+    return answer
+
+
+# What follows from the parts by exact steps, or nearly.
 COMPLEX_BINARY = [
     ("x + y", complex_common(np.add), 0), ("x - y", complex_common(np.subtract), 0),
+    ("x * y", complex_common(complex_product), 0), ("x / y", complex_common(complex_quotient), 0),
     ("x == y", complex_common(np.equal), 0), ("x != y", complex_common(np.not_equal), 0),
     ("x && y", lambda x, y: np.logical_and(x != 0, y != 0), 0), ("x || y", lambda x, y: np.logical_or(x != 0, y != 0), 0),
     ("x ? x : y", complex_common(lambda x, y: np.where(x != 0, x, y)), 0),
@@ -455,6 +543,31 @@ COMPLEX_UNARY = [
 ]
 
 
+COMPLEX_FUNCTIONS = [
+    ("exp(x)", complex_function(np.exp), 4), ("log(x)", complex_function(np.log), 4),
+    ("sqrt(x)", complex_function(np.sqrt), 4), ("sin(x)", complex_function(np.sin), 4),
+    ("cos(x)", complex_function(np.cos), 4), ("tanh(x)", complex_function(np.tanh), 4),
+    ("sign(x)", complex_function(np.sign), 4), ("square(x)", lambda x: complex_product(x, x), 0),
+    ("reciprocal(x)", lambda x: complex_quotient(np.ones_like(x), x), 0),
+]
+
+
+def complex_grid(t):
+    """Both parts at zeros, infinities and NaN, on both sides of every branch cut; and some that are near an edge."""
+    few = [0.0, -0.0, 1.0, -2.5, INF, -INF, NAN]
+    more = [1e-30 + 3e-30j, 1e30 - 1e30j, 88 + 2j, -100 + 3j, 0.5 + 30j, 25 - 1j, 1 + 1e-4j]
+    return np.array([complex(a, b) for a in few for b in few] + more, t)
+
+
+def complex_powers(t):
+    """At finite values. A whole number as the exponent is left out: NumPy multiplies, Broadloom does so where it is written
+    in the text; and so are large ones, with which exp(y log x) loses digits."""
+    x = [0, complex(-0.0, 0.0), 1, -1, complex(-1, -0.0), 2j, -2j, 0.5 + 1.5j, -3 + 1e-3j, -3 - 1e-3j, 40]
+    y = [0, 0.5, -0.5, 2.5, 1j, 2 + 1j, -1.5 + 0.5j]
+    x, y = np.repeat(np.array(x, t), len(y)), np.tile(np.array(y, t), len(x))
+    return [operand("x", x), operand("y", y), row("x ^ y", complex_function(np.power), 8, [x, y])]
+
+
 def complex_operands(t, few):
     values = [1 + 2j, complex(0.0, -0.5), complex(-0.0, 0), complex(NAN, 1), complex(-INF, 3)]
     if not few:
@@ -467,6 +580,9 @@ def complex_blocks():
     for t in COMPLEX:
         x = complex_operands(t, False)
         blocks.append([operand("x", x)] + [row(e, rule, ulps, [x]) for e, rule, ulps in COMPLEX_UNARY])
+        x = complex_grid(t)
+        blocks.append([operand("x", x)] + [row(e, rule, ulps, [x]) for e, rule, ulps in COMPLEX_FUNCTIONS])
+        blocks.append(complex_powers(t))
         for u in list(TYPES.values()) + COMPLEX:
             x, y = complex_operands(t, True), complex_operands(u, True)[::-1] if u in COMPLEX else few_operands(u, False)
             for a, b in [(x, y), (y, x)]:
@@ -504,7 +620,7 @@ def row(expression, rule, ulps, args):
         return f"{expression} : error"
     t = got.dtype
     got = np.asarray(got)
-    about = f" ~{ulps}" if ulps and is_float(t) else ""
+    about = f" ~{ulps}" if ulps and (is_float(t) or t in COMPLEX) else ""
     return f"{expression} : {NAMES[t]}{about} = {values(np.broadcast_to(got, args[0].shape), t)}"
 
 

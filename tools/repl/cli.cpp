@@ -91,7 +91,6 @@ public:
     }
     if (run_->parsed()) {
       run_text_.require_one();
-      if (check_gradients_) not_yet("run --check", "compare with run --engine reference by hand");
       if (!engine_.empty()) run_options_.engine = engines.at(engine_);
       run(run_options_, streams, phase);
     } else if (show_->parsed()) {
@@ -127,7 +126,8 @@ private:
         ->type_name("N")
         ->check(CLI::Range(1, 1000000000));
     run_->add_flag("--json", run_options_.json, "print one JSON object instead of the outputs");
-    run_->add_flag("--check", check_gradients_, "check the gradients (not in this version)");
+    run_->add_flag("--check", run_options_.check,
+                   "compare with the reference, and the gradient with measured slopes");
     run_->add_option("--engine", engine_, "what runs the kernel")
         ->type_name("jit|interpreter|reference")
         ->check(CLI::IsMember(engines).description(""));
@@ -177,7 +177,6 @@ private:
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
   CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr;
   std::string interactive_file_;
-  bool check_gradients_ = false;
   std::string engine_, stage_, policy_ = "auto"; // words of the tables above
   TextWords run_text_, show_text_, grad_text_, check_words_;
   RunOptions run_options_;

@@ -8,6 +8,7 @@
 #include "tools/repl/print_array.hpp"
 #include "tools/repl/report.hpp"
 #include "tools/repl/usage.hpp"
+#include "tools/repl/verify.hpp"
 #include "tools/repl/workspace.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <ostream>
 
 namespace broadloom::cli {
@@ -96,6 +99,24 @@ public:
 
   const std::vector<Array> &arrays() const { return arrays_; }
 
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) names.push_back(typed(i).name);
+    return names;
+  }
+
+  // New arrays that hold what these held when they were remembered; zeros where that does not matter.
+  std::vector<Array> before() const {
+    std::vector<Array> arrays;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const Array memory(arrays_[i].dtype(), arrays_[i].shape());
+      if (!start_[i].empty()) std::memcpy(memory.raw(), start_[i].data(), start_[i].size());
+      arrays.push_back(
+          {std::make_shared<Array>(memory), memory.dtype(), memory.raw(), arrays_[i].layout()});
+    }
+    return arrays;
+  }
+
 private:
   const spec::TypedOutput &typed(std::size_t i) const {
     return spec_.outputs[destinations_[i].index];
@@ -139,7 +160,7 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
 
   // The first call compiles and touches the outputs' memory; it is timed by nobody.
   const bool timed = options.json || options.repeat > 0;
-  if (timed) outputs.remember();
+  if (timed || options.check) outputs.remember();
   call();
   RunReport report;
   for (int i = 0; timed && i < std::max(options.repeat, 1); ++i) {
@@ -149,7 +170,11 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
     const auto stop = std::chrono::steady_clock::now();
     report.run_ns.push_back(std::chrono::nanoseconds(stop - start).count());
   }
-  outputs.write();
+  std::optional<RunCheck> checked;
+  if (options.check)
+    checked = check_run(chosen, inputs, outputs.names(), outputs.arrays(), outputs.before(),
+                        options.engine);
+  if (!checked || checked->passed()) outputs.write();
 
   if (timed) {
     const Counters counters = kernel.counters();
@@ -162,11 +187,14 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
     for (const Array &array : outputs.arrays()) report.bytes += std::int64_t(byte_count(array));
   }
   if (options.json) {
+    if (checked) report.check = to_json(*checked);
     streams.out << to_json(report) << '\n';
-    return;
+  } else {
+    outputs.print(streams.out);
+    if (timed) streams.err << to_text(report) << '\n';
+    if (checked) streams.out << to_text(*checked);
   }
-  outputs.print(streams.out);
-  if (timed) streams.err << to_text(report) << '\n';
+  if (checked) require_passed(chosen, *checked);
 }
 
 void show(const ShowOptions &options, const Streams &streams, Phase &phase) {

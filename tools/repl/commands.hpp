@@ -33,6 +33,7 @@ struct RunOptions {
   int threads = 0;                  // 0: as the library decides
   int repeat = 0;                   // 0: not asked for, one call
   bool json = false;
+  bool check = false; // against the reference, and the gradient against slopes
   Engine engine = Engine::Auto;
 };
 

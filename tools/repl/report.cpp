@@ -61,9 +61,10 @@ std::string to_json(const RunReport &report) {
   const Summary time = summarise(report.run_ns);
   return fmt::format(R"({{"kernel": {}, "outputs": {{{}}}, "compile_ms": {:.6f}, "cache": "{}", )"
                      R"("run_ms": {{"min": {:.6f}, "median": {:.6f}, "max": {:.6f}, "n": {}}}, )"
-                     R"("threads": {}, "bytes": {}}})",
+                     R"("threads": {}, "bytes": {}{}}})",
                      json_string(report.kernel), outputs, report.compile_ms, report.cache, time.min,
-                     time.median, time.max, report.run_ns.size(), report.threads, report.bytes);
+                     time.median, time.max, report.run_ns.size(), report.threads, report.bytes,
+                     report.check.empty() ? "" : ", \"check\": " + report.check);
 }
 
 std::string to_text(const RunReport &report) {

@@ -26,6 +26,7 @@ struct RunReport {
   std::vector<std::int64_t> run_ns; // one per timed call
   int threads = 1;
   std::int64_t bytes = 0; // of all inputs and outputs
+  std::string check;      // the JSON object of `--check`, or nothing
 };
 
 std::string to_json(const RunReport &report); // one line, keys as in docs/language.md

@@ -1,0 +1,144 @@
+// See widen.hpp.
+#include "grad/widen.hpp"
+
+#include "expr/definition.hpp"
+#include "expr/function.hpp"
+#include "expr/walk.hpp"
+
+#include <unordered_map>
+
+namespace broadloom::grad {
+namespace {
+
+class Widener {
+public:
+  Widener() = default;
+
+  SpecData run(const SpecData &data) {
+    SpecData made = data;
+    for (auto &input : made.inputs) input = wide_input(input);
+    for (Expr &let : made.lets) let = wide_value(let);
+    for (OutputDecl &output : made.outputs) {
+      output.value = wide_value(output.value);
+      output.mode.use = wide_use(output.mode.use);
+      if (output.dtype) output.dtype = wide(*output.dtype);
+    }
+    return made;
+  }
+
+private:
+  using Functions = std::unordered_map<const FunctionDecl *, std::shared_ptr<const FunctionDecl>>;
+
+  Expr current(const Expr &expr) const {
+    const auto found = now_.find(expr.node());
+    return found == now_.end() ? expr : found->second;
+  }
+
+  // One map for all roots, so that what outputs share stays shared.
+  Expr wide_value(const Expr &root) {
+    if (!root.node()) return root;
+    for (const auto &function : functions_called({root})) widen_function(function);
+    walk(root);
+    return current(root);
+  }
+
+  void walk(const Expr &root) {
+    walker_.walk(root.node(), [&](const ExprNode &node) {
+      if (const Expr made = exchanged(node); made.node()) now_.emplace(&node, made);
+    });
+  }
+
+  // Nothing where the node stays.
+  Expr exchanged(const ExprNode &node) {
+    std::vector<Expr> args;
+    bool changed = false;
+    for (const Expr &arg : node.args) {
+      args.push_back(current(arg));
+      changed = changed || args.back().node() != arg.node();
+    }
+    switch (node.kind) {
+    case ExprKind::Input: return make_input(wide_input(node.input), node.where);
+    case ExprKind::Cast: return make_cast(wide(node.dtype), args[0], node.where);
+    case ExprKind::Fold:
+    case ExprKind::Scan: {
+      FoldUse use = wide_use(*node.use);
+      const auto first_init = args.begin() + std::ptrdiff_t(node.folded);
+      use.init.assign(first_init, args.end());
+      args.erase(first_init, args.end());
+      if (node.kind == ExprKind::Scan)
+        return make_scan(std::move(use), std::move(args), node.axes[0], node.where);
+      return make_fold(std::move(use), std::move(args), node.axes, node.where);
+    }
+    case ExprKind::Call:
+      return make_call(functions_.at(node.function.get()), std::move(args), node.where);
+    case ExprKind::Op:
+    case ExprKind::Let:
+    case ExprKind::Literal:
+    case ExprKind::Extent:
+    case ExprKind::Iota:
+    case ExprKind::Parameter: break;
+    }
+    return changed ? with_args(node, std::move(args)) : Expr();
+  }
+
+  std::shared_ptr<const InputDecl> wide_input(const std::shared_ptr<const InputDecl> &input) {
+    auto &made = inputs_[input.get()];
+    if (made) return made;
+    auto copy = std::make_shared<InputDecl>(*input);
+    copy->dtype = wide(input->dtype);
+    return made = std::move(copy);
+  }
+
+  FoldUse wide_use(FoldUse use) {
+    if (use.acc) use.acc = wide(*use.acc);
+    for (Expr &init : use.init) init = wide_value(init);
+    if (const auto &definition = use.accumulator.definition())
+      use.accumulator = Accumulator(wide_definition(definition));
+    return use;
+  }
+
+  std::shared_ptr<const AccumulatorDef>
+  wide_definition(const std::shared_ptr<const AccumulatorDef> &definition) {
+    if (const auto found = definitions_.find(definition.get()); found != definitions_.end())
+      return found->second;
+    auto made = std::make_shared<AccumulatorDef>(*definition);
+    for (auto *clauses : {&made->init, &made->step, &made->combine})
+      for (AccumulatorDef::Clause &clause : *clauses)
+        clause.value = Widener(functions_).wide_value(clause.value);
+    made->result = Widener(functions_).wide_value(made->result);
+    return definitions_[definition.get()] = std::move(made);
+  }
+
+  // For a definition, which is met in the middle of a walk: it is walked on its own.
+  explicit Widener(const Functions &functions) : functions_(functions) {}
+
+  // Over the same Parameter nodes.
+  void widen_function(const std::shared_ptr<const FunctionDecl> &function) {
+    if (functions_.count(function.get())) return;
+    auto made = std::make_shared<FunctionDecl>(*function);
+    walk(made->body);
+    made->body = current(made->body);
+    for (FunctionDecl::Derivative &derivative : made->derivatives) {
+      walk(derivative.value);
+      derivative.value = current(derivative.value);
+    }
+    functions_[function.get()] = std::move(made);
+  }
+
+  expr::Walker walker_;
+  std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
+  std::unordered_map<const InputDecl *, std::shared_ptr<const InputDecl>> inputs_;
+  std::unordered_map<const AccumulatorDef *, std::shared_ptr<const AccumulatorDef>> definitions_;
+  Functions functions_;
+};
+
+} // namespace
+
+DType wide(DType dtype) {
+  if (is_float(dtype)) return DType::F64;
+  return is_complex(dtype) ? DType::C128 : dtype;
+}
+
+SpecData widened(const SpecData &data) { return Widener().run(data); }
+
+} // namespace broadloom::grad

@@ -1,0 +1,223 @@
+// See hold.hpp. Costs are in rough cycles of one core.
+#include "plan/hold.hpp"
+
+#include "support/min_cut.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace broadloom::plan {
+namespace {
+
+using expr::NodeId;
+using expr::NodeKind;
+using support::MinCut;
+
+constexpr double ops_per_cycle = 16;      // the unit of the costs of operations
+constexpr double load_cost = 2;           // as an operation
+constexpr double cycles_per_byte = 0.1;   // to store and to load, in the caches
+constexpr double far_cycles_per_byte = 1; // in memory
+constexpr double phase_cost = 5000;       // one phase more
+constexpr double least_gain = 1.25;       // the model is rough: less is not worth a phase
+constexpr std::size_t most_nodes = 20000, most_uses = 200; // beyond, planning would take long
+
+class Chooser {
+public:
+  Chooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
+          const std::vector<Use> &uses, const Machine &machine)
+      : spec_(spec), resolved_(resolved), trees_(trees), uses_(uses), machine_(machine),
+        positions_(spec.graph.size()), turns_(spec.graph.size(), 0) {}
+
+  std::vector<Held> run() {
+    if (spec_.graph.size() > most_nodes || uses_.size() > most_uses) return {};
+    follow_uses();
+    note_marks();
+    double all_again = 0;
+    for (NodeId id : reached_) all_again += excess(id);
+    if (all_again == 0 && spec_.marks.empty()) return {};
+
+    const std::size_t source = 2 * reached_.size(), sink = source + 1;
+    MinCut graph(sink + 1);
+    for (std::size_t k = 0; k < reached_.size(); ++k) {
+      const NodeId id = reached_[k];
+      const Mark mark = mark_of(id);
+      graph.add_edge(needed(k), computed(k), mark == Mark::Keep ? 0 : hold_cost(id, mark));
+      graph.add_edge(computed(k), sink, mark == Mark::Keep ? MinCut::uncuttable : excess(id));
+      if (is_read_directly_[id.index]) graph.add_edge(source, needed(k), MinCut::uncuttable);
+      if (!trees_.is_fold(id))
+        for (NodeId arg : spec_.graph.operands(id))
+          graph.add_edge(computed(k), needed(place_[arg.index]), MinCut::uncuttable);
+    }
+    const double cost = graph.cut(source, sink);
+    std::vector<Held> held;
+    for (std::size_t k = 0; k < reached_.size(); ++k) {
+      if (!graph.with_source(needed(k)) || graph.with_source(computed(k))) continue;
+      const bool wished = mark_of(reached_[k]) == Mark::Keep;
+      if (!wished && (all_again < cost * least_gain || all_again - cost < 2 * phase_cost)) continue;
+      held.push_back(describe(reached_[k], wished));
+    }
+    return held;
+  }
+
+private:
+  enum class Mark { None, Keep, Recompute };
+  static std::size_t needed(std::size_t k) { return 2 * k; }
+  static std::size_t computed(std::size_t k) { return 2 * k + 1; }
+
+  // Uses with the same loops may well share them, and then their values, too: they count once.
+  void follow_uses() {
+    is_read_directly_.assign(spec_.graph.size(), false);
+    place_.assign(spec_.graph.size(), 0);
+    users_.assign(spec_.graph.size(), 0);
+    reads_.assign(uses_.size(), std::vector<bool>(spec_.graph.size(), false));
+    std::vector<std::vector<bool>> counted = reads_; // [first use with these loops]
+    for (std::size_t u = 0; u < uses_.size(); ++u) {
+      std::vector<NodeId> work = uses_[u].roots;
+      for (NodeId root : work) is_read_directly_[root.index] = true;
+      std::size_t twin = 0;
+      while (uses_[twin].loops != uses_[u].loops) ++twin;
+      while (!work.empty()) {
+        const NodeId id = work.back();
+        work.pop_back();
+        if (reads_[u][id.index]) continue;
+        reads_[u][id.index] = true;
+        if (!counted[twin][id.index]) {
+          counted[twin][id.index] = true;
+          turns_[id.index] += turns(id, uses_[u].loops);
+          ++users_[id.index];
+        }
+        if (trees_.is_fold(id)) continue;
+        for (NodeId arg : spec_.graph.operands(id)) work.push_back(arg);
+      }
+    }
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+      if (users_[n] == 0) continue;
+      place_[n] = reached_.size();
+      reached_.push_back(NodeId{n});
+      positions_[n] = 1;
+      for (int c : trees_.classes_of(NodeId{n}))
+        positions_[n] *= double(resolved_.classes[c].extent);
+    }
+  }
+
+  // How often these loops turn down to the innermost one that changes the value.
+  double turns(NodeId id, const std::vector<Group> &loops) const {
+    const std::vector<int> classes = trees_.classes_of(id);
+    double all = 1, result = 1;
+    for (const Group &group : loops) {
+      all *= double(group_extent(resolved_, group));
+      const bool moves = std::any_of(group.begin(), group.end(), [&](int c) {
+        return std::count(classes.begin(), classes.end(), c) > 0;
+      });
+      if (moves) result = all;
+    }
+    return result;
+  }
+
+  double excess(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    if (node.kind != NodeKind::Op && node.kind != NodeKind::Cast) return 0;
+    const double cost = node.kind == NodeKind::Op ? ops::info(node.op).cost : load_cost;
+    return cost / ops_per_cycle * std::max(0.0, turns_[id.index] - positions_[id.index]);
+  }
+
+  bool can_be_held(NodeId id) const {
+    const NodeKind kind = spec_.graph[id].kind;
+    return (kind == NodeKind::Op || kind == NodeKind::Cast) && !trees_.classes_of(id).empty() &&
+           positions_[id.index] > 0;
+  }
+
+  double bytes(NodeId id) const {
+    return positions_[id.index] * double(size_of(spec_.graph[id].dtype));
+  }
+
+  double hold_cost(NodeId id, Mark mark) const {
+    // Never an array beyond the size of what is read and written anyway.
+    if (!can_be_held(id) || mark == Mark::Recompute || bytes(id) > largest_operand())
+      return MinCut::uncuttable;
+    const bool far = bytes(id) > double(machine_.last_level_cache) / 2;
+    return phase_cost + 2 * bytes(id) * (far ? far_cycles_per_byte : cycles_per_byte) +
+           turns_[id.index] * load_cost / ops_per_cycle;
+  }
+
+  double largest_operand() const {
+    double largest = 0;
+    const auto consider = [&](const std::vector<int> &classes, DType dtype) {
+      double size = double(size_of(dtype));
+      for (int c : classes)
+        if (c != one) size *= double(resolved_.classes[c].extent);
+      largest = std::max(largest, size);
+    };
+    for (std::size_t i = 0; i < spec_.inputs.size(); ++i)
+      consider(resolved_.input_classes[i], spec_.inputs[i].dtype);
+    for (std::size_t o = 0; o < spec_.outputs.size(); ++o)
+      consider(resolved_.output_classes[o], spec_.outputs[o].dtype);
+    return largest;
+  }
+
+  // What a value in recompute() is made of, down to folds, is computed again with it.
+  void note_marks() {
+    std::vector<NodeId> again;
+    for (const spec::Mark &mark : spec_.marks)
+      if (mark.keep) {
+        // A value that one use reads, once for each position, is at hand there anyway.
+        if (can_be_held(mark.value) && (users_[mark.value.index] > 1 || excess(mark.value) > 0))
+          marks_[mark.value.index] = Mark::Keep;
+      } else {
+        again.push_back(mark.value);
+      }
+    while (!again.empty()) {
+      const NodeId id = again.back();
+      again.pop_back();
+      if (marks_.contains(id.index) || trees_.is_fold(id)) continue;
+      marks_[id.index] = Mark::Recompute;
+      for (NodeId arg : spec_.graph.operands(id)) again.push_back(arg);
+    }
+  }
+
+  Mark mark_of(NodeId id) const {
+    const auto found = marks_.find(id.index);
+    return found == marks_.end() ? Mark::None : found->second;
+  }
+
+  Held describe(NodeId id, bool wished) const {
+    Held held{id, {}, {}};
+    for (std::size_t u = 0; u < uses_.size(); ++u)
+      held.waits.push_back(reads_[u][id.index] && turns(id, uses_[u].loops) > positions_[id.index]);
+    std::string axes;
+    for (int c : trees_.classes_of(id))
+      axes += (axes.empty() ? "" : ", ") + resolved_.classes[c].name;
+    held.why = fmt::format(
+        "a value over {} in {} ({:.3g} bytes) is held in memory: {}", axes,
+        name(spec_.graph[id].dtype), bytes(id),
+        wished ? "keep() says so"
+               : fmt::format("it would be computed {:.3g} times, of which {:.3g} are enough",
+                             turns_[id.index], positions_[id.index]));
+    return held;
+  }
+
+  const spec::TypedSpec &spec_;
+  const Resolved &resolved_;
+  const Trees &trees_;
+  const std::vector<Use> &uses_;
+  const Machine &machine_;
+  std::vector<double> positions_, turns_;         // [node]; turns: of all uses together
+  std::vector<int> users_;                        // [node]: uses that reach it
+  std::vector<std::vector<bool>> reads_;          // [use][node], not through folds
+  std::vector<bool> is_read_directly_;            // [node]
+  std::vector<std::size_t> place_;                // [node]: in reached_
+  std::unordered_map<std::uint32_t, Mark> marks_; // [node]
+  std::vector<NodeId> reached_;                   // arguments before their users
+};
+
+} // namespace
+
+std::vector<Held> choose_held(const spec::TypedSpec &spec, const Resolved &resolved,
+                              const Trees &trees, const std::vector<Use> &uses,
+                              const Machine &machine) {
+  return Chooser(spec, resolved, trees, uses, machine).run();
+}
+
+} // namespace broadloom::plan

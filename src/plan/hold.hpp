@@ -1,0 +1,35 @@
+// Inside the plan stage: which values are held in memory instead of being computed again.
+//
+//   let e = exp(z)                       z[n, c]
+//   out d_w = sum(e * x, n)              x[n, p]; its loops c, p, n would compute e for every p
+//   out d_x = sum(e * w, c)              w[c, p]; its loops n, p, c would, too
+//
+// e is held: a phase before computes it once for each n, c, and both folds read it.
+//
+// The choice is a minimum cut. A value that is needed is either held, which costs memory traffic, or computed
+// where it is needed, which costs its operation as often as the loops there turn, beyond the one time that it
+// is computed in any case, and then its arguments are needed in turn. keep(e) decides for e, recompute(e)
+// for e and all that it is made of. The bits are the same either way.
+#pragma once
+
+#include "plan/trees.hpp"
+
+namespace broadloom::plan {
+
+// A fold, scan or store to be: what it reads at each position, and its loops, outermost first.
+struct Use {
+  std::vector<expr::NodeId> roots;
+  std::vector<Group> loops;
+};
+
+struct Held {
+  expr::NodeId value;
+  std::vector<bool> waits; // [use]: reads it from memory, and so comes in a later phase
+  std::string why;
+};
+
+std::vector<Held> choose_held(const spec::TypedSpec &spec, const Resolved &resolved,
+                              const Trees &trees, const std::vector<Use> &uses,
+                              const Machine &machine);
+
+} // namespace broadloom::plan

@@ -1,0 +1,166 @@
+// Gradients of what is rare: dims of 1 that are repeated at a call, folds of nothing, complex numbers, masks that
+// go through folds. Each case is held against measured slopes.
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace broadloom;
+
+namespace {
+
+struct Given {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+// Positive numbers, all different; of a complex input both parts.
+Array filled(const Given &given, DType dtype) {
+  Array array(dtype, given.shape);
+  for (std::int64_t k = 0; k < array.size(); ++k) {
+    const double value = 0.3 + std::fmod(double(k + 1) * 0.618 + double(given.name[0]) * 0.1, 1.4);
+    if (dtype == f64)
+      array.data<double>()[k] = value;
+    else
+      array.data<std::complex<double>>()[k] = {value, 1.3 - value};
+  }
+  return array;
+}
+
+// All slopes must agree, and each must have been measured.
+void check_slopes(const std::string &text, const std::vector<Given> &inputs) {
+  CAPTURE(text);
+  const LoopSpec spec = parse(text);
+  std::vector<Array> arrays;
+  for (const Given &in : inputs)
+    arrays.push_back(filled(in, text.find("in " + in.name + " : c128") == text.npos ? f64 : c128));
+  std::vector<NamedView> views;
+  for (std::size_t i = 0; i < inputs.size(); ++i) views.push_back({inputs[i].name, arrays[i]});
+  // Interpreted: these kernels are too many to compile.
+  const GradientCheck check =
+      check_gradient(spec, std::span<const NamedView>(views), {.engine = Engine::Interpreter});
+  for (const SlopeCheck &slope : check.slopes)
+    CHECK_MESSAGE(slope.slope == Slope::Agrees, describe(slope));
+}
+
+std::string code_of(const std::string &text) {
+  try {
+    gradient(parse(text), {"x"});
+  } catch (const Error &error) {
+    return error.code();
+  }
+  return "none";
+}
+
+// d_x of one vector x for d_z = 1.
+std::vector<double> slope(const std::string &expression, const std::vector<double> &x) {
+  const LoopSpec spec =
+      gradient(parse("kernel k { in x : f64[i]\nout z = " + expression + " }"), {"x"});
+  const std::vector<double> ones(x.size(), 1);
+  const std::vector<std::int64_t> shape{std::int64_t(x.size())};
+  const Results r = compile(spec)({{"x", View<const double>(x.data(), shape)},
+                                   {"d_z", View<const double>(ones.data(), shape)}});
+  return {r["d_x"].data<double>(), r["d_x"].data<double>() + x.size()};
+}
+
+} // namespace
+
+TEST_CASE("reduce with nothing to fold is one step of its accumulator") {
+  const std::string damped = "accumulator damped(a; m) { init a = 2; step a = 0.5 * a + m * m }\n";
+  for (const char *mode : {"var", "std", "norm", "prod, init=0.5", "min, init=9", "max, init=0.2",
+                           "sum, init=3", "logsumexp, init=(1, 2)", "damped", "damped, init=3"})
+    check_slopes(damped + "kernel k { in x : f64[i]; out z = reduce(" + mode + ") x * x }",
+                 {{"x", {3}}});
+}
+
+TEST_CASE("the gradient of a prod like an input leaves alone what is not folded") {
+  check_slopes("kernel k { in x : f64[i, j]; in w : f64[i]; out z = prod(x, like=w) * w }",
+               {{"x", {2, 3}}, {"w", {2}}});
+  check_slopes("kernel k { in x : f64[i, j]; in w : f64[j, i=1]; out z = prod(x, like=w) * w }",
+               {{"x", {2, 3}}, {"w", {3, 1}}});
+  check_slopes("kernel k { in x : f64[:, :]; out z = prod(x * x, like=x) }", {{"x", {2, 3}}});
+  CHECK(code_of("kernel k { in x : f64[:]; in w : f64[:]; out z = prod(x, like=w) }") == "E0601");
+}
+
+TEST_CASE("a result like an input that is 1 reaches every element that was folded, and once") {
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 1}, {1, 3}, {2, 1}, {2, 3}};
+  for (const char *fold : {"sum", "mean", "max", "norm", "var", "std", "logsumexp"}) {
+    const std::string f = fold;
+    const std::string text = "kernel k { in x : f64[:, :]; in y : f64[:, :]; in w : f64[:, :]\n"
+                             "out z = " +
+                             f +
+                             "(x * x + y, like=w) * y\n"
+                             "out s = reduce(" +
+                             f + ", like=w) x * " + f + "(x * y, like=y) }";
+    for (const auto &x : shapes)
+      for (const auto &y : shapes)
+        for (const auto &w : {shapes[0], shapes[1], shapes[3]}) {
+          if (f != "sum" && &x != &shapes[3]) continue; // of single elements they have corners
+          check_slopes(text, {{"x", x}, {"y", y}, {"w", w}});
+        }
+  }
+}
+
+TEST_CASE("cotangents meet where an input that only lends its shape gives the extent") {
+  check_slopes("kernel k { in x : f64[:]; in y : f64[:]\nlet t = sin(y)\n"
+               "out a = sum(t + sum(t * t, like=x), like=y) }",
+               {{"x", {3}}, {"y", {1}}});
+}
+
+TEST_CASE("the cotangent of an output that may be 1 where others are longer may be 1, too") {
+  check_slopes("kernel k { in x : f64[i, j]; in y : f64[j=1, i]; out z = x * y; out o = exp(y) }",
+               {{"x", {2, 3}}, {"y", {1, 2}}});
+  check_slopes("kernel k { in x : f64[i, j]; in y : f64[:]; out z = x * y; out o = exp(y) }",
+               {{"x", {2, 3}}, {"y", {1}}});
+  check_slopes(
+      "kernel k { stretch off; in x : f64[1]; in y : f64[:]; out z = x * y; out o = exp(x) }",
+      {{"x", {1}}, {"y", {3}}});
+}
+
+TEST_CASE("complex functions have their derivatives") {
+  for (const char *e :
+       {"tanh(x)", "sign(x)", "prod(x, i)", "prod(x, i, init=2) * x", "r ^ x", "(-r) ^ x", "x ^ r",
+        "x ^ x", "abs(x) * x", "mean(x, i) / x", "scan(sum, x * x, i)"})
+    check_slopes(std::string("kernel k { in x : c128[i]; in r : f64[i]; out z = ") + e + " }",
+                 {{"x", {3}}, {"r", {3}}});
+  CHECK(code_of("accumulator a(s; m) { init s = 0; step s = 0.5 * s + m }\n"
+                "kernel k { in x : c128[i]; out z = a(x, i) }") == "E0601");
+}
+
+TEST_CASE("remainders have slopes in both arguments") {
+  for (const char *e : {"x % y", "fmod(x, y)", "(-x) % y", "fmod(-x, y)", "x - x // y"})
+    check_slopes(std::string("kernel k { in x : f64[i]; in y : f64; out z = ") + e + " }",
+                 {{"x", {5}}, {"y", {}}});
+}
+
+TEST_CASE("a power that is 0 does not change with its exponent") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  CHECK(slope("inf ^ x", {-2, -0.5}) == std::vector<double>{0, 0});
+  CHECK(slope("(-inf) ^ x", {-3}) == std::vector<double>{0});
+  CHECK(slope("0. ^ x", {0, 2, -1}) == std::vector<double>{0, 0, -inf});
+}
+
+TEST_CASE("nothing leaks through a branch not taken where a fold or a scan stands between") {
+  const LoopSpec spec = gradient(
+      parse("kernel k { in x : f64[i, j]; in y : f64[i]; out z = where(x > 0, x * log(y), 0) }"),
+      {"y"});
+  const std::vector<double> x{1, 2, -1, -2}, y{2, 0}, g(4, 1);
+  const Results r = compile(spec)({{"x", View<const double>(x.data(), {2, 2})},
+                                   {"y", View<const double>(y.data(), {2})},
+                                   {"d_z", View<const double>(g.data(), {2, 2})}});
+  CHECK(r["d_y"].data<double>()[0] == 1.5);
+  CHECK(r["d_y"].data<double>()[1] == 0);
+  CHECK(slope("where(x > 5, scan(sum, log(x), i), 1)", {0, -1, 2}) == std::vector<double>{0, 0, 0});
+  CHECK(slope("where(sum(x) > 9, scan(prod, sqrt(x), i), 1)", {0, 1}) == std::vector<double>{0, 0});
+}
+
+TEST_CASE("masks hold where values of a repeated 1 are put together") {
+  check_slopes("kernel k { in x : f64[:]; in y : f64[:]\nlet t = exp(x)\n"
+               "out z = where(y > 0.7, t, 0) + where(y > 0.9, t * y, 0) }",
+               {{"x", {1}}, {"y", {5}}});
+}
