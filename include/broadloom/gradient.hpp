@@ -27,8 +27,9 @@ enum class Policy {
 };
 
 struct GradientOptions {
-  std::vector<std::string> of; // outputs to differentiate; empty: all that are real or complex
-  bool value = false;          // the kernel's own outputs, too: value and gradient in one
+  std::vector<std::string> of = {}; // outputs to differentiate; empty: all that are real or complex
+  bool value = false;               // the kernel's own outputs, too: value and gradient in one
+  bool add = false;                 // `d_IN += ..`: added to what the call finds in d_IN
   Policy policy = Policy::Auto;
 };
 

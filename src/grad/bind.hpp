@@ -4,7 +4,8 @@
 //
 // An extent or an index without of= belongs to the expression that it stands in. The backward pass takes parts
 // of the forward one elsewhere, where that may be another one, or none that has the axis. The functions of
-// calls that stay are left as they are, and so are their arguments where a fold in the body may read them.
+// calls that stay are left as they are. Where a fold in such a function reads its argument, that stands in an
+// expression that is not seen here: then only along a firm axis it does not matter in which.
 #pragma once
 
 #include "grad/calls.hpp"
@@ -14,6 +15,9 @@
 #include <vector>
 
 namespace broadloom::grad {
+
+// Do all inputs of the kernel that have the axis have one extent along it, at every call?
+bool is_firm(const spec::TypedSpec &spec, int axis);
 
 class Binder {
 public:
@@ -25,12 +29,16 @@ public:
   // A whole expression: an output's, or that of an `init=` of its mode. A let in which something changes
   // loses its name. Iterative.
   Expr bind(const Expr &root);
+  // An expression that stands in another one.
+  Expr bind_part(const Expr &root);
 
 private:
   // As in the typer: the expression that a node stands in, and the one around that.
   struct Scope {
     spec::SetId inputs = 0;
     int outer = -1;
+    bool known = true; // or does it only hold the expression that the node stands in?
+    bool operator==(const Scope &) const = default;
   };
   struct Part {
     Expr expr;
@@ -44,7 +52,8 @@ private:
   };
 
   const spec::Read &read(const Expr &expr) { return reads_[plain_.expand(expr)]; }
-  int open_scope(spec::SetId inputs, int outer);
+  int open_scope(const Scope &scope);
+  Expr bind(const Expr &root, int scope);
   std::vector<Part> parts(const Part &whole);
   const Expr *done(const Part &part) const;
   Expr made(const Part &part);

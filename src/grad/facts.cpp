@@ -47,9 +47,16 @@ void Facts::add(const Expr &root) {
 }
 
 Expr Facts::by_body(const Expr &call) {
+  const auto found = bodies_.find(call.node());
+  if (found != bodies_.end()) return found->second;
+  kept_.push_back(call);
   Expr body = calls_.by_body(call);
-  if (body.node()) add(body);
-  return body;
+  if (body.node()) {
+    add(body);
+    body = Binder(spec_, space_, reads_, expander_, calls_).bind_part(body);
+    add(body);
+  }
+  return bodies_[call.node()] = body;
 }
 
 AxisSet Facts::axes(const Expr &written) {
@@ -159,19 +166,10 @@ bool Facts::may_be_one(const Expr &expr, int axis) {
   return every;
 }
 
-bool Facts::is_firm(int axis) const {
-  int inputs = 0;
-  bool stretches = false;
-  for (const spec::TypedInput &input : spec_.inputs)
-    for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim)
-      if (input.axis_of_dim[dim] == axis) ++inputs, stretches = stretches || input.may_stretch[dim];
-  return inputs == 1 || !stretches;
-}
-
 bool Facts::is_firm(AxisSet axes) const {
   bool firm = true;
   for (int axis = 0; axis < expr::max_axes; ++axis)
-    firm = firm && (!axes.has(axis) || is_firm(axis));
+    firm = firm && (!axes.has(axis) || grad::is_firm(spec_, axis));
   return firm;
 }
 

@@ -76,9 +76,7 @@ public:
   // The expression, with each extent and index saying of which inputs it is: a part of it means the same
   // anywhere. The expression must be a whole one.
   Expr bound(const Expr &root);
-  // Do all inputs of the kernel that have the axis have one extent along it, at every call?
-  bool is_firm(int axis) const;
-  bool is_firm(AxisSet axes) const; // along each of them
+  bool is_firm(AxisSet axes) const; // along each of them: see bind.hpp
   // May the expression have extent 1 along an axis at a call?
   bool may_be_one(const Expr &expr, int axis);
   // May the expression have extent 1 along an axis where another of the kernel has more?
@@ -110,7 +108,8 @@ private:
   std::unordered_map<const ExprNode *, AxisSet> axes_;
   std::unordered_map<int, Lenders> lenders_;
   spec::InputSets sets_;
-  std::vector<Expr> kept_; // what axes_ and lenders_ know must not go away
+  std::unordered_map<const ExprNode *, Expr> bodies_; // by call
+  std::vector<Expr> kept_; // what axes_, bodies_ and lenders_ know must not go away
   struct NewInput {
     AxisSet axes;
     std::size_t id; // in sets_, after those of the kernel

@@ -286,6 +286,7 @@ private:
     for (const Expr &part : parts) total = t.add(total, make_fold(like, {part}, {}, decl.where));
     OutputDecl output;
     output.name = fresh("d_" + input);
+    output.add = options_.add;
     output.dtype = decl.dtype;
     output.where = decl.where;
     output.value = facts_.calls().restored(total);

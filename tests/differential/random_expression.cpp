@@ -88,8 +88,8 @@ std::string Expressions::number(DType like) {
 
 Term Expressions::unary(int depth) {
   Term x = term(depth - 1);
-  if (random_.chance(5)) { // the same value
-    x.text = random_.pick<std::string>({"keep", "recompute", "itself"}) + "(" + x.text + ")";
+  if (random_.chance(8)) { // the same value
+    x.text = (random_.chance(60) ? scope_.mark : "itself") + "(" + x.text + ")";
     return x;
   }
   if (x.dtype == DType::Bool) {

@@ -32,7 +32,8 @@ struct Scope {
   std::vector<std::string> axis_names;  // how an axis is written, by position
   std::vector<std::string> input_names; // for like=
   bool exact = false;
-  bool smooth = false; // only what has slopes, as random_spec.hpp says
+  std::string mark = "keep"; // or recompute: both of one value would be a contradiction
+  bool smooth = false;       // only what has slopes, as random_spec.hpp says
 };
 
 // Functions that the terms call, to stand before the kernel.

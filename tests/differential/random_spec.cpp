@@ -27,6 +27,7 @@ public:
     scope_.smooth = style == Style::Smooth;
     spec_.exact = !scope_.smooth && random_.chance(50);
     scope_.exact = spec_.exact;
+    if (random_.chance(30)) scope_.mark = "recompute";
   }
 
   RandomSpec run() {

@@ -19,7 +19,17 @@ struct Input {
   std::vector<std::int64_t> extents;
 };
 
-LoopSpec kernel(const std::string &body) { return parse("kernel k {\n" + body + "\n}"); }
+const std::string functions =
+    "def plus(a, b) = a + b\n  derivative a = g\n  derivative b = g\n"
+    "def total(a, b) = sum(a * b, j)\n"
+    "  derivative a = g * b\n  derivative b = g * a\n"
+    "def centred(a) = a - sum(a, j) / extent(j)\n"
+    "  derivative a = g - sum(g, j) / extent(j)\n"
+    "def ramp(a, b) = a * b * iota(j)\n  derivative a = g * b * iota(j)\n";
+
+LoopSpec kernel(const std::string &body) {
+  return parse(functions + "kernel k {\n" + body + "\n}");
+}
 
 std::string text(const std::string &body, const std::vector<std::string> &wrt) {
   return print(gradient(kernel(body), wrt));
@@ -198,6 +208,17 @@ TEST_CASE(
                      {{"x", x}, {"y", y}});
   check_slopes("in x : f64[i, j=1]\nin y : f64[i, j]\nout z = sum(exp(x) + x * y, j)",
                {{"x", {2, 1}}, {"y", {2, 3}}});
+}
+
+TEST_CASE("clauses of functions meet cotangents that lack axes, and indices of the kernel") {
+  for (const char *expression :
+       {"sum(plus(x, exp(y)), j)", "sum(x * centred(x * y), j)", "sum(ramp(x, exp(y)), j)",
+        "mean(centred(plus(x, y) * iota(j)) ^ 2)", "sum(plus(x * iota(j), y), j) * w",
+        "total(x * iota(j), iota(j) + w) + max(total(x, w))",
+        "sum(ramp(w * iota(j), exp(y)) * ramp(x, y), j)"})
+    check_slopes("in x : f64[i, j]\nin y : f64[i]\nin w : f64[j]\nout z = " +
+                     std::string(expression),
+                 {{"x", {2, 3}}, {"y", {2}}, {"w", {3}}});
 }
 
 TEST_CASE("the derivatives of tanh keep their digits far out and near 0, derived again too") {

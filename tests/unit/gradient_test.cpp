@@ -215,6 +215,42 @@ TEST_CASE("a gradient can be derived again") {
   CHECK(values(r["d_x_2"])[0] == doctest::Approx(12));
 }
 
+TEST_CASE("a third derivative is that of the second") {
+  LoopSpec spec = kernel("in x : f64[i]\nout z = x ^ 5 + sin(x) + log(x) * tanh(x)");
+  for (const char *of : {"z", "d_x", "d_x_2"}) {
+    GradientOptions options;
+    options.of = {of};
+    spec = gradient(spec, {"x"}, options);
+    CHECK(print(parse(print(spec))) == print(spec));
+  }
+  const D x{0.7, 1.3}, ones{1, 1};
+  const View<const double> xv(x.data(), {2}), gv(ones.data(), {2});
+  const D third =
+      values(compile(spec)({{"x", xv}, {"d_z", gv}, {"d_d_x", gv}, {"d_d_x_2", gv}})["d_x"]);
+  for (int k = 0; k < 2; ++k) {
+    // t1, t2, t3: the derivatives of tanh; those of log * tanh by Leibniz.
+    const double v = x[k], t = std::tanh(v), t1 = 1 - t * t, t2 = -2 * t * t1;
+    const double t3 = -2 * t1 * t1 - 2 * t * t2;
+    const double logs = 2 / (v * v * v) * t - 3 / (v * v) * t1 + 3 / v * t2 + std::log(v) * t3;
+    CHECK(third[k] == doctest::Approx(60 * v * v - std::cos(v) + logs).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("a gradient may be added to what is there") {
+  GradientOptions options;
+  options.add = true;
+  const LoopSpec spec =
+      gradient(kernel("in x : f64[i, j]\nin y : f64[i]\nout z = x * y"), {"y"}, options);
+  CHECK(print(spec).find("out d_y : f64 += sum(d_z * x, like=y)") != std::string::npos);
+  const D x{1, 2, 3, 4}, y{0, 0}, g{1, 1, 1, 1};
+  D d_y{10, 20};
+  compile(spec).run({{"x", View<const double>(x.data(), {2, 2})},
+                     {"y", View<const double>(y.data(), {2})},
+                     {"d_z", View<const double>(g.data(), {2, 2})}},
+                    {{"d_y", View<double>(d_y.data(), {2})}});
+  CHECK(d_y == D{13, 27});
+}
+
 TEST_CASE("what has no derivative is an error that names it") {
   const LoopSpec indices =
       kernel("in x : f64[i]\nin n : i32[i]\nout z = f64(argmax(x)) * x\nout q = n");

@@ -153,6 +153,7 @@ private:
         ->add_option("--of", grad_options_.of,
                      "the outputs to take it of; else all real or complex")
         ->type_name("NAME,..");
+    grad_->add_flag("--add", grad_options_.add, "add to the outputs: d_x += ..");
     grad_->add_flag("--value", grad_options_.value, "compute the kernel's own outputs, too");
     grad_
         ->add_option("--policy", policy_,

@@ -254,6 +254,7 @@ void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   GradientOptions request;
   request.of = names_in(options.of);
   request.value = options.value;
+  request.add = options.add;
   require_known(wrt, inputs, typed.name, "input");
   require_known(request.of, outputs, typed.name, "output");
   std::vector<LoopSpec> made;

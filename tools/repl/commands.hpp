@@ -40,7 +40,7 @@ struct RunOptions {
 struct GradOptions {
   TextOptions text;
   std::string wrt, of; // names with commas between
-  bool value = false;
+  bool value = false, add = false;
   Policy policy = Policy::Auto;
 };
 

@@ -1,0 +1,161 @@
+// Arranging, the folds and scans: which items they are made of.
+#include "plan/arranger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::plan {
+namespace {
+constexpr std::int64_t steps_per_leaf = 128;
+}
+
+Item Arranger::first_item(NodeId fold) {
+  Item item;
+  const auto args = spec_.graph.folded_args(fold), start = spec_.graph.start_args(fold);
+  item.kind = ItemKind::Fold;
+  item.recipe = ops::intern(nests_.recipes, spec_.graph.recipe(fold));
+  item.args.assign(args.begin(), args.end());
+  item.start.assign(start.begin(), start.end());
+  item.needs = needs_of(spec_.graph.args(fold), use_of_fold_.at(fold.index));
+  return item;
+}
+
+void Arranger::add_fold(NodeId fold) {
+  const ops::Recipe &recipe = spec_.graph.recipe(fold);
+  const Tree tree = trees_.tree_of(fold);
+  int below = -1;
+  for (std::size_t k = tree.folded.size(); k-- > 0;) {
+    const bool innermost = k + 1 == tree.folded.size();
+    Item item = innermost ? first_item(fold) : joining(below, recipe);
+    item.leaf = recipe.exact ? 0
+                : !innermost ? 1
+                : tree.lanes ? steps_per_leaf * loop::fold_lanes
+                             : steps_per_leaf;
+    std::vector<Group> around = tree.kept;
+    around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
+    item.path = path_of(around);
+    if (!tree.lanes && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
+    around.push_back(tree.folded[k]);
+    const bool cut = is_cut(around);
+    item.loop.kind = cut ? LoopKind::Within : LoopKind::Plain;
+    item.loop.group = tree.folded[k];
+    item.loop.vector = innermost && tree.lanes;
+    if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k]});
+    below = add_item(item);
+    if (cut) {
+      Item join = joining(below, recipe);
+      join.path = item.path;
+      join.path.pop_back();
+      join.loop = {LoopKind::Join, tree.folded[k]};
+      join.leaf = recipe.exact ? 0 : 1;
+      below = add_item(join);
+    }
+  }
+  nests_.item_of_fold[fold.index] = below;
+  explain_fold(fold, tree);
+}
+
+Item Arranger::joining(int below, const ops::Recipe &recipe) {
+  Item item;
+  item.kind = ItemKind::Fold;
+  item.recipe = ops::intern(nests_.recipes, ops::joining(recipe));
+  item.arg_item = below;
+  item.needs = {below};
+  return item;
+}
+
+void Arranger::add_ordered_fold(NodeId fold) {
+  const Tree tree = trees_.tree_of(fold);
+  const int chain = chain_of(fold);
+  int below = -1;
+  for (std::size_t k = tree.folded.size(); k-- > 0;) {
+    Item item = first_item(fold);
+    item.leaf = in_order;
+    item.loop.group = tree.folded[k];
+    item.loop.chain = chain;
+    item.path = path_of(tree.kept);
+    if (!tree.kept.empty()) make_vector(item.path, tree.kept.back());
+    for (std::size_t outer = 0; outer < k; ++outer)
+      item.path.push_back({LoopKind::Plain, tree.folded[outer], false, false, false, chain});
+    if (below >= 0) {
+      item.args.clear();
+      item.arg_item = below;
+      item.recipe = ops::intern(nests_.recipes, handing_on(spec_.graph.recipe(fold)));
+      item.needs.push_back(below);
+    }
+    const int above = add_item(item);
+    if (below >= 0) nests_.items[below].start_item = above;
+    below = above;
+  }
+  nests_.item_of_fold[fold.index] = below;
+  explain_fold(fold, tree);
+}
+
+int Arranger::chain_of(NodeId fold) {
+  const auto args = spec_.graph.args(fold);
+  std::vector<std::uint32_t> key{spec_.graph[fold].recipe.index,
+                                 std::uint32_t(spec_.graph[fold].folded.bits()),
+                                 std::uint32_t(spec_.graph[fold].folded.bits() >> 32)};
+  for (NodeId arg : args) key.push_back(arg.index);
+  return chains_.try_emplace(std::move(key), int(chains_.size()) + 1).first->second;
+}
+
+ops::Recipe Arranger::handing_on(const ops::Recipe &recipe) {
+  ops::Recipe taker = recipe;
+  const auto count = std::uint32_t(recipe.states.size());
+  taker.args = recipe.states;
+  taker.step = {int(2 * count), {}, {}};
+  for (std::uint32_t k = 0; k < count; ++k) taker.step.results.push_back(count + k);
+  return taker;
+}
+
+void Arranger::add_scan(NodeId scan) {
+  const expr::Node &node = spec_.graph[scan];
+  const ops::Recipe &recipe = spec_.graph.recipe(scan);
+  const Tree tree = trees_.tree_of(scan);
+  const Group &along = tree.folded.front();
+  Item item = first_item(scan);
+  item.kind = ItemKind::Scan;
+  item.exclusive = node.exclusive;
+  item.leaf = recipe.has_combine() ? scan_block : in_order;
+  item.path = path_of(tree.kept);
+  if (!tree.kept.empty()) make_vector(item.path, tree.kept.back());
+  item.loop = {LoopKind::Plain, along, false, true, node.reverse};
+  std::vector<Group> around = tree.kept;
+  around.push_back(along);
+  if (recipe.has_combine() && is_cut(around)) {
+    nests_.scanned.push_back(along);
+    Item total = first_item(scan);
+    total.leaf = in_order;
+    total.path = item.path;
+    total.path.push_back({LoopKind::Chunks, along});
+    total.loop = {LoopKind::Within, along, false, false, node.reverse};
+    const int totals = add_item(total);
+    Item carry = joining(totals, recipe);
+    carry.kind = ItemKind::Scan;
+    carry.exclusive = true;
+    carry.leaf = in_order;
+    carry.path = item.path;
+    carry.loop = {LoopKind::Join, along, false, true, node.reverse};
+    const int carries = add_item(carry);
+    nests_.items[carries].read = ~std::uint64_t(0);
+    item.path.push_back({LoopKind::Chunks, along});
+    item.loop.kind = LoopKind::Within;
+    item.carried_item = carries;
+    item.needs.push_back(carries);
+  }
+  nests_.item_of_fold[scan.index] = add_item(item);
+  nests_.why.push_back(
+      {"scan", fmt::format("{} along {} in {}: {}", recipe.name, group_name(resolved_, along),
+                           state_names(recipe), scan_way(recipe, item.carried_item >= 0))});
+}
+
+std::string Arranger::scan_way(const ops::Recipe &recipe, bool in_chunks) {
+  if (!recipe.has_combine()) return "in order, because it has no combine";
+  return fmt::format("in blocks of {} positions, {}", scan_block,
+                     in_chunks ? "which run in parallel after their totals have been scanned"
+                               : "one after another");
+}
+
+} // namespace broadloom::plan

@@ -1,0 +1,126 @@
+// Arranging, what is stored: held values and outputs.
+#include "plan/arranger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::plan {
+namespace {
+constexpr std::int64_t shortest_line = 64; // positions; shorter ones make poor use of cache lines
+}
+
+void Arranger::hold_values(const std::vector<NodeId> &folds) {
+  std::vector<Use> uses;
+  for (NodeId fold : folds) {
+    const auto args = spec_.graph.args(fold);
+    const Tree tree = trees_.tree_of(fold);
+    use_of_fold_.emplace(fold.index, uses.size());
+    uses.push_back({{args.begin(), args.end()}, tree.kept});
+    for (const Group &group : tree.folded) uses.back().loops.push_back(group);
+  }
+  for (std::size_t k = 0; k < spec_.outputs.size(); ++k) {
+    use_of_output_.push_back(uses.size());
+    if (wanted_[k])
+      uses.push_back({{spec_.outputs[k].addend}, trees_.kept_groups(output_classes(int(k)))});
+  }
+  for (Held &held : choose_held(spec_, resolved_, trees_, uses, machine_))
+    if (can_be_walked(held, uses)) held_.push_back(std::move(held));
+}
+
+bool Arranger::can_be_walked(const Held &held, const std::vector<Use> &uses) const {
+  std::vector<int> classes;
+  for (const Group &group : trees_.kept_groups(trees_.classes_of(held.value)))
+    classes.insert(classes.end(), group.begin(), group.end());
+  const auto place = [&](int c) { return std::find(classes.begin(), classes.end(), c); };
+  for (const Use &use : uses)
+    for (const Group &group : use.loops)
+      for (std::size_t k = 1; k < group.size(); ++k) {
+        const bool outer = place(group[k - 1]) != classes.end(),
+                   inner = place(group[k]) != classes.end();
+        if (outer != inner || (outer && place(group[k - 1]) + 1 != place(group[k]))) return false;
+      }
+  return true;
+}
+
+void Arranger::add_holds_below(NodeId limit) {
+  for (; next_held_ < held_.size() && held_[next_held_].value < limit; ++next_held_) {
+    const Held &held = held_[next_held_];
+    Item item;
+    item.kind = ItemKind::Hold;
+    item.value = held.value;
+    item.needs = needs_of({&held.value, 1});
+    item.path = path_of(trees_.kept_groups(trees_.classes_of(held.value)));
+    item.scratch = nests_.scratch_count++;
+    nests_.item_of_held[held.value.index] = int(nests_.items.size());
+    nests_.items.push_back(std::move(item));
+    nests_.why.push_back({"hold", held.why});
+  }
+}
+
+bool Arranger::waits(std::size_t use, NodeId value) const {
+  return use != no_use && std::any_of(held_.begin(), held_.end(), [&](const Held &held) {
+           return held.value == value && held.waits[use];
+         });
+}
+
+std::vector<int> Arranger::output_classes(int output) const {
+  std::vector<int> classes;
+  for (int c : resolved_.output_classes[output])
+    if (c != one) classes.push_back(c);
+  return classes;
+}
+
+void Arranger::add_store(int output) {
+  Item item;
+  item.kind = ItemKind::Store;
+  item.output = output;
+  const std::vector<int> classes = output_classes(output);
+  item.needs = needs_of({&spec_.outputs[output].addend, 1}, use_of_output_[std::size_t(output)]);
+  item.path = path_of(store_groups(output, classes, item.needs));
+  nests_.items.push_back(std::move(item));
+}
+
+std::vector<Group> Arranger::store_groups(int output, const std::vector<int> &classes,
+                                          const std::vector<int> &needs) {
+  const std::vector<Group> own = trees_.kept_groups(classes);
+  for (int need : needs)
+    if (const Item &scan = nests_.items[need]; scan.kind == ItemKind::Scan)
+      if (const auto groups = loops_over(scan, classes); !groups.empty()) return groups;
+  if (own.size() < 2) return own;
+  const std::vector<std::uint32_t> reads =
+      trees_.inputs_over(classes, {&spec_.outputs[output].addend, 1});
+  for (const Item &fold : nests_.items) {
+    if (fold.kind != ItemKind::Fold || fold.args.empty() || fold.leaf == in_order) continue;
+    const auto groups = loops_over(fold, classes);
+    // What the fold walks as one the store may not, and the other way round.
+    if (groups == own ||
+        !std::is_permutation(groups.begin(), groups.end(), own.begin(), own.end()) ||
+        groups.back() != own.back() || group_extent(resolved_, groups.back()) < shortest_line)
+      continue;
+    std::vector<std::uint32_t> both;
+    std::ranges::set_intersection(reads, trees_.inputs_over(classes, fold.args),
+                                  std::back_inserter(both));
+    if (both.empty()) continue;
+    nests_.why.push_back(
+        {"sweeps", fmt::format("output '{}' goes along with the fold over {}: both read '{}'",
+                               spec_.outputs[output].name, group_name(resolved_, fold.loop.group),
+                               spec_.inputs[both.front()].name)});
+    return groups;
+  }
+  return own;
+}
+
+std::vector<Group> Arranger::loops_over(const Item &item, const std::vector<int> &classes) {
+  std::vector<Group> groups;
+  std::vector<int> covered;
+  for (const LoopKey &key : item.path)
+    if (key.kind == LoopKind::Plain || key.kind == LoopKind::Within) groups.push_back(key.group);
+  groups.push_back(item.loop.group);
+  for (const Group &group : groups) covered.insert(covered.end(), group.begin(), group.end());
+  if (std::is_permutation(covered.begin(), covered.end(), classes.begin(), classes.end()))
+    return groups;
+  return {};
+}
+
+} // namespace broadloom::plan

@@ -1,0 +1,92 @@
+// Inside the plan stage: the class that arranges the work (see arrange.cpp for the method).
+#pragma once
+
+#include "plan/hold.hpp"
+#include "plan/nest.hpp"
+#include "plan/trees.hpp"
+
+#include <map>
+
+namespace broadloom::plan {
+
+using expr::NodeId;
+using expr::NodeKind;
+
+class Arranger {
+public:
+  Arranger(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
+           const std::vector<bool> &wanted, const Machine &machine)
+      : spec_(spec), resolved_(resolved), wanted_(wanted), machine_(machine),
+        trees_(spec, resolved, walks, wanted) {}
+  Nests run();
+
+private:
+  using Tree = Trees::Tree;
+  static constexpr std::size_t no_use = ~std::size_t(0);
+  bool is_fold(NodeId id) const { return trees_.is_fold(id); }
+
+  // arrange.cpp
+  void note_chunks(NodeId fold);
+  // Paths that begin with these groups have their last one cut into chunks.
+  bool is_cut(const std::vector<Group> &prefix) const;
+  std::vector<LoopKey> path_of(const std::vector<Group> &groups) const;
+  // The folds whose results these values are made of, and the held values for which the use waits.
+  std::vector<int> needs_of(std::span<const NodeId> roots, std::size_t use = no_use) const;
+  // Equal items are one: the row sums inside a total and the row sums of an output, say.
+  int add_item(const Item &item);
+  static void make_vector(std::vector<LoopKey> &path, const Group &group);
+  static std::string state_names(const ops::Recipe &recipe);
+  void explain_fold(NodeId fold, const Tree &tree);
+
+  // arrange_folds.cpp
+  // An item that accumulates the values of graph nodes.
+  Item first_item(NodeId fold);
+  void add_fold(NodeId fold);
+  // An item that accumulates the states of another one.
+  Item joining(int below, const ops::Recipe &recipe);
+  // Without a combine the states step through the folded axes in logical order. Of several groups the
+  // inner loop starts from the running states of the outer one, which then takes over its result.
+  void add_ordered_fold(NodeId fold);
+  // The states of one accumulator make one chain.
+  int chain_of(NodeId fold);
+  // The states are replaced by the arguments.
+  static ops::Recipe handing_on(const ops::Recipe &recipe);
+  // The scanned axis is the innermost loop, in blocks. Where it is cut, the chunks are the blocks: first
+  // the total of each chunk, then what each chunk starts from, then the scan itself.
+  void add_scan(NodeId scan);
+  static std::string scan_way(const ops::Recipe &recipe, bool in_chunks);
+
+  // arrange_stores.cpp
+  // Uses in the order of the folds, then of the wanted outputs.
+  void hold_values(const std::vector<NodeId> &folds);
+  // The array lies as its own loops go; loops that merge axes must find them merged in it.
+  bool can_be_walked(const Held &held, const std::vector<Use> &uses) const;
+  // Before the first fold that may read them, and after those that they read.
+  void add_holds_below(NodeId limit);
+  bool waits(std::size_t use, NodeId value) const;
+  std::vector<int> output_classes(int output) const;
+  void add_store(int output);
+  // The loops of a store. One that reads a scan of its own axes may go inside the scan's loops; one that reads
+  // the same data as a fold goes along with it, so that both come out of one sweep, where the fold's
+  // innermost axis is the store's, too, and long enough to be walked in lines.
+  std::vector<Group> store_groups(int output, const std::vector<int> &classes,
+                                  const std::vector<int> &needs);
+  // The loops of a fold or scan, if they are over just these classes.
+  static std::vector<Group> loops_over(const Item &item, const std::vector<int> &classes);
+
+  const spec::TypedSpec &spec_;
+  const Resolved &resolved_;
+  const std::vector<bool> &wanted_;
+  const Machine &machine_;
+  Trees trees_;
+  std::vector<Held> held_; // by value
+  std::size_t next_held_ = 0;
+  std::map<std::uint32_t, std::size_t> use_of_fold_; // places in the list of uses
+  std::vector<std::size_t> use_of_output_;
+  Nests nests_;
+  std::vector<std::vector<Group>> cut_;
+  std::map<std::string, int> known_;
+  std::map<std::vector<std::uint32_t>, int> chains_;
+};
+
+} // namespace broadloom::plan
