@@ -117,11 +117,28 @@ private:
   std::variant<std::string, int> value_;
 };
 
-// The number of elements along an axis that an input of the expression has, or that the input called
-// `of` has, and the index along it: i64, counted from 0.
-Expr extent(AxisRef axis, std::string of = {},
+// Inputs by their names; `{}` is none.
+class InputNames {
+public:
+  InputNames() = default;
+  InputNames(const char *name) : InputNames(std::string(name)) {}
+  InputNames(std::string name) {
+    if (!name.empty()) names_.push_back(std::move(name));
+  }
+  InputNames(std::initializer_list<std::string> names) : names_(names) {}
+  InputNames(std::vector<std::string> names) : names_(std::move(names)) {}
+  const std::vector<std::string> &names() const { return names_; }
+
+private:
+  std::vector<std::string> names_;
+};
+
+// The number of elements along an axis that the inputs of the expression have, or those called `of`, and
+// the index along it: i64, counted from 0.
+Expr extent(AxisRef axis, InputNames of = {},
             std::source_location where = std::source_location::current());
-Expr iota(AxisRef axis, std::source_location where = std::source_location::current());
+Expr iota(AxisRef axis, InputNames of = {},
+          std::source_location where = std::source_location::current());
 
 // Operators. `/` is true division (integers give f64); floor division and the remainder with the
 // divisor's sign are floor_divide and operator%. Power is pow.

@@ -76,12 +76,12 @@ Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location
   return input(std::move(name), dtype, std::vector<Dim>(std::size_t(rank)), where);
 }
 
-Expr extent(AxisRef axis, std::string of, std::source_location where) {
-  return make_extent(std::move(axis), std::move(of), place_of(where));
+Expr extent(AxisRef axis, InputNames of, std::source_location where) {
+  return make_extent(std::move(axis), of.names(), place_of(where));
 }
 
-Expr iota(AxisRef axis, std::source_location where) {
-  return make_iota(std::move(axis), place_of(where));
+Expr iota(AxisRef axis, InputNames of, std::source_location where) {
+  return make_iota(std::move(axis), of.names(), place_of(where));
 }
 
 Expr cast(DType dtype, const Operand &x) { return make_cast(dtype, x.expr(), place_of(x.where())); }

@@ -115,7 +115,7 @@ Expr make_parameter(std::string name, Place where) {
   return Expr(std::move(node));
 }
 
-Expr make_extent(AxisRef axis, std::string of, Place where) {
+Expr make_extent(AxisRef axis, std::vector<std::string> of, Place where) {
   auto node = std::make_shared<ExprNode>();
   node->kind = ExprKind::Extent;
   node->axes = {std::move(axis)};
@@ -124,10 +124,11 @@ Expr make_extent(AxisRef axis, std::string of, Place where) {
   return Expr(std::move(node));
 }
 
-Expr make_iota(AxisRef axis, Place where) {
+Expr make_iota(AxisRef axis, std::vector<std::string> of, Place where) {
   auto node = std::make_shared<ExprNode>();
   node->kind = ExprKind::Iota;
   node->axes = {std::move(axis)};
+  node->of = std::move(of);
   node->where = std::move(where);
   return Expr(std::move(node));
 }

@@ -63,8 +63,8 @@ struct ExprNode {
   std::shared_ptr<const FoldUse> use;     // Fold, Scan
   std::size_t folded = 0;                 // Fold, Scan: how many of the args are accumulated
   std::vector<AxisRef> axes; // Fold: empty means all axes of the argument; Scan, Extent, Iota: one
-  std::string of;            // Extent: `of=`, empty where there is none
-  std::string name;          // Let, Parameter
+  std::vector<std::string> of;                  // Extent, Iota: `of=`, empty where there is none
+  std::string name;                             // Let, Parameter
   std::shared_ptr<const FunctionDecl> function; // Call
 
   ExprNode() = default;
@@ -90,8 +90,8 @@ Expr make_cast(DType dtype, Expr arg, Place where);
 Expr make_fold(FoldUse use, std::vector<Expr> args, std::vector<AxisRef> axes, Place where);
 Expr make_scan(FoldUse use, std::vector<Expr> args, AxisRef axis, Place where);
 Expr make_parameter(std::string name, Place where);
-Expr make_extent(AxisRef axis, std::string of, Place where);
-Expr make_iota(AxisRef axis, Place where);
+Expr make_extent(AxisRef axis, std::vector<std::string> of, Place where);
+Expr make_iota(AxisRef axis, std::vector<std::string> of, Place where);
 Expr make_let(std::string name, Expr value, Place where);
 
 } // namespace broadloom

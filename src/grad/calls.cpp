@@ -26,11 +26,11 @@ bool Calls::is_zero(const FunctionDecl::Derivative &clause) {
   return is_float ? node.number.real == 0 : node.number.integer == 0 && !node.number.too_large;
 }
 
-bool Calls::is_elementwise(const FunctionDecl::Derivative &clause) {
-  const auto [it, fresh] = elementwise_.emplace(clause.value.node(), true);
+bool Calls::is_elementwise(const Expr &defined) {
+  const auto [it, fresh] = elementwise_.emplace(defined.node(), true);
   if (!fresh) return it->second;
-  spec::Expander all(spec::Calls::All, "a derivative", nullptr);
-  expr::Walker().walk(all.expand(clause.value).node(), [&](const ExprNode &node) {
+  spec::Expander all(spec::Calls::All, "a definition", nullptr);
+  expr::Walker().walk(all.expand(defined).node(), [&](const ExprNode &node) {
     const bool folds = node.kind == ExprKind::Fold || node.kind == ExprKind::Scan;
     const bool asks = node.kind == ExprKind::Extent || node.kind == ExprKind::Iota;
     if (folds || asks) it->second = false;

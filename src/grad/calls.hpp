@@ -31,8 +31,9 @@ public:
   bool used() const { return used_; }
   // A plain 0 stops what flows: not even infinity times it goes on.
   static bool is_zero(const FunctionDecl::Derivative &clause);
-  // Does each of its elements follow from the same element of what it reads?
-  bool is_elementwise(const FunctionDecl::Derivative &clause);
+  // A clause or the body of a function: does each of its elements follow from the same element of what it
+  // reads?
+  bool is_elementwise(const Expr &defined);
 
   // The call written out, its arguments with a clause as constants; empty where all have one.
   Expr by_body(const Expr &call);

@@ -2,6 +2,7 @@
 #include "grad/facts.hpp"
 
 #include "expr/definition.hpp"
+#include "grad/bind.hpp"
 
 #include <algorithm>
 
@@ -21,7 +22,12 @@ spec::TypedSpec begin(const SpecData &data) {
 Facts::Facts(const SpecData &data, const std::vector<std::string> &wrt)
     : spec_(begin(data)), space_(data, spec_), reads_(space_, spec_), typer_(spec_, space_, reads_),
       expander_(spec::Calls::All, "kernel '" + data.name + "'", data.source.get()), calls_(data),
-      wrt_(wrt), sets_(spec_.inputs.size()) {}
+      wrt_(wrt), sets_(spec_.inputs.size() + data.outputs.size()) {}
+
+void Facts::declare(const std::string &input, AxisSet axes) {
+  new_inputs_[input] = {axes, spec_.inputs.size() + new_names_.size()};
+  new_names_.push_back(input);
+}
 
 void Facts::add(const Expr &root) {
   reads_.add(plain(root));
@@ -41,9 +47,16 @@ void Facts::add(const Expr &root) {
 }
 
 Expr Facts::by_body(const Expr &call) {
+  const auto found = bodies_.find(call.node());
+  if (found != bodies_.end()) return found->second;
+  kept_.push_back(call);
   Expr body = calls_.by_body(call);
-  if (body.node()) add(body);
-  return body;
+  if (body.node()) {
+    add(body);
+    body = Binder(spec_, space_, reads_, expander_, calls_).bind_part(body);
+    add(body);
+  }
+  return bodies_[call.node()] = body;
 }
 
 AxisSet Facts::axes(const Expr &written) {
@@ -56,7 +69,7 @@ AxisSet Facts::axes(const Expr &written) {
     switch (node.kind) {
     case ExprKind::Input: {
       const auto made = new_inputs_.find(node.input->name);
-      set = made != new_inputs_.end() ? made->second
+      set = made != new_inputs_.end() ? made->second.axes
                                       : spec_.inputs[space_.index_of(*node.input)].axes();
       break;
     }
@@ -78,9 +91,6 @@ AxisSet Facts::axes(const Expr &written) {
     case ExprKind::Call: break;
     }
     axes_[&node] = set;
-    if (node.use && !node.use->like.empty()) like_.insert(&node);
-    for (const Expr &arg : node.args)
-      if (like_.count(arg.node()) != 0) like_.insert(&node);
   });
   return axes_.at(root.node());
 }
@@ -110,33 +120,40 @@ std::vector<std::string> Facts::lenders(const Expr &written, int axis) {
   known.walker.walk(expr.node(),
                     [&](const ExprNode &node) { known.of[&node] = lenders_of(node, axis, known); });
   std::vector<std::string> names;
+  std::vector<std::size_t> inputs, made;
   for (std::size_t i : sets_.members(known.of.at(expr.node())))
-    names.push_back(spec_.inputs[i].name);
+    (i < spec_.inputs.size() ? inputs : made).push_back(i);
+  for (std::size_t i : spec::lenders_of(spec_, inputs, axis)) names.push_back(spec_.inputs[i].name);
+  for (std::size_t i : made) names.push_back(new_names_[i - spec_.inputs.size()]);
   return names;
 }
 
 spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &known) {
-  const auto lent_by = [&](std::size_t input) {
-    return spec_.inputs[input].axes().has(axis) ? sets_.single(input) : spec::SetId{};
+  const auto lent_by = [&](const std::string &name) -> spec::SetId {
+    const auto made = new_inputs_.find(name);
+    if (made != new_inputs_.end())
+      return made->second.axes.has(axis) ? sets_.single(made->second.id) : 0;
+    const std::size_t input = space_.input_called(name, node.where);
+    return spec_.inputs[input].axes().has(axis) ? sets_.single(input) : 0;
   };
-  if (node.kind == ExprKind::Input) return lent_by(space_.index_of(*node.input));
+  const auto is_axis = [&](const AxisRef &ref) { return space_.axis(ref, node.where) == axis; };
+  if (node.kind == ExprKind::Input) return lent_by(node.input->name);
+  spec::SetId all = 0;
+  if (node.kind == ExprKind::Iota && is_axis(node.axes[0]))
+    for (const std::string &name : node.of) all = sets_.unite(all, lent_by(name));
+  std::size_t first = 0;
   if (node.kind == ExprKind::Fold) {
-    if (!node.use->like.empty()) return lent_by(space_.input_called(node.use->like, node.where));
-    const auto is_axis = [&](const AxisRef &ref) { return space_.axis(ref, node.where) == axis; };
-    if (node.axes.empty() || std::any_of(node.axes.begin(), node.axes.end(), is_axis)) return {};
+    const bool is_listed = std::any_of(node.axes.begin(), node.axes.end(), is_axis);
+    if (!node.use->like.empty()) all = lent_by(node.use->like);
+    if (!node.use->like.empty() || node.axes.empty() || is_listed) first = node.folded;
   }
-  spec::SetId all{};
-  for (const Expr &arg : node.args) all = sets_.unite(all, known.of.at(arg.node()));
+  for (std::size_t k = first; k < node.args.size(); ++k)
+    all = sets_.unite(all, known.of.at(node.args[k].node()));
   return all;
 }
 
-Expr Facts::extent(const Expr &expr, int axis, const Terms &t) {
-  Expr most;
-  for (const std::string &input : lenders(expr, axis)) {
-    const Expr one = make_extent(axis_ref(axis), input, t.place());
-    most = most.node() ? t.op(ops::Op::Maximum, {most, one}) : one;
-  }
-  return most;
+Expr Facts::bound(const Expr &root) {
+  return Binder(spec_, space_, reads_, expander_, calls_).bind(root);
 }
 
 bool Facts::may_be_one(const Expr &expr, int axis) {
@@ -147,6 +164,13 @@ bool Facts::may_be_one(const Expr &expr, int axis) {
         if (input.axis_of_dim[dim] == axis)
           every = every && (input.extents[dim] == 1 || input.may_stretch[dim]);
   return every;
+}
+
+bool Facts::is_firm(AxisSet axes) const {
+  bool firm = true;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    firm = firm && (!axes.has(axis) || grad::is_firm(spec_, axis));
+  return firm;
 }
 
 bool Facts::may_be_repeated(const std::vector<std::string> &own, int axis) const {

@@ -26,9 +26,7 @@ public:
 
   // The axes of a value. Of any expression: new ones and the new inputs (by `declare`) too.
   AxisSet axes(const Expr &root);
-  // Does it hold a sum(x, like=w)? Its extents may then be those of an input that it does not read.
-  bool holds_like(const Expr &root) { return axes(root), like_.count(plain(root).node()) != 0; }
-  void declare(const std::string &input, AxisSet axes) { new_inputs_[input] = axes; }
+  void declare(const std::string &input, AxisSet axes); // at most one for each output
 
   DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(plain(expr), {})); }
   // Equal expressions have equal nodes.
@@ -40,12 +38,12 @@ public:
     return is_float(type) || broadloom::is_complex(type);
   }
   // Can it be an output of its own, with every bit that it has here? What f16 and bf16 operations hand each
-  // other has no dtype, and an index may have its extent from the expression around it.
+  // other has no dtype.
   bool can_be_saved(const Expr &expr) {
     const spec::Value value = typer_.type(plain(expr), {});
     return !value.narrow && !value.weak && !is_scoped(expr);
   }
-  // Does it hold an index whose extent comes from the expression around it?
+  // Does it hold an index whose extent comes from the expression around it? Calls that stay may.
   bool is_scoped(const Expr &expr) { return reads_[plain(expr)].scoped; }
   // Does an input that is asked for reach it?
   bool depends(const Expr &expr) const { return depends_.count(expr.node()) != 0; }
@@ -65,12 +63,21 @@ public:
     return helpers_.emplace(name, make(free_name(name))).first->second;
   }
 
-  // Inputs that give an expression of the kernel the extent of an axis: not those that are folded along it,
-  // and of sum(x, like=w) only w.
+  // Inputs that give an expression the extent of an axis: not those that are folded along it, of
+  // sum(x, like=w) only w, and one of those that a label makes equal. Of any expression, as `axes`.
   std::vector<std::string> lenders(const Expr &expr, int axis);
-  // That extent: all agree or are 1. Empty where no input gives it.
-  Expr extent(const Expr &expr, int axis, const Terms &t);
-  // May it be 1 at a call?
+  // That extent, and the index along it.
+  Expr extent(const Expr &expr, int axis, const Terms &t) {
+    return make_extent(axis_ref(axis), lenders(expr, axis), t.place());
+  }
+  Expr index(const Expr &expr, int axis, const Terms &t) {
+    return make_iota(axis_ref(axis), lenders(expr, axis), t.place());
+  }
+  // The expression, with each extent and index saying of which inputs it is: a part of it means the same
+  // anywhere. The expression must be a whole one.
+  Expr bound(const Expr &root);
+  bool is_firm(AxisSet axes) const; // along each of them: see bind.hpp
+  // May the expression have extent 1 along an axis at a call?
   bool may_be_one(const Expr &expr, int axis);
   // May the expression have extent 1 along an axis where another of the kernel has more?
   bool may_be_repeated(const Expr &expr, int axis) {
@@ -99,11 +106,16 @@ private:
   std::vector<std::string> wrt_;
   std::unordered_set<const ExprNode *> depends_;
   std::unordered_map<const ExprNode *, AxisSet> axes_;
-  std::unordered_set<const ExprNode *> like_;
   std::unordered_map<int, Lenders> lenders_;
   spec::InputSets sets_;
-  std::vector<Expr> kept_; // what axes_ and lenders_ know must not go away
-  std::unordered_map<std::string, AxisSet> new_inputs_;
+  std::unordered_map<const ExprNode *, Expr> bodies_; // by call
+  std::vector<Expr> kept_; // what axes_, bodies_ and lenders_ know must not go away
+  struct NewInput {
+    AxisSet axes;
+    std::size_t id; // in sets_, after those of the kernel
+  };
+  std::unordered_map<std::string, NewInput> new_inputs_;
+  std::vector<std::string> new_names_;           // by id
   std::unordered_set<std::string> accumulators_; // of the kernel
   std::unordered_map<std::string, Accumulator> helpers_;
 };

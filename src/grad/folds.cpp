@@ -64,6 +64,7 @@ private:
   void give(const Expr &value, const Expr &mask = {}) const {
     sweep_.flow(x_, masked({value, mask}, g_, t_), t_);
   }
+  void to_shape_of_like();
   void extreme() const;
   void log_sum_exp() const;
   void spread() const; // var, std
@@ -99,12 +100,10 @@ Expr FoldRule::count() const {
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!folded.has(axis)) continue;
     Expr one = facts_.extent(x_, axis, t_);
-    if (!one.node())
-      return alike(Fold::Sum, t_.where(t_.op(Op::IsNan, {x_}), t_.num(1), t_.num(1)));
     if (!use.like.empty()) {
       const auto &like = facts_.spec().inputs[facts_.space().input_called(use.like, node_.where)];
       if (like.axes().has(axis)) {
-        const Expr extent = make_extent(facts_.axis_ref(axis), use.like, node_.where);
+        const Expr extent = make_extent(facts_.axis_ref(axis), {use.like}, node_.where);
         one = t_.where(t_.op(Op::Eq, {extent, t_.num(1)}), one, t_.num(1));
       }
     }
@@ -129,7 +128,7 @@ void FoldRule::extreme() const {
     const Expr &init = node_.args[node_.folded];
     const Expr init_wins = t_.op(Op::Eq, {init, self_});
     winners = t_.add(winners, make_cast(DType::I64, init_wins, node_.where));
-    sweep_.flow(init, {t_.where(init_wins, t_.div(into_init_, winners)), {}}, t_);
+    sweep_.flow(init, masked({t_.where(init_wins, t_.div(into_init_, winners)), {}}, g_, t_), t_);
   }
   give(t_.where(wins, t_.div(g_.value, winners)), wins);
 }
@@ -153,23 +152,28 @@ void FoldRule::spread() const {
   give(t_.mul(g_.value, t_.where(is_zero(self_), t_.num(0), slope)));
 }
 
+// What the result was repeated along comes together first: else it would meet the elements one by one.
+void FoldRule::to_shape_of_like() {
+  FoldUse use;
+  use.like = node_.use->like;
+  g_.value = make_fold(use, {g_.value}, {}, node_.where);
+  use.accumulator = Accumulator(Fold::Any);
+  if (g_.mask.node()) g_.mask = make_fold(use, {g_.mask}, {}, node_.where);
+}
+
 void FoldRule::run() {
-  const AxisSet may_be_one = like_ones();
-  // What the result was repeated along comes together first: else it would meet the elements one by one.
-  if (!may_be_one.empty()) {
-    FoldUse use;
-    use.like = node_.use->like;
-    g_ = {make_fold(use, {g_.value}, {}, node_.where), sweep_.any_over(g_.mask, may_be_one, t_)};
-  }
+  const AxisSet ones = like_ones();
+  if (!ones.empty()) to_shape_of_like();
   into_init_ = g_.value;
-  // Every element that was folded gets the cotangent of the result.
-  const AxisSet lacks = facts_.axes(x_) - facts_.axes(g_.value);
-  if (!lacks.empty() || !may_be_one.empty())
-    g_.value = t_.where(t_.op(Op::IsNan, {x_}), g_.value, g_.value);
+  // Every element that was folded gets the cotangent of the result. Where extents differ at a call, those of
+  // what is folded must show in it.
+  if (!ones.empty() || !facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
+    g_.value = repeated_like(x_, g_.value, t_);
   const Fold fold = node_.use->accumulator.fold();
   const bool has_init = node_.args.size() > node_.folded;
   const auto into_init = [&](const Expr &value) {
-    if (has_init) sweep_.flow(node_.args[node_.folded], {value, g_.mask}, t_);
+    if (!has_init) return;
+    sweep_.flow(node_.args[node_.folded], masked({value, {}}, {into_init_, g_.mask}, t_), t_);
   };
   switch (fold) {
   case Fold::Sum: into_init(into_init_); return give(g_.value);

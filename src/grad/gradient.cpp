@@ -131,9 +131,14 @@ private:
   // ---- the output as one expression
 
   Expr expression_of(std::size_t k) {
-    const OutputDecl &output = data_.outputs[k];
-    facts_.add(output.value);
-    for (const Expr &init : output.mode.use.init) facts_.add(init);
+    OutputDecl output = data_.outputs[k];
+    const auto bind = [&](Expr &whole) {
+      facts_.add(whole);
+      whole = facts_.bound(whole);
+      facts_.add(whole);
+    };
+    bind(output.value);
+    for (Expr &init : output.mode.use.init) bind(init);
     switch (output.mode.kind) {
     case ModeKind::Plain:
     case ModeKind::Broadcast: return output.value;
@@ -188,6 +193,9 @@ private:
     for (const std::int64_t least : least_shape(k)) may_be_one.push_back(least == 1);
     Expr g = new_input("d_" + output.name, output.dtype, output.axes, may_be_one,
                        data_.outputs[k].where);
+    AxisSet axes;
+    for (int axis : output.axes) axes = axes | AxisSet::of(axis);
+    facts_.declare(g.node()->input->name, axes);
     const Terms t(data_.outputs[k].where);
     if (is_complex(output.dtype) && !facts_.is_complex(value)) g = t.op(ops::Op::Real, {g});
     sweep.seed(value, g);
@@ -200,20 +208,17 @@ private:
     decl->name = fresh(name);
     decl->dtype = dtype;
     decl->where = where;
-    AxisSet set;
     bool rigid = true;
     for (std::size_t d = 0; d < axes.size(); ++d)
       rigid = rigid && !(may_be_one[d] && typed_.axes[std::size_t(axes[d])].labelled);
     for (std::size_t d = 0; d < axes.size(); ++d) {
       const int axis = axes[d];
       const spec::Axis &known = typed_.axes[std::size_t(axis)];
-      set = set | AxisSet::of(axis);
       const bool is_one = may_be_one[d] && !data_.stretch; // then `:` would not be repeated
       decl->dims.push_back(is_one ? Dim(1) : known.labelled && rigid ? Dim(known.name) : Dim(":"));
       decl->axes.push_back(axis);
     }
     place(*decl);
-    facts_.declare(decl->name, set);
     made_.inputs.push_back(decl);
     return make_input(decl, where);
   }
@@ -263,13 +268,14 @@ private:
     });
     FoldUse like;
     like.like = input;
-    // One sum for all that has the same axes, unless a dim of this input may have been repeated for one of
-    // them and not for another.
+    // One sum for all that is folded over the same axes, unless a dim of this input may have been repeated
+    // for one of them and not for another.
+    const AxisSet own = typed_.inputs[facts_.space().index_of(decl)].axes();
     std::vector<Expr> parts;
     for (const Expr &flowed : sweep.into_input(input)) {
       Expr *met = nullptr;
       for (Expr &part : parts)
-        if (!may_be_repeated && facts_.axes(part) == facts_.axes(flowed)) met = &part;
+        if (!may_be_repeated && facts_.axes(part) - own == facts_.axes(flowed) - own) met = &part;
       if (met)
         *met = t.add(*met, flowed);
       else

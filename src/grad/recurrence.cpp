@@ -12,6 +12,7 @@
 #include "grad/substitute.hpp"
 #include "support/fail.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace broadloom::grad {
@@ -86,6 +87,17 @@ Steps steps_of(const FoldUse &use, const Terms &t) {
   if (fold == Fold::Std) steps.result = t.op(Op::Sqrt, {steps.result});
   if (!use.state.empty()) steps.result = named(use.state);
   return steps;
+}
+
+// Under which condition something flows from a scan into what it scans: if it does at a later position.
+Expr mask_before(Facts &facts, const ExprNode &scan, const Expr &mask) {
+  const int axis = facts.space().axis(scan.axes[0], scan.where);
+  if (!mask.node() || !facts.axes(mask).has(axis)) return mask;
+  FoldUse use;
+  use.accumulator = Accumulator(Fold::Any);
+  use.exclusive = scan.use->exclusive;
+  use.reverse = !scan.use->reverse;
+  return make_scan(use, {mask}, scan.axes[0], scan.where);
 }
 
 class Recurrence {
@@ -234,12 +246,6 @@ private:
       of_result_[state] = g_.mask.node() && value.node() ? t_.where(g_.mask, value) : value;
   }
 
-  // Nothing flows into an element from results that are all masked out.
-  Cotangent of_some(const Expr &value) const {
-    const AxisSet along = AxisSet::of(axis_);
-    return masked({value, {}}, {g_.value, sweep_.any_over(g_.mask, along, t_)}, t_);
-  }
-
   Expr of_result(const std::string &state) const {
     const auto found = of_result_.find(state);
     return found == of_result_.end() || !found->second.node()
@@ -279,8 +285,14 @@ private:
     for (std::size_t k = 0; k < node_.folded; ++k) {
       const auto found = pulled.find(steps_.args[k]);
       if (found == pulled.end() || !found->second.node()) continue;
-      sweep_.flow(node_.args[k], of_some(substitute(found->second, values)), t_);
+      sweep_.flow(node_.args[k], masked({substitute(found->second, values), {}}, earlier(), t_),
+                  t_);
     }
+  }
+
+  // Of a scan, a position takes part in all that come after it.
+  Cotangent earlier() const {
+    return {g_.value, is_scan_ ? mask_before(facts_, node_, g_.mask) : g_.mask};
   }
 
   // What flows past the first step.
@@ -288,14 +300,18 @@ private:
     for (std::size_t k = node_.folded; k < node_.args.size(); ++k) {
       if (!facts_.depends(node_.args[k])) continue;
       const Expr all = backward_scan(back, steps_.states[k - node_.folded], false);
-      const Expr at = make_iota(facts_.axis_ref(axis_), node_.where);
+      std::vector<std::string> of;
+      for (std::size_t e = 0; e < node_.folded; ++e)
+        for (const std::string &name : facts_.lenders(node_.args[e], axis_))
+          if (std::find(of.begin(), of.end(), name) == of.end()) of.push_back(name);
+      const AxisRef axis = facts_.axis_ref(axis_);
+      const Expr at = make_iota(axis, of, node_.where);
       const Expr first =
-          node_.use->reverse
-              ? t_.sub(make_extent(facts_.axis_ref(axis_), {}, node_.where), t_.num(1))
-              : t_.num(0);
+          node_.use->reverse ? t_.sub(make_extent(axis, of, node_.where), t_.num(1)) : t_.num(0);
       const Expr value = make_fold({}, {t_.where(t_.op(Op::Eq, {at, first}), all)},
                                    {facts_.axis_ref(axis_)}, node_.where);
-      sweep_.flow(node_.args[k], of_some(value), t_);
+      const Cotangent earliest{g_.value, sweep_.any_over(g_.mask, AxisSet::of(axis_), t_)};
+      sweep_.flow(node_.args[k], masked({value, {}}, earliest, t_), t_);
     }
   }
 
@@ -351,7 +367,7 @@ Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where) {
   return substitute(steps.result, after);
 }
 
-void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g) {
+void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
   const ExprNode &node = *scan.node();
   Facts &facts = sweep.facts();
   const Terms t(node.where);
@@ -361,7 +377,9 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g) {
                   "the gradient of a scan along axis " + facts.space().axis_name(axis) +
                       ", which may be a 1 that is repeated, cannot be told from one that is not",
                   facts.space().shown(node.where), "give the axis a label");
-  const Expr mask = sweep.any_over(g.mask, AxisSet::of(axis), t);
+  Cotangent g = given;
+  if (!facts.axes(g.value).has(axis)) g.value = repeated_like(scan, g.value, t);
+  const Expr mask = mask_before(facts, node, g.mask);
   switch (node.use->accumulator.fold()) {
   case Fold::Sum: {
     if (node.args.size() > node.folded) break;
@@ -370,8 +388,8 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g) {
     return sweep.flow(node.args[0], {make_scan(use, {g.value}, node.axes[0], node.where), mask}, t);
   }
   case Fold::Mean: {
-    const Expr at = make_iota(node.axes[0], node.where);
-    const Expr count = node.use->reverse     ? t.sub(make_extent(node.axes[0], {}, node.where), at)
+    const Expr at = facts.index(scan, axis, t);
+    const Expr count = node.use->reverse     ? t.sub(facts.extent(scan, axis, t), at)
                        : node.use->exclusive ? at
                                              : t.add(at, t.num(1));
     FoldUse use = *node.use;

@@ -1,8 +1,8 @@
 // See rules.hpp.
 //
 // A rule uses what the forward pass has computed already (y) where that loses nothing, and a form of its
-// own where it would: 1 - tanh(x)^2 cancels for large x, 1 / cosh(x)^2 does not. At the edges: |x|' and
-// relu' at 0 are 0, sqrt' at 0 is inf, ties of maximum are shared, clip at a bound passes g through.
+// own where it would: 1 - tanh(x)^2 cancels for large x, a form in exp(-2 |x|) does not. At the edges: |x|'
+// and relu' at 0 are 0, sqrt' at 0 is inf, ties of maximum are shared, clip at a bound passes g through.
 #include "grad/rules.hpp"
 
 #include <cmath>
@@ -42,6 +42,8 @@ private:
   Cotangent power() const;
   Cotangent extreme(Op strict, bool ignores_nan) const;
   Cotangent clip() const;
+  Expr falling(const Expr &x) const;
+  Cotangent tanh() const;
   Cotangent gelu() const;
   Cotangent gelu_tanh() const;
   Cotangent log_add_exp() const;
@@ -89,6 +91,22 @@ Cotangent Rules::clip() const {
   return only_where(t_.both(compare(Op::Ge, a_[0], a_[1]), compare(Op::Le, a_[0], a_[2])), g_);
 }
 
+// 1 / cosh(x)^2 as 4 q / (1 + q)^2 with q = exp(-2 |x|): it does not overflow, and exp is fast where cosh is
+// not.
+Expr Rules::falling(const Expr &x) const {
+  const Expr q = call(Op::Exp, t_.mul(-2, call(Op::Abs, x)));
+  return t_.div(t_.mul(4, q), t_.square(t_.add(t_.num(1), q)));
+}
+
+// Near 0 by the value, so that what is derived again keeps its digits, too: there |x| has a kink.
+Cotangent Rules::tanh() const {
+  const Expr &x = a_[0];
+  // There is no complex cosh.
+  if (complex()) return times(t_.mul(t_.sub(t_.num(1), y_), t_.add(t_.num(1), y_)));
+  const Expr near = compare(Op::Lt, call(Op::Abs, x), t_.num(0.5));
+  return times(t_.where(near, t_.sub(t_.num(1), t_.square(y_)), falling(x)));
+}
+
 // Phi(x) + x phi(x); far out x is cut off, where phi is 0 anyway, lest inf meet 0.
 Cotangent Rules::gelu() const {
   const Expr &x = a_[0];
@@ -106,9 +124,8 @@ Cotangent Rules::gelu_tanh() const {
     return t_.mul(c, t_.mul(x, t_.add(t_.num(1), t_.mul(cubic, t_.square(x)))));
   };
   const Expr near = t_.op(Op::Clip, {a_[0], t_.num(-30), t_.num(30)});
-  const Expr sech = call(Op::Reciprocal, call(Op::Cosh, inner(near)));
   const Expr slope = t_.mul(c, t_.add(t_.num(1), t_.mul(3 * cubic, t_.square(near))));
-  const Expr tail = t_.mul(t_.mul(0.5, near), t_.mul(t_.square(sech), slope));
+  const Expr tail = t_.mul(t_.mul(0.5, near), t_.mul(falling(inner(near)), slope));
   return times(t_.add(call(Op::Sigmoid, t_.mul(2, inner(a_[0]))), tail));
 }
 
@@ -183,9 +200,7 @@ std::optional<Cotangent> Rules::run(Op op) {
   }
   case Op::Sinh: return times(call(Op::Cosh, x));
   case Op::Cosh: return times(call(Op::Sinh, x));
-  case Op::Tanh: // there is no complex cosh
-    if (complex()) return times(t_.mul(t_.sub(t_.num(1), y_), t_.add(t_.num(1), y_)));
-    return times(t_.square(call(Op::Reciprocal, call(Op::Cosh, x))));
+  case Op::Tanh: return tanh();
   case Op::Asinh: return over(t_.op(Op::Hypot, {x, t_.num(1)}));
   case Op::Acosh:
     return over(t_.mul(call(Op::Sqrt, t_.sub(x, t_.num(1))), call(Op::Sqrt, t_.add(x, t_.num(1)))));

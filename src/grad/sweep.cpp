@@ -48,7 +48,7 @@ template <class Body> std::vector<Expr> in_order(const std::vector<Expr> &roots,
 // In an accumulator nothing else can stand.
 void check_elementwise(Facts &facts, const FunctionDecl &function,
                        const FunctionDecl::Derivative &clause) {
-  if (facts.calls().is_elementwise(clause)) return;
+  if (facts.calls().is_elementwise(clause.value)) return;
   const std::string &by = function.params[clause.param].node()->name;
   fail("E0601",
        "an accumulator calls '" + function.name + "', and its derivative by '" + by +
@@ -74,21 +74,23 @@ const Cotangent *Sweep::at(const ExprNode *node) const {
   return found == cotangents_.end() || !found->second.value.node() ? nullptr : &found->second;
 }
 
+Expr repeated_like(const Expr &other, const Expr &value, const Terms &t) {
+  return t.where(t.op(ops::Op::IsNan, {other}), value, value);
+}
+
 void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
   if (!cotangent.value.node() || !facts_.depends(into)) return;
   if (!facts_.is_continuous(into)) return check_integer(into);
+  cotangent.value = counted(into, cotangent.value, t);
   if (into.node()->kind == ExprKind::Input)
     return inputs_[into.node()->input->name].push_back(cotangent.value);
-  const AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into);
-  if (!extra.empty())
-    cotangent = {make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place()),
-                 any_over(cotangent.mask, extra, t)};
+  cotangent.mask = any_over(cotangent.mask, facts_.axes(cotangent.mask) - facts_.axes(into), t);
+  if (const AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into); !extra.empty())
+    cotangent.value = make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place());
   auto [it, fresh] = cotangents_.try_emplace(into.node(), cotangent);
   if (fresh) return;
-  const Cotangent &old = it->second;
-  const AxisSet moved = put_at_start(into);
-  it->second = sum({alike(into, old.value, t), any_over(old.mask, moved, t)},
-                   {alike(into, cotangent.value, t), any_over(cotangent.mask, moved, t)}, t);
+  const Cotangent old = it->second;
+  it->second = sum(alike(into, old, cotangent.value, t), alike(into, cotangent, old.value, t), t);
 }
 
 Expr Sweep::any_over(const Expr &mask, AxisSet axes, const Terms &t) {
@@ -100,38 +102,42 @@ Expr Sweep::any_over(const Expr &mask, AxisSet axes, const Terms &t) {
   return make_fold(use, {mask}, facts_.axis_refs(folded), t.place());
 }
 
-// The axes along which `alike` moves values.
-AxisSet Sweep::put_at_start(const Expr &node) {
-  AxisSet axes;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (facts_.axes(node).has(axis) && facts_.may_be_repeated(node, axis))
-      axes = axes | AxisSet::of(axis);
-  return axes;
-}
-
-// The position along an axis where iota does not know its extent: that is lent by an input which is not read.
-Expr Sweep::count_before(const Expr &value, int axis, const Terms &t) const {
-  FoldUse use;
-  use.exclusive = true;
-  const Expr one = t.where(t.op(ops::Op::IsNan, {value}), t.num(1), t.num(1));
-  return make_scan(use, {one}, facts_.axis_ref(axis), t.place());
-}
-
-// A value whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
-// position 0, so that what has extent 1 and is repeated when the two are added counts once.
-Expr Sweep::alike(const Expr &node, const Expr &value, const Terms &t) {
+// Along an axis of the user that neither the argument nor the value has, equal values meet: as many as the
+// user has positions.
+Expr Sweep::counted(const Expr &into, const Expr &value, const Terms &t) {
+  if (!visited_.node()) return value; // a seed
+  const ExprNode &user = *visited_.node();
+  AxisSet lacks = facts_.axes(visited_) - facts_.axes(into) - facts_.axes(value);
+  if (user.kind == ExprKind::Scan)
+    lacks = lacks - AxisSet::of(facts_.space().axis(user.axes[0], user.where));
   Expr made = value;
-  const AxisSet moved = put_at_start(node);
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (lacks.has(axis)) {
+      const DType type = facts_.dtype(visited_);
+      const bool wide = type == DType::F64 || type == DType::C128;
+      made = t.mul(made, make_cast(wide ? DType::F64 : DType::F32, facts_.extent(visited_, axis, t),
+                                   t.place()));
+    }
+  return made;
+}
+
+// A cotangent whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
+// position 0, so that what has extent 1 and is repeated when it is added to the other counts once.
+Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Expr &other,
+                       const Terms &t) {
+  Cotangent made = cotangent;
   for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!moved.has(axis)) continue;
-    const bool has_axis = facts_.axes(made).has(axis);
-    const Expr position = has_axis && facts_.holds_like(made)
-                              ? count_before(made, axis, t)
-                              : make_iota(facts_.axis_ref(axis), t.place());
+    if (!facts_.axes(node).has(axis) || !facts_.may_be_repeated(node, axis)) continue;
+    const AxisSet along = AxisSet::of(axis);
+    const Expr position = facts_.index(t.add(cotangent.value, other), axis, t);
     const Expr at_start = t.op(ops::Op::Eq, {position, t.num(0)});
-    const Expr total = has_axis ? make_fold({}, {made}, {facts_.axis_ref(axis)}, t.place()) : made;
+    const Expr total = facts_.axes(made.value).has(axis)
+                           ? make_fold({}, {made.value}, {facts_.axis_ref(axis)}, t.place())
+                           : made.value;
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
-    made = t.where(single, t.where(at_start, total), made);
+    made.value = t.where(single, t.where(at_start, total), made.value);
+    if (made.mask.node())
+      made.mask = t.either(made.mask, t.both(single, any_over(made.mask, along, t)));
   }
   return made;
 }
@@ -147,6 +153,7 @@ void Sweep::visit(const Expr &self) {
   if (!found) return;
   const Cotangent g = *found; // the map grows below
   const ExprNode &node = *self.node();
+  visited_ = self;
   switch (node.kind) {
   case ExprKind::Input:
   case ExprKind::Literal:
@@ -186,25 +193,29 @@ void Sweep::visit_cast(const ExprNode &node, const Cotangent &g) {
   flow(arg, out, t);
 }
 
-// By the clauses of the function, or through its body. Where a clause mixes elements, those outside of g's
-// mask may get something from those inside.
+// By the clauses of the function, or through its body. Where a clause mixes elements, it meets g in full, and
+// those outside of g's mask may get something from those inside.
 void Sweep::visit_call(const Expr &self, const Cotangent &g) {
   const ExprNode &node = *self.node();
   const Terms t(node.where);
   bool complex = facts_.is_complex(self);
   for (const Expr &arg : node.args) complex = complex || facts_.is_complex(arg);
+  const bool lacks = !(facts_.axes(self) - facts_.axes(g.value)).empty();
+  const Expr whole = lacks ? repeated_like(self, g.value, t) : g.value;
   for (std::size_t k = 0; k < node.args.size(); ++k) {
     const Expr &arg = node.args[k];
     const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
     if (!clause || Calls::is_zero(*clause) || !facts_.depends(arg)) continue;
-    Expr value = facts_.calls().by_clause(node, *clause, g.value);
+    const bool elementwise = facts_.calls().is_elementwise(clause->value);
+    Expr value = facts_.calls().by_clause(node, *clause, elementwise ? g.value : whole);
     if (complex && !facts_.is_complex(arg)) value = t.op(ops::Op::Real, {value});
-    // Every element of the argument gets it, also those along axes that it lacks.
-    if (!(facts_.axes(arg) - facts_.axes(value)).empty())
-      value = t.where(t.op(ops::Op::IsNan, {arg}), value, value);
+    if (!facts_.is_firm(facts_.axes(arg) - facts_.axes(value)))
+      value = repeated_like(arg, value, t);
     const Cotangent pulled{value, {}};
-    flow(arg, facts_.calls().is_elementwise(*clause) ? masked(pulled, g, t) : pulled, t);
+    visited_ = elementwise ? self : arg; // a clause that mixes elements has counted them
+    flow(arg, elementwise ? masked(pulled, g, t) : pulled, t);
   }
+  visited_ = self;
   if (const Expr body = facts_.by_body(self); body.node()) flow(body, g, t);
 }
 

@@ -6,6 +6,11 @@
 // its node: what the node was repeated along by its user is folded at once. Whether a dim of 1 was repeated is
 // known at a call only; there sum(.., like=x) at the inputs undoes it, and until then a cotangent may have a
 // greater extent than its node. Two of them that may differ in that are made alike before they are added.
+//
+//   z = x - sum(x, j),  cotangent g of z    sum(x, j) gets s = -sum(g, j),  x gets g + s
+//
+// A cotangent may lack an axis of its node: it is the same all along it. So what a fold sends back is repeated
+// by what it meets. Only where extents may differ at a call (Facts::is_firm) it is repeated at once.
 #pragma once
 
 #include "grad/facts.hpp"
@@ -27,6 +32,7 @@ public:
   // What has flowed into an input, one for each way in; axes that the input lacks are not folded yet.
   const std::vector<Expr> &into_input(const std::string &name) { return inputs_[name]; }
 
+  // From the node that is visited into one of its arguments.
   void flow(const Expr &into, Cotangent cotangent, const Terms &t);
   // The mask of a value after it was summed over these axes: 0 for certain only where all that was added is.
   Expr any_over(const Expr &mask, AxisSet axes, const Terms &t);
@@ -37,16 +43,19 @@ private:
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
   void visit_cast(const ExprNode &node, const Cotangent &g);
   void visit_call(const Expr &self, const Cotangent &g);
-  AxisSet put_at_start(const Expr &node);
-  Expr alike(const Expr &node, const Expr &value, const Terms &t);
-  Expr count_before(const Expr &value, int axis, const Terms &t) const;
+  Expr counted(const Expr &into, const Expr &value, const Terms &t);
+  Cotangent alike(const Expr &node, const Cotangent &cotangent, const Expr &other, const Terms &t);
   void check_integer(const Expr &expr);
 
   Facts &facts_;
   std::vector<Expr> roots_;
+  Expr visited_;
   std::unordered_map<std::string, std::vector<Expr>> inputs_;
   std::unordered_map<const ExprNode *, Cotangent> cotangents_;
 };
+
+// A value with all axes of another one, which it is repeated along.
+Expr repeated_like(const Expr &other, const Expr &value, const Terms &t);
 
 // folds.cpp: g is the cotangent of a Fold or a Scan.
 void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g);

@@ -4,6 +4,7 @@
 #include "support/check.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace broadloom::plan {
 
@@ -152,6 +153,26 @@ void Lowering::add_single_step(NodeId id) {
   alias(id, states[node.payload]);
 }
 
+// The v of a cast f32(0 + f64(v)), which is what a sum of f32 over nothing comes to: it is 0 + v in f32, to
+// the bit, as no step of it rounds.
+std::optional<NodeId> Lowering::summed_once(NodeId id) const {
+  const expr::Graph &graph = spec_.graph;
+  if (graph[id].kind != NodeKind::Cast || graph[id].dtype != DType::F32) return std::nullopt;
+  const NodeId fold = graph.args(id)[0];
+  if (graph[fold].kind != NodeKind::Fold || nests_.item_of_fold[fold.index] >= 0 ||
+      graph[fold].dtype != DType::F64 || !graph.start_args(fold).empty())
+    return std::nullopt;
+  const ops::Recipe &recipe = graph.recipe(fold);
+  const std::vector<ops::Code::Line> &lines = recipe.step.lines;
+  if (recipe.states.size() != 1 || recipe.args.size() != 1 || lines.size() != 1 ||
+      lines[0].op != ops::Op::Add || recipe.start[0] != ops::scalar_from(0.0))
+    return std::nullopt;
+  const NodeId wide = graph.folded_args(fold)[0];
+  if (graph[wide].kind != NodeKind::Cast) return std::nullopt;
+  const NodeId narrow = graph.args(wide)[0];
+  return graph[narrow].dtype == DType::F32 ? std::optional(narrow) : std::nullopt;
+}
+
 // Held by an earlier phase.
 bool Lowering::is_in_memory(NodeId id) const {
   const int item = nests_.item_of_held[id.index];
@@ -169,7 +190,8 @@ Lowering::Placed Lowering::value_of(NodeId root) {
     }
     bool ready = true;
     if (nests_.item_of_fold[id.index] < 0 && !is_in_memory(id)) {
-      const auto args = spec_.graph.operands(id);
+      const std::optional<NodeId> narrow = summed_once(id);
+      const auto args = narrow ? std::span<const NodeId>(&*narrow, 1) : spec_.graph.operands(id);
       for (std::size_t k = args.size(); k-- > 0;) // the first argument comes out first
         if (!find(node_key(args[k]), placed)) stack.push_back(args[k]), ready = false;
     }
@@ -203,7 +225,11 @@ void Lowering::compute(NodeId id) {
   case NodeKind::Literal: add_literal(node.dtype, node.literal, node_key(id)); return;
   case NodeKind::Cast: {
     const DType from = spec_.graph[args[0]].dtype;
-    if (from == node.dtype)
+    if (const std::optional<NodeId> narrow = summed_once(id))
+      add_op(ops::Op::Add, DType::F32, DType::F32,
+             std::array{add_literal(DType::F32, ops::scalar_from(0.0f), no_key), known(*narrow)},
+             node_key(id));
+    else if (from == node.dtype)
       alias(id, known(args[0]));
     else
       add_cast(known(args[0]), from, node.dtype, node_key(id));

@@ -4,6 +4,7 @@
 #include "plan/nest.hpp"
 
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 namespace broadloom::plan {
@@ -84,6 +85,7 @@ private:
   // The results of an accumulator's code, as operations.
   std::vector<Placed> add_code(const ops::Code &code, std::vector<Placed> values);
   void add_single_step(NodeId id);
+  std::optional<NodeId> summed_once(NodeId id) const;
   // The value of a graph node in the open bodies; a work list instead of recursion.
   Placed value_of(NodeId root);
   Placed known(NodeId id) const;

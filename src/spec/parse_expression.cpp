@@ -368,7 +368,7 @@ private:
     push({Frame::Kind::FoldArgs, Op::Add, 0, token, values_.size()});
   }
 
-  // extent(axis), extent(axis, of=x), iota(axis)
+  // extent(axis), extent(axis, of=x), extent(axis, of=(x, y)), the same of iota
   void push_of_axis() {
     const Token token = cursor_.next();
     cursor_.next();
@@ -377,17 +377,17 @@ private:
       cursor_.fail("E0009", "'" + word + "' has no argument", token, cursor_.next(),
                    "give it an axis");
     AxisRef axis = parse_axis(cursor_);
-    std::string of;
-    if (word == "extent" && cursor_.accept(Tok::Comma)) {
+    std::vector<std::string> of;
+    if (cursor_.accept(Tok::Comma)) {
       if (!cursor_.is(Tok::Name) || cursor_.word(cursor_.peek()) != "of" ||
           cursor_.peek(1).kind != Tok::Assign)
         cursor_.unexpected("of=");
-      of = parse_input_option(cursor_, symbols_);
+      of = parse_inputs_option(cursor_, symbols_);
     }
     if (!cursor_.is(Tok::RightParen)) cursor_.unexpected("')'");
     const Token paren = cursor_.next();
     const Place place = cursor_.source().place(token, paren);
-    push_value(word == "iota" ? make_iota(std::move(axis), place)
+    push_value(word == "iota" ? make_iota(std::move(axis), std::move(of), place)
                               : make_extent(std::move(axis), std::move(of), place),
                token, paren);
   }
@@ -528,9 +528,8 @@ Number read_number(const Cursor &cursor, const Token &token) {
   return number;
 }
 
-std::string parse_input_option(Cursor &cursor, const Symbols &symbols) {
-  const std::string option(cursor.word(cursor.next()));
-  cursor.next();
+namespace {
+std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::string &option) {
   const Token &token = cursor.expect(Tok::Name, "the name of an input");
   std::string name(cursor.word(token));
   auto it = symbols.find(name);
@@ -538,6 +537,25 @@ std::string parse_input_option(Cursor &cursor, const Symbols &symbols) {
     cursor.fail("E0003", option + "= names an input, and '" + name + "' is none", token,
                 "declare the input before this line");
   return name;
+}
+} // namespace
+
+std::string parse_input_option(Cursor &cursor, const Symbols &symbols) {
+  const std::string option(cursor.word(cursor.next()));
+  cursor.next();
+  return parse_input_name(cursor, symbols, option);
+}
+
+std::vector<std::string> parse_inputs_option(Cursor &cursor, const Symbols &symbols) {
+  if (cursor.peek(2).kind != Tok::LeftParen) return {parse_input_option(cursor, symbols)};
+  const std::string option(cursor.word(cursor.next()));
+  cursor.next();
+  cursor.next();
+  std::vector<std::string> names;
+  do names.push_back(parse_input_name(cursor, symbols, option));
+  while (cursor.accept(Tok::Comma));
+  cursor.expect(Tok::RightParen, "')'");
+  return names;
 }
 
 AxisRef parse_axis(Cursor &cursor) {

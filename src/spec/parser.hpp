@@ -130,6 +130,7 @@ void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions
 
 // like=NAME or of=NAME, after the word and `=` are known to come: the name of a declared input.
 std::string parse_input_option(Cursor &cursor, const Symbols &symbols);
+std::vector<std::string> parse_inputs_option(Cursor &cursor, const Symbols &symbols); // or (x, y)
 
 // An axis: a name or a position.
 AxisRef parse_axis(Cursor &cursor);

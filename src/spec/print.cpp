@@ -70,6 +70,7 @@ public:
       printed.definitions.push_back(
           {accumulator ? accumulator->name : definition.name, std::exchange(text_, {})});
     }
+    names_ = std::move(let_names_); // a clause may share nodes with the kernel that was made by it
     text_ += "kernel " + data_.name + " {\n";
     if (data_.order_given)
       text_ += std::string("  order ") +
@@ -138,7 +139,7 @@ private:
       bool named = node->kind == ExprKind::Let;
       bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal;
       if (!named && (small || users[node] < 2)) continue;
-      names_[node] = named ? node->name : fresh_name();
+      let_names_[node] = named ? node->name : fresh_name();
       lets_.push_back(node);
     }
   }
@@ -344,13 +345,18 @@ private:
       break;
     }
     case ExprKind::Extent:
-      text("extent(" + axis_text(node.axes[0]) + (node.of.empty() ? ")" : ", of=" + node.of + ")"));
+    case ExprKind::Iota: {
+      text((node.kind == ExprKind::Iota ? "iota(" : "extent(") + axis_text(node.axes[0]));
+      if (node.of.size() == 1) text(", of=" + node.of[0]);
+      for (std::size_t i = 0; node.of.size() > 1 && i < node.of.size(); ++i)
+        text((i == 0 ? ", of=(" : ", ") + node.of[i]);
+      text(node.of.size() > 1 ? "))" : ")");
       break;
+    }
     case ExprKind::Call:
       call(definitions_.names.at(node.function.get()));
       text(")");
       break;
-    case ExprKind::Iota: text("iota(" + axis_text(node.axes[0]) + ")"); break;
     case ExprKind::Op: {
       const ops::OpInfo &row = ops::info(node.op);
       own = level_of(node.op);
@@ -418,7 +424,8 @@ private:
   spec::UsedDefinitions definitions_;
   std::vector<std::shared_ptr<const InputDecl>> inputs_;
   std::vector<const ExprNode *> lets_;
-  std::unordered_map<const ExprNode *, std::string> names_;
+  std::unordered_map<const ExprNode *, std::string> names_; // of what is being printed
+  std::unordered_map<const ExprNode *, std::string> let_names_;
   std::unordered_set<std::string> taken_;
   int next_name_ = 0;
 };

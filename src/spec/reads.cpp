@@ -5,7 +5,27 @@
 #include "support/check.hpp"
 #include "support/fail.hpp"
 
+#include <vector>
+
 namespace broadloom::spec {
+
+std::vector<std::size_t> lenders_of(const TypedSpec &spec, const std::vector<std::size_t> &inputs,
+                                    int axis) {
+  std::vector<std::size_t> found;
+  bool labelled = false;
+  for (std::size_t i : inputs) {
+    const TypedInput &input = spec.inputs[i];
+    for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim) {
+      if (input.axis_of_dim[dim] != axis) continue;
+      const bool settles = input.labelled && !input.may_stretch[dim];
+      if (settles && !labelled)
+        std::erase_if(found, [&](std::size_t other) { return spec.inputs[other].labelled; });
+      if (!input.labelled || !labelled) found.push_back(i);
+      labelled = labelled || settles;
+    }
+  }
+  return found;
+}
 
 void Reads::add(const Expr &root) {
   walker_.walk(root.node(), [&](const ExprNode &node) { reads_.emplace(&node, read(node)); });
@@ -29,7 +49,7 @@ Read Reads::read(const ExprNode &node) {
     return result;
   case ExprKind::Iota:
     result.axes = expr::AxisSet::of(space_.axis(node.axes[0], node.where));
-    result.scoped = true;
+    result.scoped = node.of.empty();
     return result;
   case ExprKind::Parameter:
   case ExprKind::Call: support::bug("reads: a call was not written out");

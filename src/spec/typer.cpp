@@ -118,42 +118,38 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
   return {close(type_fold(node, std::move(args)), node.where), false};
 }
 
-// The inputs that give `axis` its extent in the expression that the node stands in.
+// The inputs that give `axis` its extent: those named, or those of the expression that the node stands in.
 std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scope) const {
   std::vector<std::size_t> found;
+  for (const std::string &name : node.of) {
+    const std::size_t input = space_.input_called(name, node.where, "of=");
+    if (!spec_.inputs[input].axes().has(axis))
+      fail("E0103",
+           "input '" + name + "' lacks axis " + space_.axis_name(axis) + ": it has " +
+               space_.axis_list(spec_.inputs[input].axes()),
+           space_.shown(node.where), "name an axis that the input has");
+    found.push_back(input);
+  }
+  if (!found.empty()) return lenders_of(spec_, found, axis);
   for (int s = scope; s >= 0 && found.empty(); s = scopes_[std::size_t(s)].outer)
-    for (std::size_t i : reads_.members(scopes_[std::size_t(s)].inputs))
-      if (spec_.inputs[i].axes().has(axis)) found.push_back(i);
+    found = lenders_of(spec_, reads_.members(scopes_[std::size_t(s)].inputs), axis);
   if (found.empty())
     fail("E0103",
          "no input of this expression has axis " + space_.axis_name(axis) + ", which '" +
              (node.kind == ExprKind::Iota ? "iota" : "extent") + "' asks for",
-         space_.shown(node.where),
-         node.kind == ExprKind::Iota ? "name an axis of an input that the expression reads"
-                                     : "name an axis of an input that it reads, or write of=x");
+         space_.shown(node.where), "name an axis of an input that it reads, or write of=x");
   return found;
 }
 
 Value Typer::type_extent(const ExprNode &node, int scope) {
   const int axis = space_.axis(node.axes[0], node.where);
-  std::vector<std::size_t> inputs;
-  if (node.of.empty()) {
-    inputs = lenders(node, axis, scope);
-  } else {
-    inputs = {space_.input_called(node.of, node.where, "of=")};
-    if (!spec_.inputs[inputs[0]].axes().has(axis))
-      fail("E0103",
-           "input '" + node.of + "' lacks axis " + space_.axis_name(axis) + ": it has " +
-               space_.axis_list(spec_.inputs[inputs[0]].axes()),
-           space_.shown(node.where), "name an axis that the input has");
-  }
   Node extent;
   extent.kind = NodeKind::Extent;
   extent.dtype = DType::I64;
   extent.folded = AxisSet::of(axis);
   std::vector<NodeId> args;
   Facts met;
-  for (std::size_t i : inputs) {
+  for (std::size_t i : lenders(node, axis, scope)) {
     args.push_back(input(i, node.where));
     meet(met, along(facts_[args.back().index], extent.folded), node.where);
   }

@@ -108,8 +108,11 @@ TEST_CASE("saved, recomputed or as the compiler likes: a gradient has the same b
   check_policies(kernel(shapes + "out y = scan(sum, exp(x), j) * prod(w, j) + f32(f16(x)) * "
                                  "recompute(sqrt(x)) * keep(log(w))"),
                  {"x", "w"}, inputs);
-  check_policies(kernel(shapes + "out y = where(x > 0.5, log(x), x ^ w)"), {"x", "w"},
-                 inputs);
+  check_policies(kernel(shapes + "out y = where(x > 0.5, log(x), x ^ w)"), {"x", "w"}, inputs);
+  check_policies(kernel(shapes +
+                        "let at = f32(iota(j)) / extent(j)\n"
+                        "out y : f32 = where(x > 0.5, log(x) * at, x ^ w) + sum(exp(x * at), j)"),
+                 {"x", "w"}, inputs);
 }
 
 TEST_CASE("folds of modes are saved like any other value") {

@@ -219,12 +219,30 @@ TEST_CASE("an index and a fold of it take their extent from the expression aroun
       });
 }
 
+TEST_CASE("an index may be that of inputs which the expression does not read") {
+  const F x = counting(6), y = counting(3);
+  const LoopSpec spec = kernel("in x : f32[:, :]\nin y : f32[:]\nout a = iota(1, of=x)\n"
+                               "out b = iota(0, of=x) * y\nout c = iota(1, of=(x, y)) + 0 * y\n"
+                               "out n = extent(1, of=(y, x)) * sum(iota(1, of=y))");
+  for (const std::int64_t columns : {1, 3})
+    everywhere(spec, {View<const float>(x.data(), {2, columns}), View<const float>(y.data(), {3})},
+               [&](const Results &r) {
+                 CHECK(values<std::int64_t>(r["a"]) == (columns == 1 ? I{0} : I{0, 1, 2}));
+                 CHECK(values<double>(r["b"]) == D{0, 0, 0, 1, 2, 3});
+                 CHECK(values<double>(r["c"]) == D{0, 1, 2});
+                 CHECK(values<std::int64_t>(r["n"]) == I{9});
+               });
+}
+
 TEST_CASE("extents and indices print as they are written") {
   const std::string text = "kernel k {\n  in  x : f32[i, j]\n  in  y : f32[:]\n"
                            "  let n = extent(j)\n  out z = x / n + iota(-1) + extent(0, of=y)\n"
+                           "  out p = iota(j, of=x) + iota(1, of=(x, y)) + extent(j, of=(y, x))\n"
                            "  out m[] = reduce(mean) x\n  out a = any(x, j)\n}\n";
   CHECK(print(parse(text)) == text);
   const Expr x = input("x", f32, {"i", "j"});
+  CHECK(print(LoopSpec("k").out("z", x * iota("j", {"x", "x"}) + iota(0, "x"))) ==
+        "kernel k {\n  in  x : f32[i, j]\n  out z = x * iota(j, of=(x, x)) + iota(0, of=x)\n}\n");
   CHECK(print(LoopSpec("k").out("z", x / extent("j", "x") + iota(0)).out("m", reduce(mean), x)) ==
         "kernel k {\n  in  x : f32[i, j]\n  out z = x / extent(j, of=x) + iota(0)\n"
         "  out m = reduce(mean) x\n}\n");
@@ -237,6 +255,9 @@ TEST_CASE("an axis that no input of the expression has is an error") {
   CHECK(code_of(inputs + "out z = y + extent(j, of=x)") == "E0103");
   CHECK(code_of(inputs + "out z = x + extent(j, of=y)").empty());
   CHECK(code_of(inputs + "out z = x + extent(k)") == "E0104");
+  CHECK(code_of(inputs + "out z = y + iota(j, of=x)") == "E0103");
+  CHECK(code_of(inputs + "out z = x + iota(j, of=y)").empty());
+  CHECK(code_of("in x : f32[3]\nin y : f32[4]\nout z = extent(0, of=(x, y))") == "E0102");
   CHECK(code_of(inputs + "let n = extent(j)\nout z = x").empty());
   CHECK(code_of("in x : f32[3]\nin y : f32[4]\nout z = sum(x) + sum(y)").empty());
   CHECK(code_of("in x : f32[3]\nin y : f32[4]\nout z = sum(x) + sum(y) / extent(0)") == "E0102");
