@@ -207,6 +207,7 @@ void Sweep::visit_call(const Expr &self, const Cotangent &g) {
     const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
     if (!clause || Calls::is_zero(*clause) || !facts_.depends(arg)) continue;
     const bool elementwise = facts_.calls().is_elementwise(clause->value);
+    if (!elementwise) check_mixed(self, *clause);
     Expr value = facts_.calls().by_clause(node, *clause, elementwise ? g.value : whole);
     if (complex && !facts_.is_complex(arg)) value = t.op(ops::Op::Real, {value});
     if (!facts_.is_firm(facts_.axes(arg) - facts_.axes(value)))
@@ -217,6 +218,18 @@ void Sweep::visit_call(const Expr &self, const Cotangent &g) {
   }
   visited_ = self;
   if (const Expr body = facts_.by_body(self); body.node()) flow(body, g, t);
+}
+
+// What was repeated at a call has come together at the inputs only: a clause that mixes elements before
+// would mix repetitions, too.
+void Sweep::check_mixed(const Expr &self, const FunctionDecl::Derivative &clause) {
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (facts_.axes(self).has(axis) && facts_.may_be_repeated(self, axis))
+      fail("E0601",
+           "a derivative clause of '" + self.node()->function->name +
+               "' mixes elements, and its value may be a 1 that is repeated along axis " +
+               facts_.space().axis_name(axis),
+           facts_.space().shown(clause.where), "label the axes of the inputs");
 }
 
 // Something would flow back into an integer or a bool. Comparisons are flat, and that is that; but where a

@@ -43,6 +43,7 @@ private:
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
   void visit_cast(const ExprNode &node, const Cotangent &g);
   void visit_call(const Expr &self, const Cotangent &g);
+  void check_mixed(const Expr &self, const FunctionDecl::Derivative &clause);
   Expr counted(const Expr &into, const Expr &value, const Terms &t);
   Cotangent alike(const Expr &node, const Cotangent &cotangent, const Expr &other, const Terms &t);
   void check_integer(const Expr &expr);

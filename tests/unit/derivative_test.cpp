@@ -229,6 +229,22 @@ TEST_CASE("a clause that does not fit what it meets is an error of the gradient"
               "E0103: "));
 }
 
+TEST_CASE("a clause that mixes elements of a 1 that may be repeated is an error") {
+  const std::string centred = "def centred(a) = a - mean(a)\n  derivative a = g - mean(g)\n";
+  const auto code = [&](const std::string &dims) {
+    try {
+      gradient(parse(centred + "kernel k { in x : f64" + dims + "; in y : f64" + dims +
+                     "; out z = centred(x) * y }"),
+               {"x"});
+    } catch (const Error &error) {
+      return std::string(error.code());
+    }
+    return std::string("none");
+  };
+  CHECK(code("[:, :]") == "E0601");
+  CHECK(code("[i, j]") == "none");
+}
+
 TEST_CASE("C++ functions bring their clauses along") {
   const Function f = function("f", {"a"}, [](Expr a) {
                        return a * a;
