@@ -167,7 +167,9 @@ Term Expressions::binary(int depth) {
     choices.insert(choices.end(), {Op::Fmax, Op::Fmin, Op::Mod, Op::CopySign});
     if (!scope_.exact)
       choices.insert(choices.end(), {Op::Div, Op::Div, Op::FloorDiv, Op::Pow, Op::Atan2, Op::Hypot,
-                                     Op::Fmod, Op::LogAddExp, Op::Polygamma});
+                                     Op::Fmod, Op::LogAddExp});
+    // It takes microseconds for each element, and there are many of them along many axes.
+    if (!scope_.exact && scope_.axis_names.size() <= 4) choices.push_back(Op::Polygamma);
   }
   const Op op = random_.pick(choices);
   // By a small number these are stairs that no step is small enough for.
