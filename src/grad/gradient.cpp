@@ -175,11 +175,8 @@ private:
         kept = kept | AxisSet::of(facts_.space().axis(ref, output.where));
       return kept;
     }
-    int least = expr::max_axes + 1;
-    for (std::size_t i : facts_.inputs(output.value))
-      if (const int rank = int(typed_.inputs[i].axis_of_dim.size()); rank < least)
-        least = rank, kept = typed_.inputs[i].axes();
-    return kept;
+    const auto *least = spec::least_rank_input(typed_, facts_.inputs(output.value));
+    return least ? least->axes() : kept;
   }
 
   // ---- seeds

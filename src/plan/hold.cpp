@@ -15,8 +15,6 @@ using expr::NodeId;
 using expr::NodeKind;
 using support::MinCut;
 
-constexpr double ops_per_cycle = 16;      // the unit of the costs of operations
-constexpr double load_cost = 2;           // as an operation
 constexpr double cycles_per_byte = 0.1;   // to store and to load, in the caches
 constexpr double far_cycles_per_byte = 1; // in memory
 constexpr double phase_cost = 5000;       // one phase more
@@ -120,7 +118,7 @@ private:
     const expr::Node &node = spec_.graph[id];
     if (node.kind != NodeKind::Op && node.kind != NodeKind::Cast) return 0;
     const double cost = node.kind == NodeKind::Op ? ops::info(node.op).cost : load_cost;
-    return cost / ops_per_cycle * std::max(0.0, turns_[id.index] - positions_[id.index]);
+    return cost / cost_per_cycle * std::max(0.0, turns_[id.index] - positions_[id.index]);
   }
 
   bool can_be_held(NodeId id) const {
@@ -139,7 +137,7 @@ private:
       return MinCut::uncuttable;
     const bool far = bytes(id) > double(machine_.last_level_cache) / 2;
     return phase_cost + 2 * bytes(id) * (far ? far_cycles_per_byte : cycles_per_byte) +
-           turns_[id.index] * load_cost / ops_per_cycle;
+           turns_[id.index] * load_cost / cost_per_cycle;
   }
 
   double largest_operand() const {

@@ -75,7 +75,7 @@ Stmt Lowering::step_of(int index) {
     args.push_back(fold_value(item.arg_item, k).id);
   for (const ops::Code::Line &line : recipe_of(item).step.lines)
     if (line.kind == ops::Code::Line::Kind::Op) {
-      work_ += ops::info(line.op).cost / 16.0 * scopes_.back().turns;
+      work_ += ops::info(line.op).cost / cost_per_cycle * scopes_.back().turns;
       cost_ += ops::info(line.op).cost;
     }
   return Stmt::step(acc_of_.at(index), std::move(args));
@@ -145,7 +145,7 @@ Stmt Lowering::set_of(const Item &item) {
     buffer = output_buffer(item.output);
   }
   consider_streaming(buffer, item.output, out.add);
-  work_ += 4.0 / 16 * scopes_.back().turns;
+  work_ += 4 / cost_per_cycle * scopes_.back().turns;
   return Stmt::set(buffer, value.id);
 }
 

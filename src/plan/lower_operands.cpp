@@ -54,6 +54,11 @@ void Lowering::choose_chunks() {
   }
 }
 
+std::vector<DType> Lowering::scratch_types(const Item &item) const {
+  if (item.kind == ItemKind::Hold) return {spec_.graph[item.value].dtype};
+  return recipe_of(item).states;
+}
+
 void Lowering::lay_out_scratch(const Item &item) {
   ScratchArray array;
   std::int64_t stride = 1;
@@ -77,18 +82,12 @@ void Lowering::lay_out_scratch(const Item &item) {
     if (dims[k].kind == LoopKind::Join || (partial && last)) add_chunks(dims[k].group);
     if (has_positions(dims[k].kind)) add_dim(dims[k]);
   }
-  if (item.kind == ItemKind::Hold) {
-    scratch_[std::size_t(item.scratch)] = array;
-    plan_.binding.scratch_bytes[std::size_t(item.scratch)] =
-        stride * std::int64_t(size_of(spec_.graph[item.value].dtype));
-    return;
-  }
-  for (std::size_t k = 0; k < recipe_of(item).states.size(); ++k) {
+  const std::vector<DType> types = scratch_types(item);
+  for (std::size_t k = 0; k < types.size(); ++k) {
     const std::size_t index = std::size_t(item.scratch) + k;
     scratch_[index] = array;
-    const bool used = item.kind == ItemKind::Fold || (item.read >> k & 1);
-    plan_.binding.scratch_bytes[index] =
-        used ? stride * std::int64_t(size_of(recipe_of(item).states[k])) : 0;
+    const bool used = item.kind != ItemKind::Scan || (item.read >> k & 1);
+    plan_.binding.scratch_bytes[index] = used ? stride * std::int64_t(size_of(types[k])) : 0;
   }
 }
 
@@ -154,9 +153,7 @@ BufferId Lowering::output_buffer(int output) {
 
 BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {
   const int index = item.scratch + int(state);
-  const DType dtype =
-      item.kind == ItemKind::Hold ? spec_.graph[item.value].dtype : recipe_of(item).states[state];
-  return buffer_for(Role::Scratch, index, fmt::format("s{}", index), dtype,
+  return buffer_for(Role::Scratch, index, fmt::format("s{}", index), scratch_types(item)[state],
                     scratch_[std::size_t(index)].steps, &scratch_[std::size_t(index)]);
 }
 

@@ -30,9 +30,9 @@ Lowering::Placed Lowering::add(const Value &value, int depth, std::uint64_t key)
   scope.out->push_back(Stmt::let(id));
   if (key != no_key) scope.values.emplace(key, id);
   const double cost = value.kind == ValueKind::Op ? ops::info(value.op).cost
-                      : value.kind == ValueKind::Load || value.kind == ValueKind::Cast ? 2
+                      : value.kind == ValueKind::Load || value.kind == ValueKind::Cast ? load_cost
                                                                                        : 0;
-  work_ += cost / 16 * scope.turns;
+  work_ += cost / cost_per_cycle * scope.turns;
   cost_ += cost;
   return {id, depth};
 }

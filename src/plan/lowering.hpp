@@ -55,6 +55,8 @@ private:
   }
   // A scratch array is C-contiguous over the loops around the fold, or of the scan, that fills it.
   void lay_out_scratch(const Item &item);
+  std::vector<DType>
+  scratch_types(const Item &item) const; // of its arrays: the states, or the value held
 
   // buffers
   BufferId buffer_for(Role role, int operand, const std::string &name, DType dtype,

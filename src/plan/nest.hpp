@@ -22,6 +22,10 @@ namespace broadloom::plan {
 
 using Group = std::vector<int>; // classes merged into one loop, outermost first
 
+// What an operation costs (ops::info) is in sixteenths of a rough cycle for each element.
+inline constexpr double cost_per_cycle = 16;
+inline constexpr double load_cost = 2; // a cast's, too
+
 // [node]: is its value needed for the wanted outputs? What only lends its shape is not.
 std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bool> &wanted);
 

@@ -202,11 +202,7 @@ void Analysis::check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has)
 
 // The axes of the inputs of the least rank, which must all be the same.
 AxisSet Analysis::least_rank_axes(const OutputDecl &decl) const {
-  const TypedInput *least = nullptr;
-  for (std::size_t i : reads_.inputs(decl.value)) {
-    const TypedInput &x = spec_.inputs[i];
-    if (!least || x.axis_of_dim.size() < least->axis_of_dim.size()) least = &x;
-  }
+  const TypedInput *least = least_rank_input(spec_, reads_.inputs(decl.value));
   if (!least) return {};
   for (std::size_t i : reads_.inputs(decl.value)) {
     const TypedInput &x = spec_.inputs[i];

@@ -9,6 +9,15 @@
 
 namespace broadloom::spec {
 
+const TypedInput *least_rank_input(const TypedSpec &spec, const std::vector<std::size_t> &inputs) {
+  const TypedInput *least = nullptr;
+  for (std::size_t i : inputs) {
+    const TypedInput &x = spec.inputs[i];
+    if (!least || x.axis_of_dim.size() < least->axis_of_dim.size()) least = &x;
+  }
+  return least;
+}
+
 std::vector<std::size_t> lenders_of(const TypedSpec &spec, const std::vector<std::size_t> &inputs,
                                     int axis) {
   std::vector<std::size_t> found;

@@ -12,6 +12,9 @@
 
 namespace broadloom::spec {
 
+// The first of these inputs that has the least rank; null where there are none.
+const TypedInput *least_rank_input(const TypedSpec &spec, const std::vector<std::size_t> &inputs);
+
 struct Read {
   expr::AxisSet axes; // of the value
   expr::AxisSet
