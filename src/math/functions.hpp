@@ -2,7 +2,7 @@
 //
 // To add one: write `template <class T, int N> Vec<T, N> name(Vec<T, N> x)` in namespace lanes in a
 // header of functions/ (method, error, specials and reference above it), include it here, add a row
-// to functions.def, and its polynomials to generate_coefficients.py. The scalar form, the vector
+// to functions.def, and its polynomials to a script of coefficients/. The scalar form, the vector
 // forms, the bitcode and the tables follow from the row; math_test.cpp checks it from a row in its
 // reference table.
 // Example: lanes::exp<float, 16>(x); lanes::pow<double, 1>(2.0, 0.5).

@@ -7,7 +7,7 @@
 // Example: silu<double, 8>(x); logaddexp<float, 16>(x, y).
 #pragma once
 
-#include "math/coefficients.hpp"
+#include "math/coefficients/basic.hpp"
 #include "math/functions/exponential.hpp"
 #include "math/functions/logarithm.hpp"
 #include "math/simd.hpp"

@@ -6,7 +6,7 @@
 // Example: exp<double, 8>(x) for eight lanes, exp<float, 1>(x) for one.
 #pragma once
 
-#include "math/coefficients.hpp"
+#include "math/coefficients/basic.hpp"
 #include "math/simd.hpp"
 
 namespace broadloom::math::lanes {

@@ -7,7 +7,7 @@
 // Example: log<float, 16>(x), pow<double, 8>(x, y).
 #pragma once
 
-#include "math/coefficients.hpp"
+#include "math/coefficients/basic.hpp"
 #include "math/functions/exponential.hpp"
 #include "math/simd.hpp"
 

@@ -11,7 +11,7 @@
 
 #include <bit>
 
-#include "math/coefficients.hpp"
+#include "math/coefficients/basic.hpp"
 #include "math/simd.hpp"
 
 namespace broadloom::math::lanes {

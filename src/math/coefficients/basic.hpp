@@ -1,5 +1,5 @@
 // Constants and minimax polynomials of the vector math, lowest power first.
-// Printed by generate_coefficients.py (Remez exchange, 60 digits); not edited by hand.
+// Printed by basic.py (Remez exchange, 60 digits); not edited by hand.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Prints coefficients.hpp: every constant and polynomial of the vector math.
+"""What the scripts beside it print with: minimax polynomials and split constants.
 
 Problem: the functions of functions.hpp stand on polynomials and on constants split into several
 doubles. Both must be reproducible, with a known error, and nobody's but ours.
@@ -7,10 +6,10 @@ Method: Remez exchange in 60 digits (mpmath) for the minimax polynomial of a giv
 coefficient is rounded to double. The polynomials are tails that a function adds to exact leading
 terms, so the rounding of a coefficient weighs far less than the rounding of the result; the printed
 error is that of the rounded polynomial.
-Example:
+Example: every FAMILY.py here prints FAMILY.hpp.
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install mpmath
-    /tmp/venv/bin/python src/math/generate_coefficients.py | clang-format-19 \\
-        --assume-filename=src/math/coefficients.hpp > /tmp/coefficients.hpp
+    /tmp/venv/bin/python src/math/coefficients/basic.py | clang-format-19 \\
+        --assume-filename=src/math/coefficients/basic.hpp > /tmp/basic.hpp
 """
 import mpmath as mp
 
@@ -118,84 +117,14 @@ def series(x, first, ratio, count=60):
     return total * ratio
 
 
-def main():
+def show_opening(script, includes=()):
     print("// Constants and minimax polynomials of the vector math, lowest power first.")
-    print("// Printed by generate_coefficients.py (Remez exchange, 60 digits); not edited by hand.")
+    print(f"// Printed by {script} (Remez exchange, 60 digits); not edited by hand.")
     print("#pragma once\n")
-    print("#include <cstdint>\n")
-    print("namespace broadloom::math {\n")
+    for name in includes:
+        print(f"#include {name}")
+    print("\nnamespace broadloom::math {\n")
 
-    ln2 = mp.log(2)
-    show_constant("inverse_ln2", 1 / ln2)
-    show_split(["ln2_1", "ln2_2"], ln2)
-    print("// The first part has 11 zero bits at the end: its product with an exponent is exact.")
-    show_split(["ln2_short_1", "ln2_short_2"], ln2, 42)
-    show_constant("inverse_pi", 1 / mp.pi)
-    show_split(["pi_1", "pi_2"], mp.pi)
-    show_constant("two_over_pi", 2 / mp.pi)
-    show_split(["half_pi_1", "half_pi_2", "half_pi_3"], mp.pi / 2)
-    show_split(["third_1", "third_2"], mp.mpf(1) / 3)
-    gelu_linear = 2 * mp.sqrt(2 / mp.pi)
-    show_split(["gelu_linear_1", "gelu_linear_2"], gelu_linear)
-    show_split(["gelu_cubic_1", "gelu_cubic_2"], gelu_linear * mp.mpf("0.044715"))
 
-    # Intervals are stretched a little for arguments that the reduction leaves just outside. The
-    # weights give the error of the whole function in units of its value: a power of z where zero is
-    # an end of the interval, none where it lies inside, since Remez needs a positive weight there.
-    stretch = mp.mpf("1.0001")
-    near_zero = mp.mpf("1e-4")
-    half_ln2 = ln2 / 2 * stretch
-    square_quotient = lambda x: series(x, lambda i: 1 / mp.factorial(i + 2), 1)
-    cube_quotient = lambda x: series(x, lambda i: 1 / mp.factorial(i + 3), 1)
-    show_polynomial(
-        "exp_short_tail", "(exp(r) - 1 - r) / r^2 on |r| <= ln2/2, relative to the tail",
-        square_quotient, relative(square_quotient), 7, -half_ln2, half_ln2)
-    show_polynomial(
-        "exp_tail", "(exp(r) - 1 - r - r^2/2) / r^3 on |r| <= ln2/2, relative to the tail",
-        cube_quotient, relative(cube_quotient), 10, -half_ln2, half_ln2)
-
-    # s = f / (2 + f) for 1 + f in [sqrt(1/2), sqrt(2)]
-    s_max = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)
-    z_max = s_max**2 * stretch
-    log_rest = lambda z: series(z, lambda i: mp.mpf(1) / (2 * i + 3), 2)
-    pair_rest = lambda z: series(z, lambda i: mp.mpf(1) / (2 * i + 5), 1)
-    show_polynomial(
-        "log_short_tail", "(2 atanh(s) - 2 s) / s^3 in z = s^2, relative to log",
-        log_rest, lambda z: z / 2 + near_zero, 5, 0, z_max)
-    show_polynomial(
-        "log_tail", "the same for f64, relative to log",
-        log_rest, lambda z: z / 2 + near_zero, 7, 0, z_max)
-    show_polynomial(
-        "log_pair_tail", "(atanh(s) - s - s^3/3) / s^5 in z = s^2, relative to log",
-        pair_rest, lambda z: z**2 + near_zero**2, 8, 0, z_max)
-
-    sin_rest = lambda z: series(z, lambda i: (-1) ** (i + 1) / mp.factorial(2 * i + 3), 1)
-    cos_rest = lambda z: series(z, lambda i: (-1) ** i / mp.factorial(2 * i + 4), 1)
-    sin_quotient = lambda z: mp.sin(mp.sqrt(z)) / mp.sqrt(z) if z > 0 else mp.mpf(1)
-    sin_weight = lambda z: (z + near_zero) / sin_quotient(z)
-    half_turn = (mp.pi / 2 * stretch) ** 2
-    quarter_turn = (mp.pi / 4 * stretch) ** 2
-    show_polynomial(
-        "sin_short_tail", "(sin(r) - r) / r^3 in z = r^2 on |r| <= pi/2, relative to sin",
-        sin_rest, sin_weight, 6, 0, half_turn)
-    show_polynomial(
-        "sin_tail", "(sin(r) - r) / r^3 in z = r^2 on |r| <= pi/4, relative to sin",
-        sin_rest, sin_weight, 6, 0, quarter_turn)
-    show_polynomial(
-        "cos_tail", "(cos(r) - 1 + r^2/2) / r^4 in z = r^2 on |r| <= pi/4, relative to cos",
-        cos_rest, lambda z: (z + near_zero) ** 2 / mp.cos(mp.sqrt(z)), 6, 0, quarter_turn)
-
-    # A double is M * 2^e with e <= 971; its window of 192 bits starts two bits before the bit e.
-    print("\n// 2/pi in fixed point: a word before the binary point (zero), then 64 digits a word.")
-    words = 19
-    mp.mp.dps = 420
-    digits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** (64 * words)))
-    print("inline constexpr std::uint64_t two_over_pi_bits[] = {")
-    print("    0,")
-    for i in range(words):
-        print(f"    0x{(digits >> (64 * (words - 1 - i))) & (2**64 - 1):016x},")
-    print("};")
+def show_end():
     print("\n}  // namespace broadloom::math")
-
-
-main()
