@@ -149,18 +149,24 @@ PhaseEmitter::Block PhaseEmitter::vector_leaf(LoopId id, llvm::Value *begin, llv
   llvm::Value *rest = begin;
   if (!facts.costly && !facts.inner_loops) {
     rest = whole(begin, end, fold_lanes);
-    set_lanes(&loop, width);
-    const Values stepped = lanes_.counted_loop(
-        begin, rest, fold_lanes, flat(lanes), [&](llvm::Value *position, Values now) {
-          std::vector<Block> next;
-          for (std::size_t u = 0; u < copies; ++u) {
-            set_running(loop, shaped(loop, now, u * in_a_block));
-            turn(id, outer, position, static_cast<std::int64_t>(u) * width);
-            next.push_back(running(loop));
-          }
-          return flat(next);
-        });
-    for (std::size_t u = 0; u < copies; ++u) lanes[u] = shaped(loop, stepped, u * in_a_block);
+    const std::vector<BufferId> buffers = streams(id);
+    if (buffers.empty()) {
+      lanes = whole_steps(id, begin, rest, lanes);
+    } else { // the same twice: stores around the caches where all of them are aligned
+      llvm::Value *wrong = ir_.getInt64(0);
+      for (const BufferId buffer : buffers)
+        wrong = ir_.CreateOr(wrong, misaligned(buffer, begin, width));
+      const Values chosen = lanes_.either(
+          ir_.CreateICmpEQ(wrong, ir_.getInt64(0)),
+          [&] {
+            aligned_stream_ = streamed_ = true;
+            const Values around = flat(whole_steps(id, begin, rest, lanes));
+            aligned_stream_ = false;
+            return around;
+          },
+          [&] { return flat(whole_steps(id, begin, rest, lanes)); });
+      for (std::size_t u = 0; u < copies; ++u) lanes[u] = shaped(loop, chosen, u * in_a_block);
+    }
   }
   // Up to the next multiple of 32, so that every vector is back in its place.
   llvm::Value *stop = whole(rest, ir_.CreateAdd(end, ir_.getInt64(fold_lanes - 1)), fold_lanes);
@@ -174,6 +180,32 @@ PhaseEmitter::Block PhaseEmitter::vector_leaf(LoopId id, llvm::Value *begin, llv
     for (const Block &block : lanes) of_acc.push_back(block[k]);
     result.push_back(join_lanes(loop.accs[k], std::move(of_acc)));
   }
+  return result;
+}
+
+// Whole groups of 32 positions, each copy of the body with lanes of its own.
+std::vector<PhaseEmitter::Block> PhaseEmitter::whole_steps(LoopId id, llvm::Value *begin,
+                                                           llvm::Value *end,
+                                                           const std::vector<Block> &lanes) {
+  const Loop &loop = program_[id];
+  const int width = base_width(id);
+  const std::size_t in_a_block = flat(lanes[0]).size();
+  const Values outer = at_;
+  set_lanes(&loop, width);
+  const Values stepped = lanes_.counted_loop(
+      begin, end, fold_lanes, flat(lanes), [&](llvm::Value *position, Values now) {
+        std::vector<Block> next;
+        for (std::size_t u = 0; u < lanes.size(); ++u) {
+          set_running(loop, shaped(loop, now, u * in_a_block));
+          turn(id, outer, position, static_cast<std::int64_t>(u) * width);
+          next.push_back(running(loop));
+        }
+        return flat(next);
+      });
+  at_ = outer;
+  std::vector<Block> result;
+  for (std::size_t u = 0; u < lanes.size(); ++u)
+    result.push_back(shaped(loop, stepped, u * in_a_block));
   return result;
 }
 

@@ -174,6 +174,32 @@ Lanes::Carried Lanes::counted_loop(llvm::Value *begin, llvm::Value *end, std::in
   return result;
 }
 
+Lanes::Carried Lanes::either(llvm::Value *condition, llvm::function_ref<Carried()> yes,
+                             llvm::function_ref<Carried()> no) {
+  llvm::Function *function = ir_.GetInsertBlock()->getParent();
+  const auto block = [&](const char *name) {
+    return llvm::BasicBlock::Create(ir_.getContext(), name, function);
+  };
+  llvm::BasicBlock *starts[] = {block("yes"), block("no")}, *after = block("either");
+  ir_.CreateCondBr(condition, starts[0], starts[1]);
+  Carried results[2];
+  llvm::BasicBlock *ends[2];
+  for (int k = 0; k < 2; ++k) {
+    ir_.SetInsertPoint(starts[k]);
+    results[k] = k == 0 ? yes() : no();
+    ends[k] = ir_.GetInsertBlock();
+    ir_.CreateBr(after);
+  }
+  ir_.SetInsertPoint(after);
+  Carried result;
+  for (std::size_t k = 0; k < results[0].size(); ++k) {
+    llvm::PHINode *phi = ir_.CreatePHI(results[0][k]->getType(), 2);
+    for (int way = 0; way < 2; ++way) phi->addIncoming(results[way][k], ends[way]);
+    result.push_back(phi);
+  }
+  return result;
+}
+
 llvm::Value *
 Lanes::each_lane(llvm::ArrayRef<llvm::Value *> args, llvm::Type *result,
                  llvm::function_ref<llvm::Value *(llvm::ArrayRef<llvm::Value *>)> body) {

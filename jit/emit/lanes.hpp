@@ -57,6 +57,10 @@ public:
   Carried counted_loop(llvm::Value *begin, llvm::Value *end, std::int64_t step, Carried carried,
                        llvm::function_ref<Carried(llvm::Value *, Carried)> body);
 
+  // What `yes` or `no` gives, whichever the condition says; only that one runs.
+  Carried either(llvm::Value *condition, llvm::function_ref<Carried()> yes,
+                 llvm::function_ref<Carried()> no);
+
   // Room on the stack for one value, in the entry block of the function.
   llvm::AllocaInst *room(llvm::Type *type, std::uint64_t count = 1);
 

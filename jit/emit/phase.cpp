@@ -271,7 +271,6 @@ void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
 std::vector<BufferId> PhaseEmitter::streams(LoopId id) const {
   const Loop &loop = program_[id];
   std::vector<BufferId> result;
-  if (!loop.parallel) return result;
   for (const Stmt &s : loop.body) {
     if (s.kind != StmtKind::Set || !program_[s.buffer].stream) continue;
     const Walk *w = walk(s.buffer, loop.axis);
@@ -286,6 +285,14 @@ std::size_t PhaseEmitter::stream_alignment(BufferId id, int width) const {
                   size_of(program_[id].dtype) * static_cast<std::size_t>(width));
 }
 
+// By how many bytes the element at this position is off the alignment of such a store.
+llvm::Value *PhaseEmitter::misaligned(BufferId id, llvm::Value *position, int width) {
+  llvm::Value *start = ir_.CreatePtrToInt(at_[id.index], ir_.getInt64Ty());
+  llvm::Value *size = ir_.getInt64(size_of(program_[id].dtype));
+  llvm::Value *here = ir_.CreateAdd(start, ir_.CreateMul(position, size));
+  return ir_.CreateAnd(here, ir_.getInt64(stream_alignment(id, width) - 1));
+}
+
 // Stores that go around the caches must be aligned:
 //
 //   begin: a partial group up to the first aligned address of the first stream
@@ -297,14 +304,8 @@ std::size_t PhaseEmitter::stream_alignment(BufferId id, int width) const {
 void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
   const int width = base_width(id);
   const std::vector<BufferId> buffers = streams(id);
-  const auto misaligned = [&](BufferId buffer, llvm::Value *position) {
-    llvm::Value *start = ir_.CreatePtrToInt(at_[buffer.index], ir_.getInt64Ty());
-    llvm::Value *size = ir_.getInt64(size_of(program_[buffer].dtype));
-    llvm::Value *here = ir_.CreateAdd(start, ir_.CreateMul(position, size));
-    return ir_.CreateAnd(here, ir_.getInt64(stream_alignment(buffer, width) - 1));
-  };
   const std::size_t size = size_of(program_[buffers[0]].dtype);
-  llvm::Value *short_of = ir_.CreateAnd(ir_.CreateNeg(misaligned(buffers[0], begin)),
+  llvm::Value *short_of = ir_.CreateAnd(ir_.CreateNeg(misaligned(buffers[0], begin, width)),
                                         ir_.getInt64(stream_alignment(buffers[0], width) - 1));
   llvm::Value *head =
       ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateUDiv(short_of, ir_.getInt64(size)),
@@ -336,7 +337,7 @@ void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end
   ir_.SetInsertPoint(middle);
   llvm::Value *rest = whole(position, end, width);
   llvm::Value *wrong = ir_.getInt64(0);
-  for (const BufferId buffer : buffers) wrong = ir_.CreateOr(wrong, misaligned(buffer, position));
+  for (const BufferId buffer : buffers) wrong = ir_.CreateOr(wrong, misaligned(buffer, position, width));
   llvm::BasicBlock *around = block("around"), *through = block("through"), *done = block("done");
   ir_.CreateCondBr(ir_.CreateICmpEQ(wrong, ir_.getInt64(0)), around, through);
   ir_.SetInsertPoint(around);

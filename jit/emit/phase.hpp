@@ -77,6 +77,7 @@ private:
   int map_width(loop::LoopId id) const;
   std::vector<loop::BufferId> streams(loop::LoopId id) const;
   std::size_t stream_alignment(loop::BufferId id, int width) const;
+  llvm::Value *misaligned(loop::BufferId id, llvm::Value *position, int width);
 
   // fold.cpp
   void fold(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
@@ -84,6 +85,8 @@ private:
   Block leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   Block serial_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
   Block vector_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  std::vector<Block> whole_steps(loop::LoopId id, llvm::Value *begin, llvm::Value *end,
+                                 const std::vector<Block> &lanes);
   std::vector<Block> masked_steps(loop::LoopId id, const Values &outer, llvm::Value *begin,
                                   llvm::Value *stop, llvm::Value *end, std::vector<Block> lanes);
   States identity(loop::AccId acc, int width);

@@ -14,7 +14,7 @@ int default_threads();
 // of /proc/self/cgroup and `root` the mount point, /sys/fs/cgroup.
 int quota_threads(const std::string &self, const std::string &root);
 
-// Bytes of the last-level cache: what Linux says, else what glibc says, else 32 MiB.
+// Bytes of the last-level cache: what Linux says, else what glibc says, but at most 32 MiB.
 std::int64_t last_level_cache();
 
 } // namespace broadloom::jit::runtime

@@ -15,9 +15,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 namespace broadloom::plan {
+namespace {
+constexpr double most_row_bytes = 128 * 1024; // of the states of one row: they stay in the second-level cache
+}
 
 Nests Arranger::run() {
   nests_.item_of_fold.assign(spec_.graph.size(), -1);
@@ -28,6 +32,7 @@ Nests Arranger::run() {
     if (trees_.needed(NodeId{n}) && is_fold(NodeId{n})) folds.push_back(NodeId{n});
   nests_.item_of_held.assign(spec_.graph.size(), -1);
   for (NodeId fold : folds) note_chunks(fold);
+  for (NodeId fold : folds) note_sweep(fold);
   hold_values(folds);
   for (NodeId fold : folds) {
     add_holds_below(fold);
@@ -62,6 +67,12 @@ void Arranger::note_chunks(NodeId fold) {
   if ((!tree.kept.empty() || scan) && !too_little_kept) return;
   std::vector<Group> prefix = tree.kept;
   prefix.push_back(tree.folded.front());
+  const std::int64_t leaf = scan                     ? scan_block
+                            : tree.folded.size() > 1 ? 1
+                            : tree.lanes             ? steps_per_leaf * loop::fold_lanes
+                                                     : steps_per_leaf;
+  std::int64_t &least = least_chunk_[prefix.back()];
+  least = std::max(least, leaf);
   if (is_cut(prefix)) return;
   nests_.why.push_back(
       {"chunks", fmt::format("{} is folded in chunks that run in parallel and are joined at "
@@ -69,6 +80,45 @@ void Arranger::note_chunks(NodeId fold) {
                              group_name(resolved_, prefix.back()),
                              tree.kept.empty() ? "no axis is kept" : "few positions are kept")});
   cut_.push_back(std::move(prefix));
+}
+
+void Arranger::note_sweep(NodeId fold) {
+  const ops::Recipe &recipe = spec_.graph.recipe(fold);
+  if (spec_.graph[fold].kind != NodeKind::Fold || !recipe.has_combine() ||
+      !spec_.graph.start_args(fold).empty())
+    return;
+  const Tree tree = trees_.tree_of(fold);
+  if (tree.folded.size() != 1 || tree.lanes || tree.kept.empty()) return;
+  std::vector<int> classes = trees_.classes_of(fold);
+  classes.insert(classes.end(), tree.folded[0].begin(), tree.folded[0].end());
+  const std::vector<Group> nest = trees_.kept_groups(classes);
+  const auto at = std::find(nest.begin(), nest.end(), tree.folded[0]);
+  if (at == nest.end() || at + 1 == nest.end() || nest.back() != tree.kept.back()) return;
+
+  double outer = 1, row = 1, bytes = 0;
+  for (auto group = nest.begin(); group != at; ++group)
+    outer *= double(group_extent(resolved_, *group));
+  for (auto group = at + 1; group != nest.end(); ++group)
+    row *= double(group_extent(resolved_, *group));
+  for (DType state : recipe.states) bytes += row * double(size_of(state));
+  const double chunks = std::ceil(double(group_extent(resolved_, *at)) / double(steps_per_leaf));
+  // Row by row is the way to read an array that has all these axes, once; what is read again and again, as in
+  // products of matrices, is in the caches anyway, and the states are better off in registers.
+  if (group_extent(resolved_, nest.back()) < shortest_line || bytes > most_row_bytes ||
+      outer * chunks < 2 * machine_.threads ||
+      trees_.inputs_over(classes, spec_.graph.folded_args(fold)).empty())
+    return;
+  const auto cut = least_chunk_.find(*at);
+  if (cut != least_chunk_.end() && cut->second > steps_per_leaf) return;
+  least_chunk_[*at] = steps_per_leaf;
+  nests_.swept.push_back(*at);
+  std::vector<Group> prefix(nest.begin(), at + 1);
+  if (!is_cut(prefix)) cut_.push_back(std::move(prefix));
+  nests_.why.push_back(
+      {"rows", fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
+                           "({:.3g} bytes), and those are joined at the end",
+                           recipe.name, group_name(resolved_, *at), steps_per_leaf, bytes)});
+  swept_.emplace(fold.index, nest);
 }
 
 std::vector<LoopKey> Arranger::path_of(const std::vector<Group> &groups) const {

@@ -6,10 +6,6 @@
 #include <algorithm>
 
 namespace broadloom::plan {
-namespace {
-constexpr std::int64_t steps_per_leaf = 128;
-}
-
 Item Arranger::first_item(NodeId fold) {
   Item item;
   const auto args = spec_.graph.folded_args(fold), start = spec_.graph.start_args(fold);
@@ -24,6 +20,8 @@ Item Arranger::first_item(NodeId fold) {
 void Arranger::add_fold(NodeId fold) {
   const ops::Recipe &recipe = spec_.graph.recipe(fold);
   const Tree tree = trees_.tree_of(fold);
+  if (const auto nest = swept_.find(fold.index); nest != swept_.end())
+    return add_swept_fold(fold, tree, nest->second);
   int below = -1;
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
     const bool innermost = k + 1 == tree.folded.size();
@@ -34,7 +32,7 @@ void Arranger::add_fold(NodeId fold) {
                              : steps_per_leaf;
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
-    item.path = path_of(around);
+    item.path = path_of(innermost ? in_storage_order(around, tree) : around);
     if (!tree.lanes && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);
     const bool cut = is_cut(around);
@@ -53,6 +51,39 @@ void Arranger::add_fold(NodeId fold) {
     }
   }
   nests_.item_of_fold[fold.index] = below;
+  explain_fold(fold, tree);
+}
+
+// A row of the innermost axis is folded to next to nothing: where the axes around would be walked in large steps, they
+// are walked as they lie, and the results of the rows go through memory to the folds over the outer axes.
+std::vector<Group> Arranger::in_storage_order(const std::vector<Group> &around, const Tree &tree) {
+  if (around.size() == tree.kept.size() || !tree.lanes ||
+      group_extent(resolved_, tree.folded.back()) < shortest_line)
+    return around;
+  std::vector<int> classes;
+  for (const Group &group : around) classes.insert(classes.end(), group.begin(), group.end());
+  const std::vector<Group> lying = trees_.kept_groups(classes);
+  for (const Group &group : lying)
+    if (std::count(cut_.begin(), cut_.end(), std::vector<Group>{group}) > 0 ||
+        std::count(around.begin(), around.end(), group) == 0)
+      return around;
+  return lying;
+}
+
+void Arranger::add_swept_fold(NodeId fold, const Tree &tree, const std::vector<Group> &nest) {
+  const Group &along = tree.folded.front();
+  Item partial = first_item(fold);
+  partial.kind = ItemKind::Partial;
+  partial.path = path_of(nest);
+  partial.loop = {LoopKind::Within, along};
+  partial.leaf = steps_per_leaf;
+  const int below = add_item(partial);
+  Item join = joining(below, spec_.graph.recipe(fold));
+  join.path = path_of(tree.kept);
+  make_vector(join.path, tree.kept.back());
+  join.loop = {LoopKind::Join, along};
+  join.leaf = spec_.graph.recipe(fold).exact ? 0 : 1;
+  nests_.item_of_fold[fold.index] = add_item(join);
   explain_fold(fold, tree);
 }
 

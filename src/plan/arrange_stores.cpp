@@ -6,10 +6,6 @@
 #include <algorithm>
 
 namespace broadloom::plan {
-namespace {
-constexpr std::int64_t shortest_line = 64; // positions; shorter ones make poor use of cache lines
-}
-
 void Arranger::hold_values(const std::vector<NodeId> &folds) {
   std::vector<Use> uses;
   for (NodeId fold : folds) {
@@ -18,6 +14,8 @@ void Arranger::hold_values(const std::vector<NodeId> &folds) {
     use_of_fold_.emplace(fold.index, uses.size());
     uses.push_back({{args.begin(), args.end()}, tree.kept});
     for (const Group &group : tree.folded) uses.back().loops.push_back(group);
+    if (const auto nest = swept_.find(fold.index); nest != swept_.end())
+      uses.back().loops = nest->second;
   }
   for (std::size_t k = 0; k < spec_.outputs.size(); ++k) {
     use_of_output_.push_back(uses.size());

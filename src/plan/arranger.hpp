@@ -27,6 +27,8 @@ private:
 
   // arrange.cpp
   void note_chunks(NodeId fold);
+  // A fold over rows, with the elements of a row kept: row by row, with the states in memory.
+  void note_sweep(NodeId fold);
   // Paths that begin with these groups have their last one cut into chunks.
   bool is_cut(const std::vector<Group> &prefix) const;
   std::vector<LoopKey> path_of(const std::vector<Group> &groups) const;
@@ -42,6 +44,8 @@ private:
   // An item that accumulates the values of graph nodes.
   Item first_item(NodeId fold);
   void add_fold(NodeId fold);
+  std::vector<Group> in_storage_order(const std::vector<Group> &around, const Tree &tree);
+  void add_swept_fold(NodeId fold, const Tree &tree, const std::vector<Group> &nest);
   // An item that accumulates the states of another one.
   Item joining(int below, const ops::Recipe &recipe);
   // Without a combine the states step through the folded axes in logical order. Of several groups the
@@ -85,6 +89,8 @@ private:
   std::vector<std::size_t> use_of_output_;
   Nests nests_;
   std::vector<std::vector<Group>> cut_;
+  std::map<Group, std::int64_t> least_chunk_;        // of a cut group
+  std::map<std::uint32_t, std::vector<Group>> swept_; // [fold]: its loops
   std::map<std::string, int> known_;
   std::map<std::vector<std::uint32_t>, int> chains_;
 };

@@ -13,6 +13,9 @@
 #include <algorithm>
 
 namespace broadloom::plan {
+namespace {
+constexpr std::int64_t shortest_streamed_row = 256; // positions: each row begins with a few plain stores
+}
 
 Plan Lowering::run() {
   plan_.program.name = spec_.name;
@@ -59,8 +62,12 @@ void Lowering::lower_body(int node) {
     for (; k < entries.size() && entries[k].kind != Entry::Kind::Loop; ++k) {
       const int item = entries[k].index;
       if (nests_.items[item].kind == ItemKind::Scan) break;
-      writes.push_back(entries[k].kind == Entry::Kind::Set ? set_of(nests_.items[item])
-                                                           : step_of(item));
+      if (entries[k].kind == Entry::Kind::Step)
+        writes.push_back(step_of(item));
+      else if (nests_.items[item].kind == ItemKind::Partial)
+        set_row(nests_.items[item], entries[k].kind == Entry::Kind::Clear, writes);
+      else
+        writes.push_back(set_of(nests_.items[item]));
     }
     scopes_.back().out->insert(scopes_.back().out->end(), writes.begin(), writes.end());
     if (k < entries.size() && entries[k].kind != Entry::Kind::Loop) scan_step(entries[k++].index);
@@ -149,6 +156,24 @@ Stmt Lowering::set_of(const Item &item) {
   return Stmt::set(buffer, value.id);
 }
 
+// One step of the states in memory, or their start.
+void Lowering::set_row(const Item &item, bool start, std::vector<Stmt> &writes) {
+  const ops::Recipe &recipe = recipe_of(item);
+  std::vector<BufferId> rows;
+  std::vector<Placed> states;
+  for (std::size_t k = 0; k < recipe.states.size(); ++k) {
+    rows.push_back(scratch_buffer(item, k));
+    states.push_back(start ? add_literal(recipe.states[k], recipe.start[k], no_key)
+                           : add_load(rows.back(), no_key));
+  }
+  if (!start) {
+    for (NodeId arg : item.args) states.push_back(value_of(arg));
+    states = add_code(recipe.step, std::move(states));
+  }
+  for (std::size_t k = 0; k < rows.size(); ++k) writes.push_back(Stmt::set(rows[k], states[k].id));
+  work_ += 4 / cost_per_cycle * scopes_.back().turns * double(rows.size());
+}
+
 void Lowering::consider_streaming(BufferId id, int output, bool add) {
   loop::Buffer &buffer = plan_.program.buffers[id.index];
   const TreeNode &node = nests_.tree[scopes_.back().node];
@@ -158,8 +183,8 @@ void Lowering::consider_streaming(BufferId id, int output, bool add) {
       std::any_of(buffer.walks.begin(), buffer.walks.end(), [&](const loop::Walk &walk) {
         return walk.axis == scopes_.back().axis && walk.stride == loop::StrideClass::Unit;
       });
-  buffer.stream =
-      !add && unit && node.key.vector && node.folds.empty() && bytes > machine_.last_level_cache;
+  buffer.stream = !add && unit && node.key.vector && bytes > machine_.last_level_cache &&
+                  group_extent(resolved_, node.key.group) >= shortest_streamed_row;
 }
 
 void Lowering::lower_loop(int index) {

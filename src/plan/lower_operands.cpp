@@ -33,14 +33,18 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
 
 void Lowering::choose_chunks() {
   for (const Item &item : nests_.items) {
-    if (item.is_store() || item.loop.kind != LoopKind::Within) continue;
+    if (item.kind != ItemKind::Fold && item.kind != ItemKind::Scan) continue;
+    if (item.loop.kind != LoopKind::Within) continue;
     const std::int64_t unit = item.leaf <= 0 ? 4096 : item.leaf;
     std::int64_t &chunk = chunk_of_[item.loop.group];
     chunk = std::max(chunk, unit);
   }
   for (const Group &group : nests_.scanned) chunk_of_[group] = scan_block;
+  for (const Group &group : nests_.swept) chunk_of_[group] = steps_per_leaf;
   for (auto &[group, chunk] : chunk_of_) {
-    if (std::count(nests_.scanned.begin(), nests_.scanned.end(), group) > 0) continue;
+    if (std::count(nests_.scanned.begin(), nests_.scanned.end(), group) > 0 ||
+        std::count(nests_.swept.begin(), nests_.swept.end(), group) > 0)
+      continue;
     const double extent = double(group_extent(resolved_, group));
     double inner = 1; // positions of the loops inside
     for (const TreeNode &node : nests_.tree)
@@ -70,6 +74,7 @@ void Lowering::lay_out_scratch(const Item &item) {
   };
   const auto add_chunks = [&](const Group &group) {
     array.chunk_group = group;
+    array.chunk_stride = stride;
     stride *=
         std::max<std::int64_t>(1, plan_.binding.extents[axis_of(LoopKind::Chunks, group).index]);
   };
@@ -79,8 +84,11 @@ void Lowering::lay_out_scratch(const Item &item) {
   const bool partial = item.kind == ItemKind::Fold && item.loop.kind == LoopKind::Within;
   for (std::size_t k = dims.size(); k-- > 0;) {
     const bool last = k + 1 == dims.size();
-    if (dims[k].kind == LoopKind::Join || (partial && last)) add_chunks(dims[k].group);
-    if (has_positions(dims[k].kind)) add_dim(dims[k]);
+    const bool rows = item.kind == ItemKind::Partial && dims[k].group == item.loop.group;
+    if (dims[k].kind == LoopKind::Join || (partial && last) ||
+        (rows && dims[k].kind == LoopKind::Chunks))
+      add_chunks(dims[k].group);
+    if (has_positions(dims[k].kind) && !rows) add_dim(dims[k]);
   }
   const std::vector<DType> types = scratch_types(item);
   for (std::size_t k = 0; k < types.size(); ++k) {
@@ -94,7 +102,7 @@ void Lowering::lay_out_scratch(const Item &item) {
 BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, DType dtype,
                               const Steps &steps, const ScratchArray *scratch) {
   struct Walked {
-    std::size_t place; // among the operand's dims
+    std::size_t place; // among the operand's dims, from 1; a dim of chunks may come before them
     AxisId axis;
     std::int64_t stride;
   };
@@ -106,11 +114,13 @@ BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, D
       for (std::size_t place = 0; place < steps.size(); ++place) {
         covered += std::count(loop.group.begin(), loop.group.end(), steps[place].cls);
         if (steps[place].cls == loop.group.back())
-          walked.push_back({place, scopes_[s].axis, steps[place].stride});
+          walked.push_back({place + 1, scopes_[s].axis, steps[place].stride});
       }
       check_merged(steps, loop.group);
     } else if (scratch != nullptr && scratch->chunk_group == loop.group) {
-      walked.push_back({steps.size(), scopes_[s].axis, 1});
+      const bool innermost = scratch->chunk_stride == 1;
+      walked.push_back(
+          {innermost ? steps.size() + 1 : 0, scopes_[s].axis, scratch->chunk_stride});
     }
   }
   std::sort(walked.begin(), walked.end(),

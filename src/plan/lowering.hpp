@@ -48,7 +48,9 @@ private:
   void choose_chunks();
   struct ScratchArray {
     Steps steps;       // by class, outermost first
-    Group chunk_group; // the innermost dim counts the chunks of this group; empty: there is none
+    Group chunk_group; // one dim, the innermost but for a Partial, counts the chunks of this group;
+                       // empty: there is none
+    std::int64_t chunk_stride = 1;
   };
   static bool has_positions(LoopKind kind) {
     return kind == LoopKind::Plain || kind == LoopKind::Within;
@@ -108,6 +110,7 @@ private:
   Placed add_state(int index, ValueKind kind, std::size_t state, std::uint64_t key);
   std::vector<ValueId> start_of(const Item &item);
   Stmt set_of(const Item &item);
+  void set_row(const Item &item, bool start, std::vector<Stmt> &writes);
   // An output larger than the last-level cache is stored around the caches: it would only push out
   // what is still to be read, and a normal store reads each line first.
   void consider_streaming(BufferId id, int output, bool add);

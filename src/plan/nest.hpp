@@ -1,7 +1,8 @@
 // Inside the plan stage: what has to be done (items), and the loop trees that do it (phases).
 //
 // An item is one fold over one group of axes, one scan, the store of one output, or that of a value held. Each item has a
-// path: the loops around it. Items whose paths agree share loops, which is how outputs of several modes come out
+// path: the loops around it. A Partial is a fold over the rows of an array: its states are a row in memory for each chunk
+// of the folded axis, so that it goes along with whatever else sweeps the rows; a join of the chunks follows. Items whose paths agree share loops, which is how outputs of several modes come out
 // of one sweep:
 //
 //   out z = broadcast x * y          path i j, store         for i
@@ -69,7 +70,7 @@ struct LoopKey {
   friend bool operator==(const LoopKey &, const LoopKey &) = default;
 };
 
-enum class ItemKind : std::uint8_t { Fold, Scan, Store, Hold };
+enum class ItemKind : std::uint8_t { Fold, Scan, Partial, Store, Hold };
 struct Item {
   ItemKind kind = ItemKind::Store;
   std::vector<LoopKey> path; // outermost first; of a Fold without its own loop
@@ -77,7 +78,7 @@ struct Item {
   int output = -1;           // Store
   expr::NodeId value;        // Hold: what goes into its scratch array, for later phases
 
-  // Fold, Scan: values of graph nodes, or the states of the item below it in a chain of groups,
+  // Fold, Scan, Partial: values of graph nodes, or the states of the item below it in a chain of groups,
   // accumulated along `loop`.
   std::vector<expr::NodeId> args;
   int arg_item = -1;
@@ -93,7 +94,10 @@ struct Item {
   int carried_item = -1;
   std::uint64_t read = 0; // bit k: somebody reads state k
 
-  bool is_store() const { return kind == ItemKind::Store || kind == ItemKind::Hold; }
+  // Something that is stored at every position of its path, and no loop of its own.
+  bool is_store() const {
+    return kind == ItemKind::Store || kind == ItemKind::Hold || kind == ItemKind::Partial;
+  }
 
   // Where it ended up.
   int phase = -1;
@@ -103,10 +107,12 @@ struct Item {
 };
 inline constexpr std::int64_t in_order = -1;
 inline constexpr std::int64_t scan_block = 4096; // positions
+inline constexpr std::int64_t steps_per_leaf = 128;
+inline constexpr std::int64_t shortest_line = 64; // positions; shorter ones make poor use of cache lines
 
 struct Entry {
-  enum class Kind : std::uint8_t { Loop, Step, Set } kind;
-  int index; // Loop: tree node; Step, Set: item
+  enum class Kind : std::uint8_t { Loop, Step, Set, Clear } kind;
+  int index; // Loop: tree node; Step, Set: item; Clear: a Partial, whose states are set to their start
 };
 
 struct TreeNode { // a loop, or the root of a phase
@@ -132,6 +138,7 @@ struct Nests {
   std::vector<int> item_of_held; // [graph node]: the item that holds it, or -1
   std::vector<ops::Recipe> recipes;
   std::vector<Group> scanned; // groups whose chunks are blocks of a scan
+  std::vector<Group> swept;   // groups whose chunks are single leaves of a Partial
   std::vector<int> order;     // all classes, by stride
   int scratch_count = 0;
   std::vector<std::array<int, 2>> apart;    // outputs that share no phase: see pairing.hpp

@@ -228,11 +228,15 @@ private:
   }
 
   int add_loop(int at, const LoopKey &key) {
+    return add_loop(at, key, int(nests_.tree[at].body.size()));
+  }
+  int add_loop(int at, const LoopKey &key, int position) {
     const int child = int(nests_.tree.size());
     nests_.tree.push_back({});
     nests_.tree[child].key = key;
     nests_.tree[child].parent = at;
-    nests_.tree[at].body.push_back({Entry::Kind::Loop, child});
+    auto &body = nests_.tree[at].body;
+    body.insert(body.begin() + position, {Entry::Kind::Loop, child});
     return child;
   }
 
@@ -243,6 +247,7 @@ private:
     item.body = at;
     if (item.is_store()) {
       nests_.tree[at].body.push_back({Entry::Kind::Set, index});
+      if (item.kind == ItemKind::Partial) clear(index, at);
       return;
     }
     int loop = find_fold_loop(at, item, earliest);
@@ -252,6 +257,25 @@ private:
     node.leaf = item.leaf == in_order ? in_order : std::max(node.leaf, item.leaf);
     node.folds.push_back(index);
     node.body.push_back({Entry::Kind::Step, index});
+  }
+
+  // The states of a Partial start anew before the loop over the rows of each chunk.
+  void clear(int index, int body) {
+    const Item &item = nests_.items[index];
+    std::vector<LoopKey> inside;
+    while (nests_.tree[body].key.kind != LoopKind::Within ||
+           nests_.tree[body].key.group != item.loop.group) {
+      inside.push_back(nests_.tree[body].key);
+      body = nests_.tree[body].parent;
+    }
+    int at = nests_.tree[body].parent, limit = position_of(at, body);
+    for (auto key = inside.rbegin(); key != inside.rend(); ++key) {
+      const int known = find_loop(at, *key, 0);
+      const bool before = known >= 0 && position_of(at, known) < limit;
+      at = before ? known : add_loop(at, *key, limit);
+      limit = int(nests_.tree[at].body.size());
+    }
+    nests_.tree[at].body.push_back({Entry::Kind::Clear, index});
   }
 
   // A result read in another phase goes through memory.

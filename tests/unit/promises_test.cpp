@@ -50,7 +50,7 @@ const Promise promises[] = {
     {"1 modes", "the axes listed", "unit/analyse_test",
      "brackets name the axes that accumulate and reduce keep"},
     {"1 modes", "several modes in one kernel", "unit/plan_test",
-     "A map, its row fold and its column fold are one program without temporaries"},
+     "A map, its row fold and its column fold are one sweep without temporaries"},
     {"1 accumulators", "sum, prod, min, max of every type", "unit/ops_typing_test",
      "sums widen as in NumPy and accumulate in 64 bits"},
     {"1 accumulators", "any, all", "unit/positions_test",
