@@ -53,7 +53,8 @@ struct Bound {
     std::int64_t scratch_at = 0; // bytes from the start of the scratch block
   };
   std::vector<Source> buffers;
-  std::size_t scratch_bytes = 0;
+  std::size_t scratch_bytes = 0; // with the rows of all threads
+  runtime::Rows rows;
   plan::Binding binding;
   struct Phase {
     PhaseFn code = nullptr;

@@ -133,7 +133,7 @@ void KernelImpl::invoke(const Bound &bound, void *const *addresses) const {
   const jit::runtime::FloatControl control;
   if (!bound.pattern->code) return interpret(bound, frame);
   for (const Bound::Phase &phase : bound.phases)
-    jit::runtime::run_phase(workers_, phase.grid, phase.code, frame);
+    jit::runtime::run_phase(workers_, phase.grid, phase.code, frame, bound.rows);
 }
 
 void KernelImpl::interpret(const Bound &bound, const loop::Frame &frame) const {

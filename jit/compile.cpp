@@ -72,14 +72,30 @@ int thread_count(const Options &options) {
   return std::min(options.threads > 0 ? options.threads : jit::runtime::default_threads(), most);
 }
 
-// Where each buffer of the program finds its memory.
-void place_buffers(Bound &bound) {
-  std::vector<std::int64_t> scratch_at;
+// Where each buffer of the program finds its memory: scratch arrays, then the rows of the first thread, then
+// those of the next.
+void place_buffers(Bound &bound, int threads) {
   std::int64_t end = 0;
-  for (const std::int64_t bytes : bound.binding.scratch_bytes) {
-    scratch_at.push_back(end);
-    support::check(!__builtin_add_overflow(end, (bytes + 63) / 64 * 64, &end), "scratch overflows");
-  }
+  const auto lay_out = [&](const std::vector<std::int64_t> &sizes) {
+    std::vector<std::int64_t> starts;
+    for (const std::int64_t bytes : sizes) {
+      starts.push_back(end);
+      support::check(!__builtin_add_overflow(end, (bytes + 63) / 64 * 64, &end),
+                     "scratch overflows");
+    }
+    return starts;
+  };
+  const std::vector<std::int64_t> scratch_at = lay_out(bound.binding.scratch_bytes);
+  const std::int64_t first_row = end;
+  const std::vector<std::int64_t> row_at = lay_out(bound.binding.row_bytes);
+  bound.rows.bytes = end - first_row;
+  bound.rows.threads = std::max(threads, 2); // oneTBB's smallest arena has two places
+  std::int64_t others = 0;
+  support::check(
+      !__builtin_mul_overflow(bound.rows.bytes, std::int64_t(bound.rows.threads - 1), &others) &&
+          !__builtin_add_overflow(end, others, &end),
+      "rows overflow");
+  bound.rows.buffer_count = bound.pattern->program.buffers.size();
   bound.scratch_bytes = std::size_t(end);
   for (const loop::Buffer &buffer : bound.pattern->program.buffers) {
     switch (buffer.role) {
@@ -88,6 +104,10 @@ void place_buffers(Bound &bound) {
       bound.buffers.push_back({std::int32_t(bound.input_count + buffer.operand), 0});
       break;
     case loop::Role::Scratch: bound.buffers.push_back({-1, scratch_at[buffer.operand]}); break;
+    case loop::Role::Row:
+      bound.rows.buffers.push_back(bound.buffers.size());
+      bound.buffers.push_back({-1, row_at[buffer.operand]});
+      break;
     }
   }
 }
@@ -185,7 +205,7 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   bound->why = std::move(plan.why);
   describe_operands(*bound, typed_);
   mark_exact_pairs(*bound, typed_, resolved, plan.in_place);
-  place_buffers(*bound);
+  place_buffers(*bound, threads_);
   place_phases(*bound, threads_);
 
   {

@@ -71,6 +71,7 @@ std::string role_name(loop::Role role) {
   case loop::Role::Input: return "input";
   case loop::Role::Output: return "output";
   case loop::Role::Scratch: return "scratch";
+  case loop::Role::Row: return "row";
   }
   return {};
 }

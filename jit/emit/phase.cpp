@@ -337,7 +337,8 @@ void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end
   ir_.SetInsertPoint(middle);
   llvm::Value *rest = whole(position, end, width);
   llvm::Value *wrong = ir_.getInt64(0);
-  for (const BufferId buffer : buffers) wrong = ir_.CreateOr(wrong, misaligned(buffer, position, width));
+  for (const BufferId buffer : buffers)
+    wrong = ir_.CreateOr(wrong, misaligned(buffer, position, width));
   llvm::BasicBlock *around = block("around"), *through = block("through"), *done = block("done");
   ir_.CreateCondBr(ir_.CreateICmpEQ(wrong, ir_.getInt64(0)), around, through);
   ir_.SetInsertPoint(around);

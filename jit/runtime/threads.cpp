@@ -2,6 +2,7 @@
 #include "jit/runtime/threads.hpp"
 
 #include "jit/runtime/float_control.hpp"
+#include "jit/small.hpp"
 #include "support/check.hpp"
 
 #include <oneapi/tbb/blocked_range.h>
@@ -38,6 +39,7 @@ struct Job {
   const Grid &grid;
   const PhaseFn phase;
   const loop::Frame &frame;
+  const Rows &rows;
   std::atomic<bool> ready{false};
   mutable std::atomic<std::int64_t> finished{0};
 
@@ -52,6 +54,15 @@ struct Job {
   void run(std::int64_t first, std::int64_t last) const {
     if (!ready.load(std::memory_order_acquire)) return; // never
     const FloatControl control;
+    Small<char *, few_buffers> buffers(rows.bytes > 0 ? rows.buffer_count : 0);
+    loop::Frame own = frame;
+    if (rows.bytes > 0) {
+      const int thread = tbb::this_task_arena::current_thread_index();
+      support::check(thread >= 0 && thread < rows.threads, "a thread has no rows");
+      std::copy_n(frame.buffers, rows.buffer_count, buffers.data());
+      for (const std::size_t b : rows.buffers) buffers[b] += thread * rows.bytes;
+      own.buffers = buffers.data();
+    }
     std::int64_t lo[most_parallel_axes], hi[most_parallel_axes];
     for (std::int64_t block = first; block != last; ++block) {
       std::int64_t rest = block;
@@ -60,7 +71,7 @@ struct Job {
         hi[k] = std::min(lo[k] + grid.step[k], grid.hi[k]);
         rest /= grid.count[k];
       }
-      phase(&frame, lo, hi);
+      phase(&own, lo, hi);
     }
     finished.fetch_add(last - first, std::memory_order_release);
   }
@@ -126,8 +137,9 @@ Workers &workers(int threads) {
   return *entry;
 }
 
-void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame) {
-  Job job{grid, phase, frame};
+void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
+                const Rows &rows) {
+  Job job{grid, phase, frame, rows};
   job.ready.store(true, std::memory_order_release);
   workers.arena.execute(job);
   job.finished.load(std::memory_order_acquire);

@@ -36,14 +36,25 @@ Grid make_grid(std::span<const std::int64_t> extents, bool vector_innermost, dou
 class Workers;
 Workers &workers(int threads);
 
-void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame);
+// The buffers of which every thread has its own: in the frame stands the address of the first one's, and those of
+// each further thread of the arena come `bytes` later.
+struct Rows {
+  std::vector<std::size_t> buffers; // indices of the frame's
+  std::size_t buffer_count = 0;     // of the frame
+  std::int64_t bytes = 0;           // a multiple of 64
+  int threads = 1;                  // how many have rows
+};
+
+void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
+                const Rows &rows);
 
 // The caller has set FloatControl; the other threads set their own.
-inline void run_phase(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame) {
+inline void run_phase(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
+                      const Rows &rows) {
   if (grid.blocks == 1)
     phase(&frame, grid.lo.data(), grid.hi.data());
   else if (grid.blocks > 1)
-    run_blocks(workers, grid, phase, frame);
+    run_blocks(workers, grid, phase, frame, rows);
 }
 
 } // namespace broadloom::jit::runtime

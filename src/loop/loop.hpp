@@ -88,12 +88,13 @@ struct Walk { // the buffer moves along this axis
   StrideClass stride = StrideClass::Other;
 };
 
-// A way to see an operand: the same memory may appear as several buffers with different walks.
-enum class Role : std::uint8_t { Input, Output, Scratch };
+// A way to see an operand: the same memory may appear as several buffers with different walks. A row is memory of
+// one thread: what a turn of the loops around stores there, loops later in the same turn may read.
+enum class Role : std::uint8_t { Input, Output, Scratch, Row };
 struct Buffer {
   std::string name;
   Role role = Role::Input;
-  std::uint32_t operand = 0; // index among the inputs, the outputs or the scratch arrays
+  std::uint32_t operand = 0; // index among the inputs, outputs, scratch arrays or rows
   DType dtype = DType::F32;
   std::vector<Walk> walks; // in the order of the operand's dims
   bool stream = false;     // too big for the caches: store around them where that is possible

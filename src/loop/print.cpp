@@ -118,6 +118,7 @@ private:
         walks.push_back(p_[w.axis].name + (w.stride == StrideClass::Unit ? " unit" : " other"));
       std::string text = b.role == Role::Input    ? "in "
                          : b.role == Role::Output ? "out "
+                         : b.role == Role::Row    ? "row "
                                                   : "scratch ";
       text += b.name + " : " + std::string(name(b.dtype));
       if (!walks.empty()) text += "[" + joined(walks) + "]";

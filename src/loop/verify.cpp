@@ -200,6 +200,7 @@ private:
     addressable(s.buffer);
     require(chain_.size() == phase_->parallel.size(), "a store outside of a parallel loop");
     for (AxisId axis : chain_) {
+      if (b.role == Role::Row) break; // each thread has its own
       require(std::any_of(
                   b.walks.begin(), b.walks.end(),
                   [&](const Walk &w) { return w.axis == axis || w.axis == p_[axis].chunks_of; }),

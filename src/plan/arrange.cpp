@@ -11,6 +11,7 @@
 #include "plan/arranger.hpp"
 #include "plan/pairing.hpp"
 #include "plan/place.hpp"
+#include "plan/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,8 @@
 
 namespace broadloom::plan {
 namespace {
-constexpr double most_row_bytes = 128 * 1024; // of the states of one row: they stay in the second-level cache
+constexpr double most_row_bytes =
+    128 * 1024; // of the states of one row: they stay in the second-level cache
 }
 
 Nests Arranger::run() {
@@ -49,6 +51,7 @@ Nests Arranger::run() {
   nests_.together = paired_outputs(spec_, wanted_, true);
   place_items(nests_);
   note_pairings(spec_, nests_);
+  choose_rows(spec_, resolved_, trees_, nests_);
   return std::move(nests_);
 }
 
@@ -115,9 +118,10 @@ void Arranger::note_sweep(NodeId fold) {
   std::vector<Group> prefix(nest.begin(), at + 1);
   if (!is_cut(prefix)) cut_.push_back(std::move(prefix));
   nests_.why.push_back(
-      {"rows", fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
-                           "({:.3g} bytes), and those are joined at the end",
-                           recipe.name, group_name(resolved_, *at), steps_per_leaf, bytes)});
+      {"rows",
+       fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
+                   "({:.3g} bytes), and those are joined at the end",
+                   recipe.name, group_name(resolved_, *at), steps_per_leaf, bytes)});
   swept_.emplace(fold.index, nest);
 }
 

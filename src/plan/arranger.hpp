@@ -89,7 +89,7 @@ private:
   std::vector<std::size_t> use_of_output_;
   Nests nests_;
   std::vector<std::vector<Group>> cut_;
-  std::map<Group, std::int64_t> least_chunk_;        // of a cut group
+  std::map<Group, std::int64_t> least_chunk_;         // of a cut group
   std::map<std::uint32_t, std::vector<Group>> swept_; // [fold]: its loops
   std::map<std::string, int> known_;
   std::map<std::vector<std::uint32_t>, int> chains_;

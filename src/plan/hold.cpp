@@ -155,24 +155,15 @@ private:
     return largest;
   }
 
-  // What a value in recompute() is made of, down to folds, is computed again with it.
   void note_marks() {
-    std::vector<NodeId> again;
     for (const spec::Mark &mark : spec_.marks)
-      if (mark.keep) {
-        // A value that one use reads, once for each position, is at hand there anyway.
-        if (can_be_held(mark.value) && (users_[mark.value.index] > 1 || excess(mark.value) > 0))
-          marks_[mark.value.index] = Mark::Keep;
-      } else {
-        again.push_back(mark.value);
-      }
-    while (!again.empty()) {
-      const NodeId id = again.back();
-      again.pop_back();
-      if (marks_.contains(id.index) || trees_.is_fold(id)) continue;
-      marks_[id.index] = Mark::Recompute;
-      for (NodeId arg : spec_.graph.operands(id)) again.push_back(arg);
-    }
+      // A value that one use reads, once for each position, is at hand there anyway.
+      if (mark.keep && can_be_held(mark.value) &&
+          (users_[mark.value.index] > 1 || excess(mark.value) > 0))
+        marks_[mark.value.index] = Mark::Keep;
+    const std::vector<bool> again = computed_again(spec_, trees_);
+    for (std::uint32_t n = 0; n < again.size(); ++n)
+      if (again[n]) marks_.emplace(n, Mark::Recompute);
   }
 
   Mark mark_of(NodeId id) const {
@@ -211,6 +202,25 @@ private:
 };
 
 } // namespace
+
+std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees) {
+  std::vector<bool> again(spec.graph.size());
+  std::vector<NodeId> work;
+  for (const spec::Mark &mark : spec.marks)
+    if (!mark.keep) work.push_back(mark.value);
+  const auto is_kept = [&](NodeId id) {
+    return std::any_of(spec.marks.begin(), spec.marks.end(),
+                       [&](const spec::Mark &mark) { return mark.keep && mark.value == id; });
+  };
+  while (!work.empty()) {
+    const NodeId id = work.back();
+    work.pop_back();
+    if (again[id.index] || trees.is_fold(id) || is_kept(id)) continue;
+    again[id.index] = true;
+    for (NodeId arg : spec.graph.operands(id)) work.push_back(arg);
+  }
+  return again;
+}
 
 std::vector<Held> choose_held(const spec::TypedSpec &spec, const Resolved &resolved,
                               const Trees &trees, const std::vector<Use> &uses,

@@ -14,7 +14,8 @@
 
 namespace broadloom::plan {
 namespace {
-constexpr std::int64_t shortest_streamed_row = 256; // positions: each row begins with a few plain stores
+constexpr std::int64_t shortest_streamed_row =
+    256; // positions: each row begins with a few plain stores
 }
 
 Plan Lowering::run() {
@@ -22,6 +23,10 @@ Plan Lowering::run() {
   plan_.program.scratch_count = std::uint32_t(nests_.scratch_count);
   plan_.binding.scratch_bytes.assign(nests_.scratch_count, 0);
   scratch_.resize(nests_.scratch_count);
+  row_filled_.assign(nests_.rows.size(), false);
+  for (const Row &row : nests_.rows)
+    plan_.binding.row_bytes.push_back(group_extent(resolved_, row.group) *
+                                      std::int64_t(size_of(spec_.graph[row.value].dtype)));
   sweeps_.resize(spec_.inputs.size());
   choose_chunks();
   plan_.program.recipes = nests_.recipes;

@@ -119,8 +119,7 @@ BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, D
       check_merged(steps, loop.group);
     } else if (scratch != nullptr && scratch->chunk_group == loop.group) {
       const bool innermost = scratch->chunk_stride == 1;
-      walked.push_back(
-          {innermost ? steps.size() + 1 : 0, scopes_[s].axis, scratch->chunk_stride});
+      walked.push_back({innermost ? steps.size() + 1 : 0, scopes_[s].axis, scratch->chunk_stride});
     }
   }
   std::sort(walked.begin(), walked.end(),
@@ -159,6 +158,18 @@ BufferId Lowering::input_buffer(std::uint32_t input) {
 BufferId Lowering::output_buffer(int output) {
   return buffer_for(Role::Output, output, spec_.outputs[output].name, spec_.outputs[output].dtype,
                     walks_.outputs[output]);
+}
+
+BufferId Lowering::row_buffer(std::size_t row) {
+  const Row &kept = nests_.rows[row];
+  Steps steps;
+  std::int64_t stride = 1;
+  for (std::size_t c = kept.group.size(); c-- > 0;) {
+    steps.insert(steps.begin(), {kept.group[c], stride});
+    stride *= std::max<std::int64_t>(1, resolved_.classes[kept.group[c]].extent);
+  }
+  return buffer_for(Role::Row, int(row), fmt::format("row{}", row), spec_.graph[kept.value].dtype,
+                    steps);
 }
 
 BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {

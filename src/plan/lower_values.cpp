@@ -189,7 +189,7 @@ Lowering::Placed Lowering::value_of(NodeId root) {
       continue;
     }
     bool ready = true;
-    if (nests_.item_of_fold[id.index] < 0 && !is_in_memory(id)) {
+    if (nests_.item_of_fold[id.index] < 0 && !is_in_memory(id) && !is_in_row(id)) {
       const std::optional<NodeId> narrow = summed_once(id);
       const auto args = narrow ? std::span<const NodeId>(&*narrow, 1) : spec_.graph.operands(id);
       for (std::size_t k = args.size(); k-- > 0;) // the first argument comes out first
@@ -209,7 +209,33 @@ Lowering::Placed Lowering::known(NodeId id) const {
   return placed;
 }
 
+std::optional<std::size_t> Lowering::row_of(NodeId id) const {
+  const int node = scopes_.back().node;
+  for (std::size_t row = 0; row < nests_.rows.size(); ++row)
+    if (const std::vector<int> &loops = nests_.rows[row].loops;
+        nests_.rows[row].value == id && std::count(loops.begin(), loops.end(), node) > 0)
+      return row;
+  return std::nullopt;
+}
+
+bool Lowering::is_in_row(NodeId id) const {
+  const std::optional<std::size_t> row = row_of(id);
+  return row && row_filled_[*row];
+}
+
 void Lowering::compute(NodeId id) {
+  const std::optional<std::size_t> row = row_of(id);
+  if (!row) return compute_anew(id);
+  if (row_filled_[*row]) {
+    add_load(row_buffer(*row), node_key(id));
+    return;
+  }
+  compute_anew(id);
+  scopes_.back().out->push_back(Stmt::set(row_buffer(*row), known(id).id));
+  row_filled_[*row] = true;
+}
+
+void Lowering::compute_anew(NodeId id) {
   const expr::Node &node = spec_.graph[id];
   const auto args = spec_.graph.args(id);
   if (const int item = nests_.item_of_fold[id.index]; item >= 0) {

@@ -67,6 +67,7 @@ private:
   BufferId input_buffer(std::uint32_t input);
   BufferId output_buffer(int output);
   BufferId scratch_buffer(const Item &item, std::size_t state);
+  BufferId row_buffer(std::size_t row);
   const ops::Recipe &recipe_of(const Item &item) const { return nests_.recipes[item.recipe]; }
 
   // values
@@ -94,7 +95,10 @@ private:
   Placed value_of(NodeId root);
   Placed known(NodeId id) const;
   bool is_in_memory(NodeId id) const;
+  std::optional<std::size_t> row_of(NodeId id) const; // that the loop around keeps or reads
+  bool is_in_row(NodeId id) const;
   void compute(NodeId id);
+  void compute_anew(NodeId id);
   void alias(NodeId id, Placed placed) {
     scopes_[placed.depth].values.emplace(node_key(id), placed.id);
   }
@@ -142,6 +146,7 @@ private:
   std::vector<ScratchArray> scratch_;
   std::vector<std::vector<int>> sweeps_; // [input]: the phases that read it
   std::map<int, loop::AccId> acc_of_;
+  std::vector<bool> row_filled_; // [row]: by a loop before
   double work_ = 0, cost_ = 0;
 };
 

@@ -108,7 +108,8 @@ struct Item {
 inline constexpr std::int64_t in_order = -1;
 inline constexpr std::int64_t scan_block = 4096; // positions
 inline constexpr std::int64_t steps_per_leaf = 128;
-inline constexpr std::int64_t shortest_line = 64; // positions; shorter ones make poor use of cache lines
+inline constexpr std::int64_t shortest_line =
+    64; // positions; shorter ones make poor use of cache lines
 
 struct Entry {
   enum class Kind : std::uint8_t { Loop, Step, Set, Clear } kind;
@@ -129,6 +130,13 @@ struct PhaseTree {
   int items = 0;
 };
 
+// A value that the first of these loops computes and keeps for the others, which come after it in the same body.
+struct Row {
+  expr::NodeId value;
+  Group group;
+  std::vector<int> loops; // tree nodes
+};
+
 struct Nests {
   std::vector<Item> items;
   std::vector<TreeNode> tree;
@@ -141,6 +149,7 @@ struct Nests {
   std::vector<Group> swept;   // groups whose chunks are single leaves of a Partial
   std::vector<int> order;     // all classes, by stride
   int scratch_count = 0;
+  std::vector<Row> rows;
   std::vector<std::array<int, 2>> apart;    // outputs that share no phase: see pairing.hpp
   std::vector<std::array<int, 2>> together; // outputs that share one where they can
   std::vector<Decision> why;

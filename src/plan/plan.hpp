@@ -64,6 +64,7 @@ struct Machine {
 struct Binding {
   std::vector<std::int64_t> extents, chunks, strides; // as loop::Frame
   std::vector<std::int64_t> scratch_bytes;            // [scratch]
+  std::vector<std::int64_t> row_bytes;                // [row], for each thread
   std::vector<double> phase_work;                     // [phase]: rough cycles in all
 };
 

@@ -40,7 +40,7 @@ std::pair<int, int> visits(std::int64_t rows, std::int64_t columns, double work,
   frame.extents = extents;
   frame.buffers = buffers;
   const runtime::Grid grid = runtime::make_grid(extents, true, work, threads);
-  runtime::run_phase(runtime::workers(threads), grid, count_visits, frame);
+  runtime::run_phase(runtime::workers(threads), grid, count_visits, frame, {});
   int least = 1, most = 1;
   for (const int count : counts) {
     least = std::min(least, count);

@@ -1,0 +1,178 @@
+// See rows.hpp. Costs are as in the table of operations: sixteenths of a cycle for each element.
+#include "plan/rows.hpp"
+
+#include "plan/hold.hpp"
+#include "support/min_cut.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::plan {
+namespace {
+
+using expr::NodeId;
+using expr::NodeKind;
+using support::MinCut;
+
+constexpr double store_cost = 4;
+constexpr double most_bytes =
+    256 * 1024; // of all rows of one loop: they stay in the second-level cache
+
+class RowChooser {
+public:
+  RowChooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
+             Nests &nests)
+      : spec_(spec), resolved_(resolved), trees_(trees), nests_(nests),
+        again_(computed_again(spec, trees)) {}
+
+  void run() {
+    for (int parent = 0; parent < int(nests_.tree.size()); ++parent) {
+      if (nests_.tree[parent].parent < 0) continue; // a root: what it holds is not in a loop
+      std::vector<std::vector<int>> sets;           // loops of this body over the same axis
+      for (const Entry &entry : nests_.tree[parent].body) {
+        if (entry.kind != Entry::Kind::Loop || !may_share(nests_.tree[entry.index])) continue;
+        const Group &group = nests_.tree[entry.index].key.group;
+        auto set = std::find_if(sets.begin(), sets.end(), [&](const std::vector<int> &loops) {
+          return nests_.tree[loops[0]].key.group == group;
+        });
+        if (set == sets.end()) set = sets.insert(sets.end(), std::vector<int>());
+        set->push_back(entry.index);
+      }
+      for (const std::vector<int> &loops : sets)
+        if (loops.size() > 1) choose(loops);
+    }
+  }
+
+private:
+  // An innermost vector loop over all positions, which has something to compute.
+  static bool may_share(const TreeNode &node) {
+    return node.key.kind == LoopKind::Plain && node.key.vector && !node.key.scan &&
+           std::all_of(node.body.begin(), node.body.end(), [](const Entry &entry) {
+             return entry.kind == Entry::Kind::Step || entry.kind == Entry::Kind::Set;
+           });
+  }
+
+  std::vector<NodeId> roots(const Item &item) const {
+    switch (item.kind) {
+    case ItemKind::Fold:
+    case ItemKind::Scan:
+    case ItemKind::Partial: return item.args;
+    case ItemKind::Store: return {spec_.outputs[item.output].addend};
+    case ItemKind::Hold: return {item.value};
+    }
+    return {};
+  }
+
+  bool varies(NodeId id, const Group &group) const {
+    const std::vector<int> classes = trees_.classes_of(id);
+    return std::any_of(group.begin(), group.end(),
+                       [&](int c) { return std::count(classes.begin(), classes.end(), c) > 0; });
+  }
+
+  bool is_in_memory(NodeId id, int phase) const {
+    const int item = nests_.item_of_held[id.index];
+    return item >= 0 && nests_.items[item].phase < phase;
+  }
+
+  // Counts this loop for all values that it computes or reads at every position.
+  void follow(int loop) {
+    std::vector<bool> seen(spec_.graph.size());
+    for (const Entry &entry : nests_.tree[loop].body) {
+      const Item &item = nests_.items[entry.index];
+      std::vector<NodeId> work = roots(item);
+      for (NodeId root : work) is_root_[root.index] = true;
+      while (!work.empty()) {
+        const NodeId id = work.back();
+        work.pop_back();
+        if (seen[id.index] || !varies(id, nests_.tree[loop].key.group)) continue;
+        seen[id.index] = true;
+        ++loops_of_[id.index];
+        ends_[id.index] = trees_.is_fold(id) || is_in_memory(id, item.phase);
+        if (ends_[id.index]) continue;
+        for (NodeId arg : spec_.graph.operands(id)) work.push_back(arg);
+      }
+    }
+  }
+
+  double excess(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    if (ends_[id.index] || (node.kind != NodeKind::Op && node.kind != NodeKind::Cast)) return 0;
+    const double cost = node.kind == NodeKind::Op ? ops::info(node.op).cost : load_cost;
+    return cost * size_factor(id) * (loops_of_[id.index] - 1);
+  }
+
+  double keep_cost(NodeId id) const {
+    const NodeKind kind = spec_.graph[id].kind;
+    if (ends_[id.index] || (kind != NodeKind::Op && kind != NodeKind::Cast) || again_[id.index] ||
+        loops_of_[id.index] < 2)
+      return MinCut::uncuttable;
+    return (store_cost + load_cost * (loops_of_[id.index] - 1)) * size_factor(id);
+  }
+
+  double size_factor(NodeId id) const {
+    return std::max(1.0, double(size_of(spec_.graph[id].dtype)) / 4);
+  }
+
+  void choose(const std::vector<int> &loops) {
+    is_root_.assign(spec_.graph.size(), false);
+    ends_.assign(spec_.graph.size(), false);
+    loops_of_.assign(spec_.graph.size(), 0);
+    for (int loop : loops) follow(loop);
+    std::vector<NodeId> reached;
+    std::vector<std::size_t> place(spec_.graph.size(), 0);
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+      if (loops_of_[n] > 0) {
+        place[n] = reached.size();
+        reached.push_back(NodeId{n});
+      }
+    const std::size_t source = 2 * reached.size(), sink = source + 1;
+    MinCut graph(sink + 1);
+    for (std::size_t k = 0; k < reached.size(); ++k) {
+      const NodeId id = reached[k];
+      graph.add_edge(2 * k, 2 * k + 1, keep_cost(id));
+      graph.add_edge(2 * k + 1, sink, excess(id));
+      if (is_root_[id.index]) graph.add_edge(source, 2 * k, MinCut::uncuttable);
+      if (ends_[id.index]) continue;
+      for (NodeId arg : spec_.graph.operands(id))
+        if (loops_of_[arg.index] > 0)
+          graph.add_edge(2 * k + 1, 2 * place[arg.index], MinCut::uncuttable);
+    }
+    graph.cut(source, sink);
+    std::vector<NodeId> kept;
+    double bytes = 0;
+    const Group &group = nests_.tree[loops[0]].key.group;
+    for (std::size_t k = 0; k < reached.size(); ++k) {
+      if (!graph.with_source(2 * k) || graph.with_source(2 * k + 1)) continue;
+      kept.push_back(reached[k]);
+      bytes +=
+          double(group_extent(resolved_, group)) * double(size_of(spec_.graph[reached[k]].dtype));
+    }
+    if (kept.empty() || bytes > most_bytes) return;
+    for (NodeId id : kept) nests_.rows.push_back({id, group, loops});
+    nests_.why.push_back(
+        {"row", fmt::format("{} over {} {} kept for the loops after the first ({:.3g} bytes for "
+                            "each thread)",
+                            kept.size() == 1 ? "a value" : fmt::format("{} values", kept.size()),
+                            group_name(resolved_, group), kept.size() == 1 ? "is" : "are", bytes)});
+  }
+
+  const spec::TypedSpec &spec_;
+  const Resolved &resolved_;
+  const Trees &trees_;
+  Nests &nests_;
+  const std::vector<bool> again_;    // [node]: recompute() says so
+  std::vector<bool> is_root_, ends_; // [node]: asked for itself; its arguments are not read here
+  std::vector<int> loops_of_;        // [node]: how many of the loops need it
+};
+
+} // namespace
+
+void choose_rows(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
+                 Nests &nests) {
+  constexpr std::size_t most_nodes = 20000, most_loops = 2000; // beyond, planning would take long
+  if (spec.graph.size() > most_nodes || nests.tree.size() > most_loops) return;
+  RowChooser(spec, resolved, trees, nests).run();
+}
+
+} // namespace broadloom::plan

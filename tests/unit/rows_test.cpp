@@ -1,0 +1,142 @@
+// Rows: values kept from one loop of a row to the next, and folds over rows whose states are a row in memory.
+#include "plan/plan.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace broadloom {
+namespace {
+
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
+plan::Plan plan_of(const std::string &body, const Shapes &shapes, int threads = 2) {
+  const spec::TypedSpec typed = spec::analyse(parse("kernel k {\n" + body + "\n}").data());
+  std::vector<Layout> inputs, outputs;
+  for (const auto &shape : shapes) inputs.push_back(contiguous_layout(shape));
+  const std::vector<bool> wanted(typed.outputs.size(), true);
+  const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
+  for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));
+  return plan::make_plan(typed, resolved, inputs, outputs, wanted, {.threads = threads});
+}
+
+int count(const std::string &text, const std::string &part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+std::string loops(const plan::Plan &plan) { return loop::print(plan.program); }
+
+// Every engine and number of threads; more threads are too many for so few chunks of rows, so that folds over rows
+// then go the other way.
+void check_bits(const std::string &body, const Shapes &shapes) {
+  std::vector<Array> arrays;
+  std::mt19937 bits(7);
+  for (const auto &shape : shapes) {
+    arrays.emplace_back(f32, shape);
+    for (std::int64_t k = 0; k < arrays.back().size(); ++k)
+      arrays.back().data<float>()[k] = 0.25f + float(bits() >> 8) * 0x1p-24f;
+  }
+  const std::vector<AnyView> views(arrays.begin(), arrays.end());
+  std::vector<std::vector<Array>> all;
+  for (const Engine engine : {Engine::Jit, Engine::Interpreter})
+    for (const int threads : {1, 2, 3, 64}) {
+      Options options;
+      options.engine = engine;
+      options.threads = threads;
+      const Kernel kernel = compile(parse("kernel k {\n" + body + "\n}"), options);
+      std::vector<Array> outputs;
+      for (const Signature &output : kernel.infer(views))
+        outputs.emplace_back(output.dtype, output.shape);
+      const std::vector<AnyView> results(outputs.begin(), outputs.end());
+      kernel.run(views, results);
+      all.push_back(std::move(outputs));
+    }
+  for (const std::vector<Array> &outputs : all)
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Array &a = all.front()[k], &b = outputs[k];
+      CHECK(std::memcmp(a.raw(), b.raw(), std::size_t(a.size()) * size_of(a.dtype())) == 0);
+    }
+}
+
+const std::string softmax = "in x : f32[i, j]; in g : f32[i, j]; let e = MARK(exp(x - max(x, j)))\n"
+                            "let y = e / sum(e, j); out d_x = y * (g - sum(y * g, j))";
+
+std::string marked(const std::string &mark) {
+  std::string text = softmax;
+  return text.replace(text.find("MARK"), 4, mark);
+}
+
+} // namespace
+
+TEST_CASE("what several loops over one row need is computed in the first and kept in a row") {
+  const plan::Plan plan = plan_of(marked(""), {{500, 700}, {500, 700}});
+  CAPTURE(loops(plan));
+  CHECK(count(loops(plan), "exp(") == 1);
+  CHECK(count(loops(plan), " / ") == 1);
+  CHECK(plan.binding.row_bytes == std::vector<std::int64_t>{700 * 4, 700 * 4});
+  CHECK(plan.binding.scratch_bytes.empty());
+  CHECK(plan.program.phases.size() == 1);
+}
+
+TEST_CASE("what is in recompute() is kept in no row, and nothing is where rows leave the caches") {
+  CHECK(count(loops(plan_of(marked("recompute"), {{500, 700}, {500, 700}})), "exp(") == 2);
+  CHECK(plan_of(marked(""), {{50, 700'000}, {50, 700'000}}).binding.row_bytes.empty());
+}
+
+TEST_CASE("rows are each thread's own: the bits are the same on any number") {
+  for (const std::string mark : {"", "recompute"})
+    check_bits(marked(mark), {{300, 1001}, {300, 1001}});
+  check_bits("in x : f32[i, j]; in w : f32[k, j]; let e = exp(x * w); out s = e / sum(e, j)",
+             {{30, 70}, {20, 70}});
+}
+
+TEST_CASE("a fold over rows goes along with the folds of the rows themselves") {
+  const plan::Plan plan = plan_of("in x : f32[i, j]; let c = x - mean(x, j); out z = c\n"
+                                  "out s[j] = reduce(sum) c; out m[j] = reduce(max) c",
+                                  {{3000, 700}});
+  CAPTURE(loops(plan));
+  CHECK(plan.program.phases.size() == 2);
+  CHECK(count(loops(plan), "for i within i.chunk") == 1);
+  for (const Decision &d : plan.why) CHECK(d.text.find("reads 'x' again") == std::string::npos);
+}
+
+TEST_CASE("products of matrices, short rows, and rows beyond the caches are folded in registers") {
+  const auto chunks = [](const std::string &body, const Shapes &shapes) {
+    return count(loops(plan_of(body, shapes)), "within");
+  };
+  CHECK(chunks("in x : f32[i, j]; out s = sum(x, i)", {{3000, 700}}) == 1);
+  CHECK(chunks("in x : f32[i, j]; in y : f32[k, i]; out s = sum(x * y, i)",
+               {{3000, 700}, {300, 3000}}) == 0);
+  CHECK(chunks("in x : f32[i, j]; out s = sum(x, i)", {{3000, 40}}) == 0);
+  CHECK(chunks("in x : f32[i, j]; out s = sum(x, i)", {{3000, 70'000}}) == 0);
+}
+
+TEST_CASE("row by row or column by column, a fold over rows has the same bits") {
+  const std::string x = "in x : f32[i, j]; ";
+  check_bits(x + "out s = sum(x, i); out v = var(x, i); out m = max(x, i); out p = prod(x, i)",
+             {{1001, 67}});
+  check_bits(x + "out s = sum(x / sum(x, j), i); out z = x - mean(x, i)", {{700, 130}});
+  check_bits("in x : f32[k, i, j]; out s = sum(x, i); out t = sum(x, k); out u = argmax(x, i)",
+             {{5, 300, 70}});
+}
+
+TEST_CASE("rows are walked as they lie where the rest of a fold is small") {
+  const std::string body = "in x : f32[i, j, k]; in g : f32[i, j, k]; in w : f32[j]\n"
+                           "out d_x = g * w; out d_w = sum(x * g, like=w)";
+  const Shapes shapes{{20, 30, 200}, {20, 30, 200}, {30}};
+  const plan::Plan plan = plan_of(body, shapes);
+  CAPTURE(loops(plan));
+  CHECK(plan.program.phases[0].parallel.size() == 2);
+  CHECK(plan.program[plan.program.phases[0].parallel[0]].name.front() == 'i');
+  check_bits(body, shapes);
+}
+
+} // namespace broadloom
