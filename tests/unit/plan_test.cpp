@@ -54,8 +54,7 @@ TEST_CASE("A sum of radial basis functions needs no memory of the size of the pa
   }
 }
 
-TEST_CASE("Softmax and its kin fold each row once per reduction and keep no row of memory but for "
-          "each thread") {
+TEST_CASE("Softmax and its kin fold each row once per reduction and keep rows for threads only") {
   struct Case {
     std::string name, body;
     int folds; // reductions that are written, mean being a sum
