@@ -68,8 +68,7 @@ const Promise promises[] = {
     {"1 write requests", "add", "unit/kernel_test", "An output with += adds to what is there"},
     {"1 write requests", "null", "unit/kernel_test", "An output that is not named is not computed"},
     {"1 reductions", "stages share outer axes and run a row at a time", "unit/plan_test",
-     "Softmax and its kin fold each row once per reduction and keep rows for the turn of a loop "
-     "only"},
+     "Softmax and its kin fold each row once per reduction and keep rows for threads only"},
     {"1 reductions", "never evaluated again inside a wider loop", "unit/plan_test",
      "A total inside a map is folded once, not again for every element"},
     {"1 reductions", "no temporary of the size of the pairs", "unit/plan_test",
