@@ -7,87 +7,17 @@
 // The backward sweep is an accumulator again, with the states s[t-1] and the elements as its arguments,
 // scanned from the other end; the derivatives of the step are taken symbolically, by the rules of any
 // expression. Example: a' = 0.5 a + m over 1 2 4 gives l = 0.25 0.5 1 = d_m.
-#include "grad/folds.hpp"
+#include "grad/recurrence.hpp"
 
 #include "grad/substitute.hpp"
 #include "support/fail.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace broadloom::grad {
 namespace {
 
 using ops::Op;
-using Names = std::unordered_map<std::string, Expr>;
-
-Expr named(const std::string &name) { return make_parameter(name, {}); }
-
-// The accumulator in the form of a definition, its result complete.
-struct Steps {
-  std::vector<std::string> states, args;
-  Names init, step;
-  Expr result;
-};
-
-// m + log(s) has a slope where x meets m, too, if both states move on the same side of the corner there.
-// The definition's own step computes one exponential for both sides, of -abs(x - m), which is flat there.
-Names smooth_steps_of_logsumexp(const Terms &t) {
-  const Expr m = named("m"), s = named("s"), x = named("x");
-  const Expr above = t.op(Op::Gt, {x, m});
-  const Expr both_infinite = t.both(t.op(Op::Eq, {x, m}), t.op(Op::IsInf, {x}));
-  const Expr shrunk = t.mul(s, t.op(Op::Exp, {t.sub(m, x)}));
-  const Expr one_more = t.where(both_infinite, t.num(1), t.op(Op::Exp, {t.sub(x, m)}));
-  return {{"m", t.where(t.either(above, t.op(Op::IsNan, {x})), x, m)},
-          {"s", t.where(above, t.add(shrunk, t.num(1)), t.add(s, one_more))}};
-}
-
-Steps steps_of(const FoldUse &use, const Terms &t) {
-  Steps steps;
-  const auto single = [&](double start, const Expr &step, const Expr &result) {
-    steps.states = {"s"};
-    steps.args = {"x"};
-    steps.init["s"] = t.num(start);
-    steps.step["s"] = step;
-    steps.result = result;
-  };
-  const Expr s = named("s"), x = named("x");
-  const auto infinite = [&](double sign) {
-    Number number;
-    number.kind = Number::Kind::Float;
-    number.real = sign * std::numeric_limits<double>::infinity();
-    return make_literal(number, t.place());
-  };
-  switch (use.accumulator.fold()) {
-  case Fold::Sum: single(0, t.add(s, x), s); return steps;
-  case Fold::Prod: single(1, t.mul(s, x), s); return steps;
-  case Fold::Min:
-    single(0, t.op(Op::Minimum, {s, x}), s);
-    steps.init["s"] = infinite(1);
-    return steps;
-  case Fold::Max:
-    single(0, t.op(Op::Maximum, {s, x}), s);
-    steps.init["s"] = infinite(-1);
-    return steps;
-  case Fold::Norm: single(0, t.add(s, t.square(x)), t.op(Op::Sqrt, {s})); return steps;
-  default: break;
-  }
-  const Fold fold = use.accumulator.fold();
-  const AccumulatorDef &definition = fold == Fold::User  ? *use.accumulator.definition()
-                                     : fold == Fold::Std ? spec::prelude(Fold::Var)
-                                                         : spec::prelude(fold);
-  steps.states = definition.states;
-  steps.args = definition.args;
-  for (const auto &clause : definition.init) steps.init[clause.state] = clause.value;
-  for (const auto &clause : definition.step) steps.step[clause.state] = clause.value;
-  if (fold == Fold::LogSumExp) steps.step = smooth_steps_of_logsumexp(t);
-  steps.result = definition.result.node() ? definition.result : named(definition.states[0]);
-  if (fold == Fold::Var || fold == Fold::Std)
-    steps.result = substitute(steps.result, {{"correction", t.num(use.correction.value_or(0))}});
-  if (fold == Fold::Std) steps.result = t.op(Op::Sqrt, {steps.result});
-  if (!use.state.empty()) steps.result = named(use.state);
-  return steps;
-}
 
 // Under which condition something flows from a scan into what it scans: if it does at a later position.
 Expr mask_before(Facts &facts, const ExprNode &scan, const Expr &mask) {
@@ -109,7 +39,7 @@ public:
   }
 
   void run() {
-    find_axis();
+    axis_ = only_axis(facts_, node_, name_);
     for (const Expr &arg : node_.args)
       if (facts_.is_complex(arg))
         support::fail("E0601",
@@ -133,23 +63,6 @@ public:
 private:
   static std::string l(const std::string &state) { return "l_" + state; }
   static std::string q(const std::string &state) { return "q_" + state; }
-
-  void find_axis() {
-    AxisSet folded;
-    if (is_scan_ || !node_.axes.empty()) {
-      for (const AxisRef &ref : node_.axes)
-        folded = folded | AxisSet::of(facts_.space().axis(ref, node_.where));
-    } else {
-      for (std::size_t k = 0; k < node_.folded; ++k) folded = folded | facts_.axes(node_.args[k]);
-    }
-    if (folded.size() != 1 || !node_.use->like.empty())
-      support::fail("E0601",
-                    "the gradient of '" + name_ + "' runs along one axis, and this one folds " +
-                        facts_.space().axis_list(folded),
-                    facts_.space().shown(node_.where), "fold one axis at a time, by name");
-    for (int axis = 0; axis < expr::max_axes; ++axis)
-      if (folded.has(axis)) axis_ = axis;
-  }
 
   // The definition without its combine: what is stepped through must be what the derivative is of.
   Accumulator stepping(const std::string &name, const Expr &result) const {
@@ -180,14 +93,8 @@ private:
     return make_fold(use, elements_, {facts_.axis_ref(axis_)}, node_.where);
   }
 
-  // d step . seeds: the cotangents of the states before the step and of the elements.
   Names pull_step(const Names &seeds) const {
-    Names sum;
-    for (const std::string &state : steps_.states) {
-      const Names pulled = pull_defined(facts_, steps_.step.at(state), seeds.at(state));
-      for (const auto &[name, value] : pulled) sum[name] = t_.add(sum[name], value);
-    }
-    return sum;
+    return pull_clauses(facts_, steps_, steps_.step, seeds, t_);
   }
 
   // d result . g at certain states.
@@ -331,40 +238,8 @@ private:
 } // namespace
 
 void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g) {
+  if (is_associative(*fold.node())) return pull_associative(sweep, fold, g);
   Recurrence(sweep, fold, g).run();
-}
-
-Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where) {
-  const Terms t(where);
-  switch (use.accumulator.fold()) {
-  case Fold::Sum:
-  case Fold::Prod:
-  case Fold::Mean:
-  case Fold::Min:
-  case Fold::Max:
-  case Fold::LogSumExp:
-    if (use.init.empty()) return x;
-    break;
-  case Fold::Norm: return t.op(Op::Abs, {x});
-  case Fold::Var:
-  case Fold::Std:
-    if (use.init.empty()) return t.num(0); // or NaN, as flat
-    break;
-  case Fold::Any:
-  case Fold::All:
-  case Fold::ArgMin:
-  case Fold::ArgMax: return t.num(0); // flat
-  case Fold::User: break;
-  }
-  const Steps steps = steps_of(use, t);
-  Names before, after;
-  for (std::size_t k = 0; k < steps.states.size(); ++k) {
-    const std::string &state = steps.states[k];
-    before[state] = use.init.empty() ? steps.init.at(state) : use.init[k];
-  }
-  for (const std::string &arg : steps.args) before[arg] = x;
-  for (const auto &[state, step] : steps.step) after[state] = substitute(step, before);
-  return substitute(steps.result, after);
 }
 
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {

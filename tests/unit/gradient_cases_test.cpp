@@ -79,6 +79,42 @@ TEST_CASE("a scan of logsumexp has its slope at equal elements, too") {
   CHECK_MESSAGE(check.slopes[0].slope == Slope::Agrees, describe(check.slopes[0]));
 }
 
+TEST_CASE(
+    "accumulators with a combine are derived in parallel blocks, in whatever order they join") {
+  const std::string weighted =
+      "accumulator weighted(s, n; m, w) { init s = 0, n = 0; step s = s + w * m, n = n + w\n"
+      "combine s = s + s_other, n = n + n_other; result s / n }\n"
+      "kernel k { in x : f64[i, j]; in y : f64[j]; out z = weighted((x, exp(y)), j) }";
+  const std::string affine =
+      "accumulator affine(a, b; p, q) { init a = 1, b = 0; step a = a * p, b = b * p + q\n"
+      "combine a = a * a_other, b = b * a_other + b_other; result b }\n"
+      "kernel k { in x : f64[j]; in y : f64[j]; out z = affine((x, y), j) }";
+  // A start joined with a start is NaN here.
+  const std::string rescaled =
+      "accumulator rescaled(m, s; x) { init m = -inf, s = 0\n"
+      "step m = maximum(m, x), s = s * exp(m - maximum(m, x)) + exp(x - maximum(m, x))\n"
+      "combine m = maximum(m, m_other), s = s * exp(m - maximum(m, m_other)) + s_other * "
+      "exp(m_other - maximum(m, m_other)); result m + log(s) }\n"
+      "kernel k { in x : f64[i, j]; out z = rescaled(x, i) }";
+  for (const std::int64_t n : {1, 2, 7, 40}) {
+    check_slopes(weighted, {{"x", {3, n}}, {"y", {n}}});
+    check_slopes(affine, {{"x", {n}}, {"y", {n}}});
+    check_slopes(rescaled, {{"x", {n, 2}}});
+  }
+  const LoopSpec backward = gradient(parse(affine), {"x", "y"});
+  CHECK(print(backward).find("exclusive, reverse") != std::string::npos);
+  const Array x = filled({"x", {400'000}}, f64), y = filled({"y", {400'000}}, f64);
+  Options options;
+  options.threads = 2;
+  const Kernel kernel = compile(backward, options);
+  const Array one = filled({"z", {}}, f64);
+  kernel({{"x", x}, {"y", y}, {"d_z", one}});
+  bool in_parallel = false;
+  for (const Decision &d : kernel.why())
+    in_parallel |= d.topic == "scan" && d.text.find("in parallel") != std::string::npos;
+  CHECK(in_parallel);
+}
+
 TEST_CASE("reduce with nothing to fold is one step of its accumulator") {
   const std::string damped = "accumulator damped(a; m) { init a = 2; step a = 0.5 * a + m * m }\n";
   for (const char *mode : {"var", "std", "norm", "prod, init=0.5", "min, init=9", "max, init=0.2",

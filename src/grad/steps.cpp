@@ -1,0 +1,140 @@
+// What the definitions of accumulators say, standard ones in the same form as the users'.
+#include "grad/recurrence.hpp"
+
+#include "grad/substitute.hpp"
+#include "support/fail.hpp"
+
+#include <limits>
+
+namespace broadloom::grad {
+
+using ops::Op;
+
+namespace {
+
+// m + log(s) has a slope where x meets m, too, if both states move on the same side of the corner there.
+// The definition's own step computes one exponential for both sides, of -abs(x - m), which is flat there.
+Names smooth_steps_of_logsumexp(const Terms &t) {
+  const Expr m = named("m"), s = named("s"), x = named("x");
+  const Expr above = t.op(Op::Gt, {x, m});
+  const Expr both_infinite = t.both(t.op(Op::Eq, {x, m}), t.op(Op::IsInf, {x}));
+  const Expr shrunk = t.mul(s, t.op(Op::Exp, {t.sub(m, x)}));
+  const Expr one_more = t.where(both_infinite, t.num(1), t.op(Op::Exp, {t.sub(x, m)}));
+  return {{"m", t.where(t.either(above, t.op(Op::IsNan, {x})), x, m)},
+          {"s", t.where(above, t.add(shrunk, t.num(1)), t.add(s, one_more))}};
+}
+
+} // namespace
+
+Steps steps_of(const FoldUse &use, const Terms &t) {
+  Steps steps;
+  const auto single = [&](double start, const Expr &step, const Expr &result) {
+    steps.states = {"s"};
+    steps.args = {"x"};
+    steps.init["s"] = t.num(start);
+    steps.step["s"] = step;
+    steps.result = result;
+  };
+  const Expr s = named("s"), x = named("x");
+  const auto infinite = [&](double sign) {
+    Number number;
+    number.kind = Number::Kind::Float;
+    number.real = sign * std::numeric_limits<double>::infinity();
+    return make_literal(number, t.place());
+  };
+  switch (use.accumulator.fold()) {
+  case Fold::Sum: single(0, t.add(s, x), s); return steps;
+  case Fold::Prod: single(1, t.mul(s, x), s); return steps;
+  case Fold::Min:
+    single(0, t.op(Op::Minimum, {s, x}), s);
+    steps.init["s"] = infinite(1);
+    return steps;
+  case Fold::Max:
+    single(0, t.op(Op::Maximum, {s, x}), s);
+    steps.init["s"] = infinite(-1);
+    return steps;
+  case Fold::Norm: single(0, t.add(s, t.square(x)), t.op(Op::Sqrt, {s})); return steps;
+  default: break;
+  }
+  const Fold fold = use.accumulator.fold();
+  const AccumulatorDef &definition = fold == Fold::User  ? *use.accumulator.definition()
+                                     : fold == Fold::Std ? spec::prelude(Fold::Var)
+                                                         : spec::prelude(fold);
+  steps.states = definition.states;
+  steps.args = definition.args;
+  for (const auto &clause : definition.init) steps.init[clause.state] = clause.value;
+  for (const auto &clause : definition.step) steps.step[clause.state] = clause.value;
+  for (const auto &clause : definition.combine) steps.combine[clause.state] = clause.value;
+  if (fold == Fold::LogSumExp) steps.step = smooth_steps_of_logsumexp(t);
+  steps.result = definition.result.node() ? definition.result : named(definition.states[0]);
+  if (fold == Fold::Var || fold == Fold::Std)
+    steps.result = substitute(steps.result, {{"correction", t.num(use.correction.value_or(0))}});
+  if (fold == Fold::Std) steps.result = t.op(Op::Sqrt, {steps.result});
+  if (!use.state.empty()) steps.result = named(use.state);
+  return steps;
+}
+
+int only_axis(Facts &facts, const ExprNode &node, const std::string &name) {
+  AxisSet folded;
+  if (node.kind == ExprKind::Scan || !node.axes.empty()) {
+    for (const AxisRef &ref : node.axes)
+      folded = folded | AxisSet::of(facts.space().axis(ref, node.where));
+  } else {
+    for (std::size_t k = 0; k < node.folded; ++k) folded = folded | facts.axes(node.args[k]);
+  }
+  if (folded.size() != 1 || !node.use->like.empty())
+    support::fail("E0601",
+                  "the gradient of '" + name + "' runs along one axis, and this one folds " +
+                      facts.space().axis_list(folded),
+                  facts.space().shown(node.where), "fold one axis at a time, by name");
+  int axis = 0;
+  while (!folded.has(axis)) ++axis;
+  return axis;
+}
+
+Names pull_clauses(Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
+                   const Terms &t) {
+  Names sum;
+  for (const std::string &state : steps.states) {
+    const auto seed = seeds.find(state);
+    if (seed == seeds.end() || !seed->second.node()) continue;
+    const Names pulled = pull_defined(facts, clauses.at(state), seed->second);
+    for (const auto &[name, value] : pulled) sum[name] = t.add(sum[name], value);
+  }
+  return sum;
+}
+
+Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where) {
+  const Terms t(where);
+  switch (use.accumulator.fold()) {
+  case Fold::Sum:
+  case Fold::Prod:
+  case Fold::Mean:
+  case Fold::Min:
+  case Fold::Max:
+  case Fold::LogSumExp:
+    if (use.init.empty()) return x;
+    break;
+  case Fold::Norm: return t.op(Op::Abs, {x});
+  case Fold::Var:
+  case Fold::Std:
+    if (use.init.empty()) return t.num(0); // or NaN, as flat
+    break;
+  case Fold::Any:
+  case Fold::All:
+  case Fold::ArgMin:
+  case Fold::ArgMax: return t.num(0); // flat
+  case Fold::User: break;
+  }
+  const Steps steps = steps_of(use, t);
+  Names before, after;
+  for (std::size_t k = 0; k < steps.states.size(); ++k) {
+    const std::string &state = steps.states[k];
+    before[state] = use.init.empty() ? steps.init.at(state) : use.init[k];
+  }
+  for (const std::string &arg : steps.args) before[arg] = x;
+  for (const auto &[state, step] : steps.step) after[state] = substitute(step, before);
+  return substitute(steps.result, after);
+}
+
+} // namespace broadloom::grad
