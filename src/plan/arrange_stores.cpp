@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace broadloom::plan {
 void Arranger::hold_values(const std::vector<NodeId> &folds) {
@@ -75,8 +76,55 @@ void Arranger::add_store(int output) {
   item.output = output;
   const std::vector<int> classes = output_classes(output);
   item.needs = needs_of({&spec_.outputs[output].addend, 1}, use_of_output_[std::size_t(output)]);
-  item.path = path_of(store_groups(output, classes, item.needs));
+  const std::vector<Group> groups = store_groups(output, classes, item.needs);
+  item.path = item.needs.empty() ? store_path(groups) : path_of(groups);
   nests_.items.push_back(std::move(item));
+}
+
+void Arranger::note_tile(int output) {
+  const NodeId root = spec_.outputs[output].addend;
+  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+    if (trees_.needed(NodeId{n}) && is_fold(NodeId{n})) return; // whose loops the stores may share
+  const std::vector<Group> loops = trees_.kept_groups(output_classes(output));
+  if (loops.size() < 2) return;
+  const Group &inner = loops.back();
+  std::vector<const Steps *> operands{&walks_.outputs[output]};
+  for (std::uint32_t input : trees_.inputs_over({}, {&root, 1}))
+    operands.push_back(&walks_.inputs[input]);
+  for (const Steps *steps : operands) {
+    if (std::abs(stride_along(*steps, inner)) <= 1) continue;
+    for (const Group &side : loops) {
+      if (side == inner || stride_along(*steps, side) != 1 ||
+          group_extent(resolved_, side) < shortest_line ||
+          group_extent(resolved_, inner) < shortest_line)
+        continue;
+      tiles_.push_back({loops, side});
+      nests_.tiled.push_back(side);
+      nests_.tiled.push_back(inner);
+      nests_.why.push_back(
+          {"tile", fmt::format("{} and {} are walked in tiles of {} by {}: not every operand of "
+                               "'{}' has its elements side by side along {}",
+                               group_name(resolved_, side), group_name(resolved_, inner), tile_side,
+                               tile_side, spec_.outputs[output].name,
+                               group_name(resolved_, inner))});
+      return;
+    }
+  }
+}
+
+std::vector<LoopKey> Arranger::store_path(const std::vector<Group> &groups) const {
+  for (const Tile &tile : tiles_) {
+    if (tile.loops != groups) continue;
+    std::vector<LoopKey> path;
+    for (const Group &group : groups) {
+      const bool cut = group == tile.side || group == groups.back();
+      path.push_back({cut ? LoopKind::Chunks : LoopKind::Plain, group});
+    }
+    path.push_back({LoopKind::Within, tile.side});
+    path.push_back({LoopKind::Within, groups.back()});
+    return path;
+  }
+  return path_of(groups);
 }
 
 std::vector<Group> Arranger::store_groups(int output, const std::vector<int> &classes,

@@ -16,7 +16,7 @@ class Arranger {
 public:
   Arranger(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
            const std::vector<bool> &wanted, const Machine &machine)
-      : spec_(spec), resolved_(resolved), wanted_(wanted), machine_(machine),
+      : spec_(spec), resolved_(resolved), walks_(walks), wanted_(wanted), machine_(machine),
         trees_(spec, resolved, walks, wanted) {}
   Nests run();
 
@@ -69,6 +69,9 @@ private:
   void add_holds_below(NodeId limit);
   bool waits(std::size_t use, NodeId value) const;
   std::vector<int> output_classes(int output) const;
+  // Operands that lie the other way round are walked in tiles, by all stores with these loops.
+  void note_tile(int output);
+  std::vector<LoopKey> store_path(const std::vector<Group> &groups) const;
   void add_store(int output);
   // The loops of a store. One that reads a scan of its own axes may go inside the scan's loops; one that reads
   // the same data as a fold goes along with it, so that both come out of one sweep, where the fold's
@@ -80,6 +83,7 @@ private:
 
   const spec::TypedSpec &spec_;
   const Resolved &resolved_;
+  const Walks &walks_;
   const std::vector<bool> &wanted_;
   const Machine &machine_;
   Trees trees_;
@@ -89,6 +93,11 @@ private:
   std::vector<std::size_t> use_of_output_;
   Nests nests_;
   std::vector<std::vector<Group>> cut_;
+  struct Tile {
+    std::vector<Group> loops;
+    Group side; // the other one is the innermost loop
+  };
+  std::vector<Tile> tiles_;
   std::map<Group, std::int64_t> least_chunk_;         // of a cut group
   std::map<std::uint32_t, std::vector<Group>> swept_; // [fold]: its loops
   std::map<std::string, int> known_;

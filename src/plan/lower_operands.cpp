@@ -41,9 +41,11 @@ void Lowering::choose_chunks() {
   }
   for (const Group &group : nests_.scanned) chunk_of_[group] = scan_block;
   for (const Group &group : nests_.swept) chunk_of_[group] = steps_per_leaf;
+  for (const Group &group : nests_.tiled) chunk_of_[group] = tile_side;
   for (auto &[group, chunk] : chunk_of_) {
     if (std::count(nests_.scanned.begin(), nests_.scanned.end(), group) > 0 ||
-        std::count(nests_.swept.begin(), nests_.swept.end(), group) > 0)
+        std::count(nests_.swept.begin(), nests_.swept.end(), group) > 0 ||
+        std::count(nests_.tiled.begin(), nests_.tiled.end(), group) > 0)
       continue;
     const double extent = double(group_extent(resolved_, group));
     double inner = 1; // positions of the loops inside

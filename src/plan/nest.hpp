@@ -108,6 +108,7 @@ struct Item {
 inline constexpr std::int64_t in_order = -1;
 inline constexpr std::int64_t scan_block = 4096; // positions
 inline constexpr std::int64_t steps_per_leaf = 128;
+inline constexpr std::int64_t tile_side = 64; // positions
 inline constexpr std::int64_t shortest_line =
     64; // positions; shorter ones make poor use of cache lines
 
@@ -147,6 +148,7 @@ struct Nests {
   std::vector<ops::Recipe> recipes;
   std::vector<Group> scanned; // groups whose chunks are blocks of a scan
   std::vector<Group> swept;   // groups whose chunks are single leaves of a Partial
+  std::vector<Group> tiled;   // groups whose chunks are sides of a tile
   std::vector<int> order;     // all classes, by stride
   int scratch_count = 0;
   std::vector<Row> rows;

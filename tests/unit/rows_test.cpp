@@ -1,4 +1,5 @@
-// Rows: values kept from one loop of a row to the next, and folds over rows whose states are a row in memory.
+// Rows: values kept from one loop of a row to the next, and folds over rows whose states are a row in memory. Tiles:
+// operands that lie the other way round.
 #include "plan/plan.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -137,6 +138,19 @@ TEST_CASE("rows are walked as they lie where the rest of a fold is small") {
   CHECK(plan.program.phases[0].parallel.size() == 2);
   CHECK(plan.program[plan.program.phases[0].parallel[0]].name.front() == 'i');
   check_bits(body, shapes);
+}
+
+TEST_CASE("operands that lie the other way round are walked in tiles, and to the same bits") {
+  const auto tiles = [](const std::string &body, const Shapes &shapes) {
+    return count(loops(plan_of(body, shapes)), "vector for j within j.chunk");
+  };
+  const std::string turned = "in a : f32[i, j]; in b : f32[j, i]; out z = a + b; out y = b * 2";
+  CHECK(tiles(turned, {{300, 200}, {200, 300}}) == 1);
+  CHECK(tiles("in a : f32[i, j]; in b : f32[i, j]; out z = a + b", {{300, 200}, {300, 200}}) == 0);
+  CHECK(tiles(turned, {{300, 20}, {20, 300}}) == 0);
+  for (const std::int64_t m : {64, 130, 200})
+    for (const std::int64_t n : {65, 128, 300}) check_bits(turned, {{m, n}, {n, m}});
+  check_bits("in a : f32[k, i, j]; in b : f32[j, k, i]; out z = a * b", {{3, 70, 90}, {90, 3, 70}});
 }
 
 } // namespace broadloom
