@@ -35,8 +35,12 @@ Nests Arranger::run() {
   nests_.item_of_held.assign(spec_.graph.size(), -1);
   for (NodeId fold : folds) note_chunks(fold);
   for (NodeId fold : folds) note_sweep(fold);
-  for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
-    if (wanted_[k]) note_tile(int(k));
+  // Where there are folds, stores may share their loops.
+  for (std::size_t k = 0; k < spec_.outputs.size() && folds.empty(); ++k)
+    if (wanted_[k]) {
+      note_tile(int(k));
+      note_short_rows(int(k));
+    }
   hold_values(folds);
   for (NodeId fold : folds) {
     add_holds_below(fold);

@@ -83,8 +83,6 @@ void Arranger::add_store(int output) {
 
 void Arranger::note_tile(int output) {
   const NodeId root = spec_.outputs[output].addend;
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
-    if (trees_.needed(NodeId{n}) && is_fold(NodeId{n})) return; // whose loops the stores may share
   const std::vector<Group> loops = trees_.kept_groups(output_classes(output));
   if (loops.size() < 2) return;
   const Group &inner = loops.back();
@@ -98,32 +96,52 @@ void Arranger::note_tile(int output) {
           group_extent(resolved_, side) < shortest_line ||
           group_extent(resolved_, inner) < shortest_line)
         continue;
-      tiles_.push_back({loops, side});
+      Tile tile{loops, {}};
+      for (const Group &group : loops) {
+        const bool cut = group == side || group == inner;
+        tile.path.push_back({cut ? LoopKind::Chunks : LoopKind::Plain, group});
+      }
+      tile.path.push_back({LoopKind::Within, side});
+      tile.path.push_back({LoopKind::Within, inner});
+      tiles_.push_back(std::move(tile));
       nests_.tiled.push_back(side);
       nests_.tiled.push_back(inner);
       nests_.why.push_back(
-          {"tile", fmt::format("{} and {} are walked in tiles of {} by {}: not every operand of "
-                               "'{}' has its elements side by side along {}",
-                               group_name(resolved_, side), group_name(resolved_, inner), tile_side,
-                               tile_side, spec_.outputs[output].name,
-                               group_name(resolved_, inner))});
+          {"tile",
+           fmt::format("{} and {} are walked in tiles of {} by {}: not every operand of "
+                       "'{}' has its elements side by side along {}",
+                       group_name(resolved_, side), group_name(resolved_, inner), tile_side,
+                       tile_side, spec_.outputs[output].name, group_name(resolved_, inner))});
       return;
     }
   }
 }
 
+// Few elements in the innermost axis would leave most lanes of a vector idle: a longer one takes its place, in blocks
+// that stay in the caches while the short one goes round.
+void Arranger::note_short_rows(int output) {
+  const std::vector<Group> loops = trees_.kept_groups(output_classes(output));
+  if (loops.size() < 2 || group_extent(resolved_, loops.back()) >= shortest_vector) return;
+  const Group *longest = &loops[0];
+  for (const Group &group : loops)
+    if (group_extent(resolved_, group) > group_extent(resolved_, *longest)) longest = &group;
+  if (group_extent(resolved_, *longest) < shortest_line) return;
+  Tile tile{loops, {}};
+  for (const Group &group : loops)
+    tile.path.push_back({group == *longest ? LoopKind::Chunks : LoopKind::Plain, group});
+  tile.path.push_back({LoopKind::Within, *longest});
+  tiles_.push_back(std::move(tile));
+  nests_.tiled.push_back(*longest);
+  nests_.why.push_back(
+      {"tile",
+       fmt::format("{} is the vector axis, in blocks of {}: {} has {} positions only",
+                   group_name(resolved_, *longest), tile_side, group_name(resolved_, loops.back()),
+                   group_extent(resolved_, loops.back()))});
+}
+
 std::vector<LoopKey> Arranger::store_path(const std::vector<Group> &groups) const {
-  for (const Tile &tile : tiles_) {
-    if (tile.loops != groups) continue;
-    std::vector<LoopKey> path;
-    for (const Group &group : groups) {
-      const bool cut = group == tile.side || group == groups.back();
-      path.push_back({cut ? LoopKind::Chunks : LoopKind::Plain, group});
-    }
-    path.push_back({LoopKind::Within, tile.side});
-    path.push_back({LoopKind::Within, groups.back()});
-    return path;
-  }
+  for (const Tile &tile : tiles_)
+    if (tile.loops == groups) return tile.path;
   return path_of(groups);
 }
 

@@ -71,6 +71,7 @@ private:
   std::vector<int> output_classes(int output) const;
   // Operands that lie the other way round are walked in tiles, by all stores with these loops.
   void note_tile(int output);
+  void note_short_rows(int output);
   std::vector<LoopKey> store_path(const std::vector<Group> &groups) const;
   void add_store(int output);
   // The loops of a store. One that reads a scan of its own axes may go inside the scan's loops; one that reads
@@ -94,8 +95,8 @@ private:
   Nests nests_;
   std::vector<std::vector<Group>> cut_;
   struct Tile {
-    std::vector<Group> loops;
-    Group side; // the other one is the innermost loop
+    std::vector<Group> loops;  // of the stores that are
+    std::vector<LoopKey> path; // walked so
   };
   std::vector<Tile> tiles_;
   std::map<Group, std::int64_t> least_chunk_;         // of a cut group

@@ -109,6 +109,8 @@ inline constexpr std::int64_t in_order = -1;
 inline constexpr std::int64_t scan_block = 4096; // positions
 inline constexpr std::int64_t steps_per_leaf = 128;
 inline constexpr std::int64_t tile_side = 64; // positions
+inline constexpr std::int64_t shortest_vector =
+    4; // positions of a vector axis, where there is a longer one
 inline constexpr std::int64_t shortest_line =
     64; // positions; shorter ones make poor use of cache lines
 
