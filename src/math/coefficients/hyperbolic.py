@@ -2,14 +2,14 @@
 """Prints hyperbolic.hpp: the polynomials of exp2, expm1, sinh and cosh (see remez.py)."""
 import mpmath as mp
 
-from remez import relative, series, show_end, show_opening, show_polynomial, show_split
+from remez import relative, series, show_end, show_opening, show_polynomial
+from single import show_float_polynomial
 
 
 def main():
     show_opening("hyperbolic.py")
 
     ln2 = mp.log(2)
-    show_split(["exp2_factor_1", "exp2_factor_2"], ln2)
 
     # Stretched a little for arguments that the reduction leaves just outside.
     stretch = mp.mpf("1.0001")
@@ -17,8 +17,12 @@ def main():
     half_ln2 = ln2 / 2 * stretch
     exp2_quotient = lambda r: series(r, lambda i: ln2 ** (i + 1) / mp.factorial(i + 1), 1)
     show_polynomial(
-        "exp2_short", "(2^r - 1) / r on |r| <= 1/2, relative",
-        exp2_quotient, relative(exp2_quotient), 8, -stretch / 2, stretch / 2)
+        "exp2_quotient", "(2^r - 1) / r on |r| <= 1/2, relative to 2^r",
+        exp2_quotient, lambda r: (abs(r) + near_zero) / mp.mpf(2) ** r, 11, -stretch / 2, stretch / 2)
+
+    show_float_polynomial(
+        "exp2_eighth_quotient", "(2^r - 1) / r on |r| <= 1/16, relative to 2^r",
+        exp2_quotient, lambda r: abs(r) + near_zero, 4, -stretch / 16, stretch / 16)
     square_quotient = lambda r: series(r, lambda i: 1 / mp.factorial(i + 2), 1)
     show_polynomial(
         "expm1_short_tail", "(exp(r) - 1 - r) / r^2 on |r| <= ln2/2, relative to the tail",

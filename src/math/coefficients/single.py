@@ -66,4 +66,5 @@ def main():
     show_end()
 
 
-main()
+if __name__ == "__main__":
+    main()
