@@ -133,6 +133,15 @@ template <class D> inline D flip_sign(D x, Same<Bits<D>> sign) {
   return from_bits<D>(to_bits(x) ^ sign);
 }
 
+// An arithmetic shift: the sign bit moves in from the left.
+template <class D> inline Bits<D> shift_right_signed(Same<Bits<D>> n, int count) {
+  if constexpr (sizeof(Element<D>) == 4) {
+    return std::bit_cast<Bits<D>>(std::bit_cast<Vec<std::int32_t, lanes_of<D>>>(n) >> count);
+  } else {
+    return std::bit_cast<Bits<D>>(std::bit_cast<Vec<std::int64_t, lanes_of<D>>>(n) >> count);
+  }
+}
+
 // An integer below 2^52 as a double, without the conversion instruction that AVX2 lacks.
 template <class D> inline D small_to_double(Same<Bits<D>> n) {
   return from_bits<D>(n | to_bits(0x1p52)) - 0x1p52;

@@ -46,6 +46,59 @@ def show_float_polynomial(name, what, f, weight, terms, low, high):
     show_floats(name, fixed)
 
 
+def float_like(f, x):
+    """A float next to x whose f(x) is a float, to a thousandth of its last digit where there is one."""
+    step = mp.mpf(2) ** (int(mp.floor(mp.log(x, 2))) - 23)
+    best = None
+    for i in range(4000):
+        at = mp.mpf(to_float(x)) + (-1) ** i * (i // 2) * step
+        error = abs(f(at) - mp.mpf(to_float(f(at)))) / f(at) * 2**24
+        if best is None or error < best[0]:
+            best = (error, at)
+        if error < mp.mpf("1e-3"):
+            break
+    return best[1]
+
+
+def show_tanh():
+    """tanh(c + h) = base + h P(h) on 16 intervals, quarters of an octave of |x| + 5/8."""
+    mp.mp.dps = 40
+    start = mp.mpf(5) / 8
+    edges, u = [mp.mpf(0)], start
+    while len(edges) < 16:
+        quarter = mp.mpf(2) ** (int(mp.floor(mp.log(u, 2))) - 2)
+        u = mp.floor(u / quarter + 1) * quarter
+        edges.append(u - start)
+    edges.append(mp.mpf("9.2"))
+    terms = 6
+    rows = []
+    worst = 0
+    for low, high in zip(edges, edges[1:]):
+        if low == 0:
+            center, base = mp.mpf(0), mp.mpf(0)
+            f = lambda h: mp.tanh(h) / h - 1 if h != 0 else mp.mpf(0)
+            weight = lambda h: mp.mpf(1)
+        else:
+            center = float_like(mp.tanh, (low + high) / 2)
+            base = mp.tanh(center)
+            f = lambda h: (mp.tanh(center + h) - base) / h if h != 0 else 1 - base**2
+            weight = lambda h: (abs(h) + (high - low) / 20) / mp.tanh(center + h)
+        powers = list(range(terms))
+        fixed = [mp.mpf(to_float(c)) for c in remez(f, weight, powers, low - center, high - center)]
+        grid = [low - center + (high - low) * i / 499 for i in range(500)]
+        worst = max([worst] + [
+            abs((sum(c * h**p for p, c in enumerate(fixed)) - f(h)) * weight(h)) for h in grid])
+        rows.append([center, base] + fixed)
+    mp.mp.dps = 60
+    print("\n// tanh on 16 intervals: a centre c, tanh c, and the coefficients of (tanh(c + h) - tanh c) / h;")
+    print(f"// on the first tanh(h) / h - 1. Relative to tanh; error 2^{float(mp.log(worst, 2)):.1f}.")
+    # The interval is found in bits 21 to 24 of |x| + 5/8, which are 9 for the first.
+    rotated = rows[-9:] + rows[:-9]
+    names = ["tanh_center", "tanh_base"] + [f"tanh_tail_{p}" for p in range(terms)]
+    for i, name in enumerate(names):
+        show_floats(name, [row[i] for row in rotated])
+
+
 def main():
     show_opening("single.py")
     ln2 = mp.log(2)
@@ -63,6 +116,18 @@ def main():
     show_float_polynomial(
         "eighth_tail", "(exp(r) - 1 - r) / r^2 on |r| <= ln2/16, relative to exp",
         square_quotient, lambda x: (x * x + mp.mpf("1e-8")), 3, -sixteenth, sixteenth)
+
+    # 1 + f in [sqrt(1/2), sqrt(2)]
+    print("\n// The first part has 8 zero bits at the end: its product with an exponent is exact.")
+    first = mp.floor(ln2 * 2**16) / 2**16
+    show_float("single_ln2_short_1", first)
+    show_float("single_ln2_short_2", ln2 - first)
+    cube_rest = lambda f: series(f, lambda i: mp.mpf((-1) ** i) / (i + 3), 1, 200)
+    show_float_polynomial(
+        "single_log_tail", "(log(1 + f) - f + f^2/2) / f^3, relative to log",
+        cube_rest, lambda f: f * f + mp.mpf("1e-5"), 8,
+        mp.sqrt(mp.mpf(1) / 2) / stretch - 1, mp.sqrt(2) * stretch - 1)
+    show_tanh()
     show_end()
 
 

@@ -115,25 +115,37 @@ template <class T, int N> inline Vec<T, N> exp(Vec<T, N> x) {
 }
 } // namespace exact
 
+// tanh of f32 from tables: see tanh.
+template <class F> inline F tanh_single(F x) {
+  const F magnitude = abs(x);
+  const F y = select(magnitude > F(9.2f), F(9.2f), magnitude);
+  const Bits<F> interval = to_bits(y + 0.625f) >> 21;
+  const F h = y - lookup<tanh_center, F>(interval);
+  F p = lookup<tanh_tail_5, F>(interval);
+  p = fma(p, h, lookup<tanh_tail_4, F>(interval));
+  p = fma(p, h, lookup<tanh_tail_3, F>(interval));
+  p = fma(p, h, lookup<tanh_tail_2, F>(interval));
+  p = fma(p, h, lookup<tanh_tail_1, F>(interval));
+  p = fma(p, h, lookup<tanh_tail_0, F>(interval));
+  const F base = select(h == y, y, lookup<tanh_base, F>(interval));
+  return flip_sign(fma(p, h, base), sign_of(x));
+}
+
 // tanh.
-// Method: tanh |x| = E / (E + 2) with E = e^(2|x|) - 1 = (2^k - 1) + 2^k (e^r - 1). k >= 0, so the
+// Method: f32: on 16 intervals of |x|, base + h P(h) with h = |x| - c, where the centre c is a float
+//   for which tanh c is almost one too, and x + x P(x) on the first.
+//   f64: tanh |x| = E / (E + 2) with E = e^(2|x|) - 1 = (2^k - 1) + 2^k (e^r - 1). k >= 0, so the
 //   first term is exact (for k = 0 it vanishes and small arguments keep their relative accuracy).
-//   f64 carries E and E + 2 as pairs and corrects the quotient once. |x| is clamped where the
-//   result is 1. The sign is put back at the end, which also keeps -0.
-// Error: f32 0.5002 ulp; f64 0.6 ulp.
+//   E and E + 2 are pairs and the quotient is corrected once.
+//   |x| is clamped where the result is 1. The sign is put back at the end, which also keeps -0.
+// Error: f32 0.8 ulp; f64 0.6 ulp.
 // Specials: tanh(+-inf) = +-1, tanh(+-0) = +-0, NaN stays NaN.
-// Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the pairs.
+// Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Gal and Bachelis, ACM TOMS 17 (1991),
+//   26-45 (centres whose values are nearly exact); Dekker 1971 for the pairs.
 template <class T, int N> inline Vec<T, N> tanh(Vec<T, N> x) {
   using D = Vec<double, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    const D magnitude = abs(wide);
-    const D doubled = select(magnitude > 16.0, D(16.0), magnitude) * 2.0;
-    const ExpReduced<D> e = exp_reduce<1023>(doubled);
-    const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high);
-    const D scale = power_of_two<D>(e.biased);
-    const D expm1 = fma(scale, p, scale - 1.0);
-    return narrow<N>(flip_sign(expm1 / (expm1 + 2.0), sign_of(wide)));
+    return tanh_single(x);
   } else {
     const D magnitude = abs(x);
     const D doubled = select(magnitude > 22.0, D(22.0), magnitude) * 2.0;
@@ -155,5 +167,21 @@ template <class T, int N> inline Vec<T, N> tanh(Vec<T, N> x) {
     return flip_sign(fma(remainder, inverse, quotient), sign_of(x));
   }
 }
+
+namespace exact {
+// tanh.
+// Method: E / (E + 2) in f64.
+template <class T, int N> inline Vec<T, N> tanh(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const D wide = widen<N>(x);
+  const D magnitude = abs(wide);
+  const D doubled = select(magnitude > 16.0, D(16.0), magnitude) * 2.0;
+  const ExpReduced<D> e = exp_reduce<1023>(doubled);
+  const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high);
+  const D scale = power_of_two<D>(e.biased);
+  const D expm1 = fma(scale, p, scale - 1.0);
+  return narrow<N>(flip_sign(expm1 / (expm1 + 2.0), sign_of(wide)));
+}
+} // namespace exact
 
 } // namespace broadloom::math::lanes
