@@ -14,6 +14,26 @@ inline constexpr double exponent_ln2_2 = 0x1.ef35793c76730p-45;
 inline constexpr double exponent_log10_1 = 0x1.34413509f7800p-2;
 inline constexpr double exponent_log10_2 = 0x1.fef311f12b358p-46;
 
+// For f32; the first part of log10(2) has 8 zero bits at the end.
+inline constexpr float single_over_ln2_1 = 0x1.715476p+0f;
+inline constexpr float single_over_ln2_2 = 0x1.4ae0c0p-26f;
+inline constexpr float single_over_ln10_1 = 0x1.bcb7b2p-2f;
+inline constexpr float single_over_ln10_2 = -0x1.5b235ep-27f;
+inline constexpr float single_exponent_log10_1 = 0x1.344000p-2f;
+inline constexpr float single_exponent_log10_2 = 0x1.3509f8p-18f;
+
+// (log2(1 + f) - f log2(e)) / f^2, relative to log2; error 2^-26.8.
+inline constexpr float single_log2_tail[] = {
+    -0x1.715478p-1f, 0x1.ec7022p-2f,  -0x1.715298p-2f, 0x1.27a02ep-2f,  -0x1.ed1b56p-3f,
+    0x1.9d9286p-3f,  -0x1.64fcf4p-3f, 0x1.9e6228p-3f,  -0x1.88b368p-3f,
+};
+
+// (log10(1 + f) - f log10(e)) / f^2, relative to log10; error 2^-28.4.
+inline constexpr float single_log10_tail[] = {
+    -0x1.bcb7acp-3f, 0x1.287a68p-3f,  -0x1.bcbea8p-4f, 0x1.63d3d4p-4f,  -0x1.277a16p-4f,
+    0x1.f7e068p-5f,  -0x1.d6293ep-5f, 0x1.cee63ep-5f,  -0x1.15fb0ap-5f,
+};
+
 // (atanh(s) - s) / s^3 in z = s^2, relative to atanh; error 2^-37.6.
 inline constexpr double atanh_short_tail[] = {
     0x1.555554ff47323p-2,

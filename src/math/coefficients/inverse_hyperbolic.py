@@ -1,9 +1,47 @@
 #!/usr/bin/env python3
 """Prints inverse_hyperbolic.hpp: what the logarithms of other bases and arguments stand on
 (see remez.py)."""
+import itertools
+import math
+
 import mpmath as mp
 
-from remez import series, show_constant, show_end, show_opening, show_polynomial, show_split
+from remez import remez, series, show_constant, show_end, show_opening, show_polynomial, show_split
+from single import show_float, show_floats, split_float, to_float
+
+
+def polish(coefficients, f, weight, low, high):
+    """f32 coefficients whose errors of rounding make up for one another: steps of an ulp in two of
+    them at a time, as long as the largest weighted error on a grid falls."""
+    grid = [low + (high - low) * i / 400 for i in range(401)]
+    target = [(float(x), float(f(x)), float(weight(x))) for x in grid]
+
+    def worst(values):
+        return max(abs((sum(c * x**i for i, c in enumerate(values)) - y) * w) for x, y, w in target)
+
+    def ulp(value):
+        return math.ldexp(1.0, math.frexp(value)[1] - 24)
+
+    best, least = coefficients, worst(coefficients)
+    improved = True
+    while improved:
+        improved = False
+        for i, j in itertools.combinations(range(len(best)), 2):
+            for a, b in itertools.product((-1, 0, 1), repeat=2):
+                trial = list(best)
+                trial[i] += a * ulp(best[i])
+                trial[j] += b * ulp(best[j])
+                error = worst(trial)
+                if error < least:
+                    best, least, improved = trial, error, True
+    return best, least
+
+
+def show_polished(name, what, f, weight, terms, low, high):
+    start = [to_float(c) for c in remez(f, weight, list(range(terms)), low, high)]
+    values, worst = polish(start, f, weight, low, high)
+    print(f"\n// {what}; error 2^{math.log2(worst):.1f}.")
+    show_floats(name, values)
 
 
 def main():
@@ -15,6 +53,21 @@ def main():
     print("// The first parts have 11 zero bits at the end: their products with an exponent are exact.")
     show_split(["exponent_ln2_1", "exponent_ln2_2"], ln2, 42)
     show_split(["exponent_log10_1", "exponent_log10_2"], ln2 / ln10, 42)
+
+    print("\n// For f32; the first part of log10(2) has 8 zero bits at the end.")
+    for name, value in (("single_over_ln2", 1 / ln2), ("single_over_ln10", 1 / ln10)):
+        for part, suffix in zip(split_float(value, 2), "12"):
+            show_float(f"{name}_{suffix}", part)
+    first = mp.floor(ln2 / ln10 * 2**17) / 2**17
+    show_float("single_exponent_log10_1", first)
+    show_float("single_exponent_log10_2", ln2 / ln10 - first)
+
+    for name, base, least in (("log2", ln2, mp.mpf(2) / 3), ("log10", ln10, mp.sqrt(2) / 2)):
+        low, high = least / mp.mpf("1.001") - 1, 2 * least * mp.mpf("1.001") - 1
+        rest = lambda f: series(f, lambda i: mp.mpf((-1) ** (i + 1)) / (i + 2), 1 / base, 200)
+        show_polished(
+            f"single_{name}_tail", f"({name}(1 + f) - f {name}(e)) / f^2, relative to {name}",
+            rest, lambda f: abs(f) + mp.mpf("1e-3"), 9, low, high)
 
     # u = 2^k (1 + s) / (1 - s) with u / 2^k in [sqrt(1/2), sqrt(2)], and for the exponent that atanh
     # guesses from the bits of a quotient, which is up to 0.087 off.

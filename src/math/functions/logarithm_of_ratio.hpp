@@ -66,50 +66,89 @@ template <class D> inline D log_in_base(D x, D exponent_1, D exponent_2, Pair<Sa
   const D low = fma(k, exponent_2, head.low + fma(a.s, unit.low, first.low));
   return head.high + fma(a.rest, unit.high, low);
 }
-template <class D> inline D log_in_base_short(D x, D exponent, D unit) {
-  const Significand<D> u = significand_of(x);
-  return fma(u.k, exponent, atanh_short<atanh_short_tail>(u.m2 - 2.0, u.m2 + 2.0) * unit);
+
+// True where x is subnormal, zero, negative, infinite or NaN.
+template <class F> inline auto is_rare_single(F x) { return to_bits(x) - 0x00800000 >= 0x7f000000; }
+
+// Where 1 + f begins in x = 2^k (1 + f): so that the terms beyond f are small beside the result, which
+// is in the lower half of a binade.
+inline constexpr std::uint32_t two_thirds = 0x3f2aaaab, root_half = 0x3f3504f3;
+template <std::uint32_t Low, class F> inline LogReduced<F> log_reduce_from(F x) {
+  const Bits<F> moved = to_bits(x) - Low;
+  return {to_float<F>(shift_right_signed<F>(moved, 23)),
+          from_bits<F>(to_bits(x) - (moved & 0xff800000)) - 1.0f};
 }
 
-// What a logarithm gives for x that is not positive and finite.
-template <class D> inline D log_special(D x) {
-  return select(x == 0.0, D(-infinity), select(x < 0.0, D(not_a_number), x));
+// k exponent + f unit + f^2 Tail(f), with the products by constants as pairs.
+template <const auto &Tail, std::uint32_t Low, class F>
+inline F log_in_base_single(F x, Pair<Same<F>> exponent, Pair<Same<F>> unit) {
+  LogReduced<F> e = log_reduce_from<Low>(x);
+  const auto rare = is_rare_single(x);
+  if (any<F>(rare)) [[unlikely]] {
+    const LogReduced<F> scaled = log_reduce_from<Low>(x * 0x1p24f);
+    const auto tiny = x < F(0x1p-126f);
+    e = {select(tiny, scaled.k - 24.0f, e.k), select(tiny, scaled.f, e.f)};
+  }
+  const Pair<F> linear = two_product(e.f, unit.high);
+  const Pair<F> head = fast_two_sum(e.k * exponent.high, linear.high);
+  const F low = fma(e.k, exponent.low, head.low + fma(e.f, unit.low, linear.low));
+  const F result = head.high + fma(e.f * e.f, polynomial<Tail>(e.f), low);
+  if (any<F>(rare)) [[unlikely]] {
+    return select((x > F(0.0f)) & (x < F(infinity)), result, log_specials(x));
+  }
+  return result;
+}
+
+// log(1 + x): 1 + x as a pair, whose low part is brought down to the scale of f.
+template <class F> inline F log1p_single(F x) {
+  const Pair<F> u = two_sum(F(1.0f), x);
+  LogReduced<F> e = log_reduce_from<root_half>(u.high);
+  const auto moved = (to_bits(u.high) - root_half) & 0xff800000; // k, in the place of an exponent
+  const F scale = from_bits<F>(0x40000000 - moved);              // 2^(1 - k)
+  const Pair<F> f = fast_two_sum(e.f, u.low * 0.5f * scale);
+  const F factor = fma(polynomial<single_log_tail>(f.high), f.high, F(-0.5f));
+  const Pair<F> head = fast_two_sum(e.k * single_ln2_short_1, f.high);
+  const F low = fma(-f.low, f.high, f.low) + fma(e.k, F(single_ln2_short_2), head.low);
+  const F result = select(abs(x) < F(0x1p-25f), x, head.high + fma(f.high * f.high, factor, low));
+  const auto rare = is_rare_single(u.high);
+  if (any<F>(rare)) [[unlikely]] {
+    return select(rare, log_specials(u.high), result);
+  }
+  return result;
 }
 
 // log2.
-// Method: k + atanh(s) 2/ln2; f32 in f64, f64 with s 2/ln2 as a pair.
-// Error: f32 0.5001 ulp; f64 0.6 ulp; exact for powers of two.
+// Method: k + log(1 + f)/ln2 for f32, k + atanh(s) 2/ln2 for f64, with the products by the constant
+//   as pairs.
+// Error: f32 0.75 ulp; f64 0.6 ulp; exact for powers of two.
 // Specials: log2(+-0) = -inf, log2(x < 0) = NaN, log2(inf) = inf, log2(1) = +0, NaN stays NaN.
 // Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the pairs.
 template <class T, int N> inline Vec<T, N> log2(Vec<T, N> x) {
-  using D = Vec<double, N>;
+  using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    const auto ordinary = (wide > 0.0) & (wide < infinity);
-    const D result = log_in_base_short(wide, D(1.0), D(two_over_ln2_1));
-    return narrow<N>(select(ordinary, result, log_special(wide)));
+    return log_in_base_single<single_log2_tail, two_thirds>(
+        x, Pair<V>{V(1.0f), V(0.0f)}, Pair<V>{V(single_over_ln2_1), V(single_over_ln2_2)});
   } else {
     const auto ordinary = (x > 0.0) & (x < infinity);
-    const D result = log_in_base(x, D(1.0), D(0.0), Pair<D>{D(two_over_ln2_1), D(two_over_ln2_2)});
-    return select(ordinary, result, log_special(x));
+    const V result = log_in_base(x, V(1.0), V(0.0), Pair<V>{V(two_over_ln2_1), V(two_over_ln2_2)});
+    return select(ordinary, result, log_specials(x));
   }
 }
 
 // log10.
-// Method, error, specials and reference as log2, with k log10(2) + atanh(s) 2/ln10; exact for the
-//   powers of ten that are doubles (floats).
+// Method, error, specials and reference as log2, with k log10(2) and 1/ln10; exact for the powers of
+//   ten that are doubles (floats).
 template <class T, int N> inline Vec<T, N> log10(Vec<T, N> x) {
-  using D = Vec<double, N>;
+  using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    const auto ordinary = (wide > 0.0) & (wide < infinity);
-    const D result = log_in_base_short(wide, D(exponent_log10_1), D(two_over_ln10_1));
-    return narrow<N>(select(ordinary, result, log_special(wide)));
+    return log_in_base_single<single_log10_tail, root_half>(
+        x, Pair<V>{V(single_exponent_log10_1), V(single_exponent_log10_2)},
+        Pair<V>{V(single_over_ln10_1), V(single_over_ln10_2)});
   } else {
     const auto ordinary = (x > 0.0) & (x < infinity);
-    const D result = log_in_base(x, D(exponent_log10_1), D(exponent_log10_2),
-                                 Pair<D>{D(two_over_ln10_1), D(two_over_ln10_2)});
-    return select(ordinary, result, log_special(x));
+    const V result = log_in_base(x, V(exponent_log10_1), V(exponent_log10_2),
+                                 Pair<V>{V(two_over_ln10_1), V(two_over_ln10_2)});
+    return select(ordinary, result, log_specials(x));
   }
 }
 
@@ -130,29 +169,22 @@ template <class D> inline Ratio<D> ratio_to_power(Pair<D> u) {
 }
 
 // log1p.
-// Method: u = 1 + x as a pair. For k = 0 the numerator is 2 x again, exactly. f32 in f64, where
-//   only k = 0 needs x itself. Below 2^-54 the result is x.
-// Error: f32 0.5001 ulp; f64 0.7 ulp.
+// Method: u = 1 + x as a pair. f32: as log, with the low part of f beside it. f64: for k = 0 the
+//   numerator is 2 x again, exactly. Below 2^-25 (2^-54) the result is x.
+// Error: f32 0.8 ulp; f64 0.6 ulp.
 // Specials: log1p(+-0) = +-0, log1p(-1) = -inf, log1p(x < -1) = NaN, log1p(inf) = inf, NaN stays
 //   NaN.
 // Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the pairs.
 template <class T, int N> inline Vec<T, N> log1p(Vec<T, N> x) {
-  using D = Vec<double, N>;
+  using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    const D sum = wide + 1.0;
-    const auto ordinary = (sum > 0.0) & (wide < infinity);
-    const Significand<D> u = significand_of(sum);
-    const D n = select(u.k == 0.0, wide * 2.0, u.m2 - 2.0);
-    const D atanh = atanh_short<atanh_short_tail>(n, u.m2 + 2.0);
-    const D result = with_sign_of(fma(u.k, D(exponent_ln2_1), atanh * 2.0), wide);
-    return narrow<N>(select(ordinary, result, log_special(sum)));
+    return log1p_single(x);
   } else {
-    const Pair<D> u = two_sum(D(1.0), x);
+    const Pair<V> u = two_sum(V(1.0), x);
     const auto ordinary = (u.high > 0.0) & (x < infinity);
-    const Ratio<D> e = ratio_to_power(u);
-    const D result = with_sign_of(log_of_ratio<atanh_tail>(e.k, e.n, e.d), x);
-    return select(abs(x) < 0x1p-54, x, select(ordinary, result, log_special(u.high)));
+    const Ratio<V> e = ratio_to_power(u);
+    const V result = with_sign_of(log_of_ratio<atanh_tail>(e.k, e.n, e.d), x);
+    return select(abs(x) < 0x1p-54, x, select(ordinary, result, log_specials(u.high)));
   }
 }
 
