@@ -2,8 +2,8 @@
 """Prints hyperbolic.hpp: the polynomials of exp2, expm1, sinh and cosh (see remez.py)."""
 import mpmath as mp
 
+from polish import show_polished
 from remez import relative, series, show_end, show_opening, show_polynomial
-from single import show_float_polynomial
 
 
 def main():
@@ -16,13 +16,13 @@ def main():
     near_zero = mp.mpf("1e-4")
     half_ln2 = ln2 / 2 * stretch
     exp2_quotient = lambda r: series(r, lambda i: ln2 ** (i + 1) / mp.factorial(i + 1), 1)
-    show_polynomial(
+    show_polished(
         "exp2_quotient", "(2^r - 1) / r on |r| <= 1/2, relative to 2^r",
         exp2_quotient, lambda r: (abs(r) + near_zero) / mp.mpf(2) ** r, 11, -stretch / 2, stretch / 2)
 
-    show_float_polynomial(
+    show_polished(
         "exp2_eighth_quotient", "(2^r - 1) / r on |r| <= 1/16, relative to 2^r",
-        exp2_quotient, lambda r: abs(r) + near_zero, 4, -stretch / 16, stretch / 16)
+        exp2_quotient, lambda r: abs(r) + near_zero, 4, -stretch / 16, stretch / 16, single=True)
     square_quotient = lambda r: series(r, lambda i: 1 / mp.factorial(i + 2), 1)
     show_polynomial(
         "expm1_short_tail", "(exp(r) - 1 - r) / r^2 on |r| <= ln2/2, relative to the tail",

@@ -1,47 +1,11 @@
 #!/usr/bin/env python3
 """Prints inverse_hyperbolic.hpp: what the logarithms of other bases and arguments stand on
 (see remez.py)."""
-import itertools
-import math
-
 import mpmath as mp
 
-from remez import remez, series, show_constant, show_end, show_opening, show_polynomial, show_split
-from single import show_float, show_floats, split_float, to_float
-
-
-def polish(coefficients, f, weight, low, high):
-    """f32 coefficients whose errors of rounding make up for one another: steps of an ulp in two of
-    them at a time, as long as the largest weighted error on a grid falls."""
-    grid = [low + (high - low) * i / 400 for i in range(401)]
-    target = [(float(x), float(f(x)), float(weight(x))) for x in grid]
-
-    def worst(values):
-        return max(abs((sum(c * x**i for i, c in enumerate(values)) - y) * w) for x, y, w in target)
-
-    def ulp(value):
-        return math.ldexp(1.0, math.frexp(value)[1] - 24)
-
-    best, least = coefficients, worst(coefficients)
-    improved = True
-    while improved:
-        improved = False
-        for i, j in itertools.combinations(range(len(best)), 2):
-            for a, b in itertools.product((-1, 0, 1), repeat=2):
-                trial = list(best)
-                trial[i] += a * ulp(best[i])
-                trial[j] += b * ulp(best[j])
-                error = worst(trial)
-                if error < least:
-                    best, least, improved = trial, error, True
-    return best, least
-
-
-def show_polished(name, what, f, weight, terms, low, high):
-    start = [to_float(c) for c in remez(f, weight, list(range(terms)), low, high)]
-    values, worst = polish(start, f, weight, low, high)
-    print(f"\n// {what}; error 2^{math.log2(worst):.1f}.")
-    show_floats(name, values)
+from polish import show_polished
+from remez import series, show_constant, show_end, show_opening, show_polynomial, show_split
+from single import show_float, split_float
 
 
 def main():
@@ -67,7 +31,7 @@ def main():
         rest = lambda f: series(f, lambda i: mp.mpf((-1) ** (i + 1)) / (i + 2), 1 / base, 200)
         show_polished(
             f"single_{name}_tail", f"({name}(1 + f) - f {name}(e)) / f^2, relative to {name}",
-            rest, lambda f: abs(f) + mp.mpf("1e-3"), 9, low, high)
+            rest, lambda f: abs(f) + mp.mpf("1e-3"), 9, low, high, single=True)
 
     # u = 2^k (1 + s) / (1 - s) with u / 2^k in [sqrt(1/2), sqrt(2)], and for the exponent that atanh
     # guesses from the bits of a quotient, which is up to 0.087 off.

@@ -52,4 +52,11 @@ template <class T, int N> inline Vec<T, N> cbrt(Vec<T, N> x) {
   }
 }
 
+namespace exact {
+// cbrt: the f64 form, rounded; no argument is misrounded.
+template <class T, int N> inline Vec<T, N> cbrt(Vec<T, N> x) {
+  return narrow<N>(lanes::cbrt<double, N>(widen<N>(x)));
+}
+} // namespace exact
+
 } // namespace broadloom::math::lanes

@@ -11,6 +11,7 @@
 #include "math/coefficients/hyperbolic.hpp"
 #include "math/coefficients/single.hpp"
 #include "math/functions/exponential.hpp"
+#include "math/functions/misrounded.hpp"
 #include "math/lookup.hpp"
 #include "math/simd.hpp"
 
@@ -156,5 +157,35 @@ template <class T, int N> inline Vec<T, N> cosh(Vec<T, N> x) {
     return (head.high + rest) * 4.0;
   }
 }
+
+namespace exact {
+// exp2: the f64 form, rounded and put right.
+inline constexpr Misrounded exp2_misrounded[] = {
+    {0x1.853a6ep-9f, 0x1.00870ap+0f},
+    {-0x1.e7526ep-6f, 0x1.f58d62p-1f},
+};
+template <class T, int N> inline Vec<T, N> exp2(Vec<T, N> x) {
+  return put_right<exp2_misrounded>(x, narrow<N>(lanes::exp2<double, N>(widen<N>(x))));
+}
+
+// expm1: the f64 form, rounded; no argument is misrounded.
+template <class T, int N> inline Vec<T, N> expm1(Vec<T, N> x) {
+  return narrow<N>(lanes::expm1<double, N>(widen<N>(x)));
+}
+
+// sinh: the f64 form, rounded and put right.
+inline constexpr Misrounded sinh_misrounded[] = {
+    {0x1.250bfep-11f, 0x1.250bfep-11f},
+    {-0x1.250bfep-11f, -0x1.250bfep-11f},
+};
+template <class T, int N> inline Vec<T, N> sinh(Vec<T, N> x) {
+  return put_right<sinh_misrounded>(x, narrow<N>(lanes::sinh<double, N>(widen<N>(x))));
+}
+
+// cosh: the f64 form, rounded; no argument is misrounded.
+template <class T, int N> inline Vec<T, N> cosh(Vec<T, N> x) {
+  return narrow<N>(lanes::cosh<double, N>(widen<N>(x)));
+}
+} // namespace exact
 
 } // namespace broadloom::math::lanes

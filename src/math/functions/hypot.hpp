@@ -43,4 +43,25 @@ template <class T, int N> inline Vec<T, N> hypot(Vec<T, N> x, Vec<T, N> y) {
   return select(endless, V(T(infinity)), length);
 }
 
+namespace exact {
+// hypot.
+// Method: in f64 the squares are exact and their sum is a pair. Its root is rounded to odd: of the two
+//   doubles around it the one with an odd last bit, unless it is a double, which the remainder tells.
+//   Narrowing that rounds correctly, since it says on which side of a middle of floats the root is.
+// Reference: Boldo and Melquiond, IEEE Trans. Computers 57 (2008), 462-471.
+template <class T, int N> inline Vec<T, N> hypot(Vec<T, N> x, Vec<T, N> y) {
+  using D = Vec<double, N>;
+  const D a = abs(widen<N>(x)), b = abs(widen<N>(y));
+  const Pair<D> square = two_sum(a * a, b * b);
+  const D root = sqrt(square.high);
+  const D remainder = fma(-root, root, square.high) + square.low;
+  const Bits<D> bits = to_bits(root);
+  const Bits<D> next = select(remainder > 0.0, bits + 1, bits - 1);
+  const auto between = (remainder != 0.0) & ((bits & 1) == 0);
+  const D length = select(between, from_bits<D>(next), root);
+  const auto endless = (a == infinity) | (b == infinity);
+  return narrow<N>(select(endless, D(infinity), length));
+}
+} // namespace exact
+
 } // namespace broadloom::math::lanes

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "math/functions/logarithm_of_ratio.hpp"
+#include "math/functions/misrounded.hpp"
 #include "math/simd.hpp"
 
 namespace broadloom::math::lanes {
@@ -136,5 +137,31 @@ template <class T, int N> inline Vec<T, N> atanh(Vec<T, N> x) {
     return with_sign_of(select(magnitude < 1.0, result, special(magnitude)), x);
   }
 }
+
+namespace exact {
+// asinh: the f64 form, rounded and put right.
+inline constexpr Misrounded asinh_misrounded[] = {
+    {0x1.bacb4ap+24f, 0x1.1e0696p+4f}, {-0x1.bacb4ap+24f, -0x1.1e0696p+4f},
+    {0x1.b121a6p+75f, 0x1.a9a3f2p+5f}, {-0x1.b121a6p+75f, -0x1.a9a3f2p+5f},
+    {0x1.6351d8p+94f, 0x1.08b512p+6f}, {-0x1.6351d8p+94f, -0x1.08b512p+6f},
+};
+template <class T, int N> inline Vec<T, N> asinh(Vec<T, N> x) {
+  return put_right<asinh_misrounded>(x, narrow<N>(lanes::asinh<double, N>(widen<N>(x))));
+}
+
+// acosh: the f64 form, rounded and put right.
+inline constexpr Misrounded acosh_misrounded[] = {
+    {0x1.b121a6p+75f, 0x1.a9a3f2p+5f},
+    {0x1.6351d8p+94f, 0x1.08b512p+6f},
+};
+template <class T, int N> inline Vec<T, N> acosh(Vec<T, N> x) {
+  return put_right<acosh_misrounded>(x, narrow<N>(lanes::acosh<double, N>(widen<N>(x))));
+}
+
+// atanh: the f64 form, rounded; no argument is misrounded.
+template <class T, int N> inline Vec<T, N> atanh(Vec<T, N> x) {
+  return narrow<N>(lanes::atanh<double, N>(widen<N>(x)));
+}
+} // namespace exact
 
 } // namespace broadloom::math::lanes

@@ -10,6 +10,7 @@
 #include "math/coefficients/inverse_hyperbolic.hpp"
 #include "math/functions/hyperbolic.hpp"
 #include "math/functions/logarithm.hpp"
+#include "math/functions/misrounded.hpp"
 #include "math/simd.hpp"
 
 namespace broadloom::math::lanes {
@@ -187,5 +188,32 @@ template <class T, int N> inline Vec<T, N> log1p(Vec<T, N> x) {
     return select(abs(x) < 0x1p-54, x, select(ordinary, result, log_specials(u.high)));
   }
 }
+
+namespace exact {
+// log2: the f64 form, rounded; no argument is misrounded.
+template <class T, int N> inline Vec<T, N> log2(Vec<T, N> x) {
+  return narrow<N>(lanes::log2<double, N>(widen<N>(x)));
+}
+
+// log10: the f64 form, rounded and put right.
+inline constexpr Misrounded log10_misrounded[] = {
+    {0x1.fddcf4p-98f, -0x1.d33a46p+4f},
+};
+template <class T, int N> inline Vec<T, N> log10(Vec<T, N> x) {
+  return put_right<log10_misrounded>(x, narrow<N>(lanes::log10<double, N>(widen<N>(x))));
+}
+
+// log1p: the f64 form, rounded and put right.
+inline constexpr Misrounded log1p_misrounded[] = {
+    {0x1.800006p-21f, 0x1.7ffffep-21f},   {0x1.200036p-17f, 0x1.1fffe6p-17f},
+    {0x1.fb035ap-2f, 0x1.9bddc2p-2f},     {0x1.0f1fd6p+3f, 0x1.1fcbcep+1f},
+    {0x1.b121a6p+76f, 0x1.a9a3f2p+5f},    {0x1.6351d8p+95f, 0x1.08b512p+6f},
+    {-0x1.7ffffap-21f, -0x1.800002p-21f}, {-0x1.1fffcap-17f, -0x1.20001ap-17f},
+    {-0x1.1d9188p-9f, -0x1.1de14ap-9f},
+};
+template <class T, int N> inline Vec<T, N> log1p(Vec<T, N> x) {
+  return put_right<log1p_misrounded>(x, narrow<N>(lanes::log1p<double, N>(widen<N>(x))));
+}
+} // namespace exact
 
 } // namespace broadloom::math::lanes
