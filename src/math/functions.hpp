@@ -9,7 +9,12 @@
 #pragma once
 
 #include "math/functions/activation.hpp"
+#include "math/functions/cbrt.hpp"
 #include "math/functions/exponential.hpp"
+#include "math/functions/hyperbolic.hpp"
+#include "math/functions/hypot.hpp"
+#include "math/functions/inverse_hyperbolic.hpp"
 #include "math/functions/logarithm.hpp"
+#include "math/functions/logarithm_of_ratio.hpp"
 #include "math/functions/root.hpp"
 #include "math/functions/trigonometric.hpp"

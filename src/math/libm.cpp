@@ -10,9 +10,7 @@ namespace {
 
 // What the names of libm.def mean: std's overloads for float and double, and ours.
 namespace functions {
-using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt;
-using std::cosh, std::erf, std::erfc, std::exp2, std::expm1, std::fmod, std::hypot, std::log10;
-using std::log1p, std::log2, std::sinh, std::tan;
+using std::acos, std::asin, std::atan, std::atan2, std::erf, std::erfc, std::fmod, std::tan;
 
 // The plain lgamma leaves the sign in a global variable.
 float lgamma(float x) {

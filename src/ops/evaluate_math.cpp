@@ -35,21 +35,21 @@ template <class T> T evaluate_math(Op op, T x, T y) {
   case Op::GeluTanh: return math::gelu_tanh(x);
   case Op::Softplus: return math::softplus(x);
   case Op::LogAddExp: return math::logaddexp(x, y);
-  case Op::Exp2: return libm_exp2(x);
-  case Op::Expm1: return libm_expm1(x);
-  case Op::Log2: return libm_log2(x);
-  case Op::Log10: return libm_log10(x);
-  case Op::Log1p: return libm_log1p(x);
+  case Op::Exp2: return math::exp2(x);
+  case Op::Expm1: return math::expm1(x);
+  case Op::Log2: return math::log2(x);
+  case Op::Log10: return math::log10(x);
+  case Op::Log1p: return math::log1p(x);
   case Op::Tan: return libm_tan(x);
   case Op::Asin: return libm_asin(x);
   case Op::Acos: return libm_acos(x);
   case Op::Atan: return libm_atan(x);
-  case Op::Sinh: return libm_sinh(x);
-  case Op::Cosh: return libm_cosh(x);
-  case Op::Asinh: return libm_asinh(x);
-  case Op::Acosh: return libm_acosh(x);
-  case Op::Atanh: return libm_atanh(x);
-  case Op::Cbrt: return libm_cbrt(x);
+  case Op::Sinh: return math::sinh(x);
+  case Op::Cosh: return math::cosh(x);
+  case Op::Asinh: return math::asinh(x);
+  case Op::Acosh: return math::acosh(x);
+  case Op::Atanh: return math::atanh(x);
+  case Op::Cbrt: return math::cbrt(x);
   case Op::Erf: return libm_erf(x);
   case Op::Erfc: return libm_erfc(x);
   case Op::Lgamma: return libm_lgamma(x);
@@ -57,7 +57,7 @@ template <class T> T evaluate_math(Op op, T x, T y) {
   case Op::Polygamma: return libm_polygamma(x, y);
   case Op::Gelu: return libm_gelu(x);
   case Op::Atan2: return libm_atan2(x, y);
-  case Op::Hypot: return libm_hypot(x, y);
+  case Op::Hypot: return math::hypot(x, y);
   case Op::Fmod: return libm_fmod(x, y);
   case Op::Add:
   case Op::Sub:

@@ -70,6 +70,17 @@ const Unary<float> unary_f32[] = {
      v4_bl_array_gelu_tanh_f32, 0.501},
     {"softplus", math::softplus, softplus_of<double>, v3_bl_array_softplus_f32,
      v4_bl_array_softplus_f32, 0.501},
+    {"exp2", math::exp2, std::exp2, v3_bl_array_exp2_f32, v4_bl_array_exp2_f32, 0.8},
+    {"expm1", math::expm1, std::expm1, v3_bl_array_expm1_f32, v4_bl_array_expm1_f32, 0.501},
+    {"log2", math::log2, std::log2, v3_bl_array_log2_f32, v4_bl_array_log2_f32, 0.95},
+    {"log10", math::log10, std::log10, v3_bl_array_log10_f32, v4_bl_array_log10_f32, 0.95},
+    {"log1p", math::log1p, std::log1p, v3_bl_array_log1p_f32, v4_bl_array_log1p_f32, 0.91},
+    {"sinh", math::sinh, std::sinh, v3_bl_array_sinh_f32, v4_bl_array_sinh_f32, 0.503},
+    {"cosh", math::cosh, std::cosh, v3_bl_array_cosh_f32, v4_bl_array_cosh_f32, 0.503},
+    {"asinh", math::asinh, std::asinh, v3_bl_array_asinh_f32, v4_bl_array_asinh_f32, 0.501},
+    {"acosh", math::acosh, std::acosh, v3_bl_array_acosh_f32, v4_bl_array_acosh_f32, 0.501},
+    {"atanh", math::atanh, std::atanh, v3_bl_array_atanh_f32, v4_bl_array_atanh_f32, 0.501},
+    {"cbrt", math::cbrt, std::cbrt, v3_bl_array_cbrt_f32, v4_bl_array_cbrt_f32, 0.501},
 };
 const Unary<double> unary_f64[] = {
     {"exp", math::exp, std::exp, v3_bl_array_exp_f64, v4_bl_array_exp_f64, 0.65},
@@ -86,6 +97,17 @@ const Unary<double> unary_f64[] = {
      v4_bl_array_gelu_tanh_f64, 3.0},
     {"softplus", math::softplus, softplus_of<long double>, v3_bl_array_softplus_f64,
      v4_bl_array_softplus_f64, 2.0},
+    {"exp2", math::exp2, std::exp2, v3_bl_array_exp2_f64, v4_bl_array_exp2_f64, 0.9},
+    {"expm1", math::expm1, std::expm1, v3_bl_array_expm1_f64, v4_bl_array_expm1_f64, 0.85},
+    {"log2", math::log2, std::log2, v3_bl_array_log2_f64, v4_bl_array_log2_f64, 0.65},
+    {"log10", math::log10, std::log10, v3_bl_array_log10_f64, v4_bl_array_log10_f64, 0.65},
+    {"log1p", math::log1p, std::log1p, v3_bl_array_log1p_f64, v4_bl_array_log1p_f64, 0.65},
+    {"sinh", math::sinh, std::sinh, v3_bl_array_sinh_f64, v4_bl_array_sinh_f64, 0.85},
+    {"cosh", math::cosh, std::cosh, v3_bl_array_cosh_f64, v4_bl_array_cosh_f64, 0.85},
+    {"asinh", math::asinh, std::asinh, v3_bl_array_asinh_f64, v4_bl_array_asinh_f64, 0.65},
+    {"acosh", math::acosh, std::acosh, v3_bl_array_acosh_f64, v4_bl_array_acosh_f64, 0.65},
+    {"atanh", math::atanh, std::atanh, v3_bl_array_atanh_f64, v4_bl_array_atanh_f64, 0.65},
+    {"cbrt", math::cbrt, std::cbrt, v3_bl_array_cbrt_f64, v4_bl_array_cbrt_f64, 0.501},
 };
 
 // |result - exact| in ulps of the exact value; beyond the largest finite value the ulp stays.
