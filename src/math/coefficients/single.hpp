@@ -35,6 +35,38 @@ inline constexpr float single_log_tail[] = {
     0x1.226ba4p-3f, -0x1.0d0200p-3f, 0x1.07f05cp-3f, -0x1.4177e4p-4f,
 };
 
+// 1 / d on [1, 2], relative; error 2^-6.6.
+inline constexpr float reciprocal_guess[] = {
+    0x1.0f83e0p+1f,
+    -0x1.745d18p+0f,
+    0x1.4afd6ap-2f,
+};
+
+// the same for 1 + f in [3/4, 3/2]; error 2^-27.3.
+inline constexpr float single_half_tail[] = {
+    0x1.5555a2p-2f, -0x1.000082p-2f, 0x1.996ae6p-3f, -0x1.54dd26p-3f,
+    0x1.284c44p-3f, -0x1.0e1122p-3f, 0x1.b179b0p-4f, -0x1.7a378ep-5f,
+};
+
+// log(1 + f) / f for 1 + f in [3/4, 3/2], for f32 in f64; error 2^-30.5.
+inline constexpr double log1p_brief[] = {
+    0x1.fffffffd8535cp-1, -0x1.fffffec0ef54cp-2, 0x1.55555d7bc068cp-2, -0x1.0000d3dc1fe0fp-2,
+    0x1.99972c1c3d8f6p-3, -0x1.550654e823c33p-3, 0x1.244c7d6b8f368p-3, -0x1.0542836c1de06p-3,
+    0x1.e1c049e2917acp-4, -0x1.753cb209c7fc8p-4, 0x1.30244742e5ddap-5,
+};
+
+// (exp(r) - 1 - r) / r^2 on |r| <= ln2/2, for f32 in f64; error 2^-28.2.
+inline constexpr double exp_brief_tail[] = {
+    0x1.0000005215113p-1, 0x1.55548e4e53280p-3,  0x1.55545d4fad8e1p-5,
+    0x1.123bd05a17096p-7, 0x1.6db4aac46a1a3p-10,
+};
+
+// The first part has 4 zero bits at the end: a sum from it up to 16 loses none of its bits.
+inline constexpr float single_gelu_linear_1 = 0x1.988440p+0f;
+inline constexpr float single_gelu_linear_2 = 0x1.33d436p-20f;
+inline constexpr float single_gelu_cubic_1 = 0x1.2444f2p-4f;
+inline constexpr float single_gelu_cubic_2 = 0x1.49b16ap-29f;
+
 // tanh on 16 intervals: a centre c, tanh c, and the coefficients of (tanh(c + h) - tanh c) / h;
 // on the first tanh(h) / h - 1. Relative to tanh; error 2^-27.8.
 inline constexpr float tanh_center[] = {

@@ -4,7 +4,7 @@ import struct
 
 import mpmath as mp
 
-from remez import relative, remez, series, show_end, show_opening
+from remez import relative, remez, series, show_end, show_opening, show_polynomial
 
 
 def to_float(x):
@@ -127,6 +127,26 @@ def main():
         "single_log_tail", "(log(1 + f) - f + f^2/2) / f^3, relative to log",
         cube_rest, lambda f: f * f + mp.mpf("1e-5"), 8,
         mp.sqrt(mp.mpf(1) / 2) / stretch - 1, mp.sqrt(2) * stretch - 1)
+    show_float_polynomial(
+        "reciprocal_guess", "1 / d on [1, 2], relative", lambda d: 1 / d, lambda d: d, 3, 1, 2)
+    show_float_polynomial(
+        "single_half_tail", "the same for 1 + f in [3/4, 3/2]",
+        cube_rest, lambda f: f * f + mp.mpf("1e-5"), 8, mp.mpf(-1) / 4, mp.mpf(1) / 2)
+    log_quotient = lambda f: series(f, lambda i: mp.mpf((-1) ** i) / (i + 1), 1, 200)
+    show_polynomial(
+        "log1p_brief", "log(1 + f) / f for 1 + f in [3/4, 3/2], for f32 in f64",
+        log_quotient, relative(log_quotient), 11, mp.mpf(-1) / 4, mp.mpf(1) / 2)
+    half_ln2 = ln2 / 2 * stretch
+    show_polynomial(
+        "exp_brief_tail", "(exp(r) - 1 - r) / r^2 on |r| <= ln2/2, for f32 in f64",
+        square_quotient, lambda x: (x * x + mp.mpf("1e-4")), 5, -half_ln2, half_ln2)
+    gelu_linear = 2 * mp.sqrt(2 / mp.pi)
+    print("\n// The first part has 4 zero bits at the end: a sum from it up to 16 loses none of its bits.")
+    first = mp.floor(gelu_linear * 2**19) / 2**19
+    show_float("single_gelu_linear_1", first)
+    show_float("single_gelu_linear_2", gelu_linear - first)
+    for i, part in enumerate(split_float(gelu_linear * mp.mpf("0.044715"), 2)):
+        show_float(f"single_gelu_cubic_{i + 1}", part)
     show_tanh()
     show_end()
 

@@ -71,13 +71,13 @@ template <class F> struct ExpSingle {
   F rest;
 };
 
-// For |x + low| <= 110. Adding 1.5 * 2^20 rounds to a multiple of 1/8, whose eighths are then the
-// last three bits. |r| <= ln2/16; the first product is subtracted exactly.
-template <class F> inline ExpSingle<F> exp_single(F x) {
+// For |x| <= 120 and a rest `low` of x. Adding 1.5 * 2^20 rounds to a multiple of 1/8, whose eighths
+// are then the last three bits. |r| <= ln2/16; the first product is subtracted exactly.
+template <class F> inline ExpSingle<F> exp_single(F x, Same<F> low) {
   constexpr float shifter = 0x1.8p20f + 254;
   const F shifted = fma(x, F(single_inverse_ln2), F(shifter));
   const F n = shifted - shifter;
-  const F r = fma(n, F(-single_ln2_2), fma(n, F(-single_ln2_1), x));
+  const F r = fma(n, F(-single_ln2_2), fma(n, F(-single_ln2_1), x)) + low;
   const F p = fma(r * r, polynomial<eighth_tail>(r), r);
   const Bits<F> index = to_bits(shifted);
   const F head = lookup<eighth_powers, F>(index);
@@ -96,7 +96,7 @@ template <class F> inline ExpSingle<F> exp_single(F x) {
 template <class T, int N> inline Vec<T, N> exp(Vec<T, N> x) {
   using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    const ExpSingle<V> e = exp_single(clamp(x, -105.0, 90.0));
+    const ExpSingle<V> e = exp_single(clamp(x, -105.0, 90.0), V(-0.0f));
     return scale(e.head + e.rest, e.n, e.biased);
   } else {
     const ExpReduced<V> e = exp_reduce<2046>(clamp(x, -760.0, 720.0));
