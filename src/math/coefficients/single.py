@@ -140,6 +140,11 @@ def main():
     show_polynomial(
         "exp_brief_tail", "(exp(r) - 1 - r) / r^2 on |r| <= ln2/2, for f32 in f64",
         square_quotient, lambda x: (x * x + mp.mpf("1e-4")), 5, -half_ln2, half_ln2)
+    sin_rest = lambda z: series(z, lambda i: (-1) ** (i + 1) / mp.factorial(2 * i + 3), 1)
+    sin_quotient = lambda z: mp.sin(mp.sqrt(z)) / mp.sqrt(z) if z > 0 else mp.mpf(1)
+    show_polynomial(
+        "sin_brief_tail", "(sin(r) - r) / r^3 in z = r^2 on |r| <= pi/2, for f32 in f64",
+        sin_rest, lambda z: (z + mp.mpf("1e-4")) / sin_quotient(z), 4, 0, (mp.pi / 2 * stretch) ** 2)
     gelu_linear = 2 * mp.sqrt(2 / mp.pi)
     print("\n// The first part has 4 zero bits at the end: a sum from it up to 16 loses none of its bits.")
     first = mp.floor(gelu_linear * 2**19) / 2**19
