@@ -63,7 +63,7 @@ template <class F> inline F decline(F v) {
 }
 
 // left e^v / (1 + e^v) where `negative`, else right / (1 + e^v), with left e^v = numerator 2^floor(n).
-// Without a division: 1 / (1 + e^v) to 2^-13 by a parabola and a step of Newton's, then one
+// Without a division: 1 / (1 + e^v) to 2^-18 by a cubic and a step of Newton's, then one
 // correction of the quotient, which takes the low parts in.
 template <class F, class Mask>
 inline F over_one_plus(const DecaySingle<F> &e, Mask negative, Pair<F> numerator, F right) {
@@ -80,13 +80,14 @@ inline F over_one_plus(const DecaySingle<F> &e, Mask negative, Pair<F> numerator
 }
 
 // x sigmoid(v) for v of the sign of x, given -|v| and -|x|, the latter held where the left side
-// vanishes. On the right it is x where -|v| is below -20.
+// vanishes. It is x beyond 20, and at zeros, whose sign the
+// correction of the quotient would lose.
 template <class F> inline F times_sigmoid_single(F x, F bounded, Pair<F> v) {
   const DecaySingle<F> e = decay_single(v);
   Pair<F> left = two_product(bounded, e.p.high);
   left.low = fma(bounded, e.p.low, left.low);
   const F result = over_one_plus(e, x < F(0.0f), left, x);
-  return select(x > F(20.0f), x, result);
+  return select((x > F(20.0f)) | (x == F(0.0f)), x, result);
 }
 
 // greater + log(1 + e) for e = e^-|v|: where e is beyond 1/2, log(1 + e) is
@@ -122,62 +123,6 @@ template <class D> inline D log1p_brief_of(D e) {
   const D f = select(beyond, fma(e, D(0.5), D(-0.5)), e);
   return fma(f, polynomial<log1p_brief>(f), select(beyond, D(ln2_1), D(0.0)));
 }
-
-// ---- exact: f32 in f64 ----------------------------------------------------------------------------
-
-namespace exact {
-
-// e^-|v| for f32 in f64.
-template <class D> inline D decay_short(D v) {
-  const ExpReduced<D> e = exp_reduce<1023>(clamp(-abs(v), -200.0, 0.0));
-  const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
-  return p * power_of_two<D>(e.biased);
-}
-
-template <class D> inline D times_sigmoid_short(D x, D bounded, D v) {
-  const D e = decay_short(v);
-  return select(v < 0.0, bounded * e, x) / (1.0 + e);
-}
-
-template <class D> inline D log1p_of_fraction_short(D e) {
-  const D sum = 1.0 + e;
-  return log_short(sum) + (e - (sum - 1.0)) / sum;
-}
-
-template <class T, int N> inline Vec<T, N> sigmoid(Vec<T, N> x) {
-  using D = Vec<double, N>;
-  return narrow<N>(times_sigmoid_short(D(1.0), D(1.0), widen<N>(x)));
-}
-
-template <class T, int N> inline Vec<T, N> silu(Vec<T, N> x) {
-  using D = Vec<double, N>;
-  const D wide = widen<N>(x);
-  return narrow<N>(times_sigmoid_short(wide, clamp(wide, -200.0, infinity), wide));
-}
-
-template <class T, int N> inline Vec<T, N> gelu_tanh(Vec<T, N> x) {
-  using D = Vec<double, N>;
-  const D wide = widen<N>(x);
-  const D near = clamp(wide, -22.0, 22.0);
-  const D v = near * fma(near * near, D(gelu_cubic_1), D(gelu_linear_1));
-  return narrow<N>(times_sigmoid_short(wide, near, v));
-}
-
-template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
-  using D = Vec<double, N>;
-  const D wide = widen<N>(x);
-  const D rest = log1p_of_fraction_short(decay_short(wide));
-  return narrow<N>(select(wide > 0.0, wide, D(0.0)) + rest);
-}
-
-template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {
-  using D = Vec<double, N>;
-  const D a = widen<N>(x), b = widen<N>(y);
-  const D rest = log1p_of_fraction_short(decay_short(a - b));
-  return narrow<N>(select(a > b, a, b) + select(a == b, D(ln2_1), rest));
-}
-
-} // namespace exact
 
 // ---- The functions --------------------------------------------------------------------------------
 
@@ -271,5 +216,74 @@ template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {
     return select(x > y, x, y) + select(x == y, V(ln2_1), rest);
   }
 }
+
+// ---- exact: f32 in f64 ----------------------------------------------------------------------------
+
+namespace exact {
+
+// silu and gelu_tanh of the smallest x are x/2 and a little more, of either sign, which decides ties.
+template <class D> inline D half_and_more(D x, Same<D> ordinary) {
+  const Bits<D> half = to_bits(x * 0.5);
+  const D more = from_bits<D>(select(x < 0.0, half - 1, half + 1));
+  return select(abs(x) < 0x1p-60, more, ordinary);
+}
+
+// e^-|v| for f32 in f64.
+template <class D> inline D decay_short(D v) {
+  const ExpReduced<D> e = exp_reduce<1023>(clamp(-abs(v), -200.0, 0.0));
+  const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
+  return p * power_of_two<D>(e.biased);
+}
+
+template <class D> inline D times_sigmoid_short(D x, D bounded, D v) {
+  const D e = decay_short(v);
+  return select(v < 0.0, bounded * e, x) / (1.0 + e);
+}
+
+template <class D> inline D log1p_of_fraction_short(D e) {
+  const D sum = 1.0 + e;
+  return log_short(sum) + (e - (sum - 1.0)) / sum;
+}
+
+template <class T, int N> inline Vec<T, N> sigmoid(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  return settle<17, none_settled>(x, times_sigmoid_short(D(1.0), D(1.0), widen<N>(x)),
+                                  [&] { return lanes::sigmoid<double, N>(widen<N>(x)); });
+}
+
+template <class T, int N> inline Vec<T, N> silu(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const D wide = widen<N>(x);
+  return settle<17, none_settled>(
+      x, times_sigmoid_short(wide, clamp(wide, -200.0, infinity), wide),
+      [&] { return half_and_more<D>(wide, lanes::silu<double, N>(wide)); });
+}
+
+template <class T, int N> inline Vec<T, N> gelu_tanh(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const D wide = widen<N>(x);
+  const D near = clamp(wide, -22.0, 22.0);
+  const D v = near * fma(near * near, D(gelu_cubic_1), D(gelu_linear_1));
+  return settle<17, none_settled>(x, times_sigmoid_short(wide, near, v), [&] {
+    return half_and_more<D>(wide, lanes::gelu_tanh<double, N>(wide));
+  });
+}
+
+template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const D wide = widen<N>(x);
+  const D rest = log1p_of_fraction_short(decay_short(wide));
+  return settle<17, none_settled>(x, select(wide > 0.0, wide, D(0.0)) + rest,
+                                  [&] { return lanes::softplus<double, N>(wide); });
+}
+
+template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {
+  using D = Vec<double, N>;
+  const D a = widen<N>(x), b = widen<N>(y);
+  const D rest = log1p_of_fraction_short(decay_short(a - b));
+  return narrow<N>(select(a > b, a, b) + select(a == b, D(ln2_1), rest));
+}
+
+} // namespace exact
 
 } // namespace broadloom::math::lanes

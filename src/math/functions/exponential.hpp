@@ -10,6 +10,7 @@
 #include "math/coefficients/single.hpp"
 #include "math/lookup.hpp"
 #include "math/simd.hpp"
+#include "math/ties.hpp"
 
 namespace broadloom::math::lanes {
 
@@ -109,9 +110,11 @@ namespace exact {
 // Method: 1 + r + r^2 q(r) in f64.
 template <class T, int N> inline Vec<T, N> exp(Vec<T, N> x) {
   using D = Vec<double, N>;
-  const ExpReduced<D> e = exp_reduce<1023>(clamp(widen<N>(x), -200.0, 200.0));
+  const D wide = widen<N>(x);
+  const ExpReduced<D> e = exp_reduce<1023>(clamp(wide, -200.0, 200.0));
   const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
-  return narrow<N>(p * power_of_two<D>(e.biased));
+  return settle<17, none_settled>(x, p * power_of_two<D>(e.biased),
+                                  [&] { return lanes::exp<double, N>(wide); });
 }
 } // namespace exact
 
@@ -180,7 +183,8 @@ template <class T, int N> inline Vec<T, N> tanh(Vec<T, N> x) {
   const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high);
   const D scale = power_of_two<D>(e.biased);
   const D expm1 = fma(scale, p, scale - 1.0);
-  return narrow<N>(flip_sign(expm1 / (expm1 + 2.0), sign_of(wide)));
+  return settle<18, none_settled>(x, flip_sign(expm1 / (expm1 + 2.0), sign_of(wide)),
+                                  [&] { return lanes::tanh<double, N>(wide); });
 }
 } // namespace exact
 

@@ -14,6 +14,7 @@
 #include "math/coefficients/basic.hpp"
 #include "math/coefficients/single.hpp"
 #include "math/simd.hpp"
+#include "math/ties.hpp"
 
 namespace broadloom::math::lanes {
 
@@ -200,10 +201,12 @@ namespace exact {
 // sin and cos.
 // Method: as above with a polynomial of degree 13.
 template <class T, int N> inline Vec<T, N> sin(Vec<T, N> x) {
-  return narrow<N>(sine_of_single<0, sin_short_tail, N>(x));
+  return settle<12, none_settled>(x, sine_of_single<0, sin_short_tail, N>(x),
+                                  [&] { return lanes::sin<double, N>(widen<N>(x)); });
 }
 template <class T, int N> inline Vec<T, N> cos(Vec<T, N> x) {
-  return narrow<N>(sine_of_single<1, sin_short_tail, N>(x));
+  return settle<12, none_settled>(x, sine_of_single<1, sin_short_tail, N>(x),
+                                  [&] { return lanes::cos<double, N>(widen<N>(x)); });
 }
 } // namespace exact
 
