@@ -4,7 +4,7 @@ import struct
 
 import mpmath as mp
 
-from remez import relative, remez, series, show_end, show_opening
+from remez import relative, remez, series, show_end, show_opening, show_polynomial
 
 
 def to_float(x):
@@ -46,18 +46,37 @@ def show_float_polynomial(name, what, f, weight, terms, low, high):
     show_floats(name, fixed)
 
 
-def float_like(f, x):
-    """A float next to x whose f(x) is a float, to a thousandth of its last digit where there is one."""
+def float_like(f, x, enough=1e-3):
+    """A float next to x whose f(x) is a float, to `enough` of its last digit where there is one."""
     step = mp.mpf(2) ** (int(mp.floor(mp.log(x, 2))) - 23)
     best = None
-    for i in range(4000):
+    for i in range(6000):
         at = mp.mpf(to_float(x)) + (-1) ** i * (i // 2) * step
         error = abs(f(at) - mp.mpf(to_float(f(at)))) / f(at) * 2**24
         if best is None or error < best[0]:
             best = (error, at)
-        if error < mp.mpf("1e-3"):
+        if error < enough:
             break
     return best[1]
+
+
+def show_log2():
+    """log2(m) = log2(1 / c) + log2(1 + f), f = c m - 1, on 16 intervals of m in [3/4, 3/2]."""
+    edges = [mp.mpf(24 + i) / 32 for i in range(9)] + [mp.mpf(17 + i) / 16 for i in range(8)]
+    centers, wholes = [], []
+    low_f = high_f = mp.mpf(0)
+    for low, high in zip(edges, edges[1:]):
+        c = mp.mpf(1) if 1 in (low, high) else float_like(lambda c: abs(mp.log(c, 2)), 2 / (low + high), 4e-4)
+        centers.append(c)
+        wholes.append(-mp.log(c, 2))
+        low_f, high_f = min(low_f, c * low - 1), max(high_f, c * high - 1)
+    print("\n// c for 16 intervals of [3/4, 3/2], and -log2 c. c m - 1 lies in "
+          f"[{float(low_f):.4f}, {float(high_f):.4f}].")
+    show_floats("log2_center", centers)
+    show_floats("log2_whole", wholes)
+    quotient = lambda f: series(f, lambda i: mp.mpf((-1) ** i) / (i + 1), 1 / mp.log(2), 100)
+    show_polynomial("log2_brief", "log2(1 + f) / f there, relative",
+                    quotient, relative(quotient), 6, low_f - mp.mpf("1e-5"), high_f + mp.mpf("1e-5"))
 
 
 def show_tanh():
@@ -127,6 +146,37 @@ def main():
         "single_log_tail", "(log(1 + f) - f + f^2/2) / f^3, relative to log",
         cube_rest, lambda f: f * f + mp.mpf("1e-5"), 8,
         mp.sqrt(mp.mpf(1) / 2) / stretch - 1, mp.sqrt(2) * stretch - 1)
+    show_float_polynomial(
+        "reciprocal_guess", "1 / d on [1, 2], relative", lambda d: 1 / d, lambda d: d, 4, 1, 2)
+    show_float_polynomial(
+        "single_half_tail", "the same for 1 + f in [3/4, 3/2]",
+        cube_rest, lambda f: f * f + mp.mpf("1e-5"), 8, mp.mpf(-1) / 4, mp.mpf(1) / 2)
+    log_quotient = lambda f: series(f, lambda i: mp.mpf((-1) ** i) / (i + 1), 1, 200)
+    show_polynomial(
+        "log1p_brief", "log(1 + f) / f for 1 + f in [3/4, 3/2], for f32 in f64",
+        log_quotient, relative(log_quotient), 11, mp.mpf(-1) / 4, mp.mpf(1) / 2)
+    half_ln2 = ln2 / 2 * stretch
+    show_polynomial(
+        "exp_brief_tail", "(exp(r) - 1 - r) / r^2 on |r| <= ln2/2, for f32 in f64",
+        square_quotient, lambda x: (x * x + mp.mpf("1e-4")), 5, -half_ln2, half_ln2)
+    sin_rest = lambda z: series(z, lambda i: (-1) ** (i + 1) / mp.factorial(2 * i + 3), 1)
+    sin_quotient = lambda z: mp.sin(mp.sqrt(z)) / mp.sqrt(z) if z > 0 else mp.mpf(1)
+    show_polynomial(
+        "sin_brief_tail", "(sin(r) - r) / r^3 in z = r^2 on |r| <= pi/2, for f32 in f64",
+        sin_rest, lambda z: (z + mp.mpf("1e-4")) / sin_quotient(z), 4, 0, (mp.pi / 2 * stretch) ** 2)
+    gelu_linear = 2 * mp.sqrt(2 / mp.pi)
+    print("\n// The first part has 4 zero bits at the end: a sum from it up to 16 loses none of its bits.")
+    first = mp.floor(gelu_linear * 2**19) / 2**19
+    show_float("single_gelu_linear_1", first)
+    show_float("single_gelu_linear_2", gelu_linear - first)
+    for i, part in enumerate(split_float(gelu_linear * mp.mpf("0.044715"), 2)):
+        show_float(f"single_gelu_cubic_{i + 1}", part)
+    show_log2()
+    sixteenth = mp.mpf(1) / 16 * stretch
+    exp2_quotient = lambda r: ln2 * series(r * ln2, lambda i: 1 / mp.factorial(i + 1), 1)
+    show_float_polynomial(
+        "exp2_eighth", "(2^r - 1) / r on |r| <= 1/16, relative to 2^r",
+        exp2_quotient, lambda r: abs(r) + mp.mpf(1) / 50, 4, -sixteenth, sixteenth)
     show_tanh()
     show_end()
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "math/coefficients/basic.hpp"
+#include "math/coefficients/single.hpp"
 #include "math/functions/exponential.hpp"
 #include "math/functions/logarithm.hpp"
 #include "math/simd.hpp"
@@ -28,13 +29,6 @@ template <class D> inline DecayOf<D> decay(Pair<D> v) {
   return {exp_of_reduced(e.r), e.biased};
 }
 
-// e^-|v| for f32 in f64.
-template <class D> inline D decay_short(D v) {
-  const ExpReduced<D> e = exp_reduce<1023>(clamp(-abs(v), -200.0, 0.0));
-  const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
-  return p * power_of_two<D>(e.biased);
-}
-
 // x sigmoid(v) for v of the sign of x. On the left x is multiplied in before the scaling, which
 // keeps its digits where e^-|v| is subnormal; `bounded` is x, no less than about -760.
 template <class D> inline D times_sigmoid(D x, D bounded, Pair<D> v) {
@@ -43,102 +37,253 @@ template <class D> inline D times_sigmoid(D x, D bounded, Pair<D> v) {
   const D left = scale_in_two_steps(bounded * e.p / divisor, e.biased);
   return select(v.high < 0.0, left, x / divisor);
 }
-template <class D> inline D times_sigmoid_short(D x, D bounded, D v) {
-  const D e = decay_short(v);
-  return select(v < 0.0, bounded * e, x) / (1.0 + e);
-}
 
 // log(1 + e) for 0 <= e <= 1: the logarithm of the rounded sum, and what the rounding took.
 template <class D> inline D log1p_of_fraction(D e) {
   const D sum = 1.0 + e;
   return log<double, lanes_of<D>>(sum) + (e - (sum - 1.0)) / sum;
 }
-template <class D> inline D log1p_of_fraction_short(D e) {
-  const D sum = 1.0 + e;
-  return log_short(sum) + (e - (sum - 1.0)) / sum;
+
+// ---- The same in f32 ------------------------------------------------------------------------------
+
+// e^v = 2^floor(n) (p.high + p.low) for -120 <= v <= 0.
+template <class F> struct DecaySingle {
+  Pair<F> p;
+  F n;
+  Bits<F> biased;
+};
+template <class F> inline DecaySingle<F> decay_single(Pair<F> v) {
+  const ExpSingle<F> e = exp_single(v.high, v.low);
+  return {fast_two_sum(e.head, e.rest), e.n, e.biased};
+}
+// -|v|, held at -115, where e^v vanishes.
+template <class F> inline F decline(F v) {
+  const F exponent = -abs(v);
+  return select(exponent < F(-115.0f), F(-115.0f), exponent);
 }
 
+// left e^v / (1 + e^v) where `negative`, else right / (1 + e^v), with left e^v = numerator 2^floor(n).
+// Without a division: 1 / (1 + e^v) to 2^-18 by a cubic and a step of Newton's, then one
+// correction of the quotient, which takes the low parts in.
+template <class F, class Mask>
+inline F over_one_plus(const DecaySingle<F> &e, Mask negative, Pair<F> numerator, F right) {
+  const Pair<F> divisor = fast_two_sum(F(1.0f), scale(e.p.high, e.n, e.biased));
+  const F guess = polynomial<reciprocal_guess>(divisor.high);
+  const F inverse = fma(guess, fma(-guess, divisor.high, F(1.0f)), guess);
+  const F high = select(negative, numerator.high, right);
+  const F low = select(negative, numerator.low, F(0.0f));
+  const F quotient = high * inverse;
+  const F remainder = fma(-quotient, divisor.high, high) + fma(-quotient, divisor.low, low);
+  const F result = fma(remainder, inverse, quotient);
+  return scale(result, select(negative, e.n, F(0.0f)),
+               select(negative, e.biased, Bits<F>{} + 254u));
+}
+
+// x sigmoid(v) for v of the sign of x, given -|v| and -|x|, the latter held where the left side
+// vanishes. It is x beyond 20, and at zeros, whose sign the
+// correction of the quotient would lose.
+template <class F> inline F times_sigmoid_single(F x, F bounded, Pair<F> v) {
+  const DecaySingle<F> e = decay_single(v);
+  Pair<F> left = two_product(bounded, e.p.high);
+  left.low = fma(bounded, e.p.low, left.low);
+  const F result = over_one_plus(e, x < F(0.0f), left, x);
+  return select((x > F(20.0f)) | (x == F(0.0f)), x, result);
+}
+
+// greater + log(1 + e) for e = e^-|v|: where e is beyond 1/2, log(1 + e) is
+// log 2 + log(1 + f) with f = (e - 1) / 2, exactly; f is e elsewhere. greater, log 2 and f are
+// summed exactly, and the rest of log(1 + f), below 0.09, is added last.
+template <class F> inline F plus_log1p(F greater, const DecaySingle<F> &decay) {
+  const F e = scale(decay.p.high, decay.n, decay.biased);
+  const F e_low = scale(decay.p.low, decay.n, decay.biased);
+  const auto beyond = e > F(0.5f);
+  const F f = select(beyond, fma(e, F(0.5f), F(-0.5f)), e);
+  // d log(1 + f) = df / (1 + f), about 1 - f/2
+  const F d_low = e_low * fma(f, F(-0.5f), F(1.0f));
+  const F f_low = select(beyond, fma(d_low, F(0.5f), F(single_ln2_2)), d_low);
+  const Pair<F> first = two_sum(greater, select(beyond, F(single_ln2_1), F(0.0f)));
+  const Pair<F> second = fast_two_sum(first.high, f);
+  const F factor = fma(polynomial<single_half_tail>(f), f, F(-0.5f));
+  return second.high + fma(f * f, factor, (first.low + second.low) + f_low);
+}
+
+// ---- f32 in f64 -----------------------------------------------------------------------------------
+
+// e^-|v| to 2^-28.
+template <class D> inline D decay_brief(D v) {
+  const D exponent = -abs(v);
+  const ExpReduced<D> e = exp_reduce<1023>(select(exponent < -200.0, D(-200.0), exponent));
+  const D p = fma(e.r.high * e.r.high, polynomial<exp_brief_tail>(e.r.high), e.r.high) + 1.0;
+  return p * power_of_two<D>(e.biased);
+}
+
+// log(1 + e) for 0 <= e <= 1 to 2^-30; with f = (e - 1) / 2 it is log 2 + log(1 + f).
+template <class D> inline D log1p_brief_of(D e) {
+  const auto beyond = e > 0.5;
+  const D f = select(beyond, fma(e, D(0.5), D(-0.5)), e);
+  return fma(f, polynomial<log1p_brief>(f), select(beyond, D(ln2_1), D(0.0)));
+}
+
+// ---- The functions --------------------------------------------------------------------------------
+
 // sigmoid: 1 / (1 + e^-x).
-// Error: f32 0.5001 ulp; f64 2.5 ulp.
+// Error: f32 0.8 ulp; f64 2.5 ulp.
 // Specials: sigmoid(-inf) = 0, sigmoid(inf) = 1, NaN stays NaN.
 template <class T, int N> inline Vec<T, N> sigmoid(Vec<T, N> x) {
-  using D = Vec<double, N>;
+  using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    return narrow<N>(times_sigmoid_short(D(1.0), D(1.0), widen<N>(x)));
+    const DecaySingle<V> e = decay_single<V>({decline(x), V(-0.0f)});
+    return over_one_plus(e, x < V(0.0f), e.p, V(1.0f));
   } else {
-    return times_sigmoid(D(1.0), D(1.0), {x, D(0.0)});
+    return times_sigmoid(V(1.0), V(1.0), {x, V(0.0)});
   }
 }
 
 // silu: x sigmoid(x).
-// Error: f32 0.5001 ulp; f64 3 ulp.
+// Error: f32 0.9 ulp; f64 3 ulp.
 // Specials: silu(-inf) = -0, the limit of ever smaller negative values; silu(inf) = inf,
 //   silu(+-0) = +-0, NaN stays NaN.
 template <class T, int N> inline Vec<T, N> silu(Vec<T, N> x) {
-  using D = Vec<double, N>;
+  using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    return narrow<N>(times_sigmoid_short(wide, clamp(wide, -200.0, infinity), wide));
+    const V exponent = decline(x);
+    return times_sigmoid_single(x, exponent, {exponent, V(-0.0f)});
   } else {
-    return times_sigmoid(x, clamp(x, -760.0, infinity), {x, D(0.0)});
+    return times_sigmoid(x, clamp(x, -760.0, infinity), {x, V(0.0)});
   }
 }
 
 // gelu_tanh: x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 = x sigmoid(v),
 // v = x (c + 0.044715 c x^2) with c = 2 sqrt(2/pi).
-// Method: f64 forms v as a pair, since e^v multiplies its relative error by up to 745. Beyond
-//   |x| = 22 the result is x or 0, and x is held there so that v stays finite.
-// Error: f32 0.5001 ulp; f64 3 ulp.
+// Method: v is a pair, since e^v multiplies its relative error by up to 745. Beyond |x| = 22 (f32: 11)
+//   the result is x or 0, and x is held there so that v stays finite.
+// Error: f32 0.9 ulp; f64 3 ulp.
 // Specials: as silu.
 template <class T, int N> inline Vec<T, N> gelu_tanh(Vec<T, N> x) {
-  using D = Vec<double, N>;
+  using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    const D near = clamp(wide, -22.0, 22.0);
-    const D v = near * fma(near * near, D(gelu_cubic_1), D(gelu_linear_1));
-    return narrow<N>(times_sigmoid_short(wide, near, v));
+    const V magnitude = abs(x);
+    const V near = -select(magnitude > V(11.0f), V(11.0f), magnitude);
+    const V square = near * near;
+    const V cubic = square * single_gelu_cubic_1;
+    V low = fma(square, V(single_gelu_cubic_1), -cubic);
+    low = fma(fma(near, near, -square), V(single_gelu_cubic_1), low);
+    low = fma(square, V(single_gelu_cubic_2), low + single_gelu_linear_2);
+    const Pair<V> factor = fast_two_sum(V(single_gelu_linear_1), cubic);
+    Pair<V> v = two_product(near, factor.high);
+    v.low = fma(near, factor.low + low, v.low);
+    return times_sigmoid_single(x, near, v);
   } else {
-    const D near = clamp(x, -22.0, 22.0);
-    const Pair<D> cubic =
-        multiply(two_product(near, near), Pair<D>{D(gelu_cubic_1), D(gelu_cubic_2)});
-    Pair<D> factor = two_sum(D(gelu_linear_1), cubic.high);
+    const V near = clamp(x, -22.0, 22.0);
+    const Pair<V> cubic =
+        multiply(two_product(near, near), Pair<V>{V(gelu_cubic_1), V(gelu_cubic_2)});
+    Pair<V> factor = two_sum(V(gelu_linear_1), cubic.high);
     factor.low = factor.low + (cubic.low + gelu_linear_2);
-    return times_sigmoid(x, near, multiply(factor, Pair<D>{near, D(0.0)}));
+    return times_sigmoid(x, near, multiply(factor, Pair<V>{near, V(0.0)}));
   }
 }
 
 // softplus: log(1 + e^x) = max(x, 0) + log(1 + e^-|x|).
-// Error: f32 0.5001 ulp; f64 2 ulp.
+// Error: f32 0.9 ulp; f64 2 ulp.
 // Specials: softplus(-inf) = 0, softplus(inf) = inf, NaN stays NaN.
 template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
-  using D = Vec<double, N>;
+  using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    const D rest = log1p_of_fraction_short(decay_short(wide));
-    return narrow<N>(select(wide > 0.0, wide, D(0.0)) + rest);
+    const V right = select(x > V(0.0f), x, V(0.0f));
+    return select(x > V(20.0f), x, plus_log1p(right, decay_single<V>({decline(x), V(-0.0f)})));
   } else {
-    const D rest = log1p_of_fraction(exp<double, N>(-abs(x)));
-    return select(x > 0.0, x, D(0.0)) + rest;
+    const V rest = log1p_of_fraction(exp<double, N>(-abs(x)));
+    return select(x > 0.0, x, V(0.0)) + rest;
   }
 }
 
 // logaddexp: log(e^x + e^y) = max(x, y) + log(1 + e^-|x - y|).
-// Method: f64 takes the difference as a pair, since e^-|x - y| multiplies its error.
-// Error: f32 0.5001 ulp, f64 2 ulp of the greater of |max(x, y)| and the result: near its zeros, as at
+// Method: f32 in f64, since the sum may cancel. f64 takes the difference as a pair, since e^-|x - y|
+//   multiplies its error.
+// Error: f32 0.51 ulp, f64 2 ulp of the greater of |max(x, y)| and the result: near its zeros, as at
 //   x = y = -log 2, the sum cancels.
 // Specials: logaddexp(-inf, y) = y, logaddexp(inf, y) = inf, NaN where either is NaN.
 template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {
-  using D = Vec<double, N>;
-  // Equal ones may be infinite, without a difference.
+  using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
+    using D = Vec<double, N>;
     const D a = widen<N>(x), b = widen<N>(y);
-    const D rest = log1p_of_fraction_short(decay_short(a - b));
-    return narrow<N>(select(a > b, a, b) + select(a == b, D(ln2_1), rest));
+    return narrow<N>(select(a > b, a, b) +
+                     select(a == b, D(ln2_1), log1p_brief_of(decay_brief(a - b))));
   } else {
-    const DecayOf<D> e = decay(two_sum(x, -y));
-    const D rest = log1p_of_fraction(scale_in_two_steps(e.p, e.biased));
-    return select(x > y, x, y) + select(x == y, D(ln2_1), rest);
+    const DecayOf<V> e = decay(two_sum(x, -y));
+    const V rest = log1p_of_fraction(scale_in_two_steps(e.p, e.biased));
+    return select(x > y, x, y) + select(x == y, V(ln2_1), rest);
   }
 }
+
+// ---- exact: f32 in f64 ----------------------------------------------------------------------------
+
+namespace exact {
+
+// silu and gelu_tanh of the smallest x are x/2 and a little more, of either sign, which decides ties.
+template <class D> inline D half_and_more(D x, Same<D> ordinary) {
+  const Bits<D> half = to_bits(x * 0.5);
+  const D more = from_bits<D>(select(x < 0.0, half - 1, half + 1));
+  return select(abs(x) < 0x1p-60, more, ordinary);
+}
+
+// e^-|v| for f32 in f64.
+template <class D> inline D decay_short(D v) {
+  const ExpReduced<D> e = exp_reduce<1023>(clamp(-abs(v), -200.0, 0.0));
+  const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
+  return p * power_of_two<D>(e.biased);
+}
+
+template <class D> inline D times_sigmoid_short(D x, D bounded, D v) {
+  const D e = decay_short(v);
+  return select(v < 0.0, bounded * e, x) / (1.0 + e);
+}
+
+template <class D> inline D log1p_of_fraction_short(D e) {
+  const D sum = 1.0 + e;
+  return log_short(sum) + (e - (sum - 1.0)) / sum;
+}
+
+template <class T, int N> inline Vec<T, N> sigmoid(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  return settle<17, none_settled>(x, times_sigmoid_short(D(1.0), D(1.0), widen<N>(x)),
+                                  [&] { return lanes::sigmoid<double, N>(widen<N>(x)); });
+}
+
+template <class T, int N> inline Vec<T, N> silu(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const D wide = widen<N>(x);
+  return settle<17, none_settled>(
+      x, times_sigmoid_short(wide, clamp(wide, -200.0, infinity), wide),
+      [&] { return half_and_more<D>(wide, lanes::silu<double, N>(wide)); });
+}
+
+template <class T, int N> inline Vec<T, N> gelu_tanh(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const D wide = widen<N>(x);
+  const D near = clamp(wide, -22.0, 22.0);
+  const D v = near * fma(near * near, D(gelu_cubic_1), D(gelu_linear_1));
+  return settle<17, none_settled>(x, times_sigmoid_short(wide, near, v), [&] {
+    return half_and_more<D>(wide, lanes::gelu_tanh<double, N>(wide));
+  });
+}
+
+template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const D wide = widen<N>(x);
+  const D rest = log1p_of_fraction_short(decay_short(wide));
+  return settle<17, none_settled>(x, select(wide > 0.0, wide, D(0.0)) + rest,
+                                  [&] { return lanes::softplus<double, N>(wide); });
+}
+
+template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {
+  using D = Vec<double, N>;
+  const D a = widen<N>(x), b = widen<N>(y);
+  const D rest = log1p_of_fraction_short(decay_short(a - b));
+  return narrow<N>(select(a > b, a, b) + select(a == b, D(ln2_1), rest));
+}
+
+} // namespace exact
 
 } // namespace broadloom::math::lanes

@@ -10,6 +10,7 @@
 #include "math/coefficients/single.hpp"
 #include "math/lookup.hpp"
 #include "math/simd.hpp"
+#include "math/ties.hpp"
 
 namespace broadloom::math::lanes {
 
@@ -71,13 +72,13 @@ template <class F> struct ExpSingle {
   F rest;
 };
 
-// For |x + low| <= 110. Adding 1.5 * 2^20 rounds to a multiple of 1/8, whose eighths are then the
-// last three bits. |r| <= ln2/16; the first product is subtracted exactly.
-template <class F> inline ExpSingle<F> exp_single(F x) {
+// For |x| <= 120 and a rest `low` of x. Adding 1.5 * 2^20 rounds to a multiple of 1/8, whose eighths
+// are then the last three bits. |r| <= ln2/16; the first product is subtracted exactly.
+template <class F> inline ExpSingle<F> exp_single(F x, Same<F> low) {
   constexpr float shifter = 0x1.8p20f + 254;
   const F shifted = fma(x, F(single_inverse_ln2), F(shifter));
   const F n = shifted - shifter;
-  const F r = fma(n, F(-single_ln2_2), fma(n, F(-single_ln2_1), x));
+  const F r = fma(n, F(-single_ln2_2), fma(n, F(-single_ln2_1), x)) + low;
   const F p = fma(r * r, polynomial<eighth_tail>(r), r);
   const Bits<F> index = to_bits(shifted);
   const F head = lookup<eighth_powers, F>(index);
@@ -96,7 +97,7 @@ template <class F> inline ExpSingle<F> exp_single(F x) {
 template <class T, int N> inline Vec<T, N> exp(Vec<T, N> x) {
   using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    const ExpSingle<V> e = exp_single(clamp(x, -105.0, 90.0));
+    const ExpSingle<V> e = exp_single(clamp(x, -105.0, 90.0), V(-0.0f));
     return scale(e.head + e.rest, e.n, e.biased);
   } else {
     const ExpReduced<V> e = exp_reduce<2046>(clamp(x, -760.0, 720.0));
@@ -109,9 +110,11 @@ namespace exact {
 // Method: 1 + r + r^2 q(r) in f64.
 template <class T, int N> inline Vec<T, N> exp(Vec<T, N> x) {
   using D = Vec<double, N>;
-  const ExpReduced<D> e = exp_reduce<1023>(clamp(widen<N>(x), -200.0, 200.0));
+  const D wide = widen<N>(x);
+  const ExpReduced<D> e = exp_reduce<1023>(clamp(wide, -200.0, 200.0));
   const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
-  return narrow<N>(p * power_of_two<D>(e.biased));
+  return settle<17, none_settled>(x, p * power_of_two<D>(e.biased),
+                                  [&] { return lanes::exp<double, N>(wide); });
 }
 } // namespace exact
 
@@ -180,7 +183,8 @@ template <class T, int N> inline Vec<T, N> tanh(Vec<T, N> x) {
   const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high);
   const D scale = power_of_two<D>(e.biased);
   const D expm1 = fma(scale, p, scale - 1.0);
-  return narrow<N>(flip_sign(expm1 / (expm1 + 2.0), sign_of(wide)));
+  return settle<18, none_settled>(x, flip_sign(expm1 / (expm1 + 2.0), sign_of(wide)),
+                                  [&] { return lanes::tanh<double, N>(wide); });
 }
 } // namespace exact
 

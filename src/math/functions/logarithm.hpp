@@ -10,7 +10,9 @@
 #include "math/coefficients/basic.hpp"
 #include "math/coefficients/single.hpp"
 #include "math/functions/exponential.hpp"
+#include "math/lookup.hpp"
 #include "math/simd.hpp"
+#include "math/ties.hpp"
 
 namespace broadloom::math::lanes {
 
@@ -125,7 +127,8 @@ namespace exact {
 template <class T, int N> inline Vec<T, N> log(Vec<T, N> x) {
   const Vec<double, N> wide = widen<N>(x);
   const auto ordinary = (wide > 0.0) & (wide < infinity);
-  return narrow<N>(select(ordinary, log_short(wide), log_specials(wide)));
+  return settle<12, none_settled>(x, select(ordinary, log_short(wide), log_specials(wide)),
+                                  [&] { return lanes::log<double, N>(wide); });
 }
 } // namespace exact
 
@@ -175,33 +178,80 @@ template <class D> inline D pow_specials(D x, D y, D magnitude) {
   return select((y == 0.0) | (x == 1.0), D(1.0), result);
 }
 
+// pow of f64; see there.
+template <class D> inline D pow_double(D x, D y) {
+  const Pair<D> log_x = log_pair(abs(x));
+  const D product = y * log_x.high;
+  const D low = fma(y, log_x.low, fma(y, log_x.high, -product));
+  const D exponent = clamp(product, -800.0, 800.0);
+  ExpReduced<D> e = exp_reduce<2046>(exponent);
+  e.r.low = e.r.low + select(exponent == product, low, D(0.0));
+  e.r = fast_two_sum(e.r.high, e.r.low);
+  return pow_specials(x, y, scale_in_two_steps(exp_of_reduced(e.r), e.biased));
+}
+
+namespace exact {
 // pow.
-// Method: |x|^y = e^(y log|x|), then signs and special cases by selection.
-//   f32: log and exp of f64 with short polynomials. f64: log as a pair of relative error 2^-65 (the
-//   exponent is at most 750 < 2^10, so the power loses at most 2^-55), product and reduction as
-//   pairs.
-// Error: f32 0.501 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
-// Specials: C Annex F, 10.4.4: pow(x, 0) = pow(1, y) = 1 even for NaN, pow(-1, +-inf) = 1,
-//   pow(x < 0, fraction) = NaN, pow(-0, odd < 0) = -inf, ...
-// Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the pairs.
+// Method: log and exp of f64 with short polynomials.
 template <class T, int N> inline Vec<T, N> pow(Vec<T, N> x, Vec<T, N> y) {
   using D = Vec<double, N>;
+  const D wide_x = widen<N>(x);
+  const D wide_y = widen<N>(y);
+  const D exponent = clamp(wide_y * log_short(abs(wide_x)), -200.0, 200.0);
+  const ExpReduced<D> e = exp_reduce<1023>(exponent);
+  const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
+  const D power = pow_specials(wide_x, wide_y, p * power_of_two<D>(e.biased));
+  return settle<19, none_settled>(x, power, [&] { return pow_double(wide_x, wide_y); });
+}
+} // namespace exact
+
+// pow of f32; see there.
+template <int N> inline Vec<float, N> pow_single(Vec<float, N> x, Vec<float, N> y) {
+  using D = Vec<double, N>;
+  using F = Vec<float, N>;
+  constexpr std::uint32_t low = 0x3f400000; // 3/4
+  const Bits<F> moved = to_bits(abs(x)) - low;
+  const F m = from_bits<F>(to_bits(abs(x)) - (moved & 0xff800000));
+  const Bits<F> interval = moved >> 19;
+  const D k = widen<N>(to_float<F>(shift_right_signed<F>(moved, 23)));
+  const D f = fma(widen<N>(m), widen<N>(lookup<log2_center, F>(interval)), D(-1.0));
+  const D whole = k + widen<N>(lookup<log2_whole, F>(interval));
+  const D log2_x = fma(f, polynomial<log2_brief>(f), whole);
+  const D exponent = clamp(widen<N>(y) * log2_x, -200.0, 200.0);
+  constexpr double shifter = 0x1.8p49;
+  const D rounded = (exponent + shifter) - shifter;
+  const F r = narrow<N>(exponent - rounded);
+  const F n = narrow<N>(rounded);
+  const Bits<F> index = to_bits(n + F(0x1.8p20f + 254));
+  const F head = lookup<eighth_powers, F>(index);
+  const F p = r * polynomial<exp2_eighth>(r);
+  const F rest = fma(head, p, lookup<eighth_powers_rest, F>(index));
+  const F result = scale(head + rest, n, index >> 3);
+  // x subnormal, zero, negative, infinite or NaN, and y infinite or NaN
+  const Bits<F> normal = to_bits(x) - 0x00800000;
+  const F magnitude = abs(y);
+  const auto rare = (normal >= 0x7f000000) | !(magnitude < F(infinity));
+  if (any<F>(rare)) [[unlikely]]
+    return select(rare, exact::pow<float, N>(x, y), result);
+  return result;
+}
+
+// pow.
+// Method: |x|^y = e^(y log|x|), then signs and special cases by selection.
+//   f32: log2 |x| = k - log2 c + log2(1 + f), f = c |x| / 2^k - 1 exactly and in f64, with 16 floats c
+//   whose logarithms are almost floats too; the power of two as in exp, in f32. f64: log as a pair of relative error 2^-65 (the
+//   exponent is at most 750 < 2^10, so the power loses at most 2^-55), product and reduction as
+//   pairs.
+// Error: f32 0.8 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
+// Specials: C Annex F, 10.4.4: pow(x, 0) = pow(1, y) = 1 even for NaN, pow(-1, +-inf) = 1,
+//   pow(x < 0, fraction) = NaN, pow(-0, odd < 0) = -inf, ...
+// Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the pairs; Gal and
+//   Bachelis, ACM TOMS 17 (1991), 26-45.
+template <class T, int N> inline Vec<T, N> pow(Vec<T, N> x, Vec<T, N> y) {
   if constexpr (sizeof(T) == 4) {
-    const D wide_x = widen<N>(x);
-    const D wide_y = widen<N>(y);
-    const D exponent = clamp(wide_y * log_short(abs(wide_x)), -200.0, 200.0);
-    const ExpReduced<D> e = exp_reduce<1023>(exponent);
-    const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
-    return narrow<N>(pow_specials(wide_x, wide_y, p * power_of_two<D>(e.biased)));
+    return pow_single<N>(x, y);
   } else {
-    const Pair<D> log_x = log_pair(abs(x));
-    const D product = y * log_x.high;
-    const D low = fma(y, log_x.low, fma(y, log_x.high, -product));
-    const D exponent = clamp(product, -800.0, 800.0);
-    ExpReduced<D> e = exp_reduce<2046>(exponent);
-    e.r.low = e.r.low + select(exponent == product, low, D(0.0));
-    e.r = fast_two_sum(e.r.high, e.r.low);
-    return pow_specials(x, y, scale_in_two_steps(exp_of_reduced(e.r), e.biased));
+    return pow_double(x, y);
   }
 }
 

@@ -12,7 +12,9 @@
 #include <bit>
 
 #include "math/coefficients/basic.hpp"
+#include "math/coefficients/single.hpp"
 #include "math/simd.hpp"
+#include "math/ties.hpp"
 
 namespace broadloom::math::lanes {
 
@@ -119,7 +121,7 @@ template <int QuarterTurns, class D> inline D sine(D x) {
   return flip_sign(value, (quadrant & 2) << 62);
 }
 
-// f32 in f64: the angle w in [-pi/2, pi/2] with sin w = sin x, or sin w = cos x for one quarter
+// f32 in f64, either sign: the angle w in [-pi/2, pi/2] with sin w = sin x, or sin w = cos x for one quarter
 // turn. x = (n + QuarterTurns / 2) pi + r; sin and cos are then (-1)^n sin r and -(-1)^n sin r. The
 // parity of n is the last bit of the shifted value, which an odd shifter inverts for cos.
 template <int QuarterTurns, class D> inline D reduce_half_turns(D x) {
@@ -140,43 +142,47 @@ template <int QuarterTurns, class D> inline D reduce_half_turns(D x) {
 template <int QuarterTurns, class D>
 [[gnu::noinline, gnu::cold]] void patch_huge_short(const D &x, D &w) {
   for (int i = 0; i < lanes_of<D>; ++i) {
-    if (!(lane(x, i) >= huge_angle)) {
+    const double magnitude = abs(lane(x, i));
+    if (!(magnitude >= huge_angle)) {
       continue;
     }
-    const Angle<double> found = reduce_huge(lane(x, i));
+    const Angle<double> found = reduce_huge(magnitude);
     const std::uint64_t quadrant = found.quadrant + QuarterTurns;
     const double r = found.r.high;
     const double folded = quadrant & 1 ? half_pi_1 - abs(r) : r;
-    set_lane(w, i, quadrant & 2 ? -folded : folded);
+    const bool negative = (quadrant & 2) != (QuarterTurns == 0 && lane(x, i) < 0 ? 2 : 0);
+    set_lane(w, i, negative ? -folded : folded);
   }
 }
 
-template <int QuarterTurns, class D> inline D sine_short(D x) {
-  D w = reduce_half_turns<QuarterTurns>(x);
-  if (any<D>(x >= huge_angle)) [[unlikely]] {
-    const D copy = x;
+// sin or cos of f32 in f64, (sin(r) - r) / r^3 given by `Tail`. As a product, which keeps -0.
+template <int QuarterTurns, const auto &Tail, int N>
+inline Vec<double, N> sine_of_single(Vec<float, N> x) {
+  using D = Vec<double, N>;
+  const D wide = widen<N>(x);
+  D w = reduce_half_turns<QuarterTurns>(wide);
+  if (any<Vec<float, N>>(abs(x) >= Vec<float, N>(huge_angle))) [[unlikely]] {
+    const D copy = wide;
     D patched = w;
     patch_huge_short<QuarterTurns, D>(copy, patched);
     w = patched;
   }
   const D z = w * w;
-  return fma(z * w, polynomial<sin_short_tail>(z), w);
+  return w * fma(z, polynomial<Tail>(z), D(1.0));
 }
 
 // sin.
-// Method: f32: reduction modulo pi in f64, odd polynomial of degree 13 on [-pi/2, pi/2].
+// Method: f32: reduction modulo pi in f64, odd polynomial of degree 9 on [-pi/2, pi/2].
 //   f64: reduction modulo pi/2 to a pair, polynomials of degree 13 (sin) and 14 (cos) on
 //   [-pi/4, pi/4], leading terms exact. The sign of x is taken off and put back, which keeps -0.
-// Error: f32 0.5001 ulp; f64 0.8 ulp, for every argument.
+// Error: f32 0.6 ulp; f64 0.8 ulp, for every argument.
 // Specials: sin(+-0) = +-0, sin(+-inf) = NaN, NaN stays NaN.
 // Reference: Payne and Hanek 1983; Muller, Elementary Functions (3rd ed.), ch. 11.
 template <class T, int N> inline Vec<T, N> sin(Vec<T, N> x) {
-  using D = Vec<double, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    return narrow<N>(flip_sign(sine_short<0>(abs(wide)), sign_of(wide)));
+    return narrow<N>(sine_of_single<0, sin_brief_tail, N>(x));
   } else {
-    return flip_sign(sine<0, D>(abs(x)), sign_of(x));
+    return flip_sign(sine<0>(abs(x)), sign_of(x));
   }
 }
 
@@ -184,12 +190,24 @@ template <class T, int N> inline Vec<T, N> sin(Vec<T, N> x) {
 // Method, error and reference as sin, a quarter turn on.
 // Specials: cos(+-0) = 1, cos(+-inf) = NaN, NaN stays NaN.
 template <class T, int N> inline Vec<T, N> cos(Vec<T, N> x) {
-  using D = Vec<double, N>;
   if constexpr (sizeof(T) == 4) {
-    return narrow<N>(sine_short<1>(abs(widen<N>(x))));
+    return narrow<N>(sine_of_single<1, sin_brief_tail, N>(x));
   } else {
-    return sine<1, D>(abs(x));
+    return sine<1>(abs(x));
   }
 }
+
+namespace exact {
+// sin and cos.
+// Method: as above with a polynomial of degree 13.
+template <class T, int N> inline Vec<T, N> sin(Vec<T, N> x) {
+  return settle<12, none_settled>(x, sine_of_single<0, sin_short_tail, N>(x),
+                                  [&] { return lanes::sin<double, N>(widen<N>(x)); });
+}
+template <class T, int N> inline Vec<T, N> cos(Vec<T, N> x) {
+  return settle<12, none_settled>(x, sine_of_single<1, sin_short_tail, N>(x),
+                                  [&] { return lanes::cos<double, N>(widen<N>(x)); });
+}
+} // namespace exact
 
 } // namespace broadloom::math::lanes
