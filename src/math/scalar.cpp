@@ -17,6 +17,20 @@ namespace broadloom::math {
 #undef BL_UNARY
 #undef BL_BINARY
 
+#define BL_EXACT_UNARY(name)                                                                       \
+  float exact::name(float x) { return lanes::exact::name<float, 1>(x); }
+#define BL_EXACT_BINARY(name)                                                                      \
+  float exact::name(float x, float y) { return lanes::exact::name<float, 1>(x, y); }
+#define BL_FAST_UNARY(name)                                                                        \
+  float fast::name(float x) { return lanes::fast::name<float, 1>(x); }
+#define BL_FAST_BINARY(name)                                                                       \
+  float fast::name(float x, float y) { return lanes::fast::name<float, 1>(x, y); }
+#include "math/modes.def"
+#undef BL_EXACT_UNARY
+#undef BL_EXACT_BINARY
+#undef BL_FAST_UNARY
+#undef BL_FAST_BINARY
+
 namespace {
 
 constexpr ScalarFunction unary(std::string_view name, float (*f32)(float), double (*f64)(double)) {

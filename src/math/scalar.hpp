@@ -24,6 +24,29 @@ namespace broadloom::math {
 #undef BL_UNARY
 #undef BL_BINARY
 
+// The forms of the other accuracy modes: exact::exp, fast::exp.
+#define BL_EXACT_UNARY(name)                                                                       \
+  namespace exact {                                                                                \
+  float name(float x);                                                                             \
+  }
+#define BL_EXACT_BINARY(name)                                                                      \
+  namespace exact {                                                                                \
+  float name(float x, float y);                                                                    \
+  }
+#define BL_FAST_UNARY(name)                                                                        \
+  namespace fast {                                                                                 \
+  float name(float x);                                                                             \
+  }
+#define BL_FAST_BINARY(name)                                                                       \
+  namespace fast {                                                                                 \
+  float name(float x, float y);                                                                    \
+  }
+#include "math/modes.def"
+#undef BL_EXACT_UNARY
+#undef BL_EXACT_BINARY
+#undef BL_FAST_UNARY
+#undef BL_FAST_BINARY
+
 // One function in both types; the pair of pointers that fits its arity is set.
 struct ScalarFunction {
   std::string_view name;
