@@ -4,9 +4,9 @@
 // whether the scalar, AVX2 and AVX-512 forms give the same bits. high may be off by 1 ulp, exact
 // (f32) by a correct rounding, fast by 4 ulp; the exit status is 1 if one of them is more.
 #include "jit/math/array_table.hpp"
-#include "prove/prove.hpp"
-#include "prove/reference.hpp"
-#include "prove/report.hpp"
+#include "tools/prove/prove.hpp"
+#include "tools/prove/reference.hpp"
+#include "tools/prove/report.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,9 +1,9 @@
 // See prove.hpp.
-#include "prove/prove.hpp"
+#include "tools/prove/prove.hpp"
 
 #include "jit/math/array_table.hpp"
-#include "prove/reference.hpp"
-#include "prove/samples.hpp"
+#include "tools/prove/reference.hpp"
+#include "tools/prove/samples.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 // See reference.hpp.
-#include "prove/reference.hpp"
+#include "tools/prove/reference.hpp"
 
 #include <algorithm>
 #include <cmath>

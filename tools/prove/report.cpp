@@ -1,5 +1,5 @@
 // See report.hpp.
-#include "prove/report.hpp"
+#include "tools/prove/report.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -1,5 +1,5 @@
 // See samples.hpp.
-#include "prove/samples.hpp"
+#include "tools/prove/samples.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -10,6 +10,7 @@ namespace broadloom::prove {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double ln_2 = 0.6931471805599453;
 constexpr double half_pi = 1.5707963267948966;
 
 // Where functions change their formula, overflow, vanish or are hardest to round.
@@ -233,11 +234,12 @@ template <class T> Two<T> sample_pair(std::uint64_t i) {
   case 1: return {x, T(random.unit() * 10)};
   case 2: { // powers over the whole range of results
     const double base = std::fabs(double(x));
-    return {T(base), T(log_limit<T> / std::log(base) * random.unit())};
+    const int exponent = base > 0 && base < inf ? std::ilogb(base) : 0;
+    return {T(base), T(log_limit<T> / ((exponent ? exponent : 1) * ln_2) * random.unit())};
   }
-  case 3: {
-    const T base = T(1 + random.scaled(-40, -2));
-    return {base, T(log_limit<T> / std::log(double(base)) * random.unit())};
+  case 3: { // of bases next to 1
+    const double off = random.scaled(-40, -2);
+    return {T(1 + off), T(log_limit<T> / off * random.unit())};
   }
   case 4: // exact powers, Pythagorean triples
     return {T(random.below(1 << 12) - (1 << 11)), T(random.below(1 << random.below(12)) - 16)};
