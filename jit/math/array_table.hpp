@@ -8,7 +8,7 @@
 //   for (const ArrayForm<float> &form : array_forms<float>()) form.scalar(n, x, y, out);
 #pragma once
 
-#include <broadloom/spec.hpp> // Accuracy
+#include <broadloom/accuracy.hpp>
 
 #include <cstddef>
 #include <span>

@@ -9,6 +9,8 @@
 //   math::find_function("pow")->binary_f64(2.0, 0.5);
 #pragma once
 
+#include <broadloom/accuracy.hpp>
+
 #include <span>
 #include <string_view>
 
@@ -56,6 +58,16 @@ struct ScalarFunction {
   float (*binary_f32)(float, float) = nullptr;
   double (*binary_f64)(double, double) = nullptr;
 };
+
+// A form of a function in f32 for another mode than high.
+struct ModeForm {
+  std::string_view name;
+  Accuracy accuracy;
+  float (*unary)(float) = nullptr;
+  float (*binary)(float, float) = nullptr;
+};
+// Null where the high form serves.
+const ModeForm *find_form(std::string_view name, Accuracy accuracy);
 
 // Ours, which have vector forms in the embedded bitcode.
 std::span<const ScalarFunction> vector_functions();

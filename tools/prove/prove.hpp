@@ -4,7 +4,7 @@
 // Example: prove<float>("exp", {}) -> worst error, misrounded arguments, equal bits of each mode.
 #pragma once
 
-#include <broadloom/spec.hpp> // Accuracy
+#include <broadloom/accuracy.hpp>
 
 #include <cstdint>
 #include <string>
