@@ -28,7 +28,8 @@ bl::loop::Program program_of(int count) {
   std::string text = "kernel k { in x : f32[:]; out z = x";
   for (int k = 0; k < count; ++k) text += std::string(" + ") + functions[k] + "(x)";
   const bl::spec::TypedSpec typed = bl::spec::analyse(bl::parse(text + " }").data());
-  const std::vector<bl::Layout> layouts{bl::contiguous_layout({1000})};
+  const std::int64_t shape[] = {1000};
+  const std::vector<bl::Layout> layouts{bl::contiguous_layout(shape)};
   const std::vector<bool> wanted{true};
   const bl::plan::Resolved resolved = bl::plan::resolve(typed, layouts, wanted);
   return bl::plan::make_plan(typed, resolved, layouts, layouts, wanted, {}).program;
