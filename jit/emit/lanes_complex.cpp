@@ -30,6 +30,9 @@ struct Real {
   friend Real apply(Op op, Real a, Real b) {
     return a.with(a.lanes->op(op, a.type, {a.value, b.value}));
   }
+  friend Real fused(Real a, Real b, Real c) {
+    return a.with(a.lanes->op(Op::Fma, a.type, {a.value, b.value, c.value}));
+  }
   friend Truth compare(Op op, Real a, Real b) {
     return {a.ir, a.lanes->op(op, a.type, {a.value, b.value})};
   }

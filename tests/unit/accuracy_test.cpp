@@ -156,6 +156,44 @@ TEST_CASE("the steps of accumulators, functions of the user and constants take t
   }
 }
 
+// What the form of the mode gives for x in f32.
+float in_f32(const math::ScalarFunction &f, Accuracy accuracy, float x) {
+  const math::ModeForm *form = math::find_form(f.name, accuracy);
+  return form ? form->unary(x) : f.unary_f32(x);
+}
+
+TEST_CASE_TEMPLATE("f16 and bf16 are the result of f32, rounded once, in each mode", T, float16,
+                   bfloat16) {
+  std::vector<T> x;
+  for (int bits = 0; bits < 65536; bits += 3) x.push_back(T::from_bits(std::uint16_t(bits)));
+  std::string body = "in x : " + std::string(name(dtype_of<T>())) + "[i]";
+  std::vector<const math::ScalarFunction *> functions;
+  for (const math::ScalarFunction &f : math::vector_functions()) {
+    if (f.arity != 1) continue;
+    functions.push_back(&f);
+    body += "; out z_" + std::string(f.name) + " = " + call(f);
+  }
+  for (const Accuracy accuracy : all_modes) {
+    for (const Engine engine : {Engine::Auto, Engine::Interpreter}) {
+      const Results results =
+          compile(parse("kernel k { " + setting(accuracy) + body + " }"),
+                  {.engine = engine})({{"x", View<const T>(x.data(), {std::int64_t(x.size())})}});
+      for (std::size_t k = 0; k < functions.size(); ++k) {
+        INFO(functions[k]->name << ", " << jit::word_for(accuracy));
+        REQUIRE(results[k].dtype() == dtype_of<T>());
+        int wrong = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const T found = results[k].template data<T>()[i];
+          const T expected(in_f32(*functions[k], accuracy, x[i]));
+          wrong += std::isnan(float(expected)) ? !std::isnan(float(found))
+                                               : found.bits() != expected.bits();
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("kernels of different accuracy never share code") {
   const loop::Program high = loop::test::row_sums();
   for (const Accuracy accuracy : {Accuracy::exact, Accuracy::fast}) {
