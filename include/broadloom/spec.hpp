@@ -9,6 +9,7 @@
 #pragma once
 
 #include <broadloom/accumulator.hpp>
+#include <broadloom/accuracy.hpp>
 #include <broadloom/expr.hpp>
 
 #include <memory>
@@ -22,10 +23,6 @@ namespace broadloom {
 
 // Alignment of unlabelled dims: f aligns trailing dims (NumPy), c leading dims, none demands equal ranks.
 enum class Order { c, f, none };
-
-// How closely functions are computed: high is within a few units in the last place, exact rounds correctly,
-// fast may be some more units off. This version computes all of them with high.
-enum class Accuracy : std::uint8_t { high, exact, fast };
 
 enum class ModeKind : std::uint8_t { Plain, Broadcast, Accumulate, Reduce };
 

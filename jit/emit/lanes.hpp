@@ -26,7 +26,8 @@ using Builder = llvm::IRBuilder<>;
 
 class Lanes {
 public:
-  Lanes(Builder &ir, const Target &target) : ir_(ir), target_(target) {}
+  Lanes(Builder &ir, const Target &target, Accuracy accuracy = Accuracy::high)
+      : ir_(ir), target_(target), accuracy_(accuracy) {}
 
   // Types: i1 for bool, i8 for a bool in memory.
   llvm::Type *scalar_type(DType dtype) const;
@@ -105,6 +106,7 @@ private:
 
   Builder &ir_;
   const Target &target_;
+  Accuracy accuracy_;
 };
 
 } // namespace broadloom::jit

@@ -30,6 +30,9 @@ struct Real {
   friend Real apply(Op op, Real a, Real b) {
     return a.with(a.lanes->op(op, a.type, {a.value, b.value}));
   }
+  friend Real fused(Real a, Real b, Real c) {
+    return a.with(a.lanes->op(Op::Fma, a.type, {a.value, b.value, c.value}));
+  }
   friend Truth compare(Op op, Real a, Real b) {
     return {a.ir, a.lanes->op(op, a.type, {a.value, b.value})};
   }
@@ -96,13 +99,14 @@ llvm::Value *Lanes::convert_complex(llvm::Value *value, DType from, DType to) {
 
 llvm::Value *Lanes::on_complex(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
   DType real = real_dtype(compute);
+  Lanes high(ir_, target_); // complex numbers have one form
   const auto number_of = [&](llvm::Value *z) {
-    return Number{{this, &ir_, real, part(z, 0)}, {this, &ir_, real, part(z, 1)}};
+    return Number{{&high, &ir_, real, part(z, 0)}, {&high, &ir_, real, part(z, 1)}};
   };
   const bool in_f64 = real == DType::F32 && ops::complex::is_function(op);
   const auto widened = [&](Real x) {
     if (!in_f64) return x;
-    return Real{this, &ir_, DType::F64, convert(x.value, real, DType::F64)};
+    return Real{&high, &ir_, DType::F64, convert(x.value, real, DType::F64)};
   };
   const auto read = [&](llvm::Value *z) {
     const Number narrow = number_of(z);

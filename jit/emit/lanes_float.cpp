@@ -2,6 +2,7 @@
 // every instruction set gives the same bits. No instruction here carries a fast-math flag.
 #include "jit/emit/lanes.hpp"
 
+#include "math/scalar.hpp"
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -173,8 +174,10 @@ llvm::Value *Lanes::vector_math(const std::string &name, DType compute,
   llvm::Type *vector = type(compute, piece);
   llvm::Module *module = ir_.GetInsertBlock()->getModule();
   const std::vector<llvm::Type *> parameters(args.size(), vector);
-  const std::string symbol =
-      "bl_" + name + "_" + std::string(broadloom::name(compute)) + "x" + std::to_string(piece);
+  const bool own_form = compute == DType::F32 && math::find_form(name, accuracy_);
+  const std::string mode = !own_form ? "" : accuracy_ == Accuracy::exact ? "exact_" : "fast_";
+  const std::string symbol = "bl_" + mode + name + "_" + std::string(broadloom::name(compute)) +
+                             "x" + std::to_string(piece);
   llvm::FunctionCallee callee =
       module->getOrInsertFunction(symbol, llvm::FunctionType::get(vector, parameters, false));
 

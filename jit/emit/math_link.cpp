@@ -63,9 +63,11 @@ bool link_math(llvm::Module &module, const Target &target) {
       function.removeFnAttr(name);
       if (phase->hasFnAttribute(name)) function.addFnAttr(phase->getFnAttribute(name));
     }
-    function.removeFnAttr(llvm::Attribute::NoInline);
     function.removeFnAttr(llvm::Attribute::OptimizeNone);
     function.removeFnAttr(llvm::Attribute::UWTable);
+    // What a function does for rare arguments is long, and is called.
+    if (function.hasFnAttribute(llvm::Attribute::Cold)) continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
   for (llvm::GlobalVariable &variable : module.globals()) {

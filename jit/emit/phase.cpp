@@ -16,9 +16,9 @@ using namespace loop;
 PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Target &target,
                            llvm::Function *function)
     : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
-      ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)), lanes_(ir_, target),
-      survey_(survey(program, program.phases[phase])), values_(program.values.size()),
-      accs_(program.accs.size()), carried_(program.accs.size()) {}
+      ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
+      lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
+      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()) {}
 
 void PhaseEmitter::run() {
   // What is read once stays in one block; the stack slots are put before it, in the entry.

@@ -28,29 +28,41 @@ template <class T, int N> void store(T *p, Vec<T, N> v) {
 
 } // namespace
 
-#define BL_UNARY_FORM(name, T, suffix)                                                             \
-  extern "C" void bl_array_##name##_##suffix(std::size_t n, const T *x, T *out) {                  \
+// `form` is the template: name, exact::name or fast::name.
+#define BL_UNARY_FORM(symbol, form, T)                                                             \
+  extern "C" void bl_array_##symbol(std::size_t n, const T *x, T *out) {                           \
     constexpr int lanes = lane_count<T>;                                                           \
     std::size_t i = 0;                                                                             \
     for (; i + lanes <= n; i += lanes) {                                                           \
-      store<T, lanes>(out + i, broadloom::math::lanes::name<T, lanes>(load<T, lanes>(x + i)));     \
+      store<T, lanes>(out + i, broadloom::math::lanes::form<T, lanes>(load<T, lanes>(x + i)));     \
     }                                                                                              \
     for (; i < n; ++i) {                                                                           \
-      out[i] = broadloom::math::lanes::name<T, 1>(x[i]);                                           \
+      out[i] = broadloom::math::lanes::form<T, 1>(x[i]);                                           \
     }                                                                                              \
   }
-#define BL_BINARY_FORM(name, T, suffix)                                                            \
-  extern "C" void bl_array_##name##_##suffix(std::size_t n, const T *x, const T *y, T *out) {      \
+#define BL_BINARY_FORM(symbol, form, T)                                                            \
+  extern "C" void bl_array_##symbol(std::size_t n, const T *x, const T *y, T *out) {               \
     constexpr int lanes = lane_count<T>;                                                           \
     std::size_t i = 0;                                                                             \
     for (; i + lanes <= n; i += lanes) {                                                           \
-      store<T, lanes>(out + i, broadloom::math::lanes::name<T, lanes>(load<T, lanes>(x + i),       \
+      store<T, lanes>(out + i, broadloom::math::lanes::form<T, lanes>(load<T, lanes>(x + i),       \
                                                                       load<T, lanes>(y + i)));     \
     }                                                                                              \
     for (; i < n; ++i) {                                                                           \
-      out[i] = broadloom::math::lanes::name<T, 1>(x[i], y[i]);                                     \
+      out[i] = broadloom::math::lanes::form<T, 1>(x[i], y[i]);                                     \
     }                                                                                              \
   }
-#define BL_UNARY(name) BL_UNARY_FORM(name, float, f32) BL_UNARY_FORM(name, double, f64)
-#define BL_BINARY(name) BL_BINARY_FORM(name, float, f32) BL_BINARY_FORM(name, double, f64)
+
+#define BL_UNARY(name)                                                                             \
+  BL_UNARY_FORM(name##_f32, name, float) BL_UNARY_FORM(name##_f64, name, double)
+#define BL_BINARY(name)                                                                            \
+  BL_BINARY_FORM(name##_f32, name, float) BL_BINARY_FORM(name##_f64, name, double)
 #include "math/functions.def"
+#undef BL_UNARY
+#undef BL_BINARY
+
+#define BL_EXACT_UNARY(name) BL_UNARY_FORM(exact_##name##_f32, exact::name, float)
+#define BL_EXACT_BINARY(name) BL_BINARY_FORM(exact_##name##_f32, exact::name, float)
+#define BL_FAST_UNARY(name) BL_UNARY_FORM(fast_##name##_f32, fast::name, float)
+#define BL_FAST_BINARY(name) BL_BINARY_FORM(fast_##name##_f32, fast::name, float)
+#include "math/modes.def"

@@ -5,23 +5,33 @@
 // Method: array_forms.cpp is compiled by clang once for each level, and its symbols get the level
 // as a prefix (so that the linker cannot take an AVX-512 copy of an inline function for everybody).
 // Whole vectors run in the widest form of the level, the tail with one lane; the bits are the same.
+// array_table.hpp lists them all.
 // Example: v4_bl_array_exp_f32(n, x, out), on a machine with AVX-512.
 #pragma once
 
 #include <cstddef>
 
-#define BL_LEVEL_UNARY(level, name)                                                                \
-  extern "C" void level##_bl_array_##name##_f32(std::size_t n, const float *x, float *out);        \
-  extern "C" void level##_bl_array_##name##_f64(std::size_t n, const double *x, double *out);
-#define BL_LEVEL_BINARY(level, name)                                                               \
-  extern "C" void level##_bl_array_##name##_f32(std::size_t n, const float *x, const float *y,     \
-                                                float *out);                                       \
-  extern "C" void level##_bl_array_##name##_f64(std::size_t n, const double *x, const double *y,   \
-                                                double *out);
-#define BL_UNARY(name) BL_LEVEL_UNARY(v3, name) BL_LEVEL_UNARY(v4, name)
-#define BL_BINARY(name) BL_LEVEL_BINARY(v3, name) BL_LEVEL_BINARY(v4, name)
+#define BL_UNARY_FORM(symbol, T)                                                                   \
+  extern "C" void v3_bl_array_##symbol(std::size_t n, const T *x, T *out);                         \
+  extern "C" void v4_bl_array_##symbol(std::size_t n, const T *x, T *out);
+#define BL_BINARY_FORM(symbol, T)                                                                  \
+  extern "C" void v3_bl_array_##symbol(std::size_t n, const T *x, const T *y, T *out);             \
+  extern "C" void v4_bl_array_##symbol(std::size_t n, const T *x, const T *y, T *out);
+
+#define BL_UNARY(name) BL_UNARY_FORM(name##_f32, float) BL_UNARY_FORM(name##_f64, double)
+#define BL_BINARY(name) BL_BINARY_FORM(name##_f32, float) BL_BINARY_FORM(name##_f64, double)
 #include "math/functions.def"
 #undef BL_UNARY
 #undef BL_BINARY
-#undef BL_LEVEL_UNARY
-#undef BL_LEVEL_BINARY
+
+#define BL_EXACT_UNARY(name) BL_UNARY_FORM(exact_##name##_f32, float)
+#define BL_EXACT_BINARY(name) BL_BINARY_FORM(exact_##name##_f32, float)
+#define BL_FAST_UNARY(name) BL_UNARY_FORM(fast_##name##_f32, float)
+#define BL_FAST_BINARY(name) BL_BINARY_FORM(fast_##name##_f32, float)
+#include "math/modes.def"
+#undef BL_EXACT_UNARY
+#undef BL_EXACT_BINARY
+#undef BL_FAST_UNARY
+#undef BL_FAST_BINARY
+#undef BL_UNARY_FORM
+#undef BL_BINARY_FORM

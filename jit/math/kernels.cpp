@@ -10,25 +10,37 @@
 
 namespace math = broadloom::math;
 
-#define BL_UNARY_FORM(name, T, suffix, N)                                                          \
-  extern "C" math::Vec<T, N> bl_##name##_##suffix##x##N(math::Vec<T, N> x) {                       \
-    return math::lanes::name<T, N>(x);                                                             \
+// `form` is the template: name, exact::name or fast::name.
+#define BL_UNARY_FORM(symbol, form, T, N)                                                          \
+  extern "C" math::Vec<T, N> bl_##symbol##x##N(math::Vec<T, N> x) {                                \
+    return math::lanes::form<T, N>(x);                                                             \
   }
-#define BL_BINARY_FORM(name, T, suffix, N)                                                         \
-  extern "C" math::Vec<T, N> bl_##name##_##suffix##x##N(math::Vec<T, N> x, math::Vec<T, N> y) {    \
-    return math::lanes::name<T, N>(x, y);                                                          \
+#define BL_BINARY_FORM(symbol, form, T, N)                                                         \
+  extern "C" math::Vec<T, N> bl_##symbol##x##N(math::Vec<T, N> x, math::Vec<T, N> y) {             \
+    return math::lanes::form<T, N>(x, y);                                                          \
   }
 
-#define BL_UNARY(name) BL_UNARY_FORM(name, float, f32, 8) BL_UNARY_FORM(name, double, f64, 4)
-#define BL_BINARY(name) BL_BINARY_FORM(name, float, f32, 8) BL_BINARY_FORM(name, double, f64, 4)
-#include "math/functions.def"
-#undef BL_UNARY
-#undef BL_BINARY
-
+// The forms whose vectors fill AVX2's registers, and where there are wider ones, those too.
 #if defined(__AVX512F__)
-#define BL_UNARY(name) BL_UNARY_FORM(name, float, f32, 16) BL_UNARY_FORM(name, double, f64, 8)
-#define BL_BINARY(name) BL_BINARY_FORM(name, float, f32, 16) BL_BINARY_FORM(name, double, f64, 8)
-#include "math/functions.def"
-#undef BL_UNARY
-#undef BL_BINARY
+#define BL_WIDTHS(FORM, name, form)                                                                \
+  FORM(name##_f32, form, float, 8)                                                                 \
+  FORM(name##_f64, form, double, 4)                                                                \
+  FORM(name##_f32, form, float, 16)                                                                \
+  FORM(name##_f64, form, double, 8)
+#define BL_WIDTHS_F32(FORM, name, form)                                                            \
+  FORM(name##_f32, form, float, 8) FORM(name##_f32, form, float, 16)
+#else
+#define BL_WIDTHS(FORM, name, form)                                                                \
+  FORM(name##_f32, form, float, 8) FORM(name##_f64, form, double, 4)
+#define BL_WIDTHS_F32(FORM, name, form) FORM(name##_f32, form, float, 8)
 #endif
+
+#define BL_UNARY(name) BL_WIDTHS(BL_UNARY_FORM, name, name)
+#define BL_BINARY(name) BL_WIDTHS(BL_BINARY_FORM, name, name)
+#include "math/functions.def"
+
+#define BL_EXACT_UNARY(name) BL_WIDTHS_F32(BL_UNARY_FORM, exact_##name, exact::name)
+#define BL_EXACT_BINARY(name) BL_WIDTHS_F32(BL_BINARY_FORM, exact_##name, exact::name)
+#define BL_FAST_UNARY(name) BL_WIDTHS_F32(BL_UNARY_FORM, fast_##name, fast::name)
+#define BL_FAST_BINARY(name) BL_WIDTHS_F32(BL_BINARY_FORM, fast_##name, fast::name)
+#include "math/modes.def"

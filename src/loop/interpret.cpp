@@ -31,6 +31,7 @@ using States = std::vector<Scalar>;
 // One accumulator while its loop runs.
 struct Fold {
   const ops::Recipe *recipe = nullptr;
+  Accuracy accuracy = Accuracy::high;
   std::vector<std::uint32_t> start_values; // or none: the recipe's own start
   States start;                            // of this run of the loop
   std::vector<States> lanes;
@@ -41,7 +42,7 @@ struct Fold {
   States inputs, work; // of the code that runs
 
   void take(const ops::Code &code, States &out) {
-    ops::run(code, inputs, work);
+    ops::run(code, inputs, work, accuracy);
     out.resize(code.results.size());
     for (std::size_t k = 0; k < out.size(); ++k) out[k] = work[code.results[k]];
   }
@@ -232,6 +233,7 @@ private:
     for (AccId a : l.accs) {
       Fold &fold = folds_[a.index];
       fold.recipe = &p_.recipe(a);
+      fold.accuracy = p_.accuracy;
       fold.start = fold.recipe->start;
       for (ValueId start : p_[a].start) fold.start_values.push_back(start.index);
       fold.lanes.resize(std::size_t(l.lanes));
@@ -247,7 +249,7 @@ private:
       switch (i.kind) {
       case Instruction::Kind::Op: {
         const Scalar args[] = {values_[i.args[0]], values_[i.args[1]], values_[i.args[2]]};
-        values_[i.target] = ops::evaluate(i.op, i.from, args);
+        values_[i.target] = ops::evaluate(i.op, i.from, args, p_.accuracy);
         break;
       }
       case Instruction::Kind::Cast:

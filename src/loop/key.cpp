@@ -137,6 +137,7 @@ private:
 
 std::string key(const Program &program) {
   Writer w;
+  w.put(program.accuracy);
   w.put(program.axes);
   w.put(program.buffers);
   w.put(program.values);

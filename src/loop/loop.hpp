@@ -1,6 +1,6 @@
 // The loop IR: the nest that a person would write, as flat tables with typed ids.
 //
-//   program  = axes, buffers, values, accumulators, loops, phases
+//   program  = accuracy, axes, buffers, values, accumulators, loops, phases
 //   accumulator = recipe, start               the recipe's own start, or values known before the loop
 //   phase    = body                          phases run one after another, with a barrier between
 //   body     = { statement }
@@ -46,6 +46,8 @@
 #pragma once
 
 #include "ops/recipe.hpp"
+
+#include <broadloom/accuracy.hpp>
 
 #include <compare>
 #include <cstdint>
@@ -164,6 +166,7 @@ struct Phase {
 
 struct Program {
   std::string name;
+  Accuracy accuracy = Accuracy::high; // of the functions, in every value and recipe
   std::vector<Axis> axes;
   std::vector<Buffer> buffers;
   std::vector<Value> values;

@@ -108,6 +108,8 @@ private:
 
   void header() {
     line(0, "program " + p_.name);
+    if (p_.accuracy != Accuracy::high)
+      line(1, p_.accuracy == Accuracy::exact ? "accuracy exact" : "accuracy fast");
     std::vector<std::string> axes;
     for (const Axis &a : p_.axes)
       axes.push_back(a.name + (a.chunks_of ? " (chunks of " + p_[*a.chunks_of].name + ")" : ""));

@@ -70,6 +70,7 @@ public:
         carried_(p_.accs.size(), false), stepped_(p_.accs.size(), false) {}
 
   void run() {
+    require(p_.accuracy <= Accuracy::fast, "an accuracy that there is not");
     for (const Phase &phase : p_.phases) {
       phase_ = &phase;
       body(phase.body, nullptr);

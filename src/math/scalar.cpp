@@ -17,6 +17,20 @@ namespace broadloom::math {
 #undef BL_UNARY
 #undef BL_BINARY
 
+#define BL_EXACT_UNARY(name)                                                                       \
+  float exact::name(float x) { return lanes::exact::name<float, 1>(x); }
+#define BL_EXACT_BINARY(name)                                                                      \
+  float exact::name(float x, float y) { return lanes::exact::name<float, 1>(x, y); }
+#define BL_FAST_UNARY(name)                                                                        \
+  float fast::name(float x) { return lanes::fast::name<float, 1>(x); }
+#define BL_FAST_BINARY(name)                                                                       \
+  float fast::name(float x, float y) { return lanes::fast::name<float, 1>(x, y); }
+#include "math/modes.def"
+#undef BL_EXACT_UNARY
+#undef BL_EXACT_BINARY
+#undef BL_FAST_UNARY
+#undef BL_FAST_BINARY
+
 namespace {
 
 constexpr ScalarFunction unary(std::string_view name, float (*f32)(float), double (*f64)(double)) {
@@ -43,6 +57,26 @@ constexpr ScalarFunction libm_functions[] = {
 #undef BL_UNARY
 #undef BL_BINARY
 
+constexpr ModeForm form_of(std::string_view name, Accuracy accuracy, float (*unary)(float)) {
+  return {name, accuracy, unary, nullptr};
+}
+constexpr ModeForm form_of(std::string_view name, Accuracy accuracy,
+                           float (*binary)(float, float)) {
+  return {name, accuracy, nullptr, binary};
+}
+
+#define BL_EXACT_UNARY(name) form_of(#name, Accuracy::exact, exact::name),
+#define BL_EXACT_BINARY(name) form_of(#name, Accuracy::exact, exact::name),
+#define BL_FAST_UNARY(name) form_of(#name, Accuracy::fast, fast::name),
+#define BL_FAST_BINARY(name) form_of(#name, Accuracy::fast, fast::name),
+constexpr ModeForm mode_forms[] = {
+#include "math/modes.def"
+    {{}, Accuracy::high}}; // no row, so that the list is never empty
+#undef BL_EXACT_UNARY
+#undef BL_EXACT_BINARY
+#undef BL_FAST_UNARY
+#undef BL_FAST_BINARY
+
 const ScalarFunction *find_in(std::span<const ScalarFunction> functions, std::string_view name) {
   for (const ScalarFunction &f : functions) {
     if (f.name == name) {
@@ -60,6 +94,13 @@ std::span<const ScalarFunction> single_functions() { return libm_functions; }
 const ScalarFunction *find_function(std::string_view name) {
   const ScalarFunction *ours = find_in(our_functions, name);
   return ours ? ours : find_in(libm_functions, name);
+}
+
+const ModeForm *find_form(std::string_view name, Accuracy accuracy) {
+  for (const ModeForm &form : mode_forms) {
+    if (form.accuracy == accuracy && form.name == name) return &form;
+  }
+  return nullptr;
 }
 
 bool is_vectorised(std::string_view name) { return find_in(our_functions, name) != nullptr; }

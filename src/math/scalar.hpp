@@ -9,6 +9,8 @@
 //   math::find_function("pow")->binary_f64(2.0, 0.5);
 #pragma once
 
+#include <broadloom/accuracy.hpp>
+
 #include <span>
 #include <string_view>
 
@@ -24,6 +26,29 @@ namespace broadloom::math {
 #undef BL_UNARY
 #undef BL_BINARY
 
+// The forms of the other accuracy modes: exact::exp, fast::exp.
+#define BL_EXACT_UNARY(name)                                                                       \
+  namespace exact {                                                                                \
+  float name(float x);                                                                             \
+  }
+#define BL_EXACT_BINARY(name)                                                                      \
+  namespace exact {                                                                                \
+  float name(float x, float y);                                                                    \
+  }
+#define BL_FAST_UNARY(name)                                                                        \
+  namespace fast {                                                                                 \
+  float name(float x);                                                                             \
+  }
+#define BL_FAST_BINARY(name)                                                                       \
+  namespace fast {                                                                                 \
+  float name(float x, float y);                                                                    \
+  }
+#include "math/modes.def"
+#undef BL_EXACT_UNARY
+#undef BL_EXACT_BINARY
+#undef BL_FAST_UNARY
+#undef BL_FAST_BINARY
+
 // One function in both types; the pair of pointers that fits its arity is set.
 struct ScalarFunction {
   std::string_view name;
@@ -33,6 +58,16 @@ struct ScalarFunction {
   float (*binary_f32)(float, float) = nullptr;
   double (*binary_f64)(double, double) = nullptr;
 };
+
+// A form of a function in f32 for another mode than high.
+struct ModeForm {
+  std::string_view name;
+  Accuracy accuracy;
+  float (*unary)(float) = nullptr;
+  float (*binary)(float, float) = nullptr;
+};
+// Null where the high form serves.
+const ModeForm *find_form(std::string_view name, Accuracy accuracy);
 
 // Ours, which have vector forms in the embedded bitcode.
 std::span<const ScalarFunction> vector_functions();

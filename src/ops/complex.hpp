@@ -5,6 +5,7 @@
 // Method: templates over R, "a real number": a double in evaluate_complex.cpp, a vector of lanes in
 // jit/emit/lanes_complex.cpp. R has + - * / and comparisons, whose answers (`auto`) have && || !, and
 //   apply(op, x), apply(op, x, y)   an operation of the table
+//   fused(x, y, z)                  x y + z, rounded once
 //   choose(c, x, y)                 c ? x : y, in each lane
 //   number(x, 0.5)                  a constant of the type of x
 // Example: multiply({a, b}, {c, d}) is {a c - b d, a d + b c}, each operation rounded, in this order.
@@ -90,8 +91,25 @@ template <class R> Number<R> exp(Number<R> z) {
           choose(vanishes, apply(Op::CopySign, zero, z.im), choose(z.im == zero, z.im, im))};
 }
 
-// log |z| + i atan2(im, re). Near |z| = 1 by way of |z|^2 - 1, which is exact for c64; huge parts are
-// made smaller, so that |z| stays in range.
+// An unevaluated sum of two numbers.
+template <class R> struct Pair {
+  R high, low;
+};
+template <class R> Pair<R> two_sum(R a, R b) {
+  const R sum = a + b, from_b = sum - a;
+  return {sum, (a - (sum - from_b)) + (b - from_b)};
+}
+
+// a^2 + b^2 - 1 to twice the digits, whatever cancels.
+template <class R> Pair<R> square_beyond_one(R a, R b) {
+  const R a2 = a * a, b2 = b * b;
+  const R low = fused(a, a, -a2) + fused(b, b, -b2);
+  const Pair<R> first = two_sum(a2, number(a, -1)), second = two_sum(first.high, b2);
+  return two_sum(second.high, second.low + (first.low + low));
+}
+
+// log |z| + i atan2(im, re). Near |z| = 1 by way of |z|^2 - 1; huge parts are made smaller, so that |z| stays in
+// range.
 template <class R> Number<R> log(Number<R> z) {
   const R a = magnitude(z.re), b = magnitude(z.im), one = number(a, 1);
   const R great = choose(a < b, b, a), less = choose(a < b, a, b);
@@ -99,8 +117,9 @@ template <class R> Number<R> log(Number<R> z) {
   const R scale = choose(huge, number(a, 0.25), one);
   const R size = apply(Op::Hypot, z.re * scale, z.im * scale);
   const R plain = apply(Op::Log, size) + choose(huge, number(a, 0x1.62e42fefa39efp0), number(a, 0));
-  const R excess = (great - one) * (great + one) + less * less;
-  const R close = number(a, 0.5) * apply(Op::Log1p, excess);
+  const Pair<R> beyond = square_beyond_one(great, less);
+  const R close =
+      number(a, 0.5) * (apply(Op::Log1p, beyond.high) + beyond.low / (one + beyond.high));
   const auto near = !huge && size > number(a, 0.5) && size < number(a, 2);
   return {choose(near, close, plain), apply(Op::Atan2, z.im, z.re)};
 }
@@ -148,14 +167,26 @@ template <class R> Number<R> cos(Number<R> z) {
   return {choose(astray, number(z.re, infinity), re), choose(right, z.re, choose(plus, zero, -im))};
 }
 
-// Kahan's: with t = tan im, s = sinh re, d = 1 + (1 + t^2) s^2. Far out, 1 and 4 sin im cos im e^-2|re|.
+// a b over a pair, with the rounding of the last step only.
+template <class R> R exact_ratio(R a, R b, Pair<R> divisor) {
+  const R product = a * b, quotient = product / divisor.high;
+  const R rest =
+      fused(-quotient, divisor.high, product) + (fused(a, b, -product) - quotient * divisor.low);
+  return quotient + rest / divisor.high;
+}
+
+// (sinh re cosh re + i sin im cos im) / (sinh^2 re + cos^2 im), of which no term cancels. With sqrt(1 + sinh^2)
+// for cosh the error of sinh cancels where tanh is next to 1. Far out, 1 and 4 sin im cos im e^-2|re|.
 template <class R> Number<R> tanh(Number<R> z) {
   const R one = number(z.re, 1), zero = number(z.re, 0);
-  const R t = apply(Op::Tan, z.im), s = apply(Op::Sinh, z.re);
-  const R beta = one + t * t, divisor = one + beta * s * s;
-  const Number<R> near{beta * apply(Op::Sqrt, one + s * s) * s / divisor, t / divisor};
+  const R sinh = apply(Op::Sinh, z.re), cos = apply(Op::Cos, z.im), sin = apply(Op::Sin, z.im);
+  const R sinh2 = sinh * sinh, cos2 = cos * cos;
+  Pair<R> divisor = two_sum(sinh2, cos2);
+  divisor.low = divisor.low + (fused(sinh, sinh, -sinh2) + fused(cos, cos, -cos2));
+  const Number<R> near{exact_ratio(sinh, apply(Op::Sqrt, one + sinh2), divisor),
+                       exact_ratio(sin, cos, divisor)};
   const R size = magnitude(z.re);
-  const R turn = apply(Op::Sin, z.im) * apply(Op::Cos, z.im);
+  const R turn = sin * cos;
   const R faint = number(size, 4) * turn * apply(Op::Exp, number(size, -2) * size);
   const R sign = choose(is_finite(z.im), turn, z.im);
   const Number<R> far{apply(Op::CopySign, one, z.re),

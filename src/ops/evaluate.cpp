@@ -33,7 +33,7 @@ void undefined(Op op, DType compute) {
                std::string(name(compute)));
 }
 
-Scalar evaluate(Op op, DType compute, std::span<const Scalar> args) {
+Scalar evaluate(Op op, DType compute, std::span<const Scalar> args, Accuracy accuracy) {
   const Scalar *a = args.data();
   if (op == Op::Where) return a[0].bits != 0 ? a[1] : a[2];
   if (compute == DType::C64) return evaluate_complex<float>(op, a);
@@ -44,7 +44,7 @@ Scalar evaluate(Op op, DType compute, std::span<const Scalar> args) {
     else if constexpr (is_narrow<T>)
       return unsupported(compute), Scalar{}; // they compute in f32
     else if constexpr (std::is_floating_point_v<T>)
-      return evaluate_float<T>(op, a);
+      return evaluate_float<T>(op, a, accuracy);
     else
       return evaluate_integer<T>(op, a);
   });

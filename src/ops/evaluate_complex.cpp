@@ -5,6 +5,8 @@
 #include "ops/complex.hpp"
 #include "ops/evaluate_kinds.hpp"
 
+#include <cmath>
+
 namespace broadloom::ops {
 namespace {
 
@@ -26,6 +28,7 @@ template <class T> struct Real {
     const Scalar args[] = {scalar_from(a.value), scalar_from(b.value)};
     return {from_scalar<T>(evaluate_float<T>(op, args))};
   }
+  friend Real fused(Real a, Real b, Real c) { return {std::fma(a.value, b.value, c.value)}; }
 };
 
 // A real number that notes what is done with it.
@@ -44,6 +47,7 @@ struct Noted {
   friend Noted number(Noted like, double) { return like; }
   friend Noted apply(Op op, Noted a) { return a.ops->push_back(op), a; }
   friend Noted apply(Op op, Noted a, Noted) { return a.ops->push_back(op), a; }
+  friend Noted fused(Noted a, Noted, Noted) { return a; }
 };
 
 template <class T> using Number = complex::Number<Real<T>>;

@@ -70,7 +70,8 @@ template <class T> Division<T> flooring_division(T x, T y) {
 
 } // namespace
 
-template <class T> Scalar evaluate_float(Op op, const Scalar *args) {
+template <class T>
+Scalar evaluate_float(Op op, const Scalar *args, [[maybe_unused]] Accuracy accuracy) {
   const T x = from_scalar<T>(args[0]);
   // A unary operation has no second argument to read.
   const T y = info(op).arity > 1 ? from_scalar<T>(args[1]) : T(0);
@@ -145,8 +146,12 @@ template <class T> Scalar evaluate_float(Op op, const Scalar *args) {
   case Op::Gelu:
   case Op::Atan2:
   case Op::Hypot:
-  case Op::Fmod: return scalar_from(evaluate_math<T>(op, x, y));
-  case Op::Where: // evaluate() has dealt with it
+  case Op::Fmod:
+    if constexpr (std::is_same_v<T, float>)
+      return scalar_from(evaluate_in_mode(op, accuracy, x, y));
+    else
+      return scalar_from(evaluate_math<T>(op, x, y)); // f64 has one form
+  case Op::Where:                                     // evaluate() has dealt with it
   case Op::BitAnd:
   case Op::BitOr:
   case Op::BitXor:
@@ -163,7 +168,7 @@ template <class T> Scalar evaluate_float(Op op, const Scalar *args) {
   undefined(op, dtype_of<T>());
 }
 
-template Scalar evaluate_float<float>(Op, const Scalar *);
-template Scalar evaluate_float<double>(Op, const Scalar *);
+template Scalar evaluate_float<float>(Op, const Scalar *, Accuracy);
+template Scalar evaluate_float<double>(Op, const Scalar *, Accuracy);
 
 } // namespace broadloom::ops

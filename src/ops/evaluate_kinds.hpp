@@ -66,9 +66,12 @@ template <class Visitor> auto visit_dtype(DType dtype, Visitor &&visitor) {
 
 Scalar evaluate_bool(Op op, const Scalar *args);
 template <class T> Scalar evaluate_integer(Op op, const Scalar *args);
-template <class T> Scalar evaluate_float(Op op, const Scalar *args);
+template <class T>
+Scalar evaluate_float(Op op, const Scalar *args, Accuracy accuracy = Accuracy::high);
 template <class T> Scalar evaluate_complex(Op op, const Scalar *args); // T of the parts
 // The rows of the table that are Math::Vector or Math::Libm; unary ones do not read y.
 template <class T> T evaluate_math(Op op, T x, T y);
+// The form of another mode than high, or evaluate_math's where there is none.
+float evaluate_in_mode(Op op, Accuracy accuracy, float x, float y);
 
 } // namespace broadloom::ops

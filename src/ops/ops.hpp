@@ -6,6 +6,7 @@
 #pragma once
 
 #include <broadloom/accumulator.hpp>
+#include <broadloom/accuracy.hpp>
 #include <broadloom/dtype.hpp>
 
 #include <cstdint>
@@ -119,7 +120,9 @@ std::int64_t as_i64(Scalar s);
 
 // The definition of every operation on one element, in the compute type: total, no traps, the same
 // bits as native code. `args` hold `compute`-typed values (for Where: bool, then two).
-Scalar evaluate(Op op, DType compute, std::span<const Scalar> args);
+// `accuracy` chooses among the forms of a function of f32.
+Scalar evaluate(Op op, DType compute, std::span<const Scalar> args,
+                Accuracy accuracy = Accuracy::high);
 
 // Conversion of one element: integers wrap, floats to integers truncate and saturate with NaN to 0,
 // anything to bool is `!= 0`, all else rounds once, to nearest even. A complex

@@ -81,7 +81,8 @@ bool is_symmetric(const Code &combine) {
   return a == b;
 }
 
-void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &work) {
+void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &work,
+         Accuracy accuracy) {
   work.assign(inputs.begin(), inputs.end());
   work.resize(inputs.size() + code.lines.size());
   for (std::size_t k = 0; k < code.lines.size(); ++k) {
@@ -92,7 +93,7 @@ void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &
     case Code::Line::Kind::Cast: out = convert(work[line.args[0]], line.compute, line.dtype); break;
     case Code::Line::Kind::Op: {
       const Scalar args[] = {work[line.args[0]], work[line.args[1]], work[line.args[2]]};
-      out = evaluate(line.op, line.compute, args);
+      out = evaluate(line.op, line.compute, args, accuracy);
       break;
     }
     }

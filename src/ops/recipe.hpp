@@ -69,7 +69,8 @@ bool is_symmetric(const Code &combine);
 
 // Runs code on one element of each input; `work` is the caller's, to be reused. The results are
 // work[code.results[k]].
-void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &work);
+void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &work,
+         Accuracy accuracy = Accuracy::high);
 
 // Makes the values of code that is written out in another form: literal(line), cast(line, value) and
 // operation(line, values) make one each. Gives the results.

@@ -20,6 +20,7 @@ constexpr std::int64_t shortest_streamed_row =
 
 Plan Lowering::run() {
   plan_.program.name = spec_.name;
+  plan_.program.accuracy = spec_.accuracy;
   plan_.program.scratch_count = std::uint32_t(nests_.scratch_count);
   plan_.binding.scratch_bytes.assign(nests_.scratch_count, 0);
   scratch_.resize(nests_.scratch_count);

@@ -166,7 +166,7 @@ private:
       for (std::size_t k = 0; k < count; ++k)
         values[k] = elements_[args[k].index][std::size_t(at[k])];
       if (node.kind == NodeKind::Op)
-        out.push_back(ops::evaluate(node.op, compute_type, {values, count}));
+        out.push_back(ops::evaluate(node.op, compute_type, {values, count}, spec_.accuracy));
       else
         out.push_back(ops::convert(values[0], compute_type, node.dtype));
     });
@@ -293,7 +293,7 @@ private:
     const auto args = spec_.graph.folded_args(id);
     for (std::size_t k = 0; k < args.size(); ++k)
       inputs.push_back(elements_[args[k].index][std::size_t(at[k])]);
-    ops::run(recipe.step, inputs, work);
+    ops::run(recipe.step, inputs, work, spec_.accuracy);
     for (std::size_t k = 0; k < state.size(); ++k) state[k] = work[recipe.step.results[k]];
   }
 

@@ -61,10 +61,6 @@ private:
     spec.accuracy = data.accuracy;
     spec.relaxed = data.relaxed;
     spec.pairings = data.pairings;
-    if (data.accuracy != Accuracy::high)
-      spec.notes.push_back({"accuracy", std::string("accuracy = ") +
-                                            (data.accuracy == Accuracy::exact ? "exact" : "fast") +
-                                            ": this version computes with high"});
     return spec;
   }
 

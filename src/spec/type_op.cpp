@@ -283,7 +283,7 @@ NodeId Typer::emit(Op op, DType compute, DType result, const std::vector<NodeId>
   if (std::all_of(args.begin(), args.end(), [&](NodeId a) { return is_literal(a); })) {
     std::vector<Scalar> values;
     for (NodeId arg : args) values.push_back(spec_.graph[arg].literal);
-    return literal(result, ops::evaluate(op, compute, values), where);
+    return literal(result, ops::evaluate(op, compute, values, spec_.accuracy), where);
   }
   Node node;
   node.kind = NodeKind::Op;

@@ -59,13 +59,6 @@ TEST_CASE("settings are kept, printed and read back, from the text and from C++"
   CHECK(spec::analyse(parse(text).data()).pairings.size() == 2);
 }
 
-TEST_CASE("an accuracy that has no implementation of its own says so") {
-  const std::string rest = "in x : f32; out z = exp(x)";
-  CHECK(holds(why_of("set accuracy = exact; " + rest),
-              "accuracy = exact: this version computes with high"));
-  CHECK(why_of("set accuracy = high; " + rest).empty());
-}
-
 TEST_CASE("what is fused, by whatever way, cannot be separated") {
   const std::string rest = "in x : f32; let t = x + 1; out a = t; out b = t * 2; ";
   CHECK(code_of(rest + "fuse a, b; separate t, a") == "");

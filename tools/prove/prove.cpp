@@ -1,0 +1,303 @@
+// See prove.hpp.
+#include "tools/prove/prove.hpp"
+
+#include "jit/math/array_table.hpp"
+#include "tools/prove/reference.hpp"
+#include "tools/prove/samples.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+namespace broadloom::prove {
+namespace {
+
+using jit::ArrayForm;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t block_size = 1 << 12;
+constexpr double wrong = std::numeric_limits<double>::infinity();
+constexpr int mpfr_bits = 256;
+
+template <class T> using Wider = std::conditional_t<sizeof(T) == 4, double, long double>;
+
+// |result - exact| in ulps of the exact value. Overflow is a step beyond the greatest finite value.
+template <class T, class W> double ulps(T result, W exact, double scale) {
+  using Limits = std::numeric_limits<T>;
+  if (std::isnan(result) || std::isnan(exact)) return wrong;
+  if (result == 0 && exact == 0) return wrong; // signs differ, or the caller would not ask
+  if (std::isinf(exact)) return wrong;
+  const W limit = std::ldexp(W(1), Limits::max_exponent);
+  const W from = std::clamp(exact, -limit, limit);
+  const W measure = std::max(std::fabs(from), W(scale));
+  const int exponent = std::clamp(measure == 0 ? Limits::min_exponent - 1 : std::ilogb(measure),
+                                  Limits::min_exponent - 1, Limits::max_exponent - 1);
+  const W ulp = std::ldexp(W(1), exponent - Limits::digits + 1);
+  return double(std::fabs(std::clamp(W(result), -limit, limit) - from) / ulp);
+}
+
+// MPFR's value of one function, kept for one argument.
+template <class T> class Exactly {
+public:
+  explicit Exactly(const Reference &reference) : reference_(reference) {
+    for (mpfr_ptr v : {x_, y_, value_, rest_}) mpfr_init2(v, mpfr_bits);
+  }
+  ~Exactly() {
+    for (mpfr_ptr v : {x_, y_, value_, rest_}) mpfr_clear(v);
+  }
+  Exactly(const Exactly &) = delete;
+  Exactly &operator=(const Exactly &) = delete;
+
+  void at(T x, T y) {
+    mpfr_set_d(x_, x, MPFR_RNDN);
+    mpfr_set_d(y_, y, MPFR_RNDN);
+    reference_.exact(value_, x_, y_);
+    scale_ = reference_.scale(x, y);
+    ++count;
+  }
+  T rounded() {
+    if constexpr (sizeof(T) == 4) return mpfr_get_flt(value_, MPFR_RNDN);
+    return T(mpfr_get_d(value_, MPFR_RNDN));
+  }
+  // The same as above. The difference may need all digits of MPFR, its size does not.
+  double ulps_of(T result) {
+    if (mpfr_nan_p(value_) || mpfr_inf_p(value_) || std::isnan(result)) return wrong;
+    if (result == 0 && mpfr_zero_p(value_)) return wrong;
+    const long double near = mpfr_get_ld(value_, MPFR_RNDN);
+    if (std::isinf(result) || std::isinf(T(near)))
+      return ulps<T, long double>(result, near, scale_);
+    mpfr_sub_d(rest_, value_, double(result), MPFR_RNDN);
+    const long double off = mpfr_get_ld(rest_, MPFR_RNDN);
+    const double unit = ulps<T, long double>(0, near, scale_); // |near| in its ulps
+    return unit == wrong || near == 0
+               ? double(std::fabs(off)) / double(std::numeric_limits<T>::denorm_min())
+               : double(std::fabs(off / near)) * unit;
+  }
+
+  std::uint64_t count = 0;
+
+private:
+  const Reference &reference_;
+  mpfr_t x_, y_, value_, rest_;
+  double scale_ = 0;
+};
+
+// The exact value lies between low and high.
+template <class W> struct Near {
+  W value, low, high;
+  double doubt; // in ulps of the result
+};
+
+template <class T> Near<Wider<T>> near_to(const Reference &reference, T x, T y) {
+  using W = Wider<T>;
+  W value;
+  double doubt = 0x1p-11;
+  if constexpr (sizeof(T) == 4) {
+    value = reference.in_double(x, y);
+  } else {
+    value = reference.in_long_double(x, y);
+    doubt = 0.01 + reference.doubt(x, y);
+  }
+  if (reference.halves && std::fabs(x) < T(0x1p-70)) {
+    const W low = std::nextafter(W(x) / 2, std::numeric_limits<W>::infinity());
+    return {value, x == 0 ? W(x) / 2 : low, x == 0 ? W(x) / 2 : std::nextafter(low, W(1)), doubt};
+  }
+  // 2^12 ulps of double, 8 of long double.
+  constexpr W margin = sizeof(T) == 4 ? 0x1p-40 : 0x1p-60;
+  const W off = std::fabs(value) * (margin + W(reference.doubt(x, y)) * W(0x1p-52)) +
+                W(reference.scale(x, y)) * margin * W(0x1p-3);
+  if (!std::isfinite(value)) return {value, value, value, doubt};
+  return {value, value - off, value + off, doubt};
+}
+
+template <class T> class Prover {
+public:
+  Prover(std::string_view name, const Options &options)
+      : options_(options), reference_(*reference_of(name)) {
+    proof_.name = name;
+    for (const ArrayForm<T> &form : jit::array_forms<T>()) {
+      if (form.name != name) continue;
+      forms_.push_back(&form);
+      proof_.arity = form.arity;
+      proof_.findings.push_back({});
+      proof_.findings.back().accuracy = form.accuracy;
+    }
+    if (enumerates()) {
+      proof_.inputs = ((std::uint64_t{1} << 32) + options.stride - 1) / options.stride;
+      proof_.all = options.stride == 1;
+    } else {
+      proof_.inputs = options.samples + edge_count<T>();
+    }
+  }
+
+  Proof<T> run() {
+    const Clock::time_point start = Clock::now();
+    const unsigned count =
+        options_.threads ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
+    {
+      std::vector<std::jthread> threads;
+      for (unsigned i = 1; i < count; ++i) threads.emplace_back([this] { work(false); });
+      work(true);
+    }
+    proof_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return proof_;
+  }
+
+private:
+  using W = Wider<T>;
+  using Findings = std::vector<Finding<T>>;
+  struct Arguments {
+    T x[block_size], y[block_size];
+    std::size_t count;
+  };
+  // The results of all forms for one block.
+  struct Results {
+    T scalar[block_size], v3[block_size], v4[block_size];
+  };
+
+  bool enumerates() const { return sizeof(T) == 4 && proof_.arity == 1; }
+
+  void fill(std::uint64_t block, Arguments &args) const {
+    const std::uint64_t first = block * block_size;
+    args.count = std::size_t(std::min<std::uint64_t>(block_size, proof_.inputs - first));
+    for (std::size_t i = 0; i < args.count; ++i) {
+      args.y[i] = 0;
+      if (enumerates()) {
+        args.x[i] = T(std::bit_cast<float>(std::uint32_t((first + i) * options_.stride)));
+      } else if (proof_.arity == 1) {
+        args.x[i] = sample<T>(first + i);
+      } else {
+        const auto [x, y] = sample_pair<T>(first + i);
+        args.x[i] = x;
+        args.y[i] = y;
+      }
+    }
+  }
+
+  void work(bool speaks) {
+    Arguments args;
+    std::vector<Results> results(forms_.size());
+    Findings found = proof_.findings;
+    Exactly<T> exactly(reference_);
+    const std::uint64_t blocks = (proof_.inputs + block_size - 1) / block_size;
+    Clock::time_point spoke = Clock::now();
+    for (std::uint64_t block; (block = next_++) < blocks;) {
+      fill(block, args);
+      for (std::size_t f = 0; f < forms_.size(); ++f) {
+        compute(*forms_[f], args, results[f], found[f]);
+      }
+      judge(args, results, found, exactly);
+      if (speaks && Clock::now() - spoke > std::chrono::seconds(2)) {
+        spoke = Clock::now();
+        std::fprintf(stderr, "\r%-10s %s %5.1f %%", std::string(proof_.name).c_str(),
+                     sizeof(T) == 4 ? "f32" : "f64", 100.0 * double(block) / double(blocks));
+      }
+    }
+    if (speaks) std::fprintf(stderr, "\r%40s\r", "");
+    const std::lock_guard lock(mutex_);
+    proof_.by_mpfr += exactly.count;
+    for (std::size_t f = 0; f < found.size(); ++f) add(found[f], proof_.findings[f]);
+    mpfr_free_cache();
+  }
+
+  static void add(const Finding<T> &part, Finding<T> &whole) {
+    if (part.worst > whole.worst) {
+      whole.worst = part.worst;
+      whole.worst_x = part.worst_x;
+      whole.worst_y = part.worst_y;
+    }
+    if (part.misrounded) {
+      whole.misrounded_x = part.misrounded_x;
+      whole.misrounded_y = part.misrounded_y;
+    }
+    whole.misrounded += part.misrounded;
+    if (part.unequal) {
+      whole.unequal_x = part.unequal_x;
+      whole.unequal_y = part.unequal_y;
+    }
+    whole.unequal += part.unequal;
+    whole.hash += part.hash;
+  }
+
+  // The result that is judged is the widest form's; the others must have its bits.
+  const T *judged(const Results &r) const {
+    return jit::has_v4() ? r.v4 : jit::has_v3() ? r.v3 : r.scalar;
+  }
+
+  void compute(const ArrayForm<T> &form, const Arguments &args, Results &r, Finding<T> &found) {
+    const bool scalar = options_.scalar || !jit::has_v3();
+    if (scalar) form.scalar(args.count, args.x, args.y, r.scalar);
+    if (jit::has_v3()) form.v3(args.count, args.x, args.y, r.v3);
+    if (jit::has_v4()) form.v4(args.count, args.x, args.y, r.v4);
+    const T *result = judged(r);
+    for (std::size_t i = 0; i < args.count; ++i) {
+      found.hash += fingerprint(args.x[i], args.y[i], result[i]);
+      if ((!scalar || same_bits(result[i], r.scalar[i])) &&
+          (!jit::has_v3() || same_bits(result[i], r.v3[i]))) {
+        continue;
+      }
+      ++found.unequal;
+      found.unequal_x = args.x[i];
+      found.unequal_y = args.y[i];
+    }
+  }
+
+  void judge(const Arguments &args, const std::vector<Results> &results, Findings &found,
+             Exactly<T> &exactly) {
+    for (std::size_t i = 0; i < args.count; ++i) {
+      const T x = args.x[i], y = args.y[i];
+      const Near<W> near = near_to<T>(reference_, x, y);
+      T correct = T(near.low);
+      bool asked = false; // MPFR
+      const auto ask = [&] {
+        if (!asked) exactly.at(x, y);
+        asked = true;
+      };
+      if (!same_bits(correct, T(near.high))) {
+        ask();
+        correct = exactly.rounded();
+      }
+      for (std::size_t f = 0; f < found.size(); ++f) {
+        const T result = judged(results[f])[i];
+        if (same_bits(result, correct)) continue;
+        Finding<T> &here = found[f];
+        // Right but for the sign of a zero that only an absolute error bounds.
+        const double scale = reference_.scale(x, y);
+        if (result == correct && scale > 0) continue;
+        ++here.misrounded;
+        here.misrounded_x = x;
+        here.misrounded_y = y;
+        if (ulps<T, W>(result, near.value, scale) + near.doubt <= here.worst) continue;
+        ask();
+        const double error = exactly.ulps_of(result);
+        if (error > here.worst) {
+          here.worst = error;
+          here.worst_x = x;
+          here.worst_y = y;
+        }
+      }
+    }
+  }
+
+  const Options &options_;
+  const Reference &reference_;
+  std::vector<const ArrayForm<T> *> forms_;
+  Proof<T> proof_;
+  std::atomic<std::uint64_t> next_ = 0;
+  std::mutex mutex_;
+};
+
+} // namespace
+
+template <class T> Proof<T> prove(std::string_view name, const Options &options) {
+  return Prover<T>(name, options).run();
+}
+template Proof<float> prove<float>(std::string_view, const Options &);
+template Proof<double> prove<double>(std::string_view, const Options &);
+
+} // namespace broadloom::prove
