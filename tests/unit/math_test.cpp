@@ -70,7 +70,7 @@ const Unary<float> unary_f32[] = {
     {"gelu_tanh", math::gelu_tanh, gelu_tanh_of<double>, v3_bl_array_gelu_tanh_f32,
      v4_bl_array_gelu_tanh_f32, 0.95},
     {"softplus", math::softplus, softplus_of<double>, v3_bl_array_softplus_f32,
-     v4_bl_array_softplus_f32, 0.95},
+     v4_bl_array_softplus_f32, 0.98},
 };
 const Unary<double> unary_f64[] = {
     {"exp", math::exp, std::exp, v3_bl_array_exp_f64, v4_bl_array_exp_f64, 0.65},
