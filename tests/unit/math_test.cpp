@@ -70,7 +70,7 @@ const Unary<float> unary_f32[] = {
     {"gelu_tanh", math::gelu_tanh, gelu_tanh_of<double>, v3_bl_array_gelu_tanh_f32,
      v4_bl_array_gelu_tanh_f32, 0.95},
     {"softplus", math::softplus, softplus_of<double>, v3_bl_array_softplus_f32,
-     v4_bl_array_softplus_f32, 0.95},
+     v4_bl_array_softplus_f32, 0.98},
     {"exp2", math::exp2, std::exp2, v3_bl_array_exp2_f32, v4_bl_array_exp2_f32, 0.8},
     {"expm1", math::expm1, std::expm1, v3_bl_array_expm1_f32, v4_bl_array_expm1_f32, 0.501},
     {"log2", math::log2, std::log2, v3_bl_array_log2_f32, v4_bl_array_log2_f32, 0.95},
