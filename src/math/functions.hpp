@@ -9,6 +9,7 @@
 #pragma once
 
 #include "math/functions/activation.hpp"
+#include "math/functions/error_function.hpp"
 #include "math/functions/exponential.hpp"
 #include "math/functions/logarithm.hpp"
 #include "math/functions/root.hpp"
