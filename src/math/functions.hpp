@@ -11,6 +11,8 @@
 #include "math/functions/activation.hpp"
 #include "math/functions/error_function.hpp"
 #include "math/functions/exponential.hpp"
+#include "math/functions/inverse_trigonometric.hpp"
 #include "math/functions/logarithm.hpp"
 #include "math/functions/root.hpp"
+#include "math/functions/tangent.hpp"
 #include "math/functions/trigonometric.hpp"
