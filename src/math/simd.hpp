@@ -47,19 +47,36 @@ template <> struct LanesOf<float> {
 };
 template <class V> inline constexpr int lanes_of = LanesOf<V>::count;
 
-// The unsigned integers with the bits of D, which is double or a vector of doubles.
-template <class D> using Bits = Vec<std::uint64_t, lanes_of<D>>;
+template <class V> struct ElementOf {
+  using type = std::remove_cvref_t<decltype(std::declval<V>()[0])>;
+};
+template <> struct ElementOf<double> {
+  using type = double;
+};
+template <> struct ElementOf<float> {
+  using type = float;
+};
+template <class V> using Element = typename ElementOf<V>::type;
+
+// The unsigned integers with the bits of D: double, float or a vector of them.
+template <class D>
+using Word = std::conditional_t<sizeof(Element<D>) == 8, std::uint64_t, std::uint32_t>;
+template <class D> using Bits = Vec<Word<D>, lanes_of<D>>;
 // Keeps an argument out of deduction: fma(x, 2.0, y) takes its type from x.
 template <class V> using Same = std::type_identity_t<V>;
 
-inline constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
+template <class D> inline constexpr Word<D> sign_bit_of = Word<D>{1} << (8 * sizeof(Word<D>) - 1);
+inline constexpr std::uint64_t sign_bit = sign_bit_of<double>;
 
 template <class D> inline Bits<D> to_bits(D x) { return std::bit_cast<Bits<D>>(x); }
 template <class D> inline D from_bits(Same<Bits<D>> b) { return std::bit_cast<D>(b); }
 
 template <class D> inline D fma(D a, Same<D> b, Same<D> c) {
   if constexpr (lanes_of<D> == 1) {
-    return __builtin_fma(a, b, c);
+    if constexpr (sizeof(D) == 4)
+      return __builtin_fmaf(a, b, c);
+    else
+      return __builtin_fma(a, b, c);
   } else {
 #if defined(__clang__)
     return __builtin_elementwise_fma(a, b, c);
@@ -70,7 +87,10 @@ template <class D> inline D fma(D a, Same<D> b, Same<D> c) {
 // To an integer, ties to even.
 template <class D> inline D rint(D x) {
   if constexpr (lanes_of<D> == 1) {
-    return __builtin_rint(x);
+    if constexpr (sizeof(D) == 4)
+      return __builtin_rintf(x);
+    else
+      return __builtin_rint(x);
   } else {
 #if defined(__clang__)
     return __builtin_elementwise_rint(x);
@@ -80,7 +100,10 @@ template <class D> inline D rint(D x) {
 
 template <class D> inline D sqrt(D x) {
   if constexpr (lanes_of<D> == 1) {
-    return __builtin_sqrt(x);
+    if constexpr (sizeof(D) == 4)
+      return __builtin_sqrtf(x);
+    else
+      return __builtin_sqrt(x);
   } else {
 #if defined(__clang__)
     return __builtin_elementwise_sqrt(x);
@@ -103,11 +126,20 @@ template <class D, class Mask> inline bool any(Mask condition) {
   }
 }
 
-template <class D> inline D abs(D x) { return from_bits<D>(to_bits(x) & ~sign_bit); }
-template <class D> inline Bits<D> sign_of(D x) { return to_bits(x) & sign_bit; }
+template <class D> inline D abs(D x) { return from_bits<D>(to_bits(x) & ~sign_bit_of<D>); }
+template <class D> inline Bits<D> sign_of(D x) { return to_bits(x) & sign_bit_of<D>; }
 // Flips the sign of x where `sign` has the sign bit; the other bits of `sign` must be zero.
 template <class D> inline D flip_sign(D x, Same<Bits<D>> sign) {
   return from_bits<D>(to_bits(x) ^ sign);
+}
+
+// An arithmetic shift: the sign bit moves in from the left.
+template <class D> inline Bits<D> shift_right_signed(Same<Bits<D>> n, int count) {
+  if constexpr (sizeof(Element<D>) == 4) {
+    return std::bit_cast<Bits<D>>(std::bit_cast<Vec<std::int32_t, lanes_of<D>>>(n) >> count);
+  } else {
+    return std::bit_cast<Bits<D>>(std::bit_cast<Vec<std::int64_t, lanes_of<D>>>(n) >> count);
+  }
 }
 
 // An integer below 2^52 as a double, without the conversion instruction that AVX2 lacks.
@@ -135,7 +167,7 @@ template <int N> inline Vec<float, N> narrow(Vec<double, N> x) {
   }
 }
 
-template <class D> inline double lane(D x, int i) {
+template <class D> inline Element<D> lane(D x, int i) {
   if constexpr (lanes_of<D> == 1) {
     return x;
   } else {
@@ -161,7 +193,7 @@ template <const auto &Coefficients, class D> inline D polynomial(D x) {
   }(std::make_index_sequence<count - 1>());
 }
 
-// ---- Pairs: an unevaluated sum of two doubles, about 106 bits -----------------------------------
+// ---- Pairs: an unevaluated sum of two, about 106 bits of double -----------------------------------
 
 template <class D> struct Pair {
   D high;

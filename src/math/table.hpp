@@ -4,7 +4,7 @@
 // one load for each lane that costs more than the polynomial.
 // Method: tables of 16 doubles, which AVX-512 holds in two registers and permutes in one
 // instruction; AVX2 gathers them. The values are the same, so the bits are.
-// Example: lookup<erf_slope, D>(to_bits(shifted)) for shifted = k + 1.5 * 2^52, k = 0 .. 15.
+// Example: table_value<erf_slope, D>(to_bits(shifted)) for shifted = k + 1.5 * 2^52, k = 0 .. 15.
 #pragma once
 
 #include "math/simd.hpp"
@@ -18,7 +18,7 @@ namespace broadloom::math {
 inline constexpr int table_size = 16;
 
 // Table[index modulo 16] in each lane, as a D.
-template <const auto &Table, class D> inline D lookup(Same<Bits<D>> index) {
+template <const auto &Table, class D> inline D table_value(Same<Bits<D>> index) {
   static_assert(std::size(Table) == table_size);
   constexpr int lanes = lanes_of<D>;
   if constexpr (lanes == 1) {
@@ -33,7 +33,7 @@ template <const auto &Table, class D> inline D lookup(Same<Bits<D>> index) {
     return D(_mm256_i64gather_pd(Table, __m256i(index % table_size), sizeof(double)));
   } else {
     using Half = Vec<double, lanes / 2>;
-    const Half low = lookup<Table, Half>(index.lo), high = lookup<Table, Half>(index.hi);
+    const Half low = table_value<Table, Half>(index.lo), high = table_value<Table, Half>(index.hi);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return D(__builtin_shufflevector(low, high, I...));
     }(std::make_index_sequence<lanes>());
@@ -45,8 +45,8 @@ template <const auto &Table, class D> inline D lookup(Same<Bits<D>> index) {
 template <const auto &Rows, class D> inline D polynomial_of_rows(Same<Bits<D>> index, D x) {
   constexpr std::size_t count = std::size(Rows);
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    D sum = lookup<Rows[count - 1], D>(index);
-    ((sum = fma(sum, x, lookup<Rows[count - 2 - I], D>(index))), ...);
+    D sum = table_value<Rows[count - 1], D>(index);
+    ((sum = fma(sum, x, table_value<Rows[count - 2 - I], D>(index))), ...);
     return sum;
   }(std::make_index_sequence<count - 1>());
 }

@@ -32,9 +32,9 @@ template <class T, int N> inline Vec<T, N> erf(Vec<T, N> x) {
     const D shifted = fma(held, D(erf_pieces_per_unit), D(shifter));
     const Bits<D> piece = to_bits(shifted);
     const D d = fma(shifted - shifter, D(-erf_piece), held);
-    const Pair<D> linear = two_product(d, lookup<erf_slope, D>(piece));
-    const Pair<D> head = fast_two_sum(lookup<erf_value_1, D>(piece), linear.high);
-    const D rest = fma(d, polynomial_of_rows<erf_rest>(piece, d), lookup<erf_value_2, D>(piece));
+    const Pair<D> linear = two_product(d, table_value<erf_slope, D>(piece));
+    const Pair<D> head = fast_two_sum(table_value<erf_value_1, D>(piece), linear.high);
+    const D rest = fma(d, polynomial_of_rows<erf_rest>(piece, d), table_value<erf_value_2, D>(piece));
     return flip_sign(head.high + (head.low + (linear.low + rest)), sign_of(x));
   }
 }

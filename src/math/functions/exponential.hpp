@@ -7,6 +7,8 @@
 #pragma once
 
 #include "math/coefficients/basic.hpp"
+#include "math/coefficients/single.hpp"
+#include "math/lookup.hpp"
 #include "math/simd.hpp"
 
 namespace broadloom::math::lanes {
@@ -38,8 +40,8 @@ template <class D> inline D power_of_two(Same<Bits<D>> biased) {
 // Limits for f32: beyond them the f64 result is an overflow or zero in f32 anyway. Written so that
 // NaN passes.
 template <class D> inline D clamp(D x, double low, double high) {
-  const D below = select(x > high, D(high), x);
-  return select(below < low, D(low), below);
+  const D below = select(x > D(high), D(high), x);
+  return select(below < D(low), D(low), below);
 }
 
 // e^(high + low) for |high| <= ln2/2 and |low| <= ulp(high): 1 + high exactly, then the small rest.
@@ -59,43 +61,91 @@ template <class D> inline D scale_in_two_steps(D p, Same<Bits<D>> biased) {
   return p * power_of_two<D>(first) * power_of_two<D>(total - first);
 }
 
+// ---- exp in f32 -----------------------------------------------------------------------------------
+
+// e^x = 2^floor(n) (head + rest) for floats: n is a multiple of 1/8, head + rest = 2^fraction(n) e^r.
+template <class F> struct ExpSingle {
+  F n;
+  Bits<F> biased; // floor(n) + 254 in its low nine bits
+  F head;
+  F rest;
+};
+
+// For |x + low| <= 110. Adding 1.5 * 2^20 rounds to a multiple of 1/8, whose eighths are then the
+// last three bits. |r| <= ln2/16; the first product is subtracted exactly.
+template <class F> inline ExpSingle<F> exp_single(F x) {
+  constexpr float shifter = 0x1.8p20f + 254;
+  const F shifted = fma(x, F(single_inverse_ln2), F(shifter));
+  const F n = shifted - shifter;
+  const F r = fma(n, F(-single_ln2_2), fma(n, F(-single_ln2_1), x));
+  const F p = fma(r * r, polynomial<eighth_tail>(r), r);
+  const Bits<F> index = to_bits(shifted);
+  const F head = lookup<eighth_powers, F>(index);
+  return {n, index >> 3, head, fma(head, p, lookup<eighth_powers_rest, F>(index))};
+}
+
 // exp.
-// Method: f32: 1 + r + r^2 q(r) in f64, |r| <= ln2/2, 7 coefficients, scaled by 2^k.
-//   f64: the same with a compensated sum (exp_of_reduced) and scaling in two steps.
-// Error: f32 0.5001 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
+// Method: f32: x = (n + j/8) ln2 + r, 2^(j/8) (1 + r + r^2 q(r)) with 2^(j/8) as a pair from a table
+//   of 8 and three coefficients.
+//   f64: 1 + r + r^2/2 + r^3 q(r), |r| <= ln2/2, summed with compensation (exp_of_reduced) and scaled
+//   in two steps.
+// Error: f32 0.55 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
 // Specials: exp(-inf) = 0, exp(inf) = inf, NaN stays NaN, overflow gives inf.
-// Reference: Muller, Elementary Functions (3rd ed.), ch. 11 (Cody and Waite's reduction).
+// Reference: Muller, Elementary Functions (3rd ed.), ch. 11 (Cody and Waite's reduction); Tang,
+//   ACM TOMS 15 (1989), 144-157 (the table).
 template <class T, int N> inline Vec<T, N> exp(Vec<T, N> x) {
-  using D = Vec<double, N>;
+  using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
-    const ExpReduced<D> e = exp_reduce<1023>(clamp(widen<N>(x), -200.0, 200.0));
-    const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
-    return narrow<N>(p * power_of_two<D>(e.biased));
+    const ExpSingle<V> e = exp_single(clamp(x, -105.0, 90.0));
+    return scale(e.head + e.rest, e.n, e.biased);
   } else {
-    const ExpReduced<D> e = exp_reduce<2046>(clamp(x, -760.0, 720.0));
+    const ExpReduced<V> e = exp_reduce<2046>(clamp(x, -760.0, 720.0));
     return scale_in_two_steps(exp_of_reduced(e.r), e.biased);
   }
 }
 
+namespace exact {
+// exp.
+// Method: 1 + r + r^2 q(r) in f64.
+template <class T, int N> inline Vec<T, N> exp(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const ExpReduced<D> e = exp_reduce<1023>(clamp(widen<N>(x), -200.0, 200.0));
+  const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high) + 1.0;
+  return narrow<N>(p * power_of_two<D>(e.biased));
+}
+} // namespace exact
+
+// tanh of f32 from tables: see tanh.
+template <class F> inline F tanh_single(F x) {
+  const F magnitude = abs(x);
+  const F y = select(magnitude > F(9.2f), F(9.2f), magnitude);
+  const Bits<F> interval = to_bits(y + 0.625f) >> 21;
+  const F h = y - lookup<tanh_center, F>(interval);
+  F p = lookup<tanh_tail_5, F>(interval);
+  p = fma(p, h, lookup<tanh_tail_4, F>(interval));
+  p = fma(p, h, lookup<tanh_tail_3, F>(interval));
+  p = fma(p, h, lookup<tanh_tail_2, F>(interval));
+  p = fma(p, h, lookup<tanh_tail_1, F>(interval));
+  p = fma(p, h, lookup<tanh_tail_0, F>(interval));
+  const F base = select(h == y, y, lookup<tanh_base, F>(interval));
+  return flip_sign(fma(p, h, base), sign_of(x));
+}
+
 // tanh.
-// Method: tanh |x| = E / (E + 2) with E = e^(2|x|) - 1 = (2^k - 1) + 2^k (e^r - 1). k >= 0, so the
+// Method: f32: on 16 intervals of |x|, base + h P(h) with h = |x| - c, where the centre c is a float
+//   for which tanh c is almost one too, and x + x P(x) on the first.
+//   f64: tanh |x| = E / (E + 2) with E = e^(2|x|) - 1 = (2^k - 1) + 2^k (e^r - 1). k >= 0, so the
 //   first term is exact (for k = 0 it vanishes and small arguments keep their relative accuracy).
-//   f64 carries E and E + 2 as pairs and corrects the quotient once. |x| is clamped where the
-//   result is 1. The sign is put back at the end, which also keeps -0.
-// Error: f32 0.5002 ulp; f64 0.6 ulp.
+//   E and E + 2 are pairs and the quotient is corrected once.
+//   |x| is clamped where the result is 1. The sign is put back at the end, which also keeps -0.
+// Error: f32 0.8 ulp; f64 0.6 ulp.
 // Specials: tanh(+-inf) = +-1, tanh(+-0) = +-0, NaN stays NaN.
-// Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the pairs.
+// Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Gal and Bachelis, ACM TOMS 17 (1991),
+//   26-45 (centres whose values are nearly exact); Dekker 1971 for the pairs.
 template <class T, int N> inline Vec<T, N> tanh(Vec<T, N> x) {
   using D = Vec<double, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    const D magnitude = abs(wide);
-    const D doubled = select(magnitude > 16.0, D(16.0), magnitude) * 2.0;
-    const ExpReduced<D> e = exp_reduce<1023>(doubled);
-    const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high);
-    const D scale = power_of_two<D>(e.biased);
-    const D expm1 = fma(scale, p, scale - 1.0);
-    return narrow<N>(flip_sign(expm1 / (expm1 + 2.0), sign_of(wide)));
+    return tanh_single(x);
   } else {
     const D magnitude = abs(x);
     const D doubled = select(magnitude > 22.0, D(22.0), magnitude) * 2.0;
@@ -117,5 +167,21 @@ template <class T, int N> inline Vec<T, N> tanh(Vec<T, N> x) {
     return flip_sign(fma(remainder, inverse, quotient), sign_of(x));
   }
 }
+
+namespace exact {
+// tanh.
+// Method: E / (E + 2) in f64.
+template <class T, int N> inline Vec<T, N> tanh(Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const D wide = widen<N>(x);
+  const D magnitude = abs(wide);
+  const D doubled = select(magnitude > 16.0, D(16.0), magnitude) * 2.0;
+  const ExpReduced<D> e = exp_reduce<1023>(doubled);
+  const D p = fma(e.r.high * e.r.high, polynomial<exp_short_tail>(e.r.high), e.r.high);
+  const D scale = power_of_two<D>(e.biased);
+  const D expm1 = fma(scale, p, scale - 1.0);
+  return narrow<N>(flip_sign(expm1 / (expm1 + 2.0), sign_of(wide)));
+}
+} // namespace exact
 
 } // namespace broadloom::math::lanes

@@ -39,9 +39,9 @@ template <class D> inline D angle_of(D a, D b, Same<Bits<D>> octant) {
   const Bits<D> sign = ((octant << 61) ^ (octant << 60)) & sign_bit;
   const D z = quotient * quotient;
   const D rest = fma(z * quotient, polynomial<atan_tail>(z), remainder);
-  const D head_angle = lookup<atan_base_1, D>(base);
+  const D head_angle = table_value<atan_base_1, D>(base);
   const Pair<D> head = fast_two_sum(head_angle, flip_sign(quotient, sign));
-  return head.high + (head.low + (lookup<atan_base_2, D>(base) + flip_sign(rest, sign)));
+  return head.high + (head.low + (table_value<atan_base_2, D>(base) + flip_sign(rest, sign)));
 }
 
 // The same for f32 in f64: atan of u = a / b by one polynomial.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "math/coefficients/basic.hpp"
+#include "math/coefficients/single.hpp"
 #include "math/functions/exponential.hpp"
 #include "math/simd.hpp"
 
@@ -47,22 +48,62 @@ template <class D> inline D log_short(D x) {
   return fma(e.k, D(ln2_1), s * fma(z, polynomial<log_short_tail>(z), D(2.0)));
 }
 
+// An integer as a float, exactly for |n| <= 2^24.
+template <class F> inline F to_float(Same<Bits<F>> n) {
+  if constexpr (lanes_of<F> == 1) {
+    return static_cast<float>(static_cast<std::int32_t>(n));
+  } else {
+#if defined(__clang__)
+    return __builtin_convertvector(std::bit_cast<Vec<std::int32_t, lanes_of<F>>>(n), F);
+#endif
+  }
+}
+
+// The same in f32.
+template <class F> inline LogReduced<F> log_reduce_single(F x) {
+  constexpr std::uint32_t low = 0x3f3504f3; // sqrt(1/2)
+  const Bits<F> moved = to_bits(x) - low;
+  const Bits<F> k = shift_right_signed<F>(moved, 23);
+  return {to_float<F>(k), from_bits<F>(to_bits(x) - (moved & 0xff800000)) - 1.0f};
+}
+
+// What is neither positive nor finite, and NaN.
+template <class D> inline D log_specials(D x) {
+  return select(x == D(0.0), D(-infinity), select(x < D(0.0), D(not_a_number), x));
+}
+
+// log of f32: f and k ln2 summed exactly, f^2 (f P(f) - 1/2) added last.
+template <class F> inline F log_single(F x) {
+  LogReduced<F> e = log_reduce_single(x);
+  // Neither subnormal, zero, negative, infinite nor NaN.
+  const auto rare = to_bits(x) - 0x00800000 >= 0x7f000000;
+  if (any<F>(rare)) [[unlikely]] {
+    const LogReduced<F> scaled = log_reduce_single(x * 0x1p24f);
+    const auto tiny = x < F(0x1p-126f);
+    e = {select(tiny, scaled.k - 24.0f, e.k), select(tiny, scaled.f, e.f)};
+  }
+  const F whole = e.k * single_ln2_short_1;
+  const Pair<F> head = fast_two_sum(whole, e.f);
+  const F rest = fma(e.k, F(single_ln2_short_2), head.low);
+  const F factor = fma(polynomial<single_log_tail>(e.f), e.f, F(-0.5f));
+  const F result = head.high + fma(e.f * e.f, factor, rest);
+  if (any<F>(rare)) [[unlikely]] {
+    return select((x > F(0.0)) & (x < F(infinity)), result, log_specials(x));
+  }
+  return result;
+}
+
 // log.
-// Method: f32: 2 s + s^3 R(s^2) + k ln2 in f64.
+// Method: x = 2^k (1 + f). f32: f - f^2/2 + f^3 P(f) + k ln2 with a compensated sum of f and k ln2.
 //   f64: f - (f^2/2 - s (f^2/2 + s^2 R(s^2))) + k ln2, equal to the same series but with an exact
 //   leading term; k ln2, f and f^2/2 are summed exactly and the rest, below 0.05, is added last.
-// Error: f32 0.5001 ulp; f64 0.6 ulp.
+// Error: f32 0.75 ulp; f64 0.6 ulp.
 // Specials: log(+-0) = -inf, log(x < 0) = NaN, log(inf) = inf, log(1) = +0, NaN stays NaN.
 // Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the sums.
 template <class T, int N> inline Vec<T, N> log(Vec<T, N> x) {
   using D = Vec<double, N>;
-  const auto special = [](D at) {
-    return select(at == 0.0, D(-infinity), select(at < 0.0, D(not_a_number), at));
-  };
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x);
-    const auto ordinary = (wide > 0.0) & (wide < infinity);
-    return narrow<N>(select(ordinary, log_short(wide), special(wide)));
+    return log_single(x);
   } else {
     const auto ordinary = (x > 0.0) & (x < infinity);
     const LogReduced<D> e = log_reduce_any(x);
@@ -74,9 +115,19 @@ template <class T, int N> inline Vec<T, N> log(Vec<T, N> x) {
     const Pair<D> second = fast_two_sum(first.high, -half_square.high);
     const D series = s * fma(z, polynomial<log_tail>(z), half_square.high);
     const D low = (first.low + second.low) + fma(e.k, D(ln2_short_2), -half_square.low);
-    return select(ordinary, second.high + (series + low), special(x));
+    return select(ordinary, second.high + (series + low), log_specials(x));
   }
 }
+
+namespace exact {
+// log.
+// Method: 2 s + s^3 R(s^2) + k ln2 in f64, s = f / (2 + f).
+template <class T, int N> inline Vec<T, N> log(Vec<T, N> x) {
+  const Vec<double, N> wide = widen<N>(x);
+  const auto ordinary = (wide > 0.0) & (wide < infinity);
+  return narrow<N>(select(ordinary, log_short(wide), log_specials(wide)));
+}
+} // namespace exact
 
 // log of positive finite x as a pair, relative error about 2^-65.
 // 2 (s + s^3/3 + s^5 Q(s^2)): s, s^2, the factor 1/3 + s^2 Q and their products are pairs; Q is
