@@ -63,29 +63,29 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Silu:
   case Op::GeluTanh:
   case Op::Softplus:
+  case Op::Tan:
+  case Op::Asin:
+  case Op::Acos:
+  case Op::Atan:
+  case Op::Erf:
+  case Op::Erfc:
+  case Op::Gelu:
+  case Op::Atan2:
   case Op::LogAddExp: return vector_math(std::string(ops::info(op).spelling), compute, args);
   case Op::Exp2:
   case Op::Expm1:
   case Op::Log2:
   case Op::Log10:
   case Op::Log1p:
-  case Op::Tan:
-  case Op::Asin:
-  case Op::Acos:
-  case Op::Atan:
   case Op::Sinh:
   case Op::Cosh:
   case Op::Asinh:
   case Op::Acosh:
   case Op::Atanh:
   case Op::Cbrt:
-  case Op::Erf:
-  case Op::Erfc:
   case Op::Lgamma:
   case Op::Digamma:
   case Op::Polygamma:
-  case Op::Gelu:
-  case Op::Atan2:
   case Op::Hypot:
   case Op::Fmod: return libm(std::string(ops::info(op).spelling), compute, args);
   case Op::Where:

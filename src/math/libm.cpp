@@ -10,9 +10,8 @@ namespace {
 
 // What the names of libm.def mean: std's overloads for float and double, and ours.
 namespace functions {
-using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt;
-using std::cosh, std::erf, std::erfc, std::exp2, std::expm1, std::fmod, std::hypot, std::log10;
-using std::log1p, std::log2, std::sinh, std::tan;
+using std::acosh, std::asinh, std::atanh, std::cbrt, std::cosh, std::exp2, std::expm1, std::fmod;
+using std::hypot, std::log10, std::log1p, std::log2, std::sinh;
 
 // The plain lgamma leaves the sign in a global variable.
 float lgamma(float x) {
@@ -24,7 +23,7 @@ double lgamma(double x) {
   return ::lgamma_r(x, &sign);
 }
 
-using broadloom::math::digamma, broadloom::math::gelu, broadloom::math::polygamma;
+using broadloom::math::digamma, broadloom::math::polygamma;
 } // namespace functions
 
 } // namespace

@@ -117,4 +117,57 @@ inline constexpr double erf_short[] = {
     0x1.ecd7ec7c0ae97p-77,
 };
 
+// erfc(x) e^(x^2) / q in q = 1 / (1 + 0.34375 x) on 0 <= x <= 11, relative; error 2^-37.7.
+inline constexpr double erfc_short[] = {
+    0x1.8d30b4cc46b13p-3,  0x1.8d2ad5df84d9cp-3, 0x1.75fe7b57b1773p-3,  0x1.44e4352d7eaa7p-3,
+    0x1.0cb3512d1903cp-3,  0x1.455f9b04ff2c7p-4, 0x1.f7076ce7cf59cp-5,  0x1.986549042be1ap-5,
+    -0x1.21762fe3ed9ebp-3, 0x1.1a9b0bb562bcfp-2, -0x1.6f5dd8ea64a5fp-2, 0x1.f963bbca19c83p-3,
+    -0x1.5fa2497ee40f9p-4, 0x1.8ecabe7ddd7fap-7,
+};
+
+// (1 + 1.5 x) erfc(x) e^(x^2) in (x - 4) / (x + 4) on 1/2 <= x <= 28, relative; error 2^-57.3.
+inline constexpr double erfc_tail_first_1 = 0x1.eb018ce4f8a53p-1;
+inline constexpr double erfc_tail_first_2 = 0x1.d2cd62b0d53d8p-55;
+inline constexpr double erfc_tail[] = {
+    // from the second coefficient on
+    -0x1.5b19d309b1b77p-3,  0x1.0f371a2170063p-4,   0x1.47f4030365c37p-7,   -0x1.8da09f8ab12f0p-5,
+    0x1.bea654d2c34fdp-5,   -0x1.576eecbc4ffe6p-5,  0x1.941b0a6ebb531p-6,   -0x1.6cd057568cfc2p-7,
+    0x1.d47a1c36d87acp-9,   -0x1.2cd2281ce3743p-11, -0x1.0ffe808a82ee0p-13, 0x1.c229aab8d329ap-14,
+    -0x1.3afb62383f83ep-16, -0x1.01b3eebaf0cb5p-17, 0x1.185dd9f4b3e24p-18,  0x1.3fbba2e42c8c4p-23,
+    -0x1.3d26b5668bdcbp-21, 0x1.0dc7888fe8e9dp-24,  0x1.3cf258c2452d2p-24,  -0x1.ec7e06a828d0ep-27,
+    -0x1.d85f446f9bb3fp-28, 0x1.9fd06836620f5p-30,
+};
+
+// (1 + x) erfc(x / sqrt(2)) e^(x^2 / 2) / 2 in (x - 5) / (x + 5) on 1/2 <= x <= 40, relative; error 2^-56.3.
+inline constexpr double gelu_tail_first_1 = 0x1.d8979b0f2b39dp-2;
+inline constexpr double gelu_tail_first_2 = 0x1.c4e18acd62402p-56;
+inline constexpr double gelu_tail[] = {
+    // from the second coefficient on
+    -0x1.76ff86859eb15p-4, 0x1.fc66cc64a140bp-6,   0x1.47c1d03054e6ap-7,   -0x1.b08e0007b5815p-6,
+    0x1.92037bab3ff25p-6,  -0x1.f11aab02e5fd8p-7,  0x1.ab6d038f6390fp-8,   -0x1.b75f4f8f50c4bp-10,
+    0x1.0571779a3a627p-17, 0x1.7e61e46497a84p-13,  -0x1.c1b185e98b263p-15, -0x1.4c0eca6c0214cp-17,
+    0x1.2fffa85b6f90cp-17, -0x1.2dae1bb37b74ep-24, -0x1.5ee47507e29cap-20, 0x1.11ca84df13018p-23,
+    0x1.a35aed60391e8p-23, -0x1.b8c828ddebdf5p-26, -0x1.f90332a646bcdp-26, 0x1.ab674eb8c1e07p-29,
+    0x1.b6f6da9bdcfdbp-29, -0x1.df4d9acb97628p-34,
+};
+inline constexpr double root_half = 0x1.6a09e667f3bcdp-1;
+inline constexpr double two_over_root_pi_1 = 0x1.20dd750429b6dp+0;
+inline constexpr double two_over_root_pi_2 = 0x1.1ae3a914fed80p-56;
+
+// erf(x) / x - two_over_root_pi_1 in x^2 for |x| <= 1/2, relative to erfc; error 2^-57.9.
+inline constexpr double erf_near_zero[] = {
+    0x1.1ae3127a4c3c3p-56, -0x1.812746b0379e7p-2,  0x1.ce2f21a042be0p-4,  -0x1.b82ce312889f4p-6,
+    0x1.565bcd0e5f662p-8,  -0x1.c02db3f9dc701p-11, 0x1.f9a324a4c3492p-14, -0x1.f4d1d03b2850cp-17,
+    0x1.b9d1a7167131dp-20, -0x1.5d76fa882da9cp-23, 0x1.c610b01236aafp-27,
+};
+inline constexpr double normal_density_1 = 0x1.9884533d43651p-2;
+inline constexpr double normal_density_2 = -0x1.cbc0d30ebfd15p-56;
+
+// (Phi(x) - 1/2) / x - normal_density_1 in x^2 for |x| <= 1/2; error 2^-59.4.
+inline constexpr double normal_near_zero[] = {
+    -0x1.cbc0ddad647dap-56, -0x1.1058377e2cee0p-4,  0x1.46d04297691dap-7,  -0x1.37403f6ba1025p-10,
+    0x1.e42b0d5200a33p-14,  -0x1.3ce8fab6ebbf3p-17, 0x1.658a1b84c3db7p-21, -0x1.6220510abfbb1p-25,
+    0x1.3805f60080866p-29,  -0x1.d5c0c218588e6p-34,
+};
+
 } // namespace broadloom::math

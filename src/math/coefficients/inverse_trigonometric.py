@@ -33,7 +33,7 @@ def main():
         asin_rest, asin_weight, 13, 0, mp.mpf(1) / 4 * stretch)
     show_polynomial(
         "asin_short_tail", "the same for f32, relative to asin",
-        asin_rest, asin_weight, 8, 0, mp.mpf(1) / 4 * stretch)
+        asin_rest, asin_weight, 6, 0, mp.mpf(1) / 4 * stretch)
 
     print("\n// The angle that atan u is added to: atan of 0, 1/2, 1 (index 0, 1, 2), subtracted from pi/2 where the")
     print("// ratio was turned over (+ 4), and from pi where x is negative (+ 8).")

@@ -144,94 +144,75 @@ template <class T, int N> inline Vec<T, N> atan2(Vec<T, N> y, Vec<T, N> x) {
   }
 }
 
-// 1 / s for 0 < s <= 1/2 within 2 %: the difference of exponents in bits, and one step of Newton's.
+// 1 / s for 0 <= s <= 1/2 within 2 %: the difference of exponents in bits, and one step of Newton's.
 template <class D> inline D rough_inverse(D s) {
-  const D start = from_bits<D>(0x7fde623800000000 - to_bits(s));
+  constexpr Word<D> from = sizeof(Word<D>) == 8 ? 0x7fde623800000000 : 0x7ef311c7;
+  const D start = from_bits<D>(from - to_bits(s));
   return start * fma(-s, start, D(2.0));
 }
 
 // What asin and acos are made of, not yet added: asin |x| up to 1/2, and acos |x| beyond, where it is
 // 2 asin(sqrt((1 - |x|) / 2)).
-template <class D> inline Pair<D> arc_of(D magnitude) {
-  const auto beyond = magnitude > 0.5;
+template <const auto &Tail, class D> inline Pair<D> arc_of(D magnitude) {
+  const auto beyond = magnitude > D(0.5);
   const D z = select(beyond, fma(magnitude, D(-0.5), D(0.5)), magnitude * magnitude);
   const D root = sqrt(z);
   // The root's own error, where it is one.
-  const D error = fma(-root, root, z) * 0.5 * rough_inverse(root);
+  const D error = fma(-root, root, z) * D(0.5) * rough_inverse(root);
   const D s = select(beyond, root, magnitude);
-  const D rest = fma(s * z, polynomial<asin_tail>(z), select(beyond, error, D(0.0)));
+  const D rest = fma(s * z, polynomial<Tail>(z), select(beyond, error, D(0.0)));
   const D twice = select(beyond, D(2.0), D(1.0));
   return {s * twice, rest * twice};
 }
 
-// The root of z, 2^-54 <= z <= 1/4 or 0, relative error 2^-36, faster than the instruction of f64:
-// 1 / sqrt(z) by halving the exponent and two steps of Newton's in f32, a third in f64. f32 is not fused,
-// since one lane of it would be rounded twice.
-template <int N> inline Vec<double, N> rough_root(Vec<double, N> z) {
-  using F = Vec<float, N>;
-  using I = Vec<std::uint32_t, N>;
-  const F short_z = narrow<N>(z), half = short_z * 0.5f;
-  F inverse = std::bit_cast<F>(0x5f375a86 - (std::bit_cast<I>(short_z) >> 1));
-  inverse = inverse * (1.5f - half * inverse * inverse);
-  inverse = inverse * (1.5f - half * inverse * inverse);
-  const Vec<double, N> slope = widen<N>(inverse), root = z * slope;
-  return fma(fma(-root, root, z), slope * 0.5, root);
+// asin and acos in the type of x; Pi is pi in two parts.
+template <const auto &Tail, const auto &Pi, class D> inline D arc_sine(D x) {
+  const D magnitude = abs(x);
+  const Pair<D> arc = arc_of<Tail>(magnitude);
+  const Pair<D> head = fast_two_sum(D(Pi[0] / 2), -arc.high);
+  const D far = head.high + (head.low + (D(Pi[1] / 2) - arc.low));
+  return flip_sign(select(magnitude > D(0.5), far, arc.high + arc.low), sign_of(x));
 }
-template <int N> inline Vec<double, N> arc_of_short(Vec<double, N> magnitude) {
-  using D = Vec<double, N>;
-  const auto beyond = magnitude > 0.5;
-  const D far = fma(magnitude, D(-0.5), D(0.5));
-  const D root = rough_root<N>(far) * 2.0;
-  const D s = select(beyond, root, magnitude);
-  const D z = select(beyond, far, magnitude * magnitude);
-  const D arc = fma(s * z, polynomial<asin_short_tail>(z), s);
-  return select(magnitude <= 1.0, arc, D(not_a_number));
+template <const auto &Tail, const auto &Pi, class D> inline D arc_cosine(D x) {
+  const D magnitude = abs(x);
+  const Pair<D> arc = arc_of<Tail>(magnitude);
+  const auto beyond = magnitude > D(0.5);
+  const auto right = x > D(0.0);
+  const D base = select(beyond, select(right, D(0), D(Pi[0])), D(Pi[0] / 2));
+  const D base_low = select(beyond, select(right, D(0), D(Pi[1])), D(Pi[1] / 2));
+  // Taken from the base for 0 <= x <= 1/2 and for x < -1/2.
+  const Bits<D> sign = sign_of(select(beyond, x, -x));
+  const Pair<D> head = fast_two_sum(base, flip_sign(arc.high, sign));
+  return head.high + (head.low + (base_low + flip_sign(arc.low, sign)));
 }
 
+inline constexpr double pi_double[] = {pi_1, pi_2};
+inline constexpr float pi_float[] = {float(pi_1), float(pi_1 - double(float(pi_1)))};
+
 // asin.
-// Method: an odd polynomial up to 1/2; beyond, pi/2 - 2 asin(sqrt((1 - |x|) / 2)). f32 in f64 with
-//   degree 17, f64 with degree 27 and the root as a pair.
-// Error: f32 0.5001 ulp; f64 0.7 ulp.
+// Method: an odd polynomial up to 1/2; beyond, pi/2 - 2 asin(sqrt((1 - |x|) / 2)). Each type computes
+//   in itself: f32 with degree 13, f64 with degree 27, the root as a pair.
+// Error: f32 0.6 ulp; f64 0.7 ulp.
 // Specials: asin(|x| > 1) = NaN, asin(+-0) = +-0, NaN stays NaN.
 // Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the sums.
 template <class T, int N> inline Vec<T, N> asin(Vec<T, N> x) {
-  using D = Vec<double, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x), magnitude = abs(wide);
-    const D arc = arc_of_short<N>(magnitude);
-    return narrow<N>(flip_sign(select(magnitude > 0.5, half_pi_1 - arc, arc), sign_of(wide)));
+    return arc_sine<asin_short_tail, pi_float>(x);
   } else {
-    const D magnitude = abs(x);
-    const Pair<D> arc = arc_of(magnitude);
-    const Pair<D> head = fast_two_sum(D(half_pi_1), -arc.high);
-    const D far = head.high + (head.low + (half_pi_2 - arc.low));
-    return flip_sign(select(magnitude > 0.5, far, arc.high + arc.low), sign_of(x));
+    return arc_sine<asin_tail, pi_double>(x);
   }
 }
 
 // acos.
-// Method: pi/2 - asin x up to 1/2; beyond, 2 asin(sqrt((1 - x) / 2)) and pi minus that.
-// Error: f32 0.5001 ulp; f64 0.7 ulp.
+// Method: pi/2 - asin x up to 1/2; beyond, 2 asin(sqrt((1 - |x|) / 2)), or pi minus that.
+// Error: f32 0.6 ulp; f64 0.7 ulp.
 // Specials: acos(1) = +0, acos(|x| > 1) = NaN, NaN stays NaN.
 // Reference: as asin.
 template <class T, int N> inline Vec<T, N> acos(Vec<T, N> x) {
-  using D = Vec<double, N>;
   if constexpr (sizeof(T) == 4) {
-    const D wide = widen<N>(x), magnitude = abs(wide);
-    const D arc = arc_of_short<N>(magnitude);
-    const D base = select(magnitude > 0.5, select(wide > 0.0, D(0.0), D(pi_1)), D(half_pi_1));
-    const Bits<D> sign = sign_of(select(magnitude > 0.5, wide, -wide));
-    return narrow<N>(base + flip_sign(arc, sign));
+    return arc_cosine<asin_short_tail, pi_float>(x);
   } else {
-    const D magnitude = abs(x);
-    const Pair<D> arc = arc_of(magnitude);
-    const auto beyond = magnitude > 0.5;
-    const D base = select(beyond, select(x > 0.0, D(0.0), D(pi_1)), D(half_pi_1));
-    const D base_low = select(beyond, select(x > 0.0, D(0.0), D(pi_2)), D(half_pi_2));
-    // Taken from the base for 0 <= x <= 1/2 and for x < -1/2.
-    const Bits<D> sign = sign_of(select(beyond, x, -x));
-    const Pair<D> head = fast_two_sum(base, flip_sign(arc.high, sign));
-    return head.high + (head.low + (base_low + flip_sign(arc.low, sign)));
+    return arc_cosine<asin_tail, pi_double>(x);
   }
 }
 
