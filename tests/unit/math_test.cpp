@@ -102,7 +102,7 @@ const Unary<double> unary_f64[] = {
     {"asin", math::asin, std::asin, v3_bl_array_asin_f64, v4_bl_array_asin_f64, 0.7},
     {"acos", math::acos, std::acos, v3_bl_array_acos_f64, v4_bl_array_acos_f64, 0.7},
     {"atan", math::atan, std::atan, v3_bl_array_atan_f64, v4_bl_array_atan_f64, 0.65},
-    {"erf", math::erf, std::erf, v3_bl_array_erf_f64, v4_bl_array_erf_f64, 0.7},
+    {"erf", math::erf, std::erf, v3_bl_array_erf_f64, v4_bl_array_erf_f64, 0.9},
     {"erfc", math::erfc, std::erfc, v3_bl_array_erfc_f64, v4_bl_array_erfc_f64, 1},
     {"gelu", math::gelu, gelu_of<long double>, v3_bl_array_gelu_f64, v4_bl_array_gelu_f64, 1},
 };
@@ -452,6 +452,22 @@ TEST_CASE("edges keep their signs, infinities and NaN") {
   CHECK(math::tanh(-inf) == -1);
   CHECK(same_bits(math::tanh(-0.0), -0.0));
   CHECK(math::tanh(0x1p-1074) == 0x1p-1074);
+  CHECK(same_bits(math::gelu(-0.0), -0.0));
+  CHECK(same_bits(math::gelu(-0.0f), -0.0f));
+  CHECK(same_bits(math::gelu(-inf), -0.0));
+  CHECK(math::gelu(inf) == inf);
+  CHECK(math::erfc(-inf) == 2);
+  CHECK(math::erfc(inf) == 0);
+  CHECK(math::erf(inf) == 1);
+  CHECK(same_bits(math::erf(-0.0), -0.0));
+  CHECK(same_bits(math::acos(1.0), 0.0));
+  CHECK(same_bits(math::acos(1.0f), 0.0f));
+  CHECK(std::isnan(math::acos(1.5)));
+  CHECK(std::isnan(math::asin(-1.5f)));
+  CHECK(std::isnan(math::tan(inf)));
+  CHECK(same_bits(math::tan(-0.0), -0.0));
+  CHECK(same_bits(math::asin(-0.0f), -0.0f));
+  CHECK(same_bits(math::atan(-0.0), -0.0));
 }
 
 TEST_CASE("every function is found by name, in both types, and libm's also by symbol") {
