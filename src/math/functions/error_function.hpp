@@ -131,7 +131,9 @@ template <class T, int N> inline Vec<T, N> gelu(Vec<T, N> x) {
   if constexpr (sizeof(T) == 4) {
     const D wide = widen<N>(x);
     const D held = clamp(wide, -16.0, infinity), magnitude = clamp(abs(wide), 0.0, 16.0);
-    const D tail = 0.5 * erfc_of_short(magnitude * root_half, magnitude * magnitude * 0.5);
+    // No more than 1/2 where the polynomial is: halves of subnormals are ties.
+    const D tail =
+        clamp(0.5 * erfc_of_short(magnitude * root_half, magnitude * magnitude * 0.5), 0.0, 0.5);
     return narrow<N>(held * select(wide < 0.0, tail, 1.0 - tail));
   } else {
     const D near = clamp(x, -40.0, 40.0), magnitude = abs(near);
