@@ -218,9 +218,13 @@ template <class T, int N> inline Vec<T, N> acos(Vec<T, N> x) {
 
 namespace exact {
 
-// f64 rounds all f32 arguments correctly, which were tried one by one against MPFR, but for two of acos.
+// f64 rounds all f32 arguments correctly, which were tried one by one against MPFR, but for two of acos
+// and one of atan with either sign.
 template <class T, int N> inline Vec<T, N> atan(Vec<T, N> x) {
-  return narrow<N>(lanes::atan<double, N>(widen<N>(x)));
+  using F = Vec<T, N>;
+  const F rounded = narrow<N>(lanes::atan<double, N>(widen<N>(x)));
+  const F first = select(x == F(0x1.1ad646p-4f), F(0x1.1a6386p-4f), rounded);
+  return select(x == F(-0x1.1ad646p-4f), F(-0x1.1a6386p-4f), first);
 }
 template <class T, int N> inline Vec<T, N> asin(Vec<T, N> x) {
   return narrow<N>(lanes::asin<double, N>(widen<N>(x)));
