@@ -65,6 +65,14 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::GeluTanh:
   case Op::Softplus:
   case Op::LogAddExp:
+  case Op::Tan:
+  case Op::Asin:
+  case Op::Acos:
+  case Op::Atan:
+  case Op::Erf:
+  case Op::Erfc:
+  case Op::Gelu:
+  case Op::Atan2:
   case Op::Exp2:
   case Op::Expm1:
   case Op::Log2:
@@ -77,17 +85,9 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Atanh:
   case Op::Cbrt:
   case Op::Hypot: return vector_math(std::string(ops::info(op).spelling), compute, args);
-  case Op::Tan:
-  case Op::Asin:
-  case Op::Acos:
-  case Op::Atan:
-  case Op::Erf:
-  case Op::Erfc:
   case Op::Lgamma:
   case Op::Digamma:
   case Op::Polygamma:
-  case Op::Gelu:
-  case Op::Atan2:
   case Op::Fmod: return libm(std::string(ops::info(op).spelling), compute, args);
   case Op::Where:
   case Op::BitAnd:

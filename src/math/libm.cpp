@@ -10,7 +10,7 @@ namespace {
 
 // What the names of libm.def mean: std's overloads for float and double, and ours.
 namespace functions {
-using std::acos, std::asin, std::atan, std::atan2, std::erf, std::erfc, std::fmod, std::tan;
+using std::fmod;
 
 // The plain lgamma leaves the sign in a global variable.
 float lgamma(float x) {
@@ -22,7 +22,7 @@ double lgamma(double x) {
   return ::lgamma_r(x, &sign);
 }
 
-using broadloom::math::digamma, broadloom::math::gelu, broadloom::math::polygamma;
+using broadloom::math::digamma, broadloom::math::polygamma;
 } // namespace functions
 
 } // namespace

@@ -130,13 +130,4 @@ double digamma(double x) { return double(digamma_wide(x)); }
 float polygamma(float n, float x) { return float(polygamma_wide(n, x)); }
 double polygamma(double n, double x) { return double(polygamma_wide(n, x)); }
 
-float gelu(float x) {
-  if (x == -std::numeric_limits<float>::infinity()) return -0.0f;
-  return float(0.5 * x * std::erfc(-x * 0x1.6a09e667f3bcdp-1));
-}
-double gelu(double x) {
-  if (x == -std::numeric_limits<double>::infinity()) return -0.0;
-  return double(0.5L * x * std::erfc(-x * 0.707106781186547524400844362104849039L));
-}
-
 } // namespace broadloom::math

@@ -1,7 +1,7 @@
 // Scalar functions that the system's libm lacks.
 //
 // Problem: digamma and polygamma have poles, zeros and an argument range that no single formula
-// covers; gelu multiplies the relative error of its argument by up to 1500.
+// covers.
 // Method: computed in long double, whose 64 bits and wide exponents leave one rounding to speak of.
 // Example: digamma(1.0) is -0.5772156649015329; polygamma(1.0, 1.0) is pi^2 / 6.
 #pragma once
@@ -18,9 +18,5 @@ double digamma(double x);
 // NaN and inf gives 0.
 float polygamma(float n, float x);
 double polygamma(double n, double x);
-
-// x (1 + erf(x / sqrt(2))) / 2. gelu(-inf) = -0, the limit of ever smaller negative values.
-float gelu(float x);
-double gelu(double x);
 
 } // namespace broadloom::math
