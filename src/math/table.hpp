@@ -25,8 +25,8 @@ template <const auto &Table, class D> inline D table_value(Same<Bits<D>> index) 
     return Table[index % table_size];
 #if defined(__clang__) && defined(__AVX512F__)
   } else if constexpr (lanes == 8) {
-    return D(_mm512_permutex2var_pd(_mm512_loadu_pd(Table), __m512i(index),
-                                    _mm512_loadu_pd(Table + 8)));
+    return D(
+        _mm512_permutex2var_pd(_mm512_loadu_pd(Table), __m512i(index), _mm512_loadu_pd(Table + 8)));
 #endif
 #if defined(__clang__) && defined(__AVX2__)
   } else if constexpr (lanes == 4) {
