@@ -115,6 +115,12 @@ const std::vector<Case> cases = {
      {{4096, 1024}, {1024}, {1024}, {1024}},
      {"x", "w", "b", "s"},
      {4096, 1024}},
+    {"W2 exp(-x*x)*sin(y)+sqrt(abs(z))",
+     "kernel k { in x : f32[i]; in y : f32[i]; in z : f32[i]\n"
+     "out o = exp(-x * x) * sin(y) + sqrt(abs(z)) }",
+     {{1 << 22}, {1 << 22}, {1 << 22}},
+     {"x", "y", "z"},
+     {1 << 22}},
 };
 
 [[maybe_unused]] const bool registered = [] {
