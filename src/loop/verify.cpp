@@ -200,6 +200,11 @@ private:
     require(b.dtype == p_[s.value].dtype, "a store of another type than " + b.name + " has");
     addressable(s.buffer);
     require(chain_.size() == phase_->parallel.size(), "a store outside of a parallel loop");
+    for (const Loop *l : open_)
+      require(!l->vector || std::any_of(b.walks.begin(), b.walks.end(),
+                                        [&](const Walk &w) { return w.axis == l->axis; }),
+              "the lanes of the loop over " + p_[l->axis].name + " store to one element of " +
+                  b.name);
     for (AxisId axis : chain_) {
       if (b.role == Role::Row) break; // each thread has its own
       require(std::any_of(

@@ -98,6 +98,8 @@ void Arranger::note_sweep(NodeId fold) {
     return;
   const Tree tree = trees_.tree_of(fold);
   if (tree.folded.size() != 1 || tree.lanes || tree.kept.empty()) return;
+  for (NodeId inner : trees_.folds_in(spec_.graph.folded_args(fold))) // a scan has loops of its own
+    if (spec_.graph[inner].kind == NodeKind::Scan) return;
   std::vector<int> classes = trees_.classes_of(fold);
   classes.insert(classes.end(), tree.folded[0].begin(), tree.folded[0].end());
   const std::vector<Group> nest = trees_.kept_groups(classes);

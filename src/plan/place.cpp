@@ -169,6 +169,9 @@ private:
         const LoopKey &key = nests_.tree[forced].key;
         if (key.kind != want.kind || key.group != want.group) return false;
         if (!store && key.vector != want.vector) return false;
+        // The rows of a chunk come one after another.
+        if (item.kind == ItemKind::Partial && key.vector && want.kind == LoopKind::Within)
+          return false;
         has_vector = has_vector || key.vector;
         at = forced;
         continue;

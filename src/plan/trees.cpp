@@ -191,6 +191,15 @@ Trees::Tree Trees::tree_of(NodeId fold) const {
   return tree;
 }
 
+std::vector<NodeId> Trees::folds_in(std::span<const NodeId> roots) const {
+  std::vector<NodeId> folds;
+  for (NodeId root : roots) {
+    const Reads reads = reads_of(root);
+    folds.insert(folds.end(), reads.folds.begin(), reads.folds.end());
+  }
+  return folds;
+}
+
 std::vector<std::uint32_t> Trees::inputs_over(const std::vector<int> &classes,
                                               std::span<const NodeId> roots) const {
   std::vector<std::uint32_t> inputs;

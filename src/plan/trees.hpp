@@ -34,6 +34,9 @@ public:
   std::vector<std::uint32_t> inputs_over(const std::vector<int> &classes,
                                          std::span<const expr::NodeId> roots) const;
 
+  // The folds and scans that these expressions are made of, not those inside them.
+  std::vector<expr::NodeId> folds_in(std::span<const expr::NodeId> roots) const;
+
   const std::vector<int> &order() const { return order_; } // all classes, outermost first
   std::vector<Decision> explain() const;
 

@@ -47,8 +47,11 @@ private:
   // ---- axes and inputs -----------------------------------------------------------------------------
 
   void choose_axes() {
-    const int rank =
-        random_.chance(5) && !scope_.smooth ? random_.between(5, 8) : random_.between(0, 4);
+    // Rows long enough for what the planner does with long rows only: tiles, rows of states.
+    const bool wide = !scope_.smooth && random_.chance(10);
+    const int rank = wide                                  ? random_.between(2, 3)
+                     : random_.chance(5) && !scope_.smooth ? random_.between(5, 8)
+                                                           : random_.between(0, 4);
     labelled_ = random_.chance(50);
     order_c_ = random_.chance(40);
     std::int64_t points = 1;
@@ -59,9 +62,10 @@ private:
         continue;
       }
       std::int64_t n = random_.pick<std::int64_t>({1, 2, 2, 3, 3, 7, 7, 16, 33, 130});
+      if (wide) n = random_.pick<std::int64_t>({64, 65, 100, 130, 200, 300});
       if (random_.chance(3)) n = 0;
       if (random_.chance(3)) n = random_.pick<std::int64_t>({1000, 5000, 70000});
-      if (points * n > (n >= 5000 ? 100000 : 20000)) n = 2;
+      if (points * n > (n >= 5000 ? 100000 : wide ? 40000 : 20000)) n = 2;
       points *= std::max<std::int64_t>(n, 1);
       extents_.push_back(n);
       scope_.axis_names.push_back(labelled_ ? std::string(1, "ijklmnop"[a]) : std::to_string(a));

@@ -125,6 +125,9 @@ TEST_CASE("row by row or column by column, a fold over rows has the same bits") 
   check_bits(x + "out s = sum(x, i); out v = var(x, i); out m = max(x, i); out p = prod(x, i)",
              {{1001, 67}});
   check_bits(x + "out s = sum(x / sum(x, j), i); out z = x - mean(x, i)", {{700, 130}});
+  check_bits(x + "out s = sum(scan(sum, x, j), i); out t = sum(scan(max, x, i), i)", {{500, 130}});
+  check_bits("in x : f32[i, j]; in y : f32[j, i]; out s = sum(x * sum(y, j), i)",
+             {{500, 130}, {130, 500}});
   check_bits("in x : f32[k, i, j]; out s = sum(x, i); out t = sum(x, k); out u = argmax(x, i)",
              {{5, 300, 70}});
 }
