@@ -64,7 +64,7 @@ template <class Wide> Wide gelu_of(Wide x) {
   return x * std::erfc(-x * Wide(0.707106781186547524400844362104849039L)) / 2;
 }
 
-// The scalar form that polygamma has of it, in long double but for the last rounding.
+// polygamma's own, in long double but for the last rounding.
 template <class Wide> Wide digamma_of(Wide x) { return math::polygamma(0.0, double(x)); }
 
 const Unary<float> unary_f32[] = {
@@ -423,6 +423,8 @@ TEST_CASE("the exact forms of f32 are correctly rounded, and zeros keep their si
       {"silu", exact::silu<float, 1>, silu_of<double>},
       {"gelu_tanh", exact::gelu_tanh<float, 1>, gelu_tanh_of<double>},
       {"softplus", exact::softplus<float, 1>, softplus_of<double>},
+      {"lgamma", exact::lgamma<float, 1>, std::lgamma},
+      {"digamma", exact::digamma<float, 1>, digamma_of<double>},
   };
   std::vector<float> x = f32_stride();
   x.push_back(-0.0f);
