@@ -72,6 +72,8 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Erf:
   case Op::Erfc:
   case Op::Gelu:
+  case Op::Lgamma:
+  case Op::Digamma:
   case Op::Atan2:
   case Op::Exp2:
   case Op::Expm1:
@@ -85,8 +87,6 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Atanh:
   case Op::Cbrt:
   case Op::Hypot: return vector_math(std::string(ops::info(op).spelling), compute, args);
-  case Op::Lgamma:
-  case Op::Digamma:
   case Op::Polygamma:
   case Op::Fmod: return libm(std::string(ops::info(op).spelling), compute, args);
   case Op::Where:

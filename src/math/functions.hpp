@@ -12,6 +12,7 @@
 #include "math/functions/cbrt.hpp"
 #include "math/functions/error_function.hpp"
 #include "math/functions/exponential.hpp"
+#include "math/functions/gamma.hpp"
 #include "math/functions/hyperbolic.hpp"
 #include "math/functions/hypot.hpp"
 #include "math/functions/inverse_hyperbolic.hpp"

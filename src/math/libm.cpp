@@ -10,19 +10,8 @@ namespace {
 
 // What the names of libm.def mean: std's overloads for float and double, and ours.
 namespace functions {
+using broadloom::math::polygamma;
 using std::fmod;
-
-// The plain lgamma leaves the sign in a global variable.
-float lgamma(float x) {
-  int sign = 0;
-  return ::lgammaf_r(x, &sign);
-}
-double lgamma(double x) {
-  int sign = 0;
-  return ::lgamma_r(x, &sign);
-}
-
-using broadloom::math::digamma, broadloom::math::polygamma;
 } // namespace functions
 
 } // namespace

@@ -3,8 +3,8 @@
 // Problem: a native kernel calls functions that have no vector form of ours yet, and the
 // interpreter must call the very same ones.
 // Method: one plain function for each name and type (bl_libm_fmod_f32, bl_libm_fmod_f64, ...), and a
-// table from symbol to address. Most forward to the system's libm; lgamma is the reentrant one:
-// kernels run on many threads. What libm lacks (digamma, polygamma) is computed in long double.
+// table from symbol to address. They forward to the system's libm; what it lacks (polygamma) is
+// computed in long double.
 // Example: void *address = math::address_of("bl_libm_fmod_f64");
 #pragma once
 
@@ -25,7 +25,7 @@ namespace broadloom::math {
 
 struct LibmSymbol {
   std::string_view symbol; // "bl_libm_fmod_f64"
-  std::string_view name;   // "tan"
+  std::string_view name;   // "fmod"
   int arity;
   int bits; // of the type: 32 or 64
   void *address;

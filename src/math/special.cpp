@@ -124,9 +124,6 @@ Wide polygamma_wide(Wide n, Wide x) {
 
 } // namespace
 
-float digamma(float x) { return float(digamma_wide(x)); }
-double digamma(double x) { return double(digamma_wide(x)); }
-
 float polygamma(float n, float x) { return float(polygamma_wide(n, x)); }
 double polygamma(double n, double x) { return double(polygamma_wide(n, x)); }
 

@@ -1,5 +1,5 @@
 // The functions behind the operations that the table calls Math::Vector (ours, the scalar form of what
-// native code inlines) and Math::Libm (scalar functions, most of them the system's,
+// native code inlines) and Math::Libm (scalar functions: the system's fmod and our polygamma,
 // which native code calls one lane at a time).
 #include "math/libm.hpp"
 #include "math/scalar.hpp"
@@ -52,8 +52,8 @@ template <class T> T evaluate_math(Op op, T x, T y) {
   case Op::Cbrt: return math::cbrt(x);
   case Op::Erf: return math::erf(x);
   case Op::Erfc: return math::erfc(x);
-  case Op::Lgamma: return libm_lgamma(x);
-  case Op::Digamma: return libm_digamma(x);
+  case Op::Lgamma: return math::lgamma(x);
+  case Op::Digamma: return math::digamma(x);
   case Op::Polygamma: return libm_polygamma(x, y);
   case Op::Gelu: return math::gelu(x);
   case Op::Atan2: return math::atan2(x, y);
