@@ -47,11 +47,15 @@ template <class D> inline D clamp(D x, double low, double high) {
 
 // e^(high + low) for |high| <= ln2/2 and |low| <= ulp(high): 1 + high exactly, then the small rest.
 // Rest: high^2 (1/2 + high E(high)) + low (1 + high). Error before the last rounding < 0.12 ulp.
-template <class D> inline D exp_of_reduced(Pair<D> r) {
+template <class D> inline Pair<D> exp_pair_of_reduced(Pair<D> r) {
   const D half = fma(r.high, polynomial<exp_tail>(r.high), D(0.5));
   const D rest = fma(r.high * r.high, half, fma(r.low, r.high, r.low));
   const Pair<D> head = fast_two_sum(D(1.0), r.high);
-  return head.high + (head.low + rest);
+  return {head.high, head.low + rest};
+}
+template <class D> inline D exp_of_reduced(Pair<D> r) {
+  const Pair<D> e = exp_pair_of_reduced(r);
+  return e.high + e.low;
 }
 
 // p * 2^k with `biased` = k + 2046 in its low 12 bits, in two steps of which only the second
