@@ -247,7 +247,7 @@ template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
 // Method: f32 in f64, since the sum may cancel. f64 takes the difference as a pair, since e^-|x - y|
 //   multiplies its error; where the sum falls below an eighth of max(x, y), patch_cancelled.
 // Error: f32 0.62 ulp of the greater of |max(x, y)| and the result: near its zeros, as at
-//   x = y = -log 2, the sum cancels. f64 0.8 ulp of the result, or of 2^-46 |max(x, y)| where that is
+//   x = y = -log 2, the sum cancels. f64 0.8 ulp of the result, or of 2^-44 |max(x, y)| where that is
 //   more: next to the curve of zeros, e^x + e^y = 1, only pairs of a triple length would tell.
 // Specials: logaddexp(-inf, y) = y, logaddexp(inf, y) = inf, NaN where either is NaN.
 // Reference: Dekker 1971 for the pairs.
