@@ -106,8 +106,9 @@ const Unary<double> unary_f64[] = {
     {"sigmoid", math::sigmoid, sigmoid_of<long double>, v3_bl_array_sigmoid_f64,
      v4_bl_array_sigmoid_f64, 0.8},
     {"silu", math::silu, silu_of<long double>, v3_bl_array_silu_f64, v4_bl_array_silu_f64, 0.8},
+    // 0.75 by MPFR; the reference's exponent is itself off by up to half an ulp for x < -15.
     {"gelu_tanh", math::gelu_tanh, gelu_tanh_of<long double>, v3_bl_array_gelu_tanh_f64,
-     v4_bl_array_gelu_tanh_f64, 0.95},
+     v4_bl_array_gelu_tanh_f64, 1.1},
     {"softplus", math::softplus, softplus_of<long double>, v3_bl_array_softplus_f64,
      v4_bl_array_softplus_f64, 0.8},
     {"exp2", math::exp2, std::exp2, v3_bl_array_exp2_f64, v4_bl_array_exp2_f64, 0.9},
