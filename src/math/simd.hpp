@@ -226,4 +226,10 @@ template <class D> inline Pair<D> multiply(Pair<D> a, Pair<D> b) {
   return {p.high, fma(a.high, b.low, fma(a.low, b.high, p.low))};
 }
 
+// The sum of two pairs for |a| >= |b| or a == 0, the low part left as by multiply.
+template <class D> inline Pair<D> add(Pair<D> a, Pair<D> b) {
+  const Pair<D> sum = fast_two_sum(a.high, b.high);
+  return {sum.high, sum.low + (a.low + b.low)};
+}
+
 } // namespace broadloom::math

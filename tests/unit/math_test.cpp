@@ -112,14 +112,15 @@ const Unary<double> unary_f64[] = {
     {"cos", math::cos, std::cos, v3_bl_array_cos_f64, v4_bl_array_cos_f64, 0.8},
     {"tanh", math::tanh, std::tanh, v3_bl_array_tanh_f64, v4_bl_array_tanh_f64, 0.65},
     {"rsqrt", math::rsqrt, reciprocal_root<long double>, v3_bl_array_rsqrt_f64,
-     v4_bl_array_rsqrt_f64, 1.5},
+     v4_bl_array_rsqrt_f64, 0.505},
     {"sigmoid", math::sigmoid, sigmoid_of<long double>, v3_bl_array_sigmoid_f64,
-     v4_bl_array_sigmoid_f64, 2.5},
-    {"silu", math::silu, silu_of<long double>, v3_bl_array_silu_f64, v4_bl_array_silu_f64, 3.0},
+     v4_bl_array_sigmoid_f64, 0.8},
+    {"silu", math::silu, silu_of<long double>, v3_bl_array_silu_f64, v4_bl_array_silu_f64, 0.8},
+    // 0.75 by MPFR; the reference's exponent is itself off by up to half an ulp for x < -15.
     {"gelu_tanh", math::gelu_tanh, gelu_tanh_of<long double>, v3_bl_array_gelu_tanh_f64,
-     v4_bl_array_gelu_tanh_f64, 3.0},
+     v4_bl_array_gelu_tanh_f64, 1.1},
     {"softplus", math::softplus, softplus_of<long double>, v3_bl_array_softplus_f64,
-     v4_bl_array_softplus_f64, 2.0},
+     v4_bl_array_softplus_f64, 0.8},
     {"exp2", math::exp2, std::exp2, v3_bl_array_exp2_f64, v4_bl_array_exp2_f64, 0.9},
     {"expm1", math::expm1, std::expm1, v3_bl_array_expm1_f64, v4_bl_array_expm1_f64, 0.85},
     {"log2", math::log2, std::log2, v3_bl_array_log2_f64, v4_bl_array_log2_f64, 0.65},
@@ -319,8 +320,9 @@ template <class T, class V3, class V4> void check_logaddexp(V3 v3, V4 v4, double
     const bool apart = x.back() != y.back(); // infinities too
     const long double exact = greater + std::log1p(apart ? std::exp(lesser - greater) : 1.0L);
     const bool number = !std::isnan(x.back()) && !std::isnan(y.back());
-    if (number && greater > 0)
-      worst = std::max(worst, ulps(scalar.back(), exact)); // else it may cancel
+    // f32 may cancel for negative arguments, and so does the reference next to the zeros.
+    const bool cancels = sizeof(T) == 4 ? !(greater > 0) : std::fabs(exact) * 256 < -greater;
+    if (number && !cancels) worst = std::max(worst, ulps(scalar.back(), exact));
     if (!number) CHECK(std::isnan(scalar.back()));
   }
   CHECK(worst <= bound);
@@ -469,10 +471,25 @@ TEST_CASE("pow stays within one ulp and follows Annex F, in the same bits in eve
   check_pow<double>(v3_bl_array_pow_f64, v4_bl_array_pow_f64, 0.65);
 }
 
-TEST_CASE(
-    "logaddexp stays within two ulps where it does not cancel, in the same bits in every form") {
+TEST_CASE("logaddexp stays within one ulp, in the same bits in every form") {
   check_logaddexp<float>(v3_bl_array_logaddexp_f32, v4_bl_array_logaddexp_f32, 0.65);
-  check_logaddexp<double>(v3_bl_array_logaddexp_f64, v4_bl_array_logaddexp_f64, 2.0);
+  check_logaddexp<double>(v3_bl_array_logaddexp_f64, v4_bl_array_logaddexp_f64, 0.8);
+}
+
+TEST_CASE("logaddexp of f64 keeps its digits where it cancels") {
+  struct Cancelling {
+    double x, y, sum; // by mpmath
+  };
+  for (const Cancelling &c :
+       {Cancelling{-0x1.62e42fefa39efp-1, -0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56},
+        Cancelling{-0x1.0000000000000p-2, -0x1.820c49ba5e354p+0, 0x1.40e35dee501f0p-13},
+        Cancelling{-0x1.ccccccccccccdp-1, -0x1.0b851eb851eb8p-1, -0x1.9d7824b4a80b7p-12},
+        Cancelling{-0x1.4000000000000p+5, -0x1.2725dd1d243acp-58, 0x1.253477c8d6783p-62},
+        Cancelling{-0x1.6000000000000p-1, -0x1.65d63886594afp-1, -0x1.32cf336b661e1p-15}}) {
+    CAPTURE(c.x);
+    CHECK(ulps(math::logaddexp(c.x, c.y), static_cast<long double>(c.sum)) <= 1.0);
+    CHECK(ulps(math::logaddexp(c.y, c.x), static_cast<long double>(c.sum)) <= 1.0);
+  }
 }
 
 TEST_CASE("atan2 stays within one ulp and follows Annex F, in the same bits in every form") {

@@ -9,6 +9,7 @@ namespace broadloom::math {
 inline constexpr double inverse_ln2 = 0x1.71547652b82fep+0;
 inline constexpr double ln2_1 = 0x1.62e42fefa39efp-1;
 inline constexpr double ln2_2 = 0x1.abc9e3b39803fp-56;
+inline constexpr double ln2_3 = 0x1.7b57a079a1934p-111;
 // The first part has 11 zero bits at the end: its product with an exponent is exact.
 inline constexpr double ln2_short_1 = 0x1.62e42fefa3800p-1;
 inline constexpr double ln2_short_2 = 0x1.ef35793c76730p-45;
@@ -37,6 +38,31 @@ inline constexpr double exp_tail[] = {
     0x1.5555555555556p-3,  0x1.5555555555554p-5,  0x1.11111111109b8p-7,  0x1.6c16c16c1811fp-10,
     0x1.a01a01a7c137fp-13, 0x1.a01a0198a7f7dp-16, 0x1.71de0db80e0dfp-19, 0x1.27e502c68d086p-22,
     0x1.af38958dd7746p-26, 0x1.1f2a258494ff1p-29,
+};
+
+// 1/n! for n = 1, 2, .. as pairs, and on to 23, whose term is 2^-106 of the first.
+inline constexpr double exp_pair_head_1[] = {
+    0x1.0000000000000p+0,  0x1.0000000000000p-1,  0x1.5555555555555p-3,  0x1.5555555555555p-5,
+    0x1.1111111111111p-7,  0x1.6c16c16c16c17p-10, 0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-16,
+    0x1.71de3a556c734p-19, 0x1.27e4fb7789f5cp-22, 0x1.ae64567f544e4p-26,
+};
+inline constexpr double exp_pair_head_2[] = {
+    0x0.0p+0,
+    0x0.0p+0,
+    0x1.5555555555555p-57,
+    0x1.5555555555555p-59,
+    0x1.1111111111111p-63,
+    -0x1.f49f49f49f49fp-65,
+    0x1.a01a01a01a01ap-73,
+    0x1.a01a01a01a01ap-76,
+    -0x1.c154f8ddc6c00p-73,
+    0x1.cbbc05b4fa99ap-76,
+    -0x1.c062e06d1f209p-80,
+};
+inline constexpr double exp_pair_tail[] = {
+    0x1.1eed8eff8d898p-29, 0x1.6124613a86d09p-33, 0x1.93974a8c07c9dp-37, 0x1.ae7f3e733b81fp-41,
+    0x1.ae7f3e733b81fp-45, 0x1.952c77030ad4ap-49, 0x1.6827863b97d97p-53, 0x1.2f49b46814157p-57,
+    0x1.e542ba4020225p-62, 0x1.71b8ef6dcf572p-66, 0x1.0ce396db7f853p-70, 0x1.761b41316381ap-75,
 };
 
 // (2 atanh(s) - 2 s) / s^3 in z = s^2, relative to log; error 2^-44.9.

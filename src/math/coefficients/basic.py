@@ -2,8 +2,8 @@
 """Prints basic.hpp: the constants of exp, log, sin, cos and what is made of them (see remez.py)."""
 import mpmath as mp
 
-from remez import (relative, series, show_constant, show_end, show_opening, show_polynomial,
-                   show_split)
+from remez import (relative, series, show_array, show_constant, show_end, show_opening,
+                   show_polynomial, show_split, split)
 
 
 def main():
@@ -11,7 +11,7 @@ def main():
 
     ln2 = mp.log(2)
     show_constant("inverse_ln2", 1 / ln2)
-    show_split(["ln2_1", "ln2_2"], ln2)
+    show_split(["ln2_1", "ln2_2", "ln2_3"], ln2)
     print("// The first part has 11 zero bits at the end: its product with an exponent is exact.")
     show_split(["ln2_short_1", "ln2_short_2"], ln2, 42)
     show_constant("inverse_pi", 1 / mp.pi)
@@ -37,6 +37,12 @@ def main():
     show_polynomial(
         "exp_tail", "(exp(r) - 1 - r - r^2/2) / r^3 on |r| <= ln2/2, relative to the tail",
         cube_quotient, relative(cube_quotient), 10, -half_ln2, half_ln2)
+
+    factorials = [1 / mp.factorial(n) for n in range(1, 24)]
+    print("\n// 1/n! for n = 1, 2, .. as pairs, and on to 23, whose term is 2^-106 of the first.")
+    show_array("exp_pair_head_1", [split(c, 2)[0] for c in factorials[:11]])
+    show_array("exp_pair_head_2", [split(c, 2)[1] for c in factorials[:11]])
+    show_array("exp_pair_tail", factorials[11:])
 
     # s = f / (2 + f) for 1 + f in [sqrt(1/2), sqrt(2)]
     s_max = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)

@@ -94,14 +94,18 @@ def show_split(names, value, first_bits=53):
         show_constant(name, part)
 
 
+def show_array(name, values):
+    print(f"inline constexpr double {name}[] = {{")
+    for v in values:
+        print(f"    {float(v).hex()},")
+    print("};")
+
+
 def show_polynomial(name, what, f, weight, terms, low, high):
     coefficients, worst = fit(f, weight, terms, low, high)
     bits = float(mp.log(worst, 2))
     print(f"\n// {what}; error 2^{bits:.1f}.")
-    print(f"inline constexpr double {name}[] = {{")
-    for c in coefficients:
-        print(f"    {c.hex()},")
-    print("};")
+    show_array(name, coefficients)
 
 
 def relative(f):

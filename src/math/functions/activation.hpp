@@ -4,6 +4,7 @@
 // x (1 + tanh(u)) / 2 cancels to nothing for negative x.
 // Method: only e^-|v| <= 1 is ever formed. sigmoid(v) is 1 / (1 + e^-|v|) on the right and
 // e^-|v| / (1 + e^-|v|) on the left; 1 + tanh(u) is 2 sigmoid(2u).
+// In f64 it is a pair, and so is the quotient.
 // Example: silu<double, 8>(x); logaddexp<float, 16>(x, y).
 #pragma once
 
@@ -15,9 +16,10 @@
 
 namespace broadloom::math::lanes {
 
-// e^-|v| = p 2^k, not yet multiplied: it may be subnormal. |v| is held at 760, where it vanishes.
+// e^-|v| = p 2^k as a pair, not yet multiplied: it may be subnormal. |v| is held at 760, where it
+// vanishes.
 template <class D> struct DecayOf {
-  D p;
+  Pair<D> p;
   Bits<D> biased; // k + 2046
 };
 template <class D> inline DecayOf<D> decay(Pair<D> v) {
@@ -26,22 +28,65 @@ template <class D> inline DecayOf<D> decay(Pair<D> v) {
   const D low = flip_sign(v.low, sign_of(-v.high));
   e.r.low = e.r.low + select(high == -abs(v.high), low, D(0.0));
   e.r = fast_two_sum(e.r.high, e.r.low);
-  return {exp_of_reduced(e.r), e.biased};
+  return {exp_pair_of_reduced(e.r), e.biased};
+}
+template <class D> inline Pair<D> scaled(const DecayOf<D> &e) {
+  return {scale_in_two_steps(e.p.high, e.biased), scale_in_two_steps(e.p.low, e.biased)};
 }
 
-// x sigmoid(v) for v of the sign of x. On the left x is multiplied in before the scaling, which
-// keeps its digits where e^-|v| is subnormal; `bounded` is x, no less than about -760.
-template <class D> inline D times_sigmoid(D x, D bounded, Pair<D> v) {
+// n / d as a pair, relative error about 2^-100.
+template <class D> inline Pair<D> divide(Pair<D> n, Pair<D> d) {
+  const D inverse = 1.0 / d.high;
+  const D quotient = n.high * inverse;
+  const D remainder = fma(-quotient, d.high, n.high) + fma(-quotient, d.low, n.low);
+  return {quotient, remainder * inverse};
+}
+
+// x sigmoid(v) for v of the sign of x, |x| <= 760. x is multiplied into the quotient as a pair, and
+// before the scaling, which keeps its digits where e^-|v| is subnormal.
+template <class D> inline D times_sigmoid(D x, Pair<D> v) {
   const DecayOf<D> e = decay(v);
-  const D divisor = 1.0 + scale_in_two_steps(e.p, e.biased);
-  const D left = scale_in_two_steps(bounded * e.p / divisor, e.biased);
-  return select(v.high < 0.0, left, x / divisor);
+  const Pair<D> rest = scaled(e);
+  Pair<D> divisor = fast_two_sum(D(1.0), rest.high);
+  divisor.low = divisor.low + rest.low;
+  const auto negative = v.high < 0.0;
+  const Pair<D> numerator{select(negative, e.p.high, D(1.0)), select(negative, e.p.low, D(0.0))};
+  const Pair<D> sigmoid = divide(numerator, divisor);
+  const D product = fma(x, sigmoid.high, x * sigmoid.low);
+  return select(negative, scale_in_two_steps(product, e.biased), product);
 }
 
-// log(1 + e) for 0 <= e <= 1: the logarithm of the rounded sum, and what the rounding took.
-template <class D> inline D log1p_of_fraction(D e) {
-  const D sum = 1.0 + e;
-  return log<double, lanes_of<D>>(sum) + (e - (sum - 1.0)) / sum;
+// greater + log(1 + e) for 0 <= e <= 1: log(1 + e) = 2 atanh(e / (2 + e)), or beyond sqrt(2) - 1
+// log 2 + 2 atanh((e - 1) / (3 + e)). greater, log 2 and the quotient are summed exactly; the rest
+// of the series, a hundredth of the quotient, is added last.
+template <class D> inline D plus_log1p(D greater, Pair<D> e) {
+  const auto beyond = e.high > 0.4142;
+  Pair<D> n = fast_two_sum(select(beyond, D(-1.0), D(0.0)), e.high);
+  Pair<D> half_d = fast_two_sum(select(beyond, D(1.5), D(1.0)), e.high * 0.5);
+  n.low = n.low + e.low;
+  half_d.low = fma(e.low, D(0.5), half_d.low);
+  const Pair<D> twice = divide(n, half_d);
+  const D s = twice.high * 0.5;
+  const D z = s * s;
+  const D series = fma(z * s, polynomial<log_tail>(z), twice.low);
+  const Pair<D> first = two_sum(greater, select(beyond, D(ln2_1), D(0.0)));
+  const Pair<D> second = two_sum(first.high, twice.high);
+  const D low = first.low + second.low + select(beyond, D(ln2_2), D(0.0));
+  return second.high + (series + low);
+}
+
+// log(e^greater + e^lesser) where it is near zero, -760 <= lesser <= greater <= 0: log(1 + d) with
+// d = (e^greater - 1) + e^lesser in pairs, whose difference keeps about 2^-100 of them.
+template <class D>
+[[gnu::noinline, gnu::cold]] void patch_cancelled(const D &greater, const D &lesser, D &result) {
+  const ExpFine<D> g = exp_fine(clamp(greater, -1.0, 0.0));
+  const ExpFine<D> l = exp_fine(clamp(lesser, -760.0, 0.0));
+  const D power = scale_in_two_steps(D(1.0), g.biased); // 1 or 1/2
+  const Pair<D> fall =
+      add(Pair<D>{power - 1.0, D(0.0)}, Pair<D>{g.q.high * power, g.q.low * power});
+  const Pair<D> rise = scaled(DecayOf<D>{add(Pair<D>{D(1.0), D(0.0)}, l.q), l.biased});
+  const Pair<D> sum = two_sum(fall.high, rise.high);
+  result = plus_log1p(D(0.0), two_sum(sum.high, sum.low + (fall.low + rise.low)));
 }
 
 // ---- The same in f32 ------------------------------------------------------------------------------
@@ -127,7 +172,7 @@ template <class D> inline D log1p_brief_of(D e) {
 // ---- The functions --------------------------------------------------------------------------------
 
 // sigmoid: 1 / (1 + e^-x).
-// Error: f32 0.8 ulp; f64 2.5 ulp.
+// Error: f32 0.8 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
 // Specials: sigmoid(-inf) = 0, sigmoid(inf) = 1, NaN stays NaN.
 template <class T, int N> inline Vec<T, N> sigmoid(Vec<T, N> x) {
   using V = Vec<T, N>;
@@ -135,12 +180,12 @@ template <class T, int N> inline Vec<T, N> sigmoid(Vec<T, N> x) {
     const DecaySingle<V> e = decay_single<V>({decline(x), V(-0.0f)});
     return over_one_plus(e, x < V(0.0f), e.p, V(1.0f));
   } else {
-    return times_sigmoid(V(1.0), V(1.0), {x, V(0.0)});
+    return times_sigmoid<V>(V(1.0), {x, V(0.0)});
   }
 }
 
 // silu: x sigmoid(x).
-// Error: f32 0.85 ulp; f64 3 ulp.
+// Error: f32 0.85 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
 // Specials: silu(-inf) = -0, the limit of ever smaller negative values; silu(inf) = inf,
 //   silu(+-0) = +-0, NaN stays NaN.
 template <class T, int N> inline Vec<T, N> silu(Vec<T, N> x) {
@@ -149,7 +194,8 @@ template <class T, int N> inline Vec<T, N> silu(Vec<T, N> x) {
     const V exponent = decline(x);
     return times_sigmoid_single(x, exponent, {exponent, V(-0.0f)});
   } else {
-    return times_sigmoid(x, clamp(x, -760.0, infinity), {x, V(0.0)});
+    const V near = clamp(x, -760.0, 40.0);
+    return select(x > 40.0, x, times_sigmoid<V>(near, {near, V(0.0)}));
   }
 }
 
@@ -157,7 +203,7 @@ template <class T, int N> inline Vec<T, N> silu(Vec<T, N> x) {
 // v = x (c + 0.044715 c x^2) with c = 2 sqrt(2/pi).
 // Method: v is a pair, since e^v multiplies its relative error by up to 745. Beyond |x| = 22 (f32: 11)
 //   the result is x or 0, and x is held there so that v stays finite.
-// Error: f32 0.85 ulp; f64 3 ulp.
+// Error: f32 0.85 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
 // Specials: as silu.
 template <class T, int N> inline Vec<T, N> gelu_tanh(Vec<T, N> x) {
   using V = Vec<T, N>;
@@ -179,12 +225,12 @@ template <class T, int N> inline Vec<T, N> gelu_tanh(Vec<T, N> x) {
         multiply(two_product(near, near), Pair<V>{V(gelu_cubic_1), V(gelu_cubic_2)});
     Pair<V> factor = two_sum(V(gelu_linear_1), cubic.high);
     factor.low = factor.low + (cubic.low + gelu_linear_2);
-    return times_sigmoid(x, near, multiply(factor, Pair<V>{near, V(0.0)}));
+    return select(x > 22.0, x, times_sigmoid(near, multiply(factor, Pair<V>{near, V(0.0)})));
   }
 }
 
 // softplus: log(1 + e^x) = max(x, 0) + log(1 + e^-|x|).
-// Error: f32 0.98 ulp; f64 2 ulp.
+// Error: f32 0.98 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
 // Specials: softplus(-inf) = 0, softplus(inf) = inf, NaN stays NaN.
 template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
   using V = Vec<T, N>;
@@ -192,17 +238,19 @@ template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
     const V right = select(x > V(0.0f), x, V(0.0f));
     return select(x > V(20.0f), x, plus_log1p(right, decay_single<V>({decline(x), V(-0.0f)})));
   } else {
-    const V rest = log1p_of_fraction(exp<double, N>(-abs(x)));
-    return select(x > 0.0, x, V(0.0)) + rest;
+    const Pair<V> e = scaled(decay<V>({x, V(0.0)}));
+    return select(x > 40.0, x, plus_log1p(select(x > 0.0, x, V(0.0)), e));
   }
 }
 
 // logaddexp: log(e^x + e^y) = max(x, y) + log(1 + e^-|x - y|).
 // Method: f32 in f64, since the sum may cancel. f64 takes the difference as a pair, since e^-|x - y|
-//   multiplies its error.
-// Error: f32 0.62 ulp, f64 2 ulp of the greater of |max(x, y)| and the result: near its zeros, as at
-//   x = y = -log 2, the sum cancels.
+//   multiplies its error; where the sum falls below an eighth of max(x, y), patch_cancelled.
+// Error: f32 0.62 ulp of the greater of |max(x, y)| and the result: near its zeros, as at
+//   x = y = -log 2, the sum cancels. f64 0.8 ulp of the result, or of 2^-44 |max(x, y)| where that is
+//   more: next to the curve of zeros, e^x + e^y = 1, only pairs of a triple length would tell.
 // Specials: logaddexp(-inf, y) = y, logaddexp(inf, y) = inf, NaN where either is NaN.
+// Reference: Dekker 1971 for the pairs.
 template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {
   using V = Vec<T, N>;
   if constexpr (sizeof(T) == 4) {
@@ -211,9 +259,16 @@ template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {
     return narrow<N>(select(a > b, a, b) +
                      select(a == b, D(ln2_1), log1p_brief_of(decay_brief(a - b))));
   } else {
-    const DecayOf<V> e = decay(two_sum(x, -y));
-    const V rest = log1p_of_fraction(scale_in_two_steps(e.p, e.biased));
-    return select(x > y, x, y) + select(x == y, V(ln2_1), rest);
+    const V greater = select(x > y, x, y);
+    V sum = plus_log1p(greater, scaled(decay(two_sum(x, -y))));
+    const auto cancelled = (abs(sum) < greater * -0.125) & (x != y);
+    if (any<V>(cancelled)) [[unlikely]] {
+      V patched;
+      const V copy = greater, lesser = select(x > y, y, x);
+      patch_cancelled<V>(copy, lesser, patched);
+      sum = select(cancelled, patched, sum);
+    }
+    return select((abs(greater) == infinity) & (x == x), greater, sum);
   }
 }
 
@@ -255,9 +310,10 @@ template <class D> inline D near_half(D x, Same<D> ordinary) {
   return select(abs(x) < 0x1p-10, odd, ordinary);
 }
 
+inline constexpr Settled sigmoid_settled[] = {{-0x1.250c02p-10f, 0x1.ffb6bd0000001p-2}};
 template <class T, int N> inline Vec<T, N> sigmoid(Vec<T, N> x) {
   using D = Vec<double, N>;
-  return settle<17, none_settled>(x, times_sigmoid_short(D(1.0), D(1.0), widen<N>(x)), [&] {
+  return settle<17, sigmoid_settled>(x, times_sigmoid_short(D(1.0), D(1.0), widen<N>(x)), [&] {
     return near_half<D>(widen<N>(x), lanes::sigmoid<double, N>(widen<N>(x)));
   });
 }
@@ -292,7 +348,13 @@ template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {
   using D = Vec<double, N>;
   const D a = widen<N>(x), b = widen<N>(y);
   const D rest = log1p_of_fraction_short(decay_short(a - b));
-  return narrow<N>(select(a > b, a, b) + select(a == b, D(ln2_1), rest));
+  const D greater = select(a > b, a, b);
+  const D sum = greater + select(a == b, D(ln2_1), rest);
+  // Where it cancels, the error is not small beside the sum, and a tie in its place asks for the
+  // slower form.
+  const D tie = D(1 + 0x1p-24);
+  return settle<17, none_settled>(x, select(abs(sum) < abs(greater) * 0.125, tie, sum),
+                                  [&] { return lanes::logaddexp<double, N>(a, b); });
 }
 
 } // namespace exact
