@@ -114,7 +114,10 @@ TEST_CASE("functions have the values of mpmath within three ulps, and f32 within
   for (const Row &row : rows) {
     INFO(ops::info(row.op).enumerator << " of " << row.args[0] << ", exactly " << row.exact);
     const double got = value(row.op, f64, row.args);
-    const double ulp = std::nextafter(std::fabs(row.exact), inf) - std::fabs(row.exact);
+    // Left of zero, digamma passes through zero between any two poles: there ulps are those of 1.
+    const bool near_one = row.op == Op::Digamma && row.args[0] < 0;
+    const double size = std::max(std::fabs(row.exact), near_one ? 1.0 : 0.0);
+    const double ulp = std::nextafter(size, inf) - size;
     CHECK(std::fabs(got - row.exact) <= 3 * ulp);
 
     bool narrow = true; // are the arguments the same in f32?

@@ -16,7 +16,8 @@
 
 namespace broadloom::math::lanes {
 
-template <class D> inline Pair<D> add(Pair<D> a, Pair<D> b) {
+// The sum of two pairs of any order of magnitude.
+template <class D> inline Pair<D> add_any(Pair<D> a, Pair<D> b) {
   const Pair<D> sum = two_sum(a.high, b.high);
   return fast_two_sum(sum.high, sum.low + (a.low + b.low));
 }
@@ -65,10 +66,10 @@ inline Pair<D> around_centre(Same<Bits<D>> n, D d) {
   const Pair<D> sum = fast_two_sum(table_value<Head[4], D>(n), rest);
   const Pair<D> bend{sum.high, sum.low + table_value<Head[5], D>(n)};
   const Pair<D> factor{d, D(0.0)};
-  const Pair<D> slope =
-      add(Pair<D>{table_value<Head[2], D>(n), table_value<Head[3], D>(n)}, multiply(factor, bend));
-  return add(Pair<D>{table_value<Head[0], D>(n), table_value<Head[1], D>(n)},
-             multiply(factor, slope));
+  const Pair<D> slope = add_any(Pair<D>{table_value<Head[2], D>(n), table_value<Head[3], D>(n)},
+                                multiply(factor, bend));
+  return add_any(Pair<D>{table_value<Head[0], D>(n), table_value<Head[1], D>(n)},
+                 multiply(factor, slope));
 }
 
 // First + z Rest(z) for a small second term.
@@ -98,7 +99,7 @@ template <class D> inline Pair<D> lgamma_far(GammaArgument<D> a) {
   const D tail = inverse * polynomial<lgamma_stirling>(inverse * inverse);
   const Pair<D> constant = fast_two_sum(D(stirling_constant_1), offset);
   const Pair<D> rest = fast_two_sum(constant.high, tail);
-  return add(product, {rest.high, rest.low + (constant.low + stirling_constant_2)});
+  return add_any(product, {rest.high, rest.low + (constant.low + stirling_constant_2)});
 }
 
 // lgamma: log |Gamma(x)|.
@@ -126,8 +127,8 @@ template <class T, int N> inline Vec<T, N> lgamma(Vec<T, N> x) {
       const Pair<D> z = two_product(f, f);
       const Pair<D> series =
           reflection_series<lgamma_reflected>(z.high, lgamma_reflected_1, lgamma_reflected_2);
-      const Pair<D> left = add(multiply(z, series), negative(sum));
-      const Pair<D> whole = add(select_pair(reflected, left, sum), negative(log_pair(abs(f))));
+      const Pair<D> left = add_any(multiply(z, series), negative(sum));
+      const Pair<D> whole = add_any(select_pair(reflected, left, sum), negative(log_pair(abs(f))));
       sum = select_pair(pole, whole, sum);
       sum.high = select(pole & (f == 0.0), D(infinity), sum.high);
     }
@@ -178,9 +179,9 @@ template <class T, int N> inline Vec<T, N> digamma(Vec<T, N> x) {
       const D f = select(reflected, a.v - rint(a.v), -x);
       const Pair<D> series =
           reflection_series<digamma_reflected>(f * f, digamma_reflected_1, digamma_reflected_2);
-      const Pair<D> left = add(sum, negative(multiply(Pair<D>{f, D(0.0)}, series)));
+      const Pair<D> left = add_any(sum, negative(multiply(Pair<D>{f, D(0.0)}, series)));
       const Pair<D> inverse = reciprocal(f);
-      const D whole = add(select_pair(reflected, left, sum), inverse).high;
+      const D whole = add_any(select_pair(reflected, left, sum), inverse).high;
       // The reciprocal may overflow.
       const D beside = select(abs(f) < 0x1p-60, inverse.high, whole);
       result = select(pole, select(reflected & (f == 0.0), D(not_a_number), beside), result);
