@@ -22,11 +22,19 @@ template <class D> struct DecayOf {
   Pair<D> p;
   Bits<D> biased; // k + 2046
 };
+template <class D> inline D held(D exponent) {
+  return select(exponent < D(-760.0), D(-760.0), exponent);
+}
+template <class D> inline DecayOf<D> decay(D v) {
+  const ExpReduced<D> e = exp_reduce<2046>(held<D>(-abs(v)));
+  return {exp_pair_of_reduced(e.r), e.biased};
+}
 template <class D> inline DecayOf<D> decay(Pair<D> v) {
-  const D high = clamp(-abs(v.high), -760.0, 0.0);
+  const D exponent = -abs(v.high);
+  const D high = held(exponent);
   ExpReduced<D> e = exp_reduce<2046>(high);
   const D low = flip_sign(v.low, sign_of(-v.high));
-  e.r.low = e.r.low + select(high == -abs(v.high), low, D(0.0));
+  e.r.low = e.r.low + select(high == exponent, low, D(0.0));
   e.r = fast_two_sum(e.r.high, e.r.low);
   return {exp_pair_of_reduced(e.r), e.biased};
 }
@@ -42,14 +50,13 @@ template <class D> inline Pair<D> divide(Pair<D> n, Pair<D> d) {
   return {quotient, remainder * inverse};
 }
 
-// x sigmoid(v) for v of the sign of x, |x| <= 760. x is multiplied into the quotient as a pair, and
-// before the scaling, which keeps its digits where e^-|v| is subnormal.
-template <class D> inline D times_sigmoid(D x, Pair<D> v) {
-  const DecayOf<D> e = decay(v);
+// x sigmoid(v) for v of the sign of x, |x| <= 760, given e^-|v|. x is multiplied into the quotient as
+// a pair, and before the scaling, which keeps its digits where e^-|v| is subnormal.
+template <class D, class Mask>
+inline D times_sigmoid(D x, Mask negative, const DecayOf<Same<D>> &e) {
   const Pair<D> rest = scaled(e);
   Pair<D> divisor = fast_two_sum(D(1.0), rest.high);
   divisor.low = divisor.low + rest.low;
-  const auto negative = v.high < 0.0;
   const Pair<D> numerator{select(negative, e.p.high, D(1.0)), select(negative, e.p.low, D(0.0))};
   const Pair<D> sigmoid = divide(numerator, divisor);
   const D product = fma(x, sigmoid.high, x * sigmoid.low);
@@ -180,7 +187,7 @@ template <class T, int N> inline Vec<T, N> sigmoid(Vec<T, N> x) {
     const DecaySingle<V> e = decay_single<V>({decline(x), V(-0.0f)});
     return over_one_plus(e, x < V(0.0f), e.p, V(1.0f));
   } else {
-    return times_sigmoid<V>(V(1.0), {x, V(0.0)});
+    return times_sigmoid(V(1.0), x < 0.0, decay(x));
   }
 }
 
@@ -195,7 +202,7 @@ template <class T, int N> inline Vec<T, N> silu(Vec<T, N> x) {
     return times_sigmoid_single(x, exponent, {exponent, V(-0.0f)});
   } else {
     const V near = clamp(x, -760.0, 40.0);
-    return select(x > 40.0, x, times_sigmoid<V>(near, {near, V(0.0)}));
+    return select(x > 40.0, x, times_sigmoid(near, x < 0.0, decay(near)));
   }
 }
 
@@ -225,7 +232,8 @@ template <class T, int N> inline Vec<T, N> gelu_tanh(Vec<T, N> x) {
         multiply(two_product(near, near), Pair<V>{V(gelu_cubic_1), V(gelu_cubic_2)});
     Pair<V> factor = two_sum(V(gelu_linear_1), cubic.high);
     factor.low = factor.low + (cubic.low + gelu_linear_2);
-    return select(x > 22.0, x, times_sigmoid(near, multiply(factor, Pair<V>{near, V(0.0)})));
+    return select(x > 22.0, x,
+                  times_sigmoid(near, x < 0.0, decay(multiply(factor, Pair<V>{near, V(0.0)}))));
   }
 }
 
@@ -238,7 +246,7 @@ template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
     const V right = select(x > V(0.0f), x, V(0.0f));
     return select(x > V(20.0f), x, plus_log1p(right, decay_single<V>({decline(x), V(-0.0f)})));
   } else {
-    const Pair<V> e = scaled(decay<V>({x, V(0.0)}));
+    const Pair<V> e = scaled(decay(x));
     return select(x > 40.0, x, plus_log1p(select(x > 0.0, x, V(0.0)), e));
   }
 }
@@ -336,12 +344,13 @@ template <class T, int N> inline Vec<T, N> gelu_tanh(Vec<T, N> x) {
   });
 }
 
+inline constexpr Settled softplus_settled[] = {{0x1.d483ap-12f, 0x1.6301790000001p-1}};
 template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
   using D = Vec<double, N>;
   const D wide = widen<N>(x);
   const D rest = log1p_of_fraction_short(decay_short(wide));
-  return settle<17, none_settled>(x, select(wide > 0.0, wide, D(0.0)) + rest,
-                                  [&] { return lanes::softplus<double, N>(wide); });
+  return settle<17, softplus_settled>(x, select(wide > 0.0, wide, D(0.0)) + rest,
+                                      [&] { return lanes::softplus<double, N>(wide); });
 }
 
 template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {

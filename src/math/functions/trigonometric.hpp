@@ -204,9 +204,15 @@ template <class T, int N> inline Vec<T, N> sin(Vec<T, N> x) {
   return settle<12, none_settled>(x, sine_of_single<0, sin_short_tail, N>(x),
                                   [&] { return lanes::sin<double, N>(widen<N>(x)); });
 }
+inline constexpr Settled cos_settled[] = {
+    {0x1.3170f0p+63f, 0x1.fe2976fffffffp-1},
+    {-0x1.3170f0p+63f, 0x1.fe2976fffffffp-1},
+    {0x1.2b9622p+67f, 0x1.f0285d0000001p-1},
+    {-0x1.2b9622p+67f, 0x1.f0285d0000001p-1},
+};
 template <class T, int N> inline Vec<T, N> cos(Vec<T, N> x) {
-  return settle<12, none_settled>(x, sine_of_single<1, sin_short_tail, N>(x),
-                                  [&] { return lanes::cos<double, N>(widen<N>(x)); });
+  return settle<12, cos_settled>(x, sine_of_single<1, sin_short_tail, N>(x),
+                                 [&] { return lanes::cos<double, N>(widen<N>(x)); });
 }
 } // namespace exact
 
