@@ -236,6 +236,16 @@ template <class T, int N> inline Vec<T, N> acos(Vec<T, N> x) {
   return select(x == F(0x1.04c444p-12f), F(0x1.920f6ap+0f), first);
 }
 
+// Method: the f64 form, rounded. Where the quotient is the middle of two subnormal floats, the angle lies just below
+//   it and must not be taken for it: a step of f64 towards zero says so, and crosses no other middle, as quotients
+//   of floats that are no middles stay 2^-49 of their size away from them.
+template <class T, int N> inline Vec<T, N> atan2(Vec<T, N> y, Vec<T, N> x) {
+  using D = Vec<double, N>;
+  const D angle = lanes::atan2<double, N>(widen<N>(y), widen<N>(x));
+  const auto tiny = (abs(angle) < 0x1p-100) & (angle != 0.0);
+  return narrow<N>(select(tiny, from_bits<D>(to_bits(angle) - 1), angle));
+}
+
 } // namespace exact
 
 } // namespace broadloom::math::lanes
