@@ -9,9 +9,6 @@
 #include "grad/recurrence.hpp"
 
 #include "grad/substitute.hpp"
-#include "support/fail.hpp"
-
-#include <algorithm>
 
 namespace broadloom::grad {
 namespace {
@@ -26,9 +23,10 @@ public:
         name_(std::string(spec::name_of(node_.use->accumulator))) {}
 
   void run() {
+    check_real(facts_, node_, name_);
     const int along = only_axis(facts_, node_, name_);
     const AxisRef axis = facts_.axis_ref(along);
-    const std::vector<std::string> lenders = lenders_of(along);
+    const std::vector<std::string> lenders = lenders_of(facts_, node_, along);
     const Expr at = make_iota(axis, lenders, node_.where);
     const Expr last = t_.sub(make_extent(axis, lenders, node_.where), t_.num(1));
     std::vector<Expr> elements;
@@ -73,14 +71,6 @@ private:
     return t_.where(t_.op(Op::Eq, {at, position}), steps_.init.at(state), scan);
   }
 
-  std::vector<std::string> lenders_of(int axis) const {
-    std::vector<std::string> names;
-    for (std::size_t k = 0; k < node_.folded; ++k)
-      for (const std::string &name : facts_.lenders(node_.args[k], axis))
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    return names;
-  }
-
   // The states of all from one element on: its own come first in the combine, those after it are the state.
   Accumulator make_suffix() const {
     return facts_.helper(name_ + "_suffix", [&](const std::string &free) {
@@ -103,13 +93,14 @@ private:
 
   Expr final_state(const std::string &state, const std::vector<Expr> &elements,
                    const AxisRef &axis) const {
-    const Accumulator whole = facts_.helper(name_ + "_to_" + state, [&](const std::string &free) {
-      Accumulator made = accumulator(free, steps_.states, steps_.args);
-      for (const std::string &s : steps_.states)
-        made = made.init(s, steps_.init.at(s)).step(s, steps_.step.at(s));
-      for (const std::string &s : steps_.states) made = made.combine(s, steps_.combine.at(s));
-      return made.result(named(state));
-    });
+    const Accumulator whole =
+        facts_.helper(name_ + "_total_" + state, [&](const std::string &free) {
+          Accumulator made = accumulator(free, steps_.states, steps_.args);
+          for (const std::string &s : steps_.states)
+            made = made.init(s, steps_.init.at(s)).step(s, steps_.step.at(s));
+          for (const std::string &s : steps_.states) made = made.combine(s, steps_.combine.at(s));
+          return made.result(named(state));
+        });
     FoldUse use;
     use.accumulator = whole;
     return make_fold(use, elements, {axis}, node_.where);
@@ -168,15 +159,6 @@ bool is_associative(const ExprNode &fold) {
 }
 
 void pull_associative(Sweep &sweep, const Expr &fold, const Cotangent &g) {
-  const Facts &facts = sweep.facts();
-  for (const Expr &arg : fold.node()->args)
-    if (sweep.facts().is_complex(arg))
-      support::fail("E0601",
-                    "the gradient of '" +
-                        std::string(spec::name_of(fold.node()->use->accumulator)) +
-                        "' of complex numbers is not in this version",
-                    facts.space().shown(fold.node()->where),
-                    "accumulate real(x) and imag(x) apart, or use sum, mean or prod");
   Associative(sweep, fold, g).run();
 }
 

@@ -12,8 +12,6 @@
 #include "grad/substitute.hpp"
 #include "support/fail.hpp"
 
-#include <algorithm>
-
 namespace broadloom::grad {
 namespace {
 
@@ -40,12 +38,7 @@ public:
 
   void run() {
     axis_ = only_axis(facts_, node_, name_);
-    for (const Expr &arg : node_.args)
-      if (facts_.is_complex(arg))
-        support::fail("E0601",
-                      "the gradient of '" + name_ + "' of complex numbers is not in this version",
-                      facts_.space().shown(node_.where),
-                      "accumulate real(x) and imag(x) apart, or use sum, mean or prod");
+    check_real(facts_, node_, name_);
     for (std::size_t k = 0; k < node_.args.size(); ++k) {
       const Expr wide = make_cast(DType::F64, node_.args[k], node_.where);
       (k < node_.folded ? elements_ : init_).push_back(wide);
@@ -207,10 +200,7 @@ private:
     for (std::size_t k = node_.folded; k < node_.args.size(); ++k) {
       if (!facts_.depends(node_.args[k])) continue;
       const Expr all = backward_scan(back, steps_.states[k - node_.folded], false);
-      std::vector<std::string> of;
-      for (std::size_t e = 0; e < node_.folded; ++e)
-        for (const std::string &name : facts_.lenders(node_.args[e], axis_))
-          if (std::find(of.begin(), of.end(), name) == of.end()) of.push_back(name);
+      const std::vector<std::string> of = lenders_of(facts_, node_, axis_);
       const AxisRef axis = facts_.axis_ref(axis_);
       const Expr at = make_iota(axis, of, node_.where);
       const Expr first =

@@ -25,6 +25,12 @@ Steps steps_of(const FoldUse &use, const Terms &t);
 // The axis that a fold or scan goes along, if it is one. Throws SpecError E0601.
 int only_axis(Facts &facts, const ExprNode &node, const std::string &name);
 
+// Throws SpecError E0601 where something accumulated or started from is complex.
+void check_real(Facts &facts, const ExprNode &node, const std::string &name);
+
+// The inputs that give what is accumulated its extent along an axis.
+std::vector<std::string> lenders_of(Facts &facts, const ExprNode &node, int axis);
+
 // d step . seeds: the cotangents of the names in clauses, from one for each state.
 Names pull_clauses(Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
                    const Terms &t);

@@ -4,6 +4,7 @@
 #include "grad/substitute.hpp"
 #include "support/fail.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace broadloom::grad {
@@ -90,6 +91,23 @@ int only_axis(Facts &facts, const ExprNode &node, const std::string &name) {
   int axis = 0;
   while (!folded.has(axis)) ++axis;
   return axis;
+}
+
+void check_real(Facts &facts, const ExprNode &node, const std::string &name) {
+  for (const Expr &arg : node.args)
+    if (facts.is_complex(arg))
+      support::fail("E0601",
+                    "the gradient of '" + name + "' of complex numbers is not in this version",
+                    facts.space().shown(node.where),
+                    "accumulate real(x) and imag(x) apart, or use sum, mean or prod");
+}
+
+std::vector<std::string> lenders_of(Facts &facts, const ExprNode &node, int axis) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < node.folded; ++k)
+    for (const std::string &name : facts.lenders(node.args[k], axis))
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
 }
 
 Names pull_clauses(Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
