@@ -98,6 +98,16 @@ template <int Down, class D> inline Halves<D> split_halves(D magnitude) {
   return {e.r, grown + shrunk, difference, (grown - difference) - shrunk};
 }
 
+// cosh r and sinh r for |r| <= ln2/2, short of f64 but more than f32 needs.
+template <class D> struct CoshAndSinh {
+  D cosh, sinh;
+};
+template <class D> inline CoshAndSinh<D> cosh_and_sinh_short(D r) {
+  const D z = r * r;
+  return {fma(z, fma(z, polynomial<cosh_short_tail>(z), D(0.5)), D(1.0)),
+          fma(z * r, polynomial<sinh_short_tail>(z), r)};
+}
+
 // sinh.
 // Method: with p = 2^(k - 1) and n = 2^(-k - 1), sinh |x| = (p - n) cosh r + (p + n) sinh r. f32 in
 //   f64. f64 takes (p - n) + (p + n) r exactly, and the rest of both series, below 0.1, is added
@@ -110,10 +120,7 @@ template <class T, int N> inline Vec<T, N> sinh(Vec<T, N> x) {
   if constexpr (sizeof(T) == 4) {
     const D wide = widen<N>(x);
     const Halves<D> e = split_halves<0>(clamp(abs(wide), 0.0, 100.0));
-    const D r = e.r.high;
-    const D z = r * r;
-    const D cosh_r = fma(z, fma(z, polynomial<cosh_short_tail>(z), D(0.5)), D(1.0));
-    const D sinh_r = fma(z * r, polynomial<sinh_short_tail>(z), r);
+    const auto [cosh_r, sinh_r] = cosh_and_sinh_short(e.r.high);
     return narrow<N>(with_sign_of(fma(e.difference, cosh_r, e.sum * sinh_r), wide));
   } else {
     const Halves<D> e = split_halves<2>(clamp(abs(x), 0.0, 711.0));
@@ -138,10 +145,7 @@ template <class T, int N> inline Vec<T, N> cosh(Vec<T, N> x) {
   using D = Vec<double, N>;
   if constexpr (sizeof(T) == 4) {
     const Halves<D> e = split_halves<0>(clamp(abs(widen<N>(x)), 0.0, 100.0));
-    const D r = e.r.high;
-    const D z = r * r;
-    const D cosh_r = fma(z, fma(z, polynomial<cosh_short_tail>(z), D(0.5)), D(1.0));
-    const D sinh_r = fma(z * r, polynomial<sinh_short_tail>(z), r);
+    const auto [cosh_r, sinh_r] = cosh_and_sinh_short(e.r.high);
     return narrow<N>(fma(e.sum, cosh_r, e.difference * sinh_r));
   } else {
     const Halves<D> e = split_halves<2>(clamp(abs(x), 0.0, 711.0));

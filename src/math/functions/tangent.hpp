@@ -13,20 +13,15 @@
 
 namespace broadloom::math::lanes {
 
-// tan of x >= 0 in f64. sin r and cos r are leading terms and small rests, as in sine(); the
+// tan of x >= 0 in f64. sin r and cos r are leading terms and small rests, by sine_and_cosine; the
 // quotient of the rounded sums is corrected by what the roundings and the division left.
 template <class D> inline D tangent(D x) {
   const Angle<D> angle = reduce_quarter_turns(x);
-  const auto [r, low] = angle.r;
-  const Pair<D> z = two_product(r, r);
-  const D half = z.high * 0.5;
-  const D sin_rest = fma(z.high * r, polynomial<sin_tail>(z.high), fma(-half, low, low));
-  const Pair<D> head = fast_two_sum(D(1.0), -half);
-  const D cos_rest = fma(z.high * z.high, polynomial<cos_tail>(z.high),
-                         fma(-r, low, fma(z.low, D(-0.5), head.low)));
+  const auto [sine, cosine] = sine_and_cosine(angle.r);
   const auto odd = (angle.quadrant & 1) != 0;
-  const D up_high = select(odd, head.high, r), up_low = select(odd, cos_rest, sin_rest);
-  const D down_high = select(odd, r, head.high), down_low = select(odd, sin_rest, cos_rest);
+  const D up_high = select(odd, cosine.high, sine.high), up_low = select(odd, cosine.low, sine.low);
+  const D down_high = select(odd, sine.high, cosine.high),
+          down_low = select(odd, sine.low, cosine.low);
   const Pair<D> up = fast_two_sum(up_high, up_low), down = fast_two_sum(down_high, down_low);
   const D inverse = 1.0 / down.high;
   const D quotient = up.high * inverse;

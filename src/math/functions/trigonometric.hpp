@@ -104,20 +104,29 @@ template <class D> inline Angle<D> reduce_quarter_turns(D x) {
   return angle;
 }
 
-// sin (QuarterTurns = 0) or cos (1) of x >= 0 in f64, sign included.
+// Leading terms and small rests of the sine and cosine of |high| <= pi/4 with its low part:
 // sin r = r + (low (1 - r^2/2) + r^3 S(r^2)); cos r = 1 - r^2/2 exactly, + r^4 C(r^2) - r low.
-template <int QuarterTurns, class D> inline D sine(D x) {
-  const Angle<D> angle = reduce_quarter_turns(x);
-  const Bits<D> quadrant = angle.quadrant + QuarterTurns;
-  const auto [r, low] = angle.r;
+template <class D> struct SineAndCosine {
+  Pair<D> sine, cosine;
+};
+template <class D> inline SineAndCosine<D> sine_and_cosine(Pair<D> angle) {
+  const auto [r, low] = angle;
   const Pair<D> z = two_product(r, r);
   const D half = z.high * 0.5;
   const D sin_rest = fma(z.high * r, polynomial<sin_tail>(z.high), fma(-half, low, low));
   const Pair<D> head = fast_two_sum(D(1.0), -half);
   const D cos_rest = fma(z.high * z.high, polynomial<cos_tail>(z.high),
                          fma(-r, low, fma(z.low, D(-0.5), head.low)));
+  return {{r, sin_rest}, {head.high, cos_rest}};
+}
+
+// sin (QuarterTurns = 0) or cos (1) of x >= 0 in f64, sign included.
+template <int QuarterTurns, class D> inline D sine(D x) {
+  const Angle<D> angle = reduce_quarter_turns(x);
+  const Bits<D> quadrant = angle.quadrant + QuarterTurns;
+  const auto [sine, cosine] = sine_and_cosine(angle.r);
   const auto odd = (quadrant & 1) != 0;
-  const D value = select(odd, head.high, r) + select(odd, cos_rest, sin_rest);
+  const D value = select(odd, cosine.high, sine.high) + select(odd, cosine.low, sine.low);
   return flip_sign(value, (quadrant & 2) << 62);
 }
 
