@@ -308,6 +308,21 @@ template <class T> void check_unary(const Unary<T> &f, const std::vector<T> &x) 
   }
 }
 
+// The vector forms of a function of two arguments have the bits of the scalar one.
+template <class T, class V3, class V4>
+void check_forms(const std::vector<T> &x, const std::vector<T> &y, const std::vector<T> &scalar,
+                 V3 v3, V4 v4) {
+  std::vector<T> found(x.size());
+  if (has_v3()) {
+    v3(x.size(), x.data(), y.data(), found.data());
+    CHECK(first_difference(x, scalar, found) == "");
+  }
+  if (has_v4()) {
+    v4(x.size(), x.data(), y.data(), found.data());
+    CHECK(first_difference(x, scalar, found) == "");
+  }
+}
+
 template <class T, class V3, class V4> void check_logaddexp(V3 v3, V4 v4, double bound) {
   std::vector<T> x, y, scalar;
   double worst = 0;
@@ -326,77 +341,42 @@ template <class T, class V3, class V4> void check_logaddexp(V3 v3, V4 v4, double
     if (!number) CHECK(std::isnan(scalar.back()));
   }
   CHECK(worst <= bound);
-  std::vector<T> found(x.size());
-  if (has_v3()) {
-    v3(x.size(), x.data(), y.data(), found.data());
-    CHECK(first_difference(x, scalar, found) == "");
+  check_forms(x, y, scalar, v3, v4);
+}
+
+// Against the reference in long double.
+template <class T, class Ours, class Reference, class V3, class V4>
+void check_pairs(Ours ours, Reference reference, V3 v3, V4 v4, double bound) {
+  std::vector<T> x, y, scalar;
+  double worst = 0;
+  Two worst_at{};
+  for (const Two &at : pow_samples()) {
+    x.push_back(static_cast<T>(at.x));
+    y.push_back(static_cast<T>(at.y));
+    scalar.push_back(ours(x.back(), y.back()));
+    const long double exact =
+        reference(static_cast<long double>(x.back()), static_cast<long double>(y.back()));
+    const bool subnormal = std::fabs(exact) < std::numeric_limits<T>::min();
+    const double error = ulps(scalar.back(), exact) * (subnormal && sizeof(T) == 8 ? bound : 1.0);
+    if (error > worst) {
+      worst = error;
+      worst_at = at;
+    }
   }
-  if (has_v4()) {
-    v4(x.size(), x.data(), y.data(), found.data());
-    CHECK(first_difference(x, scalar, found) == "");
-  }
+  CAPTURE(worst_at.x);
+  CAPTURE(worst_at.y);
+  CHECK(worst <= bound);
+  check_forms(x, y, scalar, v3, v4);
 }
 
 template <class T, class V3, class V4> void check_pow(V3 v3, V4 v4, double bound) {
-  std::vector<T> x, y, scalar;
-  double worst = 0;
-  Two worst_at{};
-  for (const Two &at : pow_samples()) {
-    x.push_back(static_cast<T>(at.x));
-    y.push_back(static_cast<T>(at.y));
-    scalar.push_back(math::pow(x.back(), y.back()));
-    const long double exact =
-        std::pow(static_cast<long double>(x.back()), static_cast<long double>(y.back()));
-    const bool subnormal = std::fabs(exact) < std::numeric_limits<T>::min();
-    const double error = ulps(scalar.back(), exact) * (subnormal && sizeof(T) == 8 ? bound : 1.0);
-    if (error > worst) {
-      worst = error;
-      worst_at = at;
-    }
-  }
-  CAPTURE(worst_at.x);
-  CAPTURE(worst_at.y);
-  CHECK(worst <= bound);
-  std::vector<T> found(x.size());
-  if (has_v3()) {
-    v3(x.size(), x.data(), y.data(), found.data());
-    CHECK(first_difference(x, scalar, found) == "");
-  }
-  if (has_v4()) {
-    v4(x.size(), x.data(), y.data(), found.data());
-    CHECK(first_difference(x, scalar, found) == "");
-  }
+  check_pairs<T>([](T x, T y) { return math::pow(x, y); },
+                 [](long double x, long double y) { return std::pow(x, y); }, v3, v4, bound);
 }
 
 template <class T, class V3, class V4> void check_atan2(V3 v3, V4 v4, double bound) {
-  std::vector<T> x, y, scalar;
-  double worst = 0;
-  Two worst_at{};
-  for (const Two &at : pow_samples()) {
-    x.push_back(static_cast<T>(at.x));
-    y.push_back(static_cast<T>(at.y));
-    scalar.push_back(math::atan2(x.back(), y.back()));
-    const long double exact =
-        std::atan2(static_cast<long double>(x.back()), static_cast<long double>(y.back()));
-    const bool subnormal = std::fabs(exact) < std::numeric_limits<T>::min();
-    const double error = ulps(scalar.back(), exact) * (subnormal && sizeof(T) == 8 ? bound : 1.0);
-    if (error > worst) {
-      worst = error;
-      worst_at = at;
-    }
-  }
-  CAPTURE(worst_at.x);
-  CAPTURE(worst_at.y);
-  CHECK(worst <= bound);
-  std::vector<T> found(x.size());
-  if (has_v3()) {
-    v3(x.size(), x.data(), y.data(), found.data());
-    CHECK(first_difference(x, scalar, found) == "");
-  }
-  if (has_v4()) {
-    v4(x.size(), x.data(), y.data(), found.data());
-    CHECK(first_difference(x, scalar, found) == "");
-  }
+  check_pairs<T>([](T x, T y) { return math::atan2(x, y); },
+                 [](long double x, long double y) { return std::atan2(x, y); }, v3, v4, bound);
 }
 
 } // namespace
