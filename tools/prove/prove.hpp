@@ -17,7 +17,7 @@ struct Options {
   std::uint64_t stride = 1;           // over the bit patterns of f32
   std::uint64_t samples = 10'000'000; // of f64 and of functions of two arguments, beside the edges
   unsigned threads = 0;               // 0: all
-  bool scalar = true;                 // hold the scalar form against the vector forms too
+  std::uint64_t scalar_every = 16; // blocks of 4096 arguments of which one goes to the scalar form
 };
 
 // What was found of one form.
