@@ -134,8 +134,9 @@ private:
                   mode == Accuracy::exact ? "to be correctly rounded"
                                           : "off by more than its bound");
       if (mode == Accuracy::exact) {
-        std::printf(", as at %s",
-                    argument(proof.arity, found.misrounded_x, found.misrounded_y).c_str());
+        for (const auto &[x, y] : found.examples)
+          std::printf("%s%s", &x == &found.examples[0].first ? ", as at " : " and ",
+                      argument(proof.arity, x, y).c_str());
       }
       std::printf("\n");
     }

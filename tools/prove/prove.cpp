@@ -216,10 +216,8 @@ private:
       whole.worst_x = part.worst_x;
       whole.worst_y = part.worst_y;
     }
-    if (part.misrounded) {
-      whole.misrounded_x = part.misrounded_x;
-      whole.misrounded_y = part.misrounded_y;
-    }
+    for (const auto &example : part.examples)
+      if (whole.examples.size() < most_examples) whole.examples.push_back(example);
     whole.misrounded += part.misrounded;
     if (part.unequal) {
       whole.unequal_x = part.unequal_x;
@@ -304,8 +302,7 @@ private:
         const double scale = reference_.scale_at(x, y);
         if (result == correct && scale > 0) continue;
         ++here.misrounded;
-        here.misrounded_x = x;
-        here.misrounded_y = y;
+        if (here.examples.size() < most_examples) here.examples.push_back({x, y});
         if (ulps<T, W>(result, near.value, scale) + near.doubt <= here.worst) continue;
         ask();
         const double error = exactly.ulps_of(result);

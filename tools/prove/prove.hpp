@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace broadloom::prove {
@@ -20,14 +21,16 @@ struct Options {
   std::uint64_t scalar_every = 16; // blocks of 4096 arguments of which one goes to the scalar form
 };
 
+inline constexpr std::size_t most_examples = 32;
+
 // What was found of one form.
 template <class T> struct Finding {
   Accuracy accuracy = Accuracy::high;
   double worst = 0.5; // in ulps; infinity for a wrong special value
   T worst_x = 0, worst_y = 0;
   std::uint64_t misrounded = 0;
-  T misrounded_x = 0, misrounded_y = 0; // the last of them
-  std::uint64_t unequal = 0;            // arguments where scalar, AVX2 and AVX-512 form differ
+  std::vector<std::pair<T, T>> examples; // some of them
+  std::uint64_t unequal = 0;             // arguments where scalar, AVX2 and AVX-512 form differ
   T unequal_x = 0, unequal_y = 0;
   std::uint64_t hash = 0;
 };
