@@ -91,8 +91,7 @@ Results Kernel::call(std::span<const NamedView> inputs) const {
   const jit::Layouts layouts = impl_->allocated_layouts(views);
   std::vector<std::pair<std::string, Array>> arrays;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
-    arrays.emplace_back(spec.outputs[o].name,
-                        jit::allocate(spec.outputs[o], layouts.outputs[o]));
+    arrays.emplace_back(spec.outputs[o].name, jit::allocate(spec.outputs[o], layouts.outputs[o]));
   for (const auto &[name, array] : arrays) views.push_back(array);
   impl_->run(pointers_to(views));
   return Results(std::move(arrays));

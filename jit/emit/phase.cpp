@@ -285,9 +285,10 @@ void PhaseEmitter::masked_map(LoopId id, llvm::Value *begin, llvm::Value *end, i
     llvm::Value *count = ir_.CreateSelect(last, ir_.CreateSub(end, rest), all);
     set_lanes(&program_[id], width, count);
     // From an integer: the code generator would sink a comparison into the loop.
-    llvm::Value *bits = ir_.CreateLShr(ir_.getInt64(~std::uint64_t{0}),
-                                       ir_.CreateSub(ir_.getInt64(64), count));
-    mask_ = ir_.CreateBitCast(ir_.CreateTrunc(bits, ir_.getIntNTy(unsigned(width))), mask_->getType());
+    llvm::Value *bits =
+        ir_.CreateLShr(ir_.getInt64(~std::uint64_t{0}), ir_.CreateSub(ir_.getInt64(64), count));
+    mask_ =
+        ir_.CreateBitCast(ir_.CreateTrunc(bits, ir_.getIntNTy(unsigned(width))), mask_->getType());
     lanes_.counted_loop(from, to, width, {}, [&](llvm::Value *position, Values) {
       this->turn(id, outer, position);
       return Values{};

@@ -140,8 +140,8 @@ TEST_CASE("More elements than addresses overlap, however entangled the strides")
 TEST_CASE("A bound call on overlapping memory reads its input as it was before each call") {
   const Kernel kernel = compile(parse("kernel k { in x : f32[:]; out z = x * 2 }"));
   std::vector<float> memory{1, 2, 3, 4, 5};
-  const BoundCall call = kernel.bind({View<const float>(memory.data(), {4})},
-                                     {View<float>(memory.data() + 1, {4})});
+  const BoundCall call =
+      kernel.bind({View<const float>(memory.data(), {4})}, {View<float>(memory.data() + 1, {4})});
   call();
   CHECK(memory == std::vector<float>{1, 2, 4, 6, 8});
   call();

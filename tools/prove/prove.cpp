@@ -1,7 +1,6 @@
 // See prove.hpp.
 #include "tools/prove/prove.hpp"
 
-#include "jit/math/array_table.hpp"
 #include "tools/prove/reference.hpp"
 #include "tools/prove/samples.hpp"
 
@@ -121,10 +120,10 @@ template <class T> Near<Wider<T>> near_to(const Reference &reference, T x, T y, 
 
 template <class T> class Prover {
 public:
-  Prover(std::string_view name, const Options &options)
+  Prover(std::string_view name, std::span<const ArrayForm<T>> forms, const Options &options)
       : options_(options), reference_(*reference_of(name)) {
     proof_.name = name;
-    for (const ArrayForm<T> &form : jit::array_forms<T>()) {
+    for (const ArrayForm<T> &form : forms) {
       if (form.name != name) continue;
       forms_.push_back(&form);
       proof_.arity = form.arity;
@@ -326,10 +325,17 @@ private:
 
 } // namespace
 
-template <class T> Proof<T> prove(std::string_view name, const Options &options) {
-  return Prover<T>(name, options).run();
+template <class T>
+Proof<T> prove(std::string_view name, std::span<const ArrayForm<T>> forms, const Options &options) {
+  return Prover<T>(name, forms, options).run();
 }
-template Proof<float> prove<float>(std::string_view, const Options &);
-template Proof<double> prove<double>(std::string_view, const Options &);
+template Proof<float> prove(std::string_view, std::span<const ArrayForm<float>>, const Options &);
+template Proof<double> prove(std::string_view, std::span<const ArrayForm<double>>, const Options &);
+
+template <class T> Proof<T> prove(std::string_view name, const Options &options) {
+  return prove<T>(name, jit::array_forms<T>(), options);
+}
+template Proof<float> prove(std::string_view, const Options &);
+template Proof<double> prove(std::string_view, const Options &);
 
 } // namespace broadloom::prove

@@ -4,9 +4,12 @@
 // Example: prove<float>("exp", {}) -> worst error, misrounded arguments, equal bits of each mode.
 #pragma once
 
+#include "jit/math/array_table.hpp"
+
 #include <broadloom/accuracy.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,5 +50,10 @@ template <class T> struct Proof {
 
 // The function must be in the tables of forms and of references.
 template <class T> Proof<T> prove(std::string_view name, const Options &options);
+
+// The same of these forms, which claim to be `name`.
+template <class T>
+Proof<T> prove(std::string_view name, std::span<const jit::ArrayForm<T>> forms,
+               const Options &options);
 
 } // namespace broadloom::prove
