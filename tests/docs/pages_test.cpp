@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -12,8 +13,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// docs/tutorial.md, docs/compare.md and every page of docs/ideas.
+// docs/tutorial.md, docs/compare.md and every page of docs/ideas; or the one that BROADLOOM_PAGE names:
+// docs/contributing.md, which holds in a tree with its patches only (add_op.sh).
 std::vector<std::string> pages_for_users() {
+  if (const char *one = std::getenv("BROADLOOM_PAGE")) return {one};
   const fs::path root = BROADLOOM_SOURCE_DIR;
   std::vector<std::string> found{"docs/tutorial.md", "docs/compare.md"};
   for (const auto &entry : fs::directory_iterator(root / "docs" / "ideas"))
@@ -36,5 +39,18 @@ TEST_CASE("every page for users shows what its commands print") {
   for (const std::string &path : pages_for_users()) {
     CAPTURE(path);
     CHECK(pages::run_console_blocks(path) >= 1);
+  }
+}
+
+TEST_CASE("every link between pages for users leads to a file") {
+  std::vector<std::string> paths = pages_for_users();
+  paths.push_back("docs/contributing.md");
+  for (const std::string &path : paths) {
+    const std::string text = pages::text_of(path);
+    for (std::size_t at = text.find("]("); at != text.npos; at = text.find("](", at + 1)) {
+      const std::string link = text.substr(at + 2, text.find_first_of("#)", at + 2) - at - 2);
+      INFO(path << " links to " << link);
+      CHECK(fs::exists(fs::path(BROADLOOM_SOURCE_DIR) / fs::path(path).parent_path() / link));
+    }
   }
 }
