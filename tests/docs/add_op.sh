@@ -7,6 +7,7 @@
 # FOLDER keeps the copy and its build, so that a second run compiles only what has changed. With --bless
 # the page shows what its commands print now. Everything is compiled without optimisation: some five
 # minutes of one core the first time. Prints one `ok - SENTENCE` or `not ok - SENTENCE` for each step.
+# shellcheck disable=SC2317 # the functions are called by step
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd) || exit 1
 mkdir -p "$1" && folder=$(CDPATH='' cd -- "$1" && pwd) || exit 1

@@ -163,6 +163,17 @@ std::vector<Block> blocks_of(const std::string &text) {
   return blocks;
 }
 
+std::string prose_of(const std::string &text) {
+  std::string prose;
+  bool inside = false;
+  for (const std::string &line : lines_of(text)) {
+    const bool fence = line.rfind("```", 0) == 0;
+    if (fence) inside = !inside;
+    if (!inside && !fence) prose += line + '\n';
+  }
+  return prose;
+}
+
 std::string output_of(const std::string &command) {
   const TempFolder folder;
   return outputs_of({{command, ""}}, folder).at(0);

@@ -28,6 +28,9 @@ std::string text_of(const std::string &path);
 
 std::vector<Block> blocks_of(const std::string &text);
 
+// The text without its blocks.
+std::string prose_of(const std::string &text);
+
 // What a shell prints for a command that may call `broadloom`, stdout and stderr together.
 std::string output_of(const std::string &command);
 

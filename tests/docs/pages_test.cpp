@@ -46,7 +46,7 @@ TEST_CASE("every link between pages for users leads to a file") {
   std::vector<std::string> paths = pages_for_users();
   paths.push_back("docs/contributing.md");
   for (const std::string &path : paths) {
-    const std::string text = pages::text_of(path);
+    const std::string text = pages::prose_of(pages::text_of(path));
     for (std::size_t at = text.find("]("); at != text.npos; at = text.find("](", at + 1)) {
       const std::string link = text.substr(at + 2, text.find_first_of("#)", at + 2) - at - 2);
       INFO(path << " links to " << link);
