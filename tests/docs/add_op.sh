@@ -5,7 +5,7 @@
 #   usage: add_op.sh FOLDER [--bless]
 #
 # FOLDER keeps the copy and its build, so that a second run compiles only what has changed. With --bless
-# the page shows what its commands print now. Everything is compiled without optimisation: some five
+# the page shows what its commands print now. Everything is compiled without optimisation: some six
 # minutes of one core the first time. Prints one `ok - SENTENCE` or `not ok - SENTENCE` for each step.
 # shellcheck disable=SC2317 # the functions are called by step
 set -u
@@ -65,11 +65,15 @@ build() {
 
 unit() { "$folder/build/tests/test_unit" --no-colors=true "$@"; }
 
-# Blessing adds the hashes of the new function and leaves all others as they are.
+# Blessing adds the hashes of the new function and leaves all others as they are. (But for functions of two
+# f32: code without optimisation makes other NaNs of some of their samples.)
+hashes() { grep -vE '^(pow|logaddexp|hypot|atan2) f32' "$1/tests/unit/math_hashes.txt"; }
 hashes_of_the_new_only() {
   cp "$root/tests/unit/math_hashes.txt" "$tree/tests/unit/math_hashes.txt"
   BROADLOOM_BLESS=1 unit -tc='the bits of the math*' || return 1
-  diff "$root/tests/unit/math_hashes.txt" "$tree/tests/unit/math_hashes.txt" >"$folder/hashes.diff"
+  hashes "$root" >"$folder/before"
+  hashes "$tree" >"$folder/after"
+  diff "$folder/before" "$folder/after" >"$folder/hashes.diff"
   cat "$folder/hashes.diff"
   grep -q '^> softsign' "$folder/hashes.diff" && ! grep -q '^<' "$folder/hashes.diff"
 }

@@ -30,17 +30,6 @@ std::vector<std::string> lines_of(const std::string &text) {
   return lines;
 }
 
-// The name in a first line `# NAME.loom` or `// NAME.cpp`, else nothing.
-std::string file_name(const Block &block) {
-  const std::string mark = block.language == "cpp" ? "// " : "# ";
-  const std::string first = block.text.substr(0, block.text.find('\n'));
-  if (first.rfind(mark, 0) != 0) return "";
-  const std::string name = first.substr(mark.size());
-  const bool named =
-      fs::path(name).extension() == "." + block.language && name.find(' ') == name.npos;
-  return named ? name : "";
-}
-
 // Puts a file or a program of the page into the folder of its commands.
 void provide(const Block &block, const TempFolder &folder) {
   const std::string name = file_name(block);
@@ -161,6 +150,16 @@ std::vector<Block> blocks_of(const std::string &text) {
   }
   REQUIRE_MESSAGE(!inside, "a fenced block is never closed");
   return blocks;
+}
+
+std::string file_name(const Block &block) {
+  const std::string mark = block.language == "cpp" ? "// " : "# ";
+  const std::string first = block.text.substr(0, block.text.find('\n'));
+  if (first.rfind(mark, 0) != 0) return "";
+  const std::string name = first.substr(mark.size());
+  const bool named =
+      fs::path(name).extension() == "." + block.language && name.find(' ') == name.npos;
+  return named ? name : "";
 }
 
 std::string prose_of(const std::string &text) {

@@ -28,6 +28,9 @@ std::string text_of(const std::string &path);
 
 std::vector<Block> blocks_of(const std::string &text);
 
+// The name in a first line `# NAME.loom` or `// NAME.cpp`, else nothing.
+std::string file_name(const Block &block);
+
 // The text without its blocks.
 std::string prose_of(const std::string &text);
 

@@ -54,3 +54,13 @@ TEST_CASE("every link between pages for users leads to a file") {
     }
   }
 }
+
+TEST_CASE("every block on a page for users is run in one way or another") {
+  for (const std::string &path : pages_for_users())
+    for (const pages::Block &block : pages::blocks_of(pages::text_of(path))) {
+      INFO(path << ", line " << block.line);
+      const bool program = block.language == "cpp" && !pages::file_name(block).empty();
+      const bool peers = block.language == "python" && path == "docs/compare.md"; // by doctest
+      CHECK((program || peers || block.language == "loom" || block.language == "console"));
+    }
+}
