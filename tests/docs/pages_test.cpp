@@ -61,6 +61,7 @@ TEST_CASE("every block on a page for users is run in one way or another") {
       INFO(path << ", line " << block.line);
       const bool program = block.language == "cpp" && !pages::file_name(block).empty();
       const bool peers = block.language == "python" && path == "docs/compare.md"; // by doctest
-      CHECK((program || peers || block.language == "loom" || block.language == "console"));
+      const bool patch = block.language == "diff" && path == "docs/contributing.md";
+      CHECK((program || peers || patch || block.language == "loom" || block.language == "console"));
     }
 }
