@@ -31,8 +31,11 @@ step() {
 
 copy_tree() {
   rm -rf "$fresh" && mkdir -p "$fresh" "$tree" || return 1
-  for part in docs include jit meson.build meson_options.txt src tests tools; do
-    cp -R "$root/$part" "$fresh/$part" || return 1
+  for part in "$root"/*; do
+    case ${part##*/} in
+    build*) ;;
+    *) cp -R "$part" "$fresh" || return 1 ;;
+    esac
   done
 }
 
