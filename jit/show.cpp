@@ -2,13 +2,14 @@
 //
 // Shown is what the latest call or `prepare` ran; before any, what C-contiguous inputs of typical
 // extents would give. Showing compiles nothing: code that is not there yet is described, not made.
+#include "jit/show.hpp"
 #include "jit/kernel.hpp"
 #include "jit/layouts.hpp"
-#include "jit/show.hpp"
 #include "jit/why.hpp"
 
 #include "ops/complex.hpp"
 #include "ops/ops.hpp"
+#include "plan/explain.hpp"
 #include "spec/print_typed.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
@@ -115,6 +116,7 @@ std::vector<Decision> KernelImpl::why() const {
     result.insert(result.end(), more.begin(), more.end());
   };
   append(shown.why);
+  append(plan::explain_program(typed_, shown.program, shown.binding));
   const jit::Pattern *pattern = shown.bound ? shown.bound->pattern.get() : nullptr;
   result.push_back(explain_engine(pattern));
   if (target_) {
@@ -125,11 +127,11 @@ std::vector<Decision> KernelImpl::why() const {
   result.push_back(shown.bound->found);
   if (pattern->code) {
     const Counters counters = this->counters();
-    result.push_back(decide(
-        Reason::CodeSize, "", fmt::format("{} bytes", pattern->code->code_bytes()),
-        fmt::format("{} bytes; {} compiled by this kernel in {:.2f} ms in all",
-                    pattern->code->code_bytes(), support::count(counters.compiles, "pattern"),
-                    counters.compile_ms)));
+    result.push_back(
+        decide(Reason::CodeSize, "", fmt::format("{} bytes", pattern->code->code_bytes()),
+               fmt::format("{} bytes; {} compiled by this kernel in {:.2f} ms in all",
+                           pattern->code->code_bytes(),
+                           support::count(counters.compiles, "pattern"), counters.compile_ms)));
   }
   append(jit::explain_threads(shown.program, shown.binding, threads_));
   return result;
@@ -157,8 +159,8 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const {
   case Stage::Spec: return print(spec_);
   case Stage::Axes: {
     const jit::Layouts layouts = what_to_show().layouts;
-    return spec::print_axes(typed_) + spec::print_axis_table(typed_, layouts.inputs,
-                                                             layouts.outputs, layouts.wanted);
+    return spec::print_axes(typed_) +
+           spec::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
   }
   case Stage::Graph: return show_graph(format.graph);
   case Stage::Plan: {

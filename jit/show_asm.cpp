@@ -151,9 +151,8 @@ Range hottest(const std::vector<Piece> &pieces, const std::vector<Range> &loops,
     }
     return std::tuple(2 * ours >= count, streams, !masked, ours);
   };
-  return *std::max_element(loops.begin(), loops.end(), [&](const Range &a, const Range &b) {
-    return rank(a) < rank(b);
-  });
+  return *std::max_element(loops.begin(), loops.end(),
+                           [&](const Range &a, const Range &b) { return rank(a) < rank(b); });
 }
 
 // "# 10:     set z[i] = .."

@@ -14,8 +14,8 @@ namespace broadloom::jit {
 using support::decide;
 using support::Reason;
 
-runtime::Grid grid_of(const loop::Program &program, std::size_t index,
-                      const plan::Binding &binding, int threads) {
+runtime::Grid grid_of(const loop::Program &program, std::size_t index, const plan::Binding &binding,
+                      int threads) {
   const loop::Phase &phase = program.phases[index];
   std::vector<std::int64_t> extents;
   for (const loop::AxisId axis : phase.parallel) extents.push_back(binding.extents[axis.index]);
@@ -38,6 +38,16 @@ Reason unroll_reason(LoopWidth::Shape shape) {
   return Reason::OneGroup;
 }
 
+const char *unroll_text(LoopWidth::Shape shape) {
+  switch (shape) {
+  case LoopWidth::Shape::Map: return "more would gain nothing";
+  case LoopWidth::Shape::ColumnBlock: return "pieces of whole cache lines";
+  case LoopWidth::Shape::Fold: return "the 32 lanes of the fold";
+  case LoopWidth::Shape::HeavyFold: return "the body is heavy";
+  }
+  return "";
+}
+
 } // namespace
 
 std::vector<Decision> explain_widths(const loop::Program &program, const Target &target) {
@@ -49,15 +59,15 @@ std::vector<Decision> explain_widths(const loop::Program &program, const Target 
     if (std::none_of(why.begin(), why.end(), same)) why.push_back(std::move(decision));
   };
   for (const LoopWidth &width : loop_widths(program, target)) {
-    const std::string subject = fmt::format("phase {}, {}", width.phase,
-                                            program[program[width.loop].axis].name);
+    const std::string subject =
+        fmt::format("phase {}, {}", width.phase, program[program[width.loop].axis].name);
     add(decide(width.narrow ? Reason::LanesOfWidest : Reason::LanesOfRegister, subject,
                support::count(width.lanes, "lane"),
                fmt::format("{}: {} at once, in vectors of {} bits", subject,
                            support::count(width.lanes, "position"), target.vector_bits)));
     add(decide(unroll_reason(width.shape), subject, support::count(width.groups, "group"),
-               fmt::format("{}: {} of lanes in a turn", subject,
-                           support::count(width.groups, "group"))));
+               fmt::format("{}: {} of lanes in a turn: {}", subject,
+                           support::count(width.groups, "group"), unroll_text(width.shape))));
   }
   return why;
 }
@@ -67,14 +77,15 @@ std::vector<Decision> explain_threads(const loop::Program &program, const plan::
   std::vector<Decision> why;
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     const std::int64_t blocks = grid_of(program, p, binding, threads).blocks;
-    const Reason reason = blocks > 1                            ? Reason::WorkShared
+    const Reason reason = blocks > 1                           ? Reason::WorkShared
                           : program.phases[p].parallel.empty() ? Reason::SerialPhase
                           : threads == 1                       ? Reason::OneThread
                                                                : Reason::TooLittleWork;
-    why.push_back(decide(reason, fmt::format("phase {}", p), support::count(blocks, "block"),
-                         fmt::format("phase {} runs as {} on {}", p, support::count(blocks, "block"),
-                                     support::count(threads, "thread")),
-                         {}, {.cycles = binding.phase_work[p]}));
+    why.push_back(
+        decide(reason, fmt::format("phase {}", p), support::count(blocks, "block"),
+               fmt::format("phase {} runs as {} on {}", p, support::count(blocks, "block"),
+                           support::count(threads, "thread")),
+               {}, {.cycles = binding.phase_work[p]}));
   }
   return why;
 }

@@ -15,7 +15,8 @@ namespace broadloom {
 
 // Predicted, for the extents of the call; empty where the compiler has no number for it.
 struct Cost {
-  std::optional<double> bytes = {};  // to and from memory, each element once where it is used in one sweep
+  std::optional<double> bytes =
+      {}; // to and from memory, each element once where it is used in one sweep
   std::optional<double> flops = {};  // operations on elements: exp counts as one
   std::optional<double> cycles = {}; // rough ones, of one core, if all operands were in the caches
 };
@@ -27,8 +28,8 @@ struct Alternative { // what was not chosen
 };
 
 struct Decision {
-  std::string topic; // what it is about: "vector", "streaming", "hold", ..
-  std::string text;  // the line of `--stage why`
+  std::string topic;        // what it is about: "vector", "streaming", "hold", ..
+  std::string text;         // the line of `--stage why`
   std::string code = {};    // the reason: a word of docs/why.md
   std::string subject = {}; // an axis, an operand, a phase ("phase 0"), ..; empty: the kernel
   std::string choice = {};

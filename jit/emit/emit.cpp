@@ -16,8 +16,7 @@ namespace {
 class Lines {
 public:
   explicit Lines(llvm::Module &module) : build_(module) {
-    module.addModuleFlag(llvm::Module::Warning, "Debug Info Version",
-                         llvm::DEBUG_METADATA_VERSION);
+    module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
     file_ = build_.createFile("program", "");
     build_.createCompileUnit(llvm::dwarf::DW_LANG_C, file_, "broadloom", true, "", 0, "",
                              llvm::DICompileUnit::DebugDirectivesOnly);

@@ -17,8 +17,7 @@ using namespace loop;
 PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Target &target,
                            llvm::Function *function, const Listing *listing)
     : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
-      listing_(listing),
-      ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
+      listing_(listing), ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
       values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()) {}
 

@@ -265,7 +265,8 @@ std::string llvm_text(const loop::Program &program, const Target &target) {
 std::string asm_text(const loop::Program &program, const Target &target,
                      const loop::Listing *listing) {
   CompileTimes times;
-  const auto bytes = make_text(program, target, llvm::CodeGenFileType::AssemblyFile, times, listing);
+  const auto bytes =
+      make_text(program, target, llvm::CodeGenFileType::AssemblyFile, times, listing);
   return std::string(bytes.data(), bytes.size());
 }
 

@@ -87,8 +87,8 @@ std::string joined(const std::vector<std::string> &words) {
 class Printer {
 public:
   explicit Printer(const Program &program)
-      : p_(program), texts_(p_.values.size()), uses_(p_.values.size()),
-        waiting_(p_.values.size()) {}
+      : p_(program), texts_(p_.values.size()), uses_(p_.values.size()), waiting_(p_.values.size()) {
+  }
 
   Listing run() {
     header();

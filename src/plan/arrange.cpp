@@ -125,10 +125,10 @@ void Arranger::note_sweep(NodeId fold) {
   // products of matrices, is in the caches anyway, and the states are better off in registers.
   const std::string along = group_name(resolved_, *at);
   const auto in_registers = [&](Reason reason, const std::string &because) {
-    nests_.why.push_back(decide(reason, along, "states in registers",
-                                fmt::format("{} over {} keeps its states in registers: {}",
-                                            recipe.name, along, because),
-                                {{"a row of states in memory", because, {.bytes = bytes}}}));
+    nests_.why.push_back(decide(
+        reason, along, "states in registers",
+        fmt::format("{} over {} keeps its states in registers: {}", recipe.name, along, because),
+        {{"a row of states in memory", because, {.bytes = bytes}}}));
   };
   if (group_extent(resolved_, nest.back()) < shortest_line)
     return in_registers(Reason::ShortRows, "the rows are short");

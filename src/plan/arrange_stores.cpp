@@ -128,13 +128,12 @@ void Arranger::note_tile(int output) {
       return;
     }
   }
-  const std::string reason = across ? "an axis is shorter than a line of the cache is worth"
-                                    : "no operand lies across";
-  nests_.why.push_back(decide(across ? Reason::ShortTileSides : Reason::SideBySide,
-                              spec_.outputs[output].name, "no tiles",
-                              fmt::format("'{}' is walked without tiles: {}",
-                                          spec_.outputs[output].name, reason),
-                              {{"tiles", reason}}));
+  const std::string reason =
+      across ? "an axis is shorter than a line of the cache is worth" : "no operand lies across";
+  nests_.why.push_back(decide(
+      across ? Reason::ShortTileSides : Reason::SideBySide, spec_.outputs[output].name, "no tiles",
+      fmt::format("'{}' is walked without tiles: {}", spec_.outputs[output].name, reason),
+      {{"tiles", reason}}));
 }
 
 // Few elements in the innermost axis would leave most lanes of a vector idle: a longer one takes its place, in blocks
@@ -152,13 +151,13 @@ void Arranger::note_short_rows(int output) {
   tile.path.push_back({LoopKind::Within, *longest});
   tiles_.push_back(std::move(tile));
   nests_.tiled.push_back(*longest);
-  nests_.why.push_back(
-      decide(Reason::ShortInnermostAxis, spec_.outputs[output].name,
-             fmt::format("blocks of {} of {}", tile_side, group_name(resolved_, *longest)),
-             fmt::format("{} is the vector axis, in blocks of {}: {} has {} positions only",
-                         group_name(resolved_, *longest), tile_side,
-                         group_name(resolved_, loops.back()), group_extent(resolved_, loops.back())),
-             {{"lanes along " + group_name(resolved_, loops.back()), "most of them would be idle"}}));
+  nests_.why.push_back(decide(
+      Reason::ShortInnermostAxis, spec_.outputs[output].name,
+      fmt::format("blocks of {} of {}", tile_side, group_name(resolved_, *longest)),
+      fmt::format("{} is the vector axis, in blocks of {}: {} has {} positions only",
+                  group_name(resolved_, *longest), tile_side, group_name(resolved_, loops.back()),
+                  group_extent(resolved_, loops.back())),
+      {{"lanes along " + group_name(resolved_, loops.back()), "most of them would be idle"}}));
 }
 
 std::vector<LoopKey> Arranger::store_path(const std::vector<Group> &groups) const {

@@ -72,32 +72,51 @@ private:
   std::vector<BodyCost> bodies_;
 };
 
-double positions(const Plan &plan, const loop::Buffer &buffer) {
-  double n = 1;
-  for (const loop::Walk &walk : buffer.walks) n *= double(plan.binding.extents[walk.axis.index]);
-  return n;
+double bytes_of(const loop::Program &program, const Binding &binding, loop::BufferId id) {
+  double bytes = double(size_of(program[id].dtype));
+  for (const loop::Walk &walk : program[id].walks)
+    bytes *= double(binding.extents[walk.axis.index]);
+  return bytes;
 }
 
 // Bytes loaded and stored, by operand: its buffers are views of the same memory.
-struct Traffic {
-  std::map<std::pair<loop::Role, std::uint32_t>, double> loaded, stored;
+class Traffic {
+public:
+  Traffic(const loop::Program &program, const Binding &binding)
+      : program_(program), binding_(binding) {}
 
-  static void add(std::map<std::pair<loop::Role, std::uint32_t>, double> &bytes, const Plan &plan,
-                  loop::BufferId id) {
-    const loop::Buffer &buffer = plan.program[id];
+  double of(const std::vector<Stmt> &body) {
+    loaded_.clear();
+    stored_.clear();
+    follow(body);
+    double bytes = 0;
+    for (const auto &[operand, most] : loaded_) bytes += most;
+    for (const auto &[operand, most] : stored_) bytes += most;
+    return bytes;
+  }
+
+private:
+  using Bytes = std::map<std::pair<loop::Role, std::uint32_t>, double>;
+
+  void add(Bytes &bytes, loop::BufferId id) const {
+    const loop::Buffer &buffer = program_[id];
     if (buffer.role == loop::Role::Row) return;
     double &most = bytes[{buffer.role, buffer.operand}];
-    most = std::max(most, positions(plan, buffer) * double(size_of(buffer.dtype)));
+    most = std::max(most, bytes_of(program_, binding_, id));
   }
 
-  void follow(const Plan &plan, const std::vector<Stmt> &body) {
+  void follow(const std::vector<Stmt> &body) {
     for (const Stmt &s : body) {
-      if (s.kind == StmtKind::Set) add(stored, plan, s.buffer);
-      if (s.kind == StmtKind::Loop) follow(plan, plan.program[s.loop].body);
-      if (s.kind == StmtKind::Let && plan.program[s.value].kind == ValueKind::Load)
-        add(loaded, plan, plan.program[s.value].buffer);
+      if (s.kind == StmtKind::Set) add(stored_, s.buffer);
+      if (s.kind == StmtKind::Loop) follow(program_[s.loop].body);
+      if (s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load)
+        add(loaded_, program_[s.value].buffer);
     }
   }
+
+  const loop::Program &program_;
+  const Binding &binding_;
+  Bytes loaded_, stored_;
 };
 
 } // namespace
@@ -106,22 +125,23 @@ std::vector<BodyCost> loop_costs(const loop::Program &program, const Binding &bi
   return Counter(program, binding).run();
 }
 
-Cost phase_cost(const Plan &plan, std::size_t phase) {
-  Traffic traffic;
-  traffic.follow(plan, plan.program.phases[phase].body);
-  double bytes = 0, flops = 0;
-  for (const auto &[operand, loaded] : traffic.loaded) bytes += loaded;
-  for (const auto &[operand, stored] : traffic.stored) bytes += stored;
-  for (const BodyCost &body : loop_costs(plan.program, plan.binding))
-    if (body.phase == int(phase)) flops += body.flops;
-  return {bytes, flops, plan.binding.phase_work[phase]};
+std::vector<Cost> phase_costs(const loop::Program &program, const Binding &binding) {
+  std::vector<double> flops(program.phases.size(), 0);
+  for (const BodyCost &body : loop_costs(program, binding))
+    flops[std::size_t(body.phase)] += body.flops;
+  Traffic traffic(program, binding);
+  std::vector<Cost> costs;
+  for (std::size_t p = 0; p < program.phases.size(); ++p)
+    costs.push_back({traffic.of(program.phases[p].body), flops[p], binding.phase_work[p]});
+  return costs;
 }
 
-double operand_bytes(const Plan &plan, loop::Role role, std::uint32_t operand) {
+double operand_bytes(const loop::Program &program, const Binding &binding, loop::Role role,
+                     std::uint32_t operand) {
   double most = 0;
-  for (const loop::Buffer &buffer : plan.program.buffers)
-    if (buffer.role == role && buffer.operand == operand)
-      most = std::max(most, positions(plan, buffer) * double(size_of(buffer.dtype)));
+  for (std::uint32_t b = 0; b < program.buffers.size(); ++b)
+    if (program.buffers[b].role == role && program.buffers[b].operand == operand)
+      most = std::max(most, bytes_of(program, binding, loop::BufferId{b}));
   return most;
 }
 

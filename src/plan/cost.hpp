@@ -24,9 +24,10 @@ std::vector<BodyCost> loop_costs(const loop::Program &program, const Binding &bi
 
 // Bytes: each element of an operand or scratch array once where the phase loads it and once where it stores
 // it. Rows, which stay in the caches, count nothing.
-Cost phase_cost(const Plan &plan, std::size_t phase);
+std::vector<Cost> phase_costs(const loop::Program &program, const Binding &binding); // [phase]
 
 // Of all elements of an input or output that the program touches, once.
-double operand_bytes(const Plan &plan, loop::Role role, std::uint32_t operand);
+double operand_bytes(const loop::Program &program, const Binding &binding, loop::Role role,
+                     std::uint32_t operand);
 
 } // namespace broadloom::plan

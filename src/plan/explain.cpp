@@ -21,7 +21,8 @@ constexpr std::size_t longest_nest = 300; // characters
 
 class Explainer {
 public:
-  explicit Explainer(Plan &plan) : plan_(plan), program_(plan.program) {}
+  Explainer(const loop::Program &program, std::vector<Decision> &why)
+      : program_(program), why_(why) {}
 
   void phase(std::size_t index) {
     name_ = fmt::format("phase {}", index);
@@ -117,18 +118,18 @@ private:
     std::string loops = loops_of(body);
     if (loops.empty()) return;
     if (loops.size() > longest_nest) loops = loops.substr(0, longest_nest) + " ..";
-    plan_.why.push_back(decide(tiles_    ? Reason::NestInTiles
-                               : chunks_ ? Reason::NestInChunks
-                                         : Reason::NestByStride,
-                               name_, loops, fmt::format("{}: {}", name_, loops)));
+    why_.push_back(decide(tiles_    ? Reason::NestInTiles
+                          : chunks_ ? Reason::NestInChunks
+                                    : Reason::NestByStride,
+                          name_, loops, fmt::format("{}: {}", name_, loops)));
   }
 
   void no_vector() {
     const Reason reason = ordered_ ? Reason::OneLane : Reason::NoVectorLoop;
-    plan_.why.push_back(decide(reason, name_, "none",
-                               fmt::format("{}: one position at a time: {}", name_,
-                                           ordered_ ? "the order of the steps matters"
-                                                    : "no loop can take several")));
+    why_.push_back(decide(
+        reason, name_, "none",
+        fmt::format("{}: one position at a time: {}", name_,
+                    ordered_ ? "the order of the steps matters" : "no loop can take several")));
   }
 
   void vector(AxisId axis, Reason reason) {
@@ -139,7 +140,7 @@ private:
                                 : reason == Reason::BlocksOfLongAxis ? "in blocks"
                                 : reason == Reason::UnitStride       ? "unit stride"
                                                                      : "innermost";
-    plan_.why.push_back(
+    why_.push_back(
         decide(reason, name_, program_[axis].name,
                fmt::format("{}: lanes along {}: {}", name_, program_[axis].name, because),
                std::move(others)));
@@ -160,8 +161,8 @@ private:
     return moves ? "it is not the innermost axis of the fold" : "no operand moves along it";
   }
 
-  Plan &plan_;
   const loop::Program &program_;
+  std::vector<Decision> &why_;
   std::string name_;
   std::vector<std::pair<AxisId, Reason>> vectors_;
   std::vector<AxisId> axes_;
@@ -169,52 +170,60 @@ private:
   bool tiles_ = false, chunks_ = false, ordered_ = false;
 };
 
-void explain_traffic(const spec::TypedSpec &spec, Plan &plan) {
+void explain_traffic(const spec::TypedSpec &spec, const loop::Program &program,
+                     const Binding &binding, std::vector<Decision> &why) {
   Cost total{0, 0, 0};
   const auto operand = [&](loop::Role role, std::size_t index, const std::string &name) {
-    const double bytes = operand_bytes(plan, role, std::uint32_t(index));
+    const double bytes = operand_bytes(program, binding, role, std::uint32_t(index));
     if (bytes == 0) return;
     *total.bytes += bytes;
-    plan.why.push_back(decide(Reason::CompulsoryTraffic, name, "once",
-                              fmt::format("'{}' has {:.4g} bytes to go through", name, bytes), {},
-                              {.bytes = bytes}));
+    why.push_back(decide(Reason::CompulsoryTraffic, name, "once",
+                         fmt::format("'{}' has {:.4g} bytes to go through", name, bytes), {},
+                         {.bytes = bytes}));
   };
   for (std::size_t i = 0; i < spec.inputs.size(); ++i)
     operand(loop::Role::Input, i, spec.inputs[i].name);
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     operand(loop::Role::Output, o, spec.outputs[o].name);
-  for (const BodyCost &body : loop_costs(plan.program, plan.binding)) *total.flops += body.flops;
-  for (const double work : plan.binding.phase_work) *total.cycles += work;
-  plan.why.push_back(decide(Reason::CompulsoryTraffic, "", "once",
-                            fmt::format("in all {:.4g} bytes, {:.4g} operations on elements, about "
-                                        "{:.3g} cycles",
-                                        *total.bytes, *total.flops, *total.cycles),
-                            {}, total));
+  for (const Cost &phase : phase_costs(program, binding)) {
+    *total.flops += *phase.flops;
+    *total.cycles += *phase.cycles;
+  }
+  why.push_back(decide(Reason::CompulsoryTraffic, "", "once",
+                       fmt::format("in all {:.4g} bytes, {:.4g} operations on elements, about "
+                                   "{:.3g} cycles",
+                                   *total.bytes, *total.flops, *total.cycles),
+                       {}, total));
 }
 
 } // namespace
 
 Decision explain_streaming(const std::string &output, Reason reason, double bytes) {
-  const Alternative plain{"plain stores", "read each line first, and push out what is still needed",
+  const Alternative plain{"plain stores",
+                          "read each line first, and push out what is still needed",
                           {.bytes = 2 * bytes}};
   if (reason == Reason::OutputExceedsCache)
-    return decide(reason, output, "around the caches",
-                  fmt::format("'{}' is larger than the last-level cache: stored around the caches",
-                              output),
-                  {plain}, {.bytes = bytes});
+    return decide(
+        reason, output, "around the caches",
+        fmt::format("'{}' is larger than the last-level cache: stored around the caches", output),
+        {plain}, {.bytes = bytes});
   const std::string because =
       reason == Reason::OutputFitsCache      ? "it fits into the last-level cache"
       : reason == Reason::AddsIntoOutput     ? "+= reads it first"
       : reason == Reason::StoreNotUnitStride ? "the vector loop does not write it side by side"
                                              : "its rows are short";
-  return decide(reason, output, "plain stores", fmt::format("'{}': plain stores: {}", output, because),
+  return decide(reason, output, "plain stores",
+                fmt::format("'{}': plain stores: {}", output, because),
                 {{"around the caches", because, {.bytes = bytes}}}, {.bytes = bytes});
 }
 
-void explain_program(const spec::TypedSpec &spec, Plan &plan) {
-  Explainer explainer(plan);
-  for (std::size_t p = 0; p < plan.program.phases.size(); ++p) explainer.phase(p);
-  explain_traffic(spec, plan);
+std::vector<Decision> explain_program(const spec::TypedSpec &spec, const loop::Program &program,
+                                      const Binding &binding) {
+  std::vector<Decision> why;
+  Explainer explainer(program, why);
+  for (std::size_t p = 0; p < program.phases.size(); ++p) explainer.phase(p);
+  explain_traffic(spec, program, binding, why);
+  return why;
 }
 
 } // namespace broadloom::plan

@@ -1,5 +1,5 @@
-// Inside the plan stage: the decisions that show in the finished program, put into words. Those that are made on
-// the way are noted where they are made.
+// The decisions that show in the finished program, put into words when somebody asks. Those that are made on the way are
+// noted where they are made.
 #pragma once
 
 #include "plan/cost.hpp"
@@ -12,7 +12,8 @@ namespace broadloom::plan {
 // Why an output of so many bytes is stored around the caches, or is not.
 Decision explain_streaming(const std::string &output, support::Reason reason, double bytes);
 
-// Adds to plan.why: the loops of each phase and the axis of its vectors, and what the operands weigh.
-void explain_program(const spec::TypedSpec &spec, Plan &plan);
+// The loops of each phase and the axis of its vectors, and what the operands weigh.
+std::vector<Decision> explain_program(const spec::TypedSpec &spec, const loop::Program &program,
+                                      const Binding &binding);
 
 } // namespace broadloom::plan

@@ -84,12 +84,12 @@ void note_pairings(const spec::TypedSpec &spec, Nests &nests) {
     const bool together = first == second;
     if (together)
       note(Reason::FuseDone, Reason::SeparateImpossible, "one phase",
-           names + fmt::format("{}both in phase {}", pairing.fuse ? "" : "not possible here: ",
-                               first));
+           names +
+               fmt::format("{}both in phase {}", pairing.fuse ? "" : "not possible here: ", first));
     else
       note(Reason::FuseImpossible, Reason::SeparateDone, "two phases",
-           names + fmt::format("{}in phases {} and {}",
-                               pairing.fuse ? "not possible here: " : "", first, second));
+           names + fmt::format("{}in phases {} and {}", pairing.fuse ? "not possible here: " : "",
+                               first, second));
   }
 }
 

@@ -127,7 +127,8 @@ Decision Trees::explain_merge(int outer, int inner) const {
   };
   std::string names; // of the operands that stand against it
   const auto consider = [&](const Steps &steps, const std::string &name) {
-    if (!merges(outer, inner, resolved_, {&steps})) names += (names.empty() ? "'" : ", '") + name + "'";
+    if (!merges(outer, inner, resolved_, {&steps}))
+      names += (names.empty() ? "'" : ", '") + name + "'";
   };
   std::vector<bool> seen(spec_.inputs.size());
   for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {

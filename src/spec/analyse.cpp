@@ -220,11 +220,11 @@ void Analysis::warn_about_scalars(const OutputDecl &decl) {
     (x.axis_of_dim.empty() ? scalar : folded) = x.name;
   }
   if (scalar.empty() || folded.empty()) return;
-  spec_.notes.push_back(support::decide(
-      support::Reason::ScalarOperand, decl.name, "a scalar",
-      "output '" + decl.name + "' is a scalar, because '" + scalar +
-          "' is one: name the axes to keep in brackets to fold less",
-      {{"keep the axes of '" + folded + "'", "only brackets would say which"}}));
+  spec_.notes.push_back(
+      support::decide(support::Reason::ScalarOperand, decl.name, "a scalar",
+                      "output '" + decl.name + "' is a scalar, because '" + scalar +
+                          "' is one: name the axes to keep in brackets to fold less",
+                      {{"keep the axes of '" + folded + "'", "only brackets would say which"}}));
 }
 
 // order none: nothing is aligned, so unlabelled inputs that meet must have one rank.

@@ -62,7 +62,7 @@ std::vector<Box> boxes_of(const TypedSpec &spec) {
 }
 
 constexpr double letter = 7.3, line_height = 16, box_height = 42, layer_gap = 44, box_gap = 18,
-                 margin = 20;
+                 margin = 20, detour = 130;
 
 // Gives every box its place; returns width and height of the drawing.
 std::pair<double, double> lay_out(std::vector<Box> &boxes) {
@@ -97,7 +97,7 @@ std::pair<double, double> lay_out(std::vector<Box> &boxes) {
       widest = std::max(widest, first);
     }
   }
-  return {widest + margin,
+  return {widest + margin + detour / 2,
           2 * margin + double(layers.size()) * (box_height + layer_gap) - layer_gap};
 }
 
@@ -127,9 +127,10 @@ std::string escaped(const std::string &text) {
 std::string edge(const Box &from, const Box &to) {
   const double x0 = from.x + from.width / 2, y0 = from.y + box_height;
   const double x1 = to.x + to.width / 2, y1 = to.y, half = (y1 - y0) / 2;
-  return "<path d=\"M" + number(x0) + " " + number(y0) + " C" + number(x0) + " " +
-         number(y0 + half) + " " + number(x1) + " " + number(y1 - half) + " " + number(x1) + " " +
-         number(y1) + "\"/>\n";
+  const double aside = to.layer - from.layer > 1 ? detour : 0; // around what lies between
+  return "<path d=\"M" + number(x0) + " " + number(y0) + " C" + number(x0 + aside) + " " +
+         number(y0 + half) + " " + number(x1 + aside) + " " + number(y1 - half) + " " + number(x1) +
+         " " + number(y1) + "\"/>\n";
 }
 
 std::string drawn(const Box &box) {
@@ -144,14 +145,13 @@ std::string drawn(const Box &box) {
          line(box.y + 2 * line_height, box.type, " class=\"type\"") + "</g>\n";
 }
 
-constexpr const char *style =
-    "body { font: 13px monospace; margin: 1em }\n"
-    "text { text-anchor: middle; font: 12px monospace }\n"
-    "text.type { fill: #555 }\n"
-    "path { fill: none; stroke: #888 }\n"
-    "rect { fill: #fff; stroke: #666 }\n"
-    ".input rect { fill: #dbeafe } .output rect { fill: #dcfce7 }\n"
-    ".fold rect { fill: #fef3c7 } .number rect { fill: #f1f5f9 }\n";
+constexpr const char *style = "body { font: 13px monospace; margin: 1em }\n"
+                              "text { text-anchor: middle; font: 12px monospace }\n"
+                              "text.type { fill: #555 }\n"
+                              "path { fill: none; stroke: #888 }\n"
+                              "rect { fill: #fff; stroke: #666 }\n"
+                              ".input rect { fill: #dbeafe } .output rect { fill: #dcfce7 }\n"
+                              ".fold rect { fill: #fef3c7 } .number rect { fill: #f1f5f9 }\n";
 
 } // namespace
 

@@ -10,7 +10,7 @@
 #include "golden_files.hpp"
 #include "jit/layouts.hpp"
 #include "jit/why.hpp"
-#include "plan/plan.hpp"
+#include "plan/explain.hpp"
 #include "support/reasons.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -29,8 +29,7 @@ namespace fs = std::filesystem;
 constexpr plan::Machine machine{.last_level_cache = 32 << 20, .threads = 2};
 
 // What a call of the kernel with these inputs would run.
-plan::Plan plan_of(const std::string &text) {
-  const spec::TypedSpec typed = spec::analyse(parse(text).data());
+plan::Plan plan_of(const spec::TypedSpec &typed, const std::string &text) {
   const auto given = golden::layouts_in(text);
   std::vector<Layout> inputs, outputs;
   for (const spec::TypedInput &input : typed.inputs) inputs.push_back(given.at(input.name));
@@ -38,17 +37,18 @@ plan::Plan plan_of(const std::string &text) {
   const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
   const auto reads = jit::inputs_read(typed);
   for (std::size_t o = 0; o < typed.outputs.size(); ++o)
-    outputs.push_back(
-        jit::output_layout(typed, o, reads[o], resolved.output_shapes[o], inputs));
+    outputs.push_back(jit::output_layout(typed, o, reads[o], resolved.output_shapes[o], inputs));
   return plan::make_plan(typed, resolved, inputs, outputs, wanted, machine);
 }
 
 std::vector<Decision> decisions_of(const std::string &text) {
-  const plan::Plan plan = plan_of(text);
+  const spec::TypedSpec typed = spec::analyse(parse(text).data());
+  const plan::Plan plan = plan_of(typed, text);
   std::vector<Decision> why = plan.why;
   const auto append = [&](const std::vector<Decision> &more) {
     why.insert(why.end(), more.begin(), more.end());
   };
+  append(plan::explain_program(typed, plan.program, plan.binding));
   jit::Target target;
   target.vector_bits = 512;
   append(jit::explain_widths(plan.program, target));
@@ -156,7 +156,8 @@ TEST_CASE("every decision has a code of the table, of its own topic") {
   }
 }
 
-TEST_CASE("docs/why.md lists the codes of the table with their topics and meanings, and no others") {
+TEST_CASE(
+    "docs/why.md lists the codes of the table with their topics and meanings, and no others") {
   const std::string page = golden::read(fs::path(BROADLOOM_SOURCE_DIR) / "docs" / "why.md");
   std::set<std::string> rows;
   REQUIRE(page.find("## The codes") != page.npos);

@@ -146,7 +146,8 @@ private:
         ->type_name("spec|axes|graph|plan|loop|llvm|asm|why")
         ->required()
         ->check(CLI::IsMember(stages).description(""));
-    show_->add_option("--format", format_, "of --stage graph: lines, Graphviz's language, or a page")
+    show_
+        ->add_option("--format", format_, "of --stage graph: lines, Graphviz's language, or a page")
         ->type_name("text|dot|html")
         ->check(CLI::IsMember(graph_formats).description(""));
     show_->add_flag("--all", show_options_.format.whole,
