@@ -38,6 +38,7 @@ private:
 
 // Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
 constexpr std::size_t most_codes = 512;
+constexpr std::size_t most_compared = 8; // known patterns, when `why` looks for the nearest one
 jit::MemoryCache<jit::Code> &code_cache() {
   static auto &cache = *new jit::MemoryCache<jit::Code>(most_codes);
   return cache;
@@ -224,7 +225,7 @@ plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts,
 std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
                                                         Decision &found) const {
   const std::string key = loop::key(program);
-  std::vector<std::shared_ptr<const Pattern>> others;
+  std::vector<KnownPattern> others;
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = patterns_.find(key); known != patterns_.end()) {
@@ -233,10 +234,13 @@ std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
                               "hit: this kernel knows the pattern");
       return known->second.pattern;
     }
-    for (const auto &entry : patterns_) others.push_back(entry.second.pattern);
+    for (const auto &entry : patterns_) others.push_back(entry.second);
   }
+  std::sort(others.begin(), others.end(),
+            [](const KnownPattern &a, const KnownPattern &b) { return a.used > b.used; });
+  if (others.size() > most_compared) others.resize(most_compared);
   std::vector<const loop::Program *> programs;
-  for (const auto &other : others) programs.push_back(&other->program);
+  for (const KnownPattern &other : others) programs.push_back(&other.pattern->program);
   found = jit::explain_miss(program, programs);
   std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key);
   if (pattern->code && !pattern->compiled)

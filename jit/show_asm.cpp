@@ -4,8 +4,8 @@
 // tells which statement of the loop program an instruction comes from.
 // Method: the code is made once more, with the lines of the printed program as debug locations; the assembly printer
 // turns them into `.loc` directives, which become comments here. A jump to a label further up closes a loop; of the
-// innermost ones in the function of the most expensive phase, the one is shown that has most to do with the most
-// expensive vector loop and runs whole groups.
+// innermost ones in the function of the most expensive phase, the one is shown that has most to do with the loop in which
+// most of the time should go, and runs whole groups.
 // Example, of `set z[i] = x[i] + y[i]`:
 //
 //   .LBB0_4:
@@ -118,19 +118,34 @@ void add_lines(const loop::Program &program, const std::vector<loop::Stmt> &body
   }
 }
 
-// The loop in which most of the time of a phase is predicted to go, vector loops first.
+// The loop in whose own body most of the time of a phase is predicted to go.
 std::optional<loop::LoopId> costliest_loop(const loop::Program &program,
                                            const plan::Binding &binding, std::size_t phase) {
   const std::vector<plan::BodyCost> costs = plan::loop_costs(program, binding);
   std::optional<loop::LoopId> best;
-  const auto rank = [&](std::size_t k) {
-    return std::pair(program.loops[k].vector, costs[k].cycles);
-  };
   for (std::uint32_t k = 0; k < program.loops.size(); ++k)
     if (costs[k].phase == int(phase) && costs[k].turns > 0 &&
-        (!best || rank(k) > rank(best->index)))
+        (!best || costs[k].cycles > costs[best->index].cycles))
       best = loop::LoopId{k};
   return best;
+}
+
+bool is_in(const loop::Program &program, loop::LoopId inner, loop::LoopId outer) {
+  return inner == outer ||
+         std::any_of(program[outer].body.begin(), program[outer].body.end(),
+                     [&](const loop::Stmt &s) {
+                       return s.kind == loop::StmtKind::Loop && is_in(program, inner, s.loop);
+                     });
+}
+
+// "over n, 64 positions of p at once"
+std::string describe(const loop::Program &program, loop::LoopId hot, const Target &target) {
+  std::string text = "over " + program[program[hot].axis].name;
+  for (const LoopWidth &width : loop_widths(program, target))
+    if (is_in(program, hot, width.loop))
+      text += fmt::format(", {} positions{} at once", width.lanes * width.groups,
+                          width.loop == hot ? "" : " of " + program[program[width.loop].axis].name);
+  return text;
 }
 
 // Which of the machine's loops is the one to show: it is made of the wanted lines, stores around the caches if any
@@ -196,11 +211,8 @@ std::string asm_listing(const loop::Program &program, const plan::Binding &bindi
   if (loops.empty() || !hot || pieces.empty()) {
     text += ": no loop; `--all` prints all code\n";
   } else {
-    text += fmt::format(": the hot loop, over {}", program[program[*hot].axis].name);
-    for (const LoopWidth &width : loop_widths(program, target))
-      if (width.loop == *hot)
-        text += fmt::format(", {} positions a turn", width.lanes * width.groups);
-    text += "; `--all` prints all code\n";
+    text += fmt::format(": the hot loop, {}; `--all` prints all code\n",
+                        describe(program, *hot, target));
   }
   Range range{0, pieces.empty() ? 0 : pieces.size() - 1};
   if (!loops.empty() && hot) {

@@ -101,7 +101,7 @@ Decision explain_miss(const loop::Program &program, std::span<const loop::Progra
   std::string text;
   for (const std::string &difference : least) text += (text.empty() ? "" : "; ") + difference;
   return decide(Reason::NewPattern, "", "miss",
-                fmt::format("miss: of {} known, the nearest differs: {}",
+                fmt::format("miss: the nearest of the last {} differs: {}",
                             support::count(std::int64_t(known.size()), "pattern"), text),
                 {{"the nearest pattern", text}});
 }

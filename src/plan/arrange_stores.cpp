@@ -12,6 +12,10 @@ namespace broadloom::plan {
 using support::decide;
 using support::Reason;
 
+namespace {
+constexpr double line_bytes = 64; // of the caches
+}
+
 void Arranger::hold_values(const std::vector<NodeId> &folds) {
   std::vector<Use> uses;
   for (NodeId fold : folds) {
@@ -96,6 +100,8 @@ void Arranger::note_tile(int output) {
   std::vector<const Steps *> operands{&walks_.outputs[output]};
   for (std::uint32_t input : trees_.inputs_over({}, {&root, 1}))
     operands.push_back(&walks_.inputs[input]);
+  double positions = 1;
+  for (const Group &group : loops) positions *= double(group_extent(resolved_, group));
   bool across = false; // some operand lies so, but a side is short
   for (const Steps *steps : operands) {
     if (std::abs(stride_along(*steps, inner)) <= 1) continue;
@@ -123,8 +129,10 @@ void Arranger::note_tile(int output) {
                              "'{}' has its elements side by side along {}",
                              group_name(resolved_, side), group_name(resolved_, inner), tile_side,
                              tile_side, spec_.outputs[output].name, group_name(resolved_, inner)),
-                 {{"rows as they are", "each line of memory fetched would leave the caches before "
-                                       "its other elements are used"}}));
+                 {{"rows as they are",
+                   "each line of memory fetched would leave the caches before "
+                   "its other elements are used",
+                   {.bytes = line_bytes * positions}}}));
       return;
     }
   }

@@ -188,7 +188,7 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::FirstPattern, "first-pattern", "cache",
      "miss: the first pattern of layouts of this kernel", usual},
     {Reason::NewPattern, "new-pattern", "cache",
-     "miss: the nearest known pattern, and in what it differs", usual},
+     "miss: the nearest pattern of the last eight, and in what it differs", usual},
 });
 
 constexpr bool in_order() {
