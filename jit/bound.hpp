@@ -31,6 +31,7 @@ struct Pattern {
   loop::Program program;
   std::shared_ptr<const Code> code; // null: the interpreter runs the program
   std::string no_code;              // why there is none, where it was asked for
+  bool compiled = false;            // the code was made for this pattern, not found
 };
 
 struct Bound {
@@ -65,6 +66,7 @@ struct Bound {
   // What it tells.
   Layouts layouts;
   std::vector<Decision> why;
+  Decision found; // whether the code was there
 };
 
 } // namespace broadloom::jit

@@ -10,8 +10,10 @@
 #include "jit/kernel.hpp"
 #include "jit/layouts.hpp"
 #include "jit/runtime/machine.hpp"
+#include "jit/why.hpp"
 #include "support/check.hpp"
 #include "support/log.hpp"
+#include "support/reasons.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -36,6 +38,7 @@ private:
 
 // Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
 constexpr std::size_t most_codes = 512;
+constexpr std::size_t most_compared = 8; // known patterns, when `why` looks for the nearest one
 jit::MemoryCache<jit::Code> &code_cache() {
   static auto &cache = *new jit::MemoryCache<jit::Code>(most_codes);
   return cache;
@@ -62,7 +65,9 @@ std::optional<jit::Target> find_target(const Options &options, spec::TypedSpec &
   } catch (const CompileError &error) {
     if (asked) throw;
     support::log().warn("kernel '{}' runs in the interpreter: {}", spec.name, error.message());
-    spec.notes.push_back({"engine", "no native code: " + error.message()});
+    spec.notes.push_back(support::decide(support::Reason::NoNativeTarget, "", "interpreter",
+                                         "no native code: " + error.message(),
+                                         {{"native code", error.message()}}));
     return std::nullopt;
   }
 }
@@ -115,19 +120,9 @@ void place_buffers(Bound &bound, int threads) {
 // How each phase is cut into blocks.
 void place_phases(Bound &bound, int threads) {
   const loop::Program &program = bound.pattern->program;
-  for (std::size_t p = 0; p < program.phases.size(); ++p) {
-    const loop::Phase &phase = program.phases[p];
-    std::vector<std::int64_t> extents;
-    for (const loop::AxisId axis : phase.parallel)
-      extents.push_back(bound.binding.extents[axis.index]);
-    bool vector_innermost = false;
-    for (const loop::Loop &loop : program.loops)
-      vector_innermost |= loop.parallel && loop.vector && !phase.parallel.empty() &&
-                          loop.axis == phase.parallel.back();
-    bound.phases.push_back(
-        {bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
-         jit::runtime::make_grid(extents, vector_innermost, bound.binding.phase_work[p], threads)});
-  }
+  for (std::size_t p = 0; p < program.phases.size(); ++p)
+    bound.phases.push_back({bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
+                            jit::grid_of(program, p, bound.binding, threads)});
 }
 
 // Which inputs may be the very memory of an output: the same elements at the same positions.
@@ -200,9 +195,11 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   // Beyond this point axes, phases and widths are fixed.
 
   loop::verify(plan.program);
-  bound->pattern = find_pattern(std::move(plan.program));
+  Decision found;
+  bound->pattern = find_pattern(std::move(plan.program), found);
   bound->binding = std::move(plan.binding);
   bound->why = std::move(plan.why);
+  bound->found = std::move(found);
   describe_operands(*bound, typed_);
   mark_exact_pairs(*bound, typed_, resolved, plan.in_place);
   place_buffers(*bound, threads_);
@@ -224,16 +221,31 @@ plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts,
                          machine);
 }
 
-std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program) const {
+// `found` becomes what `why` says about it.
+std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
+                                                        Decision &found) const {
   const std::string key = loop::key(program);
+  std::vector<KnownPattern> others;
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = patterns_.find(key); known != patterns_.end()) {
       known->second.used = ++clock_;
+      found = support::decide(support::Reason::PatternKnown, "", "hit",
+                              "hit: this kernel knows the pattern");
       return known->second.pattern;
     }
+    for (const auto &entry : patterns_) others.push_back(entry.second);
   }
+  std::sort(others.begin(), others.end(),
+            [](const KnownPattern &a, const KnownPattern &b) { return a.used > b.used; });
+  if (others.size() > most_compared) others.resize(most_compared);
+  std::vector<const loop::Program *> programs;
+  for (const KnownPattern &other : others) programs.push_back(&other.pattern->program);
+  found = jit::explain_miss(program, programs);
   std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key);
+  if (pattern->code && !pattern->compiled)
+    found = support::decide(support::Reason::CodeKnown, "", "hit",
+                            "hit: another kernel of this process has the same loop program");
   std::shared_ptr<const Pattern> dropped; // outlives the lock
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = patterns_.try_emplace(key, KnownPattern{pattern, 0});
@@ -259,6 +271,7 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
     const auto found = code_cache().get(
         code_key(key, *target_), [&] { return jit::compile_native(pattern->program, *target_); });
     pattern->code = found.value;
+    pattern->compiled = found.made;
     if (found.made) {
       support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms", typed_.name,
                            target_->name, pattern->code->code_bytes(), watch.ms());

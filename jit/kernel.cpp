@@ -145,7 +145,9 @@ std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const {
   return result;
 }
 
-std::string Kernel::show(Stage stage) const { return impl_->show(stage); }
+std::string Kernel::show(Stage stage, const ShowFormat &format) const {
+  return impl_->show(stage, format);
+}
 std::vector<Decision> Kernel::why() const { return impl_->why(); }
 const LoopSpec &Kernel::spec() const { return impl_->spec(); }
 Counters Kernel::counters() const { return impl_->counters(); }

@@ -39,7 +39,7 @@ public:
   // The layouts of a call with these inputs that allocates its outputs.
   jit::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
 
-  std::string show(Stage stage) const;
+  std::string show(Stage stage, const ShowFormat &format) const;
   std::vector<Decision> why() const;
   Counters counters() const;
 
@@ -58,7 +58,7 @@ private:
   // compile.cpp
   std::shared_ptr<const jit::Bound> build(jit::Operands operands, std::uint64_t hash) const;
   plan::Plan make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved) const;
-  std::shared_ptr<const jit::Pattern> find_pattern(loop::Program program) const;
+  std::shared_ptr<const jit::Pattern> find_pattern(loop::Program program, Decision &found) const;
   std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program,
                                                    const std::string &key) const;
 
@@ -73,6 +73,10 @@ private:
   // show.cpp
   struct Shown;
   Shown what_to_show() const;
+  std::string show_graph(ShowFormat::Graph format) const;
+  std::string show_asm(bool whole) const;
+  void require_native() const;
+  Decision explain_engine(const jit::Pattern *pattern) const;
 
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;

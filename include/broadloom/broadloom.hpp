@@ -5,6 +5,7 @@
 #include <broadloom/accumulator.hpp>
 #include <broadloom/array.hpp>
 #include <broadloom/check_gradient.hpp>
+#include <broadloom/decision.hpp>
 #include <broadloom/dtype.hpp>
 #include <broadloom/error.hpp>
 #include <broadloom/expr.hpp>

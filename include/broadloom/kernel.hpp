@@ -8,6 +8,7 @@
 #pragma once
 
 #include <broadloom/array.hpp>
+#include <broadloom/decision.hpp>
 #include <broadloom/options.hpp>
 #include <broadloom/spec.hpp>
 
@@ -32,10 +33,6 @@ struct Signature { // an output's dtype and shape for given inputs
   std::string name;
   DType dtype;
   std::vector<std::int64_t> shape;
-};
-
-struct Decision { // one line of `why`: what was decided, and the reason
-  std::string topic, text;
 };
 
 struct Counters {
@@ -119,7 +116,8 @@ public:
 
   // The text of a stage for the layouts of the latest call or `prepare`; before any, for C-contiguous
   // inputs of which no dim is 1.
-  std::string show(Stage stage) const;
+  // Throws CompileError E0501 for Llvm and Asm where the kernel has no native code.
+  std::string show(Stage stage, const ShowFormat &format = {}) const;
   std::vector<Decision> why() const;
 
   const LoopSpec &spec() const;

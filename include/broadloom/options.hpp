@@ -23,4 +23,13 @@ struct Options {
 // What to print of a kernel: see Kernel::show.
 enum class Stage { Spec, Axes, Graph, Plan, Loop, Llvm, Asm, Why };
 
+// How to print it. Stages that have no such form ignore it.
+struct ShowFormat {
+  // Of Stage::Graph: lines of text, Graphviz's language, or one HTML page with the drawing inside.
+  enum class Graph { Text, Dot, Html };
+  Graph graph = Graph::Text;
+  bool whole = false; // Stage::Asm: all code, not only the hot loop
+  bool json = false;  // Stage::Why: as to_json prints it
+};
+
 } // namespace broadloom

@@ -3,19 +3,50 @@
 
 #include "jit/emit/phase.hpp"
 
+#include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <optional>
+
 namespace broadloom::jit {
+
+namespace {
+
+// Makes functions carry line numbers, which only the assembly printer reads: no debug sections come of it.
+class Lines {
+public:
+  explicit Lines(llvm::Module &module) : build_(module) {
+    module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+    file_ = build_.createFile("program", "");
+    build_.createCompileUnit(llvm::dwarf::DW_LANG_C, file_, "broadloom", true, "", 0, "",
+                             llvm::DICompileUnit::DebugDirectivesOnly);
+  }
+  void attach(llvm::Function &function) {
+    auto *type = build_.createSubroutineType(build_.getOrCreateTypeArray({}));
+    function.setSubprogram(build_.createFunction(file_, function.getName(), function.getName(),
+                                                 file_, 1, type, 1, llvm::DINode::FlagZero,
+                                                 llvm::DISubprogram::SPFlagDefinition));
+  }
+  void finish() { build_.finalize(); }
+
+private:
+  llvm::DIBuilder build_;
+  llvm::DIFile *file_ = nullptr;
+};
+
+} // namespace
 
 std::string phase_name(std::size_t phase) { return "phase_" + std::to_string(phase); }
 
 std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &target,
-                                   llvm::LLVMContext &context) {
+                                   llvm::LLVMContext &context, const loop::Listing *listing) {
   auto module = std::make_unique<llvm::Module>("kernel", context);
   module->setTargetTriple("x86_64-unknown-linux-gnu");
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
   auto *type =
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false);
+  std::optional<Lines> lines;
+  if (listing != nullptr) lines.emplace(*module);
   for (std::size_t k = 0; k < program.phases.size(); ++k) {
     auto *function =
         llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase_name(k), module.get());
@@ -28,8 +59,10 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &t
     function->addFnAttr("prefer-vector-width", std::to_string(target.vector_bits));
     function->addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits));
     function->addFnAttr("frame-pointer", "none");
-    PhaseEmitter(program, k, target, function).run();
+    if (lines) lines->attach(*function);
+    PhaseEmitter(program, k, target, function, listing).run();
   }
+  if (lines) lines->finish();
   return module;
 }
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "jit/engine/target.hpp"
-#include "loop/loop.hpp"
+#include "loop/listing.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -19,8 +19,21 @@ class Module;
 
 namespace broadloom::jit {
 
+// `listing`, where given, is of this program: its lines become debug locations, for code that is only shown.
 std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &target,
-                                   llvm::LLVMContext &context);
+                                   llvm::LLVMContext &context,
+                                   const loop::Listing *listing = nullptr);
+
+// How a vector loop is run.
+struct LoopWidth {
+  std::size_t phase = 0;
+  loop::LoopId loop;
+  int lanes = 1;  // positions of one group
+  int groups = 1; // copies of the body, or registers of one wide group, in a turn
+  enum class Shape { Map, ColumnBlock, Fold, HeavyFold } shape = Shape::Map;
+  bool narrow = false; // all types are of at most two bytes
+};
+std::vector<LoopWidth> loop_widths(const loop::Program &program, const Target &target);
 
 // The name of the function of a phase: "phase_0".
 std::string phase_name(std::size_t phase);

@@ -4,6 +4,7 @@
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
@@ -14,9 +15,9 @@ namespace broadloom::jit {
 using namespace loop;
 
 PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Target &target,
-                           llvm::Function *function)
+                           llvm::Function *function, const Listing *listing)
     : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
-      ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
+      listing_(listing), ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
       values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()) {}
 
@@ -69,7 +70,9 @@ void PhaseEmitter::read_frame() {
 }
 
 void PhaseEmitter::body(const std::vector<Stmt> &statements) {
+  const llvm::DebugLoc around = ir_.getCurrentDebugLocation();
   for (const Stmt &s : statements) {
+    if (listing_ != nullptr) set_line(s);
     switch (s.kind) {
     case StmtKind::Let: values_[s.value.index] = compute(s.value); break;
     case StmtKind::Set: store(s.buffer, value(s.value)); break;
@@ -77,6 +80,14 @@ void PhaseEmitter::body(const std::vector<Stmt> &statements) {
     case StmtKind::Loop: loop(s.loop); break;
     }
   }
+  if (listing_ != nullptr) ir_.SetCurrentDebugLocation(around);
+}
+
+void PhaseEmitter::set_line(const Stmt &statement) {
+  const auto line = listing_->line_of.find(&statement);
+  if (line == listing_->line_of.end()) return; // a literal, say: no code
+  ir_.SetCurrentDebugLocation(llvm::DILocation::get(
+      ir_.getContext(), static_cast<unsigned>(line->second), 0, function_->getSubprogram()));
 }
 
 llvm::Value *PhaseEmitter::value(ValueId id) {

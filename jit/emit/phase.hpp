@@ -10,8 +10,9 @@
 // access.cpp loads and stores.
 #pragma once
 
+#include "jit/emit/emit.hpp"
 #include "jit/emit/lanes.hpp"
-#include "loop/loop.hpp"
+#include "loop/listing.hpp"
 
 #include <llvm/IR/Function.h>
 
@@ -46,9 +47,12 @@ bool runs_as_vector(const loop::Program &program, const loop::Loop &loop);
 
 class PhaseEmitter {
 public:
+  // With a listing, instructions carry the line of their statement in it as debug location; the function has a
+  // subprogram then.
   PhaseEmitter(const loop::Program &program, std::size_t phase, const Target &target,
-               llvm::Function *function);
+               llvm::Function *function, const loop::Listing *listing = nullptr);
   void run();
+  std::vector<LoopWidth> widths() const; // of the vector loops, without making any code: widths.cpp
 
 private:
   using Values = std::vector<llvm::Value *>;
@@ -58,6 +62,7 @@ private:
   // phase.cpp
   void read_frame();
   void body(const std::vector<loop::Stmt> &statements);
+  void set_line(const loop::Stmt &statement);
   llvm::Value *compute(loop::ValueId id);
   llvm::Value *value(loop::ValueId id);
   llvm::Value *argument(loop::ValueId id, int width);
@@ -128,6 +133,7 @@ private:
   const loop::Phase &phase_;
   const Target &target_;
   llvm::Function *function_;
+  const loop::Listing *listing_;
   Builder ir_;
   Lanes lanes_;
   Survey survey_;

@@ -161,13 +161,14 @@ struct Made {
   std::unique_ptr<llvm::Module> module;
 };
 Made make_module(const loop::Program &program, const Target &target, const Generator &generator,
-                 std::string &errors, CompileTimes &times, bool keep_names) {
+                 std::string &errors, CompileTimes &times, bool keep_names,
+                 const loop::Listing *listing = nullptr) {
   Laps laps;
   Made made;
   made.context = std::make_unique<llvm::LLVMContext>();
   made.context->setDiscardValueNames(!keep_names);
   collect_errors(*made.context, errors);
-  made.module = emit(program, target, *made.context);
+  made.module = emit(program, target, *made.context, listing);
   generator.prepare(*made.module);
   times.emit = laps.lap();
   const bool has_math = link_math(*made.module, target);
@@ -178,11 +179,12 @@ Made make_module(const loop::Program &program, const Target &target, const Gener
 }
 
 llvm::SmallVector<char, 0> make_text(const loop::Program &program, const Target &target,
-                                     llvm::CodeGenFileType type, CompileTimes &times) {
+                                     llvm::CodeGenFileType type, CompileTimes &times,
+                                     const loop::Listing *listing = nullptr) {
   const Generator generator(target);
   std::string errors;
   const Made made = make_module(program, target, generator, errors, times,
-                                type == llvm::CodeGenFileType::AssemblyFile);
+                                type == llvm::CodeGenFileType::AssemblyFile, listing);
   Laps laps;
   llvm::SmallVector<char, 0> bytes = generator.generate(*made.module, type);
   if (!errors.empty()) fail(errors);
@@ -263,9 +265,11 @@ std::string llvm_text(const loop::Program &program, const Target &target) {
   return text;
 }
 
-std::string asm_text(const loop::Program &program, const Target &target) {
+std::string asm_text(const loop::Program &program, const Target &target,
+                     const loop::Listing *listing) {
   CompileTimes times;
-  const auto bytes = make_text(program, target, llvm::CodeGenFileType::AssemblyFile, times);
+  const auto bytes =
+      make_text(program, target, llvm::CodeGenFileType::AssemblyFile, times, listing);
   return std::string(bytes.data(), bytes.size());
 }
 

@@ -6,6 +6,7 @@
 
 #include "jit/engine/target.hpp"
 #include "jit/runtime/abi.hpp"
+#include "loop/listing.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -47,8 +48,10 @@ private:
 // Throws CompileError E0501, with LLVM's message, where native code cannot be had. Thread-safe.
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target);
 
-// The program as LLVM IR after all passes, and as assembly.
+// The program as LLVM IR after all passes, and as assembly. With a listing of the program, `.loc` directives give
+// its lines.
 std::string llvm_text(const loop::Program &program, const Target &target);
-std::string asm_text(const loop::Program &program, const Target &target);
+std::string asm_text(const loop::Program &program, const Target &target,
+                     const loop::Listing *listing = nullptr);
 
 } // namespace broadloom::jit

@@ -203,6 +203,10 @@ std::string print(const Program &program);
 // The program as bytes: equal keys if and only if the programs are equal up to names. Keys native code.
 std::string key(const Program &program);
 
+// In what program b differs from a, one sentence about b for each difference; empty where their keys are equal.
+// Both are of one kernel, for two layouts.
+std::vector<std::string> differences(const Program &a, const Program &b);
+
 // Checks every rule stated above; a violation is our bug, thrown with the printed program.
 void verify(const Program &program);
 

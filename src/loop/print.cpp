@@ -11,9 +11,10 @@
 // A value that is used once, in the body that computes it, is written where it is used, as long as the
 // text stays short; any other gets a line `t0 : f32 = ...`. Texts are built in the order of the `let`s
 // from finished texts of bounded length, so a chain of any depth prints without recursion.
-#include "loop/loop.hpp"
+#include "loop/listing.hpp"
 
 #include <charconv>
+#include <span>
 
 namespace broadloom::loop {
 namespace {
@@ -86,9 +87,10 @@ std::string joined(const std::vector<std::string> &words) {
 class Printer {
 public:
   explicit Printer(const Program &program)
-      : p_(program), texts_(p_.values.size()), uses_(p_.values.size()) {}
+      : p_(program), texts_(p_.values.size()), uses_(p_.values.size()), waiting_(p_.values.size()) {
+  }
 
-  std::string run() {
+  Listing run() {
     header();
     for (std::size_t k = 0; k < p_.phases.size(); ++k) {
       line(0, "");
@@ -97,11 +99,12 @@ public:
       std::vector<bool> touched(p_.buffers.size(), false);
       body(p_.phases[k].body, 1, touched);
     }
-    return std::move(out_);
+    return {std::move(out_), std::move(line_of_)};
   }
 
 private:
   void line(int depth, const std::string &words) {
+    ++line_;
     if (!words.empty()) out_.append(std::size_t(depth) * 2, ' ');
     out_ += words + "\n";
   }
@@ -265,31 +268,60 @@ private:
 
   static std::string accumulator(AccId id) { return "a" + std::to_string(id.index); }
 
+  // ---- lines ---------------------------------------------------------------------------------------
+
+  // The line just written is that of this statement, and of the values that are written in it.
+  void place(const Stmt &s, std::span<const ValueId> values) {
+    line_of_[&s] = line_;
+    for (const ValueId value : values) place_inline(value);
+  }
+
+  void place_inline(ValueId value) {
+    std::vector<ValueId> work{value};
+    while (!work.empty()) {
+      const Value &v = p_[work.back()];
+      const Stmt *&stmt = waiting_[work.back().index];
+      work.pop_back();
+      if (stmt == nullptr) continue;
+      line_of_[stmt] = line_;
+      stmt = nullptr;
+      work.insert(work.end(), v.args, v.args + v.arg_count);
+    }
+  }
+
   // ---- statements ----------------------------------------------------------------------------------
 
   // `touched` gathers the buffers that the statements read or write.
   void body(const std::vector<Stmt> &statements, int depth, std::vector<bool> &touched) {
     for (const Stmt &s : statements) {
       switch (s.kind) {
-      case StmtKind::Let: let(s.value, depth, touched); break;
+      case StmtKind::Let: let(s, depth, touched); break;
       case StmtKind::Set:
         touched[s.buffer.index] = true;
         line(depth, "set " + element(s.buffer) + " = " + text_of(s.value).words);
+        place(s, {&s.value, 1});
         break;
-      case StmtKind::Step: line(depth, "step " + step(s)); break;
-      case StmtKind::Loop: loop(p_[s.loop], depth, touched); break;
+      case StmtKind::Step:
+        line(depth, "step " + step(s));
+        place(s, s.args);
+        break;
+      case StmtKind::Loop: loop(s, depth, touched); break;
       }
     }
   }
 
-  void let(ValueId id, int depth, std::vector<bool> &touched) {
+  void let(const Stmt &s, int depth, std::vector<bool> &touched) {
+    const ValueId id = s.value;
     const Value &v = p_[id];
     if (v.kind == ValueKind::Load) touched[v.buffer.index] = true;
     Text text = expression(id);
     if (!goes_inline(id, text)) {
       const std::string name = "t" + std::to_string(names_++);
       line(depth, name + " : " + std::string(broadloom::name(v.dtype)) + " = " + text.words);
+      place(s, {v.args, std::size_t(v.arg_count)});
       text = {name, atom};
+    } else {
+      waiting_[id.index] = &s;
     }
     texts_[id.index] = std::move(text);
   }
@@ -305,7 +337,8 @@ private:
     return acc + " = " + p_.recipe(s.acc).name + "(" + acc + ", " + args[0] + ")";
   }
 
-  void loop(const Loop &l, int depth, std::vector<bool> &touched) {
+  void loop(const Stmt &s, int depth, std::vector<bool> &touched) {
+    const Loop &l = p_[s.loop];
     for (AccId id : l.accs) {
       const ops::Recipe &r = p_.recipe(id);
       std::string how = r.name;
@@ -328,6 +361,7 @@ private:
     line(depth, std::string(l.parallel ? "parallel " : "") + (l.vector ? "vector " : "") +
                     (l.scan ? "scan " : "") + (l.reverse ? "reverse " : "") + "for " +
                     p_[l.axis].name + (l.within ? " within " + p_[*l.within].name : ""));
+    place(s, {});
     std::vector<bool> inside(p_.buffers.size(), false);
     body(l.body, depth + 1, inside);
     next(l, depth + 1, inside);
@@ -347,12 +381,18 @@ private:
   const Program &p_;
   std::vector<Text> texts_; // [value]: how it is written at its uses
   std::vector<Uses> uses_;  // [value]
+  // [value]: its `let`, until the line is written in which it stands
+  std::vector<const Stmt *> waiting_;
+  std::unordered_map<const Stmt *, int> line_of_;
+  int line_ = 0;
   int names_ = 0;
   std::string out_;
 };
 
 } // namespace
 
-std::string print(const Program &program) { return Printer(program).run(); }
+std::string print(const Program &program) { return Printer(program).run().text; }
+
+Listing list(const Program &program) { return Printer(program).run(); }
 
 } // namespace broadloom::loop

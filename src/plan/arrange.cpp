@@ -12,6 +12,7 @@
 #include "plan/pairing.hpp"
 #include "plan/place.hpp"
 #include "plan/rows.hpp"
+#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
@@ -20,6 +21,10 @@
 #include <unordered_set>
 
 namespace broadloom::plan {
+
+using support::decide;
+using support::Reason;
+
 namespace {
 constexpr double most_row_bytes =
     128 * 1024; // of the states of one row: they stay in the second-level cache
@@ -83,11 +88,14 @@ void Arranger::note_chunks(NodeId fold) {
   std::int64_t &least = least_chunk_[prefix.back()];
   least = std::max(least, leaf);
   if (is_cut(prefix)) return;
-  nests_.why.push_back(
-      {"chunks", fmt::format("{} is folded in chunks that run in parallel and are joined at "
-                             "the end: {}",
-                             group_name(resolved_, prefix.back()),
-                             tree.kept.empty() ? "no axis is kept" : "few positions are kept")});
+  const bool none = tree.kept.empty();
+  nests_.why.push_back(decide(
+      none ? Reason::NoAxisKept : Reason::FewPositionsKept, group_name(resolved_, prefix.back()),
+      "in chunks",
+      fmt::format("{} is folded in chunks that run in parallel and are joined at the end: {}",
+                  group_name(resolved_, prefix.back()),
+                  none ? "no axis is kept" : "few positions are kept"),
+      {{"uncut", fmt::format("{:.3g} kept positions cannot occupy the threads", kept)}}));
   cut_.push_back(std::move(prefix));
 }
 
@@ -115,21 +123,35 @@ void Arranger::note_sweep(NodeId fold) {
   const double chunks = std::ceil(double(group_extent(resolved_, *at)) / double(steps_per_leaf));
   // Row by row is the way to read an array that has all these axes, once; what is read again and again, as in
   // products of matrices, is in the caches anyway, and the states are better off in registers.
-  if (group_extent(resolved_, nest.back()) < shortest_line || bytes > most_row_bytes ||
-      outer * chunks < 2 * machine_.threads ||
-      trees_.inputs_over(classes, spec_.graph.folded_args(fold)).empty())
-    return;
+  const std::string along = group_name(resolved_, *at);
+  const auto in_registers = [&](Reason reason, const std::string &because) {
+    nests_.why.push_back(decide(
+        reason, along, "states in registers",
+        fmt::format("{} over {} keeps its states in registers: {}", recipe.name, along, because),
+        {{"a row of states in memory", because, {.bytes = bytes}}}));
+  };
+  if (group_extent(resolved_, nest.back()) < shortest_line)
+    return in_registers(Reason::ShortRows, "the rows are short");
+  if (bytes > most_row_bytes)
+    return in_registers(Reason::StatesExceedCache, "a row of states would leave the caches");
+  if (outer * chunks < 2 * machine_.threads)
+    return in_registers(Reason::TooFewRows, "there are too few chunks of rows for the threads");
+  if (trees_.inputs_over(classes, spec_.graph.folded_args(fold)).empty())
+    return in_registers(Reason::ReadRepeatedly,
+                        "no operand has all axes, so all of them are read many times");
   const auto cut = least_chunk_.find(*at);
   if (cut != least_chunk_.end() && cut->second > steps_per_leaf) return;
   least_chunk_[*at] = steps_per_leaf;
   nests_.swept.push_back(*at);
   std::vector<Group> prefix(nest.begin(), at + 1);
   if (!is_cut(prefix)) cut_.push_back(std::move(prefix));
-  nests_.why.push_back(
-      {"rows",
-       fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
-                   "({:.3g} bytes), and those are joined at the end",
-                   recipe.name, group_name(resolved_, *at), steps_per_leaf, bytes)});
+  nests_.why.push_back(decide(
+      Reason::RowsAsTheyLie, along, "row by row",
+      fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
+                  "({:.3g} bytes), and those are joined at the end",
+                  recipe.name, along, steps_per_leaf, bytes),
+      {{"states in registers", "reads its operands in steps of a row, and in a sweep of its own"}},
+      {.bytes = 2 * bytes * outer * chunks}));
   swept_.emplace(fold.index, nest);
 }
 
@@ -206,14 +228,22 @@ void Arranger::explain_fold(NodeId fold, const Tree &tree) {
       : tree.kept.empty() ? "one lane"
                           : fmt::format("one lane for each element of {}, which is the vector axis",
                                         group_name(resolved_, tree.kept.back()));
-  const std::string how = !recipe.has_combine()
-                              ? "serial and in logical order, because it has no combine"
-                          : recipe.exact     ? "in any order (exact)"
-                          : !recipe.commutes ? "in logical order, because its combine may not be "
-                                               "symmetric: leaves of 128 steps joined pairwise"
-                                             : "leaves of 128 steps joined pairwise";
-  nests_.why.push_back({"fold", fmt::format("{} over {} in {}: {}, {}", recipe.name, folded,
-                                            state_names(recipe), lanes, how)});
+  const Reason reason = !recipe.has_combine() ? Reason::FoldWithoutCombine
+                        : recipe.exact        ? Reason::ExactFold
+                        : !recipe.commutes    ? Reason::LogicalOrder
+                                              : Reason::PairwiseLeaves;
+  const std::string how =
+      reason == Reason::FoldWithoutCombine
+          ? "serial and in logical order, because it has no combine"
+      : reason == Reason::ExactFold ? "in any order (exact)"
+      : reason == Reason::LogicalOrder
+          ? "in logical order, because its combine may not be symmetric: leaves of 128 steps "
+            "joined pairwise"
+          : "leaves of 128 steps joined pairwise";
+  nests_.why.push_back(decide(reason, fmt::format("{} over {}", recipe.name, folded),
+                              tree.lanes ? "32 lanes" : "one lane",
+                              fmt::format("{} over {} in {}: {}, {}", recipe.name, folded,
+                                          state_names(recipe), lanes, how)));
 }
 
 Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,

@@ -1,5 +1,6 @@
 // Arranging, the folds and scans: which items they are made of.
 #include "plan/arranger.hpp"
+#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
@@ -177,9 +178,15 @@ void Arranger::add_scan(NodeId scan) {
     item.needs.push_back(carries);
   }
   nests_.item_of_fold[scan.index] = add_item(item);
-  nests_.why.push_back(
-      {"scan", fmt::format("{} along {} in {}: {}", recipe.name, group_name(resolved_, along),
-                           state_names(recipe), scan_way(recipe, item.carried_item >= 0))});
+  const bool parallel = item.carried_item >= 0;
+  nests_.why.push_back(support::decide(
+      !recipe.has_combine() ? support::Reason::ScanWithoutCombine
+      : parallel            ? support::Reason::ScanInParallel
+                            : support::Reason::ScanInOrder,
+      fmt::format("{} along {}", recipe.name, group_name(resolved_, along)),
+      parallel ? "blocks in parallel" : "in order",
+      fmt::format("{} along {} in {}: {}", recipe.name, group_name(resolved_, along),
+                  state_names(recipe), scan_way(recipe, parallel))));
 }
 
 std::string Arranger::scan_way(const ops::Recipe &recipe, bool in_chunks) {

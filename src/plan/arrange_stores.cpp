@@ -1,5 +1,6 @@
 // Arranging, what is stored: held values and outputs.
 #include "plan/arranger.hpp"
+#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +8,14 @@
 #include <cstdlib>
 
 namespace broadloom::plan {
+
+using support::decide;
+using support::Reason;
+
+namespace {
+constexpr double line_bytes = 64; // of the caches
+}
+
 void Arranger::hold_values(const std::vector<NodeId> &folds) {
   std::vector<Use> uses;
   for (NodeId fold : folds) {
@@ -23,8 +32,10 @@ void Arranger::hold_values(const std::vector<NodeId> &folds) {
     if (wanted_[k])
       uses.push_back({{spec_.outputs[k].addend}, trees_.kept_groups(output_classes(int(k)))});
   }
-  for (Held &held : choose_held(spec_, resolved_, trees_, uses, machine_))
+  HoldChoice chosen = choose_held(spec_, resolved_, trees_, uses, machine_);
+  for (Held &held : chosen.held)
     if (can_be_walked(held, uses)) held_.push_back(std::move(held));
+  if (chosen.again) nests_.why.push_back(std::move(*chosen.again));
 }
 
 bool Arranger::can_be_walked(const Held &held, const std::vector<Use> &uses) const {
@@ -53,7 +64,7 @@ void Arranger::add_holds_below(NodeId limit) {
     item.scratch = nests_.scratch_count++;
     nests_.item_of_held[held.value.index] = int(nests_.items.size());
     nests_.items.push_back(std::move(item));
-    nests_.why.push_back({"hold", held.why});
+    nests_.why.push_back(held.why);
   }
 }
 
@@ -89,11 +100,15 @@ void Arranger::note_tile(int output) {
   std::vector<const Steps *> operands{&walks_.outputs[output]};
   for (std::uint32_t input : trees_.inputs_over({}, {&root, 1}))
     operands.push_back(&walks_.inputs[input]);
+  double positions = 1;
+  for (const Group &group : loops) positions *= double(group_extent(resolved_, group));
+  bool across = false; // some operand lies so, but a side is short
   for (const Steps *steps : operands) {
     if (std::abs(stride_along(*steps, inner)) <= 1) continue;
     for (const Group &side : loops) {
-      if (side == inner || stride_along(*steps, side) != 1 ||
-          group_extent(resolved_, side) < shortest_line ||
+      if (side == inner || stride_along(*steps, side) != 1) continue;
+      across = true;
+      if (group_extent(resolved_, side) < shortest_line ||
           group_extent(resolved_, inner) < shortest_line)
         continue;
       Tile tile{loops, {}};
@@ -107,14 +122,26 @@ void Arranger::note_tile(int output) {
       nests_.tiled.push_back(side);
       nests_.tiled.push_back(inner);
       nests_.why.push_back(
-          {"tile",
-           fmt::format("{} and {} are walked in tiles of {} by {}: not every operand of "
-                       "'{}' has its elements side by side along {}",
-                       group_name(resolved_, side), group_name(resolved_, inner), tile_side,
-                       tile_side, spec_.outputs[output].name, group_name(resolved_, inner))});
+          decide(Reason::OperandAcross, spec_.outputs[output].name,
+                 fmt::format("{} by {} of {} and {}", tile_side, tile_side,
+                             group_name(resolved_, side), group_name(resolved_, inner)),
+                 fmt::format("{} and {} are walked in tiles of {} by {}: not every operand of "
+                             "'{}' has its elements side by side along {}",
+                             group_name(resolved_, side), group_name(resolved_, inner), tile_side,
+                             tile_side, spec_.outputs[output].name, group_name(resolved_, inner)),
+                 {{"rows as they are",
+                   "each line of memory fetched would leave the caches before "
+                   "its other elements are used",
+                   {.bytes = line_bytes * positions}}}));
       return;
     }
   }
+  const std::string reason =
+      across ? "an axis is shorter than a line of the cache is worth" : "no operand lies across";
+  nests_.why.push_back(decide(
+      across ? Reason::ShortTileSides : Reason::SideBySide, spec_.outputs[output].name, "no tiles",
+      fmt::format("'{}' is walked without tiles: {}", spec_.outputs[output].name, reason),
+      {{"tiles", reason}}));
 }
 
 // Few elements in the innermost axis would leave most lanes of a vector idle: a longer one takes its place, in blocks
@@ -132,11 +159,13 @@ void Arranger::note_short_rows(int output) {
   tile.path.push_back({LoopKind::Within, *longest});
   tiles_.push_back(std::move(tile));
   nests_.tiled.push_back(*longest);
-  nests_.why.push_back(
-      {"tile",
-       fmt::format("{} is the vector axis, in blocks of {}: {} has {} positions only",
-                   group_name(resolved_, *longest), tile_side, group_name(resolved_, loops.back()),
-                   group_extent(resolved_, loops.back()))});
+  nests_.why.push_back(decide(
+      Reason::ShortInnermostAxis, spec_.outputs[output].name,
+      fmt::format("blocks of {} of {}", tile_side, group_name(resolved_, *longest)),
+      fmt::format("{} is the vector axis, in blocks of {}: {} has {} positions only",
+                  group_name(resolved_, *longest), tile_side, group_name(resolved_, loops.back()),
+                  group_extent(resolved_, loops.back())),
+      {{"lanes along " + group_name(resolved_, loops.back()), "most of them would be idle"}}));
 }
 
 std::vector<LoopKey> Arranger::store_path(const std::vector<Group> &groups) const {
@@ -167,9 +196,11 @@ std::vector<Group> Arranger::store_groups(int output, const std::vector<int> &cl
                                   std::back_inserter(both));
     if (both.empty()) continue;
     nests_.why.push_back(
-        {"sweeps", fmt::format("output '{}' goes along with the fold over {}: both read '{}'",
-                               spec_.outputs[output].name, group_name(resolved_, fold.loop.group),
-                               spec_.inputs[both.front()].name)});
+        decide(Reason::AlongWithFold, spec_.outputs[output].name, "the loops of the fold",
+               fmt::format("output '{}' goes along with the fold over {}: both read '{}'",
+                           spec_.outputs[output].name, group_name(resolved_, fold.loop.group),
+                           spec_.inputs[both.front()].name),
+               {{"loops by stride", "would read the input again"}}));
     return groups;
   }
   return own;

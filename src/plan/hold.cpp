@@ -2,6 +2,7 @@
 #include "plan/hold.hpp"
 
 #include "support/min_cut.hpp"
+#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +29,7 @@ public:
       : spec_(spec), resolved_(resolved), trees_(trees), uses_(uses), machine_(machine),
         positions_(spec.graph.size()), turns_(spec.graph.size(), 0) {}
 
-  std::vector<Held> run() {
+  HoldChoice run() {
     if (spec_.graph.size() > most_nodes || uses_.size() > most_uses) return {};
     follow_uses();
     note_marks();
@@ -49,14 +50,19 @@ public:
           graph.add_edge(computed(k), needed(place_[arg.index]), MinCut::uncuttable);
     }
     const double cost = graph.cut(source, sink);
-    std::vector<Held> held;
+    const bool pays = all_again >= cost * least_gain && all_again - cost >= 2 * phase_cost;
+    HoldChoice chosen;
+    double again = 0;
     for (std::size_t k = 0; k < reached_.size(); ++k) {
-      if (!graph.with_source(needed(k)) || graph.with_source(computed(k))) continue;
+      const bool cut = graph.with_source(needed(k)) && !graph.with_source(computed(k));
       const bool wished = mark_of(reached_[k]) == Mark::Keep;
-      if (!wished && (all_again < cost * least_gain || all_again - cost < 2 * phase_cost)) continue;
-      held.push_back(describe(reached_[k], wished));
+      if (cut && (wished || pays))
+        chosen.held.push_back(describe(reached_[k], wished));
+      else if (graph.with_source(computed(k)) || !pays)
+        again += excess(reached_[k]);
     }
-    return held;
+    if (again > 0) chosen.again = describe_again(again, cost);
+    return chosen;
   }
 
 private:
@@ -135,6 +141,10 @@ private:
     // Never an array beyond the size of what is read and written anyway.
     if (!can_be_held(id) || mark == Mark::Recompute || bytes(id) > largest_operand())
       return MinCut::uncuttable;
+    return held_cycles(id);
+  }
+
+  double held_cycles(NodeId id) const {
     const bool far = bytes(id) > double(machine_.last_level_cache) / 2;
     return phase_cost + 2 * bytes(id) * (far ? far_cycles_per_byte : cycles_per_byte) +
            turns_[id.index] * load_cost / cost_per_cycle;
@@ -172,19 +182,38 @@ private:
   }
 
   Held describe(NodeId id, bool wished) const {
-    Held held{id, {}, {}};
+    Held held{id, {}, Decision()};
     for (std::size_t u = 0; u < uses_.size(); ++u)
       held.waits.push_back(reads_[u][id.index] && turns(id, uses_[u].loops) > positions_[id.index]);
     std::string axes;
     for (int c : trees_.classes_of(id))
       axes += (axes.empty() ? "" : ", ") + resolved_.classes[c].name;
-    held.why = fmt::format(
+    const std::string text = fmt::format(
         "a value over {} in {} ({:.3g} bytes) is held in memory: {}", axes,
         name(spec_.graph[id].dtype), bytes(id),
         wished ? "keep() says so"
                : fmt::format("it would be computed {:.3g} times, of which {:.3g} are enough",
                              turns_[id.index], positions_[id.index]));
+    held.why = support::decide(
+        wished ? support::Reason::KeepAsked : support::Reason::ComputedTooOften,
+        fmt::format("a value over {}", axes), "held in memory", text,
+        {{"computed where it is needed",
+          fmt::format("{:.3g} times, of which {:.3g} are enough", turns_[id.index],
+                      positions_[id.index]),
+          {.cycles = excess(id)}}},
+        {.bytes = 2 * bytes(id), .cycles = wished ? std::nullopt : std::optional(held_cycles(id))});
     return held;
+  }
+
+  Decision describe_again(double again, double cost) const {
+    const bool asked = std::any_of(spec_.marks.begin(), spec_.marks.end(),
+                                   [](const spec::Mark &mark) { return !mark.keep; });
+    const std::string because = asked ? "recompute() says so, or it is cheaper" : "it is cheaper";
+    return support::decide(
+        support::Reason::RecomputeCheaper, "values", "computed where they are needed",
+        fmt::format("values are computed again where they are needed, for {:.3g} cycles: {}", again,
+                    because),
+        {{"held in memory", "traffic and a phase more", {.cycles = cost}}}, {.cycles = again});
   }
 
   const spec::TypedSpec &spec_;
@@ -222,9 +251,8 @@ std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees
   return again;
 }
 
-std::vector<Held> choose_held(const spec::TypedSpec &spec, const Resolved &resolved,
-                              const Trees &trees, const std::vector<Use> &uses,
-                              const Machine &machine) {
+HoldChoice choose_held(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
+                       const std::vector<Use> &uses, const Machine &machine) {
   return Chooser(spec, resolved, trees, uses, machine).run();
 }
 

@@ -14,6 +14,8 @@
 
 #include "plan/trees.hpp"
 
+#include <optional>
+
 namespace broadloom::plan {
 
 // A fold, scan or store to be: what it reads at each position, and its loops, outermost first.
@@ -25,14 +27,18 @@ struct Use {
 struct Held {
   expr::NodeId value;
   std::vector<bool> waits; // [use]: reads it from memory, and so comes in a later phase
-  std::string why;
+  Decision why;
+};
+
+struct HoldChoice {
+  std::vector<Held> held;
+  std::optional<Decision> again; // what is computed more often than it has positions, nevertheless
 };
 
 // [node]: is it in a recompute(), or part of what such a value is made of, down to folds? keep() goes before.
 std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees);
 
-std::vector<Held> choose_held(const spec::TypedSpec &spec, const Resolved &resolved,
-                              const Trees &trees, const std::vector<Use> &uses,
-                              const Machine &machine);
+HoldChoice choose_held(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
+                       const std::vector<Use> &uses, const Machine &machine);
 
 } // namespace broadloom::plan

@@ -6,13 +6,19 @@
 // program itself holds for every shape of the pattern.
 #include "plan/lowering.hpp"
 
+#include "plan/explain.hpp"
 #include "support/check.hpp"
+#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace broadloom::plan {
+
+using support::decide;
+using support::Reason;
+
 namespace {
 constexpr std::int64_t shortest_streamed_row =
     256; // positions: each row begins with a few plain stores
@@ -189,8 +195,14 @@ void Lowering::consider_streaming(BufferId id, int output, bool add) {
       std::any_of(buffer.walks.begin(), buffer.walks.end(), [&](const loop::Walk &walk) {
         return walk.axis == scopes_.back().axis && walk.stride == loop::StrideClass::Unit;
       });
-  buffer.stream = !add && unit && node.key.vector && bytes > machine_.last_level_cache &&
-                  group_extent(resolved_, node.key.group) >= shortest_streamed_row;
+  const Reason reason = add                                  ? Reason::AddsIntoOutput
+                        : bytes <= machine_.last_level_cache ? Reason::OutputFitsCache
+                        : !unit || !node.key.vector          ? Reason::StoreNotUnitStride
+                        : group_extent(resolved_, node.key.group) < shortest_streamed_row
+                            ? Reason::ShortStreamedRows
+                            : Reason::OutputExceedsCache;
+  buffer.stream = reason == Reason::OutputExceedsCache;
+  streaming_[id.index] = {reason, double(bytes)};
 }
 
 void Lowering::lower_loop(int index) {
@@ -309,31 +321,44 @@ void Lowering::explain_sweeps() {
               : fmt::format("its loops are {} and not {}, and one sweep for both would keep a row "
                             "of partial results for every thread",
                             nest_of_phase(phase), nest_of_phase(before));
-      plan_.why.push_back({"sweeps", fmt::format("phase {} reads '{}' again ({:.3g} bytes): {}",
-                                                 phase, spec_.inputs[i].name, bytes, reason)});
+      plan_.why.push_back(
+          decide(waits ? Reason::WaitsForResults : Reason::LoopsDiffer,
+                 fmt::format("{} in phase {}", spec_.inputs[i].name, phase), "read again",
+                 fmt::format("phase {} reads '{}' again ({:.3g} bytes): {}", phase,
+                             spec_.inputs[i].name, bytes, reason),
+                 {{fmt::format("one sweep with phase {}", before), reason, {.bytes = 0}}},
+                 {.bytes = bytes}));
     }
+    if (sweeps_[i].size() == 1)
+      plan_.why.push_back(decide(
+          Reason::OneSweep, spec_.inputs[i].name, "read once",
+          fmt::format("'{}' is read in phase {} only", spec_.inputs[i].name, sweeps_[i].front()),
+          {}, {.bytes = bytes}));
   }
 }
 
 void Lowering::explain() {
   explain_sweeps();
+  const std::vector<Cost> costs = phase_costs(plan_.program, plan_.binding);
   for (std::size_t p = 0; p < plan_.program.phases.size(); ++p) {
     std::string axes;
     for (AxisId axis : plan_.program.phases[p].parallel)
       axes += (axes.empty() ? "" : ", ") + plan_.program[axis].name;
-    plan_.why.push_back({"phase", fmt::format("{}: {}", p,
-                                              axes.empty() ? "runs once, on one thread"
-                                                           : "parallel over " + axes)});
+    plan_.why.push_back(
+        decide(axes.empty() ? Reason::RunsOnce : Reason::ParallelAxes, fmt::format("phase {}", p),
+               axes.empty() ? "serial" : "parallel over " + axes,
+               fmt::format("{}: {}", p,
+                           axes.empty() ? "runs once, on one thread" : "parallel over " + axes),
+               {}, costs[p]));
   }
-  for (const loop::Buffer &buffer : plan_.program.buffers)
-    if (buffer.stream)
-      plan_.why.push_back(
-          {"streaming", fmt::format("'{}' is larger than the last-level cache: stored around "
-                                    "the caches",
-                                    buffer.name)});
+  for (const auto &[buffer, streaming] : streaming_)
+    plan_.why.push_back(
+        explain_streaming(plan_.program.buffers[buffer].name, streaming.first, streaming.second));
   for (std::size_t s = 0; s < plan_.binding.scratch_bytes.size(); ++s)
-    plan_.why.push_back({"scratch", fmt::format("s{}: {} bytes hold results between phases", s,
-                                                plan_.binding.scratch_bytes[s])});
+    plan_.why.push_back(decide(
+        Reason::BetweenPhases, fmt::format("s{}", s), "scratch memory",
+        fmt::format("s{}: {} bytes hold results between phases", s, plan_.binding.scratch_bytes[s]),
+        {}, {.bytes = double(plan_.binding.scratch_bytes[s])}));
 }
 
 Plan lower(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks, Nests nests,

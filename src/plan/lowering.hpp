@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/nest.hpp"
+#include "support/reasons.hpp"
 
 #include <map>
 #include <optional>
@@ -147,6 +148,8 @@ private:
   std::vector<std::vector<int>> sweeps_; // [input]: the phases that read it
   std::map<int, loop::AccId> acc_of_;
   std::vector<bool> row_filled_; // [row]: by a loop before
+  std::map<std::uint32_t, std::pair<support::Reason, double>>
+      streaming_; // [buffer of an output]: why it is streamed or not, its bytes
   double work_ = 0, cost_ = 0;
 };
 

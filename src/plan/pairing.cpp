@@ -1,9 +1,13 @@
 // See pairing.hpp.
 #include "plan/pairing.hpp"
 
+#include "support/reasons.hpp"
+
 #include <fmt/format.h>
 
 namespace broadloom::plan {
+
+using support::Reason;
 
 namespace {
 
@@ -64,25 +68,28 @@ std::vector<std::array<int, 2>> paired_outputs(const spec::TypedSpec &spec,
 
 void note_pairings(const spec::TypedSpec &spec, Nests &nests) {
   for (const Pairing &pairing : spec.pairings) {
-    const char *word = pairing.fuse ? "fuse" : "separate";
+    const auto note = [&](Reason fuse, Reason separate, const char *choice, std::string text) {
+      nests.why.push_back(support::decide(pairing.fuse ? fuse : separate,
+                                          pairing.a + ", " + pairing.b, choice, std::move(text)));
+    };
     const std::string names = fmt::format("{}, {}: ", pairing.a, pairing.b);
     const int a = output_called(spec, pairing.a), b = output_called(spec, pairing.b);
     if (a < 0 || b < 0) {
-      nests.why.push_back(
-          {word, names + "a let has no loops of its own, it is computed where it is read"});
+      note(Reason::FuseOfLet, Reason::SeparateOfLet, "where it is read",
+           names + "a let has no loops of its own, it is computed where it is read");
       continue;
     }
     const int first = phase_of(nests, a), second = phase_of(nests, b);
     if (first < 0 || second < 0) continue;
     const bool together = first == second;
     if (together)
-      nests.why.push_back(
-          {word, names + fmt::format("{}both in phase {}",
-                                     pairing.fuse ? "" : "not possible here: ", first)});
+      note(Reason::FuseDone, Reason::SeparateImpossible, "one phase",
+           names +
+               fmt::format("{}both in phase {}", pairing.fuse ? "" : "not possible here: ", first));
     else
-      nests.why.push_back(
-          {word, names + fmt::format("{}in phases {} and {}",
-                                     pairing.fuse ? "not possible here: " : "", first, second)});
+      note(Reason::FuseImpossible, Reason::SeparateDone, "two phases",
+           names + fmt::format("{}in phases {} and {}", pairing.fuse ? "not possible here: " : "",
+                               first, second));
   }
 }
 

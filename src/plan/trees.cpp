@@ -1,6 +1,8 @@
 // See trees.hpp.
 #include "plan/trees.hpp"
 
+#include "support/reasons.hpp"
+
 #include <algorithm>
 
 namespace broadloom::plan {
@@ -22,8 +24,12 @@ std::vector<Decision> Trees::explain() const {
     if (k > 0) text += joins_previous_[order_[k]] ? "." : ", ";
     text += resolved_.classes[order_[k]].name;
   }
-  return {{"axes", text + ": by descending stride; axes joined by a dot are walked as one by every "
-                          "operand"}};
+  std::vector<Decision> why{support::decide(
+      support::Reason::DescendingStride, "", text,
+      text + ": by descending stride; axes joined by a dot are walked as one by every operand")};
+  for (std::size_t k = 1; k < order_.size(); ++k)
+    why.push_back(explain_merge(order_[k - 1], order_[k]));
+  return why;
 }
 
 // A fold or scan over no class at all is an operation: its one step.
@@ -106,6 +112,39 @@ bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &op
         if (c == outer || c == inner) return false;
   }
   return true;
+}
+
+// Why two neighbours in the order are one loop, or are not.
+Decision Trees::explain_merge(int outer, int inner) const {
+  const std::string a = resolved_.classes[outer].name, b = resolved_.classes[inner].name;
+  if (joins_previous_[inner])
+    return support::decide(support::Reason::OneStride, a + ", " + b, "one loop",
+                           a + " and " + b + " are one loop: every operand walks them as one",
+                           {{"two loops", "the inner one would start anew for each turn"}});
+  const auto two = [&](support::Reason reason, const std::string &because) {
+    return support::decide(reason, a + ", " + b, "two loops",
+                           a + " and " + b + " are two loops: " + because, {{"one loop", because}});
+  };
+  std::string names; // of the operands that stand against it
+  const auto consider = [&](const Steps &steps, const std::string &name) {
+    if (!merges(outer, inner, resolved_, {&steps}))
+      names += (names.empty() ? "'" : ", '") + name + "'";
+  };
+  std::vector<bool> seen(spec_.inputs.size());
+  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+    const expr::Node &node = spec_.graph[NodeId{n}];
+    if (!needed_[n] || node.kind != NodeKind::Input || seen[node.payload]) continue;
+    seen[node.payload] = true;
+    consider(walks_.inputs[node.payload], spec_.inputs[node.payload].name);
+  }
+  for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
+    if (wanted_[k]) consider(walks_.outputs[k], spec_.outputs[k].name);
+  if (!names.empty())
+    return two(support::Reason::StridesDiffer, "no one stride walks both in " + names);
+  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+    if (needed_[n] && is_index_of(NodeId{n}, outer, inner))
+      return two(support::Reason::PositionIsRead, "iota asks for the position along one of them");
+  return two(support::Reason::FoldSplitsAxes, "a fold keeps only one, or a scan runs along one");
 }
 
 // The index along an axis is the position of a loop over that axis alone.

@@ -54,6 +54,7 @@ private:
   std::vector<const Steps *> used_operands() const;
   void order_classes();
   bool all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const;
+  Decision explain_merge(int outer, int inner) const;
   bool is_index_of(expr::NodeId id, int outer, int inner) const;
 
   const spec::TypedSpec &spec_;

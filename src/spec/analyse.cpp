@@ -15,6 +15,7 @@
 #include "spec/simplify.hpp"
 #include "spec/typer.hpp"
 #include "support/fail.hpp"
+#include "support/reasons.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -220,8 +221,10 @@ void Analysis::warn_about_scalars(const OutputDecl &decl) {
   }
   if (scalar.empty() || folded.empty()) return;
   spec_.notes.push_back(
-      {"accumulate", "output '" + decl.name + "' is a scalar, because '" + scalar +
-                         "' is one: name the axes to keep in brackets to fold less"});
+      support::decide(support::Reason::ScalarOperand, decl.name, "a scalar",
+                      "output '" + decl.name + "' is a scalar, because '" + scalar +
+                          "' is one: name the axes to keep in brackets to fold less",
+                      {{"keep the axes of '" + folded + "'", "only brackets would say which"}}));
 }
 
 // order none: nothing is aligned, so unlabelled inputs that meet must have one rank.

@@ -1,5 +1,6 @@
-// The texts of `--stage axes` and `--stage graph`.
-#include "spec/spec.hpp"
+// The texts of `--stage axes`, but for the table of strides (axis_table.cpp), and `--stage graph`, but for its drawings
+// (draw_graph.cpp).
+#include "spec/print_typed.hpp"
 
 #include "support/check.hpp"
 
@@ -104,10 +105,11 @@ std::string print_recipes(const TypedSpec &spec) {
   return text;
 }
 
-std::string describe(const TypedSpec &spec, NodeId id) {
+std::string describe(const TypedSpec &spec, NodeId id, bool with_args) {
   const expr::Node &node = spec.graph[id];
   std::string args;
-  for (NodeId arg : spec.graph.args(id)) args += " n" + std::to_string(arg.index);
+  for (NodeId arg : spec.graph.args(id))
+    if (with_args) args += " n" + std::to_string(arg.index);
   switch (node.kind) {
   case NodeKind::Input:
     return "input " + std::to_string(node.payload) + " " + spec.inputs[node.payload].name;
@@ -174,13 +176,19 @@ std::string print_axes(const TypedSpec &spec) {
   return text;
 }
 
+std::string node_label(const TypedSpec &spec, NodeId id) { return describe(spec, id, false); }
+
+std::string node_type(const TypedSpec &spec, NodeId id) {
+  const expr::Node &node = spec.graph[id];
+  return std::string(name(node.dtype)) + " " + names(spec, node.axes);
+}
+
 std::string print_graph(const TypedSpec &spec) {
   std::string text = print_recipes(spec);
   for (std::size_t i = 0; i < spec.graph.size(); ++i) {
     NodeId id{std::uint32_t(i)};
-    const expr::Node &node = spec.graph[id];
-    text += "n" + std::to_string(i) + " = " + describe(spec, id) + " : " +
-            std::string(name(node.dtype)) + " " + names(spec, node.axes) + "\n";
+    text += "n" + std::to_string(i) + " = " + describe(spec, id, true) + " : " +
+            node_type(spec, id) + "\n";
   }
   for (const Mark &mark : spec.marks)
     text += (mark.keep ? "keep n" : "recompute n") + std::to_string(mark.value.index) + "\n";

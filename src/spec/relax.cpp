@@ -1,6 +1,7 @@
 // See relax.hpp.
 #include "spec/relax.hpp"
 
+#include "support/reasons.hpp"
 #include "support/text.hpp"
 
 #include <array>
@@ -59,7 +60,10 @@ public:
     for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
     spec_.graph = std::move(graph_);
     for (std::size_t k = 0; k < kinds.size(); ++k)
-      if (made_[k] > 0) spec_.notes.push_back({"relaxed", kinds[k] + std::to_string(made_[k])});
+      if (made_[k] > 0)
+        spec_.notes.push_back(support::decide(support::Reason::RelaxedArithmetic, "",
+                                              std::to_string(made_[k]),
+                                              kinds[k] + std::to_string(made_[k])));
   }
 
 private:

@@ -5,6 +5,7 @@
 #include "spec/definition.hpp"
 #include "spec/typer.hpp"
 #include "support/fail.hpp"
+#include "support/reasons.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -408,10 +409,12 @@ AxisSet Typer::axes_of(const std::vector<NodeId> &nodes) const {
 }
 
 void Typer::note_ordered(const FoldJob &job, const ops::Recipe &recipe) {
-  Decision note{"ordered", "'" + recipe.name + "' has no combine: its " +
-                               (job.is_scan ? "scan along " : "fold over ") +
-                               space_.axis_list(job.axes | may_fold(job)) +
-                               " is serial, in logical order"};
+  const std::string axes = space_.axis_list(job.axes | may_fold(job));
+  Decision note = support::decide(
+      support::Reason::NoCombine, axes, "serial",
+      "'" + recipe.name + "' has no combine: its " + (job.is_scan ? "scan along " : "fold over ") +
+          axes + " is serial, in logical order",
+      {{"blocks in parallel", "nothing says how the states of two blocks are joined"}});
   const auto same = [&](const Decision &d) { return d.topic == note.topic && d.text == note.text; };
   if (std::none_of(spec_.notes.begin(), spec_.notes.end(), same))
     spec_.notes.push_back(std::move(note));

@@ -194,6 +194,15 @@ TEST_CASE("show prints a stage, for given inputs too") {
   }
 }
 
+TEST_CASE("show has forms of some stages, and says where an option goes with another") {
+  CHECK(run({"show", "-e", two, "--stage", "why", "--json"}).out.starts_with("[\n{\"topic\":"));
+  CHECK(run({"show", "-e", two, "--stage", "graph", "--format", "dot"}).out.starts_with("digraph"));
+  CHECK(contains(run({"show", "-e", two, "--stage", "asm", "--all"}).out, "phase_0:"));
+  CHECK(failed(run({"show", "-e", two, "--stage", "loop", "--json"}), 2, "E0401"));
+  CHECK(failed(run({"show", "-e", two, "--stage", "why", "--all"}), 2, "E0401"));
+  CHECK(failed(run({"show", "-e", two, "--stage", "axes", "--format", "dot"}), 2, "E0401"));
+}
+
 TEST_CASE("check names the kernels that are fine, and exits with 1 for one that is not") {
   CHECK(run({"check", "-e", two + "\n" + grow}).out == "two: ok\ngrow: ok\n");
   CHECK(run({"check", "-e", "kernel k { in x : f32[:]; out y = z }"}).status == 1);

@@ -27,6 +27,10 @@ const std::map<std::string, Stage> stages{
     {"spec", Stage::Spec}, {"axes", Stage::Axes}, {"graph", Stage::Graph}, {"plan", Stage::Plan},
     {"loop", Stage::Loop}, {"llvm", Stage::Llvm}, {"asm", Stage::Asm},     {"why", Stage::Why}};
 
+const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::Text},
+                                                             {"dot", ShowFormat::Graph::Dot},
+                                                             {"html", ShowFormat::Graph::Html}};
+
 constexpr const char *source_help =
     "SOURCE is a.npy, a number, rand(3,4), randn(..), zeros(..), ones(..) or arange(n), with "
     ", seed=7; then views: [::2, -1], .T";
@@ -96,6 +100,8 @@ public:
     } else if (show_->parsed()) {
       show_text_.require_one();
       show_options_.stage = stages.at(stage_);
+      show_options_.format.graph = graph_formats.at(format_);
+      require_fitting_stage();
       show(show_options_, streams, phase);
     } else if (check_->parsed()) {
       check_words_.require_one();
@@ -140,6 +146,14 @@ private:
         ->type_name("spec|axes|graph|plan|loop|llvm|asm|why")
         ->required()
         ->check(CLI::IsMember(stages).description(""));
+    show_
+        ->add_option("--format", format_, "of --stage graph: lines, Graphviz's language, or a page")
+        ->type_name("text|dot|html")
+        ->check(CLI::IsMember(graph_formats).description(""));
+    show_->add_flag("--all", show_options_.format.whole,
+                    "with --stage asm, all code and not only the hot loop");
+    show_->add_flag("--json", show_options_.format.json,
+                    "with --stage why, the decisions as a JSON array");
     add_inputs(*show_, show_options_.inputs);
   }
 
@@ -168,6 +182,18 @@ private:
     check_words_.add(*check_, check_options_, false);
   }
 
+  // An option that the stage would ignore is a mistake.
+  void require_fitting_stage() const {
+    const auto only_with = [&](bool given, const char *option, Stage stage, const char *name) {
+      if (given && show_options_.stage != stage)
+        throw UsageError("E0401", std::string(option) + " says nothing to --stage " + stage_,
+                         std::string(option) + " goes with --stage " + name);
+    };
+    only_with(show_->count("--format") > 0, "--format", Stage::Graph, "graph");
+    only_with(show_options_.format.whole, "--all", Stage::Asm, "asm");
+    only_with(show_options_.format.json, "--json", Stage::Why, "why");
+  }
+
   std::string help_hint() const {
     for (const CLI::App *command : app_.get_subcommands()) {
       return "broadloom " + command->get_name() + " --help lists the options";
@@ -178,7 +204,7 @@ private:
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
   CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr;
   std::string interactive_file_;
-  std::string engine_, stage_, policy_ = "auto"; // words of the tables above
+  std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
   TextWords run_text_, show_text_, grad_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;

@@ -209,7 +209,7 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
     const std::vector<Array> inputs = read_inputs(typed, sources);
     kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
   }
-  std::string text = kernel.show(options.stage);
+  std::string text = kernel.show(options.stage, options.format);
   if (!text.ends_with('\n')) text += '\n';
   streams.out << text;
 }

@@ -48,6 +48,7 @@ struct ShowOptions {
   TextOptions text;
   std::vector<std::string> inputs;
   Stage stage = Stage::Spec;
+  ShowFormat format;
 };
 
 void run(const RunOptions &options, const Streams &streams, Phase &phase);

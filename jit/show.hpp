@@ -1,0 +1,22 @@
+// Texts of single stages: see show.cpp.
+#pragma once
+
+#include "jit/bound.hpp"
+#include "jit/engine/target.hpp"
+
+#include <span>
+#include <string>
+
+namespace broadloom::jit {
+
+// `--stage plan`. Of the decisions, those that are not what most kernels get.
+std::string plan_text(const spec::TypedSpec &spec, const Layouts &layouts,
+                      const loop::Program &program, const plan::Binding &binding,
+                      std::span<const Decision> why);
+
+// `--stage asm`: the innermost loop of the most expensive phase, or all of the code; above each run of instructions
+// stands the line of the loop program that they come from.
+std::string asm_listing(const loop::Program &program, const plan::Binding &binding,
+                        const Target &target, bool whole);
+
+} // namespace broadloom::jit

@@ -1,0 +1,109 @@
+// See why.hpp.
+#include "jit/why.hpp"
+
+#include "jit/emit/emit.hpp"
+#include "support/reasons.hpp"
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::jit {
+
+using support::decide;
+using support::Reason;
+
+runtime::Grid grid_of(const loop::Program &program, std::size_t index, const plan::Binding &binding,
+                      int threads) {
+  const loop::Phase &phase = program.phases[index];
+  std::vector<std::int64_t> extents;
+  for (const loop::AxisId axis : phase.parallel) extents.push_back(binding.extents[axis.index]);
+  bool vector_innermost = false;
+  for (const loop::Loop &loop : program.loops)
+    vector_innermost |= loop.parallel && loop.vector && !phase.parallel.empty() &&
+                        loop.axis == phase.parallel.back();
+  return runtime::make_grid(extents, vector_innermost, binding.phase_work[index], threads);
+}
+
+namespace {
+
+Reason unroll_reason(LoopWidth::Shape shape) {
+  switch (shape) {
+  case LoopWidth::Shape::Map: return Reason::OneGroup;
+  case LoopWidth::Shape::ColumnBlock: return Reason::ColumnBlock;
+  case LoopWidth::Shape::Fold: return Reason::RegistersOfLanes;
+  case LoopWidth::Shape::HeavyFold: return Reason::HeavyBody;
+  }
+  return Reason::OneGroup;
+}
+
+const char *unroll_text(LoopWidth::Shape shape) {
+  switch (shape) {
+  case LoopWidth::Shape::Map: return "more would gain nothing";
+  case LoopWidth::Shape::ColumnBlock: return "pieces of whole cache lines";
+  case LoopWidth::Shape::Fold: return "the 32 lanes of the fold";
+  case LoopWidth::Shape::HeavyFold: return "the body is heavy";
+  }
+  return "";
+}
+
+} // namespace
+
+std::vector<Decision> explain_widths(const loop::Program &program, const Target &target) {
+  std::vector<Decision> why;
+  const auto add = [&](Decision decision) { // loops of one axis and phase are often alike
+    const auto same = [&](const Decision &d) {
+      return d.code == decision.code && d.text == decision.text;
+    };
+    if (std::none_of(why.begin(), why.end(), same)) why.push_back(std::move(decision));
+  };
+  for (const LoopWidth &width : loop_widths(program, target)) {
+    const std::string subject =
+        fmt::format("phase {}, {}", width.phase, program[program[width.loop].axis].name);
+    add(decide(width.narrow ? Reason::LanesOfWidest : Reason::LanesOfRegister, subject,
+               support::count(width.lanes, "lane"),
+               fmt::format("{}: {} at once, in vectors of {} bits", subject,
+                           support::count(width.lanes, "position"), target.vector_bits)));
+    add(decide(unroll_reason(width.shape), subject, support::count(width.groups, "group"),
+               fmt::format("{}: {} of lanes in a turn: {}", subject,
+                           support::count(width.groups, "group"), unroll_text(width.shape))));
+  }
+  return why;
+}
+
+std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
+                                      int threads) {
+  std::vector<Decision> why;
+  for (std::size_t p = 0; p < program.phases.size(); ++p) {
+    const std::int64_t blocks = grid_of(program, p, binding, threads).blocks;
+    const Reason reason = blocks > 1                           ? Reason::WorkShared
+                          : program.phases[p].parallel.empty() ? Reason::SerialPhase
+                          : threads == 1                       ? Reason::OneThread
+                                                               : Reason::TooLittleWork;
+    why.push_back(
+        decide(reason, fmt::format("phase {}", p), support::count(blocks, "block"),
+               fmt::format("phase {} runs as {} on {}", p, support::count(blocks, "block"),
+                           support::count(threads, "thread")),
+               {}, {.cycles = binding.phase_work[p]}));
+  }
+  return why;
+}
+
+Decision explain_miss(const loop::Program &program, std::span<const loop::Program *const> known) {
+  if (known.empty())
+    return decide(Reason::FirstPattern, "", "miss", "miss: the first pattern of this kernel");
+  std::vector<std::string> least;
+  for (const loop::Program *other : known) {
+    std::vector<std::string> found = loop::differences(program, *other);
+    if (least.empty() || found.size() < least.size()) least = std::move(found);
+  }
+  std::string text;
+  for (const std::string &difference : least) text += (text.empty() ? "" : "; ") + difference;
+  return decide(Reason::NewPattern, "", "miss",
+                fmt::format("miss: the nearest of the last {} differs: {}",
+                            support::count(std::int64_t(known.size()), "pattern"), text),
+                {{"the nearest pattern", text}});
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,27 @@
+// The decisions that are made behind the plan: vectors, threads, code. See docs/why.md.
+#pragma once
+
+#include "jit/engine/target.hpp"
+#include "jit/runtime/threads.hpp"
+#include "plan/plan.hpp"
+
+#include <span>
+#include <vector>
+
+namespace broadloom::jit {
+
+// How a phase is cut into blocks for so many threads.
+runtime::Grid grid_of(const loop::Program &program, std::size_t phase, const plan::Binding &binding,
+                      int threads);
+
+// Lanes and copies of each vector loop. Of the target only `vector_bits` counts.
+std::vector<Decision> explain_widths(const loop::Program &program, const Target &target);
+
+// For each phase, whether several threads run it.
+std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
+                                      int threads);
+
+// A pattern that was not known to the kernel; `known` are those that were.
+Decision explain_miss(const loop::Program &program, std::span<const loop::Program *const> known);
+
+} // namespace broadloom::jit

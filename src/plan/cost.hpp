@@ -1,0 +1,33 @@
+// What a loop program is predicted to cost, for the extents of a call: a guide for people and for the choice of what
+// to show; nothing that the plan decides depends on it.
+//
+//   for i (100 turns)               body: 100 turns, 0 flops
+//     vector for j (200 turns)      body: 20000 turns, 2 flops each
+#pragma once
+
+#include "plan/plan.hpp"
+
+#include <vector>
+
+namespace broadloom::plan {
+
+// Of the statements of a loop's own body, without the loops inside it, over all turns.
+struct BodyCost {
+  double turns = 0; // how often the body runs
+  double flops = 0;
+  double cycles = 0; // rough ones of one core
+  int phase = 0;
+};
+
+// [loop]
+std::vector<BodyCost> loop_costs(const loop::Program &program, const Binding &binding);
+
+// Bytes: each element of an operand or scratch array once where the phase loads it and once where it stores
+// it. Rows, which stay in the caches, count nothing.
+std::vector<Cost> phase_costs(const loop::Program &program, const Binding &binding); // [phase]
+
+// Of all elements of an input or output that the program touches, once.
+double operand_bytes(const loop::Program &program, const Binding &binding, loop::Role role,
+                     std::uint32_t operand);
+
+} // namespace broadloom::plan

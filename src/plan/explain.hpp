@@ -1,0 +1,19 @@
+// The decisions that show in the finished program, put into words when somebody asks. Those that are made on the way are
+// noted where they are made.
+#pragma once
+
+#include "plan/cost.hpp"
+#include "support/reasons.hpp"
+
+#include <string>
+
+namespace broadloom::plan {
+
+// Why an output of so many bytes is stored around the caches, or is not.
+Decision explain_streaming(const std::string &output, support::Reason reason, double bytes);
+
+// The loops of each phase and the axis of its vectors, and what the operands weigh.
+std::vector<Decision> explain_program(const spec::TypedSpec &spec, const loop::Program &program,
+                                      const Binding &binding);
+
+} // namespace broadloom::plan

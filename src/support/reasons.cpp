@@ -1,0 +1,223 @@
+// The table of reasons: see reasons.hpp.
+#include "support/reasons.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace broadloom::support {
+namespace {
+
+constexpr bool usual = true;
+
+constexpr auto table = std::to_array<ReasonInfo>({
+    {Reason::ScalarOperand, "scalar-operand", "accumulate",
+     "an input of the output is a scalar, so all axes are folded"},
+    {Reason::NoCombine, "no-combine", "ordered",
+     "the accumulator has no combine: its fold or scan is serial, in logical order"},
+    {Reason::RelaxedArithmetic, "relaxed-arithmetic", "relaxed",
+     "`set relaxed = on`: what was rewritten, and how often"},
+
+    {Reason::DescendingStride, "descending-stride", "axes",
+     "the axis with the largest strides is outermost; operands with most axes decide first"},
+    {Reason::OneStride, "one-stride", "merge",
+     "two neighbouring axes are one loop: every operand walks them with one stride", usual},
+    {Reason::StridesDiffer, "strides-differ", "merge",
+     "two neighbouring axes stay two loops: some operand does not walk both with one stride",
+     usual},
+    {Reason::PositionIsRead, "position-is-read", "merge",
+     "two neighbouring axes stay two loops: `iota` asks for the position along one of them", usual},
+    {Reason::FoldSplitsAxes, "fold-splits-axes", "merge",
+     "two neighbouring axes stay two loops: a fold keeps only one of them, or a scan runs along "
+     "one",
+     usual},
+    {Reason::NestByStride, "nest-by-stride", "nest",
+     "the loops of a phase, outermost first, in the order of the strides", usual},
+    {Reason::NestInChunks, "nest-in-chunks", "nest",
+     "the loops of a phase; an axis is cut into chunks", usual},
+    {Reason::NestInTiles, "nest-in-tiles", "nest",
+     "the loops of a phase; two axes are walked in tiles, or one in blocks", usual},
+
+    {Reason::FoldLanes, "fold-lanes", "vector",
+     "the innermost folded axis: 32 lanes walk it and are joined at the end of each leaf", usual},
+    {Reason::UnitStride, "unit-stride", "vector",
+     "the innermost axis: operands have their elements side by side along it", usual},
+    {Reason::BlocksOfLongAxis, "blocks-of-long-axis", "vector",
+     "a long axis in blocks, as the innermost one is too short for the lanes of a register", usual},
+    {Reason::NoUnitStride, "no-unit-stride", "vector",
+     "the innermost axis, though no operand has its elements side by side along it", usual},
+    {Reason::OneLane, "one-lane", "vector",
+     "one position at a time: the order of the steps matters", usual},
+    {Reason::NoVectorLoop, "no-vector-loop", "vector",
+     "no loop of the phase can take several positions at once", usual},
+    {Reason::LanesOfRegister, "lanes-of-register", "width",
+     "as many lanes as elements of the narrowest type fill a register, of no less than four bytes "
+     "each",
+     usual},
+    {Reason::LanesOfWidest, "lanes-of-widest", "width",
+     "all types are narrow, so the widest of them fills a register", usual},
+    {Reason::ColumnBlock, "column-block", "unroll",
+     "several registers of columns at once: rows are read in pieces of whole cache lines", usual},
+    {Reason::OneGroup, "one-group", "unroll",
+     "one group of lanes for each turn: copies of the body would cost compile time and gain "
+     "nothing",
+     usual},
+    {Reason::RegistersOfLanes, "registers-of-lanes", "unroll",
+     "the 32 lanes of a fold are several registers, and the body is repeated for each", usual},
+    {Reason::HeavyBody, "heavy-body", "unroll", "the body is heavy: it is not repeated", usual},
+
+    {Reason::OperandAcross, "operand-across", "tile",
+     "an operand has its elements side by side along another axis than the innermost one"},
+    {Reason::ShortInnermostAxis, "short-innermost-axis", "tile",
+     "the innermost axis has fewer positions than a register has lanes: a longer one is "
+     "vectorised, in blocks"},
+    {Reason::SideBySide, "side-by-side", "tile",
+     "no tiles: all operands have their elements side by side along the innermost axis, or along "
+     "none",
+     usual},
+    {Reason::ShortTileSides, "short-tile-sides", "tile",
+     "no tiles, though an operand lies across: an axis is shorter than a cache line's worth",
+     usual},
+
+    {Reason::ExactFold, "exact-fold", "fold",
+     "any order gives the same bits (integers, min, max, any, all)"},
+    {Reason::PairwiseLeaves, "pairwise-leaves", "fold",
+     "leaves of 128 steps, joined pairwise: one tree for all engines and numbers of threads"},
+    {Reason::LogicalOrder, "logical-order", "fold",
+     "the combine may not be symmetric: leaves in logical order, joined pairwise"},
+    {Reason::FoldWithoutCombine, "fold-without-combine", "fold",
+     "no combine: step by step in logical order"},
+    {Reason::NoAxisKept, "no-axis-kept", "chunks",
+     "a fold that keeps no axis is cut into chunks, which run in parallel"},
+    {Reason::FewPositionsKept, "few-positions-kept", "chunks",
+     "a long fold that keeps few positions is cut into chunks, which run in parallel"},
+    {Reason::RowsAsTheyLie, "rows-as-they-lie", "rows",
+     "a fold over rows reads them as they lie, with a row of states in memory for each 128 of "
+     "them"},
+    {Reason::ShortRows, "short-rows", "rows",
+     "a fold over rows keeps its states in registers: the rows are shorter than 64 elements",
+     usual},
+    {Reason::StatesExceedCache, "states-exceed-cache", "rows",
+     "a fold over rows keeps its states in registers: a row of states would leave the caches",
+     usual},
+    {Reason::TooFewRows, "too-few-rows", "rows",
+     "a fold over rows keeps its states in registers: there are too few chunks of rows for the "
+     "threads",
+     usual},
+    {Reason::ReadRepeatedly, "read-repeatedly", "rows",
+     "a fold over rows keeps its states in registers: no operand has all axes, so all are read "
+     "many times",
+     usual},
+    {Reason::ScanInParallel, "scan-in-parallel", "scan",
+     "the blocks of a scan run in parallel, after their totals have been scanned"},
+    {Reason::ScanInOrder, "scan-in-order", "scan",
+     "the blocks of a scan run one after another: the kept positions occupy the threads"},
+    {Reason::ScanWithoutCombine, "scan-without-combine", "scan", "no combine: step by step"},
+
+    {Reason::KeepAsked, "keep-asked", "hold", "`keep()` says that a value is held in memory"},
+    {Reason::ComputedTooOften, "computed-too-often", "hold",
+     "a value is held in memory: loops would compute it more often than it has positions"},
+    {Reason::RecomputeCheaper, "recompute-cheaper", "hold",
+     "values are computed again where they are needed: less work than memory traffic, or "
+     "`recompute()` says so",
+     usual},
+    {Reason::RowKept, "row-kept", "row",
+     "a value of one row is kept in the caches for the loops after the first"},
+    {Reason::RowExceedsCache, "row-exceeds-cache", "row",
+     "a value of one row is computed in each loop: the row would leave the caches", usual},
+    {Reason::OutputExceedsCache, "output-exceeds-cache", "streaming",
+     "an output larger than the last-level cache is stored around the caches"},
+    {Reason::OutputFitsCache, "output-fits-cache", "streaming",
+     "plain stores: the output fits into the last-level cache", usual},
+    {Reason::AddsIntoOutput, "adds-into-output", "streaming",
+     "plain stores: `+=` reads the output first", usual},
+    {Reason::StoreNotUnitStride, "store-not-unit-stride", "streaming",
+     "plain stores: the vector loop does not write the output side by side", usual},
+    {Reason::ShortStreamedRows, "short-streamed-rows", "streaming",
+     "plain stores: each row would begin and end with them anyway, and rows are short", usual},
+    {Reason::BetweenPhases, "between-phases", "scratch",
+     "memory for what one phase leaves for a later one"},
+    {Reason::CompulsoryTraffic, "compulsory-traffic", "traffic",
+     "the bytes of each operand, once: what no loop nest can avoid", usual},
+
+    {Reason::OneSweep, "one-sweep", "sweeps", "an input is read in one phase only", usual},
+    {Reason::AlongWithFold, "along-with-fold", "sweeps",
+     "an output takes the loops of a fold that reads the same input, so that one sweep serves "
+     "both"},
+    {Reason::WaitsForResults, "waits-for-results", "sweeps",
+     "an input is read again: the phase needs results of an earlier one"},
+    {Reason::LoopsDiffer, "loops-differ", "sweeps",
+     "an input is read again: the loops of the two phases are not the same"},
+    {Reason::FuseDone, "fuse-done", "fuse", "two outputs that `fuse` names share a phase"},
+    {Reason::FuseImpossible, "fuse-impossible", "fuse",
+     "two outputs that `fuse` names cannot share a phase"},
+    {Reason::FuseOfLet, "fuse-of-let", "fuse", "`fuse` names a let, which has no loops of its own"},
+    {Reason::SeparateDone, "separate-done", "separate",
+     "two outputs that `separate` names are in two phases"},
+    {Reason::SeparateImpossible, "separate-impossible", "separate",
+     "two outputs that `separate` names must share a phase"},
+    {Reason::SeparateOfLet, "separate-of-let", "separate",
+     "`separate` names a let, which has no loops of its own"},
+    {Reason::ParallelAxes, "parallel-axes", "phase",
+     "the outer loops of the phase are independent, and may be shared out among threads"},
+    {Reason::RunsOnce, "runs-once", "phase",
+     "the phase has no outer loop that could be shared out"},
+    {Reason::WorkShared, "work-shared", "threads",
+     "the phase is cut into blocks for several threads"},
+    {Reason::TooLittleWork, "too-little-work", "threads",
+     "the caller's thread runs the phase: waking others would take longer"},
+    {Reason::OneThread, "one-thread", "threads", "the kernel was compiled for one thread"},
+    {Reason::SerialPhase, "serial-phase", "threads",
+     "the caller's thread runs the phase: it has no parallel loop"},
+
+    {Reason::NativeCode, "native-code", "engine", "machine code for this target"},
+    {Reason::NoNativeTarget, "no-native-target", "engine",
+     "the interpreter: this machine is no target of native code"},
+    {Reason::NoNativeCode, "no-native-code", "engine",
+     "the interpreter: native code could not be made, or the kernel is too large for it"},
+    {Reason::InterpreterAsked, "interpreter-asked", "engine",
+     "the interpreter: the options ask for it"},
+    {Reason::ReferenceAsked, "reference-asked", "engine", "the reference: the options ask for it"},
+    {Reason::CodeSize, "code-size", "code",
+     "how large the code is, and the time of compiling so far"},
+    {Reason::LaneAtATime, "lane-at-a-time", "math",
+     "a function without vector code runs one lane at a time"},
+    {Reason::PatternKnown, "pattern-known", "cache",
+     "hit: this kernel has run the same pattern of layouts", usual},
+    {Reason::CodeKnown, "code-known", "cache",
+     "hit: another kernel of this process has the same loop program", usual},
+    {Reason::FirstPattern, "first-pattern", "cache",
+     "miss: the first pattern of layouts of this kernel", usual},
+    {Reason::NewPattern, "new-pattern", "cache",
+     "miss: the nearest pattern of the last eight, and in what it differs", usual},
+});
+
+constexpr bool in_order() {
+  for (std::size_t k = 0; k < table.size(); ++k)
+    if (std::size_t(table[k].reason) != k) return false;
+  return table.size() == std::size_t(Reason::NewPattern) + 1;
+}
+static_assert(in_order(), "one row for each reason, in the order of the enumerators");
+
+} // namespace
+
+const ReasonInfo &info(Reason reason) { return table[std::size_t(reason)]; }
+
+std::span<const ReasonInfo> all_reasons() { return table; }
+
+bool is_usual(const Decision &decision) {
+  return std::any_of(table.begin(), table.end(),
+                     [&](const ReasonInfo &row) { return row.usual && row.code == decision.code; });
+}
+
+Decision decide(Reason reason, std::string subject, std::string choice, std::string text,
+                std::vector<Alternative> alternatives, Cost cost) {
+  return {std::string(info(reason).topic),
+          std::move(text),
+          std::string(info(reason).code),
+          std::move(subject),
+          std::move(choice),
+          std::move(alternatives),
+          cost};
+}
+
+} // namespace broadloom::support

@@ -1,0 +1,121 @@
+// The reasons that `why` can give: one closed list, so that programs can rely on the words.
+//
+// Each row of the table in reasons.cpp is a reason: its code, the topic of the decisions that it is given for,
+// and its meaning. docs/why.md shows the same table. A new reason is an enumerator here and a row there.
+#pragma once
+
+#include <broadloom/decision.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace broadloom::support {
+
+enum class Reason : std::uint8_t {
+  // analysis
+  ScalarOperand,
+  NoCombine,
+  RelaxedArithmetic,
+  // axes and nests
+  DescendingStride,
+  OneStride,
+  StridesDiffer,
+  PositionIsRead,
+  FoldSplitsAxes,
+  NestByStride,
+  NestInChunks,
+  NestInTiles,
+  // the vector axis
+  FoldLanes,
+  UnitStride,
+  BlocksOfLongAxis,
+  NoUnitStride,
+  OneLane,
+  NoVectorLoop,
+  LanesOfRegister,
+  LanesOfWidest,
+  ColumnBlock,
+  OneGroup,
+  RegistersOfLanes,
+  HeavyBody,
+  // tiles
+  OperandAcross,
+  ShortInnermostAxis,
+  SideBySide,
+  ShortTileSides,
+  // folds
+  ExactFold,
+  PairwiseLeaves,
+  LogicalOrder,
+  FoldWithoutCombine,
+  NoAxisKept,
+  FewPositionsKept,
+  RowsAsTheyLie,
+  ShortRows,
+  StatesExceedCache,
+  TooFewRows,
+  ReadRepeatedly,
+  ScanInParallel,
+  ScanInOrder,
+  ScanWithoutCombine,
+  // memory
+  KeepAsked,
+  ComputedTooOften,
+  RecomputeCheaper,
+  RowKept,
+  RowExceedsCache,
+  OutputExceedsCache,
+  OutputFitsCache,
+  AddsIntoOutput,
+  StoreNotUnitStride,
+  ShortStreamedRows,
+  BetweenPhases,
+  CompulsoryTraffic,
+  // sweeps and phases
+  OneSweep,
+  AlongWithFold,
+  WaitsForResults,
+  LoopsDiffer,
+  FuseDone,
+  FuseImpossible,
+  FuseOfLet,
+  SeparateDone,
+  SeparateImpossible,
+  SeparateOfLet,
+  ParallelAxes,
+  RunsOnce,
+  WorkShared,
+  TooLittleWork,
+  OneThread,
+  SerialPhase,
+  // the engine
+  NativeCode,
+  NoNativeTarget,
+  NoNativeCode,
+  InterpreterAsked,
+  ReferenceAsked,
+  CodeSize,
+  LaneAtATime,
+  PatternKnown,
+  CodeKnown,
+  FirstPattern,
+  NewPattern,
+};
+
+struct ReasonInfo {
+  Reason reason;
+  std::string_view code, topic, meaning;
+  // What happens in most kernels: `--stage why` says it, the listing of `--stage plan` does not.
+  bool usual = false;
+};
+
+const ReasonInfo &info(Reason reason);
+std::span<const ReasonInfo> all_reasons();
+bool is_usual(const Decision &decision); // by its code
+
+// A decision of this reason's topic and code; cost and alternatives can be added to it.
+Decision decide(Reason reason, std::string subject, std::string choice, std::string text,
+                std::vector<Alternative> alternatives = {}, Cost cost = {});
+
+} // namespace broadloom::support

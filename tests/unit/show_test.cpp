@@ -1,0 +1,212 @@
+// The stages as people and programs see them: `why` as data, tables, drawings, and the hot loop with its lines.
+#include "jit/engine/engine.hpp"
+#include "jit/why.hpp"
+#include "loop/listing.hpp"
+#include "plan/cost.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+#include <llvm/Support/JSON.h>
+
+#include <sstream>
+
+namespace broadloom {
+namespace {
+
+plan::Plan plan_of(const std::string &body, const std::vector<Layout> &inputs) {
+  const spec::TypedSpec typed = spec::analyse(parse("kernel k {\n" + body + "\n}").data());
+  const std::vector<bool> wanted(typed.outputs.size(), true);
+  const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
+  std::vector<Layout> outputs;
+  for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));
+  return plan::make_plan(typed, resolved, inputs, outputs, wanted, {.threads = 2});
+}
+
+Layout shaped(std::vector<std::int64_t> shape) { return contiguous_layout(shape); }
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != text.npos;
+}
+
+int count(const std::string &text, const std::string &part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+AnyView f32_of(const Layout &layout) { return {DType::F32, nullptr, false, layout}; }
+
+Decision last_of(const Kernel &kernel, const std::string &topic) {
+  Decision found;
+  for (const Decision &d : kernel.why())
+    if (d.topic == topic) found = d;
+  return found;
+}
+
+const std::vector<std::pair<std::string, std::vector<Layout>>> programs{
+    {"in x : f32[i, j]; let e = exp(x - max(x, j)); out y = e / sum(e, j)", {shaped({60, 70})}},
+    {"in x : f32[i, j]; out s = sum(x, i); out t = sum(x, j); out y = x * 2 + 1",
+     {shaped({600, 70})}},
+    {"in x : f64[i]; out s = scan(sum, x, i)", {shaped({100'000})}},
+    {"in x : i32[i]; in y : i32[i]; out z = where(x > y, x // y, x % 7)",
+     {shaped({500}), shaped({500})}},
+    {"in x : f16[i]; out m = argmax(x, i); out s = sum(x)", {shaped({50'000})}},
+};
+
+// The instructions, without directives, labels of debugging and comments.
+std::vector<std::string> instructions(const std::string &code) {
+  std::vector<std::string> found;
+  std::istringstream lines(code);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with('\t') && !line.starts_with("\t.") && !line.starts_with("\t#"))
+      found.push_back(line.substr(0, line.find('#')));
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("The decisions are a JSON array of objects with the same keys in the same order") {
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[i, j]; out s = sum(x, j); out t = sum(x, i) }"));
+  const std::string text = kernel.show(Stage::Why, {.json = true});
+  auto parsed = llvm::json::parse(text);
+  REQUIRE(bool(parsed));
+  const llvm::json::Array *array = parsed->getAsArray();
+  REQUIRE(array != nullptr);
+  const std::vector<Decision> why = kernel.why();
+  REQUIRE(array->size() == why.size());
+  for (std::size_t k = 0; k < why.size(); ++k) {
+    const llvm::json::Object &object = *(*array)[k].getAsObject();
+    CHECK(object.size() == 9);
+    CHECK(object.getString("code")->str() == why[k].code);
+    CHECK(object.getString("choice")->str() == why[k].choice);
+    CHECK(object.getNumber("bytes").has_value() == why[k].cost.bytes.has_value());
+    CHECK(object.getArray("alternatives")->size() == why[k].alternatives.size());
+  }
+  CHECK(count(text, "\n{\"topic\":") == int(why.size()));
+  CHECK(count(text, ",\"text\":") == int(why.size()));
+  const std::string hard = to_json(std::vector<Decision>{{"t", "\"\\\n\xff"}});
+  CHECK(contains(hard, R"("text":"\"\\\n)"));
+  CHECK(bool(llvm::json::parse(hard)));
+}
+
+TEST_CASE("why tells whether the code was there, and in what the nearest known pattern differs") {
+  const LoopSpec spec = parse("kernel cached { in x : f32[i, j]; out y = x * 1.2345 }");
+  const Kernel kernel = compile(spec);
+  kernel.prepare({f32_of(shaped({30, 40}))});
+  CHECK(last_of(kernel, "cache").code == "first-pattern");
+  kernel.prepare({f32_of(shaped({50, 60}))});
+  CHECK(last_of(kernel, "cache").code == "pattern-known");
+  kernel.prepare({f32_of(
+      strided_layout(std::vector<std::int64_t>{30, 40}, std::vector<std::int64_t>{80, 2}))});
+  const Decision miss = last_of(kernel, "cache");
+  CHECK(miss.code == "new-pattern");
+  CHECK(contains(miss.text, "'x' is walked"));
+  const Kernel twin = compile(spec);
+  twin.prepare({f32_of(shaped({7, 8}))});
+  CHECK(last_of(twin, "cache").code == "code-known");
+}
+
+TEST_CASE("why says which engine runs and why not another") {
+  const LoopSpec spec = parse("kernel k { in x : f32[i]; out y = x + 1 }");
+  CHECK(last_of(compile(spec, {.engine = Engine::Interpreter}), "engine").code ==
+        "interpreter-asked");
+  CHECK(last_of(compile(spec, {.engine = Engine::Reference}), "engine").code == "reference-asked");
+  CHECK(last_of(compile(spec), "engine").code == "native-code");
+}
+
+TEST_CASE(
+    "Vectors of 256 bits have half the lanes of those of 512, and twice the groups of a fold") {
+  const plan::Plan plan = plan_of("in x : f32[i]; out s = sum(x)", {shaped({1'000'000})});
+  for (const int bits : {256, 512}) {
+    CAPTURE(bits);
+    jit::Target target;
+    target.vector_bits = bits;
+    const auto why = jit::explain_widths(plan.program, target);
+    REQUIRE(why.size() >= 2);
+    CHECK(why[0].choice == (bits == 512 ? "16 lanes" : "8 lanes"));
+    CHECK(why[1].choice == (bits == 512 ? "2 groups" : "4 groups"));
+  }
+}
+
+TEST_CASE("A listing is the printed program, and every statement but literals has a line of it") {
+  for (const auto &[body, layouts] : programs) {
+    const plan::Plan plan = plan_of(body, layouts);
+    const loop::Listing listing = loop::list(plan.program);
+    CHECK(listing.text == loop::print(plan.program));
+    const int lines = count(listing.text, "\n");
+    for (const loop::Loop &loop : plan.program.loops)
+      for (const loop::Stmt &s : loop.body) {
+        const auto kind = plan.program[s.value].kind;
+        if (s.kind == loop::StmtKind::Let &&
+            (kind == loop::ValueKind::Literal || kind == loop::ValueKind::Result))
+          continue;
+        REQUIRE(listing.line_of.count(&s) == 1);
+        CHECK(listing.line_of.at(&s) >= 1);
+        CHECK(listing.line_of.at(&s) <= lines);
+      }
+  }
+}
+
+TEST_CASE("The code that is shown with its lines is the code that runs") {
+  const jit::Target target = jit::find_target("");
+  for (const auto &[body, layouts] : programs) {
+    CAPTURE(body);
+    const plan::Plan plan = plan_of(body, layouts);
+    const loop::Listing listing = loop::list(plan.program);
+    const auto shown = instructions(jit::asm_text(plan.program, target, &listing));
+    CHECK(shown == instructions(jit::asm_text(plan.program, target)));
+    CHECK(shown.size() > 10);
+  }
+}
+
+TEST_CASE(
+    "The hot loop is shown under the lines that it comes from, and all of the code on request") {
+  const Kernel kernel =
+      compile(parse("kernel k { in a : f32[i]; in b : f32[i]; in c : f32[i]; out z = a * b + c }"));
+  const std::string hot = kernel.show(Stage::Asm);
+  CAPTURE(hot);
+  CHECK(contains(hot, "set z[i] = a[i] * b[i] + c[i]\n\tvmov"));
+  CHECK(contains(hot, "\tvaddps"));
+  CHECK(count(hot, "\n\tj") == 1);
+  CHECK_FALSE(contains(hot, "\tret"));
+  const std::string all = kernel.show(Stage::Asm, {.whole = true});
+  CHECK(contains(all, "phase_0:"));
+  CHECK(contains(all, "\tret"));
+  CHECK_FALSE(contains(all, "\t.loc"));
+}
+
+TEST_CASE("The axes table says what stands side by side, what stretches, and what is not there") {
+  const Kernel kernel = compile(parse(
+      "kernel k { in x : f32[:, :, :]; in y : f32[1, :, 1]; in z : f32[:]; out w = x * y + z }"));
+  kernel.prepare({f32_of(shaped({4, 5, 6})), f32_of(shaped({1, 5, 1})), f32_of(shaped({6}))});
+  const std::string table = kernel.show(Stage::Axes);
+  CAPTURE(table);
+  CHECK(contains(table, "  x     4 step 30  5 step 6  6 unit\n"));
+  CHECK(contains(table, "  y     stretched  5 unit    stretched\n"));
+  CHECK(contains(table, "  z     -          -         6 unit\n"));
+}
+
+TEST_CASE("The drawing of a graph is one page that needs no other file") {
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[i, j]; out y = exp(x) / sum(exp(x), j) }"));
+  const std::string page = kernel.show(Stage::Graph, {.graph = ShowFormat::Graph::Html});
+  CHECK(page.starts_with("<!DOCTYPE html>"));
+  CHECK(count(page, "<rect ") == count(kernel.show(Stage::Graph), "\n")); // nodes and outputs
+  for (const char *outside : {"<script", "<link", "src=", "href=", "url("})
+    CHECK_FALSE(contains(page, outside));
+  const std::string dot = kernel.show(Stage::Graph, {.graph = ShowFormat::Graph::Dot});
+  CHECK(dot.starts_with("digraph \"k\" {"));
+  CHECK(count(dot, " -> ") == count(page, "<path "));
+}
+
+TEST_CASE("Predicted operations count each turn of each loop once") {
+  const plan::Plan plan = plan_of("in x : f32[i, j]; in y : f32[i]; out z = x * exp(y)",
+                                  {shaped({30, 40}), shaped({30})});
+  double flops = 0;
+  for (const Cost &phase : plan::phase_costs(plan.program, plan.binding)) flops += *phase.flops;
+  CHECK(flops == 30 * 40 + 30); // exp once for each row
+}
+
+} // namespace broadloom
