@@ -46,6 +46,7 @@ Nests Arranger::run() {
       note_tile(int(k));
       note_short_rows(int(k));
     }
+  add_repeated();
   hold_values(folds);
   for (NodeId fold : folds) {
     add_holds_below(fold);

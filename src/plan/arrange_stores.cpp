@@ -68,6 +68,36 @@ void Arranger::add_holds_below(NodeId limit) {
   }
 }
 
+// Their arrays are filled in the order of their own axes, before all else.
+void Arranger::add_repeated() {
+  nests_.item_of_input.assign(spec_.inputs.size(), -1);
+  for (std::size_t k = 0; k < walks_.repeated.size(); ++k) {
+    const Repeated &repeated = walks_.repeated[k];
+    Item item;
+    item.kind = ItemKind::Hold;
+    item.repeated = int(k);
+    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+      if (spec_.graph[NodeId{n}].kind == NodeKind::Input &&
+          spec_.graph[NodeId{n}].payload == repeated.input)
+        item.value = NodeId{n};
+    for (int c : repeated.classes) item.path.push_back({LoopKind::Plain, {c}});
+    item.scratch = nests_.scratch_count++;
+    nests_.item_of_input[repeated.input] = int(nests_.items.size());
+    nests_.items.push_back(std::move(item));
+    const std::string name = spec_.inputs[repeated.input].name,
+                      axes = group_name(resolved_, repeated.classes),
+                      inner = group_name(resolved_, {repeated.classes.back()});
+    nests_.why.push_back(decide(
+        Reason::ShortOperandRepeated, name, "repeated along " + axes,
+        fmt::format(
+            "'{}' is written out along {}, so that {} are one axis: {} has {} positions only", name,
+            axes, axes, inner, group_extent(resolved_, {repeated.classes.back()})),
+        {{"lanes along " + inner, "most of them would be idle"}},
+        {.bytes = double(group_extent(resolved_, repeated.classes)) *
+                  double(size_of(spec_.inputs[repeated.input].dtype))}));
+  }
+}
+
 bool Arranger::waits(std::size_t use, NodeId value) const {
   return use != no_use && std::any_of(held_.begin(), held_.end(), [&](const Held &held) {
            return held.value == value && held.waits[use];
@@ -87,6 +117,8 @@ void Arranger::add_store(int output) {
   item.output = output;
   const std::vector<int> classes = output_classes(output);
   item.needs = needs_of({&spec_.outputs[output].addend, 1}, use_of_output_[std::size_t(output)]);
+  for (std::uint32_t input : trees_.inputs_over({}, {&spec_.outputs[output].addend, 1}))
+    if (nests_.item_of_input[input] >= 0) item.needs.push_back(nests_.item_of_input[input]);
   const std::vector<Group> groups = store_groups(output, classes, item.needs);
   item.path = item.needs.empty() ? store_path(groups) : path_of(groups);
   nests_.items.push_back(std::move(item));

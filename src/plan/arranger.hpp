@@ -68,6 +68,7 @@ private:
   // Before the first fold that may read them, and after those that they read.
   void add_holds_below(NodeId limit);
   bool waits(std::size_t use, NodeId value) const;
+  void add_repeated();
   std::vector<int> output_classes(int output) const;
   // Operands that lie the other way round are walked in tiles, by all stores with these loops.
   void note_tile(int output);

@@ -7,6 +7,7 @@
 #include "plan/lowering.hpp"
 
 #include "plan/explain.hpp"
+#include "plan/repeat.hpp"
 #include "support/check.hpp"
 #include "support/reasons.hpp"
 
@@ -145,6 +146,11 @@ std::vector<ValueId> Lowering::start_of(const Item &item) {
 }
 
 Stmt Lowering::set_of(const Item &item) {
+  if (item.kind == ItemKind::Hold && item.repeated >= 0) {
+    const Repeated &repeated = walks_.repeated[std::size_t(item.repeated)];
+    const BufferId own = operand_buffer(repeated.input, repeated.own);
+    return Stmt::set(scratch_buffer(item, 0), add_load(own, no_key).id);
+  }
   if (item.kind == ItemKind::Hold) {
     const ValueId value = value_of(item.value).id;
     return Stmt::set(scratch_buffer(item, 0), value);
@@ -274,7 +280,9 @@ void Lowering::bind() {
 }
 
 bool Lowering::is_in_place() const {
-  if (plan_.program.phases.size() != 1) return false;
+  std::size_t phases = plan_.program.phases.size();
+  for (const PhaseTree &phase : nests_.phases) phases -= only_repeats(phase);
+  if (phases != 1) return false;
   std::vector<int> loops_in_body(nests_.tree.size(), 0);
   for (const TreeNode &node : nests_.tree) {
     if (!node.folds.empty()) return false;
@@ -287,6 +295,13 @@ bool Lowering::is_in_place() const {
         node.body.size() > 1)
       return false;
   return true;
+}
+
+// What is repeated is read as a whole before anything is written.
+bool Lowering::only_repeats(const PhaseTree &phase) const {
+  const std::ptrdiff_t index = &phase - nests_.phases.data();
+  return std::all_of(nests_.items.begin(), nests_.items.end(),
+                     [&](const Item &item) { return item.phase != index || item.repeated >= 0; });
 }
 
 // "i, j": the loops of a phase, outermost first, down to where it branches.
@@ -369,7 +384,8 @@ Plan lower(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &w
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
                const std::vector<bool> &wanted, const Machine &machine) {
-  const Walks walks = walks_of(resolved, inputs, outputs);
+  Walks walks = walks_of(resolved, inputs, outputs);
+  repeat_short_operands(spec, resolved, wanted, walks);
   return lower(spec, resolved, walks, arrange(spec, resolved, walks, wanted, machine), machine);
 }
 

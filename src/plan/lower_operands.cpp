@@ -153,8 +153,14 @@ void Lowering::check_merged(const Steps &steps, const Group &group) const {
 }
 
 BufferId Lowering::input_buffer(std::uint32_t input) {
+  const int item = nests_.item_of_input[input];
+  return item < 0 ? operand_buffer(input, walks_.inputs[input])
+                  : scratch_buffer(nests_.items[std::size_t(item)], 0);
+}
+
+BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
   return buffer_for(Role::Input, int(input), spec_.inputs[input].name, spec_.inputs[input].dtype,
-                    walks_.inputs[input]);
+                    steps);
 }
 
 BufferId Lowering::output_buffer(int output) {

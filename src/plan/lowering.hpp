@@ -66,6 +66,7 @@ private:
                       const Steps &steps, const ScratchArray *scratch = nullptr);
   void check_merged(const Steps &steps, const Group &group) const;
   BufferId input_buffer(std::uint32_t input);
+  BufferId operand_buffer(std::uint32_t input, const Steps &steps);
   BufferId output_buffer(int output);
   BufferId scratch_buffer(const Item &item, std::size_t state);
   BufferId row_buffer(std::size_t row);
@@ -129,6 +130,7 @@ private:
   // One phase whose loops form a single chain without folds: each element is read, if at all, at the
   // position at which it is overwritten.
   bool is_in_place() const;
+  bool only_repeats(const PhaseTree &phase) const;
   void explain();
   void explain_sweeps();
   std::string nest_of_phase(int phase) const;

@@ -40,8 +40,16 @@ using Steps = std::vector<Step>;
 std::int64_t stride_along(const Steps &steps, int cls);
 std::int64_t stride_along(const Steps &steps, const Group &group); // of its innermost class
 
+// An input that is read once, into a scratch array over more classes, which takes its place: see repeat.hpp.
+struct Repeated {
+  std::uint32_t input;
+  Group classes; // of the scratch array, outermost first
+  Steps own;     // how the input itself lies
+};
+
 struct Walks {
   std::vector<Steps> inputs, outputs;
+  std::vector<Repeated> repeated;
 };
 Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
                std::span<const Layout> outputs);
@@ -77,6 +85,7 @@ struct Item {
   std::vector<int> needs;    // fold and scan items whose results it reads directly
   int output = -1;           // Store
   expr::NodeId value;        // Hold: what goes into its scratch array, for later phases
+  int repeated = -1;         // Hold of an input: in Walks::repeated
 
   // Fold, Scan, Partial: values of graph nodes, or the states of the item below it in a chain of groups,
   // accumulated along `loop`.
@@ -146,7 +155,8 @@ struct Nests {
   std::vector<PhaseTree> phases;
   std::vector<int>
       item_of_fold; // [graph node]: the item that gives a fold's or scan's value, or -1
-  std::vector<int> item_of_held; // [graph node]: the item that holds it, or -1
+  std::vector<int> item_of_held;  // [graph node]: the item that holds it, or -1
+  std::vector<int> item_of_input; // [input]: the item that repeats it, or -1
   std::vector<ops::Recipe> recipes;
   std::vector<Group> scanned; // groups whose chunks are blocks of a scan
   std::vector<Group> swept;   // groups whose chunks are single leaves of a Partial

@@ -70,6 +70,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::ShortInnermostAxis, "short-innermost-axis", "tile",
      "the innermost axis has fewer positions than a register has lanes: a longer one is "
      "vectorised, in blocks"},
+    {Reason::ShortOperandRepeated, "short-operand-repeated", "tile",
+     "a short operand is written out along the next axis, so that both axes are one long one"},
     {Reason::SideBySide, "side-by-side", "tile",
      "no tiles: all operands have their elements side by side along the innermost axis, or along "
      "none",

@@ -42,6 +42,7 @@ enum class Reason : std::uint8_t {
   // tiles
   OperandAcross,
   ShortInnermostAxis,
+  ShortOperandRepeated,
   SideBySide,
   ShortTileSides,
   // folds
