@@ -65,7 +65,6 @@ struct Bound {
 
   // What it tells.
   Layouts layouts;
-  std::vector<Decision> why;
   Decision found; // whether the code was there
 };
 

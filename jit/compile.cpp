@@ -190,7 +190,7 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
 
   // Beyond this point the layouts are right: a failure is our bug, or no code could be had.
 
-  plan::Plan plan = make_plan(layouts, resolved);
+  plan::Plan plan = make_plan(layouts, resolved, false);
 
   // Beyond this point axes, phases and widths are fixed.
 
@@ -198,7 +198,6 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   Decision found;
   bound->pattern = find_pattern(std::move(plan.program), found);
   bound->binding = std::move(plan.binding);
-  bound->why = std::move(plan.why);
   bound->found = std::move(found);
   describe_operands(*bound, typed_);
   mark_exact_pairs(*bound, typed_, resolved, plan.in_place);
@@ -212,13 +211,13 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   return memo_.add(std::move(bound));
 }
 
-plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts,
-                                 const plan::Resolved &resolved) const {
+plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved,
+                                 bool explain) const {
   plan::Machine machine;
   machine.last_level_cache = jit::runtime::last_level_cache();
   machine.threads = threads_;
-  return plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
-                         machine);
+  return plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted, machine,
+                         explain);
 }
 
 // `found` becomes what `why` says about it.

@@ -57,7 +57,8 @@ private:
 
   // compile.cpp
   std::shared_ptr<const jit::Bound> build(jit::Operands operands, std::uint64_t hash) const;
-  plan::Plan make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved) const;
+  plan::Plan make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved,
+                       bool explain) const;
   std::shared_ptr<const jit::Pattern> find_pattern(loop::Program program, Decision &found) const;
   std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program,
                                                    const std::string &key) const;

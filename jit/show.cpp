@@ -37,18 +37,15 @@ KernelImpl::Shown KernelImpl::what_to_show() const {
   Shown shown;
   shown.bound = memo_.latest();
   if (shown.bound) {
-    shown.layouts = shown.bound->layouts;
-    shown.program = shown.bound->pattern->program;
-    shown.binding = shown.bound->binding;
-    shown.why = shown.bound->why;
-    return shown;
+    shown.layouts = shown.bound->layouts; // its plan is made once more, now with the reasons
+  } else {
+    std::vector<AnyView> inputs;
+    for (const Layout &layout : jit::typical_inputs(typed_))
+      inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
+    shown.layouts = allocated_layouts(inputs);
   }
-  std::vector<AnyView> inputs;
-  for (const Layout &layout : jit::typical_inputs(typed_))
-    inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
-  shown.layouts = allocated_layouts(inputs);
   const plan::Resolved resolved = plan::resolve(typed_, shown.layouts.inputs, shown.layouts.wanted);
-  plan::Plan plan = make_plan(shown.layouts, resolved);
+  plan::Plan plan = make_plan(shown.layouts, resolved, true);
   loop::verify(plan.program);
   shown.program = std::move(plan.program);
   shown.binding = std::move(plan.binding);

@@ -33,7 +33,7 @@ constexpr double most_row_bytes =
 Nests Arranger::run() {
   nests_.item_of_fold.assign(spec_.graph.size(), -1);
   nests_.order = trees_.order();
-  nests_.why = trees_.explain();
+  if (nests_.why.wanted) nests_.why.decisions = trees_.explain();
   std::vector<NodeId> folds;
   for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
     if (trees_.needed(NodeId{n}) && is_fold(NodeId{n})) folds.push_back(NodeId{n});
@@ -90,13 +90,15 @@ void Arranger::note_chunks(NodeId fold) {
   least = std::max(least, leaf);
   if (is_cut(prefix)) return;
   const bool none = tree.kept.empty();
-  nests_.why.push_back(decide(
-      none ? Reason::NoAxisKept : Reason::FewPositionsKept, group_name(resolved_, prefix.back()),
-      "in chunks",
-      fmt::format("{} is folded in chunks that run in parallel and are joined at the end: {}",
-                  group_name(resolved_, prefix.back()),
-                  none ? "no axis is kept" : "few positions are kept"),
-      {{"uncut", fmt::format("{:.3g} kept positions cannot occupy the threads", kept)}}));
+  nests_.why.add([&] {
+    return decide(
+        none ? Reason::NoAxisKept : Reason::FewPositionsKept, group_name(resolved_, prefix.back()),
+        "in chunks",
+        fmt::format("{} is folded in chunks that run in parallel and are joined at the end: {}",
+                    group_name(resolved_, prefix.back()),
+                    none ? "no axis is kept" : "few positions are kept"),
+        {{"uncut", fmt::format("{:.3g} kept positions cannot occupy the threads", kept)}});
+  });
   cut_.push_back(std::move(prefix));
 }
 
@@ -126,10 +128,12 @@ void Arranger::note_sweep(NodeId fold) {
   // products of matrices, is in the caches anyway, and the states are better off in registers.
   const std::string along = group_name(resolved_, *at);
   const auto in_registers = [&](Reason reason, const std::string &because) {
-    nests_.why.push_back(decide(
-        reason, along, "states in registers",
-        fmt::format("{} over {} keeps its states in registers: {}", recipe.name, along, because),
-        {{"a row of states in memory", because, {.bytes = bytes}}}));
+    nests_.why.add([&] {
+      return decide(
+          reason, along, "states in registers",
+          fmt::format("{} over {} keeps its states in registers: {}", recipe.name, along, because),
+          {{"a row of states in memory", because, {.bytes = bytes}}});
+    });
   };
   if (group_extent(resolved_, nest.back()) < shortest_line)
     return in_registers(Reason::ShortRows, "the rows are short");
@@ -146,13 +150,16 @@ void Arranger::note_sweep(NodeId fold) {
   nests_.swept.push_back(*at);
   std::vector<Group> prefix(nest.begin(), at + 1);
   if (!is_cut(prefix)) cut_.push_back(std::move(prefix));
-  nests_.why.push_back(decide(
-      Reason::RowsAsTheyLie, along, "row by row",
-      fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
-                  "({:.3g} bytes), and those are joined at the end",
-                  recipe.name, along, steps_per_leaf, bytes),
-      {{"states in registers", "reads its operands in steps of a row, and in a sweep of its own"}},
-      {.bytes = 2 * bytes * outer * chunks}));
+  nests_.why.add([&] {
+    return decide(
+        Reason::RowsAsTheyLie, along, "row by row",
+        fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
+                    "({:.3g} bytes), and those are joined at the end",
+                    recipe.name, along, steps_per_leaf, bytes),
+        {{"states in registers",
+          "reads its operands in steps of a row, and in a sweep of its own"}},
+        {.bytes = 2 * bytes * outer * chunks});
+  });
   swept_.emplace(fold.index, nest);
 }
 
@@ -219,6 +226,7 @@ int Arranger::add_item(const Item &item) {
 }
 
 void Arranger::explain_fold(NodeId fold, const Tree &tree) {
+  if (!nests_.why.wanted) return;
   const ops::Recipe &recipe = spec_.graph.recipe(fold);
   std::string folded, kept;
   for (const Group &g : tree.folded)
@@ -241,15 +249,17 @@ void Arranger::explain_fold(NodeId fold, const Tree &tree) {
           ? "in logical order, because its combine may not be symmetric: leaves of 128 steps "
             "joined pairwise"
           : "leaves of 128 steps joined pairwise";
-  nests_.why.push_back(decide(reason, fmt::format("{} over {}", recipe.name, folded),
-                              tree.lanes ? "32 lanes" : "one lane",
-                              fmt::format("{} over {} in {}: {}, {}", recipe.name, folded,
-                                          state_names(recipe), lanes, how)));
+  nests_.why.add([&] {
+    return decide(reason, fmt::format("{} over {}", recipe.name, folded),
+                  tree.lanes ? "32 lanes" : "one lane",
+                  fmt::format("{} over {} in {}: {}, {}", recipe.name, folded, state_names(recipe),
+                              lanes, how));
+  });
 }
 
 Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-              const std::vector<bool> &wanted, const Machine &machine) {
-  return Arranger(spec, resolved, walks, wanted, machine).run();
+              const std::vector<bool> &wanted, const Machine &machine, bool explain) {
+  return Arranger(spec, resolved, walks, wanted, machine, explain).run();
 }
 
 } // namespace broadloom::plan

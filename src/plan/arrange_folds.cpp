@@ -179,14 +179,16 @@ void Arranger::add_scan(NodeId scan) {
   }
   nests_.item_of_fold[scan.index] = add_item(item);
   const bool parallel = item.carried_item >= 0;
-  nests_.why.push_back(support::decide(
-      !recipe.has_combine() ? support::Reason::ScanWithoutCombine
-      : parallel            ? support::Reason::ScanInParallel
-                            : support::Reason::ScanInOrder,
-      fmt::format("{} along {}", recipe.name, group_name(resolved_, along)),
-      parallel ? "blocks in parallel" : "in order",
-      fmt::format("{} along {} in {}: {}", recipe.name, group_name(resolved_, along),
-                  state_names(recipe), scan_way(recipe, parallel))));
+  nests_.why.add([&] {
+    return support::decide(!recipe.has_combine() ? support::Reason::ScanWithoutCombine
+                           : parallel            ? support::Reason::ScanInParallel
+                                                 : support::Reason::ScanInOrder,
+                           fmt::format("{} along {}", recipe.name, group_name(resolved_, along)),
+                           parallel ? "blocks in parallel" : "in order",
+                           fmt::format("{} along {} in {}: {}", recipe.name,
+                                       group_name(resolved_, along), state_names(recipe),
+                                       scan_way(recipe, parallel)));
+  });
 }
 
 std::string Arranger::scan_way(const ops::Recipe &recipe, bool in_chunks) {

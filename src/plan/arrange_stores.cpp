@@ -35,7 +35,19 @@ void Arranger::hold_values(const std::vector<NodeId> &folds) {
   HoldChoice chosen = choose_held(spec_, resolved_, trees_, uses, machine_);
   for (Held &held : chosen.held)
     if (can_be_walked(held, uses)) held_.push_back(std::move(held));
-  if (chosen.again) nests_.why.push_back(std::move(*chosen.again));
+  if (chosen.again_cycles > 0) nests_.why.add([&] { return explain_again(chosen); });
+}
+
+Decision Arranger::explain_again(const HoldChoice &chosen) const {
+  const bool asked = std::any_of(spec_.marks.begin(), spec_.marks.end(),
+                                 [](const spec::Mark &mark) { return !mark.keep; });
+  return decide(
+      Reason::RecomputeCheaper, "values", "computed where they are needed",
+      fmt::format("values are computed again where they are needed, for {:.3g} cycles: {}",
+                  chosen.again_cycles,
+                  asked ? "recompute() says so, or it is cheaper" : "it is cheaper"),
+      {{"held in memory", "traffic and a phase more", {.cycles = chosen.cut_cycles}}},
+      {.cycles = chosen.again_cycles});
 }
 
 bool Arranger::can_be_walked(const Held &held, const std::vector<Use> &uses) const {
@@ -64,7 +76,7 @@ void Arranger::add_holds_below(NodeId limit) {
     item.scratch = nests_.scratch_count++;
     nests_.item_of_held[held.value.index] = int(nests_.items.size());
     nests_.items.push_back(std::move(item));
-    nests_.why.push_back(held.why);
+    nests_.why.add([&] { return held.why; });
   }
 }
 
@@ -84,17 +96,19 @@ void Arranger::add_repeated() {
     item.scratch = nests_.scratch_count++;
     nests_.item_of_input[repeated.input] = int(nests_.items.size());
     nests_.items.push_back(std::move(item));
-    const std::string name = spec_.inputs[repeated.input].name,
-                      axes = group_name(resolved_, repeated.classes),
-                      inner = group_name(resolved_, {repeated.classes.back()});
-    nests_.why.push_back(decide(
-        Reason::ShortOperandRepeated, name, "repeated along " + axes,
-        fmt::format(
-            "'{}' is written out along {}, so that {} are one axis: {} has {} positions only", name,
-            axes, axes, inner, group_extent(resolved_, {repeated.classes.back()})),
-        {{"lanes along " + inner, "most of them would be idle"}},
-        {.bytes = double(group_extent(resolved_, repeated.classes)) *
-                  double(size_of(spec_.inputs[repeated.input].dtype))}));
+    nests_.why.add([&] {
+      const std::string name = spec_.inputs[repeated.input].name,
+                        axes = group_name(resolved_, repeated.classes),
+                        inner = group_name(resolved_, {repeated.classes.back()});
+      return decide(
+          Reason::ShortOperandRepeated, name, "repeated along " + axes,
+          fmt::format(
+              "'{}' is written out along {}, so that {} is one axis: {} has {} positions only",
+              name, axes, axes, inner, group_extent(resolved_, {repeated.classes.back()})),
+          {{"lanes along " + inner, "most of them would be idle"}},
+          {.bytes = double(group_extent(resolved_, repeated.classes)) *
+                    double(size_of(spec_.inputs[repeated.input].dtype))});
+    });
   }
 }
 
@@ -153,27 +167,32 @@ void Arranger::note_tile(int output) {
       tiles_.push_back(std::move(tile));
       nests_.tiled.push_back(side);
       nests_.tiled.push_back(inner);
-      nests_.why.push_back(
-          decide(Reason::OperandAcross, spec_.outputs[output].name,
-                 fmt::format("{} by {} of {} and {}", tile_side, tile_side,
-                             group_name(resolved_, side), group_name(resolved_, inner)),
-                 fmt::format("{} and {} are walked in tiles of {} by {}: not every operand of "
-                             "'{}' has its elements side by side along {}",
-                             group_name(resolved_, side), group_name(resolved_, inner), tile_side,
-                             tile_side, spec_.outputs[output].name, group_name(resolved_, inner)),
-                 {{"rows as they are",
-                   "each line of memory fetched would leave the caches before "
-                   "its other elements are used",
-                   {.bytes = line_bytes * positions}}}));
+      nests_.why.add([&] {
+        return decide(Reason::OperandAcross, spec_.outputs[output].name,
+                      fmt::format("{} by {} of {} and {}", tile_side, tile_side,
+                                  group_name(resolved_, side), group_name(resolved_, inner)),
+                      fmt::format("{} and {} are walked in tiles of {} by {}: not every operand of "
+                                  "'{}' has its elements side by side along {}",
+                                  group_name(resolved_, side), group_name(resolved_, inner),
+                                  tile_side, tile_side, spec_.outputs[output].name,
+                                  group_name(resolved_, inner)),
+                      {{"rows as they are",
+                        "each line of memory fetched would leave the caches before "
+                        "its other elements are used",
+                        {.bytes = line_bytes * positions}}});
+      });
       return;
     }
   }
   const std::string reason =
       across ? "an axis is shorter than a line of the cache is worth" : "no operand lies across";
-  nests_.why.push_back(decide(
-      across ? Reason::ShortTileSides : Reason::SideBySide, spec_.outputs[output].name, "no tiles",
-      fmt::format("'{}' is walked without tiles: {}", spec_.outputs[output].name, reason),
-      {{"tiles", reason}}));
+  nests_.why.add([&] {
+    return decide(
+        across ? Reason::ShortTileSides : Reason::SideBySide, spec_.outputs[output].name,
+        "no tiles",
+        fmt::format("'{}' is walked without tiles: {}", spec_.outputs[output].name, reason),
+        {{"tiles", reason}});
+  });
 }
 
 // Few elements in the innermost axis would leave most lanes of a vector idle: a longer one takes its place, in blocks
@@ -191,13 +210,15 @@ void Arranger::note_short_rows(int output) {
   tile.path.push_back({LoopKind::Within, *longest});
   tiles_.push_back(std::move(tile));
   nests_.tiled.push_back(*longest);
-  nests_.why.push_back(decide(
-      Reason::ShortInnermostAxis, spec_.outputs[output].name,
-      fmt::format("blocks of {} of {}", tile_side, group_name(resolved_, *longest)),
-      fmt::format("{} is the vector axis, in blocks of {}: {} has {} positions only",
-                  group_name(resolved_, *longest), tile_side, group_name(resolved_, loops.back()),
-                  group_extent(resolved_, loops.back())),
-      {{"lanes along " + group_name(resolved_, loops.back()), "most of them would be idle"}}));
+  nests_.why.add([&] {
+    return decide(
+        Reason::ShortInnermostAxis, spec_.outputs[output].name,
+        fmt::format("blocks of {} of {}", tile_side, group_name(resolved_, *longest)),
+        fmt::format("{} is the vector axis, in blocks of {}: {} has {} positions only",
+                    group_name(resolved_, *longest), tile_side, group_name(resolved_, loops.back()),
+                    group_extent(resolved_, loops.back())),
+        {{"lanes along " + group_name(resolved_, loops.back()), "most of them would be idle"}});
+  });
 }
 
 std::vector<LoopKey> Arranger::store_path(const std::vector<Group> &groups) const {
@@ -227,12 +248,13 @@ std::vector<Group> Arranger::store_groups(int output, const std::vector<int> &cl
     std::ranges::set_intersection(reads, trees_.inputs_over(classes, fold.args),
                                   std::back_inserter(both));
     if (both.empty()) continue;
-    nests_.why.push_back(
-        decide(Reason::AlongWithFold, spec_.outputs[output].name, "the loops of the fold",
-               fmt::format("output '{}' goes along with the fold over {}: both read '{}'",
-                           spec_.outputs[output].name, group_name(resolved_, fold.loop.group),
-                           spec_.inputs[both.front()].name),
-               {{"loops by stride", "would read the input again"}}));
+    nests_.why.add([&] {
+      return decide(Reason::AlongWithFold, spec_.outputs[output].name, "the loops of the fold",
+                    fmt::format("output '{}' goes along with the fold over {}: both read '{}'",
+                                spec_.outputs[output].name, group_name(resolved_, fold.loop.group),
+                                spec_.inputs[both.front()].name),
+                    {{"loops by stride", "would read the input again"}});
+    });
     return groups;
   }
   return own;

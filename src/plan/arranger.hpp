@@ -15,9 +15,11 @@ using expr::NodeKind;
 class Arranger {
 public:
   Arranger(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-           const std::vector<bool> &wanted, const Machine &machine)
+           const std::vector<bool> &wanted, const Machine &machine, bool explain)
       : spec_(spec), resolved_(resolved), walks_(walks), wanted_(wanted), machine_(machine),
-        trees_(spec, resolved, walks, wanted) {}
+        trees_(spec, resolved, walks, wanted) {
+    nests_.why.wanted = explain;
+  }
   Nests run();
 
 private:
@@ -63,6 +65,7 @@ private:
   // arrange_stores.cpp
   // Uses in the order of the folds, then of the wanted outputs.
   void hold_values(const std::vector<NodeId> &folds);
+  Decision explain_again(const HoldChoice &chosen) const;
   // The array lies as its own loops go; loops that merge axes must find them merged in it.
   bool can_be_walked(const Held &held, const std::vector<Use> &uses) const;
   // Before the first fold that may read them, and after those that they read.

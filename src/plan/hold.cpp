@@ -61,7 +61,8 @@ public:
       else if (graph.with_source(computed(k)) || !pays)
         again += excess(reached_[k]);
     }
-    if (again > 0) chosen.again = describe_again(again, cost);
+    chosen.again_cycles = again;
+    chosen.cut_cycles = cost;
     return chosen;
   }
 
@@ -203,17 +204,6 @@ private:
           {.cycles = excess(id)}}},
         {.bytes = 2 * bytes(id), .cycles = wished ? std::nullopt : std::optional(held_cycles(id))});
     return held;
-  }
-
-  Decision describe_again(double again, double cost) const {
-    const bool asked = std::any_of(spec_.marks.begin(), spec_.marks.end(),
-                                   [](const spec::Mark &mark) { return !mark.keep; });
-    const std::string because = asked ? "recompute() says so, or it is cheaper" : "it is cheaper";
-    return support::decide(
-        support::Reason::RecomputeCheaper, "values", "computed where they are needed",
-        fmt::format("values are computed again where they are needed, for {:.3g} cycles: {}", again,
-                    because),
-        {{"held in memory", "traffic and a phase more", {.cycles = cost}}}, {.cycles = again});
   }
 
   const spec::TypedSpec &spec_;

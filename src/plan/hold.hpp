@@ -14,8 +14,6 @@
 
 #include "plan/trees.hpp"
 
-#include <optional>
-
 namespace broadloom::plan {
 
 // A fold, scan or store to be: what it reads at each position, and its loops, outermost first.
@@ -32,7 +30,8 @@ struct Held {
 
 struct HoldChoice {
   std::vector<Held> held;
-  std::optional<Decision> again; // what is computed more often than it has positions, nevertheless
+  double again_cycles = 0; // of what is computed more often than it has positions, nevertheless
+  double cut_cycles = 0;   // of the cheapest way
 };
 
 // [node]: is it in a recompute(), or part of what such a value is made of, down to folds? keep() goes before.

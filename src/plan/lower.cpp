@@ -43,8 +43,8 @@ Plan Lowering::run() {
   for (const PhaseTree &phase : nests_.phases) lower_phase(phase);
   bind();
   plan_.in_place = is_in_place();
-  plan_.why = std::move(nests_.why);
-  explain();
+  plan_.why = std::move(nests_.why.decisions);
+  if (nests_.why.wanted) explain();
   return std::move(plan_);
 }
 
@@ -383,10 +383,11 @@ Plan lower(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &w
 
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
-               const std::vector<bool> &wanted, const Machine &machine) {
+               const std::vector<bool> &wanted, const Machine &machine, bool explain) {
   Walks walks = walks_of(resolved, inputs, outputs);
   repeat_short_operands(spec, resolved, wanted, walks);
-  return lower(spec, resolved, walks, arrange(spec, resolved, walks, wanted, machine), machine);
+  return lower(spec, resolved, walks, arrange(spec, resolved, walks, wanted, machine, explain),
+               machine);
 }
 
 } // namespace broadloom::plan

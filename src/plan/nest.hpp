@@ -149,6 +149,17 @@ struct Row {
   std::vector<int> loops; // tree nodes
 };
 
+// The decisions so far. A call with new layouts plans without them: putting them into words takes as long as a fair
+// part of the planning.
+struct Why {
+  bool wanted = true;
+  std::vector<Decision> decisions = {};
+
+  template <class Make> void add(Make make) {
+    if (wanted) decisions.push_back(make());
+  }
+};
+
 struct Nests {
   std::vector<Item> items;
   std::vector<TreeNode> tree;
@@ -166,11 +177,11 @@ struct Nests {
   std::vector<Row> rows;
   std::vector<std::array<int, 2>> apart;    // outputs that share no phase: see pairing.hpp
   std::vector<std::array<int, 2>> together; // outputs that share one where they can
-  std::vector<Decision> why;
+  Why why;
 };
 
 Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-              const std::vector<bool> &wanted, const Machine &machine);
+              const std::vector<bool> &wanted, const Machine &machine, bool explain);
 
 std::string group_name(const Resolved &resolved, const Group &group); // "i" or "i.j"
 std::int64_t group_extent(const Resolved &resolved, const Group &group);

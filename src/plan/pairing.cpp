@@ -69,8 +69,10 @@ std::vector<std::array<int, 2>> paired_outputs(const spec::TypedSpec &spec,
 void note_pairings(const spec::TypedSpec &spec, Nests &nests) {
   for (const Pairing &pairing : spec.pairings) {
     const auto note = [&](Reason fuse, Reason separate, const char *choice, std::string text) {
-      nests.why.push_back(support::decide(pairing.fuse ? fuse : separate,
-                                          pairing.a + ", " + pairing.b, choice, std::move(text)));
+      nests.why.add([&] {
+        return support::decide(pairing.fuse ? fuse : separate, pairing.a + ", " + pairing.b, choice,
+                               std::move(text));
+      });
     };
     const std::string names = fmt::format("{}, {}: ", pairing.a, pairing.b);
     const int a = output_called(spec, pairing.a), b = output_called(spec, pairing.b);

@@ -77,9 +77,10 @@ struct Plan {
   std::vector<Decision> why;
 };
 
-// `outputs` has one layout for each output of the spec; `wanted[k]` false skips output k.
+// `outputs` has one layout for each output of the spec; `wanted[k]` false skips output k. Without `explain` the plan is
+// the same, but for an empty `why`.
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
-               const std::vector<bool> &wanted, const Machine &machine);
+               const std::vector<bool> &wanted, const Machine &machine, bool explain = true);
 
 } // namespace broadloom::plan

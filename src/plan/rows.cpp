@@ -153,21 +153,25 @@ private:
     const std::string what = kept.size() == 1 ? "a value" : fmt::format("{} values", kept.size());
     const std::string axis = group_name(resolved_, group);
     if (bytes > most_bytes) {
-      nests_.why.push_back(support::decide(
-          support::Reason::RowExceedsCache, axis, "computed in each loop",
-          fmt::format("{} over {} {} computed in each loop: {:.3g} bytes would leave the caches",
-                      what, axis, kept.size() == 1 ? "is" : "are", bytes),
-          {{"kept in a row", "it would leave the caches", {.bytes = bytes}}}));
+      nests_.why.add([&] {
+        return support::decide(
+            support::Reason::RowExceedsCache, axis, "computed in each loop",
+            fmt::format("{} over {} {} computed in each loop: {:.3g} bytes would leave the caches",
+                        what, axis, kept.size() == 1 ? "is" : "are", bytes),
+            {{"kept in a row", "it would leave the caches", {.bytes = bytes}}});
+      });
       return;
     }
     for (NodeId id : kept) nests_.rows.push_back({id, group, loops});
-    nests_.why.push_back(support::decide(
-        support::Reason::RowKept, axis, "kept in a row",
-        fmt::format("{} over {} {} kept for the loops after the first ({:.3g} bytes for each "
-                    "thread)",
-                    what, axis, kept.size() == 1 ? "is" : "are", bytes),
-        {{"computed in each loop", "costs more than a store and loads in the caches"}},
-        {.bytes = bytes}));
+    nests_.why.add([&] {
+      return support::decide(
+          support::Reason::RowKept, axis, "kept in a row",
+          fmt::format("{} over {} {} kept for the loops after the first ({:.3g} bytes for each "
+                      "thread)",
+                      what, axis, kept.size() == 1 ? "is" : "are", bytes),
+          {{"computed in each loop", "costs more than a store and loads in the caches"}},
+          {.bytes = bytes});
+    });
   }
 
   const spec::TypedSpec &spec_;

@@ -79,8 +79,9 @@ std::pair<double, double> lay_out(std::vector<Box> &boxes) {
       for (std::size_t read : boxes[b].reads) sum += boxes[read].x + boxes[read].width / 2;
       return boxes[b].reads.empty() ? 0 : sum / double(boxes[b].reads.size());
     };
-    std::stable_sort(layers[k].begin(), layers[k].end(),
-                     [&](std::size_t a, std::size_t b) { return middle(a) < middle(b); });
+    std::sort(layers[k].begin(), layers[k].end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(middle(a), a) < std::pair(middle(b), b);
+    });
     double width = -box_gap, first = 0;
     for (std::size_t b : layers[k]) width += boxes[b].width + box_gap;
     // The layer as a whole under the middle of what it reads.

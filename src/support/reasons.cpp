@@ -118,7 +118,7 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::KeepAsked, "keep-asked", "hold", "`keep()` says that a value is held in memory"},
     {Reason::ComputedTooOften, "computed-too-often", "hold",
      "a value is held in memory: loops would compute it more often than it has positions"},
-    {Reason::RecomputeCheaper, "recompute-cheaper", "hold",
+    {Reason::RecomputeCheaper, "recompute-cheaper", "recompute",
      "values are computed again where they are needed: less work than memory traffic, or "
      "`recompute()` says so",
      usual},
