@@ -19,11 +19,12 @@ runtime::Grid grid_of(const loop::Program &program, std::size_t index, const pla
   const loop::Phase &phase = program.phases[index];
   std::vector<std::int64_t> extents;
   for (const loop::AxisId axis : phase.parallel) extents.push_back(binding.extents[axis.index]);
-  bool vector_innermost = false;
+  std::optional<std::size_t> vector_axis;
   for (const loop::Loop &loop : program.loops)
-    vector_innermost |= loop.parallel && loop.vector && !phase.parallel.empty() &&
-                        loop.axis == phase.parallel.back();
-  return runtime::make_grid(extents, vector_innermost, binding.phase_work[index], threads);
+    if (loop.parallel && loop.vector)
+      if (const auto at = std::ranges::find(phase.parallel, loop.axis); at != phase.parallel.end())
+        vector_axis = std::size_t(at - phase.parallel.begin());
+  return runtime::make_grid(extents, vector_axis, binding.phase_work[index], threads);
 }
 
 namespace {

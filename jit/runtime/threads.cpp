@@ -24,6 +24,7 @@ namespace {
 constexpr double cycles_per_task = 90'000;
 constexpr int tasks_per_thread = 8;
 constexpr std::int64_t vector_granule = 1024; // a page of f32: blocks share no cache line or page
+constexpr std::int64_t column_granule = 64;   // of columns that are walked downwards: whole vectors
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
@@ -79,8 +80,8 @@ struct Job {
 
 } // namespace
 
-Grid make_grid(std::span<const std::int64_t> extents, bool vector_innermost, double work,
-               int threads) {
+Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
+               double work, int threads) {
   support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
   Grid grid;
   grid.lo.assign(extents.size(), 0);
@@ -88,7 +89,9 @@ Grid make_grid(std::span<const std::int64_t> extents, bool vector_innermost, dou
   const std::int64_t tasks = tasks_worth_making(work, threads);
   for (std::size_t k = 0; k < extents.size(); ++k) {
     const std::int64_t extent = extents[k];
-    const std::int64_t granule = vector_innermost && k + 1 == extents.size() ? vector_granule : 1;
+    const std::int64_t granule = k != vector_axis          ? 1
+                                 : k + 1 == extents.size() ? vector_granule
+                                                           : column_granule;
     const std::int64_t wanted = grid.blocks > 0 ? ceil_div(tasks, grid.blocks) : 1;
     std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
     step = ceil_div(step, granule) * granule;

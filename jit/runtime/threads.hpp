@@ -12,6 +12,7 @@
 #include "jit/runtime/abi.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,10 +27,10 @@ struct Grid {
   std::int64_t blocks = 1;          // their product; 0 where an extent is 0: nothing runs
 };
 
-// `work` is in rough cycles for the whole phase; `vector_innermost` says that the last axis runs
+// `work` is in rough cycles for the whole phase; `vector_axis` is the place of the axis that runs
 // several positions at once, so that its cuts should lie at round positions.
-Grid make_grid(std::span<const std::int64_t> extents, bool vector_innermost, double work,
-               int threads);
+Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
+               double work, int threads);
 
 // The threads that serve all kernels of one thread count: an arena of oneTBB, made once, never freed
 // (oneTBB may be gone already when globals are destroyed).
