@@ -65,7 +65,7 @@ void declare(CLI::App &app, Options &options) {
   session.cases_folder = BROADLOOM_CASES_DIR;
   app.add_option("--filter", session.filter, "ids of cases or their beginnings up to a dash: W1,N");
   app.add_flag("--short", session.brief, "fewer rounds, and nothing of 64M elements");
-  app.add_option("--seconds", session.seconds, "for the rounds of each case (4; with --short 1)");
+  app.add_option("--seconds", session.seconds, "for the rounds of each case (3; with --short 1)");
   app.add_option("--python", session.python, "a Python that has the libraries of peers/");
   app.add_option("--json", session.json, "write the run as JSON");
   app.add_option("--html", session.html, "write a report as one HTML file");

@@ -26,7 +26,7 @@ struct Rounds {
 };
 
 struct RoundLimits {
-  double seconds = 4; // for all rounds together
+  double seconds = 3; // for all rounds together
   int least = 5, most = 41;
 };
 
