@@ -11,16 +11,15 @@ namespace bench {
 namespace {
 
 const Row *find_row(const Run &run, const std::string &id) {
-  const auto found = std::find_if(run.rows.begin(), run.rows.end(),
-                                  [&](const Row &row) { return row.id == id; });
+  const auto found =
+      std::find_if(run.rows.begin(), run.rows.end(), [&](const Row &row) { return row.id == id; });
   return found == run.rows.end() || !found->failure.empty() ? nullptr : &*found;
 }
 
 const PeerRow *find_peer(const Row &row, const std::string &name) {
-  const auto found =
-      std::find_if(row.peers.begin(), row.peers.end(), [&](const PeerRow &peer) {
-        return peer.name == name && peer.status == PeerRow::Status::Ok && peer.seconds > 0;
-      });
+  const auto found = std::find_if(row.peers.begin(), row.peers.end(), [&](const PeerRow &peer) {
+    return peer.name == name && peer.status == PeerRow::Status::Ok && peer.seconds > 0;
+  });
   return found == row.peers.end() ? nullptr : &*found;
 }
 

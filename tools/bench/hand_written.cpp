@@ -43,7 +43,16 @@ template <class F> void spread(std::int64_t units, std::int64_t elements, const 
 }
 
 // What a loop counts in, and so what can run in parallel.
-enum class Over { Elements, Rows, RowsOf1024, BlocksOf64Rows, Pixels, OuterPairs, Outermost, Columns };
+enum class Over {
+  Elements,
+  Rows,
+  RowsOf1024,
+  BlocksOf64Rows,
+  Pixels,
+  OuterPairs,
+  Outermost,
+  Columns
+};
 
 enum class Finish { Sum, Mean };
 

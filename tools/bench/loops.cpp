@@ -192,8 +192,7 @@ void triad_f16(const Operands &o, Int lo, Int hi) {
     for (; k + lanes <= n; k += lanes)
       narrow(made + k, fmadd(widen(a + i + k), widen(b + i + k), widen(c + i + k)));
     for (; k < n; ++k)
-      made[k] = _cvtss_sh(
-          _cvtsh_ss(a[i + k]) * _cvtsh_ss(b[i + k]) + _cvtsh_ss(c[i + k]), 0);
+      made[k] = _cvtss_sh(_cvtsh_ss(a[i + k]) * _cvtsh_ss(b[i + k]) + _cvtsh_ss(c[i + k]), 0);
     each(z, i, i + n, o.stream, [&](Int at) { return made[at - i]; });
   }
 }
@@ -212,9 +211,8 @@ inline std::uint16_t to_bf16(float value) { // of no NaN
 void triad_bf16(const Operands &o, Int lo, Int hi) {
   const std::uint16_t *a = in<std::uint16_t>(o, 0), *b = in<std::uint16_t>(o, 1),
                       *c = in<std::uint16_t>(o, 2);
-  each(out<std::uint16_t>(o), lo, hi, o.stream, [=](Int i) {
-    return to_bf16(from_bf16(a[i]) * from_bf16(b[i]) + from_bf16(c[i]));
-  });
+  each(out<std::uint16_t>(o), lo, hi, o.stream,
+       [=](Int i) { return to_bf16(from_bf16(a[i]) * from_bf16(b[i]) + from_bf16(c[i])); });
 }
 
 void clip_u8(const Operands &o, Int lo, Int hi) {
@@ -360,8 +358,7 @@ void permuted(const Operands &o, Int lo, Int hi) {
         for (Int e = 0; e < 16; ++e) {
           const Int here = at + (d * 16 + e) * 16;
 #pragma omp simd
-          for (Int f = 0; f < 16; ++f)
-            z[here + f] = x[here + f] * 2 + from[f * 65536 + e * 16 + d];
+          for (Int f = 0; f < 16; ++f) z[here + f] = x[here + f] * 2 + from[f * 65536 + e * 16 + d];
         }
     }
 }

@@ -36,7 +36,8 @@ struct Loops {
   MapLoop triad_i32, triad_f16, triad_bf16, clip_u8;
   // Over rows, f32: x*col+row; a+b.T (over blocks of 64 rows); a*2 of every third element; softmax;
   // layernorm; sums and means of rows; dx of x*row, where a row is one [1024] of [64, 256, 1024].
-  MapLoop affine, add_transposed, scale_strided, softmax, layernorm, sum_rows, mean_rows, row_scale_dx;
+  MapLoop affine, add_transposed, scale_strided, softmax, layernorm, sum_rows, mean_rows,
+      row_scale_dx;
   // Over pixels: (x - centre) * scale; over the first two axes of rank 6.
   MapLoop image_scale, image_bytes, permuted;
   // One column sum for each column, of a block of columns lo .. hi - 1 of a matrix with few rows.

@@ -69,7 +69,8 @@ void declare(CLI::App &app, Options &options) {
   app.add_option("--python", session.python, "a Python that has the libraries of peers/");
   app.add_option("--json", session.json, "write the run as JSON");
   app.add_option("--html", session.html, "write a report as one HTML file");
-  app.add_option("--markdown", session.markdown, "put the table into this page, between its markers");
+  app.add_option("--markdown", session.markdown,
+                 "put the table into this page, between its markers");
   app.add_option("--compare", session.compare, "JSON of an earlier run: say what changed since");
   app.add_option("--keep", session.keep, "JSON of an earlier run: take over the rows not run now");
   app.add_option("--from", session.from, "JSON of a run: report that and run nothing");
@@ -116,8 +117,7 @@ int run(const Options &options) {
   if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
 
   const std::string filter = benchmark::GetBenchmarkFilter();
-  if (!filter.empty() && filter != ".") { // the library's own rows and columns
-    session.start();
+  if (!filter.empty() && filter != ".") { // with the library's rows and columns
     benchmark::RunSpecifiedBenchmarks();
   } else {
     session.start();

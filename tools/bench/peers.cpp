@@ -133,13 +133,12 @@ std::vector<PeerRow> Peers::prepare(const Case &c, const std::vector<bl::Array> 
     bl::save_npy(file, output);
     out.push_back(file);
   }
-  const json::Object answer =
-      parse_answer(ask(line_of(json::Object{{"case", c.peer_key()},
-                                            {"tolerance", c.tolerance},
-                                            {"first", c.first},
-                                            {"overhead", c.overhead},
-                                            {"inputs", std::move(in)},
-                                            {"outputs", std::move(out)}})));
+  const json::Object answer = parse_answer(ask(line_of(json::Object{{"case", c.peer_key()},
+                                                                    {"tolerance", c.tolerance},
+                                                                    {"first", c.first},
+                                                                    {"overhead", c.overhead},
+                                                                    {"inputs", std::move(in)},
+                                                                    {"outputs", std::move(out)}})));
   std::vector<PeerRow> result;
   if (const json::Array *peers = answer.getArray("peers"))
     for (const json::Value &value : *peers) {

@@ -24,9 +24,8 @@ Mix mix_for(std::int64_t read_bytes, std::int64_t write_bytes) {
     mix.elements = read_bytes / 4;
   } else {
     mix.writes = true;
-    mix.reads = int(std::clamp(std::round(double(read_bytes) / double(std::max<std::int64_t>(
-                                                                  write_bytes, 1))),
-                               0.0, 4.0));
+    mix.reads = int(std::clamp(
+        std::round(double(read_bytes) / double(std::max<std::int64_t>(write_bytes, 1))), 0.0, 4.0));
     mix.elements = write_bytes / 4;
   }
   mix.elements = std::max<std::int64_t>(mix.elements, 1);
@@ -46,9 +45,8 @@ const Loops &require_loops() {
 
 template <class F> void in_stripes(std::int64_t n, const F &f) {
   tbb::parallel_for(
-      tbb::blocked_range<std::int64_t>(0, (n + stripe - 1) / stripe), [&](const auto &range) {
-        f(range.begin() * stripe, std::min(n, range.end() * stripe));
-      });
+      tbb::blocked_range<std::int64_t>(0, (n + stripe - 1) / stripe),
+      [&](const auto &range) { f(range.begin() * stripe, std::min(n, range.end() * stripe)); });
 }
 
 std::string name_of(const Mix &mix, bool stream, bool all) {
@@ -125,9 +123,8 @@ std::vector<Probe::Way> Probe::ways(const Mix &mix) {
   return result;
 }
 
-double Probe::operations_per_second() const {
+double Probe::operations_per_second(std::int64_t iterations) const {
   const Loops &loops = require_loops();
-  constexpr std::int64_t iterations = 100000; // about 0.5 ms
   const int threads = tbb::this_task_arena::max_concurrency();
   const auto start = std::chrono::steady_clock::now();
   tbb::parallel_for(
@@ -178,7 +175,9 @@ std::vector<ProbeLine> Probe::table() {
             piece(0, elements);
         });
         lines.push_back({fmt::format("{}{}, {}", name,
-                                     !mix.writes ? "" : stream ? ", streaming" : ", ordinary stores",
+                                     !mix.writes ? ""
+                                     : stream    ? ", streaming"
+                                                 : ", ordinary stores",
                                      all ? "all threads" : "1 thread"),
                          double(elements) * 4e-9 * streams / seconds, "GB/s"});
       }
@@ -189,7 +188,7 @@ std::vector<ProbeLine> Probe::table() {
     const float volatile keep = loops.fma(100000);
     (void)keep;
     one = std::max(one, 100000 * double(loops.fma_operations) / seconds_since(start));
-    all = std::max(all, operations_per_second());
+    all = std::max(all, operations_per_second(1000000));
   }
   lines.push_back({"fma f32, 1 thread", one * 2e-9, "Gflop/s"});
   lines.push_back({"fma f32, all threads", all * 2e-9, "Gflop/s"});

@@ -41,8 +41,9 @@ public:
   // For traffic of the case's size; small ones also on one thread.
   std::vector<Way> ways(const Mix &mix);
 
-  // One measurement of all threads: floating-point operations in a second, an fma being one.
-  double operations_per_second() const;
+  // One measurement of all threads: floating-point operations in a second, an fma being one. 400000
+  // iterations take some 2 ms, beside which waking a thread is short.
+  double operations_per_second(std::int64_t iterations = 400000) const;
 
   // The machine's own numbers: read, copy and triad over 64 MB streams, with both kinds of stores, on one
   // thread and all; and the peak of arithmetic.

@@ -40,8 +40,8 @@ struct Row {
   std::vector<PeerRow> peers;
   double compile_ms = 0;
   std::optional<std::int64_t> code_bytes;
-  std::string cache; // "miss", "memory" or "interpreted"
-  std::string why;   // as `--stage why` prints it
+  std::string cache;   // "miss", "memory" or "interpreted"
+  std::string why;     // as `--stage why` prints it
   std::string failure; // not empty: the case could not be run, and all else is empty
 
   double gb_per_second() const { return seconds > 0 ? double(bytes) / seconds * 1e-9 : 0; }
@@ -96,8 +96,8 @@ struct Change {
   std::string id;
   Kind kind = Kind::Same;
   double before_ns = 0, after_ns = 0;
-  double factor = 1;   // how much slower, by what it is judged by: 1.2 is 20 % slower
-  std::string judged;  // "roofline", "ratio to numpy", "time"
+  double factor = 1;  // how much slower, by what it is judged by: 1.2 is 20 % slower
+  std::string judged; // "roofline", "ratio to numpy", "time"
 };
 std::vector<Change> compare(const Run &before, const Run &after, double tolerance = 0.1);
 std::string to_text(const std::vector<Change> &changes);

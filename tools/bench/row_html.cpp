@@ -70,22 +70,22 @@ std::vector<Bar> bars_of(const Row &row) {
 std::string svg_of(const Row &row) {
   constexpr double left = 130, width = 560, height = 20;
   const std::vector<Bar> bars = bars_of(row);
-  const double longest =
-      std::min(row.seconds * 6, std::max_element(bars.begin(), bars.end(), [](const Bar &a, const Bar &b) {
-                                  return a.seconds < b.seconds;
-                                })->seconds);
+  const double longest = std::min(
+      row.seconds * 6, std::max_element(bars.begin(), bars.end(), [](const Bar &a, const Bar &b) {
+                         return a.seconds < b.seconds;
+                       })->seconds);
   std::string svg = fmt::format("<svg viewBox=\"0 0 860 {}\" role=\"img\" aria-label=\"{}\">\n",
                                 height * double(bars.size()) + 4, escaped(row.title));
   double y = 2;
   for (const Bar &bar : bars) {
     const bool cut = bar.seconds > longest;
     const double length = std::max(1.0, std::min(bar.seconds, longest) / longest * width);
-    svg += fmt::format(
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
-        "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>"
-        "<text x=\"{:.1f}\" y=\"{}\">{}{}{}</text>\n",
-        left - 8, y + 14, escaped(bar.name), bar.kind, left, y + 3, length, height - 6,
-        left + length + 6, y + 14, cut ? "&#8230; " : "", time_text(bar.seconds), escaped(bar.note));
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
+                       "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>"
+                       "<text x=\"{:.1f}\" y=\"{}\">{}{}{}</text>\n",
+                       left - 8, y + 14, escaped(bar.name), bar.kind, left, y + 3, length,
+                       height - 6, left + length + 6, y + 14, cut ? "&#8230; " : "",
+                       time_text(bar.seconds), escaped(bar.note));
     y += height;
   }
   if (row.roof) {
@@ -109,9 +109,9 @@ std::string section_of(const Row &row) {
     html += fmt::format(", {:.1f} GB/s, <b>{}</b> of the roofline ({})", row.gb_per_second(),
                         roof_text(row), escaped(row.roof->name));
   if (best != nullptr)
-    html += fmt::format(", <b class=\"{}\">{}</b> of the time of {}",
-                        best->ratio > 1.03 ? "bad" : "", ratio_text(best->ratio),
-                        escaped(best->name));
+    html +=
+        fmt::format(", <b class=\"{}\">{}</b> of the time of {}", best->ratio > 1.03 ? "bad" : "",
+                    ratio_text(best->ratio), escaped(best->name));
   html += "</p>\n" + svg_of(row);
   for (const PeerRow &peer : row.peers)
     if (peer.status == PeerRow::Status::Failed)
@@ -134,7 +134,8 @@ std::string to_html(const Run &run) {
                                  style, escaped(run.machine), run.threads, escaped(run.date));
   html += fmt::format("<p>Bars are times of one call, shorter is faster; the dashed line is the "
                       "roofline of the same rounds. Peers: hand-written C++{}{}.</p>\n",
-                      run.peers.empty() ? "" : ", ", escaped(fmt::format("{}", fmt::join(run.peers, ", "))));
+                      run.peers.empty() ? "" : ", ",
+                      escaped(fmt::format("{}", fmt::join(run.peers, ", "))));
   for (const std::string &missing : run.missing)
     html += fmt::format("<p class=\"bad\">missing: {}</p>\n", escaped(missing));
   if (const std::vector<Miss> misses = misses_of(run); !misses.empty()) {

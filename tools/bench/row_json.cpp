@@ -169,8 +169,7 @@ Row read_row(const Reader &from) {
 std::string to_json(const Run &run) {
   json::Array probe, rows;
   for (const ProbeLine &line : run.probe)
-    probe.push_back(
-        json::Object{{"name", line.name}, {"value", line.value}, {"unit", line.unit}});
+    probe.push_back(json::Object{{"name", line.name}, {"value", line.value}, {"unit", line.unit}});
   for (const Row &row : run.rows) rows.push_back(value_of(row));
   const json::Value value = json::Object{
       {"format", 1},

@@ -74,7 +74,8 @@ std::vector<Miss> misses_of(const Run &run) {
   for (const Row &row : run.rows) {
     if (!row.failure.empty()) continue;
     if (const PeerRow *best = row.best_peer(); best != nullptr && best->ratio > 1.03)
-      misses.push_back({&row, fmt::format("takes {:.2f} times as long as {}", best->ratio, best->name),
+      misses.push_back({&row,
+                        fmt::format("takes {:.2f} times as long as {}", best->ratio, best->name),
                         best->ratio});
     if (row.roof && row.roof->fraction < 0.8)
       misses.push_back({&row,

@@ -67,7 +67,8 @@ bool matches(const std::string &id, const std::string &filter) {
   for (;;) {
     const std::size_t comma = rest.find(',');
     const std::string_view word = rest.substr(0, comma);
-    if (!word.empty() && id.starts_with(word) && (id.size() == word.size() || id[word.size()] == '-'))
+    if (!word.empty() && id.starts_with(word) &&
+        (id.size() == word.size() || id[word.size()] == '-'))
       return true;
     if (comma == rest.npos) return false;
     rest.remove_prefix(comma + 1);
@@ -93,7 +94,8 @@ std::vector<const Case *> Session::selected() const {
     if (matches(c.id, options_.filter) && !(options_.brief && c.id == "N-64M"))
       result.push_back(&c);
   if (result.empty())
-    throw std::runtime_error(fmt::format("no case matches '{}'; --list prints them all", options_.filter));
+    throw std::runtime_error(
+        fmt::format("no case matches '{}'; --list prints them all", options_.filter));
   return result;
 }
 
@@ -128,6 +130,7 @@ void Session::start_peers() {
 }
 
 const Row &Session::run(const Case &c) {
+  if (probe_ == nullptr) start();
   Bench bench{options_.cases_folder, data_folder_.string(), probe_.get(), peers_.get(), {}};
   if (options_.brief) bench.limits = {1, 3, 15};
   if (options_.seconds > 0) bench.limits.seconds = options_.seconds;
@@ -152,7 +155,8 @@ const Row &Session::run(const Case &c) {
 
 void Session::finish() {
   const auto place = [&](const Row &row) {
-    return std::find_if(cases_.begin(), cases_.end(), [&](const Case &c) { return c.id == row.id; });
+    return std::find_if(cases_.begin(), cases_.end(),
+                        [&](const Case &c) { return c.id == row.id; });
   };
   std::stable_sort(run_.rows.begin(), run_.rows.end(),
                    [&](const Row &a, const Row &b) { return place(a) < place(b); });

@@ -3,8 +3,8 @@
 
 #include "bench/peers.hpp"
 #include "bench/roofline.hpp"
-#include "bench/run_case.hpp"
 #include "bench/row.hpp"
+#include "bench/run_case.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -30,13 +30,13 @@ public:
   explicit Session(SessionOptions options);
   ~Session();
 
-  const std::vector<Case> &cases() const { return cases_; }      // all of the table
-  std::vector<const Case *> selected() const;                    // throws std::runtime_error for none
+  const std::vector<Case> &cases() const { return cases_; } // all of the table
+  std::vector<const Case *> selected() const;               // throws std::runtime_error for none
   const Run &result() const { return run_; }
 
   // The machine's numbers, and the peers; loud about those that are missing.
   void start();
-  const Row &run(const Case &c);
+  const Row &run(const Case &c); // starts where that has not been done
   // Puts rows in the order of the table, then writes what the options ask for, each file as a whole or
   // not at all, and prints the comparison. Throws std::runtime_error.
   void finish();
