@@ -42,6 +42,9 @@ Rounds alternate(const std::vector<Participant> &participants, const RoundLimits
     if (round >= limits.least && seconds_since(start) > limits.seconds) break;
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t p = (k + std::size_t(round)) % count;
+      // Everybody finds in the caches what its own call leaves there, and not what a neighbour, who may read
+      // the same arrays, has left.
+      if (!participants[p].once && repeats[p] < 4) participants[p].seconds(1);
       rounds.seconds[p].push_back(participants[p].seconds(repeats[p]));
     }
   }

@@ -31,7 +31,7 @@ struct RoundLimits {
 };
 
 // Each participant first runs unmeasured, to warm up and to find out how often its call must be repeated for a
-// measurement of 0.3 ms. Exceptions of participants pass through.
+// measurement of 0.3 ms. A long call also runs once unmeasured before each measurement. Exceptions of participants pass through.
 Rounds alternate(const std::vector<Participant> &participants, const RoundLimits &limits);
 
 } // namespace bench

@@ -37,7 +37,8 @@ h1 { font-size: 1.5rem } h2 { font-size: 1rem; margin: 1.6rem 0 .2rem } h2 span 
 p, table { color: var(--faint); margin: .2rem 0 } b { color: var(--ink) } .bad { color: var(--bad) }
 td { padding: 0 .8rem 0 0 } td:nth-child(2) { text-align: right }
 svg { display: block; width: 100%; height: auto } svg text { font: 12px system-ui, sans-serif; fill: var(--ink) }
-details { color: var(--faint) } pre { font-size: 12px; white-space: pre-wrap; border-left: 2px solid var(--line); padding-left: .8rem }
+.overview svg { width: 120px } .overview th { text-align: left; font-weight: 400 } .overview td:nth-child(5) { text-align: right }
+a { color: inherit } details { color: var(--faint) } pre { font-size: 12px; white-space: pre-wrap; border-left: 2px solid var(--line); padding-left: .8rem }
 .ours { fill: var(--ours) } .peer { fill: var(--peer) } .wrong { fill: none; stroke: var(--bad) } .roof { stroke: var(--roof) }
 )";
 
@@ -97,6 +98,33 @@ std::string svg_of(const Row &row) {
   return svg + "</svg>\n";
 }
 
+// All rows at a glance: a bar of the roofline, and the ratio to the best peer.
+std::string overview_of(const Run &run) {
+  std::string html =
+      "<table class=\"overview\"><tr><th>case</th><th>time</th><th>roofline</th><th></th>"
+      "<th>ratio</th><th>to the best peer</th></tr>\n";
+  for (const Row &row : run.rows) {
+    html += fmt::format("<tr><td><a href=\"#{0}\">{0}</a></td>", escaped(row.id));
+    if (!row.failure.empty()) {
+      html += "<td class=\"bad\">failed</td></tr>\n";
+      continue;
+    }
+    html += fmt::format("<td>{}</td>", time_text(row.seconds));
+    if (row.roof)
+      html += fmt::format("<td><svg viewBox=\"0 0 120 10\"><rect class=\"{}\" x=\"0\" y=\"0\" "
+                          "width=\"{:.1f}\" height=\"10\"/></svg></td><td>{}</td>",
+                          row.roof->fraction < 0.8 ? "peer" : "ours",
+                          std::min(row.roof->fraction, 1.2) * 100, roof_text(row));
+    else
+      html += "<td></td><td></td>";
+    if (const PeerRow *best = row.best_peer(); best != nullptr)
+      html += fmt::format("<td class=\"{}\">{}</td><td>{}</td>", best->ratio > 1.03 ? "bad" : "",
+                          ratio_text(best->ratio), escaped(best->name));
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
 std::string section_of(const Row &row) {
   std::string html = fmt::format("<h2 id=\"{0}\">{0} <span>{1}</span></h2>\n", escaped(row.id),
                                  escaped(row.title));
@@ -150,6 +178,7 @@ std::string to_html(const Run &run) {
     html += fmt::format("<tr><td>{}</td><td>{:.1f} {}</td></tr>\n", escaped(line.name), line.value,
                         escaped(line.unit));
   html += "</table></details>\n";
+  html += overview_of(run);
   for (const Row &row : run.rows) html += section_of(row);
   return html + "</html>\n";
 }

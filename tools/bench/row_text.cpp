@@ -15,7 +15,7 @@ const PeerRow *Row::best_peer() const {
   const PeerRow *best = nullptr;
   for (const PeerRow &peer : peers)
     if (peer.status == PeerRow::Status::Ok && peer.seconds > 0 &&
-        (best == nullptr || peer.seconds < best->seconds))
+        (best == nullptr || peer.ratio > best->ratio))
       best = &peer;
   return best;
 }
@@ -94,7 +94,7 @@ namespace {
 std::string other_peers(const Row &row) {
   std::vector<PeerRow> peers = row.peers;
   std::stable_sort(peers.begin(), peers.end(), [](const PeerRow &a, const PeerRow &b) {
-    return std::pair(a.status, a.seconds) < std::pair(b.status, b.seconds);
+    return std::pair(a.status, -a.ratio) < std::pair(b.status, -b.ratio);
   });
   std::vector<std::string> words;
   const PeerRow *best = row.best_peer();

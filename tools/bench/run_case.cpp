@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -152,7 +153,12 @@ void add_hand_written(const Case &c, const Ready &ready, Field &field) {
 
 void add_peers(const Case &c, const Ready &ready, const Bench &bench, Field &field) {
   if (bench.peers == nullptr) return;
-  for (PeerRow &row : bench.peers->prepare(c, ready.inputs, ready.outputs, bench.data_folder)) {
+  std::vector<PeerRow> rows =
+      bench.peers->prepare(c, ready.inputs, ready.outputs, bench.data_folder);
+  // They have read the files, which may be large and lie in memory.
+  for (const auto &file : std::filesystem::directory_iterator(bench.data_folder))
+    std::filesystem::remove(file);
+  for (PeerRow &row : rows) {
     if (row.status == PeerRow::Status::Failed) {
       field.failed.push_back(std::move(row));
       continue;
