@@ -290,6 +290,8 @@ TEST_CASE("a report of an earlier run is written whole, and its rows are in the 
   CHECK(folder.count() == 4); // nothing temporary is left
   options.filter = "W3";
   CHECK_THROWS_WITH(Session(options).selected(), "no case matches 'W3'; --list prints them all");
+  options.json = folder / "none/new.json";
+  CHECK_THROWS_WITH(Session{options}, doctest::Contains("there is no folder"));
   options.from = folder / "none.json";
-  CHECK_THROWS_AS(Session{options}, std::runtime_error);
+  CHECK_THROWS_WITH(Session{options}, doctest::Contains("cannot read"));
 }

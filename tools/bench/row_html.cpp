@@ -62,7 +62,7 @@ std::vector<Bar> bars_of(const Row &row) {
     case PeerRow::Status::Failed: break;
     }
   }
-  std::stable_sort(bars.begin(), bars.end(),
+  std::sort(bars.begin(), bars.end(),
                    [](const Bar &a, const Bar &b) { return a.seconds < b.seconds; });
   return bars;
 }

@@ -83,7 +83,7 @@ std::vector<Miss> misses_of(const Run &run) {
                                     row.roof->fraction * 100, row.roof->name),
                         1 / row.roof->fraction});
   }
-  std::stable_sort(misses.begin(), misses.end(),
+  std::sort(misses.begin(), misses.end(),
                    [](const Miss &a, const Miss &b) { return a.factor > b.factor; });
   return misses;
 }
@@ -93,7 +93,7 @@ namespace {
 // All other peers, the fastest first: "numba 1.31, numpy 0.22, halide wrong".
 std::string other_peers(const Row &row) {
   std::vector<PeerRow> peers = row.peers;
-  std::stable_sort(peers.begin(), peers.end(), [](const PeerRow &a, const PeerRow &b) {
+  std::sort(peers.begin(), peers.end(), [](const PeerRow &a, const PeerRow &b) {
     return std::pair(a.status, -a.ratio) < std::pair(b.status, -b.ratio);
   });
   std::vector<std::string> words;

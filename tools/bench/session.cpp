@@ -80,7 +80,14 @@ Session::Session(SessionOptions options) : options_(std::move(options)) {
   cases_ = parse_table(contents(table), table);
   if (!options_.from.empty()) run_ = read_json(contents(options_.from), options_.from);
   if (!options_.keep.empty()) run_ = read_json(contents(options_.keep), options_.keep);
+  // A mistake in the options is better found now than after minutes.
   if (!options_.compare.empty()) read_json(contents(options_.compare), options_.compare);
+  if (!options_.markdown.empty()) with_table(contents(options_.markdown), "");
+  for (const std::string *file : {&options_.json, &options_.html})
+    if (const fs::path folder = fs::absolute(*file).parent_path();
+        !file->empty() && !fs::is_directory(folder))
+      throw std::runtime_error(
+          fmt::format("cannot write '{}': there is no folder '{}'", *file, folder.string()));
 }
 
 Session::~Session() {
@@ -158,7 +165,7 @@ void Session::finish() {
     return std::find_if(cases_.begin(), cases_.end(),
                         [&](const Case &c) { return c.id == row.id; });
   };
-  std::stable_sort(run_.rows.begin(), run_.rows.end(),
+  std::sort(run_.rows.begin(), run_.rows.end(),
                    [&](const Row &a, const Row &b) { return place(a) < place(b); });
   if (!options_.json.empty()) write_whole(options_.json, to_json(run_));
   if (!options_.html.empty()) write_whole(options_.html, to_html(run_));

@@ -10,8 +10,6 @@ if not VERSION:
 
 LANES = 16
 x, y = hl.Var("x"), hl.Var("y")
-f32 = lambda value: hl.cast(hl.Float(32), hl.f32(value)) if isinstance(value, (int, float)) else value
-
 
 def pipeline(function, result, block=None):
     """`call` fills the NumPy array `result` by `function`, compiled once."""
@@ -67,7 +65,7 @@ def sum_rows(factor):
         result[y] += parts[r.x, y]
         final, outer = hl.Func("final"), hl.Var("outer")
         final[y] = result[y] * hl.f32(factor(n))
-        final.split(y, outer, y, 16).parallel(outer)
+        final.split(y, outer, y, min(16, max(1, i[0].shape[0] // 16))).parallel(outer)
         result.compute_at(final, y)
         parts.compute_at(final, y).vectorize(lane)
         parts.update().vectorize(lane)
