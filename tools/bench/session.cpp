@@ -83,11 +83,12 @@ Session::Session(SessionOptions options) : options_(std::move(options)) {
   // A mistake in the options is better found now than after minutes.
   if (!options_.compare.empty()) read_json(contents(options_.compare), options_.compare);
   if (!options_.markdown.empty()) with_table(contents(options_.markdown), "");
-  for (const std::string *file : {&options_.json, &options_.html})
-    if (const fs::path folder = fs::absolute(*file).parent_path();
-        !file->empty() && !fs::is_directory(folder))
-      throw std::runtime_error(
-          fmt::format("cannot write '{}': there is no folder '{}'", *file, folder.string()));
+  for (const std::string &file : {options_.json, options_.html}) {
+    if (file.empty()) continue;
+    if (const fs::path folder = fs::absolute(file).parent_path(); !fs::is_directory(folder))
+      throw std::runtime_error(fmt::format("cannot write '{}': there is no folder '{}'", file,
+                                           folder.string()));
+  }
 }
 
 Session::~Session() {

@@ -11,7 +11,8 @@ if not VERSION:
 LANES = 16
 x, y = hl.Var("x"), hl.Var("y")
 
-def pipeline(function, result, block=None):
+
+def pipeline(function, result):
     """`call` fills the NumPy array `result` by `function`, compiled once."""
     target = hl.get_jit_target_from_environment()
     function.compile_jit(target)
