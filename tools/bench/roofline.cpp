@@ -92,8 +92,9 @@ Probe::~Probe() = default;
 std::vector<Probe::Way> Probe::ways(const Mix &mix) {
   const Loops &loops = require_loops();
   const int streams = mix.reads + (mix.writes ? 1 : 0);
-  // Streams lie apart by a few lines more than their length, so that they do not compete for cache sets.
-  const std::int64_t length = (mix.elements + 15) / 16 * 16 + 80;
+  // All begin at the start of a page, as large arrays do. A stream that is read a little ahead of one that is
+  // written, in the last 12 bits of the address, would wait for these stores.
+  const std::int64_t length = (mix.elements + 1023) / 1024 * 1024;
   float *const start = memory_->at_least(length * streams * 4);
   Operands o;
   for (int k = 0; k < mix.reads; ++k) o.in[k] = start + k * length;
@@ -154,7 +155,7 @@ std::vector<ProbeLine> Probe::table() {
                                   {"copy", {1, true, elements, 1}},
                                   {"triad", {2, true, elements, 1}}}) {
     const int streams = mix.reads + (mix.writes ? 1 : 0);
-    const std::int64_t length = elements + 80;
+    const std::int64_t length = elements;
     float *const start = memory_->at_least(length * streams * 4);
     Operands o;
     for (int k = 0; k < mix.reads; ++k) o.in[k] = start + k * length;
