@@ -52,7 +52,8 @@ template <class F> void in_stripes(std::int64_t n, const F &f) {
 std::string name_of(const Mix &mix, bool stream, bool all) {
   const std::string threads = all ? "all threads" : "1 thread";
   if (!mix.writes) return "read, " + threads;
-  return fmt::format("read {} : write 1, {} stores, {}", mix.reads,
+  return fmt::format("{}, {} stores, {}",
+                     mix.reads == 0 ? "write" : fmt::format("read {} : write 1", mix.reads),
                      stream ? "streaming" : "ordinary", threads);
 }
 

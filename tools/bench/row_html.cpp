@@ -63,7 +63,7 @@ std::vector<Bar> bars_of(const Row &row) {
     }
   }
   std::sort(bars.begin(), bars.end(),
-                   [](const Bar &a, const Bar &b) { return a.seconds < b.seconds; });
+            [](const Bar &a, const Bar &b) { return a.seconds < b.seconds; });
   return bars;
 }
 

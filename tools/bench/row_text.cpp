@@ -84,7 +84,7 @@ std::vector<Miss> misses_of(const Run &run) {
                         1 / row.roof->fraction});
   }
   std::sort(misses.begin(), misses.end(),
-                   [](const Miss &a, const Miss &b) { return a.factor > b.factor; });
+            [](const Miss &a, const Miss &b) { return a.factor > b.factor; });
   return misses;
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -86,8 +87,8 @@ Session::Session(SessionOptions options) : options_(std::move(options)) {
   for (const std::string &file : {options_.json, options_.html}) {
     if (file.empty()) continue;
     if (const fs::path folder = fs::absolute(file).parent_path(); !fs::is_directory(folder))
-      throw std::runtime_error(fmt::format("cannot write '{}': there is no folder '{}'", file,
-                                           folder.string()));
+      throw std::runtime_error(
+          fmt::format("cannot write '{}': there is no folder '{}'", file, folder.string()));
   }
 }
 
@@ -109,7 +110,9 @@ std::vector<const Case *> Session::selected() const {
 
 void Session::start() {
   run_.date = fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::time(nullptr)));
-  run_.machine = machine_name();
+  double load = 0; // of others: it tells how much the run is worth
+  if (getloadavg(&load, 1) != 1) load = -1;
+  run_.machine = fmt::format("{}, load average {:.1f} at the start", machine_name(), load);
   run_.threads = broadloom::jit::runtime::default_threads();
   probe_ = std::make_unique<Probe>();
   run_.probe = probe_->table();
@@ -167,7 +170,7 @@ void Session::finish() {
                         [&](const Case &c) { return c.id == row.id; });
   };
   std::sort(run_.rows.begin(), run_.rows.end(),
-                   [&](const Row &a, const Row &b) { return place(a) < place(b); });
+            [&](const Row &a, const Row &b) { return place(a) < place(b); });
   if (!options_.json.empty()) write_whole(options_.json, to_json(run_));
   if (!options_.html.empty()) write_whole(options_.html, to_html(run_));
   if (!options_.markdown.empty())
