@@ -1,137 +1,233 @@
 // See hand_written.hpp.
 #include "bench/hand_written.hpp"
 
-// g++ 12 sees the deliberately undefined registers of its own intrinsics as uninitialised variables.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
+#include "bench/loops.hpp"
+
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/parallel_reduce.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+
+namespace bl = broadloom;
 
 namespace bench {
+
+const Loops *loops_here() {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    return &loops_v4;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("f16c"))
+    return &loops_v3;
+  return nullptr;
+}
+
 namespace {
 
-using Range = tbb::blocked_range<std::int64_t>;
-constexpr std::int64_t block = 64 * 1024;
+constexpr std::int64_t block_elements = 64 * 1024; // of one task
 
-__attribute__((target("avx512f"))) void triad_512(const float *a, const float *b, const float *c,
-                                                  float *z, std::int64_t lo, std::int64_t hi,
-                                                  bool stream) {
-  std::int64_t i = lo;
-  for (; i + 16 <= hi; i += 16) {
-    const __m512 v = _mm512_add_ps(_mm512_mul_ps(_mm512_loadu_ps(a + i), _mm512_loadu_ps(b + i)),
-                                   _mm512_loadu_ps(c + i));
-    if (stream)
-      _mm512_stream_ps(z + i, v);
-    else
-      _mm512_storeu_ps(z + i, v);
+// Calls f(lo, hi) on pieces of 0 .. units - 1, in parallel where there is more than one piece.
+template <class F> void spread(std::int64_t units, std::int64_t elements, const F &f) {
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, block_elements * units / std::max<std::int64_t>(elements, 1));
+  // Pieces begin at multiples of 64 units where there are many, so that lines of memory stay whole.
+  const std::int64_t step = grain >= 64 ? grain / 64 * 64 : grain;
+  const std::int64_t pieces = (units + step - 1) / step;
+  if (pieces <= 2) return f(std::int64_t(0), units);
+  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, pieces), [&](const auto &range) {
+    f(range.begin() * step, std::min(units, range.end() * step));
+  });
+}
+
+// What a loop counts in, and so what can run in parallel.
+enum class Over {
+  Elements,
+  Rows,
+  RowsOf1024,
+  BlocksOf64Rows,
+  Pixels,
+  OuterPairs,
+  Outermost,
+  Columns
+};
+
+enum class Finish { Sum, Mean };
+
+struct Entry {
+  std::string_view key;
+  Over over;
+  MapLoop Loops::*map = nullptr;
+  FoldLoop Loops::*fold = nullptr;
+  Finish finish = Finish::Sum;
+};
+
+constexpr Entry entries[] = {
+    {"triad", Over::Elements, &Loops::triad},
+    {"map", Over::Elements, &Loops::map},
+    {"gelu", Over::Elements, &Loops::gelu},
+    {"black_scholes", Over::Elements, &Loops::black_scholes},
+    {"triad_i32", Over::Elements, &Loops::triad_i32},
+    {"triad_f16", Over::Elements, &Loops::triad_f16},
+    {"triad_bf16", Over::Elements, &Loops::triad_bf16},
+    {"clip_u8", Over::Elements, &Loops::clip_u8},
+    {"affine", Over::Rows, &Loops::affine},
+    {"add_transposed", Over::BlocksOf64Rows, &Loops::add_transposed},
+    {"scale", Over::Rows, &Loops::scale_strided},
+    {"softmax", Over::Rows, &Loops::softmax},
+    {"layernorm", Over::Rows, &Loops::layernorm},
+    {"sum_rows", Over::Rows, &Loops::sum_rows},
+    {"mean_rows", Over::Rows, &Loops::mean_rows},
+    {"row_scale/x", Over::RowsOf1024, &Loops::row_scale_dx},
+    {"image_scale", Over::Pixels, &Loops::image_scale},
+    {"image_bytes", Over::Pixels, &Loops::image_bytes},
+    {"permuted", Over::OuterPairs, &Loops::permuted},
+    {"sum", Over::Elements, nullptr, &Loops::sum},
+    {"distance", Over::Elements, nullptr, &Loops::distance},
+    {"sum_columns", Over::Rows, nullptr, &Loops::sum_columns},
+    {"sum_columns of few rows", Over::Columns, &Loops::sum_of_columns},
+    {"weighted_columns", Over::Rows, nullptr, &Loops::weighted_columns},
+    {"image_mean", Over::Pixels, nullptr, &Loops::image_mean, Finish::Mean},
+    {"row_scale/row", Over::Outermost, nullptr, &Loops::row_scale_drow},
+    {"cumsum", Over::Elements, nullptr, &Loops::cumsum},
+};
+
+const Entry *find_entry(std::string_view key) {
+  const auto found = std::find_if(std::begin(entries), std::end(entries),
+                                  [&](const Entry &entry) { return entry.key == key; });
+  return found == std::end(entries) ? nullptr : found;
+}
+
+std::int64_t units_of(Over over, const Operands &o, std::int64_t elements) {
+  switch (over) {
+  case Over::Elements: return elements;
+  case Over::Rows: return o.rows;
+  case Over::RowsOf1024: return elements / 1024;
+  case Over::BlocksOf64Rows: return o.rows / 64;
+  case Over::Pixels: return elements / 3;
+  case Over::OuterPairs: return elements >> 16;
+  case Over::Outermost: return o.rows;
+  case Over::Columns: return o.columns;
   }
-  for (; i < hi; ++i) z[i] = a[i] * b[i] + c[i];
-  _mm_sfence();
+  throw std::logic_error("units_of");
 }
 
-__attribute__((target("avx2"))) void triad_256(const float *a, const float *b, const float *c,
-                                               float *z, std::int64_t lo, std::int64_t hi,
-                                               bool stream) {
-  std::int64_t i = lo;
-  for (; i + 8 <= hi; i += 8) {
-    const __m256 v = _mm256_add_ps(_mm256_mul_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i)),
-                                   _mm256_loadu_ps(c + i));
-    if (stream)
-      _mm256_stream_ps(z + i, v);
-    else
-      _mm256_storeu_ps(z + i, v);
+// Each piece folds into sums of its own; these are added in the order of the pieces.
+void fold(const Entry &entry, FoldLoop loop, const Operands &o, std::int64_t units,
+          const bl::Array &result) {
+  const std::int64_t count = result.size();
+  const std::int64_t pieces = std::clamp<std::int64_t>(units / 64, 1, 64);
+  std::vector<double> sums(std::size_t(pieces * count));
+  tbb::parallel_for(std::int64_t(0), pieces, [&](std::int64_t p) {
+    loop(o, units * p / pieces, units * (p + 1) / pieces, sums.data() + p * count);
+  });
+  const double factor = entry.finish == Finish::Mean ? 1 / double(units) : 1;
+  for (std::int64_t c = 0; c < count; ++c) {
+    double total = 0;
+    for (std::int64_t p = 0; p < pieces; ++p) total += sums[std::size_t(p * count + c)];
+    result.data<float>()[c] = float(total * factor);
   }
-  for (; i < hi; ++i) z[i] = a[i] * b[i] + c[i];
-  _mm_sfence();
 }
 
-// b == nullptr: a is read alone.
-__attribute__((target("avx512f"))) void traffic_512(const float *a, const float *b, float *z,
-                                                    std::int64_t lo, std::int64_t hi, bool stream) {
-  std::int64_t i = lo;
-  for (; i + 16 <= hi; i += 16) {
-    const __m512 u = _mm512_loadu_ps(a + i);
-    const __m512 v = b ? _mm512_mul_ps(u, _mm512_loadu_ps(b + i)) : _mm512_add_ps(u, u);
-    if (stream)
-      _mm512_stream_ps(z + i, v);
-    else
-      _mm512_storeu_ps(z + i, v);
-  }
-  for (; i < hi; ++i) z[i] = b ? a[i] * b[i] : a[i] + a[i];
-  _mm_sfence();
+// The totals of all pieces, then the running sums of each.
+void running_sums(const Loops &loops, const Operands &o, std::int64_t n) {
+  const std::int64_t pieces = (n + block_elements - 1) / block_elements;
+  const auto bounds = [&](std::int64_t p) { return std::min(n, p * block_elements); };
+  std::vector<double> starts(std::size_t(pieces + 1));
+  tbb::parallel_for(std::int64_t(0), pieces, [&](std::int64_t p) {
+    loops.sum(o, bounds(p), bounds(p + 1), &starts[std::size_t(p + 1)]);
+  });
+  for (std::size_t p = 0; p + 1 < starts.size(); ++p) starts[p + 1] += starts[p];
+  tbb::parallel_for(std::int64_t(0), pieces, [&](std::int64_t p) {
+    double start = starts[std::size_t(p)];
+    loops.cumsum(o, bounds(p), bounds(p + 1), &start);
+  });
 }
 
-__attribute__((target("avx2"))) void traffic_256(const float *a, const float *b, float *z,
-                                                 std::int64_t lo, std::int64_t hi, bool stream) {
-  std::int64_t i = lo;
-  for (; i + 8 <= hi; i += 8) {
-    const __m256 u = _mm256_loadu_ps(a + i);
-    const __m256 v = b ? _mm256_mul_ps(u, _mm256_loadu_ps(b + i)) : _mm256_add_ps(u, u);
-    if (stream)
-      _mm256_stream_ps(z + i, v);
-    else
-      _mm256_storeu_ps(z + i, v);
-  }
-  for (; i < hi; ++i) z[i] = b ? a[i] * b[i] : a[i] + a[i];
-  _mm_sfence();
+bool is_contiguous(const bl::Array &array) {
+  const bl::Layout dense = bl::contiguous_layout(array.shape());
+  for (int d = 0; d < array.rank(); ++d)
+    if (dense.extents[d] > 1 && dense.strides[d] != array.strides()[std::size_t(d)]) return false;
+  return true;
 }
 
-__attribute__((target("avx512f"))) double sum_512(const float *a, std::int64_t lo,
-                                                  std::int64_t hi) {
-  __m512d s[4] = {_mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd(),
-                  _mm512_setzero_pd()};
-  std::int64_t i = lo;
-  for (; i + 32 <= hi; i += 32)
-    for (int k = 0; k < 4; ++k)
-      s[k] = _mm512_add_pd(s[k], _mm512_cvtps_pd(_mm256_loadu_ps(a + i + 8 * k)));
-  double total =
-      _mm512_reduce_add_pd(_mm512_add_pd(_mm512_add_pd(s[0], s[1]), _mm512_add_pd(s[2], s[3])));
-  for (; i < hi; ++i) total += double(a[i]);
-  return total;
+// Whether the operands lie as the loops assume.
+bool fits(const std::string &key, const std::vector<bl::Array> &inputs,
+          const std::vector<bl::Array> &outputs) {
+  for (const bl::Array &output : outputs)
+    if (!is_contiguous(output)) return false;
+  if (key == "scale")
+    return inputs[0].rank() == 2 && inputs[0].strides()[0] == 2 * 4096 &&
+           inputs[0].strides()[1] == 3;
+  return std::all_of(inputs.begin(), inputs.end(), is_contiguous);
 }
 
-double sum_plain(const float *a, std::int64_t lo, std::int64_t hi) {
-  double s[8] = {};
-  std::int64_t i = lo;
-  for (; i + 8 <= hi; i += 8)
-    for (int k = 0; k < 8; ++k) s[k] += double(a[i + k]);
-  for (; i < hi; ++i) s[0] += double(a[i]);
-  return s[0] + s[1] + s[2] + s[3] + s[4] + s[5] + s[6] + s[7];
+HandWritten make(const Loops &loops, const Entry &entry, const std::vector<bl::Array> &inputs,
+                 const std::vector<bl::Array> &outputs, bool stream) {
+  HandWritten result;
+  result.name = stream ? "C++ streaming" : "C++";
+  Operands o;
+  for (std::size_t k = 0; k < inputs.size() && k < 4; ++k) o.in[k] = inputs[k].raw();
+  for (const bl::Array &output : outputs)
+    result.outputs.emplace_back(output.dtype(), output.shape());
+  for (std::size_t k = 0; k < outputs.size() && k < 2; ++k) o.out[k] = result.outputs[k].raw();
+  const std::int64_t elements = inputs[0].size();
+  o.rows = inputs[0].rank() > 0 ? inputs[0].shape()[0] : 1;
+  o.columns = o.rows > 0 ? elements / o.rows : 0;
+  o.stream = stream;
+  const std::int64_t units = units_of(entry.over, o, elements);
+  const bl::Array first = result.outputs[0];
+  // The arrays are captured so that they live as long as the call.
+  if (entry.fold == &Loops::cumsum)
+    result.call = [&loops, o, elements, inputs, first] { running_sums(loops, o, elements); };
+  else if (entry.fold != nullptr)
+    result.call = [&loops, &entry, o, units, inputs, first] {
+      fold(entry, loops.*entry.fold, o, units, first);
+    };
+  else
+    result.call = [&loops, &entry, o, units, elements, inputs, first] {
+      spread(units, elements,
+             [&](std::int64_t lo, std::int64_t hi) { (loops.*entry.map)(o, lo, hi); });
+    };
+  return result;
+}
+
+// Large outputs are worth a second way of storing.
+bool may_stream(const Entry &entry, const std::vector<bl::Array> &outputs) {
+  return entry.map != nullptr && entry.over != Over::Pixels && entry.over != Over::OuterPairs &&
+         outputs[0].size() >= 1 << 20;
+}
+
+void move_by_hand(int reads, const Operands &o, std::int64_t n) {
+  const Loops *loops = loops_here();
+  if (loops == nullptr) throw std::runtime_error("the benchmark needs a machine with AVX2");
+  spread(n, n, [&](std::int64_t lo, std::int64_t hi) { loops->move(reads, o, lo, hi); });
 }
 
 } // namespace
 
-void triad_by_hand(const float *a, const float *b, const float *c, float *z, std::int64_t n,
-                   bool stream) {
-  const auto kernel = __builtin_cpu_supports("avx512f") ? triad_512 : triad_256;
-  if (n <= 2 * block) return kernel(a, b, c, z, 0, n, stream);
-  tbb::parallel_for(Range(0, n, block), [&](const Range &r) {
-    kernel(a, b, c, z, r.begin(), r.end(), stream && r.begin() % 16 == 0);
-  });
+std::vector<HandWritten> find_hand_written(const std::string &key,
+                                           const std::vector<bl::Array> &inputs,
+                                           const std::vector<bl::Array> &outputs) {
+  const Loops *loops = loops_here();
+  const bool few_rows = key == "sum_columns" && inputs[0].shape()[0] < 64;
+  const Entry *entry = find_entry(few_rows ? "sum_columns of few rows" : key);
+  if (loops == nullptr || entry == nullptr || !fits(key, inputs, outputs)) return {};
+  std::vector<HandWritten> result;
+  result.push_back(make(*loops, *entry, inputs, outputs, false));
+  if (may_stream(*entry, outputs)) result.push_back(make(*loops, *entry, inputs, outputs, true));
+  return result;
+}
+
+void read_write_by_hand(const float *a, float *z, std::int64_t n, bool stream) {
+  move_by_hand(1, {{a}, {z}, 1, n, stream}, n);
 }
 
 void read_read_write_by_hand(const float *a, const float *b, float *z, std::int64_t n,
                              bool stream) {
-  const auto kernel = __builtin_cpu_supports("avx512f") ? traffic_512 : traffic_256;
-  tbb::parallel_for(Range(0, n, block), [&](const Range &r) {
-    kernel(a, b, z, r.begin(), r.end(), stream && r.begin() % 16 == 0);
-  });
-}
-
-void read_write_by_hand(const float *a, float *z, std::int64_t n, bool stream) {
-  read_read_write_by_hand(a, nullptr, z, n, stream);
-}
-
-double sum_by_hand(const float *a, std::int64_t n) {
-  const auto kernel = __builtin_cpu_supports("avx512f") ? sum_512 : sum_plain;
-  return tbb::parallel_reduce(
-      Range(0, n, block), 0.0,
-      [&](const Range &r, double s) { return s + kernel(a, r.begin(), r.end()); },
-      [](double x, double y) { return x + y; });
+  move_by_hand(2, {{a, b}, {z}, 1, n, stream}, n);
 }
 
 } // namespace bench

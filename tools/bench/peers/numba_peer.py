@@ -1,0 +1,307 @@
+"""numba: loops in Python, compiled with parallel and fastmath."""
+import math
+
+import numba
+import numpy as np
+from numba import njit, prange
+
+VERSION = numba.__version__
+fast = njit(parallel=True, fastmath=True)
+one, half, two = np.float32(1), np.float32(0.5), np.float32(2)
+root_half = np.float32(0.7071067811865476)
+
+
+@fast
+def triad(a, b, c, z):
+    for k in prange(z.size):
+        z[k] = a[k] * b[k] + c[k]
+
+
+@fast
+def map_(x, y, z, o):
+    for k in prange(o.size):
+        o[k] = math.exp(-x[k] * x[k]) * math.sin(y[k]) + math.sqrt(abs(z[k]))
+
+
+@fast
+def gelu(x, o):
+    p, q = np.float32(0.7978845608028654), np.float32(0.044715)
+    for k in prange(o.size):
+        v = x[k]
+        o[k] = half * v * (one + math.tanh(p * (v + q * v * v * v)))
+
+
+@fast
+def black_scholes(s, k, t, o):
+    for n in prange(o.size):
+        price = np.float32(5) + np.float32(25) * s[n]
+        strike = one + np.float32(99) * k[n]
+        term = np.float32(0.25) + np.float32(9.75) * t[n]
+        width = np.float32(0.3) * math.sqrt(term)
+        d1 = (math.log(price / strike) + np.float32(0.065) * term) / width
+        first = half * math.erfc(-root_half * d1)
+        second = half * math.erfc(-root_half * (d1 - width))
+        o[n] = price * first - strike * math.exp(np.float32(-0.02) * term) * second
+
+
+@fast
+def affine(x, col, row, z):
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            z[i, j] = x[i, j] * col[i] + row[j]
+
+
+@fast
+def total(x, o):
+    s = 0.0
+    for k in prange(x.size):
+        s += x[k]
+    o[()] = s
+
+
+@fast
+def distance(x, y, o):
+    s = 0.0
+    for k in prange(x.size):
+        s += (x[k] - y[k]) * (x[k] - y[k])
+    o[()] = s
+
+
+@fast
+def sum_rows(x, o):
+    for i in prange(x.shape[0]):
+        s = np.float32(0)
+        for j in range(x.shape[1]):
+            s += x[i, j]
+        o[i] = s
+
+
+@fast
+def mean_rows(x, o):
+    for i in prange(x.shape[0]):
+        s = np.float32(0)
+        for j in range(x.shape[1]):
+            s += x[i, j]
+        o[i] = s / np.float32(x.shape[1])
+
+
+@fast
+def few_columns(x, o):
+    parts = np.zeros((64, x.shape[1]), np.float32)
+    rows = (x.shape[0] + 63) // 64
+    for p in prange(64):
+        for i in range(p * rows, min((p + 1) * rows, x.shape[0])):
+            for j in range(x.shape[1]):
+                parts[p, j] += x[i, j]
+    for j in range(x.shape[1]):
+        o[j] = parts[:, j].sum()
+
+
+@fast
+def sum_columns(x, o):
+    # A block of columns at a time, so that its sums stay in the first-level cache.
+    blocks = (x.shape[1] + 511) // 512
+    for b in prange(blocks):
+        low, high = b * 512, min((b + 1) * 512, x.shape[1])
+        o[low:high] = 0
+        for i in range(x.shape[0]):
+            for j in range(low, high):
+                o[j] += x[i, j]
+
+
+@fast
+def weighted_columns(x, col, o):
+    blocks = (x.shape[1] + 511) // 512
+    for b in prange(blocks):
+        low, high = b * 512, min((b + 1) * 512, x.shape[1])
+        o[low:high] = 0
+        for i in range(x.shape[0]):
+            for j in range(low, high):
+                o[j] += x[i, j] * col[i]
+
+
+@fast
+def add_transposed(a, b, z):
+    n = a.shape[0] // 32
+    for bi in prange(n):
+        for bj in range(n):
+            for i in range(bi * 32, bi * 32 + 32):
+                for j in range(bj * 32, bj * 32 + 32):
+                    z[i, j] = a[i, j] + b[j, i]
+
+
+@fast
+def scale(a, z):
+    for i in prange(z.shape[0]):
+        for j in range(z.shape[1]):
+            z[i, j] = a[i, j] * two
+
+
+@fast
+def softmax(x, o):
+    for i in prange(x.shape[0]):
+        most = x[i, 0]
+        for j in range(x.shape[1]):
+            most = max(most, x[i, j])
+        s = np.float32(0)
+        for j in range(x.shape[1]):
+            e = math.exp(x[i, j] - most)
+            o[i, j] = e
+            s += e
+        r = one / s
+        for j in range(x.shape[1]):
+            o[i, j] *= r
+
+
+@fast
+def layernorm(x, scale, shift, o):
+    n = np.float32(x.shape[1])
+    for i in prange(x.shape[0]):
+        s = np.float32(0)
+        for j in range(x.shape[1]):
+            s += x[i, j]
+        mean = s / n
+        v = np.float32(0)
+        for j in range(x.shape[1]):
+            v += (x[i, j] - mean) * (x[i, j] - mean)
+        r = one / math.sqrt(v / n + np.float32(1e-5))
+        for j in range(x.shape[1]):
+            o[i, j] = (x[i, j] - mean) * r * scale[j] + shift[j]
+
+
+@fast
+def dx(d_y, row, o):
+    for ij in prange(d_y.shape[0] * d_y.shape[1]):
+        i, j = ij // d_y.shape[1], ij % d_y.shape[1]
+        for k in range(d_y.shape[2]):
+            o[i, j, k] = d_y[i, j, k] * row[0, j, 0]
+
+
+@fast
+def drow(x, d_y, o):
+    for j in prange(x.shape[1]):
+        s = np.float32(0)
+        for i in range(x.shape[0]):
+            for k in range(x.shape[2]):
+                s += x[i, j, k] * d_y[i, j, k]
+        o[0, j, 0] = s
+
+
+@fast
+def dx_drow(x, row, d_y, o, r):
+    for j in prange(x.shape[1]):
+        s = np.float32(0)
+        for i in range(x.shape[0]):
+            for k in range(x.shape[2]):
+                s += x[i, j, k] * d_y[i, j, k]
+                o[i, j, k] = d_y[i, j, k] * row[0, j, 0]
+        r[0, j, 0] = s
+
+
+@fast
+def clip(a, b, z):
+    for k in prange(z.size):
+        v = np.float32(a[k]) * np.float32(1.5) + np.float32(b[k])
+        z[k] = np.uint8(min(max(v, np.float32(0)), np.float32(255)))
+
+
+@fast
+def cumsum(x, z):
+    pieces = 64
+    n = (x.size + pieces - 1) // pieces
+    totals = np.zeros(pieces + 1)
+    for p in prange(pieces):
+        s = 0.0
+        for k in range(p * n, min((p + 1) * n, x.size)):
+            s += x[k]
+        totals[p + 1] = s
+    for p in range(pieces):
+        totals[p + 1] += totals[p]
+    for p in prange(pieces):
+        s = totals[p]
+        for k in range(p * n, min((p + 1) * n, x.size)):
+            s += x[k]
+            z[k] = s
+
+
+@fast
+def image(x, centre, scale, z):
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            for c in range(3):
+                z[i, j, c] = (np.float32(x[i, j, c]) - centre[c]) * scale[c]
+
+
+@fast
+def image_mean(x, o):
+    parts = np.zeros((x.shape[0], 3))
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            for c in range(3):
+                parts[i, c] += x[i, j, c]
+    for c in range(3):
+        o[c] = parts[:, c].sum() / (x.shape[0] * x.shape[1])
+
+
+@fast
+def permuted(x, y, z):
+    for ab in prange(256):
+        a, b = ab // 16, ab % 16
+        for c in range(16):
+            for d in range(16):
+                for e in range(16):
+                    for f in range(16):
+                        z[a, b, c, d, e, f] = x[a, b, c, d, e, f] * two + y[c, f, a, b, e, d]
+
+
+def on(function, *order):
+    """A builder: the inputs in this order (all where none is given), then the outputs."""
+    def build(i, o):
+        args = [i[k] for k in order] if order else list(i)
+        return lambda: function(*args, *o)
+
+    return build
+
+
+def columns(i, o):
+    function = few_columns if i[0].shape[1] < 64 else sum_columns
+    return lambda: function(i[0], o[0])
+
+
+def first(body):
+    """Compiles `body` with a new number in it."""
+    def call(inputs, serial):
+        scope = {"np": np, "math": math, "njit": njit, "prange": prange}
+        exec(f"def f(x, o):\n    serial = np.float32({serial})\n{body}", scope)
+        out = np.empty_like(inputs[0])
+        njit(fastmath=True)(scope["f"])(inputs[0], out)
+        return [out]
+
+    return call
+
+
+CASES = {
+    "triad": on(triad), "triad_i32": on(triad), "map": on(map_), "gelu": on(gelu),
+    "black_scholes": on(black_scholes), "affine": on(affine), "sum": on(total),
+    "distance": on(distance), "sum_rows": on(sum_rows), "mean_rows": on(mean_rows),
+    "sum_columns": columns, "weighted_columns": on(weighted_columns),
+    "add_transposed": on(add_transposed), "scale": on(scale), "softmax": on(softmax),
+    "layernorm": on(layernorm), "row_scale/x": on(dx, 2, 1), "row_scale/row": on(drow, 0, 2),
+    "row_scale/x,row": on(dx_drow), "clip_u8": on(clip), "cumsum": on(cumsum),
+    "image_scale": on(image), "image_bytes": on(image), "image_mean": on(image_mean),
+    "permuted": on(permuted),
+}
+FIRST = {
+    "first_map": first("    for k in range(x.size):\n        o[k] = x[k] * np.float32(2) + serial\n"),
+    "first_exp": first("    for k in range(x.size):\n        o[k] = math.exp(x[k]) + serial\n"),
+    "first_softmax": first("""
+    for i in range(x.shape[0]):
+        most = x[i].max()
+        s = np.float32(0)
+        for j in range(x.shape[1]):
+            o[i, j] = math.exp(x[i, j] - most) + serial
+            s += o[i, j]
+        for j in range(x.shape[1]):
+            o[i, j] /= s
+"""),
+}

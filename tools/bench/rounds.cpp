@@ -1,0 +1,54 @@
+// See rounds.hpp.
+#include "bench/rounds.hpp"
+
+#include "bench/paired.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bench {
+
+double Rounds::quantile(std::size_t participant, double part) const {
+  std::vector<double> values = seconds[participant];
+  const std::size_t at = std::size_t(part * double(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(at), values.end());
+  return values[at];
+}
+
+double Rounds::median(std::size_t participant) const { return bench::median(seconds[participant]); }
+
+double Rounds::ratio(std::size_t a, std::size_t b) const {
+  std::vector<double> ratios;
+  for (std::size_t round = 0; round < seconds[a].size(); ++round)
+    ratios.push_back(seconds[a][round] / seconds[b][round]);
+  return bench::median(ratios);
+}
+
+Rounds alternate(const std::vector<Participant> &participants, const RoundLimits &limits) {
+  const std::size_t count = participants.size();
+  std::vector<int> repeats(count, 1);
+  for (std::size_t p = 0; p < count; ++p) {
+    if (participants[p].once) continue;
+    participants[p].seconds(1);
+    double once = participants[p].seconds(1);
+    // A call of microseconds is known only after some more of them.
+    if (once < 1e-4) once = participants[p].seconds(50);
+    repeats[p] = int(std::clamp(std::ceil(3e-4 / std::max(once, 1e-9)), 1.0, 1e5));
+  }
+  Rounds rounds;
+  rounds.seconds.resize(count);
+  const auto start = std::chrono::steady_clock::now();
+  for (int round = 0; round < limits.most; ++round) {
+    if (round >= limits.least && seconds_since(start) > limits.seconds) break;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t p = (k + std::size_t(round)) % count;
+      // Everybody finds in the caches what its own call leaves there, and not what a neighbour, who may read
+      // the same arrays, has left.
+      if (!participants[p].once && repeats[p] < 4) participants[p].seconds(1);
+      rounds.seconds[p].push_back(participants[p].seconds(repeats[p]));
+    }
+  }
+  return rounds;
+}
+
+} // namespace bench

@@ -1,0 +1,15 @@
+// How numbers of a row are written, in text as in HTML.
+#pragma once
+
+#include "bench/row.hpp"
+
+#include <string>
+
+namespace bench {
+
+std::string time_text(double seconds);      // "12.3 ms", "1.234 us", "40.1 ns"
+std::string roof_text(const Row &row);      // "93 %", or nothing
+std::string bandwidth_text(const Row &row); // "19.2", or nothing for a row without roofline
+std::string ratio_text(double ratio);       // "0.87", "0.012"
+
+} // namespace bench

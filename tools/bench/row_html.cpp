@@ -1,0 +1,186 @@
+// A run as one HTML file with SVG bars, which needs nothing else. See row.hpp.
+#include "bench/row.hpp"
+
+#include "bench/row_format.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace bench {
+namespace {
+
+std::string escaped(const std::string &text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+    case '<': result += "&lt;"; break;
+    case '>': result += "&gt;"; break;
+    case '&': result += "&amp;"; break;
+    case '"': result += "&quot;"; break;
+    default: result += c;
+    }
+  }
+  return result;
+}
+
+constexpr const char *style = R"(
+:root { color-scheme: light dark; --ink: #1d2430; --paper: #fff; --faint: #6b7280; --line: #e3e6eb;
+        --ours: #2563eb; --peer: #9aa5b5; --bad: #c2410c; --roof: #111827 }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e5e9f0; --paper: #14181f; --faint: #9aa5b5; --line: #2b323d; --ours: #60a5fa;
+          --peer: #5b6675; --bad: #fb923c; --roof: #e5e9f0 } }
+body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+       max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.5rem } h2 { font-size: 1rem; margin: 1.6rem 0 .2rem } h2 span { font-weight: 400; color: var(--faint) }
+p, table { color: var(--faint); margin: .2rem 0 } b { color: var(--ink) } .bad { color: var(--bad) }
+td { padding: 0 .8rem 0 0 } td:nth-child(2) { text-align: right }
+svg { display: block; width: 100%; height: auto } svg text { font: 12px system-ui, sans-serif; fill: var(--ink) }
+.overview svg { width: 120px } .overview th { text-align: left; font-weight: 400 } .overview td:nth-child(5) { text-align: right }
+a { color: inherit } details { color: var(--faint) } pre { font-size: 12px; white-space: pre-wrap; border-left: 2px solid var(--line); padding-left: .8rem }
+.ours { fill: var(--ours) } .peer { fill: var(--peer) } .wrong { fill: none; stroke: var(--bad) } .roof { stroke: var(--roof) }
+)";
+
+struct Bar {
+  std::string name, note, kind; // the kind is a class of the style sheet
+  double seconds = 0;
+};
+
+std::vector<Bar> bars_of(const Row &row) {
+  std::vector<Bar> bars{{"Broadloom", "", "ours", row.seconds}};
+  for (const PeerRow &peer : row.peers) {
+    switch (peer.status) {
+    case PeerRow::Status::Ok:
+      // From paired rounds, so that lengths agree with the ratios.
+      bars.push_back({peer.name, "", "peer", row.seconds / peer.ratio});
+      break;
+    case PeerRow::Status::Wrong:
+      bars.push_back({peer.name, fmt::format(", wrong by {:.1g}", peer.error), "wrong",
+                      row.seconds / peer.ratio});
+      break;
+    case PeerRow::Status::Failed: break;
+    }
+  }
+  std::sort(bars.begin(), bars.end(),
+            [](const Bar &a, const Bar &b) { return a.seconds < b.seconds; });
+  return bars;
+}
+
+// Bars of time, shorter is faster; a line where the roofline is. Bars that go beyond 6 times ours are cut.
+std::string svg_of(const Row &row) {
+  constexpr double left = 130, width = 560, height = 20;
+  const std::vector<Bar> bars = bars_of(row);
+  const double longest = std::min(
+      row.seconds * 6, std::max_element(bars.begin(), bars.end(), [](const Bar &a, const Bar &b) {
+                         return a.seconds < b.seconds;
+                       })->seconds);
+  std::string svg = fmt::format("<svg viewBox=\"0 0 860 {}\" role=\"img\" aria-label=\"{}\">\n",
+                                height * double(bars.size()) + 4, escaped(row.title));
+  double y = 2;
+  for (const Bar &bar : bars) {
+    const bool cut = bar.seconds > longest;
+    const double length = std::max(1.0, std::min(bar.seconds, longest) / longest * width);
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
+                       "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>"
+                       "<text x=\"{:.1f}\" y=\"{}\">{}{}{}</text>\n",
+                       left - 8, y + 14, escaped(bar.name), bar.kind, left, y + 3, length,
+                       height - 6, left + length + 6, y + 14, cut ? "&#8230; " : "",
+                       time_text(bar.seconds), escaped(bar.note));
+    y += height;
+  }
+  if (row.roof) {
+    const double x = left + row.seconds * row.roof->fraction / longest * width;
+    svg += fmt::format("<line class=\"roof\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\" "
+                       "stroke-dasharray=\"3 2\"/>\n",
+                       x, y);
+  }
+  return svg + "</svg>\n";
+}
+
+// All rows at a glance: a bar of the roofline, and the ratio to the best peer.
+std::string overview_of(const Run &run) {
+  std::string html =
+      "<table class=\"overview\"><tr><th>case</th><th>time</th><th>roofline</th><th></th>"
+      "<th>ratio</th><th>to the best peer</th></tr>\n";
+  for (const Row &row : run.rows) {
+    html += fmt::format("<tr><td><a href=\"#{0}\">{0}</a></td>", escaped(row.id));
+    if (!row.failure.empty()) {
+      html += "<td class=\"bad\">failed</td></tr>\n";
+      continue;
+    }
+    html += fmt::format("<td>{}</td>", time_text(row.seconds));
+    if (row.roof)
+      html += fmt::format("<td><svg viewBox=\"0 0 120 10\"><rect class=\"{}\" x=\"0\" y=\"0\" "
+                          "width=\"{:.1f}\" height=\"10\"/></svg></td><td>{}</td>",
+                          row.roof->fraction < 0.8 ? "peer" : "ours",
+                          std::min(row.roof->fraction, 1.2) * 100, roof_text(row));
+    else
+      html += "<td></td><td></td>";
+    if (const PeerRow *best = row.best_peer(); best != nullptr)
+      html += fmt::format("<td class=\"{}\">{}</td><td>{}</td>", best->ratio > 1.03 ? "bad" : "",
+                          ratio_text(best->ratio), escaped(best->name));
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+std::string section_of(const Row &row) {
+  std::string html = fmt::format("<h2 id=\"{0}\">{0} <span>{1}</span></h2>\n", escaped(row.id),
+                                 escaped(row.title));
+  if (!row.failure.empty())
+    return html + fmt::format("<p class=\"bad\">failed: {}</p>\n", escaped(row.failure));
+  const PeerRow *best = row.best_peer();
+  html += fmt::format("<p>{}, {:.3g} ns for each element", time_text(row.seconds),
+                      row.ns_per_element());
+  if (row.roof)
+    html += fmt::format(", {:.1f} GB/s, <b>{}</b> of the roofline ({})", row.gb_per_second(),
+                        roof_text(row), escaped(row.roof->name));
+  if (best != nullptr)
+    html +=
+        fmt::format(", <b class=\"{}\">{}</b> of the time of {}", best->ratio > 1.03 ? "bad" : "",
+                    ratio_text(best->ratio), escaped(best->name));
+  html += "</p>\n" + svg_of(row);
+  for (const PeerRow &peer : row.peers)
+    if (peer.status == PeerRow::Status::Failed)
+      html += fmt::format("<p class=\"bad\">{} failed: {}</p>\n", escaped(peer.name),
+                          escaped(peer.note));
+  html += fmt::format("<details><summary>compiled in {:.1f} ms, {} bytes of code, cache: {}, {} "
+                      "rounds</summary><pre>{}</pre></details>\n",
+                      row.compile_ms, row.code_bytes ? std::to_string(*row.code_bytes) : "?",
+                      escaped(row.cache), row.rounds, escaped(row.why));
+  return html;
+}
+
+} // namespace
+
+std::string to_html(const Run &run) {
+  std::string html = fmt::format("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                                 "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                                 "<title>Broadloom benchmark</title>\n<style>{}</style>\n"
+                                 "<h1>Broadloom benchmark</h1>\n<p>{}, {} threads, {}.</p>\n",
+                                 style, escaped(run.machine), run.threads, escaped(run.date));
+  html += fmt::format("<p>Bars are times of one call, shorter is faster; the dashed line is the "
+                      "roofline of the same rounds. Peers: hand-written C++{}{}.</p>\n",
+                      run.peers.empty() ? "" : ", ",
+                      escaped(fmt::format("{}", fmt::join(run.peers, ", "))));
+  for (const std::string &missing : run.missing)
+    html += fmt::format("<p class=\"bad\">missing: {}</p>\n", escaped(missing));
+  if (const std::vector<Miss> misses = misses_of(run); !misses.empty()) {
+    html += "<details><summary>rows that fall short</summary><ul>\n";
+    for (const Miss &miss : misses)
+      html += fmt::format("<li><a href=\"#{0}\">{0}</a> {1}</li>\n", escaped(miss.row->id),
+                          escaped(miss.what));
+    html += "</ul></details>\n";
+  }
+  html += "<details><summary>the machine at the start</summary><table>\n";
+  for (const ProbeLine &line : run.probe)
+    html += fmt::format("<tr><td>{}</td><td>{:.1f} {}</td></tr>\n", escaped(line.name), line.value,
+                        escaped(line.unit));
+  html += "</table></details>\n";
+  html += overview_of(run);
+  for (const Row &row : run.rows) html += section_of(row);
+  return html + "</html>\n";
+}
+
+} // namespace bench
