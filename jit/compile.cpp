@@ -7,6 +7,7 @@
 // The name for a user's mistake is broadloom::Error, for ours support::InternalError; the fences below
 // say from where on only the second can come.
 #include "jit/cache/memory.hpp"
+#include "jit/engine/profile.hpp"
 #include "jit/kernel.hpp"
 #include "jit/layouts.hpp"
 #include "jit/runtime/machine.hpp"
@@ -41,9 +42,13 @@ jit::MemoryCache<jit::Code> &code_cache() {
   return cache;
 }
 
-std::string code_key(const std::string &program_key, const jit::Target &target) {
+// Kernels of equal programs share their code; those that are profiled do not, as code has one name there.
+std::string code_key(const std::string &program_key, const jit::Target &target, Profile profile,
+                     const std::string &kernel) {
+  const std::string known_as =
+      profile == Profile::None ? "" : std::to_string(unsigned(profile)) + ' ' + kernel;
   return target.name + '\n' + target.cpu + '\n' + target.features + '\n' +
-         std::to_string(target.vector_bits) + '\n' + program_key;
+         std::to_string(target.vector_bits) + '\n' + known_as + '\n' + program_key;
 }
 
 // The target of native code; empty where the engine wants none, or where nobody asked for a target
@@ -169,7 +174,9 @@ Kernel compile(const LoopSpec &spec, const Options &options) {
 
   std::optional<jit::Target> target = find_target(options, typed);
   return Kernel(std::make_shared<const KernelImpl>(spec, std::move(typed), options.engine,
-                                                   std::move(target), thread_count(options),
+                                                   std::move(target),
+                                                   jit::find_profile(options.profile),
+                                                   thread_count(options),
                                                    watch.ms()));
 }
 
@@ -257,7 +264,8 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
   const Stopwatch watch;
   try {
     const auto found = code_cache().get(
-        code_key(key, *target_), [&] { return jit::compile_native(pattern->program, *target_); });
+        code_key(key, *target_, profile_, typed_.name),
+        [&] { return jit::compile_native(pattern->program, *target_, profile_); });
     pattern->code = found.value;
     if (found.made) {
       support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms", typed_.name,
