@@ -192,6 +192,7 @@ public:
     for (const Function &function : functions_)
       if (function.name == phase) address -= function.offset;
     if (has(profile_, Profile::Perf)) append_perf_map(functions_, address);
+    if (has(profile_, Profile::Jitdump)) append_jitdump(functions_, address);
     if (has(profile_, Profile::Gdb))
       place.gdb = std::make_unique<GdbEntry>(std::move(copy_), address);
     support::log().debug("profilers know the kernel's code as {}", phase);
@@ -221,8 +222,7 @@ std::shared_ptr<const Code> compile_native(const loop::Program &program, const T
   auto object = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false);
   const std::size_t code_bytes = text_bytes(object->getMemBufferRef());
   Announcement announcement(profile, object->getMemBufferRef());
-  std::unique_ptr<Code::Place> place(
-      new Code::Place{linker.add(std::move(object), has(profile, Profile::Jitdump))});
+  std::unique_ptr<Code::Place> place(new Code::Place{linker.add(std::move(object))});
   const std::vector<std::string> phase_names = names.phases(program.phases.size());
   const auto addresses = linker.find(place->library, phase_names);
   std::vector<PhaseFn> phases;

@@ -45,4 +45,8 @@ std::vector<Function> functions_of(llvm::MemoryBufferRef object);
 // warning says so, once. Thread-safe.
 void append_perf_map(llvm::ArrayRef<Function> functions, std::uint64_t text);
 
+// Adds the functions, with their code, to the jitdump file of this process (jitdump.cpp says where it is).
+// Where it cannot be written, a warning says so. Thread-safe.
+void append_jitdump(llvm::ArrayRef<Function> functions, std::uint64_t text);
+
 } // namespace broadloom::jit

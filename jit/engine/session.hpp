@@ -23,8 +23,7 @@ class Session { // thread-safe
 public:
   static Session &instance();
 
-  // Where `dump` says so, the code goes to perf's jitdump file, too. Throws CompileError E0501.
-  llvm::orc::JITDylib &add(std::unique_ptr<llvm::MemoryBuffer> object, bool dump);
+  llvm::orc::JITDylib &add(std::unique_ptr<llvm::MemoryBuffer> object); // throws CompileError E0501
   void remove(llvm::orc::JITDylib &library);
 
   // Where these functions lie. Throws CompileError E0501.
@@ -33,15 +32,9 @@ public:
 
 private:
   Session();
-  std::unique_ptr<llvm::orc::ObjectLinkingLayer> make_linker();
-  llvm::orc::ObjectLinkingLayer *make_dumping_linker();
-  llvm::orc::ObjectLinkingLayer &linker(bool dump);
 
   llvm::orc::ExecutionSession session_;
-  std::unique_ptr<llvm::orc::ObjectLinkingLayer> linker_;
-  // Made when first asked for; null where no dump can be written.
-  std::once_flag dumping_once_;
-  llvm::orc::ObjectLinkingLayer *dumping_linker_ = nullptr;
+  llvm::orc::ObjectLinkingLayer linker_;
   llvm::orc::JITDylib &libm_;
   std::atomic<std::uint64_t> next_{0};
   std::mutex mutex_;
