@@ -173,11 +173,9 @@ Kernel compile(const LoopSpec &spec, const Options &options) {
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
   std::optional<jit::Target> target = find_target(options, typed);
-  return Kernel(std::make_shared<const KernelImpl>(spec, std::move(typed), options.engine,
-                                                   std::move(target),
-                                                   jit::find_profile(options.profile),
-                                                   thread_count(options),
-                                                   watch.ms()));
+  return Kernel(std::make_shared<const KernelImpl>(
+      spec, std::move(typed), options.engine, std::move(target), jit::find_profile(options.profile),
+      thread_count(options), watch.ms()));
 }
 
 std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint64_t hash) const {
@@ -263,9 +261,9 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
   if (!target_) return pattern;
   const Stopwatch watch;
   try {
-    const auto found = code_cache().get(
-        code_key(key, *target_, profile_, typed_.name),
-        [&] { return jit::compile_native(pattern->program, *target_, profile_); });
+    const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
+      return jit::compile_native(pattern->program, *target_, profile_);
+    });
     pattern->code = found.value;
     if (found.made) {
       support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms", typed_.name,

@@ -182,8 +182,7 @@ public:
   Announcement(Profile profile, llvm::MemoryBufferRef object) : profile_(profile) {
     if (profile_ == Profile::None) return;
     functions_ = functions_of(object);
-    if (has(profile_, Profile::Gdb))
-      copy_.assign(object.getBufferStart(), object.getBufferEnd());
+    if (has(profile_, Profile::Gdb)) copy_.assign(object.getBufferStart(), object.getBufferEnd());
   }
 
   // `phase` is a function of the object file, and `address` where it lies now.

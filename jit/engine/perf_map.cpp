@@ -55,8 +55,8 @@ bool is_own(const struct stat &file) {
 
 int open_map(const std::string &path) {
   // Without O_NONBLOCK a pipe that somebody put there would hold us up for ever.
-  return open(path.c_str(),
-              O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+              0600);
 }
 
 // The reason why the lines could not be written; empty where they were.
