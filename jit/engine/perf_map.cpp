@@ -65,7 +65,7 @@ std::string append(const std::string &path, const std::string &lines) {
   if (lstat(path.c_str(), &file) == 0 && is_own(file) && is_stale(file)) unlink(path.c_str());
 
   const int descriptor = open_map(path);
-  if (descriptor < 0) return std::strerror(errno);
+  if (descriptor < 0) return errno == ELOOP ? "it is a link" : std::strerror(errno);
   std::string reason;
   if (fstat(descriptor, &file) != 0 || !is_own(file))
     reason = "it is not a plain file of this user";

@@ -24,7 +24,7 @@ bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-// The words behind the last of these headings up to an empty line: first word of each line.
+// The first word of each line from this heading to the next empty line.
 std::vector<std::string> first_words_below(const std::string &text, const std::string &heading) {
   std::vector<std::string> words;
   std::istringstream lines(text.substr(text.find(heading)));
@@ -46,7 +46,9 @@ std::set<std::string> options_in(const std::string &help) {
   return options;
 }
 
-const std::vector<std::string> commands = first_words_below(output_of({"--help"}), "Subcommands:");
+std::vector<std::string> commands() {
+  return first_words_below(output_of({"--help"}), "Subcommands:");
+}
 
 // How an option is written in a text of this kind: fish has no dashes, roff escapes them.
 std::string spelling(const std::string &kind, const std::string &option) {
@@ -64,8 +66,8 @@ TEST_CASE("--version says what Broadloom is made of, and what it uses of this ma
 }
 
 TEST_CASE("every command has a help text, with a word on each option") {
-  CHECK(commands.size() >= 4);
-  for (const std::string &command : commands) {
+  CHECK(commands().size() >= 4);
+  for (const std::string &command : commands()) {
     const std::string help = output_of({command, "--help"});
     INFO(help);
     CHECK(contains(help, "Usage: broadloom " + command));
@@ -79,10 +81,10 @@ TEST_CASE("the manual page and the completions have every command and option tha
     INFO(kind);
     for (const std::string &option : options_in(output_of({"--help"})))
       CHECK_MESSAGE(contains(text, spelling(kind, option)), option);
-    for (const std::string &command : commands) {
+    for (const std::string &command : commands()) {
       CHECK_MESSAGE(contains(text, command), command);
       for (const std::string &option : options_in(output_of({command, "--help"})))
-        CHECK_MESSAGE(contains(text, spelling(kind, option)), command + " " + option);
+        CHECK_MESSAGE(contains(text, spelling(kind, option)), (command + " " + option));
     }
   }
 }

@@ -71,7 +71,7 @@ TEST_CASE("words name the tools that want to know of code, and wrong words are t
 TEST_CASE("a name for profilers has no character that a line or a command would trip over") {
   CHECK(profile_name("soft_max2", "phase_0", 0x1234567800000abc) ==
         "broadloom.soft_max2.phase_0.00000abc");
-  CHECK(profile_name("a b\n../%", "phase_1", 1) == "broadloom.a_b______.phase_1.00000001");
+  CHECK(profile_name("a b\n../%", "phase_1", 1) == "broadloom.a_b_____.phase_1.00000001");
   CHECK(profile_name(std::string(1000, 'x'), "phase_0", 1).size() < 100);
 }
 
