@@ -67,8 +67,8 @@ pkg_config_static() {
 }
 
 pkg_config_is_clean() { # the flags of a user of the shared library name nothing else
-  seen=$(pc "$root" --cflags --libs) && [ "$(echo $seen)" = "-I$root/include -L$root/$libdir -lbroadloom" ] ||
-    { echo "$seen"; return 1; }
+  seen=$(pc "$root" --cflags --libs | sed 's/ *$//')
+  [ "$seen" = "-I$root/include -L$root/$libdir -lbroadloom" ] || { echo "$seen"; return 1; }
 }
 
 CONSUMER_WANTS=0.1
