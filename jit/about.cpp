@@ -34,11 +34,12 @@ std::string compiler() {
 } // namespace
 
 About about() {
-  About result{.llvm = llvm_version(),
-               .onetbb = TBB_runtime_version(),
-               .compiler = compiler(),
-               .cpu = llvm::sys::getHostCPUName().str(),
-               .threads = runtime::default_threads()};
+  About result;
+  result.llvm = llvm_version();
+  result.onetbb = TBB_runtime_version();
+  result.compiler = compiler();
+  result.cpu = llvm::sys::getHostCPUName().str();
+  result.threads = runtime::default_threads();
   try {
     const Target target = find_target("");
     result.level = target.avx512() ? "x86-64-v4" : "x86-64-v3";

@@ -18,10 +18,9 @@ enum class Profile : unsigned {
   None = 0,
   Perf = 1,    // a line for each function in /tmp/perf-PID.map, which `perf report` reads
   Jitdump = 2, // a dump of the code itself, for `perf inject --jit` and then `perf annotate`
-  Gdb = 4,     // GDB's interface for run-time compilers (LLDB has it, too)
+  Gdb = 4,     // GDB's interface for run-time compilers
 };
 constexpr Profile operator|(Profile a, Profile b) { return Profile(unsigned(a) | unsigned(b)); }
-constexpr bool has(Profile set, Profile one) { return (unsigned(set) & unsigned(one)) != 0; }
 
 struct Options {
   int threads = 0;            // 0: BROADLOOM_THREADS, else min(affinity, cgroup quota, hardware)

@@ -20,6 +20,8 @@
 
 namespace broadloom::jit {
 
+constexpr bool has(Profile set, Profile one) { return (unsigned(set) & unsigned(one)) != 0; }
+
 // The words of BROADLOOM_PROFILE: "perf,gdb". Those that name no tool are added to `unknown`.
 Profile parse_profile(std::string_view words, std::vector<std::string> &unknown);
 
