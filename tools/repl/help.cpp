@@ -26,7 +26,7 @@ std::string version_text() {
   std::string text = fmt::format("broadloom {}\nLLVM {}, oneTBB {}, built by {}\n",
                                  BROADLOOM_VERSION, about.llvm, about.onetbb, about.compiler);
   if (about.level.empty())
-    text += fmt::format("CPU {}; kernels run in the interpreter: {}\n", about.cpu, about.no_native);
+    text += fmt::format("CPU {}; no native code: {}\n", about.cpu, about.no_native);
   else
     text += fmt::format("CPU {}; code for {}, {}-bit vectors, with {}\n", about.cpu, about.level,
                         about.vector_bits, about.features);
