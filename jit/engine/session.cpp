@@ -2,6 +2,7 @@
 #include "jit/engine/session.hpp"
 
 #include "math/libm.hpp"
+#include "math/scalar.hpp"
 #include "support/fail.hpp"
 
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
@@ -39,11 +40,13 @@ Session::Session()
     last_error_ = llvm::toString(std::move(error));
   });
   orc::SymbolMap symbols;
-  for (const math::LibmSymbol &s : math::libm_symbols()) {
-    symbols[session_.intern(llvm::StringRef(s.symbol.data(), s.symbol.size()))] = {
-        orc::ExecutorAddr::fromPtr(s.address),
+  const auto add = [&](std::string_view symbol, void *address) {
+    symbols[session_.intern(llvm::StringRef(symbol.data(), symbol.size()))] = {
+        orc::ExecutorAddr::fromPtr(address),
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  }
+  };
+  for (const math::LibmSymbol &s : math::libm_symbols()) add(s.symbol, s.address);
+  for (const math::ColdSymbol &s : math::cold_symbols()) add(s.symbol, s.address);
   if (auto error = libm_.define(orc::absoluteSymbols(std::move(symbols))))
     fail_native(llvm::toString(std::move(error)));
 }
