@@ -7,6 +7,7 @@
 // The name for a user's mistake is broadloom::Error, for ours support::InternalError; the fences below
 // say from where on only the second can come.
 #include "jit/cache/memory.hpp"
+#include "jit/engine/profile.hpp"
 #include "jit/kernel.hpp"
 #include "jit/layouts.hpp"
 #include "jit/runtime/machine.hpp"
@@ -44,9 +45,13 @@ jit::MemoryCache<jit::Code> &code_cache() {
   return cache;
 }
 
-std::string code_key(const std::string &program_key, const jit::Target &target) {
+// Kernels of equal programs share their code; those that are profiled do not, as code has one name there.
+std::string code_key(const std::string &program_key, const jit::Target &target, Profile profile,
+                     const std::string &kernel) {
+  const std::string known_as =
+      profile == Profile::None ? "" : std::to_string(unsigned(profile)) + ' ' + kernel;
   return target.name + '\n' + target.cpu + '\n' + target.features + '\n' +
-         std::to_string(target.vector_bits) + '\n' + program_key;
+         std::to_string(target.vector_bits) + '\n' + known_as + '\n' + program_key;
 }
 
 // The target of native code; empty where the engine wants none, or where nobody asked for a target
@@ -163,9 +168,9 @@ Kernel compile(const LoopSpec &spec, const Options &options) {
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
   std::optional<jit::Target> target = find_target(options, typed);
-  return Kernel(std::make_shared<const KernelImpl>(spec, std::move(typed), options.engine,
-                                                   std::move(target), thread_count(options),
-                                                   watch.ms()));
+  return Kernel(std::make_shared<const KernelImpl>(
+      spec, std::move(typed), options.engine, std::move(target), jit::find_profile(options.profile),
+      thread_count(options), watch.ms()));
 }
 
 std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint64_t hash) const {
@@ -267,8 +272,9 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
   if (!target_) return pattern;
   const Stopwatch watch;
   try {
-    const auto found = code_cache().get(
-        code_key(key, *target_), [&] { return jit::compile_native(pattern->program, *target_); });
+    const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
+      return jit::compile_native(pattern->program, *target_, profile_);
+    });
     pattern->code = found.value;
     pattern->compiled = found.made;
     if (found.made) {

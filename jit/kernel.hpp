@@ -24,7 +24,7 @@ class KernelImpl {
 public:
   // `target` is empty where no native code is wanted; `ms` is the time that compiling has taken so far.
   KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, Engine engine,
-             std::optional<jit::Target> target, int threads, double ms);
+             std::optional<jit::Target> target, Profile profile, int threads, double ms);
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
   void run(jit::Operands operands) const;
@@ -91,6 +91,7 @@ private:
   std::vector<Declared> declared_; // [operand]
   const Engine engine_;
   const std::optional<jit::Target> target_;
+  const Profile profile_;
   const int threads_;
   jit::runtime::Workers &workers_;
 

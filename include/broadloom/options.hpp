@@ -12,12 +12,23 @@ enum class Engine {
   Reference,   // from the definition, slow; float folds may differ in the last bits
 };
 
+// A tool that is told of machine code as it is made, so that it shows kernels by name. Several are joined
+// by `|`. See docs/profiling.md.
+enum class Profile : unsigned {
+  None = 0,
+  Perf = 1,    // a line for each function in /tmp/perf-PID.map, which `perf report` reads
+  Jitdump = 2, // a dump of the code itself, for `perf inject --jit` and then `perf annotate`
+  Gdb = 4,     // GDB's interface for run-time compilers
+};
+constexpr Profile operator|(Profile a, Profile b) { return Profile(unsigned(a) | unsigned(b)); }
+
 struct Options {
   int threads = 0;            // 0: BROADLOOM_THREADS, else min(affinity, cgroup quota, hardware)
                               // and never more than 1024
   std::string target = {};    // "": BROADLOOM_TARGET, else this machine; "x86-64-v3" or "x86-64-v4"
   std::string cache_dir = {}; // reserved for the disk cache; unused in this version
   Engine engine = Engine::Auto;
+  Profile profile = Profile::None; // besides those that BROADLOOM_PROFILE names: perf, jitdump, gdb
 };
 
 // What to print of a kernel: see Kernel::show.

@@ -1,124 +1,27 @@
-// compile_native: emit, link the math, optimise, generate code, link it into memory.
-//
-// The linker session lives as long as the process and is never destroyed: code may still run while
-// static objects are torn down. Each program gets a symbol table of its own, so that names never
-// meet and removing it gives back all that it held. Memory is written first and made executable
-// after; it is never both.
+// compile_native: emit, link the math, optimise, generate code, link it into memory, tell profilers.
 #include "jit/engine/engine.hpp"
 
 #include "jit/emit/emit.hpp"
+#include "jit/engine/gdb.hpp"
 #include "jit/engine/generate.hpp"
-#include "math/libm.hpp"
-#include "math/scalar.hpp"
+#include "jit/engine/profile.hpp"
+#include "jit/engine/session.hpp"
 #include "ops/complex.hpp"
 #include "support/fail.hpp"
+#include "support/log.hpp"
 
-#include <llvm/ExecutionEngine/Orc/Core.h>
-#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
-#include <llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h>
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Support/xxhash.h>
 
-#include <atomic>
 #include <chrono>
-#include <mutex>
 
 namespace broadloom::jit {
 namespace {
-
-namespace orc = llvm::orc;
-
-[[noreturn]] void fail(const std::string &message) {
-  support::fail("E0501", "native code cannot be had: " + message, {},
-                "run with the interpreter (Engine::Interpreter), which gives the same bits");
-}
-
-template <class T> T take(llvm::Expected<T> value) {
-  if (!value) fail(llvm::toString(value.takeError()));
-  return std::move(*value);
-}
-
-constexpr std::size_t slab_bytes = std::size_t{64} << 20; // of address space, used bit by bit
-
-class Session {
-public:
-  Session()
-      : session_(take(orc::SelfExecutorProcessControl::Create(
-            nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()))),
-        linker_(session_,
-                take(orc::MapperJITLinkMemoryManager::CreateWithMapper<orc::InProcessMemoryMapper>(
-                    slab_bytes))),
-        libm_(session_.createBareJITDylib("libm")) {
-    session_.setErrorReporter([this](llvm::Error error) { // nothing is ever printed
-      const std::lock_guard lock(mutex_);
-      last_error_ = llvm::toString(std::move(error));
-    });
-    orc::SymbolMap symbols;
-    const auto add = [&](std::string_view symbol, void *address) {
-      symbols[session_.intern(llvm::StringRef(symbol.data(), symbol.size()))] = {
-          orc::ExecutorAddr::fromPtr(address),
-          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-    };
-    for (const math::LibmSymbol &s : math::libm_symbols()) add(s.symbol, s.address);
-    for (const math::ColdSymbol &s : math::cold_symbols()) add(s.symbol, s.address);
-    if (auto error = libm_.define(orc::absoluteSymbols(std::move(symbols)))) {
-      fail(llvm::toString(std::move(error)));
-    }
-  }
-
-  orc::JITDylib &add(std::unique_ptr<llvm::MemoryBuffer> object) {
-    orc::JITDylib &library =
-        session_.createBareJITDylib("kernel " + std::to_string(next_.fetch_add(1)));
-    library.addToLinkOrder(libm_);
-    if (auto error = linker_.add(library, std::move(object))) {
-      const std::string message = llvm::toString(std::move(error));
-      remove(library);
-      fail(message);
-    }
-    return library;
-  }
-
-  std::vector<PhaseFn> find(orc::JITDylib &library, std::size_t count) {
-    orc::SymbolLookupSet names;
-    for (std::size_t k = 0; k < count; ++k) names.add(session_.intern(phase_name(k)));
-    auto found = session_.lookup(orc::makeJITDylibSearchOrder(&library), std::move(names));
-    if (!found) {
-      std::string message = llvm::toString(found.takeError());
-      {
-        const std::lock_guard lock(mutex_);
-        if (!last_error_.empty()) message += " (" + last_error_ + ")";
-      }
-      fail(message);
-    }
-    std::vector<PhaseFn> phases;
-    for (std::size_t k = 0; k < count; ++k) {
-      phases.push_back((*found)[session_.intern(phase_name(k))].getAddress().toPtr<PhaseFn>());
-    }
-    return phases;
-  }
-
-  void remove(orc::JITDylib &library) {
-    if (auto error = session_.removeJITDylib(library)) llvm::consumeError(std::move(error));
-  }
-
-private:
-  orc::ExecutionSession session_;
-  orc::ObjectLinkingLayer linker_;
-  orc::JITDylib &libm_;
-  std::atomic<std::uint64_t> next_{0};
-  std::mutex mutex_;
-  std::string last_error_;
-};
-
-Session &session() {
-  static Session &made = *new Session;
-  return made;
-}
 
 // The time since the last lap.
 class Laps {
@@ -178,16 +81,49 @@ Made make_module(const loop::Program &program, const Target &target, const Gener
   return made;
 }
 
+// The names of a program's functions: short ones, and for profilers those of profile.hpp.
+class Names {
+public:
+  Names(const loop::Program &program, const Target &target, Profile profile)
+      : kernel_(program.name), long_(profile != Profile::None),
+        pattern_(long_ ? llvm::xxh3_64bits(target.cpu + target.features + loop::key(program)) : 0) {
+  }
+
+  std::vector<std::string> phases(std::size_t count) const {
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < count; ++k)
+      names.push_back(long_ ? profile_name(kernel_, phase_name(k), pattern_) : phase_name(k));
+    return names;
+  }
+
+  // Gives the functions their long names, and frames by which a profiler finds their callers.
+  void apply(llvm::Module &module) const {
+    if (!long_) return;
+    for (llvm::Function &function : module) {
+      if (function.isDeclaration()) continue;
+      function.setName(profile_name(kernel_, function.getName(), pattern_));
+      function.addFnAttr("frame-pointer", "all");
+    }
+  }
+
+private:
+  const std::string &kernel_;
+  bool long_;
+  std::uint64_t pattern_;
+};
+
 llvm::SmallVector<char, 0> make_text(const loop::Program &program, const Target &target,
-                                     llvm::CodeGenFileType type, CompileTimes &times,
+                                     llvm::CodeGenFileType type, const Names &names,
+                                     CompileTimes &times,
                                      const loop::Listing *listing = nullptr) {
   const Generator generator(target);
   std::string errors;
   const Made made = make_module(program, target, generator, errors, times,
                                 type == llvm::CodeGenFileType::AssemblyFile, listing);
   Laps laps;
+  names.apply(*made.module);
   llvm::SmallVector<char, 0> bytes = generator.generate(*made.module, type);
-  if (!errors.empty()) fail(errors);
+  if (!errors.empty()) fail_native(errors);
   times.codegen = laps.lap();
   return bytes;
 }
@@ -196,7 +132,12 @@ llvm::SmallVector<char, 0> make_text(const loop::Program &program, const Target 
 
 struct Code::Place {
   llvm::orc::JITDylib &library;
-  ~Place() { session().remove(library); }
+  std::unique_ptr<GdbEntry> gdb = {};
+
+  ~Place() {
+    gdb.reset(); // before the code that it tells of is gone
+    Session::instance().remove(library);
+  }
 };
 
 Code::Code(std::unique_ptr<Place> place, std::vector<PhaseFn> phases, std::size_t code_bytes,
@@ -236,21 +177,61 @@ std::int64_t weight(const loop::Program &program) {
 
 } // namespace
 
-std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target) {
+namespace {
+
+// What profilers need of an object file, before the linker takes it, and what they are told afterwards.
+class Announcement {
+public:
+  Announcement(Profile profile, llvm::MemoryBufferRef object) : profile_(profile) {
+    if (profile_ == Profile::None) return;
+    functions_ = functions_of(object);
+    if (has(profile_, Profile::Gdb)) copy_.assign(object.getBufferStart(), object.getBufferEnd());
+  }
+
+  // `phase` is a function of the object file, and `address` where it lies now.
+  void make(const std::string &phase, std::uint64_t address, Code::Place &place) {
+    if (profile_ == Profile::None) return;
+    for (const Function &function : functions_)
+      if (function.name == phase) address -= function.offset;
+    if (has(profile_, Profile::Perf)) append_perf_map(functions_, address);
+    if (has(profile_, Profile::Jitdump)) append_jitdump(functions_, address);
+    if (has(profile_, Profile::Gdb))
+      place.gdb = std::make_unique<GdbEntry>(std::move(copy_), address);
+    support::log().debug("profilers know the kernel's code as {}", phase);
+  }
+
+private:
+  Profile profile_;
+  std::vector<Function> functions_;
+  llvm::SmallVector<char, 0> copy_;
+};
+
+} // namespace
+
+std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
+                                           Profile profile) {
   if (const std::int64_t heavy = weight(program); heavy > heaviest_program)
     support::fail("E0502",
                   "the kernel is too large for native code: a weight of " + std::to_string(heavy) +
                       ", the limit is " + std::to_string(heaviest_program),
                   {}, "split the kernel, or run it with the interpreter");
-  Session &linker = session();
+  Session &linker = Session::instance();
   CompileTimes times;
+  const Names names(program, target, profile);
   llvm::SmallVector<char, 0> bytes =
-      make_text(program, target, llvm::CodeGenFileType::ObjectFile, times);
+      make_text(program, target, llvm::CodeGenFileType::ObjectFile, names, times);
   Laps laps;
   auto object = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false);
   const std::size_t code_bytes = text_bytes(object->getMemBufferRef());
+  Announcement announcement(profile, object->getMemBufferRef());
   std::unique_ptr<Code::Place> place(new Code::Place{linker.add(std::move(object))});
-  std::vector<PhaseFn> phases = linker.find(place->library, program.phases.size());
+  const std::vector<std::string> phase_names = names.phases(program.phases.size());
+  const auto addresses = linker.find(place->library, phase_names);
+  std::vector<PhaseFn> phases;
+  for (const llvm::orc::ExecutorAddr address : addresses)
+    phases.push_back(address.toPtr<PhaseFn>());
+  if (!addresses.empty())
+    announcement.make(phase_names.front(), addresses.front().getValue(), *place);
   times.link = laps.lap();
   return std::make_shared<const Code>(std::move(place), std::move(phases), code_bytes, times);
 }
@@ -268,8 +249,8 @@ std::string llvm_text(const loop::Program &program, const Target &target) {
 std::string asm_text(const loop::Program &program, const Target &target,
                      const loop::Listing *listing) {
   CompileTimes times;
-  const auto bytes =
-      make_text(program, target, llvm::CodeGenFileType::AssemblyFile, times, listing);
+  const auto bytes = make_text(program, target, llvm::CodeGenFileType::AssemblyFile,
+                               Names(program, target, Profile::None), times, listing);
   return std::string(bytes.data(), bytes.size());
 }
 

@@ -8,6 +8,8 @@
 #include "jit/runtime/abi.hpp"
 #include "loop/listing.hpp"
 
+#include <broadloom/options.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,7 +48,9 @@ private:
 };
 
 // Throws CompileError E0501, with LLVM's message, where native code cannot be had. Thread-safe.
-std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target);
+// The tools of `profile` are told of the code, under the program's name (profile.hpp).
+std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
+                                           Profile profile = Profile::None);
 
 // The program as LLVM IR after all passes, and as assembly. With a listing of the program, `.loc` directives give
 // its lines.

@@ -2,6 +2,7 @@
 #include "tools/repl/cli.hpp"
 
 #include "tools/repl/commands.hpp"
+#include "tools/repl/help.hpp"
 #include "tools/repl/interrupt.hpp"
 #include "tools/repl/usage.hpp"
 
@@ -19,6 +20,9 @@ namespace {
 
 const std::map<std::string, Engine> engines{
     {"jit", Engine::Jit}, {"interpreter", Engine::Interpreter}, {"reference", Engine::Reference}};
+
+const std::map<std::string, Profile> profiles{
+    {"perf", Profile::Perf}, {"jitdump", Profile::Jitdump}, {"gdb", Profile::Gdb}};
 
 const std::map<std::string, Policy> policies{
     {"auto", Policy::Auto}, {"save", Policy::Save}, {"recompute", Policy::Recompute}};
@@ -70,17 +74,19 @@ void add_inputs(CLI::App &command, std::vector<std::string> &inputs) {
 class CommandLine {
 public:
   CommandLine() {
-    app_.set_version_flag("--version", "broadloom " BROADLOOM_VERSION);
+    app_.set_version_flag("--version", version_text,
+                          "Print versions, and what is used of this machine");
+    app_.add_option("--generate", generate_) // at build time: see packaging/
+        ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}))
+        ->group("");
     app_.add_option("-i", interactive_file_, "read FILE, then start the REPL (not in this version)")
         ->type_name("FILE");
     app_.require_subcommand(0, 1);
-    app_.footer(
-        "Exit status: 0 fine, 1 the spec is wrong, 2 usage, 3 the data is wrong, 70 a bug of "
-        "ours, 130 interrupted.");
     add_run();
     add_show();
     add_check();
     add_grad();
+    app_.footer(help_footer()); // after the commands, which would take it over
   }
 
   void execute(std::vector<std::string> words, const Streams &streams, Phase &phase) {
@@ -93,9 +99,13 @@ public:
     } catch (const CLI::ParseError &error) {
       throw UsageError("E0401", error.what(), help_hint());
     }
-    if (run_->parsed()) {
+    if (!generate_.empty()) {
+      streams.out << generated(app_, generate_);
+    } else if (run_->parsed()) {
       run_text_.require_one();
       if (!engine_.empty()) run_options_.engine = engines.at(engine_);
+      for (const std::string &tool : profile_)
+        run_options_.profile = run_options_.profile | profiles.at(tool);
       run(run_options_, streams, phase);
     } else if (show_->parsed()) {
       show_text_.require_one();
@@ -137,6 +147,12 @@ private:
     run_->add_option("--engine", engine_, "what runs the kernel")
         ->type_name("jit|interpreter|reference")
         ->check(CLI::IsMember(engines).description(""));
+    run_->add_option("--profile", profile_,
+                     "tools that are to see the kernel by name; several with commas between")
+        ->type_name("perf|jitdump|gdb")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(profiles).description(""));
   }
 
   void add_show() {
@@ -205,6 +221,8 @@ private:
   CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr;
   std::string interactive_file_;
   std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
+  std::vector<std::string> profile_;                               // and these
+  std::string generate_;
   TextWords run_text_, show_text_, grad_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;

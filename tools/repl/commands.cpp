@@ -140,6 +140,7 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   Options compile_options;
   compile_options.threads = options.threads;
   compile_options.engine = options.engine;
+  compile_options.profile = options.profile;
   const Kernel kernel = compile(chosen, compile_options);
 
   phase = Phase::Data;

@@ -35,6 +35,7 @@ struct RunOptions {
   bool json = false;
   bool check = false; // against the reference, and the gradient against slopes
   Engine engine = Engine::Auto;
+  Profile profile = Profile::None;
 };
 
 struct GradOptions {

@@ -1,0 +1,53 @@
+// The linker: object files -> code in memory.
+//
+// It lives as long as the process and is never destroyed: code may still run while static objects are torn
+// down. Each program gets a symbol table of its own, so that names never meet and removing it gives back
+// all that it held. Memory is written first and made executable after; it is never both.
+#pragma once
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace broadloom::jit {
+
+class Session { // thread-safe
+public:
+  static Session &instance();
+
+  llvm::orc::JITDylib &add(std::unique_ptr<llvm::MemoryBuffer> object); // throws CompileError E0501
+  void remove(llvm::orc::JITDylib &library);
+
+  // Where these functions lie. Throws CompileError E0501.
+  std::vector<llvm::orc::ExecutorAddr> find(llvm::orc::JITDylib &library,
+                                            llvm::ArrayRef<std::string> names);
+
+private:
+  Session();
+
+  llvm::orc::ExecutionSession session_;
+  llvm::orc::ObjectLinkingLayer linker_;
+  llvm::orc::JITDylib &libm_;
+  std::atomic<std::uint64_t> next_{0};
+  std::mutex mutex_;
+  std::string last_error_;
+};
+
+// Throws CompileError E0501: native code cannot be had, for this reason.
+[[noreturn]] void fail_native(const std::string &message);
+
+// The value, or fail_native.
+template <class T> T take(llvm::Expected<T> value) {
+  if (!value) fail_native(llvm::toString(value.takeError()));
+  return std::move(*value);
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,207 @@
+#!/bin/sh
+# Checks that what `meson install` puts down is all that a stranger needs: a consumer is built against it by
+# pkg-config, by CMake and as a meson project, with the shared and with the static library; the shared library
+# exports the public interface and nothing else; the programs of shells find what is for them.
+# Prints one `ok - SENTENCE` or `not ok - SENTENCE: what was seen` per check; fails if one of them does.
+#
+#   packaging.sh BUILD     a build folder that is up to date, with default_library=both
+set -u
+CDPATH='' cd -- "$(dirname -- "$0")/../.." || exit 1
+sources=$PWD
+here=$sources/tests/packaging
+build=$(CDPATH='' cd -- "${1:-build}" && pwd) || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH LD_LIBRARY_PATH DESTDIR
+expected=$(printf 's = 1.5 3\nE0003')
+
+# check SENTENCE COMMAND...: holds if the command does.
+check() {
+  sentence=$1
+  shift
+  if "$@" >"$work/seen" 2>&1; then
+    echo "ok - $sentence"
+  else
+    printf 'not ok - %s: %s\n' "$sentence" "$(tail -n 4 "$work/seen" | paste -s -d ' ')"
+  fi
+}
+
+# The folders of an installation are those that the build was set up with, below another root.
+installed() { # OPTION: bindir, libdir, ..
+  meson introspect "$build" --buildoptions |
+    python3 -c 'import json, sys; print(next(o["value"] for o in json.load(sys.stdin) if o["name"] == sys.argv[1]))' "$1"
+}
+prefix=$(installed prefix) libdir=$(installed libdir)
+
+# install_to ROOT: a copy that may lie anywhere, as its .pc file is told where its prefix is.
+install_to() { meson install -C "$build" --no-rebuild --destdir "$1" --quiet; }
+root=$work/both$prefix static_root=$work/static$prefix
+
+pc() { # ROOT OPTION...
+  dir=$1
+  shift
+  PKG_CONFIG_PATH="$dir/$libdir/pkgconfig" pkg-config --define-variable=prefix="$dir" "$@" broadloom
+}
+
+runs() { # PROGRAM [LIBRARY FOLDER]: prints what it should
+  seen=$(LD_LIBRARY_PATH="${2:-}" "$1" 2>&1)
+  [ "$seen" = "$expected" ] || { echo "$seen"; return 1; }
+}
+
+loads_broadloom() { readelf -d "$1" | grep -q 'NEEDED.*libbroadloom\.so\.0\.1\]'; }
+
+# --- consumers ------------------------------------------------------------------------------------
+
+pkg_config_shared() {
+  flags=$(pc "$root" --cflags --libs) || return 1
+  # shellcheck disable=SC2086 # a list of words
+  g++ -std=c++20 "$here/consumer.cpp" $flags -o "$work/by_pkg_config" &&
+    loads_broadloom "$work/by_pkg_config" && runs "$work/by_pkg_config" "$root/$libdir"
+}
+
+pkg_config_static() {
+  flags=$(pc "$static_root" --static --cflags --libs) || return 1
+  # shellcheck disable=SC2086 # a list of words
+  g++ -std=c++20 "$here/consumer.cpp" $flags -o "$work/by_pkg_config_static" &&
+    ! loads_broadloom "$work/by_pkg_config_static" && runs "$work/by_pkg_config_static"
+}
+
+pkg_config_is_clean() { # the flags of a user of the shared library name nothing else
+  seen=$(pc "$root" --cflags --libs | sed 's/ *$//')
+  [ "$seen" = "-I$root/include -L$root/$libdir -lbroadloom" ] || { echo "$seen"; return 1; }
+}
+
+CONSUMER_WANTS=0.1
+
+cmake_consumer() { # NAME ROOT TARGET
+  cmake -S "$here" -B "$work/$1" -DCMAKE_PREFIX_PATH="$2" -DCONSUMER_LINKS="$3" \
+    -DCONSUMER_WANTS=$CONSUMER_WANTS &&
+    cmake --build "$work/$1"
+}
+
+cmake_shared() {
+  cmake_consumer cmake_shared "$root" broadloom::broadloom &&
+    loads_broadloom "$work/cmake_shared/consumer" && runs "$work/cmake_shared/consumer"
+}
+
+cmake_static() {
+  cmake_consumer cmake_static "$root" broadloom::broadloom_static &&
+    ! loads_broadloom "$work/cmake_static/consumer" && runs "$work/cmake_static/consumer"
+}
+
+cmake_static_only() {
+  cmake_consumer cmake_static_only "$static_root" broadloom::broadloom &&
+    runs "$work/cmake_static_only/consumer"
+}
+
+cmake_version() { # 0.2 may have another interface
+  CONSUMER_WANTS=0.2
+  ! cmake_consumer cmake_version "$root" broadloom::broadloom >"$work/refused" 2>&1 &&
+    grep -q 'requested version "0.2"' "$work/refused"
+}
+
+# A subproject is set up and its targets are listed; that its sources compile the build folder shows.
+meson_subproject() {
+  mkdir -p "$work/parent/subprojects" && ln -s "$sources" "$work/parent/subprojects/broadloom" &&
+    cp "$here/consumer.cpp" "$work/parent" && cat >"$work/parent/meson.build" <<'END' &&
+project('consumer', 'cpp', default_options: ['cpp_std=c++20'])
+broadloom = dependency('broadloom', fallback: ['broadloom', 'broadloom_dep'],
+  default_options: ['tests=false', 'samples=false', 'bench=disabled', 'prove=disabled'])
+executable('consumer', 'consumer.cpp', dependencies: broadloom)
+END
+    meson setup "$work/parent/build" "$work/parent" --wrap-mode=forcefallback "$@" &&
+    ninja -C "$work/parent/build" -n consumer | grep -q 'subprojects/broadloom/jit/libbroadloom'
+}
+
+meson_installed() { # the same program, with the installed library
+  mkdir -p "$work/other" && cp "$here/consumer.cpp" "$work/other" &&
+    printf '%s\n' "project('consumer', 'cpp', default_options: ['cpp_std=c++20'])" \
+      "executable('consumer', 'consumer.cpp', dependencies: dependency('broadloom', version: '>=0.1'))" \
+      >"$work/other/meson.build" &&
+    sed "s|^prefix=.*|prefix=$root|" "$root/$libdir/pkgconfig/broadloom.pc" >"$work/other/broadloom.pc" &&
+    PKG_CONFIG_PATH="$work/other" meson setup "$work/other/build" "$work/other" &&
+    ninja -C "$work/other/build" && runs "$work/other/build/consumer" "$root/$libdir"
+}
+
+# --- the library ----------------------------------------------------------------------------------
+
+exported() { nm -DC --defined-only "$root/$libdir/libbroadloom.so" | grep ' [A-TV-Zuvw] ' | cut -c 20-; }
+
+exports_only_public() {
+  exported | sed -E 's/^(vtable|typeinfo name|typeinfo|guard variable) for //; s/@.*//' |
+    grep -vE '^broadloom::[A-Za-z_0-9]+(::|\(|\[|$)|^broadloom::operator|^BROADLOOM_0\.1$' >"$work/strangers"
+  exported | grep -E '^(typeinfo for |vtable for )?broadloom::([a-z]+|KernelImpl|SpecData|ExprNode)::' |
+    grep -vE '^broadloom::(float16|bfloat16)::' >>"$work/strangers"
+  [ ! -s "$work/strangers" ] || { cat "$work/strangers"; return 1; }
+}
+
+exports_the_errors() {
+  for class in Error SpecError ShapeError DTypeError DataError CompileError; do
+    exported | grep -qF "typeinfo for broadloom::$class" || { echo "$class"; return 1; }
+  done
+}
+
+static_has_all() { # no object of ours is left behind in another archive
+  nm -C --undefined-only "$static_root/$libdir/libbroadloom.a" | sed -n 's/^ *U \(broadloom::.*\)/\1/p' | sort -u >"$work/u"
+  nm -C --defined-only "$static_root/$libdir/libbroadloom.a" | sed -n 's/^[0-9a-f]* [A-Z] \(broadloom::.*\)/\1/p' |
+    sort -u >"$work/d"
+  comm -23 "$work/u" "$work/d" >"$work/lost"
+  [ ! -s "$work/lost" ] || { cat "$work/lost"; return 1; }
+}
+
+default_library() { # KIND: what a build with only this kind of library would install
+  meson setup "$work/$1" "$sources" -Ddefault_library="$1" -Dtests=false -Dsamples=false -Dbench=disabled \
+    -Dprove=disabled >/dev/null &&
+    meson introspect "$work/$1" --installed >"$work/$1.json" || return 1
+  case $1 in
+  static) ! grep -q 'libbroadloom\.so' "$work/static.json" && grep -q 'libbroadloom\.a' "$work/static.json" &&
+    grep -q '^Libs: .*-lLLVM' "$work/static/packaging/broadloom.pc" ;;
+  shared) grep -q 'libbroadloom\.so' "$work/shared.json" && ! grep -q 'libbroadloom\.a"' "$work/shared.json" ;;
+  esac
+}
+
+# --- what is for people ---------------------------------------------------------------------------
+
+bash_completes() { # WORD... -> EXPECTED: the last word is completed, in a bash of its own
+  BASH_COMPLETION=$root/share/bash-completion/completions/broadloom bash -c '
+    . "$BASH_COMPLETION"
+    COMP_WORDS=(broadloom "${@:2}") COMP_CWORD=$(($# - 1))
+    _broadloom
+    [ "${COMPREPLY[*]}" = "$1" ] || { echo "${COMPREPLY[*]}"; exit 1; }' bash "$@"
+}
+
+man_page_is_sound() {
+  page=$root/share/man/man1/broadloom.1
+  grep "^[.']" "$page" | grep -vE '^\.(TH|SH|SS|TP|BR|br)( |$)' && return 1 # a stray request
+  grep -q '^\.SS run' "$page" || return 1
+  # Where man is at hand it has no complaint.
+  ! command -v man >/dev/null || [ -z "$(man --warnings -E UTF-8 -l "$page" 2>&1 >/dev/null)" ]
+}
+
+all_checks() {
+  check 'meson installs into another root' install_to "$work/both"
+  mkdir -p "$static_root" && cp -R "$root/." "$static_root" && rm -f "$static_root/$libdir"/libbroadloom.so*
+
+  check 'a consumer is built with pkg-config and the shared library' pkg_config_shared
+  check 'a consumer is built with pkg-config --static and the static library' pkg_config_static
+  check 'pkg-config names no library and no macro of others for the shared library' pkg_config_is_clean
+  check 'a consumer is built with CMake and the shared library' cmake_shared
+  check 'a consumer is built with CMake and the static library' cmake_static
+  check 'a consumer is built with CMake where only the static library is installed' cmake_static_only
+  check 'CMake is not given this version for a later one' cmake_version
+  check 'a meson project builds a consumer with the installed library' meson_installed
+  check 'a meson project has Broadloom as a subproject' meson_subproject
+  check 'the shared library exports the public interface only' exports_only_public
+  check 'the shared library exports the types of all errors' exports_the_errors
+  check 'the static library is complete' static_has_all
+  check 'a build with default_library=static installs the static library only' default_library static
+  check 'a build with default_library=shared installs the shared library only' default_library shared
+  check 'the installed program runs' "$root/bin/broadloom" --version
+  check 'the manual page is sound' man_page_is_sound
+  check 'bash completes commands' bash_completes 'show' sh
+  check 'bash completes options' bash_completes '--threads' run a.loom --thr
+  check 'bash completes the words that an option takes' bash_completes 'interpreter' run --engine in
+}
+
+all_checks | tee "$work/verdicts"
+! grep -q '^not ok' "$work/verdicts"
