@@ -113,7 +113,7 @@ void place_buffers(Bound &bound, int threads) {
 }
 
 // How each phase is cut into blocks.
-void place_phases(Bound &bound, int threads) {
+void place_phases(Bound &bound, int threads, bool cancellable) {
   const loop::Program &program = bound.pattern->program;
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     const loop::Phase &phase = program.phases[p];
@@ -124,9 +124,12 @@ void place_phases(Bound &bound, int threads) {
     for (const loop::Loop &loop : program.loops)
       vector_innermost |= loop.parallel && loop.vector && !phase.parallel.empty() &&
                           loop.axis == phase.parallel.back();
+    // The interpreter takes about 100 times as long, and runs the blocks one after the other.
+    const double work = bound.binding.phase_work[p] * (bound.pattern->code ? 1 : 100);
+    const double most = cancellable ? jit::runtime::cycles_between_looks : 0;
     bound.phases.push_back(
         {bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
-         jit::runtime::make_grid(extents, vector_innermost, bound.binding.phase_work[p], threads)});
+         jit::runtime::make_grid(extents, vector_innermost, work, threads, most)});
   }
 }
 
@@ -168,9 +171,8 @@ Kernel compile(const LoopSpec &spec, const Options &options) {
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
   std::optional<jit::Target> target = find_target(options, typed);
-  return Kernel(std::make_shared<const KernelImpl>(spec, std::move(typed), options.engine,
-                                                   std::move(target), thread_count(options),
-                                                   watch.ms()));
+  return Kernel(std::make_shared<const KernelImpl>(
+      spec, std::move(typed), options, std::move(target), thread_count(options), watch.ms()));
 }
 
 std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint64_t hash) const {
@@ -206,7 +208,7 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   describe_operands(*bound, typed_);
   mark_exact_pairs(*bound, typed_, resolved, plan.in_place);
   place_buffers(*bound, threads_);
-  place_phases(*bound, threads_);
+  place_phases(*bound, threads_, cancel_ != nullptr);
 
   {
     const std::lock_guard lock(mutex_);

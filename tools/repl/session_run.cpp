@@ -1,0 +1,272 @@
+// What runs a kernel: .run, .check and .time, and the data that they run on.
+#include "tools/repl/session.hpp"
+
+#include "array/layout.hpp"
+#include "support/text.hpp"
+#include "tools/repl/interrupt.hpp"
+#include "tools/repl/progress.hpp"
+#include "tools/repl/usage.hpp"
+#include "tools/repl/verify.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+namespace broadloom::cli {
+
+namespace {
+
+// Extents of data that is made up: small ones that differ, or so many that there are about as many
+// positions as asked for.
+std::int64_t made_up_extent(std::size_t axis, std::size_t axes, std::int64_t points) {
+  constexpr std::int64_t small[] = {4, 5, 3};
+  if (points == 0) return axis < std::size(small) ? small[axis] : 2;
+  return std::max<std::int64_t>(
+      2, std::int64_t(std::round(std::pow(double(points), 1.0 / double(axes)))));
+}
+
+std::string made_up_source(const spec::TypedInput &input,
+                           const std::vector<std::int64_t> &extents) {
+  if (input.axis_of_dim.empty()) return is_float(input.dtype) ? "0.5" : "1";
+  std::vector<std::int64_t> shape;
+  for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
+    shape.push_back(input.extents[d] >= 0 ? input.extents[d]
+                                          : extents[std::size_t(input.axis_of_dim[d])]);
+  return fmt::format("rand({})", fmt::join(shape, ", "));
+}
+
+// NAME=SOURCE by input. Throws UsageError E0401, E0404, E0406.
+std::map<std::string, std::string> sources_in(const std::vector<std::string> &words,
+                                              const DefinedKernel &defined,
+                                              const Library &library) {
+  std::vector<std::string> inputs, kernels;
+  for (const spec::TypedInput &input : defined.typed.inputs) inputs.push_back(input.name);
+  for (const auto &[name, kernel] : library.kernels()) kernels.push_back(name);
+  const auto hint = [](const std::string &word, const std::vector<std::string> &known,
+                       const std::string &what) {
+    const std::string near = support::closest(word, known);
+    if (!near.empty()) return fmt::format("did you mean '{}'?", near);
+    return known.empty() ? "it has no " + what
+                         : fmt::format("the {} are {}", what, support::quoted_list(known));
+  };
+  std::map<std::string, std::string> sources;
+  for (const std::string &word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos)
+      throw UsageError("E0406", fmt::format("there is no kernel '{}'", word),
+                       hint(word, kernels, "kernels") + "; data is given as NAME=SOURCE");
+    const std::string name = word.substr(0, equals);
+    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
+      throw UsageError("E0404",
+                       fmt::format("kernel '{}' has no input '{}'", defined.typed.name, name),
+                       hint(name, inputs, "inputs"));
+    if (!sources.emplace(name, word.substr(equals + 1)).second)
+      throw UsageError("E0404", fmt::format("input '{}' is given twice", name),
+                       "leave one of them out");
+  }
+  return sources;
+}
+
+// What 1 position, 1 byte and 1 operation per ns are called.
+std::string rate(double per_ns, const char *unit) {
+  return fmt::format("{:.3g} G{}/s", per_ns, unit);
+}
+
+std::string duration(double ns) {
+  if (ns < 1e3) return fmt::format("{:.3g} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.3g} us", ns * 1e-3);
+  return ns < 1e9 ? fmt::format("{:.3g} ms", ns * 1e-6) : fmt::format("{:.3g} s", ns * 1e-9);
+}
+
+} // namespace
+
+std::shared_ptr<const DefinedKernel> Session::choose(Words &words) const {
+  if (library_.kernels().empty())
+    throw UsageError("E0406", "there is no kernel yet",
+                     "write kernel k { in x : f32[:]; out z = x + 1 }, or .load FILE");
+  if (!words.empty()) {
+    const auto found = library_.kernels().find(words[0]);
+    if (found != library_.kernels().end()) {
+      words.erase(words.begin());
+      return found->second;
+    }
+  }
+  return library_.kernels().at(library_.latest());
+}
+
+Kernel Session::compiled(const DefinedKernel &defined) {
+  const std::string &name = defined.typed.name;
+  const auto found = compiled_.find(name);
+  if (found != compiled_.end()) return found->second;
+  Options options;
+  options.threads = settings_.threads;
+  options.engine = settings_.engine;
+  options.cancel = options_.cancel;
+  return compiled_.emplace(name, compile(defined.spec, options)).first->second;
+}
+
+std::vector<Array> Session::make_inputs(const DefinedKernel &defined, const Words &words,
+                                        std::int64_t points, std::string &made_up) {
+  const spec::TypedSpec &typed = defined.typed;
+  const auto given = sources_in(words, defined, library_);
+  const auto &kept = given_[typed.name];
+  std::vector<Source> sources(typed.inputs.size());
+  std::vector<bool> known(typed.inputs.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::string &name = typed.inputs[i].name;
+    const auto now = given.find(name), before = kept.find(name);
+    known[i] = now != given.end() || before != kept.end();
+    if (known[i])
+      sources[i] = parse_source(now != given.end() ? now->second : before->second, name);
+  }
+
+  phase_ = Phase::Data;
+  const std::size_t axes = typed.axes.size();
+  std::vector<std::int64_t> extents;
+  for (std::size_t a = 0; a < axes; ++a) extents.push_back(made_up_extent(a, axes, points));
+  std::vector<Array> arrays(sources.size());
+  const auto read = [&](std::size_t i) {
+    const spec::TypedInput &input = typed.inputs[i];
+    if (options_.cancel && *options_.cancel) throw Interrupted{};
+    arrays[i] = read_source(sources[i], {input.name, input.dtype, input.where});
+  };
+  const auto learn = [&](std::size_t i, std::span<const std::int64_t> shape) {
+    const std::vector<int> &axis = typed.inputs[i].axis_of_dim;
+    for (std::size_t d = 0; d < std::min(axis.size(), shape.size()); ++d)
+      if (shape[d] >= 0 && shape[d] != 1) extents[std::size_t(axis[d])] = shape[d];
+  };
+  for (std::size_t i = 0; i < sources.size(); ++i) learn(i, typed.inputs[i].extents);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!known[i]) continue;
+    read(i);
+    learn(i, arrays[i].shape());
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (known[i]) continue;
+    const std::string source = made_up_source(typed.inputs[i], extents);
+    made_up += fmt::format(" {}={}", typed.inputs[i].name, source);
+    sources[i] = parse_source(source, typed.inputs[i].name);
+    read(i);
+  }
+  return arrays;
+}
+
+Session::Call Session::prepare(const Words &given, std::int64_t points, bool may_write) {
+  Words words = given;
+  const auto arrow = std::find(words.begin(), words.end(), "->");
+  const Words destinations(arrow == words.end() ? arrow : arrow + 1, words.end());
+  if (arrow != words.end() && (destinations.empty() || !may_write))
+    throw UsageError("E0401", may_write ? "nothing stands behind ->" : "only .run writes files",
+                     "write .run K x=SOURCE -> z=z.npy");
+  words.erase(arrow, words.end());
+  auto defined = choose(words);
+  return with_places(defined->text, [&] {
+    std::vector<Destination> wanted = match_outputs(defined->typed, destinations);
+    const Kernel kernel = compiled(*defined);
+    std::string made_up;
+    std::vector<Array> inputs = make_inputs(*defined, words, points, made_up);
+    const std::vector<Signature> signatures =
+        kernel.infer(std::vector<AnyView>(inputs.begin(), inputs.end()));
+    Outputs outputs(defined->typed, std::move(wanted), inputs, signatures);
+    return Call{defined, kernel, std::move(inputs), std::move(outputs), std::move(made_up), words};
+  });
+}
+
+void Session::call(Call &call) {
+  with_places(call.defined->text, [&] {
+    call.kernel.run_named(named_views(call.defined->typed, call.inputs), call.outputs.views());
+  });
+}
+
+// The sources of a command that went well are those of the next one.
+void Session::keep_sources(const Call &call) {
+  for (const auto &[input, source] : sources_in(call.words, *call.defined, library_))
+    given_[call.defined->typed.name][input] = source;
+  if (!call.made_up.empty()) streams_.out << "made up:" << call.made_up << '\n';
+}
+
+void Session::run(const Words &words) {
+  std::optional<Call> ready;
+  {
+    const Progress progress(streams_.err, options_.progress, "running");
+    ready.emplace(prepare(words, small_points, true));
+    call(*ready);
+    ready->outputs.write();
+  }
+  keep_sources(*ready);
+  ready->outputs.print(streams_.out, settings_.plot);
+}
+
+void Session::check(const Words &words) {
+  std::optional<Call> ready;
+  RunCheck result;
+  {
+    const Progress progress(streams_.err, options_.progress, "checking");
+    ready.emplace(prepare(words, small_points, false));
+    ready->outputs.remember();
+    call(*ready);
+    result = with_places(ready->defined->text, [&] {
+      return check_run(ready->defined->spec, ready->inputs, ready->outputs.names(),
+                       ready->outputs.arrays(), ready->outputs.before(), settings_.engine,
+                       options_.cancel);
+    });
+  }
+  keep_sources(*ready);
+  streams_.out << to_text(result);
+  with_places(ready->defined->text, [&] { require_passed(ready->defined->spec, result); });
+}
+
+void Session::time(const Words &words) {
+  constexpr std::int64_t points = 1 << 20;
+  constexpr double seconds = 0.5;
+  std::optional<Call> ready;
+  double compile_ms = 0;
+  Timing timing;
+  {
+    const Progress progress(streams_.err, options_.progress, "timing");
+    ready.emplace(prepare(words, points, false));
+    const Counters before = ready->kernel.counters();
+    call(*ready); // compiles, and touches the outputs' memory
+    const Counters after = ready->kernel.counters();
+    if (after.compiles > before.compiles) compile_ms = after.compile_ms;
+    const std::vector<AnyView> in(ready->inputs.begin(), ready->inputs.end());
+    const std::vector<AnyView> out(ready->outputs.arrays().begin(), ready->outputs.arrays().end());
+    timing = time_calls([&] { ready->kernel.run(in, out); }, seconds);
+  }
+  if (!roofline_) {
+    const Progress progress(streams_.err, options_.progress, "measuring this machine, once");
+    Options options;
+    options.threads = settings_.threads;
+    options.cancel = options_.cancel;
+    roofline_ = measure_roofline(options);
+  }
+  keep_sources(*ready);
+
+  const Work work = work_of(ready->defined->typed, ready->inputs, ready->outputs.arrays());
+  const double memory = roofline_->memory_bound(work),
+               arithmetic = roofline_->operations_bound(work);
+  const bool by_memory = memory >= arithmetic;
+  streams_.out << fmt::format(
+      "{}: {} a call, {} to {} over {} calls on {} threads{}\n", ready->defined->typed.name,
+      duration(timing.median), duration(timing.least), duration(timing.greatest), timing.calls,
+      ready->kernel.threads(),
+      compile_ms > 0 ? fmt::format("; compiled in {:.1f} ms", compile_ms) : "");
+  streams_.out << fmt::format("  {:.3g} ns per element, {:.3g} of them\n",
+                              timing.median / std::max(work.points, 1.0), work.points);
+  streams_.out << fmt::format("  {}, {:.3g} MB of operands\n",
+                              rate(work.bytes / timing.median, "B"), work.bytes * 1e-6);
+  streams_.out << fmt::format("  {}, {:.3g} operations per element\n",
+                              rate(work.operations / timing.median, "FLOP"),
+                              work.operations / std::max(work.points, 1.0));
+  streams_.out << fmt::format(
+      "  {:.0f} % of the roofline: {} at {}, bound by {} (the other takes {})\n",
+      100 * std::max(memory, arithmetic) / timing.median, duration(std::max(memory, arithmetic)),
+      by_memory ? rate(roofline_->bytes_per_ns(work.bytes), "B")
+                : rate(work.wide ? roofline_->operations_64 : roofline_->operations_32, "FLOP"),
+      by_memory ? "memory" : "arithmetic", duration(std::min(memory, arithmetic)));
+}
+
+} // namespace broadloom::cli

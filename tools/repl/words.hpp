@@ -1,0 +1,16 @@
+// A command line of the REPL as words.
+//
+//   .run k x = rand(3, 4)[::2], -> z='my file.npy'      ".run" "k" "x=rand(3, 4)[::2]" "->" "z=my file.npy"
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace broadloom::cli {
+
+// Words end at spaces and commas outside of parentheses, brackets and quotes; spaces around `=` do not
+// count, quotes are left out. Throws UsageError E0401 where a quote, a parenthesis or a bracket is left open.
+std::vector<std::string> words_of(std::string_view line);
+
+} // namespace broadloom::cli
