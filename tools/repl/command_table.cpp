@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace broadloom::cli {
@@ -77,7 +78,10 @@ const Command &find_command(std::string_view name) {
     if (command.name == name || command.name.substr(1) == name) return command;
     names.emplace_back(command.name);
   }
-  const std::string near = support::closest(name, names);
+  std::string near = support::closest(name, names);
+  for (const std::string &known : names) // .rnu: letters exchanged
+    if (near.empty() && std::is_permutation(known.begin(), known.end(), name.begin(), name.end()))
+      near = known;
   throw UsageError("E0401", fmt::format("there is no command '{}'", name),
                    near.empty() ? ".help lists the commands"
                                 : fmt::format("did you mean {}? .help lists the commands", near));

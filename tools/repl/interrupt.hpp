@@ -28,8 +28,10 @@ bool interrupted();
 // What was noted is forgotten.
 void clear_interrupt();
 
-// The same note as a flag, for Options::cancel.
+// The same note as a flag, for Options::cancel. `renew_interrupt_flag` makes another one, and leaves the old
+// one true for good: for work that nobody waits for any more.
 std::shared_ptr<const std::atomic<bool>> interrupt_flag();
+void renew_interrupt_flag();
 
 // Readable (poll) once a SIGINT has been noted, until `clear_interrupt`; -1 where the system has none.
 int interrupt_descriptor();

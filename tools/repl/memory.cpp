@@ -52,7 +52,7 @@ void require_memory(std::int64_t bytes, const std::string &what) {
   const std::int64_t free = free_memory();
   if (bytes <= free) return;
   throw DataError("E0305",
-                  fmt::format("no memory for {}: it takes {:.3g} GB, and {:.3g} GB are free", what,
+                  fmt::format("no memory for {}: {:.1f} GB are needed, {:.1f} GB are free", what,
                               double(bytes) * 1e-9, double(free) * 1e-9),
                   {}, "use smaller arrays, or a machine with more memory");
 }

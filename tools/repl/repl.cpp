@@ -1,6 +1,7 @@
 // See repl.hpp.
 #include "tools/repl/repl.hpp"
 
+#include "tools/repl/cli.hpp"
 #include "tools/repl/failure.hpp"
 #include "tools/repl/interrupt.hpp"
 #include "tools/repl/terminal.hpp"
@@ -108,7 +109,13 @@ void read_all(Session &session, const Streams &streams) {
 void repl(const ReplOptions &options, const Streams &streams, Phase &phase) {
   const bool person = &streams.in == &std::cin && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
   SessionOptions choices;
-  if (person) choices = {interrupt_flag(), isatty(STDERR_FILENO) != 0};
+  if (person)
+    choices = {interrupt_flag(),
+               [] {
+                 renew_interrupt_flag();
+                 return interrupt_flag();
+               },
+               isatty(STDERR_FILENO) != 0};
   Session session(streams, choices);
   try {
     if (!options.file.empty()) session.load(options.file);
@@ -118,7 +125,12 @@ void repl(const ReplOptions &options, const Streams &streams, Phase &phase) {
     if (!person) throw;
     print_failure(streams, phase, options.color);
   }
-  if (person) talk(session, streams, options.color);
+  if (!person) return;
+  talk(session, streams, options.color);
+  if (!left_behind()) return;
+  // Code runs that must not see the program's globals go.
+  streams.out.flush();
+  _exit(Fine);
 }
 
 } // namespace broadloom::cli

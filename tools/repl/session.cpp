@@ -113,10 +113,13 @@ void Session::help(const Words &words) {
   streams_.out << "Type a kernel, a def or an accumulator, over as many lines as it takes:\n"
                   "  kernel k { in x : f32[i, j]; out s[i] = reduce(sum) exp(x) }\n"
                   "or a command. K is a kernel, the latest one where it is left out.\n";
-  for (const Command &command : command_table())
-    streams_.out << fmt::format("  {:<6} {:<29} {}\n         {:<29} {}\n", command.name,
-                                command.arguments.size() > 29 ? "" : command.arguments,
-                                command.help, "", command.example);
+  constexpr std::size_t column = 38;
+  for (const Command &command : command_table()) {
+    const std::string form = fmt::format("{} {}", command.name, command.arguments);
+    const std::string gap = form.size() < column ? "" : "\n" + std::string(column + 2, ' ');
+    streams_.out << fmt::format("  {:<{}}{}{}\n{}e.g. {}\n", form, column, gap, command.help,
+                                std::string(column + 2, ' '), command.example);
+  }
 }
 
 std::string Session::print_settings() const {

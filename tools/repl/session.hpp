@@ -2,12 +2,13 @@
 // streams. It knows no terminal, so that tests need none.
 #pragma once
 
+#include "tools/repl/apart.hpp"
 #include "tools/repl/commands.hpp"
 #include "tools/repl/library.hpp"
 #include "tools/repl/outputs.hpp"
 #include "tools/repl/roofline.hpp"
 
-#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,8 +25,10 @@ struct Settings {  // see `setting_table`
 
 // How the program around a session takes part in it.
 struct SessionOptions {
-  // Stops the work of a command, which then throws CancelledError or Interrupted.
-  std::shared_ptr<const std::atomic<bool>> cancel = nullptr;
+  // Once the flag is true the command that runs is stopped and throws CancelledError or Interrupted.
+  CancelFlag cancel = nullptr;
+  // Gives a new flag, when work that does not stop has been left behind with the old one.
+  std::function<CancelFlag()> renew = nullptr;
   bool progress = false; // say on the error stream that something takes long, and take it back
 };
 
@@ -80,8 +83,11 @@ private:
   void check(const Words &words);
   void time(const Words &words);
   // `points`: about how many positions, where data has to be made up.
-  Call prepare(const Words &words, std::int64_t points, bool may_write);
-  void call(Call &call);
+  std::shared_ptr<Call> prepare(const Words &words, std::int64_t points, bool may_write);
+  void apart(std::function<void()> work);
+  static void run_once(const Call &call);
+  static std::string report(const Call &call, const Timing &timing, double compile_ms,
+                            const Roofline &roofline);
   void keep_sources(const Call &call);
   // The kernel that the first word names, which is taken off, or the latest one.
   std::shared_ptr<const DefinedKernel> choose(Words &words) const;
