@@ -81,6 +81,21 @@ TEST_CASE("what is defined again replaces the old one, and kernels keep what the
   CHECK(talk(".run k x=1") == "z: f64\n11.0\n");
 }
 
+TEST_CASE("statements alone make up the kernel scratch, and are replaced by name") {
+  Talk talk;
+  CHECK(talk("order c") == "");
+  CHECK(talk("in x : f64[i]; in y : f64[i]") == "");
+  CHECK(talk("let t = x * 2") == "");
+  CHECK(talk("out z = t + y") == "scratch(x: f64[i], y: f64[i]) -> z: f64[i]\n");
+  CHECK(talk(".run x=ones(2) y=ones(2)") == "z: f64[2]\n[3.0, 3.0]\n");
+  talk("let t = x * 5");
+  CHECK(talk(".run") == "z: f64[2]\n[6.0, 6.0]\n");
+  contains(talk.error("out w = x + q"), "<input>:1:13: error[E0003]");
+  CHECK(talk(".run") == "z: f64[2]\n[6.0, 6.0]\n"); // nothing has changed
+  talk(".clear");
+  contains(talk.error("out z = t"), "'t' is not defined");
+}
+
 TEST_CASE("a derivative clause may follow the function as an input of its own") {
   Talk talk;
   talk("def flat(a) = round(a)");
@@ -205,7 +220,7 @@ TEST_CASE("help has every command with an example, and what is behind it") {
   Talk talk;
   const std::string help = talk(".help");
   for (const char *name : {".run", ".grad", ".show", ".why", ".time", ".check", ".set", ".load",
-                           ".list", ".help", ".quit"})
+                           ".list", ".clear", ".help", ".quit"})
     contains(help, std::string("e.g. ") + name);
   contains(talk(".help run"), "SOURCE is a.npy");
   contains(talk(".help .set"), "engine auto|jit|interpreter|reference");

@@ -26,7 +26,10 @@ public:
     size.ws_col = columns;
     pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
     REQUIRE(pid_ >= 0);
-    if (pid_ > 0) return;
+    if (pid_ > 0) {
+      REQUIRE(sees_last(".help\n>"));
+      return;
+    }
     signal(SIGINT, SIG_DFL); // a background job of a shell ignores it
     setenv("TERM", "xterm-256color", 1);
     setenv("XDG_STATE_HOME", folder.path.c_str(), 1);
@@ -112,7 +115,6 @@ const std::string endless =
 TEST_CASE("a person defines, runs, derives and shows a kernel, and leaves with Ctrl-D") {
   const TempFolder folder;
   Person person(folder);
-  CHECK(person.sees_last("type a kernel, or .help\n>"));
   person.types("kernel k {\r");
   CHECK(person.sees_last("> kernel k {\n..."));
   person.types("in x : f64[i]\rout z = x * 2 }\r");
@@ -149,10 +151,9 @@ TEST_CASE("the history brings back what was typed, kernels of several lines as a
     CHECK(person.leaves() == 0);
   }
   Person person(folder); // another session
-  CHECK(person.sees_last("\n>"));
   person.types("\033[A\033[A");
   CHECK(person.sees_last("> kernel k {\n...   in x : f64[i]\n...   out z = x * 2 }"));
-  person.types("\x7f\x7f+ 1 }\r");
+  person.types("\x7f+ 1 }\r");
   CHECK(person.sees_last("...   out z = x * 2 + 1 }\nk(x: f64[i]) -> z: f64[i]\n>"));
   person.types(".run x=ones(1)\r");
   CHECK(person.sees("[3.0]\n>"));
@@ -175,7 +176,9 @@ TEST_CASE("the tab key completes commands, functions, kernels, inputs and files"
 TEST_CASE("Ctrl-C clears a line, and what stands above it") {
   const TempFolder folder;
   Person person(folder);
-  person.types("kernel k {\rin x : f6\x03");
+  person.types("kernel k {\rin x : f6");
+  CHECK(person.sees_last("... in x : f6"));
+  person.types("\x03");
   CHECK(person.sees_last("... in x : f6^C\n>"));
   person.types(kernel + "\r");
   CHECK(person.sees("k(x: f64[i]) -> z: f64[i]\n>"));
@@ -197,7 +200,6 @@ TEST_CASE("Ctrl-C stops a kernel that would run for hours, and the session goes 
 TEST_CASE("long lines wrap, and the cursor is where the next letter goes") {
   const TempFolder folder;
   Person person(folder);
-  CHECK(person.sees_last("\n>"));
   const std::string comment = "# " + std::string(56, 'a'); // with the prompt just a whole row
   person.types(comment + "bcd");
   CHECK(person.sees_last("\n> " + comment + "\nbcd"));
@@ -206,7 +208,6 @@ TEST_CASE("long lines wrap, and the cursor is where the next letter goes") {
   CHECK(person.sees_last("bcd"));
   CHECK(person.column() == 2);
   person.types("# \005e");
-  CHECK(person.sees_last("\nbcde") == false);
   CHECK(person.sees_last("aabcde"));
 }
 
@@ -223,7 +224,9 @@ TEST_CASE("what is typed is coloured, and with NO_COLOR it is not") {
   Person person(folder);
   person.types(kernel);
   CHECK(person.sees_last(kernel));
-  person.types("\x03.quit\r");
+  person.types("\x03");
+  CHECK(person.sees_last("^C\n>"));
+  person.types(".quit\r");
   CHECK(person.leaves() == 0);
 }
 

@@ -1,13 +1,12 @@
 // See command_table.hpp.
 #include "tools/repl/command_table.hpp"
 
-#include "support/text.hpp"
 #include "tools/repl/session.hpp"
 #include "tools/repl/usage.hpp"
+#include "tools/repl/words.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 namespace broadloom::cli {
@@ -52,6 +51,8 @@ struct CommandTable { // the session's friend: each row calls one of its members
               Argument::File, &call<&Session::load_words>},
       Command{".list", "", "what is defined, and the data given so far", "", ".list",
               Argument::None, &call<&Session::list>},
+      Command{".clear", "", "forget the statements that make up the kernel 'scratch'", "", ".clear",
+              Argument::None, &call<&Session::clear>},
       Command{".help", "[COMMAND]", "this, or all about one command", "", ".help run",
               Argument::Command, &call<&Session::help>},
       Command{".quit", "", "leave; so does Ctrl-D", "", ".quit", Argument::None,
@@ -78,10 +79,7 @@ const Command &find_command(std::string_view name) {
     if (command.name == name || command.name.substr(1) == name) return command;
     names.emplace_back(command.name);
   }
-  std::string near = support::closest(name, names);
-  for (const std::string &known : names) // .rnu: letters exchanged
-    if (near.empty() && std::is_permutation(known.begin(), known.end(), name.begin(), name.end()))
-      near = known;
+  const std::string near = nearest(name, names);
   throw UsageError("E0401", fmt::format("there is no command '{}'", name),
                    near.empty() ? ".help lists the commands"
                                 : fmt::format("did you mean {}? .help lists the commands", near));

@@ -48,6 +48,7 @@ Words language(std::string_view before, std::string_view line, const Library &li
   }
   for (int i = 0; i < ops::fold_count(); ++i) words.emplace(ops::info(Fold(i)).name);
   for (const auto &[name, definition] : library.definitions()) words.insert(name);
+  for (const std::string &name : library.statement_names()) words.insert(name);
   add_names(before, words);
   add_names(line, words);
   return words;

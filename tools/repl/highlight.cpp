@@ -52,7 +52,9 @@ spec::Source tokens_of(std::string text) {
 class Painter {
 public:
   Painter(const spec::Source &source, std::size_t cursor, const Library &library)
-      : source_(source), cursor_(cursor), library_(library) {}
+      : source_(source), cursor_(cursor), library_(library) {
+    for (const std::string &name : library.statement_names()) values_.insert(name);
+  }
 
   std::vector<Span> paint() {
     for (at_ = 0; at_ + 1 < source_.tokens.size(); ++at_) {

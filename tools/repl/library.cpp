@@ -4,6 +4,7 @@
 #include "spec/lexer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace broadloom::cli {
@@ -30,7 +31,7 @@ Place Composed::place(Place place) const {
 struct Library::Item {
   std::optional<Kind> kind;
   std::string name;
-  Chunk chunk;
+  std::vector<Chunk> chunks; // of a definition one
 };
 
 namespace {
@@ -40,6 +41,29 @@ std::optional<Library::Kind> kind_of(std::string_view word) {
   if (word == "def") return Library::Kind::Function;
   if (word == "accumulator") return Library::Kind::Accumulator;
   return std::nullopt;
+}
+
+constexpr std::array statement_words{"in",  "let",  "out",     "order",
+                                     "set", "fuse", "stretch", "separate"};
+
+std::string_view first_word(std::string_view text, const spec::Source &source) {
+  const auto first = std::find_if(source.tokens.begin(), source.tokens.end(),
+                                  [](auto &token) { return token.kind != spec::Tok::Break; });
+  return first->kind == spec::Tok::Name ? text.substr(first->offset, first->length) : "";
+}
+
+// The text from one token up to an offset, as whole lines: spaces in front, so that columns stay what they
+// are.
+Chunk cut(const Chunk &text, const spec::Token &first, std::size_t end) {
+  std::string lines(std::size_t(first.column - 1), ' ');
+  lines += text.text.substr(first.offset, end - first.offset);
+  return {text.file, text.line + first.line - 1, std::move(lines)};
+}
+
+spec::Source lex_alone(const Chunk &text) {
+  Composed alone;
+  alone.add(text);
+  return with_places(alone, [&] { return spec::lex(text.text, Composed::file); });
 }
 
 // The tokens with which definitions begin.
@@ -60,13 +84,7 @@ std::vector<std::size_t> starts_of(const spec::Source &source) {
 } // namespace
 
 std::vector<Library::Name> Library::define(const Chunk &text) {
-  const Composed alone = [&] {
-    Composed composed;
-    composed.add(text);
-    return composed;
-  }();
-  const spec::Source source =
-      with_places(alone, [&] { return spec::lex(text.text, Composed::file); });
+  const spec::Source source = lex_alone(text);
   const std::vector<std::size_t> starts = starts_of(source);
   std::vector<Item> items;
   const auto begin_of = [&](std::size_t k) {
@@ -78,17 +96,15 @@ std::vector<Library::Name> Library::define(const Chunk &text) {
              token.offset >= begin_of(0);
     });
     if (!nothing)
-      items.push_back({std::nullopt, "", {text.file, text.line, text.text.substr(0, begin_of(0))}});
+      items.push_back(
+          {std::nullopt, "", {{text.file, text.line, text.text.substr(0, begin_of(0))}}});
   }
   for (std::size_t k = 0; k < starts.size(); ++k) {
     const spec::Token &first = source.tokens[starts[k]];
     const spec::Token &second = source.tokens[starts[k] + 1];
-    // Spaces in front, so that columns stay what they are.
-    std::string lines(std::size_t(first.column - 1), ' ');
-    lines += text.text.substr(first.offset, begin_of(k + 1) - first.offset);
     items.push_back({kind_of(source.word(first)),
                      second.kind == spec::Tok::Name ? std::string(source.word(second)) : "",
-                     {text.file, text.line + first.line - 1, std::move(lines)}});
+                     {cut(text, first, begin_of(k + 1))}});
   }
 
   Library next = *this;
@@ -101,19 +117,20 @@ std::vector<Library::Name> Library::define(const Chunk &text) {
   return names;
 }
 
-void Library::add(const Item &item) {
+void Library::add(const Item &item, bool keep) {
   Composed composed;
   std::vector<std::string> seen;
-  add_needed(item.chunk.text, item.name, seen, composed);
-  composed.add(item.chunk);
+  for (const Chunk &chunk : item.chunks) add_needed(chunk.text, item.name, seen, composed);
+  for (const Chunk &chunk : item.chunks) composed.add(chunk);
   with_places(composed, [&] {
     // A line that is no definition ends here, with the parser's error.
     const std::vector<LoopSpec> kernels = parse_all(composed.text(), Composed::file);
     if (item.kind != Kind::Kernel) {
-      definitions_[item.name] = {*item.kind, item.chunk};
+      definitions_[item.name] = {*item.kind, item.chunks.at(0)};
       last_function_ = item.kind == Kind::Function ? item.name : "";
       return;
     }
+    if (!keep) return;
     const LoopSpec &spec = kernels.back();
     check(spec);
     kernels_.insert_or_assign(item.name, std::make_shared<const DefinedKernel>(DefinedKernel{
@@ -137,6 +154,60 @@ void Library::add_needed(const std::string &text, const std::string &self,
     add_needed(found->second.chunk.text, word, seen, composed);
     composed.add(found->second.chunk);
   }
+}
+
+bool Library::is_statement(std::string_view text) {
+  try {
+    const spec::Source source = spec::lex(text, Composed::file);
+    const std::string_view word = first_word(text, source);
+    return std::find(statement_words.begin(), statement_words.end(), word) != statement_words.end();
+  } catch (const Error &) {
+    return false; // `define` says what is wrong
+  }
+}
+
+std::vector<Library::Name> Library::state(const Chunk &text) {
+  const spec::Source source = lex_alone(text);
+  Library next = *this;
+  for (std::size_t t = 0; t + 1 < source.tokens.size();) {
+    std::size_t end = t;
+    while (source.tokens[end].kind != spec::Tok::Break && source.tokens[end].kind != spec::Tok::End)
+      ++end;
+    if (end > t) {
+      const spec::Token &first = source.tokens[t], &second = source.tokens[t + 1];
+      const std::string_view word = source.word(first);
+      const bool names = word == "in" || word == "let" || word == "out" || word == "set";
+      const bool pairs = word == "fuse" || word == "separate"; // may stand several times
+      std::string key(names ? source.word(second) : word);
+      if (word == "set") key = "set " + key;
+      Statement statement{std::move(key), cut(text, first, source.tokens[end].offset)};
+      const auto same =
+          std::find_if(next.statements_.begin(), next.statements_.end(),
+                       [&](const Statement &old) { return old.key == statement.key && !pairs; });
+      if (same != next.statements_.end())
+        *same = std::move(statement);
+      else
+        next.statements_.push_back(std::move(statement));
+    }
+    t = end + (end + 1 < source.tokens.size());
+  }
+
+  Item item{Kind::Kernel, "scratch", {{"<scratch>", 1, "kernel scratch {"}}};
+  bool outputs = false;
+  for (const Statement &statement : next.statements_) {
+    item.chunks.push_back(statement.chunk);
+    outputs |= statement.chunk.text.find_first_not_of(" \t\n") == statement.chunk.text.find("out ");
+  }
+  item.chunks.push_back({"<scratch>", 1, "}"});
+  next.add(item, outputs);
+  *this = std::move(next);
+  return outputs ? std::vector<Name>{{Kind::Kernel, "scratch"}} : std::vector<Name>{};
+}
+
+std::vector<std::string> Library::statement_names() const {
+  std::vector<std::string> names;
+  for (const Statement &statement : statements_) names.push_back(statement.key);
+  return names;
 }
 
 bool Library::extend_function(const Chunk &lines) {

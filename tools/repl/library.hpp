@@ -62,6 +62,14 @@ public:
   // `parse_all` and `check` throw, with places in the text.
   std::vector<Name> define(const Chunk &text);
 
+  // Statements outside of any kernel (`in x : f32[i]`, `out z = x`) make up the kernel `scratch`, which is
+  // defined once it has an output. A statement takes the place of an earlier one that defines the same.
+  // True where the text begins with such a statement.
+  static bool is_statement(std::string_view text);
+  std::vector<Name> state(const Chunk &text);
+  void forget_statements() { statements_.clear(); }
+  std::vector<std::string> statement_names() const; // what they define
+
   // Appends lines to the function that was defined last: its `derivative` clauses, which may be typed
   // later. False where the last definition was none.
   bool extend_function(const Chunk &lines);
@@ -70,6 +78,8 @@ public:
     return kernels_;
   }
   const std::string &latest() const { return latest_; } // kernel; empty where there is none
+
+  void set_latest(const std::string &kernel) { latest_ = kernel; }
 
   struct Definition {
     Kind kind;
@@ -81,12 +91,17 @@ public:
 
 private:
   struct Item;
-  void add(const Item &item);
+  struct Statement {
+    std::string key; // what it defines or sets
+    Chunk chunk;
+  };
+  void add(const Item &item, bool keep = true); // else only reads it
   void add_needed(const std::string &text, const std::string &self, std::vector<std::string> &seen,
                   Composed &composed) const;
 
   std::map<std::string, std::shared_ptr<const DefinedKernel>> kernels_;
   std::map<std::string, Definition> definitions_;
+  std::vector<Statement> statements_;
   std::string latest_, last_function_;
 };
 

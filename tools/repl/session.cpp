@@ -62,7 +62,8 @@ void Session::define(const Chunk &text) {
   if (first != text.text.npos && text.text.compare(first, 10, "derivative") == 0 &&
       library_.extend_function(text))
     return;
-  for (const Library::Name &defined : library_.define(text)) {
+  const bool statement = Library::is_statement(text.text);
+  for (const Library::Name &defined : statement ? library_.state(text) : library_.define(text)) {
     if (defined.kind != Library::Kind::Kernel) continue;
     compiled_.erase(defined.name);
     const auto kernel = library_.kernels().find(defined.name);
@@ -97,6 +98,8 @@ void Session::list(const Words &) {
   }
 }
 
+void Session::clear(const Words &) { library_.forget_statements(); }
+
 void Session::quit(const Words &) { done_ = true; }
 
 void Session::help(const Words &words) {
@@ -112,7 +115,8 @@ void Session::help(const Words &words) {
   }
   streams_.out << "Type a kernel, a def or an accumulator, over as many lines as it takes:\n"
                   "  kernel k { in x : f32[i, j]; out s[i] = reduce(sum) exp(x) }\n"
-                  "or a command. K is a kernel, the latest one where it is left out.\n";
+                  "its statements alone, which make up the kernel 'scratch', or a command. K is a "
+                  "kernel, the latest one where it is left out.\n";
   constexpr std::size_t column = 38;
   for (const Command &command : command_table()) {
     const std::string form = fmt::format("{} {}", command.name, command.arguments);
@@ -148,7 +152,7 @@ void Session::set(const Words &given) {
     if (setting.name == words[0]) found = &setting;
   }
   if (found == nullptr) {
-    const std::string near = support::closest(words[0], names);
+    const std::string near = nearest(words[0], names);
     throw UsageError("E0401", fmt::format("there is no setting '{}'", words[0]),
                      near.empty() ? "the settings are " + support::quoted_list(names)
                                   : fmt::format("did you mean '{}'?", near));

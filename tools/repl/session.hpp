@@ -65,6 +65,7 @@ private:
 
   // session.cpp
   void define(const Chunk &text);
+  void clear(const Words &words);
   void help(const Words &words);
   void list(const Words &words);
   void load_words(const Words &words);

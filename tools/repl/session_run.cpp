@@ -7,6 +7,7 @@
 #include "tools/repl/progress.hpp"
 #include "tools/repl/usage.hpp"
 #include "tools/repl/verify.hpp"
+#include "tools/repl/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -47,7 +48,7 @@ std::map<std::string, std::string> sources_in(const std::vector<std::string> &wo
   for (const auto &[name, kernel] : library.kernels()) kernels.push_back(name);
   const auto hint = [](const std::string &word, const std::vector<std::string> &known,
                        const std::string &what) {
-    const std::string near = support::closest(word, known);
+    const std::string near = nearest(word, known);
     if (!near.empty()) return fmt::format("did you mean '{}'?", near);
     return known.empty() ? "it has no " + what
                          : fmt::format("the {} are {}", what, support::quoted_list(known));

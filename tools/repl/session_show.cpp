@@ -4,6 +4,7 @@
 #include "support/text.hpp"
 #include "tools/repl/progress.hpp"
 #include "tools/repl/usage.hpp"
+#include "tools/repl/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,7 +32,7 @@ Stage stage_of(const std::string &word) {
     if (name == word) return stage;
     names.emplace_back(name);
   }
-  const std::string near = support::closest(word, names);
+  const std::string near = nearest(word, names);
   throw UsageError(
       "E0401", word.empty() ? "a stage is missing" : fmt::format("there is no stage '{}'", word),
       (near.empty() ? "" : fmt::format("did you mean '{}'? ", near)) + "the stages are " +
@@ -42,7 +43,7 @@ Stage stage_of(const std::string &word) {
 void require_known(const std::string &name, const std::vector<std::string> &known,
                    const std::string &kernel, const std::string &what, const char *code) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  const std::string near = support::closest(name, known);
+  const std::string near = nearest(name, known);
   throw UsageError(code, fmt::format("kernel '{}' has no {} '{}'", kernel, what, name),
                    near.empty() ? fmt::format("its {}s are {}", what, support::quoted_list(known))
                                 : fmt::format("did you mean '{}'?", near));
@@ -112,7 +113,9 @@ void Session::grad(const Words &given) {
     made.push_back(gradient(defined->spec, wrt, request));
   });
   const std::string text = print(made);
+  const std::string latest = library_.latest();
   library_.define({"<gradient>", 1, text});
+  library_.set_latest(latest); // what was typed last
   for (const LoopSpec &kernel : made) compiled_.erase(kernel.data().name);
   streams_.out << text;
 }

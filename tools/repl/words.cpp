@@ -1,9 +1,12 @@
 // See words.hpp.
 #include "tools/repl/words.hpp"
 
+#include "support/text.hpp"
 #include "tools/repl/usage.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace broadloom::cli {
 
@@ -60,6 +63,15 @@ std::vector<std::string> words_of(std::string_view line) {
     joins = words.back().ends_with('=') && words.back() != "=";
   }
   return words;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string> &names) {
+  std::string near = support::closest(word, names);
+  for (const std::string &name : names)
+    if (near.empty() && name.size() == word.size() &&
+        std::is_permutation(name.begin(), name.end(), word.begin()))
+      near = name;
+  return near;
 }
 
 } // namespace broadloom::cli

@@ -13,4 +13,7 @@ namespace broadloom::cli {
 // count, quotes are left out. Throws UsageError E0401 where a quote, a parenthesis or a bracket is left open.
 std::vector<std::string> words_of(std::string_view line);
 
+// The name that was perhaps meant: the nearest one, or one with letters exchanged; empty where none is near.
+std::string nearest(std::string_view word, const std::vector<std::string> &names);
+
 } // namespace broadloom::cli
