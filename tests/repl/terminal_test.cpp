@@ -105,6 +105,12 @@ private:
   Screen screen_;
 };
 
+#ifdef BROADLOOM_READLINE
+constexpr bool no_readline = false;
+#else
+constexpr bool no_readline = true; // a plain prompt: no history, completion, colours
+#endif
+
 const std::string kernel = "kernel k { in x : f64[i]; out z = x * 2 }";
 const std::string endless =
     "kernel endless { in x:f32[i]; in y:f32[j]; in z:f32[k]; out s = sum(sin(x*y*z)) }\r"
@@ -141,7 +147,8 @@ TEST_CASE("an error has a caret, and the session goes on") {
   CHECK(person.leaves() == 0);
 }
 
-TEST_CASE("the history brings back what was typed, kernels of several lines as a whole") {
+TEST_CASE("the history brings back what was typed, kernels of several lines as a whole" *
+          doctest::skip(no_readline)) {
   const TempFolder folder;
   {
     Person person(folder);
@@ -159,7 +166,8 @@ TEST_CASE("the history brings back what was typed, kernels of several lines as a
   CHECK(person.sees("[3.0]\n>"));
 }
 
-TEST_CASE("the tab key completes commands, functions, kernels, inputs and files") {
+TEST_CASE("the tab key completes commands, functions, kernels, inputs and files" *
+          doctest::skip(no_readline)) {
   const TempFolder folder;
   folder.write("samples.loom", "kernel from_file { in x : f64[i]; out z = x }\n");
   Person person(folder);
@@ -197,7 +205,8 @@ TEST_CASE("Ctrl-C stops a kernel that would run for hours, and the session goes 
   CHECK(person.leaves() == 0);
 }
 
-TEST_CASE("long lines wrap, and the cursor is where the next letter goes") {
+TEST_CASE("long lines wrap, and the cursor is where the next letter goes" *
+          doctest::skip(no_readline)) {
   const TempFolder folder;
   Person person(folder);
   const std::string comment = "# " + std::string(56, 'a'); // with the prompt just a whole row
@@ -211,7 +220,7 @@ TEST_CASE("long lines wrap, and the cursor is where the next letter goes") {
   CHECK(person.sees_last("aabcde"));
 }
 
-TEST_CASE("what is typed is coloured, and with NO_COLOR it is not") {
+TEST_CASE("what is typed is coloured, and with NO_COLOR it is not" * doctest::skip(no_readline)) {
   const TempFolder folder;
   {
     Person person(folder, true);
@@ -230,7 +239,8 @@ TEST_CASE("what is typed is coloured, and with NO_COLOR it is not") {
   CHECK(person.leaves() == 0);
 }
 
-TEST_CASE("a paste of several lines is one entry, and bytes that are no text do no harm") {
+TEST_CASE("a paste of several lines is one entry, and bytes that are no text do no harm" *
+          doctest::skip(no_readline)) {
   const TempFolder folder;
   Person person(folder);
   person.types(
