@@ -123,7 +123,9 @@ TEST_CASE("a person defines, runs, derives and shows a kernel, and leaves with C
   Person person(folder);
   person.types("kernel k {\r");
   CHECK(person.sees_last("> kernel k {\n..."));
-  person.types("in x : f64[i]\rout z = x * 2 }\r");
+  person.types("in x : f64[i]\r");
+  CHECK(person.sees_last("... in x : f64[i]\n..."));
+  person.types("out z = x * 2 }\r");
   CHECK(person.sees("... out z = x * 2 }\nk(x: f64[i]) -> z: f64[i]\n>"));
   person.types(".run x=arange(3)\r");
   CHECK(person.sees("z: f64[3]\n[0.0, 2.0, 4.0]\n>"));
@@ -184,7 +186,9 @@ TEST_CASE("the tab key completes commands, functions, kernels, inputs and files"
 TEST_CASE("Ctrl-C clears a line, and what stands above it") {
   const TempFolder folder;
   Person person(folder);
-  person.types("kernel k {\rin x : f6");
+  person.types("kernel k {\r");
+  CHECK(person.sees_last("> kernel k {\n..."));
+  person.types("in x : f6");
   CHECK(person.sees_last("... in x : f6"));
   person.types("\x03");
   CHECK(person.sees_last("... in x : f6^C\n>"));
