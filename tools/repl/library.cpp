@@ -2,6 +2,7 @@
 #include "tools/repl/library.hpp"
 
 #include "spec/lexer.hpp"
+#include "support/check.hpp"
 
 #include <algorithm>
 #include <array>
@@ -125,6 +126,7 @@ void Library::add(const Item &item, bool keep) {
   with_places(composed, [&] {
     // A line that is no definition ends here, with the parser's error.
     const std::vector<LoopSpec> kernels = parse_all(composed.text(), Composed::file);
+    support::check(item.kind.has_value(), "what is no definition was read as one");
     if (item.kind != Kind::Kernel) {
       definitions_[item.name] = {*item.kind, item.chunks.at(0)};
       last_function_ = item.kind == Kind::Function ? item.name : "";

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "spec/spec.hpp"
+#include "support/fail.hpp"
 
 #include <broadloom/spec.hpp>
 
@@ -106,14 +107,7 @@ private:
 };
 
 // Runs `work` and lets errors out with their places in the chunks of `text`.
-template <class Work> auto with_places(const Composed &text, Work work) -> decltype(work());
-
-} // namespace broadloom::cli
-
-#include "support/fail.hpp"
-
-template <class Work>
-auto broadloom::cli::with_places(const Composed &text, Work work) -> decltype(work()) {
+template <class Work> auto with_places(const Composed &text, Work work) -> decltype(work()) {
   try {
     return work();
   } catch (const Error &error) {
@@ -121,3 +115,5 @@ auto broadloom::cli::with_places(const Composed &text, Work work) -> decltype(wo
     support::fail(error.code(), error.message(), text.place(error.where()), error.help());
   }
 }
+
+} // namespace broadloom::cli

@@ -93,7 +93,7 @@ private:
   // The kernel that the first word names, which is taken off, or the latest one.
   std::shared_ptr<const DefinedKernel> choose(Words &words) const;
   Kernel compiled(const DefinedKernel &defined);
-  std::vector<Array> make_inputs(const DefinedKernel &defined, const Words &given,
+  std::vector<Array> make_inputs(std::shared_ptr<const DefinedKernel> defined, const Words &given,
                                  std::int64_t points, std::string &made_up);
 
   Streams streams_;

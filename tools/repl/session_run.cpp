@@ -71,7 +71,44 @@ std::map<std::string, std::string> sources_in(const std::vector<std::string> &wo
   return sources;
 }
 
-// What 1 position, 1 byte and 1 operation per ns are called.
+struct Made {
+  std::vector<Array> arrays;
+  std::string made_up; // " x=rand(3, 4)" for each input without a source
+};
+
+// What is given first: its extents are those of what is made up.
+Made read_or_make_up(const spec::TypedSpec &typed,
+                     const std::vector<std::optional<Source>> &sources, std::int64_t points) {
+  Made made;
+  made.arrays.resize(sources.size());
+  const std::size_t axes = typed.axes.size();
+  std::vector<std::int64_t> extents;
+  for (std::size_t a = 0; a < axes; ++a) extents.push_back(made_up_extent(a, axes, points));
+  const auto learn = [&](std::size_t i, std::span<const std::int64_t> shape) {
+    const std::vector<int> &axis = typed.inputs[i].axis_of_dim;
+    for (std::size_t d = 0; d < std::min(axis.size(), shape.size()); ++d)
+      if (shape[d] >= 0 && shape[d] != 1) extents[std::size_t(axis[d])] = shape[d];
+  };
+  const auto read = [&](std::size_t i, const Source &source) {
+    const spec::TypedInput &input = typed.inputs[i];
+    made.arrays[i] = read_source(source, {input.name, input.dtype, input.where});
+  };
+  for (std::size_t i = 0; i < sources.size(); ++i) learn(i, typed.inputs[i].extents);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i]) continue;
+    read(i, *sources[i]);
+    learn(i, made.arrays[i].shape());
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i]) continue;
+    const std::string source = made_up_source(typed.inputs[i], extents);
+    made.made_up += fmt::format(" {}={}", typed.inputs[i].name, source);
+    read(i, parse_source(source, typed.inputs[i].name));
+  }
+  return made;
+}
+
+// 1 byte or operation per ns is 1 G of them per second.
 std::string rate(double per_ns, const char *unit) {
   return fmt::format("{:.3g} G{}/s", per_ns, unit);
 }
@@ -143,50 +180,26 @@ Kernel Session::compiled(const DefinedKernel &defined) {
   return compiled_.emplace(name, compile(defined.spec, options)).first->second;
 }
 
-std::vector<Array> Session::make_inputs(const DefinedKernel &defined, const Words &words,
-                                        std::int64_t points, std::string &made_up) {
-  const spec::TypedSpec &typed = defined.typed;
-  const auto given = sources_in(words, defined, library_);
+std::vector<Array> Session::make_inputs(std::shared_ptr<const DefinedKernel> defined,
+                                        const Words &words, std::int64_t points,
+                                        std::string &made_up) {
+  const spec::TypedSpec &typed = defined->typed;
+  const auto given = sources_in(words, *defined, library_);
   const auto &kept = given_[typed.name];
-  std::vector<Source> sources(typed.inputs.size());
-  std::vector<bool> known(typed.inputs.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const std::string &name = typed.inputs[i].name;
-    const auto now = given.find(name), before = kept.find(name);
-    known[i] = now != given.end() || before != kept.end();
-    if (known[i])
-      sources[i] = parse_source(now != given.end() ? now->second : before->second, name);
+  std::vector<std::optional<Source>> sources;
+  for (const spec::TypedInput &input : typed.inputs) {
+    const auto now = given.find(input.name), before = kept.find(input.name);
+    sources.emplace_back();
+    if (now != given.end() || before != kept.end())
+      sources.back() = parse_source(now != given.end() ? now->second : before->second, input.name);
   }
-
   phase_ = Phase::Data;
-  const std::size_t axes = typed.axes.size();
-  std::vector<std::int64_t> extents;
-  for (std::size_t a = 0; a < axes; ++a) extents.push_back(made_up_extent(a, axes, points));
-  std::vector<Array> arrays(sources.size());
-  const auto read = [&](std::size_t i) {
-    const spec::TypedInput &input = typed.inputs[i];
-    if (options_.cancel && *options_.cancel) throw Interrupted{};
-    arrays[i] = read_source(sources[i], {input.name, input.dtype, input.where});
-  };
-  const auto learn = [&](std::size_t i, std::span<const std::int64_t> shape) {
-    const std::vector<int> &axis = typed.inputs[i].axis_of_dim;
-    for (std::size_t d = 0; d < std::min(axis.size(), shape.size()); ++d)
-      if (shape[d] >= 0 && shape[d] != 1) extents[std::size_t(axis[d])] = shape[d];
-  };
-  for (std::size_t i = 0; i < sources.size(); ++i) learn(i, typed.inputs[i].extents);
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (!known[i]) continue;
-    read(i);
-    learn(i, arrays[i].shape());
-  }
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (known[i]) continue;
-    const std::string source = made_up_source(typed.inputs[i], extents);
-    made_up += fmt::format(" {}={}", typed.inputs[i].name, source);
-    sources[i] = parse_source(source, typed.inputs[i].name);
-    read(i);
-  }
-  return arrays;
+  const auto made = std::make_shared<Made>();
+  apart([defined, sources, points, made] {
+    *made = read_or_make_up(defined->typed, sources, points);
+  });
+  made_up = made->made_up;
+  return made->arrays;
 }
 
 std::shared_ptr<Session::Call> Session::prepare(const Words &given, std::int64_t points,
@@ -203,7 +216,7 @@ std::shared_ptr<Session::Call> Session::prepare(const Words &given, std::int64_t
     std::vector<Destination> wanted = match_outputs(defined->typed, destinations);
     const Kernel kernel = compiled(*defined);
     std::string made_up;
-    std::vector<Array> inputs = make_inputs(*defined, words, points, made_up);
+    std::vector<Array> inputs = make_inputs(defined, words, points, made_up);
     const std::vector<Signature> signatures =
         kernel.infer(std::vector<AnyView>(inputs.begin(), inputs.end()));
     Outputs outputs(defined->typed, std::move(wanted), inputs, signatures);

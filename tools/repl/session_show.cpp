@@ -69,9 +69,10 @@ void Session::show_stage(Stage stage, const Words &given) {
     // Machine code is there only for layouts that have been asked for.
     const bool code = stage == Stage::Llvm || stage == Stage::Asm;
     if (has_data || code) {
-      const std::vector<Array> inputs = make_inputs(*defined, words, small_points, made_up);
-      phase_ = Phase::Data;
-      kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
+      const std::vector<Array> inputs = make_inputs(defined, words, small_points, made_up);
+      apart([defined, kernel, inputs] {
+        kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
+      });
     }
     return kernel.show(stage);
   });
