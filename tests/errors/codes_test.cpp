@@ -131,7 +131,8 @@ const std::map<std::string, Exception> exceptions{
     {"E0502",
      {"only compiling finds it", "error_codes_test.cpp",
       "native code has a limit of size, and says so where nothing else may run"}},
-    {"E0701", {by_call, "cancel_test.cpp", "A call that is cancelled throws, and the next one runs"}},
+    {"E0701",
+     {by_call, "cancel_test.cpp", "A call that is cancelled throws, and the next one runs"}},
     {"E0503", {by_call, "engine_test.cpp", "an unknown target is refused by its name"}},
 };
 
