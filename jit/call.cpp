@@ -91,6 +91,27 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
   invoke(bound, addresses.data());
 }
 
+bool KernelImpl::needs_copies(const Bound &bound, Operands operands) const {
+  const std::size_t inputs = bound.input_count, outputs = operands.size() - inputs;
+  const auto span = [&](std::size_t k) {
+    return jit::span_of(operands[k]->data, bound.operands[k].reach);
+  };
+  for (std::size_t o = 0; o < outputs; ++o)
+    for (std::size_t i = 0; i < inputs; ++i)
+      if (jit::meet(span(inputs + o), span(i)) &&
+          !(bound.exact[i * outputs + o] && operands[i]->data == operands[inputs + o]->data))
+        return true;
+  return false;
+}
+
+std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands operands) const {
+  if (bound.scratch_bytes > 0 || needs_copies(bound, operands)) return {};
+  std::vector<char *> buffers;
+  for (const Bound::Source source : bound.buffers)
+    buffers.push_back(static_cast<char *>(operands[std::size_t(source.operand)]->data));
+  return buffers;
+}
+
 void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const {
   const std::size_t inputs = bound.input_count, outputs = operands.size() - inputs;
   std::vector<void *> addresses;
@@ -124,12 +145,16 @@ void KernelImpl::invoke(const Bound &bound, void *const *addresses) const {
     buffers[b] = source.operand >= 0 ? static_cast<char *>(addresses[source.operand])
                                      : scratch.data() + source.scratch_at;
   }
+  run_phases(bound, buffers.data());
+}
+
+void KernelImpl::run_phases(const Bound &bound, char *const *buffers) const {
   loop::Frame frame;
   frame.version = jit::abi_version;
   frame.extents = bound.binding.extents.data();
   frame.chunks = bound.binding.chunks.data();
   frame.strides = bound.binding.strides.data();
-  frame.buffers = buffers.data();
+  frame.buffers = buffers;
 
   const jit::runtime::FloatControl control;
   if (!bound.pattern->code) return interpret(bound, frame);

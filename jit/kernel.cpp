@@ -19,6 +19,9 @@ struct BoundState {
   std::shared_ptr<const jit::Bound> bound; // null: the reference evaluates
   std::vector<AnyView> views;
   std::vector<const AnyView *> operands; // into views
+  // Ready for the phases where nothing else is left to do; empty where a call needs scratch memory
+  // or copies of inputs.
+  std::vector<char *> buffers;
 };
 
 std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
@@ -88,8 +91,7 @@ Results Kernel::call(std::span<const NamedView> inputs) const {
   const jit::Layouts layouts = impl_->allocated_layouts(views);
   std::vector<std::pair<std::string, Array>> arrays;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
-    arrays.emplace_back(spec.outputs[o].name,
-                        jit::allocate(spec.outputs[o].dtype, layouts.outputs[o]));
+    arrays.emplace_back(spec.outputs[o].name, jit::allocate(spec.outputs[o], layouts.outputs[o]));
   for (const auto &[name, array] : arrays) views.push_back(array);
   impl_->run(pointers_to(views));
   return Results(std::move(arrays));
@@ -105,13 +107,18 @@ BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView>
   jit::check_operands(impl_->typed(), state->operands);
   jit::check_pointers(impl_->typed(), state->operands);
   jit::check_apart(impl_->typed(), state->operands);
-  if (impl_->engine() != Engine::Reference) state->bound = impl_->bind(state->operands);
+  if (impl_->engine() != Engine::Reference) {
+    state->bound = impl_->bind(state->operands);
+    state->buffers = impl_->ready_buffers(*state->bound, state->operands);
+  }
   return BoundCall(std::move(state));
 }
 
 void BoundCall::operator()() const {
   const auto &state = *static_cast<const BoundState *>(state_.get());
-  if (state.bound)
+  if (!state.buffers.empty())
+    state.kernel->run_phases(*state.bound, state.buffers.data());
+  else if (state.bound)
     state.kernel->execute(*state.bound, state.operands);
   else
     state.kernel->run(state.operands);

@@ -31,6 +31,11 @@ public:
   std::shared_ptr<const jit::Bound> bind(jit::Operands operands) const; // looks at layouts only
   void execute(const jit::Bound &bound, jit::Operands operands) const;  // looks at pointers only
 
+  // For calls on the same memory again and again: the buffers of the frame, if the phases are all that
+  // such a call has to run; else empty.
+  std::vector<char *> ready_buffers(const jit::Bound &bound, jit::Operands operands) const;
+  void run_phases(const jit::Bound &bound, char *const *buffers) const;
+
   // The layouts of a call with these inputs that allocates its outputs.
   jit::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
 
@@ -62,6 +67,7 @@ private:
   void run_reference(jit::Operands operands) const;
   void execute_on_copies(const jit::Bound &bound, jit::Operands operands) const;
   void invoke(const jit::Bound &bound, void *const *addresses) const;
+  bool needs_copies(const jit::Bound &bound, jit::Operands operands) const;
   void interpret(const jit::Bound &bound, const loop::Frame &frame) const;
   void stop_if_cancelled() const;
 

@@ -92,10 +92,11 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
   return layouts;
 }
 
-Array allocate(DType dtype, const Layout &layout) {
-  auto storage = std::make_shared<Array>(dtype, layout.shape());
+Array allocate(const spec::TypedOutput &output, const Layout &layout) {
+  if (!output.add) return Array::to_be_written(output.dtype, layout);
+  auto storage = std::make_shared<Array>(output.dtype, layout.shape());
   void *data = storage->raw();
-  return Array(std::move(storage), dtype, data, layout);
+  return Array(std::move(storage), output.dtype, data, layout);
 }
 
 } // namespace broadloom::jit

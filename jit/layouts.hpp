@@ -24,7 +24,7 @@ Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
 // C-contiguous inputs with the declared extents, and distinct ones larger than 1 where any would do.
 std::vector<Layout> typical_inputs(const spec::TypedSpec &spec);
 
-// A zero-filled array with this dense layout, as `output_layout` makes them.
-Array allocate(DType dtype, const Layout &layout);
+// Memory for an output: zeros where the kernel adds to it, else not set.
+Array allocate(const spec::TypedOutput &output, const Layout &layout);
 
 } // namespace broadloom::jit

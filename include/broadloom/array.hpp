@@ -85,6 +85,11 @@ public:
   Array(DType dtype, std::initializer_list<std::int64_t> shape)
       : Array(dtype, std::span<const std::int64_t>(shape.begin(), shape.size())) {}
 
+  // One whose elements are not set, of a layout whose elements lie without gaps from the first on: for
+  // what is written as a whole. From 2 MiB on it may be memory of an array that is gone (see
+  // release_kept_memory). Throws DataError E0305.
+  static Array to_be_written(DType dtype, const Layout &layout);
+
   // A view of storage that `owner` keeps alive.
   Array(std::shared_ptr<void> owner, DType dtype, void *data, const Layout &layout)
       : owner_(std::move(owner)), data_(data), dtype_(dtype), layout_(layout) {}
@@ -120,6 +125,11 @@ private:
   DType dtype_ = DType::F32;
   Layout layout_;
 };
+
+// Arrays of 2 MiB or more leave their memory, up to 256 MiB for the process, to the outputs that kernels
+// allocate next: new memory costs several times the work of a plain kernel. This gives it back to the
+// system.
+void release_kept_memory();
 
 // .npy files, versions 1 to 3, little-endian, C or F order, read as they lie.
 // Throws DataError E0301 (cannot be opened), E0302 (not a .npy file, malformed or truncated),

@@ -80,6 +80,7 @@ private:
   llvm::Value *sign_integer(DType dtype, llvm::Value *x);
 
   llvm::Value *extreme(llvm::Value *a, llvm::Value *b, bool greater);
+  llvm::Value *extreme_of_constant(llvm::Value *x, llvm::Value *c, bool greater);
   llvm::Value *extreme_of_numbers(llvm::Value *a, llvm::Value *b, bool greater);
   llvm::Value *sign_float(llvm::Value *x);
   llvm::Value *divide_flooring(DType compute, llvm::Value *a, llvm::Value *b, bool remainder);
@@ -92,6 +93,7 @@ private:
   llvm::Value *widen_float(llvm::Value *x, DType from);
   llvm::Value *narrow_float(llvm::Value *x, DType from, DType to);
   llvm::Value *round_to_odd(llvm::Value *x);
+  llvm::Value *float_to_short_integer(llvm::Value *x, DType to);
   llvm::Value *float_to_integer(llvm::Value *x, DType to);
 
   llvm::Value *vector_math(const std::string &name, DType compute,

@@ -79,33 +79,40 @@ llvm::Value *Lanes::narrow_float(llvm::Value *x, DType from, DType to) {
   return ir_.CreateTrunc(ir_.CreateSelect(nan, quiet, rounded), result);
 }
 
-// Truncates and saturates, NaN to 0. The instruction's result is used only where it is defined.
-llvm::Value *Lanes::float_to_integer(llvm::Value *x, DType to) {
+// Truncates and saturates, NaN to 0. Types of up to 16 bits, whose limits are floats: cut to the limits
+// first, where NaN becomes the lower one.
+llvm::Value *Lanes::float_to_short_integer(llvm::Value *x, DType to) {
   const int bits = 8 * static_cast<int>(size_of(to));
   const bool with_sign = is_signed_integer(to);
-  // Narrow types pass through i32 and are cut to their range there.
-  const bool narrow = bits < 32;
-  const unsigned wide_bits = narrow ? 32 : static_cast<unsigned>(bits);
-  llvm::Type *wide = widen(ir_.getIntNTy(wide_bits), width(x));
-  const bool wide_sign = with_sign || narrow;
-  const int magnitude = narrow ? 31 : with_sign ? bits - 1 : bits;
-  const llvm::APInt most =
-      wide_sign ? llvm::APInt::getSignedMaxValue(wide_bits) : llvm::APInt::getMaxValue(wide_bits);
-  const llvm::APInt least =
-      wide_sign ? llvm::APInt::getSignedMinValue(wide_bits) : llvm::APInt::getMinValue(wide_bits);
-  llvm::Value *result = wide_sign ? ir_.CreateFPToSI(x, wide) : ir_.CreateFPToUI(x, wide);
+  const double top = std::ldexp(1.0, with_sign ? bits - 1 : bits) - 1;
+  llvm::Value *bottom = constant(x, with_sign ? -top - 1 : 0.0);
+  llvm::Value *cut = ir_.CreateSelect(ir_.CreateFCmpOGT(x, bottom), x, bottom);
+  cut = ir_.CreateSelect(ir_.CreateFCmpOLT(cut, constant(x, top)), cut, constant(x, top));
+  llvm::Type *wide = widen(ir_.getInt32Ty(), width(x));
+  llvm::Value *result = ir_.CreateFPToSI(cut, wide);
+  if (with_sign)
+    result = ir_.CreateSelect(ir_.CreateFCmpUNO(x, x), llvm::Constant::getNullValue(wide), result);
+  return ir_.CreateTrunc(result, type(to, width(x)));
+}
+
+// The same for 32 and 64 bits. The instruction's result is used only where it is defined.
+llvm::Value *Lanes::float_to_integer(llvm::Value *x, DType to) {
+  if (size_of(to) <= 2) return float_to_short_integer(x, to);
+  const int bits = 8 * static_cast<int>(size_of(to));
+  const bool with_sign = is_signed_integer(to);
+  llvm::Type *wide = type(to, width(x));
+  const int magnitude = with_sign ? bits - 1 : bits;
+  const llvm::APInt most = with_sign ? llvm::APInt::getSignedMaxValue(unsigned(bits))
+                                     : llvm::APInt::getMaxValue(unsigned(bits));
+  const llvm::APInt least = with_sign ? llvm::APInt::getSignedMinValue(unsigned(bits))
+                                      : llvm::APInt::getMinValue(unsigned(bits));
+  llvm::Value *result = with_sign ? ir_.CreateFPToSI(x, wide) : ir_.CreateFPToUI(x, wide);
   llvm::Value *too_great = ir_.CreateFCmpOGE(x, constant(x, std::ldexp(1.0, magnitude)));
   llvm::Value *too_small =
-      ir_.CreateFCmpOLT(x, constant(x, wide_sign ? -std::ldexp(1.0, magnitude) : 0.0));
+      ir_.CreateFCmpOLT(x, constant(x, with_sign ? -std::ldexp(1.0, magnitude) : 0.0));
   result = ir_.CreateSelect(too_great, llvm::ConstantInt::get(wide, most), result);
   result = ir_.CreateSelect(too_small, llvm::ConstantInt::get(wide, least), result);
-  result = ir_.CreateSelect(ir_.CreateFCmpUNO(x, x), llvm::Constant::getNullValue(wide), result);
-  if (!narrow) return result;
-  const std::int64_t top = (std::int64_t{1} << (with_sign ? bits - 1 : bits)) - 1;
-  const std::int64_t bottom = with_sign ? -top - 1 : 0;
-  result = intrinsic(llvm::Intrinsic::smin, {result, llvm::ConstantInt::getSigned(wide, top)});
-  result = intrinsic(llvm::Intrinsic::smax, {result, llvm::ConstantInt::getSigned(wide, bottom)});
-  return ir_.CreateTrunc(result, type(to, width(x)));
+  return ir_.CreateSelect(ir_.CreateFCmpUNO(x, x), llvm::Constant::getNullValue(wide), result);
 }
 
 } // namespace broadloom::jit

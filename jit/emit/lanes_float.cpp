@@ -14,6 +14,15 @@ namespace broadloom::jit {
 
 using ops::Op;
 
+// The constant that all lanes have; null where there is none, or it is NaN.
+static const llvm::ConstantFP *number(llvm::Value *value) {
+  const auto *constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant != nullptr && constant->getType()->isVectorTy())
+    constant = constant->getSplatValue();
+  const auto *result = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  return result != nullptr && !result->isNaN() ? result : nullptr;
+}
+
 llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
   llvm::Value *a = args[0];
   llvm::Value *b = args.size() > 1 ? args[1] : nullptr;
@@ -114,6 +123,8 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
 // orders of the arguments the bits are equal, but for zeros of unlike sign (AND gives +0, OR gives
 // -0) and for a NaN with a number (OR keeps a NaN; after AND it is put right).
 llvm::Value *Lanes::extreme(llvm::Value *a, llvm::Value *b, bool greater) {
+  if (number(b) != nullptr) return extreme_of_constant(a, b, greater);
+  if (number(a) != nullptr) return extreme_of_constant(b, a, greater);
   const auto pick = [&](llvm::Value *x, llvm::Value *y) {
     llvm::Value *wins = greater ? ir_.CreateFCmpOGT(x, y) : ir_.CreateFCmpOLT(x, y);
     return ir_.CreateSelect(wins, x, y);
@@ -126,6 +137,19 @@ llvm::Value *Lanes::extreme(llvm::Value *a, llvm::Value *b, bool greater) {
   llvm::Value *both = ir_.CreateAnd(one, other);
   llvm::Value *nan = ir_.CreateSExt(ir_.CreateFCmpUNO(a, b), bits);
   return ir_.CreateBitCast(ir_.CreateOr(both, nan), type);
+}
+
+// The same with a constant: one instruction, or two beside a zero whose sign decides.
+//   maximum(x, c): x < c ? c : x, which keeps NaN; for +0 -0 loses too: x <= 0 ? +0 : x
+llvm::Value *Lanes::extreme_of_constant(llvm::Value *x, llvm::Value *c, bool greater) {
+  const llvm::APFloat &value = number(c)->getValueAPF();
+  const bool beats_other_zero = value.isZero() && value.isNegative() != greater;
+  llvm::Value *loses = nullptr;
+  if (greater)
+    loses = beats_other_zero ? ir_.CreateFCmpOLE(x, c) : ir_.CreateFCmpOLT(x, c);
+  else
+    loses = beats_other_zero ? ir_.CreateFCmpOGE(x, c) : ir_.CreateFCmpOGT(x, c);
+  return ir_.CreateSelect(loses, c, x);
 }
 
 // The same where NaN counts as missing.

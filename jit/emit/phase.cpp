@@ -255,6 +255,7 @@ void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
   if (!streams(id).empty()) return streaming_map(id, begin, end);
   const int width = map_width(id);
   const int base = base_width(id);
+  if (survey_.loops[id.index].costly && target_.avx512()) return masked_map(id, begin, end, base);
   llvm::Value *rest = whole(begin, end, width);
   full_groups(id, begin, rest, width);
   const Values outer = at_;
@@ -263,6 +264,36 @@ void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
     llvm::Value *count = ir_.CreateSub(end, position);
     if (base < width) count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, most);
     partial_group(id, outer, position, count, base);
+    return Values{};
+  });
+  at_ = outer;
+}
+
+// Heavy math takes long to compile, so there is one copy of it for whole and partial groups:
+//
+//   for turn in 0, 1: for position from (turn ? rest : begin) to (turn ? end : rest): the body, masked
+//
+// The mask does not change within a turn, and costs nothing on AVX-512.
+void PhaseEmitter::masked_map(LoopId id, llvm::Value *begin, llvm::Value *end, int width) {
+  const Values outer = at_;
+  llvm::Value *rest = whole(begin, end, width);
+  llvm::Value *all = ir_.getInt64(static_cast<std::uint64_t>(width));
+  lanes_.counted_loop(ir_.getInt64(0), ir_.getInt64(2), 1, {}, [&](llvm::Value *turn, Values) {
+    llvm::Value *last = ir_.CreateICmpNE(turn, ir_.getInt64(0));
+    llvm::Value *from = ir_.CreateSelect(last, rest, begin);
+    llvm::Value *to = ir_.CreateSelect(last, end, rest);
+    llvm::Value *count = ir_.CreateSelect(last, ir_.CreateSub(end, rest), all);
+    set_lanes(&program_[id], width, count);
+    // From an integer: the code generator would sink a comparison into the loop.
+    llvm::Value *bits =
+        ir_.CreateLShr(ir_.getInt64(~std::uint64_t{0}), ir_.CreateSub(ir_.getInt64(64), count));
+    mask_ =
+        ir_.CreateBitCast(ir_.CreateTrunc(bits, ir_.getIntNTy(unsigned(width))), mask_->getType());
+    lanes_.counted_loop(from, to, width, {}, [&](llvm::Value *position, Values) {
+      this->turn(id, outer, position);
+      return Values{};
+    });
+    set_lanes(nullptr, 1);
     return Values{};
   });
   at_ = outer;

@@ -67,6 +67,7 @@ private:
   void turn(loop::LoopId id, const Values &outer, llvm::Value *position, std::int64_t offset = 0);
   void plain_loop(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void vector_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  void masked_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
   void streaming_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void full_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
   void partial_group(loop::LoopId id, const Values &outer, llvm::Value *position,

@@ -9,6 +9,7 @@
 #include "jit/emit/emit.hpp"
 #include "jit/engine/generate.hpp"
 #include "math/libm.hpp"
+#include "math/scalar.hpp"
 #include "ops/complex.hpp"
 #include "support/fail.hpp"
 
@@ -58,11 +59,13 @@ public:
       last_error_ = llvm::toString(std::move(error));
     });
     orc::SymbolMap symbols;
-    for (const math::LibmSymbol &s : math::libm_symbols()) {
-      symbols[session_.intern(llvm::StringRef(s.symbol.data(), s.symbol.size()))] = {
-          orc::ExecutorAddr::fromPtr(s.address),
+    const auto add = [&](std::string_view symbol, void *address) {
+      symbols[session_.intern(llvm::StringRef(symbol.data(), symbol.size()))] = {
+          orc::ExecutorAddr::fromPtr(address),
           llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-    }
+    };
+    for (const math::LibmSymbol &s : math::libm_symbols()) add(s.symbol, s.address);
+    for (const math::ColdSymbol &s : math::cold_symbols()) add(s.symbol, s.address);
     if (auto error = libm_.define(orc::absoluteSymbols(std::move(symbols)))) {
       fail(llvm::toString(std::move(error)));
     }

@@ -103,8 +103,11 @@ void Generator::optimise(llvm::Module &module, bool has_math) const {
   each.addPass(llvm::SimplifyCFGPass());
   each.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                      /*UseMemorySSA=*/true));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
   passes.run(module, modules);
+  // What the math calls for rare arguments is optimised bitcode already.
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration() && !function.hasFnAttribute(llvm::Attribute::Cold))
+      each.run(function, functions);
 }
 
 llvm::SmallVector<char, 0> Generator::generate(llvm::Module &module,

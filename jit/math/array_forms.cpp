@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "math/functions.hpp"
+#include "math/functions/huge_angle.hpp"
 
 namespace {
 

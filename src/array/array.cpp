@@ -1,60 +1,50 @@
 // Array: storage, transposition and copying.
-//
-// Small arrays come from the heap. From 2 MiB on the system maps memory and hands it out zeroed,
-// page by page at first touch: nothing is cleared twice, the threads that write an output share the
-// page faults, and huge pages make them few.
 #include "array/copy.hpp"
 #include "array/layout.hpp"
+#include "array/memory.hpp"
 
 #include <broadloom/error.hpp>
 
 #include <fmt/format.h>
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 namespace broadloom {
 
 namespace {
 
-constexpr std::size_t huge_page = std::size_t(2) << 20;
+std::size_t byte_count(DType dtype, const Layout &layout) {
+  return std::size_t(element_count(layout)) * size_of(dtype);
+}
 
-// Zeroed memory, or null. Exactly `bytes` from the heap, so that AddressSanitizer sees its end.
-std::shared_ptr<void> zeroed_memory(std::size_t bytes) {
-  if (bytes < huge_page) {
-    void *memory = nullptr;
-    if (posix_memalign(&memory, 64, std::max<std::size_t>(bytes, 1)) != 0) return nullptr;
-    std::memset(memory, 0, bytes);
-    return {memory, [](void *p) { std::free(p); }};
-  }
-  // Mapped with room to move the start to the border of a huge page.
-  const std::size_t length = bytes + huge_page;
-  void *mapped = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return nullptr;
-  const std::size_t address = reinterpret_cast<std::size_t>(mapped);
-  const std::size_t skip = (huge_page - address % huge_page) % huge_page;
-  void *memory = static_cast<char *>(mapped) + skip;
-  madvise(memory, bytes, MADV_HUGEPAGE); // a wish: without huge pages all is well, only slower
-  return {memory, [mapped, length](void *) { munmap(mapped, length); }};
+void check_memory(const std::shared_ptr<void> &memory, DType dtype,
+                  std::span<const std::int64_t> shape, std::size_t bytes) {
+  if (memory) return;
+  throw DataError(
+      "E0305",
+      fmt::format("no memory for {} bytes: {}{}", bytes, name(dtype), array::shape_text(shape)), {},
+      "use smaller arrays, or a machine with more memory");
 }
 
 } // namespace
 
 Array::Array(DType dtype, std::span<const std::int64_t> shape)
     : dtype_(dtype), layout_(contiguous_layout(shape)) {
-  const std::size_t bytes = std::size_t(element_count(layout_)) * size_of(dtype);
-  owner_ = zeroed_memory(bytes);
-  if (!owner_) {
-    throw DataError(
-        "E0305",
-        fmt::format("no memory for {} bytes: {}{}", bytes, name(dtype), array::shape_text(shape)),
-        {}, "use smaller arrays, or a machine with more memory");
-  }
+  const std::size_t bytes = byte_count(dtype, layout_);
+  owner_ = array::zeroed_memory(bytes);
+  check_memory(owner_, dtype, shape, bytes);
   data_ = owner_.get();
 }
+
+Array Array::to_be_written(DType dtype, const Layout &layout) {
+  const std::size_t bytes = byte_count(dtype, layout);
+  std::shared_ptr<void> memory = array::written_memory(bytes);
+  check_memory(memory, dtype, layout.shape(), bytes);
+  void *data = memory.get();
+  return Array(std::move(memory), dtype, data, layout);
+}
+
+void release_kept_memory() { array::release_kept(); }
 
 Array Array::transposed() const {
   Array result = *this;
@@ -65,7 +55,7 @@ Array Array::transposed() const {
 
 Array Array::copy() const {
   if (!data_) return *this;
-  Array result(dtype_, shape());
+  Array result = to_be_written(dtype_, contiguous_layout(shape()));
   array::copy_elements(*this, result.raw(), result.layout());
   return result;
 }

@@ -3,6 +3,7 @@
 #include "math/scalar.hpp"
 
 #include "math/functions.hpp"
+#include "math/functions/huge_angle.hpp"
 #include "math/libm.hpp"
 
 namespace broadloom::math {
@@ -90,6 +91,12 @@ const ScalarFunction *find_in(std::span<const ScalarFunction> functions, std::st
 
 std::span<const ScalarFunction> vector_functions() { return our_functions; }
 std::span<const ScalarFunction> single_functions() { return libm_functions; }
+
+std::span<const ColdSymbol> cold_symbols() {
+  static const ColdSymbol symbols[] = {
+      {"bl_huge_angle", reinterpret_cast<void *>(lanes::bl_huge_angle)}};
+  return symbols;
+}
 
 const ScalarFunction *find_function(std::string_view name) {
   const ScalarFunction *ours = find_in(our_functions, name);

@@ -73,6 +73,14 @@ const ModeForm *find_form(std::string_view name, Accuracy accuracy);
 std::span<const ScalarFunction> vector_functions();
 // Those of libm.hpp, which run one value at a time.
 std::span<const ScalarFunction> single_functions();
+
+// What the vector forms call for rare arguments, under the names by which native code asks for it.
+struct ColdSymbol {
+  std::string_view symbol;
+  void *address;
+};
+std::span<const ColdSymbol> cold_symbols();
+
 // Null for a name that is in neither list.
 const ScalarFunction *find_function(std::string_view name);
 // True for a name in vector_functions().

@@ -111,5 +111,27 @@ TEST_CASE("division by a constant is as total as any other") {
   }
 }
 
+TEST_CASE("maximum and minimum with a constant have the bits of any other") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    for (const double constant : {0., -0., 1., -3., 255., inf, -inf, std::nan("")}) {
+      for (const ops::Op op : {ops::Op::Maximum, ops::Op::Minimum, ops::Op::Fmax, ops::Op::Fmin}) {
+        agree_everywhere(both_ways("constant limit", dtype,
+                                   [&](Builder &b, ValueId x, ValueId y) {
+                                     return b.op(ops::Op::Add,
+                                                 {b.op(op, {x, b.literal(constant, dtype)}),
+                                                  b.op(op, {b.literal(constant, dtype), y})});
+                                   }),
+                         dtype);
+        agree_everywhere(both_ways("constant limit, its sign", dtype,
+                                   [&](Builder &b, ValueId x, ValueId) {
+                                     return b.op(op, {x, b.literal(constant, dtype)});
+                                   }),
+                         dtype);
+      }
+    }
+  }
+}
+
 } // namespace
 } // namespace broadloom::jit

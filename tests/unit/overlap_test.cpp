@@ -1,6 +1,8 @@
 // Self-overlap and overlap of two views, against counting every element.
 #include "jit/overlap.hpp"
 
+#include <broadloom/broadloom.hpp>
+
 #include <doctest/doctest.h>
 
 #include <random>
@@ -133,4 +135,25 @@ TEST_CASE("More elements than addresses overlap, however entangled the strides")
     strides.push_back(1'000'003 + 7919 * k * k);
   }
   CHECK(overlaps_itself(layout(shape, strides)));
+}
+
+TEST_CASE("A bound call on overlapping memory reads its input as it was before each call") {
+  const Kernel kernel = compile(parse("kernel k { in x : f32[:]; out z = x * 2 }"));
+  std::vector<float> memory{1, 2, 3, 4, 5};
+  const BoundCall call =
+      kernel.bind({View<const float>(memory.data(), {4})}, {View<float>(memory.data() + 1, {4})});
+  call();
+  CHECK(memory == std::vector<float>{1, 2, 4, 6, 8});
+  call();
+  CHECK(memory == std::vector<float>{1, 2, 4, 8, 12});
+}
+
+TEST_CASE("A bound call in place needs no copy") {
+  const Kernel kernel = compile(parse("kernel k { in x : f32[:]; out z = x * 2 }"));
+  std::vector<float> memory{1, 2, 3};
+  const BoundCall call =
+      kernel.bind({View<const float>(memory.data(), {3})}, {View<float>(memory.data(), {3})});
+  call();
+  call();
+  CHECK(memory == std::vector<float>{4, 8, 12});
 }

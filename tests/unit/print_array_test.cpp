@@ -84,7 +84,8 @@ TEST_CASE("the JSON report has the keys that scripts rely on") {
                         "miss",
                         {3000, 1000, 2001},
                         2,
-                        48};
+                        48,
+                        {}};
   CHECK(cli::to_json(report) ==
         R"({"kernel": "demo", "outputs": {)"
         R"("z": {"dtype": "f32", "shape": [2, 3], "order": "f", "path": "a \"b\".npy"}, )"

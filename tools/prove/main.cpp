@@ -134,8 +134,9 @@ private:
                   mode == Accuracy::exact ? "to be correctly rounded"
                                           : "off by more than its bound");
       if (mode == Accuracy::exact) {
-        std::printf(", as at %s",
-                    argument(proof.arity, found.misrounded_x, found.misrounded_y).c_str());
+        for (const auto &[x, y] : found.examples)
+          std::printf("%s%s", &x == &found.examples[0].first ? ", as at " : " and ",
+                      argument(proof.arity, x, y).c_str());
       }
       std::printf("\n");
     }
@@ -167,8 +168,9 @@ int run(int argc, char **argv) {
   app.add_option("--samples", settings.options.samples,
                  "arguments of f64 and of functions of two arguments (10000000)");
   app.add_option("--threads", settings.options.threads, "instead of as many as there are cores");
-  app.add_flag("!--no-scalar", settings.options.scalar,
-               "leave the scalar form out, which is the slowest");
+  app.add_option("--scalar-every", settings.options.scalar_every,
+                 "the scalar form, the slowest, sees one in N blocks of 4096 arguments (16)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32));
   app.add_flag("--complex", settings.complex, "the functions of complex numbers instead");
   app.add_option("--report", settings.report,
                  "rewrite the rows of the accuracy table in this file");

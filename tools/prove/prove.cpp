@@ -1,7 +1,6 @@
 // See prove.hpp.
 #include "tools/prove/prove.hpp"
 
-#include "jit/math/array_table.hpp"
 #include "tools/prove/reference.hpp"
 #include "tools/prove/samples.hpp"
 
@@ -57,7 +56,7 @@ public:
     mpfr_set_d(x_, x, MPFR_RNDN);
     mpfr_set_d(y_, y, MPFR_RNDN);
     reference_.exact(value_, x_, y_);
-    scale_ = reference_.scale(x, y);
+    scale_ = reference_.scale_at(x, y);
     ++count;
   }
   T rounded() {
@@ -93,34 +92,38 @@ template <class W> struct Near {
   double doubt; // in ulps of the result
 };
 
-template <class T> Near<Wider<T>> near_to(const Reference &reference, T x, T y) {
-  using W = Wider<T>;
-  W value;
-  double doubt = 0x1p-11;
+template <class T> Wider<T> wider_value(const Reference &reference, T x, T y) {
   if constexpr (sizeof(T) == 4) {
-    value = reference.in_double(x, y);
+    return reference.in_double(x, y);
   } else {
-    value = reference.in_long_double(x, y);
-    doubt = 0.01 + reference.doubt(x, y);
+    return reference.in_long_double(x, y);
   }
-  if (reference.halves && std::fabs(x) < T(0x1p-70)) {
+}
+
+// Arguments of a function with `halves` below this are next to a tie.
+template <class T> constexpr T tiny = T(0x1p-70);
+// What the wider value may be off: 2^12 ulps of double, 8 of long double.
+template <class T> constexpr Wider<T> margin = sizeof(T) == 4 ? 0x1p-40 : 0x1p-60;
+
+template <class T> Near<Wider<T>> near_to(const Reference &reference, T x, T y, Wider<T> value) {
+  using W = Wider<T>;
+  const double doubt = sizeof(T) == 4 ? 0x1p-11 : 0.01 + reference.doubt_at(x, y);
+  if (reference.halves && std::fabs(x) < tiny<T>) {
     const W low = std::nextafter(W(x) / 2, std::numeric_limits<W>::infinity());
     return {value, x == 0 ? W(x) / 2 : low, x == 0 ? W(x) / 2 : std::nextafter(low, W(1)), doubt};
   }
-  // 2^12 ulps of double, 8 of long double.
-  constexpr W margin = sizeof(T) == 4 ? 0x1p-40 : 0x1p-60;
-  const W off = std::fabs(value) * (margin + W(reference.doubt(x, y)) * W(0x1p-52)) +
-                W(reference.scale(x, y)) * margin * W(0x1p-3);
+  const W off = std::fabs(value) * (margin<T> + W(reference.doubt_at(x, y)) * W(0x1p-52)) +
+                W(reference.scale_at(x, y)) * margin<T> * W(0x1p-3);
   if (!std::isfinite(value)) return {value, value, value, doubt};
   return {value, value - off, value + off, doubt};
 }
 
 template <class T> class Prover {
 public:
-  Prover(std::string_view name, const Options &options)
+  Prover(std::string_view name, std::span<const ArrayForm<T>> forms, const Options &options)
       : options_(options), reference_(*reference_of(name)) {
     proof_.name = name;
-    for (const ArrayForm<T> &form : jit::array_forms<T>()) {
+    for (const ArrayForm<T> &form : forms) {
       if (form.name != name) continue;
       forms_.push_back(&form);
       proof_.arity = form.arity;
@@ -188,8 +191,9 @@ private:
     Clock::time_point spoke = Clock::now();
     for (std::uint64_t block; (block = next_++) < blocks;) {
       fill(block, args);
+      const bool scalar = !has_v3_ || block % options_.scalar_every == 0;
       for (std::size_t f = 0; f < forms_.size(); ++f) {
-        compute(*forms_[f], args, results[f], found[f]);
+        compute(*forms_[f], args, scalar, results[f], found[f]);
       }
       judge(args, results, found, exactly);
       if (speaks && Clock::now() - spoke > std::chrono::seconds(2)) {
@@ -211,10 +215,8 @@ private:
       whole.worst_x = part.worst_x;
       whole.worst_y = part.worst_y;
     }
-    if (part.misrounded) {
-      whole.misrounded_x = part.misrounded_x;
-      whole.misrounded_y = part.misrounded_y;
-    }
+    for (const auto &example : part.examples)
+      if (whole.examples.size() < most_examples) whole.examples.push_back(example);
     whole.misrounded += part.misrounded;
     if (part.unequal) {
       whole.unequal_x = part.unequal_x;
@@ -225,20 +227,18 @@ private:
   }
 
   // The result that is judged is the widest form's; the others must have its bits.
-  const T *judged(const Results &r) const {
-    return jit::has_v4() ? r.v4 : jit::has_v3() ? r.v3 : r.scalar;
-  }
+  const T *judged(const Results &r) const { return has_v4_ ? r.v4 : has_v3_ ? r.v3 : r.scalar; }
 
-  void compute(const ArrayForm<T> &form, const Arguments &args, Results &r, Finding<T> &found) {
-    const bool scalar = options_.scalar || !jit::has_v3();
+  void compute(const ArrayForm<T> &form, const Arguments &args, bool scalar, Results &r,
+               Finding<T> &found) {
     if (scalar) form.scalar(args.count, args.x, args.y, r.scalar);
-    if (jit::has_v3()) form.v3(args.count, args.x, args.y, r.v3);
-    if (jit::has_v4()) form.v4(args.count, args.x, args.y, r.v4);
+    if (has_v3_) form.v3(args.count, args.x, args.y, r.v3);
+    if (has_v4_) form.v4(args.count, args.x, args.y, r.v4);
     const T *result = judged(r);
     for (std::size_t i = 0; i < args.count; ++i) {
       found.hash += fingerprint(args.x[i], args.y[i], result[i]);
       if ((!scalar || same_bits(result[i], r.scalar[i])) &&
-          (!jit::has_v3() || same_bits(result[i], r.v3[i]))) {
+          (!has_v3_ || same_bits(result[i], r.v3[i]))) {
         continue;
       }
       ++found.unequal;
@@ -247,11 +247,42 @@ private:
     }
   }
 
+  // Marks the arguments of which a quick look does not show that all forms round correctly. These loops
+  // see every argument, so they are written for the compiler to vectorise.
+  void find_open(const Arguments &args, const std::vector<Results> &results, const W *values,
+                 unsigned char *open) const {
+    if (reference_.scale != nullptr || reference_.doubt != nullptr) {
+      std::fill(open, open + args.count, 1);
+      return;
+    }
+    T correct[block_size];
+    for (std::size_t i = 0; i < args.count; ++i) {
+      correct[i] = T(values[i] * (1 - margin<T>));
+      const T high = T(values[i] * (1 + margin<T>));
+      const bool doubtful = (correct[i] != high) & (correct[i] == correct[i]);
+      open[i] = doubtful | (reference_.halves & (std::fabs(args.x[i]) < tiny<T>));
+    }
+    for (const Results &form : results) {
+      const T *result = judged(form);
+      for (std::size_t i = 0; i < args.count; ++i) {
+        const auto here = std::bit_cast<BitsOf<T>>(result[i]);
+        const auto right = std::bit_cast<BitsOf<T>>(correct[i]);
+        open[i] |= (here != right) & !((result[i] != result[i]) & (correct[i] != correct[i]));
+      }
+    }
+  }
+
   void judge(const Arguments &args, const std::vector<Results> &results, Findings &found,
              Exactly<T> &exactly) {
+    W values[block_size];
+    unsigned char open[block_size];
+    for (std::size_t i = 0; i < args.count; ++i)
+      values[i] = wider_value<T>(reference_, args.x[i], args.y[i]);
+    find_open(args, results, values, open);
     for (std::size_t i = 0; i < args.count; ++i) {
+      if (!open[i]) continue;
       const T x = args.x[i], y = args.y[i];
-      const Near<W> near = near_to<T>(reference_, x, y);
+      const Near<W> near = near_to<T>(reference_, x, y, values[i]);
       T correct = T(near.low);
       bool asked = false; // MPFR
       const auto ask = [&] {
@@ -267,11 +298,10 @@ private:
         if (same_bits(result, correct)) continue;
         Finding<T> &here = found[f];
         // Right but for the sign of a zero that only an absolute error bounds.
-        const double scale = reference_.scale(x, y);
+        const double scale = reference_.scale_at(x, y);
         if (result == correct && scale > 0) continue;
         ++here.misrounded;
-        here.misrounded_x = x;
-        here.misrounded_y = y;
+        if (here.examples.size() < most_examples) here.examples.push_back({x, y});
         if (ulps<T, W>(result, near.value, scale) + near.doubt <= here.worst) continue;
         ask();
         const double error = exactly.ulps_of(result);
@@ -286,6 +316,7 @@ private:
 
   const Options &options_;
   const Reference &reference_;
+  const bool has_v3_ = jit::has_v3(), has_v4_ = jit::has_v4();
   std::vector<const ArrayForm<T> *> forms_;
   Proof<T> proof_;
   std::atomic<std::uint64_t> next_ = 0;
@@ -294,10 +325,17 @@ private:
 
 } // namespace
 
-template <class T> Proof<T> prove(std::string_view name, const Options &options) {
-  return Prover<T>(name, options).run();
+template <class T>
+Proof<T> prove(std::string_view name, std::span<const ArrayForm<T>> forms, const Options &options) {
+  return Prover<T>(name, forms, options).run();
 }
-template Proof<float> prove<float>(std::string_view, const Options &);
-template Proof<double> prove<double>(std::string_view, const Options &);
+template Proof<float> prove(std::string_view, std::span<const ArrayForm<float>>, const Options &);
+template Proof<double> prove(std::string_view, std::span<const ArrayForm<double>>, const Options &);
+
+template <class T> Proof<T> prove(std::string_view name, const Options &options) {
+  return prove<T>(name, jit::array_forms<T>(), options);
+}
+template Proof<float> prove(std::string_view, const Options &);
+template Proof<double> prove(std::string_view, const Options &);
 
 } // namespace broadloom::prove

@@ -186,8 +186,7 @@ void exact_digamma(Result r, Arg x, Arg) {
 
 // ---- The table ----------------------------------------------------------------------------------
 
-double no_scale(double, double) { return 0; }
-double no_doubt(double, double) { return 0; }
+constexpr auto no_scale = nullptr, no_doubt = nullptr;
 double one_left_of_zero(double x, double) { return x < 0 ? 1 : 0; }
 double one_near_roots(double x, double) { return x < 0 || (x > 1 && x < 2) ? 1 : 0; }
 double greater_of_two(double x, double y) {

@@ -20,13 +20,16 @@ struct Reference {
   long double (*in_long_double)(long double x, long double y);
   // To the precision of `result`, but for formulas of several roundings, which lose a few bits of it.
   void (*exact)(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y);
-  // Errors are counted in ulps of the result or of this, whichever is greater: 0 for most functions.
+  // Errors are counted in ulps of the result or of this, whichever is greater; null for most functions.
   // The others pass zero where their value cannot be known to more than an absolute error.
   double (*scale)(double x, double y);
-  // By how much more than usual in_long_double may be off, in ulps of f64.
+  // By how much more than usual in_long_double may be off, in ulps of f64; null for most functions.
   double (*doubt)(double x, double y);
   // f(x) = x/2 (1 + c x + ..) with c > 0: half of all subnormal arguments are next to a tie.
   bool halves = false;
+
+  double scale_at(double x, double y) const { return scale == nullptr ? 0 : scale(x, y); }
+  double doubt_at(double x, double y) const { return doubt == nullptr ? 0 : doubt(x, y); }
 };
 
 // Null where there is none.

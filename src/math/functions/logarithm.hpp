@@ -124,11 +124,16 @@ template <class T, int N> inline Vec<T, N> log(Vec<T, N> x) {
 namespace exact {
 // log.
 // Method: 2 s + s^3 R(s^2) + k ln2 in f64, s = f / (2 + f).
+inline constexpr Settled log_settled[] = {
+    {0x1.827a74p-7f, -0x1.1c2b1efffffffp+2}, {0x1.bacb4ap+25f, 0x1.1e06950000001p+4},
+    {0x1.b121a6p+76f, 0x1.a9a3f10000001p+5}, {0x1.2f1fd6p+3f, 0x1.1fcbcefffffffp+1},
+    {0x1.6351d8p+95f, 0x1.08b5110000001p+6},
+};
 template <class T, int N> inline Vec<T, N> log(Vec<T, N> x) {
   const Vec<double, N> wide = widen<N>(x);
   const auto ordinary = (wide > 0.0) & (wide < infinity);
-  return settle<12, none_settled>(x, select(ordinary, log_short(wide), log_specials(wide)),
-                                  [&] { return lanes::log<double, N>(wide); });
+  return settle<12, log_settled>(x, select(ordinary, log_short(wide), log_specials(wide)),
+                                 [&] { return lanes::log<double, N>(wide); });
 }
 } // namespace exact
 

@@ -41,7 +41,8 @@ template <class D>
     if (!(lane(x, i) >= huge_angle)) {
       continue;
     }
-    const Angle<double> found = reduce_huge(lane(x, i));
+    Angle<double> found;
+    bl_huge_angle(lane(x, i), &found);
     set_lane(angle.quadrant, i, found.quadrant);
     set_lane(angle.r, i, found.r.high);
   }

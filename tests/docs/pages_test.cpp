@@ -1,0 +1,67 @@
+// The pages for users are tested as they stand: see page.hpp.
+#include "tests/docs/page.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// docs/tutorial.md, docs/compare.md and every page of docs/ideas; or the one that BROADLOOM_PAGE names:
+// docs/contributing.md, which holds in a tree with its patches only (add_op.sh).
+std::vector<std::string> pages_for_users() {
+  if (const char *one = std::getenv("BROADLOOM_PAGE")) return {one};
+  const fs::path root = BROADLOOM_SOURCE_DIR;
+  std::vector<std::string> found{"docs/tutorial.md", "docs/compare.md"};
+  for (const auto &entry : fs::directory_iterator(root / "docs" / "ideas"))
+    if (entry.path().extension() == ".md")
+      found.push_back("docs/ideas/" + entry.path().filename().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("every kernel on a page for users is a right one") {
+  for (const std::string &path : pages_for_users()) {
+    CAPTURE(path);
+    pages::check_loom_blocks(path);
+  }
+}
+
+TEST_CASE("every page for users shows what its commands print") {
+  for (const std::string &path : pages_for_users()) {
+    CAPTURE(path);
+    CHECK(pages::run_console_blocks(path) >= 1);
+  }
+}
+
+TEST_CASE("every link between pages for users leads to a file") {
+  std::vector<std::string> paths = pages_for_users();
+  paths.push_back("docs/contributing.md");
+  for (const std::string &path : paths) {
+    const std::string text = pages::prose_of(pages::text_of(path));
+    for (std::size_t at = text.find("]("); at != text.npos; at = text.find("](", at + 1)) {
+      const std::string link = text.substr(at + 2, text.find_first_of("#)", at + 2) - at - 2);
+      INFO(path << " links to " << link);
+      CHECK(fs::exists(fs::path(BROADLOOM_SOURCE_DIR) / fs::path(path).parent_path() / link));
+    }
+  }
+}
+
+TEST_CASE("every block on a page for users is run in one way or another") {
+  for (const std::string &path : pages_for_users())
+    for (const pages::Block &block : pages::blocks_of(pages::text_of(path))) {
+      INFO(path << ", line " << block.line);
+      const bool program = block.language == "cpp" && !pages::file_name(block).empty();
+      const bool peers = block.language == "python" && path == "docs/compare.md"; // by doctest
+      const bool patch = block.language == "diff" && path == "docs/contributing.md";
+      CHECK((program || peers || patch || block.language == "loom" || block.language == "console"));
+    }
+}
