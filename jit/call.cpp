@@ -15,6 +15,7 @@
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
 #include "reference/reference.hpp"
+#include "support/fail.hpp"
 
 namespace broadloom {
 namespace {
@@ -157,17 +158,29 @@ void KernelImpl::run_phases(const Bound &bound, char *const *buffers) const {
 
   const jit::runtime::FloatControl control;
   if (!bound.pattern->code) return interpret(bound, frame);
-  for (const Bound::Phase &phase : bound.phases)
-    jit::runtime::run_phase(workers_, phase.grid, phase.code, frame, bound.rows);
+  for (const Bound::Phase &phase : bound.phases) {
+    stop_if_cancelled();
+    jit::runtime::run_phase(workers_, phase.grid, phase.code, frame, bound.rows, cancel_.get());
+  }
+  stop_if_cancelled();
+}
+
+inline void KernelImpl::stop_if_cancelled() const {
+  if (!jit::runtime::is_cancelled(cancel_.get())) return;
+  support::fail("E0701", "the call of kernel '" + typed_.name + "' was cancelled", {},
+                "what its outputs hold is of no use; reset Options::cancel before the next call");
 }
 
 void KernelImpl::interpret(const Bound &bound, const loop::Frame &frame) const {
   interpreted_.fetch_add(1, std::memory_order_relaxed);
   for (std::size_t p = 0; p < bound.phases.size(); ++p) {
     const jit::runtime::Grid &grid = bound.phases[p].grid;
-    if (grid.blocks > 0)
-      loop::interpret(bound.pattern->program, p, frame, grid.lo.data(), grid.hi.data());
+    jit::runtime::for_each_block(grid, [&](const std::int64_t *lo, const std::int64_t *hi) {
+      stop_if_cancelled();
+      loop::interpret(bound.pattern->program, p, frame, lo, hi);
+    });
   }
+  stop_if_cancelled();
 }
 
 // The reference computes all outputs into arrays of its own, so overlaps need no thought.
@@ -194,7 +207,9 @@ void KernelImpl::run_reference(Operands operands) const {
   jit::check_pointers(typed_, operands);
   jit::check_apart(typed_, operands);
   const jit::runtime::FloatControl control;
-  const std::vector<Array> results = reference::evaluate(typed_, arguments, before);
+  stop_if_cancelled();
+  const std::vector<Array> results = reference::evaluate(typed_, arguments, before, cancel_.get());
+  stop_if_cancelled();
   for (std::size_t o = 0; o < results.size(); ++o)
     if (layouts.wanted[o]) array::copy_elements(results[o], before[o].data, before[o].layout);
 }

@@ -95,10 +95,11 @@ public:
           const GradientCheckOptions &options)
       : options_(options), draw_(options.seed),
         wide_(std::make_shared<const SpecData>(grad::widened(spec.data()))),
-        reference_(compile(wide_, {.engine = Engine::Reference})) {
+        reference_(compile(wide_, {.engine = Engine::Reference, .cancel = options.cancel})) {
     check_names(spec);
     // What is wrong with the arguments is found on the kernel as it was written.
-    const Results results = compile(spec, {.engine = Engine::Reference}).call(inputs);
+    const Results results =
+        compile(spec, {.engine = Engine::Reference, .cancel = options.cancel}).call(inputs);
     const spec::TypedSpec typed = spec::analyse(wide_.data());
     for (const spec::TypedInput &input : typed.inputs)
       for (const NamedView &given : inputs)
@@ -157,7 +158,10 @@ private:
   Derived derived(const Output &output, const std::vector<std::string> &wrt) const {
     try {
       const LoopSpec spec = gradient(wide_, wrt, {.of = {output.name}});
-      return {compile(spec, {.engine = options_.engine}), spec.data().inputs.back()->name, "", {}};
+      return {compile(spec, {.engine = options_.engine, .cancel = options_.cancel}),
+              spec.data().inputs.back()->name,
+              "",
+              {}};
     } catch (const SpecError &error) {
       return {{}, "", error.message(), {}};
     }

@@ -123,11 +123,12 @@ void place_buffers(Bound &bound, int threads) {
 }
 
 // How each phase is cut into blocks.
-void place_phases(Bound &bound, int threads) {
+void place_phases(Bound &bound, int threads, bool cancellable) {
   const loop::Program &program = bound.pattern->program;
   for (std::size_t p = 0; p < program.phases.size(); ++p)
-    bound.phases.push_back({bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
-                            jit::grid_of(program, p, bound.binding, threads)});
+    bound.phases.push_back(
+        {bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
+         jit::grid_of(program, p, bound.binding, threads, !bound.pattern->code, cancellable)});
 }
 
 // Which inputs may be the very memory of an output: the same elements at the same positions.
@@ -169,7 +170,7 @@ Kernel compile(const LoopSpec &spec, const Options &options) {
 
   std::optional<jit::Target> target = find_target(options, typed);
   return Kernel(std::make_shared<const KernelImpl>(
-      spec, std::move(typed), options.engine, std::move(target), jit::find_profile(options.profile),
+      spec, std::move(typed), options, std::move(target), jit::find_profile(options.profile),
       thread_count(options), watch.ms()));
 }
 
@@ -207,7 +208,7 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   describe_operands(*bound, typed_);
   mark_exact_pairs(*bound, typed_, resolved, plan.in_place);
   place_buffers(*bound, threads_);
-  place_phases(*bound, threads_);
+  place_phases(*bound, threads_, cancel_ != nullptr);
 
   {
     const std::lock_guard lock(mutex_);

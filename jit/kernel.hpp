@@ -23,7 +23,7 @@ namespace broadloom {
 class KernelImpl {
 public:
   // `target` is empty where no native code is wanted; `ms` is the time that compiling has taken so far.
-  KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, Engine engine,
+  KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
              std::optional<jit::Target> target, Profile profile, int threads, double ms);
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
@@ -70,6 +70,7 @@ private:
   void invoke(const jit::Bound &bound, void *const *addresses) const;
   bool needs_copies(const jit::Bound &bound, jit::Operands operands) const;
   void interpret(const jit::Bound &bound, const loop::Frame &frame) const;
+  void stop_if_cancelled() const;
 
   // show.cpp
   struct Shown;
@@ -93,6 +94,7 @@ private:
   const std::optional<jit::Target> target_;
   const Profile profile_;
   const int threads_;
+  const std::shared_ptr<const std::atomic<bool>> cancel_; // null: calls run to their end
   jit::runtime::Workers &workers_;
 
   // What the calls teach: layouts, and behind them at most 64 patterns.

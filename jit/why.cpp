@@ -15,7 +15,7 @@ using support::decide;
 using support::Reason;
 
 runtime::Grid grid_of(const loop::Program &program, std::size_t index, const plan::Binding &binding,
-                      int threads) {
+                      int threads, bool interpreted, bool cancellable) {
   const loop::Phase &phase = program.phases[index];
   std::vector<std::int64_t> extents;
   for (const loop::AxisId axis : phase.parallel) extents.push_back(binding.extents[axis.index]);
@@ -24,7 +24,10 @@ runtime::Grid grid_of(const loop::Program &program, std::size_t index, const pla
     if (loop.parallel && loop.vector)
       if (const auto at = std::ranges::find(phase.parallel, loop.axis); at != phase.parallel.end())
         vector_axis = std::size_t(at - phase.parallel.begin());
-  return runtime::make_grid(extents, vector_axis, binding.phase_work[index], threads);
+  // The interpreter takes about 100 times as long, and runs the blocks one after the other.
+  const double work = binding.phase_work[index] * (interpreted ? 100 : 1);
+  return runtime::make_grid(extents, vector_axis, work, threads,
+                            cancellable ? runtime::cycles_between_looks : 0);
 }
 
 namespace {

@@ -10,9 +10,9 @@
 
 namespace broadloom::jit {
 
-// How a phase is cut into blocks for so many threads.
+// How a phase is cut into blocks for so many threads: into shorter ones where a call can be cancelled.
 runtime::Grid grid_of(const loop::Program &program, std::size_t phase, const plan::Binding &binding,
-                      int threads);
+                      int threads, bool interpreted = false, bool cancellable = false);
 
 // Lanes and copies of each vector loop. Of the target only `vector_bits` counts.
 std::vector<Decision> explain_widths(const loop::Program &program, const Target &target);

@@ -21,8 +21,10 @@
 #include <broadloom/gradient.hpp>
 #include <broadloom/kernel.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +37,7 @@ struct GradientCheckOptions {
   std::uint64_t seed = 1;       // of weights and directions: the same seed, the same check
   double tolerance = 1e-6;      // of the sum of the absolute values of what is added up
   Engine engine = Engine::Auto; // runs the derived kernel; the measured slopes are the reference's
+  std::shared_ptr<const std::atomic<bool>> cancel = nullptr; // as in Options
 };
 
 enum class Slope {

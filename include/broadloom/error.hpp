@@ -59,5 +59,8 @@ struct DataError : Error { // files, pointers, empty folds
 struct CompileError : Error { // a limit was reached, or code could not be made
   using Error::Error;
 };
+struct CancelledError : Error { // the caller's own wish: Options::cancel
+  using Error::Error;
+};
 
 } // namespace broadloom

@@ -77,7 +77,8 @@ public:
   // Runs on the caller's memory: inputs and outputs by position in declared order (the fast way: a
   // repeated layout costs well under a microsecond on top of the work), or by name. An output that is
   // not named is not computed. Inputs may overlap outputs: the result is as if the inputs had been
-  // copied first. Throws ShapeError, DTypeError, DataError before anything is written.
+  // copied first. Throws ShapeError, DTypeError, DataError before anything is written, and
+  // CancelledError where Options::cancel says so: the outputs are then unspecified.
   void run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const;
   void run(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs) const {
     run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));

@@ -1,6 +1,8 @@
 // The choices of `compile`, each with its default.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <string>
 
 namespace broadloom {
@@ -29,6 +31,11 @@ struct Options {
   std::string cache_dir = {}; // reserved for the disk cache; unused in this version
   Engine engine = Engine::Auto;
   Profile profile = Profile::None; // besides those that BROADLOOM_PROFILE names: perf, jitdump, gdb
+  // While this is true, calls of the kernel stop and throw CancelledError E0701, most within some
+  // 10 ms: it is looked at before every phase and every block of one. Work that cannot be cut (a fold
+  // in order that keeps no axis, the compiler itself) runs to its end first. What the outputs of a
+  // cancelled call hold is unspecified. Any thread, or a signal handler, may set and reset it.
+  std::shared_ptr<const std::atomic<bool>> cancel = nullptr;
 };
 
 // What to print of a kernel: see Kernel::show.

@@ -114,8 +114,7 @@ private:
 
 llvm::SmallVector<char, 0> make_text(const loop::Program &program, const Target &target,
                                      llvm::CodeGenFileType type, const Names &names,
-                                     CompileTimes &times,
-                                     const loop::Listing *listing = nullptr) {
+                                     CompileTimes &times, const loop::Listing *listing = nullptr) {
   const Generator generator(target);
   std::string errors;
   const Made made = make_module(program, target, generator, errors, times,

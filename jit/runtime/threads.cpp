@@ -33,6 +33,11 @@ std::int64_t tasks_worth_making(double work, int threads) {
   return std::int64_t(std::min(work / cycles_per_task, double(threads) * tasks_per_thread));
 }
 
+std::int64_t tasks_of_at_most(double most, double work) {
+  constexpr double many = 1e6;
+  return most > 0 && work > most ? std::int64_t(std::min(work / most, many)) + 1 : 1;
+}
+
 // One phase being run. oneTBB orders what its tasks do, but ThreadSanitizer cannot see into its library;
 // the two atomics say the same once more, at the cost of an addition for each block: what the caller did
 // comes before every block, and every block before what the caller does next.
@@ -41,6 +46,7 @@ struct Job {
   const PhaseFn phase;
   const loop::Frame &frame;
   const Rows &rows;
+  const CancelFlag cancel;
   std::atomic<bool> ready{false};
   mutable std::atomic<std::int64_t> finished{0};
 
@@ -65,13 +71,8 @@ struct Job {
       own.buffers = buffers.data();
     }
     std::int64_t lo[most_parallel_axes], hi[most_parallel_axes];
-    for (std::int64_t block = first; block != last; ++block) {
-      std::int64_t rest = block;
-      for (std::size_t k = grid.lo.size(); k-- > 0;) {
-        lo[k] = rest % grid.count[k] * grid.step[k];
-        hi[k] = std::min(lo[k] + grid.step[k], grid.hi[k]);
-        rest /= grid.count[k];
-      }
+    for (std::int64_t block = first; block != last && !is_cancelled(cancel); ++block) {
+      place_block(grid, block, lo, hi);
       phase(&own, lo, hi);
     }
     finished.fetch_add(last - first, std::memory_order_release);
@@ -81,12 +82,13 @@ struct Job {
 } // namespace
 
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, int threads) {
+               double work, int threads, double most) {
   support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
   Grid grid;
   grid.lo.assign(extents.size(), 0);
   grid.hi.assign(extents.begin(), extents.end());
-  const std::int64_t tasks = tasks_worth_making(work, threads);
+  const std::int64_t tasks =
+      std::max(tasks_worth_making(work, threads), tasks_of_at_most(most, work));
   for (std::size_t k = 0; k < extents.size(); ++k) {
     const std::int64_t extent = extents[k];
     const std::int64_t granule = k != vector_axis          ? 1
@@ -141,8 +143,8 @@ Workers &workers(int threads) {
 }
 
 void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
-                const Rows &rows) {
-  Job job{grid, phase, frame, rows};
+                const Rows &rows, CancelFlag cancel) {
+  Job job{grid, phase, frame, rows, cancel};
   job.ready.store(true, std::memory_order_release);
   workers.arena.execute(job);
   job.finished.load(std::memory_order_acquire);

@@ -11,6 +11,8 @@
 
 #include "jit/runtime/abi.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,9 +30,13 @@ struct Grid {
 };
 
 // `work` is in rough cycles for the whole phase; `vector_axis` is the place of the axis that runs
-// several positions at once, so that its cuts should lie at round positions.
+// several positions at once, so that its cuts should lie at round positions. No block should have more
+// than `most` cycles, however few the threads; 0 stands for any number.
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, int threads);
+               double work, int threads, double most = 0);
+
+// How long a block may run where a call can be cancelled: some 5 ms.
+inline constexpr double cycles_between_looks = 15e6;
 
 // The threads that serve all kernels of one thread count: an arena of oneTBB, made once, never freed
 // (oneTBB may be gone already when globals are destroyed).
@@ -46,16 +52,40 @@ struct Rows {
   int threads = 1;                  // how many have rows
 };
 
-void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
-                const Rows &rows);
+// The box lo[k] <= position < hi[k] of a block.
+inline void place_block(const Grid &grid, std::int64_t block, std::int64_t *lo, std::int64_t *hi) {
+  for (std::size_t k = grid.lo.size(); k-- > 0;) {
+    lo[k] = block % grid.count[k] * grid.step[k];
+    hi[k] = std::min(lo[k] + grid.step[k], grid.hi[k]);
+    block /= grid.count[k];
+  }
+}
 
-// The caller has set FloatControl; the other threads set their own.
+using CancelFlag = const std::atomic<bool> *; // null: never
+inline bool is_cancelled(CancelFlag flag) {
+  return flag != nullptr && flag->load(std::memory_order_relaxed);
+}
+
+// Calls visit(lo, hi) with the box of each block, in order, on this thread.
+template <class Visit> void for_each_block(const Grid &grid, Visit visit) {
+  std::int64_t lo[most_parallel_axes], hi[most_parallel_axes];
+  for (std::int64_t block = 0; block != grid.blocks; ++block) {
+    place_block(grid, block, lo, hi);
+    visit(lo, hi);
+  }
+}
+
+void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
+                const Rows &rows, CancelFlag cancel);
+
+// The caller has set FloatControl; the other threads set their own. Once `cancel` is true no further
+// block is begun.
 inline void run_phase(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
-                      const Rows &rows) {
+                      const Rows &rows, CancelFlag cancel = nullptr) {
   if (grid.blocks == 1)
     phase(&frame, grid.lo.data(), grid.hi.data());
   else if (grid.blocks > 1)
-    run_blocks(workers, grid, phase, frame, rows);
+    run_blocks(workers, grid, phase, frame, rows, cancel);
 }
 
 } // namespace broadloom::jit::runtime

@@ -57,8 +57,8 @@ std::vector<std::int64_t> strides_of(const Extents &extents) {
 
 // Calls visit(offsets) at every point of `space` in C order, with the offset of each operand there.
 template <class Visit>
-void for_each_point(const Extents &space, const std::vector<std::vector<std::int64_t>> &strides,
-                    Visit visit) {
+void visit_points(const Extents &space, const std::vector<std::vector<std::int64_t>> &strides,
+                  Visit visit) {
   const std::int64_t points = points_of(space);
   std::vector<std::int64_t> at(space.size(), 0), offsets(strides.size(), 0);
   for (std::int64_t p = 0; p < points; ++p) {
@@ -75,8 +75,10 @@ void for_each_point(const Extents &space, const std::vector<std::vector<std::int
 
 class Evaluator {
 public:
-  Evaluator(const spec::TypedSpec &spec, std::span<const AnyView> inputs)
-      : spec_(spec), inputs_(inputs), elements_(spec.graph.size()), uses_(spec.graph.size(), 0) {
+  Evaluator(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+            const std::atomic<bool> *cancel)
+      : spec_(spec), inputs_(inputs), cancel_(cancel), elements_(spec.graph.size()),
+        uses_(spec.graph.size(), 0) {
     std::vector<Layout> layouts;
     for (const AnyView &view : inputs) layouts.push_back(view.layout);
     Shapes shapes = shapes_of(spec, layouts);
@@ -102,6 +104,17 @@ public:
   }
 
 private:
+  template <class Visit>
+  void for_each_point(const Extents &space, const std::vector<std::vector<std::int64_t>> &strides,
+                      Visit visit) const {
+    visit_points(space, strides, [&](const std::vector<std::int64_t> &at) {
+      if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed))
+        throw CancelledError("E0701", "the evaluation of kernel '" + spec_.name + "' was cancelled",
+                             {}, "reset the flag before the next call");
+      visit(at);
+    });
+  }
+
   static NodeId source_of(const spec::TypedOutput &out) { return out.add ? out.addend : out.value; }
 
   void check_dtypes() const {
@@ -343,6 +356,7 @@ private:
 
   const spec::TypedSpec &spec_;
   std::span<const AnyView> inputs_;
+  const std::atomic<bool> *cancel_;  // null: never
   std::vector<Extents> extents_;     // [node]
   std::vector<std::int64_t> counts_; // [node]
   std::vector<Elements> elements_;   // [node]
@@ -352,9 +366,10 @@ private:
 } // namespace
 
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
-                            std::span<const AnyView> initial_outputs) {
+                            std::span<const AnyView> initial_outputs,
+                            const std::atomic<bool> *cancel) {
   support::check(inputs.size() == spec.inputs.size(), "one view for each input");
-  return Evaluator(spec, inputs).run(initial_outputs);
+  return Evaluator(spec, inputs, cancel).run(initial_outputs);
 }
 
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,

@@ -12,6 +12,7 @@
 
 #include <broadloom/array.hpp>
 
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -19,9 +20,11 @@ namespace broadloom::reference {
 
 // `initial_outputs` holds what `+=` adds to, one view for each output; zeros where it is empty.
 // Throws ShapeError E0101 (rank), E0102 (extents), E0112 (too many points), E0120 (an initial output of
-// another shape), DTypeError E0203 and DataError E0307 (min or max of nothing).
+// another shape), DTypeError E0203 and DataError E0307 (min or max of nothing); CancelledError E0701
+// once `cancel` is true.
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
-                            std::span<const AnyView> initial_outputs = {});
+                            std::span<const AnyView> initial_outputs = {},
+                            const std::atomic<bool> *cancel = nullptr);
 
 // The shapes of the outputs, without computing them.
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,

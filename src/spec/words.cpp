@@ -31,6 +31,8 @@ bool is_reserved(std::string_view word) {
   return holds(reserved, word) || dtype_from_name(word).has_value();
 }
 
+std::span<const std::string_view> reserved_words() { return reserved; }
+
 NameCheck check_name(std::string_view name, std::string_view what) {
   std::string shown = "'" + std::string(name) + "'";
   if (!support::is_identifier(name))

@@ -1,6 +1,7 @@
 // The words of the text form that mean something, in one place for lexer, parser and analysis.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,7 @@ namespace broadloom::spec {
 
 // Statement, mode and dtype words, true and false: never a name.
 bool is_reserved(std::string_view word);
+std::span<const std::string_view> reserved_words(); // without the dtypes
 
 // What is wrong with a name: E0005 for a reserved word, E0001 for what is no identifier. `what` as in
 // "an input".

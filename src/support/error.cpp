@@ -89,6 +89,8 @@ void fail(std::string code, std::string message, Place where, std::string help) 
     throw DataError(std::move(code), std::move(message), std::move(where), std::move(help));
   if (family == "E05")
     throw CompileError(std::move(code), std::move(message), std::move(where), std::move(help));
+  if (family == "E07")
+    throw CancelledError(std::move(code), std::move(message), std::move(where), std::move(help));
   bug("no error class for " + code);
 }
 

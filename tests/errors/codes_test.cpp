@@ -125,13 +125,14 @@ const std::map<std::string, Exception> exceptions{
     {"E0404", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
     {"E0405", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
     {"E0406", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
-    {"E0407", {by_command, "cli_test.cpp", "mistakes of usage exit with 2"}},
     {"E0501",
      {"the machine or the engine, not the text", "error_codes_test.cpp",
       "there is no machine code of a kernel that is interpreted"}},
     {"E0502",
      {"only compiling finds it", "error_codes_test.cpp",
       "native code has a limit of size, and says so where nothing else may run"}},
+    {"E0701",
+     {by_call, "cancel_test.cpp", "A call that is cancelled throws, and the next one runs"}},
     {"E0503", {by_call, "engine_test.cpp", "an unknown target is refused by its name"}},
 };
 

@@ -148,9 +148,9 @@ TEST_CASE("a source that is malformed is an error of usage") {
 }
 
 TEST_CASE("the caret stands under the place of the mistake") {
-  CHECK(message_of("rand(3,4") == "--in x: expected ')'\n    rand(3,4\n            ^");
+  CHECK(message_of("rand(3,4") == "input x: expected ')'\n    rand(3,4\n            ^");
   CHECK(message_of("ones(3)[::0]") ==
-        "--in x: the step of a slice cannot be 0\n    ones(3)[::0]\n              ^");
+        "input x: the step of a slice cannot be 0\n    ones(3)[::0]\n              ^");
 }
 
 TEST_CASE("a number must be a value of the declared dtype") {

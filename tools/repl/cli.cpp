@@ -2,16 +2,18 @@
 #include "tools/repl/cli.hpp"
 
 #include "tools/repl/commands.hpp"
+#include "tools/repl/failure.hpp"
 #include "tools/repl/help.hpp"
 #include "tools/repl/interrupt.hpp"
+#include "tools/repl/repl.hpp"
 #include "tools/repl/usage.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <exception>
 #include <functional>
 #include <istream>
 #include <map>
-#include <new>
 #include <ostream>
 
 namespace broadloom::cli {
@@ -67,19 +69,17 @@ void add_inputs(CLI::App &command, std::vector<std::string> &inputs) {
       ->allow_extra_args(false);
 }
 
-[[noreturn]] void not_yet(const std::string &what, const std::string &help) {
-  throw UsageError("E0407", what + " is not in this version", help);
-}
-
 class CommandLine {
 public:
-  CommandLine() {
+  explicit CommandLine(bool color) {
+    repl_options_.color = color;
     app_.set_version_flag("--version", version_text,
                           "Print versions, and what is used of this machine");
     app_.add_option("--generate", generate_) // at build time: see packaging/
         ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}))
         ->group("");
-    app_.add_option("-i", interactive_file_, "read FILE, then start the REPL (not in this version)")
+    app_.add_option("-i", repl_options_.file,
+                    "read FILE, then start the REPL, as without a command")
         ->type_name("FILE");
     app_.require_subcommand(0, 1);
     add_run();
@@ -121,7 +121,7 @@ public:
       grad_options_.policy = policies.at(policy_);
       grad(grad_options_, streams, phase);
     } else {
-      not_yet("the REPL (no command given)", "broadloom --help lists the commands");
+      repl(repl_options_, streams, phase);
     }
   }
 
@@ -219,7 +219,7 @@ private:
 
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
   CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr;
-  std::string interactive_file_;
+  ReplOptions repl_options_;
   std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
   std::vector<std::string> profile_;                               // and these
   std::string generate_;
@@ -230,44 +230,27 @@ private:
   TextOptions check_options_;
 };
 
-int status_of(const Error &error, Phase phase) {
-  if (dynamic_cast<const UsageError *>(&error)) return WrongUsage;
-  if (dynamic_cast<const DataError *>(&error)) return WrongData;
-  if (dynamic_cast<const SpecError *>(&error)) return WrongSpec;
-  if (dynamic_cast<const CompileError *>(&error)) {
-    // A limit is the spec's; a target or an engine that cannot be had was asked for.
-    return error.code() == "E0502" ? WrongSpec : WrongUsage;
-  }
-  return phase == Phase::Data ? WrongData : WrongSpec;
-}
-
 } // namespace
 
 int run_cli(const std::vector<std::string> &args, std::istream &in, std::ostream &out,
             std::ostream &err, bool color) {
   const auto fail = [&](const std::string &text, int status) {
     out.flush();
-    err << text << (text.ends_with('\n') ? "" : "\n") << std::flush;
+    err << text << (text.empty() || text.ends_with('\n') ? "" : "\n") << std::flush;
     return status;
   };
   Phase phase = Phase::Spec;
   try {
-    CommandLine().execute(args, {in, out, err}, phase);
+    CommandLine(color).execute(args, {in, out, err}, phase);
     out.flush();
     if (!out) {
       throw DataError("E0303", "cannot write to standard output", {},
                       "check where the output goes and that there is room");
     }
     return Fine;
-  } catch (const Error &error) {
-    return fail(error.render(color), status_of(error, phase));
-  } catch (const Interrupted &) {
-    return interrupted_status;
-  } catch (const std::bad_alloc &) {
-    const DataError error("E0305", "out of memory", {}, "use smaller arrays");
-    return fail(error.render(color), WrongData);
-  } catch (const std::exception &error) {
-    return fail(std::string("broadloom: ") + error.what(), OurBug);
+  } catch (...) { // `describe` throws on what is no error of ours
+    const Failure failure = describe(std::current_exception(), phase, color);
+    return fail(failure.text, failure.status);
   }
 }
 

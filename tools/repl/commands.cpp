@@ -2,10 +2,7 @@
 // the data, the work, and last of all whatever can be seen from outside.
 #include "tools/repl/commands.hpp"
 
-#include "array/layout.hpp"
-#include "array/npy.hpp"
-#include "tools/repl/interrupt.hpp"
-#include "tools/repl/print_array.hpp"
+#include "tools/repl/outputs.hpp"
 #include "tools/repl/report.hpp"
 #include "tools/repl/usage.hpp"
 #include "tools/repl/verify.hpp"
@@ -16,119 +13,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <ostream>
 
 namespace broadloom::cli {
-
-namespace {
-
-std::size_t byte_count(const Array &array) {
-  return std::size_t(array.size()) * size_of(array.dtype());
-}
-
-// The outputs of a call. `+=` outputs can be set back to what they held, so that a repeated call is
-// the same call again.
-class Outputs {
-public:
-  Outputs(const spec::TypedSpec &spec, std::vector<Destination> destinations,
-          const std::vector<Array> &inputs, const std::vector<Signature> &signatures)
-      : spec_(spec), destinations_(std::move(destinations)) {
-    for (const Destination &destination : destinations_) {
-      arrays_.push_back(make_output(spec, destination, inputs, signatures[destination.index]));
-    }
-  }
-
-  // Remembers the present contents for `restore`.
-  void remember() {
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      const char *data = static_cast<const char *>(arrays_[i].raw());
-      start_.emplace_back();
-      if (typed(i).add) start_.back().assign(data, data + byte_count(arrays_[i]));
-    }
-  }
-  void restore() {
-    for (std::size_t i = 0; i < start_.size(); ++i) {
-      if (!start_[i].empty()) std::memcpy(arrays_[i].raw(), start_[i].data(), start_[i].size());
-    }
-  }
-
-  std::vector<NamedView> views() const {
-    std::vector<NamedView> views;
-    for (std::size_t i = 0; i < arrays_.size(); ++i) views.push_back({typed(i).name, arrays_[i]});
-    return views;
-  }
-
-  // All files or none: every one is complete under a temporary name before the first is renamed.
-  void write() const {
-    const HoldInterrupt hold;
-    std::vector<npy::PendingFile> files;
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      if (destinations_[i].path) files.emplace_back(*destinations_[i].path, arrays_[i]);
-      if (interrupted()) throw Interrupted{};
-    }
-    for (npy::PendingFile &file : files) file.commit();
-  }
-
-  void print(std::ostream &out) const {
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      const Array &array = arrays_[i];
-      if (destinations_[i].path) continue;
-      out << fmt::format("{}: {}", typed(i).name, name(array.dtype()));
-      if (array.rank() > 0) out << fmt::format("[{}]", fmt::join(array.shape(), ", "));
-      out << '\n' << print_array(array) << '\n';
-    }
-  }
-
-  std::vector<OutputReport> report() const {
-    std::vector<OutputReport> reports;
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      const Array &array = arrays_[i];
-      const bool f_order =
-          !array::is_c_contiguous(array.layout()) && array::is_f_contiguous(array.layout());
-      reports.push_back({typed(i).name,
-                         array.dtype(),
-                         {array.shape().begin(), array.shape().end()},
-                         f_order,
-                         destinations_[i].path});
-    }
-    return reports;
-  }
-
-  const std::vector<Array> &arrays() const { return arrays_; }
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < arrays_.size(); ++i) names.push_back(typed(i).name);
-    return names;
-  }
-
-  // New arrays that hold what these held when they were remembered; zeros where that does not matter.
-  std::vector<Array> before() const {
-    std::vector<Array> arrays;
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      const Array memory(arrays_[i].dtype(), arrays_[i].shape());
-      if (!start_[i].empty()) std::memcpy(memory.raw(), start_[i].data(), start_[i].size());
-      arrays.push_back(
-          {std::make_shared<Array>(memory), memory.dtype(), memory.raw(), arrays_[i].layout()});
-    }
-    return arrays;
-  }
-
-private:
-  const spec::TypedOutput &typed(std::size_t i) const {
-    return spec_.outputs[destinations_[i].index];
-  }
-
-  const spec::TypedSpec &spec_;
-  std::vector<Destination> destinations_;
-  std::vector<Array> arrays_;
-  std::vector<std::vector<char>> start_;
-};
-
-} // namespace
 
 void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);

@@ -4,6 +4,7 @@
 // a C library's logarithm. So the distributions here use only correctly rounded operations: a seed
 // means the same numbers on every machine.
 #include "tools/repl/element.hpp"
+#include "tools/repl/memory.hpp"
 #include "tools/repl/source.hpp"
 #include "tools/repl/usage.hpp"
 
@@ -127,19 +128,22 @@ template <class T> std::int64_t arange_limit() {
 } // namespace
 
 Array generate(const GeneratorSource &source, const Target &target) {
+  require_memory(bytes_of(element_count(contiguous_layout(source.extents)),
+                          std::int64_t(size_of(target.dtype))),
+                 "input '" + target.name + "'");
   return with_type(target.dtype, [&](auto zero) {
     using T = decltype(zero);
     if (source.generator == Generator::Randn && !is_float(target.dtype) &&
         !is_complex(target.dtype)) {
       throw UsageError(
           "E0403",
-          fmt::format("--in {}: randn makes floats and complex numbers, and the input is {}",
+          fmt::format("input {}: randn makes floats and complex numbers, and the input is {}",
                       target.name, name(target.dtype)),
           "use rand(..), which gives 0 to 99 for integers");
     }
     if (source.generator == Generator::Arange && source.extents.at(0) > arange_limit<T>()) {
       throw UsageError("E0403",
-                       fmt::format("--in {}: arange({}) does not fit in {}", target.name,
+                       fmt::format("input {}: arange({}) does not fit in {}", target.name,
                                    source.extents[0], name(target.dtype)),
                        fmt::format("arange({}) is the longest", arange_limit<T>()));
     }

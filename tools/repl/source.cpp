@@ -79,10 +79,10 @@ public:
 private:
   [[noreturn]] void fail(std::size_t at, const std::string &what, const char *help = forms) const {
     const std::size_t columns = std::size_t(support::count_columns(text_.substr(0, at)));
-    throw UsageError(
-        "E0403",
-        fmt::format("--in {}: {}\n    {}\n    {}^", input_, what, text_, std::string(columns, ' ')),
-        help);
+    throw UsageError("E0403",
+                     fmt::format("input {}: {}\n    {}\n    {}^", input_, what, text_,
+                                 std::string(columns, ' ')),
+                     help);
   }
 
   // Where a path ends: after the first ".npy" that only views can follow; 0 where there is none.
@@ -279,7 +279,7 @@ Array number_array(const std::string &word, const Target &target) {
     if (!fits) {
       throw UsageError(
           "E0403",
-          fmt::format("--in {}: {} is not a value of {}", target.name, word, name(target.dtype)),
+          fmt::format("input {}: {} is not a value of {}", target.name, word, name(target.dtype)),
           "give a value in the dtype that the kernel declares for this input");
     }
     *array.data<T>() = value;
@@ -289,7 +289,7 @@ Array number_array(const std::string &word, const Target &target) {
 
 Array file_array(const std::string &path, const Target &target) {
   if (::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
-    throw UsageError("E0402", fmt::format("--in {}: there is no file '{}'", target.name, path),
+    throw UsageError("E0402", fmt::format("input {}: there is no file '{}'", target.name, path),
                      "check the path; it counts from the current folder");
   }
   Array array = load_npy(path);

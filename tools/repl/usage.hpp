@@ -1,8 +1,8 @@
 // Mistakes on the command line. They end with exit status 2 and have no place in a text.
 //
-// E0401 unknown or contradicting options    E0405 --out: unknown, twice, or no .npy path
+// E0401 unknown or contradicting words      E0405 --out: unknown, twice, or no .npy path
 // E0402 file not found or not readable      E0406 --kernel: unknown, or needed
-// E0403 malformed SOURCE                    E0407 not in this version
+// E0403 malformed SOURCE                    E0407 not given any more
 // E0404 --in: unknown, twice, or missing
 #pragma once
 

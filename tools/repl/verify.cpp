@@ -128,13 +128,15 @@ bool RunCheck::passed() const {
 
 RunCheck check_run(const LoopSpec &spec, const std::vector<Array> &inputs,
                    const std::vector<std::string> &names, const std::vector<Array> &outputs,
-                   const std::vector<Array> &initial, Engine engine) {
+                   const std::vector<Array> &initial, Engine engine,
+                   std::shared_ptr<const std::atomic<bool>> cancel) {
   const spec::TypedSpec typed = spec::analyse(spec.data());
   std::vector<NamedView> input_views, output_views;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     input_views.push_back({typed.inputs[i].name, inputs[i]});
   for (std::size_t o = 0; o < names.size(); ++o) output_views.push_back({names[o], initial[o]});
-  compile(spec, {.engine = Engine::Reference}).run_named(input_views, output_views);
+  compile(spec, {.engine = Engine::Reference, .cancel = cancel})
+      .run_named(input_views, output_views);
   const std::vector<double> relative = relative_tolerances(typed);
   RunCheck check;
   for (std::size_t o = 0; o < names.size(); ++o) {
@@ -144,6 +146,7 @@ RunCheck check_run(const LoopSpec &spec, const std::vector<Array> &inputs,
   }
   GradientCheckOptions options;
   options.engine = engine;
+  options.cancel = cancel;
   for (std::size_t o = 0; o < names.size(); ++o)
     if (is_continuous(outputs[o].dtype())) options.of.push_back(names[o]);
   if (!options.of.empty()) check.gradient = check_gradient(spec, input_views, options);

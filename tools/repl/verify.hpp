@@ -25,10 +25,12 @@ struct RunCheck {
   bool passed() const;
 };
 
-// `outputs` holds what the run gave, `initial` what `+=` outputs held before it.
+// `outputs` holds what the run gave, `initial` what `+=` outputs held before it. Throws CancelledError once
+// `cancel` is true.
 RunCheck check_run(const LoopSpec &spec, const std::vector<Array> &inputs,
                    const std::vector<std::string> &names, const std::vector<Array> &outputs,
-                   const std::vector<Array> &initial, Engine engine);
+                   const std::vector<Array> &initial, Engine engine,
+                   std::shared_ptr<const std::atomic<bool>> cancel = nullptr);
 
 std::string to_text(const RunCheck &check); // a line for each thing that was checked
 std::string to_json(const RunCheck &check); // an object

@@ -22,21 +22,6 @@ namespace broadloom::cli {
 
 namespace {
 
-std::string read_file(const std::string &path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    throw UsageError("E0402", fmt::format("'{}' is a folder", path), "name a .loom file");
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    throw UsageError(
-        "E0402", fmt::format("cannot read '{}': {}", path, std::generic_category().message(errno)),
-        "check the path, or write the text itself with -e TEXT");
-  }
-  return text;
-}
-
 struct Assignment {
   std::string name, value;
 };
@@ -96,6 +81,21 @@ std::vector<int> storage_order(const spec::TypedSpec &spec, const spec::TypedOut
 
 } // namespace
 
+std::string read_text_file(const std::string &path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    throw UsageError("E0402", fmt::format("'{}' is a folder", path), "name a .loom file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) {
+    throw UsageError(
+        "E0402", fmt::format("cannot read '{}': {}", path, std::generic_category().message(errno)),
+        "check the path, or write the text itself with -e TEXT");
+  }
+  return text;
+}
+
 std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &streams) {
   std::vector<LoopSpec> kernels;
   if (options.file.empty()) {
@@ -103,7 +103,7 @@ std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &st
   } else if (options.file == "-") {
     kernels = parse_all(std::string{std::istreambuf_iterator<char>(streams.in), {}}, "<stdin>");
   } else {
-    kernels = parse_all(read_file(options.file), options.file);
+    kernels = parse_all(read_text_file(options.file), options.file);
   }
   if (kernels.empty()) {
     throw SpecError("E0010", "the text has no kernel", {}, "write kernel NAME { .. }");

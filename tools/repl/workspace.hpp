@@ -13,6 +13,9 @@
 
 namespace broadloom::cli {
 
+// A file's bytes. Throws UsageError E0402.
+std::string read_text_file(const std::string &path);
+
 // All kernels of the text, at least one. Throws UsageError E0402, SpecError.
 std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &streams);
 

@@ -1,0 +1,257 @@
+// The session without any terminal: what an input prints, and what it leaves behind.
+#include "tools/repl/repl.hpp"
+#include "tools/repl/session.hpp"
+
+#include "tests/unit/temp_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+using namespace broadloom;
+using namespace broadloom::cli;
+
+namespace {
+
+struct Talk {
+  std::istringstream in;
+  std::ostringstream out, err;
+  Streams streams{in, out, err};
+  Session session{streams, {}};
+
+  // What an input prints.
+  std::string operator()(const std::string &text) {
+    out.str("");
+    session.execute(text);
+    return out.str();
+  }
+  // The error that it throws, rendered; empty where there is none.
+  std::string error(const std::string &text) {
+    try {
+      session.execute(text);
+    } catch (const Error &error) {
+      return error.render();
+    }
+    return "";
+  }
+};
+
+bool contains(const std::string &text, const std::string &part) {
+  CAPTURE(text);
+  CAPTURE(part);
+  const bool found = text.find(part) != text.npos;
+  CHECK(found);
+  return found;
+}
+
+const std::string scale = "kernel scale { in x : f64[i]; in a : f64; out z = x * a }";
+
+} // namespace
+
+TEST_CASE("a kernel is defined, run on data, and keeps its data for the next time") {
+  Talk talk;
+  CHECK(talk(scale) == "scale(x: f64[i], a: f64) -> z: f64[i]\n");
+  CHECK(talk(".run scale x=arange(3) a=2") == "z: f64[3]\n[0.0, 2.0, 4.0]\n");
+  CHECK(talk(".run a = 3") == "z: f64[3]\n[0.0, 3.0, 6.0]\n");
+}
+
+TEST_CASE("data that was never given is made up in fitting shapes, and said") {
+  Talk talk;
+  talk("kernel k { in x : f32[i, j]; in y : f32[j, c=3]; out z = sum(x * y, j) }");
+  contains(talk(".run x=ones(2, 7)"), "made up: y=rand(7, 3)\nz: f32[2, 3]\n");
+  contains(talk(".run"), "made up: y=rand(7, 3)\n"); // x is kept, what was made up is not
+}
+
+TEST_CASE("functions and accumulators of earlier inputs are there for later ones") {
+  Talk talk;
+  CHECK(talk("def twice(a) = a * 2") == "");
+  CHECK(talk("def four(a) = twice(twice(a))") == "");
+  talk("accumulator last(s; m) {\n init s = 0\n step s = m\n}");
+  talk("kernel k { in x : f64[i]; out z = last(four(x), i) }");
+  CHECK(talk(".run x=arange(4)") == "z: f64\n12.0\n");
+}
+
+TEST_CASE("what is defined again replaces the old one, and kernels keep what they were made with") {
+  Talk talk;
+  talk("def f(a) = a + 1");
+  talk("kernel k { in x : f64; out z = f(x) }");
+  talk("def f(a) = a + 10");
+  CHECK(talk(".run k x=1") == "z: f64\n2.0\n");
+  talk("kernel k { in x : f64; out z = f(x) }");
+  CHECK(talk(".run k x=1") == "z: f64\n11.0\n");
+}
+
+TEST_CASE("statements alone make up the kernel scratch, and are replaced by name") {
+  Talk talk;
+  CHECK(talk("order c") == "");
+  CHECK(talk("in x : f64[i]; in y : f64[i]") == "");
+  CHECK(talk("let t = x * 2") == "");
+  CHECK(talk("out z = t + y") == "scratch(x: f64[i], y: f64[i]) -> z: f64[i]\n");
+  CHECK(talk(".run x=ones(2) y=ones(2)") == "z: f64[2]\n[3.0, 3.0]\n");
+  talk("let t = x * 5");
+  CHECK(talk(".run") == "z: f64[2]\n[6.0, 6.0]\n");
+  contains(talk.error("out w = x + q"), "<input>:1:13: error[E0003]");
+  CHECK(talk(".run") == "z: f64[2]\n[6.0, 6.0]\n"); // nothing has changed
+  talk(".clear");
+  contains(talk.error("out z = t"), "'t' is not defined");
+}
+
+TEST_CASE("a derivative clause may follow the function as an input of its own") {
+  Talk talk;
+  talk("def flat(a) = round(a)");
+  talk("  derivative a = g * 3");
+  talk("kernel k { in x : f64; out z = flat(x) }");
+  talk(".grad k x");
+  CHECK(talk(".run k_grad x=1 d_z=2") == "d_x: f64\n6.0\n");
+}
+
+TEST_CASE("errors stand at their place in the input, also where it needs earlier ones") {
+  Talk talk;
+  talk("def f(a) = a & 1\n");
+  const std::string own = talk.error("kernel k {\n  in x : i32[i]\n  out z = f(x) + qq\n}");
+  contains(own, "<input>:3:18: error[E0003]: 'qq' is not defined\n  out z = f(x) + qq\n");
+  // The mistake is in the function, seen only with floats.
+  contains(talk.error("kernel k {\n  in x : f64[i]\n  out z = f(x)\n}"),
+           "<input>:1:12: error[E0201]");
+}
+
+TEST_CASE("an input with a mistake changes nothing") {
+  Talk talk;
+  talk(scale);
+  CHECK(talk.error("def good(a) = a\nkernel scale { in x : f64; out z = bad(x) }") != "");
+  CHECK(talk.session.library().definitions().empty());
+  CHECK(talk(".run scale x=ones(1) a=5") == "z: f64[1]\n[5.0]\n");
+}
+
+TEST_CASE("names that are wrong bring the name that was perhaps meant") {
+  Talk talk;
+  talk(scale);
+  contains(talk.error(".rnu"), "did you mean .run?");
+  contains(talk.error(".run scael"), "did you mean 'scale'?");
+  contains(talk.error(".show lop"), "did you mean 'loop'?");
+  contains(talk.error(".set thread 2"), "did you mean 'threads'?");
+  contains(talk.error(".run y=1"), "kernel 'scale' has no input 'y'");
+  contains(talk.error(".grad scale y"), "kernel 'scale' has no input 'y'");
+  contains(talk.error(".run x=rnd(3)"), "there is no generator 'rnd'");
+}
+
+TEST_CASE("commands without a kernel, a value or a file say what is missing") {
+  Talk talk;
+  contains(talk.error(".run"), "there is no kernel yet");
+  talk(scale);
+  contains(talk.error(".show"), "a stage is missing");
+  contains(talk.error(".set threads"), "write .set threads N");
+  contains(talk.error(".load"), ".load takes one file");
+  contains(talk.error(".load no.loom"), "cannot read 'no.loom'");
+  contains(talk.error(".run x=no.npy"), "there is no file 'no.npy'");
+  contains(talk.error(".run x=rand(3"), "'(' is not closed");
+  contains(talk.error(".run ->"), "nothing stands behind ->");
+}
+
+TEST_CASE("a result that does not fit memory is refused before it is made") {
+  Talk talk;
+  talk("kernel outer { in x : f64[i]; in y : f64[j]; out z = x * y }");
+  contains(talk.error(".run x=ones(10000000) y=ones(10000000)"), "error[E0305]: no memory for");
+  contains(talk.error(".run x=ones(10000000000000)"), "error[E0305]: no memory for input 'x'");
+  CHECK(talk(".run x=ones(1) y=ones(1)") == "z: f64[1, 1]\n[[1.0]]\n");
+}
+
+TEST_CASE("the gradient is printed and defined") {
+  Talk talk;
+  talk(scale);
+  contains(talk(".grad scale x,a"), "kernel scale_grad {\n");
+  CHECK(talk(".run scale_grad x=ones(2) a=3 d_z=ones(2)") ==
+        "d_x: f64[2]\n[3.0, 3.0]\nd_a: f64\n2.0\n");
+  contains(talk(".grad scale x policy=save"), "kernel scale_forward {");
+}
+
+TEST_CASE("stages, reasons and checks are shown for the data given") {
+  Talk talk;
+  talk(scale);
+  contains(talk(".show spec"), "kernel scale {");
+  contains(talk(".show loop scale"), "vector for i");
+  contains(talk(".show plan x=ones(77) a=1"), "i = 77");
+  contains(talk(".show asm"), "vmul");
+  contains(talk(".why"), "threads:");
+  const std::string checked = talk(".check x=rand(3) a=2");
+  contains(checked, "check: z equals the reference\n");
+  contains(checked, "check: gradient of z by x agrees");
+}
+
+TEST_CASE("a timed kernel is compared with what the machine can do") {
+  Talk talk;
+  talk(scale);
+  const std::string text = talk(".time x=rand(1000) a=2");
+  for (const char *part : {"a call", "ns per element, 1000 elements", "GB/s, 0.016 MB",
+                           "GFLOP/s, 1 operations per element", "% of the roofline:"})
+    contains(text, part);
+}
+
+TEST_CASE("outputs go to files, and with plot on small ones are drawn") {
+  const TempFolder folder;
+  Talk talk;
+  talk(scale);
+  CHECK(talk(".run x=arange(4) a=1 -> z='" + (folder / "z.npy") + "'") == "");
+  CHECK(load_npy(folder / "z.npy").size() == 4);
+  talk(".set plot on");
+  contains(talk(".run"), "    ▁▃▆█\n    0 to 3\n");
+}
+
+TEST_CASE("a file is loaded, and its errors name it") {
+  const TempFolder folder;
+  Talk talk;
+  talk(".load '" + folder.write("my kernels.loom", scale + "\n" + "def f(x) = x\n") + "'");
+  contains(talk(".list"), "def f\nkernel scale(");
+  const std::string bad = folder.write("bad.loom", "\nkernel k { in x : f99[i]; out z = x }\n");
+  contains(talk.error(".load " + bad), bad + ":2:19: error[E0002]");
+}
+
+TEST_CASE("settings are printed and kept") {
+  Talk talk;
+  CHECK(talk(".set") == "threads 0\nengine auto\nplot off\n");
+  talk(".set threads = 1");
+  talk(".set engine interpreter");
+  CHECK(talk(".set") == "threads 1\nengine interpreter\nplot off\n");
+  talk(scale);
+  CHECK(talk(".run x=arange(2) a=2") == "z: f64[2]\n[0.0, 2.0]\n");
+}
+
+TEST_CASE("help has every command with an example, and what is behind it") {
+  Talk talk;
+  const std::string help = talk(".help");
+  for (const char *name : {".run", ".grad", ".show", ".why", ".time", ".check", ".set", ".load",
+                           ".list", ".clear", ".help", ".quit"})
+    contains(help, std::string("e.g. ") + name);
+  contains(talk(".help run"), "SOURCE is a.npy");
+  contains(talk(".help .set"), "engine auto|jit|interpreter|reference");
+}
+
+TEST_CASE("lines are put together until a definition is complete") {
+  Talk talk;
+  Feeder feeder(talk.session, "<input>");
+  for (const char *line :
+       {"# a comment", "kernel k {", "  in x : f64[i]", "", "  out z = x *", "    2"})
+    feeder.line(line);
+  CHECK(feeder.open());
+  CHECK(talk.out.str() == "");
+  feeder.line("}");
+  CHECK_FALSE(feeder.open());
+  CHECK(talk.out.str() == "k(x: f64[i]) -> z: f64[i]\n");
+  feeder.line("def f(a,");
+  CHECK(feeder.open());
+  feeder.line("  b) = a + b");
+  CHECK_FALSE(feeder.open());
+  feeder.line("kernel half { in x : f64[i]");
+  CHECK_THROWS_AS(feeder.line(".list"), SpecError); // a command cannot stand inside
+  CHECK_FALSE(feeder.open());
+}
+
+TEST_CASE("a huge paste is read in one go") {
+  Talk talk;
+  Feeder feeder(talk.session, "<input>");
+  feeder.line("kernel k {");
+  feeder.line("  in x : f64[i]");
+  for (int k = 0; k < 20'000; ++k) feeder.line("  # line " + std::to_string(k));
+  feeder.line("  out z = x }");
+  CHECK(talk.session.library().kernels().count("k") == 1);
+}

@@ -1,0 +1,257 @@
+// The program as a person meets it: behind a pseudo-terminal, key by key.
+#include "tests/repl/screen.hpp"
+#include "tests/unit/temp_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <optional>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+constexpr int patience_s = 60; // for what takes milliseconds on an idle machine
+
+class Person {
+public:
+  explicit Person(const TempFolder &folder, bool color = false) : screen_(columns) {
+    winsize size{};
+    size.ws_row = 40;
+    size.ws_col = columns;
+    pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
+    REQUIRE(pid_ >= 0);
+    if (pid_ > 0) {
+      REQUIRE(sees_last(".help\n>"));
+      return;
+    }
+    signal(SIGINT, SIG_DFL); // a background job of a shell ignores it
+    setenv("TERM", "xterm-256color", 1);
+    setenv("XDG_STATE_HOME", folder.path.c_str(), 1);
+    setenv("INPUTRC", "/dev/null", 1);
+    setenv("BROADLOOM_THREADS", "2", 1);
+    color ? unsetenv("NO_COLOR") : setenv("NO_COLOR", "1", 1);
+    if (chdir(folder.path.c_str()) == 0) execl(BROADLOOM_PROGRAM, "broadloom", nullptr);
+    _exit(127);
+  }
+  ~Person() {
+    if (pid_ > 0 && !status_) kill(pid_, SIGKILL), waitpid(pid_, nullptr, 0);
+    close(terminal_);
+  }
+  Person(const Person &) = delete;
+  Person &operator=(const Person &) = delete;
+
+  void types(const std::string &keys) {
+    REQUIRE(write(terminal_, keys.data(), keys.size()) == ssize_t(keys.size()));
+  }
+  // Waits until the screen ends with this, and then stays so for a moment.
+  bool sees_last(const std::string &end) {
+    return waits([&] {
+      std::string text = screen_.text();
+      text.erase(text.find_last_not_of(" \n") + 1);
+      return text.ends_with(end);
+    });
+  }
+  bool sees(const std::string &part) {
+    return waits([&] { return screen_.text().find(part) != std::string::npos; });
+  }
+  bool got(const std::string &bytes) { // escapes and all
+    return waits([&] { return raw_.find(bytes) != std::string::npos; });
+  }
+  // The exit status, once the program has ended by itself.
+  int leaves() {
+    while (read_some()) {
+    }
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return *status_;
+  }
+  std::string screen() const { return screen_.text(); }
+  int column() const { return screen_.column(); }
+
+  static constexpr int columns = 60;
+
+private:
+  bool read_some(int wait_ms = patience_s * 1000) {
+    pollfd waiting{terminal_, POLLIN, 0};
+    if (poll(&waiting, 1, wait_ms) <= 0) return false;
+    char bytes[4096];
+    const ssize_t count = read(terminal_, bytes, sizeof bytes); // fails once the program has gone
+    if (count <= 0) return false;
+    raw_.append(bytes, std::size_t(count));
+    screen_.send({bytes, std::size_t(count)});
+    return true;
+  }
+  template <class Condition> bool waits(Condition holds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s);
+    while (std::chrono::steady_clock::now() < end) {
+      if (holds() && !read_some(30)) return true;
+      if (!holds() && !read_some()) break;
+    }
+    MESSAGE("the screen is\n" << screen_.text());
+    return false;
+  }
+
+  int terminal_ = -1;
+  pid_t pid_ = -1;
+  std::optional<int> status_;
+  std::string raw_;
+  Screen screen_;
+};
+
+#ifdef BROADLOOM_READLINE
+constexpr bool no_readline = false;
+#else
+constexpr bool no_readline = true; // a plain prompt: no history, completion, colours
+#endif
+
+const std::string kernel = "kernel k { in x : f64[i]; out z = x * 2 }";
+const std::string endless =
+    "kernel endless { in x:f32[i]; in y:f32[j]; in z:f32[k]; out s = sum(sin(x*y*z)) }\r"
+    ".run x=ones(90000) y=ones(90000) z=ones(90000)\r";
+
+} // namespace
+
+TEST_CASE("a person defines, runs, derives and shows a kernel, and leaves with Ctrl-D") {
+  const TempFolder folder;
+  Person person(folder);
+  person.types("kernel k {\r");
+  CHECK(person.sees_last("> kernel k {\n..."));
+  person.types("in x : f64[i]\r");
+  CHECK(person.sees_last("... in x : f64[i]\n..."));
+  person.types("out z = x * 2 }\r");
+  CHECK(person.sees("... out z = x * 2 }\nk(x: f64[i]) -> z: f64[i]\n>"));
+  person.types(".run x=arange(3)\r");
+  CHECK(person.sees("z: f64[3]\n[0.0, 2.0, 4.0]\n>"));
+  person.types(".grad k x\r");
+  CHECK(person.sees("kernel k_grad {"));
+  person.types(".show loop k\r");
+  CHECK(person.sees("vector for i"));
+  person.types("\x04");
+  CHECK(person.leaves() == 0);
+}
+
+TEST_CASE("an error has a caret, and the session goes on") {
+  const TempFolder folder;
+  Person person(folder);
+  person.types("kernel k { in x : f64[i]; out z = x + q }\r");
+  CHECK(person.sees("<input>:1:39: error[E0003]: 'q' is not defined"));
+  CHECK(person.sees("\n                                      ^\n"));
+  person.types(kernel + "\r");
+  CHECK(person.sees("k(x: f64[i]) -> z: f64[i]\n>"));
+  person.types(".quit\r");
+  CHECK(person.leaves() == 0);
+}
+
+TEST_CASE("the history brings back what was typed, kernels of several lines as a whole" *
+          doctest::skip(no_readline)) {
+  const TempFolder folder;
+  {
+    Person person(folder);
+    person.types("kernel k {\r  in x : f64[i]\r  out z = x * 2 }\r.run x=ones(1)\r");
+    CHECK(person.sees("z: f64[1]\n[2.0]\n>"));
+    person.types("\x04");
+    CHECK(person.leaves() == 0);
+  }
+  Person person(folder); // another session
+  person.types("\033[A\033[A");
+  CHECK(person.sees_last("> kernel k {\n...   in x : f64[i]\n...   out z = x * 2 }"));
+  person.types("\x7f+ 1 }\r");
+  CHECK(person.sees_last("...   out z = x * 2 + 1 }\nk(x: f64[i]) -> z: f64[i]\n>"));
+  person.types(".run x=ones(1)\r");
+  CHECK(person.sees("[3.0]\n>"));
+}
+
+TEST_CASE("the tab key completes commands, functions, kernels, inputs and files" *
+          doctest::skip(no_readline)) {
+  const TempFolder folder;
+  folder.write("samples.loom", "kernel from_file { in x : f64[i]; out z = x }\n");
+  Person person(folder);
+  person.types("kernel row { in xenon : f64[i]; out z = logsu\t");
+  CHECK(person.sees_last("out z = logsumexp"));
+  person.types("(xen\t) }\r.ru\tro\tx\tarange(2)\r");
+  CHECK(person.sees("> .run row xenon=arange(2)\nz: f64\n1.3132616875182228"));
+  person.types(".s\t\t");
+  CHECK(person.sees(".set   .show\n> .s"));
+  person.types("\x15.load sam\t\r");
+  CHECK(person.sees("> .load samples.loom\nfrom_file(x: f64[i]) -> z: f64[i]"));
+}
+
+TEST_CASE("Ctrl-C clears a line, and what stands above it") {
+  const TempFolder folder;
+  Person person(folder);
+  person.types("kernel k {\r");
+  CHECK(person.sees_last("> kernel k {\n..."));
+  person.types("in x : f6");
+  CHECK(person.sees_last("... in x : f6"));
+  person.types("\x03");
+  CHECK(person.sees_last("... in x : f6^C\n>"));
+  person.types(kernel + "\r");
+  CHECK(person.sees("k(x: f64[i]) -> z: f64[i]\n>"));
+}
+
+TEST_CASE("Ctrl-C stops a kernel that would run for hours, and the session goes on") {
+  const TempFolder folder;
+  Person person(folder);
+  person.types(endless);
+  CHECK(person.sees("Ctrl-C stops it"));
+  person.types("\x03");
+  CHECK(person.sees("stopped\n>"));
+  person.types(".run x=ones(1) y=ones(1) z=zeros(1)\r");
+  CHECK(person.sees("s: f32\n0.0\n>"));
+  person.types("\x04");
+  CHECK(person.leaves() == 0);
+}
+
+TEST_CASE("long lines wrap, and the cursor is where the next letter goes" *
+          doctest::skip(no_readline)) {
+  const TempFolder folder;
+  Person person(folder);
+  const std::string comment = "# " + std::string(56, 'a'); // with the prompt just a whole row
+  person.types(comment + "bcd");
+  CHECK(person.sees_last("\n> " + comment + "\nbcd"));
+  CHECK(person.column() == 3);
+  person.types("\001");
+  CHECK(person.sees_last("bcd"));
+  CHECK(person.column() == 2);
+  person.types("# \005e");
+  CHECK(person.sees_last("aabcde"));
+}
+
+TEST_CASE("what is typed is coloured, and with NO_COLOR it is not" * doctest::skip(no_readline)) {
+  const TempFolder folder;
+  {
+    Person person(folder, true);
+    person.types("kernel k { in x : f64[i]; out z = exp(x) + 1 + qq }");
+    CHECK(person.got("\033[1;35mkernel"));
+    CHECK(person.got("\033[34mexp"));
+    CHECK(person.got("\033[33m1"));
+    CHECK(person.got("\033[4;31mqq"));
+  }
+  Person person(folder);
+  person.types(kernel);
+  CHECK(person.sees_last(kernel));
+  person.types("\x03");
+  CHECK(person.sees_last("^C\n>"));
+  person.types(".quit\r");
+  CHECK(person.leaves() == 0);
+}
+
+TEST_CASE("a paste of several lines is one entry, and bytes that are no text do no harm" *
+          doctest::skip(no_readline)) {
+  const TempFolder folder;
+  Person person(folder);
+  person.types(
+      "\033[200~kernel k {\r  in x : f64[i]\r  out z = x * 2\r}\r.run x=ones(2)\033[201~\r");
+  CHECK(person.sees("k(x: f64[i]) -> z: f64[i]\nz: f64[2]\n[2.0, 2.0]\n>"));
+  person.types("\033[200~\xff\xfe garbage \x01\x02\033[201~\r");
+  CHECK(person.sees("error[E0014]"));
+  person.types(".run x=ones(1)\r");
+  CHECK(person.sees("z: f64[1]\n[2.0]\n>"));
+}

@@ -1,0 +1,128 @@
+// The small parts of the REPL: words of a command, colours, completion, plots.
+#include "tools/repl/command_table.hpp"
+#include "tools/repl/completion.hpp"
+#include "tools/repl/highlight.hpp"
+#include "tools/repl/input_text.hpp"
+#include "tools/repl/plot.hpp"
+#include "tools/repl/words.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+using namespace broadloom;
+using namespace broadloom::cli;
+
+namespace {
+
+using List = std::vector<std::string>;
+
+Library library() {
+  Library library;
+  library.define({"<input>", 1,
+                  "def twist(a) = a\nkernel row { in x : f32[i]; in why : f32[i]; "
+                  "out z = x * why }"});
+  return library;
+}
+
+// Each painted part of a line with the first letter of its paint: "k:kernel n:1".
+std::string painted(const std::string &line, std::size_t cursor, const std::string &before = "") {
+  std::string text;
+  for (const Span &span : highlight(before, line, cursor, library())) {
+    const char letters[] = "pktfn#.?";
+    text += (text.empty() ? "" : " ") + std::string(1, letters[int(span.paint)]) + ':' +
+            line.substr(span.begin, span.end - span.begin);
+  }
+  return text;
+}
+
+List completed(const std::string &line, const std::string &before = "") {
+  return complete(before, line, library()).words;
+}
+
+bool has(const List &words, const std::string &word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+} // namespace
+
+TEST_CASE("words end at spaces and commas outside of brackets and quotes") {
+  CHECK(words_of(" k x = rand(3, 4)[::2, 1], -> z='my file.npy' ") ==
+        List{"k", "x=rand(3, 4)[::2, 1]", "->", "z=my file.npy"});
+  CHECK(words_of("x,y") == List{"x", "y"});
+  CHECK(words_of("  ").empty());
+  CHECK_THROWS(words_of("x='a"));
+  CHECK_THROWS(words_of("x=rand(3"));
+}
+
+TEST_CASE("a command begins with a dot and no digit") {
+  CHECK(is_command(".run"));
+  CHECK(is_command("  .x"));
+  CHECK_FALSE(is_command(".5"));
+  CHECK_FALSE(is_command("run"));
+}
+
+TEST_CASE("keywords, types, functions, numbers and comments have their colours") {
+  CHECK(painted("kernel k { in x : f32[i]; out z = exp(x) * 2.5 } # end", 0) ==
+        "k:kernel k:in t:f32 k:out f:exp n:2.5 #:# end");
+  CHECK(painted("out z = twist(x)", 0, "in x : f32[i]\n") == "k:out f:twist");
+}
+
+TEST_CASE("unknown names stand out, but for the one that is being typed") {
+  CHECK(painted("out z = qq + 1", 0) == "k:out ?:qq n:1");
+  CHECK(painted("out z = qq", 10) == "k:out");
+  CHECK(painted(".rum k", 6) == "?:.rum");
+  CHECK(painted(".run k", 6) == ".:.run");
+}
+
+TEST_CASE("a line that is no text at all is painted up to where it breaks off") {
+  CHECK(painted("out z = 1 \x01 2", 0) == "k:out n:1");
+  CHECK(painted("out \xff", 0) == "k:out");
+  CHECK(painted("2x", 0) == "");
+}
+
+TEST_CASE("commands, kernels, stages, inputs, settings and generators are completed") {
+  CHECK(completed(".ru") == List{".run"});
+  CHECK(completed(".s") == List{".set", ".show"});
+  CHECK(completed(".show lo") == List{"loop"});
+  CHECK(completed(".show loop r") == List{"row"});
+  CHECK(completed(".run ro") == List{"row"});
+  CHECK(completed(".run row w") == List{"why="});
+  CHECK(completed(".grad row w") == List{"why"});
+  CHECK(completed(".run row x=ra") == List{"rand(", "randn("});
+  CHECK(completed(".set eng") == List{"engine"});
+  CHECK(completed(".set engine ref") == List{"reference"});
+  CHECK(completed(".help gr") == List{"grad"});
+  CHECK(complete("", ".load sam", library()).files);
+  CHECK(complete("", ".run row x=sam", library()).files);
+}
+
+TEST_CASE("words of the language and names of the text are completed") {
+  CHECK(has(completed("out z = logs"), "logsumexp"));
+  CHECK(has(completed("out z = tw"), "twist"));
+  CHECK(has(completed("  out z = long_na", "in long_name : f32[i]\n"), "long_name"));
+  CHECK(has(completed("ker"), "kernel"));
+  CHECK(completed("out z = ").empty()); // nothing typed: nothing to go by
+}
+
+TEST_CASE("what every command takes can be completed and is documented") {
+  for (const Command &command : command_table()) {
+    CHECK(command.name[0] == '.');
+    CHECK_FALSE(command.help.empty());
+    CHECK(command.example.starts_with(command.name));
+  }
+}
+
+TEST_CASE("small arrays are plotted, others are not") {
+  const Array row(i32, {8});
+  for (int k = 0; k < 8; ++k) row.data<std::int32_t>()[k] = k;
+  CHECK(plot_array(row) == "    ▁▂▃▄▅▆▇█\n    0 to 7\n");
+  const Array matrix(f64, {2, 2});
+  matrix.data<double>()[1] = 4;
+  matrix.data<double>()[2] = std::numeric_limits<double>::quiet_NaN();
+  CHECK(plot_array(matrix) == "      ██\n    ??  \n    0 to 4\n");
+  CHECK(plot_array(Array(f32, {1000})) == "");
+  CHECK(plot_array(Array(f32, {})) == "");
+  CHECK(plot_array(Array(c64, {3})) == "");
+}

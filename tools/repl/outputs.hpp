@@ -1,0 +1,52 @@
+// The outputs of a call: their memory, and what becomes of it.
+#pragma once
+
+#include "tools/repl/report.hpp"
+#include "tools/repl/workspace.hpp"
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace broadloom::cli {
+
+std::size_t byte_count(const Array &array); // of its elements
+
+// `+=` outputs can be set back to what they held, so that a repeated call is the same call again.
+class Outputs {
+public:
+  // Throws what `make_output` throws. `spec` must outlive the outputs.
+  Outputs(const spec::TypedSpec &spec, std::vector<Destination> destinations,
+          const std::vector<Array> &inputs, const std::vector<Signature> &signatures);
+
+  // Remembers the present contents for `restore`.
+  void remember();
+  void restore();
+
+  // All files or none: every one is complete under a temporary name before the first is renamed.
+  // Throws DataError E0303, Interrupted.
+  void write() const;
+
+  // Those that have no file, with dtype and shape; with `plot` small ones as blocks, too.
+  void print(std::ostream &out, bool plot = false) const;
+
+  std::vector<NamedView> views() const;
+  std::vector<OutputReport> report() const;
+  const std::vector<Array> &arrays() const { return arrays_; }
+  std::vector<std::string> names() const;
+
+  // New arrays that hold what these held when they were remembered; zeros where that does not matter.
+  std::vector<Array> before() const;
+
+private:
+  const spec::TypedOutput &typed(std::size_t i) const {
+    return spec_.outputs[destinations_[i].index];
+  }
+
+  const spec::TypedSpec &spec_;
+  std::vector<Destination> destinations_;
+  std::vector<Array> arrays_;
+  std::vector<std::vector<char>> start_;
+};
+
+} // namespace broadloom::cli

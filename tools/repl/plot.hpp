@@ -1,0 +1,20 @@
+// Small arrays as blocks of the terminal.
+#pragma once
+
+#include <broadloom/array.hpp>
+
+#include <string>
+
+namespace broadloom::cli {
+
+// Columns of eight heights for a row of numbers, shades for a matrix, from the least to the greatest
+// value, which stand in the last line:
+//
+//   ▁▂▃▄▅▆▇█                   ░▒▓█
+//   0.0 to 7.0                 ▒▓█░
+//
+// Nothing for other ranks, complex numbers, more elements than fit, or no finite value. What is not
+// finite is shown as `?`.
+std::string plot_array(const Array &array);
+
+} // namespace broadloom::cli
