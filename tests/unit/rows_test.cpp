@@ -143,10 +143,10 @@ TEST_CASE("rows are walked as they lie where the rest of a fold is small") {
   check_bits(body, shapes);
 }
 
-TEST_CASE("three channels leave the vector to the pixels, and more do not") {
-  const std::string image = "in x : f32[h, w, c]; in y : f32[c]; out z = x * y";
-  CHECK(count(loops(plan_of(image, {{50, 40, 3}, {3}})), "vector for h.w within h.w.chunk") == 1);
-  CHECK(count(loops(plan_of(image, {{50, 40, 8}, {8}})), "vector for c") == 1);
+TEST_CASE("three coordinates leave the vector to the points, and more do not") {
+  const std::string points = "in x : f32[p, c]; in y : f32[c]; out z = x * y";
+  CHECK(count(loops(plan_of(points, {{2000, 3}, {3}})), "vector for p within p.chunk") == 1);
+  CHECK(count(loops(plan_of(points, {{2000, 8}, {8}})), "vector for c") == 1);
   for (const std::int64_t pixels : {63, 64, 200})
     check_bits("in x : f32[p, c]; in y : f32[c]; in w : f32[p]; out z = x * y + w; out u = exp(x)",
                {{pixels, 3}, {3}, {pixels}});
