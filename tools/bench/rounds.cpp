@@ -4,9 +4,15 @@
 #include "bench/paired.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 namespace bench {
+
+namespace {
+constexpr std::chrono::milliseconds pause{20};
+}
 
 double Rounds::quantile(std::size_t participant, double part) const {
   std::vector<double> values = seconds[participant];
@@ -42,6 +48,9 @@ Rounds alternate(const std::vector<Participant> &participants, const RoundLimits
     if (round >= limits.least && seconds_since(start) > limits.seconds) break;
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t p = (k + std::size_t(round)) % count;
+      // Thread pools of others go on spinning for some milliseconds after their work, and ours would always
+      // come after the same neighbour.
+      std::this_thread::sleep_for(pause);
       // Everybody finds in the caches what its own call leaves there, and not what a neighbour, who may read
       // the same arrays, has left.
       if (!participants[p].once && repeats[p] < 4) participants[p].seconds(1);
