@@ -44,7 +44,7 @@ const Options few = [] {
 
 Finding<float> found_of(jit::OverArrays<float> scalar, jit::OverArrays<float> vector) {
   const Form forms[] = {{"exp", Accuracy::high, 1, scalar, vector, vector}};
-  return prove<float>("exp", forms, few).findings.at(0);
+  return prove::prove<float>("exp", forms, few).findings.at(0);
 }
 
 } // namespace
@@ -85,7 +85,7 @@ TEST_CASE("The prover measures f64 in its own ulps") {
   options.samples = 1000;
   const auto form = over<double, two_steps>;
   const jit::ArrayForm<double> forms[] = {{"cbrt", Accuracy::high, 1, form, form, form}};
-  CHECK(prove<double>("cbrt", forms, options).findings.at(0).worst > 4);
+  CHECK(prove::prove<double>("cbrt", forms, options).findings.at(0).worst > 4);
 }
 
 TEST_CASE("A report takes the place of the rows of its functions and leaves the others") {
