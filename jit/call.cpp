@@ -91,21 +91,23 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
   invoke(bound, addresses.data());
 }
 
-bool KernelImpl::needs_copies(const Bound &bound, Operands operands) const {
+// Whether an input shares memory with an output in another way than element by element.
+static bool must_copy(const Bound &bound, Operands operands, std::size_t input) {
   const std::size_t inputs = bound.input_count, outputs = operands.size() - inputs;
   const auto span = [&](std::size_t k) {
     return jit::span_of(operands[k]->data, bound.operands[k].reach);
   };
   for (std::size_t o = 0; o < outputs; ++o)
-    for (std::size_t i = 0; i < inputs; ++i)
-      if (jit::meet(span(inputs + o), span(i)) &&
-          !(bound.exact[i * outputs + o] && operands[i]->data == operands[inputs + o]->data))
-        return true;
+    if (operands[inputs + o] != nullptr && jit::meet(span(inputs + o), span(input)) &&
+        !(bound.exact[input * outputs + o] && operands[input]->data == operands[inputs + o]->data))
+      return true;
   return false;
 }
 
 std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands operands) const {
-  if (bound.scratch_bytes > 0 || needs_copies(bound, operands)) return {};
+  if (bound.scratch_bytes > 0) return {};
+  for (std::size_t i = 0; i < bound.input_count; ++i)
+    if (must_copy(bound, operands, i)) return {};
   std::vector<char *> buffers;
   for (const Bound::Source source : bound.buffers)
     buffers.push_back(static_cast<char *>(operands[std::size_t(source.operand)]->data));
@@ -113,22 +115,12 @@ std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands opera
 }
 
 void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const {
-  const std::size_t inputs = bound.input_count, outputs = operands.size() - inputs;
   std::vector<void *> addresses;
   for (const AnyView *view : operands) addresses.push_back(view == nullptr ? nullptr : view->data);
   std::vector<Array> copies; // all are made before the first output is written
-  for (std::size_t i = 0; i < inputs; ++i) {
+  for (std::size_t i = 0; i < bound.input_count; ++i) {
+    if (!must_copy(bound, operands, i)) continue;
     const jit::Reach reach = bound.operands[i].reach;
-    bool copy = false;
-    for (std::size_t o = 0; o < outputs; ++o) {
-      if (operands[inputs + o] == nullptr) continue;
-      const bool meets =
-          jit::meet(jit::span_of(addresses[i], reach),
-                    jit::span_of(addresses[inputs + o], bound.operands[inputs + o].reach));
-      copy |=
-          meets && !(bound.exact[i * outputs + o] && addresses[i] == operands[inputs + o]->data);
-    }
-    if (!copy) continue;
     copies.emplace_back(DType::U8, std::initializer_list<std::int64_t>{reach.high - reach.low});
     char *to = static_cast<char *>(copies.back().raw()) - reach.low;
     array::copy_elements(*operands[i], to, operands[i]->layout);

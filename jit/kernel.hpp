@@ -68,7 +68,6 @@ private:
   void run_reference(jit::Operands operands) const;
   void execute_on_copies(const jit::Bound &bound, jit::Operands operands) const;
   void invoke(const jit::Bound &bound, void *const *addresses) const;
-  bool needs_copies(const jit::Bound &bound, jit::Operands operands) const;
   void interpret(const jit::Bound &bound, const loop::Frame &frame) const;
   void stop_if_cancelled() const;
 

@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::size_t huge_page = std::size_t(2) << 20;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool keeps = false; // it shall see each use of memory that was given back
-#elif defined(__has_feature)
-constexpr bool keeps = !__has_feature(address_sanitizer);
-#else
-constexpr bool keeps = true;
-#endif
-
 struct Block { // `memory` is on the border of a huge page within what was mapped
   void *mapped = nullptr;
   std::size_t mapped_bytes = 0;
@@ -68,7 +60,7 @@ Block take(std::size_t bytes) {
 }
 
 void give_back(const Block &block) {
-  if (!keeps || block.bytes > most_kept_bytes) return unmap(block);
+  if (!keeps_memory || block.bytes > most_kept_bytes) return unmap(block);
   std::vector<Block> dropped; // unmapped without the lock
   {
     const std::lock_guard lock(kept().mutex);

@@ -20,6 +20,14 @@ std::shared_ptr<void> zeroed_memory(std::size_t bytes);
 // For what is about to be written as a whole: the contents are not specified.
 std::shared_ptr<void> written_memory(std::size_t bytes);
 
+// Under AddressSanitizer nothing is kept: it shall see each use of memory that was given back.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool keeps_memory = false;
+#elif defined(__has_feature)
+inline constexpr bool keeps_memory = !__has_feature(address_sanitizer);
+#else
+inline constexpr bool keeps_memory = true;
+#endif
 inline constexpr std::size_t most_kept_bytes = std::size_t(256) << 20;
 std::size_t kept_bytes(); // at the moment
 void release_kept();

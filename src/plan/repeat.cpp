@@ -56,7 +56,6 @@ private:
   bool find_axes() {
     std::vector<int> classes;
     for (int c = 0; c < int(resolved_.classes.size()); ++c) classes.push_back(c);
-    if (classes.size() < 3) return false;
     std::vector<const Steps *> operands;
     for (std::uint32_t input : inputs_) operands.push_back(&walks_.inputs[input]);
     for (std::size_t output : outputs_) operands.push_back(&walks_.outputs[output]);
@@ -92,6 +91,7 @@ private:
 
 void repeat_short_operands(const spec::TypedSpec &spec, const Resolved &resolved,
                            const std::vector<bool> &wanted, Walks &walks) {
+  if (resolved.classes.size() < 3) return; // nothing outside of the two axes would read it again
   Repeater(spec, resolved, wanted, walks).run();
 }
 

@@ -3,6 +3,7 @@
 // The page needs no Graphviz: nodes stand in layers, each below all that it reads, in the order of the middles of what
 // they read; edges are curves from box to box. That is no optimal drawing, but the same one each time.
 #include "spec/print_typed.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -108,23 +109,6 @@ std::string number(double value) {
   return digits;
 }
 
-std::string escaped(const std::string &text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += c;
-  }
-  return result;
-}
-
 std::string edge(const Box &from, const Box &to) {
   const double x0 = from.x + from.width / 2, y0 = from.y + box_height;
   const double x1 = to.x + to.width / 2, y1 = to.y, half = (y1 - y0) / 2;
@@ -137,8 +121,8 @@ std::string edge(const Box &from, const Box &to) {
 std::string drawn(const Box &box) {
   const std::string middle = number(box.x + box.width / 2);
   const auto line = [&](double y, const std::string &text, const char *more) {
-    return "<text x=\"" + middle + "\" y=\"" + number(y) + "\"" + more + ">" + escaped(text) +
-           "</text>";
+    return "<text x=\"" + middle + "\" y=\"" + number(y) + "\"" + more + ">" +
+           support::escaped_markup(text) + "</text>";
   };
   return "<g class=\"" + box.kind + "\"><rect x=\"" + number(box.x) + "\" y=\"" + number(box.y) +
          "\" width=\"" + number(box.width) + "\" height=\"" + number(box_height) + "\" rx=\"4\"/>" +
@@ -183,8 +167,9 @@ std::string print_html(const TypedSpec &spec) {
   std::vector<Box> boxes = boxes_of(spec);
   const auto [width, height] = lay_out(boxes);
   std::string text = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-                     escaped(spec.name) + "</title>\n<style>\n" + style +
-                     "</style></head><body>\n<p>The graph of kernel " + escaped(spec.name) +
+                     support::escaped_markup(spec.name) + "</title>\n<style>\n" + style +
+                     "</style></head><body>\n<p>The graph of kernel " +
+                     support::escaped_markup(spec.name) +
                      ": what each value is made of, with its type and axes.</p>\n"
                      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
                      number(width) + "\" height=\"" + number(height) + "\">\n";

@@ -119,4 +119,18 @@ std::string quoted_list(const std::vector<std::string> &words) {
   return text;
 }
 
+std::string escaped_markup(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+    case '<': result += "&lt;"; break;
+    case '>': result += "&gt;"; break;
+    case '&': result += "&amp;"; break;
+    case '"': result += "&quot;"; break;
+    default: result += c;
+    }
+  }
+  return result;
+}
+
 } // namespace broadloom::support

@@ -41,4 +41,7 @@ std::string count(std::int64_t n, std::string_view noun);
 // "'a'", "'a' and 'b'", "'a', 'b' and 'c'"
 std::string quoted_list(const std::vector<std::string> &words);
 
+// `text` for HTML and XML, in elements and in attributes between double quotes.
+std::string escaped_markup(std::string_view text);
+
 } // namespace broadloom::support

@@ -17,14 +17,6 @@ namespace {
 
 constexpr std::size_t MiB = std::size_t(1) << 20;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool keeps = false;
-#elif defined(__has_feature)
-constexpr bool keeps = !__has_feature(address_sanitizer);
-#else
-constexpr bool keeps = true;
-#endif
-
 std::int64_t nonzero(const std::shared_ptr<void> &memory, std::size_t bytes) {
   const auto *first = static_cast<const unsigned char *>(memory.get());
   return std::count_if(first, first + bytes, [](unsigned char byte) { return byte != 0; });
@@ -35,9 +27,9 @@ std::int64_t nonzero(const std::shared_ptr<void> &memory, std::size_t bytes) {
 TEST_CASE("Memory of a large output goes to the next output of its size") {
   release_kept();
   void *first = written_memory(8 * MiB).get();
-  CHECK(kept_bytes() == (keeps ? 8 * MiB : 0));
+  CHECK(kept_bytes() == (keeps_memory ? 8 * MiB : 0));
   const auto second = written_memory(7 * MiB);
-  if (keeps) CHECK(second.get() == first);
+  if (keeps_memory) CHECK(second.get() == first);
   CHECK(kept_bytes() == 0);
   CHECK(reinterpret_cast<std::uintptr_t>(second.get()) % (2 * MiB) == 0);
 }
@@ -46,7 +38,7 @@ TEST_CASE("An output of half the size does not hold on to memory of a large one"
   release_kept();
   written_memory(8 * MiB).reset();
   const auto half = written_memory(4 * MiB);
-  CHECK(kept_bytes() == (keeps ? 8 * MiB : 0));
+  CHECK(kept_bytes() == (keeps_memory ? 8 * MiB : 0));
 }
 
 TEST_CASE("Zeroed memory is zero though memory of its size was written before") {
@@ -65,9 +57,9 @@ TEST_CASE("Kept memory has a limit, the oldest goes first, and all of it can be 
     std::vector<std::shared_ptr<void>> many;
     for (int k = 0; k < 5; ++k) many.push_back(written_memory(64 * MiB));
   }
-  CHECK(kept_bytes() == (keeps ? most_kept_bytes : 0));
+  CHECK(kept_bytes() == (keeps_memory ? most_kept_bytes : 0));
   written_memory(most_kept_bytes + 1).reset(); // too large to keep: nothing else must go for it
-  CHECK(kept_bytes() == (keeps ? most_kept_bytes : 0));
+  CHECK(kept_bytes() == (keeps_memory ? most_kept_bytes : 0));
   bl::release_kept_memory();
   CHECK(kept_bytes() == 0);
 }

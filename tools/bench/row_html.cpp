@@ -2,6 +2,7 @@
 #include "bench/row.hpp"
 
 #include "bench/row_format.hpp"
+#include "support/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,19 +12,7 @@
 namespace bench {
 namespace {
 
-std::string escaped(const std::string &text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-    case '<': result += "&lt;"; break;
-    case '>': result += "&gt;"; break;
-    case '&': result += "&amp;"; break;
-    case '"': result += "&quot;"; break;
-    default: result += c;
-    }
-  }
-  return result;
-}
+using broadloom::support::escaped_markup;
 
 constexpr const char *style = R"(
 :root { color-scheme: light dark; --ink: #1d2430; --paper: #fff; --faint: #6b7280; --line: #e3e6eb;
@@ -76,7 +65,7 @@ std::string svg_of(const Row &row) {
                          return a.seconds < b.seconds;
                        })->seconds);
   std::string svg = fmt::format("<svg viewBox=\"0 0 860 {}\" role=\"img\" aria-label=\"{}\">\n",
-                                height * double(bars.size()) + 4, escaped(row.title));
+                                height * double(bars.size()) + 4, escaped_markup(row.title));
   double y = 2;
   for (const Bar &bar : bars) {
     const bool cut = bar.seconds > longest;
@@ -84,9 +73,9 @@ std::string svg_of(const Row &row) {
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
                        "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>"
                        "<text x=\"{:.1f}\" y=\"{}\">{}{}{}</text>\n",
-                       left - 8, y + 14, escaped(bar.name), bar.kind, left, y + 3, length,
+                       left - 8, y + 14, escaped_markup(bar.name), bar.kind, left, y + 3, length,
                        height - 6, left + length + 6, y + 14, cut ? "&#8230; " : "",
-                       time_text(bar.seconds), escaped(bar.note));
+                       time_text(bar.seconds), escaped_markup(bar.note));
     y += height;
   }
   if (row.roof) {
@@ -104,7 +93,7 @@ std::string overview_of(const Run &run) {
       "<table class=\"overview\"><tr><th>case</th><th>time</th><th>roofline</th><th></th>"
       "<th>ratio</th><th>to the best peer</th></tr>\n";
   for (const Row &row : run.rows) {
-    html += fmt::format("<tr><td><a href=\"#{0}\">{0}</a></td>", escaped(row.id));
+    html += fmt::format("<tr><td><a href=\"#{0}\">{0}</a></td>", escaped_markup(row.id));
     if (!row.failure.empty()) {
       html += "<td class=\"bad\">failed</td></tr>\n";
       continue;
@@ -119,64 +108,65 @@ std::string overview_of(const Run &run) {
       html += "<td></td><td></td>";
     if (const PeerRow *best = row.best_peer(); best != nullptr)
       html += fmt::format("<td class=\"{}\">{}</td><td>{}</td>", best->ratio > 1.03 ? "bad" : "",
-                          ratio_text(best->ratio), escaped(best->name));
+                          ratio_text(best->ratio), escaped_markup(best->name));
     html += "</tr>\n";
   }
   return html + "</table>\n";
 }
 
 std::string section_of(const Row &row) {
-  std::string html = fmt::format("<h2 id=\"{0}\">{0} <span>{1}</span></h2>\n", escaped(row.id),
-                                 escaped(row.title));
+  std::string html = fmt::format("<h2 id=\"{0}\">{0} <span>{1}</span></h2>\n",
+                                 escaped_markup(row.id), escaped_markup(row.title));
   if (!row.failure.empty())
-    return html + fmt::format("<p class=\"bad\">failed: {}</p>\n", escaped(row.failure));
+    return html + fmt::format("<p class=\"bad\">failed: {}</p>\n", escaped_markup(row.failure));
   const PeerRow *best = row.best_peer();
   html += fmt::format("<p>{}, {:.3g} ns for each element", time_text(row.seconds),
                       row.ns_per_element());
   if (row.roof)
     html += fmt::format(", {:.1f} GB/s, <b>{}</b> of the roofline ({})", row.gb_per_second(),
-                        roof_text(row), escaped(row.roof->name));
+                        roof_text(row), escaped_markup(row.roof->name));
   if (best != nullptr)
     html +=
         fmt::format(", <b class=\"{}\">{}</b> of the time of {}", best->ratio > 1.03 ? "bad" : "",
-                    ratio_text(best->ratio), escaped(best->name));
+                    ratio_text(best->ratio), escaped_markup(best->name));
   html += "</p>\n" + svg_of(row);
   for (const PeerRow &peer : row.peers)
     if (peer.status == PeerRow::Status::Failed)
-      html += fmt::format("<p class=\"bad\">{} failed: {}</p>\n", escaped(peer.name),
-                          escaped(peer.note));
+      html += fmt::format("<p class=\"bad\">{} failed: {}</p>\n", escaped_markup(peer.name),
+                          escaped_markup(peer.note));
   html += fmt::format("<details><summary>compiled in {:.1f} ms, {} bytes of code, cache: {}, {} "
                       "rounds</summary><pre>{}</pre></details>\n",
                       row.compile_ms, row.code_bytes ? std::to_string(*row.code_bytes) : "?",
-                      escaped(row.cache), row.rounds, escaped(row.why));
+                      escaped_markup(row.cache), row.rounds, escaped_markup(row.why));
   return html;
 }
 
 } // namespace
 
 std::string to_html(const Run &run) {
-  std::string html = fmt::format("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-                                 "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                                 "<title>Broadloom benchmark</title>\n<style>{}</style>\n"
-                                 "<h1>Broadloom benchmark</h1>\n<p>{}, {} threads, {}.</p>\n",
-                                 style, escaped(run.machine), run.threads, escaped(run.date));
+  std::string html =
+      fmt::format("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                  "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                  "<title>Broadloom benchmark</title>\n<style>{}</style>\n"
+                  "<h1>Broadloom benchmark</h1>\n<p>{}, {} threads, {}.</p>\n",
+                  style, escaped_markup(run.machine), run.threads, escaped_markup(run.date));
   html += fmt::format("<p>Bars are times of one call, shorter is faster; the dashed line is the "
                       "roofline of the same rounds. Peers: hand-written C++{}{}.</p>\n",
                       run.peers.empty() ? "" : ", ",
-                      escaped(fmt::format("{}", fmt::join(run.peers, ", "))));
+                      escaped_markup(fmt::format("{}", fmt::join(run.peers, ", "))));
   for (const std::string &missing : run.missing)
-    html += fmt::format("<p class=\"bad\">missing: {}</p>\n", escaped(missing));
+    html += fmt::format("<p class=\"bad\">missing: {}</p>\n", escaped_markup(missing));
   if (const std::vector<Miss> misses = misses_of(run); !misses.empty()) {
     html += "<details><summary>rows that fall short</summary><ul>\n";
     for (const Miss &miss : misses)
-      html += fmt::format("<li><a href=\"#{0}\">{0}</a> {1}</li>\n", escaped(miss.row->id),
-                          escaped(miss.what));
+      html += fmt::format("<li><a href=\"#{0}\">{0}</a> {1}</li>\n", escaped_markup(miss.row->id),
+                          escaped_markup(miss.what));
     html += "</ul></details>\n";
   }
   html += "<details><summary>the machine at the start</summary><table>\n";
   for (const ProbeLine &line : run.probe)
-    html += fmt::format("<tr><td>{}</td><td>{:.1f} {}</td></tr>\n", escaped(line.name), line.value,
-                        escaped(line.unit));
+    html += fmt::format("<tr><td>{}</td><td>{:.1f} {}</td></tr>\n", escaped_markup(line.name),
+                        line.value, escaped_markup(line.unit));
   html += "</table></details>\n";
   html += overview_of(run);
   for (const Row &row : run.rows) html += section_of(row);
