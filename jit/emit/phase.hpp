@@ -112,6 +112,7 @@ private:
 
   // access.cpp
   llvm::Value *load(loop::BufferId id);
+  void read_ahead(loop::BufferId id);
   void store(loop::BufferId id, llvm::Value *value);
   llvm::Value *load_lanes(loop::BufferId id);
   void store_lanes(loop::BufferId id, llvm::Value *value);
@@ -147,6 +148,7 @@ private:
   std::vector<States> carried_;        // by accumulator: inside a scan in blocks, the blocks before
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
   int width_ = 1;
+  std::int64_t offset_ = 0;       // of this copy of a loop's body, in positions
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do
   llvm::Value *mask_ = nullptr;   // the same as <width_ x i1>
   bool aligned_stream_ = false;   // stores to stream buffers are aligned and go around the caches

@@ -366,6 +366,8 @@ void Lowering::explain() {
                            axes.empty() ? "runs once, on one thread" : "parallel over " + axes),
                {}, costs[p]));
   }
+  for (const auto &[input, ahead] : read_ahead_)
+    plan_.why.push_back(explain_reading(spec_.inputs[input].name, ahead.first, ahead.second));
   for (const auto &[buffer, streaming] : streaming_)
     plan_.why.push_back(
         explain_streaming(plan_.program.buffers[buffer].name, streaming.first, streaming.second));

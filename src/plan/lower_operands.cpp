@@ -2,6 +2,7 @@
 #include "plan/lowering.hpp"
 
 #include "support/check.hpp"
+#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
@@ -159,8 +160,23 @@ BufferId Lowering::input_buffer(std::uint32_t input) {
 }
 
 BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
-  return buffer_for(Role::Input, int(input), spec_.inputs[input].name, spec_.inputs[input].dtype,
-                    steps);
+  const BufferId id = buffer_for(Role::Input, int(input), spec_.inputs[input].name,
+                                 spec_.inputs[input].dtype, steps);
+  consider_reading_ahead(id, input, steps);
+  return id;
+}
+
+// One that stays in a core's own caches comes faster than it could be asked for ahead. In a tile, the lines that come next
+// are those of the next row, which is what the tile is there for.
+void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
+  double bytes = double(size_of(spec_.inputs[input].dtype));
+  for (const Step &step : steps) bytes *= double(resolved_.classes[step.cls].extent);
+  using support::Reason;
+  const Reason reason = bytes <= double(machine_.last_level_cache / 8) ? Reason::InputStaysNear
+                        : !nests_.tiled.empty()                        ? Reason::InputReadInTiles
+                                                                       : Reason::InputReadAhead;
+  plan_.program.buffers[id.index].stream = reason == Reason::InputReadAhead;
+  read_ahead_[input] = {reason, bytes};
 }
 
 BufferId Lowering::output_buffer(int output) {
