@@ -29,7 +29,7 @@ struct Survey {
     bool costly = false;                 // heavy math inside: do not copy the body
     bool doubles = false;                // functions of c64 inside, which compute in f64
     bool inner_loops = false;
-    bool inner_folds = false; // loops inside carry accumulators
+    bool inner_folds = false; // loops inside carry accumulators, and more than join chunks
     int narrowest = 8;        // bytes of the narrowest and widest types that vary in it
     int widest = 1;
     int acc_bytes = 0; // bytes per position of the accumulators inside
