@@ -134,6 +134,7 @@ private:
   bool only_repeats(const PhaseTree &phase) const;
   void explain();
   void explain_sweeps();
+  const Steps &own_steps(std::size_t input) const;
   std::string nest_of_phase(int phase) const;
 
   const spec::TypedSpec &spec_;
