@@ -205,9 +205,10 @@ Decision explain_reading(const std::string &input, Reason reason, double bytes) 
         fmt::format("'{}' is too large for a core's own caches: lines are asked for ahead", input),
         {{"as the processor guesses", "it looks less far ahead the more there is to compute"}},
         {.bytes = bytes});
-  const std::string because = reason == Reason::InputStaysNear
-                                  ? "it may stay in a core's own caches"
-                                  : "in a tile the next lines are those of other rows";
+  const std::string because =
+      reason == Reason::InputStaysNear   ? "it may stay in a core's own caches"
+      : reason == Reason::InputReadOften ? "its elements are read again and again"
+                                         : "in a tile the next lines are those of other rows";
   return decide(reason, input, "as the processor guesses",
                 fmt::format("'{}': no lines are asked for ahead: {}", input, because),
                 {{"read ahead", because}}, {.bytes = bytes});

@@ -177,13 +177,17 @@ BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
   return id;
 }
 
-// One that stays in a core's own caches comes faster than it could be asked for ahead. In a tile, the lines that come next
-// are those of the next row, which is what the tile is there for.
+// One that stays in a core's own caches comes faster than it could be asked for ahead, and so do parts of one that is read
+// again and again, as in a product of matrices. In a tile, the lines that come next are those of the next row, which is
+// what the tile is there for.
 void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
-  double bytes = double(size_of(spec_.inputs[input].dtype));
-  for (const Step &step : steps) bytes *= double(resolved_.classes[step.cls].extent);
   using support::Reason;
+  constexpr double most_reads = 8; // of an element
+  double elements = 1;
+  for (const Step &step : steps) elements *= double(resolved_.classes[step.cls].extent);
+  const double bytes = elements * double(size_of(spec_.inputs[input].dtype));
   const Reason reason = bytes <= double(machine_.last_level_cache / 8) ? Reason::InputStaysNear
+                        : scopes_.back().turns > most_reads * elements ? Reason::InputReadOften
                         : !nests_.tiled.empty()                        ? Reason::InputReadInTiles
                                                                        : Reason::InputReadAhead;
   plan_.program.buffers[id.index].stream = reason == Reason::InputReadAhead;

@@ -140,6 +140,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "cache lines of an input that is too large for a core's own caches are asked for ahead"},
     {Reason::InputStaysNear, "input-stays-near", "reading",
      "nothing is asked for ahead: the input may stay in a core's own caches", usual},
+    {Reason::InputReadOften, "input-read-often", "reading",
+     "nothing is asked for ahead: the elements of the input are read again and again", usual},
     {Reason::InputReadInTiles, "input-read-in-tiles", "reading",
      "nothing is asked for ahead: in a tile the next lines are those of other rows", usual},
     {Reason::BetweenPhases, "between-phases", "scratch",

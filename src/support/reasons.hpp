@@ -73,6 +73,7 @@ enum class Reason : std::uint8_t {
   ShortStreamedRows,
   InputReadAhead,
   InputStaysNear,
+  InputReadOften,
   InputReadInTiles,
   BetweenPhases,
   CompulsoryTraffic,
