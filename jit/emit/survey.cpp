@@ -100,7 +100,7 @@ private:
     for (const ValueId arg : s.args) varying = varying || varies(arg);
     for (const ValueId start : program_[s.acc].start) varying = varying || varies(start);
     if (varying) facts_.acc_varies[s.acc.index] = true;
-    constexpr std::size_t lines_worth_copying = 4;
+    constexpr std::size_t lines_worth_copying = 12;
     if (recipe.step.lines.size() > lines_worth_copying) mark_costly();
     for (const ops::Code::Line &line : recipe.step.lines)
       if (line.kind == ops::Code::Line::Kind::Op && is_costly(line.op, line.compute)) mark_costly();
