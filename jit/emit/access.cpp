@@ -37,7 +37,8 @@ llvm::Value *PhaseEmitter::load(BufferId id) {
   if (is_complex(dtype)) return load_complex(id);
   llvm::Value *raw = nullptr;
   if (vector_ != nullptr && walk(id, vector_->axis) != nullptr) {
-    raw = load_lanes(id);
+    raw = column(id);
+    if (raw == nullptr) raw = load_lanes(id);
   } else {
     raw = ir_.CreateAlignedLoad(lanes_.memory_type(dtype), at_[id.index],
                                 llvm::Align(size_of(dtype)));
@@ -59,9 +60,9 @@ void PhaseEmitter::store(BufferId id, llvm::Value *value) {
   ir_.CreateAlignedStore(value, at_[id.index], llvm::Align(size_of(dtype)));
 }
 
-// Whether masked moves of this size are instructions: AVX2 has them for 4 and 8 bytes, and gathers
-// that are slower than loads one by one; AVX-512 has all but gathers of small elements.
-static bool has_masked_move(const Target &target, std::size_t size) {
+// AVX2 has masked moves for 4 and 8 bytes, and gathers that are slower than loads one by one; AVX-512 has all but
+// gathers of small elements.
+bool has_masked_move(const Target &target, std::size_t size) {
   return target.avx512() || size >= 4;
 }
 static bool has_gather(const Target &target, std::size_t size) {

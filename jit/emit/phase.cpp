@@ -19,7 +19,8 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
     : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
       listing_(listing), ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
-      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()) {}
+      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
+      columns_(program.buffers.size()) {}
 
 void PhaseEmitter::run() {
   // What is read once stays in one block; the stack slots are put before it, in the entry.
@@ -155,7 +156,9 @@ void PhaseEmitter::loop(LoopId id) {
   const Loop &loop = program_[id];
   const Values outer = at_;
   const auto [begin, end] = range(loop);
-  if (loop.scan || loop.reverse) {
+  if (loop.turns > 0) {
+    short_fold(id);
+  } else if (loop.scan || loop.reverse) {
     scan(id, begin, end);
   } else if (!loop.accs.empty()) {
     fold(id, begin, end);

@@ -16,6 +16,7 @@
 
 #include <llvm/IR/Function.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct Survey {
     bool costly = false;                 // heavy math inside: do not copy the body
     bool doubles = false;                // functions of c64 inside, which compute in f64
     bool inner_loops = false;
-    bool inner_folds = false; // loops inside carry accumulators
+    bool inner_folds = false; // loops inside carry accumulators; short folds do not count
     int narrowest = 8;        // bytes of the narrowest and widest types that vary in it
     int widest = 1;
     int acc_bytes = 0; // bytes per position of the accumulators inside
@@ -44,6 +45,9 @@ Survey survey(const loop::Program &program, const loop::Phase &phase);
 // Whether a loop takes several positions at once. A `vector` loop does, unless it has one lane and
 // accumulators for which the order matters, or is a scan.
 bool runs_as_vector(const loop::Program &program, const loop::Loop &loop);
+
+// Whether masked moves of elements of this size are instructions.
+bool has_masked_move(const Target &target, std::size_t size);
 
 class PhaseEmitter {
 public:
@@ -106,6 +110,20 @@ private:
   static Values flat(const std::vector<Block> &blocks);
   Block shaped(const loop::Loop &loop, const Values &values, std::size_t first = 0) const;
 
+  // short_fold.cpp
+  void short_fold(loop::LoopId id);
+  Block unrolled(loop::LoopId id);
+  std::optional<Block> lane_tree(loop::LoopId id, const Values &outer, int lane, int apart);
+  States joined_with_identity(loop::AccId acc, const States &states, int levels);
+  Block through_memory(loop::LoopId id);
+  Block join_in_memory(const loop::Loop &loop, const std::vector<llvm::AllocaInst *> &rooms);
+
+  // columns.cpp
+  void load_columns(const loop::Loop &loop, bool in_memory);
+  Values columns_of(loop::BufferId id, int count);
+  Values columns_of_block(loop::BufferId id, int first, int count);
+  llvm::Value *column(loop::BufferId id);
+
   // scan.cpp
   void scan(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   llvm::Value *running_state(loop::AccId acc, std::uint32_t state);
@@ -151,6 +169,12 @@ private:
   llvm::Value *mask_ = nullptr;   // the same as <width_ x i1>
   bool aligned_stream_ = false;   // stores to stream buffers are aligned and go around the caches
   bool streamed_ = false;         // some such store was made
+  struct Columns {
+    loop::AxisId along;
+    Values vectors;                   // of each position along the axis: its element in each lane
+    llvm::AllocaInst *room = nullptr; // or the same in memory
+  };
+  std::vector<Columns> columns_; // by buffer: what a short fold has loaded; empty without
 };
 
 } // namespace broadloom::jit

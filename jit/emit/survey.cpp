@@ -116,7 +116,7 @@ private:
     for (const LoopId outer : around_) {
       Survey::LoopFacts &facts = facts_.loops[outer.index];
       facts.inner_loops = true;
-      facts.inner_folds = facts.inner_folds || !loop.accs.empty();
+      facts.inner_folds = facts.inner_folds || (!loop.accs.empty() && loop.turns == 0);
       for (const AccId acc : loop.accs) {
         for (const DType state : program_.recipe(acc).states)
           facts.acc_bytes += static_cast<int>(size_of(state));

@@ -246,8 +246,14 @@ private:
       require(l.accs.empty(), me + " is parallel and carries accumulators");
       chain_.push_back(l.axis);
     }
-    require(l.lanes == 1 || (l.lanes == fold_lanes && l.vector),
+    require(l.lanes == 1 || (l.lanes == fold_lanes && (l.vector || l.turns > 0)),
             me + " has a wrong number of lanes");
+    require(l.turns == 0 || (l.turns > 0 && l.turns <= fold_lanes && !l.vector && !l.parallel &&
+                             !l.within && !l.scan && !l.reverse && !l.accs.empty()),
+            me + " is no short fold, and has known turns");
+    require(l.turns == 0 ||
+                std::any_of(open_.begin(), open_.end(), [](const Loop *o) { return o->vector; }),
+            me + " has known turns outside of a vector loop");
     require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
     const bool in_order = l.lanes == 1 && !l.vector;
     require(!l.reverse || in_order, me + " runs in reverse, but not in order");

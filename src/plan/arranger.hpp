@@ -6,6 +6,7 @@
 #include "plan/trees.hpp"
 
 #include <map>
+#include <set>
 
 namespace broadloom::plan {
 
@@ -31,6 +32,8 @@ private:
   void note_chunks(NodeId fold);
   // A fold over rows, with the elements of a row kept: row by row, with the states in memory.
   void note_sweep(NodeId fold);
+  // A fold of short rows, of which several are taken at once.
+  void note_short_rows(NodeId fold);
   // Paths that begin with these groups have their last one cut into chunks.
   bool is_cut(const std::vector<Group> &prefix) const;
   std::vector<LoopKey> path_of(const std::vector<Group> &groups) const;
@@ -105,6 +108,7 @@ private:
   std::vector<Tile> tiles_;
   std::map<Group, std::int64_t> least_chunk_;         // of a cut group
   std::map<std::uint32_t, std::vector<Group>> swept_; // [fold]: its loops
+  std::set<std::uint32_t> short_rows_;                // folds
   std::map<std::string, int> known_;
   std::map<std::vector<std::uint32_t>, int> chains_;
 };

@@ -1,0 +1,157 @@
+// Folds of a few known turns inside a vector loop: rows of 8, of which the vector loop takes 16 at once.
+//
+// Problem: the tree of loop.hpp has 32 lanes, of which a row of 8 fills 8; lanes along the row would run mostly idle,
+// and join five times for each row.
+// Method: the lanes of the vector are rows. Each lane of the tree is a vector of states of its own, with one step or
+// none, and the joins are joins of whole vectors. Lanes without a step hold the identity; joins with it are made where they may
+// change a bit (ops::identity_is_neutral). The copies of the body come in the order in which the tree needs them, so that few
+// states wait; a heavy body has one copy, with the lanes in memory.
+// Example: 3 turns of a sum: lanes 0 1 2; lane 0 meets 16, 8, 4 (nothing), then 2; lane 1 nothing; then 0 and 1:
+// ((0 + x0) + (0 + x2)) + (0 + x1).
+#include "jit/emit/phase.hpp"
+
+#include "support/check.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace broadloom::jit {
+
+using namespace loop;
+
+void PhaseEmitter::short_fold(LoopId id) {
+  const Loop &loop = program_[id];
+  support::check(vector_ != nullptr && vector_ != &loop, "a short fold outside of a vector loop");
+  const Survey::LoopFacts &facts = survey_.loops[id.index];
+  const bool copied = !facts.costly && !facts.inner_loops;
+  const std::vector<Columns> before = columns_;
+  load_columns(loop, !copied);
+  const Block result = copied ? unrolled(id) : through_memory(id);
+  columns_ = before;
+  set_running(loop, result);
+}
+
+PhaseEmitter::Block PhaseEmitter::unrolled(LoopId id) {
+  const Loop &loop = program_[id];
+  const Values outer = at_;
+  Block result;
+  if (loop.lanes > 1) {
+    result = *lane_tree(id, outer, 0, 1);
+  } else {
+    set_running(loop, start(loop, true));
+    for (int p = 0; p < loop.turns; ++p) turn(id, outer, ir_.getInt64(0), p);
+    result = running(loop);
+  }
+  at_ = outer;
+  return result;
+}
+
+// The join of the lanes `lane`, `lane` + `apart`, `lane` + 2 `apart` ..; nothing where none of them has a step.
+std::optional<PhaseEmitter::Block> PhaseEmitter::lane_tree(LoopId id, const Values &outer, int lane,
+                                                           int apart) {
+  const Loop &loop = program_[id];
+  if (lane >= loop.turns) return std::nullopt;
+  if (apart == loop.lanes) {
+    set_running(loop, start(loop, false));
+    turn(id, outer, ir_.getInt64(0), lane);
+    return running(loop);
+  }
+  Block left = *lane_tree(id, outer, lane, 2 * apart);
+  const std::optional<Block> right = lane_tree(id, outer, lane + apart, 2 * apart);
+  for (std::size_t k = 0; k < loop.accs.size(); ++k)
+    left[k] = right ? join(loop.accs[k], left[k], (*right)[k])
+                    : joined_with_identity(loop.accs[k], left[k], loop.lanes / (2 * apart));
+  return left;
+}
+
+// With the join of `count` lanes that have had no step.
+PhaseEmitter::States PhaseEmitter::joined_with_identity(AccId acc, const States &states,
+                                                        int count) {
+  const ops::Recipe &recipe = program_.recipe(acc);
+  if (ops::identity_is_neutral(recipe)) return states;
+  std::vector<ops::Scalar> none = recipe.start, work;
+  for (; count > 1; count /= 2) {
+    std::vector<ops::Scalar> both = none;
+    both.insert(both.end(), none.begin(), none.end());
+    ops::run(recipe.combine, both, work, program_.accuracy);
+    for (std::size_t k = 0; k < none.size(); ++k) none[k] = work[recipe.combine.results[k]];
+  }
+  States right;
+  for (std::size_t k = 0; k < none.size(); ++k)
+    right.push_back(lanes_.literal(recipe.states[k], none[k], Lanes::width(states[k])));
+  return join(acc, states, right);
+}
+
+//   for p: room[p] = step(identity, ..)      the lanes without a step: the identity
+//   for level: half = lanes / 2 >> level; for l < half: room[l] = join(room[l], room[l + half])
+PhaseEmitter::Block PhaseEmitter::through_memory(LoopId id) {
+  const Loop &loop = program_[id];
+  const Values outer = at_;
+  llvm::Value *none = ir_.getInt64(0),
+              *turns = ir_.getInt64(static_cast<std::uint64_t>(loop.turns));
+  if (loop.lanes == 1) {
+    const Values stepped = lanes_.counted_loop(none, turns, 1, flat(start(loop, true)),
+                                               [&](auto *position, Values now) {
+                                                 set_running(loop, shaped(loop, now));
+                                                 turn(id, outer, position);
+                                                 return flat(running(loop));
+                                               });
+    at_ = outer;
+    return shaped(loop, stepped);
+  }
+  const Values first = flat(start(loop, false));
+  std::vector<llvm::AllocaInst *> rooms;
+  for (llvm::Value *state : first) rooms.push_back(lanes_.room(state->getType(), fold_lanes));
+  const auto keep = [&](llvm::Value *lane, const Values &states) {
+    for (std::size_t k = 0; k < states.size(); ++k)
+      ir_.CreateStore(states[k], ir_.CreateGEP(states[k]->getType(), rooms[k], lane));
+  };
+  lanes_.counted_loop(none, turns, 1, {}, [&](llvm::Value *position, Values) {
+    set_running(loop, shaped(loop, first));
+    turn(id, outer, position);
+    keep(position, flat(running(loop)));
+    return Values{};
+  });
+  lanes_.counted_loop(turns, ir_.getInt64(fold_lanes), 1, {}, [&](llvm::Value *lane, Values) {
+    keep(lane, first);
+    return Values{};
+  });
+  at_ = outer;
+  return join_in_memory(loop, rooms);
+}
+
+PhaseEmitter::Block PhaseEmitter::join_in_memory(const Loop &loop,
+                                                 const std::vector<llvm::AllocaInst *> &rooms) {
+  const auto states_at = [&](llvm::Value *lane) {
+    Values states;
+    for (llvm::AllocaInst *room : rooms) {
+      llvm::Type *type = room->getAllocatedType();
+      states.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, room, lane)));
+    }
+    return shaped(loop, states);
+  };
+  // Lanes beyond all steps are left out where they change nothing.
+  const bool neutral = std::all_of(loop.accs.begin(), loop.accs.end(), [&](AccId acc) {
+    return ops::identity_is_neutral(program_.recipe(acc));
+  });
+  const auto lanes =
+      neutral ? std::bit_ceil(static_cast<unsigned>(loop.turns)) : unsigned(fold_lanes);
+  llvm::Value *none = ir_.getInt64(0), *half = ir_.getInt64(lanes / 2);
+  llvm::Value *levels = ir_.getInt64(static_cast<std::uint64_t>(std::countr_zero(lanes)));
+  lanes_.counted_loop(none, levels, 1, {half}, [&](llvm::Value *, Values now) {
+    lanes_.counted_loop(none, now[0], 1, {}, [&](llvm::Value *lane, Values) {
+      const Block left = states_at(lane), right = states_at(ir_.CreateAdd(lane, now[0]));
+      Block both;
+      for (std::size_t k = 0; k < loop.accs.size(); ++k)
+        both.push_back(join(loop.accs[k], left[k], right[k]));
+      const Values states = flat(both);
+      for (std::size_t k = 0; k < states.size(); ++k)
+        ir_.CreateStore(states[k], ir_.CreateGEP(states[k]->getType(), rooms[k], lane));
+      return Values{};
+    });
+    return Values{ir_.CreateLShr(now[0], ir_.getInt64(1))};
+  });
+  return states_at(none);
+}
+
+} // namespace broadloom::jit

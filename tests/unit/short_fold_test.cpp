@@ -1,0 +1,202 @@
+// Folds of short rows, many at once, and rows and leaves taken several at a time: always the bits of the one tree.
+#include "native_runs.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace broadloom;
+
+namespace {
+
+// Values of mixed magnitude, in which a sum in another order would round differently; zeros of both signs.
+template <class T> void fill(T *at, std::int64_t count) {
+  std::uint32_t state = 12345;
+  for (std::int64_t k = 0; k < count; ++k) {
+    state = state * 1664525u + 1013904223u;
+    const double value = std::ldexp(double(state >> 8) - 8e6, int(state & 31) - 20);
+    at[k] = k % 7 == 0 ? T(-0.0) : std::is_floating_point_v<T> ? T(value) : T(state >> 8);
+  }
+}
+
+Array numbers(DType dtype, std::vector<std::int64_t> shape) {
+  const Array array(dtype, shape);
+  if (dtype == f32) fill(array.data<float>(), array.size());
+  if (dtype == f64) fill(array.data<double>(), array.size());
+  if (dtype == u8) fill(array.data<std::uint8_t>(), array.size());
+  if (dtype == i32) fill(array.data<std::int32_t>(), array.size());
+  if (dtype == i16) fill(array.data<std::int16_t>(), array.size());
+  return array;
+}
+
+std::vector<std::string> targets() {
+  std::vector<std::string> names;
+  for (const char *name : {"x86-64-v3", "x86-64-v4"})
+    try {
+      compile(parse("kernel k { in x : f32[:]; out y = x }"), {.target = name});
+      names.push_back(name);
+    } catch (const Error &) { // this machine cannot run it
+    }
+  return names;
+}
+
+bool equal(const Array &a, const Array &b) {
+  const Array x = a.copy(), y = b.copy();
+  if (!std::equal(x.shape().begin(), x.shape().end(), y.shape().begin(), y.shape().end()))
+    return false;
+  const auto same = [](auto p, auto q) { return std::memcmp(&p, &q, sizeof p) == 0 || (p != p && q != q); };
+  for (std::int64_t k = 0; k < x.size(); ++k) {
+    if (x.dtype() == f32 && !same(x.data<float>()[k], y.data<float>()[k])) return false;
+    if (x.dtype() == f64 && !same(x.data<double>()[k], y.data<double>()[k])) return false;
+  }
+  return x.dtype() == f32 || x.dtype() == f64 ||
+         std::memcmp(x.raw(), y.raw(), std::size_t(x.size()) * size_of(x.dtype())) == 0;
+}
+
+// The same bits from both widths of vectors, the interpreter and the reference; does `code` tell what was done?
+bool agrees(const std::string &text, const std::vector<Array> &inputs, const std::string &code) {
+  const LoopSpec spec = parse(text);
+  const std::vector<std::string> names{"x", "y"};
+  std::vector<NamedView> named;
+  for (std::size_t k = 0; k < inputs.size(); ++k) named.push_back({names[k], inputs[k]});
+  const Results told = compile(spec, {.engine = Engine::Reference}).call(named);
+  const auto check = [&](const Results &ours, const std::string &who) {
+    INFO(text, " by ", who);
+    for (std::size_t k = 0; k < told.size(); ++k) CHECK(equal(ours[k], told[k]));
+  };
+  check(compile(spec, {.engine = Engine::Interpreter}).call(named), "the interpreter");
+  for (const std::string &target : targets())
+    for (const int threads : {1, 2})
+      check(compile(spec, {.threads = threads, .target = target}).call(named), target);
+  const Kernel kernel = compile(spec);
+  kernel.call(named);
+  const std::vector<Decision> why = kernel.why();
+  return std::any_of(why.begin(), why.end(),
+                     [&](const Decision &decision) { return decision.code == code; });
+}
+
+bool together(const std::string &text, const std::vector<Array> &inputs) {
+  return agrees(text, inputs, "short-rows-together");
+}
+
+std::string over_rows(const std::string &dtype, const std::string &expression) {
+  return "kernel k { in x : " + dtype + "[i, j]\nout s = " + expression + " }";
+}
+
+} // namespace
+
+TEST_CASE("Rows of any length up to 32 are folded together with the bits of one tree") {
+  for (std::int64_t length = 2; length <= 32; ++length)
+    CHECK(together(over_rows("f32", "sum(x, j)"), {numbers(f32, {67, length})}));
+  CHECK_FALSE(together(over_rows("f32", "sum(x, j)"), {numbers(f32, {67, 33})}));
+  CHECK_FALSE(together(over_rows("f32", "sum(x, j)"), {numbers(f32, {67, 1})}));
+  CHECK_FALSE(together(over_rows("f32", "sum(x, j)"), {numbers(f32, {67, 0})}));
+}
+
+TEST_CASE("Any number of short rows is folded, in whole and partial groups") {
+  for (const std::int64_t rows : {64, 65, 71, 79, 80, 81, 96, 127, 128})
+    CHECK(together(over_rows("f32", "sum(x, j)"), {numbers(f32, {rows, 8})}));
+  CHECK_FALSE(together(over_rows("f32", "sum(x, j)"), {numbers(f32, {63, 8})}));
+}
+
+TEST_CASE("Every accumulator folds short rows") {
+  for (const char *expression :
+       {"mean(x, j)", "prod(x, j)", "max(x, j)", "min(x, j)", "argmax(x, j)", "var(x, j)",
+        "logsumexp(x * 1e-4, j)", "any(x > 0, j)", "all(x > -1e6, j)", "norm(x, j)",
+        "sum((x - mean(x, j)) * (x - mean(x, j)), j)", "sum(x, j) + max(x, j) / 2",
+        "sum(exp(x * 1e-6) * (j_ + 1), j)"}) {
+    std::string text = expression;
+    if (const auto at = text.find("j_"); at != text.npos) text.replace(at, 2, "iota(j)");
+    for (const std::int64_t length : {3, 8, 13})
+      CHECK(together(over_rows("f32", text), {numbers(f32, {83, length})}));
+  }
+}
+
+TEST_CASE("Short rows of every type are folded together") {
+  for (const std::int64_t length : {2, 5, 8, 16, 31}) {
+    CHECK(together(over_rows("f64", "sum(x, j)"), {numbers(f64, {70, length})}));
+    CHECK(together(over_rows("i32", "sum(x, j)"), {numbers(i32, {70, length})}));
+    CHECK(together(over_rows("u8", "sum(x, j)"), {numbers(u8, {70, length})}));
+    CHECK(together(over_rows("i16", "max(x, j)"), {numbers(i16, {70, length})}));
+    CHECK(together(over_rows("f32", "sum(complex(x, 1 - x), j)"), {numbers(f32, {70, length})}));
+  }
+}
+
+TEST_CASE("An accumulator whose identity is not neutral meets it as in the tree") {
+  const std::string odd = "accumulator odd(s; x) {\n init s = 0.\n step s = s + x\n"
+                          " combine s = s * 0.5 + s_other * 0.5 + (s == 0 ? s_other : 0) }\n";
+  for (const std::int64_t length : {2, 8, 11, 32})
+    CHECK(together(odd + over_rows("f32", "odd(x, j)"), {numbers(f32, {66, length})}));
+}
+
+TEST_CASE("Short rows may lie apart, backwards, or along another operand") {
+  const Array wide = numbers(f32, {90, 24});
+  const auto view = [&](std::int64_t first, std::vector<std::int64_t> shape,
+                        std::vector<std::int64_t> strides) {
+    return Array(nullptr, f32, wide.data<float>() + first, strided_layout(shape, strides));
+  };
+  const std::string sum = over_rows("f32", "sum(x, j)");
+  CHECK(together(sum, {view(3, {90, 8}, {24, 1})}));
+  CHECK(together(sum, {view(89 * 24 + 2, {90, 7}, {-24, 1})}));
+  CHECK(together(sum, {view(1, {90, 5}, {24, 3})}));
+  CHECK(together(sum, {view(23, {90, 8}, {24, -1})}));
+  CHECK(together("kernel k { in x : f32[i, j]; in y : f32[j]\nout s = sum(x * y, j) }",
+                 {numbers(f32, {77, 8}), numbers(f32, {8})}));
+  CHECK(together("kernel k { in x : f32[i, j]; in y : f32[i]\nout s = sum(x - y, j) * y }",
+                 {numbers(f32, {77, 8}), numbers(f32, {77})}));
+}
+
+TEST_CASE("Other outputs along short rows keep the lanes along the row") {
+  CHECK_FALSE(together("kernel k { in x : f32[i, j]\nout z = x / sum(x, j) }", {numbers(f32, {77, 8})}));
+  CHECK_FALSE(together("kernel k { in x : f32[i, j]; in y : f32[i, k]\nout z = y / sum(x, j) }",
+                       {numbers(f32, {77, 8}), numbers(f32, {77, 70})}));
+}
+
+TEST_CASE("Short rows inside longer folds keep their tree") {
+  CHECK(together("kernel k { in x : f32[i, k, j]\nout s = sum(x, k, j) }", {numbers(f32, {5, 70, 8}).transposed()}) ==
+        false);
+  CHECK(together("kernel k { in x : f32[k, i, j]\nout s = sum(x, k, j) }", {numbers(f32, {5, 70, 8})}));
+  CHECK(together("kernel k { in x : f32[i, j]\nlet r = sum(x, j)\nout s = sum(r * r, i) }",
+                 {numbers(f32, {300, 8})}));
+}
+
+TEST_CASE("Nothing outside of short rows is read") {
+  using jit::test::Guarded;
+  for (const std::string &target : targets())
+    for (const std::int64_t length : {3, 8, 21})
+      for (const bool at_end : {true, false}) {
+        const std::int64_t rows = 69;
+        const Guarded memory(std::size_t(rows * length) * sizeof(float), at_end);
+        auto *data = reinterpret_cast<float *>(memory.data());
+        fill(data, rows * length);
+        const Results s = compile(parse(over_rows("f32", "sum(x, j)")), {.target = target})
+                              .call({{"x", View<const float>(data, {rows, length})}});
+        CHECK(std::isfinite(s[0].data<float>()[rows - 1]));
+      }
+}
+
+TEST_CASE("Narrow columns fold several leaves at a time in the order of the tree") {
+  for (const std::int64_t columns : {1, 2, 3, 4, 5, 8, 9, 17})
+    for (const std::int64_t rows : {1, 127, 128, 511, 512, 513, 1024, 1290})
+      agrees("kernel k { in x : f32[i, j]\nout s = sum(x, i)\nout v = var(x, i) }",
+             {numbers(f32, {rows, columns})}, "");
+  agrees("kernel k { in x : f32[i, j]\nout s = mean(x, i) }", {numbers(f32, {100000, 3})}, "");
+  agrees("kernel k { in x : f64[i, j]\nout s = mean(x, i) }", {numbers(f64, {100003, 8})}, "");
+}
+
+TEST_CASE("Rows of states take several rows at a time in the order of the tree") {
+  for (const std::int64_t rows : {512, 513, 514, 515, 640})
+    for (const std::int64_t columns : {64, 65, 80, 96})
+      CHECK(agrees("kernel k { in x : f32[i, j]; in y : f32[i]\nout s = sum(x * y, i)\nout m = max(x, i) }",
+                   {numbers(f32, {rows, columns}), numbers(f32, {rows})}, "rows-as-they-lie"));
+  CHECK(agrees("kernel k { in x : f32[i, j]\nout s = sum(x, i)\nout z = x * 2 }",
+               {numbers(f32, {517, 70})}, "rows-as-they-lie"));
+}
