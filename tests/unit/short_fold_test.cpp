@@ -31,6 +31,7 @@ Array numbers(DType dtype, std::vector<std::int64_t> shape) {
   const Array array(dtype, shape);
   if (dtype == f32) fill(array.data<float>(), array.size());
   if (dtype == f64) fill(array.data<double>(), array.size());
+  if (dtype == c64) fill(static_cast<float *>(array.raw()), 2 * array.size());
   if (dtype == u8) fill(array.data<std::uint8_t>(), array.size());
   if (dtype == i32) fill(array.data<std::int32_t>(), array.size());
   if (dtype == i16) fill(array.data<std::int16_t>(), array.size());
@@ -52,27 +53,30 @@ bool equal(const Array &a, const Array &b) {
   const Array x = a.copy(), y = b.copy();
   if (!std::equal(x.shape().begin(), x.shape().end(), y.shape().begin(), y.shape().end()))
     return false;
-  const auto same = [](auto p, auto q) { return std::memcmp(&p, &q, sizeof p) == 0 || (p != p && q != q); };
-  for (std::int64_t k = 0; k < x.size(); ++k) {
-    if (x.dtype() == f32 && !same(x.data<float>()[k], y.data<float>()[k])) return false;
-    if (x.dtype() == f64 && !same(x.data<double>()[k], y.data<double>()[k])) return false;
-  }
-  return x.dtype() == f32 || x.dtype() == f64 ||
-         std::memcmp(x.raw(), y.raw(), std::size_t(x.size()) * size_of(x.dtype())) == 0;
+  const auto same = [&](auto type) { // all NaNs are one
+    using T = decltype(type);
+    const auto parts = std::size_t(x.size()) * size_of(x.dtype()) / sizeof(T);
+    const T *p = static_cast<const T *>(x.raw()), *q = static_cast<const T *>(y.raw());
+    return std::equal(p, p + parts, q, [](T a, T b) {
+      return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
+    });
+  };
+  if (x.dtype() == f32 || x.dtype() == c64) return same(float());
+  if (x.dtype() == f64) return same(double());
+  return same(std::uint8_t());
 }
 
-// The same bits from both widths of vectors, the interpreter and the reference; does `code` tell what was done?
+// The same bits from both widths of vectors and the interpreter; does `code` tell what was done?
 bool agrees(const std::string &text, const std::vector<Array> &inputs, const std::string &code) {
   const LoopSpec spec = parse(text);
   const std::vector<std::string> names{"x", "y"};
   std::vector<NamedView> named;
   for (std::size_t k = 0; k < inputs.size(); ++k) named.push_back({names[k], inputs[k]});
-  const Results told = compile(spec, {.engine = Engine::Reference}).call(named);
+  const Results told = compile(spec, {.engine = Engine::Interpreter}).call(named);
   const auto check = [&](const Results &ours, const std::string &who) {
     INFO(text, " by ", who);
     for (std::size_t k = 0; k < told.size(); ++k) CHECK(equal(ours[k], told[k]));
   };
-  check(compile(spec, {.engine = Engine::Interpreter}).call(named), "the interpreter");
   for (const std::string &target : targets())
     for (const int threads : {1, 2})
       check(compile(spec, {.threads = threads, .target = target}).call(named), target);
@@ -107,6 +111,14 @@ TEST_CASE("Any number of short rows is folded, in whole and partial groups") {
   CHECK_FALSE(together(over_rows("f32", "sum(x, j)"), {numbers(f32, {63, 8})}));
 }
 
+TEST_CASE("A short row has the same bits among few rows and many") {
+  const Array many = numbers(f64, {100, 13}), few(f64, {40, 13});
+  std::copy_n(many.data<double>(), few.size(), few.data<double>());
+  const Kernel kernel = compile(parse(over_rows("f64", "sum(x, j)")));
+  const Results s = kernel({{"x", many}}), t = kernel({{"x", few}});
+  CHECK(std::memcmp(s[0].raw(), t[0].raw(), 40 * sizeof(double)) == 0);
+}
+
 TEST_CASE("Every accumulator folds short rows") {
   for (const char *expression :
        {"mean(x, j)", "prod(x, j)", "max(x, j)", "min(x, j)", "argmax(x, j)", "var(x, j)",
@@ -126,13 +138,14 @@ TEST_CASE("Short rows of every type are folded together") {
     CHECK(together(over_rows("i32", "sum(x, j)"), {numbers(i32, {70, length})}));
     CHECK(together(over_rows("u8", "sum(x, j)"), {numbers(u8, {70, length})}));
     CHECK(together(over_rows("i16", "max(x, j)"), {numbers(i16, {70, length})}));
-    CHECK(together(over_rows("f32", "sum(complex(x, 1 - x), j)"), {numbers(f32, {70, length})}));
+    CHECK(together(over_rows("c64", "sum(x, j)"), {numbers(c64, {70, length})}));
+    CHECK(together(over_rows("c64", "prod(x, j)"), {numbers(c64, {70, length})}));
   }
 }
 
 TEST_CASE("An accumulator whose identity is not neutral meets it as in the tree") {
   const std::string odd = "accumulator odd(s; x) {\n init s = 0.\n step s = s + x\n"
-                          " combine s = s * 0.5 + s_other * 0.5 + (s == 0 ? s_other : 0) }\n";
+                          " combine s = (s + s_other) * 0.75 }\n";
   for (const std::int64_t length : {2, 8, 11, 32})
     CHECK(together(odd + over_rows("f32", "odd(x, j)"), {numbers(f32, {66, length})}));
 }
@@ -178,7 +191,7 @@ TEST_CASE("Nothing outside of short rows is read") {
         auto *data = reinterpret_cast<float *>(memory.data());
         fill(data, rows * length);
         const Results s = compile(parse(over_rows("f32", "sum(x, j)")), {.target = target})
-                              .call({{"x", View<const float>(data, {rows, length})}});
+                              ({{"x", View<const float>(data, {rows, length})}});
         CHECK(std::isfinite(s[0].data<float>()[rows - 1]));
       }
 }
