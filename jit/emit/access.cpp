@@ -33,6 +33,7 @@ llvm::Value *PhaseEmitter::address(llvm::Value *base, llvm::Value *bytes) {
 }
 
 llvm::Value *PhaseEmitter::load(BufferId id) {
+  if (!held_.empty() && held_[id.index] != nullptr) return held_[id.index];
   const DType dtype = program_[id].dtype;
   if (is_complex(dtype)) return load_complex(id);
   llvm::Value *raw = nullptr;
@@ -52,6 +53,7 @@ void PhaseEmitter::store(BufferId id, llvm::Value *value) {
   const bool lanes = vector_ != nullptr && walk(id, vector_->axis) != nullptr;
   if (lanes) value = lanes_.splat(value, width_);
   support::check(lanes || Lanes::width(value) == 1, "lanes are stored to one place");
+  if (holds(id, value)) return;
   if (is_complex(dtype)) return store_complex(id, value);
   if (dtype == DType::Bool) {
     value = ir_.CreateZExt(value, lanes_.widen(ir_.getInt8Ty(), Lanes::width(value)));

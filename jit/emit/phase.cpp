@@ -164,15 +164,24 @@ void PhaseEmitter::loop(LoopId id) {
     fold(id, begin, end);
   } else if (loop.vector) {
     vector_map(id, begin, end);
+  } else if (const std::optional<LoopId> inner = jammed(id)) {
+    jammed_loop(id, *inner, begin, end);
   } else {
     plain_loop(id, begin, end);
   }
   at_ = outer;
 }
 
-// One turn: moves the addresses of all buffers that walk the axis from where they were outside of
-// the loop, and runs the body. `offset` is a known distance on top of the position.
+// One turn: the addresses of all buffers that walk the axis move from where they were outside of the
+// loop, and the body runs. `offset` is a known distance on top of the position.
 void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
+                        std::int64_t offset) {
+  if (jam_ && jam_->inner.index == id.index) return jammed_turn(position);
+  move(id, outer, position, offset);
+  body(program_[id].body);
+}
+
+void PhaseEmitter::move(LoopId id, const Values &outer, llvm::Value *position,
                         std::int64_t offset) {
   const Loop &loop = program_[id];
   positions_[loop.axis.index] = ir_.CreateAdd(position, ir_.getInt64(offset));
@@ -189,7 +198,6 @@ void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
           address(base, ir_.CreateMul(positions_[loop.axis.index], step_bytes(buffer, loop.axis)));
     }
   }
-  body(loop.body);
 }
 
 void PhaseEmitter::plain_loop(LoopId id, llvm::Value *begin, llvm::Value *end) {
@@ -201,6 +209,10 @@ void PhaseEmitter::plain_loop(LoopId id, llvm::Value *begin, llvm::Value *end) {
 }
 
 // ------------------------------------------------------------------------------- vector loops
+
+namespace {
+constexpr int narrowest_bits = 256; // of the widest type that varies
+} // namespace
 
 // How many positions at once: a register of the narrowest type that varies, but no less than four
 // bytes of it unless all types are that narrow, and eight where c64 is computed with in f64.
@@ -265,6 +277,25 @@ void PhaseEmitter::partial_group(LoopId id, const Values &outer, llvm::Value *po
   set_lanes(nullptr, 1);
 }
 
+// Columns that fill a part of a register only are folded in smaller ones: three channels in four lanes of 16.
+void PhaseEmitter::narrowed_group(LoopId id, const Values &outer, llvm::Value *position,
+                                  llvm::Value *count, int width) {
+  const Survey::LoopFacts &facts = survey_.loops[id.index];
+  if (!facts.inner_folds || facts.costly || width * facts.widest * 8 <= narrowest_bits)
+    return partial_group(id, outer, position, count, width);
+  llvm::Value *half = ir_.getInt64(static_cast<std::uint64_t>(width / 2));
+  lanes_.either(
+      ir_.CreateICmpSLE(count, half),
+      [&] {
+        narrowed_group(id, outer, position, count, width / 2);
+        return Values{};
+      },
+      [&] {
+        partial_group(id, outer, position, count, width);
+        return Values{};
+      });
+}
+
 void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
   if (!streams(id).empty()) return streaming_map(id, begin, end);
   const int width = map_width(id);
@@ -277,7 +308,7 @@ void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
   lanes_.counted_loop(rest, end, base, {}, [&](llvm::Value *position, Values) {
     llvm::Value *count = ir_.CreateSub(end, position);
     if (base < width) count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, most);
-    partial_group(id, outer, position, count, base);
+    narrowed_group(id, outer, position, count, base);
     return Values{};
   });
   at_ = outer;

@@ -74,6 +74,7 @@ private:
   void loop(loop::LoopId id);
   std::pair<llvm::Value *, llvm::Value *> range(const loop::Loop &loop);
   void turn(loop::LoopId id, const Values &outer, llvm::Value *position, std::int64_t offset = 0);
+  void move(loop::LoopId id, const Values &outer, llvm::Value *position, std::int64_t offset);
   void plain_loop(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void vector_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void masked_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
@@ -81,6 +82,8 @@ private:
   void full_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
   void partial_group(loop::LoopId id, const Values &outer, llvm::Value *position,
                      llvm::Value *count, int width);
+  void narrowed_group(loop::LoopId id, const Values &outer, llvm::Value *position,
+                      llvm::Value *count, int width);
   void set_lanes(const loop::Loop *vector, int width, llvm::Value *active = nullptr);
   llvm::Value *whole(llvm::Value *begin, llvm::Value *end, std::int64_t group);
   int base_width(loop::LoopId id) const;
@@ -91,7 +94,6 @@ private:
 
   // fold.cpp
   void fold(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Block cascade(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   Block leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   Block serial_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
   Block vector_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
@@ -109,6 +111,22 @@ private:
   static Values flat(const Block &block);
   static Values flat(const std::vector<Block> &blocks);
   Block shaped(const loop::Loop &loop, const Values &values, std::size_t first = 0) const;
+
+  // cascade.cpp
+  Block cascade(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Block join_blocks(const loop::Loop &loop, const Block &left, const Block &right);
+  Values waiting(const std::vector<llvm::AllocaInst *> &stacks, llvm::Value *level);
+  int leaves_together(loop::LoopId id) const;
+  Block joined_leaves(loop::LoopId id, llvm::Value *start, int leaves);
+  std::pair<llvm::Value *, llvm::Value *>
+  groups_of_leaves(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int leaves,
+                   const std::vector<llvm::AllocaInst *> &stacks);
+
+  // rows_together.cpp
+  std::optional<loop::LoopId> jammed(loop::LoopId id) const;
+  void jammed_loop(loop::LoopId id, loop::LoopId inner, llvm::Value *begin, llvm::Value *end);
+  void jammed_turn(llvm::Value *position);
+  bool holds(loop::BufferId id, llvm::Value *value);
 
   // short_fold.cpp
   void short_fold(loop::LoopId id);
@@ -169,6 +187,20 @@ private:
   llvm::Value *mask_ = nullptr;   // the same as <width_ x i1>
   bool aligned_stream_ = false;   // stores to stream buffers are aligned and go around the caches
   bool streamed_ = false;         // some such store was made
+  // Several rows at once: what is known of each before the loop inside, which runs for all of them.
+  struct Jam {
+    loop::LoopId inner;
+    loop::AxisId across; // the rows
+    struct Row {
+      Values at, values;
+      llvm::Value *position;
+    };
+    std::vector<Row> rows;
+  };
+  std::optional<Jam> jam_;
+  Values held_;              // by buffer, in such a turn: the states so far
+  loop::AxisId held_across_; // what walks this axis is no state
+  bool last_row_ = false;
   struct Columns {
     loop::AxisId along;
     Values vectors;                   // of each position along the axis: its element in each lane

@@ -40,8 +40,7 @@ Array numbers(DType dtype, std::vector<std::int64_t> shape) {
 
 std::vector<std::string> targets() {
   std::vector<std::string> names;
-  for (const char *name : {"x86-64-v3", "x86-64-v4"})
-    try {
+  for (const char *name : {"x86-64-v3", "x86-64-v4"}) try {
       compile(parse("kernel k { in x : f32[:]; out y = x }"), {.target = name});
       names.push_back(name);
     } catch (const Error &) { // this machine cannot run it
@@ -168,15 +167,17 @@ TEST_CASE("Short rows may lie apart, backwards, or along another operand") {
 }
 
 TEST_CASE("Other outputs along short rows keep the lanes along the row") {
-  CHECK_FALSE(together("kernel k { in x : f32[i, j]\nout z = x / sum(x, j) }", {numbers(f32, {77, 8})}));
+  CHECK_FALSE(
+      together("kernel k { in x : f32[i, j]\nout z = x / sum(x, j) }", {numbers(f32, {77, 8})}));
   CHECK_FALSE(together("kernel k { in x : f32[i, j]; in y : f32[i, k]\nout z = y / sum(x, j) }",
                        {numbers(f32, {77, 8}), numbers(f32, {77, 70})}));
 }
 
 TEST_CASE("Short rows inside longer folds keep their tree") {
-  CHECK(together("kernel k { in x : f32[i, k, j]\nout s = sum(x, k, j) }", {numbers(f32, {5, 70, 8}).transposed()}) ==
-        false);
-  CHECK(together("kernel k { in x : f32[k, i, j]\nout s = sum(x, k, j) }", {numbers(f32, {5, 70, 8})}));
+  CHECK(together("kernel k { in x : f32[i, k, j]\nout s = sum(x, k, j) }",
+                 {numbers(f32, {5, 70, 8}).transposed()}) == false);
+  CHECK(together("kernel k { in x : f32[k, i, j]\nout s = sum(x, k, j) }",
+                 {numbers(f32, {5, 70, 8})}));
   CHECK(together("kernel k { in x : f32[i, j]\nlet r = sum(x, j)\nout s = sum(r * r, i) }",
                  {numbers(f32, {300, 8})}));
 }
@@ -190,8 +191,8 @@ TEST_CASE("Nothing outside of short rows is read") {
         const Guarded memory(std::size_t(rows * length) * sizeof(float), at_end);
         auto *data = reinterpret_cast<float *>(memory.data());
         fill(data, rows * length);
-        const Results s = compile(parse(over_rows("f32", "sum(x, j)")), {.target = target})
-                              ({{"x", View<const float>(data, {rows, length})}});
+        const Results s = compile(parse(over_rows("f32", "sum(x, j)")), {.target = target})(
+            {{"x", View<const float>(data, {rows, length})}});
         CHECK(std::isfinite(s[0].data<float>()[rows - 1]));
       }
 }
@@ -208,8 +209,9 @@ TEST_CASE("Narrow columns fold several leaves at a time in the order of the tree
 TEST_CASE("Rows of states take several rows at a time in the order of the tree") {
   for (const std::int64_t rows : {512, 513, 514, 515, 640})
     for (const std::int64_t columns : {64, 65, 80, 96})
-      CHECK(agrees("kernel k { in x : f32[i, j]; in y : f32[i]\nout s = sum(x * y, i)\nout m = max(x, i) }",
-                   {numbers(f32, {rows, columns}), numbers(f32, {rows})}, "rows-as-they-lie"));
+      CHECK(agrees(
+          "kernel k { in x : f32[i, j]; in y : f32[i]\nout s = sum(x * y, i)\nout m = max(x, i) }",
+          {numbers(f32, {rows, columns}), numbers(f32, {rows})}, "rows-as-they-lie"));
   CHECK(agrees("kernel k { in x : f32[i, j]\nout s = sum(x, i)\nout z = x * 2 }",
                {numbers(f32, {517, 70})}, "rows-as-they-lie"));
 }
