@@ -35,6 +35,10 @@ llvm::Value *PhaseEmitter::address(llvm::Value *base, llvm::Value *bytes) {
 llvm::Value *PhaseEmitter::load(BufferId id) {
   if (!held_.empty() && held_[id.index] != nullptr) return held_[id.index];
   const DType dtype = program_[id].dtype;
+  if (has_row_of_lanes(id)) {
+    llvm::Type *type = row_rooms_[id.index]->getAllocatedType();
+    return ir_.CreateLoad(type, row_of_lanes(id, type));
+  }
   if (is_complex(dtype)) return load_complex(id);
   llvm::Value *raw = nullptr;
   if (vector_ != nullptr && walk(id, vector_->axis) != nullptr) {
@@ -51,6 +55,11 @@ llvm::Value *PhaseEmitter::load(BufferId id) {
 void PhaseEmitter::store(BufferId id, llvm::Value *value) {
   const DType dtype = program_[id].dtype;
   const bool lanes = vector_ != nullptr && walk(id, vector_->axis) != nullptr;
+  if (has_row_of_lanes(id)) {
+    value = lanes_.splat(value, width_);
+    ir_.CreateStore(value, row_of_lanes(id, value->getType()));
+    return;
+  }
   if (lanes) value = lanes_.splat(value, width_);
   support::check(lanes || Lanes::width(value) == 1, "lanes are stored to one place");
   if (holds(id, value)) return;
@@ -58,6 +67,7 @@ void PhaseEmitter::store(BufferId id, llvm::Value *value) {
   if (dtype == DType::Bool) {
     value = ir_.CreateZExt(value, lanes_.widen(ir_.getInt8Ty(), Lanes::width(value)));
   }
+  if (lanes && keeps_column(id, value)) return;
   if (lanes) return store_lanes(id, value);
   ir_.CreateAlignedStore(value, at_[id.index], llvm::Align(size_of(dtype)));
 }

@@ -20,7 +20,8 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
       listing_(listing), ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
       values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
-      columns_(program.buffers.size()) {}
+      columns_(program.buffers.size()), awaited_(program.buffers.size()),
+      row_rooms_(program.buffers.size()) {}
 
 void PhaseEmitter::run() {
   // What is read once stays in one block; the stack slots are put before it, in the entry.
@@ -157,7 +158,7 @@ void PhaseEmitter::loop(LoopId id) {
   const Values outer = at_;
   const auto [begin, end] = range(loop);
   if (loop.turns > 0) {
-    short_fold(id);
+    short_loop(id);
   } else if (loop.scan || loop.reverse) {
     scan(id, begin, end);
   } else if (!loop.accs.empty()) {

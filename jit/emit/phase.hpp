@@ -129,7 +129,8 @@ private:
   bool holds(loop::BufferId id, llvm::Value *value);
 
   // short_fold.cpp
-  void short_fold(loop::LoopId id);
+  void short_loop(loop::LoopId id);
+  void short_map(loop::LoopId id, bool copied);
   Block unrolled(loop::LoopId id);
   std::optional<Block> lane_tree(loop::LoopId id, const Values &outer, int lane, int apart);
   States joined_with_identity(loop::AccId acc, const States &states, int levels);
@@ -141,6 +142,14 @@ private:
   Values columns_of(loop::BufferId id, int count);
   Values columns_of_block(loop::BufferId id, int first, int count);
   llvm::Value *column(loop::BufferId id);
+  bool lies_in_rows(loop::BufferId id, loop::AxisId along) const;
+  std::vector<llvm::Value *> row_addresses(loop::BufferId id, int first);
+  bool keeps_column(loop::BufferId id, llvm::Value *value);
+  void await_columns(const loop::Loop &loop, bool in_memory);
+  void store_columns();
+  void store_block(loop::BufferId id, int first, Values columns);
+  bool has_row_of_lanes(loop::BufferId id) const;
+  llvm::Value *row_of_lanes(loop::BufferId id, llvm::Type *type);
 
   // scan.cpp
   void scan(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
@@ -206,7 +215,9 @@ private:
     Values vectors;                   // of each position along the axis: its element in each lane
     llvm::AllocaInst *room = nullptr; // or the same in memory
   };
-  std::vector<Columns> columns_; // by buffer: what a short fold has loaded; empty without
+  std::vector<Columns> columns_,
+      awaited_; // by buffer: what a short loop has loaded, and will store; empty without
+  std::vector<llvm::AllocaInst *> row_rooms_; // by buffer: the rows of all lanes
 };
 
 } // namespace broadloom::jit

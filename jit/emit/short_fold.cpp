@@ -19,16 +19,35 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-void PhaseEmitter::short_fold(LoopId id) {
+void PhaseEmitter::short_loop(LoopId id) {
   const Loop &loop = program_[id];
-  support::check(vector_ != nullptr && vector_ != &loop, "a short fold outside of a vector loop");
+  support::check(vector_ != nullptr && vector_ != &loop, "a short row outside of a vector loop");
   const Survey::LoopFacts &facts = survey_.loops[id.index];
   const bool copied = !facts.costly && !facts.inner_loops;
-  const std::vector<Columns> before = columns_;
+  const std::vector<Columns> columns = columns_, awaited = awaited_;
+  const Values outer = at_;
   load_columns(loop, !copied);
-  const Block result = copied ? unrolled(id) : through_memory(id);
-  columns_ = before;
-  set_running(loop, result);
+  await_columns(loop, !copied);
+  if (loop.accs.empty())
+    short_map(id, copied);
+  else
+    set_running(loop, copied ? unrolled(id) : through_memory(id));
+  at_ = outer;
+  store_columns();
+  columns_ = columns;
+  awaited_ = awaited;
+}
+
+void PhaseEmitter::short_map(LoopId id, bool copied) {
+  const Values outer = at_;
+  const int turns = program_[id].turns;
+  for (int p = 0; copied && p < turns; ++p) turn(id, outer, ir_.getInt64(0), p);
+  if (copied) return;
+  lanes_.counted_loop(ir_.getInt64(0), ir_.getInt64(static_cast<std::uint64_t>(turns)), 1, {},
+                      [&](llvm::Value *position, Values) {
+                        turn(id, outer, position);
+                        return Values{};
+                      });
 }
 
 PhaseEmitter::Block PhaseEmitter::unrolled(LoopId id) {

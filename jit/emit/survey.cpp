@@ -68,7 +68,9 @@ private:
     case ValueKind::Running: varying = facts_.acc_varies[value.acc.index]; break;
     case ValueKind::Load:
       touch(value.buffer);
-      varying = walks_vector_axis(value.buffer);
+      // A row that the lanes do not walk is one for each of them.
+      varying = vector_ != nullptr &&
+                (program_[value.buffer].role == Role::Row || walks_vector_axis(value.buffer));
       break;
     case ValueKind::Op:
     case ValueKind::Cast:

@@ -34,8 +34,8 @@
 //   `lanes` positions; position p of a leaf belongs to lane p % lanes; each lane starts from the identity
 //   and steps in order; lanes are joined by halving (lane l with lane l + lanes/2, ..); leaves are
 //   joined pairwise in index order (0 with 1, 2 with 3, .., then these; an odd last one is carried up).
-//   A loop of few known `turns` has the same tree, of one leaf, without being the vector loop: with rows of 8 the
-//   vector loop around it takes 16 rows at once, and each lane of the tree has one step or none.
+//   A loop of few known `turns` has the same tree, of one leaf, without being the vector loop: the one around it takes
+//   16 rows of 8, say, at once. Loops without accumulators may have known turns, too; a Row is then one for each lane.
 //   leaf 0 means that the whole range is one leaf: for exact accumulators, for which the tree cannot
 //   matter, and for ordered ones (no combine), which step through the range from their start.
 // - A `scan` loop runs in order (from the end where `reverse`), in blocks of `leaf` positions that begin

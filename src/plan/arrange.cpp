@@ -179,9 +179,12 @@ void Arranger::note_short_rows(NodeId fold) {
     return std::any_of(row.begin(), row.end(),
                        [&](int c) { return std::count(classes.begin(), classes.end(), c) > 0; });
   };
+  std::vector<Group> nest = tree.kept;
+  nest.push_back(row);
   for (std::size_t k = 0; k < spec_.outputs.size(); ++k) {
     if (!wanted_[k]) continue;
     const std::vector<Group> loops = trees_.kept_groups(output_classes(int(k)));
+    if (loops == nest) continue;
     if (goes_along(output_classes(int(k)))) return;
     if (std::count(loops.begin(), loops.end(), tree.kept.back()) > 0 &&
         loops.back() != tree.kept.back())
@@ -191,7 +194,7 @@ void Arranger::note_short_rows(NodeId fold) {
     if (trees_.needed(NodeId{n}) && spec_.graph[NodeId{n}].kind == NodeKind::Scan &&
         goes_along(trees_.classes_of(NodeId{n})))
       return;
-  short_rows_.insert(fold.index);
+  short_rows_.emplace(fold.index, std::move(nest));
   nests_.why.add([&] {
     const std::string along = group_name(resolved_, row),
                       lanes = group_name(resolved_, tree.kept.back());

@@ -135,7 +135,16 @@ void Arranger::add_store(int output) {
     if (nests_.item_of_input[input] >= 0) item.needs.push_back(nests_.item_of_input[input]);
   const std::vector<Group> groups = store_groups(output, classes, item.needs);
   item.path = item.needs.empty() ? store_path(groups) : path_of(groups);
+  make_rows_short(item.path, groups);
   nests_.items.push_back(std::move(item));
+}
+
+void Arranger::make_rows_short(std::vector<LoopKey> &path, const std::vector<Group> &groups) const {
+  const bool along = std::any_of(short_rows_.begin(), short_rows_.end(),
+                                 [&](const auto &rows) { return rows.second == groups; });
+  if (!along) return;
+  make_vector(path, groups[groups.size() - 2]);
+  path.back().turns = int(group_extent(resolved_, groups.back()));
 }
 
 void Arranger::note_tile(int output) {

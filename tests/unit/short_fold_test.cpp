@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -166,9 +167,51 @@ TEST_CASE("Short rows may lie apart, backwards, or along another operand") {
                  {numbers(f32, {77, 8}), numbers(f32, {77})}));
 }
 
-TEST_CASE("Other outputs along short rows keep the lanes along the row") {
-  CHECK_FALSE(
-      together("kernel k { in x : f32[i, j]\nout z = x / sum(x, j) }", {numbers(f32, {77, 8})}));
+TEST_CASE("Outputs along short rows are written by the lanes that folded them") {
+  for (const std::int64_t length : {2, 3, 8, 13, 16, 17, 32})
+    for (const std::int64_t rows : {64, 67, 80, 97}) {
+      CHECK(together("kernel k { in x : f32[i, j]\nout z = x / sum(x, j) }",
+                     {numbers(f32, {rows, length})}));
+      CHECK(together("kernel k { in x : f32[i, j]\nlet e = exp(x * 1e-5 - max(x * 1e-5, j))\n"
+                     "out z = e / sum(e, j)\nout m = sum(e, j)\nout w = x * 2 }",
+                     {numbers(f32, {rows, length})}));
+      CHECK(together("kernel k { in x : f32[i, j]; in y : f32[j]\n"
+                     "out z = (x - mean(x, j)) / sqrt(var(x, j) + 1e-5) * y }",
+                     {numbers(f32, {rows, length}), numbers(f32, {length})}));
+    }
+}
+
+TEST_CASE("Outputs of every type lie along short rows") {
+  for (const std::int64_t length : {3, 8, 17}) {
+    CHECK(
+        together("kernel k { in x : u8[i, j]\nout z : u8 = x - min(x, j)\nout b = x > mean(x, j) }",
+                 {numbers(u8, {71, length})}));
+    CHECK(together("kernel k { in x : f64[i, j]\nout z : i16 = floor(x / (1 + norm(x, j)) * 100) }",
+                   {numbers(f64, {71, length})}));
+    CHECK(together("kernel k { in x : c64[i, j]\nout z = x - sum(x, j)\nout h : f16 = abs(x) / "
+                   "norm(abs(x), j) }",
+                   {numbers(c64, {71, length})}));
+  }
+}
+
+TEST_CASE("Outputs along short rows may lie apart or have other strides") {
+  const LoopSpec spec = parse("kernel k { in x : f32[i, j]\nout z = x / sum(x, j) }");
+  const Array x = numbers(f32, {75, 6});
+  const Array told = compile(spec, {.engine = Engine::Interpreter})({{"x", x}})[0];
+  for (const auto &[first, across, along] :
+       {std::array{0, 9, 1}, std::array{74 * 9, -9, 1}, std::array{0, 12, 2}, std::array{0, 1, 75},
+        std::array{5, 6, -1}}) {
+    std::vector<float> memory(75 * 12 + 12, -1), wanted = memory;
+    for (int i = 0; i < 75; ++i)
+      for (int j = 0; j < 6; ++j)
+        wanted[std::size_t(first + i * across + j * along)] = told.data<float>()[i * 6 + j];
+    compile(spec).run({{"x", x}},
+                      {{"z", View<float>(memory.data() + first, {75, 6}, {across, along})}});
+    CHECK(memory == wanted);
+  }
+}
+
+TEST_CASE("An output along another axis keeps the lanes along the row") {
   CHECK_FALSE(together("kernel k { in x : f32[i, j]; in y : f32[i, k]\nout z = y / sum(x, j) }",
                        {numbers(f32, {77, 8}), numbers(f32, {77, 70})}));
 }
@@ -182,7 +225,7 @@ TEST_CASE("Short rows inside longer folds keep their tree") {
                  {numbers(f32, {300, 8})}));
 }
 
-TEST_CASE("Nothing outside of short rows is read") {
+TEST_CASE("Nothing outside of short rows is read or written") {
   using jit::test::Guarded;
   for (const std::string &target : targets())
     for (const std::int64_t length : {3, 8, 21})
