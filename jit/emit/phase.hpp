@@ -133,6 +133,8 @@ private:
   void short_map(loop::LoopId id, bool copied);
   Block unrolled(loop::LoopId id);
   std::optional<Block> lane_tree(loop::LoopId id, const Values &outer, int lane, int apart);
+  std::vector<ops::Scalar> joined_identities(loop::AccId acc, int count) const;
+  bool identity_stays(const loop::Loop &loop) const;
   States joined_with_identity(loop::AccId acc, const States &states, int levels);
   Block through_memory(loop::LoopId id);
   Block join_in_memory(const loop::Loop &loop, const std::vector<llvm::AllocaInst *> &rooms);

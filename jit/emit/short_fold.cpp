@@ -23,7 +23,7 @@ void PhaseEmitter::short_loop(LoopId id) {
   const Loop &loop = program_[id];
   support::check(vector_ != nullptr && vector_ != &loop, "a short row outside of a vector loop");
   const Survey::LoopFacts &facts = survey_.loops[id.index];
-  const bool copied = !facts.costly && !facts.inner_loops;
+  const bool copied = (!facts.costly && !facts.inner_loops) || !identity_stays(loop);
   const std::vector<Columns> columns = columns_, awaited = awaited_;
   const Values outer = at_;
   load_columns(loop, !copied);
@@ -83,11 +83,9 @@ std::optional<PhaseEmitter::Block> PhaseEmitter::lane_tree(LoopId id, const Valu
   return left;
 }
 
-// With the join of `count` lanes that have had no step.
-PhaseEmitter::States PhaseEmitter::joined_with_identity(AccId acc, const States &states,
-                                                        int count) {
+// Of `count` lanes that have had no step.
+std::vector<ops::Scalar> PhaseEmitter::joined_identities(AccId acc, int count) const {
   const ops::Recipe &recipe = program_.recipe(acc);
-  if (ops::identity_is_neutral(recipe)) return states;
   std::vector<ops::Scalar> none = recipe.start, work;
   for (; count > 1; count /= 2) {
     std::vector<ops::Scalar> both = none;
@@ -95,14 +93,32 @@ PhaseEmitter::States PhaseEmitter::joined_with_identity(AccId acc, const States 
     ops::run(recipe.combine, both, work, program_.accuracy);
     for (std::size_t k = 0; k < none.size(); ++k) none[k] = work[recipe.combine.results[k]];
   }
+  return none;
+}
+
+// Whether identities join to the identity, to the bit: in memory all levels share their code.
+bool PhaseEmitter::identity_stays(const Loop &loop) const {
+  return std::all_of(loop.accs.begin(), loop.accs.end(), [&](AccId acc) {
+    return ops::identity_is_neutral(program_.recipe(acc)) ||
+           joined_identities(acc, 2) == program_.recipe(acc).start;
+  });
+}
+
+PhaseEmitter::States PhaseEmitter::joined_with_identity(AccId acc, const States &states,
+                                                        int count) {
+  const ops::Recipe &recipe = program_.recipe(acc);
+  if (ops::identity_is_neutral(recipe)) return states;
+  const std::vector<ops::Scalar> none = joined_identities(acc, count);
   States right;
   for (std::size_t k = 0; k < none.size(); ++k)
     right.push_back(lanes_.literal(recipe.states[k], none[k], Lanes::width(states[k])));
   return join(acc, states, right);
 }
 
-//   for p: room[p] = step(identity, ..)      the lanes without a step: the identity
-//   for level: half = lanes / 2 >> level; for l < half: room[l] = join(room[l], room[l + half])
+//   for p: room[p] = step(identity, ..)
+//   for half = lanes / 2, .. 1, while `used` lanes are in use:
+//     for l + half < used: room[l] = join(room[l], room[l + half])
+//     for other l < half, used: room[l] = join(room[l], identity)      mostly folded away, as that is known
 PhaseEmitter::Block PhaseEmitter::through_memory(LoopId id) {
   const Loop &loop = program_[id];
   const Values outer = at_;
@@ -131,45 +147,44 @@ PhaseEmitter::Block PhaseEmitter::through_memory(LoopId id) {
     keep(position, flat(running(loop)));
     return Values{};
   });
-  lanes_.counted_loop(turns, ir_.getInt64(fold_lanes), 1, {}, [&](llvm::Value *lane, Values) {
-    keep(lane, first);
-    return Values{};
-  });
   at_ = outer;
   return join_in_memory(loop, rooms);
 }
 
 PhaseEmitter::Block PhaseEmitter::join_in_memory(const Loop &loop,
                                                  const std::vector<llvm::AllocaInst *> &rooms) {
-  const auto states_at = [&](llvm::Value *lane) {
-    Values states;
-    for (llvm::AllocaInst *room : rooms) {
-      llvm::Type *type = room->getAllocatedType();
-      states.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, room, lane)));
-    }
-    return shaped(loop, states);
-  };
-  // Lanes beyond all steps are left out where they change nothing.
-  const bool neutral = std::all_of(loop.accs.begin(), loop.accs.end(), [&](AccId acc) {
-    return ops::identity_is_neutral(program_.recipe(acc));
-  });
-  const auto lanes =
-      neutral ? std::bit_ceil(static_cast<unsigned>(loop.turns)) : unsigned(fold_lanes);
-  llvm::Value *none = ir_.getInt64(0), *half = ir_.getInt64(lanes / 2);
-  llvm::Value *levels = ir_.getInt64(static_cast<std::uint64_t>(std::countr_zero(lanes)));
-  lanes_.counted_loop(none, levels, 1, {half}, [&](llvm::Value *, Values now) {
-    lanes_.counted_loop(none, now[0], 1, {}, [&](llvm::Value *lane, Values) {
-      const Block left = states_at(lane), right = states_at(ir_.CreateAdd(lane, now[0]));
-      Block both;
-      for (std::size_t k = 0; k < loop.accs.size(); ++k)
-        both.push_back(join(loop.accs[k], left[k], right[k]));
-      const Values states = flat(both);
+  const auto states_at = [&](llvm::Value *lane) { return shaped(loop, waiting(rooms, lane)); };
+  const auto for_lanes = [&](llvm::Value *from, llvm::Value *to, auto joined) {
+    lanes_.counted_loop(from, to, 1, {}, [&](llvm::Value *lane, Values) {
+      const Values states = flat(joined(lane));
       for (std::size_t k = 0; k < states.size(); ++k)
         ir_.CreateStore(states[k], ir_.CreateGEP(states[k]->getType(), rooms[k], lane));
       return Values{};
     });
-    return Values{ir_.CreateLShr(now[0], ir_.getInt64(1))};
-  });
+  };
+  const auto least = [&](llvm::Value *a, llvm::Value *b) {
+    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  };
+  llvm::Value *none = ir_.getInt64(0), *one = ir_.getInt64(1);
+  llvm::Value *turns = ir_.getInt64(static_cast<std::uint64_t>(loop.turns));
+  llvm::Value *levels = ir_.getInt64(std::countr_zero(unsigned(fold_lanes)));
+  lanes_.counted_loop(
+      none, levels, 1, {ir_.getInt64(fold_lanes / 2), turns}, [&](llvm::Value *, Values now) {
+        llvm::Value *half = now[0], *used = now[1];
+        llvm::Value *pairs =
+            ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, none, ir_.CreateSub(used, half));
+        llvm::Value *left = least(half, used);
+        for_lanes(none, pairs, [&](llvm::Value *lane) {
+          return join_blocks(loop, states_at(lane), states_at(ir_.CreateAdd(lane, half)));
+        });
+        for_lanes(pairs, left, [&](llvm::Value *lane) {
+          Block block = states_at(lane);
+          for (std::size_t k = 0; k < block.size(); ++k)
+            block[k] = joined_with_identity(loop.accs[k], block[k], 1);
+          return block;
+        });
+        return Values{ir_.CreateLShr(half, one), left};
+      });
   return states_at(none);
 }
 

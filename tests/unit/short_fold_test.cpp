@@ -148,6 +148,15 @@ TEST_CASE("An accumulator whose identity is not neutral meets it as in the tree"
                           " combine s = (s + s_other) * 0.75 }\n";
   for (const std::int64_t length : {2, 8, 11, 32})
     CHECK(together(odd + over_rows("f32", "odd(x, j)"), {numbers(f32, {66, length})}));
+  const std::string counting = "accumulator joins(s, n; x) {\n init s = 0., n = 0.\n"
+                               " step s = s + EXPR, n = n\n"
+                               " combine s = s + s_other, n = n + n_other + 1\n result s + n }\n";
+  for (const std::string expression : {"x", "exp(x * 1e-5)"})
+    for (const std::int64_t length : {2, 8, 11, 32}) {
+      std::string text = counting;
+      text.replace(text.find("EXPR"), 4, expression);
+      CHECK(together(text + over_rows("f64", "joins(x, j)"), {numbers(f64, {66, length})}));
+    }
 }
 
 TEST_CASE("Short rows may lie apart, backwards, or along another operand") {
