@@ -18,6 +18,7 @@ using namespace loop;
 namespace {
 constexpr int cascade_levels = 48;                 // more leaves than a process has addresses
 constexpr std::int64_t least_leaf_of_several = 64; // positions; those of joins have one
+constexpr std::size_t longest_body = 64; // statements: of longer ones copies take long to compile
 } // namespace
 
 //   start = begin, count = 0
@@ -128,8 +129,8 @@ int PhaseEmitter::leaves_together(LoopId id) const {
   const Survey::LoopFacts &facts = survey_.loops[id.index];
   const bool stores = std::any_of(loop.body.begin(), loop.body.end(),
                                   [](const Stmt &s) { return s.kind == StmtKind::Set; });
-  if (loop.leaf < least_leaf_of_several || runs_as_vector(program_, loop) || facts.costly ||
-      facts.inner_loops || stores)
+  if (loop.leaf < least_leaf_of_several || loop.body.size() > longest_body ||
+      runs_as_vector(program_, loop) || facts.costly || facts.inner_loops || stores)
     return 1;
   int registers = 0;
   for (const AccId acc : loop.accs)

@@ -211,10 +211,6 @@ void PhaseEmitter::plain_loop(LoopId id, llvm::Value *begin, llvm::Value *end) {
 
 // ------------------------------------------------------------------------------- vector loops
 
-namespace {
-constexpr int narrowest_bits = 256; // of the widest type that varies
-} // namespace
-
 // How many positions at once: a register of the narrowest type that varies, but no less than four
 // bytes of it unless all types are that narrow, and eight where c64 is computed with in f64.
 int PhaseEmitter::base_width(LoopId id) const {
@@ -276,25 +272,6 @@ void PhaseEmitter::partial_group(LoopId id, const Values &outer, llvm::Value *po
   set_lanes(&program_[id], width, count);
   turn(id, outer, position);
   set_lanes(nullptr, 1);
-}
-
-// Columns that fill a part of a register only are folded in smaller ones: three channels in four lanes of 16.
-void PhaseEmitter::narrowed_group(LoopId id, const Values &outer, llvm::Value *position,
-                                  llvm::Value *count, int width) {
-  const Survey::LoopFacts &facts = survey_.loops[id.index];
-  if (!facts.inner_folds || facts.costly || width * facts.widest * 8 <= narrowest_bits)
-    return partial_group(id, outer, position, count, width);
-  llvm::Value *half = ir_.getInt64(static_cast<std::uint64_t>(width / 2));
-  lanes_.either(
-      ir_.CreateICmpSLE(count, half),
-      [&] {
-        narrowed_group(id, outer, position, count, width / 2);
-        return Values{};
-      },
-      [&] {
-        partial_group(id, outer, position, count, width);
-        return Values{};
-      });
 }
 
 void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {

@@ -15,6 +15,9 @@ using namespace loop;
 
 namespace {
 constexpr int rows_together = 4;
+constexpr std::size_t longest_body =
+    64;                             // statements: of longer ones four copies take long to compile
+constexpr int narrowest_bits = 256; // of the widest type that varies
 } // namespace
 
 // The loop inside `id` that can take several rows of it at once: nothing else but values known for the whole row is around it.
@@ -30,7 +33,7 @@ std::optional<LoopId> PhaseEmitter::jammed(LoopId id) const {
   const Loop &inner = program_[*found];
   const Survey::LoopFacts &facts = survey_.loops[found->index];
   if (!inner.vector || !inner.accs.empty() || facts.inner_loops || facts.costly ||
-      !streams(*found).empty())
+      inner.body.size() > longest_body || !streams(*found).empty())
     return std::nullopt;
   bool states = false;
   for (const Stmt &s : inner.body) {
@@ -82,6 +85,25 @@ bool PhaseEmitter::holds(BufferId id, llvm::Value *value) {
   if (held_.empty() || walk(id, held_across_) != nullptr) return false;
   held_[id.index] = value;
   return !last_row_;
+}
+
+// Columns that fill a part of a register only are folded in smaller ones: three channels in four lanes of 16.
+void PhaseEmitter::narrowed_group(LoopId id, const Values &outer, llvm::Value *position,
+                                  llvm::Value *count, int width) {
+  const Survey::LoopFacts &facts = survey_.loops[id.index];
+  if (!facts.inner_folds || facts.costly || width * facts.widest * 8 <= narrowest_bits)
+    return partial_group(id, outer, position, count, width);
+  llvm::Value *half = ir_.getInt64(static_cast<std::uint64_t>(width / 2));
+  lanes_.either(
+      ir_.CreateICmpSLE(count, half),
+      [&] {
+        narrowed_group(id, outer, position, count, width / 2);
+        return Values{};
+      },
+      [&] {
+        partial_group(id, outer, position, count, width);
+        return Values{};
+      });
 }
 
 } // namespace broadloom::jit

@@ -19,11 +19,17 @@ namespace broadloom::jit {
 
 using namespace loop;
 
+namespace {
+constexpr std::size_t most_copied = 512; // statements
+} // namespace
+
 void PhaseEmitter::short_loop(LoopId id) {
   const Loop &loop = program_[id];
   support::check(vector_ != nullptr && vector_ != &loop, "a short row outside of a vector loop");
   const Survey::LoopFacts &facts = survey_.loops[id.index];
-  const bool copied = (!facts.costly && !facts.inner_loops) || !identity_stays(loop);
+  const bool light = !facts.costly && !facts.inner_loops &&
+                     loop.body.size() * static_cast<std::size_t>(loop.turns) <= most_copied;
+  const bool copied = light || !identity_stays(loop);
   const std::vector<Columns> columns = columns_, awaited = awaited_;
   const Values outer = at_;
   load_columns(loop, !copied);

@@ -172,7 +172,9 @@ void Arranger::note_short_rows(NodeId fold) {
     return;
   const Group &row = tree.folded.back();
   const std::int64_t turns = group_extent(resolved_, row);
-  if (turns < 2 || turns > longest_short_row ||
+  double rows = 1;
+  for (const Group &group : tree.kept) rows *= double(group_extent(resolved_, group));
+  if (turns < 2 || turns > longest_short_row || rows < double(fewest_short_rows) ||
       group_extent(resolved_, tree.kept.back()) < shortest_line)
     return;
   const auto goes_along = [&](const std::vector<int> &classes) {

@@ -123,6 +123,8 @@ inline constexpr std::int64_t shortest_vector =
     4; // positions of a vector axis, where there is a longer one
 inline constexpr std::int64_t longest_short_row =
     loop::fold_lanes; // positions of a folded axis, of which the lanes of a vector take a row each
+inline constexpr std::int64_t fewest_short_rows =
+    512; // for fewer, code for just their length would not pay
 inline constexpr std::int64_t shortest_line =
     64; // positions; shorter ones make poor use of cache lines
 
