@@ -17,6 +17,10 @@ namespace broadloom::jit {
 
 using namespace loop;
 
+namespace {
+constexpr std::int64_t line_bytes = 64; // of the caches
+} // namespace
+
 const Walk *PhaseEmitter::walk(BufferId id, AxisId axis) const {
   for (const Walk &w : program_[id].walks) {
     if (w.axis == axis) return &w;
@@ -39,6 +43,7 @@ llvm::Value *PhaseEmitter::load(BufferId id) {
     llvm::Type *type = row_rooms_[id.index]->getAllocatedType();
     return ir_.CreateLoad(type, row_of_lanes(id, type));
   }
+  if (program_[id].stream && program_[id].role == Role::Input) read_ahead(id);
   if (is_complex(dtype)) return load_complex(id);
   llvm::Value *raw = nullptr;
   if (vector_ != nullptr && walk(id, vector_->axis) != nullptr) {
@@ -50,6 +55,39 @@ llvm::Value *PhaseEmitter::load(BufferId id) {
   }
   if (dtype != DType::Bool) return raw;
   return ir_.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
+}
+
+// Asks for the cache lines that come next in memory, which later turns of some loop around will load.
+//
+// Memory answers some hundred cycles after it was asked, so speed is the number of lines asked for at a time. The
+// processor looks ahead by itself until its scheduler is full of operations that wait for loads: sums of f32 in f64
+// fill it with eight of them for a line. Two distances, measured over 64 MB on Sapphire Rapids with two threads: near
+// ones into the first cache, and far ones, which make the second cache's own prefetcher go on to the next page. GB/s of a
+// sum without, with the near, the far, and both: 17, 23, 27, 31.
+void PhaseEmitter::read_ahead(BufferId id) {
+  if (vector_ == nullptr || !held_.empty()) return; // several rows at once are read fast enough
+  const Walk *lanes = walk(id, vector_->axis);
+  if (lanes == nullptr || lanes->stride != StrideClass::Unit) return;
+  const auto size = static_cast<std::int64_t>(size_of(program_[id].dtype));
+  const std::int64_t bytes = size * width_;
+  if (bytes < line_bytes && offset_ * size % line_bytes != 0)
+    return; // a copy of the body before has asked
+  ask_ahead(at_[id.index], bytes);
+}
+
+// For what follows these bytes.
+void PhaseEmitter::ask_ahead(llvm::Value *first, std::int64_t bytes) {
+  constexpr std::int64_t near = 1024, far = 8192;
+  const auto ask = [&](std::int64_t distance, unsigned locality) {
+    for (std::int64_t k = 0; k < std::max<std::int64_t>(1, bytes / line_bytes); ++k)
+      ir_.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+          {ir_.CreateConstGEP1_64(ir_.getInt8Ty(), first,
+                                  static_cast<std::uint64_t>(distance + k * line_bytes)),
+           ir_.getInt32(0), ir_.getInt32(locality), ir_.getInt32(1)});
+  };
+  ask(near, 3);
+  ask(far, 1);
 }
 
 void PhaseEmitter::store(BufferId id, llvm::Value *value) {

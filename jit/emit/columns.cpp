@@ -99,6 +99,9 @@ void PhaseEmitter::load_columns(const Loop &loop, bool in_memory) {
 
 PhaseEmitter::Values PhaseEmitter::columns_of(BufferId id, int count) {
   Values columns;
+  if (program_[id].stream) // row after row, more or less
+    ask_ahead(at_[id.index],
+              static_cast<std::int64_t>(size_of(program_[id].dtype)) * width_ * count);
   for (int first = 0; first < count; first += width_) {
     const Values block = columns_of_block(id, first, std::min(width_, count - first));
     columns.insert(columns.end(), block.begin(), block.end());

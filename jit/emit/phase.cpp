@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace broadloom::jit {
 
@@ -179,7 +180,9 @@ void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
                         std::int64_t offset) {
   if (jam_ && jam_->inner.index == id.index) return jammed_turn(position);
   move(id, outer, position, offset);
+  const std::int64_t before = std::exchange(offset_, offset);
   body(program_[id].body);
+  offset_ = before;
 }
 
 void PhaseEmitter::move(LoopId id, const Values &outer, llvm::Value *position,

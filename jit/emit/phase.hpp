@@ -30,8 +30,9 @@ struct Survey {
     bool costly = false;                 // heavy math inside: do not copy the body
     bool doubles = false;                // functions of c64 inside, which compute in f64
     bool inner_loops = false;
-    bool inner_folds = false; // loops inside carry accumulators; short folds do not count
-    int narrowest = 8;        // bytes of the narrowest and widest types that vary in it
+    bool inner_folds =
+        false;         // loops inside carry accumulators, are not short, and more than join chunks
+    int narrowest = 8; // bytes of the narrowest and widest types that vary in it
     int widest = 1;
     int acc_bytes = 0; // bytes per position of the accumulators inside
   };
@@ -159,6 +160,8 @@ private:
 
   // access.cpp
   llvm::Value *load(loop::BufferId id);
+  void read_ahead(loop::BufferId id);
+  void ask_ahead(llvm::Value *first, std::int64_t bytes);
   void store(loop::BufferId id, llvm::Value *value);
   llvm::Value *load_lanes(loop::BufferId id);
   void store_lanes(loop::BufferId id, llvm::Value *value);
@@ -194,6 +197,7 @@ private:
   std::vector<States> carried_;        // by accumulator: inside a scan in blocks, the blocks before
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
   int width_ = 1;
+  std::int64_t offset_ = 0;       // of this copy of a loop's body, in positions
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do
   llvm::Value *mask_ = nullptr;   // the same as <width_ x i1>
   bool aligned_stream_ = false;   // stores to stream buffers are aligned and go around the caches

@@ -16,8 +16,7 @@ using namespace loop;
 namespace {
 constexpr int rows_together = 4;
 constexpr std::size_t longest_body =
-    64;                             // statements: of longer ones four copies take long to compile
-constexpr int narrowest_bits = 256; // of the widest type that varies
+    64; // statements: of longer ones four copies take long to compile
 } // namespace
 
 // The loop inside `id` that can take several rows of it at once: nothing else but values known for the whole row is around it.
@@ -87,11 +86,11 @@ bool PhaseEmitter::holds(BufferId id, llvm::Value *value) {
   return !last_row_;
 }
 
-// Columns that fill a part of a register only are folded in smaller ones: three channels in four lanes of 16.
+// Columns that fill a part of a register only are folded in smaller ones: three channels in 8 lanes, not 16.
 void PhaseEmitter::narrowed_group(LoopId id, const Values &outer, llvm::Value *position,
                                   llvm::Value *count, int width) {
   const Survey::LoopFacts &facts = survey_.loops[id.index];
-  if (!facts.inner_folds || facts.costly || width * facts.widest * 8 <= narrowest_bits)
+  if (!facts.inner_folds || facts.costly || width * facts.widest * 8 <= target_.vector_bits)
     return partial_group(id, outer, position, count, width);
   llvm::Value *half = ir_.getInt64(static_cast<std::uint64_t>(width / 2));
   lanes_.either(

@@ -72,6 +72,10 @@ enum class Reason : std::uint8_t {
   AddsIntoOutput,
   StoreNotUnitStride,
   ShortStreamedRows,
+  InputReadAhead,
+  InputStaysNear,
+  InputReadOften,
+  InputReadInTiles,
   BetweenPhases,
   CompulsoryTraffic,
   // sweeps and phases
