@@ -21,10 +21,6 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-namespace {
-constexpr int cascade_levels = 48; // more leaves than a process has addresses
-} // namespace
-
 // ------------------------------------------------------- the states of one or several accumulators
 
 PhaseEmitter::States PhaseEmitter::identity(AccId acc, int width) {
@@ -254,92 +250,6 @@ PhaseEmitter::States PhaseEmitter::join_lanes(AccId acc, std::vector<States> lan
   for (int half = Lanes::width(states[0]) / 2; half >= 1; half /= 2)
     states = join(acc, part(0, half), part(half, half));
   return states;
-}
-
-//   start = begin, count = 0
-//   do  joined = leaf(start .. min(start + leaf, end))
-//       for level = 0, bits = count; more leaves ? bits is odd : bits != 0; level += 1, bits /= 2
-//         if bits is odd: joined = stack[level] (+) joined
-//       if no more leaves: done
-//       stack[level] = joined, count += 1, start += leaf
-//
-// A range of a single leaf passes straight through.
-PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const Loop &loop = program_[id];
-  const auto block = [&](const char *name) {
-    return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
-  };
-  llvm::Type *i64 = ir_.getInt64Ty();
-  llvm::BasicBlock *before = ir_.GetInsertBlock();
-  llvm::BasicBlock *next_leaf = block("leaf"), *level_head = block("level");
-  llvm::BasicBlock *carry = block("carry"), *carried = block("carried");
-  llvm::BasicBlock *keep = block("keep"), *done = block("joined");
-  ir_.CreateBr(next_leaf);
-
-  ir_.SetInsertPoint(next_leaf);
-  llvm::PHINode *start = ir_.CreatePHI(i64, 2);
-  llvm::PHINode *count = ir_.CreatePHI(i64, 2);
-  start->addIncoming(begin, before);
-  count->addIncoming(ir_.getInt64(0), before);
-  llvm::Value *leaf_end = ir_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::smin, end,
-      ir_.CreateAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf))));
-  const Values fresh = flat(leaf(id, start, leaf_end));
-  llvm::Value *more = ir_.CreateICmpSLT(leaf_end, end);
-  llvm::BasicBlock *leaf_done = ir_.GetInsertBlock();
-  std::vector<llvm::AllocaInst *> stacks;
-  for (llvm::Value *value : fresh) stacks.push_back(lanes_.room(value->getType(), cascade_levels));
-  ir_.CreateBr(level_head);
-
-  ir_.SetInsertPoint(level_head);
-  llvm::PHINode *level = ir_.CreatePHI(i64, 2);
-  llvm::PHINode *bits = ir_.CreatePHI(i64, 2);
-  level->addIncoming(ir_.getInt64(0), leaf_done);
-  bits->addIncoming(count, leaf_done);
-  Values joined;
-  for (llvm::Value *value : fresh) {
-    llvm::PHINode *phi = ir_.CreatePHI(value->getType(), 2);
-    phi->addIncoming(value, leaf_done);
-    joined.push_back(phi);
-  }
-  llvm::Value *odd = ir_.CreateTrunc(bits, ir_.getInt1Ty());
-  llvm::Value *any = ir_.CreateICmpNE(bits, ir_.getInt64(0));
-  ir_.CreateCondBr(ir_.CreateSelect(more, odd, any), carry, carried);
-
-  ir_.SetInsertPoint(carry);
-  llvm::Value *next_level = ir_.CreateAdd(level, ir_.getInt64(1));
-  llvm::Value *next_bits = ir_.CreateLShr(bits, ir_.getInt64(1));
-  Values waiting;
-  for (std::size_t k = 0; k < joined.size(); ++k) {
-    llvm::Type *type = joined[k]->getType();
-    waiting.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, stacks[k], level)));
-  }
-  const Block left = shaped(loop, waiting), right = shaped(loop, joined);
-  Block together;
-  for (std::size_t k = 0; k < loop.accs.size(); ++k)
-    together.push_back(join(loop.accs[k], left[k], right[k]));
-  const Values both = flat(together);
-  Values next;
-  for (std::size_t k = 0; k < joined.size(); ++k)
-    next.push_back(lanes_.select(odd, both[k], joined[k]));
-  llvm::BasicBlock *carry_done = ir_.GetInsertBlock();
-  for (std::size_t k = 0; k < joined.size(); ++k)
-    llvm::cast<llvm::PHINode>(joined[k])->addIncoming(next[k], carry_done);
-  level->addIncoming(next_level, carry_done);
-  bits->addIncoming(next_bits, carry_done);
-  ir_.CreateBr(level_head);
-
-  ir_.SetInsertPoint(carried);
-  ir_.CreateCondBr(more, keep, done);
-  ir_.SetInsertPoint(keep);
-  for (std::size_t k = 0; k < joined.size(); ++k) {
-    ir_.CreateStore(joined[k], ir_.CreateGEP(joined[k]->getType(), stacks[k], level));
-  }
-  start->addIncoming(leaf_end, keep);
-  count->addIncoming(ir_.CreateAdd(count, ir_.getInt64(1)), keep);
-  ir_.CreateBr(next_leaf);
-  ir_.SetInsertPoint(done);
-  return shaped(loop, joined);
 }
 
 } // namespace broadloom::jit

@@ -20,7 +20,9 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
     : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
       listing_(listing), ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
-      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()) {}
+      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
+      columns_(program.buffers.size()), awaited_(program.buffers.size()),
+      row_rooms_(program.buffers.size()) {}
 
 void PhaseEmitter::run() {
   // What is read once stays in one block; the stack slots are put before it, in the entry.
@@ -156,21 +158,34 @@ void PhaseEmitter::loop(LoopId id) {
   const Loop &loop = program_[id];
   const Values outer = at_;
   const auto [begin, end] = range(loop);
-  if (loop.scan || loop.reverse) {
+  if (loop.turns > 0) {
+    short_loop(id);
+  } else if (loop.scan || loop.reverse) {
     scan(id, begin, end);
   } else if (!loop.accs.empty()) {
     fold(id, begin, end);
   } else if (loop.vector) {
     vector_map(id, begin, end);
+  } else if (const std::optional<LoopId> inner = jammed(id)) {
+    jammed_loop(id, *inner, begin, end);
   } else {
     plain_loop(id, begin, end);
   }
   at_ = outer;
 }
 
-// One turn: moves the addresses of all buffers that walk the axis from where they were outside of
-// the loop, and runs the body. `offset` is a known distance on top of the position.
+// One turn: the addresses of all buffers that walk the axis move from where they were outside of the
+// loop, and the body runs. `offset` is a known distance on top of the position.
 void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
+                        std::int64_t offset) {
+  if (jam_ && jam_->inner.index == id.index) return jammed_turn(position);
+  move(id, outer, position, offset);
+  const std::int64_t before = std::exchange(offset_, offset);
+  body(program_[id].body);
+  offset_ = before;
+}
+
+void PhaseEmitter::move(LoopId id, const Values &outer, llvm::Value *position,
                         std::int64_t offset) {
   const Loop &loop = program_[id];
   positions_[loop.axis.index] = ir_.CreateAdd(position, ir_.getInt64(offset));
@@ -187,9 +202,6 @@ void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
           address(base, ir_.CreateMul(positions_[loop.axis.index], step_bytes(buffer, loop.axis)));
     }
   }
-  const std::int64_t before = std::exchange(offset_, offset);
-  body(loop.body);
-  offset_ = before;
 }
 
 void PhaseEmitter::plain_loop(LoopId id, llvm::Value *begin, llvm::Value *end) {
@@ -277,7 +289,7 @@ void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
   lanes_.counted_loop(rest, end, base, {}, [&](llvm::Value *position, Values) {
     llvm::Value *count = ir_.CreateSub(end, position);
     if (base < width) count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, most);
-    partial_group(id, outer, position, count, base);
+    narrowed_group(id, outer, position, count, base);
     return Values{};
   });
   at_ = outer;

@@ -16,6 +16,7 @@
 
 #include <llvm/IR/Function.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,9 @@ struct Survey {
     bool costly = false;                 // heavy math inside: do not copy the body
     bool doubles = false;                // functions of c64 inside, which compute in f64
     bool inner_loops = false;
-    bool inner_folds = false; // loops inside carry accumulators, and more than join chunks
-    int narrowest = 8;        // bytes of the narrowest and widest types that vary in it
+    bool inner_folds =
+        false;         // loops inside carry accumulators, are not short, and more than join chunks
+    int narrowest = 8; // bytes of the narrowest and widest types that vary in it
     int widest = 1;
     int acc_bytes = 0; // bytes per position of the accumulators inside
   };
@@ -44,6 +46,9 @@ Survey survey(const loop::Program &program, const loop::Phase &phase);
 // Whether a loop takes several positions at once. A `vector` loop does, unless it has one lane and
 // accumulators for which the order matters, or is a scan.
 bool runs_as_vector(const loop::Program &program, const loop::Loop &loop);
+
+// Whether masked moves of elements of this size are instructions.
+bool has_masked_move(const Target &target, std::size_t size);
 
 class PhaseEmitter {
 public:
@@ -70,6 +75,7 @@ private:
   void loop(loop::LoopId id);
   std::pair<llvm::Value *, llvm::Value *> range(const loop::Loop &loop);
   void turn(loop::LoopId id, const Values &outer, llvm::Value *position, std::int64_t offset = 0);
+  void move(loop::LoopId id, const Values &outer, llvm::Value *position, std::int64_t offset);
   void plain_loop(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void vector_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void masked_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
@@ -77,6 +83,8 @@ private:
   void full_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
   void partial_group(loop::LoopId id, const Values &outer, llvm::Value *position,
                      llvm::Value *count, int width);
+  void narrowed_group(loop::LoopId id, const Values &outer, llvm::Value *position,
+                      llvm::Value *count, int width);
   void set_lanes(const loop::Loop *vector, int width, llvm::Value *active = nullptr);
   llvm::Value *whole(llvm::Value *begin, llvm::Value *end, std::int64_t group);
   int base_width(loop::LoopId id) const;
@@ -87,7 +95,6 @@ private:
 
   // fold.cpp
   void fold(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Block cascade(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   Block leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   Block serial_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
   Block vector_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
@@ -106,6 +113,47 @@ private:
   static Values flat(const std::vector<Block> &blocks);
   Block shaped(const loop::Loop &loop, const Values &values, std::size_t first = 0) const;
 
+  // cascade.cpp
+  Block cascade(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Block join_blocks(const loop::Loop &loop, const Block &left, const Block &right);
+  Values waiting(const std::vector<llvm::AllocaInst *> &stacks, llvm::Value *level);
+  int leaves_together(loop::LoopId id) const;
+  Block joined_leaves(loop::LoopId id, llvm::Value *start, int leaves);
+  std::pair<llvm::Value *, llvm::Value *>
+  groups_of_leaves(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int leaves,
+                   const std::vector<llvm::AllocaInst *> &stacks);
+
+  // rows_together.cpp
+  std::optional<loop::LoopId> jammed(loop::LoopId id) const;
+  void jammed_loop(loop::LoopId id, loop::LoopId inner, llvm::Value *begin, llvm::Value *end);
+  void jammed_turn(llvm::Value *position);
+  bool holds(loop::BufferId id, llvm::Value *value);
+
+  // short_fold.cpp
+  void short_loop(loop::LoopId id);
+  void short_map(loop::LoopId id, bool copied);
+  Block unrolled(loop::LoopId id);
+  std::optional<Block> lane_tree(loop::LoopId id, const Values &outer, int lane, int apart);
+  std::vector<ops::Scalar> joined_identities(loop::AccId acc, int count) const;
+  bool identity_stays(const loop::Loop &loop) const;
+  States joined_with_identity(loop::AccId acc, const States &states, int levels);
+  Block through_memory(loop::LoopId id);
+  Block join_in_memory(const loop::Loop &loop, const std::vector<llvm::AllocaInst *> &rooms);
+
+  // columns.cpp
+  void load_columns(const loop::Loop &loop, bool in_memory);
+  Values columns_of(loop::BufferId id, int count);
+  Values columns_of_block(loop::BufferId id, int first, int count);
+  llvm::Value *column(loop::BufferId id);
+  bool lies_in_rows(loop::BufferId id, loop::AxisId along) const;
+  std::vector<llvm::Value *> row_addresses(loop::BufferId id, int first);
+  bool keeps_column(loop::BufferId id, llvm::Value *value);
+  void await_columns(const loop::Loop &loop, bool in_memory);
+  void store_columns();
+  void store_block(loop::BufferId id, int first, Values columns);
+  bool has_row_of_lanes(loop::BufferId id) const;
+  llvm::Value *row_of_lanes(loop::BufferId id, llvm::Type *type);
+
   // scan.cpp
   void scan(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   llvm::Value *running_state(loop::AccId acc, std::uint32_t state);
@@ -113,6 +161,7 @@ private:
   // access.cpp
   llvm::Value *load(loop::BufferId id);
   void read_ahead(loop::BufferId id);
+  void ask_ahead(llvm::Value *first, std::int64_t bytes);
   void store(loop::BufferId id, llvm::Value *value);
   llvm::Value *load_lanes(loop::BufferId id);
   void store_lanes(loop::BufferId id, llvm::Value *value);
@@ -153,6 +202,28 @@ private:
   llvm::Value *mask_ = nullptr;   // the same as <width_ x i1>
   bool aligned_stream_ = false;   // stores to stream buffers are aligned and go around the caches
   bool streamed_ = false;         // some such store was made
+  // Several rows at once: what is known of each before the loop inside, which runs for all of them.
+  struct Jam {
+    loop::LoopId inner;
+    loop::AxisId across; // the rows
+    struct Row {
+      Values at, values;
+      llvm::Value *position;
+    };
+    std::vector<Row> rows;
+  };
+  std::optional<Jam> jam_;
+  Values held_;              // by buffer, in such a turn: the states so far
+  loop::AxisId held_across_; // what walks this axis is no state
+  bool last_row_ = false;
+  struct Columns {
+    loop::AxisId along;
+    Values vectors;                   // of each position along the axis: its element in each lane
+    llvm::AllocaInst *room = nullptr; // or the same in memory
+  };
+  std::vector<Columns> columns_,
+      awaited_; // by buffer: what a short loop has loaded, and will store; empty without
+  std::vector<llvm::AllocaInst *> row_rooms_; // by buffer: the rows of all lanes
 };
 
 } // namespace broadloom::jit

@@ -68,7 +68,9 @@ private:
     case ValueKind::Running: varying = facts_.acc_varies[value.acc.index]; break;
     case ValueKind::Load:
       touch(value.buffer);
-      varying = walks_vector_axis(value.buffer);
+      // A row that the lanes do not walk is one for each of them.
+      varying = vector_ != nullptr &&
+                (program_[value.buffer].role == Role::Row || walks_vector_axis(value.buffer));
       break;
     case ValueKind::Op:
     case ValueKind::Cast:
@@ -119,7 +121,8 @@ private:
     for (const LoopId outer : around_) {
       Survey::LoopFacts &facts = facts_.loops[outer.index];
       facts.inner_loops = true;
-      facts.inner_folds = facts.inner_folds || (!loop.accs.empty() && !joins_chunks(loop));
+      facts.inner_folds =
+          facts.inner_folds || (!loop.accs.empty() && loop.turns == 0 && !joins_chunks(loop));
       for (const AccId acc : loop.accs) {
         for (const DType state : program_.recipe(acc).states)
           facts.acc_bytes += static_cast<int>(size_of(state));

@@ -24,7 +24,9 @@ std::string nest_of(const Program &program, const std::vector<Stmt> &body) {
     if (s.kind != StmtKind::Loop) continue;
     const Loop &loop = program[s.loop];
     text += "(" + std::string(loop.parallel ? "parallel " : "") + (loop.vector ? "vector " : "") +
-            program[loop.axis].name + nest_of(program, loop.body) + ")";
+            program[loop.axis].name +
+            (loop.turns > 0 ? " of " + std::to_string(loop.turns) + " turns" : "") +
+            nest_of(program, loop.body) + ")";
   }
   return text;
 }

@@ -210,6 +210,8 @@ private:
     nest.body = prepare(l.body, inside);
     nest.axis = l.axis.index;
     nest.end = frame_.extents[l.axis.index];
+    support::check(l.turns == 0 || l.turns == nest.end,
+                   "a loop with other turns than it is made for");
     if (l.within) {
       nest.within = true;
       nest.chunk_axis = l.within->index;

@@ -116,6 +116,7 @@ public:
     put(l.vector);
     put(l.accs);
     put(l.lanes);
+    put(l.turns);
     put(l.leaf);
     put(l.scan);
     put(l.reverse);

@@ -34,6 +34,8 @@
 //   `lanes` positions; position p of a leaf belongs to lane p % lanes; each lane starts from the identity
 //   and steps in order; lanes are joined by halving (lane l with lane l + lanes/2, ..); leaves are
 //   joined pairwise in index order (0 with 1, 2 with 3, .., then these; an odd last one is carried up).
+//   A loop of few known `turns` has the same tree, of one leaf, without being the vector loop: the one around it takes
+//   16 rows of 8, say, at once. Loops without accumulators may have known turns, too; a Row is then one for each lane.
 //   leaf 0 means that the whole range is one leaf: for exact accumulators, for which the tree cannot
 //   matter, and for ordered ones (no combine), which step through the range from their start.
 // - A `scan` loop runs in order (from the end where `reverse`), in blocks of `leaf` positions that begin
@@ -143,7 +145,7 @@ struct Stmt {
   static Stmt run(LoopId loop) { return {StmtKind::Loop, {}, {}, {}, {}, loop}; }
 };
 
-inline constexpr int fold_lanes = 32; // of a vector loop with accumulators
+inline constexpr int fold_lanes = 32; // of a vector loop with accumulators; the most known turns
 
 struct Loop {
   AxisId axis;
@@ -152,7 +154,8 @@ struct Loop {
   bool parallel = false;
   bool vector = false; // at most one on any path from the root
   std::vector<AccId> accs;
-  int lanes = 1;         // 1 or fold_lanes; the latter only where `vector`
+  int lanes = 1; // 1 or fold_lanes; the latter only where `vector`, or where there are `turns`
+  int turns = 0; // the number of positions, where the code is for that number alone; 0: any
   std::int64_t leaf = 0; // positions per leaf, a multiple of lanes; 0: one leaf
   bool scan = false;     // its running states are read inside
   bool reverse = false;  // from the last position to the first; scans and ordered folds only

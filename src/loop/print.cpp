@@ -360,7 +360,8 @@ private:
     }
     line(depth, std::string(l.parallel ? "parallel " : "") + (l.vector ? "vector " : "") +
                     (l.scan ? "scan " : "") + (l.reverse ? "reverse " : "") + "for " +
-                    p_[l.axis].name + (l.within ? " within " + p_[*l.within].name : ""));
+                    p_[l.axis].name + (l.within ? " within " + p_[*l.within].name : "") +
+                    (l.turns > 0 ? ", " + std::to_string(l.turns) + " turns" : ""));
     place(s, {});
     std::vector<bool> inside(p_.buffers.size(), false);
     body(l.body, depth + 1, inside);

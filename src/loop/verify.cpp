@@ -200,9 +200,11 @@ private:
     require(b.dtype == p_[s.value].dtype, "a store of another type than " + b.name + " has");
     addressable(s.buffer);
     require(chain_.size() == phase_->parallel.size(), "a store outside of a parallel loop");
+    const bool each_lane = b.role == Role::Row && open_.back()->turns > 0; // has a row of its own
     for (const Loop *l : open_)
-      require(!l->vector || std::any_of(b.walks.begin(), b.walks.end(),
-                                        [&](const Walk &w) { return w.axis == l->axis; }),
+      require(!l->vector || each_lane ||
+                  std::any_of(b.walks.begin(), b.walks.end(),
+                              [&](const Walk &w) { return w.axis == l->axis; }),
               "the lanes of the loop over " + p_[l->axis].name + " store to one element of " +
                   b.name);
     for (AxisId axis : chain_) {
@@ -246,8 +248,14 @@ private:
       require(l.accs.empty(), me + " is parallel and carries accumulators");
       chain_.push_back(l.axis);
     }
-    require(l.lanes == 1 || (l.lanes == fold_lanes && l.vector),
+    require(l.lanes == 1 || (l.lanes == fold_lanes && (l.vector || l.turns > 0)),
             me + " has a wrong number of lanes");
+    require(l.turns == 0 || (l.turns > 0 && l.turns <= fold_lanes && !l.vector && !l.parallel &&
+                             !l.within && !l.scan && !l.reverse),
+            me + " is no plain loop of a short row, and has known turns");
+    require(l.turns == 0 ||
+                std::any_of(open_.begin(), open_.end(), [](const Loop *o) { return o->vector; }),
+            me + " has known turns outside of a vector loop");
     require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
     const bool in_order = l.lanes == 1 && !l.vector;
     require(!l.reverse || in_order, me + " runs in reverse, but not in order");

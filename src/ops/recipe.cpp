@@ -56,6 +56,16 @@ std::optional<Op> only_op(const Recipe &recipe) {
   return step.lines[0].op;
 }
 
+bool identity_is_neutral(const Recipe &recipe) {
+  if (recipe.exact) return true;
+  const std::optional<Op> op = only_op(recipe);
+  if (!op || recipe.combine != recipe.step) return false;
+  const DType type = recipe.states[0];
+  if (*op == Op::Add) return recipe.start[0] == Scalar{};
+  return *op == Op::Mul && !is_complex(type) && is_float(type) &&
+         recipe.start[0] == convert(scalar_from(1.0), DType::F64, type);
+}
+
 // Numbers the values of both orders in one table: equal lines of equal arguments get equal numbers.
 bool is_symmetric(const Code &combine) {
   if (combine.results.empty()) return false;

@@ -62,6 +62,10 @@ Recipe joining(const Recipe &recipe);
 // The operation of a recipe that is a single one: sum's is Add.
 std::optional<Op> only_op(const Recipe &recipe);
 
+// Whether a block that has stepped, joined with the identity as the later block, is seen to stay as it is to the bit.
+//   sum: 0 + x is never -0, so that + 0 changes nothing     logsumexp: its combine calls exp, nobody knows
+bool identity_is_neutral(const Recipe &recipe);
+
 // Whether a combine is seen to give the same states with the two blocks exchanged: by its form, so that
 // an answer of no means nothing.
 //   s + s_other, max(m, m_other) do     a * b_other + b     does not

@@ -40,6 +40,7 @@ Nests Arranger::run() {
   nests_.item_of_held.assign(spec_.graph.size(), -1);
   for (NodeId fold : folds) note_chunks(fold);
   for (NodeId fold : folds) note_sweep(fold);
+  for (NodeId fold : folds) note_short_rows(fold);
   // Where there are folds, stores may share their loops.
   for (std::size_t k = 0; k < spec_.outputs.size() && folds.empty(); ++k)
     if (wanted_[k]) {
@@ -163,6 +164,52 @@ void Arranger::note_sweep(NodeId fold) {
   swept_.emplace(fold.index, nest);
 }
 
+// What else goes along the rows, an output or a scan, has its lanes along them: then the fold has, too.
+void Arranger::note_short_rows(NodeId fold) {
+  const Tree tree = trees_.tree_of(fold);
+  if (spec_.graph[fold].kind != NodeKind::Fold || !tree.lanes || tree.kept.empty() ||
+      !spec_.graph.recipe(fold).has_combine() || !spec_.graph.start_args(fold).empty())
+    return;
+  const Group &row = tree.folded.back();
+  const std::int64_t turns = group_extent(resolved_, row);
+  double rows = 1;
+  for (const Group &group : tree.kept) rows *= double(group_extent(resolved_, group));
+  if (turns < 2 || turns > longest_short_row || rows < double(fewest_short_rows) ||
+      group_extent(resolved_, tree.kept.back()) < shortest_line)
+    return;
+  const auto goes_along = [&](const std::vector<int> &classes) {
+    return std::any_of(row.begin(), row.end(),
+                       [&](int c) { return std::count(classes.begin(), classes.end(), c) > 0; });
+  };
+  std::vector<Group> nest = tree.kept;
+  nest.push_back(row);
+  for (std::size_t k = 0; k < spec_.outputs.size(); ++k) {
+    if (!wanted_[k]) continue;
+    const std::vector<Group> loops = trees_.kept_groups(output_classes(int(k)));
+    if (loops == nest) continue;
+    if (goes_along(output_classes(int(k)))) return;
+    if (std::count(loops.begin(), loops.end(), tree.kept.back()) > 0 &&
+        loops.back() != tree.kept.back())
+      return;
+  }
+  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+    if (trees_.needed(NodeId{n}) && spec_.graph[NodeId{n}].kind == NodeKind::Scan &&
+        goes_along(trees_.classes_of(NodeId{n})))
+      return;
+  short_rows_.emplace(fold.index, std::move(nest));
+  nests_.why.add([&] {
+    const std::string along = group_name(resolved_, row),
+                      lanes = group_name(resolved_, tree.kept.back());
+    return decide(
+        Reason::ShortRowsTogether, spec_.graph.recipe(fold).name + " over " + along,
+        "lanes along " + lanes,
+        fmt::format("{} is the vector axis, not {}, which has {} positions only: each "
+                    "lane folds a row",
+                    lanes, along, turns),
+        {{"lanes along " + along, "most of them would be idle, and joined for each row"}});
+  });
+}
+
 std::vector<LoopKey> Arranger::path_of(const std::vector<Group> &groups) const {
   std::vector<LoopKey> path;
   std::vector<Group> prefix;
@@ -213,8 +260,8 @@ int Arranger::add_item(const Item &item) {
   for (NodeId arg : item.args) key += fmt::format(" {}", arg.index);
   for (NodeId start : item.start) key += fmt::format(" ={}", start.index);
   const auto add_loop = [&](const LoopKey &loop) {
-    key += fmt::format("|{}{}{}{} {}:", int(loop.kind), loop.vector, loop.scan, loop.reverse,
-                       loop.chain);
+    key += fmt::format("|{}{}{}{} {} {}:", int(loop.kind), loop.vector, loop.scan, loop.reverse,
+                       loop.chain, loop.turns);
     for (int c : loop.group) key += fmt::format(" {}", c);
   };
   for (const LoopKey &loop : item.path) add_loop(loop);

@@ -34,12 +34,14 @@ void Arranger::add_fold(NodeId fold) {
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
     item.path = path_of(innermost ? in_storage_order(around, tree) : around);
-    if (!tree.lanes && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
+    const bool rows = short_rows_.contains(fold.index);
+    if ((!tree.lanes || rows) && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);
     const bool cut = is_cut(around);
     item.loop.kind = cut ? LoopKind::Within : LoopKind::Plain;
     item.loop.group = tree.folded[k];
-    item.loop.vector = innermost && tree.lanes;
+    item.loop.vector = innermost && tree.lanes && !rows;
+    if (innermost && rows) item.loop.turns = int(group_extent(resolved_, tree.folded[k]));
     if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k]});
     below = add_item(item);
     if (cut) {

@@ -153,7 +153,16 @@ void Arranger::add_store(int output) {
     return nests_.items[std::size_t(need)].repeated >= 0;
   });
   item.path = only_repeats ? store_path(groups) : path_of(groups);
+  make_rows_short(item.path, groups);
   nests_.items.push_back(std::move(item));
+}
+
+void Arranger::make_rows_short(std::vector<LoopKey> &path, const std::vector<Group> &groups) const {
+  const bool along = std::any_of(short_rows_.begin(), short_rows_.end(),
+                                 [&](const auto &rows) { return rows.second == groups; });
+  if (!along) return;
+  make_vector(path, groups[groups.size() - 2]);
+  path.back().turns = int(group_extent(resolved_, groups.back()));
 }
 
 void Arranger::note_tile(int output) {

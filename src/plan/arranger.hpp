@@ -31,6 +31,8 @@ private:
   void note_chunks(NodeId fold);
   // A fold over rows, with the elements of a row kept: row by row, with the states in memory.
   void note_sweep(NodeId fold);
+  // A fold of short rows, of which several are taken at once.
+  void note_short_rows(NodeId fold);
   // Paths that begin with these groups have their last one cut into chunks.
   bool is_cut(const std::vector<Group> &prefix) const;
   std::vector<LoopKey> path_of(const std::vector<Group> &groups) const;
@@ -79,6 +81,8 @@ private:
   void note_short_rows(int output);
   std::vector<LoopKey> store_path(const std::vector<Group> &groups) const;
   void add_store(int output);
+  // Where folds of short rows have lanes along another axis, what goes along the rows has, too.
+  void make_rows_short(std::vector<LoopKey> &path, const std::vector<Group> &groups) const;
   // The loops of a store. One that reads a scan of its own axes may go inside the scan's loops; one that reads
   // the same data as a fold goes along with it, so that both come out of one sweep, where the fold's
   // innermost axis is the store's, too, and long enough to be walked in lines.
@@ -104,8 +108,9 @@ private:
     std::vector<LoopKey> path; // walked so
   };
   std::vector<Tile> tiles_;
-  std::map<Group, std::int64_t> least_chunk_;         // of a cut group
-  std::map<std::uint32_t, std::vector<Group>> swept_; // [fold]: its loops
+  std::map<Group, std::int64_t> least_chunk_;              // of a cut group
+  std::map<std::uint32_t, std::vector<Group>> swept_;      // [fold]: its loops
+  std::map<std::uint32_t, std::vector<Group>> short_rows_; // [fold]: its kept loops, and the row
   std::map<std::string, int> known_;
   std::map<std::vector<std::uint32_t>, int> chains_;
 };

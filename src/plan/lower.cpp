@@ -219,7 +219,9 @@ void Lowering::lower_loop(int index) {
   made.axis = axis_of(node.key.kind, node.key.group);
   made.vector = node.key.vector;
   if (node.key.kind == LoopKind::Within) made.within = axis_of(LoopKind::Chunks, node.key.group);
-  made.lanes = node.key.vector && !node.folds.empty() ? loop::fold_lanes : 1;
+  made.turns = node.key.turns;
+  const bool lanes = made.turns > 0 ? node.leaf > 0 : node.key.vector && !node.folds.empty();
+  made.lanes = lanes ? loop::fold_lanes : 1;
   made.leaf = std::max<std::int64_t>(node.leaf, 0);
   made.scan = node.key.scan;
   made.reverse = node.key.reverse;

@@ -79,6 +79,7 @@ struct LoopKey {
   bool vector = false;
   bool scan = false, reverse = false;
   int chain = 0; // of an ordered fold: its loops carry its states and nobody else's
+  int turns = 0; // of a short fold inside a vector loop: its number of positions
   friend bool operator==(const LoopKey &, const LoopKey &) = default;
 };
 
@@ -124,6 +125,10 @@ inline constexpr std::int64_t steps_per_leaf = 128;
 inline constexpr std::int64_t tile_side = 64; // positions
 inline constexpr std::int64_t shortest_vector =
     4; // positions of a vector axis, where there is a longer one
+inline constexpr std::int64_t longest_short_row =
+    loop::fold_lanes; // positions of a folded axis, of which the lanes of a vector take a row each
+inline constexpr std::int64_t fewest_short_rows =
+    512; // for fewer, code for just their length would not pay
 inline constexpr std::int64_t shortest_line =
     64; // positions; shorter ones make poor use of cache lines
 

@@ -176,7 +176,7 @@ private:
         at = forced;
         continue;
       }
-      if (store) want.vector = depth + 1 == item.path.size() && !has_vector;
+      if (chooses_vector(item)) want.vector = depth + 1 == item.path.size() && !has_vector;
       const int child = find_loop(at, want, earliest);
       if (child < 0) {
         if (is_full(at)) return false;
@@ -191,12 +191,17 @@ private:
       return false;
     for (; depth < item.path.size(); ++depth) {
       LoopKey key = item.path[depth];
-      if (store) key.vector = depth + 1 == item.path.size() && !has_vector;
+      if (chooses_vector(item)) key.vector = depth + 1 == item.path.size() && !has_vector;
       at = add_loop(at, key);
       earliest = 0;
     }
     settle(index, phase, at, earliest);
     return true;
+  }
+
+  // A store has its lanes along its innermost loop, if it has no others: but not along short rows.
+  static bool chooses_vector(const Item &item) {
+    return item.is_store() && (item.path.empty() || item.path.back().turns == 0);
   }
 
   // A parallel phase has one loop at its root.

@@ -46,9 +46,10 @@ public:
   }
 
 private:
-  // An innermost vector loop over all positions, which has something to compute.
+  // An innermost loop over all positions, of lanes or of a short row for each lane, which has something to compute.
   static bool may_share(const TreeNode &node) {
-    return node.key.kind == LoopKind::Plain && node.key.vector && !node.key.scan &&
+    return node.key.kind == LoopKind::Plain && (node.key.vector || node.key.turns > 0) &&
+           !node.key.scan &&
            std::all_of(node.body.begin(), node.body.end(), [](const Entry &entry) {
              return entry.kind == Entry::Kind::Step || entry.kind == Entry::Kind::Set;
            });

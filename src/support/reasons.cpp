@@ -92,6 +92,10 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "a fold that keeps no axis is cut into chunks, which run in parallel"},
     {Reason::FewPositionsKept, "few-positions-kept", "chunks",
      "a long fold that keeps few positions is cut into chunks, which run in parallel"},
+    {Reason::ShortRowsTogether, "short-rows-together", "rows",
+     "a fold of rows of at most 32 elements takes many rows at once, one to a lane; the code is "
+     "for "
+     "this length"},
     {Reason::RowsAsTheyLie, "rows-as-they-lie", "rows",
      "a fold over rows reads them as they lie, with a row of states in memory for each 128 of "
      "them"},

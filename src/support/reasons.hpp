@@ -52,6 +52,7 @@ enum class Reason : std::uint8_t {
   FoldWithoutCombine,
   NoAxisKept,
   FewPositionsKept,
+  ShortRowsTogether,
   RowsAsTheyLie,
   ShortRows,
   StatesExceedCache,

@@ -1,0 +1,208 @@
+// The leaves of a fold, joined pairwise: see fold.cpp for the tree.
+//
+// Leaves of few states run several at a time, from the first on: each step of a leaf waits for the one before it, so that
+// one leaf alone would leave most of the adders idle. Of these, four say, the joins of the lowest levels are known; what comes of them
+// goes on the stack some levels up, as if one leaf after the other had been put there.
+#include "jit/emit/phase.hpp"
+
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+namespace broadloom::jit {
+
+using namespace loop;
+
+namespace {
+constexpr int cascade_levels = 48;                 // more leaves than a process has addresses
+constexpr std::int64_t least_leaf_of_several = 64; // positions; those of joins have one
+constexpr std::size_t longest_body = 64; // statements: of longer ones copies take long to compile
+} // namespace
+
+//   start = begin, count = 0
+//   do  joined = leaf(start .. min(start + leaf, end))
+//       for level = 0, bits = count; more leaves ? bits is odd : bits != 0; level += 1, bits /= 2
+//         if bits is odd: joined = stack[level] (+) joined
+//       if no more leaves: done
+//       stack[level] = joined, count += 1, start += leaf
+//
+// A range of a single leaf passes straight through.
+PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[id];
+  const auto block = [&](const char *name) {
+    return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
+  };
+  llvm::Type *i64 = ir_.getInt64Ty();
+  std::vector<llvm::AllocaInst *> stacks;
+  for (llvm::Value *state : flat(this->start(loop, false)))
+    stacks.push_back(lanes_.room(state->getType(), cascade_levels));
+  llvm::Value *first = begin, *leaves = ir_.getInt64(0);
+  if (const int together = leaves_together(id); together > 1)
+    std::tie(first, leaves) = groups_of_leaves(id, begin, end, together, stacks);
+  llvm::BasicBlock *before = ir_.GetInsertBlock();
+  llvm::BasicBlock *next_leaf = block("leaf"), *level_head = block("level");
+  llvm::BasicBlock *carry = block("carry"), *carried = block("carried");
+  llvm::BasicBlock *keep = block("keep"), *done = block("joined");
+  ir_.CreateBr(next_leaf);
+
+  ir_.SetInsertPoint(next_leaf);
+  llvm::PHINode *start = ir_.CreatePHI(i64, 2);
+  llvm::PHINode *count = ir_.CreatePHI(i64, 2);
+  start->addIncoming(first, before);
+  count->addIncoming(leaves, before);
+  llvm::Value *leaf_end = ir_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smin, end,
+      ir_.CreateAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf))));
+  const Values fresh = flat(leaf(id, start, leaf_end));
+  llvm::Value *more = ir_.CreateICmpSLT(leaf_end, end);
+  llvm::BasicBlock *leaf_done = ir_.GetInsertBlock();
+  ir_.CreateBr(level_head);
+
+  ir_.SetInsertPoint(level_head);
+  llvm::PHINode *level = ir_.CreatePHI(i64, 2);
+  llvm::PHINode *bits = ir_.CreatePHI(i64, 2);
+  level->addIncoming(ir_.getInt64(0), leaf_done);
+  bits->addIncoming(count, leaf_done);
+  Values joined;
+  for (llvm::Value *value : fresh) {
+    llvm::PHINode *phi = ir_.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, leaf_done);
+    joined.push_back(phi);
+  }
+  llvm::Value *odd = ir_.CreateTrunc(bits, ir_.getInt1Ty());
+  llvm::Value *any = ir_.CreateICmpNE(bits, ir_.getInt64(0));
+  ir_.CreateCondBr(ir_.CreateSelect(more, odd, any), carry, carried);
+
+  ir_.SetInsertPoint(carry);
+  llvm::Value *next_level = ir_.CreateAdd(level, ir_.getInt64(1));
+  llvm::Value *next_bits = ir_.CreateLShr(bits, ir_.getInt64(1));
+  const Values both =
+      flat(join_blocks(loop, shaped(loop, waiting(stacks, level)), shaped(loop, joined)));
+  Values next;
+  for (std::size_t k = 0; k < joined.size(); ++k)
+    next.push_back(lanes_.select(odd, both[k], joined[k]));
+  llvm::BasicBlock *carry_done = ir_.GetInsertBlock();
+  for (std::size_t k = 0; k < joined.size(); ++k)
+    llvm::cast<llvm::PHINode>(joined[k])->addIncoming(next[k], carry_done);
+  level->addIncoming(next_level, carry_done);
+  bits->addIncoming(next_bits, carry_done);
+  ir_.CreateBr(level_head);
+
+  ir_.SetInsertPoint(carried);
+  ir_.CreateCondBr(more, keep, done);
+  ir_.SetInsertPoint(keep);
+  for (std::size_t k = 0; k < joined.size(); ++k) {
+    ir_.CreateStore(joined[k], ir_.CreateGEP(joined[k]->getType(), stacks[k], level));
+  }
+  start->addIncoming(leaf_end, keep);
+  count->addIncoming(ir_.CreateAdd(count, ir_.getInt64(1)), keep);
+  ir_.CreateBr(next_leaf);
+  ir_.SetInsertPoint(done);
+  return shaped(loop, joined);
+}
+
+PhaseEmitter::Block PhaseEmitter::join_blocks(const Loop &loop, const Block &left,
+                                              const Block &right) {
+  Block both;
+  for (std::size_t k = 0; k < loop.accs.size(); ++k)
+    both.push_back(join(loop.accs[k], left[k], right[k]));
+  return both;
+}
+
+// What is on this level of the stacks.
+PhaseEmitter::Values PhaseEmitter::waiting(const std::vector<llvm::AllocaInst *> &stacks,
+                                           llvm::Value *level) {
+  Values states;
+  for (llvm::AllocaInst *stack : stacks) {
+    llvm::Type *type = stack->getAllocatedType();
+    states.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, stack, level)));
+  }
+  return states;
+}
+
+// How many leaves run at the same time: each step of a leaf waits for the one before, and a few states leave most of
+// the adders idle meanwhile.
+int PhaseEmitter::leaves_together(LoopId id) const {
+  const Loop &loop = program_[id];
+  const Survey::LoopFacts &facts = survey_.loops[id.index];
+  const bool stores = std::any_of(loop.body.begin(), loop.body.end(),
+                                  [](const Stmt &s) { return s.kind == StmtKind::Set; });
+  if (loop.leaf < least_leaf_of_several || loop.body.size() > longest_body ||
+      runs_as_vector(program_, loop) || facts.costly || facts.inner_loops || stores)
+    return 1;
+  int registers = 0;
+  for (const AccId acc : loop.accs)
+    for (const DType state : program_.recipe(acc).states) {
+      const int lanes = survey_.acc_varies[acc.index] ? width_ : 1;
+      registers += std::max(1, lanes * static_cast<int>(size_of(state)) * 8 / target_.vector_bits);
+    }
+  int leaves = 4;
+  while (leaves > 1 && leaves * registers > 8) leaves /= 2;
+  return leaves;
+}
+
+// Leaves from `start` on, step by step in turn, joined pairwise.
+PhaseEmitter::Block PhaseEmitter::joined_leaves(LoopId id, llvm::Value *start, int leaves) {
+  const Loop &loop = program_[id];
+  const Values outer = at_;
+  const Block fresh = this->start(loop, false);
+  const std::size_t in_a_block = flat(fresh).size();
+  const Values stepped = lanes_.counted_loop(
+      ir_.getInt64(0), ir_.getInt64(static_cast<std::uint64_t>(loop.leaf)), 1,
+      flat(std::vector<Block>(static_cast<std::size_t>(leaves), fresh)),
+      [&](llvm::Value *step, Values now) {
+        std::vector<Block> next;
+        for (int k = 0; k < leaves; ++k) {
+          set_running(loop, shaped(loop, now, static_cast<std::size_t>(k) * in_a_block));
+          turn(id, outer, ir_.CreateAdd(start, step), k * loop.leaf);
+          next.push_back(running(loop));
+        }
+        return flat(next);
+      });
+  at_ = outer;
+  std::vector<Block> blocks;
+  for (int k = 0; k < leaves; ++k)
+    blocks.push_back(shaped(loop, stepped, static_cast<std::size_t>(k) * in_a_block));
+  for (; blocks.size() > 1; blocks.resize(blocks.size() / 2))
+    for (std::size_t k = 0; k < blocks.size() / 2; ++k)
+      blocks[k] = join_blocks(loop, blocks[2 * k], blocks[2 * k + 1]);
+  return blocks[0];
+}
+
+// All groups of so many leaves but for one that ends the range, each put on the stack like a leaf, some levels up.
+// Gives the position and the number of leaves reached.
+std::pair<llvm::Value *, llvm::Value *>
+PhaseEmitter::groups_of_leaves(LoopId id, llvm::Value *begin, llvm::Value *end, int leaves,
+                               const std::vector<llvm::AllocaInst *> &stacks) {
+  const Loop &loop = program_[id];
+  const std::int64_t positions = leaves * loop.leaf;
+  llvm::Value *one = ir_.getInt64(1);
+  llvm::Value *count = ir_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smax, ir_.getInt64(0),
+      ir_.CreateAShr(ir_.CreateSub(ir_.CreateSub(end, begin), one),
+                     static_cast<std::uint64_t>(std::countr_zero(std::uint64_t(positions)))));
+  llvm::Value *bottom =
+      ir_.getInt64(static_cast<std::uint64_t>(std::countr_zero(unsigned(leaves))));
+  lanes_.counted_loop(ir_.getInt64(0), count, 1, {}, [&](llvm::Value *group, Values) {
+    llvm::Value *start = ir_.CreateAdd(
+        begin, ir_.CreateMul(group, ir_.getInt64(static_cast<std::uint64_t>(positions))));
+    const Values fresh = flat(joined_leaves(id, start, leaves));
+    llvm::Value *carries =
+        ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ir_.CreateNot(group), ir_.getTrue());
+    llvm::Value *top = ir_.CreateAdd(bottom, carries);
+    const Values up =
+        lanes_.counted_loop(bottom, top, 1, fresh, [&](llvm::Value *level, Values now) {
+          return flat(join_blocks(loop, shaped(loop, waiting(stacks, level)), shaped(loop, now)));
+        });
+    for (std::size_t k = 0; k < up.size(); ++k)
+      ir_.CreateStore(up[k], ir_.CreateGEP(up[k]->getType(), stacks[k], top));
+    return Values{};
+  });
+  llvm::Value *reached = ir_.CreateAdd(
+      begin, ir_.CreateMul(count, ir_.getInt64(static_cast<std::uint64_t>(positions))));
+  return {reached, ir_.CreateMul(count, ir_.getInt64(static_cast<std::uint64_t>(leaves)))};
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,108 @@
+// Several rows of a sweep at once, where a fold over rows keeps its states in a row of memory.
+//
+// Problem: `set s0[j] = s0[j] + f64(x[i, j])` in a loop over j inside one over i loads and stores each state once for every row,
+// and reads one row of x at a time, which memory could deliver faster.
+// Method: the loop over rows runs four at a time, and each turn of the inner loop has the bodies of all four, in order.
+// What the first stores of a state the next one takes from its register; only the last one stores to memory.
+// Example: the states step as before, so the bits are the same. Rows left over run one by one.
+#include "jit/emit/phase.hpp"
+
+#include <algorithm>
+
+namespace broadloom::jit {
+
+using namespace loop;
+
+namespace {
+constexpr int rows_together = 4;
+constexpr std::size_t longest_body =
+    64; // statements: of longer ones four copies take long to compile
+} // namespace
+
+// The loop inside `id` that can take several rows of it at once: nothing else but values known for the whole row is around it.
+std::optional<LoopId> PhaseEmitter::jammed(LoopId id) const {
+  const Loop &rows = program_[id];
+  std::optional<LoopId> found;
+  for (const Stmt &s : rows.body) {
+    if (s.kind == StmtKind::Let) continue;
+    if (s.kind != StmtKind::Loop || found) return std::nullopt;
+    found = s.loop;
+  }
+  if (!found || vector_ != nullptr || rows.parallel) return std::nullopt;
+  const Loop &inner = program_[*found];
+  const Survey::LoopFacts &facts = survey_.loops[found->index];
+  if (!inner.vector || !inner.accs.empty() || facts.inner_loops || facts.costly ||
+      inner.body.size() > longest_body || !streams(*found).empty())
+    return std::nullopt;
+  bool states = false;
+  for (const Stmt &s : inner.body) {
+    if (s.kind != StmtKind::Set) continue;
+    if (program_[s.buffer].role == Role::Row) return std::nullopt;
+    states = states || walk(s.buffer, rows.axis) == nullptr;
+  }
+  return states ? found : std::nullopt;
+}
+
+void PhaseEmitter::jammed_loop(LoopId id, LoopId inner, llvm::Value *begin, llvm::Value *end) {
+  const Loop &rows = program_[id];
+  const Values outer = at_;
+  llvm::Value *rest = whole(begin, end, rows_together);
+  lanes_.counted_loop(begin, rest, rows_together, {}, [&](llvm::Value *position, Values) {
+    Jam jam{inner, rows.axis, {}};
+    for (int r = 0; r < rows_together; ++r) {
+      move(id, outer, position, r);
+      for (const Stmt &s : rows.body)
+        if (s.kind == StmtKind::Let) values_[s.value.index] = compute(s.value);
+      jam.rows.push_back({at_, values_, positions_[rows.axis.index]});
+    }
+    jam_ = std::move(jam);
+    loop(inner);
+    jam_.reset();
+    return Values{};
+  });
+  at_ = outer;
+  plain_loop(id, rest, end);
+}
+
+// One turn of the inner loop: its body for each of the rows.
+void PhaseEmitter::jammed_turn(llvm::Value *position) {
+  const Jam jam = *std::exchange(jam_, std::nullopt);
+  held_.assign(program_.buffers.size(), nullptr);
+  held_across_ = jam.across;
+  for (std::size_t r = 0; r < jam.rows.size(); ++r) {
+    values_ = jam.rows[r].values;
+    positions_[jam.across.index] = jam.rows[r].position;
+    last_row_ = r + 1 == jam.rows.size();
+    turn(jam.inner, jam.rows[r].at, position);
+  }
+  held_.clear();
+  jam_ = jam;
+}
+
+// Whether the value of a state waits in its register for the next row.
+bool PhaseEmitter::holds(BufferId id, llvm::Value *value) {
+  if (held_.empty() || walk(id, held_across_) != nullptr) return false;
+  held_[id.index] = value;
+  return !last_row_;
+}
+
+// Columns that fill a part of a register only are folded in smaller ones: three channels in 8 lanes, not 16.
+void PhaseEmitter::narrowed_group(LoopId id, const Values &outer, llvm::Value *position,
+                                  llvm::Value *count, int width) {
+  const Survey::LoopFacts &facts = survey_.loops[id.index];
+  if (!facts.inner_folds || facts.costly || width * facts.widest * 8 <= target_.vector_bits)
+    return partial_group(id, outer, position, count, width);
+  llvm::Value *half = ir_.getInt64(static_cast<std::uint64_t>(width / 2));
+  lanes_.either(
+      ir_.CreateICmpSLE(count, half),
+      [&] {
+        narrowed_group(id, outer, position, count, width / 2);
+        return Values{};
+      },
+      [&] {
+        partial_group(id, outer, position, count, width);
+        return Values{};
+      });
+}
+
+} // namespace broadloom::jit
