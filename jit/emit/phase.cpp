@@ -19,7 +19,8 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
     : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
       listing_(listing), ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
-      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()) {}
+      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
+      stepped_(program.accs.size()) {}
 
 void PhaseEmitter::run() {
   // What is read once stays in one block; the stack slots are put before it, in the entry.
@@ -131,7 +132,7 @@ llvm::Value *PhaseEmitter::position(AxisId axis) {
 }
 
 std::pair<llvm::Value *, llvm::Value *> PhaseEmitter::range(const Loop &loop) {
-  if (loop.parallel) {
+  if (loop.parallel || !loop.handed.empty()) {
     const auto found = std::find(phase_.parallel.begin(), phase_.parallel.end(), loop.axis);
     support::check(found != phase_.parallel.end(), "a parallel loop is not listed by its phase");
     const auto index = static_cast<std::uint64_t>(found - phase_.parallel.begin());
@@ -206,6 +207,7 @@ int PhaseEmitter::base_width(LoopId id) const {
   const int bytes = facts.widest <= 2                        ? facts.widest
                     : facts.narrowest <= 4 && !facts.doubles ? 4
                                                              : 8;
+  if (program_[id].scan) return scan_lanes;
   const int width = target_.vector_bits / 8 / bytes;
   return program_[id].accs.empty() ? width : std::min(width, fold_lanes);
 }

@@ -7,7 +7,7 @@
 // axis. Inside a vector loop a value that changes from lane to lane is a vector of `width_` lanes,
 // any other stays a scalar. A partial group runs the same body with `active_` lanes only.
 // Example: phase.cpp walks statements and loops, fold.cpp makes accumulators and their trees,
-// access.cpp loads and stores.
+// scan.cpp and scan_groups.cpp run scans, access.cpp loads and stores.
 #pragma once
 
 #include "jit/emit/emit.hpp"
@@ -108,7 +108,27 @@ private:
 
   // scan.cpp
   void scan(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  void scan_in_blocks(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Block first_states(const loop::Loop &loop, llvm::Value *begin, llvm::Value *end);
+  Block scan_block(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
   llvm::Value *running_state(loop::AccId acc, std::uint32_t state);
+
+  // scan_groups.cpp
+  Block scan_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
+  Block whole_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
+  Block run_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start, bool masked,
+                   int groups = 1);
+  bool is_read(const loop::Loop &loop) const;
+  llvm::Value *later_lanes(int distance);
+  llvm::Value *select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b);
+  bool scans_groups(loop::AccId acc) const;
+  void step_group(loop::AccId acc, const std::vector<loop::ValueId> &args);
+  States join_group(loop::AccId acc, States states);
+  States totals_of_groups(loop::AccId acc, States states);
+  States last_of_group(const States &joined, int group);
+  States running_group(loop::AccId acc);
+  States shuffled(const States &states, const std::vector<int> &sources);
+  bool reads_running(const loop::Loop &loop, loop::AccId acc) const;
 
   // access.cpp
   llvm::Value *load(loop::BufferId id);
@@ -145,6 +165,7 @@ private:
   Values values_;                      // by value, where it has been computed
   std::vector<States> accs_;           // by accumulator: running inside its loop, joined after it
   std::vector<States> carried_;        // by accumulator: inside a scan in blocks, the blocks before
+  std::vector<States> stepped_;        // by accumulator: inside a scan's group, the groups before
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
   int width_ = 1;
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do

@@ -35,9 +35,12 @@ struct Fold {
   std::vector<std::uint32_t> start_values; // or none: the recipe's own start
   States start;                            // of this run of the loop
   std::vector<States> lanes;
-  std::uint64_t leaves = 0;    // leaves done; its binary digits are the blocks that wait
-  std::vector<States> waiting; // joined blocks, greatest and earliest first
-  States carried;              // of a scan in blocks: what the blocks before have come to
+  std::uint64_t leaves = 0;     // leaves done; its binary digits are the blocks that wait
+  std::vector<States> waiting;  // joined blocks, greatest and earliest first
+  States carried;               // of a scan in blocks: what the blocks before have come to
+  States joined;                // of a scan in groups: the group up to the last step, or nothing
+  std::array<States, 4> halves; // the last of the earlier half, at distances 1, 2, 4, 8
+  bool grouped = false;
   States result;
   States inputs, work; // of the code that runs
 
@@ -56,8 +59,25 @@ struct Fold {
     waiting.clear();
     carried.clear();
   }
+  void begin_group() {
+    joined.clear();
+    for (States &half : halves) half.clear();
+  }
+  // One step at this place of the group: see loop.hpp for the tree.
+  void step_in_group(std::size_t place) {
+    take(recipe->step, joined);
+    for (std::size_t k = 0; k < halves.size(); ++k) {
+      const std::size_t distance = std::size_t(1) << k;
+      if ((place & distance) == 0 && ((place + 1) & (distance - 1)) == 0)
+        halves[k] = joined;
+      else if ((place & distance) != 0 && !halves[k].empty())
+        join(halves[k], joined, joined);
+    }
+  }
+  void end_group() { join(lanes[0], joined, lanes[0]); }
   void begin_leaf(bool from_start) {
     for (States &lane : lanes) lane = from_start ? start : recipe->start;
+    begin_group();
   }
   // Joins the lanes by halving, then equal blocks pairwise: 0 with 1, 2 with 3, then these.
   void end_leaf() {
@@ -97,6 +117,8 @@ struct Nest { // a loop made ready
   std::vector<std::uint32_t> folds;
   std::int64_t lanes = 1, leaf = 0;
   bool scan = false, reverse = false;
+  std::vector<BufferId> handed;
+  std::int64_t extent = 0;
   std::vector<Instruction> body;
 };
 
@@ -117,7 +139,8 @@ public:
     body_ = prepare(ph.body, touched);
     for (std::size_t k = 0; k < ph.parallel.size(); ++k) {
       for (std::size_t l = 0; l < p_.loops.size(); ++l) {
-        if (!p_.loops[l].parallel || p_.loops[l].axis != ph.parallel[k]) continue;
+        const bool boxed = p_.loops[l].parallel || !p_.loops[l].handed.empty();
+        if (!boxed || p_.loops[l].axis != ph.parallel[k]) continue;
         nests_[l].begin = lo[k];
         nests_[l].end = hi[k];
       }
@@ -230,13 +253,16 @@ private:
     nest.leaf = l.leaf;
     nest.scan = l.scan;
     nest.reverse = l.reverse;
+    nest.handed = l.handed;
+    nest.extent = nest.end;
     for (AccId a : l.accs) {
       Fold &fold = folds_[a.index];
       fold.recipe = &p_.recipe(a);
       fold.accuracy = p_.accuracy;
       fold.start = fold.recipe->start;
       for (ValueId start : p_[a].start) fold.start_values.push_back(start.index);
-      fold.lanes.resize(std::size_t(l.lanes));
+      fold.grouped = l.scan && l.lanes > 1;
+      fold.lanes.resize(std::size_t(fold.grouped ? 1 : l.lanes));
       nest.folds.push_back(a.index);
     }
     nests_[id.index] = std::move(nest);
@@ -268,9 +294,12 @@ private:
         break;
       case Instruction::Kind::Step: {
         Fold &fold = folds_[i.index];
-        fold.inputs = fold.lanes[lane_];
+        fold.inputs = fold.grouped ? fold.recipe->start : fold.lanes[lane_];
         for (std::uint32_t arg : i.more) fold.inputs.push_back(values_[arg]);
-        fold.take(fold.recipe->step, fold.lanes[lane_]);
+        if (fold.grouped)
+          fold.step_in_group(lane_);
+        else
+          fold.take(fold.recipe->step, fold.lanes[lane_]);
         break;
       }
       case Instruction::Kind::Loop: run(nests_[i.index]); break;
@@ -315,9 +344,9 @@ private:
   }
 
   Scalar running(Fold &fold, std::uint32_t state) {
-    if (fold.carried.empty()) return fold.lanes[0][state];
-    States now;
-    fold.join(fold.carried, fold.lanes[0], now);
+    States now = fold.lanes[0];
+    if (!fold.carried.empty()) fold.join(fold.carried, now, now);
+    if (!fold.joined.empty()) fold.join(now, fold.joined, now);
     return now[state];
   }
 
@@ -326,6 +355,11 @@ private:
     const std::int64_t count = end > begin ? end - begin : 0;
     const std::int64_t leaf = nest.leaf > 0 ? nest.leaf : std::max<std::int64_t>(count, 1);
     const std::int64_t blocks = (count + leaf - 1) / leaf;
+    const bool goes_on = nest.reverse ? end < nest.extent : begin > 0;
+    if (goes_on)
+      for_each_handed(nest, [](Fold &fold, std::size_t state, void *memory, DType dtype) {
+        fold.start[state] = ops::load(memory, dtype);
+      });
     for (std::uint32_t f : nest.folds) {
       Fold &fold = folds_[f];
       if (nest.leaf > 0) fold.carried = fold.start; // else the steps themselves begin there
@@ -335,6 +369,18 @@ private:
       const std::int64_t first = begin + (nest.reverse ? blocks - 1 - b : b) * leaf;
       run_block(nest, first, std::min(end, first + leaf));
     }
+    for_each_handed(nest, [](Fold &fold, std::size_t state, void *memory, DType dtype) {
+      ops::store(memory, dtype, fold.result[state]);
+    });
+  }
+
+  template <class Visit> void for_each_handed(const Nest &nest, Visit visit) {
+    std::size_t next = 0;
+    for (std::uint32_t f : nest.folds)
+      for (std::size_t k = 0; next < nest.handed.size() && k < folds_[f].start.size(); ++k) {
+        const BufferId id = nest.handed[next++];
+        visit(folds_[f], k, reinterpret_cast<void *>(addresses_[id.index]), p_[id].dtype);
+      }
   }
 
   void run_block(const Nest &nest, std::int64_t begin, std::int64_t end) {
@@ -343,7 +389,7 @@ private:
       const std::int64_t p = nest.reverse ? end - 1 - (k - begin) : k;
       positions_[nest.axis] = p;
       for (const Move &m : nest.moves) addresses_[m.buffer] += std::uintptr_t(p * m.bytes);
-      run_turn(nest, 0);
+      nest.lanes > 1 ? run_in_group(nest, p - begin, k + 1 == end) : run_turn(nest, 0);
       for (const Move &m : nest.moves) addresses_[m.buffer] -= std::uintptr_t(p * m.bytes);
     }
     for (std::uint32_t f : nest.folds) {
@@ -352,6 +398,18 @@ private:
         fold.result = fold.lanes[0];
       else
         fold.join(fold.carried, fold.lanes[0], fold.carried), fold.result = fold.carried;
+    }
+  }
+
+  // `offset` is the distance from the begin of the block, where the groups begin, too.
+  void run_in_group(const Nest &nest, std::int64_t offset, bool last_of_block) {
+    const std::int64_t lane = offset & (nest.lanes - 1);
+    const std::int64_t place = nest.reverse ? nest.lanes - 1 - lane : lane;
+    run_turn(nest, std::size_t(place));
+    if (place != nest.lanes - 1 && !last_of_block) return;
+    for (std::uint32_t f : nest.folds) {
+      folds_[f].end_group();
+      folds_[f].begin_group();
     }
   }
 

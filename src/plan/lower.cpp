@@ -59,6 +59,7 @@ void Lowering::lower_phase(const PhaseTree &tree) {
   phase.body = std::move(body);
   phase.cost = cost_;
   if (!tree.serial) mark_parallel(phase);
+  hand_on_states(phase);
   plan_.program.phases.push_back(std::move(phase));
   plan_.binding.phase_work.push_back(work_);
 }
@@ -219,7 +220,9 @@ void Lowering::lower_loop(int index) {
   made.axis = axis_of(node.key.kind, node.key.group);
   made.vector = node.key.vector;
   if (node.key.kind == LoopKind::Within) made.within = axis_of(LoopKind::Chunks, node.key.group);
-  made.lanes = node.key.vector && !node.folds.empty() ? loop::fold_lanes : 1;
+  made.lanes = !node.key.vector || node.folds.empty() ? 1
+               : node.key.scan                        ? loop::scan_lanes
+                                                      : loop::fold_lanes;
   made.leaf = std::max<std::int64_t>(node.leaf, 0);
   made.scan = node.key.scan;
   made.reverse = node.key.reverse;
@@ -267,6 +270,32 @@ void Lowering::mark_parallel(loop::Phase &phase) {
     phase.parallel.push_back(loop.axis);
     body = &loop.body;
   }
+}
+
+// What scans the totals of chunks can go on from box to box, so that the phases before and after it need not
+// wait for its end.
+void Lowering::hand_on_states(loop::Phase &phase) {
+  const Stmt *only = nullptr;
+  for (const Stmt &stmt : phase.body) {
+    if (stmt.kind == StmtKind::Let) continue;
+    if (stmt.kind != StmtKind::Loop || only != nullptr) return;
+    only = &stmt;
+  }
+  if (only == nullptr || !phase.parallel.empty()) return;
+  loop::Loop &loop = plan_.program.loops[only->loop.index];
+  if (!loop.scan || loop.leaf != 0 || loop.lanes > 1 || loop.within ||
+      !plan_.program[loop.axis].chunks_of)
+    return;
+  for (const loop::AccId acc : loop.accs)
+    for (const DType state : plan_.program.recipe(acc).states) {
+      const std::uint32_t index = plan_.program.scratch_count++;
+      loop.handed.push_back(BufferId{std::uint32_t(plan_.program.buffers.size())});
+      plan_.program.buffers.push_back(
+          {fmt::format("s{}", index), Role::Scratch, index, state, {}, false});
+      plan_.binding.scratch_bytes.push_back(std::int64_t(size_of(state)));
+      buffer_strides_.emplace_back();
+    }
+  phase.parallel.push_back(loop.axis);
 }
 
 void Lowering::bind() {
@@ -357,8 +386,10 @@ void Lowering::explain() {
   const std::vector<Cost> costs = phase_costs(plan_.program, plan_.binding);
   for (std::size_t p = 0; p < plan_.program.phases.size(); ++p) {
     std::string axes;
-    for (AxisId axis : plan_.program.phases[p].parallel)
-      axes += (axes.empty() ? "" : ", ") + plan_.program[axis].name;
+    const loop::Phase &phase = plan_.program.phases[p];
+    for (AxisId axis : phase.parallel)
+      if (loop::handing_loop(plan_.program, phase) == nullptr)
+        axes += (axes.empty() ? "" : ", ") + plan_.program[axis].name;
     plan_.why.push_back(
         decide(axes.empty() ? Reason::RunsOnce : Reason::ParallelAxes, fmt::format("phase {}", p),
                axes.empty() ? "serial" : "parallel over " + axes,
