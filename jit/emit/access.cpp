@@ -72,6 +72,7 @@ llvm::Value *PhaseEmitter::load_lanes(BufferId id) {
   const DType dtype = program_[id].dtype;
   const llvm::Align align(size_of(dtype));
   llvm::Type *type = lanes_.widen(lanes_.memory_type(dtype), width_);
+  if (llvm::Value *lanes = load_from_tile(id)) return lanes;
   const bool unit = walk(id, vector_->axis)->stride == StrideClass::Unit;
   if (unit && mask_ == nullptr) return ir_.CreateAlignedLoad(type, at_[id.index], align);
   if (unit && has_masked_move(target_, size_of(dtype))) {

@@ -20,7 +20,7 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
       listing_(listing), ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
       values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
-      stepped_(program.accs.size()) {}
+      early_(program.accs.size()), stepped_(program.accs.size()) {}
 
 void PhaseEmitter::run() {
   // What is read once stays in one block; the stack slots are put before it, in the entry.
@@ -156,13 +156,14 @@ void PhaseEmitter::loop(LoopId id) {
   const Loop &loop = program_[id];
   const Values outer = at_;
   const auto [begin, end] = range(loop);
-  if (loop.scan || loop.reverse) {
+  if (loop_in_tile(id, end)) {
+  } else if (loop.scan || loop.reverse) {
     scan(id, begin, end);
   } else if (!loop.accs.empty()) {
     fold(id, begin, end);
   } else if (loop.vector) {
     vector_map(id, begin, end);
-  } else {
+  } else if (!transposed_tile(id, begin, end)) {
     plain_loop(id, begin, end);
   }
   at_ = outer;

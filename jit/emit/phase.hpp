@@ -141,6 +141,28 @@ private:
   llvm::Value *lane_addresses(loop::BufferId id, llvm::Value *base);
   llvm::Value *address(llvm::Value *base, llvm::Value *bytes);
 
+  // transpose.cpp
+  struct Tile { // the two inner loops of a tile, run together
+    loop::LoopId inner;
+    llvm::Value *begin = nullptr; // of the inner loop; or
+    llvm::Value *lane = nullptr;  // the group of lanes that it is at
+    int width = 1;
+    int row = 0; // of the block
+    std::vector<std::pair<loop::BufferId, Values>> blocks;
+  };
+  bool transposed_tile(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  void run_blocks(loop::LoopId id, loop::LoopId inner, const std::vector<loop::BufferId> &buffers,
+                  std::pair<llvm::Value *, llvm::Value *> rows,
+                  std::pair<llvm::Value *, llvm::Value *> lanes, int width);
+  const loop::Loop *lanes_inside(const loop::Loop &loop, loop::LoopId &id) const;
+  std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,
+                                           int width) const;
+  bool loop_in_tile(loop::LoopId id, llvm::Value *end);
+  llvm::Value *load_from_tile(loop::BufferId id) const;
+  Values load_block(loop::BufferId id, llvm::Value *base, loop::AxisId along, llvm::Value *row,
+                    loop::AxisId across, llvm::Value *lane, int width);
+  Values transposed(Values vectors, std::size_t size);
+
   // access_complex.cpp
   llvm::Value *load_complex(loop::BufferId id);
   void store_complex(loop::BufferId id, llvm::Value *value);
@@ -165,8 +187,10 @@ private:
   Values values_;                      // by value, where it has been computed
   std::vector<States> accs_;           // by accumulator: running inside its loop, joined after it
   std::vector<States> carried_;        // by accumulator: inside a scan in blocks, the blocks before
+  std::vector<bool> early_;            // by accumulator: in a group, the step is still to come
   std::vector<States> stepped_;        // by accumulator: inside a scan's group, the groups before
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
+  const Tile *tile_ = nullptr;         // where the loop around it runs together with it
   int width_ = 1;
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do
   llvm::Value *mask_ = nullptr;   // the same as <width_ x i1>

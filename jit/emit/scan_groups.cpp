@@ -115,7 +115,10 @@ PhaseEmitter::Block PhaseEmitter::run_groups(LoopId id, llvm::Value *begin, llvm
 }
 
 void PhaseEmitter::step_group(AccId acc, const std::vector<ValueId> &args) {
-  if (!accs_[acc.index].empty()) return; // an exclusive running state was read before
+  if (!accs_[acc.index].empty()) { // running states were read before the step
+    early_[acc.index] = false;
+    return;
+  }
   States inputs = identity(acc, width_);
   for (const ValueId arg : args) inputs.push_back(lanes_.splat(value(arg), width_));
   States states = lanes_.run(program_.recipe(acc).step, inputs);
@@ -233,13 +236,14 @@ PhaseEmitter::States PhaseEmitter::last_of_group(const States &joined, int group
 
 // The states after the step, or where it is still to come, before it.
 PhaseEmitter::States PhaseEmitter::running_group(AccId acc) {
-  const bool exclusive = accs_[acc.index].empty();
-  if (exclusive) {
+  if (accs_[acc.index].empty()) {
     const auto step = std::find_if(vector_->body.begin(), vector_->body.end(), [&](const Stmt &s) {
       return s.kind == StmtKind::Step && s.acc == acc;
     });
     step_group(acc, step->args);
+    early_[acc.index] = true;
   }
+  const bool exclusive = early_[acc.index];
   const States &carried = carried_[acc.index];
   States before = stepped_[acc.index];
   if (!carried.empty()) before = join(acc, carried, before);

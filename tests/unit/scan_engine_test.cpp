@@ -228,14 +228,16 @@ TEST_CASE("running sums in groups of lanes agree in every direction and at every
   }
 }
 
-// z[i] = where the greatest x[0..i] was first seen
+// y[i] = the greatest of x[0..i], z[i] = where it was first seen
 Program greatest_so_far(bool reverse, bool exclusive, StrideClass stride) {
   Builder b;
   b.p.name = "greatest_so_far";
   const AxisId i = b.axis("i");
   const BufferId x = b.buffer("x", Role::Input, 0, DType::F32, {{i, stride}});
   const BufferId z = b.buffer("z", Role::Output, 0, DType::I64, {{i, stride}});
+  const BufferId y = b.buffer("y", Role::Output, 1, DType::F64, {{i, stride}});
   const AccId a = b.acc(greatest());
+  const ValueId value = b.running(a, 0);
   const ValueId xv = b.load(x), wide = b.cast(xv, DType::F64), at = b.along(ValueKind::Index, i);
   const ValueId now = b.running(a, 1);
   Loop scan;
@@ -246,9 +248,10 @@ Program greatest_so_far(bool reverse, bool exclusive, StrideClass stride) {
   scan.leaf = 64;
   scan.accs = {a};
   scan.body = {let(xv), let(wide), let(at)};
-  if (exclusive) scan.body.push_back(let(now));
+  if (exclusive) scan.body.insert(scan.body.end(), {let(value), let(now)});
   scan.body.push_back(Stmt::step(a, {wide, at}));
-  if (!exclusive) scan.body.push_back(let(now));
+  if (!exclusive) scan.body.insert(scan.body.end(), {let(value), let(now)});
+  scan.body.push_back(set(y, value));
   scan.body.push_back(set(z, now));
   const LoopId id = b.loop(scan);
   b.p.phases.push_back({{run(id)}, {}, 1});
