@@ -157,6 +157,9 @@ private:
   const loop::Loop *lanes_inside(const loop::Loop &loop, loop::LoopId &id) const;
   std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,
                                            int width) const;
+  void prefetch_next(loop::LoopId id, loop::LoopId inner, const Values &outer,
+                     std::pair<llvm::Value *, llvm::Value *> rows, llvm::Value *row,
+                     llvm::Value *lane, int width);
   bool loop_in_tile(loop::LoopId id, llvm::Value *end);
   llvm::Value *load_from_tile(loop::BufferId id) const;
   Values load_block(loop::BufferId id, llvm::Value *base, loop::AxisId along, llvm::Value *row,

@@ -119,6 +119,7 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
       for (const BufferId buffer : buffers)
         tile.blocks.emplace_back(buffer, load_block(buffer, outer[buffer.index], program_[id].axis,
                                                     row, program_[inner].axis, lane, width));
+      if (!streams(inner).empty()) prefetch_next(id, inner, outer, rows, row, lane, width);
       tile_ = &tile;
       for (; tile.row < width; ++tile.row)
         turn(id, outer, ir_.CreateAdd(row, ir_.getInt64(static_cast<std::uint64_t>(tile.row))));
@@ -128,6 +129,40 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
     return Values{};
   });
   at_ = outer;
+}
+
+// Rows that lie far apart are no stream that the hardware would follow: so the lines of the next block are asked for,
+// those of the rows below, or at the end of the tile those of the tile beside it. Into the second-level cache, as
+// rows at distances of a power of two share a few lines of the first.
+void PhaseEmitter::prefetch_next(LoopId id, LoopId inner, const Values &outer,
+                                 std::pair<llvm::Value *, llvm::Value *> rows, llvm::Value *row,
+                                 llvm::Value *lane, int width) {
+  const AxisId down = program_[id].axis, across = program_[inner].axis;
+  llvm::Value *below = ir_.CreateAdd(row, ir_.getInt64(static_cast<std::uint64_t>(width)));
+  llvm::Value *inside = ir_.CreateICmpSLT(below, rows.second);
+  llvm::Value *next_row = ir_.CreateSelect(inside, below, rows.first);
+  llvm::Value *next_lane =
+      ir_.CreateSelect(inside, lane, ir_.CreateAdd(lane, chunks_[across.index]));
+  std::vector<BufferId> seen;
+  for (const Stmt &s : program_[inner].body) {
+    if (s.kind != StmtKind::Let || program_[s.value].kind != ValueKind::Load) continue;
+    const BufferId buffer = program_[s.value].buffer;
+    if (walk(buffer, down) == nullptr || walk(buffer, across) == nullptr ||
+        std::find(seen.begin(), seen.end(), buffer) != seen.end())
+      continue;
+    seen.push_back(buffer);
+    const bool lies_across = walk(buffer, down)->stride == StrideClass::Unit;
+    llvm::Value *base = outer[buffer.index];
+    base = address(base, ir_.CreateMul(next_row, step_bytes(buffer, down)));
+    base = address(base, ir_.CreateMul(next_lane, step_bytes(buffer, across)));
+    llvm::Value *step = step_bytes(buffer, lies_across ? across : down);
+    for (int k = 0; k < width; ++k) {
+      llvm::Value *line =
+          address(base, ir_.CreateMul(step, ir_.getInt64(static_cast<std::uint64_t>(k))));
+      ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                          {line, ir_.getInt32(0), ir_.getInt32(2), ir_.getInt32(1)});
+    }
+  }
 }
 
 // Within a tile: the inner loop is at one group of lanes, or begins later.
