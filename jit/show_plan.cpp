@@ -56,7 +56,10 @@ std::string plan_text(const spec::TypedSpec &spec, const Layouts &layouts,
   text += "pattern (an axis a column: . does not move, 1 next element, s any stride)\n";
   for (const loop::Buffer &buffer : program.buffers)
     text += fmt::format("  {:<8} {} {}{}\n", role_name(buffer.role), walks(program, buffer),
-                        buffer.name, buffer.stream ? ", stored around the caches" : "");
+                        buffer.name,
+                        !buffer.stream                     ? ""
+                        : buffer.role == loop::Role::Input ? ", read ahead"
+                                                           : ", stored around the caches");
   text += "phases\n";
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     std::vector<std::string> axes;

@@ -34,6 +34,7 @@ llvm::Value *PhaseEmitter::address(llvm::Value *base, llvm::Value *bytes) {
 
 llvm::Value *PhaseEmitter::load(BufferId id) {
   const DType dtype = program_[id].dtype;
+  if (program_[id].stream && program_[id].role == Role::Input) read_ahead(id);
   if (is_complex(dtype)) return load_complex(id);
   llvm::Value *raw = nullptr;
   if (vector_ != nullptr && walk(id, vector_->axis) != nullptr) {
@@ -44,6 +45,32 @@ llvm::Value *PhaseEmitter::load(BufferId id) {
   }
   if (dtype != DType::Bool) return raw;
   return ir_.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
+}
+
+// Asks for the cache lines that come next in memory, which later turns of some loop around will load.
+//
+// Memory answers some hundred cycles after it was asked, so speed is the number of lines asked for at a time. The
+// processor looks ahead by itself until its scheduler is full of operations that wait for loads: sums of f32 in f64
+// fill it with eight of them for a line. Two distances, measured over 64 MB on Sapphire Rapids with two threads: near
+// ones into the first cache, and far ones, which make the second cache's own prefetcher go on to the next page. GB/s of a
+// sum without, with the near, the far, and both: 17, 23, 27, 31.
+void PhaseEmitter::read_ahead(BufferId id) {
+  constexpr std::int64_t line = 64, near = 1024, far = 8192;
+  if (vector_ == nullptr) return;
+  const Walk *lanes = walk(id, vector_->axis);
+  if (lanes == nullptr || lanes->stride != StrideClass::Unit) return;
+  const auto size = static_cast<std::int64_t>(size_of(program_[id].dtype));
+  const std::int64_t bytes = size * width_;
+  if (bytes < line && offset_ * size % line != 0) return; // a copy of the body before has asked
+  const auto ask = [&](std::int64_t distance, unsigned locality) {
+    for (std::int64_t k = 0; k < std::max<std::int64_t>(1, bytes / line); ++k)
+      ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                          {ir_.CreateConstGEP1_64(ir_.getInt8Ty(), at_[id.index],
+                                                  static_cast<std::uint64_t>(distance + k * line)),
+                           ir_.getInt32(0), ir_.getInt32(locality), ir_.getInt32(1)});
+  };
+  ask(near, 3);
+  ask(far, 1);
 }
 
 void PhaseEmitter::store(BufferId id, llvm::Value *value) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace broadloom::jit {
 
@@ -188,7 +189,9 @@ void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
           address(base, ir_.CreateMul(positions_[loop.axis.index], step_bytes(buffer, loop.axis)));
     }
   }
+  const std::int64_t before = std::exchange(offset_, offset);
   body(loop.body);
+  offset_ = before;
 }
 
 void PhaseEmitter::plain_loop(LoopId id, llvm::Value *begin, llvm::Value *end) {

@@ -29,7 +29,7 @@ struct Survey {
     bool costly = false;                 // heavy math inside: do not copy the body
     bool doubles = false;                // functions of c64 inside, which compute in f64
     bool inner_loops = false;
-    bool inner_folds = false; // loops inside carry accumulators
+    bool inner_folds = false; // loops inside carry accumulators, and more than join chunks
     int narrowest = 8;        // bytes of the narrowest and widest types that vary in it
     int widest = 1;
     int acc_bytes = 0; // bytes per position of the accumulators inside
@@ -132,6 +132,7 @@ private:
 
   // access.cpp
   llvm::Value *load(loop::BufferId id);
+  void read_ahead(loop::BufferId id);
   void store(loop::BufferId id, llvm::Value *value);
   llvm::Value *load_lanes(loop::BufferId id);
   void store_lanes(loop::BufferId id, llvm::Value *value);
@@ -195,6 +196,7 @@ private:
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
   const Tile *tile_ = nullptr;         // where the loop around it runs together with it
   int width_ = 1;
+  std::int64_t offset_ = 0;       // of this copy of a loop's body, in positions
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do
   llvm::Value *mask_ = nullptr;   // the same as <width_ x i1>
   bool aligned_stream_ = false;   // stores to stream buffers are aligned and go around the caches

@@ -111,12 +111,15 @@ private:
     if (walks_vector_axis(s.buffer)) note_type(program_[s.buffer].dtype);
   }
 
+  // A turn for each chunk of a fold: few, and the code of their tree is long.
+  static bool joins_chunks(const Loop &loop) { return loop.leaf == 1; }
+
   void enter(LoopId id) {
     const Loop &loop = program_[id];
     for (const LoopId outer : around_) {
       Survey::LoopFacts &facts = facts_.loops[outer.index];
       facts.inner_loops = true;
-      facts.inner_folds = facts.inner_folds || !loop.accs.empty();
+      facts.inner_folds = facts.inner_folds || (!loop.accs.empty() && !joins_chunks(loop));
       for (const AccId acc : loop.accs) {
         for (const DType state : program_.recipe(acc).states)
           facts.acc_bytes += static_cast<int>(size_of(state));

@@ -41,7 +41,8 @@ std::vector<std::string> differences(const Program &a, const Program &b) {
     if (walks_of(a, x) != walks_of(b, y))
       note("'" + x.name + "' is walked " + walks_of(b, y) + ", not " + walks_of(a, x));
     if (x.stream != y.stream)
-      note("'" + x.name + "' is " + (y.stream ? "" : "not ") + "stored around the caches");
+      note("'" + x.name + "' is " + (y.stream ? "" : "not ") +
+           (x.role == Role::Input ? "read ahead" : "stored around the caches"));
   }
   if (a.buffers.size() != b.buffers.size())
     note("it has " + std::to_string(b.buffers.size()) + " views of operands, not " +

@@ -110,7 +110,8 @@ struct Buffer {
   std::uint32_t operand = 0; // index among the inputs, outputs, scratch arrays or rows
   DType dtype = DType::F32;
   std::vector<Walk> walks; // in the order of the operand's dims
-  bool stream = false;     // too big for the caches: store around them where that is possible
+  // Too big for the caches: stores go around them where that is possible; of an input, cache lines are asked for ahead.
+  bool stream = false;
 };
 
 enum class ValueKind : std::uint8_t { Literal, Op, Cast, Load, Result, Running, Extent, Index };

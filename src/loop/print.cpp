@@ -127,7 +127,7 @@ private:
                                                   : "scratch ";
       text += b.name + " : " + std::string(name(b.dtype));
       if (!walks.empty()) text += "[" + joined(walks) + "]";
-      if (b.stream) text += ", streamed";
+      if (b.stream) text += b.role == Role::Input ? ", read ahead" : ", streamed";
       line(1, text + "   # operand " + std::to_string(b.operand));
     }
     for (std::size_t k = 0; k < p_.recipes.size(); ++k)

@@ -96,20 +96,35 @@ void Arranger::add_repeated() {
     item.scratch = nests_.scratch_count++;
     nests_.item_of_input[repeated.input] = int(nests_.items.size());
     nests_.items.push_back(std::move(item));
+    if (repeated.block > 0) note_blocks(repeated);
     nests_.why.add([&] {
       const std::string name = spec_.inputs[repeated.input].name,
-                        axes = group_name(resolved_, repeated.classes),
                         inner = group_name(resolved_, {repeated.classes.back()});
+      const Group &loop = repeated.block > 0 ? repeated.loop : repeated.classes;
+      const std::string axes = group_name(resolved_, loop);
+      const std::string blocks =
+          repeated.block > 0 ? fmt::format(", in blocks of {} positions", repeated.block) : "";
       return decide(
-          Reason::ShortOperandRepeated, name, "repeated along " + axes,
+          Reason::ShortOperandRepeated, name, "repeated along " + axes + blocks,
           fmt::format(
-              "'{}' is written out along {}, so that {} is one axis: {} has {} positions only",
-              name, axes, axes, inner, group_extent(resolved_, {repeated.classes.back()})),
+              "'{}' is written out along {}{}, so that {} is one axis: {} has {} positions only",
+              name, axes, blocks, axes, inner, group_extent(resolved_, {repeated.classes.back()})),
           {{"lanes along " + inner, "most of them would be idle"}},
           {.bytes = double(group_extent(resolved_, repeated.classes)) *
                     double(size_of(spec_.inputs[repeated.input].dtype))});
     });
   }
+}
+
+// The loop that reads such an array goes from block to block.
+void Arranger::note_blocks(const Repeated &repeated) {
+  const Group &group = repeated.loop;
+  const auto known = std::any_of(tiles_.begin(), tiles_.end(), [&](const Tile &tile) {
+    return tile.loops == std::vector<Group>{group};
+  });
+  if (known) return;
+  tiles_.push_back({{group}, {{LoopKind::Chunks, group}, {LoopKind::Within, group}}});
+  nests_.blocks.emplace_back(group, repeated.block);
 }
 
 bool Arranger::waits(std::size_t use, NodeId value) const {
@@ -134,7 +149,10 @@ void Arranger::add_store(int output) {
   for (std::uint32_t input : trees_.inputs_over({}, {&spec_.outputs[output].addend, 1}))
     if (nests_.item_of_input[input] >= 0) item.needs.push_back(nests_.item_of_input[input]);
   const std::vector<Group> groups = store_groups(output, classes, item.needs);
-  item.path = item.needs.empty() ? store_path(groups) : path_of(groups);
+  const bool only_repeats = std::all_of(item.needs.begin(), item.needs.end(), [&](int need) {
+    return nests_.items[std::size_t(need)].repeated >= 0;
+  });
+  item.path = only_repeats ? store_path(groups) : path_of(groups);
   nests_.items.push_back(std::move(item));
 }
 

@@ -73,6 +73,7 @@ private:
   void add_holds_below(NodeId limit);
   bool waits(std::size_t use, NodeId value) const;
   void add_repeated();
+  void note_blocks(const Repeated &repeated);
   std::vector<int> output_classes(int output) const;
   // Operands that lie the other way round are walked in tiles, by all stores with these loops.
   void note_tile(int output);

@@ -72,10 +72,23 @@ private:
   std::vector<BodyCost> bodies_;
 };
 
+// An array that goes back at each chunk of an axis that it walks holds one chunk: see repeat.hpp.
 double bytes_of(const loop::Program &program, const Binding &binding, loop::BufferId id) {
+  const std::vector<loop::Walk> &walks = program[id].walks;
+  const auto is_chunks = [&](const loop::Walk &walk, loop::AxisId axis) {
+    return program[walk.axis].chunks_of == axis;
+  };
   double bytes = double(size_of(program[id].dtype));
-  for (const loop::Walk &walk : program[id].walks)
-    bytes *= double(binding.extents[walk.axis.index]);
+  for (const loop::Walk &walk : walks) {
+    const bool goes_back = std::any_of(walks.begin(), walks.end(), [&](const loop::Walk &other) {
+      return is_chunks(walk, other.axis);
+    });
+    const bool one_chunk = std::any_of(walks.begin(), walks.end(), [&](const loop::Walk &other) {
+      return is_chunks(other, walk.axis);
+    });
+    const std::vector<std::int64_t> &positions = one_chunk ? binding.chunks : binding.extents;
+    if (!goes_back) bytes *= double(positions[walk.axis.index]);
+  }
   return bytes;
 }
 

@@ -200,6 +200,21 @@ void explain_traffic(const spec::TypedSpec &spec, const loop::Program &program,
 
 } // namespace
 
+Decision explain_reading(const std::string &input, Reason reason, double bytes) {
+  if (reason == Reason::InputReadAhead)
+    return decide(
+        reason, input, "read ahead",
+        fmt::format("'{}' is too large for a core's own caches: lines are asked for ahead", input),
+        {{"as the processor guesses", "it looks less far ahead the more there is to compute"}},
+        {.bytes = bytes});
+  const std::string because = reason == Reason::InputStaysNear
+                                  ? "it may stay in a core's own caches"
+                                  : "in a tile the next lines are those of other rows";
+  return decide(reason, input, "as the processor guesses",
+                fmt::format("'{}': no lines are asked for ahead: {}", input, because),
+                {{"read ahead", because}}, {.bytes = bytes});
+}
+
 Decision explain_streaming(const std::string &output, Reason reason, double bytes) {
   const Alternative plain{"plain stores",
                           "read each line first, and push out what is still needed",

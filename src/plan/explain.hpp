@@ -10,6 +10,7 @@
 namespace broadloom::plan {
 
 // Why an output of so many bytes is stored around the caches, or is not.
+Decision explain_reading(const std::string &input, support::Reason reason, double bytes);
 Decision explain_streaming(const std::string &output, support::Reason reason, double bytes);
 
 // The loops of each phase and the axis of its vectors, and what the operands weigh.

@@ -348,11 +348,18 @@ std::string Lowering::nest_of_phase(int phase) const {
   }
 }
 
+// As the input itself lies, and not an array into which it is repeated.
+const Steps &Lowering::own_steps(std::size_t input) const {
+  for (const Repeated &repeated : walks_.repeated)
+    if (repeated.input == input) return repeated.own;
+  return walks_.inputs[input];
+}
+
 // One sweep over the data serves all that can share its loops; what cannot pays for another.
 void Lowering::explain_sweeps() {
   for (std::size_t i = 0; i < sweeps_.size(); ++i) {
     double bytes = double(size_of(spec_.inputs[i].dtype));
-    for (const Step &step : walks_.inputs[i]) bytes *= double(resolved_.classes[step.cls].extent);
+    for (const Step &step : own_steps(i)) bytes *= double(resolved_.classes[step.cls].extent);
     for (std::size_t k = 1; k < sweeps_[i].size(); ++k) {
       const int before = sweeps_[i][k - 1], phase = sweeps_[i][k];
       bool waits = false;
@@ -397,6 +404,8 @@ void Lowering::explain() {
                            axes.empty() ? "runs once, on one thread" : "parallel over " + axes),
                {}, costs[p]));
   }
+  for (const auto &[input, ahead] : read_ahead_)
+    plan_.why.push_back(explain_reading(spec_.inputs[input].name, ahead.first, ahead.second));
   for (const auto &[buffer, streaming] : streaming_)
     plan_.why.push_back(
         explain_streaming(plan_.program.buffers[buffer].name, streaming.first, streaming.second));
@@ -416,8 +425,9 @@ Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
                const std::vector<bool> &wanted, const Machine &machine, bool explain) {
   Walks walks = walks_of(resolved, inputs, outputs);
-  repeat_short_operands(spec, resolved, wanted, walks);
-  return lower(spec, resolved, walks, arrange(spec, resolved, walks, wanted, machine, explain),
+  Resolved room;
+  const Resolved &classes = repeat_short_operands(spec, resolved, wanted, walks, room);
+  return lower(spec, classes, walks, arrange(spec, classes, walks, wanted, machine, explain),
                machine);
 }
 

@@ -2,6 +2,7 @@
 #include "plan/lowering.hpp"
 
 #include "support/check.hpp"
+#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
@@ -42,10 +43,15 @@ void Lowering::choose_chunks() {
   for (const Group &group : nests_.scanned) chunk_of_[group] = scan_block;
   for (const Group &group : nests_.swept) chunk_of_[group] = steps_per_leaf;
   for (const Group &group : nests_.tiled) chunk_of_[group] = tile_side;
+  for (const auto &[group, positions] : nests_.blocks) chunk_of_[group] = positions;
+  const auto is_block = [&](const Group &group) {
+    return std::any_of(nests_.blocks.begin(), nests_.blocks.end(),
+                       [&](const auto &block) { return block.first == group; });
+  };
   for (auto &[group, chunk] : chunk_of_) {
     if (std::count(nests_.scanned.begin(), nests_.scanned.end(), group) > 0 ||
         std::count(nests_.swept.begin(), nests_.swept.end(), group) > 0 ||
-        std::count(nests_.tiled.begin(), nests_.tiled.end(), group) > 0)
+        std::count(nests_.tiled.begin(), nests_.tiled.end(), group) > 0 || is_block(group))
       continue;
     const double extent = double(group_extent(resolved_, group));
     double inner = 1; // positions of the loops inside
@@ -154,13 +160,34 @@ void Lowering::check_merged(const Steps &steps, const Group &group) const {
 
 BufferId Lowering::input_buffer(std::uint32_t input) {
   const int item = nests_.item_of_input[input];
-  return item < 0 ? operand_buffer(input, walks_.inputs[input])
-                  : scratch_buffer(nests_.items[std::size_t(item)], 0);
+  if (item < 0) return operand_buffer(input, walks_.inputs[input]);
+  const Item &filled = nests_.items[std::size_t(item)];
+  const Repeated &repeated = walks_.repeated[std::size_t(filled.repeated)];
+  if (repeated.block == 0) return scratch_buffer(filled, 0);
+  // Position p of chunk k is element p - k * block: back by a block for each chunk.
+  const ScratchArray blocks{walks_.inputs[input], repeated.loop, -repeated.block};
+  return buffer_for(Role::Scratch, filled.scratch, fmt::format("s{}", filled.scratch),
+                    spec_.inputs[input].dtype, blocks.steps, &blocks);
 }
 
 BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
-  return buffer_for(Role::Input, int(input), spec_.inputs[input].name, spec_.inputs[input].dtype,
-                    steps);
+  const BufferId id = buffer_for(Role::Input, int(input), spec_.inputs[input].name,
+                                 spec_.inputs[input].dtype, steps);
+  consider_reading_ahead(id, input, steps);
+  return id;
+}
+
+// One that stays in a core's own caches comes faster than it could be asked for ahead. In a tile, the lines that come next
+// are those of the next row, which is what the tile is there for.
+void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
+  double bytes = double(size_of(spec_.inputs[input].dtype));
+  for (const Step &step : steps) bytes *= double(resolved_.classes[step.cls].extent);
+  using support::Reason;
+  const Reason reason = bytes <= double(machine_.last_level_cache / 8) ? Reason::InputStaysNear
+                        : !nests_.tiled.empty()                        ? Reason::InputReadInTiles
+                                                                       : Reason::InputReadAhead;
+  plan_.program.buffers[id.index].stream = reason == Reason::InputReadAhead;
+  read_ahead_[input] = {reason, bytes};
 }
 
 BufferId Lowering::output_buffer(int output) {

@@ -119,6 +119,7 @@ private:
   void set_row(const Item &item, bool start, std::vector<Stmt> &writes);
   // An output larger than the last-level cache is stored around the caches: it would only push out
   // what is still to be read, and a normal store reads each line first.
+  void consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps);
   void consider_streaming(BufferId id, int output, bool add);
   void lower_loop(int index);
   double turns_of(const LoopKey &key, AxisId axis) const;
@@ -134,6 +135,7 @@ private:
   bool only_repeats(const PhaseTree &phase) const;
   void explain();
   void explain_sweeps();
+  const Steps &own_steps(std::size_t input) const;
   std::string nest_of_phase(int phase) const;
 
   const spec::TypedSpec &spec_;
@@ -153,6 +155,8 @@ private:
   std::vector<bool> row_filled_; // [row]: by a loop before
   std::map<std::uint32_t, std::pair<support::Reason, double>>
       streaming_; // [buffer of an output]: why it is streamed or not, its bytes
+  std::map<std::uint32_t, std::pair<support::Reason, double>>
+      read_ahead_; // [input]: why it is asked for ahead or not, its bytes
   double work_ = 0, cost_ = 0;
 };
 

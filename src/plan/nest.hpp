@@ -45,6 +45,10 @@ struct Repeated {
   std::uint32_t input;
   Group classes; // of the scratch array, outermost first
   Steps own;     // how the input itself lies
+  // Where the array holds a block of the loop and not all of it: the loop that is cut into such blocks, of so many
+  // positions. Every block reads the same array.
+  Group loop = {};
+  std::int64_t block = 0;
 };
 
 struct Walks {
@@ -172,7 +176,9 @@ struct Nests {
   std::vector<Group> scanned; // groups whose chunks are blocks of a scan
   std::vector<Group> swept;   // groups whose chunks are single leaves of a Partial
   std::vector<Group> tiled;   // groups whose chunks are sides of a tile
-  std::vector<int> order;     // all classes, by stride
+  std::vector<std::pair<Group, std::int64_t>>
+      blocks;             // whose chunks have so many positions: repeat.hpp
+  std::vector<int> order; // all classes, by stride
   int scratch_count = 0;
   std::vector<Row> rows;
   std::vector<std::array<int, 2>> apart;    // outputs that share no phase: see pairing.hpp

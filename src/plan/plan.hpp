@@ -23,14 +23,15 @@
 
 namespace broadloom::plan {
 
-inline constexpr int one = -1; // an axis on which a value has extent 1
+inline constexpr int one = -1;     // an axis on which a value has extent 1
+inline constexpr int no_axis = -1; // of a class that is not in the spec
 
 // The spec for given shapes: axes renamed to classes that each have a single extent.
 struct Resolved {
   struct Class {
     std::string name;
     std::int64_t extent = 0;
-    int axis = 0; // of the iteration space
+    int axis = 0; // of the iteration space; no_axis: a block of positions of another class
   };
   std::vector<Class> classes;
   // For each graph node, the class of each axis of the iteration space (`one` where it does not vary),

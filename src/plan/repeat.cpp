@@ -9,6 +9,8 @@ namespace {
 
 constexpr double most_repeated_bytes = 32 * 1024; // all of them: they stay in the nearest cache
 constexpr std::int64_t fewest_reads = 16;         // of each repeated element, or it is not worth it
+constexpr std::int64_t most_rows = 1024;          // of a block
+constexpr std::int64_t fewest_blocks = 64;        // short rows are slow to fill
 
 using expr::NodeId;
 using expr::NodeKind;
@@ -40,12 +42,18 @@ public:
       if (!only_inner) return; // w and c would not be one axis all the same
       chosen.push_back(input);
     }
-    if (chosen.empty() || !is_worth_it(chosen)) return;
-    for (std::uint32_t input : chosen) {
-      walks_.repeated.push_back({input, {outer_, inner_}, walks_.inputs[input]});
-      walks_.inputs[input] = {{outer_, extent(inner_)}, {inner_, 1}};
-    }
+    if (chosen.empty() || extent(inner_) >= shortest_line) return;
+    if (const double row = double(extent(outer_)) * double(extent(inner_));
+        is_worth_it(row, chosen))
+      for (std::uint32_t input : chosen) {
+        walks_.repeated.push_back({input, {outer_, inner_}, walks_.inputs[input]});
+        walks_.inputs[input] = {{outer_, extent(inner_)}, {inner_, 1}};
+      }
+    else if (const std::int64_t rows = rows_of_a_block(chosen); rows > 0)
+      repeat_in_blocks(rows, chosen);
   }
+
+  std::int64_t block_rows() const { return block_rows_; }
 
 private:
   std::int64_t extent(int cls) const { return resolved_.classes[cls].extent; }
@@ -59,9 +67,9 @@ private:
     std::vector<const Steps *> operands;
     for (std::uint32_t input : inputs_) operands.push_back(&walks_.inputs[input]);
     for (std::size_t output : outputs_) operands.push_back(&walks_.outputs[output]);
-    const std::vector<int> order = sort_by_stride(classes, operands);
-    inner_ = order.back();
-    outer_ = order[order.size() - 2];
+    order_ = sort_by_stride(classes, operands);
+    inner_ = order_.back();
+    outer_ = order_[order_.size() - 2];
     return std::all_of(outputs_.begin(), outputs_.end(), [&](std::size_t output) {
       const Steps &steps = walks_.outputs[output];
       return stride_along(steps, inner_) == 1 && lies_as_one(steps) &&
@@ -69,13 +77,54 @@ private:
     });
   }
 
-  bool is_worth_it(const std::vector<std::uint32_t> &chosen) const {
-    double row = double(extent(outer_)) * double(extent(inner_)), bytes = 0, reads = 1;
+  bool fits_cache(double row, const std::vector<std::uint32_t> &chosen) const {
+    double bytes = 0;
     for (std::uint32_t input : chosen) bytes += row * double(size_of(spec_.inputs[input].dtype));
-    for (int c = 0; c < int(resolved_.classes.size()); ++c)
+    return row >= double(shortest_line) && bytes <= most_repeated_bytes;
+  }
+
+  bool is_worth_it(double row, const std::vector<std::uint32_t> &chosen) const {
+    double reads = 1;
+    for (int c : order_)
       if (c != outer_ && c != inner_) reads *= double(extent(c));
-    return extent(inner_) < shortest_line && row >= double(shortest_line) &&
-           bytes <= most_repeated_bytes && reads >= double(fewest_reads);
+    return fits_cache(row, chosen) && reads >= double(fewest_reads);
+  }
+
+  // A power of two, so that blocks begin where vectors do; 0: blocks are not worth it.
+  std::int64_t rows_of_a_block(const std::vector<std::uint32_t> &chosen) const {
+    double all = 1; // rows
+    for (std::size_t k = 0; k + 1 < order_.size(); ++k) {
+      all *= double(extent(order_[k]));
+      const auto as_one = [&](const Steps &steps) {
+        return merges(order_[k], order_[k + 1], resolved_, {&steps});
+      };
+      for (std::uint32_t input : inputs_)
+        if (std::count(chosen.begin(), chosen.end(), input) == 0 && !as_one(walks_.inputs[input]))
+          return 0;
+      for (std::size_t output : outputs_)
+        if (!as_one(walks_.outputs[output])) return 0;
+    }
+    std::int64_t rows = most_rows;
+    const auto row = [&] { return double(rows) * double(extent(inner_)); };
+    while (rows > 1 && (double(rows * fewest_blocks) > all || !fits_cache(row(), chosen)))
+      rows /= 2;
+    return double(rows * fewest_blocks) <= all && fits_cache(row(), chosen) ? rows : 0;
+  }
+
+  void repeat_in_blocks(std::int64_t rows, const std::vector<std::uint32_t> &chosen) {
+    block_rows_ = rows;
+    const int block = int(resolved_.classes.size()); // the class that is added
+    for (std::uint32_t input : chosen) {
+      walks_.repeated.push_back(
+          {input, {block, inner_}, walks_.inputs[input], order_, rows * extent(inner_)});
+      Steps all;
+      std::int64_t stride = 1;
+      for (std::size_t k = order_.size(); k-- > 0;) {
+        all.insert(all.begin(), {order_[k], stride});
+        stride *= extent(order_[k]);
+      }
+      walks_.inputs[input] = all;
+    }
   }
 
   const spec::TypedSpec &spec_;
@@ -84,15 +133,23 @@ private:
   std::set<std::uint32_t> inputs_;
   std::vector<std::size_t> outputs_;
   bool plain_ = true;
+  std::vector<int> order_; // all classes
   int outer_ = one, inner_ = one;
+  std::int64_t block_rows_ = 0;
 };
 
 } // namespace
 
-void repeat_short_operands(const spec::TypedSpec &spec, const Resolved &resolved,
-                           const std::vector<bool> &wanted, Walks &walks) {
-  if (resolved.classes.size() < 3) return; // nothing outside of the two axes would read it again
-  Repeater(spec, resolved, wanted, walks).run();
+const Resolved &repeat_short_operands(const spec::TypedSpec &spec, const Resolved &resolved,
+                                      const std::vector<bool> &wanted, Walks &walks,
+                                      Resolved &room) {
+  if (resolved.classes.size() < 2) return resolved;
+  Repeater repeater(spec, resolved, wanted, walks);
+  repeater.run();
+  if (repeater.block_rows() == 0) return resolved;
+  room = resolved;
+  room.classes.push_back({"block", repeater.block_rows(), no_axis});
+  return room;
 }
 
 } // namespace broadloom::plan

@@ -82,15 +82,16 @@ std::vector<const Steps *> Trees::used_operands() const {
 
 // Global order, and for each class whether it merges with the one before it.
 void Trees::order_classes() {
-  std::vector<int> classes(resolved_.classes.size());
-  for (int c = 0; c < int(classes.size()); ++c) classes[c] = c;
+  std::vector<int> classes;
+  for (int c = 0; c < int(resolved_.classes.size()); ++c)
+    if (resolved_.classes[c].axis != no_axis) classes.push_back(c);
   std::sort(classes.begin(), classes.end(), [&](int a, int b) {
     return std::pair(resolved_.classes[a].axis, a) < std::pair(resolved_.classes[b].axis, b);
   });
   const auto operands = used_operands();
   order_ = sort_by_stride(classes, operands);
-  rank_.resize(classes.size());
-  joins_previous_.assign(classes.size(), false);
+  rank_.resize(resolved_.classes.size());
+  joins_previous_.assign(resolved_.classes.size(), false);
   for (int k = 0; k < int(order_.size()); ++k) {
     rank_[order_[k]] = k;
     if (k > 0) joins_previous_[order_[k]] = all_merge(order_[k - 1], order_[k], operands);

@@ -73,6 +73,9 @@ enum class Reason : std::uint8_t {
   AddsIntoOutput,
   StoreNotUnitStride,
   ShortStreamedRows,
+  InputReadAhead,
+  InputStaysNear,
+  InputReadInTiles,
   BetweenPhases,
   CompulsoryTraffic,
   // sweeps and phases

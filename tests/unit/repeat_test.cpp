@@ -93,6 +93,49 @@ TEST_CASE("Nothing is repeated for few rows, for long rows, or beside a fold") {
                      {counting(f32, {40, 33, 3}), s}));
 }
 
+TEST_CASE("An operand of few columns is repeated in blocks of rows, the last of which is short") {
+  const std::string text = "kernel k { in x : f32[n, c]; in s : f32[c]; out z = x * s }";
+  for (const std::int64_t rows : {2048, 2049, 4095, 100'003})
+    for (const std::int64_t columns : {2, 3, 8, 63})
+      CHECK(agrees(text, {counting(f32, {rows, columns}), counting(f32, {columns})}));
+  CHECK_FALSE(agrees(text, {counting(f32, {4095, 64}), counting(f32, {64})}));
+  CHECK_FALSE(agrees(text, {counting(f32, {5, 3}), counting(f32, {3})}));
+  CHECK_FALSE(agrees(text, {counting(f32, {0, 3}), counting(f32, {3})}));
+}
+
+TEST_CASE("Blocks of rows go over all axes that are one for the other operands") {
+  const Array s = counting(f32, {3});
+  CHECK(agrees("kernel k { in x : u8[h, w, c]; in s : f32[c]; out z : f32 = x * s }",
+               {counting(u8, {4, 1000, 3}), s}));
+  CHECK(agrees("kernel k { in x : f32[n, c]; in s : f32[c]; in b : f32[c]; in m : f32\n"
+               "out z = x * s + b; out t : f64 = x - b * m }",
+               {counting(f32, {5000, 3}), s, counting(f32, {3}), counting(f32, {})}));
+}
+
+TEST_CASE("Blocks of rows are not made where an operand has gaps or is of rows alone") {
+  const Array wide = counting(f32, {5000, 4}), s = counting(f32, {3});
+  const View<const float> x(wide.data<float>(), {5000, 3}, {4, 1});
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[n, c]; in s : f32[c]; out z = x * s }"));
+  const Array z = kernel({{"x", x}, {"s", s}})["z"];
+  CHECK_FALSE(repeats(kernel));
+  for (const std::int64_t row : {0, 1, 4999})
+    CHECK(z.data<float>()[row * 3 + 2] == wide.data<float>()[row * 4 + 2] * s.data<float>()[2]);
+  CHECK_FALSE(
+      agrees("kernel k { in x : f32[n, c]; in s : f32[c]; in b : f32[n]\nout z = x * s + b }",
+             {counting(f32, {5000, 3}), s, counting(f32, {5000})}));
+}
+
+TEST_CASE("Columns are scaled in place in blocks of rows") {
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[n, c]; in s : f32[c]; out z = x * s }"));
+  const Array x = counting(f32, {5000, 3}), s = counting(f32, {3});
+  const Array expected = kernel({{"x", x}, {"s", s}})["z"];
+  kernel.run({x, s}, {x});
+  CHECK(repeats(kernel));
+  CHECK(equal(x, expected));
+}
+
 TEST_CASE("Channels are scaled in place without a copy of the image") {
   const Kernel kernel = compile(parse(scaled));
   const Array x = counting(f32, {40, 33, 3}), s = counting(f32, {3}), b = counting(f32, {3});

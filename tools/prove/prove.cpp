@@ -185,7 +185,8 @@ private:
   void work(bool speaks) {
     Arguments args;
     std::vector<Results> results(forms_.size());
-    Findings found = proof_.findings;
+    // Not those of proof_, to which a quicker thread may have added its own by now.
+    Findings found(forms_.size());
     Exactly<T> exactly(reference_);
     const std::uint64_t blocks = (proof_.inputs + block_size - 1) / block_size;
     Clock::time_point spoke = Clock::now();

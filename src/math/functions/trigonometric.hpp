@@ -168,9 +168,13 @@ template <class T, int N> inline Vec<T, N> cos(Vec<T, N> x) {
 namespace exact {
 // sin and cos.
 // Method: as above with a polynomial of degree 13.
+inline constexpr Settled sin_settled[] = {
+    {0x1.33333p+13f, -0x1.63f4bafffffffp-2},
+    {-0x1.33333p+13f, 0x1.63f4bafffffffp-2},
+};
 template <class T, int N> inline Vec<T, N> sin(Vec<T, N> x) {
-  return settle<12, none_settled>(x, sine_of_single<0, sin_short_tail, N>(x),
-                                  [&] { return lanes::sin<double, N>(widen<N>(x)); });
+  return settle<12, sin_settled>(x, sine_of_single<0, sin_short_tail, N>(x),
+                                 [&] { return lanes::sin<double, N>(widen<N>(x)); });
 }
 inline constexpr Settled cos_settled[] = {
     {0x1.3170f0p+63f, 0x1.fe2976fffffffp-1},
