@@ -62,12 +62,14 @@ void PhaseEmitter::read_ahead(BufferId id) {
   const auto size = static_cast<std::int64_t>(size_of(program_[id].dtype));
   const std::int64_t bytes = size * width_;
   if (bytes < line && offset_ * size % line != 0) return; // a copy of the body before has asked
+  const std::int64_t direction = vector_->reverse ? -1 : 1;
   const auto ask = [&](std::int64_t distance, unsigned locality) {
     for (std::int64_t k = 0; k < std::max<std::int64_t>(1, bytes / line); ++k)
-      ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
-                          {ir_.CreateConstGEP1_64(ir_.getInt8Ty(), at_[id.index],
-                                                  static_cast<std::uint64_t>(distance + k * line)),
-                           ir_.getInt32(0), ir_.getInt32(locality), ir_.getInt32(1)});
+      ir_.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+          {ir_.CreateConstGEP1_64(ir_.getInt8Ty(), at_[id.index],
+                                  static_cast<std::uint64_t>(direction * distance + k * line)),
+           ir_.getInt32(0), ir_.getInt32(locality), ir_.getInt32(1)});
   };
   ask(near, 3);
   ask(far, 1);
