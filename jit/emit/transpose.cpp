@@ -93,7 +93,8 @@ bool PhaseEmitter::transposed_tile(LoopId id, llvm::Value *begin, llvm::Value *e
 
   // The columns beside the blocks, and whole rows below them.
   const Values outer = at_;
-  lanes_.counted_loop(begin, end, 1, {}, [&](llvm::Value *row, Values) {
+  llvm::Value *left = ir_.CreateSelect(ir_.CreateICmpEQ(whole_lanes, last), whole_rows, begin);
+  lanes_.counted_loop(left, end, 1, {}, [&](llvm::Value *row, Values) {
     Tile tile;
     tile.inner = inner;
     tile.begin = ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_lanes, first);
