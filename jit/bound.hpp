@@ -7,6 +7,7 @@
 #include "jit/engine/engine.hpp"
 #include "jit/overlap.hpp"
 #include "jit/runtime/threads.hpp"
+#include "jit/runtime/train.hpp"
 #include "plan/plan.hpp"
 
 #include <broadloom/kernel.hpp>
@@ -60,6 +61,7 @@ struct Bound {
   struct Phase {
     PhaseFn code = nullptr;
     runtime::Grid grid;
+    std::optional<runtime::Train> train = {}; // runs this phase and the two after it
   };
   std::vector<Phase> phases;
 

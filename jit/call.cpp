@@ -150,8 +150,14 @@ void KernelImpl::run_phases(const Bound &bound, char *const *buffers) const {
 
   const jit::runtime::FloatControl control;
   if (!bound.pattern->code) return interpret(bound, frame);
-  for (const Bound::Phase &phase : bound.phases) {
+  for (std::size_t p = 0; p < bound.phases.size(); ++p) {
+    const Bound::Phase &phase = bound.phases[p];
     stop_if_cancelled();
+    if (phase.train) {
+      jit::runtime::run_train(workers_, *phase.train, frame, cancel_.get());
+      p += phase.train->phases.size() - 1;
+      continue;
+    }
     jit::runtime::run_phase(workers_, phase.grid, phase.code, frame, bound.rows, cancel_.get());
   }
   stop_if_cancelled();

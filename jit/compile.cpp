@@ -129,6 +129,9 @@ void place_phases(Bound &bound, int threads, bool cancellable) {
     bound.phases.push_back(
         {bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
          jit::grid_of(program, p, bound.binding, threads, !bound.pattern->code, cancellable)});
+  for (std::size_t p = 0; bound.pattern->code && p < program.phases.size(); ++p)
+    bound.phases[p].train = jit::train_of(program, p, bound.binding, bound.phases[p].grid,
+                                          bound.pattern->code->phases());
 }
 
 // Which inputs may be the very memory of an output: the same elements at the same positions.

@@ -63,7 +63,9 @@ std::string plan_text(const spec::TypedSpec &spec, const Layouts &layouts,
   text += "phases\n";
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     std::vector<std::string> axes;
-    for (const loop::AxisId axis : program.phases[p].parallel) axes.push_back(program[axis].name);
+    const bool serial = loop::handing_loop(program, program.phases[p]) != nullptr;
+    for (const loop::AxisId axis : program.phases[p].parallel)
+      if (!serial) axes.push_back(program[axis].name);
     text += fmt::format("  {} {}, about {:.3g} cycles\n", p,
                         axes.empty() ? "serial"
                                      : fmt::format("parallel over {}", fmt::join(axes, ", ")),

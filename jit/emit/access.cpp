@@ -75,16 +75,17 @@ void PhaseEmitter::read_ahead(BufferId id) {
   ask_ahead(at_[id.index], bytes);
 }
 
-// For what follows these bytes.
+// For what follows these bytes, in the direction of the loop.
 void PhaseEmitter::ask_ahead(llvm::Value *first, std::int64_t bytes) {
   constexpr std::int64_t near = 1024, far = 8192;
+  const std::int64_t direction = vector_->reverse ? -1 : 1;
   const auto ask = [&](std::int64_t distance, unsigned locality) {
     for (std::int64_t k = 0; k < std::max<std::int64_t>(1, bytes / line_bytes); ++k)
-      ir_.CreateIntrinsic(
-          llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
-          {ir_.CreateConstGEP1_64(ir_.getInt8Ty(), first,
-                                  static_cast<std::uint64_t>(distance + k * line_bytes)),
-           ir_.getInt32(0), ir_.getInt32(locality), ir_.getInt32(1)});
+      ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                          {ir_.CreateConstGEP1_64(
+                               ir_.getInt8Ty(), first,
+                               static_cast<std::uint64_t>(direction * distance + k * line_bytes)),
+                           ir_.getInt32(0), ir_.getInt32(locality), ir_.getInt32(1)});
   };
   ask(near, 3);
   ask(far, 1);
@@ -123,6 +124,7 @@ llvm::Value *PhaseEmitter::load_lanes(BufferId id) {
   const DType dtype = program_[id].dtype;
   const llvm::Align align(size_of(dtype));
   llvm::Type *type = lanes_.widen(lanes_.memory_type(dtype), width_);
+  if (llvm::Value *lanes = load_from_tile(id)) return lanes;
   const bool unit = walk(id, vector_->axis)->stride == StrideClass::Unit;
   if (unit && mask_ == nullptr) return ir_.CreateAlignedLoad(type, at_[id.index], align);
   if (unit && has_masked_move(target_, size_of(dtype))) {

@@ -89,6 +89,7 @@ PhaseEmitter::States PhaseEmitter::join(AccId acc, const States &left, const Sta
 }
 
 void PhaseEmitter::step(AccId acc, const std::vector<ValueId> &args) {
+  if (scans_groups(acc)) return step_group(acc, args);
   States &now = accs_[acc.index];
   const int width = Lanes::width(now[0]);
   States inputs = now;

@@ -94,6 +94,18 @@ llvm::Value *Lanes::some_lanes(llvm::Value *value, int first, int count) {
   });
 }
 
+llvm::Value *Lanes::lane(llvm::Value *value, llvm::Value *index) {
+  return each_part({value}, [&](llvm::ArrayRef<llvm::Value *> parts) {
+    return width(parts[0]) == 1 ? parts[0] : ir_.CreateExtractElement(parts[0], index);
+  });
+}
+
+llvm::Value *Lanes::shuffle(llvm::Value *a, llvm::Value *b, llvm::ArrayRef<int> sources) {
+  return each_part({a, b}, [&](llvm::ArrayRef<llvm::Value *> parts) {
+    return ir_.CreateShuffleVector(parts[0], parts[1], sources);
+  });
+}
+
 llvm::Constant *Lanes::constant(const llvm::Value *like, double value) const {
   return llvm::ConstantFP::get(like->getType(), value);
 }

@@ -40,6 +40,9 @@ public:
   llvm::Value *splat(llvm::Value *value, int width); // a vector stays as it is
   llvm::Value *select(llvm::Value *condition, llvm::Value *a, llvm::Value *b);
   llvm::Value *some_lanes(llvm::Value *value, int first, int count); // of one: a scalar
+  llvm::Value *lane(llvm::Value *value, llvm::Value *index);
+  // Lane k is lane sources[k] of a and then b, of equal width.
+  llvm::Value *shuffle(llvm::Value *a, llvm::Value *b, llvm::ArrayRef<int> sources);
 
   // A complex value is a pair of two real ones.
   llvm::Value *part(llvm::Value *value, unsigned index);

@@ -21,8 +21,8 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
       listing_(listing), ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
       values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
-      columns_(program.buffers.size()), awaited_(program.buffers.size()),
-      row_rooms_(program.buffers.size()) {}
+      early_(program.accs.size()), stepped_(program.accs.size()), columns_(program.buffers.size()),
+      awaited_(program.buffers.size()), row_rooms_(program.buffers.size()) {}
 
 void PhaseEmitter::run() {
   // What is read once stays in one block; the stack slots are put before it, in the entry.
@@ -134,7 +134,7 @@ llvm::Value *PhaseEmitter::position(AxisId axis) {
 }
 
 std::pair<llvm::Value *, llvm::Value *> PhaseEmitter::range(const Loop &loop) {
-  if (loop.parallel) {
+  if (loop.parallel || !loop.handed.empty()) {
     const auto found = std::find(phase_.parallel.begin(), phase_.parallel.end(), loop.axis);
     support::check(found != phase_.parallel.end(), "a parallel loop is not listed by its phase");
     const auto index = static_cast<std::uint64_t>(found - phase_.parallel.begin());
@@ -160,6 +160,7 @@ void PhaseEmitter::loop(LoopId id) {
   const auto [begin, end] = range(loop);
   if (loop.turns > 0) {
     short_loop(id);
+  } else if (loop_in_tile(id, end)) {
   } else if (loop.scan || loop.reverse) {
     scan(id, begin, end);
   } else if (!loop.accs.empty()) {
@@ -168,7 +169,7 @@ void PhaseEmitter::loop(LoopId id) {
     vector_map(id, begin, end);
   } else if (const std::optional<LoopId> inner = jammed(id)) {
     jammed_loop(id, *inner, begin, end);
-  } else {
+  } else if (!transposed_tile(id, begin, end)) {
     plain_loop(id, begin, end);
   }
   at_ = outer;
@@ -221,6 +222,7 @@ int PhaseEmitter::base_width(LoopId id) const {
   const int bytes = facts.widest <= 2                        ? facts.widest
                     : facts.narrowest <= 4 && !facts.doubles ? 4
                                                              : 8;
+  if (program_[id].scan) return scan_lanes;
   const int width = target_.vector_bits / 8 / bytes;
   return program_[id].accs.empty() ? width : std::min(width, fold_lanes);
 }

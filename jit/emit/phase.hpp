@@ -7,7 +7,7 @@
 // axis. Inside a vector loop a value that changes from lane to lane is a vector of `width_` lanes,
 // any other stays a scalar. A partial group runs the same body with `active_` lanes only.
 // Example: phase.cpp walks statements and loops, fold.cpp makes accumulators and their trees,
-// access.cpp loads and stores.
+// scan.cpp and scan_groups.cpp run scans, access.cpp loads and stores.
 #pragma once
 
 #include "jit/emit/emit.hpp"
@@ -156,7 +156,27 @@ private:
 
   // scan.cpp
   void scan(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  void scan_in_blocks(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  Block first_states(const loop::Loop &loop, llvm::Value *begin, llvm::Value *end);
+  Block scan_block(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
   llvm::Value *running_state(loop::AccId acc, std::uint32_t state);
+
+  // scan_groups.cpp
+  Block scan_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
+  Block whole_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
+  Block run_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start, bool masked,
+                   int groups = 1);
+  bool is_read(const loop::Loop &loop) const;
+  llvm::Value *later_lanes(int distance);
+  llvm::Value *select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b);
+  bool scans_groups(loop::AccId acc) const;
+  void step_group(loop::AccId acc, const std::vector<loop::ValueId> &args);
+  States join_group(loop::AccId acc, States states);
+  States totals_of_groups(loop::AccId acc, States states);
+  States last_of_group(const States &joined, int group);
+  States running_group(loop::AccId acc);
+  States shuffled(const States &states, const std::vector<int> &sources);
+  bool reads_running(const loop::Loop &loop, loop::AccId acc) const;
 
   // access.cpp
   llvm::Value *load(loop::BufferId id);
@@ -170,6 +190,31 @@ private:
   void store_row(loop::BufferId id, llvm::Value *row, std::size_t alignment);
   llvm::Value *lane_addresses(loop::BufferId id, llvm::Value *base);
   llvm::Value *address(llvm::Value *base, llvm::Value *bytes);
+
+  // transpose.cpp
+  struct Tile { // the two inner loops of a tile, run together
+    loop::LoopId inner;
+    llvm::Value *begin = nullptr; // of the inner loop; or
+    llvm::Value *lane = nullptr;  // the group of lanes that it is at
+    int width = 1;
+    int row = 0; // of the block
+    std::vector<std::pair<loop::BufferId, Values>> blocks;
+  };
+  bool transposed_tile(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  void run_blocks(loop::LoopId id, loop::LoopId inner, const std::vector<loop::BufferId> &buffers,
+                  std::pair<llvm::Value *, llvm::Value *> rows,
+                  std::pair<llvm::Value *, llvm::Value *> lanes, int width);
+  const loop::Loop *lanes_inside(const loop::Loop &loop, loop::LoopId &id) const;
+  std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,
+                                           int width) const;
+  void prefetch_next(loop::LoopId id, loop::LoopId inner, const Values &outer,
+                     std::pair<llvm::Value *, llvm::Value *> rows, llvm::Value *row,
+                     llvm::Value *lane, int width);
+  bool loop_in_tile(loop::LoopId id, llvm::Value *end);
+  llvm::Value *load_from_tile(loop::BufferId id) const;
+  Values load_block(loop::BufferId id, llvm::Value *base, loop::AxisId along, llvm::Value *row,
+                    loop::AxisId across, llvm::Value *lane, int width);
+  Values transposed(Values vectors, std::size_t size);
 
   // access_complex.cpp
   llvm::Value *load_complex(loop::BufferId id);
@@ -195,7 +240,10 @@ private:
   Values values_;                      // by value, where it has been computed
   std::vector<States> accs_;           // by accumulator: running inside its loop, joined after it
   std::vector<States> carried_;        // by accumulator: inside a scan in blocks, the blocks before
+  std::vector<bool> early_;            // by accumulator: in a group, the step is still to come
+  std::vector<States> stepped_;        // by accumulator: inside a scan's group, the groups before
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
+  const Tile *tile_ = nullptr;         // where the loop around it runs together with it
   int width_ = 1;
   std::int64_t offset_ = 0;       // of this copy of a loop's body, in positions
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do

@@ -12,13 +12,30 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-//   carried = start; for each block { stepped = identity; steps; carried = carried (+) stepped }
 void PhaseEmitter::scan(LoopId id, llvm::Value *begin, llvm::Value *end) {
   const Loop &loop = program_[id];
-  if (loop.leaf == 0) {
-    set_running(loop, serial_leaf(id, begin, end, start(loop, true)));
-    return;
-  }
+  if (loop.leaf > 0) return scan_in_blocks(id, begin, end);
+  set_running(loop, scan_block(id, begin, end, first_states(loop, begin, end)));
+  const Values last = flat(running(loop));
+  for (std::size_t k = 0; k < loop.handed.size(); ++k) store(loop.handed[k], last[k]);
+}
+
+// From the start, or where an earlier box has run, from what it has handed on.
+PhaseEmitter::Block PhaseEmitter::first_states(const Loop &loop, llvm::Value *begin,
+                                               llvm::Value *end) {
+  const Block given = start(loop, true);
+  if (loop.handed.empty()) return given;
+  llvm::Value *goes_on = loop.reverse ? ir_.CreateICmpSLT(end, extents_[loop.axis.index])
+                                      : ir_.CreateICmpSGT(begin, ir_.getInt64(0));
+  Values states = flat(given);
+  for (std::size_t k = 0; k < states.size(); ++k)
+    states[k] = lanes_.select(goes_on, load(loop.handed[k]), states[k]);
+  return shaped(loop, states);
+}
+
+//   carried = start; for each block { stepped = identity; steps; carried = carried (+) stepped }
+void PhaseEmitter::scan_in_blocks(LoopId id, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[id];
   llvm::Value *size = ir_.getInt64(static_cast<std::uint64_t>(loop.leaf));
   llvm::Value *count =
       ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, ir_.CreateSub(end, begin), ir_.getInt64(0));
@@ -33,7 +50,7 @@ void PhaseEmitter::scan(LoopId id, llvm::Value *begin, llvm::Value *end) {
         llvm::Value *first = ir_.CreateAdd(begin, ir_.CreateMul(block, size));
         llvm::Value *last =
             ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, ir_.CreateAdd(first, size));
-        const Block stepped = serial_leaf(id, first, last, start(loop, false));
+        const Block stepped = scan_block(id, first, last, start(loop, false));
         Block joined;
         for (std::size_t k = 0; k < loop.accs.size(); ++k)
           joined.push_back(join(loop.accs[k], carried[k], stepped[k]));
@@ -43,7 +60,14 @@ void PhaseEmitter::scan(LoopId id, llvm::Value *begin, llvm::Value *end) {
   set_running(loop, shaped(loop, after));
 }
 
+PhaseEmitter::Block PhaseEmitter::scan_block(LoopId id, llvm::Value *begin, llvm::Value *end,
+                                             Block start) {
+  return program_[id].lanes > 1 ? scan_groups(id, begin, end, std::move(start))
+                                : serial_leaf(id, begin, end, std::move(start));
+}
+
 llvm::Value *PhaseEmitter::running_state(AccId acc, std::uint32_t state) {
+  if (scans_groups(acc)) return running_group(acc)[state];
   const States &carried = carried_[acc.index];
   const States &stepped = accs_[acc.index];
   return carried.empty() ? stepped[state] : join(acc, carried, stepped)[state];

@@ -129,9 +129,12 @@ private:
       }
     }
     around_.push_back(id);
+    for (const BufferId buffer : loop.handed) touch(buffer);
     const Loop *outer_vector = vector_;
     const bool as_vector = runs_as_vector(program_, loop);
     if (as_vector) vector_ = &loop;
+    if (as_vector && loop.scan)
+      for (const AccId acc : loop.accs) facts_.acc_varies[acc.index] = true;
     // A running state varies if a later step makes it so: again until nothing new is found.
     std::vector<bool> before;
     do {

@@ -16,7 +16,9 @@ std::vector<LoopWidth> PhaseEmitter::widths() const {
     width.loop = id;
     width.lanes = base_width(id);
     width.narrow = facts.widest <= 2;
-    if (!program_[id].accs.empty()) {
+    if (program_[id].scan) {
+      width.shape = LoopWidth::Shape::Scan;
+    } else if (!program_[id].accs.empty()) {
       const bool copied = !facts.costly && !facts.inner_loops;
       width.shape = copied ? LoopWidth::Shape::Fold : LoopWidth::Shape::HeavyFold;
       width.groups = copied ? loop::fold_lanes / width.lanes : 1;

@@ -2,6 +2,7 @@
 #include "jit/runtime/threads.hpp"
 
 #include "jit/runtime/float_control.hpp"
+#include "jit/runtime/workers.hpp"
 #include "jit/small.hpp"
 #include "support/check.hpp"
 
@@ -103,12 +104,6 @@ Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t>
   }
   return grid;
 }
-
-class Workers {
-public:
-  explicit Workers(int threads) : arena(threads) {}
-  tbb::task_arena arena;
-};
 
 namespace {
 

@@ -3,15 +3,17 @@
 // A phase is first turned into flat instructions with ready byte increments, then run; nothing is
 // allocated per position. Addresses are integers, since a position one past the end of a reversed view
 // lies before its memory. The folds follow loop.hpp to the letter: lanes, halving, pairwise leaves.
+#include "loop/interpret_fold.hpp"
 #include "loop/loop.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace broadloom::loop {
 namespace {
 
+using interpreted::Fold;
+using interpreted::States;
 using ops::Scalar;
 
 struct Instruction {
@@ -24,62 +26,6 @@ struct Instruction {
   std::uint32_t index = 0;         // buffer, accumulator, axis or loop
   std::uint32_t state = 0;         // Result, Running
   std::vector<std::uint32_t> more; // Step: the values it takes
-};
-
-using States = std::vector<Scalar>;
-
-// One accumulator while its loop runs.
-struct Fold {
-  const ops::Recipe *recipe = nullptr;
-  Accuracy accuracy = Accuracy::high;
-  std::vector<std::uint32_t> start_values; // or none: the recipe's own start
-  States start;                            // of this run of the loop
-  std::vector<States> lanes;
-  std::uint64_t leaves = 0;    // leaves done; its binary digits are the blocks that wait
-  std::vector<States> waiting; // joined blocks, greatest and earliest first
-  States carried;              // of a scan in blocks: what the blocks before have come to
-  States result;
-  States inputs, work; // of the code that runs
-
-  void take(const ops::Code &code, States &out) {
-    ops::run(code, inputs, work, accuracy);
-    out.resize(code.results.size());
-    for (std::size_t k = 0; k < out.size(); ++k) out[k] = work[code.results[k]];
-  }
-  void join(const States &a, const States &b, States &out) {
-    inputs = a;
-    inputs.insert(inputs.end(), b.begin(), b.end());
-    take(recipe->combine, out);
-  }
-  void begin() {
-    leaves = 0;
-    waiting.clear();
-    carried.clear();
-  }
-  void begin_leaf(bool from_start) {
-    for (States &lane : lanes) lane = from_start ? start : recipe->start;
-  }
-  // Joins the lanes by halving, then equal blocks pairwise: 0 with 1, 2 with 3, then these.
-  void end_leaf() {
-    for (std::size_t half = lanes.size() / 2; half > 0; half /= 2)
-      for (std::size_t l = 0; l < half; ++l) join(lanes[l], lanes[l + half], lanes[l]);
-    States block = lanes[0];
-    for (std::uint64_t n = leaves++; n & 1; n >>= 1) {
-      join(waiting.back(), block, block);
-      waiting.pop_back();
-    }
-    waiting.push_back(std::move(block));
-  }
-  // What is left over is carried up, the last and smallest block first.
-  void end() {
-    if (waiting.empty()) {
-      result = start;
-      return;
-    }
-    result = waiting.back();
-    for (waiting.pop_back(); !waiting.empty(); waiting.pop_back())
-      join(waiting.back(), result, result);
-  }
 };
 
 struct Move { // a buffer that walks the loop's axis
@@ -97,6 +43,8 @@ struct Nest { // a loop made ready
   std::vector<std::uint32_t> folds;
   std::int64_t lanes = 1, leaf = 0;
   bool scan = false, reverse = false;
+  std::vector<BufferId> handed;
+  std::int64_t extent = 0;
   std::vector<Instruction> body;
 };
 
@@ -117,7 +65,8 @@ public:
     body_ = prepare(ph.body, touched);
     for (std::size_t k = 0; k < ph.parallel.size(); ++k) {
       for (std::size_t l = 0; l < p_.loops.size(); ++l) {
-        if (!p_.loops[l].parallel || p_.loops[l].axis != ph.parallel[k]) continue;
+        const bool boxed = p_.loops[l].parallel || !p_.loops[l].handed.empty();
+        if (!boxed || p_.loops[l].axis != ph.parallel[k]) continue;
         nests_[l].begin = lo[k];
         nests_[l].end = hi[k];
       }
@@ -232,13 +181,16 @@ private:
     nest.leaf = l.leaf;
     nest.scan = l.scan;
     nest.reverse = l.reverse;
+    nest.handed = l.handed;
+    nest.extent = nest.end;
     for (AccId a : l.accs) {
       Fold &fold = folds_[a.index];
       fold.recipe = &p_.recipe(a);
       fold.accuracy = p_.accuracy;
       fold.start = fold.recipe->start;
       for (ValueId start : p_[a].start) fold.start_values.push_back(start.index);
-      fold.lanes.resize(std::size_t(l.lanes));
+      fold.grouped = l.scan && l.lanes > 1;
+      fold.lanes.resize(std::size_t(fold.grouped ? 1 : l.lanes));
       nest.folds.push_back(a.index);
     }
     nests_[id.index] = std::move(nest);
@@ -270,9 +222,12 @@ private:
         break;
       case Instruction::Kind::Step: {
         Fold &fold = folds_[i.index];
-        fold.inputs = fold.lanes[lane_];
+        fold.inputs = fold.grouped ? fold.recipe->start : fold.lanes[lane_];
         for (std::uint32_t arg : i.more) fold.inputs.push_back(values_[arg]);
-        fold.take(fold.recipe->step, fold.lanes[lane_]);
+        if (fold.grouped)
+          fold.step_in_group(lane_);
+        else
+          fold.take(fold.recipe->step, fold.lanes[lane_]);
         break;
       }
       case Instruction::Kind::Loop: run(nests_[i.index]); break;
@@ -317,9 +272,9 @@ private:
   }
 
   Scalar running(Fold &fold, std::uint32_t state) {
-    if (fold.carried.empty()) return fold.lanes[0][state];
-    States now;
-    fold.join(fold.carried, fold.lanes[0], now);
+    States now = fold.lanes[0];
+    if (!fold.carried.empty()) fold.join(fold.carried, now, now);
+    if (!fold.joined.empty()) fold.join(now, fold.joined, now);
     return now[state];
   }
 
@@ -328,6 +283,11 @@ private:
     const std::int64_t count = end > begin ? end - begin : 0;
     const std::int64_t leaf = nest.leaf > 0 ? nest.leaf : std::max<std::int64_t>(count, 1);
     const std::int64_t blocks = (count + leaf - 1) / leaf;
+    const bool goes_on = nest.reverse ? end < nest.extent : begin > 0;
+    if (goes_on)
+      for_each_handed(nest, [](Fold &fold, std::size_t state, void *memory, DType dtype) {
+        fold.start[state] = ops::load(memory, dtype);
+      });
     for (std::uint32_t f : nest.folds) {
       Fold &fold = folds_[f];
       if (nest.leaf > 0) fold.carried = fold.start; // else the steps themselves begin there
@@ -337,6 +297,18 @@ private:
       const std::int64_t first = begin + (nest.reverse ? blocks - 1 - b : b) * leaf;
       run_block(nest, first, std::min(end, first + leaf));
     }
+    for_each_handed(nest, [](Fold &fold, std::size_t state, void *memory, DType dtype) {
+      ops::store(memory, dtype, fold.result[state]);
+    });
+  }
+
+  template <class Visit> void for_each_handed(const Nest &nest, Visit visit) {
+    std::size_t next = 0;
+    for (std::uint32_t f : nest.folds)
+      for (std::size_t k = 0; next < nest.handed.size() && k < folds_[f].start.size(); ++k) {
+        const BufferId id = nest.handed[next++];
+        visit(folds_[f], k, reinterpret_cast<void *>(addresses_[id.index]), p_[id].dtype);
+      }
   }
 
   void run_block(const Nest &nest, std::int64_t begin, std::int64_t end) {
@@ -345,7 +317,7 @@ private:
       const std::int64_t p = nest.reverse ? end - 1 - (k - begin) : k;
       positions_[nest.axis] = p;
       for (const Move &m : nest.moves) addresses_[m.buffer] += std::uintptr_t(p * m.bytes);
-      run_turn(nest, 0);
+      nest.lanes > 1 ? run_in_group(nest, p - begin, k + 1 == end) : run_turn(nest, 0);
       for (const Move &m : nest.moves) addresses_[m.buffer] -= std::uintptr_t(p * m.bytes);
     }
     for (std::uint32_t f : nest.folds) {
@@ -354,6 +326,18 @@ private:
         fold.result = fold.lanes[0];
       else
         fold.join(fold.carried, fold.lanes[0], fold.carried), fold.result = fold.carried;
+    }
+  }
+
+  // `offset` is the distance from the begin of the block, where the groups begin, too.
+  void run_in_group(const Nest &nest, std::int64_t offset, bool last_of_block) {
+    const std::int64_t lane = offset & (nest.lanes - 1);
+    const std::int64_t place = nest.reverse ? nest.lanes - 1 - lane : lane;
+    run_turn(nest, std::size_t(place));
+    if (place != nest.lanes - 1 && !last_of_block) return;
+    for (std::uint32_t f : nest.folds) {
+      folds_[f].end_group();
+      folds_[f].begin_group();
     }
   }
 

@@ -120,6 +120,7 @@ public:
     put(l.leaf);
     put(l.scan);
     put(l.reverse);
+    put(l.handed);
     put(l.body);
   }
   void put(const Phase &p) {

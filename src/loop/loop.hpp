@@ -42,6 +42,17 @@
 //   at multiples of it. Its accumulators carry what the blocks before have come to, from their start;
 //   within a block they step from the recipe's start; the running state is combine(carried, stepped).
 //   leaf 0: one block, whose steps begin at the start, so that the running state is the stepped one.
+// - A scan with `lanes` cuts each block into groups of so many positions, from its first on. Every position
+//   takes one step from the recipe's start. Then, for d = 1, 2, 4, 8, in every 2d aligned positions of a
+//   group each one of the later half is joined to the last one of the earlier half (earlier and last
+//   in the direction of the loop; positions beyond the end of the axis are not there):
+//
+//     s0 s1 s2 s3   ->   s0, s0 s1, s2, s2 s3   ->   s0, s0 s1, (s0 s1) s2, (s0 s1) (s2 s3)
+//
+//   A group's last state is joined to the `stepped` state of the block, which begins as above; within the
+//   group the running state is combine(combine(carried, stepped before the group), joined).
+// - A scan at the root of a phase may hand its states on from box to box (`handed`): its range is a box, as
+//   that of a parallel loop, and the boxes run one after another, each from what the one before has stored.
 // - An axis may be cut into chunks of whole leaves, a power of two of them (the frame says how many
 //   positions): `for i.chunk` with `for i` within it. Chunk results joined by a loop of leaf 1 and one
 //   lane give the very tree of the uncut loop, which is how one long fold runs on many threads.
@@ -146,6 +157,7 @@ struct Stmt {
 };
 
 inline constexpr int fold_lanes = 32; // of a vector loop with accumulators; the most known turns
+inline constexpr int scan_lanes = 16; // of a vector loop that scans
 
 struct Loop {
   AxisId axis;
@@ -154,17 +166,18 @@ struct Loop {
   bool parallel = false;
   bool vector = false; // at most one on any path from the root
   std::vector<AccId> accs;
-  int lanes = 1; // 1 or fold_lanes; the latter only where `vector`, or where there are `turns`
+  int lanes = 1; // 1; where `vector`, fold_lanes or scan_lanes; where there are `turns`, fold_lanes
   int turns = 0; // the number of positions, where the code is for that number alone; 0: any
   std::int64_t leaf = 0; // positions per leaf, a multiple of lanes; 0: one leaf
-  bool scan = false;     // its running states are read inside
+  bool scan = false;     // its running states are read inside, or they are those of a scan's block
   bool reverse = false;  // from the last position to the first; scans and ordered folds only
+  std::vector<BufferId> handed; // one for each state, of one element; or none
   std::vector<Stmt> body;
 };
 
 struct Phase {
   std::vector<Stmt> body;
-  std::vector<AxisId> parallel; // the axes of the parallel loops, outermost first
+  std::vector<AxisId> parallel; // the axes of the parallel loops, outermost first, or of `handed`
   double cost = 0;              // rough cycles for one innermost position, for the grain
 };
 
@@ -187,6 +200,9 @@ struct Program {
   const ops::Recipe &recipe(AccId id) const { return recipes[accs[id.index].recipe]; }
   const Loop &operator[](LoopId id) const { return loops[id.index]; }
 };
+
+// The loop of the phase that hands its states on, or null.
+const Loop *handing_loop(const Program &program, const Phase &phase);
 
 // What a program runs on: the only contract with native code (jit/runtime/abi.hpp states it for C).
 struct Frame {

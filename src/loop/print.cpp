@@ -363,6 +363,11 @@ private:
                     p_[l.axis].name + (l.within ? " within " + p_[*l.within].name : "") +
                     (l.turns > 0 ? ", " + std::to_string(l.turns) + " turns" : ""));
     place(s, {});
+    if (!l.handed.empty()) {
+      std::vector<std::string> names;
+      for (const BufferId id : l.handed) names.push_back(p_[id].name);
+      line(depth + 1, "# from box to box in " + joined(names));
+    }
     std::vector<bool> inside(p_.buffers.size(), false);
     body(l.body, depth + 1, inside);
     next(l, depth + 1, inside);

@@ -141,9 +141,10 @@ private:
       break;
     case ValueKind::Running:
       state(v, me);
-      require(!open_.empty() && carries(*open_.back(), v.acc) && open_.back()->lanes == 1 &&
-                  (open_.back()->scan || !p_.recipe(v.acc).has_combine()),
-              me + " reads a running accumulator of no scan around it");
+      require(
+          !open_.empty() && carries(*open_.back(), v.acc) &&
+              (open_.back()->scan || (open_.back()->lanes == 1 && !p_.recipe(v.acc).has_combine())),
+          me + " reads a running accumulator of no scan around it");
       break;
     case ValueKind::Extent:
       require(v.dtype == DType::I64, me + " is an extent, but no i64");
@@ -248,7 +249,8 @@ private:
       require(l.accs.empty(), me + " is parallel and carries accumulators");
       chain_.push_back(l.axis);
     }
-    require(l.lanes == 1 || (l.lanes == fold_lanes && (l.vector || l.turns > 0)),
+    require(l.lanes == 1 || (l.lanes == fold_lanes && !l.scan && (l.vector || l.turns > 0)) ||
+                (l.lanes == scan_lanes && l.scan && l.vector),
             me + " has a wrong number of lanes");
     require(l.turns == 0 || (l.turns > 0 && l.turns <= fold_lanes && !l.vector && !l.parallel &&
                              !l.within && !l.scan && !l.reverse),
@@ -257,9 +259,11 @@ private:
                 std::any_of(open_.begin(), open_.end(), [](const Loop *o) { return o->vector; }),
             me + " has known turns outside of a vector loop");
     require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
-    const bool in_order = l.lanes == 1 && !l.vector;
+    const bool in_order = (l.lanes == 1 && !l.vector) || (l.scan && l.lanes > 1);
     require(!l.reverse || in_order, me + " runs in reverse, but not in order");
+    require(!l.scan || l.lanes == 1 || !has_loops(l), me + " scans in lanes and has loops inside");
     require(!l.scan || (in_order && !l.accs.empty()), me + " is no proper scan");
+    if (!l.handed.empty()) handed(l, around, me);
     for (AccId a : l.accs) {
       require(!carried_[a.index], me + " carries an accumulator of another loop");
       carried_[a.index] = true;
@@ -271,11 +275,31 @@ private:
     for (AccId a : l.accs) require(stepped_[a.index], me + " has an accumulator that never steps");
   }
 
+  void handed(const Loop &l, const Loop *around, const std::string &me) {
+    require(around == nullptr && l.scan && l.lanes == 1 && l.leaf == 0 && !l.within,
+            me + " hands states on, but is no scan of one block at the root");
+    std::size_t next = 0;
+    for (const AccId a : l.accs)
+      for (const DType state : p_.recipe(a).states) {
+        require(next < l.handed.size(), me + " hands on too few states");
+        const Buffer &buffer = p_[l.handed[next++]];
+        require(buffer.role == Role::Scratch && buffer.walks.empty() && buffer.dtype == state,
+                me + " hands a state on through a buffer that cannot hold it");
+      }
+    require(next == l.handed.size(), me + " hands on too many states");
+    chain_.push_back(l.axis);
+  }
+
+  static bool has_loops(const Loop &l) {
+    return std::any_of(l.body.begin(), l.body.end(),
+                       [](const Stmt &s) { return s.kind == StmtKind::Loop; });
+  }
+
   void start(const Loop &l, AccId id, const std::string &me) const {
     const ops::Recipe &recipe = p_.recipe(id);
     const std::vector<ValueId> &start = p_[id].start;
-    const bool in_order = l.lanes == 1 && !l.vector;
-    require(recipe.has_combine() || (in_order && l.leaf == 0),
+    const bool in_order = (l.lanes == 1 && !l.vector) || (l.scan && l.lanes > 1);
+    require(recipe.has_combine() || (in_order && l.lanes == 1 && l.leaf == 0),
             me + " has leaves for an accumulator that cannot join them");
     if (start.empty()) return;
     require(in_order && (l.scan || l.leaf == 0), me + " starts several leaves from given values");
@@ -295,6 +319,12 @@ private:
 };
 
 } // namespace
+
+const Loop *handing_loop(const Program &program, const Phase &phase) {
+  for (const Stmt &s : phase.body)
+    if (s.kind == StmtKind::Loop && !program[s.loop].handed.empty()) return &program[s.loop];
+  return nullptr;
+}
 
 void verify(const Program &program) {
   check_references(program);

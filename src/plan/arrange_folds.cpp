@@ -7,6 +7,11 @@
 #include <algorithm>
 
 namespace broadloom::plan {
+
+namespace {
+constexpr int most_cost_in_lanes = 64; // of a step and a combine of a scan in groups of lanes
+}
+
 Item Arranger::first_item(NodeId fold) {
   Item item;
   const auto args = spec_.graph.folded_args(fold), start = spec_.graph.start_args(fold);
@@ -154,8 +159,9 @@ void Arranger::add_scan(NodeId scan) {
   item.exclusive = node.exclusive;
   item.leaf = recipe.has_combine() ? scan_block : in_order;
   item.path = path_of(tree.kept);
-  if (!tree.kept.empty()) make_vector(item.path, tree.kept.back());
-  item.loop = {LoopKind::Plain, along, false, true, node.reverse};
+  const bool groups = tree.lanes && joins_in_lanes(recipe);
+  if (!groups && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
+  item.loop = {LoopKind::Plain, along, groups, true, node.reverse};
   std::vector<Group> around = tree.kept;
   around.push_back(along);
   if (recipe.has_combine() && is_cut(around)) {
@@ -164,7 +170,7 @@ void Arranger::add_scan(NodeId scan) {
     total.leaf = in_order;
     total.path = item.path;
     total.path.push_back({LoopKind::Chunks, along});
-    total.loop = {LoopKind::Within, along, false, false, node.reverse};
+    total.loop = {LoopKind::Within, along, groups, groups, node.reverse};
     const int totals = add_item(total);
     Item carry = joining(totals, recipe);
     carry.kind = ItemKind::Scan;
@@ -189,8 +195,24 @@ void Arranger::add_scan(NodeId scan) {
                            parallel ? "blocks in parallel" : "in order",
                            fmt::format("{} along {} in {}: {}", recipe.name,
                                        group_name(resolved_, along), state_names(recipe),
-                                       scan_way(recipe, parallel)));
+                                       scan_way(recipe, parallel)) +
+                               (groups ? ", in groups of 16 lanes" : ""));
   });
+}
+
+// A group takes some seven combines of its lanes in place of a step and a combine for each position, which
+// pays where they are a few instructions. The answer follows from the recipe alone, as it decides the tree.
+bool Arranger::joins_in_lanes(const ops::Recipe &recipe) {
+  if (!recipe.has_combine()) return false;
+  int cost = 0;
+  for (const ops::Code *code : {&recipe.step, &recipe.combine})
+    for (const ops::Code::Line &line : code->lines)
+      if (line.kind == ops::Code::Line::Kind::Op) {
+        const ops::Math math = ops::info(line.op).math;
+        if (math == ops::Math::Vector || math == ops::Math::Libm) return false;
+        cost += ops::info(line.op).cost;
+      }
+  return cost <= most_cost_in_lanes;
 }
 
 std::string Arranger::scan_way(const ops::Recipe &recipe, bool in_chunks) {

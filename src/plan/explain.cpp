@@ -67,6 +67,7 @@ private:
   }
 
   Reason reason_of(const Loop &loop, const Loop *around) const {
+    if (loop.scan) return Reason::ScanLanes;
     if (!loop.accs.empty()) return Reason::FoldLanes;
     if (in_tile(loop, around) && !around->within) return Reason::BlocksOfLongAxis;
     for (const Stmt &s : loop.body) {
@@ -136,7 +137,8 @@ private:
     std::vector<Alternative> others;
     for (const AxisId other : axes_)
       if (other != axis) others.push_back({program_[other].name, why_not(other)});
-    const std::string because = reason == Reason::FoldLanes          ? "32 lanes of the fold"
+    const std::string because = reason == Reason::FoldLanes   ? "32 lanes of the fold"
+                                : reason == Reason::ScanLanes ? "groups of 16 positions of the scan"
                                 : reason == Reason::BlocksOfLongAxis ? "in blocks"
                                 : reason == Reason::UnitStride       ? "unit stride"
                                                                      : "innermost";

@@ -59,6 +59,7 @@ void Lowering::lower_phase(const PhaseTree &tree) {
   phase.body = std::move(body);
   phase.cost = cost_;
   if (!tree.serial) mark_parallel(phase);
+  hand_on_states(phase);
   plan_.program.phases.push_back(std::move(phase));
   plan_.binding.phase_work.push_back(work_);
 }
@@ -221,7 +222,7 @@ void Lowering::lower_loop(int index) {
   if (node.key.kind == LoopKind::Within) made.within = axis_of(LoopKind::Chunks, node.key.group);
   made.turns = node.key.turns;
   const bool lanes = made.turns > 0 ? node.leaf > 0 : node.key.vector && !node.folds.empty();
-  made.lanes = lanes ? loop::fold_lanes : 1;
+  made.lanes = !lanes ? 1 : node.key.scan ? loop::scan_lanes : loop::fold_lanes;
   made.leaf = std::max<std::int64_t>(node.leaf, 0);
   made.scan = node.key.scan;
   made.reverse = node.key.reverse;
@@ -366,8 +367,10 @@ void Lowering::explain() {
   const std::vector<Cost> costs = phase_costs(plan_.program, plan_.binding);
   for (std::size_t p = 0; p < plan_.program.phases.size(); ++p) {
     std::string axes;
-    for (AxisId axis : plan_.program.phases[p].parallel)
-      axes += (axes.empty() ? "" : ", ") + plan_.program[axis].name;
+    const loop::Phase &phase = plan_.program.phases[p];
+    for (AxisId axis : phase.parallel)
+      if (loop::handing_loop(plan_.program, phase) == nullptr)
+        axes += (axes.empty() ? "" : ", ") + plan_.program[axis].name;
     plan_.why.push_back(
         decide(axes.empty() ? Reason::RunsOnce : Reason::ParallelAxes, fmt::format("phase {}", p),
                axes.empty() ? "serial" : "parallel over " + axes,

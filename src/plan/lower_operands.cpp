@@ -217,4 +217,30 @@ BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {
                     scratch_[std::size_t(index)].steps, &scratch_[std::size_t(index)]);
 }
 
+// What scans the totals of chunks can go on from box to box, so that the phases before and after it need not
+// wait for its end.
+void Lowering::hand_on_states(loop::Phase &phase) {
+  const Stmt *only = nullptr;
+  for (const Stmt &stmt : phase.body) {
+    if (stmt.kind == StmtKind::Let) continue;
+    if (stmt.kind != StmtKind::Loop || only != nullptr) return;
+    only = &stmt;
+  }
+  if (only == nullptr || !phase.parallel.empty()) return;
+  loop::Loop &loop = plan_.program.loops[only->loop.index];
+  if (!loop.scan || loop.leaf != 0 || loop.lanes > 1 || loop.within ||
+      !plan_.program[loop.axis].chunks_of)
+    return;
+  for (const loop::AccId acc : loop.accs)
+    for (const DType state : plan_.program.recipe(acc).states) {
+      const std::uint32_t index = plan_.program.scratch_count++;
+      loop.handed.push_back(BufferId{std::uint32_t(plan_.program.buffers.size())});
+      plan_.program.buffers.push_back(
+          {fmt::format("s{}", index), Role::Scratch, index, state, {}, false});
+      plan_.binding.scratch_bytes.push_back(std::int64_t(size_of(state)));
+      buffer_strides_.emplace_back();
+    }
+  phase.parallel.push_back(loop.axis);
+}
+
 } // namespace broadloom::plan

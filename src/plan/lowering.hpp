@@ -125,6 +125,7 @@ private:
   double turns_of(const LoopKey &key, AxisId axis) const;
   // From the root, loops that hold nothing but the next loop, and the first that holds more.
   void mark_parallel(loop::Phase &phase);
+  void hand_on_states(loop::Phase &phase);
 
   // the rest
   void bind();

@@ -223,7 +223,10 @@ Trees::Tree Trees::tree_of(NodeId fold) const {
     else
       tree.folded.push_back({c});
   }
-  tree.lanes = !ordered && std::count(folded.begin(), folded.end(), order.back()) > 0;
+  const bool scan = spec_.graph[fold].kind == NodeKind::Scan; // keeps the order in lanes, too
+  const int innermost =
+      scan ? sort_by_stride(classes_of_args(fold), reads.inputs).back() : order.back();
+  tree.lanes = (scan || !ordered) && std::count(folded.begin(), folded.end(), innermost) > 0;
   std::vector<int> kept;
   for (int c : classes_of(fold))
     if (std::count(folded.begin(), folded.end(), c) == 0) kept.push_back(c);

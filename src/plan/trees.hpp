@@ -21,7 +21,7 @@ public:
 
   struct Tree {
     std::vector<Group> kept, folded; // outermost first
-    bool lanes = false;              // 32 lanes along the last folded group
+    bool lanes = false;              // along the last folded group: 32 of a fold, 16 of a scan
   };
   Tree tree_of(expr::NodeId fold) const;
 

@@ -39,6 +39,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
 
     {Reason::FoldLanes, "fold-lanes", "vector",
      "the innermost folded axis: 32 lanes walk it and are joined at the end of each leaf", usual},
+    {Reason::ScanLanes, "scan-lanes", "vector",
+     "the scanned axis is the innermost one: its positions run in groups of 16 lanes", usual},
     {Reason::UnitStride, "unit-stride", "vector",
      "the innermost axis: operands have their elements side by side along it", usual},
     {Reason::BlocksOfLongAxis, "blocks-of-long-axis", "vector",
@@ -64,6 +66,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::RegistersOfLanes, "registers-of-lanes", "unroll",
      "the 32 lanes of a fold are several registers, and the body is repeated for each", usual},
     {Reason::HeavyBody, "heavy-body", "unroll", "the body is heavy: it is not repeated", usual},
+    {Reason::GroupOfScan, "group-of-scan", "unroll",
+     "a scan takes 16 positions at a time and joins them in the lanes of one group", usual},
 
     {Reason::OperandAcross, "operand-across", "tile",
      "an operand has its elements side by side along another axis than the innermost one"},
@@ -177,6 +181,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "the phase has no outer loop that could be shared out"},
     {Reason::WorkShared, "work-shared", "threads",
      "the phase is cut into blocks for several threads"},
+    {Reason::BlocksInTurn, "blocks-in-turn", "threads",
+     "the phases of a parallel scan run block by block, each block through all three while it is "
+     "in the caches"},
     {Reason::TooLittleWork, "too-little-work", "threads",
      "the caller's thread runs the phase: waking others would take longer"},
     {Reason::OneThread, "one-thread", "threads", "the kernel was compiled for one thread"},

@@ -28,6 +28,7 @@ enum class Reason : std::uint8_t {
   NestInTiles,
   // the vector axis
   FoldLanes,
+  ScanLanes,
   UnitStride,
   BlocksOfLongAxis,
   NoUnitStride,
@@ -39,6 +40,7 @@ enum class Reason : std::uint8_t {
   OneGroup,
   RegistersOfLanes,
   HeavyBody,
+  GroupOfScan,
   // tiles
   OperandAcross,
   ShortInnermostAxis,
@@ -92,6 +94,7 @@ enum class Reason : std::uint8_t {
   ParallelAxes,
   RunsOnce,
   WorkShared,
+  BlocksInTurn,
   TooLittleWork,
   OneThread,
   SerialPhase,

@@ -129,6 +129,7 @@ Program ordered_over_two() {
 struct ScanShape {
   std::int64_t leaf = 0;
   bool exclusive = false, reverse = false, vector = false, given = false;
+  bool lanes = false;
 };
 
 // z[k, i] = the running sum of x[k, i] along i, from y[k] where `given`
@@ -151,6 +152,10 @@ Program running_sums(const ScanShape &shape) {
   inner.reverse = shape.reverse;
   inner.accs = {a};
   inner.leaf = shape.leaf;
+  if (shape.lanes) {
+    inner.vector = true;
+    inner.lanes = scan_lanes;
+  }
   inner.body = {let(xv), let(wide)};
   if (shape.exclusive) inner.body.push_back(let(now));
   inner.body.push_back(step(a, wide));
@@ -203,6 +208,108 @@ TEST_CASE("running sums agree in every direction, block length and lane") {
         runs.special = n % 2 != 0;
         runs.agree();
       }
+    }
+  }
+}
+
+TEST_CASE("running sums in groups of lanes agree in every direction and at every length") {
+  for (const std::string &target : targets_here()) {
+    for (int kind = 0; kind < 16; ++kind) {
+      const ScanShape shape{
+          kind & 1 ? 32 : 0, bool(kind & 2), bool(kind & 4), false, bool(kind & 8), true};
+      Runs runs(running_sums(shape), target);
+      for (const std::int64_t n : {0, 1, 15, 16, 17, 31, 32, 33, 48, 64, 65, 100}) {
+        runs.extents = {3, n};
+        runs.special = n % 2 != 0;
+        runs.at_end = n % 3 != 0;
+        runs.agree();
+      }
+    }
+  }
+}
+
+// y[i] = the greatest of x[0..i], z[i] = where it was first seen
+Program greatest_so_far(bool reverse, bool exclusive, StrideClass stride) {
+  Builder b;
+  b.p.name = "greatest_so_far";
+  const AxisId i = b.axis("i");
+  const BufferId x = b.buffer("x", Role::Input, 0, DType::F32, {{i, stride}});
+  const BufferId z = b.buffer("z", Role::Output, 0, DType::I64, {{i, stride}});
+  const BufferId y = b.buffer("y", Role::Output, 1, DType::F64, {{i, stride}});
+  const AccId a = b.acc(greatest());
+  const ValueId value = b.running(a, 0);
+  const ValueId xv = b.load(x), wide = b.cast(xv, DType::F64), at = b.along(ValueKind::Index, i);
+  const ValueId now = b.running(a, 1);
+  Loop scan;
+  scan.axis = i;
+  scan.scan = scan.vector = true;
+  scan.reverse = reverse;
+  scan.lanes = scan_lanes;
+  scan.leaf = 64;
+  scan.accs = {a};
+  scan.body = {let(xv), let(wide), let(at)};
+  if (exclusive) scan.body.insert(scan.body.end(), {let(value), let(now)});
+  scan.body.push_back(Stmt::step(a, {wide, at}));
+  if (!exclusive) scan.body.insert(scan.body.end(), {let(value), let(now)});
+  scan.body.push_back(set(y, value));
+  scan.body.push_back(set(z, now));
+  const LoopId id = b.loop(scan);
+  b.p.phases.push_back({{run(id)}, {}, 1});
+  return b.p;
+}
+
+TEST_CASE("a scan of two states in groups of lanes agrees, and walks any stride") {
+  for (const std::string &target : targets_here()) {
+    for (int kind = 0; kind < 8; ++kind) {
+      Runs runs(greatest_so_far(kind & 1, kind & 2, kind & 4 ? unit : other), target);
+      for (const std::int64_t n : {0, 1, 16, 17, 63, 64, 65, 150}) {
+        runs.extents = {n};
+        runs.reversed = n % 2 == 0;
+        runs.special = n % 3 == 0;
+        runs.agree();
+      }
+    }
+  }
+}
+
+TEST_CASE("a scan hands its states on from box to box in either direction") {
+  for (const bool reverse : {false, true}) {
+    Builder b;
+    b.p.name = "handed";
+    const AxisId i = b.axis("i");
+    const BufferId x = b.buffer("x", Role::Input, 0, DType::F64, {{i, unit}});
+    const BufferId z = b.buffer("z", Role::Output, 0, DType::F64, {{i, unit}});
+    const BufferId cell = b.buffer("s0", Role::Scratch, 0, DType::F64, {});
+    b.p.scratch_count = 1;
+    const AccId a = b.acc(Fold::Sum, DType::F64);
+    const ValueId xv = b.load(x), now = b.running(a, 0);
+    Loop scan;
+    scan.axis = i;
+    scan.scan = true;
+    scan.reverse = reverse;
+    scan.accs = {a};
+    scan.handed = {cell};
+    scan.body = {let(xv), let(now), set(z, now), step(a, xv)};
+    const LoopId id = b.loop(scan);
+    b.p.phases.push_back({{run(id)}, {i}, 1});
+    verify(b.p);
+    const auto code = compile_native(b.p, find_target(""));
+    const double in[] = {1, 2, 4, 8, 16};
+    const std::vector<double> expected =
+        reverse ? std::vector<double>{30, 28, 24, 16, 0} : std::vector<double>{0, 1, 3, 7, 15};
+    for (const bool native : {false, true}) {
+      double out[5] = {}, state = 99;
+      char *buffers[] = {const_cast<char *>(reinterpret_cast<const char *>(in)),
+                         reinterpret_cast<char *>(out), reinterpret_cast<char *>(&state)};
+      const std::int64_t extents[] = {5}, chunks[] = {0}, strides[] = {1, 1, 0};
+      const Frame frame{1, extents, chunks, strides, buffers};
+      const auto box = [&](std::int64_t lo, std::int64_t hi) {
+        native ? code->phases()[0](&frame, &lo, &hi) : interpret(b.p, 0, frame, &lo, &hi);
+      };
+      if (reverse) box(3, 5), box(0, 3);
+      if (!reverse) box(0, 2), box(2, 5);
+      CHECK(std::vector<double>(out, out + 5) == expected);
+      CHECK(state == 31);
     }
   }
 }

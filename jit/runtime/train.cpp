@@ -1,0 +1,74 @@
+// See train.hpp.
+#include "jit/runtime/train.hpp"
+
+#include "jit/runtime/float_control.hpp"
+#include "jit/runtime/workers.hpp"
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace broadloom::jit::runtime {
+namespace {
+
+// The atomics also say what comes before what to ThreadSanitizer, as those of Job in threads.cpp do.
+struct Journey {
+  const Train &train;
+  const loop::Frame &frame;
+  const CancelFlag cancel;
+  const std::int64_t blocks;
+  std::atomic<std::int64_t> taken{0};  // blocks that some thread has begun
+  std::atomic<std::int64_t> passed{0}; // blocks that have been through the middle phase
+  std::atomic<std::int64_t> ended{0};  // threads that are done
+
+  void run() {
+    const FloatControl control;
+    while (!is_cancelled(cancel)) {
+      const std::int64_t block = taken.fetch_add(1, std::memory_order_acq_rel);
+      if (block >= blocks) break;
+      visit(block);
+    }
+    ended.fetch_add(1, std::memory_order_release);
+  }
+
+  // A block that was begun goes to its end, so that nobody waits for it in vain.
+  void visit(std::int64_t block) {
+    const std::int64_t place = train.reverse ? blocks - 1 - block : block;
+    const std::int64_t lo = place * train.step;
+    const std::int64_t hi = std::min(lo + train.step, train.chunks);
+    train.phases[0](&frame, &lo, &hi);
+    wait_for(block);
+    train.phases[1](&frame, &lo, &hi);
+    passed.store(block + 1, std::memory_order_release);
+    train.phases[2](&frame, &lo, &hi);
+  }
+
+  void wait_for(std::int64_t block) const {
+    constexpr int spins = 2000; // some 50 us: the other thread may not be running
+    for (int turn = 0; passed.load(std::memory_order_acquire) < block; ++turn)
+      turn < spins ? _mm_pause() : std::this_thread::yield();
+  }
+};
+
+} // namespace
+
+void run_train(Workers &workers, const Train &train, const loop::Frame &frame, CancelFlag cancel) {
+  const std::int64_t blocks = (train.chunks + train.step - 1) / train.step;
+  Journey journey{train, frame, cancel, blocks};
+  if (!train.on_threads) return journey.run();
+  const std::int64_t threads = std::min<std::int64_t>(workers.arena.max_concurrency(), blocks);
+  workers.arena.execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::int64_t>(0, threads, 1), [&](const auto &) { journey.run(); },
+        tbb::simple_partitioner());
+  });
+  journey.ended.load(std::memory_order_acquire);
+}
+
+} // namespace broadloom::jit::runtime
