@@ -197,8 +197,12 @@ private:
     llvm::Value *begin = nullptr; // of the inner loop; or
     llvm::Value *lane = nullptr;  // the group of lanes that it is at
     int width = 1;
-    int row = 0; // of the block
-    std::vector<std::pair<loop::BufferId, Values>> blocks;
+    llvm::Value *row = nullptr; // of the block
+    std::vector<std::pair<loop::BufferId, llvm::AllocaInst *>> blocks;
+  };
+  struct NextLines { // as many as a block has rows
+    llvm::Value *first;
+    llvm::Value *step;
   };
   bool transposed_tile(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void run_blocks(loop::LoopId id, loop::LoopId inner, const std::vector<loop::BufferId> &buffers,
@@ -207,11 +211,12 @@ private:
   const loop::Loop *lanes_inside(const loop::Loop &loop, loop::LoopId &id) const;
   std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,
                                            int width) const;
-  void prefetch_next(loop::LoopId id, loop::LoopId inner, const Values &outer,
-                     std::pair<llvm::Value *, llvm::Value *> rows, llvm::Value *row,
-                     llvm::Value *lane, int width);
+  llvm::AllocaInst *in_memory(const Values &vectors);
+  std::vector<NextLines> next_lines(loop::LoopId id, loop::LoopId inner, const Values &outer,
+                                    std::pair<llvm::Value *, llvm::Value *> rows, llvm::Value *row,
+                                    llvm::Value *lane, int width);
   bool loop_in_tile(loop::LoopId id, llvm::Value *end);
-  llvm::Value *load_from_tile(loop::BufferId id) const;
+  llvm::Value *load_from_tile(loop::BufferId id);
   Values load_block(loop::BufferId id, llvm::Value *base, loop::AxisId along, llvm::Value *row,
                     loop::AxisId across, llvm::Value *lane, int width);
   Values transposed(Values vectors, std::size_t size);

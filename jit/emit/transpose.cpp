@@ -4,7 +4,7 @@
 // as many rows of memory, and are loaded one by one.
 // Method: W turns of the loop over i run as one group. A block of W by W elements of b is loaded as W vectors
 // along i, which are transposed in registers by log2(W) rounds of shuffles; then each vector has the lanes
-// along j for one i, and the body runs W times. What is left over at the ends runs as before.
+// along j for one i, and a loop runs the body for each of them. What is left over at the ends runs as before.
 // Example, W = 2: rows (b00 b01) and (b10 b11) in memory; i = 0 takes (b00 b10), i = 1 takes (b01 b11).
 #include "jit/emit/phase.hpp"
 
@@ -16,7 +16,7 @@ namespace broadloom::jit {
 using namespace loop;
 
 namespace {
-constexpr std::size_t most_statements = 12; // of a body that is worth W copies
+constexpr std::size_t most_statements = 12; // of a body that is light
 constexpr std::size_t most_blocks = 2;      // of registers
 } // namespace
 
@@ -118,13 +118,23 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
       tile.lane = lane;
       tile.width = width;
       for (const BufferId buffer : buffers)
-        tile.blocks.emplace_back(buffer, load_block(buffer, outer[buffer.index], program_[id].axis,
-                                                    row, program_[inner].axis, lane, width));
-      if (!streams(inner).empty()) prefetch_next(id, inner, outer, rows, row, lane, width);
-      tile_ = &tile;
-      for (; tile.row < width; ++tile.row)
-        turn(id, outer, ir_.CreateAdd(row, ir_.getInt64(static_cast<std::uint64_t>(tile.row))));
-      tile_ = nullptr;
+        tile.blocks.emplace_back(
+            buffer, in_memory(load_block(buffer, outer[buffer.index], program_[id].axis, row,
+                                         program_[inner].axis, lane, width)));
+      llvm::Value *turns = ir_.getInt64(static_cast<std::uint64_t>(width));
+      std::vector<NextLines> ahead;
+      if (!streams(inner).empty()) ahead = next_lines(id, inner, outer, rows, row, lane, width);
+      lanes_.counted_loop(ir_.getInt64(0), turns, 1, {}, [&](llvm::Value *k, Values) {
+        for (const NextLines &lines : ahead)
+          ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                              {address(lines.first, ir_.CreateMul(lines.step, k)), ir_.getInt32(0),
+                               ir_.getInt32(2), ir_.getInt32(1)});
+        tile.row = k;
+        tile_ = &tile;
+        turn(id, outer, ir_.CreateAdd(row, k));
+        tile_ = nullptr;
+        return Values{};
+      });
       return Values{};
     });
     return Values{};
@@ -132,12 +142,22 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
   at_ = outer;
 }
 
+// The vectors of a block in stack memory, so that one copy of the body does for all of them.
+llvm::AllocaInst *PhaseEmitter::in_memory(const Values &vectors) {
+  llvm::Type *type = vectors[0]->getType();
+  llvm::AllocaInst *room = lanes_.room(type, vectors.size());
+  for (std::size_t k = 0; k < vectors.size(); ++k)
+    ir_.CreateStore(vectors[k], ir_.CreateConstGEP1_64(type, room, k));
+  return room;
+}
+
 // Rows that lie far apart are no stream that the hardware would follow: so the lines of the next block are asked for,
 // those of the rows below, or at the end of the tile those of the tile beside it. Into the second-level cache, as
 // rows at distances of a power of two share a few lines of the first.
-void PhaseEmitter::prefetch_next(LoopId id, LoopId inner, const Values &outer,
-                                 std::pair<llvm::Value *, llvm::Value *> rows, llvm::Value *row,
-                                 llvm::Value *lane, int width) {
+std::vector<PhaseEmitter::NextLines>
+PhaseEmitter::next_lines(LoopId id, LoopId inner, const Values &outer,
+                         std::pair<llvm::Value *, llvm::Value *> rows, llvm::Value *row,
+                         llvm::Value *lane, int width) {
   const AxisId down = program_[id].axis, across = program_[inner].axis;
   llvm::Value *below = ir_.CreateAdd(row, ir_.getInt64(static_cast<std::uint64_t>(width)));
   llvm::Value *inside = ir_.CreateICmpSLT(below, rows.second);
@@ -145,6 +165,7 @@ void PhaseEmitter::prefetch_next(LoopId id, LoopId inner, const Values &outer,
   llvm::Value *next_lane =
       ir_.CreateSelect(inside, lane, ir_.CreateAdd(lane, chunks_[across.index]));
   std::vector<BufferId> seen;
+  std::vector<NextLines> lines;
   for (const Stmt &s : program_[inner].body) {
     if (s.kind != StmtKind::Let || program_[s.value].kind != ValueKind::Load) continue;
     const BufferId buffer = program_[s.value].buffer;
@@ -156,14 +177,9 @@ void PhaseEmitter::prefetch_next(LoopId id, LoopId inner, const Values &outer,
     llvm::Value *base = outer[buffer.index];
     base = address(base, ir_.CreateMul(next_row, step_bytes(buffer, down)));
     base = address(base, ir_.CreateMul(next_lane, step_bytes(buffer, across)));
-    llvm::Value *step = step_bytes(buffer, lies_across ? across : down);
-    for (int k = 0; k < width; ++k) {
-      llvm::Value *line =
-          address(base, ir_.CreateMul(step, ir_.getInt64(static_cast<std::uint64_t>(k))));
-      ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
-                          {line, ir_.getInt32(0), ir_.getInt32(2), ir_.getInt32(1)});
-    }
+    lines.push_back({base, step_bytes(buffer, lies_across ? across : down)});
   }
+  return lines;
 }
 
 // Within a tile: the inner loop is at one group of lanes, or begins later.
@@ -183,10 +199,13 @@ bool PhaseEmitter::loop_in_tile(LoopId id, llvm::Value *end) {
 }
 
 // The lanes of a buffer that lies across, or null.
-llvm::Value *PhaseEmitter::load_from_tile(BufferId id) const {
+llvm::Value *PhaseEmitter::load_from_tile(BufferId id) {
   if (tile_ == nullptr) return nullptr;
-  for (const auto &[buffer, block] : tile_->blocks)
-    if (buffer.index == id.index) return block[static_cast<std::size_t>(tile_->row)];
+  for (const auto &[buffer, room] : tile_->blocks) {
+    if (buffer.index != id.index) continue;
+    llvm::Type *type = room->getAllocatedType();
+    return ir_.CreateLoad(type, ir_.CreateGEP(type, room, tile_->row));
+  }
   return nullptr;
 }
 
