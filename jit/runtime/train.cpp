@@ -23,11 +23,13 @@ struct Journey {
   const loop::Frame &frame;
   const CancelFlag cancel;
   const std::int64_t blocks;
+  std::atomic<bool> ready{false};
   std::atomic<std::int64_t> taken{0};  // blocks that some thread has begun
   std::atomic<std::int64_t> passed{0}; // blocks that have been through the middle phase
   std::atomic<std::int64_t> ended{0};  // threads that are done
 
   void run() {
+    if (!ready.load(std::memory_order_acquire)) return; // never
     const FloatControl control;
     while (!is_cancelled(cancel)) {
       const std::int64_t block = taken.fetch_add(1, std::memory_order_acq_rel);
@@ -61,6 +63,7 @@ struct Journey {
 void run_train(Workers &workers, const Train &train, const loop::Frame &frame, CancelFlag cancel) {
   const std::int64_t blocks = (train.chunks + train.step - 1) / train.step;
   Journey journey{train, frame, cancel, blocks};
+  journey.ready.store(true, std::memory_order_release);
   if (!train.on_threads) return journey.run();
   const std::int64_t threads = std::min<std::int64_t>(workers.arena.max_concurrency(), blocks);
   workers.arena.execute([&] {
