@@ -81,14 +81,19 @@ void PhaseEmitter::ask_ahead(llvm::Value *first, std::int64_t bytes) {
   const std::int64_t direction = vector_->reverse ? -1 : 1;
   const auto ask = [&](std::int64_t distance, unsigned locality) {
     for (std::int64_t k = 0; k < std::max<std::int64_t>(1, bytes / line_bytes); ++k)
-      ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
-                          {ir_.CreateConstGEP1_64(
-                               ir_.getInt8Ty(), first,
-                               static_cast<std::uint64_t>(direction * distance + k * line_bytes)),
-                           ir_.getInt32(0), ir_.getInt32(locality), ir_.getInt32(1)});
+      prefetch(
+          ir_.CreateConstGEP1_64(ir_.getInt8Ty(), first,
+                                 static_cast<std::uint64_t>(direction * distance + k * line_bytes)),
+          locality);
   };
   ask(near, 3);
   ask(far, 1);
+}
+
+// For reading; localities as LLVM counts them: 3 into the first cache, 2 the second, 1 the second where it is larger.
+void PhaseEmitter::prefetch(llvm::Value *there, unsigned locality) {
+  ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                      {there, ir_.getInt32(0), ir_.getInt32(locality), ir_.getInt32(1)});
 }
 
 void PhaseEmitter::store(BufferId id, llvm::Value *value) {

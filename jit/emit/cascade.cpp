@@ -93,9 +93,7 @@ PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::V
   ir_.SetInsertPoint(carried);
   ir_.CreateCondBr(more, keep, done);
   ir_.SetInsertPoint(keep);
-  for (std::size_t k = 0; k < joined.size(); ++k) {
-    ir_.CreateStore(joined[k], ir_.CreateGEP(joined[k]->getType(), stacks[k], level));
-  }
+  put(stacks, level, joined);
   start->addIncoming(leaf_end, keep);
   count->addIncoming(ir_.CreateAdd(count, ir_.getInt64(1)), keep);
   ir_.CreateBr(next_leaf);
@@ -120,6 +118,12 @@ PhaseEmitter::Values PhaseEmitter::waiting(const std::vector<llvm::AllocaInst *>
     states.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, stack, level)));
   }
   return states;
+}
+
+void PhaseEmitter::put(const std::vector<llvm::AllocaInst *> &stacks, llvm::Value *level,
+                       const Values &states) {
+  for (std::size_t k = 0; k < states.size(); ++k)
+    ir_.CreateStore(states[k], ir_.CreateGEP(states[k]->getType(), stacks[k], level));
 }
 
 // How many leaves run at the same time: each step of a leaf waits for the one before, and a few states leave most of
@@ -196,8 +200,7 @@ PhaseEmitter::groups_of_leaves(LoopId id, llvm::Value *begin, llvm::Value *end, 
         lanes_.counted_loop(bottom, top, 1, fresh, [&](llvm::Value *level, Values now) {
           return flat(join_blocks(loop, shaped(loop, waiting(stacks, level)), shaped(loop, now)));
         });
-    for (std::size_t k = 0; k < up.size(); ++k)
-      ir_.CreateStore(up[k], ir_.CreateGEP(up[k]->getType(), stacks[k], top));
+    put(stacks, top, up);
     return Values{};
   });
   llvm::Value *reached = ir_.CreateAdd(

@@ -87,12 +87,7 @@ void PhaseEmitter::load_columns(const Loop &loop, bool in_memory) {
     const BufferId id = program_[s.value].buffer;
     if (!lies_in_rows(id, loop.axis)) continue;
     Columns columns{loop.axis, columns_of(id, loop.turns)};
-    if (in_memory) {
-      llvm::Type *type = columns.vectors[0]->getType();
-      columns.room = lanes_.room(type, columns.vectors.size());
-      for (std::size_t k = 0; k < columns.vectors.size(); ++k)
-        ir_.CreateStore(columns.vectors[k], ir_.CreateConstGEP1_64(type, columns.room, k));
-    }
+    if (in_memory) columns.room = this->in_memory(columns.vectors);
     columns_[id.index] = std::move(columns);
   }
 }

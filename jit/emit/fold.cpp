@@ -149,19 +149,10 @@ PhaseEmitter::Block PhaseEmitter::vector_leaf(LoopId id, llvm::Value *begin, llv
     const std::vector<BufferId> buffers = streams(id);
     if (buffers.empty()) {
       lanes = whole_steps(id, begin, rest, lanes);
-    } else { // the same twice: stores around the caches where all of them are aligned
-      llvm::Value *wrong = ir_.getInt64(0);
-      for (const BufferId buffer : buffers)
-        wrong = ir_.CreateOr(wrong, misaligned(buffer, begin, width));
-      const Values chosen = lanes_.either(
-          ir_.CreateICmpEQ(wrong, ir_.getInt64(0)),
-          [&] {
-            aligned_stream_ = streamed_ = true;
-            const Values around = flat(whole_steps(id, begin, rest, lanes));
-            aligned_stream_ = false;
-            return around;
-          },
-          [&] { return flat(whole_steps(id, begin, rest, lanes)); });
+    } else {
+      const Values chosen = around_caches(misaligned(buffers, begin, width), [&] {
+        return flat(whole_steps(id, begin, rest, lanes));
+      });
       for (std::size_t u = 0; u < copies; ++u) lanes[u] = shaped(loop, chosen, u * in_a_block);
     }
   }

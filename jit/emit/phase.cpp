@@ -279,6 +279,25 @@ void PhaseEmitter::partial_group(LoopId id, const Values &outer, llvm::Value *po
   set_lanes(nullptr, 1);
 }
 
+// Columns that fill a part of a register only are folded in smaller ones: three channels in 8 lanes, not 16.
+void PhaseEmitter::narrowed_group(LoopId id, const Values &outer, llvm::Value *position,
+                                  llvm::Value *count, int width) {
+  const Survey::LoopFacts &facts = survey_.loops[id.index];
+  if (!facts.inner_folds || facts.costly || width * facts.widest * 8 <= target_.vector_bits)
+    return partial_group(id, outer, position, count, width);
+  llvm::Value *half = ir_.getInt64(static_cast<std::uint64_t>(width / 2));
+  lanes_.either(
+      ir_.CreateICmpSLE(count, half),
+      [&] {
+        narrowed_group(id, outer, position, count, width / 2);
+        return Values{};
+      },
+      [&] {
+        partial_group(id, outer, position, count, width);
+        return Values{};
+      });
+}
+
 void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
   if (!streams(id).empty()) return streaming_map(id, begin, end);
   const int width = map_width(id);
@@ -325,104 +344,6 @@ void PhaseEmitter::masked_map(LoopId id, llvm::Value *begin, llvm::Value *end, i
     return Values{};
   });
   at_ = outer;
-}
-
-std::vector<BufferId> PhaseEmitter::streams(LoopId id) const {
-  const Loop &loop = program_[id];
-  std::vector<BufferId> result;
-  for (const Stmt &s : loop.body) {
-    if (s.kind != StmtKind::Set || !program_[s.buffer].stream) continue;
-    const Walk *w = walk(s.buffer, loop.axis);
-    if (w != nullptr && w->stride == StrideClass::Unit) result.push_back(s.buffer);
-  }
-  return result;
-}
-
-// Of a group of `width` elements: a register, or less where the group is.
-std::size_t PhaseEmitter::stream_alignment(BufferId id, int width) const {
-  return std::min(static_cast<std::size_t>(target_.vector_bits) / 8,
-                  size_of(program_[id].dtype) * static_cast<std::size_t>(width));
-}
-
-// By how many bytes the element at this position is off the alignment of such a store.
-llvm::Value *PhaseEmitter::misaligned(BufferId id, llvm::Value *position, int width) {
-  llvm::Value *start = ir_.CreatePtrToInt(at_[id.index], ir_.getInt64Ty());
-  llvm::Value *size = ir_.getInt64(size_of(program_[id].dtype));
-  llvm::Value *here = ir_.CreateAdd(start, ir_.CreateMul(position, size));
-  return ir_.CreateAnd(here, ir_.getInt64(stream_alignment(id, width) - 1));
-}
-
-// Stores that go around the caches must be aligned:
-//
-//   begin: a partial group up to the first aligned address of the first stream
-//   middle: whole groups, with such stores where now all streams are aligned, else with plain ones
-//   end:   a partial group
-//
-// Both partial groups are one piece of code, in a loop of at most three turns: p is the position,
-// and count the size of the partial group to run next (0: whole groups).
-void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const int width = base_width(id);
-  const std::vector<BufferId> buffers = streams(id);
-  const std::size_t size = size_of(program_[buffers[0]].dtype);
-  llvm::Value *short_of = ir_.CreateAnd(ir_.CreateNeg(misaligned(buffers[0], begin, width)),
-                                        ir_.getInt64(stream_alignment(buffers[0], width) - 1));
-  llvm::Value *head =
-      ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateUDiv(short_of, ir_.getInt64(size)),
-                                ir_.CreateSub(end, begin));
-
-  const auto block = [&](const char *name) {
-    return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
-  };
-  llvm::BasicBlock *before = ir_.GetInsertBlock();
-  llvm::BasicBlock *next = block("stream"), *part = block("part"), *middle = block("middle");
-  llvm::BasicBlock *latch = block("latch"), *after = block("after");
-  ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), next, after);
-
-  ir_.SetInsertPoint(next);
-  llvm::PHINode *position = ir_.CreatePHI(ir_.getInt64Ty(), 2);
-  llvm::PHINode *count = ir_.CreatePHI(ir_.getInt64Ty(), 2);
-  position->addIncoming(begin, before);
-  count->addIncoming(head, before);
-  ir_.CreateCondBr(ir_.CreateICmpSGT(count, ir_.getInt64(0)), part, middle);
-
-  const Values outer = at_;
-  ir_.SetInsertPoint(part);
-  partial_group(id, outer, position, count, width);
-  at_ = outer;
-  llvm::Value *after_part = ir_.CreateAdd(position, count);
-  llvm::BasicBlock *part_end = ir_.GetInsertBlock();
-  ir_.CreateBr(latch);
-
-  ir_.SetInsertPoint(middle);
-  llvm::Value *rest = whole(position, end, width);
-  llvm::Value *wrong = ir_.getInt64(0);
-  for (const BufferId buffer : buffers)
-    wrong = ir_.CreateOr(wrong, misaligned(buffer, position, width));
-  llvm::BasicBlock *around = block("around"), *through = block("through"), *done = block("done");
-  ir_.CreateCondBr(ir_.CreateICmpEQ(wrong, ir_.getInt64(0)), around, through);
-  ir_.SetInsertPoint(around);
-  aligned_stream_ = streamed_ = true;
-  full_groups(id, position, rest, width);
-  aligned_stream_ = false;
-  ir_.CreateBr(done);
-  ir_.SetInsertPoint(through);
-  full_groups(id, position, rest, width);
-  ir_.CreateBr(done);
-  ir_.SetInsertPoint(done);
-  llvm::Value *remaining = ir_.CreateSub(end, rest);
-  ir_.CreateBr(latch);
-
-  ir_.SetInsertPoint(latch);
-  llvm::PHINode *next_position = ir_.CreatePHI(ir_.getInt64Ty(), 2);
-  llvm::PHINode *next_count = ir_.CreatePHI(ir_.getInt64Ty(), 2);
-  next_position->addIncoming(after_part, part_end);
-  next_count->addIncoming(ir_.getInt64(0), part_end);
-  next_position->addIncoming(rest, done);
-  next_count->addIncoming(remaining, done);
-  position->addIncoming(next_position, latch);
-  count->addIncoming(next_count, latch);
-  ir_.CreateCondBr(ir_.CreateICmpSLT(next_position, end), next, after);
-  ir_.SetInsertPoint(after);
 }
 
 } // namespace broadloom::jit

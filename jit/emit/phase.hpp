@@ -7,7 +7,7 @@
 // axis. Inside a vector loop a value that changes from lane to lane is a vector of `width_` lanes,
 // any other stays a scalar. A partial group runs the same body with `active_` lanes only.
 // Example: phase.cpp walks statements and loops, fold.cpp makes accumulators and their trees,
-// scan.cpp and scan_groups.cpp run scans, access.cpp loads and stores.
+// scan.cpp and scan_groups.cpp run scans, access.cpp loads and stores, stream.cpp stores around the caches.
 #pragma once
 
 #include "jit/emit/emit.hpp"
@@ -79,7 +79,6 @@ private:
   void plain_loop(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void vector_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void masked_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
-  void streaming_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void full_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
   void partial_group(loop::LoopId id, const Values &outer, llvm::Value *position,
                      llvm::Value *count, int width);
@@ -89,9 +88,15 @@ private:
   llvm::Value *whole(llvm::Value *begin, llvm::Value *end, std::int64_t group);
   int base_width(loop::LoopId id) const;
   int map_width(loop::LoopId id) const;
+
+  // stream.cpp
   std::vector<loop::BufferId> streams(loop::LoopId id) const;
   std::size_t stream_alignment(loop::BufferId id, int width) const;
   llvm::Value *misaligned(loop::BufferId id, llvm::Value *position, int width);
+  llvm::Value *misaligned(const std::vector<loop::BufferId> &buffers, llvm::Value *position,
+                          int width);
+  Values around_caches(llvm::Value *wrong, llvm::function_ref<Values()> run);
+  void streaming_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
 
   // fold.cpp
   void fold(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
@@ -117,6 +122,7 @@ private:
   Block cascade(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   Block join_blocks(const loop::Loop &loop, const Block &left, const Block &right);
   Values waiting(const std::vector<llvm::AllocaInst *> &stacks, llvm::Value *level);
+  void put(const std::vector<llvm::AllocaInst *> &stacks, llvm::Value *level, const Values &states);
   int leaves_together(loop::LoopId id) const;
   Block joined_leaves(loop::LoopId id, llvm::Value *start, int leaves);
   std::pair<llvm::Value *, llvm::Value *>
@@ -182,6 +188,7 @@ private:
   llvm::Value *load(loop::BufferId id);
   void read_ahead(loop::BufferId id);
   void ask_ahead(llvm::Value *first, std::int64_t bytes);
+  void prefetch(llvm::Value *there, unsigned locality);
   void store(loop::BufferId id, llvm::Value *value);
   llvm::Value *load_lanes(loop::BufferId id);
   void store_lanes(loop::BufferId id, llvm::Value *value);

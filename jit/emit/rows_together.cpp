@@ -22,12 +22,7 @@ constexpr std::size_t longest_body =
 // The loop inside `id` that can take several rows of it at once: nothing else but values known for the whole row is around it.
 std::optional<LoopId> PhaseEmitter::jammed(LoopId id) const {
   const Loop &rows = program_[id];
-  std::optional<LoopId> found;
-  for (const Stmt &s : rows.body) {
-    if (s.kind == StmtKind::Let) continue;
-    if (s.kind != StmtKind::Loop || found) return std::nullopt;
-    found = s.loop;
-  }
+  const std::optional<LoopId> found = only_loop(rows.body);
   if (!found || vector_ != nullptr || rows.parallel) return std::nullopt;
   const Loop &inner = program_[*found];
   const Survey::LoopFacts &facts = survey_.loops[found->index];
@@ -84,25 +79,6 @@ bool PhaseEmitter::holds(BufferId id, llvm::Value *value) {
   if (held_.empty() || walk(id, held_across_) != nullptr) return false;
   held_[id.index] = value;
   return !last_row_;
-}
-
-// Columns that fill a part of a register only are folded in smaller ones: three channels in 8 lanes, not 16.
-void PhaseEmitter::narrowed_group(LoopId id, const Values &outer, llvm::Value *position,
-                                  llvm::Value *count, int width) {
-  const Survey::LoopFacts &facts = survey_.loops[id.index];
-  if (!facts.inner_folds || facts.costly || width * facts.widest * 8 <= target_.vector_bits)
-    return partial_group(id, outer, position, count, width);
-  llvm::Value *half = ir_.getInt64(static_cast<std::uint64_t>(width / 2));
-  lanes_.either(
-      ir_.CreateICmpSLE(count, half),
-      [&] {
-        narrowed_group(id, outer, position, count, width / 2);
-        return Values{};
-      },
-      [&] {
-        partial_group(id, outer, position, count, width);
-        return Values{};
-      });
 }
 
 } // namespace broadloom::jit

@@ -58,23 +58,13 @@ PhaseEmitter::Block PhaseEmitter::scan_groups(LoopId id, llvm::Value *begin, llv
   return run_groups(id, rest, end, whole_groups(id, begin, rest, std::move(start)), true);
 }
 
-// Twice where outputs are streamed: with stores around the caches where all of them are aligned.
 PhaseEmitter::Block PhaseEmitter::whole_groups(LoopId id, llvm::Value *begin, llvm::Value *end,
                                                Block start) {
   const std::vector<BufferId> buffers = streams(id);
   if (buffers.empty()) return run_groups(id, begin, end, std::move(start), false);
-  llvm::Value *wrong = ir_.getInt64(0);
-  for (const BufferId buffer : buffers)
-    wrong = ir_.CreateOr(wrong, misaligned(buffer, begin, scan_lanes));
-  const Values chosen = lanes_.either(
-      ir_.CreateICmpEQ(wrong, ir_.getInt64(0)),
-      [&] {
-        aligned_stream_ = streamed_ = true;
-        const Values around = flat(run_groups(id, begin, end, start, false));
-        aligned_stream_ = false;
-        return around;
-      },
-      [&] { return flat(run_groups(id, begin, end, start, false)); });
+  const Values chosen = around_caches(misaligned(buffers, begin, scan_lanes), [&] {
+    return flat(run_groups(id, begin, end, start, false));
+  });
   return shaped(program_[id], chosen);
 }
 

@@ -143,14 +143,10 @@ PhaseEmitter::Block PhaseEmitter::through_memory(LoopId id) {
   const Values first = flat(start(loop, false));
   std::vector<llvm::AllocaInst *> rooms;
   for (llvm::Value *state : first) rooms.push_back(lanes_.room(state->getType(), fold_lanes));
-  const auto keep = [&](llvm::Value *lane, const Values &states) {
-    for (std::size_t k = 0; k < states.size(); ++k)
-      ir_.CreateStore(states[k], ir_.CreateGEP(states[k]->getType(), rooms[k], lane));
-  };
   lanes_.counted_loop(none, turns, 1, {}, [&](llvm::Value *position, Values) {
     set_running(loop, shaped(loop, first));
     turn(id, outer, position);
-    keep(position, flat(running(loop)));
+    put(rooms, position, flat(running(loop)));
     return Values{};
   });
   at_ = outer;
@@ -162,9 +158,7 @@ PhaseEmitter::Block PhaseEmitter::join_in_memory(const Loop &loop,
   const auto states_at = [&](llvm::Value *lane) { return shaped(loop, waiting(rooms, lane)); };
   const auto for_lanes = [&](llvm::Value *from, llvm::Value *to, auto joined) {
     lanes_.counted_loop(from, to, 1, {}, [&](llvm::Value *lane, Values) {
-      const Values states = flat(joined(lane));
-      for (std::size_t k = 0; k < states.size(); ++k)
-        ir_.CreateStore(states[k], ir_.CreateGEP(states[k]->getType(), rooms[k], lane));
+      put(rooms, lane, flat(joined(lane)));
       return Values{};
     });
   };

@@ -22,15 +22,11 @@ constexpr std::size_t most_blocks = 2;      // of registers
 
 // The loop over lanes that is all that this loop contains, but for values; null where the two cannot run as blocks.
 const Loop *PhaseEmitter::lanes_inside(const Loop &loop, LoopId &id) const {
-  if (!loop.accs.empty() || !loop.within) return nullptr;
-  const Loop *inner = nullptr;
-  for (const Stmt &s : loop.body) {
-    if (s.kind == StmtKind::Let) continue;
-    if (s.kind != StmtKind::Loop || inner != nullptr) return nullptr;
-    inner = &program_[s.loop];
-    id = s.loop;
-  }
-  if (inner == nullptr || !inner->vector || !inner->accs.empty() || inner->scan) return nullptr;
+  const std::optional<LoopId> only = only_loop(loop.body);
+  if (!only || !loop.accs.empty() || !loop.within) return nullptr;
+  id = *only;
+  const Loop *inner = &program_[id];
+  if (!inner->vector || !inner->accs.empty() || inner->scan) return nullptr;
   if (loop.body.size() + inner->body.size() > most_statements) return nullptr;
   const Survey::LoopFacts &facts = survey_.loops[id.index];
   return facts.inner_loops || facts.costly ? nullptr : inner;
@@ -72,23 +68,13 @@ bool PhaseEmitter::transposed_tile(LoopId id, llvm::Value *begin, llvm::Value *e
   };
   if (const std::vector<BufferId> stores = streams(inner); stores.empty()) {
     all_blocks();
-  } else { // the same twice: stores around the caches where all of them are aligned, in every row
-    llvm::Value *wrong = ir_.getInt64(0);
-    for (const BufferId buffer : stores) {
-      const std::uint64_t mask = stream_alignment(buffer, width) - 1;
-      wrong = ir_.CreateOr(wrong, misaligned(buffer, first, width));
+  } else { // aligned in every row
+    llvm::Value *wrong = misaligned(stores, first, width);
+    for (const BufferId buffer : stores)
       if (walk(buffer, rows.axis) != nullptr)
-        wrong = ir_.CreateOr(wrong, ir_.CreateAnd(step_bytes(buffer, rows.axis), mask));
-    }
-    lanes_.either(
-        ir_.CreateICmpEQ(wrong, ir_.getInt64(0)),
-        [&] {
-          aligned_stream_ = streamed_ = true;
-          all_blocks();
-          aligned_stream_ = false;
-          return Values{};
-        },
-        all_blocks);
+        wrong = ir_.CreateOr(wrong, ir_.CreateAnd(step_bytes(buffer, rows.axis),
+                                                  stream_alignment(buffer, width) - 1));
+    around_caches(wrong, all_blocks);
   }
 
   // The columns beside the blocks, and whole rows below them.
@@ -126,9 +112,7 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
       if (!streams(inner).empty()) ahead = next_lines(id, inner, outer, rows, row, lane, width);
       lanes_.counted_loop(ir_.getInt64(0), turns, 1, {}, [&](llvm::Value *k, Values) {
         for (const NextLines &lines : ahead)
-          ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
-                              {address(lines.first, ir_.CreateMul(lines.step, k)), ir_.getInt32(0),
-                               ir_.getInt32(2), ir_.getInt32(1)});
+          prefetch(address(lines.first, ir_.CreateMul(lines.step, k)), 2);
         tile.row = k;
         tile_ = &tile;
         turn(id, outer, ir_.CreateAdd(row, k));

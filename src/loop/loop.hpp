@@ -201,6 +201,9 @@ struct Program {
   const Loop &operator[](LoopId id) const { return loops[id.index]; }
 };
 
+// The loop that is all that a body contains, but for values.
+std::optional<LoopId> only_loop(const std::vector<Stmt> &body);
+
 // The loop of the phase that hands its states on, or null.
 const Loop *handing_loop(const Program &program, const Phase &phase);
 

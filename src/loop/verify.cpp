@@ -320,12 +320,6 @@ private:
 
 } // namespace
 
-const Loop *handing_loop(const Program &program, const Phase &phase) {
-  for (const Stmt &s : phase.body)
-    if (s.kind == StmtKind::Loop && !program[s.loop].handed.empty()) return &program[s.loop];
-  return nullptr;
-}
-
 void verify(const Program &program) {
   check_references(program);
   Verifier(program).run();

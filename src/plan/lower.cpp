@@ -255,20 +255,13 @@ double Lowering::turns_of(const LoopKey &key, AxisId axis) const {
 }
 
 void Lowering::mark_parallel(loop::Phase &phase) {
-  const std::vector<Stmt> *body = &phase.body;
-  for (;;) {
-    const Stmt *only = nullptr;
-    for (const Stmt &stmt : *body) {
-      if (stmt.kind == StmtKind::Let) continue;
-      if (stmt.kind != StmtKind::Loop || only != nullptr) return;
-      only = &stmt;
-    }
-    if (only == nullptr) return;
-    loop::Loop &loop = plan_.program.loops[only->loop.index];
+  std::optional<loop::LoopId> next = loop::only_loop(phase.body);
+  while (next) {
+    loop::Loop &loop = plan_.program.loops[next->index];
     if (!loop.accs.empty() || loop.within) return;
     loop.parallel = true;
     phase.parallel.push_back(loop.axis);
-    body = &loop.body;
+    next = loop::only_loop(loop.body);
   }
 }
 

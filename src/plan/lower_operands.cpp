@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace broadloom::plan {
 
@@ -40,19 +41,17 @@ void Lowering::choose_chunks() {
     std::int64_t &chunk = chunk_of_[item.loop.group];
     chunk = std::max(chunk, unit);
   }
-  for (const Group &group : nests_.scanned) chunk_of_[group] = scan_block;
-  for (const Group &group : nests_.swept) chunk_of_[group] = steps_per_leaf;
-  for (const Group &group : nests_.tiled) chunk_of_[group] = tile_side;
-  for (const auto &[group, positions] : nests_.blocks) chunk_of_[group] = positions;
-  const auto is_block = [&](const Group &group) {
-    return std::any_of(nests_.blocks.begin(), nests_.blocks.end(),
-                       [&](const auto &block) { return block.first == group; });
+  std::set<Group> fixed;
+  const auto fix = [&](const Group &group, std::int64_t positions) {
+    chunk_of_[group] = positions;
+    fixed.insert(group);
   };
+  for (const Group &group : nests_.scanned) fix(group, scan_block);
+  for (const Group &group : nests_.swept) fix(group, steps_per_leaf);
+  for (const Group &group : nests_.tiled) fix(group, tile_side);
+  for (const auto &[group, positions] : nests_.blocks) fix(group, positions);
   for (auto &[group, chunk] : chunk_of_) {
-    if (std::count(nests_.scanned.begin(), nests_.scanned.end(), group) > 0 ||
-        std::count(nests_.swept.begin(), nests_.swept.end(), group) > 0 ||
-        std::count(nests_.tiled.begin(), nests_.tiled.end(), group) > 0 || is_block(group))
-      continue;
+    if (fixed.count(group) > 0) continue;
     const double extent = double(group_extent(resolved_, group));
     double inner = 1; // positions of the loops inside
     for (const TreeNode &node : nests_.tree)
@@ -220,14 +219,9 @@ BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {
 // What scans the totals of chunks can go on from box to box, so that the phases before and after it need not
 // wait for its end.
 void Lowering::hand_on_states(loop::Phase &phase) {
-  const Stmt *only = nullptr;
-  for (const Stmt &stmt : phase.body) {
-    if (stmt.kind == StmtKind::Let) continue;
-    if (stmt.kind != StmtKind::Loop || only != nullptr) return;
-    only = &stmt;
-  }
-  if (only == nullptr || !phase.parallel.empty()) return;
-  loop::Loop &loop = plan_.program.loops[only->loop.index];
+  const std::optional<loop::LoopId> only = loop::only_loop(phase.body);
+  if (!only || !phase.parallel.empty()) return;
+  loop::Loop &loop = plan_.program.loops[only->index];
   if (!loop.scan || loop.leaf != 0 || loop.lanes > 1 || loop.within ||
       !plan_.program[loop.axis].chunks_of)
     return;

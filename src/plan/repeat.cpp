@@ -104,11 +104,11 @@ private:
       for (std::size_t output : outputs_)
         if (!as_one(walks_.outputs[output])) return 0;
     }
-    std::int64_t rows = most_rows;
-    const auto row = [&] { return double(rows) * double(extent(inner_)); };
-    while (rows > 1 && (double(rows * fewest_blocks) > all || !fits_cache(row(), chosen)))
-      rows /= 2;
-    return double(rows * fewest_blocks) <= all && fits_cache(row(), chosen) ? rows : 0;
+    for (std::int64_t rows = most_rows; rows > 0; rows /= 2)
+      if (double(rows * fewest_blocks) <= all &&
+          fits_cache(double(rows) * double(extent(inner_)), chosen))
+        return rows;
+    return 0;
   }
 
   void repeat_in_blocks(std::int64_t rows, const std::vector<std::uint32_t> &chosen) {
