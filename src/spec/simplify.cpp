@@ -260,7 +260,41 @@ private:
     }
   }
 
+  // u8(clip(x, 0, 255)) = u8(x), as the conversion stops at the ends of the type by itself; between them may stand an
+  // operation that rounds to an integer, which keeps the order of values and whole limits as they are.
+  std::optional<NodeId> without_limits(const Node &node, NodeId x) {
+    if (!is_integer(node.dtype) || !is_float(graph_[x].dtype) || is_narrow_float(graph_[x].dtype))
+      return {};
+    const bool rounds = graph_[x].kind == NodeKind::Op && rounds_to_integer(graph_[x].op);
+    const NodeId limited = rounds ? graph_.args(x)[0] : x;
+    NodeId inside = limited;
+    while (const std::optional<NodeId> next = without_limit(node.dtype, inside, rounds))
+      inside = *next;
+    if (inside == limited) return {};
+    return add(node, {rounds ? add(Node(graph_[x]), {inside}) : inside});
+  }
+
+  // What minimum or maximum leaves as it is, but for values beyond the ends of the type.
+  std::optional<NodeId> without_limit(DType type, NodeId x, bool whole) {
+    if (!is_op(x, Op::Minimum) && !is_op(x, Op::Maximum)) return {};
+    const auto args = graph_.args(x);
+    const std::size_t kept = is_literal(args[0]) ? 1 : 0;
+    const NodeId limit = args[1 - kept];
+    if (!is_literal(limit) || graph_[args[kept]].axes != graph_[x].axes) return {};
+    const auto in_type = [&](double number) {
+      return ops::convert(ops::scalar_from(number), DType::F64, type);
+    };
+    const double value =
+        ops::as_f64(ops::convert(graph_[limit].literal, graph_[limit].dtype, DType::F64));
+    const double end = is_op(x, Op::Minimum) ? HUGE_VAL : -HUGE_VAL;
+    if (std::isnan(value) || (whole && value != std::floor(value)) ||
+        graph_[args[kept]].dtype != graph_[x].dtype || in_type(value) != in_type(end))
+      return {};
+    return args[kept];
+  }
+
   std::optional<NodeId> cast_rule(const Node &node, NodeId x) {
+    if (const std::optional<NodeId> same = without_limits(node, x)) return same;
     const Node &inner = graph_[x];
     if (inner.kind != NodeKind::Cast || is_narrow_float(node.dtype) || is_complex(node.dtype))
       return {};

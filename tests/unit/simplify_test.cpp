@@ -50,6 +50,10 @@ const Row floats[] = {
     {"!!(x < one)", "x < one", "!(yes ? !(x < one) : yes)"},
     {"(x < one) && true", "x < one", "(x < one) && yes"},
     {"(x < one) || false", "x < one", "(x < one) || !yes"},
+    {"zero + u8(clip(x, 0, 255))", "zero + u8(x)", "zero + u8(yes ? clip(x, 0, 255) : x)"},
+    {"zero + i8(clip(x, -300, 127))", "zero + i8(x)", "zero + i8(yes ? clip(x, -300, 127) : x)"},
+    {"zero + u8(round(minimum(255, x)))", "zero + u8(round(x))",
+     "zero + u8(round(yes ? minimum(255, x) : x))"},
 };
 const Row integers[] = {
     {"x + 0", "x", "x + zero"},
@@ -113,11 +117,12 @@ TEST_CASE("a float's graph is that of the simpler text, and no bit changes") {
   for (const Row &row : floats) {
     check_graph(row, f32);
     check_graph(row, f64);
-    check_bits<double>(row, f64,
-                       {0.0, -0.0, 1, -1, 0.5, -2.5, 1e300, -1e-310, 5e-324, 0.1, inf, -inf, nan});
+    check_bits<double>(
+        row, f64,
+        {0.0, -0.0, 1, -1, 0.5, -2.5, 254.5, 255.5, 1e300, -1e-310, 5e-324, 0.1, inf, -inf, nan});
     check_bits<float>(row, f32,
-                      {0.0f, -0.0f, 1, -1, 0.5f, -2.5f, 1e30f, -1e-40f, 1e-45f, 0.1f, float(inf),
-                       -float(inf), float(nan)});
+                      {0.0f, -0.0f, 1, -1, 0.5f, -2.5f, 254.5f, 255.5f, 1e30f, -1e-40f, 1e-45f,
+                       0.1f, float(inf), -float(inf), float(nan)});
   }
 }
 
@@ -158,6 +163,23 @@ TEST_CASE("casts by way of a type that holds every value become one cast") {
   CHECK(same("bool", "f32(i8(x))", "f32(x)"));
   CHECK_FALSE(same("u64", "f64(i64(x))", "f64(x)"));
   CHECK_FALSE(same("i32", "f64(f32(x))", "f64(x)"));
+}
+
+TEST_CASE("limits that are those of the integer type are left to the conversion") {
+  const auto same = [](const std::string &a, const std::string &b) {
+    return graph_of("in x : f32[i]; out z = " + a) == graph_of("in x : f32[i]; out z = " + b);
+  };
+  CHECK(same("u8(clip(x, 0, 255))", "u8(x)"));
+  CHECK(same("i8(clip(x, -128, 300))", "i8(x)"));
+  CHECK(same("u16(minimum(70000, x))", "u16(x)"));
+  CHECK(same("u8(round(clip(x, 0, 255)))", "u8(round(x))"));
+  CHECK(same("u8(clip(x, -0.5, 255.9))", "u8(x)"));
+  CHECK(same("u8(clip(x, 1, 255))", "u8(maximum(x, 1))"));
+  CHECK(holds(graph_of("in x : f32[i]; out z = u8(clip(x, 0, 254))"), "minimum"));
+  CHECK(holds(graph_of("in x : f32[i]; out z = u8(round(minimum(x, 255.5)))"), "minimum"));
+  CHECK(holds(graph_of("in x : f32[i]; out z = i8(maximum(x, 0))"), "maximum"));
+  CHECK(holds(graph_of("in x : f32[i]; out z = f32(minimum(x, inf))"), "minimum"));
+  CHECK(holds(graph_of("in x : i32[i]; out z = u8(clip(x, 0, 255))"), "minimum")); // wraps
 }
 
 TEST_CASE("what an integer cannot be is a constant in the integer's extents") {
