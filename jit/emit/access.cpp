@@ -1,9 +1,8 @@
 // Loads and stores at the current position, exact to the byte.
 //
 // Along the vector axis a buffer may stand still (a scalar load), move by one element (a vector
-// load) or by any other distance (a gather). In a partial group only the active lanes are touched:
-// by masked instructions where the machine has them, else one by one through a vector on the stack
-// ("staged").
+// load) or by any other distance (strided.cpp). In a partial group only the active lanes are touched:
+// by masked instructions where the machine has them, else one by one through a vector on the stack.
 #include "jit/emit/phase.hpp"
 
 #include "support/check.hpp"
@@ -116,13 +115,9 @@ void PhaseEmitter::store(BufferId id, llvm::Value *value) {
   ir_.CreateAlignedStore(value, at_[id.index], llvm::Align(size_of(dtype)));
 }
 
-// AVX2 has masked moves for 4 and 8 bytes, and gathers that are slower than loads one by one; AVX-512 has all but
-// gathers of small elements.
+// AVX2 has masked moves for 4 and 8 bytes; AVX-512 for all.
 bool has_masked_move(const Target &target, std::size_t size) {
   return target.avx512() || size >= 4;
-}
-static bool has_gather(const Target &target, std::size_t size) {
-  return target.avx512() && size >= 4;
 }
 
 llvm::Value *PhaseEmitter::load_lanes(BufferId id) {
@@ -162,71 +157,6 @@ void PhaseEmitter::store_row(BufferId id, llvm::Value *row, std::size_t alignmen
         llvm::LLVMContext::MD_nontemporal,
         llvm::MDNode::get(ir_.getContext(), {llvm::ConstantAsMetadata::get(ir_.getInt32(1))}));
   }
-}
-
-// <W x ptr>: where each lane's element is, the first one's being `base`.
-llvm::Value *PhaseEmitter::lane_addresses(BufferId id, llvm::Value *base) {
-  std::vector<std::uint64_t> numbers;
-  for (int k = 0; k < width_; ++k) numbers.push_back(static_cast<std::uint64_t>(k));
-  llvm::Value *steps = lanes_.splat(step_bytes(id, vector_->axis), width_);
-  llvm::Value *distances =
-      ir_.CreateMul(steps, llvm::ConstantDataVector::get(ir_.getContext(), numbers));
-  return address(base, distances);
-}
-
-// `dtype` at `base` for the first lane: an element of the buffer, or a part of one.
-llvm::Value *PhaseEmitter::load_strided(BufferId id, llvm::Value *base, DType dtype) {
-  const llvm::Align align(size_of(dtype));
-  llvm::Type *scalar = lanes_.memory_type(dtype);
-  llvm::Type *type = lanes_.widen(scalar, width_);
-  llvm::Constant *zero = llvm::Constant::getNullValue(type);
-  llvm::Value *step = step_bytes(id, vector_->axis);
-  if (has_gather(target_, size_of(dtype))) {
-    llvm::Value *mask = mask_ != nullptr ? mask_ : lanes_.literal(DType::Bool, {1}, width_);
-    return ir_.CreateMaskedGather(type, lane_addresses(id, base), align, mask, zero);
-  }
-  if (mask_ == nullptr) {
-    llvm::Value *result = llvm::PoisonValue::get(type);
-    for (int k = 0; k < width_; ++k) {
-      const auto lane = static_cast<std::uint64_t>(k);
-      llvm::Value *there = address(base, ir_.CreateMul(step, ir_.getInt64(lane)));
-      result = ir_.CreateInsertElement(result, ir_.CreateAlignedLoad(scalar, there, align), lane);
-    }
-    return result;
-  }
-  llvm::AllocaInst *room = lanes_.room(type);
-  ir_.CreateStore(zero, room);
-  lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {
-    llvm::Value *there = address(base, ir_.CreateMul(step, lane));
-    ir_.CreateStore(ir_.CreateAlignedLoad(scalar, there, align), ir_.CreateGEP(scalar, room, lane));
-    return Values{};
-  });
-  return ir_.CreateLoad(type, room);
-}
-
-void PhaseEmitter::store_strided(BufferId id, llvm::Value *value, llvm::Value *base, DType dtype) {
-  const llvm::Align align(size_of(dtype));
-  llvm::Value *step = step_bytes(id, vector_->axis);
-  if (has_gather(target_, size_of(dtype))) {
-    ir_.CreateMaskedScatter(value, lane_addresses(id, base), align, mask_);
-    return;
-  }
-  if (mask_ == nullptr) {
-    for (int k = 0; k < width_; ++k) {
-      const auto lane = static_cast<std::uint64_t>(k);
-      llvm::Value *there = address(base, ir_.CreateMul(step, ir_.getInt64(lane)));
-      ir_.CreateAlignedStore(ir_.CreateExtractElement(value, lane), there, align);
-    }
-    return;
-  }
-  llvm::AllocaInst *room = lanes_.room(value->getType());
-  ir_.CreateStore(value, room);
-  llvm::Type *scalar = lanes_.memory_type(dtype);
-  lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {
-    llvm::Value *element = ir_.CreateLoad(scalar, ir_.CreateGEP(scalar, room, lane));
-    ir_.CreateAlignedStore(element, address(base, ir_.CreateMul(step, lane)), align);
-    return Values{};
-  });
 }
 
 } // namespace broadloom::jit

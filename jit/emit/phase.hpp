@@ -192,11 +192,17 @@ private:
   void store(loop::BufferId id, llvm::Value *value);
   llvm::Value *load_lanes(loop::BufferId id);
   void store_lanes(loop::BufferId id, llvm::Value *value);
-  llvm::Value *load_strided(loop::BufferId id, llvm::Value *base, DType dtype);
-  void store_strided(loop::BufferId id, llvm::Value *value, llvm::Value *base, DType dtype);
   void store_row(loop::BufferId id, llvm::Value *row, std::size_t alignment);
-  llvm::Value *lane_addresses(loop::BufferId id, llvm::Value *base);
   llvm::Value *address(llvm::Value *base, llvm::Value *bytes);
+
+  // strided.cpp
+  llvm::Value *load_strided(loop::BufferId id, llvm::Value *base, DType dtype);
+  llvm::Value *load_near(loop::BufferId id, llvm::Value *base, DType dtype,
+                         llvm::ArrayRef<int> steps);
+  llvm::Value *pick_lanes(loop::BufferId id, llvm::Value *base, DType dtype, int step);
+  llvm::Value *load_apart(loop::BufferId id, llvm::Value *base, DType dtype);
+  void store_strided(loop::BufferId id, llvm::Value *value, llvm::Value *base, DType dtype);
+  llvm::Value *lane_addresses(loop::BufferId id, llvm::Value *base);
 
   // transpose.cpp
   struct Tile { // the two inner loops of a tile, run together

@@ -79,6 +79,28 @@ TEST_CASE("a map gives the interpreter's bytes at every length, stride and align
   }
 }
 
+TEST_CASE("lanes a few elements apart are loaded by vectors that end with the last of them") {
+  for (const std::string &target : targets_here()) {
+    for (const DType dtype : {DType::F32, DType::F64, DType::I8, DType::U16, DType::C64}) {
+      Runs runs(triad(dtype, other, unit), target);
+      for (const int apart : {1, 2, 3, 4, 5}) {
+        INFO(target, ", ", apart, " of ", name(dtype));
+        runs.spread = apart;
+        for (const std::int64_t n : {1, 7, 8, 15, 16, 17, 31, 32, 33, 64, 65, 130}) {
+          runs.extents = {n};
+          for (const bool reversed : {false, true}) {
+            for (const bool at_end : {false, true}) {
+              runs.reversed = reversed;
+              runs.at_end = at_end;
+              runs.agree();
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a streamed output is stored exactly, whatever its alignment") {
   for (const std::string &target : targets_here()) {
     for (const DType dtype : {DType::F32, DType::F64, DType::I8}) {

@@ -1,0 +1,152 @@
+// Lanes that do not lie side by side.
+//
+// Problem: each lane's element is loaded or stored by itself, by gathers where the machine has them, which take about a
+// cycle for each lane. Views such as a[::2], one channel of an image, or a reversed axis lie almost side by side.
+// Method: where the step is one of a few small ones, the vectors from the first lane's element to the last one's are
+// loaded and the lanes picked from these; a branch that goes the same way in every turn chooses. The bytes between two
+// elements are read and dropped: they lie on pages that are read in any case.
+//
+//   step 3, 4 lanes   a0 .. .. a1 | .. .. a2 .. | .. a2 .. .. a3   the last vector ends with the last element
+#include "jit/emit/phase.hpp"
+
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace broadloom::jit {
+
+using namespace loop;
+
+namespace {
+
+constexpr int near_steps[] = {2, 3, 4, -1}; // in elements
+
+// A gather of small elements is none, and AVX2's are slower than loads one by one.
+bool has_gather(const Target &target, std::size_t size) { return target.avx512() && size >= 4; }
+
+// A power of two of vectors, one after the other.
+llvm::Value *joined(Builder &ir, std::vector<llvm::Value *> vectors) {
+  for (; vectors.size() > 1; vectors.resize(vectors.size() / 2)) {
+    std::vector<int> all(2 * static_cast<std::size_t>(Lanes::width(vectors[0])));
+    std::iota(all.begin(), all.end(), 0);
+    for (std::size_t k = 0; k < vectors.size() / 2; ++k)
+      vectors[k] = ir.CreateShuffleVector(vectors[2 * k], vectors[2 * k + 1], all);
+  }
+  return vectors[0];
+}
+
+} // namespace
+
+// <W x ptr>: where each lane's element is, the first one's being `base`.
+llvm::Value *PhaseEmitter::lane_addresses(BufferId id, llvm::Value *base) {
+  std::vector<std::uint64_t> numbers;
+  for (int k = 0; k < width_; ++k) numbers.push_back(static_cast<std::uint64_t>(k));
+  llvm::Value *steps = lanes_.splat(step_bytes(id, vector_->axis), width_);
+  llvm::Value *distances =
+      ir_.CreateMul(steps, llvm::ConstantDataVector::get(ir_.getContext(), numbers));
+  return address(base, distances);
+}
+
+// `dtype` at `base` for the first lane: an element of the buffer, or a part of one.
+llvm::Value *PhaseEmitter::load_strided(BufferId id, llvm::Value *base, DType dtype) {
+  if (mask_ != nullptr || tile_ != nullptr || width_ == 1) return load_apart(id, base, dtype);
+  return load_near(id, base, dtype, near_steps);
+}
+
+// By vectors where the step is one of these, else one by one.
+llvm::Value *PhaseEmitter::load_near(BufferId id, llvm::Value *base, DType dtype,
+                                     llvm::ArrayRef<int> steps) {
+  if (steps.empty()) return load_apart(id, base, dtype);
+  const int step = steps.front();
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  llvm::Value *fits =
+      ir_.CreateICmpEQ(step_bytes(id, vector_->axis), ir_.getInt64(std::uint64_t(step * size)));
+  return lanes_.either(
+      fits, [&] { return Values{pick_lanes(id, base, dtype, step)}; },
+      [&] { return Values{load_near(id, base, dtype, steps.drop_front())}; })[0];
+}
+
+llvm::Value *PhaseEmitter::pick_lanes(BufferId id, llvm::Value *base, DType dtype, int step) {
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  const int lanes = std::min(width_, static_cast<int>(target_.vector_bits / 8 / size)); // at a time
+  const int span = (lanes - 1) * std::abs(step) + 1;
+  const int lowest = std::min(0, (lanes - 1) * step);
+  llvm::Type *scalar = lanes_.memory_type(dtype), *type = lanes_.widen(scalar, lanes);
+  Values groups;
+  for (int first = 0; first < width_; first += lanes) {
+    llvm::Value *picked = nullptr;
+    for (int done = 0; done < span; done += lanes) {
+      const int start = std::min(done, span - lanes); // all before `done` is there already
+      llvm::Value *there = ir_.CreateConstGEP1_64(
+          scalar, base, static_cast<std::uint64_t>(first * step + lowest + start));
+      llvm::Value *loaded = ir_.CreateAlignedLoad(type, there, llvm::Align(std::uint64_t(size)));
+      std::vector<int> from;
+      for (int k = 0; k < lanes; ++k) {
+        const int place = k * step - lowest;
+        from.push_back(place < done ? k : lanes + place - start);
+        if (place >= done + lanes) from.back() = k; // a later vector has it
+      }
+      picked = ir_.CreateShuffleVector(picked != nullptr ? picked : loaded, loaded, from);
+    }
+    groups.push_back(picked);
+  }
+  return joined(ir_, groups);
+}
+
+llvm::Value *PhaseEmitter::load_apart(BufferId id, llvm::Value *base, DType dtype) {
+  const llvm::Align align(size_of(dtype));
+  llvm::Type *scalar = lanes_.memory_type(dtype);
+  llvm::Type *type = lanes_.widen(scalar, width_);
+  llvm::Constant *zero = llvm::Constant::getNullValue(type);
+  llvm::Value *step = step_bytes(id, vector_->axis);
+  if (has_gather(target_, size_of(dtype))) {
+    llvm::Value *mask = mask_ != nullptr ? mask_ : lanes_.literal(DType::Bool, {1}, width_);
+    return ir_.CreateMaskedGather(type, lane_addresses(id, base), align, mask, zero);
+  }
+  if (mask_ == nullptr) {
+    llvm::Value *result = llvm::PoisonValue::get(type);
+    for (int k = 0; k < width_; ++k) {
+      const auto lane = static_cast<std::uint64_t>(k);
+      llvm::Value *there = address(base, ir_.CreateMul(step, ir_.getInt64(lane)));
+      result = ir_.CreateInsertElement(result, ir_.CreateAlignedLoad(scalar, there, align), lane);
+    }
+    return result;
+  }
+  llvm::AllocaInst *room = lanes_.room(type);
+  ir_.CreateStore(zero, room);
+  lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {
+    llvm::Value *there = address(base, ir_.CreateMul(step, lane));
+    ir_.CreateStore(ir_.CreateAlignedLoad(scalar, there, align), ir_.CreateGEP(scalar, room, lane));
+    return Values{};
+  });
+  return ir_.CreateLoad(type, room);
+}
+
+void PhaseEmitter::store_strided(BufferId id, llvm::Value *value, llvm::Value *base, DType dtype) {
+  const llvm::Align align(size_of(dtype));
+  llvm::Value *step = step_bytes(id, vector_->axis);
+  if (has_gather(target_, size_of(dtype))) {
+    ir_.CreateMaskedScatter(value, lane_addresses(id, base), align, mask_);
+    return;
+  }
+  if (mask_ == nullptr) {
+    for (int k = 0; k < width_; ++k) {
+      const auto lane = static_cast<std::uint64_t>(k);
+      llvm::Value *there = address(base, ir_.CreateMul(step, ir_.getInt64(lane)));
+      ir_.CreateAlignedStore(ir_.CreateExtractElement(value, lane), there, align);
+    }
+    return;
+  }
+  llvm::AllocaInst *room = lanes_.room(value->getType());
+  ir_.CreateStore(value, room);
+  llvm::Type *scalar = lanes_.memory_type(dtype);
+  lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {
+    llvm::Value *element = ir_.CreateLoad(scalar, ir_.CreateGEP(scalar, room, lane));
+    ir_.CreateAlignedStore(element, address(base, ir_.CreateMul(step, lane)), align);
+    return Values{};
+  });
+}
+
+} // namespace broadloom::jit
