@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 namespace broadloom::plan {
@@ -176,21 +177,42 @@ BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
   return id;
 }
 
-// One that stays in a core's own caches comes faster than it could be asked for ahead, and so do parts of one that is read
-// again and again, as in a product of matrices. In a tile, the lines that come next are those of the next row, which is
-// what the tile is there for.
+// A fold's steps wait for each other, and the processor looks less far ahead the fuller it is of those; loads that nothing
+// waits for are many at a time by themselves. One that stays in a core's own caches comes faster than it could be asked for
+// ahead, and so do parts of one that is read again and again, as in a product of matrices. In a tile, the lines that come
+// next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
 void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
   using support::Reason;
   constexpr double most_reads = 8; // of an element
   double elements = 1;
   for (const Step &step : steps) elements *= double(resolved_.classes[step.cls].extent);
   const double bytes = elements * double(size_of(spec_.inputs[input].dtype));
+  const bool folded = std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope &scope) {
+    return !nests_.tree[scope.node].folds.empty();
+  });
   const Reason reason = bytes <= double(machine_.last_level_cache / 8) ? Reason::InputStaysNear
+                        : !folded                                      ? Reason::InputNotFolded
                         : scopes_.back().turns > most_reads * elements ? Reason::InputReadOften
                         : !nests_.tiled.empty()                        ? Reason::InputReadInTiles
+                        : has_gaps(input, steps)                       ? Reason::InputHasGaps
                                                                        : Reason::InputReadAhead;
-  plan_.program.buffers[id.index].stream = reason == Reason::InputReadAhead;
-  read_ahead_[input] = {reason, bytes};
+  const bool ahead = reason == Reason::InputReadAhead;
+  plan_.program.buffers[id.index].stream |= ahead;
+  if (ahead || read_ahead_.count(input) == 0) read_ahead_[input] = {reason, bytes};
+}
+
+// Between runs so short that a good part of what is asked for would lie there.
+bool Lowering::has_gaps(std::uint32_t input, Steps steps) const {
+  constexpr std::int64_t long_run = 64 * 1024; // bytes
+  std::sort(steps.begin(), steps.end(),
+            [](const Step &a, const Step &b) { return std::abs(a.stride) < std::abs(b.stride); });
+  std::int64_t run = 1; // elements
+  for (const Step &step : steps) {
+    if (run * std::int64_t(size_of(spec_.inputs[input].dtype)) >= long_run) return false;
+    if (std::abs(step.stride) > run) return true;
+    run = std::max(run, std::abs(step.stride) * resolved_.classes[step.cls].extent);
+  }
+  return false;
 }
 
 BufferId Lowering::output_buffer(int output) {

@@ -120,6 +120,7 @@ private:
   // An output larger than the last-level cache is stored around the caches: it would only push out
   // what is still to be read, and a normal store reads each line first.
   void consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps);
+  bool has_gaps(std::uint32_t input, Steps steps) const;
   void consider_streaming(BufferId id, int output, bool add);
   void lower_loop(int index);
   double turns_of(const LoopKey &key, AxisId axis) const;

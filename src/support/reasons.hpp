@@ -78,6 +78,8 @@ enum class Reason : std::uint8_t {
   InputStaysNear,
   InputReadOften,
   InputReadInTiles,
+  InputNotFolded,
+  InputHasGaps,
   BetweenPhases,
   CompulsoryTraffic,
   // sweeps and phases
