@@ -55,8 +55,8 @@ std::string plan_text(const spec::TypedSpec &spec, const Layouts &layouts,
   }
   text += "pattern (an axis a column: . does not move, 1 next element, s any stride)\n";
   for (const loop::Buffer &buffer : program.buffers)
-    text += fmt::format("  {:<8} {} {}{}\n", role_name(buffer.role), walks(program, buffer),
-                        buffer.name,
+    text += fmt::format("  {:<8} {} {}{}{}\n", role_name(buffer.role), walks(program, buffer),
+                        buffer.name, buffer.reread ? ", read often" : "",
                         !buffer.stream                     ? ""
                         : buffer.role == loop::Role::Input ? ", read ahead"
                                                            : ", stored around the caches");

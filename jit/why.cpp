@@ -61,6 +61,7 @@ Reason unroll_reason(LoopWidth::Shape shape) {
   switch (shape) {
   case LoopWidth::Shape::Map: return Reason::OneGroup;
   case LoopWidth::Shape::ColumnBlock: return Reason::ColumnBlock;
+  case LoopWidth::Shape::RowBlock: return Reason::RowBlock;
   case LoopWidth::Shape::Fold: return Reason::RegistersOfLanes;
   case LoopWidth::Shape::HeavyFold: return Reason::HeavyBody;
   case LoopWidth::Shape::Scan: return Reason::GroupOfScan;
@@ -72,6 +73,7 @@ const char *unroll_text(LoopWidth::Shape shape) {
   switch (shape) {
   case LoopWidth::Shape::Map: return "more would gain nothing";
   case LoopWidth::Shape::ColumnBlock: return "pieces of whole cache lines";
+  case LoopWidth::Shape::RowBlock: return "what rows share is loaded once";
   case LoopWidth::Shape::Fold: return "the 32 lanes of the fold";
   case LoopWidth::Shape::HeavyFold: return "the body is heavy";
   case LoopWidth::Shape::Scan: return "the 16 lanes of the scan";
@@ -96,9 +98,14 @@ std::vector<Decision> explain_widths(const loop::Program &program, const Target 
                support::count(width.lanes, "lane"),
                fmt::format("{}: {} at once, in vectors of {} bits", subject,
                            support::count(width.lanes, "position"), target.vector_bits)));
-    add(decide(unroll_reason(width.shape), subject, support::count(width.groups, "group"),
-               fmt::format("{}: {} of lanes in a turn: {}", subject,
-                           support::count(width.groups, "group"), unroll_text(width.shape))));
+    std::string way = support::count(width.groups, "group");
+    std::string lanes = way + " of lanes";
+    if (width.rows > 1) {
+      way += fmt::format(" by {} rows", width.rows);
+      lanes += fmt::format(" of {} rows each", width.rows);
+    }
+    add(decide(unroll_reason(width.shape), subject, way,
+               fmt::format("{}: {} in a turn: {}", subject, lanes, unroll_text(width.shape))));
   }
   return why;
 }

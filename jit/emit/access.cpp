@@ -36,6 +36,7 @@ llvm::Value *PhaseEmitter::address(llvm::Value *base, llvm::Value *bytes) {
 }
 
 llvm::Value *PhaseEmitter::load(BufferId id) {
+  if (rows_ != nullptr) return load_rows(id);
   if (!held_.empty() && held_[id.index] != nullptr) return held_[id.index];
   const DType dtype = program_[id].dtype;
   if (has_row_of_lanes(id)) {
@@ -96,6 +97,7 @@ void PhaseEmitter::prefetch(llvm::Value *there, unsigned locality) {
 }
 
 void PhaseEmitter::store(BufferId id, llvm::Value *value) {
+  if (rows_ != nullptr) return store_rows(id, value);
   const DType dtype = program_[id].dtype;
   const bool lanes = vector_ != nullptr && walk(id, vector_->axis) != nullptr;
   if (has_row_of_lanes(id)) {

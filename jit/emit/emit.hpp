@@ -30,7 +30,8 @@ struct LoopWidth {
   loop::LoopId loop;
   int lanes = 1;  // positions of one group
   int groups = 1; // copies of the body, or registers of one wide group, in a turn
-  enum class Shape { Map, ColumnBlock, Fold, HeavyFold, Scan } shape = Shape::Map;
+  int rows = 1;   // of a loop around, together
+  enum class Shape { Map, ColumnBlock, RowBlock, Fold, HeavyFold, Scan } shape = Shape::Map;
   bool narrow = false; // all types are of at most two bytes
 };
 std::vector<LoopWidth> loop_widths(const loop::Program &program, const Target &target);

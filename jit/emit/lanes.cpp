@@ -72,6 +72,16 @@ llvm::Constant *Lanes::literal(DType dtype, ops::Scalar value, int width) const 
                                         one);
 }
 
+llvm::Value *Lanes::joined(std::vector<llvm::Value *> vectors) {
+  for (; vectors.size() > 1; vectors.resize(vectors.size() / 2)) {
+    std::vector<int> all(2 * static_cast<std::size_t>(width(vectors[0])));
+    std::iota(all.begin(), all.end(), 0);
+    for (std::size_t k = 0; k < vectors.size() / 2; ++k)
+      vectors[k] = ir_.CreateShuffleVector(vectors[2 * k], vectors[2 * k + 1], all);
+  }
+  return vectors[0];
+}
+
 llvm::Value *Lanes::splat(llvm::Value *value, int width) {
   if (width == 1 || Lanes::width(value) > 1) return value;
   return each_part({value}, [&](llvm::ArrayRef<llvm::Value *> parts) {

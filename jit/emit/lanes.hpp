@@ -37,7 +37,8 @@ public:
   static int width(const llvm::Value *value);
 
   llvm::Constant *literal(DType dtype, ops::Scalar value, int width) const;
-  llvm::Value *splat(llvm::Value *value, int width); // a vector stays as it is
+  llvm::Value *splat(llvm::Value *value, int width);       // a vector stays as it is
+  llvm::Value *joined(std::vector<llvm::Value *> vectors); // a power of two, one after the other
   llvm::Value *select(llvm::Value *condition, llvm::Value *a, llvm::Value *b);
   llvm::Value *some_lanes(llvm::Value *value, int first, int count); // of one: a scalar
   llvm::Value *lane(llvm::Value *value, llvm::Value *index);

@@ -169,6 +169,8 @@ void PhaseEmitter::loop(LoopId id) {
     vector_map(id, begin, end);
   } else if (const std::optional<LoopId> inner = jammed(id)) {
     jammed_loop(id, *inner, begin, end);
+  } else if (const std::optional<RowBlock> block = row_block(id)) {
+    loop_in_row_blocks(id, *block, begin, end);
   } else if (!transposed_tile(id, begin, end)) {
     plain_loop(id, begin, end);
   }

@@ -135,6 +135,22 @@ private:
   void jammed_turn(llvm::Value *position);
   bool holds(loop::BufferId id, llvm::Value *value);
 
+  // row_blocks.cpp
+  struct RowBlock { // rows that run as one group of lanes
+    loop::LoopId inner;
+    loop::AxisId axis; // the rows
+    int rows;
+    int width; // lanes of each
+  };
+  bool splits_in_rows(const std::vector<loop::Stmt> &body, loop::AxisId rows) const;
+  std::optional<RowBlock> row_block(loop::LoopId id) const;
+  void loop_in_row_blocks(loop::LoopId id, const RowBlock &block, llvm::Value *begin,
+                          llvm::Value *end);
+  template <class Access> void each_row(loop::BufferId id, Access access);
+  llvm::Value *load_rows(loop::BufferId id);
+  void ask_for_steps(loop::BufferId id);
+  void store_rows(loop::BufferId id, llvm::Value *value);
+
   // short_fold.cpp
   void short_loop(loop::LoopId id);
   void short_map(loop::LoopId id, bool copied);
@@ -199,7 +215,7 @@ private:
   llvm::Value *load_strided(loop::BufferId id, llvm::Value *base, DType dtype);
   llvm::Value *load_near(loop::BufferId id, llvm::Value *base, DType dtype,
                          llvm::ArrayRef<int> steps);
-  llvm::Value *pick_lanes(loop::BufferId id, llvm::Value *base, DType dtype, int step);
+  llvm::Value *pick_lanes(llvm::Value *base, DType dtype, int step);
   llvm::Value *load_apart(loop::BufferId id, llvm::Value *base, DType dtype);
   void store_strided(loop::BufferId id, llvm::Value *value, llvm::Value *base, DType dtype);
   llvm::Value *lane_addresses(loop::BufferId id, llvm::Value *base);
@@ -262,6 +278,7 @@ private:
   std::vector<States> stepped_;        // by accumulator: inside a scan's group, the groups before
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
   const Tile *tile_ = nullptr;         // where the loop around it runs together with it
+  const RowBlock *rows_ = nullptr;     // likewise, as lanes of their own
   int width_ = 1;
   std::int64_t offset_ = 0;       // of this copy of a loop's body, in positions
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 namespace broadloom::jit {
 
@@ -25,17 +24,6 @@ constexpr int near_steps[] = {2, 3, 4, -1}; // in elements
 
 // A gather of small elements is none, and AVX2's are slower than loads one by one.
 bool has_gather(const Target &target, std::size_t size) { return target.avx512() && size >= 4; }
-
-// A power of two of vectors, one after the other.
-llvm::Value *joined(Builder &ir, std::vector<llvm::Value *> vectors) {
-  for (; vectors.size() > 1; vectors.resize(vectors.size() / 2)) {
-    std::vector<int> all(2 * static_cast<std::size_t>(Lanes::width(vectors[0])));
-    std::iota(all.begin(), all.end(), 0);
-    for (std::size_t k = 0; k < vectors.size() / 2; ++k)
-      vectors[k] = ir.CreateShuffleVector(vectors[2 * k], vectors[2 * k + 1], all);
-  }
-  return vectors[0];
-}
 
 } // namespace
 
@@ -64,11 +52,11 @@ llvm::Value *PhaseEmitter::load_near(BufferId id, llvm::Value *base, DType dtype
   llvm::Value *fits =
       ir_.CreateICmpEQ(step_bytes(id, vector_->axis), ir_.getInt64(std::uint64_t(step * size)));
   return lanes_.either(
-      fits, [&] { return Values{pick_lanes(id, base, dtype, step)}; },
+      fits, [&] { return Values{pick_lanes(base, dtype, step)}; },
       [&] { return Values{load_near(id, base, dtype, steps.drop_front())}; })[0];
 }
 
-llvm::Value *PhaseEmitter::pick_lanes(BufferId id, llvm::Value *base, DType dtype, int step) {
+llvm::Value *PhaseEmitter::pick_lanes(llvm::Value *base, DType dtype, int step) {
   const auto size = static_cast<std::int64_t>(size_of(dtype));
   const int lanes = std::min(width_, static_cast<int>(target_.vector_bits / 8 / size)); // at a time
   const int span = (lanes - 1) * std::abs(step) + 1;
@@ -92,7 +80,7 @@ llvm::Value *PhaseEmitter::pick_lanes(BufferId id, llvm::Value *base, DType dtyp
     }
     groups.push_back(picked);
   }
-  return joined(ir_, groups);
+  return lanes_.joined(groups);
 }
 
 llvm::Value *PhaseEmitter::load_apart(BufferId id, llvm::Value *base, DType dtype) {

@@ -28,6 +28,15 @@ std::vector<LoopWidth> PhaseEmitter::widths() const {
     }
     found.push_back(width);
   }
+  for (std::uint32_t k = 0; k < program_.loops.size(); ++k) {
+    const std::optional<RowBlock> block = row_block(loop::LoopId{k});
+    for (LoopWidth &width : found) {
+      if (!block || width.loop.index != block->inner.index) continue;
+      width.shape = LoopWidth::Shape::RowBlock;
+      width.groups = block->width / width.lanes;
+      width.rows = block->rows;
+    }
+  }
   return found;
 }
 

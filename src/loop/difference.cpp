@@ -45,6 +45,8 @@ std::vector<std::string> differences(const Program &a, const Program &b) {
     if (x.stream != y.stream)
       note("'" + x.name + "' is " + (y.stream ? "" : "not ") +
            (x.role == Role::Input ? "read ahead" : "stored around the caches"));
+    if (x.reread != y.reread)
+      note("'" + x.name + "' is " + (y.reread ? "" : "not ") + "read often");
   }
   if (a.buffers.size() != b.buffers.size())
     note("it has " + std::to_string(b.buffers.size()) + " views of operands, not " +

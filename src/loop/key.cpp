@@ -44,6 +44,7 @@ public:
     put(b.dtype);
     put(b.walks);
     put(b.stream);
+    put(b.reread);
   }
   // Only the fields that the kind gives a meaning, so that what lies in the others cannot matter.
   void put(const Value &v) {

@@ -114,6 +114,8 @@ struct Buffer {
   std::vector<Walk> walks; // in the order of the operand's dims
   // Too big for the caches: stores go around them where that is possible; of an input, cache lines are asked for ahead.
   bool stream = false;
+  // An input that is read many times over and leaves a core's own caches meanwhile: rows of a product share what they load.
+  bool reread = false;
 };
 
 enum class ValueKind : std::uint8_t { Literal, Op, Cast, Load, Result, Running, Extent, Index };

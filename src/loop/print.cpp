@@ -128,6 +128,7 @@ private:
       text += b.name + " : " + std::string(name(b.dtype));
       if (!walks.empty()) text += "[" + joined(walks) + "]";
       if (b.stream) text += b.role == Role::Input ? ", read ahead" : ", streamed";
+      if (b.reread) text += ", read often";
       line(1, text + "   # operand " + std::to_string(b.operand));
     }
     for (std::size_t k = 0; k < p_.recipes.size(); ++k)

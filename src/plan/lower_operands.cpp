@@ -183,21 +183,24 @@ BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
 // next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
 void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
   using support::Reason;
-  constexpr double most_reads = 8; // of an element
+  constexpr double most_reads = 8;           // of an element
+  constexpr double own_caches = 1024 * 1024; // bytes, of one core
   double elements = 1;
   for (const Step &step : steps) elements *= double(resolved_.classes[step.cls].extent);
   const double bytes = elements * double(size_of(spec_.inputs[input].dtype));
   const bool folded = std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope &scope) {
     return !nests_.tree[scope.node].folds.empty();
   });
+  const bool often = scopes_.back().turns > most_reads * elements;
   const Reason reason = bytes <= double(machine_.last_level_cache / 8) ? Reason::InputStaysNear
                         : !folded                                      ? Reason::InputNotFolded
-                        : scopes_.back().turns > most_reads * elements ? Reason::InputReadOften
+                        : often                                        ? Reason::InputReadOften
                         : !nests_.tiled.empty()                        ? Reason::InputReadInTiles
                         : has_gaps(input, steps)                       ? Reason::InputHasGaps
                                                                        : Reason::InputReadAhead;
   const bool ahead = reason == Reason::InputReadAhead;
   plan_.program.buffers[id.index].stream |= ahead;
+  plan_.program.buffers[id.index].reread |= often && bytes > own_caches;
   if (ahead || read_ahead_.count(input) == 0) read_ahead_[input] = {reason, bytes};
 }
 

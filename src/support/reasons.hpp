@@ -37,6 +37,7 @@ enum class Reason : std::uint8_t {
   LanesOfRegister,
   LanesOfWidest,
   ColumnBlock,
+  RowBlock,
   OneGroup,
   RegistersOfLanes,
   HeavyBody,
