@@ -43,8 +43,8 @@ inline constexpr float tail_powers[] = {
     0x1.89cb7cp+0f, 0x1.ad6fb4p+0f, 0x1.d44dbcp+0f, 0x1.feb052p+0f,
 };
 
-// The first part is a multiple of 2^-14: an eighth of an integer times it, below 128, plus
-// one of the values below is exact.
+// The first part is a multiple of 2^-14, the values below are multiples of 2^-17 (but for that of
+// erfc at 0): eighths of an integer times the one plus the other is exact below 128.
 inline constexpr float tail_ln2_1 = 0x1.62e000p-1f;
 inline constexpr float tail_ln2_2 = 0x1.0bfbe8p-15f;
 

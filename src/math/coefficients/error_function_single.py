@@ -13,7 +13,7 @@ terms = 5
 
 
 def show_powers():
-    """2^((i + d) / 8) for the d below 1 with which they are nearest to floats; the logarithm of the first."""
+    """2^((i + d) / 8), 0 <= d < 1, whose first is a float and the others almost; the first's logarithm."""
     roots = [2.0 ** (i / 8) for i in range(8)]
     least, first = 1.0, 0
     for f in range(2**23, int(2**23 * roots[1])):
@@ -71,7 +71,7 @@ def fit_slopes(f, center, low, high, weight):
 
 
 def show_intervals(name, what, start, rows):
-    """rows: centre, value, (slopes, error). They are turned to where bits 20 to 23 of |x| + start find them."""
+    """rows: centre, value, (slopes, error); turned to where bits 20 to 23 of |x| + start find them."""
     worst = max(error for _, _, (_, error) in rows)
     print(f"\n// {what}; error 2^{math.log2(worst):.1f}.")
     first = struct.unpack("I", struct.pack("f", float(start)))[0] >> 20 & 15
@@ -100,7 +100,7 @@ def show_erf():
 
 
 def show_tail(name, what, log_of_smooth, start, last, at_zero):
-    """The logarithm of a tail without its e^-x^2, whose values at the centres are multiples of 2^-17."""
+    """The logarithm of a tail without its e^-x^2: its values at the centres are multiples of 2^-17."""
     one = lambda h: mp.mpf(1)
     edges = edges_from(mp.mpf(start), mp.mpf(last))
     rows = []
@@ -119,8 +119,8 @@ def main():
     print()
     offset = show_powers()
     first = mp.floor(mp.log(2) * 2**14) / 2**14
-    print("\n// The first part is a multiple of 2^-14: an eighth of an integer times it, below 128, plus")
-    print("// one of the values below is exact.")
+    print("\n// The first part is a multiple of 2^-14, the values below are multiples of 2^-17 (but for that of")
+    print("// erfc at 0): eighths of an integer times the one plus the other is exact below 128.")
     show_float("tail_ln2_1", first)
     show_float("tail_ln2_2", mp.log(2) - first)
     show_tail("erfc_single", "log(erfc(c + h)) + (c + h)^2 - d log(2) / 8 = value + h slope(h)",

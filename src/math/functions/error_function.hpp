@@ -111,10 +111,10 @@ template <class F> struct TailSingle {
   F rest;
 };
 
-// e^(log G(m) - m |across|) for a magnitude m below 15, across = -m or -m/2, log G from tables: on each
-// interval value + h slope(h). The eighths of an octave n are found from a rounded exponent; the
-// exponent without them, below ln2/16, is then put together anew, where only the sum of value and
-// product rounds among what is greater than itself.
+// e^(m across + log G(m)) for 0 <= m < 15, across = -m or -m/2: with log G = value + h slope(h) on each of
+// 16 intervals there is one exponential and no product with a G that was rounded.
+// The exponent serves to find n, in eighths; less n ln2 it is then put together anew, without a rounding
+// above 1/4: n ln2_1 and value are exact together, and the square enters unrounded.
 template <const auto &Center, const auto &Value, const auto &Slope, class F>
 inline TailSingle<F> tail_single(F magnitude, Same<F> across, float start) {
   constexpr float shifter = 0x1.8p20f + 254;
@@ -166,8 +166,9 @@ template <class T, int N> inline Vec<T, N> erfc(Vec<T, N> x) {
   }
 }
 
-// gelu of f32: see there. Phi(x) is head + rest on the left, to be scaled, and 1 - Phi(-x) as a pair on
-// the right. Beyond -14.6 it vanishes.
+// gelu of f32: see there. Phi(x) is a pair: head and head rest on the left, still to be scaled, and
+// 1 - Phi(-x) on the right. Beyond -14.6 it vanishes. A product below 1/16 is one of the right, or has
+// an n next to 0: scale rounds once in any case.
 template <class F> inline F gelu_single(F x) {
   const F magnitude = abs(x);
   const F held_magnitude = held_at(magnitude, 14.6f);
@@ -183,7 +184,7 @@ template <class F> inline F gelu_single(F x) {
   const Pair<F> product = two_product(held, high);
   const F value = scale(product.high + fma(held, low, product.low), select(left, e.n, F(0.0f)),
                         select(left, e.biased, Bits<F>{} + 254u));
-  // Infinity less infinity was NaN. Products of subnormals have no low part; the result is x/2 there.
+  // Infinity less infinity was NaN; and products of subnormals have no low part, but are x/2.
   const F ordinary = select(value < magnitude, value, magnitude);
   return select(magnitude < F(0x1p-30f), x * 0.5f, ordinary);
 }
