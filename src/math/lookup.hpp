@@ -48,6 +48,16 @@ template <const auto &Table, class F> inline F lookup(Same<Bits<F>> index) {
   }
 }
 
+// c[0] + c[1] x + .. by Horner's rule, where each coefficient is a table of its own.
+template <const auto &Rows, class F> inline F polynomial_of_lookups(Same<Bits<F>> index, F x) {
+  constexpr std::size_t count = std::size(Rows);
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    F sum = lookup<Rows[count - 1], F>(index);
+    ((sum = fma(sum, x, lookup<Rows[count - 2 - I], F>(index))), ...);
+    return sum;
+  }(std::make_index_sequence<count - 1>());
+}
+
 // x 2^floor(n), rounded once, for floats 1/16 <= x <= 16 and |n| < 240. `biased` is floor(n) + 254
 // in its low nine bits.
 template <class F> inline F scale(F x, Same<F> n, Same<Bits<F>> biased) {

@@ -107,24 +107,6 @@ inline constexpr double erf_rest[13][16] = {
      0x1.3cd0498cb8eabp-28, 0x1.1ba88ad8a55ffp-31, 0x1.29af814d387fep-35, 0x1.8f792c74fc48ap-40},
 };
 
-// erf(x) / x in x^2 - 7.75 on |x| <= 3.94, relative to erf; error 2^-37.3.
-inline constexpr double erf_short[] = {
-    0x1.6fcd22af708a7p-2,  -0x1.7b26f08b14760p-6,  0x1.237b691953e21p-9,  -0x1.ea83aa1e6d998p-13,
-    0x1.a51febd6a60b1p-16, -0x1.642a5401057f8p-19, 0x1.2240e69f4a9a0p-22, -0x1.c18cae36f6570p-26,
-    0x1.482687cdf7c81p-29, -0x1.c1b9b23df8cfdp-33, 0x1.21185017fb797p-36, -0x1.5d35c2f0f9c38p-40,
-    0x1.8ae834029da7bp-44, -0x1.9f70bd2f9edf0p-48, 0x1.a5d8108da0ab8p-52, -0x1.b09d7b9f5ac17p-56,
-    0x1.767616ab3ef2fp-60, -0x1.a63eff7e10789p-65, 0x1.9710e793f8650p-69, -0x1.7170e0a0b3813p-72,
-    0x1.ecd7ec7c0ae97p-77,
-};
-
-// erfc(x) e^(x^2) / q in q = 1 / (1 + 0.34375 x) on 0 <= x <= 11, relative; error 2^-37.7.
-inline constexpr double erfc_short[] = {
-    0x1.8d30b4cc46b13p-3,  0x1.8d2ad5df84d9cp-3, 0x1.75fe7b57b1773p-3,  0x1.44e4352d7eaa7p-3,
-    0x1.0cb3512d1903cp-3,  0x1.455f9b04ff2c7p-4, 0x1.f7076ce7cf59cp-5,  0x1.986549042be1ap-5,
-    -0x1.21762fe3ed9ebp-3, 0x1.1a9b0bb562bcfp-2, -0x1.6f5dd8ea64a5fp-2, 0x1.f963bbca19c83p-3,
-    -0x1.5fa2497ee40f9p-4, 0x1.8ecabe7ddd7fap-7,
-};
-
 // (1 + 1.5 x) erfc(x) e^(x^2) in (x - 4) / (x + 4) on 1/2 <= x <= 28, relative; error 2^-57.3.
 inline constexpr double erfc_tail_first_1 = 0x1.eb018ce4f8a53p-1;
 inline constexpr double erfc_tail_first_2 = 0x1.d2cd62b0d53d8p-55;
@@ -150,7 +132,6 @@ inline constexpr double gelu_tail[] = {
     0x1.a35aed60391e8p-23, -0x1.b8c828ddebdf5p-26, -0x1.f90332a646bcdp-26, 0x1.ab674eb8c1e07p-29,
     0x1.b6f6da9bdcfdbp-29, -0x1.df4d9acb97628p-34,
 };
-inline constexpr double root_half = 0x1.6a09e667f3bcdp-1;
 inline constexpr double two_over_root_pi_1 = 0x1.20dd750429b6dp+0;
 inline constexpr double two_over_root_pi_2 = 0x1.1ae3a914fed80p-56;
 

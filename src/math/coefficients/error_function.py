@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints error_function.hpp: the polynomials of erf, erfc and gelu (see remez.py)."""
+"""Prints error_function.hpp: the polynomials of erf, erfc and gelu in f64 (see remez.py)."""
 import mpmath as mp
 
 from remez import (relative, remez, show_constant, show_end, show_opening, show_polynomial,
@@ -72,24 +72,14 @@ def show_tail(name, what, f, k, low, high):
 def main():
     show_opening("error_function.py")
     show_pieces()
-    middle = mp.mpf("7.75")
-    shifted = lambda t: erf_quotient(t + middle)
-    show_polynomial(
-        "erf_short", "erf(x) / x in x^2 - 7.75 on |x| <= 3.94, relative to erf",
-        shifted, relative(shifted), 21, -middle, middle)
 
     # The tail: erfc(x) e^(x^2) is a smooth function between 1 and 1 / (x sqrt(pi)).
     scaled = lambda x: mp.exp(x**2) * mp.erfc(x)
-    of_inverse = lambda q: scaled((1 / q - 1) / mp.mpf("0.34375")) / q
-    show_polynomial(
-        "erfc_short", "erfc(x) e^(x^2) / q in q = 1 / (1 + 0.34375 x) on 0 <= x <= 11, relative",
-        of_inverse, relative(of_inverse), 14, 1 / (1 + mp.mpf("0.34375") * 11), 1)
     show_tail("erfc_tail", "(1 + 1.5 x) erfc(x) e^(x^2) in (x - 4) / (x + 4) on 1/2 <= x <= 28, relative",
               lambda x: (1 + mp.mpf("1.5") * x) * scaled(x), 4, mp.mpf("0.5"), 28)
     show_tail("gelu_tail", "(1 + x) erfc(x / sqrt(2)) e^(x^2 / 2) / 2 in (x - 5) / (x + 5) on 1/2 <= x <= 40, relative",
               lambda x: (1 + x) * scaled(x / mp.sqrt(2)) / 2, 5, mp.mpf("0.5"), 40)
 
-    show_constant("root_half", mp.sqrt(mp.mpf(1) / 2))
     show_split(["two_over_root_pi_1", "two_over_root_pi_2"], two_over_root_pi)
     first = mp.mpf(float(two_over_root_pi))
     rest = lambda z: erf_quotient(z) - first
