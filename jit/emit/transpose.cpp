@@ -112,7 +112,7 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
       if (!streams(inner).empty()) ahead = next_lines(id, inner, outer, rows, row, lane, width);
       lanes_.counted_loop(ir_.getInt64(0), turns, 1, {}, [&](llvm::Value *k, Values) {
         for (const NextLines &lines : ahead)
-          prefetch(address(lines.first, ir_.CreateMul(lines.step, k)), 2);
+          prefetch(lanes_.walking_address(lines.first, k, lines.step), 2);
         tile.row = k;
         tile_ = &tile;
         turn(id, outer, ir_.CreateAdd(row, k));
@@ -198,12 +198,13 @@ PhaseEmitter::Values PhaseEmitter::load_block(BufferId id, llvm::Value *base, Ax
                                               int width) {
   const std::size_t size = size_of(program_[id].dtype);
   llvm::Type *type = lanes_.widen(lanes_.memory_type(program_[id].dtype), width);
-  base = address(base, ir_.CreateMul(row, step_bytes(id, along)));
+  llvm::Value *step = step_bytes(id, across);
+  llvm::Value *there = address(base, ir_.CreateMul(row, step_bytes(id, along)));
+  there = address(there, ir_.CreateMul(lane, step));
   Values vectors;
   for (int k = 0; k < width; ++k) {
-    llvm::Value *place = ir_.CreateAdd(lane, ir_.getInt64(static_cast<std::uint64_t>(k)));
-    llvm::Value *there = address(base, ir_.CreateMul(place, step_bytes(id, across)));
     vectors.push_back(ir_.CreateAlignedLoad(type, there, llvm::Align(size)));
+    there = address(there, step);
   }
   return transposed(std::move(vectors), size);
 }

@@ -5,6 +5,7 @@
 // worth to be merged and hoisted.
 #include "jit/engine/generate.hpp"
 
+#include "jit/engine/machine_passes.hpp"
 #include "support/fail.hpp"
 
 #include <llvm/IR/LegacyPassManager.h>
@@ -115,7 +116,7 @@ llvm::SmallVector<char, 0> Generator::generate(llvm::Module &module,
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
-  if (machine_->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
+  if (!add_machine_passes(*machine_, passes, out, type)) {
     support::fail("E0501", "LLVM cannot write code of this kind", {},
                   "run with the interpreter (Engine::Interpreter), which gives the same bits");
   }
