@@ -102,8 +102,11 @@ void Generator::optimise(llvm::Module &module, bool has_math) const {
   each.addPass(llvm::EarlyCSEPass());
   if (has_math) each.addPass(llvm::InstCombinePass());
   each.addPass(llvm::SimplifyCFGPass());
-  each.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                     /*UseMemorySSA=*/true));
+  // Accumulators are in registers: no loop has memory that is worth to be kept in one.
+  constexpr unsigned clobber_walks = 100, accesses_for_promotion = 0;
+  each.addPass(llvm::createFunctionToLoopPassAdaptor(
+      llvm::LICMPass(clobber_walks, accesses_for_promotion, /*AllowSpeculation=*/true),
+      /*UseMemorySSA=*/true));
   passes.run(module, modules);
   // What the math calls for rare arguments is optimised bitcode already.
   for (llvm::Function &function : module)
