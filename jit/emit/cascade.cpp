@@ -153,14 +153,14 @@ PhaseEmitter::Block PhaseEmitter::joined_leaves(LoopId id, llvm::Value *start, i
   const Values outer = at_;
   const Block fresh = this->start(loop, false);
   const std::size_t in_a_block = flat(fresh).size();
+  llvm::Value *stop = ir_.CreateNSWAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf)));
   const Values stepped = lanes_.counted_loop(
-      ir_.getInt64(0), ir_.getInt64(static_cast<std::uint64_t>(loop.leaf)), 1,
-      flat(std::vector<Block>(static_cast<std::size_t>(leaves), fresh)),
-      [&](llvm::Value *step, Values now) {
+      start, stop, 1, flat(std::vector<Block>(static_cast<std::size_t>(leaves), fresh)),
+      [&](llvm::Value *position, Values now) {
         std::vector<Block> next;
         for (int k = 0; k < leaves; ++k) {
           set_running(loop, shaped(loop, now, static_cast<std::size_t>(k) * in_a_block));
-          turn(id, outer, ir_.CreateAdd(start, step), k * loop.leaf);
+          turn(id, outer, position, k * loop.leaf);
           next.push_back(running(loop));
         }
         return flat(next);

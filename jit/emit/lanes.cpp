@@ -174,7 +174,12 @@ Lanes::Carried Lanes::counted_loop(llvm::Value *begin, llvm::Value *end, std::in
     phi->addIncoming(start, before);
     now.push_back(phi);
   }
+  open_.push_back({position, begin, step, before, turn, {}});
   const Carried next = body(position, now);
+  for (const OpenLoop::Walking &w : open_.back().walking)
+    w.address->addIncoming(ir_.CreateGEP(ir_.getInt8Ty(), w.address, w.advance),
+                           ir_.GetInsertBlock());
+  open_.pop_back();
   llvm::Value *advanced =
       ir_.CreateAdd(position, llvm::ConstantInt::getSigned(begin->getType(), step), "", false,
                     /*HasNSW=*/true);
@@ -194,6 +199,23 @@ Lanes::Carried Lanes::counted_loop(llvm::Value *begin, llvm::Value *end, std::in
     result.push_back(phi);
   }
   return result;
+}
+
+llvm::Value *Lanes::walking_address(llvm::Value *base, llvm::Value *p, llvm::Value *bytes) {
+  if (open_.empty() || open_.back().position != p) return nullptr;
+  OpenLoop &loop = open_.back();
+  for (const OpenLoop::Walking &w : loop.walking)
+    if (w.base == base && w.bytes == bytes) return w.address;
+  Builder before(loop.before->getTerminator());
+  llvm::Value *first =
+      before.CreateGEP(before.getInt8Ty(), base, before.CreateMul(loop.begin, bytes));
+  llvm::Value *advance =
+      before.CreateMul(bytes, llvm::ConstantInt::getSigned(bytes->getType(), loop.step));
+  Builder turn(loop.turn, loop.turn->begin());
+  llvm::PHINode *address = turn.CreatePHI(base->getType(), 2);
+  address->addIncoming(first, loop.before);
+  loop.walking.push_back({address, base, bytes, advance});
+  return address;
 }
 
 Lanes::Carried Lanes::either(llvm::Value *condition, llvm::function_ref<Carried()> yes,

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace broadloom::jit {
@@ -61,6 +62,11 @@ public:
   using Carried = std::vector<llvm::Value *>;
   Carried counted_loop(llvm::Value *begin, llvm::Value *end, std::int64_t step, Carried carried,
                        llvm::function_ref<Carried(llvm::Value *, Carried)> body);
+
+  // base + p * bytes, in the body of the innermost counted loop, where p is its position: by an addition
+  // in each turn, in place of a multiplication. `base` and `bytes` are known before the loop. Null for
+  // another p.
+  llvm::Value *walking_address(llvm::Value *base, llvm::Value *p, llvm::Value *bytes);
 
   // What `yes` or `no` gives, whichever the condition says; only that one runs.
   Carried either(llvm::Value *condition, llvm::function_ref<Carried()> yes,
@@ -110,9 +116,23 @@ private:
   llvm::Constant *constant_integer(const llvm::Value *like, std::uint64_t value) const;
   llvm::Value *intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value *> args);
 
+  struct OpenLoop { // whose body is being written
+    llvm::Value *position;
+    llvm::Value *begin;
+    std::int64_t step;
+    llvm::BasicBlock *before, *turn;
+    struct Walking {
+      llvm::PHINode *address;
+      llvm::Value *base, *bytes; // as asked for
+      llvm::Value *advance;      // bytes in a turn
+    };
+    std::vector<Walking> walking;
+  };
+
   Builder &ir_;
   const Target &target_;
   Accuracy accuracy_;
+  std::vector<OpenLoop> open_; // the innermost last
 };
 
 } // namespace broadloom::jit

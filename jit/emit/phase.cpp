@@ -201,8 +201,13 @@ void PhaseEmitter::move(LoopId id, const Values &outer, llvm::Value *position,
       base = ir_.CreateGEP(type, base, position);
       at_[buffer.index] = ir_.CreateConstGEP1_64(type, base, offset);
     } else {
+      llvm::Value *step = step_bytes(buffer, loop.axis);
+      llvm::Value *walking = lanes_.walking_address(base, position, step);
       at_[buffer.index] =
-          address(base, ir_.CreateMul(positions_[loop.axis.index], step_bytes(buffer, loop.axis)));
+          walking == nullptr ? address(base, ir_.CreateMul(positions_[loop.axis.index], step))
+          : offset == 0
+              ? walking
+              : address(walking, ir_.CreateMul(step, ir_.getInt64(std::uint64_t(offset))));
     }
   }
 }

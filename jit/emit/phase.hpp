@@ -236,7 +236,7 @@ private:
   bool transposed_tile(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
   void run_blocks(loop::LoopId id, loop::LoopId inner, const std::vector<loop::BufferId> &buffers,
                   std::pair<llvm::Value *, llvm::Value *> rows,
-                  std::pair<llvm::Value *, llvm::Value *> lanes, int width);
+                  std::pair<llvm::Value *, llvm::Value *> lanes, int width, llvm::Value *wrong);
   const loop::Loop *lanes_inside(const loop::Loop &loop, loop::LoopId &id) const;
   std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,
                                            int width) const;

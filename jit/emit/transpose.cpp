@@ -62,20 +62,15 @@ bool PhaseEmitter::transposed_tile(LoopId id, llvm::Value *begin, llvm::Value *e
 
   const auto [first, last] = range(*lanes);
   llvm::Value *whole_rows = whole(begin, end, width), *whole_lanes = whole(first, last, width);
-  const auto all_blocks = [&] {
-    run_blocks(id, inner, buffers, {begin, whole_rows}, {first, whole_lanes}, width);
-    return Values{};
-  };
-  if (const std::vector<BufferId> stores = streams(inner); stores.empty()) {
-    all_blocks();
-  } else { // aligned in every row
-    llvm::Value *wrong = misaligned(stores, first, width);
+  llvm::Value *wrong = nullptr; // zero where the stores are aligned in every row
+  if (const std::vector<BufferId> stores = streams(inner); !stores.empty()) {
+    wrong = misaligned(stores, first, width);
     for (const BufferId buffer : stores)
       if (walk(buffer, rows.axis) != nullptr)
         wrong = ir_.CreateOr(wrong, ir_.CreateAnd(step_bytes(buffer, rows.axis),
                                                   stream_alignment(buffer, width) - 1));
-    around_caches(wrong, all_blocks);
   }
+  run_blocks(id, inner, buffers, {begin, whole_rows}, {first, whole_lanes}, width, wrong);
 
   // The columns beside the blocks, and whole rows below them.
   const Values outer = at_;
@@ -95,7 +90,8 @@ bool PhaseEmitter::transposed_tile(LoopId id, llvm::Value *begin, llvm::Value *e
 
 void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferId> &buffers,
                               std::pair<llvm::Value *, llvm::Value *> rows,
-                              std::pair<llvm::Value *, llvm::Value *> lanes, int width) {
+                              std::pair<llvm::Value *, llvm::Value *> lanes, int width,
+                              llvm::Value *wrong) {
   const Values outer = at_;
   lanes_.counted_loop(rows.first, rows.second, width, {}, [&](llvm::Value *row, Values) {
     lanes_.counted_loop(lanes.first, lanes.second, width, {}, [&](llvm::Value *lane, Values) {
@@ -109,16 +105,24 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
                                          program_[inner].axis, lane, width)));
       llvm::Value *turns = ir_.getInt64(static_cast<std::uint64_t>(width));
       std::vector<NextLines> ahead;
-      if (!streams(inner).empty()) ahead = next_lines(id, inner, outer, rows, row, lane, width);
-      lanes_.counted_loop(ir_.getInt64(0), turns, 1, {}, [&](llvm::Value *k, Values) {
-        for (const NextLines &lines : ahead)
-          prefetch(address(lines.first, ir_.CreateMul(lines.step, k)), 2);
-        tile.row = k;
-        tile_ = &tile;
-        turn(id, outer, ir_.CreateAdd(row, k));
-        tile_ = nullptr;
+      if (wrong != nullptr) ahead = next_lines(id, inner, outer, rows, row, lane, width);
+      const auto all_rows = [&] {
+        lanes_.counted_loop(ir_.getInt64(0), turns, 1, {}, [&](llvm::Value *k, Values) {
+          for (const NextLines &lines : ahead)
+            prefetch(lanes_.walking_address(lines.first, k, lines.step), 2);
+          tile.row = k;
+          tile_ = &tile;
+          turn(id, outer, ir_.CreateAdd(row, k));
+          tile_ = nullptr;
+          return Values{};
+        });
         return Values{};
-      });
+      };
+      // Here, and not around all blocks, so that the shuffles stand once.
+      if (wrong == nullptr)
+        all_rows();
+      else
+        around_caches(wrong, all_rows);
       return Values{};
     });
     return Values{};
@@ -198,12 +202,13 @@ PhaseEmitter::Values PhaseEmitter::load_block(BufferId id, llvm::Value *base, Ax
                                               int width) {
   const std::size_t size = size_of(program_[id].dtype);
   llvm::Type *type = lanes_.widen(lanes_.memory_type(program_[id].dtype), width);
-  base = address(base, ir_.CreateMul(row, step_bytes(id, along)));
+  llvm::Value *step = step_bytes(id, across);
+  llvm::Value *there = address(base, ir_.CreateMul(row, step_bytes(id, along)));
+  there = address(there, ir_.CreateMul(lane, step));
   Values vectors;
   for (int k = 0; k < width; ++k) {
-    llvm::Value *place = ir_.CreateAdd(lane, ir_.getInt64(static_cast<std::uint64_t>(k)));
-    llvm::Value *there = address(base, ir_.CreateMul(place, step_bytes(id, across)));
     vectors.push_back(ir_.CreateAlignedLoad(type, there, llvm::Align(size)));
+    there = address(there, step);
   }
   return transposed(std::move(vectors), size);
 }

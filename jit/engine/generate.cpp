@@ -5,6 +5,7 @@
 // worth to be merged and hoisted.
 #include "jit/engine/generate.hpp"
 
+#include "jit/engine/machine_passes.hpp"
 #include "support/fail.hpp"
 
 #include <llvm/IR/LegacyPassManager.h>
@@ -101,8 +102,11 @@ void Generator::optimise(llvm::Module &module, bool has_math) const {
   each.addPass(llvm::EarlyCSEPass());
   if (has_math) each.addPass(llvm::InstCombinePass());
   each.addPass(llvm::SimplifyCFGPass());
-  each.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                     /*UseMemorySSA=*/true));
+  // Accumulators are in registers: no loop has memory that is worth to be kept in one.
+  constexpr unsigned clobber_walks = 100, accesses_for_promotion = 0;
+  each.addPass(llvm::createFunctionToLoopPassAdaptor(
+      llvm::LICMPass(clobber_walks, accesses_for_promotion, /*AllowSpeculation=*/true),
+      /*UseMemorySSA=*/true));
   passes.run(module, modules);
   // What the math calls for rare arguments is optimised bitcode already.
   for (llvm::Function &function : module)
@@ -115,7 +119,7 @@ llvm::SmallVector<char, 0> Generator::generate(llvm::Module &module,
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
-  if (machine_->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
+  if (!add_machine_passes(*machine_, passes, out, type)) {
     support::fail("E0501", "LLVM cannot write code of this kind", {},
                   "run with the interpreter (Engine::Interpreter), which gives the same bits");
   }
