@@ -4,6 +4,8 @@
 
 #include "jit/emit/emit.hpp"
 
+#include <broadloom/broadloom.hpp>
+
 namespace broadloom::jit {
 namespace {
 
@@ -81,6 +83,28 @@ TEST_CASE("blocks of rows give the interpreter's bytes, whatever is left over be
       }
     }
   }
+}
+
+TEST_CASE("a large product has the interpreter's bits on any number of threads") {
+  const std::int64_t rows = 7, columns = 530, steps = 520; // b is larger than 1 MB
+  std::vector<float> a(std::size_t(rows * steps)), b(std::size_t(steps * columns));
+  for (std::size_t k = 0; k < a.size(); ++k) a[k] = float(k % 251) / 251;
+  for (std::size_t k = 0; k < b.size(); ++k) b[k] = float(k % 241) / 241 - 0.5f;
+  const LoopSpec spec = parse("kernel k { in a : f32[i, k]; in b : f32[k, j]\n"
+                              "  out c[i, j] = sum(a * b, k) }");
+  const auto run = [&](Engine engine, int threads) {
+    Options options;
+    options.engine = engine;
+    options.threads = threads;
+    const Results r =
+        compile(spec, options)({{"a", View<const float>(a.data(), {rows, steps})},
+                                {"b", View<const float>(b.data(), {steps, columns})}});
+    const float *c = r["c"].data<float>();
+    return std::vector<float>(c, c + rows * columns);
+  };
+  const std::vector<float> told = run(Engine::Interpreter, 1);
+  CHECK(run(Engine::Auto, 1) == told);
+  CHECK(run(Engine::Auto, 2) == told);
 }
 
 } // namespace
