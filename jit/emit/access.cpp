@@ -16,10 +16,6 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-namespace {
-constexpr std::int64_t line_bytes = 64; // of the caches
-} // namespace
-
 const Walk *PhaseEmitter::walk(BufferId id, AxisId axis) const {
   for (const Walk &w : program_[id].walks) {
     if (w.axis == axis) return &w;

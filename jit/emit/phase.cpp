@@ -203,11 +203,13 @@ void PhaseEmitter::move(LoopId id, const Values &outer, llvm::Value *position,
     } else {
       llvm::Value *step = step_bytes(buffer, loop.axis);
       llvm::Value *walking = lanes_.walking_address(base, position, step);
-      at_[buffer.index] =
-          walking == nullptr ? address(base, ir_.CreateMul(positions_[loop.axis.index], step))
-          : offset == 0
-              ? walking
-              : address(walking, ir_.CreateMul(step, ir_.getInt64(std::uint64_t(offset))));
+      if (walking == nullptr)
+        at_[buffer.index] = address(base, ir_.CreateMul(positions_[loop.axis.index], step));
+      else if (offset == 0)
+        at_[buffer.index] = walking;
+      else
+        at_[buffer.index] =
+            address(walking, ir_.CreateMul(step, ir_.getInt64(static_cast<std::uint64_t>(offset))));
     }
   }
 }
@@ -240,10 +242,14 @@ int PhaseEmitter::map_width(LoopId id) const {
   const Survey::LoopFacts &facts = survey_.loops[id.index];
   const int base = base_width(id);
   if (!facts.inner_folds || facts.costly) return base;
-  const int room = (target_.avx512() ? 16 : 8) * target_.vector_bits / 8;
   int width = 4 * base;
-  while (width > base && width * facts.acc_bytes > room) width /= 2;
+  while (width > base && width * facts.acc_bytes > accumulator_room()) width /= 2;
   return width;
+}
+
+// In bytes: half of the registers.
+int PhaseEmitter::accumulator_room() const {
+  return (target_.avx512() ? 16 : 8) * target_.vector_bits / 8;
 }
 
 // begin + the greatest multiple of `group` that fits; `group` is a power of two.

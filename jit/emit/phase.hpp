@@ -88,6 +88,7 @@ private:
   llvm::Value *whole(llvm::Value *begin, llvm::Value *end, std::int64_t group);
   int base_width(loop::LoopId id) const;
   int map_width(loop::LoopId id) const;
+  int accumulator_room() const;
 
   // stream.cpp
   std::vector<loop::BufferId> streams(loop::LoopId id) const;
@@ -201,6 +202,7 @@ private:
   bool reads_running(const loop::Loop &loop, loop::AccId acc) const;
 
   // access.cpp
+  static constexpr std::int64_t line_bytes = 64; // of the caches
   llvm::Value *load(loop::BufferId id);
   void read_ahead(loop::BufferId id);
   void ask_ahead(llvm::Value *first, std::int64_t bytes);

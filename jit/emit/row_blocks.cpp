@@ -62,11 +62,12 @@ std::optional<PhaseEmitter::RowBlock> PhaseEmitter::row_block(LoopId id) const {
     return program_[buffer].reread && walk(buffer, rows.axis) == nullptr &&
            walk(buffer, lanes.axis) != nullptr;
   });
-  const int room = (target_.avx512() ? 16 : 8) * target_.vector_bits / 8; // half of the registers
-  const int base = base_width(block.inner);
-  while (block.rows < most_rows && 2 * block.rows * base * facts.acc_bytes <= room) block.rows *= 2;
-  block.width = base;
-  while (2 * block.rows * block.width * facts.acc_bytes <= room) block.width *= 2;
+  const auto twice_fits = [&] {
+    return 2 * block.rows * block.width * facts.acc_bytes <= accumulator_room();
+  };
+  block.width = base_width(block.inner);
+  while (block.rows < most_rows && twice_fits()) block.rows *= 2;
+  while (twice_fits()) block.width *= 2;
   return shared && block.rows > 1 ? std::optional(block) : std::nullopt;
 }
 
@@ -106,12 +107,12 @@ template <class Access> void PhaseEmitter::each_row(BufferId id, Access access) 
   const RowBlock &block = *std::exchange(rows_, nullptr);
   llvm::Value *first = at_[id.index];
   width_ = block.width;
-  for (int r = 0; r < block.rows; ++r) {
-    if (walk(id, block.axis) != nullptr)
+  const bool walks = walk(id, block.axis) != nullptr; // else all rows have the same
+  for (int r = 0; r < (walks ? block.rows : 1); ++r) {
+    if (walks)
       at_[id.index] = address(first, ir_.CreateMul(step_bytes(id, block.axis),
                                                    ir_.getInt64(static_cast<std::uint64_t>(r))));
     access(r);
-    if (walk(id, block.axis) == nullptr && r == 0) break;
   }
   at_[id.index] = first;
   width_ = block.rows * block.width;
@@ -121,7 +122,7 @@ template <class Access> void PhaseEmitter::each_row(BufferId id, Access access) 
 // Each step of the folds reads another row of what the rows of the block share, often in another page, where the processor
 // does not look ahead by itself; where rows lie a power of two apart, few of them stay in the nearest caches.
 void PhaseEmitter::ask_for_steps(BufferId id) {
-  constexpr std::int64_t steps = 4, line_bytes = 64;
+  constexpr std::int64_t steps = 4;
   if (walk(id, rows_->axis) != nullptr || walk(id, vector_->axis) == nullptr) return;
   const Walk *down = nullptr;
   for (const Stmt &s : program_[rows_->inner].body)

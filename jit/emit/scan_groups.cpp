@@ -154,14 +154,14 @@ llvm::Value *PhaseEmitter::later_lanes(int distance) {
 llvm::Value *PhaseEmitter::select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b) {
   const int width = Lanes::width(mask);
   if (width == width_) return lanes_.select(mask, a, b);
-  std::vector<int> both;
-  for (int lane = 0; lane < width_; ++lane) both.push_back(lane);
-  if (a->getType()->getScalarSizeInBits() == 64)
-    return lanes_.shuffle(
-        lanes_.select(mask, lanes_.some_lanes(a, 0, width), lanes_.some_lanes(b, 0, width)),
-        lanes_.select(mask, lanes_.some_lanes(a, width, width), lanes_.some_lanes(b, width, width)),
-        both);
-  return lanes_.select(ir_.CreateShuffleVector(mask, mask, both), a, b);
+  if (a->getType()->getScalarSizeInBits() != 64)
+    return lanes_.select(lanes_.joined({mask, mask}), a, b);
+  const auto half = [&](int first) {
+    return lanes_.select(mask, lanes_.some_lanes(a, first, width),
+                         lanes_.some_lanes(b, first, width));
+  };
+  llvm::Value *low = half(0);
+  return lanes_.joined({low, half(width)});
 }
 
 PhaseEmitter::States PhaseEmitter::join_group(AccId acc, States states) {

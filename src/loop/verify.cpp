@@ -259,7 +259,7 @@ private:
                 std::any_of(open_.begin(), open_.end(), [](const Loop *o) { return o->vector; }),
             me + " has known turns outside of a vector loop");
     require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
-    const bool in_order = (l.lanes == 1 && !l.vector) || (l.scan && l.lanes > 1);
+    const bool in_order = runs_in_order(l);
     require(!l.reverse || in_order, me + " runs in reverse, but not in order");
     require(!l.scan || l.lanes == 1 || !has_loops(l), me + " scans in lanes and has loops inside");
     require(!l.scan || (in_order && !l.accs.empty()), me + " is no proper scan");
@@ -290,6 +290,10 @@ private:
     chain_.push_back(l.axis);
   }
 
+  static bool runs_in_order(const Loop &l) {
+    return (l.lanes == 1 && !l.vector) || (l.scan && l.lanes > 1);
+  }
+
   static bool has_loops(const Loop &l) {
     return std::any_of(l.body.begin(), l.body.end(),
                        [](const Stmt &s) { return s.kind == StmtKind::Loop; });
@@ -298,7 +302,7 @@ private:
   void start(const Loop &l, AccId id, const std::string &me) const {
     const ops::Recipe &recipe = p_.recipe(id);
     const std::vector<ValueId> &start = p_[id].start;
-    const bool in_order = (l.lanes == 1 && !l.vector) || (l.scan && l.lanes > 1);
+    const bool in_order = runs_in_order(l);
     require(recipe.has_combine() || (in_order && l.lanes == 1 && l.leaf == 0),
             me + " has leaves for an accumulator that cannot join them");
     if (start.empty()) return;
