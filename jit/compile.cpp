@@ -223,7 +223,9 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
 plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved,
                                  bool explain) const {
   plan::Machine machine;
-  machine.last_level_cache = jit::runtime::last_level_cache();
+  const jit::runtime::Caches caches = jit::runtime::caches();
+  machine.own_caches = caches.own;
+  machine.last_level_cache = caches.last_level;
   machine.threads = threads_;
   return plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted, machine,
                          explain);

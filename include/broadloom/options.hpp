@@ -21,6 +21,7 @@ enum class Profile : unsigned {
   Perf = 1,    // a line for each function in /tmp/perf-PID.map, which `perf report` reads
   Jitdump = 2, // a dump of the code itself, for `perf inject --jit` and then `perf annotate`
   Gdb = 4,     // GDB's interface for run-time compilers
+  Paths = 8,   // counts how often each way to run a loop is taken, for tests of their coverage
 };
 constexpr Profile operator|(Profile a, Profile b) { return Profile(unsigned(a) | unsigned(b)); }
 

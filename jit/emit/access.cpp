@@ -68,6 +68,7 @@ void PhaseEmitter::read_ahead(BufferId id) {
   const std::int64_t bytes = size * width_;
   if (bytes < line_bytes && offset_ * size % line_bytes != 0)
     return; // a copy of the body before has asked
+  took(Path::ReadAhead);
   ask_ahead(at_[id.index], bytes);
 }
 

@@ -76,6 +76,7 @@ PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::V
   ir_.CreateCondBr(ir_.CreateSelect(more, odd, any), carry, carried);
 
   ir_.SetInsertPoint(carry);
+  took(Path::LeafJoined);
   llvm::Value *next_level = ir_.CreateAdd(level, ir_.getInt64(1));
   llvm::Value *next_bits = ir_.CreateLShr(bits, ir_.getInt64(1));
   const Values both =
@@ -192,6 +193,7 @@ PhaseEmitter::groups_of_leaves(LoopId id, llvm::Value *begin, llvm::Value *end, 
   lanes_.counted_loop(ir_.getInt64(0), count, 1, {}, [&](llvm::Value *group, Values) {
     llvm::Value *start = ir_.CreateAdd(
         begin, ir_.CreateMul(group, ir_.getInt64(static_cast<std::uint64_t>(positions))));
+    took(Path::LeavesTogether);
     const Values fresh = flat(joined_leaves(id, start, leaves));
     llvm::Value *carries =
         ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ir_.CreateNot(group), ir_.getTrue());

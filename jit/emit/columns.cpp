@@ -136,6 +136,7 @@ PhaseEmitter::Values PhaseEmitter::columns_of_block(BufferId id, int first, int 
     llvm::Value *row = ir_.CreateAlignedLoad(part, there, align);
     return pick(ir_, row, llvm::Constant::getNullValue(part), 0, 1, all);
   };
+  took(Path::ColumnsLoaded);
   Values rows;
   for (llvm::Value *there : row_addresses(id, first)) rows.push_back(load(there));
   for (int together = all; together < width_; together *= 2) { // several rows to a vector
@@ -205,6 +206,7 @@ void PhaseEmitter::store_block(BufferId id, int first, Values columns) {
   columns.resize(static_cast<std::size_t>(all), llvm::PoisonValue::get(columns[0]->getType()));
   const Values rows = rows_from(ir_, columns), addresses = row_addresses(id, first);
   const bool masked = count < all && has_masked_move(target_, size);
+  took(Path::ColumnsStored);
   for (int lane = width_ - 1; lane >= 0; --lane) {
     llvm::Value *vector = rows[static_cast<std::size_t>(lane * all / width_)];
     llvm::Value *row = pick(ir_, vector, vector, lane * all % width_, 1, masked ? all : count);
@@ -222,6 +224,7 @@ bool PhaseEmitter::has_row_of_lanes(BufferId id) const {
 }
 
 llvm::Value *PhaseEmitter::row_of_lanes(BufferId id, llvm::Type *type) {
+  took(Path::RowOfLanes);
   llvm::AllocaInst *&room = row_rooms_[id.index];
   if (room == nullptr || room->getAllocatedType() != type) room = lanes_.room(type, fold_lanes);
   return ir_.CreateGEP(type, room, positions_[program_[id].walks.front().axis.index]);

@@ -39,7 +39,8 @@ private:
 std::string phase_name(std::size_t phase) { return "phase_" + std::to_string(phase); }
 
 std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &target,
-                                   llvm::LLVMContext &context, const loop::Listing *listing) {
+                                   llvm::LLVMContext &context, const loop::Listing *listing,
+                                   bool count_paths) {
   auto module = std::make_unique<llvm::Module>("kernel", context);
   module->setTargetTriple("x86_64-unknown-linux-gnu");
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
@@ -60,7 +61,7 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &t
     function->addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits));
     function->addFnAttr("frame-pointer", "none");
     if (lines) lines->attach(*function);
-    PhaseEmitter(program, k, target, function, listing).run();
+    PhaseEmitter(program, k, target, function, listing, count_paths).run();
   }
   if (lines) lines->finish();
   return module;

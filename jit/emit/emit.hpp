@@ -20,9 +20,11 @@ class Module;
 namespace broadloom::jit {
 
 // `listing`, where given, is of this program: its lines become debug locations, for code that is only shown.
+// With `count_paths` the code counts the ways that it takes (paths.hpp).
 std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &target,
                                    llvm::LLVMContext &context,
-                                   const loop::Listing *listing = nullptr);
+                                   const loop::Listing *listing = nullptr,
+                                   bool count_paths = false);
 
 // How a vector loop is run.
 struct LoopWidth {

@@ -126,6 +126,7 @@ PhaseEmitter::Block PhaseEmitter::serial_leaf(LoopId id, llvm::Value *begin, llv
         if (loop.reverse)
           position =
               ir_.CreateSub(ir_.CreateAdd(begin, ir_.CreateSub(end, ir_.getInt64(1))), position);
+        took(loop.scan ? Path::ScanSerial : Path::FoldSerial);
         turn(id, outer, position);
         return flat(running(loop));
       });
@@ -183,6 +184,7 @@ std::vector<PhaseEmitter::Block> PhaseEmitter::whole_steps(LoopId id, llvm::Valu
   const Values stepped = lanes_.counted_loop(
       begin, end, fold_lanes, flat(lanes), [&](llvm::Value *position, Values now) {
         std::vector<Block> next;
+        took(Path::FoldGroups);
         for (std::size_t u = 0; u < lanes.size(); ++u) {
           set_running(loop, shaped(loop, now, u * in_a_block));
           turn(id, outer, position, static_cast<std::int64_t>(u) * width);
@@ -216,6 +218,7 @@ std::vector<PhaseEmitter::Block> PhaseEmitter::masked_steps(LoopId id, const Val
                                                         ir_.CreateSub(end, ir_.getInt64(1)));
         set_lanes(&loop, width, active);
         set_running(loop, shaped(loop, now));
+        took(Path::FoldMasked);
         turn(id, outer, inside);
         const Values next = flat(running(loop));
         now.erase(now.begin(), now.begin() + static_cast<std::ptrdiff_t>(in_a_block));

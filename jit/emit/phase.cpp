@@ -16,9 +16,10 @@ namespace broadloom::jit {
 using namespace loop;
 
 PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Target &target,
-                           llvm::Function *function, const Listing *listing)
+                           llvm::Function *function, const Listing *listing, bool count_paths)
     : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
-      listing_(listing), ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
+      listing_(listing), count_paths_(count_paths),
+      ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
       values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
       early_(program.accs.size()), stepped_(program.accs.size()), columns_(program.buffers.size()),
@@ -91,6 +92,15 @@ void PhaseEmitter::set_line(const Stmt &statement) {
   if (line == listing_->line_of.end()) return; // a literal, say: no code
   ir_.SetCurrentDebugLocation(llvm::DILocation::get(
       ir_.getContext(), static_cast<unsigned>(line->second), 0, function_->getSubprogram()));
+}
+
+// Code that counts paths notes that it has come here.
+void PhaseEmitter::took(Path path) {
+  if (!count_paths_) return;
+  const auto count = reinterpret_cast<std::uintptr_t>(path_counts() + std::size_t(path));
+  ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add,
+                      ir_.CreateIntToPtr(ir_.getInt64(count), ir_.getPtrTy()), ir_.getInt64(1),
+                      llvm::MaybeAlign(8), llvm::AtomicOrdering::Monotonic);
 }
 
 llvm::Value *PhaseEmitter::value(ValueId id) {
@@ -277,6 +287,9 @@ void PhaseEmitter::full_groups(LoopId id, llvm::Value *begin, llvm::Value *end, 
   const Values outer = at_;
   set_lanes(&program_[id], width);
   lanes_.counted_loop(begin, end, width, {}, [&](llvm::Value *position, Values) {
+    took(streams(id).empty() ? Path::MapGroup
+         : aligned_stream_   ? Path::StreamAligned
+                             : Path::StreamMisaligned);
     turn(id, outer, position);
     return Values{};
   });
@@ -288,6 +301,7 @@ void PhaseEmitter::full_groups(LoopId id, llvm::Value *begin, llvm::Value *end, 
 void PhaseEmitter::partial_group(LoopId id, const Values &outer, llvm::Value *position,
                                  llvm::Value *count, int width) {
   set_lanes(&program_[id], width, count);
+  took(Path::MapRest);
   turn(id, outer, position);
   set_lanes(nullptr, 1);
 }
@@ -302,6 +316,7 @@ void PhaseEmitter::narrowed_group(LoopId id, const Values &outer, llvm::Value *p
   lanes_.either(
       ir_.CreateICmpSLE(count, half),
       [&] {
+        took(Path::MapRestNarrowed);
         narrowed_group(id, outer, position, count, width / 2);
         return Values{};
       },
@@ -350,6 +365,7 @@ void PhaseEmitter::masked_map(LoopId id, llvm::Value *begin, llvm::Value *end, i
     mask_ =
         ir_.CreateBitCast(ir_.CreateTrunc(bits, ir_.getIntNTy(unsigned(width))), mask_->getType());
     lanes_.counted_loop(from, to, width, {}, [&](llvm::Value *position, Values) {
+      took(Path::MapMasked);
       this->turn(id, outer, position);
       return Values{};
     });

@@ -12,6 +12,7 @@
 
 #include "jit/emit/emit.hpp"
 #include "jit/emit/lanes.hpp"
+#include "jit/emit/paths.hpp"
 #include "loop/listing.hpp"
 
 #include <llvm/IR/Function.h>
@@ -55,7 +56,8 @@ public:
   // With a listing, instructions carry the line of their statement in it as debug location; the function has a
   // subprogram then.
   PhaseEmitter(const loop::Program &program, std::size_t phase, const Target &target,
-               llvm::Function *function, const loop::Listing *listing = nullptr);
+               llvm::Function *function, const loop::Listing *listing = nullptr,
+               bool count_paths = false);
   void run();
   std::vector<LoopWidth> widths() const; // of the vector loops, without making any code: widths.cpp
 
@@ -68,6 +70,7 @@ private:
   void read_frame();
   void body(const std::vector<loop::Stmt> &statements);
   void set_line(const loop::Stmt &statement);
+  void took(Path path);
   llvm::Value *compute(loop::ValueId id);
   llvm::Value *value(loop::ValueId id);
   llvm::Value *argument(loop::ValueId id, int width);
@@ -265,6 +268,7 @@ private:
   const Target &target_;
   llvm::Function *function_;
   const loop::Listing *listing_;
+  const bool count_paths_;
   Builder ir_;
   Lanes lanes_;
   Survey survey_;

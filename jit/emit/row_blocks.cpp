@@ -80,6 +80,7 @@ void PhaseEmitter::loop_in_row_blocks(LoopId id, const RowBlock &block, llvm::Va
   llvm::Value *whole_lanes = whole(first, last, block.width);
   lanes_.counted_loop(first, whole_lanes, block.width, {}, [&](llvm::Value *position, Values) {
     lanes_.counted_loop(begin, whole_rows, block.rows, {}, [&](llvm::Value *row, Values) {
+      took(Path::RowBlock);
       move(id, outer, row, 0);
       rows_ = &block;
       set_lanes(&lanes, block.rows * block.width);
@@ -94,6 +95,7 @@ void PhaseEmitter::loop_in_row_blocks(LoopId id, const RowBlock &block, llvm::Va
   // The lanes beside the blocks, and whole rows below them.
   llvm::Value *left = ir_.CreateSelect(ir_.CreateICmpEQ(whole_lanes, last), whole_rows, begin);
   lanes_.counted_loop(left, end, 1, {}, [&](llvm::Value *row, Values) {
+    took(Path::RowBlockBeside);
     move(id, outer, row, 0);
     vector_map(block.inner,
                ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_lanes, first), last);

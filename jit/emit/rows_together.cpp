@@ -43,6 +43,7 @@ void PhaseEmitter::jammed_loop(LoopId id, LoopId inner, llvm::Value *begin, llvm
   const Values outer = at_;
   llvm::Value *rest = whole(begin, end, rows_together);
   lanes_.counted_loop(begin, rest, rows_together, {}, [&](llvm::Value *position, Values) {
+    took(Path::RowsJammed);
     Jam jam{inner, rows.axis, {}};
     for (int r = 0; r < rows_together; ++r) {
       move(id, outer, position, r);
@@ -56,7 +57,11 @@ void PhaseEmitter::jammed_loop(LoopId id, LoopId inner, llvm::Value *begin, llvm
     return Values{};
   });
   at_ = outer;
-  plain_loop(id, rest, end);
+  lanes_.counted_loop(rest, end, 1, {}, [&](llvm::Value *position, Values) {
+    took(Path::RowsJammedRest);
+    turn(id, outer, position);
+    return Values{};
+  });
 }
 
 // One turn of the inner loop: its body for each of the rows.

@@ -17,6 +17,7 @@ void PhaseEmitter::scan(LoopId id, llvm::Value *begin, llvm::Value *end) {
   if (loop.leaf > 0) return scan_in_blocks(id, begin, end);
   set_running(loop, scan_block(id, begin, end, first_states(loop, begin, end)));
   const Values last = flat(running(loop));
+  if (!loop.handed.empty()) took(Path::ScanHanded);
   for (std::size_t k = 0; k < loop.handed.size(); ++k) store(loop.handed[k], last[k]);
 }
 
@@ -43,6 +44,7 @@ void PhaseEmitter::scan_in_blocks(LoopId id, llvm::Value *begin, llvm::Value *en
       ir_.CreateAdd(count, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf - 1))), size);
   const Values after = lanes_.counted_loop(
       ir_.getInt64(0), blocks, 1, flat(start(loop, true)), [&](llvm::Value *block, Values now) {
+        took(Path::ScanBlock);
         const Block carried = shaped(loop, now);
         for (std::size_t k = 0; k < loop.accs.size(); ++k)
           carried_[loop.accs[k].index] = carried[k];

@@ -83,6 +83,10 @@ PhaseEmitter::Block PhaseEmitter::run_groups(LoopId id, llvm::Value *begin, llvm
                                                ir_.getInt64(scan_lanes))
                    : nullptr;
         set_lanes(&loop, groups * scan_lanes, active);
+        took(masked         ? Path::ScanMasked
+             : groups > 1   ? Path::ScanGroups
+             : loop.reverse ? Path::ScanReverse
+                            : Path::ScanGroup);
         const Block before = shaped(loop, now);
         for (std::size_t k = 0; k < loop.accs.size(); ++k) {
           stepped_[loop.accs[k].index] = before[k];

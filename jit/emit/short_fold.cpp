@@ -30,6 +30,7 @@ void PhaseEmitter::short_loop(LoopId id) {
   const bool light = !facts.costly && !facts.inner_loops &&
                      loop.body.size() * static_cast<std::size_t>(loop.turns) <= most_copied;
   const bool copied = light || !identity_stays(loop);
+  took(copied ? Path::ShortCopied : Path::ShortLooped);
   const std::vector<Columns> columns = columns_, awaited = awaited_;
   const Values outer = at_;
   load_columns(loop, !copied);
@@ -61,6 +62,7 @@ PhaseEmitter::Block PhaseEmitter::unrolled(LoopId id) {
   const Values outer = at_;
   Block result;
   if (loop.lanes > 1) {
+    took(Path::ShortTree);
     result = *lane_tree(id, outer, 0, 1);
   } else {
     set_running(loop, start(loop, true));
@@ -140,6 +142,7 @@ PhaseEmitter::Block PhaseEmitter::through_memory(LoopId id) {
     at_ = outer;
     return shaped(loop, stepped);
   }
+  took(Path::ShortInMemory);
   const Values first = flat(start(loop, false));
   std::vector<llvm::AllocaInst *> rooms;
   for (llvm::Value *state : first) rooms.push_back(lanes_.room(state->getType(), fold_lanes));

@@ -94,6 +94,7 @@ void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end
 
   const Values outer = at_;
   ir_.SetInsertPoint(part);
+  took(Path::StreamHead);
   partial_group(id, outer, position, count, width);
   at_ = outer;
   llvm::Value *after_part = ir_.CreateAdd(position, count);

@@ -52,7 +52,14 @@ llvm::Value *PhaseEmitter::load_near(BufferId id, llvm::Value *base, DType dtype
   llvm::Value *fits =
       ir_.CreateICmpEQ(step_bytes(id, vector_->axis), ir_.getInt64(std::uint64_t(step * size)));
   return lanes_.either(
-      fits, [&] { return Values{pick_lanes(base, dtype, step)}; },
+      fits,
+      [&] {
+        took(step == 2   ? Path::LoadStep2
+             : step == 3 ? Path::LoadStep3
+             : step == 4 ? Path::LoadStep4
+                         : Path::LoadReversed);
+        return Values{pick_lanes(base, dtype, step)};
+      },
       [&] { return Values{load_near(id, base, dtype, steps.drop_front())}; })[0];
 }
 
@@ -84,6 +91,7 @@ llvm::Value *PhaseEmitter::pick_lanes(llvm::Value *base, DType dtype, int step) 
 }
 
 llvm::Value *PhaseEmitter::load_apart(BufferId id, llvm::Value *base, DType dtype) {
+  took(mask_ == nullptr ? Path::LoadApart : Path::LoadApartMasked);
   const llvm::Align align(size_of(dtype));
   llvm::Type *scalar = lanes_.memory_type(dtype);
   llvm::Type *type = lanes_.widen(scalar, width_);
@@ -113,6 +121,7 @@ llvm::Value *PhaseEmitter::load_apart(BufferId id, llvm::Value *base, DType dtyp
 }
 
 void PhaseEmitter::store_strided(BufferId id, llvm::Value *value, llvm::Value *base, DType dtype) {
+  took(mask_ == nullptr ? Path::StoreApart : Path::StoreApartMasked);
   const llvm::Align align(size_of(dtype));
   llvm::Value *step = step_bytes(id, vector_->axis);
   if (has_gather(target_, size_of(dtype))) {

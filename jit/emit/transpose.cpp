@@ -76,6 +76,7 @@ bool PhaseEmitter::transposed_tile(LoopId id, llvm::Value *begin, llvm::Value *e
   const Values outer = at_;
   llvm::Value *left = ir_.CreateSelect(ir_.CreateICmpEQ(whole_lanes, last), whole_rows, begin);
   lanes_.counted_loop(left, end, 1, {}, [&](llvm::Value *row, Values) {
+    took(Path::TileBeside);
     Tile tile;
     tile.inner = inner;
     tile.begin = ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_lanes, first);
@@ -95,6 +96,7 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
   const Values outer = at_;
   lanes_.counted_loop(rows.first, rows.second, width, {}, [&](llvm::Value *row, Values) {
     lanes_.counted_loop(lanes.first, lanes.second, width, {}, [&](llvm::Value *lane, Values) {
+      took(Path::TileBlock);
       Tile tile;
       tile.inner = inner;
       tile.lane = lane;
@@ -110,6 +112,7 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
         lanes_.counted_loop(ir_.getInt64(0), turns, 1, {}, [&](llvm::Value *k, Values) {
           for (const NextLines &lines : ahead)
             prefetch(lanes_.walking_address(lines.first, k, lines.step), 2);
+          if (aligned_stream_) took(Path::TileStreamed);
           tile.row = k;
           tile_ = &tile;
           turn(id, outer, ir_.CreateAdd(row, k));

@@ -65,13 +65,13 @@ struct Made {
 };
 Made make_module(const loop::Program &program, const Target &target, const Generator &generator,
                  std::string &errors, CompileTimes &times, bool keep_names,
-                 const loop::Listing *listing = nullptr) {
+                 const loop::Listing *listing = nullptr, bool count_paths = false) {
   Laps laps;
   Made made;
   made.context = std::make_unique<llvm::LLVMContext>();
   made.context->setDiscardValueNames(!keep_names);
   collect_errors(*made.context, errors);
-  made.module = emit(program, target, *made.context, listing);
+  made.module = emit(program, target, *made.context, listing, count_paths);
   generator.prepare(*made.module);
   times.emit = laps.lap();
   const bool has_math = link_math(*made.module, target);
@@ -114,11 +114,12 @@ private:
 
 llvm::SmallVector<char, 0> make_text(const loop::Program &program, const Target &target,
                                      llvm::CodeGenFileType type, const Names &names,
-                                     CompileTimes &times, const loop::Listing *listing = nullptr) {
+                                     CompileTimes &times, const loop::Listing *listing = nullptr,
+                                     bool count_paths = false) {
   const Generator generator(target);
   std::string errors;
   const Made made = make_module(program, target, generator, errors, times,
-                                type == llvm::CodeGenFileType::AssemblyFile, listing);
+                                type == llvm::CodeGenFileType::AssemblyFile, listing, count_paths);
   Laps laps;
   names.apply(*made.module);
   llvm::SmallVector<char, 0> bytes = generator.generate(*made.module, type);
@@ -217,8 +218,8 @@ std::shared_ptr<const Code> compile_native(const loop::Program &program, const T
   Session &linker = Session::instance();
   CompileTimes times;
   const Names names(program, target, profile);
-  llvm::SmallVector<char, 0> bytes =
-      make_text(program, target, llvm::CodeGenFileType::ObjectFile, names, times);
+  llvm::SmallVector<char, 0> bytes = make_text(program, target, llvm::CodeGenFileType::ObjectFile,
+                                               names, times, nullptr, has(profile, Profile::Paths));
   Laps laps;
   auto object = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false);
   const std::size_t code_bytes = text_bytes(object->getMemBufferRef());

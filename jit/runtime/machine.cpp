@@ -5,6 +5,8 @@
 // /proc shows may not exist below the mount point; then only the mount point itself is read.
 #include "jit/runtime/machine.hpp"
 
+#include "support/log.hpp"
+
 #include <fmt/format.h>
 
 #include <sched.h>
@@ -14,6 +16,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -122,6 +125,31 @@ std::int64_t last_level_cache() {
     return bytes > 0 ? std::int64_t(bytes) : std::int64_t(32) << 20;
   }());
   return size;
+}
+
+std::int64_t size_of_cache(std::string_view word) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const std::string_view unit(end, std::size_t(word.data() + word.size() - end));
+  const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+  const bool good = error == std::errc() && shift >= 0 && value > 0 &&
+                    value <= (std::numeric_limits<std::int64_t>::max() >> 30);
+  return good ? value << shift : 0;
+}
+
+Caches caches() {
+  Caches sizes;
+  sizes.last_level = last_level_cache();
+  const char *variable = std::getenv("BROADLOOM_CACHES");
+  if (variable == nullptr || *variable == '\0') return sizes;
+  const std::string_view words = variable;
+  const std::size_t comma = words.find(',');
+  const std::int64_t own = size_of_cache(words.substr(0, comma));
+  const std::int64_t last =
+      comma == words.npos ? 0 : size_of_cache(words.substr(comma + 1, words.npos));
+  if (own > 0 && last > 0) return {own, last};
+  support::log().warn("BROADLOOM_CACHES is '{}': write two sizes, as in 1M,32M", words);
+  return sizes;
 }
 
 } // namespace broadloom::jit::runtime

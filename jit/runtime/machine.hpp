@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace broadloom::jit::runtime {
 
@@ -16,5 +17,17 @@ int quota_threads(const std::string &self, const std::string &root);
 
 // Bytes of the last-level cache: what Linux says, else what glibc says, but at most 32 MiB.
 std::int64_t last_level_cache();
+
+struct Caches {               // bytes
+  std::int64_t own = 1 << 20; // of one core
+  std::int64_t last_level = 32 << 20;
+};
+
+// BROADLOOM_CACHES where it is two sizes, "1M,32M" (of one core, and of the last level), for machines that misreport
+// theirs; else what is known of this machine. Read at each call.
+Caches caches();
+
+// "512", "64K", "2M" or "1G" in bytes; 0 for any other word.
+std::int64_t size_of_cache(std::string_view word);
 
 } // namespace broadloom::jit::runtime

@@ -183,8 +183,7 @@ BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
 // next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
 void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
   using support::Reason;
-  constexpr double most_reads = 8;           // of an element
-  constexpr double own_caches = 1024 * 1024; // bytes, of one core
+  constexpr double most_reads = 8; // of an element
   double elements = 1;
   for (const Step &step : steps) elements *= double(resolved_.classes[step.cls].extent);
   const double bytes = elements * double(size_of(spec_.inputs[input].dtype));
@@ -200,7 +199,7 @@ void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const St
                                                                        : Reason::InputReadAhead;
   const bool ahead = reason == Reason::InputReadAhead;
   plan_.program.buffers[id.index].stream |= ahead;
-  plan_.program.buffers[id.index].reread |= often && bytes > own_caches;
+  plan_.program.buffers[id.index].reread |= often && bytes > double(machine_.own_caches);
   if (ahead || read_ahead_.count(input) == 0) read_ahead_[input] = {reason, bytes};
 }
 

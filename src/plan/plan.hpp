@@ -58,7 +58,8 @@ Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs,
 
 // What the choices by size depend on.
 struct Machine {
-  std::int64_t last_level_cache = 32 << 20; // bytes
+  std::int64_t own_caches = 1 << 20; // bytes, of one core
+  std::int64_t last_level_cache = 32 << 20;
   int threads = 1;
 };
 

@@ -99,7 +99,7 @@ Term Expressions::unary(int depth) {
   if (scope_.smooth) return smooth_unary(x);
   if (is_complex(x.dtype)) {
     std::vector<Op> choices{Op::Neg, Op::Conj, Op::Real, Op::Imag, Op::IsNan, Op::Square};
-    if (!scope_.exact)
+    if (!scope_.exact && !scope_.large)
       choices.insert(choices.end(), {Op::Abs, Op::Sign, Op::Reciprocal, Op::Sqrt, Op::Exp, Op::Log,
                                      Op::Sin, Op::Cos, Op::Tanh, Op::IsInf, Op::IsFinite});
     const Op op = random_.pick(choices);
@@ -111,7 +111,9 @@ Term Expressions::unary(int depth) {
   if (is_whole(x.dtype)) choices.push_back(Op::BitNot);
   if (is_float(x.dtype))
     choices.insert(choices.end(), {Op::Floor, Op::Ceil, Op::Round, Op::Trunc, Op::IsNan});
-  if (!scope_.exact)
+  if (scope_.large && !scope_.exact)
+    choices.insert(choices.end(), {Op::Sqrt, Op::Exp, Op::Log, Op::Tanh, Op::Reciprocal});
+  else if (!scope_.exact)
     choices.insert(choices.end(),
                    {Op::Sqrt,       Op::Exp,      Op::Log,    Op::Sin,     Op::Cos,  Op::Tanh,
                     Op::Reciprocal, Op::Exp2,     Op::Log1p,  Op::Atan,    Op::Erf,  Op::Cbrt,
@@ -154,7 +156,7 @@ Term Expressions::binary(int depth) {
   std::vector<Op> choices{Op::Add, Op::Sub, Op::Mul, Op::Maximum, Op::Minimum, Op::Add, Op::Mul};
   if (is_complex(type)) {
     choices = {Op::Add, Op::Sub, Op::Mul};
-    if (!scope_.exact) choices.insert(choices.end(), {Op::Div, Op::Pow});
+    if (!scope_.exact && !scope_.large) choices.insert(choices.end(), {Op::Div, Op::Pow});
   } else if (scope_.smooth) {
     choices.insert(choices.end(),
                    {Op::Mul, Op::Div, Op::Div, Op::Sub, Op::Fmax, Op::Fmin, Op::Mod, Op::CopySign,
@@ -165,11 +167,14 @@ Term Expressions::binary(int depth) {
     if (!scope_.exact) choices.insert(choices.end(), {Op::Shl, Op::Div, Op::Fmod});
   } else {
     choices.insert(choices.end(), {Op::Fmax, Op::Fmin, Op::Mod, Op::CopySign});
-    if (!scope_.exact)
+    if (scope_.large && !scope_.exact)
+      choices.insert(choices.end(), {Op::Div, Op::FloorDiv, Op::Pow, Op::Hypot});
+    else if (!scope_.exact)
       choices.insert(choices.end(), {Op::Div, Op::Div, Op::FloorDiv, Op::Pow, Op::Atan2, Op::Hypot,
                                      Op::Fmod, Op::LogAddExp});
     // It takes microseconds for each element, and there are many of them along many axes.
-    if (!scope_.exact && scope_.axis_names.size() <= 4) choices.push_back(Op::Polygamma);
+    if (!scope_.exact && !scope_.large && scope_.axis_names.size() <= 4)
+      choices.push_back(Op::Polygamma);
   }
   const Op op = random_.pick(choices);
   // By a small number these are stairs that no step is small enough for.

@@ -34,6 +34,7 @@ struct Scope {
   bool exact = false;
   std::string mark = "keep"; // or recompute: both of one value would be a contradiction
   bool smooth = false;       // only what has slopes, as random_spec.hpp says
+  bool large = false;        // many points: no function that takes microseconds
 };
 
 // Functions that the terms call, to stand before the kernel.

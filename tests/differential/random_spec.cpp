@@ -1,6 +1,7 @@
 // See random_spec.hpp.
 #include "random_spec.hpp"
 
+#include "large_shapes.hpp"
 #include "random_expression.hpp"
 #include "spec/spec.hpp"
 
@@ -25,6 +26,7 @@ public:
   Maker(std::uint64_t seed, Style style) : random_(seed) {
     spec_.seed = seed;
     scope_.smooth = style == Style::Smooth;
+    scope_.large = style == Style::Large;
     spec_.exact = !scope_.smooth && random_.chance(50);
     scope_.exact = spec_.exact;
     if (random_.chance(30)) scope_.mark = "recompute";
@@ -33,7 +35,7 @@ public:
   RandomSpec run() {
     choose_axes();
     declare_inputs();
-    for (int k = random_.below(3); k > 0; --k) add_let();
+    for (int k = random_.below(only_maps_ ? 1 : scope_.large ? 2 : 3); k > 0; --k) add_let();
     for (int k = random_.between(1, 3), tries = 0; k > 0 && tries < 60; ++tries) k -= add_output();
     if (random_.chance(20)) pairing_ = random_.pick<std::string>({"fuse", "separate"});
     spec_.text = text(false);
@@ -46,7 +48,19 @@ public:
 private:
   // ---- axes and inputs -----------------------------------------------------------------------------
 
+  void choose_large_axes() {
+    LargeShape shape = large_shape(random_);
+    extents_ = shape.extents;
+    factors_ = shape.factors;
+    only_maps_ = shape.maps || (factors_.empty() && random_.chance(10));
+    labelled_ = !factors_.empty() || random_.chance(60);
+    order_c_ = random_.chance(30);
+    for (std::size_t a = 0; a < extents_.size(); ++a)
+      scope_.axis_names.push_back(labelled_ ? std::string(1, "ijklmnop"[a]) : std::to_string(a));
+  }
+
   void choose_axes() {
+    if (scope_.large) return choose_large_axes();
     // Rows long enough for what the planner does with long rows only: tiles, rows of states.
     const bool wide = !scope_.smooth && random_.chance(10);
     const int rank = wide                                  ? random_.between(2, 3)
@@ -76,7 +90,9 @@ private:
   void declare_inputs() {
     if (order_c_) lines_.push_back("order c");
     if (random_.chance(5)) lines_.push_back("stretch off");
-    for (int k = 0, count = random_.between(1, 4); k < count; ++k) declare_input(k);
+    const int least = factors_.empty() ? 1 : int(factors_.size());
+    const int most = scope_.large ? std::max(least, 3) : 4;
+    for (int k = 0, count = random_.between(least, most); k < count; ++k) declare_input(k);
   }
 
   void declare_input(int k) {
@@ -87,9 +103,12 @@ private:
     std::vector<int> axes; // of each dim
     const bool with_labels = labelled_ && (k == 0 || random_.chance(85));
     std::string placement;
-    if (k == 0 || with_labels) {
+    if (std::size_t(k) < factors_.size()) {
+      axes = factors_[std::size_t(k)];
+      if (random_.chance(30)) random_.shuffle(axes);
+    } else if (k == 0 || with_labels) {
       for (int a = 0; a < all; ++a)
-        if (k == 0 || random_.chance(60)) axes.push_back(a);
+        if (k == 0 || random_.chance(only_maps_ ? 80 : 60)) axes.push_back(a);
       // The order in which labels first appear is the order of the iteration space.
       if (with_labels && k > 0) random_.shuffle(axes);
     }
@@ -112,7 +131,7 @@ private:
     Term term{input.name, input.dtype, {}, true};
     for (int axis : axes) {
       std::int64_t extent = extents_[std::size_t(axis)];
-      const bool stretches = random_.chance(12);
+      const bool stretches = random_.chance(scope_.large ? 6 : 12);
       if (stretches) extent = 1;
       std::string dim = with_labels ? scope_.axis_names[std::size_t(axis)] : ":";
       if (with_labels && stretches)
@@ -120,7 +139,8 @@ private:
       else if (!with_labels && random_.chance(8))
         dim = std::to_string(extent);
       dims += (dims.empty() ? "" : ", ") + dim;
-      if (random_.chance(1) && random_.chance(30)) extent += 1; // an error, and everywhere the same
+      if (!scope_.large && random_.chance(1) && random_.chance(30))
+        extent += 1; // an error, and everywhere the same
       input.shape.push_back(extent);
       term.axes = term.axes | AxisSet::of(axis);
     }
@@ -158,13 +178,94 @@ private:
     scope_.terms.push_back(t);
   }
 
+  // sum(x * y, k), or the product before it is folded.
+  Term product() {
+    const Term &x = scope_.terms[0], &y = scope_.terms[1];
+    Term out = x;
+    out.dtype = promote(x.dtype, y.dtype);
+    out.axes = x.axes | y.axes;
+    out.plain = false;
+    out.text = "(" + x.text + " * " + y.text + ")";
+    if (out.dtype == DType::Bool) return x;
+    if (random_.chance(30)) return out;
+    out = Expressions(random_, scope_).folded(out, Fold::Sum);
+    out.text = "sum(" + out.text + ", " + scope_.axis_names[2] + ")";
+    out.axes = out.axes - AxisSet::of(2);
+    return out;
+  }
+
+  // Of two inputs, without a fold: what may run in tiles.
+  Term map() {
+    const Term &x = random_.pick(scope_.terms), &y = random_.pick(scope_.terms);
+    Term out = x;
+    out.dtype = promote(x.dtype, y.dtype);
+    out.axes = x.axes | y.axes;
+    out.product |= y.product;
+    out.inexact |= y.inexact;
+    out.plain = false;
+    if (out.dtype == DType::Bool) return x;
+    out.text = "(" + x.text + random_.pick<std::string>({" - ", " + "}) + y.text + ")";
+    return out;
+  }
+
+  // What users write: a fold along one axis, alone or beside what it folds; a scan; a map.
+  Term usual() {
+    Expressions expressions(random_, scope_);
+    const Term x = expressions.term(random_.chance(70) ? 0 : 1);
+    std::vector<int> axes;
+    for (std::size_t a = 0; a < scope_.axis_names.size(); ++a)
+      if (x.axes.has(int(a))) axes.push_back(int(a));
+    if (axes.empty() || x.dtype == DType::Bool || is_complex(x.dtype)) return x;
+    const int axis = random_.chance(50) ? axes.back() : random_.pick(axes);
+    const std::string &along = scope_.axis_names[std::size_t(axis)];
+    const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Max, Fold::Min, Fold::Mean,
+                                          Fold::Var, Fold::ArgMax, Fold::User});
+    Term folded = expressions.folded(x, fold);
+    folded.text = Expressions::name_of(fold) + "(" + x.text + ", " + along + ")";
+    folded.axes = x.axes - AxisSet::of(axis);
+    switch (random_.below(6)) {
+    case 0: return folded;
+    case 5: { // softmax
+      if (!is_float(x.dtype)) return folded;
+      Term out = x;
+      const std::string part = "exp(" + x.text + " - max(" + x.text + ", " + along + "))";
+      out.text = "(" + part + " / sum(" + part + ", " + along + "))";
+      out.inexact = true;
+      out.plain = false;
+      return out;
+    }
+    case 1: {
+      Term out = expressions.folded(x, fold);
+      out.text = "scan(" + Expressions::name_of(fold) + ", " + x.text + ", " + along +
+                 (random_.chance(30) ? ", reverse)" : ")");
+      return out;
+    }
+    case 2: return x;
+    default: break;
+    }
+    Term out = x;
+    out.plain = false;
+    out.product |= folded.product;
+    out.inexact |= folded.inexact;
+    out.dtype = promote(x.dtype, folded.dtype);
+    if (out.dtype == DType::Bool) return x;
+    out.text = "(" + x.text + random_.pick<std::string>({" - ", " + "}) + folded.text + ")";
+    return out;
+  }
+
   bool add_output() {
     Expressions expressions(random_, scope_);
-    Term value = expressions.term(3);
+    Term value = expressions.term(scope_.large ? random_.between(1, 2) : 3);
+    if (only_maps_)
+      value = map();
+    else if (!factors_.empty() && random_.chance(75))
+      value = product();
+    else if (scope_.large && random_.chance(60))
+      value = usual();
     Output out;
     Fold fold = expressions.fold_for(value.dtype);
-    int mode = random_.below(6);
-    if (!spec_.exact && random_.chance(25)) { // what the bound is for
+    int mode = only_maps_ ? random_.below(2) : random_.below(6);
+    if (!spec_.exact && !only_maps_ && random_.chance(25)) { // what the bound is for
       mode = 4;
       fold = Fold::Sum;
     }
@@ -282,8 +383,9 @@ private:
   Random random_;
   RandomSpec spec_;
   Scope scope_;
-  bool labelled_ = false, order_c_ = false;
+  bool labelled_ = false, order_c_ = false, only_maps_ = false;
   std::vector<std::int64_t> extents_;
+  std::vector<std::vector<int>> factors_; // the axes of the first inputs of a product; else empty
   std::vector<std::string> lines_;
   std::vector<Output> outputs_;
   std::string pairing_; // "fuse", "separate" or nothing, of the first two outputs

@@ -16,10 +16,12 @@
 namespace broadloom::differential {
 
 // Any: all that the language has. Smooth: what has slopes that can be measured, on few points, so that the
-// gradient exists and can be checked: real and complex inputs mostly, few jumps, no way through integers.
-enum class Style { Any, Smooth };
+// gradient exists and can be checked: real and complex inputs mostly, few jumps, no way through integers. Large: shapes
+// of 10^4 to 10^6 points for which the planner has ways of its own (large_shapes.hpp), and cheap functions.
+enum class Style { Any, Smooth, Large };
 
-enum class Agreement { Equal, Bound, None }; // of an output with the reference
+// Of an output with the reference. Loose: floats to a few digits, all else equal.
+enum class Agreement { Equal, Bound, None, Loose };
 
 struct RandomInput {
   std::string name;

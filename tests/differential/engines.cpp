@@ -1,0 +1,360 @@
+// See engines.hpp.
+#include "engines.hpp"
+
+#include "ops/ops.hpp"
+#include "reference/reference.hpp"
+#include "spec/spec.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+namespace broadloom::differential {
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+struct Mistake {
+  std::string what;
+};
+
+std::string shown(ops::Scalar value, DType dtype) {
+  std::ostringstream out;
+  if (is_complex(dtype)) {
+    const DType real = real_dtype(dtype);
+    out << shown(ops::Scalar{value.bits}, real) << " + " << shown(ops::Scalar{value.imag}, real)
+        << "j";
+  } else if (is_float(dtype)) {
+    out.precision(17);
+    out << ops::as_f64(ops::convert(value, dtype, DType::F64));
+  } else {
+    out << std::int64_t(value.bits);
+  }
+  return out.str();
+}
+
+double as_double(std::uint64_t part, DType dtype) {
+  return ops::as_f64(ops::convert({part}, real_dtype(dtype), DType::F64));
+}
+
+ops::Scalar element(const Bytes &bytes, DType dtype, std::size_t k) {
+  return ops::load(reinterpret_cast<const char *>(bytes.data()) + k * size_of(dtype), dtype);
+}
+
+Bytes bytes_of(const Array &array) {
+  const Array dense = array.copy();
+  const auto *first = static_cast<const unsigned char *>(dense.raw());
+  return {first, first + std::size_t(dense.size()) * size_of(dense.dtype())};
+}
+
+double last_rounding(double y, DType dtype) {
+  switch (real_dtype(dtype)) {
+  case DType::F16: return 0x1p-11 * std::fabs(y) + 0x1p-25;
+  case DType::BF16: return 0x1p-8 * std::fabs(y) + 0x1p-134;
+  case DType::F32: return 0x1p-24 * std::fabs(y) + 0x1p-149;
+  default: return 0;
+  }
+}
+
+bool part_within_bound(double x, double y, DType dtype, double sum) {
+  const double largest = dtype == DType::F16 ? 65504 : std::numeric_limits<double>::max();
+  if (!std::isfinite(sum) || !std::isfinite(x) || !std::isfinite(y))
+    return !std::isfinite(sum) || sum >= largest / 4;
+  return std::fabs(x - y) <= 64 * 0x1p-53 * sum + 2 * last_rounding(y, dtype);
+}
+
+// 64 u sum|x| from the order of summation, and the last rounding of either side.
+bool within_bound(ops::Scalar a, ops::Scalar b, DType dtype, ops::Scalar absolute) {
+  const double sum = ops::as_f64(absolute);
+  return part_within_bound(as_double(a.bits, dtype), as_double(b.bits, dtype), dtype, sum) &&
+         part_within_bound(as_double(a.imag, dtype), as_double(b.imag, dtype), dtype, sum);
+}
+
+// To a few digits of the greatest value of the output.
+bool loosely_equal(ops::Scalar a, ops::Scalar b, DType dtype, double greatest) {
+  if (!is_float(dtype) && !is_complex(dtype)) return false;
+  const double share = size_of(real_dtype(dtype)) == 2 ? 1e-2 : 1e-5;
+  const auto near = [&](std::uint64_t x, std::uint64_t y) {
+    const double u = as_double(x, dtype), v = as_double(y, dtype);
+    if (!std::isfinite(u) || !std::isfinite(v)) return std::isnan(u) == std::isnan(v);
+    return std::fabs(u - v) <= share * (std::fabs(v) + greatest);
+  };
+  return near(a.bits, b.bits) && (!is_complex(dtype) || near(a.imag, b.imag));
+}
+
+double greatest_of(const Bytes &bytes, DType dtype, std::size_t count) {
+  double greatest = 0;
+  if (!is_float(dtype) && !is_complex(dtype)) return greatest;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double value = std::fabs(as_double(element(bytes, dtype, k).bits, dtype));
+    if (std::isfinite(value)) greatest = std::max(greatest, value);
+  }
+  return greatest;
+}
+
+class Engines {
+public:
+  Engines(const Case &c, const Thoroughness &how, Tally &tally)
+      : case_(c), how_(how), tally_(tally), spec_(parse(c.text)),
+        typed_(spec::analyse(spec_.data())) {
+    if (c.caches.empty())
+      unsetenv("BROADLOOM_CACHES");
+    else
+      setenv("BROADLOOM_CACHES", c.caches.c_str(), 1);
+    for (const CaseOperand &in : c.inputs) inputs_.push_back(make_input(in));
+    for (const spec::TypedInput &declared : typed_.inputs)
+      for (std::size_t k = 0; k < c.inputs.size(); ++k)
+        if (c.inputs[k].name == declared.name) in_order_.push_back(inputs_[k].view());
+  }
+
+  void run() {
+    std::vector<Layout> layouts;
+    for (const AnyView &view : in_order_) layouts.push_back(view.layout);
+    try {
+      reference::output_shapes(typed_, layouts);
+    } catch (const Error &error) {
+      ++tally_.refused;
+      return expect_error(error.code());
+    }
+    for (const CaseOperand &out : case_.outputs) tally_.points += element_count(out.layout);
+    const std::vector<Bytes> truth =
+        run_engine({.threads = 1, .engine = Engine::Interpreter}, Operand::pattern);
+    if (how_.reference) compare_with_reference(truth);
+    const bool odd = case_.inputs.empty() || case_.inputs[0].seed % 2 == 1;
+    const auto compare = [&](const Options &options) {
+      compare_bits(options, run_engine(options, 0x5a), truth);
+    };
+    std::vector<int> threads = case_.threads;
+    if (how_.all_threads) threads = {1, 2, 3, 7};
+    for (const int t : threads)
+      compare(
+          {.threads = t, .engine = Engine::Jit, .profile = odd ? Profile::Paths : Profile::None});
+    compare({.threads = threads.front() == 2 ? 1 : 2,
+             .target = "x86-64-v3",
+             .engine = Engine::Jit,
+             .profile = odd ? Profile::None : Profile::Paths});
+    if (!case_.gradient.empty()) check_gradients();
+  }
+
+private:
+  // The wanted outputs after a run, elements in C order; empty for others.
+  std::vector<Bytes> run_engine(const Options &options, unsigned char pattern) {
+    std::vector<Operand> outputs;
+    for (const CaseOperand &out : case_.outputs) {
+      outputs.emplace_back(out.dtype, out.layout, out.at_end, true, pattern);
+      Random random(out.seed);
+      if (out.add) outputs.back().fill(random, out.data == Data::Exact);
+    }
+    const std::vector<Operand> before = outputs;
+    std::vector<NamedView> in, to;
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      in.push_back({case_.inputs[k].name, inputs_[k].view()});
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (case_.outputs[k].wanted) to.push_back({case_.outputs[k].name, outputs[k].view()});
+    const Kernel kernel = compile(spec_, options);
+    kernel.run_named(in, to);
+    if (options.engine == Engine::Jit && kernel.counters().interpreted > 0)
+      throw Mistake{"native code was asked for, and the interpreter ran"};
+    if (options.profile == Profile::Paths)
+      for (const Decision &decision : kernel.why()) ++tally_.decisions[decision.code];
+    std::vector<Bytes> results;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (!outputs[k].only_elements_changed(before[k]))
+        throw Mistake{named(options) + " writes between the elements of " + case_.outputs[k].name};
+      if (case_.outputs[k].wanted)
+        results.push_back(outputs[k].dense());
+      else if (outputs[k].dense() != before[k].dense())
+        throw Mistake{named(options) + " writes to " + case_.outputs[k].name +
+                      ", which is not wanted"};
+      else
+        results.emplace_back();
+    }
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      if (kept_.size() < inputs_.size())
+        kept_.push_back(inputs_[k].dense());
+      else if (inputs_[k].dense() != kept_[k])
+        throw Mistake{named(options) + " writes to the input " + case_.inputs[k].name};
+    return results;
+  }
+
+  static std::string named(const Options &options) {
+    switch (options.engine) {
+    case Engine::Interpreter: return "the interpreter";
+    case Engine::Reference: return "the reference engine";
+    case Engine::Auto:
+    case Engine::Jit: break;
+    }
+    return "native code" + (options.target.empty() ? "" : " for " + options.target) + " on " +
+           std::to_string(options.threads) + " threads" +
+           (options.profile == Profile::Paths ? ", counting" : "");
+  }
+
+  void compare_bits(const Options &options, const std::vector<Bytes> &got,
+                    const std::vector<Bytes> &expected) {
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      if (got[k] == expected[k]) continue;
+      const DType dtype = case_.outputs[k].dtype;
+      for (std::size_t e = 0; e * size_of(dtype) < got[k].size(); ++e) {
+        const ops::Scalar a = element(got[k], dtype, e), b = element(expected[k], dtype, e);
+        if (!same(a, b, dtype))
+          differ(named(options), k, e, a, "the interpreter", b, got[k], expected[k]);
+      }
+    }
+  }
+
+  void compare_with_reference(const std::vector<Bytes> &got) {
+    bool any = false;
+    for (const CaseOperand &out : case_.outputs)
+      any |= out.wanted && out.agreement != Agreement::None;
+    if (!any) return;
+    std::vector<Operand> initial;
+    std::vector<AnyView> before;
+    for (const CaseOperand &out : case_.outputs) {
+      initial.emplace_back(out.dtype, out.layout, out.at_end, true);
+      Random random(out.seed);
+      initial.back().fill(random, out.data == Data::Exact);
+    }
+    for (Operand &out : initial) before.push_back(out.view());
+    const std::vector<Array> expected = reference::evaluate(typed_, in_order_, before);
+    std::vector<Array> absolute;
+    if (!case_.bound_text.empty())
+      absolute = reference::evaluate(spec::analyse(parse(case_.bound_text).data()), in_order_);
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const CaseOperand &out = case_.outputs[k];
+      if (!out.wanted || out.agreement == Agreement::None) continue;
+      ++(out.agreement == Agreement::Equal ? tally_.equal : tally_.bounded);
+      const Bytes truth = bytes_of(expected[k]);
+      const auto count = std::size_t(element_count(out.layout));
+      const double greatest =
+          out.agreement == Agreement::Loose ? greatest_of(truth, out.dtype, count) : 0;
+      const Bytes bounds = out.agreement == Agreement::Bound ? bytes_of(absolute[k]) : Bytes();
+      for (std::size_t e = 0; e < count; ++e) {
+        const ops::Scalar a = element(got[k], out.dtype, e), b = element(truth, out.dtype, e);
+        if (same(a, b, out.dtype)) continue;
+        if (out.agreement == Agreement::Bound &&
+            within_bound(a, b, out.dtype, element(bounds, DType::F64, e)))
+          continue;
+        if (out.agreement == Agreement::Loose && loosely_equal(a, b, out.dtype, greatest)) continue;
+        differ("the interpreter", k, e, a, "the reference", b, got[k], truth);
+      }
+    }
+    if (how_.all_threads) compare_engine(expected);
+  }
+
+  void compare_engine(const std::vector<Array> &expected) {
+    const Options options{.engine = Engine::Reference};
+    const std::vector<Bytes> got = run_engine(options, 0x3c);
+    for (std::size_t k = 0; k < got.size(); ++k)
+      if (case_.outputs[k].wanted && got[k] != bytes_of(expected[k]))
+        throw Mistake{"the reference engine is not the reference for " + case_.outputs[k].name};
+  }
+
+  [[noreturn]] void differ(const std::string &who, std::size_t output, std::size_t at,
+                           ops::Scalar got, const std::string &other, ops::Scalar expected,
+                           const Bytes &all_got, const Bytes &all_expected) const {
+    const CaseOperand &out = case_.outputs[output];
+    const auto count = std::size_t(element_count(out.layout));
+    std::size_t wrong = 0;
+    for (std::size_t e = 0; e < count; ++e)
+      wrong +=
+          !same(element(all_got, out.dtype, e), element(all_expected, out.dtype, e), out.dtype);
+    std::ostringstream text;
+    text << "output " << out.name << ", element " << at << " of " << count << " in C order: " << who
+         << " gives " << shown(got, out.dtype) << ", " << other << " " << shown(expected, out.dtype)
+         << " (" << wrong << " elements differ)";
+    throw Mistake{text.str()};
+  }
+
+  // What the reference refuses, the kernels must refuse for the same reason.
+  void expect_error(const std::string &code) {
+    std::vector<Operand> outputs;
+    std::vector<NamedView> in, to;
+    for (const spec::TypedOutput &out : typed_.outputs)
+      outputs.emplace_back(
+          out.dtype, contiguous_layout(std::vector<std::int64_t>(out.axes.size(), 1)), true, true);
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      in.push_back({case_.inputs[k].name, inputs_[k].view()});
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      to.push_back({typed_.outputs[k].name, outputs[k].view()});
+    for (const Engine engine : {Engine::Interpreter, Engine::Jit}) {
+      std::string got = "no error";
+      try {
+        compile(spec_, {.engine = engine}).run_named(in, to);
+      } catch (const Error &e) {
+        got = e.code();
+      }
+      if (got != code)
+        throw Mistake{"the reference refuses with " + code + ", " + named({.engine = engine}) +
+                      " with " + got};
+    }
+  }
+
+  // The derived kernel against slopes, and its bits in all engines.
+  void check_gradients() {
+    std::vector<NamedView> in;
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      in.push_back({case_.inputs[k].name, inputs_[k].view()});
+    const GradientCheck check =
+        check_gradient(spec_, in, {.wrt = case_.gradient, .engine = Engine::Interpreter});
+    for (const SlopeCheck &slope : check.slopes)
+      if (slope.slope == Slope::Differs || slope.slope == Slope::NoGradient)
+        throw Mistake{describe(slope)};
+    const LoopSpec derived = broadloom::gradient(spec_, case_.gradient);
+    std::vector<Operand> cotangents;
+    std::vector<std::string> names;
+    const Results values = compile(spec_, {.engine = Engine::Interpreter}).call(in);
+    names.reserve(values.size());
+    cotangents.reserve(values.size());
+    for (const auto &[output, array] : values) {
+      if (!is_float(array.dtype()) && !is_complex(array.dtype())) continue;
+      names.push_back("d_" + output);
+      cotangents.emplace_back(array.dtype(), contiguous_layout(array.shape()), true, false);
+      Random random(names.size());
+      cotangents.back().fill_smooth(random);
+      in.push_back({names.back(), cotangents.back().view()});
+    }
+    const Results steps = compile(derived, {.engine = Engine::Interpreter}).call(in);
+    for (const int threads : {1, 3}) {
+      const Options options{.threads = threads, .engine = Engine::Jit};
+      const Results native = compile(derived, options).call(in);
+      for (const auto &[output, array] : steps) {
+        const Bytes a = bytes_of(native[output]), b = bytes_of(array);
+        for (std::size_t e = 0; e < std::size_t(array.size()); ++e)
+          if (!same(element(a, array.dtype(), e), element(b, array.dtype(), e), array.dtype()))
+            throw Mistake{"gradient " + output + ": " + named(options) +
+                          " differs from the interpreter at element " + std::to_string(e)};
+      }
+    }
+  }
+
+  const Case &case_;
+  const Thoroughness &how_;
+  Tally &tally_;
+  const LoopSpec spec_;
+  const spec::TypedSpec typed_;
+  std::vector<Operand> inputs_;
+  std::vector<AnyView> in_order_;
+  std::vector<Bytes> kept_; // the inputs, as they were
+};
+
+} // namespace
+
+std::optional<std::string> find_mistake(const Case &c, const Thoroughness &how, Tally &tally) {
+  ++tally.kernels;
+  try {
+    Engines(c, how, tally).run();
+  } catch (const Mistake &mistake) {
+    return mistake.what;
+  } catch (const Error &error) {
+    return error.render();
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+} // namespace broadloom::differential

@@ -1,0 +1,27 @@
+// A case in all engines: what differs, if anything does.
+#pragma once
+
+#include "case.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace broadloom::differential {
+
+struct Tally { // of all cases so far
+  std::int64_t kernels = 0, refused = 0, points = 0;
+  std::int64_t equal = 0, bounded = 0;           // outputs that were held against the reference
+  std::map<std::string, std::int64_t> decisions; // of the planner, by code
+};
+
+struct Thoroughness {
+  bool all_threads = false; // 1, 2, 3 and 7, and the reference as an engine
+  bool reference = true;
+};
+
+// The first thing that is wrong: engines of different bits, an output far from the reference, another error than the
+// reference's, an element not written, a byte changed between elements. Outputs hold another pattern before each call.
+std::optional<std::string> find_mistake(const Case &c, const Thoroughness &how, Tally &tally);
+
+} // namespace broadloom::differential

@@ -1,0 +1,338 @@
+// Random kernels through all engines, for as long as one likes: `./dev fuzz small|large`.
+//
+//   fuzz_kernels --style large --count 100000 --seed 1 --jobs 2 --state build/fuzz-large [--resume]
+//   fuzz_kernels --file case.loom                                 one case, as it was printed
+//
+// Each job is a process of its own, so that a crash is a finding like any other: it is noted, and the job goes on with the
+// next kernel. The state folder holds how far each job is and what was counted; --resume goes on from there. What fails lies in
+// its folder `failures`, as it was found and made smaller. The end is a table of how often each path of the emitted code and
+// each decision of the planner occurred; with --require-paths one that did not is a failure.
+#include "engines.hpp"
+#include "shrink.hpp"
+
+#include "jit/emit/paths.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+namespace broadloom::differential {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Job {              // in memory that both processes see
+  std::uint64_t next = 0; // kernels done, or begun
+  std::uint64_t failed = 0;
+};
+
+struct Plan {
+  Style style = Style::Large;
+  std::string style_name = "large";
+  std::uint64_t count = 300, seed = 1;
+  int jobs = 2;
+  fs::path state;
+  bool resume = false, require_paths = false, keep = false;
+};
+
+std::string slurp(const fs::path &path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void write(const fs::path &path, const std::string &text) {
+  const fs::path unfinished = path.string() + ".part";
+  std::ofstream(unfinished) << text;
+  fs::rename(unfinished, path);
+}
+
+// ---- what was counted, as lines of `word count`
+
+using Counts = std::map<std::string, std::int64_t>;
+
+Counts counts_of(const Tally &tally) {
+  Counts counts{{"kernels", tally.kernels},
+                {"refused", tally.refused},
+                {"elements", tally.points},
+                {"equal", tally.equal},
+                {"bounded", tally.bounded}};
+  for (std::size_t p = 0; p < jit::path_count; ++p)
+    counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
+  for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;
+  return counts;
+}
+
+Counts read_counts(const fs::path &path) {
+  Counts counts;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (const std::size_t space = line.rfind(' '); space != std::string::npos)
+      counts[line.substr(0, space)] = std::stoll(line.substr(space + 1));
+  return counts;
+}
+
+void add(Counts &to, const Counts &more) {
+  for (const auto &[word, times] : more) to[word] += times;
+}
+
+std::string text_of(const Counts &counts) {
+  std::string text;
+  for (const auto &[word, times] : counts) text += word + " " + std::to_string(times) + "\n";
+  return text;
+}
+
+// ---- one job
+
+void note_failure(const Plan &plan, std::uint64_t seed, const std::string &what) {
+  Case c;
+  try {
+    c = random_case(seed, plan.style);
+  } catch (const std::exception &error) {
+    c.story = "seed " + std::to_string(seed) + ": the case cannot be made: " + error.what();
+  }
+  std::istringstream lines(what);
+  std::string first;
+  std::getline(lines, first);
+  c.story += "\n" + first;
+  const fs::path folder = plan.state / "failures";
+  fs::create_directories(folder);
+  write(folder / (plan.style_name + "-" + std::to_string(seed) + ".loom"), print(c));
+  std::cerr << "seed " << seed << ": " << what << std::endl;
+}
+
+std::uint64_t seed_of(const Plan &plan, int job, std::uint64_t index) {
+  return plan.seed + std::uint64_t(job) + index * std::uint64_t(plan.jobs);
+}
+
+std::uint64_t share_of(const Plan &plan, int job) {
+  const auto jobs = std::uint64_t(plan.jobs);
+  return plan.count / jobs + (std::uint64_t(job) < plan.count % jobs ? 1 : 0);
+}
+
+fs::path counts_file(const Plan &plan, int job) {
+  return plan.state / ("job-" + std::to_string(job) + ".counts");
+}
+
+void save(const Plan &plan, int job, const Counts &before, const Tally &tally, const Job &state) {
+  Counts counts = before;
+  add(counts, counts_of(tally));
+  counts["next"] = std::int64_t(state.next);
+  counts["failed"] = std::int64_t(state.failed);
+  write(counts_file(plan, job), text_of(counts));
+}
+
+// Runs in a process of its own until the share is done.
+void work(const Plan &plan, int job, Job &state) {
+  Counts before = read_counts(counts_file(plan, job));
+  before.erase("next");
+  before.erase("failed");
+  Tally tally;
+  while (state.next < share_of(plan, job)) {
+    const std::uint64_t seed = seed_of(plan, job, state.next++);
+    constexpr unsigned limit = 300; // seconds for one kernel: then SIGALRM ends the process
+    alarm(limit);
+    std::optional<std::string> wrong;
+    try {
+      wrong = find_mistake(random_case(seed, plan.style), {.all_threads = seed % 16 == 0}, tally);
+    } catch (const std::exception &error) {
+      wrong = error.what();
+    }
+    alarm(0);
+    if (wrong) {
+      ++state.failed;
+      note_failure(plan, seed, *wrong);
+    }
+    if (tally.kernels % 32 == 0) save(plan, job, before, tally, state);
+  }
+  save(plan, job, before, tally, state);
+}
+
+// ---- making failures smaller, each trial in a process of its own
+
+std::optional<std::string> verdict_of(const Case &c) {
+  int ends[2];
+  if (pipe(ends) != 0) return std::nullopt;
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    alarm(60);
+    freopen("/dev/null", "w", stderr);
+    Tally tally;
+    const std::optional<std::string> wrong = find_mistake(c, {}, tally);
+    std::string kind;
+    if (wrong) // "output o0, element .." of any place is one kind; an error is known by its text up to a number
+      kind = wrong->rfind("output", 0) == 0 ? "differs"
+                                            : wrong->substr(0, wrong->find_first_of("0123456789'"));
+    const char has = wrong ? '1' : '0';
+    (void)!::write(ends[1], &has, 1);
+    (void)!::write(ends[1], kind.data(), kind.size());
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string answer;
+  char buffer[512];
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    answer.append(buffer, std::size_t(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!WIFEXITED(status))
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "time" : "crash";
+  if (answer.empty() || answer[0] == '0') return std::nullopt;
+  return answer.substr(1);
+}
+
+void shrink_failures(const Plan &plan) {
+  const fs::path folder = plan.state / "failures";
+  if (!fs::exists(folder)) return;
+  int shrunk = 0;
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder)) {
+    const fs::path path = entry.path();
+    const fs::path small = path.string().substr(0, path.string().size() - 5) + ".small.loom";
+    if (path.extension() != ".loom" || path.stem().extension() == ".small" || fs::exists(small))
+      continue;
+    if (++shrunk > 20) break;
+    try {
+      Case c = read_case(slurp(path));
+      complete_outputs(c);
+      c = shrink(std::move(c), verdict_of);
+      write(small, print(c));
+      std::cout << "made smaller: " << small.string() << "\n" << print(c) << std::endl;
+    } catch (const std::exception &error) {
+      std::cerr << path.string() << ": " << error.what() << std::endl;
+    }
+  }
+}
+
+// ---- all jobs
+
+int run_file(const fs::path &path, bool make_smaller) {
+  Case c = read_case(slurp(path));
+  complete_outputs(c);
+  if (make_smaller) {
+    std::cout << print(shrink(std::move(c), verdict_of));
+    return 0;
+  }
+  Tally tally;
+  const std::optional<std::string> wrong = find_mistake(c, {.all_threads = true}, tally);
+  std::cout << (wrong ? *wrong : "all engines agree") << "\n";
+  return wrong ? 1 : 0;
+}
+
+int report(const Plan &plan, std::uint64_t failed) {
+  Counts all;
+  for (int job = 0; job < plan.jobs; ++job) add(all, read_counts(counts_file(plan, job)));
+  std::vector<std::string> missing;
+  for (const auto &[word, times] : all) {
+    if (word == "next" || word == "failed") continue;
+    std::cout << word << " " << times << "\n";
+    if (word.rfind("path ", 0) == 0 && times == 0) missing.push_back(word.substr(5));
+  }
+  const auto verdict = [](bool good, const std::string &sentence) {
+    std::cout << (good ? "ok - " : "not ok - ") << sentence << "\n";
+    return good ? 0 : 1;
+  };
+  int bad = verdict(failed == 0, std::to_string(all["kernels"]) + " " + plan.style_name +
+                                     " kernels from seed " + std::to_string(plan.seed) +
+                                     " in all engines, " + std::to_string(failed) + " failed");
+  if (plan.require_paths) {
+    std::string list;
+    for (const std::string &path : missing) list += " " + path;
+    bad += verdict(missing.empty(), "every path of the emitted code ran" +
+                                        (missing.empty() ? "" : ", but not" + list));
+  }
+  return bad == 0 ? 0 : 1;
+}
+
+int run(const Plan &plan) {
+  if (!plan.resume) fs::remove_all(plan.state);
+  fs::create_directories(plan.state);
+  const std::string what = plan.style_name + " " + std::to_string(plan.count) + " " +
+                           std::to_string(plan.seed) + " " + std::to_string(plan.jobs) + "\n";
+  write(plan.state / "plan", what);
+  auto *jobs = static_cast<Job *>(mmap(nullptr, sizeof(Job) * std::size_t(plan.jobs),
+                                       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  std::map<pid_t, int> running;
+  const auto start = [&](int job) {
+    std::cout << std::flush;
+    const pid_t child = fork();
+    if (child == 0) {
+      work(plan, job, jobs[job]);
+      std::_Exit(0);
+    }
+    running[child] = job;
+  };
+  for (int job = 0; job < plan.jobs; ++job) {
+    Counts known = read_counts(counts_file(plan, job));
+    jobs[job].next = std::uint64_t(known["next"]);
+    jobs[job].failed = std::uint64_t(known["failed"]);
+    start(job);
+  }
+  while (!running.empty()) {
+    int status = 0;
+    const pid_t child = wait(&status);
+    const auto found = running.find(child);
+    if (found == running.end()) continue;
+    const int job = found->second;
+    running.erase(found);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+    const std::string how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "an exit";
+    ++jobs[job].failed;
+    note_failure(plan, seed_of(plan, job, jobs[job].next - 1), "the process ended by " + how);
+    start(job);
+  }
+  std::uint64_t failed = 0;
+  for (int job = 0; job < plan.jobs; ++job) failed += jobs[job].failed;
+  shrink_failures(plan);
+  return report(plan, failed);
+}
+
+// What the state folder was made for.
+void read_plan(Plan &plan) {
+  std::ifstream file(plan.state / "plan");
+  if (!(file >> plan.style_name >> plan.count >> plan.seed >> plan.jobs))
+    throw std::runtime_error("there is nothing to go on with in " + plan.state.string());
+}
+
+} // namespace
+} // namespace broadloom::differential
+
+int main(int argc, char **argv) {
+  using namespace broadloom::differential;
+  Plan plan;
+  std::string file;
+  bool smaller = false;
+  CLI::App app{"Random kernels through all engines"};
+  app.add_option("--style", plan.style_name)->check(CLI::IsMember({"small", "large"}));
+  app.add_option("--count", plan.count);
+  app.add_option("--seed", plan.seed);
+  app.add_option("--jobs", plan.jobs)->check(CLI::Range(1, 64));
+  app.add_option("--state", plan.state);
+  app.add_flag("--resume", plan.resume);
+  app.add_flag("--require-paths", plan.require_paths);
+  app.add_option("--file", file);
+  app.add_flag("--shrink", smaller);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (!file.empty()) return run_file(file, smaller);
+    if (plan.state.empty()) plan.state = "fuzz-" + plan.style_name;
+    if (plan.resume) read_plan(plan);
+    plan.style = plan.style_name == "small" ? Style::Any : Style::Large;
+    return run(plan);
+  } catch (const std::exception &error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+}
