@@ -131,6 +131,7 @@ private:
                    const std::vector<llvm::AllocaInst *> &stacks);
 
   // rows_together.cpp
+  bool is_stepped(loop::BufferId id, const loop::Loop &inner) const;
   std::optional<loop::LoopId> jammed(loop::LoopId id) const;
   void jammed_loop(loop::LoopId id, loop::LoopId inner, llvm::Value *begin, llvm::Value *end);
   void jammed_turn(llvm::Value *position);
