@@ -81,4 +81,13 @@ TEST_CASE("An output of few long rows is written in every chunk of a row") {
         {{"x", numbers(f64, {6, 66000})}});
 }
 
+TEST_CASE("Short rows that a fold over columns holds back are stored by lanes of rows") {
+  for (const std::int64_t columns : {2, 3, 10, 32}) {
+    const std::vector<Input> x{{"x", numbers(f64, {1000, columns})}};
+    agree("in x : f64[i, j]; out q = sum(x, j); out p = x / max(x, i)", x);
+    agree("in x : f64[i, j]; out p = (x - mean(x, j)) / std(x)", x);
+    agree("in x : f64[i, j]; out p = x - mean(x, j) - mean(x, i) + mean(x)", x);
+  }
+}
+
 } // namespace broadloom
