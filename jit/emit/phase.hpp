@@ -174,6 +174,7 @@ private:
   bool keeps_column(loop::BufferId id, llvm::Value *value);
   void await_columns(const loop::Loop &loop, bool in_memory);
   void store_columns();
+  void store_columns_of(loop::BufferId id);
   void store_block(loop::BufferId id, int first, Values columns);
   bool has_row_of_lanes(loop::BufferId id) const;
   llvm::Value *row_of_lanes(loop::BufferId id, llvm::Type *type);

@@ -31,6 +31,13 @@ Array numbers(DType dtype, const Shape &shape) {
   return array;
 }
 
+// Every second column.
+Array stepped(const Array &array) {
+  return Array(nullptr, array.dtype(), array.raw(),
+               strided_layout(Shape{array.shape()[0], array.shape()[1] / 2},
+                              Shape{array.strides()[0], 2 * array.strides()[1]}));
+}
+
 // The outputs as bytes, of arrays that held 0x5A before.
 std::vector<std::vector<char>> outputs(const LoopSpec &spec, const std::vector<Input> &inputs,
                                        const Options &options) {
@@ -88,6 +95,17 @@ TEST_CASE("Short rows that a fold over columns holds back are stored by lanes of
     agree("in x : f64[i, j]; out p = (x - mean(x, j)) / std(x)", x);
     agree("in x : f64[i, j]; out p = x - mean(x, j) - mean(x, i) + mean(x)", x);
   }
+}
+
+TEST_CASE("Lanes without a row store nothing") {
+  for (const std::int64_t rows : {512, 513, 527, 530, 544, 545})
+    for (const std::int64_t columns : {6, 8, 34}) {
+      const Array y = numbers(f64, {rows, columns});
+      const std::string folded = "in y : f64[i, j]; out q = y * 2; out s = sum(sqrt(sum(y, j)))";
+      agree(folded, {{"y", y}});
+      agree(folded, {{"y", stepped(y)}});
+      agree("in y : f64[i, j]; out q += y * 2; out s = sum(sqrt(sum(exp(-y), j)))", {{"y", y}});
+    }
 }
 
 } // namespace broadloom
