@@ -108,4 +108,19 @@ TEST_CASE("Lanes without a row store nothing") {
     }
 }
 
+TEST_CASE("A fold in lanes and a scan keep their tree beside a sweep of the same axis") {
+  // The sweep of max(x, i) cuts i into chunks of 128 rows; a leaf of sum(y, i) has 4096, as a block of the scan has.
+  const std::vector<Input> given{{"x", numbers(f32, {33, 9000, 65})},
+                                 {"y", numbers(f64, {33, 9000})}};
+  const auto alone = [&](const std::string &out) {
+    return outputs(parse("kernel k {\n in x : f32[k, i, j]; in y : f64[k, i]\n" + out + " }"),
+                   given, {.threads = 2})[0];
+  };
+  const auto beside = [&](const std::string &out) { return alone(out + "\n out m = max(x, i)"); };
+  for (const char *out : {"out s = sum(y, i)", "out s = scan(sum, y, i)"}) {
+    INFO(std::string(out));
+    CHECK((alone(out) == beside(out)));
+  }
+}
+
 } // namespace broadloom
