@@ -5,7 +5,8 @@
 //   and again                                         a0 b0 c0 d0 e0 f0 g0 h0 | a2 .. | a1 .. | a3 ..
 //
 // Loads one by one, or gathers, would take several times as long. In a partial group, lanes that do not count stand for the
-// last one that does: they load its row, and store theirs there before it stores its own.
+// last one that does: they load its row, and store theirs there before it stores its own. Where no lane counts, as in the last
+// registers of a fold's 32 lanes, nothing is stored.
 #include "jit/emit/phase.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -184,19 +185,28 @@ bool PhaseEmitter::keeps_column(BufferId id, llvm::Value *value) {
 }
 
 void PhaseEmitter::store_columns() {
-  for (std::uint32_t k = 0; k < awaited_.size(); ++k) {
-    Columns &columns = awaited_[k];
-    if (columns.vectors.empty()) continue;
-    llvm::Type *type = lanes_.widen(lanes_.memory_type(program_.buffers[k].dtype), width_);
-    for (std::size_t p = 0; columns.room != nullptr && p < columns.vectors.size(); ++p)
-      columns.vectors[p] = ir_.CreateLoad(type, ir_.CreateConstGEP1_64(type, columns.room, p));
-    for (std::size_t first = 0; first < columns.vectors.size();
-         first += static_cast<std::size_t>(width_)) {
-      const auto begin = columns.vectors.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto count = std::min(columns.vectors.size() - first, static_cast<std::size_t>(width_));
-      store_block(BufferId{k}, static_cast<int>(first),
-                  Values(begin, begin + static_cast<std::ptrdiff_t>(count)));
-    }
+  const auto store_all = [&] {
+    for (std::uint32_t k = 0; k < awaited_.size(); ++k)
+      if (!awaited_[k].vectors.empty()) store_columns_of(BufferId{k});
+    return Values{};
+  };
+  if (active_ == nullptr)
+    store_all();
+  else
+    lanes_.either(ir_.CreateICmpSGT(active_, ir_.getInt64(0)), store_all, [] { return Values{}; });
+}
+
+void PhaseEmitter::store_columns_of(BufferId id) {
+  Columns &columns = awaited_[id.index];
+  llvm::Type *type = lanes_.widen(lanes_.memory_type(program_[id].dtype), width_);
+  for (std::size_t p = 0; columns.room != nullptr && p < columns.vectors.size(); ++p)
+    columns.vectors[p] = ir_.CreateLoad(type, ir_.CreateConstGEP1_64(type, columns.room, p));
+  const auto width = static_cast<std::size_t>(width_);
+  for (std::size_t first = 0; first < columns.vectors.size(); first += width) {
+    const auto begin = columns.vectors.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto count = std::min(columns.vectors.size() - first, width);
+    store_block(id, static_cast<int>(first),
+                Values(begin, begin + static_cast<std::ptrdiff_t>(count)));
   }
 }
 

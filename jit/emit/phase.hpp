@@ -134,6 +134,7 @@ private:
                    const std::vector<llvm::AllocaInst *> &stacks);
 
   // rows_together.cpp
+  bool is_stepped(loop::BufferId id, const loop::Loop &inner) const;
   std::optional<loop::LoopId> jammed(loop::LoopId id) const;
   void jammed_loop(loop::LoopId id, loop::LoopId inner, llvm::Value *begin, llvm::Value *end);
   void jammed_turn(llvm::Value *position);
@@ -176,6 +177,7 @@ private:
   bool keeps_column(loop::BufferId id, llvm::Value *value);
   void await_columns(const loop::Loop &loop, bool in_memory);
   void store_columns();
+  void store_columns_of(loop::BufferId id);
   void store_block(loop::BufferId id, int first, Values columns);
   bool has_row_of_lanes(loop::BufferId id) const;
   llvm::Value *row_of_lanes(loop::BufferId id, llvm::Type *type);

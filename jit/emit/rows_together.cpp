@@ -19,21 +19,37 @@ constexpr std::size_t longest_body =
     64; // statements: of longer ones four copies take long to compile
 } // namespace
 
-// The loop inside `id` that can take several rows of it at once: nothing else but values known for the whole row is around it.
+// What a turn of the rows' loop stores must be either an element of its own, or a state that steps from row to row: it is loaded,
+// and then stored once, in the turn of each row. All else would be stored by the last of the rows alone.
+bool PhaseEmitter::is_stepped(BufferId id, const Loop &inner) const {
+  if (program_[id].role != Role::Scratch) return false;
+  int loads = 0, stores = 0;
+  for (const Stmt &s : inner.body) {
+    const bool loaded = s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load &&
+                        program_[s.value].buffer == id;
+    if (loaded && stores == 0) ++loads;
+    if (s.kind == StmtKind::Set && s.buffer == id) ++stores;
+  }
+  return loads == 1 && stores == 1;
+}
+
+// The loop inside `id` that can take several rows of it at once: nothing else but values known for the whole row is around it,
+// and it runs over the same positions in every row.
 std::optional<LoopId> PhaseEmitter::jammed(LoopId id) const {
   const Loop &rows = program_[id];
   const std::optional<LoopId> found = only_loop(rows.body);
   if (!found || vector_ != nullptr || rows.parallel) return std::nullopt;
   const Loop &inner = program_[*found];
   const Survey::LoopFacts &facts = survey_.loops[found->index];
-  if (!inner.vector || !inner.accs.empty() || facts.inner_loops || facts.costly ||
-      inner.body.size() > longest_body || !streams(*found).empty())
+  if (!inner.vector || !inner.accs.empty() || inner.scan || inner.within == rows.axis ||
+      facts.inner_loops || facts.costly || inner.body.size() > longest_body ||
+      !streams(*found).empty())
     return std::nullopt;
   bool states = false;
   for (const Stmt &s : inner.body) {
-    if (s.kind != StmtKind::Set) continue;
-    if (program_[s.buffer].role == Role::Row) return std::nullopt;
-    states = states || walk(s.buffer, rows.axis) == nullptr;
+    if (s.kind != StmtKind::Set || walk(s.buffer, rows.axis) != nullptr) continue;
+    if (!is_stepped(s.buffer, inner)) return std::nullopt;
+    states = true;
   }
   return states ? found : std::nullopt;
 }

@@ -72,6 +72,13 @@ bool Arranger::is_cut(const std::vector<Group> &prefix) const {
   return std::find(cut_.begin(), cut_.end(), prefix) != cut_.end();
 }
 
+// The chunks of a sweep are single leaves of its own, less than one of a fold in lanes or a block of a scan: those run uncut
+// beside it, as their trees must not depend on who else walks the axis.
+bool Arranger::is_cut_for(const std::vector<Group> &prefix, std::int64_t leaf) const {
+  const bool swept = std::count(nests_.swept.begin(), nests_.swept.end(), prefix.back()) > 0;
+  return is_cut(prefix) && (!swept || leaf <= steps_per_leaf);
+}
+
 void Arranger::note_chunks(NodeId fold) {
   if (!spec_.graph.recipe(fold).has_combine()) return;
   const bool scan = spec_.graph[fold].kind == NodeKind::Scan;

@@ -42,7 +42,7 @@ void Arranger::add_fold(NodeId fold) {
     const bool rows = short_rows_.contains(fold.index);
     if ((!tree.lanes || rows) && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);
-    const bool cut = is_cut(around);
+    const bool cut = is_cut_for(around, item.leaf);
     item.loop.kind = cut ? LoopKind::Within : LoopKind::Plain;
     item.loop.group = tree.folded[k];
     item.loop.vector = innermost && tree.lanes && !rows;
@@ -164,7 +164,7 @@ void Arranger::add_scan(NodeId scan) {
   item.loop = {LoopKind::Plain, along, groups, true, node.reverse};
   std::vector<Group> around = tree.kept;
   around.push_back(along);
-  if (recipe.has_combine() && is_cut(around)) {
+  if (recipe.has_combine() && is_cut_for(around, scan_block)) {
     nests_.scanned.push_back(along);
     Item total = first_item(scan);
     total.leaf = in_order;

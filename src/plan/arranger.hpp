@@ -35,6 +35,8 @@ private:
   void note_short_rows(NodeId fold);
   // Paths that begin with these groups have their last one cut into chunks.
   bool is_cut(const std::vector<Group> &prefix) const;
+  // Whether a fold or scan with these leaves or blocks along the last group runs in the chunks.
+  bool is_cut_for(const std::vector<Group> &prefix, std::int64_t leaf) const;
   std::vector<LoopKey> path_of(const std::vector<Group> &groups) const;
   // The folds whose results these values are made of, and the held values for which the use waits.
   std::vector<int> needs_of(std::span<const NodeId> roots, std::size_t use = no_use) const;

@@ -258,7 +258,8 @@ void Lowering::mark_parallel(loop::Phase &phase) {
   std::optional<loop::LoopId> next = loop::only_loop(phase.body);
   while (next) {
     loop::Loop &loop = plan_.program.loops[next->index];
-    if (!loop.accs.empty() || loop.within) return;
+    // A short row is a row of one lane, and not to be shared out.
+    if (!loop.accs.empty() || loop.within || loop.turns > 0) return;
     loop.parallel = true;
     phase.parallel.push_back(loop.axis);
     next = loop::only_loop(loop.body);
