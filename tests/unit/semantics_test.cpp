@@ -151,3 +151,20 @@ TEST_CASE("An infinite difference inside a sum is NaN, an infinite sum is infini
     CHECK(r["c"].data<double>()[0] == 2 * double(3e38f));
   }
 }
+
+TEST_CASE("An axis that only brackets name takes no other axis from the input that lends it") {
+  const Array x(f64, {4, 3, 2, 5}), z(f64, {3, 2, 5}), u(f64, {4, 3, 5});
+  const Array y = array_of<float>({1, 2}, {7, 8});
+  for (const Engine engine : engines)
+    for (const std::string more : {"", "in u : f64[i, j, l]; "}) {
+      std::vector<NamedView> inputs{{"x", x}, {"y", y}, {"z", z}};
+      if (!more.empty()) inputs.push_back({"u", u});
+      const Results r =
+          run("in x : f64[i, j, k, l]; in y : f32[i=1, k]; in z : f64[j, k, l]\n" + more +
+                  "out o[l, k, i, j] = broadcast y; out p[k, i, j] += broadcast y",
+              inputs, engine);
+      CHECK(shape_of(r["o"]) == std::vector<std::int64_t>{5, 2, 1, 3});
+      CHECK(shape_of(r["p"]) == std::vector<std::int64_t>{2, 1, 3});
+      CHECK(r["p"].copy().data<float>()[5] == 8);
+    }
+}
