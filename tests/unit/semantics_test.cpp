@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <string>
 #include <vector>
@@ -167,4 +168,38 @@ TEST_CASE("An axis that only brackets name takes no other axis from the input th
       CHECK(shape_of(r["p"]) == std::vector<std::int64_t>{2, 1, 3});
       CHECK(r["p"].copy().data<float>()[5] == 8);
     }
+}
+
+TEST_CASE(
+    "A sum that starts from -0 is -0 where all is -0, of nothing too; without a start it is +0") {
+  const Array x = array_of<double>({2, 40}, std::vector<double>(80, -0.0)), none(f64, {2, 0});
+  for (const Engine engine : engines)
+    for (const Array &input : {x, none}) {
+      const Results r =
+          run("in x : f64[i, j]; out a = sum(x, j, init=-0.); out b = sum(x, init=-0.)\n"
+              "out c[i] = reduce(sum, init=-0.) f32(x); out d = sum(c64(f32(x)), j, init=-0.)\n"
+              "out e = sum(x, j); out f = sum(x, j, init=0); out g = 1 / sum(x, i, init=-0.)\n"
+              "out h = sum(x, init=-0., acc=f32)",
+              {{"x", input}}, engine);
+      for (const char *minus : {"a", "b", "h"}) CHECK(std::signbit(r[minus].data<double>()[0]));
+      CHECK(std::signbit(r["c"].data<float>()[1]));
+      CHECK(std::signbit(r["d"].data<std::complex<float>>()[1].real()));
+      for (const char *plus : {"e", "f"}) CHECK(!std::signbit(r[plus].data<double>()[1]));
+      if (r["g"].size() > 0) CHECK(r["g"].data<double>()[0] == -infinite);
+    }
+}
+
+TEST_CASE(
+    "A sum of the user starts from his number in every engine, and goes in order to the bit") {
+  const Array x = array_of<double>({4}, {1e16, 1, -1e16, 1});
+  for (const Engine engine : engines) {
+    const Results r =
+        compile(parse("accumulator total(s; x) { init s = 5; step s = s + x }\n"
+                      "accumulator times(p; x) { init p = 3; step p = p * x }\n"
+                      "kernel k { in x : f64[i]; out s = total(x, i); out p = times(x, i) }",
+                      "k"),
+                {.engine = engine})({{"x", x}});
+    CHECK(r["s"].data<double>()[0] == ((5 + 1e16) + 1 - 1e16) + 1);
+    CHECK(r["p"].data<double>()[0] == -3e32);
+  }
 }

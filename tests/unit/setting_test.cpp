@@ -181,7 +181,7 @@ TEST_CASE("relaxed powers and joined numbers lose no value beyond the range of w
 
 TEST_CASE("a value of numbers that is no i64 is an error in every operation") {
   const std::string least = "(-9223372036854775807 - 1)";
-  for (const std::string text : {"abs(" + least + ")", "-" + least, least + " // -1"}) try {
+  for (const std::string &text : {"abs(" + least + ")", "-" + least, least + " // -1"}) try {
       graph_of("in x : i64; out z = x + " + text);
       FAIL_CHECK(text << " passed");
     } catch (const Error &error) {
