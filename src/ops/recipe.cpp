@@ -4,6 +4,7 @@
 #include "support/check.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace broadloom::ops {
@@ -61,7 +62,7 @@ bool identity_is_neutral(const Recipe &recipe) {
   const std::optional<Op> op = only_op(recipe);
   if (!op || recipe.combine != recipe.step) return false;
   const DType type = recipe.states[0];
-  if (*op == Op::Add) return recipe.start[0] == Scalar{};
+  if (*op == Op::Add) return evaluate(Op::Eq, type, std::array{recipe.start[0], Scalar{}}).bits;
   return *op == Op::Mul && !is_complex(type) && is_float(type) &&
          recipe.start[0] == convert(scalar_from(1.0), DType::F64, type);
 }

@@ -63,7 +63,7 @@ Recipe joining(const Recipe &recipe);
 std::optional<Op> only_op(const Recipe &recipe);
 
 // Whether a block that has stepped, joined with the identity as the later block, is seen to stay as it is to the bit.
-//   sum: 0 + x is never -0, so that + 0 changes nothing     logsumexp: its combine calls exp, nobody knows
+//   sum: 0 + x is never -0, so that + 0 changes nothing, as + -0 never does     logsumexp: its combine calls exp, nobody knows
 bool identity_is_neutral(const Recipe &recipe);
 
 // Whether a combine is seen to give the same states with the two blocks exchanged: by its form, so that

@@ -33,9 +33,13 @@ namespace {
 
 Steps steps_of(const std::vector<int> &classes, const Layout &layout) {
   Steps steps;
-  for (std::size_t d = 0; d < classes.size(); ++d)
-    if (classes[d] != one && layout.strides[d] != 0)
-      steps.push_back({classes[d], layout.strides[d]});
+  for (std::size_t d = 0; d < classes.size(); ++d) {
+    if (classes[d] == one) continue;
+    // What has no elements moves along the axis that has none: a load before that axis's loop would read.
+    const bool empty = layout.extents[d] == 0;
+    const std::int64_t stride = empty && layout.strides[d] == 0 ? 1 : layout.strides[d];
+    if (stride != 0) steps.push_back({classes[d], stride});
+  }
   return steps;
 }
 

@@ -18,13 +18,13 @@ namespace {
 // A sum of floats with the rounding errors of all additions kept (Neumaier's scheme, in extended
 // precision). Infinities and NaN spoil the errors, not the plain sum.
 struct FloatSum {
-  long double sum = 0, errors = 0;
+  long double sum = 0, errors = 0; // -0 stays where all is -0
   void add(long double x) {
     const long double next = sum + x;
     errors += std::fabs(sum) >= std::fabs(x) ? (sum - next) + x : (x - next) + sum;
     sum = next;
   }
-  double result() const { return double(std::isfinite(sum) ? sum + errors : sum); }
+  double result() const { return double(std::isfinite(sum) && errors != 0 ? sum + errors : sum); }
 };
 
 // The elements of a node in C order over all axes of the iteration space.
@@ -186,8 +186,9 @@ private:
     return out;
   }
 
-  // Sums and products of floats are not taken step by step: they are as exact as can be.
+  // Sums and products of floats are not taken step by step, where their order is free: they are as exact as can be.
   bool is_plain_sum(NodeId id) const {
+    if (!spec_.graph.recipe(id).has_combine()) return false;
     const std::optional<ops::Op> op = ops::only_op(spec_.graph.recipe(id));
     const DType dtype = spec_.graph[id].dtype;
     return ((is_float(dtype) && op == ops::Op::Mul) ||
@@ -202,14 +203,18 @@ private:
                                                          strides_of(extents_[id.index])};
     const bool product = ops::only_op(spec_.graph.recipe(id)) == ops::Op::Mul;
     const auto size = std::size_t(points_of(extents_[id.index]));
-    std::vector<FloatSum> sums(product ? 0 : size), imaginary(sums);
-    std::vector<long double> products(product ? size : 0, 1);
+    const Scalar start = spec_.graph.recipe(id).start[0];
+    const auto number = [&](std::uint64_t part) {
+      return ops::as_f64(ops::convert({part}, dtype, DType::F64));
+    };
+    std::vector<FloatSum> sums(product ? 0 : size, {number(start.bits)});
+    std::vector<FloatSum> imaginary(sums.size(), {number(start.imag)});
+    std::vector<long double> products(product ? size : 0, number(start.bits));
     for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
       const Scalar value = elements_[arg.index][std::size_t(at[0])];
-      const double x = ops::as_f64(ops::convert({value.bits}, dtype, DType::F64));
+      const double x = number(value.bits);
       product ? void(products[std::size_t(at[1])] *= x) : sums[std::size_t(at[1])].add(x);
-      if (is_complex(spec_.graph[id].dtype))
-        imaginary[std::size_t(at[1])].add(ops::as_f64(ops::convert({value.imag}, dtype, f64)));
+      if (is_complex(spec_.graph[id].dtype)) imaginary[std::size_t(at[1])].add(number(value.imag));
     });
     Elements out;
     for (std::size_t k = 0; k < size; ++k) {

@@ -66,7 +66,13 @@ private:
   }
 
   void add_output(const OutputDecl &decl);
-  Folded fold_by_mode(const OutputDecl &decl, AxisSet listed, std::vector<std::size_t> &shapes);
+  // Whose axes and extents an output takes beside those of its value.
+  struct Lent {
+    std::vector<std::size_t> shapes;                   // inputs, all of their axes
+    std::vector<std::pair<std::size_t, int>> one_each; // of these inputs one axis only
+  };
+  Folded fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent);
+  NodeId repeated(NodeId value, const Lent &lent, AxisSet wanted, const Place &where);
   AxisSet listed_axes(const OutputDecl &decl, std::vector<int> &order) const;
   AxisSet least_rank_axes(const OutputDecl &decl) const;
   void check_ranks(const OutputDecl &decl) const;
@@ -88,13 +94,14 @@ void Analysis::add_output(const OutputDecl &decl) {
   check_ranks(decl);
   TypedOutput output;
   AxisSet listed = listed_axes(decl, output.axes);
-  std::vector<std::size_t> shapes; // inputs whose axes and extents the output takes
-  Folded value = fold_by_mode(decl, listed, shapes);
+  Lent lent;
+  Folded value = fold_by_mode(decl, listed, lent);
 
   output.name = decl.name;
   output.dtype = decl.dtype.value_or(value.result);
   output.add = decl.add;
   output.where = space_.shown(decl.where);
+  std::vector<std::size_t> &shapes = lent.shapes;
   if (value.like != expr::no_input) shapes.push_back(value.like);
   std::sort(shapes.begin(), shapes.end());
   shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
@@ -102,12 +109,12 @@ void Analysis::add_output(const OutputDecl &decl) {
   // A listed axis may come from an input that has others too: only what is listed is taken from it.
   const bool listing = decl.mode.kind == ModeKind::Broadcast && decl.has_axes;
   const AxisSet wanted = listing ? listed : expr::every_axis;
-  output.value = typer_.expand(typer_.cast(value.node, output.dtype, where), shapes, where, wanted);
+  output.value = repeated(typer_.cast(value.node, output.dtype, where), lent, wanted, where);
   // A whole-output reduction.
   bool open = value.open || spec_.graph[value.node].kind == expr::NodeKind::Fold;
   const DType meeting = ops::compute_dtype(
       open ? promote(spec_.graph[value.node].dtype, output.dtype) : output.dtype);
-  output.addend = typer_.expand(typer_.cast(value.node, meeting, where), shapes, where, wanted);
+  output.addend = repeated(typer_.cast(value.node, meeting, where), lent, wanted, where);
 
   AxisSet has = spec_.graph[output.value].axes;
   if (decl.has_axes)
@@ -123,8 +130,14 @@ void Analysis::add_output(const OutputDecl &decl) {
   spec_.outputs.push_back(std::move(output));
 }
 
-Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
-                              std::vector<std::size_t> &shapes) {
+NodeId Analysis::repeated(NodeId value, const Lent &lent, AxisSet wanted, const Place &where) {
+  value = typer_.expand(value, lent.shapes, where, wanted);
+  for (const auto &[input, axis] : lent.one_each)
+    value = typer_.expand_along(value, input, axis, where);
+  return value;
+}
+
+Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent) {
   const Mode &mode = decl.mode;
   const Place &where = decl.value.node()->where;
   std::uint32_t like =
@@ -135,14 +148,14 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed,
   case ModeKind::Plain: return typer_.type_whole(decl.value, {});
 
   case ModeKind::Broadcast: {
-    shapes = reads_.inputs(decl.value);
-    if (like != expr::no_input) shapes.push_back(like);
+    lent.shapes = reads_.inputs(decl.value);
+    if (like != expr::no_input) lent.shapes.push_back(like);
     Folded value = typer_.type_whole(decl.value, {});
     AxisSet has = spec_.graph[value.node].axes;
     if (value.like != expr::no_input) has = has | spec_.inputs[value.like].axes();
-    for (std::size_t i : shapes) has = has | spec_.inputs[i].axes();
+    for (std::size_t i : lent.shapes) has = has | spec_.inputs[i].axes();
     for (int axis = 0; axis < expr::max_axes; ++axis)
-      if ((listed - has).has(axis)) shapes.push_back(lender(decl, axis));
+      if ((listed - has).has(axis)) lent.one_each.push_back({lender(decl, axis), axis});
     return value;
   }
 

@@ -139,12 +139,12 @@ private:
       return {};
     const int n = int(std::fabs(*exponent));
     std::optional<NodeId> product;
-    NodeId square = x;
+    // 1 / x comes first: 1e5^8 is infinite in f32, where 1e5^-8 is a subnormal number.
+    NodeId square = *exponent < 0 ? make(Op::Div, {literal(graph_[x].dtype, 1), x}) : x;
     for (int bits = n; bits > 0; bits >>= 1) {
       if (bits & 1) product = product ? make(Op::Mul, {*product, square}) : square;
       if (bits > 1) square = make(Op::Mul, {square, square});
     }
-    if (*exponent < 0) product = make(Op::Div, {literal(graph_[x].dtype, 1), *product});
     return count(Power, *product);
   }
 
@@ -159,7 +159,8 @@ private:
     const NodeId z = arg(chain, left ? 1 : 0);
     const double a = left ? *left : *right;
     const double both = node.op == Op::Add ? a + *b : a * *b;
-    if (!std::isfinite(float(both)) || (both != 0 && !std::isnormal(float(both)))) return {};
+    const bool is_zero = both == 0 && (node.op == Op::Add || a == 0 || *b == 0);
+    if (!std::isfinite(float(both)) || (!is_zero && !std::isnormal(float(both)))) return {};
     return count(Joined, make(node.op, {z, literal(node.dtype, both)}));
   }
 

@@ -38,6 +38,13 @@ bool widens(DType from, DType to) {
   return from == DType::F32 && to == DType::F64;
 }
 
+// Does a cast through `middle` give what a cast at once gives? Integers wrap where they narrow, but stop at the ends of
+// the type where they come as floats: u16(i16(-5)) is 65531, u16(f32(i16(-5))) is 0.
+bool may_skip(DType from, DType middle, DType to) {
+  if (!widens(from, middle)) return false;
+  return !is_integer(from) || !is_float(middle) || !is_integer(to) || widens(from, to);
+}
+
 // As a float that converts to the integer with all bits set.
 double all_ones(DType type) {
   if (type == DType::Bool) return 1;
@@ -299,7 +306,7 @@ private:
     if (inner.kind != NodeKind::Cast || is_narrow_float(node.dtype) || is_complex(node.dtype))
       return {};
     const NodeId first = graph_.args(x)[0];
-    if (!widens(graph_[first].dtype, inner.dtype)) return {};
+    if (!may_skip(graph_[first].dtype, inner.dtype, node.dtype)) return {};
     if (graph_[first].dtype == node.dtype) return first;
     return add(node, {first});
   }

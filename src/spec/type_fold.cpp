@@ -48,6 +48,12 @@ DType wide_dtype(const FoldUse &use, Fold fold, DType value) {
   return use.acc ? ops::compute_dtype(*use.acc) : ops::accumulate_dtype(fold, value);
 }
 
+ops::Scalar negative_zero(DType dtype) {
+  const std::uint64_t bits =
+      ops::convert(ops::scalar_from(-0.0), DType::F64, real_dtype(dtype)).bits;
+  return {bits, is_complex(dtype) ? bits : 0};
+}
+
 DType as_real(DType dtype) { return is_float(dtype) || is_complex(dtype) ? dtype : DType::F64; }
 
 } // namespace
@@ -177,6 +183,9 @@ Folded Typer::fold_operation(const FoldJob &job, Fold fold, DType wide) {
   if (nothing_folds && job.init.empty()) return result;
   ops::Recipe recipe = ops::recipe_of(fold, wide);
   recipe.needs_value = recipe.needs_value && job.init.empty();
+  // 0 is the sum of nothing, but what leaves every start as it is, is -0: 0 + -0 is 0.
+  if (fold == Fold::Sum && !job.init.empty() && !is_integer(wide))
+    recipe.start[0] = negative_zero(wide);
   result.node = accumulate(job, recipe, {cast(arg, wide, job.where)})[0];
   result.open = true;
   return result;

@@ -58,6 +58,7 @@ bool overflows(Op op, std::int64_t a, std::int64_t b) {
   case Op::Sub: return __builtin_sub_overflow(a, b, &result);
   case Op::Mul: return __builtin_mul_overflow(a, b, &result);
   case Op::Shl: return b >= 0 && a != 0 && (b > 63 || a << b >> b != a);
+  case Op::FloorDiv: return b == -1 && a == std::numeric_limits<std::int64_t>::min();
   case Op::Pow: return b > 0 && std::fabs(std::pow(double(a), double(b))) >= 0x1p63;
   default: return false;
   }
@@ -229,8 +230,8 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
     std::int64_t least = std::numeric_limits<std::int64_t>::min();
     bool lost = converted.size() == 2   ? overflows(node.op, integer(0), integer(1))
                 : node.op == Op::Square ? overflows(Op::Mul, integer(0), integer(0))
-                : node.op == Op::Neg    ? integer(0) == least
-                                        : false;
+                : node.op == Op::Neg || node.op == Op::Abs ? integer(0) == least
+                                                           : false;
     if (lost)
       fail("E0202", "the value of these numbers is too large for i64", space_.shown(node.where),
            "write one of them with a point, to compute in f64");

@@ -5,6 +5,7 @@
 #include "support/fail.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace broadloom::spec {
 
@@ -243,6 +244,17 @@ NodeId Typer::expand(NodeId value, const std::vector<std::size_t> &inputs, const
   node.dtype = dtype(value);
   node.axes = axes;
   return add(node, args, facts, where);
+}
+
+NodeId Typer::expand_along(NodeId value, std::size_t input, int axis, const Place &where) {
+  const NodeId shape = index(this->input(input, where), axis, where);
+  Facts facts = facts_[value.index];
+  meet(facts, facts_[shape.index], where);
+  Node node;
+  node.kind = NodeKind::Expand;
+  node.dtype = dtype(value);
+  node.axes = spec_.graph[value].axes | AxisSet::of(axis);
+  return add(node, std::array{value, shape}, facts, where);
 }
 
 NodeId Typer::cast(NodeId value, DType to, const Place &where) {

@@ -77,6 +77,8 @@ public:
   // their extents.
   expr::NodeId expand(expr::NodeId node, const std::vector<std::size_t> &inputs, const Place &where,
                       expr::AxisSet wanted = expr::every_axis);
+  // The same along one axis that the node lacks. Other axes of the input give it nothing.
+  expr::NodeId expand_along(expr::NodeId node, std::size_t input, int axis, const Place &where);
 
   DType dtype(expr::NodeId node) const { return spec_.graph[node].dtype; }
   DType dtype(const Value &value) const { return value.narrow.value_or(dtype(value.node)); }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <string>
 #include <vector>
@@ -149,5 +150,56 @@ TEST_CASE("An infinite difference inside a sum is NaN, an infinite sum is infini
     CHECK(std::isnan(r["a"].data<float>()[0]));
     CHECK(r["b"].data<float>()[0] == float(infinite));
     CHECK(r["c"].data<double>()[0] == 2 * double(3e38f));
+  }
+}
+
+TEST_CASE("An axis that only brackets name takes no other axis from the input that lends it") {
+  const Array x(f64, {4, 3, 2, 5}), z(f64, {3, 2, 5}), u(f64, {4, 3, 5});
+  const Array y = array_of<float>({1, 2}, {7, 8});
+  for (const Engine engine : engines)
+    for (const std::string more : {"", "in u : f64[i, j, l]; "}) {
+      std::vector<NamedView> inputs{{"x", x}, {"y", y}, {"z", z}};
+      if (!more.empty()) inputs.push_back({"u", u});
+      const Results r =
+          run("in x : f64[i, j, k, l]; in y : f32[i=1, k]; in z : f64[j, k, l]\n" + more +
+                  "out o[l, k, i, j] = broadcast y; out p[k, i, j] += broadcast y",
+              inputs, engine);
+      CHECK(shape_of(r["o"]) == std::vector<std::int64_t>{5, 2, 1, 3});
+      CHECK(shape_of(r["p"]) == std::vector<std::int64_t>{2, 1, 3});
+      CHECK(r["p"].copy().data<float>()[5] == 8);
+    }
+}
+
+TEST_CASE(
+    "A sum that starts from -0 is -0 where all is -0, of nothing too; without a start it is +0") {
+  const Array x = array_of<double>({2, 40}, std::vector<double>(80, -0.0)), none(f64, {2, 0});
+  for (const Engine engine : engines)
+    for (const Array &input : {x, none}) {
+      const Results r =
+          run("in x : f64[i, j]; out a = sum(x, j, init=-0.); out b = sum(x, init=-0.)\n"
+              "out c[i] = reduce(sum, init=-0.) f32(x); out d = sum(c64(f32(x)), j, init=-0.)\n"
+              "out e = sum(x, j); out f = sum(x, j, init=0); out g = 1 / sum(x, i, init=-0.)\n"
+              "out h = sum(x, init=-0., acc=f32)",
+              {{"x", input}}, engine);
+      for (const char *minus : {"a", "b", "h"}) CHECK(std::signbit(r[minus].data<double>()[0]));
+      CHECK(std::signbit(r["c"].data<float>()[1]));
+      CHECK(std::signbit(r["d"].data<std::complex<float>>()[1].real()));
+      for (const char *plus : {"e", "f"}) CHECK(!std::signbit(r[plus].data<double>()[1]));
+      if (r["g"].size() > 0) CHECK(r["g"].data<double>()[0] == -infinite);
+    }
+}
+
+TEST_CASE(
+    "A sum of the user starts from his number in every engine, and goes in order to the bit") {
+  const Array x = array_of<double>({4}, {1e16, 1, -1e16, 1});
+  for (const Engine engine : engines) {
+    const Results r =
+        compile(parse("accumulator total(s; x) { init s = 5; step s = s + x }\n"
+                      "accumulator times(p; x) { init p = 3; step p = p * x }\n"
+                      "kernel k { in x : f64[i]; out s = total(x, i); out p = times(x, i) }",
+                      "k"),
+                {.engine = engine})({{"x", x}});
+    CHECK(r["s"].data<double>()[0] == ((5 + 1e16) + 1 - 1e16) + 1);
+    CHECK(r["p"].data<double>()[0] == -3e32);
   }
 }

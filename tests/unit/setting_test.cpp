@@ -169,6 +169,26 @@ TEST_CASE("relaxed results differ in the last bits only") {
   }
 }
 
+TEST_CASE("relaxed powers and joined numbers lose no value beyond the range of what is between") {
+  const float x = 1e5f;
+  const double big = 1e300;
+  const Results r = compile(parse("kernel k { set relaxed = on; in x : f32; in y : f64\n"
+                                  "out p = x ^ -8; out q = y * 1e-200 * 1e-200 }"))(
+      {{"x", View<const float>(&x, {})}, {"y", View<const double>(&big, {})}});
+  CHECK(r["p"].data<float>()[0] * 1e40 == doctest::Approx(1).epsilon(1e-4));
+  CHECK(r["q"].data<double>()[0] * 1e100 == doctest::Approx(1));
+}
+
+TEST_CASE("a value of numbers that is no i64 is an error in every operation") {
+  const std::string least = "(-9223372036854775807 - 1)";
+  for (const std::string &text : {"abs(" + least + ")", "-" + least, least + " // -1"}) try {
+      graph_of("in x : i64; out z = x + " + text);
+      FAIL_CHECK(text << " passed");
+    } catch (const Error &error) {
+      CHECK(error.code() == "E0202");
+    }
+}
+
 TEST_CASE("a product that somebody else reads is not fused") {
   const std::string graph =
       graph_of("set relaxed = on; in x : f64; in y : f64; let t = x * y; out a = t + 1; out b = t");
