@@ -3,6 +3,7 @@
 
 #include "math/functions.hpp"
 #include "math/functions/huge_angle.hpp"
+#include "math/functions/sum_near_one.hpp"
 
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include "math/functions.hpp"
 #include "math/functions/huge_angle.hpp"
+#include "math/functions/sum_near_one.hpp"
 #include "math/libm.hpp"
 
 namespace broadloom::math {
@@ -94,7 +95,8 @@ std::span<const ScalarFunction> single_functions() { return libm_functions; }
 
 std::span<const ColdSymbol> cold_symbols() {
   static const ColdSymbol symbols[] = {
-      {"bl_huge_angle", reinterpret_cast<void *>(lanes::bl_huge_angle)}};
+      {"bl_huge_angle", reinterpret_cast<void *>(lanes::bl_huge_angle)},
+      {"bl_log_near_one", reinterpret_cast<void *>(lanes::bl_log_near_one)}};
   return symbols;
 }
 

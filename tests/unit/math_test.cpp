@@ -465,10 +465,28 @@ TEST_CASE("logaddexp of f64 keeps its digits where it cancels") {
         Cancelling{-0x1.0000000000000p-2, -0x1.820c49ba5e354p+0, 0x1.40e35dee501f0p-13},
         Cancelling{-0x1.ccccccccccccdp-1, -0x1.0b851eb851eb8p-1, -0x1.9d7824b4a80b7p-12},
         Cancelling{-0x1.4000000000000p+5, -0x1.2725dd1d243acp-58, 0x1.253477c8d6783p-62},
-        Cancelling{-0x1.6000000000000p-1, -0x1.65d63886594afp-1, -0x1.32cf336b661e1p-15}}) {
+        Cancelling{-0x1.6000000000000p-1, -0x1.65d63886594afp-1, -0x1.32cf336b661e1p-15},
+        // where the two are those next to the curve of zeros among some 400,000
+        Cancelling{-0x1.e061fcad905f7p-2, -0x1.f6efae6664f5cp-1, -0x1.e71f99546c7dap-72},
+        Cancelling{-0x1.387347b6a6683p-1, -0x1.912bc96b9af85p-1, -0x1.34bccc14aaff5p-74},
+        Cancelling{-0x1.9c45f8b3b757bp-18, -0x1.80012c5cbc107p+3, 0x1.5238287270f1bp-88}}) {
     CAPTURE(c.x);
     CHECK(ulps(math::logaddexp(c.x, c.y), static_cast<long double>(c.sum)) <= 1.0);
     CHECK(ulps(math::logaddexp(c.y, c.x), static_cast<long double>(c.sum)) <= 1.0);
+  }
+}
+
+TEST_CASE("logaddexp of f32 keeps its digits where it cancels") {
+  struct Cancelling {
+    float x, y, sum; // by mpmath
+  };
+  for (const Cancelling &c : {Cancelling{-0x1.b39bf8p-1f, -0x1.1d2ecep-1f, -0x1.7d7e3c0000000p-30f},
+                              Cancelling{-0x1.62e43p-1f, -0x1.62e43p-1f, -0x1.05c6100000000p-29f},
+                              Cancelling{-0x1.0p-30f, -0x1.4cb5ecp+4f, 0x1.e192d80000000p-51f},
+                              Cancelling{-104.0f, -0x1.0p-149f, -0x1.0000000000000p-149f}}) {
+    CAPTURE(c.x);
+    CHECK(ulps(math::logaddexp(c.x, c.y), static_cast<long double>(c.sum)) <= 1.0);
+    CHECK(math::exact::logaddexp(c.y, c.x) == c.sum);
   }
 }
 

@@ -88,6 +88,23 @@ TEST_CASE("The prover measures f64 in its own ulps") {
   CHECK(prove::prove<double>("cbrt", forms, options).findings.at(0).worst > 4);
 }
 
+template <class T> void check_all_within_one_ulp(std::uint64_t samples) {
+  Options options;
+  options.samples = samples;
+  options.scalar_every = 1;
+  for (const Finding<T> &found : prove::prove<T>("logaddexp", options).findings) {
+    CAPTURE(found.worst_x);
+    CAPTURE(found.worst_y);
+    CHECK(found.worst <= 1.0);
+    CHECK(found.unequal == 0);
+    if (found.accuracy == Accuracy::exact) CHECK(found.misrounded == 0);
+  }
+}
+TEST_CASE("logaddexp is within one ulp of the result next to e^x + e^y = 1, too") {
+  check_all_within_one_ulp<float>(300'000);
+  check_all_within_one_ulp<double>(100'000);
+}
+
 TEST_CASE("A report takes the place of the rows of its functions and leaves the others") {
   const TempFolder folder;
   const std::string page = folder.write(

@@ -107,13 +107,17 @@ template <class T> constexpr Wider<T> margin = sizeof(T) == 4 ? 0x1p-40 : 0x1p-6
 
 template <class T> Near<Wider<T>> near_to(const Reference &reference, T x, T y, Wider<T> value) {
   using W = Wider<T>;
-  const double doubt = sizeof(T) == 4 ? 0x1p-11 : 0.01 + reference.doubt_at(x, y);
+  const W rounding =
+      W(std::fabs(reference.summand_at(x, y))) * 8 * std::numeric_limits<W>::epsilon();
+  double doubt = sizeof(T) == 4 ? 0x1p-11 : 0.01 + reference.doubt_at(x, y);
+  if (rounding > 0)
+    doubt += double(rounding / (std::fabs(value) * std::numeric_limits<T>::epsilon() / 2));
   if (reference.halves && std::fabs(x) < tiny<T>) {
     const W low = std::nextafter(W(x) / 2, std::numeric_limits<W>::infinity());
     return {value, x == 0 ? W(x) / 2 : low, x == 0 ? W(x) / 2 : std::nextafter(low, W(1)), doubt};
   }
   const W off = std::fabs(value) * (margin<T> + W(reference.doubt_at(x, y)) * W(0x1p-52)) +
-                W(reference.scale_at(x, y)) * margin<T> * W(0x1p-3);
+                W(reference.scale_at(x, y)) * margin<T> * W(0x1p-3) + rounding;
   if (!std::isfinite(value)) return {value, value, value, doubt};
   return {value, value - off, value + off, doubt};
 }
@@ -175,7 +179,8 @@ private:
       } else if (proof_.arity == 1) {
         args.x[i] = sample<T>(first + i);
       } else {
-        const auto [x, y] = sample_pair<T>(first + i);
+        const bool near_one = reference_.summand != nullptr && (first + i) % 4 == 3;
+        const auto [x, y] = near_one ? sample_near_one<T>(first + i) : sample_pair<T>(first + i);
         args.x[i] = x;
         args.y[i] = y;
       }
@@ -252,7 +257,8 @@ private:
   // see every argument, so they are written for the compiler to vectorise.
   void find_open(const Arguments &args, const std::vector<Results> &results, const W *values,
                  unsigned char *open) const {
-    if (reference_.scale != nullptr || reference_.doubt != nullptr) {
+    if (reference_.scale != nullptr || reference_.doubt != nullptr ||
+        reference_.summand != nullptr) {
       std::fill(open, open + args.count, 1);
       return;
     }

@@ -189,9 +189,10 @@ void exact_digamma(Result r, Arg x, Arg) {
 constexpr auto no_scale = nullptr, no_doubt = nullptr;
 double one_left_of_zero(double x, double) { return x < 0 ? 1 : 0; }
 double one_near_roots(double x, double) { return x < 0 || (x > 1 && x < 2) ? 1 : 0; }
-double greater_of_two(double x, double y) {
-  const double greater = std::fabs(std::max(x, y));
-  return std::isfinite(greater) ? greater : 0;
+// Of max(x, y) + log(1 + e^-d), where the rounding of d moves e^-d by as much as d times its own.
+double terms_of_logaddexp(double x, double y) {
+  const double greater = std::fabs(std::max(x, y)), d = std::fabs(x - y);
+  return std::isfinite(greater) && std::isfinite(d) ? greater + d * std::exp(-d) : 0;
 }
 double gelu_tanh_doubt(double x, double) {
   const double v = gelu_tanh_exponent(x);
@@ -233,7 +234,7 @@ const Reference references[] = {PLAIN_1(exp),   PLAIN_1(exp2),       PLAIN_1(exp
 }
 , ONE("softplus", softplus), exact_softplus, no_scale, no_doubt
 }
-, TWO("logaddexp", logaddexp), exact_logaddexp, greater_of_two, no_doubt
+, TWO("logaddexp", logaddexp), exact_logaddexp, no_scale, no_doubt, false, terms_of_logaddexp
 }
 , ONE("lgamma", lgamma), exact_lgamma, one_left_of_zero, no_doubt
 }

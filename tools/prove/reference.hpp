@@ -27,8 +27,12 @@ struct Reference {
   double (*doubt)(double x, double y);
   // f(x) = x/2 (1 + c x + ..) with c > 0: half of all subnormal arguments are next to a tie.
   bool halves = false;
+  // What the terms of a sum that may cancel are: the wider values are off by some roundings of it. Null for most
+  // functions; the others are tried next to their curve of zeros, e^x + e^y = 1.
+  double (*summand)(double x, double y) = nullptr;
 
   double scale_at(double x, double y) const { return scale == nullptr ? 0 : scale(x, y); }
+  double summand_at(double x, double y) const { return summand == nullptr ? 0 : summand(x, y); }
   double doubt_at(double x, double y) const { return doubt == nullptr ? 0 : doubt(x, y); }
 };
 

@@ -256,11 +256,25 @@ template <class T> Two<T> sample_pair(std::uint64_t i) {
   }
 }
 
+template <class T> Two<T> sample_near_one(std::uint64_t i) {
+  Random random(i);
+  constexpr int smallest = std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits;
+  const T x = random.bits() & 1 ? T(std::fabs(random.unit()) * -0.7)
+                                : T(-std::fabs(random.scaled(smallest, -1)));
+  T y = T(std::log(-std::expm1(double(x))));
+  if (random.below(4) == 0) y = T(double(y) * (1 + random.scaled(-50, -3)));
+  const T to = random.bits() & 1 ? T(inf) : T(-inf);
+  for (int steps = random.below(8); steps > 0; --steps) y = std::nextafter(y, to);
+  return random.bits() & 1 ? Two<T>{x, y} : Two<T>{y, x};
+}
+
 template std::uint64_t edge_count<float>();
 template std::uint64_t edge_count<double>();
 template float sample<float>(std::uint64_t);
 template double sample<double>(std::uint64_t);
 template Two<float> sample_pair<float>(std::uint64_t);
 template Two<double> sample_pair<double>(std::uint64_t);
+template Two<float> sample_near_one<float>(std::uint64_t);
+template Two<double> sample_near_one<double>(std::uint64_t);
 
 } // namespace broadloom::prove

@@ -40,6 +40,8 @@ template <class T> struct Two {
   T x, y;
 };
 template <class T> Two<T> sample_pair(std::uint64_t i);
+// For logaddexp: e^x + e^y next to 1, at distances from one rounding of y up to 1 - e^x.
+template <class T> Two<T> sample_near_one(std::uint64_t i);
 
 // How many of the first samples are edges.
 template <class T> std::uint64_t edge_count();

@@ -85,6 +85,17 @@ def main():
     for i in range(words):
         print(f"    0x{(digits >> (64 * (words - 1 - i))) & (2**64 - 1):016x},")
     print("};")
+
+    # With x <= 0.87 the term after the last one is 0.87^44 / 45! < 2^-194.
+    print("\n// log 2, and 1/n! for n = 2, 3, .. 44: 192 digits after the binary point, the first ones first.")
+    words_of = lambda x: ", ".join(
+        f"0x{(int(mp.floor(x * mp.mpf(2) ** 192)) >> shift) & (2**64 - 1):016x}"
+        for shift in (128, 64, 0))
+    print(f"inline constexpr std::uint64_t ln2_bits[] = {{{words_of(mp.log(2))}}};")
+    print("inline constexpr std::uint64_t inverse_factorial_bits[][3] = {")
+    for n in range(2, 45):
+        print(f"    {{{words_of(1 / mp.factorial(n))}}},")
+    print("};")
     show_end()
 
 
