@@ -260,7 +260,8 @@ int run(const Plan &plan) {
   if (!plan.resume) fs::remove_all(plan.state);
   fs::create_directories(plan.state);
   const std::string what = plan.style_name + " " + std::to_string(plan.count) + " " +
-                           std::to_string(plan.seed) + " " + std::to_string(plan.jobs) + "\n";
+                           std::to_string(plan.seed) + " " + std::to_string(plan.jobs) + " " +
+                           std::to_string(plan.require_paths) + "\n";
   write(plan.state / "plan", what);
   auto *jobs = static_cast<Job *>(mmap(nullptr, sizeof(Job) * std::size_t(plan.jobs),
                                        PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -302,7 +303,7 @@ int run(const Plan &plan) {
 // What the state folder was made for.
 void read_plan(Plan &plan) {
   std::ifstream file(plan.state / "plan");
-  if (!(file >> plan.style_name >> plan.count >> plan.seed >> plan.jobs))
+  if (!(file >> plan.style_name >> plan.count >> plan.seed >> plan.jobs >> plan.require_paths))
     throw std::runtime_error("there is nothing to go on with in " + plan.state.string());
 }
 

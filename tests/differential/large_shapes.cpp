@@ -11,9 +11,9 @@ namespace {
 std::int64_t extent(Random &random, double low, double high) {
   const double value = low * std::pow(high / low, random.unit());
   auto n = std::int64_t(value);
-  if (random.chance(35)) {
+  if (random.chance(50)) {
     const std::int64_t group = std::int64_t(1) << random.between(2, 12);
-    n = n / group * group + random.between(-1, 1);
+    n = n / group * group + random.pick<std::int64_t>({0, 0, -1, 1});
   }
   return std::clamp(n, std::int64_t(low), std::int64_t(high));
 }
@@ -21,7 +21,7 @@ std::int64_t extent(Random &random, double low, double high) {
 } // namespace
 
 LargeShape large_shape(Random &random) {
-  const int family = random.below(10);
+  const int family = random.below(11);
   const double points = family == 0         ? 1.3e6
                         : random.chance(12) ? 1.2e6
                         : random.chance(35) ? 3e5
@@ -55,6 +55,7 @@ LargeShape large_shape(Random &random) {
   case 5:                                                   // tall
     n = {extent(random, 33, 400)};
     n.insert(n.begin(), extent(random, 500, std::max(700.0, 2 * rest(n))));
+    shape.across = true;
     break;
   case 6: // boxes
     shape.maps = random.chance(50);
@@ -65,9 +66,10 @@ LargeShape large_shape(Random &random) {
     for (int k = random.between(4, 6); k > 1; --k) n.push_back(extent(random, 2, 12));
     n.push_back(extent(random, 2, std::max(3.0, rest(n))));
     break;
-  case 8: // products: i, j, k
-    n = {extent(random, 16, 150), extent(random, 16, 150)};
-    n.push_back(extent(random, 2, std::max(3.0, rest(n))));
+  case 8:
+  case 10: // products: i, j, k
+    n = {extent(random, 16, 150), extent(random, 33, 250)};
+    n.push_back(extent(random, 2, std::max(20.0, rest(n))));
     shape.factors = {{0, 2}, {2, 1}};
     break;
   default: // batches of products: i, j, k, l
@@ -76,7 +78,7 @@ LargeShape large_shape(Random &random) {
     shape.factors = {{3, 0, 2}, {3, 2, 1}};
     break;
   }
-  if (shape.factors.empty() && random.chance(30)) random.shuffle(n);
+  if (shape.factors.empty() && !shape.across && random.chance(30)) random.shuffle(n);
   return shape;
 }
 

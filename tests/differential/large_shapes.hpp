@@ -12,7 +12,8 @@ struct LargeShape {
   std::vector<std::int64_t> extents;
   // Products: x[i, k] and y[k, j] lack an axis each. Else empty: the first input has all axes.
   std::vector<std::vector<int>> factors;
-  bool maps = false; // outputs without folds
+  bool maps = false;   // outputs without folds
+  bool across = false; // folds over rows
 };
 
 LargeShape large_shape(Random &random);

@@ -6,6 +6,7 @@
 #include "spec/spec.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace broadloom::differential {
 namespace {
@@ -52,6 +53,9 @@ private:
     LargeShape shape = large_shape(random_);
     extents_ = shape.extents;
     factors_ = shape.factors;
+    across_ = shape.across;
+    if ((shape.maps || !factors_.empty()) && random_.chance(70))
+      one_dtype_ = random_.pick<DType>({f32, f32, f64, i32, i64});
     only_maps_ = shape.maps || (factors_.empty() && random_.chance(10));
     labelled_ = !factors_.empty() || random_.chance(60);
     order_c_ = random_.chance(30);
@@ -105,7 +109,7 @@ private:
     std::string placement;
     if (std::size_t(k) < factors_.size()) {
       axes = factors_[std::size_t(k)];
-      if (random_.chance(30)) random_.shuffle(axes);
+      if (random_.chance(20)) random_.shuffle(axes);
     } else if (k == 0 || with_labels) {
       for (int a = 0; a < all; ++a)
         if (k == 0 || random_.chance(only_maps_ ? 80 : 60)) axes.push_back(a);
@@ -152,6 +156,7 @@ private:
   }
 
   DType random_dtype() {
+    if (one_dtype_) return *one_dtype_;
     if (scope_.smooth)
       return random_.pick<DType>({f64, f64, f64, f64, f64, f32, f32, f16, c128, c64, i32});
     std::vector<DType> types{f32, f32, f32, f32, f64, f64, f64, f64, i32, i32, i64, i64, bool_};
@@ -187,7 +192,7 @@ private:
     out.plain = false;
     out.text = "(" + x.text + " * " + y.text + ")";
     if (out.dtype == DType::Bool) return x;
-    if (random_.chance(30)) return out;
+    if (random_.chance(15)) return out;
     out = Expressions(random_, scope_).folded(out, Fold::Sum);
     out.text = "sum(" + out.text + ", " + scope_.axis_names[2] + ")";
     out.axes = out.axes - AxisSet::of(2);
@@ -216,7 +221,9 @@ private:
     for (std::size_t a = 0; a < scope_.axis_names.size(); ++a)
       if (x.axes.has(int(a))) axes.push_back(int(a));
     if (axes.empty() || x.dtype == DType::Bool || is_complex(x.dtype)) return x;
-    const int axis = random_.chance(50) ? axes.back() : random_.pick(axes);
+    const int axis = across_ && random_.chance(70) ? axes.front()
+                     : random_.chance(50)          ? axes.back()
+                                                   : random_.pick(axes);
     const std::string &along = scope_.axis_names[std::size_t(axis)];
     const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Max, Fold::Min, Fold::Mean,
                                           Fold::Var, Fold::ArgMax, Fold::User});
@@ -258,7 +265,7 @@ private:
     Term value = expressions.term(scope_.large ? random_.between(1, 2) : 3);
     if (only_maps_)
       value = map();
-    else if (!factors_.empty() && random_.chance(75))
+    else if (!factors_.empty() && random_.chance(80))
       value = product();
     else if (scope_.large && random_.chance(60))
       value = usual();
@@ -383,7 +390,8 @@ private:
   Random random_;
   RandomSpec spec_;
   Scope scope_;
-  bool labelled_ = false, order_c_ = false, only_maps_ = false;
+  bool labelled_ = false, order_c_ = false, only_maps_ = false, across_ = false;
+  std::optional<DType> one_dtype_; // of all inputs
   std::vector<std::int64_t> extents_;
   std::vector<std::vector<int>> factors_; // the axes of the first inputs of a product; else empty
   std::vector<std::string> lines_;
