@@ -41,6 +41,7 @@ LargeShape large_shape(Random &random) {
   case 1: // many short rows
     n = {extent(random, 2, 33)};
     n.insert(n.begin(), extent(random, 512, std::max(600.0, rest(n))));
+    shape.along = true;
     break;
   case 2: // channels of images
     n = {random.between(1, 4), 0, extent(random, 30, 90), extent(random, 2, 64)};
@@ -78,7 +79,10 @@ LargeShape large_shape(Random &random) {
     shape.factors = {{3, 0, 2}, {3, 2, 1}};
     break;
   }
-  if (shape.factors.empty() && !shape.across && random.chance(30)) random.shuffle(n);
+  if (shape.maps && random.chance(50))
+    for (std::int64_t &extent : n) extent = (extent + 63) / 64 * 64;
+  if (shape.factors.empty() && !shape.across && !shape.along && random.chance(30))
+    random.shuffle(n);
   return shape;
 }
 

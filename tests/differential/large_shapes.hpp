@@ -14,6 +14,7 @@ struct LargeShape {
   std::vector<std::vector<int>> factors;
   bool maps = false;   // outputs without folds
   bool across = false; // folds over rows
+  bool along = false;  // folds along rows
 };
 
 LargeShape large_shape(Random &random);

@@ -54,6 +54,7 @@ private:
     extents_ = shape.extents;
     factors_ = shape.factors;
     across_ = shape.across;
+    along_ = shape.along;
     if ((shape.maps || !factors_.empty()) && random_.chance(70))
       one_dtype_ = random_.pick<DType>({f32, f32, f64, i32, i64});
     only_maps_ = shape.maps || (factors_.empty() && random_.chance(10));
@@ -216,21 +217,25 @@ private:
   // What users write: a fold along one axis, alone or beside what it folds; a scan; a map.
   Term usual() {
     Expressions expressions(random_, scope_);
-    const Term x = expressions.term(random_.chance(70) ? 0 : 1);
+    Term x = expressions.term(random_.chance(70) ? 0 : 1);
+    if (!spec_.exact && is_float(x.dtype) && random_.chance(20)) {
+      x.text = "exp(" + x.text + ")";
+      x.plain = false;
+    }
     std::vector<int> axes;
     for (std::size_t a = 0; a < scope_.axis_names.size(); ++a)
       if (x.axes.has(int(a))) axes.push_back(int(a));
     if (axes.empty() || x.dtype == DType::Bool || is_complex(x.dtype)) return x;
-    const int axis = across_ && random_.chance(70) ? axes.front()
-                     : random_.chance(50)          ? axes.back()
-                                                   : random_.pick(axes);
+    const int axis = across_ && random_.chance(70)  ? axes.front()
+                     : along_ || random_.chance(50) ? axes.back()
+                                                    : random_.pick(axes);
     const std::string &along = scope_.axis_names[std::size_t(axis)];
     const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Max, Fold::Min, Fold::Mean,
                                           Fold::Var, Fold::ArgMax, Fold::User});
     Term folded = expressions.folded(x, fold);
     folded.text = Expressions::name_of(fold) + "(" + x.text + ", " + along + ")";
     folded.axes = x.axes - AxisSet::of(axis);
-    switch (random_.below(6)) {
+    switch (along_ && random_.chance(30) ? 5 : random_.below(6)) {
     case 0: return folded;
     case 5: { // softmax
       if (!is_float(x.dtype)) return folded;
@@ -390,7 +395,7 @@ private:
   Random random_;
   RandomSpec spec_;
   Scope scope_;
-  bool labelled_ = false, order_c_ = false, only_maps_ = false, across_ = false;
+  bool labelled_ = false, order_c_ = false, only_maps_ = false, across_ = false, along_ = false;
   std::optional<DType> one_dtype_; // of all inputs
   std::vector<std::int64_t> extents_;
   std::vector<std::vector<int>> factors_; // the axes of the first inputs of a product; else empty
