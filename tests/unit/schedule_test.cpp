@@ -123,4 +123,21 @@ TEST_CASE("A fold in lanes and a scan keep their tree beside a sweep of the same
   }
 }
 
+TEST_CASE("A row of short rows finds its lanes whatever else its loops do") {
+  const Array x = numbers(f64, {70, 600, 3});
+  const std::string along = "in x : f64[h, i, j]; out p = x + sum(y, l); out q = sum(x, j); ";
+  agree(along + "in y : f64[l, h]", {{"x", x}, {"y", numbers(f64, {40, 70})}}); // lanes along h
+  agree(along + "in y : f64[h, l]", {{"x", x}, {"y", numbers(f64, {70, 40})}}); // along l
+  agree(along + "in y : f64[h, i, l]", {{"x", x}, {"y", numbers(f64, {70, 600, 40})}});
+  agree(along + "in y : f64[l, h, i]", {{"x", x}, {"y", numbers(f64, {40, 70, 600})}});
+}
+
+TEST_CASE("Rows of a product that run together have one position along their lanes") {
+  const std::vector<Input> given{{"a", numbers(f32, {37, 520})}, {"b", numbers(f32, {520, 600})}};
+  const std::string matrices = "in a : f32[i, k]; in b : f32[k, j]; out c[i, j] = ";
+  agree(matrices + "sum(a * b * iota(j), k)", given);
+  agree(matrices + "sum(a * b * iota(i), k)", given);
+  agree(matrices + "sum(a * b, k) + iota(j) * extent(j)", given);
+}
+
 } // namespace broadloom
