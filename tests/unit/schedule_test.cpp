@@ -125,11 +125,14 @@ TEST_CASE("A fold in lanes and a scan keep their tree beside a sweep of the same
 
 TEST_CASE("A row of short rows finds its lanes whatever else its loops do") {
   const Array x = numbers(f64, {70, 600, 3});
-  const std::string along = "in x : f64[h, i, j]; out p = x + sum(y, l); out q = sum(x, j); ";
-  agree(along + "in y : f64[l, h]", {{"x", x}, {"y", numbers(f64, {40, 70})}}); // lanes along h
-  agree(along + "in y : f64[h, l]", {{"x", x}, {"y", numbers(f64, {70, 40})}}); // along l
-  agree(along + "in y : f64[h, i, l]", {{"x", x}, {"y", numbers(f64, {70, 600, 40})}});
-  agree(along + "in y : f64[l, h, i]", {{"x", x}, {"y", numbers(f64, {40, 70, 600})}});
+  const auto check = [&](const std::string &axes, const Shape &shape) {
+    agree("in x : f64[h, i, j]; in y : f64[" + axes + "]; out p = x + sum(y, l); out q = sum(x, j)",
+          {{"x", x}, {"y", numbers(f64, shape)}});
+  };
+  check("l, h", {40, 70}); // lanes along h
+  check("h, l", {70, 40}); // along l
+  check("h, i, l", {70, 600, 40});
+  check("l, h, i", {40, 70, 600});
 }
 
 TEST_CASE("Rows of a product that run together have one position along their lanes") {
