@@ -133,12 +133,13 @@ llvm::Value *PhaseEmitter::compute(ValueId id) {
   return lanes_.op(v.op, v.compute, args);
 }
 
-// Inside a vector loop along the axis: those of its lanes.
+// Inside a vector loop along the axis: those of its lanes, which each row of a block has anew.
 llvm::Value *PhaseEmitter::position(AxisId axis) {
   llvm::Value *first = positions_[axis.index];
   if (vector_ == nullptr || vector_->axis != axis) return first;
+  const int own = rows_ != nullptr ? rows_->width : width_;
   std::vector<std::uint64_t> numbers;
-  for (int k = 0; k < width_; ++k) numbers.push_back(static_cast<std::uint64_t>(k));
+  for (int k = 0; k < width_; ++k) numbers.push_back(static_cast<std::uint64_t>(k % own));
   return ir_.CreateAdd(lanes_.splat(first, width_),
                        llvm::ConstantDataVector::get(ir_.getContext(), numbers));
 }

@@ -55,8 +55,9 @@ std::optional<PhaseEmitter::RowBlock> PhaseEmitter::row_block(LoopId id) const {
   RowBlock block{rows.body[0].loop, rows.axis, 1, 0};
   const Loop &lanes = program_[block.inner];
   const Survey::LoopFacts &facts = survey_.loops[block.inner.index];
-  if (!lanes.vector || !lanes.accs.empty() || lanes.scan || lanes.turns > 0 || facts.costly ||
-      !facts.inner_folds || !splits_in_rows(lanes.body, rows.axis))
+  if (!lanes.vector || !lanes.accs.empty() || lanes.scan || lanes.turns > 0 ||
+      lanes.within == rows.axis || facts.costly || !facts.inner_folds ||
+      !splits_in_rows(lanes.body, rows.axis))
     return {};
   const bool shared = std::any_of(facts.buffers.begin(), facts.buffers.end(), [&](BufferId buffer) {
     return program_[buffer].reread && walk(buffer, rows.axis) == nullptr &&

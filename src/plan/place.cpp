@@ -168,7 +168,7 @@ private:
       if (forced >= 0) {
         const LoopKey &key = nests_.tree[forced].key;
         if (key.kind != want.kind || key.group != want.group) return false;
-        if (!store && key.vector != want.vector) return false;
+        if (!chooses_vector(item) && key.vector != want.vector) return false;
         if (key.scan && key.vector && depth + 1 < item.path.size()) return false; // no loops inside
         // The rows of a chunk come one after another.
         if (item.kind == ItemKind::Partial && key.vector && want.kind == LoopKind::Within)

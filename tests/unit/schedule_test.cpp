@@ -123,4 +123,24 @@ TEST_CASE("A fold in lanes and a scan keep their tree beside a sweep of the same
   }
 }
 
+TEST_CASE("A row of short rows finds its lanes whatever else its loops do") {
+  const Array x = numbers(f64, {70, 600, 3});
+  const auto check = [&](const std::string &axes, const Shape &shape) {
+    agree("in x : f64[h, i, j]; in y : f64[" + axes + "]; out p = x + sum(y, l); out q = sum(x, j)",
+          {{"x", x}, {"y", numbers(f64, shape)}});
+  };
+  check("l, h", {40, 70}); // lanes along h
+  check("h, l", {70, 40}); // along l
+  check("h, i, l", {70, 600, 40});
+  check("l, h, i", {40, 70, 600});
+}
+
+TEST_CASE("Rows of a product that run together have one position along their lanes") {
+  const std::vector<Input> given{{"a", numbers(f32, {37, 520})}, {"b", numbers(f32, {520, 600})}};
+  const std::string matrices = "in a : f32[i, k]; in b : f32[k, j]; out c[i, j] = ";
+  agree(matrices + "sum(a * b * iota(j), k)", given);
+  agree(matrices + "sum(a * b * iota(i), k)", given);
+  agree(matrices + "sum(a * b, k) + iota(j) * extent(j)", given);
+}
+
 } // namespace broadloom
