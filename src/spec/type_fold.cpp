@@ -372,13 +372,15 @@ std::vector<NodeId> Typer::converted_init(const FoldJob &job, const ops::Recipe 
                (job.is_scan ? ", along which it runs" : ", which it folds"),
            space_.shown(job.where), "init= enters once: give it a value that lacks these axes");
     const DType to = recipe.states[k], from = dtype(value);
-    const bool number_fits = value.weak && (from == DType::I64 || is_float(to) || is_complex(to));
-    if (to != DType::Bool && !number_fits && (value.weak || promote(from, to) != to))
+    const bool is_number = value.weak && is_literal(value.node);
+    const bool fits =
+        value.weak && ((is_number && from == DType::I64) || is_float(to) || is_complex(to));
+    if (to != DType::Bool && !fits && (is_number || promote(from, to) != to))
       fail("E0201",
            "the init= of " + name + " is " + std::string(broadloom::name(from)) +
                ", and the state is " + std::string(broadloom::name(to)),
            space_.shown(job.where), "cast it, as in " + std::string(broadloom::name(to)) + "(..)");
-    values.push_back(value.weak && to != DType::Bool
+    values.push_back(is_number && to != DType::Bool
                          ? number_as(value.node, to, job.where, "the state")
                          : cast(value.node, to, job.where));
   }

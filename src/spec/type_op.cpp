@@ -104,16 +104,24 @@ Value Typer::type_op(const ExprNode &node, std::vector<Value> args) {
     return args[0];
   }
   std::size_t first = node.op == Op::Where ? 1 : 0; // the condition takes no part in the typing
-  bool all_literal = true, any_weak = false;
+  bool all_numbers = true, any_weak = false;
   std::optional<DType> common;
   for (std::size_t i = 0; i < args.size(); ++i) {
     DType type = dtype(args[i]);
-    all_literal = all_literal && is_literal(args[i].node) && (args[i].weak || type == DType::Bool);
+    all_numbers =
+        all_numbers && (args[i].weak || (is_literal(args[i].node) && type == DType::Bool));
     if (i < first) continue;
     any_weak = any_weak || args[i].weak;
     if (!args[i].weak) common = common ? promote(*common, type) : type;
   }
-  if (all_literal && any_weak) return type_weak_op(node, args);
+  if (all_numbers && any_weak) return type_weak_op(node, args);
+  // Whether an extent fits a narrower integer is seen only at a call.
+  if (common && !is_float(*common) && !is_complex(*common))
+    for (std::size_t i = first; i < args.size(); ++i)
+      if (args[i].weak && !is_literal(args[i].node)) {
+        args[i].weak = false;
+        common = promote(*common, dtype(args[i]));
+      }
 
   std::vector<DType> types;
   for (const Value &arg : args) {
@@ -213,7 +221,7 @@ std::optional<Value> Typer::compare_integers(const ExprNode &node, const std::ve
   return Value{make(if_negative ? Op::Or : Op::And, DType::Bool, sign, among), false};
 }
 
-// Numbers only: the value is computed in i64 or f64 and stays weak.
+// Numbers and extents only: the value is computed in i64 or f64 and stays weak.
 Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) {
   std::vector<DType> types;
   for (const Value &arg : args) types.push_back(dtype(arg.node));
@@ -225,7 +233,9 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
   for (std::size_t i = 0; i < args.size(); ++i)
     converted.push_back(cast(
         args[i].node, node.op == Op::Where && i == 0 ? DType::Bool : typing.compute, node.where));
-  if (typing.compute == DType::I64) {
+  const bool known =
+      std::all_of(converted.begin(), converted.end(), [&](NodeId id) { return is_literal(id); });
+  if (typing.compute == DType::I64 && known) {
     auto integer = [&](std::size_t i) { return ops::as_i64(spec_.graph[converted[i]].literal); };
     std::int64_t least = std::numeric_limits<std::int64_t>::min();
     bool lost = converted.size() == 2   ? overflows(node.op, integer(0), integer(1))
@@ -235,10 +245,11 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
     if (lost)
       fail("E0202", "the value of these numbers is too large for i64", space_.shown(node.where),
            "write one of them with a point, to compute in f64");
-    if (node.op == Op::Pow && integer(1) < 0)
-      fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
-           "write the base with a point: 2. ^ -1");
   }
+  if (typing.compute == DType::I64 && node.op == Op::Pow && is_literal(converted[1]) &&
+      ops::as_i64(spec_.graph[converted[1]].literal) < 0)
+    fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
+         known ? "write the base with a point: 2. ^ -1" : "use a float: f64(x) ^ -1, or 1 / x");
   NodeId value = ops::info(node.op).math == ops::Math::Sugar
                      ? emit_sugar(node, typing.compute, std::move(converted))
                      : emit(node.op, typing.compute, typing.result, converted, node.where);
@@ -247,6 +258,7 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
 
 NodeId Typer::number_as(NodeId number, DType to, const Place &where, const char *met) {
   const Node &node = spec_.graph[number];
+  if (!is_literal(number)) return cast(number, to, where); // an extent beside floats
   const Scalar value = node.literal;
   bool lost = node.dtype == DType::I64 && !fits(ops::as_i64(value), to);
   if (node.dtype == DType::F64 && real_dtype(to) == DType::F32) {

@@ -154,7 +154,7 @@ Value Typer::type_extent(const ExprNode &node, int scope) {
     args.push_back(input(i, node.where));
     meet(met, along(facts_[args.back().index], extent.folded), node.where);
   }
-  return {add(extent, args, {}, node.where), false};
+  return {add(extent, args, {}, node.where), true};
 }
 
 Value Typer::type_iota(const ExprNode &node, int scope) {

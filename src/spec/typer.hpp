@@ -13,7 +13,8 @@
 
 namespace broadloom::spec {
 
-// The value of an expression. A weak one is a Literal node of i64 or f64 that may still change type.
+// The value of an expression. A weak one is of i64 or f64 and may still change type: a Literal node beside all types, what
+// is made of extents beside floats only.
 struct Value {
   expr::NodeId node;
   bool weak = false;

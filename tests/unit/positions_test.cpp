@@ -125,14 +125,14 @@ TEST_CASE("a mean of stretched operands counts the points that are there") {
              [](const Results &r) {
                CHECK(values<float>(r["m"]) == F{2});
                CHECK(values<float>(r["l"]) == F{2});
-               CHECK(values<double>(r["n"]) == D{13, 13, 13});
+               CHECK(values<float>(r["n"]) == F{13, 13, 13});
              });
   everywhere(spec, {View<const float>(x.data(), {1, 3}), View<const float>(x.data(), {3, 1})},
              [](const Results &r) {
                CHECK(values<float>(r["m"]) == F{4});
                CHECK(r["l"].shape().size() == 2);
                CHECK(values<float>(r["l"]) == F{2, 2, 2});
-               CHECK(values<double>(r["n"]) == D{31, 31, 31});
+               CHECK(values<float>(r["n"]) == F{31, 31, 31});
              });
 }
 
@@ -151,13 +151,64 @@ TEST_CASE("an extent is that of the expression, of the reduction around it, or o
                     "out e = x * 0 + extent(i)"),
              {View<const float>(x.data(), {2, 3}), View<const float>(y.data(), {4})},
              [](const Results &r) {
-               CHECK(values<double>(r["a"]) == D{2, 5});
-               CHECK(values<double>(r["b"]) == D{66});
-               CHECK(values<double>(r["c"]) == D{4, 5, 6, 7});
+               CHECK(values<float>(r["a"]) == F{2, 5});
+               CHECK(values<float>(r["b"]) == F{66});
+               CHECK(values<float>(r["c"]) == F{4, 5, 6, 7});
                CHECK(r["d"].dtype() == i64);
                CHECK(values<std::int64_t>(r["d"]) == I{8});
-               CHECK(values<double>(r["e"]) == D(6, 2));
+               CHECK(values<float>(r["e"]) == F(6, 2));
              });
+}
+
+TEST_CASE("an extent takes the type of floats beside it, as a number does, and is an i64 beside "
+          "integers") {
+  const struct {
+    const char *value;
+    DType with_f32, with_f16, with_i8, with_u64;
+  } rows[] = {
+      {"x / extent(j)", f32, f16, f64, f64},
+      {"x * extent(j)", f32, f16, i64, f64},
+      {"x - (extent(j) - 1) / 2", f32, f16, f64, f64},
+      {"x + 1 / extent(j)", f32, f16, f64, f64},
+      {"x / sqrt(extent(j))", f32, f16, f64, f64},
+      {"where(x > extent(j), x, extent(j))", f32, f16, i64, f64},
+      {"x ^ extent(j)", f32, f16, i64, f64},
+      {"maximum(extent(j) + 1, x)", f32, f16, i64, f64},
+      {"x + f64(extent(j))", f64, f64, f64, f64},
+      {"x + iota(j)", f64, f64, i64, f64},
+      {"sum(x, j) / extent(j)", f32, f16, f64, f64},
+      {"c64(x) * extent(j)", c64, c64, c64, c64},
+      {"extent(j, of=x) + 0", i64, i64, i64, i64},
+      {"sum(extent(j)) * x", f32, f16, i64, f64},
+      {"x < extent(j)", bool_, bool_, bool_, bool_},
+  };
+  for (const auto &row : rows) {
+    const auto type = [&](const char *dtype) {
+      const LoopSpec spec = kernel(std::string("in x : ") + dtype + "[i, j]\nout o = " + row.value);
+      CHECK(print(parse(print(spec))) == print(spec));
+      return spec::analyse(spec.data()).outputs[0].dtype;
+    };
+    INFO(std::string(row.value));
+    CHECK(type("f32") == row.with_f32);
+    CHECK(type("f16") == row.with_f16);
+    CHECK(type("i8") == row.with_i8);
+    CHECK(type("u64") == row.with_u64);
+  }
+}
+
+TEST_CASE("extents beside floats round once, and their gradients keep the type") {
+  const F x = counting(6);
+  const std::string text = "in x : f32[i, j]\nlet n = extent(j)\nout s = sum(x, j) / (n * 1e-10)\n"
+                           "out t = x + n / 7\nout u = sum(x, j, init=n) ^ (1 / n)";
+  everywhere(kernel(text), {View<const float>(x.data(), {2, 3})}, [](const Results &r) {
+    CHECK(values<float>(r["s"]) == F{6 / float(3e-10), 15 / float(3e-10)});
+    CHECK(values<float>(r["t"])[5] == 6 + float(3. / 7));
+    CHECK(values<float>(r["u"])[1] == std::pow(18.f, float(1. / 3)));
+  });
+  const LoopSpec back = gradient(kernel(text), {"x"});
+  CHECK(print(parse(print(back))) == print(back));
+  const NamedView view{"x", View<const float>(x.data(), {2, 3})};
+  CHECK(check_gradient(kernel(text), std::span(&view, 1), {}).passed());
 }
 
 TEST_CASE("one compiled kernel counts right for other extents of the same pattern") {
