@@ -15,7 +15,9 @@
 //
 // Elements of z that have a corner or a jump nearby (the slopes to the left and to the right differ, or
 // the differences do not settle) get the weight 0. Where nothing is left for any direction, also not for
-// single elements of x, the pair is NotSmooth: nothing is known there.
+// single elements of x, the pair is NotSmooth: nothing is known there. So it is where the two differ, but agree a little
+// aside: for changed inputs, each intermediate value being changed by less than 1 %, too. A corner of an
+// operation on the way, as in fmax(max(x), x), may not show in the value.
 #pragma once
 
 #include <broadloom/gradient.hpp>
@@ -43,7 +45,7 @@ struct GradientCheckOptions {
 enum class Slope {
   Agrees,
   Differs,
-  NotSmooth, // no element of the output has a slope that can be measured
+  NotSmooth, // no element of the output has a slope that can be measured, or an operation has none
   NoGradient // it cannot be derived: `reason`
 };
 

@@ -1,14 +1,21 @@
-// Folds of user accumulators that have a combine: every element by itself, from what comes before and after it.
+// Folds of user accumulators that have a combine: the recurrence of recurrence.cpp, in parallel blocks.
 //
-//   total = combine(P[i], combine(L[i], R[i]))      P[i]: the states of all elements before i, R[i] of all after it,
-//                                                   L[i] = step(init, x[i]): of it alone
+//   l[t-1] = l[t] . d step / d s (s[t-1], x[t])      the cotangent of the states, from the end
 //
-// P and R are scans, which run in parallel blocks as the fold itself does; the cotangent of total goes through the two
-// combines and the step at each position on its own. The recurrence (recurrence.cpp) would go from one to the next.
-// Example: a' = 0.5 a + m has no combine and goes there; s' = s + w m, n' = n + w comes here.
+// Each step is linear in l, and so are many: a block of steps is a table of how much of each state's cotangent
+// becomes how much of each other's, and blocks are joined by multiplying their tables. The tables are scanned from
+// the end, the states before each step from the start, both in parallel blocks.
+//
+// What is derived are the steps, in order: the joins of blocks would share a tie again at each join, in another
+// way for each number of elements. Example: m' = maximum(m, x) over three equal elements gives weights 1/4 1/4 1/2,
+// whose sum is 1; s' = s + w m needs no table, as each cotangent stays what it is.
 #include "grad/recurrence.hpp"
 
 #include "grad/substitute.hpp"
+#include "spec/definition.hpp"
+
+#include <algorithm>
+#include <unordered_set>
 
 namespace broadloom::grad {
 namespace {
@@ -19,127 +26,204 @@ class Associative {
 public:
   Associative(Sweep &sweep, const Expr &self, const Cotangent &g)
       : sweep_(sweep), facts_(sweep.facts()), node_(*self.node()), t_(node_.where), g_(g),
-        steps_(steps_of(*node_.use, t_)),
+        steps_(steps_of(*node_.use, t_)), flows_(facts_, steps_, t_),
         name_(std::string(spec::name_of(node_.use->accumulator))) {}
 
-  void run() {
+  // False where the table is too large for an accumulator.
+  bool run() {
     check_real(facts_, node_, name_);
-    const int along = only_axis(facts_, node_, name_);
-    const AxisRef axis = facts_.axis_ref(along);
-    const std::vector<std::string> lenders = lenders_of(facts_, node_, along);
-    const Expr at = make_iota(axis, lenders, node_.where);
-    const Expr last = t_.sub(make_extent(axis, lenders, node_.where), t_.num(1));
-    std::vector<Expr> elements;
-    for (const Expr &arg : node_.args) elements.push_back(make_cast(DType::F64, arg, node_.where));
-    const Accumulator suffix = make_suffix();
-    Names total, before, after, alone, rest;
-    for (const std::string &state : steps_.states) {
-      FoldUse use;
-      use.accumulator = node_.use->accumulator;
-      use.state = state;
-      use.exclusive = true;
-      before[state] = start_at(t_.num(0), at, state, make_scan(use, elements, axis, node_.where));
-      use.accumulator = suffix;
-      use.reverse = true;
-      after[state] = start_at(last, at, state, make_scan(use, elements, axis, node_.where));
-      total[state] = final_state(state, elements, axis);
-    }
-    Names at_start = steps_.init;
-    for (std::size_t k = 0; k < steps_.args.size(); ++k) at_start[steps_.args[k]] = elements[k];
-    for (const std::string &state : steps_.states)
-      alone[state] = substitute(steps_.step.at(state), at_start);
-    for (const std::string &state : steps_.states)
-      rest[state] = substitute(steps_.combine.at(state), both(alone, after));
-
-    Names seeds = of_result(total);
-    seeds = pulled(steps_.combine, seeds, both(before, rest), "_other");
-    seeds = pulled(steps_.combine, seeds, both(alone, after), "");
-    const Names into = pull_clauses(facts_, steps_, steps_.step, seeds, t_);
-    for (std::size_t k = 0; k < node_.folded; ++k) {
-      const auto found = into.find(steps_.args[k]);
-      if (found == into.end() || !found->second.node()) continue;
-      sweep_.flow(node_.args[k],
-                  masked({substitute(found->second, at_start), {}}, {g_.value, g_.mask}, t_), t_);
-    }
+    axis_ = only_axis(facts_, node_, name_);
+    for (const Expr &arg : node_.args) elements_.push_back(make_cast(DType::F64, arg, node_.where));
+    find_seeds();
+    find_entries();
+    find_steps();
+    if (entries_.size() > spec::max_states || read_.size() > spec::max_arguments) return false;
+    pull_elements();
+    return true;
   }
 
 private:
-  // Nothing comes before the first element or after the last. There the scan joins a start with a start, which not
-  // every combine can do: exp(-inf - -inf).
-  Expr start_at(const Expr &position, const Expr &at, const std::string &state,
-                const Expr &scan) const {
-    return t_.where(t_.op(Op::Eq, {at, position}), steps_.init.at(state), scan);
-  }
+  // How much of `from`'s cotangent has become `into`'s.
+  struct Entry {
+    std::string from, into, name;
+    Expr step;
+  };
 
-  // The states of all from one element on: its own come first in the combine, those after it are the state.
-  Accumulator make_suffix() const {
-    return facts_.helper(name_ + "_suffix", [&](const std::string &free) {
-      Accumulator made = accumulator(free, steps_.states, steps_.args);
-      Names own, turned;
-      for (const std::string &state : steps_.states) {
-        own[state] = substitute(steps_.step.at(state), steps_.init);
-        turned[state] = named(state + "_other");
-        turned[state + "_other"] = named(state);
-      }
-      for (const std::string &state : steps_.states) own[state + "_other"] = named(state);
-      for (const std::string &state : steps_.states)
-        made = made.init(state, steps_.init.at(state))
-                   .step(state, substitute(steps_.combine.at(state), own));
-      for (const std::string &state : steps_.states)
-        made = made.combine(state, substitute(steps_.combine.at(state), turned));
-      return made;
-    });
-  }
+  // ---- forward
 
-  Expr final_state(const std::string &state, const std::vector<Expr> &elements,
-                   const AxisRef &axis) const {
-    const Accumulator whole =
-        facts_.helper(name_ + "_total_" + state, [&](const std::string &free) {
-          Accumulator made = accumulator(free, steps_.states, steps_.args);
-          for (const std::string &s : steps_.states)
-            made = made.init(s, steps_.init.at(s)).step(s, steps_.step.at(s));
-          for (const std::string &s : steps_.states) made = made.combine(s, steps_.combine.at(s));
-          return made.result(named(state));
-        });
+  // Nothing comes before the first element. There the scan joins a start with a start, which not every combine can
+  // do: exp(-inf - -inf).
+  Expr before(const std::string &state) {
+    Expr &made = before_[state];
+    if (made.node()) return made;
     FoldUse use;
-    use.accumulator = whole;
-    return make_fold(use, elements, {axis}, node_.where);
+    use.accumulator = node_.use->accumulator;
+    use.state = state;
+    use.exclusive = true;
+    const AxisRef axis = facts_.axis_ref(axis_);
+    const Expr at = make_iota(axis, lenders_of(facts_, node_, axis_), node_.where);
+    return made = t_.where(t_.op(Op::Eq, {at, t_.num(0)}), steps_.init.at(state),
+                           make_scan(use, elements_, axis, node_.where));
   }
 
-  Names both(const Names &states, const Names &others) const {
-    Names values = states;
-    for (const std::string &state : steps_.states) values[state + "_other"] = others.at(state);
-    return values;
+  Expr final_state(const std::string &state) const {
+    FoldUse use;
+    use.accumulator = facts_.helper(name_ + "_total_" + state, [&](const std::string &free) {
+      Accumulator made = accumulator(free, steps_.states, steps_.args);
+      for (const std::string &s : steps_.states)
+        made = made.init(s, steps_.init.at(s)).step(s, steps_.step.at(s));
+      for (const std::string &s : steps_.states) made = made.combine(s, steps_.combine.at(s));
+      return made.result(named(state));
+    });
+    return make_fold(use, elements_, {facts_.axis_ref(axis_)}, node_.where);
   }
 
   // The cotangents of the states in the result.
-  Names of_result(const Names &total) const {
-    Names seeds = pull_defined(facts_, steps_.result, named("g")), values = total;
+  void find_seeds() {
+    seeds_ = pull_defined(facts_, steps_.result, named("g"));
+    Names values;
+    for (const std::string &state : steps_.states) values[state] = final_state(state);
     values["g"] = g_.value;
-    for (auto &[name, value] : seeds) {
+    for (auto &[name, value] : seeds_) {
       if (!value.node()) continue;
       value = substitute(value, values);
       if (g_.mask.node()) value = t_.where(g_.mask, value);
     }
-    return seeds;
   }
 
-  // Through clauses at certain values, into the states whose names end so.
-  Names pulled(const Names &clauses, const Names &seeds, const Names &values,
-               const std::string &ending) const {
-    Names parameters;
-    for (const auto &[state, seed] : seeds)
-      if (seed.node()) parameters[state] = named("l_" + state);
-    Names at = values, result;
-    for (const auto &[state, seed] : seeds)
-      if (seed.node()) at["l_" + state] = seed;
-    const Names into = pull_clauses(facts_, steps_, clauses, parameters, t_);
+  // ---- the table
+
+  // Those that a seed reaches and that reach an element. What stays 1 is no entry.
+  void find_entries() {
+    std::vector<std::string> live;
     for (const std::string &state : steps_.states) {
-      const auto found = into.find(state + ending);
-      if (found != into.end() && found->second.node())
-        result[state] = substitute(found->second, at);
+      const auto leads_here = [&](const std::string &from) {
+        return has_seed(from) && flows_.reaches(from, state);
+      };
+      if (flows_.reaches_argument(state) &&
+          std::any_of(steps_.states.begin(), steps_.states.end(), leads_here))
+        live.push_back(state);
     }
-    return result;
+    for (const std::string &from : live)
+      for (const std::string &into : live) {
+        if (!flows_.reaches(from, into) || (from == into && flows_.stays(from))) continue;
+        const std::string l = steps_.prefix + from;
+        entries_.push_back({from, into, from == into ? l : l + "_to_" + into, {}});
+      }
+    live_ = std::move(live);
+  }
+
+  bool has_seed(const std::string &state) const {
+    const auto found = seeds_.find(state);
+    return found != seeds_.end() && found->second.node();
+  }
+  const Entry *entry(const std::string &from, const std::string &into) const {
+    for (const Entry &e : entries_)
+      if (e.from == from && e.into == into) return &e;
+    return nullptr;
+  }
+  bool is_one(const std::string &from, const std::string &into) const {
+    return from == into && flows_.stays(from);
+  }
+
+  void find_steps() {
+    std::unordered_set<std::string> names;
+    for (const std::string &from : live_) {
+      Names row;
+      for (const std::string &into : live_)
+        if (const Entry *e = entry(from, into))
+          row[into] = named(e->name);
+        else if (is_one(from, into))
+          row[into] = named(one);
+      const Names next = pull_clauses(facts_, steps_, steps_.step, row, t_);
+      for (Entry &e : entries_) {
+        if (e.from != from) continue;
+        const auto found = next.find(e.into);
+        const bool flows = found != next.end() && found->second.node();
+        e.step = flows ? without_ones(found->second, t_) : t_.num(0);
+        expr::Walker().walk(e.step.node(), [&](const ExprNode &node) {
+          if (node.kind == ExprKind::Parameter) names.insert(node.name);
+        });
+      }
+    }
+    for (const std::string &state : steps_.states)
+      if (names.count(state)) read_.push_back({state, before(state)});
+    for (std::size_t k = 0; k < steps_.args.size(); ++k)
+      if (names.count(steps_.args[k])) read_.push_back({steps_.args[k], elements_[k]});
+    // An accumulator has an argument.
+    if (read_.empty()) read_.push_back({steps_.args[0], elements_[0]});
+  }
+
+  Accumulator table() const {
+    return facts_.helper(name_ + "_table", [&](const std::string &free) {
+      std::vector<std::string> states, args;
+      for (const auto &[name, value] : read_) args.push_back(name);
+      for (const Entry &e : entries_) states.push_back(e.name);
+      Accumulator made = accumulator(free, states, args);
+      for (const Entry &e : entries_) {
+        Number start;
+        start.kind = Number::Kind::Float;
+        start.real = e.from == e.into ? 1 : 0;
+        made = made.init(e.name, make_literal(start, node_.where)).step(e.name, e.step);
+      }
+      for (const Entry &e : entries_) made = made.combine(e.name, joined(e));
+      return made;
+    });
+  }
+
+  // The blocks come from the end: this one is behind the other.
+  Expr joined(const Entry &e) const {
+    Expr sum;
+    for (const std::string &through : live_) {
+      const Entry *first = entry(e.from, through), *then = entry(through, e.into);
+      if ((!first && !is_one(e.from, through)) || (!then && !is_one(through, e.into))) continue;
+      const Expr other = then ? named(then->name + "_other") : Expr();
+      Expr term = first ? named(first->name) : other;
+      if (first && then) term = t_.mul(term, other);
+      sum = t_.add(sum, term);
+    }
+    return sum;
+  }
+
+  // The cotangent of a state after each step.
+  Expr after(const std::string &state) const {
+    Expr sum;
+    for (const std::string &from : live_) {
+      if (!has_seed(from)) continue;
+      const Expr &seed = seeds_.at(from);
+      if (const Entry *e = entry(from, state)) {
+        FoldUse use;
+        use.accumulator = table();
+        use.exclusive = true;
+        use.reverse = true;
+        use.state = e->name;
+        std::vector<Expr> args;
+        for (const auto &[name, value] : read_) args.push_back(value);
+        sum = t_.add(sum, t_.mul(seed, make_scan(use, args, facts_.axis_ref(axis_), node_.where)));
+      } else if (is_one(from, state)) {
+        sum = t_.add(sum, seed);
+      }
+    }
+    return sum;
+  }
+
+  void pull_elements() {
+    Names seeds, values;
+    for (const std::string &state : live_) {
+      const Expr l = after(state);
+      if (!l.node()) continue;
+      seeds[state] = named(steps_.prefix + state);
+      values[steps_.prefix + state] = l;
+    }
+    for (const std::string &state : steps_.states) values[state] = before(state);
+    for (std::size_t k = 0; k < steps_.args.size(); ++k) values[steps_.args[k]] = elements_[k];
+    const Names pulled = pull_clauses(facts_, steps_, steps_.step, seeds, t_);
+    for (std::size_t k = 0; k < node_.folded; ++k) {
+      const auto found = pulled.find(steps_.args[k]);
+      if (found == pulled.end() || !found->second.node()) continue;
+      sweep_.flow(node_.args[k],
+                  masked({substitute(found->second, values), {}}, {g_.value, g_.mask}, t_), t_);
+    }
   }
 
   Sweep &sweep_;
@@ -148,7 +232,14 @@ private:
   Terms t_;
   Cotangent g_;
   Steps steps_;
+  Flows flows_;
   std::string name_;
+  int axis_ = 0;
+  std::vector<Expr> elements_; // in f64
+  Names seeds_, before_;
+  std::vector<std::string> live_;
+  std::vector<Entry> entries_;
+  std::vector<std::pair<std::string, Expr>> read_; // states before the step and arguments
 };
 
 } // namespace
@@ -158,8 +249,8 @@ bool is_associative(const ExprNode &fold) {
          fold.args.size() == fold.folded && !fold.use->accumulator.definition()->combine.empty();
 }
 
-void pull_associative(Sweep &sweep, const Expr &fold, const Cotangent &g) {
-  Associative(sweep, fold, g).run();
+bool pull_associative(Sweep &sweep, const Expr &fold, const Cotangent &g) {
+  return Associative(sweep, fold, g).run();
 }
 
 } // namespace broadloom::grad

@@ -9,6 +9,7 @@
 #include "support/fail.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace broadloom::grad {
 
@@ -35,6 +36,8 @@ Folds folds(Facts &facts, const Expr &x, const ExprNode &fold, int axis) {
 
 namespace {
 
+constexpr double inf = std::numeric_limits<double>::infinity();
+
 class FoldRule {
 public:
   FoldRule(Sweep &sweep, const Expr &fold, const Cotangent &g)
@@ -45,16 +48,23 @@ public:
 
 private:
   // A fold of `value` over the same axes as this one.
-  Expr alike(Fold fold, const Expr &value) const {
+  Expr alike(Fold fold, const Expr &value, std::vector<Expr> init = {}) const {
     FoldUse use;
     use.accumulator = Accumulator(fold);
     use.like = node_.use->like;
+    use.init = std::move(init);
     return make_fold(use, {value}, node_.axes, node_.where);
   }
   // In f64 where it is f32: what is centred must not lose digits first.
   Expr wide(const Expr &x) const {
     const DType type = facts_.dtype(x);
     return type == DType::F64 || is_complex(type) ? x : make_cast(DType::F64, x, node_.where);
+  }
+  // In a type that a sum of as many ones as there are elements fits in.
+  Expr in_range(const Expr &x) const {
+    const DType type = facts_.dtype(x);
+    if (type == DType::F32 || type == DType::F64) return x;
+    return make_cast(is_float(type) ? DType::F32 : DType::F64, x, node_.where);
   }
   Expr conj(const Expr &x) const { return facts_.is_complex(x_) ? t_.op(Op::Conj, {x}) : x; }
   AxisSet like_ones() const;
@@ -67,6 +77,7 @@ private:
   void to_shape_of_like();
   void extreme() const;
   void log_sum_exp() const;
+  Expr centred() const;
   void spread() const; // var, std
 
   Sweep &sweep_;
@@ -133,20 +144,42 @@ void FoldRule::extreme() const {
   give(t_.where(wins, t_.div(g_.value, winners)), wins);
 }
 
-// The weights are those of softmax. All -inf: zeros. Some +inf: they share.
+// The weights are those of softmax, with the greatest element taken off: exp(x - y) would have the rounding of y
+// in every weight, which is 1e-3 of them where an f32 y is 1e4. All -inf: zeros. Some +inf: they share.
 void FoldRule::log_sum_exp() const {
-  const Expr at_top = t_.op(Op::Eq, {x_, self_});
-  const Expr above = t_.op(Op::Gt, {self_, t_.num(0)});
-  const Expr infinite = t_.op(Op::IsInf, {self_});
-  const Expr share = t_.where(t_.both(at_top, above), t_.div(t_.num(1), alike(Fold::Sum, at_top)));
-  const Expr weight = t_.op(Op::Exp, {t_.sub(x_, self_)});
-  give(t_.mul(g_.value, t_.where(infinite, share, weight)));
+  const Expr x = in_range(x_);
+  const bool has_init = node_.args.size() > node_.folded;
+  Expr top = alike(Fold::Max, x, {t_.num(-inf)}); // that of nothing is no error
+  if (has_init) top = t_.op(Op::Maximum, {top, node_.args[node_.folded]});
+  const auto scaled = [&](const Expr &value) {
+    const Expr power = t_.op(Op::Exp, {t_.sub(value, top)});
+    return t_.where(t_.op(Op::Eq, {value, t_.num(inf)}), t_.num(1), power);
+  };
+  const Expr empty = t_.op(Op::Eq, {top, t_.num(-inf)}), power = scaled(x);
+  Expr total = alike(Fold::Sum, power);
+  if (has_init) {
+    const Expr &first = node_.args[node_.folded], &count = node_.args[node_.folded + 1];
+    const Expr start = scaled(first);
+    total = t_.add(total, t_.mul(count, start));
+    const Expr slope = t_.mul(into_init_, t_.where(empty, t_.num(0), t_.div(start, total)));
+    sweep_.flow(first, masked({t_.mul(count, slope), {}}, {into_init_, g_.mask}, t_), t_);
+    sweep_.flow(count, masked({slope, {}}, {into_init_, g_.mask}, t_), t_);
+  }
+  give(t_.mul(g_.value, t_.where(empty, t_.num(0), t_.div(power, total))));
+}
+
+// Of f64 data far from 0 the rounding of the mean is no small part of what is centred: 1e8 + noise would keep
+// 8 digits. The mean of the centred values is that rounding.
+Expr FoldRule::centred() const {
+  const Expr x = wide(x_);
+  const Expr rough = t_.sub(x, alike(Fold::Mean, x));
+  const bool exact = facts_.dtype(x_) == DType::F32 || facts_.dtype(x_) == DType::C64;
+  return exact ? rough : t_.sub(rough, alike(Fold::Mean, rough));
 }
 
 void FoldRule::spread() const {
   const bool root = node_.use->accumulator.fold() == Fold::Std;
-  const Expr x = wide(x_);
-  const Expr centred = t_.sub(x, alike(Fold::Mean, x));
+  const Expr centred = this->centred();
   if (!root) return give(t_.mul(g_.value, t_.div(t_.mul(2, centred), freedom())));
   const Expr slope = t_.div(centred, t_.mul(freedom(), self_));
   give(t_.mul(g_.value, t_.where(is_zero(self_), t_.num(0), slope)));
@@ -184,9 +217,7 @@ void FoldRule::run() {
     const Expr direction = t_.where(is_zero(self_), t_.num(0), t_.div(x_, self_));
     return give(t_.mul(g_.value, direction));
   }
-  case Fold::LogSumExp:
-    if (has_init) break;
-    return log_sum_exp();
+  case Fold::LogSumExp: return log_sum_exp();
   case Fold::Var:
   case Fold::Std:
     if (has_init) break;

@@ -10,29 +10,35 @@
 #include "grad/recurrence.hpp"
 
 #include "grad/substitute.hpp"
-#include "support/fail.hpp"
+#include "spec/definition.hpp"
+
+#include <algorithm>
 
 namespace broadloom::grad {
 namespace {
 
 using ops::Op;
 
-// Under which condition something flows from a scan into what it scans: if it does at a later position.
-Expr mask_before(Facts &facts, const ExprNode &scan, const Expr &mask) {
-  const int axis = facts.space().axis(scan.axes[0], scan.where);
+// Under which condition something flows from a scan into what it scans: if it does at a later position. The mask
+// may be 1 where the scan has more positions.
+Expr mask_before(Facts &facts, const Expr &scan, const Expr &mask) {
+  const ExprNode &node = *scan.node();
+  const int axis = facts.space().axis(node.axes[0], node.where);
   if (!mask.node() || !facts.axes(mask).has(axis)) return mask;
   FoldUse use;
   use.accumulator = Accumulator(Fold::Any);
-  use.exclusive = scan.use->exclusive;
-  use.reverse = !scan.use->reverse;
-  return make_scan(use, {mask}, scan.axes[0], scan.where);
+  use.exclusive = node.use->exclusive;
+  use.reverse = !node.use->reverse;
+  const bool firm = facts.is_firm(AxisSet::of(axis));
+  const Expr whole = firm ? mask : repeated_like(scan, mask, Terms(node.where));
+  return make_scan(use, {whole}, node.axes[0], node.where);
 }
 
 class Recurrence {
 public:
-  Recurrence(Sweep &sweep, const Expr &self, const Cotangent &g)
+  Recurrence(Sweep &sweep, const Expr &self, const Cotangent &g, const ScanBack &back)
       : sweep_(sweep), facts_(sweep.facts()), node_(*self.node()), t_(node_.where), g_(g),
-        steps_(steps_of(*node_.use, t_)), is_scan_(node_.kind == ExprKind::Scan) {
+        back_(back), steps_(steps_of(*node_.use, t_)), is_scan_(node_.kind == ExprKind::Scan) {
     name_ = std::string(spec::name_of(node_.use->accumulator));
   }
 
@@ -45,17 +51,19 @@ public:
     }
     for (std::size_t k = 0; k < steps_.states.size(); ++k)
       before_[steps_.states[k]] = forward_scan(steps_.states[k], true);
+    find_seeds();
+    find_live();
+    if (live_.empty()) return;
     const Accumulator back = backward();
     std::vector<Expr> after;
-    for (const std::string &state : steps_.states)
-      after.push_back(backward_scan(back, state, true));
+    for (const std::string &state : live_) after.push_back(backward_scan(back, state, true));
     pull_elements(after);
     pull_init(back);
   }
 
 private:
-  static std::string l(const std::string &state) { return "l_" + state; }
-  static std::string q(const std::string &state) { return "q_" + state; }
+  std::string l(const std::string &state) const { return steps_.prefix + state; }
+  std::string q(const std::string &state) const { return l(state) + "_here"; }
 
   // The definition without its combine: what is stepped through must be what the derivative is of.
   Accumulator stepping(const std::string &name, const Expr &result) const {
@@ -99,11 +107,22 @@ private:
     return seeds;
   }
 
+  // The states whose cotangent is not 0 for certain: an exponent that the result does not read has none.
+  void find_live() {
+    const Flows flows(facts_, steps_, t_);
+    for (const std::string &state : steps_.states)
+      for (const auto &[from, seed] : of_result_)
+        if (seed.node() && flows.reaches(from, state) &&
+            std::find(live_.begin(), live_.end(), state) == live_.end())
+          live_.push_back(state);
+  }
+
   Accumulator backward() {
-    find_seeds();
-    const std::string kind = !is_scan_              ? "_back"
-                             : node_.use->exclusive ? "_scan_back_exclusive"
-                                                    : "_scan_back";
+    std::string kind = !is_scan_              ? "_back"
+                       : node_.use->exclusive ? "_scan_back_exclusive"
+                                              : "_scan_back";
+    if (live_.size() < steps_.states.size())
+      for (const std::string &state : live_) kind += "_" + state;
     return facts_.helper(name_ + kind,
                          [&](const std::string &free) { return make_backward(free); });
   }
@@ -114,14 +133,14 @@ private:
     args.insert(args.end(), steps_.args.begin(), steps_.args.end());
     Names seeds;
     const bool adds_after = is_scan_ && !node_.use->exclusive;
-    for (const std::string &state : steps_.states) {
+    for (const std::string &state : live_) {
       states.push_back(l(state));
       if (is_scan_) args.push_back(q(state));
       seeds[state] = adds_after ? t_.add(named(l(state)), named(q(state))) : named(l(state));
     }
     const Names pulled = pull_step(seeds);
     Accumulator made = accumulator(free, states, args);
-    for (const std::string &state : steps_.states) {
+    for (const std::string &state : live_) {
       const auto found = pulled.find(state);
       Expr next = found == pulled.end() || !found->second.node() ? Expr() : found->second;
       if (is_scan_ && node_.use->exclusive) next = t_.add(next, named(q(state)));
@@ -163,7 +182,7 @@ private:
     std::vector<Expr> args;
     for (const std::string &name : steps_.states) args.push_back(before_.at(name));
     args.insert(args.end(), elements_.begin(), elements_.end());
-    for (const std::string &name : steps_.states) {
+    for (const std::string &name : live_) {
       if (is_scan_)
         args.push_back(of_result(name));
       else
@@ -174,8 +193,8 @@ private:
 
   void pull_elements(const std::vector<Expr> &after) {
     Names seeds, values = before_;
-    for (std::size_t k = 0; k < steps_.states.size(); ++k) {
-      const std::string &state = steps_.states[k];
+    for (std::size_t k = 0; k < live_.size(); ++k) {
+      const std::string &state = live_[k];
       const bool adds_after = is_scan_ && !node_.use->exclusive;
       seeds[state] = named(l(state));
       values[l(state)] = adds_after ? t_.add(after[k], of_result(state)) : after[k];
@@ -185,21 +204,18 @@ private:
     for (std::size_t k = 0; k < node_.folded; ++k) {
       const auto found = pulled.find(steps_.args[k]);
       if (found == pulled.end() || !found->second.node()) continue;
-      sweep_.flow(node_.args[k], masked({substitute(found->second, values), {}}, earlier(), t_),
-                  t_);
+      const Expr value = back_.once(substitute(found->second, values));
+      sweep_.flow(node_.args[k], masked({value, {}}, {g_.value, back_.mask}, t_), t_);
     }
-  }
-
-  // Of a scan, a position takes part in all that come after it.
-  Cotangent earlier() const {
-    return {g_.value, is_scan_ ? mask_before(facts_, node_, g_.mask) : g_.mask};
   }
 
   // What flows past the first step.
   void pull_init(const Accumulator &back) {
     for (std::size_t k = node_.folded; k < node_.args.size(); ++k) {
       if (!facts_.depends(node_.args[k])) continue;
-      const Expr all = backward_scan(back, steps_.states[k - node_.folded], false);
+      const std::string &state = steps_.states[k - node_.folded];
+      if (std::find(live_.begin(), live_.end(), state) == live_.end()) continue;
+      const Expr all = back_.once(backward_scan(back, state, false));
       const std::vector<std::string> of = lenders_of(facts_, node_, axis_);
       const AxisRef axis = facts_.axis_ref(axis_);
       const Expr at = make_iota(axis, of, node_.where);
@@ -217,19 +233,21 @@ private:
   const ExprNode &node_;
   Terms t_;
   Cotangent g_;
+  const ScanBack &back_;
   Steps steps_;
   bool is_scan_;
   std::string name_;
   int axis_ = 0;
   std::vector<Expr> elements_, init_; // in f64
   Names before_, of_result_;
+  std::vector<std::string> live_;
 };
 
 } // namespace
 
 void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g) {
-  if (is_associative(*fold.node())) return pull_associative(sweep, fold, g);
-  Recurrence(sweep, fold, g).run();
+  if (is_associative(*fold.node()) && pull_associative(sweep, fold, g)) return;
+  Recurrence(sweep, fold, g, {g.mask, {}}).run();
 }
 
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
@@ -237,20 +255,26 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
   Facts &facts = sweep.facts();
   const Terms t(node.where);
   const int axis = facts.space().axis(node.axes[0], node.where);
-  if (facts.may_be_repeated(scan, axis))
-    support::fail("E0601",
-                  "the gradient of a scan along axis " + facts.space().axis_name(axis) +
-                      ", which may be a 1 that is repeated, cannot be told from one that is not",
-                  facts.space().shown(node.where), "give the axis a label");
   Cotangent g = given;
   if (!facts.axes(g.value).has(axis)) g.value = repeated_like(scan, g.value, t);
-  const Expr mask = mask_before(facts, node, g.mask);
+  ScanBack back;
+  if (facts.may_be_repeated(scan, axis)) {
+    // A 1 that was repeated was scanned before: all that flows into it comes together at position 0.
+    const Expr single = t.op(Op::Eq, {facts.extent(scan, axis, t), t.num(1)});
+    const Expr position = facts.index(g.value, axis, t);
+    back.beyond = t.both(single, t.op(Op::Gt, {position, t.num(0)}));
+    g = sweep.at_start(g, single, position, axis, t);
+  }
+  back.mask = mask_before(facts, scan, g.mask);
+  const auto give = [&](const Expr &value) {
+    sweep.flow(node.args[0], {back.once(value), back.mask}, t);
+  };
   switch (node.use->accumulator.fold()) {
   case Fold::Sum: {
     if (node.args.size() > node.folded) break;
     FoldUse use = *node.use;
     use.reverse = !use.reverse;
-    return sweep.flow(node.args[0], {make_scan(use, {g.value}, node.axes[0], node.where), mask}, t);
+    return give(make_scan(use, {g.value}, node.axes[0], node.where));
   }
   case Fold::Mean: {
     const Expr at = facts.index(scan, axis, t);
@@ -264,8 +288,11 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
         t.div(g.value, node.use->reverse && node.use->exclusive ? t.sub(count, t.num(1)) : count);
     const Expr safe =
         node.use->exclusive ? t.where(t.op(Op::IsInf, {share}), t.num(0), share) : share;
-    return sweep.flow(node.args[0], {make_scan(use, {safe}, node.axes[0], node.where), mask}, t);
+    return give(make_scan(use, {safe}, node.axes[0], node.where));
   }
+  case Fold::LogSumExp:
+    if (!node.use->state.empty()) break;
+    return pull_running_logsumexp(sweep, scan, g, back);
   case Fold::Any:
   case Fold::All: return;
   case Fold::ArgMin:
@@ -279,10 +306,9 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
   case Fold::Var:
   case Fold::Std:
   case Fold::Norm:
-  case Fold::LogSumExp:
   case Fold::User: break;
   }
-  pull_recurrence(sweep, scan, g);
+  Recurrence(sweep, scan, g, back).run();
 }
 
 } // namespace broadloom::grad

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace broadloom::grad {
@@ -19,8 +20,31 @@ struct Steps {
   std::vector<std::string> states, args;
   Names init, step, combine; // combine: of user accumulators that have one
   Expr result;
+  std::string prefix = "l_"; // + a state: its cotangent. No state or argument begins so.
 };
 Steps steps_of(const FoldUse &use, const Terms &t);
+
+// What one step takes from the cotangent of each state to those of the states before it and of the arguments.
+class Flows {
+public:
+  Flows(Facts &facts, const Steps &steps, const Terms &t);
+  // In any number of steps, also none.
+  bool reaches(const std::string &from, const std::string &into) const {
+    return reached_.at(from).count(into) != 0;
+  }
+  bool reaches_argument(const std::string &from) const;
+  // Is the cotangent the same before the step as after it, and does none of another state come back to it?
+  bool stays(const std::string &state) const;
+
+private:
+  const Steps &steps_;
+  std::unordered_map<std::string, Names> from_; // by state, its cotangent being PREFIX + state
+  std::unordered_map<std::string, std::unordered_set<std::string>> reached_; // states and arguments
+};
+
+// The parameter `one` is 1.
+inline constexpr const char *one = "1";
+Expr without_ones(const Expr &root, const Terms &t);
 
 // The axis that a fold or scan goes along, if it is one. Throws SpecError E0601.
 int only_axis(Facts &facts, const ExprNode &node, const std::string &name);
@@ -35,8 +59,19 @@ std::vector<std::string> lenders_of(Facts &facts, const ExprNode &node, int axis
 Names pull_clauses(Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
                    const Terms &t);
 
-// Whether a fold is the kind that the next function is for.
+// Whether a fold is the kind that the next function is for. That says whether it could.
 bool is_associative(const ExprNode &fold);
-void pull_associative(Sweep &sweep, const Expr &fold, const Cotangent &g);
+bool pull_associative(Sweep &sweep, const Expr &fold, const Cotangent &g);
+
+// How a cotangent goes back through a scan.
+struct ScanBack {
+  Expr mask;   // under which something flows into a position: if it does at one after it
+  Expr beyond; // is this a repetition of an axis of 1? Empty: no
+  Expr once(const Expr &value) const; // nothing at the repetitions
+};
+
+// logsumexp.cpp: g is the cotangent of a scan of logsumexp, its result.
+void pull_running_logsumexp(Sweep &sweep, const Expr &scan, const Cotangent &g,
+                            const ScanBack &back);
 
 } // namespace broadloom::grad

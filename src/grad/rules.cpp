@@ -131,8 +131,9 @@ Cotangent Rules::gelu_tanh() const {
 
 Cotangent Rules::log_add_exp() const {
   const Expr &mine = a_[k_], &other = a_[1 - k_];
-  const Expr share =
-      t_.where(compare(Op::Eq, mine, other), t_.num(0.5), call(Op::Sigmoid, t_.sub(mine, other)));
+  // inf - inf is NaN. Finite equals get 0.5 from the sigmoid, which has a slope of its own there.
+  const Expr both_infinite = t_.both(compare(Op::Eq, mine, other), call(Op::IsInf, mine));
+  const Expr share = t_.where(both_infinite, t_.num(0.5), call(Op::Sigmoid, t_.sub(mine, other)));
   const Expr nothing = t_.both(call(Op::IsInf, y_), compare(Op::Lt, y_, t_.num(0)));
   return times(t_.where(nothing, t_.num(0), share));
 }

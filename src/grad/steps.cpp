@@ -27,7 +27,9 @@ Names smooth_steps_of_logsumexp(const Terms &t) {
 
 } // namespace
 
-Steps steps_of(const FoldUse &use, const Terms &t) {
+namespace {
+
+Steps defined_steps(const FoldUse &use, const Terms &t) {
   Steps steps;
   const auto single = [&](double start, const Expr &step, const Expr &result) {
     steps.states = {"s"};
@@ -37,6 +39,10 @@ Steps steps_of(const FoldUse &use, const Terms &t) {
     steps.result = result;
   };
   const Expr s = named("s"), x = named("x");
+  // Flat at 0, as the folds are.
+  const auto root = [&](const Expr &of) {
+    return t.where(t.op(Op::Eq, {of, t.num(0)}), t.num(0), t.op(Op::Sqrt, {of}));
+  };
   const auto infinite = [&](double sign) {
     Number number;
     number.kind = Number::Kind::Float;
@@ -54,7 +60,7 @@ Steps steps_of(const FoldUse &use, const Terms &t) {
     single(0, t.op(Op::Maximum, {s, x}), s);
     steps.init["s"] = infinite(-1);
     return steps;
-  case Fold::Norm: single(0, t.add(s, t.square(x)), t.op(Op::Sqrt, {s})); return steps;
+  case Fold::Norm: single(0, t.add(s, t.square(x)), root(s)); return steps;
   default: break;
   }
   const Fold fold = use.accumulator.fold();
@@ -70,9 +76,70 @@ Steps steps_of(const FoldUse &use, const Terms &t) {
   steps.result = definition.result.node() ? definition.result : named(definition.states[0]);
   if (fold == Fold::Var || fold == Fold::Std)
     steps.result = substitute(steps.result, {{"correction", t.num(use.correction.value_or(0))}});
-  if (fold == Fold::Std) steps.result = t.op(Op::Sqrt, {steps.result});
+  if (fold == Fold::Std) steps.result = root(steps.result);
   if (!use.state.empty()) steps.result = named(use.state);
   return steps;
+}
+
+} // namespace
+
+Steps steps_of(const FoldUse &use, const Terms &t) {
+  Steps steps = defined_steps(use, t);
+  std::vector<std::string> names = steps.states;
+  names.insert(names.end(), steps.args.begin(), steps.args.end());
+  const auto is_taken = [&](const std::string &name) { return name.rfind(steps.prefix, 0) == 0; };
+  while (std::any_of(names.begin(), names.end(), is_taken)) steps.prefix = "l" + steps.prefix;
+  return steps;
+}
+
+Flows::Flows(Facts &facts, const Steps &steps, const Terms &t) : steps_(steps) {
+  for (const std::string &state : steps.states)
+    from_[state] =
+        pull_clauses(facts, steps, steps.step, {{state, named(steps.prefix + state)}}, t);
+  for (const std::string &state : steps.states) {
+    std::unordered_set<std::string> &reached = reached_[state];
+    std::vector<std::string> work{state};
+    while (!work.empty()) {
+      const std::string name = work.back();
+      work.pop_back();
+      if (!reached.insert(name).second || from_.count(name) == 0) continue;
+      for (const auto &[into, value] : from_.at(name))
+        if (value.node()) work.push_back(into);
+    }
+  }
+}
+
+bool Flows::reaches_argument(const std::string &from) const {
+  return std::any_of(steps_.args.begin(), steps_.args.end(),
+                     [&](const std::string &arg) { return reaches(from, arg); });
+}
+
+bool Flows::stays(const std::string &state) const {
+  const auto own = from_.at(state).find(state);
+  if (own == from_.at(state).end() || !own->second.node()) return false;
+  const ExprNode &same = *own->second.node();
+  const bool comes_back =
+      std::any_of(steps_.states.begin(), steps_.states.end(), [&](const std::string &other) {
+        return other != state && reaches(state, other) && reaches(other, state);
+      });
+  return !comes_back && same.kind == ExprKind::Parameter && same.name == steps_.prefix + state;
+}
+
+Expr without_ones(const Expr &root, const Terms &t) {
+  const auto is_one = [](const Expr &expr) {
+    return expr.node()->kind == ExprKind::Parameter && expr.node()->name == one;
+  };
+  const Expr shorter = exchange(root, [&](const ExprNode &node) {
+    if (node.kind != ExprKind::Op || node.op != Op::Mul) return Expr();
+    return is_one(node.args[0]) ? node.args[1] : is_one(node.args[1]) ? node.args[0] : Expr();
+  });
+  return substitute(shorter, {{one, t.num(1)}});
+}
+
+Expr ScanBack::once(const Expr &value) const {
+  if (!beyond.node()) return value;
+  const Terms t(value.node()->where);
+  return t.where(beyond, t.num(0), value);
 }
 
 int only_axis(Facts &facts, const ExprNode &node, const std::string &name) {

@@ -128,17 +128,24 @@ Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Expr 
   Cotangent made = cotangent;
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!facts_.axes(node).has(axis) || !facts_.may_be_repeated(node, axis)) continue;
-    const AxisSet along = AxisSet::of(axis);
     const Expr position = facts_.index(t.add(cotangent.value, other), axis, t);
-    const Expr at_start = t.op(ops::Op::Eq, {position, t.num(0)});
-    const Expr total = facts_.axes(made.value).has(axis)
-                           ? make_fold({}, {made.value}, {facts_.axis_ref(axis)}, t.place())
-                           : made.value;
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
-    made.value = t.where(single, t.where(at_start, total), made.value);
-    if (made.mask.node())
-      made.mask = t.either(made.mask, t.both(single, any_over(made.mask, along, t)));
+    made = at_start(made, single, position, axis, t);
   }
+  return made;
+}
+
+Cotangent Sweep::at_start(const Cotangent &cotangent, const Expr &single, const Expr &position,
+                          int axis, const Terms &t) {
+  const AxisSet along = AxisSet::of(axis);
+  const Expr total = facts_.axes(cotangent.value).has(axis)
+                         ? make_fold({}, {cotangent.value}, {facts_.axis_ref(axis)}, t.place())
+                         : cotangent.value;
+  const Expr first = t.op(ops::Op::Eq, {position, t.num(0)});
+  Cotangent made = cotangent;
+  made.value = t.where(single, t.where(first, total), cotangent.value);
+  if (made.mask.node())
+    made.mask = t.either(made.mask, t.both(single, any_over(made.mask, along, t)));
   return made;
 }
 

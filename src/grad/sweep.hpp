@@ -34,6 +34,9 @@ public:
 
   // From the node that is visited into one of its arguments.
   void flow(const Expr &into, Cotangent cotangent, const Terms &t);
+  // All of a cotangent at position 0 of an axis where `single` holds, as `position` counts.
+  Cotangent at_start(const Cotangent &cotangent, const Expr &single, const Expr &position, int axis,
+                     const Terms &t);
   // The mask of a value after it was summed over these axes: 0 for certain only where all that was added is.
   Expr any_over(const Expr &mask, AxisSet axes, const Terms &t);
   Facts &facts() { return facts_; }

@@ -337,7 +337,26 @@ Term Expressions::share(int depth) {
   return out;
 }
 
+// A fold in parallel blocks along one axis, of peak or linked.
+Term Expressions::joined(int depth) {
+  const Term x = term(depth - 1);
+  const bool linked = random_.chance(50);
+  const Term w = linked ? term(depth - 1) : x;
+  std::vector<int> axes;
+  for (std::size_t a = 0; a < scope_.axis_names.size(); ++a)
+    if ((x.axes | w.axes).has(int(a))) axes.push_back(int(a));
+  if (axes.empty()) return x;
+  const int along = random_.pick(axes);
+  Term out;
+  out.axes = (x.axes | w.axes) - expr::AxisSet::of(along);
+  out.dtype = is_whole(x.dtype) && is_whole(w.dtype) ? f64 : promote(x.dtype, w.dtype);
+  out.text = (linked ? "linked((" + x.text + ", " + w.text + ")" : "peak(" + x.text) + ", " +
+             scope_.axis_names[std::size_t(along)] + ")";
+  return out;
+}
+
 Term Expressions::reduction(int depth) {
+  if (scope_.smooth && random_.chance(12)) return joined(depth);
   const Term x = term(depth - 1);
   const Fold fold = fold_for(x.dtype);
   Term out = folded(x, fold);

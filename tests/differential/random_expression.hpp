@@ -21,11 +21,16 @@ struct Term {
 };
 
 // Accumulators of the user's own, in front of every kernel: `damped` has no combine, `share` has two
-// states and arguments.
+// states and arguments. `peak` has ties, and the states of `linked` flow into each other: for gradients.
 inline constexpr std::string_view definitions =
     "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
     "accumulator share(s, n; x, w) { init s = 0, n = 0; step s = s + x * w, n = n + w\n"
-    "  combine s = s + s_other, n = n + n_other; result s / n }\n";
+    "  combine s = s + s_other, n = n + n_other; result s / n }\n"
+    "accumulator peak(m; x) { init m = -inf; step m = maximum(m, x); combine m = maximum(m, "
+    "m_other) }\n"
+    "accumulator linked(s, v, q; x, w) { init s = 0., v = 0., q = 0.\n"
+    "  step s = s + x, v = v + w, q = q + w * s\n"
+    "  combine s = s + s_other, v = v + v_other, q = q + q_other + s * v_other; result q + s }\n";
 
 struct Scope {
   std::vector<Term> terms;              // inputs and lets
@@ -65,6 +70,7 @@ private:
   Term reduction(int depth);
   Term scan(int depth);
   Term share(int depth);
+  Term joined(int depth);
   std::string number(DType like);
   Term combine(ops::Op op, std::string text, const std::vector<Term> &args) const;
 

@@ -111,6 +111,18 @@ TEST_CASE("what cannot be compared is told apart from what is wrong") {
   CHECK(slope("f64(argmax(x)) * x", {1, 2}) == Slope::NoGradient);
 }
 
+TEST_CASE("corners of operations that the value does not show are told apart from wrong slopes") {
+  const D ties{0.5, 2, 2};
+  CHECK(slope("fmin(max(x), x)", ties) == Slope::NotSmooth);
+  CHECK(slope("fmin(max(x), x)", {0.5, 2, 1}) == Slope::Agrees);
+  CHECK(slope("asin(x / x) + x", {0.3, 0.7}) == Slope::NotSmooth); // inf * 0
+  CHECK(slope("cbrt(x - x) + x", {0.3, 0.7}) == Slope::NotSmooth);
+  CHECK(slope("minimum(x, 3) ^ (x / x)", {-1, -2}) == Slope::NotSmooth);
+  // A clause that is wrong is wrong aside, too.
+  const std::string wrong = "def f(a) = a * a\nderivative a = 3 * a * g\n";
+  CHECK(slope("fmin(max(f(x)), f(x))", ties, wrong) == Slope::Differs);
+}
+
 TEST_CASE("a corner at one element does not hide the others") {
   const SlopeCheck s = checked("out z = abs(x) * x + abs(x)", {0, 1, -2}).slopes.at(0);
   CHECK(s.slope == Slope::Agrees);

@@ -1,0 +1,86 @@
+// Gradients of scans where axes are repeated, by inputs of extent 1, and of what cannot be seen from a single gradient.
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace broadloom;
+
+namespace {
+
+struct Given {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+// All slopes agree, and each was measured.
+void check_slopes(const LoopSpec &spec, const std::vector<Given> &inputs) {
+  INFO(print(spec));
+  std::vector<Array> arrays;
+  std::vector<NamedView> views;
+  for (const Given &in : inputs) {
+    arrays.emplace_back(f64, in.shape);
+    for (std::int64_t k = 0; k < arrays.back().size(); ++k)
+      arrays.back().data<double>()[k] =
+          0.3 + std::fmod(double(k + 1) * 0.618 + in.name[0] * 0.1, 1.4);
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) views.push_back({inputs[i].name, arrays[i]});
+  const GradientCheck check =
+      check_gradient(spec, std::span<const NamedView>(views), {.engine = Engine::Interpreter});
+  for (const SlopeCheck &slope : check.slopes)
+    CHECK_MESSAGE(slope.slope == Slope::Agrees, describe(slope));
+}
+
+const std::string damped = "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m * m }\n";
+
+} // namespace
+
+TEST_CASE("a condition of extent 1 holds at all positions of the scan under it") {
+  for (const char *option : {"", ", exclusive", ", reverse"})
+    for (const char *fold : {"damped", "sum", "logsumexp", "prod"})
+      check_slopes(parse(damped +
+                         "kernel k { in x : f64[l]; in w : f64[l=1]\n"
+                         "out o = sum(where(w > 0, exp(scan(" +
+                         fold + ", x * x, l" + option + ")), 0)) }"),
+                   {{"x", {5}}, {"w", {1}}});
+}
+
+TEST_CASE("a scan along an unlabelled axis has a gradient, whether its 1 is repeated or not") {
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 5}, {5, 5}, {5, 1}, {1, 1}};
+  for (const std::string fold :
+       {"sum", "mean", "damped", "max, init=0.5", "prod", "logsumexp, init=(1, 2)"})
+    for (const char *option : {"", ", reverse"})
+      for (const auto &shape : shapes) {
+        const std::string name = fold.substr(0, fold.find(',')), init = fold.substr(name.size());
+        check_slopes(parse(damped +
+                           "kernel k { in x : f64[:]; in y : f64[:]\n"
+                           "out z = scan(" +
+                           name + ", x, 0" + option + init + ") * y }"),
+                     {{"x", {shape[0]}}, {"y", {shape[1]}}});
+      }
+}
+
+TEST_CASE("what a repeated scan starts from gets its share once") {
+  for (const char *option : {"", ", reverse", ", exclusive", ", exclusive, reverse"})
+    for (const std::int64_t n : {1, 4})
+      check_slopes(parse(damped +
+                         "kernel k { in x : f64[:]; in y : f64[:]; in s : f64\n"
+                         "out z = scan(damped, x, 0" +
+                         option + ", init=s) * y }"),
+                   {{"x", {n}}, {"y", {4}}, {"s", {}}});
+}
+
+TEST_CASE("a product over two axes can be derived twice") {
+  check_slopes(gradient(parse("kernel k { in x : f64[i, j]; out z = prod(x) }"), {"x"}),
+               {{"x", {2, 3}}, {"d_z", {}}});
+}
+
+TEST_CASE("names that begin as those of cotangents do are told apart") {
+  check_slopes(parse("accumulator odd(l_a, a; x) { init l_a = 0, a = 1\n"
+                     "step l_a = 0.5 * l_a + a * x, a = a * 0.9 + x\nresult l_a + a }\n"
+                     "kernel k { in x : f64[i]; out z = odd(x) }"),
+               {{"x", {4}}});
+}
