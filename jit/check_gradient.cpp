@@ -4,6 +4,7 @@
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 #include "support/text.hpp"
 
 #include <broadloom/check_gradient.hpp>
@@ -343,10 +344,12 @@ const SlopeCheck &GradientCheck::worst() const {
 
 GradientCheck check_gradient(const LoopSpec &spec, std::span<const NamedView> inputs,
                              const GradientCheckOptions &options) {
+  const support::FloatWorld world;
   return Checker(spec, inputs, options).run();
 }
 
 std::string describe(const SlopeCheck &slope) {
+  const support::FloatWorld world;
   const std::string pair = slope.output + " by " + slope.input;
   switch (slope.slope) {
   case Slope::Agrees:
