@@ -11,11 +11,11 @@
 #include "jit/kernel.hpp"
 
 #include "array/copy.hpp"
-#include "jit/runtime/float_control.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
 #include "reference/reference.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 
 namespace broadloom {
 namespace {
@@ -148,7 +148,7 @@ void KernelImpl::run_phases(const Bound &bound, char *const *buffers) const {
   frame.strides = bound.binding.strides.data();
   frame.buffers = buffers;
 
-  const jit::runtime::FloatControl control;
+  const support::FloatControl control;
   if (!bound.pattern->code) return interpret(bound, frame);
   for (std::size_t p = 0; p < bound.phases.size(); ++p) {
     const Bound::Phase &phase = bound.phases[p];
@@ -183,6 +183,7 @@ void KernelImpl::interpret(const Bound &bound, const loop::Frame &frame) const {
 
 // The reference computes all outputs into arrays of its own, so overlaps need no thought.
 void KernelImpl::run_reference(Operands operands) const {
+  const support::FloatWorld world;
   jit::check_operands(typed_, operands);
   const std::size_t inputs = typed_.inputs.size();
   jit::Layouts layouts;
@@ -204,7 +205,6 @@ void KernelImpl::run_reference(Operands operands) const {
   jit::check_outputs(typed_, layouts, shapes);
   jit::check_pointers(typed_, operands);
   jit::check_apart(typed_, operands);
-  const jit::runtime::FloatControl control;
   stop_if_cancelled();
   const std::vector<Array> results = reference::evaluate(typed_, arguments, before, cancel_.get());
   stop_if_cancelled();

@@ -5,6 +5,7 @@
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 #include "support/text.hpp"
 
 #include <broadloom/check_gradient.hpp>
@@ -386,6 +387,7 @@ const SlopeCheck &GradientCheck::worst() const {
 
 GradientCheck check_gradient(const LoopSpec &spec, std::span<const NamedView> inputs,
                              const GradientCheckOptions &options) {
+  const support::FloatWorld world;
   Checker checker(spec, inputs, options);
   GradientCheck check = checker.run();
   checker.excuse_corners(check);
@@ -393,6 +395,7 @@ GradientCheck check_gradient(const LoopSpec &spec, std::span<const NamedView> in
 }
 
 std::string describe(const SlopeCheck &slope) {
+  const support::FloatWorld world;
   const std::string pair = slope.output + " by " + slope.input;
   switch (slope.slope) {
   case Slope::Agrees:

@@ -13,6 +13,7 @@
 #include "jit/runtime/machine.hpp"
 #include "jit/why.hpp"
 #include "support/check.hpp"
+#include "support/float_control.hpp"
 #include "support/log.hpp"
 #include "support/reasons.hpp"
 
@@ -166,6 +167,7 @@ void describe_operands(Bound &bound, const spec::TypedSpec &spec) {
 } // namespace
 
 Kernel compile(const LoopSpec &spec, const Options &options) {
+  const support::FloatWorld world;
   const Stopwatch watch;
   spec::TypedSpec typed = spec::analyse(spec.data());
 
@@ -178,6 +180,7 @@ Kernel compile(const LoopSpec &spec, const Options &options) {
 }
 
 std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint64_t hash) const {
+  const support::FloatWorld world;
   const Stopwatch watch;
   auto bound = std::make_shared<Bound>();
   bound->hash = hash;

@@ -4,6 +4,7 @@
 #include "jit/layouts.hpp"
 #include "jit/small.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 #include "support/text.hpp"
 
 #include <fmt/format.h>
@@ -46,6 +47,7 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
 
 // The outputs have no memory yet: a layout for each.
 jit::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
+  const support::FloatWorld world;
   jit::check_input_count(typed_, inputs.size());
   jit::check_operands(typed_, pointers_to(inputs));
   jit::Layouts layouts;

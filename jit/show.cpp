@@ -12,6 +12,7 @@
 #include "plan/explain.hpp"
 #include "spec/print_typed.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
 
@@ -102,6 +103,7 @@ Decision KernelImpl::explain_engine(const jit::Pattern *pattern) const {
 }
 
 std::vector<Decision> KernelImpl::why() const {
+  const support::FloatWorld world;
   std::vector<Decision> result = typed_.notes;
   if (engine_ == Engine::Reference) {
     result.push_back(decide(Reason::ReferenceAsked, "", "reference",
@@ -152,6 +154,7 @@ std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
 }
 
 std::string KernelImpl::show(Stage stage, const ShowFormat &format) const {
+  const support::FloatWorld world;
   switch (stage) {
   case Stage::Spec: return print(spec_);
   case Stage::Axes: {

@@ -14,7 +14,7 @@
 //
 // that runs the box lo[k] <= position < hi[k] of the phase's parallel axes, outermost first, and reads
 // lo and hi only for those axes. It does not throw, allocate or call back, save for libm functions;
-// the caller has put the default floating-point control bits in place (float_control.hpp).
+// the caller has put the default floating-point control bits in place (support/float_control.hpp).
 #pragma once
 
 #include "loop/loop.hpp"

@@ -1,10 +1,10 @@
 // See threads.hpp.
 #include "jit/runtime/threads.hpp"
 
-#include "jit/runtime/float_control.hpp"
 #include "jit/runtime/workers.hpp"
 #include "jit/small.hpp"
 #include "support/check.hpp"
+#include "support/float_control.hpp"
 
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
@@ -61,7 +61,7 @@ struct Job {
 
   void run(std::int64_t first, std::int64_t last) const {
     if (!ready.load(std::memory_order_acquire)) return; // never
-    const FloatControl control;
+    const support::FloatControl control;
     Small<char *, few_buffers> buffers(rows.bytes > 0 ? rows.buffer_count : 0);
     loop::Frame own = frame;
     if (rows.bytes > 0) {

@@ -1,8 +1,8 @@
 // See train.hpp.
 #include "jit/runtime/train.hpp"
 
-#include "jit/runtime/float_control.hpp"
 #include "jit/runtime/workers.hpp"
+#include "support/float_control.hpp"
 
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -30,7 +30,7 @@ struct Journey {
 
   void run() {
     if (!ready.load(std::memory_order_acquire)) return; // never
-    const FloatControl control;
+    const support::FloatControl control;
     while (!is_cancelled(cancel)) {
       const std::int64_t block = taken.fetch_add(1, std::memory_order_acq_rel);
       if (block >= blocks) break;

@@ -14,6 +14,7 @@
 #include "reference/reference.hpp"
 #include "spec/expand.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 
 #include <broadloom/gradient.hpp>
 
@@ -366,11 +367,13 @@ LoopSpec spec_of(SpecData data) {
 
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                   const GradientOptions &options) {
+  const support::FloatWorld world;
   return spec_of(grad::Gradient(spec.data(), wrt, options).run().backward);
 }
 
 LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wrt,
                         const GradientOptions &options) {
+  const support::FloatWorld world;
   GradientOptions saving = options;
   saving.policy = Policy::Save;
   return spec_of(grad::Gradient(spec.data(), wrt, saving).run().forward);

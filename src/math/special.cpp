@@ -1,6 +1,8 @@
 // See special.hpp.
 #include "math/special.hpp"
 
+#include "support/float_control.hpp"
+
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -122,9 +124,20 @@ Wide polygamma_wide(Wide n, Wide x) {
   return sign * ((right + sign * left) - sign * factorial_times_zeta(n, 1 - x));
 }
 
+// Rounded here, before the control word of the caller is back.
+template <class T> [[gnu::noinline]] T rounded_polygamma(T n, T x) {
+  return T(polygamma_wide(n, x));
+}
+
 } // namespace
 
-float polygamma(float n, float x) { return float(polygamma_wide(n, x)); }
-double polygamma(double n, double x) { return double(polygamma_wide(n, x)); }
+float polygamma(float n, float x) {
+  const support::X87Control control;
+  return rounded_polygamma(n, x);
+}
+double polygamma(double n, double x) {
+  const support::X87Control control;
+  return rounded_polygamma(n, x);
+}
 
 } // namespace broadloom::math

@@ -2,6 +2,7 @@
 #include "spec/spec.hpp"
 
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 
 #include <algorithm>
 
@@ -107,6 +108,9 @@ LoopSpec &LoopSpec::add() {
   return *this;
 }
 
-void check(const LoopSpec &spec) { spec::analyse(spec.data()); }
+void check(const LoopSpec &spec) {
+  const support::FloatWorld world;
+  spec::analyse(spec.data());
+}
 
 } // namespace broadloom

@@ -4,6 +4,7 @@
 #include "spec/definition.hpp"
 #include "spec/words.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 #include "support/text.hpp"
 
 #include <array>
@@ -328,6 +329,7 @@ private:
 namespace broadloom {
 
 std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file) {
+  const support::FloatWorld world;
   spec::Source source = spec::lex(text, file);
   return spec::Parser(source).run();
 }

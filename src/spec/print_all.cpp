@@ -1,12 +1,14 @@
 // Several kernels in one text: what they share is defined once.
 #include "spec/printed.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 
 #include <unordered_map>
 
 namespace broadloom {
 
 std::string print(const std::vector<LoopSpec> &kernels) {
+  const support::FloatWorld world;
   std::string definitions, text;
   std::unordered_map<std::string, std::string> known;
   for (const LoopSpec &kernel : kernels) {

@@ -1,9 +1,9 @@
 // The runtime: blocks, threads, quotas, floating-point control, scratch, and the cache in memory.
 #include "jit/cache/memory.hpp"
-#include "jit/runtime/float_control.hpp"
 #include "jit/runtime/machine.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/runtime/threads.hpp"
+#include "support/float_control.hpp"
 
 #include <doctest/doctest.h>
 
@@ -156,7 +156,7 @@ TEST_CASE("A block runs under default floating-point control and leaves the call
   _mm_setcsr(0x9fc0 | 0x6000); // flush to zero, subnormals as zero, round towards zero
   const unsigned odd = _mm_getcsr();
   {
-    const runtime::FloatControl control;
+    const support::FloatControl control;
     CHECK((_mm_getcsr() & ~0x3fu) == 0x1f80);
     volatile double third = 3;
     third = 1 / third; // sets the inexact flag
