@@ -11,21 +11,11 @@
 #include "ops/evaluate_kinds.hpp"
 #include "support/check.hpp"
 
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 
 namespace broadloom::ops {
-
-Scalar scalar_from(double value) { return {std::bit_cast<std::uint64_t>(value)}; }
-Scalar scalar_from(float value) { return {std::bit_cast<std::uint32_t>(value)}; }
-Scalar scalar_from(bool value) { return {value ? 1u : 0u}; }
-Scalar scalar_from(std::int64_t value) { return {std::uint64_t(value)}; }
-double as_f64(Scalar s) { return std::bit_cast<double>(s.bits); }
-float as_f32(Scalar s) { return std::bit_cast<float>(std::uint32_t(s.bits)); }
-std::int64_t as_i64(Scalar s) { return std::int64_t(s.bits); }
 
 void unsupported(DType dtype) { support::bug("no arithmetic for " + std::string(name(dtype))); }
 void undefined(Op op, DType compute) {
@@ -131,36 +121,124 @@ Scalar identity(Fold fold, DType accumulate) {
   });
 }
 
-// A bool in memory is a byte; any byte but 0 is true, and 1 is what is written.
 Scalar load(const void *address, DType dtype) {
+  const char *first = static_cast<const char *>(address);
   if (is_complex(dtype)) {
     const DType real = real_dtype(dtype);
-    const void *second = static_cast<const char *>(address) + size_of(real);
-    return {load(address, real).bits, load(second, real).bits};
+    return {load(first, real).bits, load(first + size_of(real), real).bits};
   }
-  return visit_dtype(dtype, [&]<class T>() {
-    if constexpr (std::is_same_v<T, bool>) {
-      unsigned char byte;
-      std::memcpy(&byte, address, 1);
-      return to_scalar<bool>(byte != 0);
-    } else {
-      T value;
-      std::memcpy(&value, address, sizeof value);
-      return to_scalar<T>(value);
-    }
-  });
+  return visit_dtype(dtype, [&]<class T>() { return to_scalar<T>(read<T>(first)); });
 }
 
 void store(void *address, DType dtype, Scalar value) {
+  char *first = static_cast<char *>(address);
   if (is_complex(dtype)) {
     const DType real = real_dtype(dtype);
-    store(address, real, {value.bits});
-    return store(static_cast<char *>(address) + size_of(real), real, {value.imag});
+    store(first, real, {value.bits});
+    return store(first + size_of(real), real, {value.imag});
   }
-  visit_dtype(dtype, [&]<class T>() {
-    const T typed = from_scalar<T>(value);
-    std::memcpy(address, &typed, sizeof typed);
+  visit_dtype(dtype, [&]<class T>() { write<T>(first, from_scalar<T>(value)); });
+}
+
+// ------------------------------------------------------------------------------------- rows
+
+namespace {
+
+// Whatever their type, the elements move as they are.
+template <std::size_t size>
+void where_row(std::span<const Row> args, WritableRow out, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool condition = read<bool>(args[0].data + i * args[0].step);
+    const Row &taken = args[condition ? 1 : 2];
+    std::memmove(out.data + i * out.step, taken.data + i * taken.step, size);
+  }
+}
+
+template <class T>
+void complex_row(Op op, std::span<const Row> args, WritableRow out, std::int64_t count) {
+  const std::optional<ComplexForm> form = complex_form(op);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Scalar values[3];
+    for (std::size_t k = 0; k < args.size(); ++k) {
+      const char *at = args[k].data + i * args[k].step;
+      values[k] = {to_scalar<T>(read<T>(at)).bits, to_scalar<T>(read<T>(at + sizeof(T))).bits};
+    }
+    const Scalar result = evaluate_complex<T>(op, values);
+    char *to = out.data + i * out.step;
+    if (form == ComplexForm::Truth) {
+      write<bool>(to, result.bits != 0);
+    } else {
+      write<T>(to, from_scalar<T>({result.bits}));
+      if (form == ComplexForm::Value) write<T>(to + sizeof(T), from_scalar<T>({result.imag}));
+    }
+  }
+}
+
+void bool_row(Op op, std::span<const Row> args, WritableRow out, std::int64_t count) {
+  const auto one = [op](const Scalar *values) { return evaluate_bool(op, values); };
+  if (args.size() == 1)
+    for_row<bool, bool, 1>(args.data(), out, count, one);
+  else
+    for_row<bool, bool, 2>(args.data(), out, count, one);
+}
+
+template <class From, class To> void convert_each(Row from, WritableRow to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const From value = read<From>(from.data + i * from.step);
+    if constexpr (std::is_same_v<From, To>) // a NaN keeps its bits
+      write<To>(to.data + i * to.step, value);
+    else
+      write<To>(to.data + i * to.step, convert_one<To>(value));
+  }
+}
+
+} // namespace
+
+void evaluate_row(Op op, DType compute, std::span<const Row> args, WritableRow out,
+                  std::int64_t count, Accuracy accuracy) {
+  if (op == Op::Where) {
+    switch (size_of(compute)) {
+    case 1: return where_row<1>(args, out, count);
+    case 2: return where_row<2>(args, out, count);
+    case 4: return where_row<4>(args, out, count);
+    case 8: return where_row<8>(args, out, count);
+    default: return where_row<16>(args, out, count);
+    }
+  }
+  if (compute == DType::C64) return complex_row<float>(op, args, out, count);
+  if (compute == DType::C128) return complex_row<double>(op, args, out, count);
+  visit_dtype(compute, [&]<class T>() {
+    if constexpr (std::is_same_v<T, bool>)
+      bool_row(op, args, out, count);
+    else if constexpr (is_narrow<T>)
+      unsupported(compute); // they compute in f32
+    else if constexpr (std::is_floating_point_v<T>)
+      float_row<T>(op)(args.data(), out, count, accuracy);
+    else
+      integer_row<T>(op)(args.data(), out, count, accuracy);
   });
+}
+
+void convert_row(Row from, DType from_type, WritableRow to, DType to_type, std::int64_t count) {
+  const DType from_part = real_dtype(from_type), to_part = real_dtype(to_type);
+  const Row from_imag{from.data + size_of(from_part), from.step};
+  if (is_complex(to_type)) {
+    convert_row(from, from_part, to, to_part, count);
+    const WritableRow to_imag{to.data + size_of(to_part), to.step};
+    constexpr char zero = 0;
+    if (is_complex(from_type))
+      convert_row(from_imag, from_part, to_imag, to_part, count);
+    else
+      convert_row({&zero, 0}, DType::Bool, to_imag, to_part, count);
+  } else if (is_complex(from_type)) { // to bool
+    for (std::int64_t i = 0; i < count; ++i)
+      store(to.data + i * to.step, to_type,
+            convert(load(from.data + i * from.step, from_type), from_type, to_type));
+  } else {
+    visit_dtype(from_type, [&]<class From>() {
+      visit_dtype(to_type, [&]<class To>() { convert_each<From, To>(from, to, count); });
+    });
+  }
 }
 
 } // namespace broadloom::ops

@@ -24,7 +24,7 @@ namespace broadloom::reference {
 // once `cancel` is true.
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                             std::span<const AnyView> initial_outputs = {},
-                            const std::atomic<bool> *cancel = nullptr);
+                            const std::atomic<bool> *cancel = nullptr, int threads = 0);
 
 // The shapes of the outputs, without computing them.
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
