@@ -146,7 +146,7 @@ namespace {
 
 // Whatever their type, the elements move as they are.
 template <std::size_t size>
-void where_row(std::span<const Row> args, WritableRow out, std::int64_t count) {
+void where_row(const Row *args, WritableRow out, std::int64_t count, Accuracy) {
   for (std::int64_t i = 0; i < count; ++i) {
     const bool condition = read<bool>(args[0].data + i * args[0].step);
     const Row &taken = args[condition ? 1 : 2];
@@ -154,91 +154,76 @@ void where_row(std::span<const Row> args, WritableRow out, std::int64_t count) {
   }
 }
 
-template <class T>
-void complex_row(Op op, std::span<const Row> args, WritableRow out, std::int64_t count) {
-  const std::optional<ComplexForm> form = complex_form(op);
-  for (std::int64_t i = 0; i < count; ++i) {
-    Scalar values[3];
-    for (std::size_t k = 0; k < args.size(); ++k) {
-      const char *at = args[k].data + i * args[k].step;
-      values[k] = {to_scalar<T>(read<T>(at)).bits, to_scalar<T>(read<T>(at + sizeof(T))).bits};
-    }
-    const Scalar result = evaluate_complex<T>(op, values);
-    char *to = out.data + i * out.step;
-    if (form == ComplexForm::Truth) {
-      write<bool>(to, result.bits != 0);
-    } else {
-      write<T>(to, from_scalar<T>({result.bits}));
-      if (form == ComplexForm::Value) write<T>(to + sizeof(T), from_scalar<T>({result.imag}));
-    }
-  }
-}
+// A complex number as it lies in memory.
+template <class T> struct Pair {
+  using Part = T;
+  T re, im;
+};
+template <class T> constexpr bool is_pair = false;
+template <class T> constexpr bool is_pair<Pair<T>> = true;
 
-void bool_row(Op op, std::span<const Row> args, WritableRow out, std::int64_t count) {
-  const auto one = [op](const Scalar *values) { return evaluate_bool(op, values); };
-  if (args.size() == 1)
-    for_row<bool, bool, 1>(args.data(), out, count, one);
+template <class To, class From> To convert_element(From value) {
+  if constexpr (std::is_same_v<From, To>)
+    return value; // a NaN keeps its bits
+  else if constexpr (is_pair<From> && is_pair<To>)
+    return {typename To::Part(value.re), typename To::Part(value.im)};
+  else if constexpr (is_pair<To>)
+    return {convert_one<typename To::Part>(value), 0};
+  else if constexpr (!is_pair<From>)
+    return convert_one<To>(value);
   else
-    for_row<bool, bool, 2>(args.data(), out, count, one);
+    return value.re != 0 || value.im != 0; // to bool
 }
 
-template <class From, class To> void convert_each(Row from, WritableRow to, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const From value = read<From>(from.data + i * from.step);
-    if constexpr (std::is_same_v<From, To>) // a NaN keeps its bits
-      write<To>(to.data + i * to.step, value);
-    else
-      write<To>(to.data + i * to.step, convert_one<To>(value));
-  }
+template <class From, class To>
+void convert_row_of(const Row *from, WritableRow to, std::int64_t count, Accuracy) {
+  const Row row = *from;
+  for (std::int64_t i = 0; i < count; ++i)
+    write<To>(to.data + i * to.step, convert_element<To>(read<From>(row.data + i * row.step)));
+}
+
+// visit_dtype with the complex types, too.
+template <class Visitor> RowFunction visit_element(DType dtype, Visitor &&visitor) {
+  if (dtype == DType::C64) return visitor.template operator()<Pair<float>>();
+  if (dtype == DType::C128) return visitor.template operator()<Pair<double>>();
+  return visit_dtype(dtype, visitor);
 }
 
 } // namespace
 
-void evaluate_row(Op op, DType compute, std::span<const Row> args, WritableRow out,
-                  std::int64_t count, Accuracy accuracy) {
+RowFunction row_function(Op op, DType compute) {
   if (op == Op::Where) {
     switch (size_of(compute)) {
-    case 1: return where_row<1>(args, out, count);
-    case 2: return where_row<2>(args, out, count);
-    case 4: return where_row<4>(args, out, count);
-    case 8: return where_row<8>(args, out, count);
-    default: return where_row<16>(args, out, count);
+    case 1: return where_row<1>;
+    case 2: return where_row<2>;
+    case 4: return where_row<4>;
+    case 8: return where_row<8>;
+    default: return where_row<16>;
     }
   }
-  if (compute == DType::C64) return complex_row<float>(op, args, out, count);
-  if (compute == DType::C128) return complex_row<double>(op, args, out, count);
-  visit_dtype(compute, [&]<class T>() {
+  if (compute == DType::C64) return complex_row<float>(op);
+  if (compute == DType::C128) return complex_row<double>(op);
+  return visit_dtype(compute, [&]<class T>() -> RowFunction {
     if constexpr (std::is_same_v<T, bool>)
-      bool_row(op, args, out, count);
+      return bool_row(op);
     else if constexpr (is_narrow<T>)
-      unsupported(compute); // they compute in f32
+      return unsupported(compute), nullptr; // they compute in f32
     else if constexpr (std::is_floating_point_v<T>)
-      float_row<T>(op)(args.data(), out, count, accuracy);
+      return float_row<T>(op);
     else
-      integer_row<T>(op)(args.data(), out, count, accuracy);
+      return integer_row<T>(op);
   });
 }
 
-void convert_row(Row from, DType from_type, WritableRow to, DType to_type, std::int64_t count) {
-  const DType from_part = real_dtype(from_type), to_part = real_dtype(to_type);
-  const Row from_imag{from.data + size_of(from_part), from.step};
-  if (is_complex(to_type)) {
-    convert_row(from, from_part, to, to_part, count);
-    const WritableRow to_imag{to.data + size_of(to_part), to.step};
-    constexpr char zero = 0;
-    if (is_complex(from_type))
-      convert_row(from_imag, from_part, to_imag, to_part, count);
-    else
-      convert_row({&zero, 0}, DType::Bool, to_imag, to_part, count);
-  } else if (is_complex(from_type)) { // to bool
-    for (std::int64_t i = 0; i < count; ++i)
-      store(to.data + i * to.step, to_type,
-            convert(load(from.data + i * from.step, from_type), from_type, to_type));
-  } else {
-    visit_dtype(from_type, [&]<class From>() {
-      visit_dtype(to_type, [&]<class To>() { convert_each<From, To>(from, to, count); });
+RowFunction row_conversion(DType from, DType to) {
+  return visit_element(from, [&]<class From>() {
+    return visit_element(to, [&]<class To>() -> RowFunction {
+      if constexpr (is_pair<From> && !is_pair<To> && !std::is_same_v<To, bool>)
+        return unsupported(from), nullptr; // analysis lets no complex number become real
+      else
+        return convert_row_of<From, To>;
     });
-  }
+  });
 }
 
 } // namespace broadloom::ops

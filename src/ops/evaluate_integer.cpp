@@ -288,4 +288,23 @@ Scalar evaluate_bool(Op op, const Scalar *args) {
   undefined(op, DType::Bool);
 }
 
+namespace {
+
+template <Op op> void bool_row_of(const Row *args, WritableRow out, std::int64_t count, Accuracy) {
+  for_row<bool, bool, arity_of(op)>(args, out, count,
+                                    [](const Scalar *values) { return evaluate_bool(op, values); });
+}
+
+template <std::size_t... k>
+constexpr std::array<RowFunction, sizeof...(k)> bool_rows(std::index_sequence<k...>) {
+  return {bool_row_of<Op(k)>...};
+}
+
+} // namespace
+
+RowFunction bool_row(Op op) {
+  static constexpr auto rows = bool_rows(std::make_index_sequence<arities.size()>());
+  return rows[std::size_t(op)];
+}
+
 } // namespace broadloom::ops

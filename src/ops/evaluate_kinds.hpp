@@ -112,9 +112,11 @@ void for_row(const Row *args, WritableRow out, std::int64_t count, One one) {
   }
 }
 
-using RowFunction = void (*)(const Row *args, WritableRow out, std::int64_t count, Accuracy);
+// The parts of row_function.
 template <class T> RowFunction float_row(Op op); // T: float or double
 template <class T> RowFunction integer_row(Op op);
+RowFunction bool_row(Op op);
+template <class T> RowFunction complex_row(Op op); // T of the parts
 
 Scalar evaluate_bool(Op op, const Scalar *args);
 template <class T> Scalar evaluate_integer(Op op, const Scalar *args);

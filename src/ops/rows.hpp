@@ -20,11 +20,23 @@ struct WritableRow {
   std::int64_t step = 0;
 };
 
-// The result is written as the type that `op` gives: bool for comparisons and predicates, the type of
-// the parts for abs, real and imag of complex numbers, else `compute`. It may lie on an argument.
-void evaluate_row(Op op, DType compute, std::span<const Row> args, WritableRow out,
-                  std::int64_t count, Accuracy accuracy = Accuracy::high);
+// What is done to a row: the result of args[0][i], args[1][i], .. goes to out[i], which may be on one of
+// them. `accuracy` chooses among the forms of a function of f32.
+using RowFunction = void (*)(const Row *args, WritableRow out, std::int64_t count, Accuracy);
 
-void convert_row(Row from, DType from_type, WritableRow to, DType to_type, std::int64_t count);
+// `evaluate` on each element. The result is written as the type that `op` gives: bool for comparisons and
+// predicates, the type of the parts for abs, real and imag of complex numbers, else `compute`.
+RowFunction row_function(Op op, DType compute);
+// `convert` on each element.
+RowFunction row_conversion(DType from, DType to);
+
+inline void evaluate_row(Op op, DType compute, std::span<const Row> args, WritableRow out,
+                         std::int64_t count, Accuracy accuracy = Accuracy::high) {
+  row_function(op, compute)(args.data(), out, count, accuracy);
+}
+inline void convert_row(Row from, DType from_type, WritableRow to, DType to_type,
+                        std::int64_t count) {
+  row_conversion(from_type, to_type)(&from, to, count, Accuracy::high);
+}
 
 } // namespace broadloom::ops

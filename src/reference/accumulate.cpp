@@ -22,13 +22,14 @@ using ops::WritableRow;
 constexpr std::int64_t lanes = 32;
 constexpr std::size_t largest_element = 16; // in bytes
 
-// A sum of floats with the rounding errors of all additions kept (Neumaier's scheme, in extended
-// precision). Infinities and NaN spoil the errors, not the plain sum.
+// A sum of floats with the rounding errors of all additions kept: what an addition loses is a number of its own,
+// which two more differences give exactly (Knuth's TwoSum, in extended precision). Infinities and NaN
+// spoil the errors, not the plain sum.
 struct FloatSum {
   long double sum = 0, errors = 0;
   void add(long double x) {
-    const long double next = sum + x;
-    errors += std::fabs(sum) >= std::fabs(x) ? (sum - next) + x : (x - next) + sum;
+    const long double next = sum + x, taken = next - sum;
+    errors += (sum - (next - taken)) + (x - taken);
     sum = next;
   }
   double result() const { return double(std::isfinite(sum) ? sum + errors : sum); }
@@ -44,76 +45,86 @@ struct FloatProduct {
 class States {
 public:
   explicit States(const Accumulation &what)
-      : recipe_(what.recipe), accuracy_(what.accuracy), states_(recipe_.states.size()),
-        next_(states_.size()), lines_(recipe_.step.lines.size()) {
-    for (std::size_t k = 0; k < lines_.size(); ++k) {
+      : recipe_(what.recipe), accuracy_(what.accuracy), buffers_(2 * count_of_states() + lines()),
+        values_(count_of_states() + recipe_.args.size()) {
+    for (std::size_t k = 0; k < count_of_states(); ++k) {
+      moves_.push_back(ops::row_conversion(recipe_.states[k], recipe_.states[k]));
+      values_[k] = row(k, recipe_.states[k]);
+    }
+    for (std::size_t k = 0; k < lines(); ++k) {
       const ops::Code::Line &line = recipe_.step.lines[k];
-      const bool literal = line.kind == ops::Code::Line::Kind::Literal;
-      if (literal) ops::store(lines_[k].data(), line.dtype, line.literal);
-      line_rows_.push_back({lines_[k].data(), literal ? 0 : std::int64_t(size_of(line.dtype))});
+      values_.push_back(row(2 * count_of_states() + k, line.dtype));
+      switch (line.kind) {
+      case ops::Code::Line::Kind::Literal: // once for all steps
+        ops::store(buffers_[2 * count_of_states() + k].data(), line.dtype, line.literal);
+        values_.back().step = 0;
+        functions_.push_back(nullptr);
+        break;
+      case ops::Code::Line::Kind::Cast:
+        functions_.push_back(ops::row_conversion(line.compute, line.dtype));
+        break;
+      case ops::Code::Line::Kind::Op:
+        functions_.push_back(ops::row_function(line.op, line.compute));
+        break;
+      }
     }
   }
 
   // From these values, or where there are none from those of the recipe.
   void start(std::span<const Row> values, std::int64_t count) {
     count_ = count;
-    for (std::size_t k = 0; k < states_.size(); ++k) {
+    for (std::size_t k = 0; k < count_of_states(); ++k) {
       Buffer first;
       ops::store(first.data(), recipe_.states[k], recipe_.start[k]);
-      assign(states_[k], k, values.empty() ? Row{first.data(), 0} : values[k]);
+      move(k, values.empty() ? Row{first.data(), 0} : values[k], values_[k]);
     }
   }
 
-  void step(std::span<const Row> args) {
-    std::vector<Row> &values = values_; // as the code numbers them
-    values.clear();
-    for (std::size_t k = 0; k < states_.size(); ++k) values.push_back(row(k));
-    values.insert(values.end(), args.begin(), args.end());
-    for (std::size_t k = 0; k < lines_.size(); ++k) {
-      run_line(recipe_.step.lines[k], {lines_[k].data(), line_rows_[k].step});
-      values.push_back(line_rows_[k]);
+  // The values of the code: states, arguments, lines. The caller sets the arguments.
+  std::span<Row> args() { return {values_.data() + count_of_states(), recipe_.args.size()}; }
+
+  void step() {
+    const std::size_t first_line = count_of_states() + recipe_.args.size();
+    for (std::size_t k = 0; k < lines(); ++k) {
+      if (functions_[k] == nullptr) continue;
+      const ops::Code::Line &line = recipe_.step.lines[k];
+      const Row args[] = {values_[line.args[0]], values_[line.args[1]], values_[line.args[2]]};
+      functions_[k](args, writable(values_[first_line + k]), count_, accuracy_);
     }
-    for (std::size_t k = 0; k < states_.size(); ++k)
-      assign(next_[k], k, values[recipe_.step.results[k]]);
-    std::swap(states_, next_);
+    // Any value may be a result, old states too: none of them changes before all have been read.
+    for (std::size_t k = 0; k < count_of_states(); ++k)
+      move(k, values_[recipe_.step.results[k]], next(k));
+    for (std::size_t k = 0; k < count_of_states(); ++k) move(k, next(k), values_[k]);
   }
 
   void write(std::size_t state, WritableRow out) const {
-    const DType type = recipe_.states[state];
-    ops::convert_row(row(state), type, out, type, count_);
+    moves_[state](&values_[state], out, count_, accuracy_);
   }
 
 private:
   using Buffer = std::array<char, lanes * largest_element>;
 
-  Row row(std::size_t state) const {
-    return {states_[state].data(), std::int64_t(size_of(recipe_.states[state]))};
+  std::size_t count_of_states() const { return recipe_.states.size(); }
+  std::size_t lines() const { return recipe_.step.lines.size(); }
+  Row row(std::size_t buffer, DType dtype) const {
+    return {buffers_[buffer].data(), std::int64_t(size_of(dtype))};
   }
-  void assign(Buffer &to, std::size_t state, Row value) const {
-    const DType type = recipe_.states[state];
-    ops::convert_row(value, type, {to.data(), std::int64_t(size_of(type))}, type, count_);
+  Row next(std::size_t state) const {
+    return {buffers_[count_of_states() + state].data(), values_[state].step};
   }
-
-  void run_line(const ops::Code::Line &line, WritableRow out) const {
-    Row args[3];
-    for (int k = 0; k < line.arg_count; ++k) args[k] = values_[line.args[k]];
-    switch (line.kind) {
-    case ops::Code::Line::Kind::Literal: break; // written once
-    case ops::Code::Line::Kind::Cast:
-      return ops::convert_row(args[0], line.compute, out, line.dtype, count_);
-    case ops::Code::Line::Kind::Op:
-      return ops::evaluate_row(line.op, line.compute, {args, std::size_t(line.arg_count)}, out,
-                               count_, accuracy_);
-    }
+  // The rows of values lie in our own buffers.
+  static WritableRow writable(Row row) { return {const_cast<char *>(row.data), row.step}; }
+  void move(std::size_t state, Row from, Row to) const {
+    moves_[state](&from, writable(to), count_, accuracy_);
   }
 
   const ops::Recipe &recipe_;
   Accuracy accuracy_;
-  std::vector<Buffer> states_, next_; // [state]
-  std::vector<Buffer> lines_;         // [line]
-  std::vector<Row> line_rows_;        // [line]
-  std::vector<Row> values_;
-  std::int64_t count_ = 0; // positions
+  std::vector<Buffer> buffers_; // of the states, the next states and the lines
+  std::vector<Row> values_; // of the states, the arguments and the lines, as the code numbers them
+  std::vector<ops::RowFunction> moves_;     // [state]
+  std::vector<ops::RowFunction> functions_; // [line], null: a literal
+  std::int64_t count_ = 0;                  // positions
 };
 
 // The nests of kept and of folded loops, each over the result, the arguments and the start values.
@@ -149,21 +160,32 @@ Block step_by_step(const Accumulation &what, const Nests &nests, const Workers &
   const auto states = std::make_shared<States>(what);
   return [&, states](const Addresses &at, std::int64_t count, const Steps &steps) {
     states->start(rows_of(at, steps, 1 + what.args.size(), what.starts.size()), count);
-    std::vector<Row> args = rows_of(at, steps, 1, what.args.size());
+    for (std::size_t k = 0; k < what.args.size(); ++k) states->args()[k].step = steps[k + 1];
     for_each_row(nests.folded, at,
                  [&](const Addresses &here, std::int64_t elements, const Steps &along) {
                    for (std::int64_t e = 0; e < elements; ++e) {
                      if (workers.cancelled()) return;
-                     for (std::size_t k = 0; k < args.size(); ++k)
-                       args[k].data = here[k + 1] + e * along[k + 1];
+                     for (std::size_t k = 0; k < what.args.size(); ++k)
+                       states->args()[k].data = here[k + 1] + e * along[k + 1];
                      const WritableRow element{here[0] + e * along[0], steps[0]};
                      if (what.scan && what.exclusive) states->write(what.state, element);
-                     states->step(args);
+                     states->step();
                      if (what.scan && !what.exclusive) states->write(what.state, element);
                    }
                  });
     if (!what.scan) states->write(what.state, {at[0], steps[0]});
   };
+}
+
+// Elements that lie far apart are then still in the first cache when those beside them are wanted.
+constexpr std::int64_t chunk = 128;
+
+template <class Total> void add(Total &total, Row row, DType type, std::int64_t count) {
+  double x[chunk];
+  ops::convert_row(row, type, {reinterpret_cast<char *>(x), sizeof *x}, DType::F64, count);
+  Total local = total; // in registers
+  for (std::int64_t k = 0; k < count; ++k) local.add(x[k]);
+  total = local;
 }
 
 // Both parts of complex numbers are sums of their own.
@@ -173,36 +195,15 @@ Block in_extended_precision(const Accumulation &what, const Nests &nests, const 
     const DType whole = what.recipe.states[0], part = real_dtype(whole);
     for (std::size_t offset = 0; offset < size_of(whole); offset += size_of(part)) {
       std::array<Total, lanes> totals;
-      const auto add_lanes = [&](const char *first, std::int64_t step) { // one element of each
-        double x[lanes];
-        ops::convert_row({first, step}, part, {reinterpret_cast<char *>(x), sizeof *x}, DType::F64,
-                         count);
-        for (std::int64_t l = 0; l < count; ++l) totals[std::size_t(l)].add(x[l]);
-      };
-      const auto add_elements = [&](Total &total, const char *first, std::int64_t step,
-                                    std::int64_t n) {
-        constexpr std::int64_t longest = 1024;
-        double x[longest];
-        for (std::int64_t e = 0; e < n; e += longest) {
-          if (workers.cancelled()) return;
-          const std::int64_t some = std::min(longest, n - e);
-          ops::convert_row({first + e * step, step}, part, {reinterpret_cast<char *>(x), sizeof *x},
-                           DType::F64, some);
-          Total local = total; // in registers
-          for (std::int64_t k = 0; k < some; ++k) local.add(x[k]);
-          total = local;
-        }
-      };
-      for_each_row(
-          nests.folded, at, [&](const Addresses &here, std::int64_t elements, const Steps &along) {
-            const char *first = here[1] + offset;
-            if (std::abs(along[1]) <= std::abs(steps[1]) || count == 1)
-              for (std::int64_t l = 0; l < count; ++l)
-                add_elements(totals[std::size_t(l)], first + l * steps[1], along[1], elements);
-            else
-              for (std::int64_t e = 0; e < elements && !workers.cancelled(); ++e)
-                add_lanes(first + e * along[1], steps[1]);
-          });
+      for_each_row(nests.folded, at,
+                   [&](const Addresses &here, std::int64_t elements, const Steps &along) {
+                     for (std::int64_t e = 0; e < elements && !workers.cancelled(); e += chunk) {
+                       const char *first = here[1] + offset + e * along[1];
+                       for (std::int64_t l = 0; l < count; ++l)
+                         add(totals[std::size_t(l)], {first + l * steps[1], along[1]}, part,
+                             std::min(chunk, elements - e));
+                     }
+                   });
       double results[lanes];
       for (std::int64_t l = 0; l < count; ++l) results[l] = totals[std::size_t(l)].result();
       ops::convert_row({reinterpret_cast<char *>(results), sizeof *results}, DType::F64,
