@@ -206,7 +206,8 @@ void KernelImpl::run_reference(Operands operands) const {
   jit::check_pointers(typed_, operands);
   jit::check_apart(typed_, operands);
   stop_if_cancelled();
-  const std::vector<Array> results = reference::evaluate(typed_, arguments, before, cancel_.get());
+  const std::vector<Array> results =
+      reference::evaluate(typed_, arguments, before, cancel_.get(), threads_);
   stop_if_cancelled();
   for (std::size_t o = 0; o < results.size(); ++o)
     if (layouts.wanted[o]) array::copy_elements(results[o], before[o].data, before[o].layout);

@@ -11,21 +11,11 @@
 #include "ops/evaluate_kinds.hpp"
 #include "support/check.hpp"
 
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 
 namespace broadloom::ops {
-
-Scalar scalar_from(double value) { return {std::bit_cast<std::uint64_t>(value)}; }
-Scalar scalar_from(float value) { return {std::bit_cast<std::uint32_t>(value)}; }
-Scalar scalar_from(bool value) { return {value ? 1u : 0u}; }
-Scalar scalar_from(std::int64_t value) { return {std::uint64_t(value)}; }
-double as_f64(Scalar s) { return std::bit_cast<double>(s.bits); }
-float as_f32(Scalar s) { return std::bit_cast<float>(std::uint32_t(s.bits)); }
-std::int64_t as_i64(Scalar s) { return std::int64_t(s.bits); }
 
 void unsupported(DType dtype) { support::bug("no arithmetic for " + std::string(name(dtype))); }
 void undefined(Op op, DType compute) {
@@ -131,35 +121,108 @@ Scalar identity(Fold fold, DType accumulate) {
   });
 }
 
-// A bool in memory is a byte; any byte but 0 is true, and 1 is what is written.
 Scalar load(const void *address, DType dtype) {
+  const char *first = static_cast<const char *>(address);
   if (is_complex(dtype)) {
     const DType real = real_dtype(dtype);
-    const void *second = static_cast<const char *>(address) + size_of(real);
-    return {load(address, real).bits, load(second, real).bits};
+    return {load(first, real).bits, load(first + size_of(real), real).bits};
   }
-  return visit_dtype(dtype, [&]<class T>() {
-    if constexpr (std::is_same_v<T, bool>) {
-      unsigned char byte;
-      std::memcpy(&byte, address, 1);
-      return to_scalar<bool>(byte != 0);
-    } else {
-      T value;
-      std::memcpy(&value, address, sizeof value);
-      return to_scalar<T>(value);
-    }
-  });
+  return visit_dtype(dtype, [&]<class T>() { return to_scalar<T>(read<T>(first)); });
 }
 
 void store(void *address, DType dtype, Scalar value) {
+  char *first = static_cast<char *>(address);
   if (is_complex(dtype)) {
     const DType real = real_dtype(dtype);
-    store(address, real, {value.bits});
-    return store(static_cast<char *>(address) + size_of(real), real, {value.imag});
+    store(first, real, {value.bits});
+    return store(first + size_of(real), real, {value.imag});
   }
-  visit_dtype(dtype, [&]<class T>() {
-    const T typed = from_scalar<T>(value);
-    std::memcpy(address, &typed, sizeof typed);
+  visit_dtype(dtype, [&]<class T>() { write<T>(first, from_scalar<T>(value)); });
+}
+
+// ------------------------------------------------------------------------------------- rows
+
+namespace {
+
+// Whatever their type, the elements move as they are.
+template <std::size_t size>
+void where_row(const Row *args, WritableRow out, std::int64_t count, Accuracy) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool condition = read<bool>(args[0].data + i * args[0].step);
+    const Row &taken = args[condition ? 1 : 2];
+    std::memmove(out.data + i * out.step, taken.data + i * taken.step, size);
+  }
+}
+
+// A complex number as it lies in memory.
+template <class T> struct Pair {
+  using Part = T;
+  T re, im;
+};
+template <class T> constexpr bool is_pair = false;
+template <class T> constexpr bool is_pair<Pair<T>> = true;
+
+template <class To, class From> To convert_element(From value) {
+  if constexpr (std::is_same_v<From, To>)
+    return value; // a NaN keeps its bits
+  else if constexpr (is_pair<From> && is_pair<To>)
+    return {typename To::Part(value.re), typename To::Part(value.im)};
+  else if constexpr (is_pair<To>)
+    return {convert_one<typename To::Part>(value), 0};
+  else if constexpr (!is_pair<From>)
+    return convert_one<To>(value);
+  else
+    return value.re != 0 || value.im != 0; // to bool
+}
+
+template <class From, class To>
+void convert_row_of(const Row *from, WritableRow to, std::int64_t count, Accuracy) {
+  const Row row = *from;
+  for (std::int64_t i = 0; i < count; ++i)
+    write<To>(to.data + i * to.step, convert_element<To>(read<From>(row.data + i * row.step)));
+}
+
+// visit_dtype with the complex types, too.
+template <class Visitor> RowFunction visit_element(DType dtype, Visitor &&visitor) {
+  if (dtype == DType::C64) return visitor.template operator()<Pair<float>>();
+  if (dtype == DType::C128) return visitor.template operator()<Pair<double>>();
+  return visit_dtype(dtype, visitor);
+}
+
+} // namespace
+
+RowFunction row_function(Op op, DType compute) {
+  if (op == Op::Where) {
+    switch (size_of(compute)) {
+    case 1: return where_row<1>;
+    case 2: return where_row<2>;
+    case 4: return where_row<4>;
+    case 8: return where_row<8>;
+    default: return where_row<16>;
+    }
+  }
+  if (compute == DType::C64) return complex_row<float>(op);
+  if (compute == DType::C128) return complex_row<double>(op);
+  return visit_dtype(compute, [&]<class T>() -> RowFunction {
+    if constexpr (std::is_same_v<T, bool>)
+      return bool_row(op);
+    else if constexpr (is_narrow<T>)
+      return unsupported(compute), nullptr; // they compute in f32
+    else if constexpr (std::is_floating_point_v<T>)
+      return float_row<T>(op);
+    else
+      return integer_row<T>(op);
+  });
+}
+
+RowFunction row_conversion(DType from, DType to) {
+  return visit_element(from, [&]<class From>() {
+    return visit_element(to, [&]<class To>() -> RowFunction {
+      if constexpr (is_pair<From> && !is_pair<To> && !std::is_same_v<To, bool>)
+        return unsupported(from), nullptr; // analysis lets no complex number become real
+      else
+        return convert_row_of<From, To>;
+    });
   });
 }
 

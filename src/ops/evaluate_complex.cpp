@@ -66,7 +66,7 @@ Number<float> narrowed(Number<double> z) { return {{float(z.re.value)}, {float(z
 template <class T> Scalar evaluate_complex(Op op, const Scalar *args) {
   const Number<T> x = number_from<T>(args[0]);
   // A unary operation has no second argument to read.
-  const Number<T> y = info(op).arity > 1 ? number_from<T>(args[1]) : Number<T>{};
+  const Number<T> y = arity_of(op) > 1 ? number_from<T>(args[1]) : Number<T>{};
   switch (*complex_form(op)) {
   case ComplexForm::Truth: return scalar_from(bool(complex::truth(op, x, y)));
   case ComplexForm::Part: return scalar_from(complex::part(op, x).value);
@@ -87,6 +87,42 @@ std::vector<Op> complex::made_of(Op op) {
   return ops;
 }
 
+namespace {
+
+template <class T, Op op>
+void complex_row_of(const Row *args, WritableRow out, std::int64_t count, Accuracy) {
+  const std::optional<ComplexForm> form = complex_form(op);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Scalar values[arity_of(op)];
+    for (int k = 0; k < arity_of(op); ++k) {
+      const char *at = args[k].data + i * args[k].step;
+      values[k] = {to_scalar<T>(read<T>(at)).bits, to_scalar<T>(read<T>(at + sizeof(T))).bits};
+    }
+    const Scalar result = evaluate_complex<T>(op, values);
+    char *to = out.data + i * out.step;
+    if (form == ComplexForm::Truth) {
+      write<bool>(to, result.bits != 0);
+    } else {
+      write<T>(to, from_scalar<T>({result.bits}));
+      if (form == ComplexForm::Value) write<T>(to + sizeof(T), from_scalar<T>({result.imag}));
+    }
+  }
+}
+
+template <class T, std::size_t... k>
+constexpr std::array<RowFunction, sizeof...(k)> complex_rows(std::index_sequence<k...>) {
+  return {complex_row_of<T, Op(k)>...};
+}
+
+} // namespace
+
+template <class T> RowFunction complex_row(Op op) {
+  static constexpr auto rows = complex_rows<T>(std::make_index_sequence<arities.size()>());
+  return rows[std::size_t(op)];
+}
+
+template RowFunction complex_row<float>(Op);
+template RowFunction complex_row<double>(Op);
 template Scalar evaluate_complex<float>(Op, const Scalar *);
 template Scalar evaluate_complex<double>(Op, const Scalar *);
 

@@ -68,13 +68,13 @@ template <class T> Division<T> flooring_division(T x, T y) {
   return {f, m};
 }
 
-} // namespace
-
+// Always inline: where `op` is a constant, as in a row, one case is left of the switch.
 template <class T>
-Scalar evaluate_float(Op op, const Scalar *args, [[maybe_unused]] Accuracy accuracy) {
+[[gnu::always_inline]] inline Scalar one_float(Op op, const Scalar *args,
+                                               [[maybe_unused]] Accuracy accuracy) {
   const T x = from_scalar<T>(args[0]);
   // A unary operation has no second argument to read.
-  const T y = info(op).arity > 1 ? from_scalar<T>(args[1]) : T(0);
+  const T y = arity_of(op) > 1 ? from_scalar<T>(args[1]) : T(0);
   switch (op) {
   case Op::Add: return scalar_from(T(x + y));
   case Op::Sub: return scalar_from(T(x - y));
@@ -168,7 +168,32 @@ Scalar evaluate_float(Op op, const Scalar *args, [[maybe_unused]] Accuracy accur
   undefined(op, dtype_of<T>());
 }
 
+template <class T, Op op>
+void float_row_of(const Row *args, WritableRow out, std::int64_t count, Accuracy accuracy) {
+  using R = std::conditional_t<gives_bool(op), bool, T>;
+  for_row<T, R, arity_of(op)>(args, out, count, [accuracy](const Scalar *values) {
+    return one_float<T>(op, values, accuracy);
+  });
+}
+
+template <class T, std::size_t... k>
+constexpr std::array<RowFunction, sizeof...(k)> float_rows(std::index_sequence<k...>) {
+  return {float_row_of<T, Op(k)>...};
+}
+
+} // namespace
+
+template <class T> Scalar evaluate_float(Op op, const Scalar *args, Accuracy accuracy) {
+  return one_float<T>(op, args, accuracy);
+}
+template <class T> RowFunction float_row(Op op) {
+  static constexpr auto rows = float_rows<T>(std::make_index_sequence<arities.size()>());
+  return rows[std::size_t(op)];
+}
+
 template Scalar evaluate_float<float>(Op, const Scalar *, Accuracy);
 template Scalar evaluate_float<double>(Op, const Scalar *, Accuracy);
+template RowFunction float_row<float>(Op);
+template RowFunction float_row<double>(Op);
 
 } // namespace broadloom::ops

@@ -59,12 +59,11 @@ template <class T> Scalar power(T base, T exponent) {
 // Whether a shift by `count` stays within the width of T; a negative count never does.
 template <class T> bool shifts_within(T count) { return std::uint64_t(count) < sizeof(T) * 8; }
 
-} // namespace
-
-template <class T> Scalar evaluate_integer(Op op, const Scalar *args) {
+// Always inline: where `op` is a constant, as in a row, one case is left of the switch.
+template <class T> [[gnu::always_inline]] inline Scalar one_integer(Op op, const Scalar *args) {
   const std::uint64_t a = args[0].bits;
   // A unary operation has no second argument to read.
-  const std::uint64_t b = info(op).arity > 1 ? args[1].bits : 0;
+  const std::uint64_t b = arity_of(op) > 1 ? args[1].bits : 0;
   const T x = T(a), y = T(b);
   switch (op) {
   case Op::Add: return wrap<T>(a + b);
@@ -157,19 +156,49 @@ template <class T> Scalar evaluate_integer(Op op, const Scalar *args) {
   undefined(op, dtype_of<T>());
 }
 
+template <class T, Op op>
+void integer_row_of(const Row *args, WritableRow out, std::int64_t count, Accuracy) {
+  using R = std::conditional_t<gives_bool(op), bool, T>;
+  for_row<T, R, arity_of(op)>(args, out, count,
+                              [](const Scalar *values) { return one_integer<T>(op, values); });
+}
+
+template <class T, std::size_t... k>
+constexpr std::array<RowFunction, sizeof...(k)> integer_rows(std::index_sequence<k...>) {
+  return {integer_row_of<T, Op(k)>...};
+}
+
+} // namespace
+
+template <class T> Scalar evaluate_integer(Op op, const Scalar *args) {
+  return one_integer<T>(op, args);
+}
+template <class T> RowFunction integer_row(Op op) {
+  static constexpr auto rows = integer_rows<T>(std::make_index_sequence<arities.size()>());
+  return rows[std::size_t(op)];
+}
+
 template Scalar evaluate_integer<std::int8_t>(Op, const Scalar *);
+template RowFunction integer_row<std::int8_t>(Op);
 template Scalar evaluate_integer<std::int16_t>(Op, const Scalar *);
+template RowFunction integer_row<std::int16_t>(Op);
 template Scalar evaluate_integer<std::int32_t>(Op, const Scalar *);
+template RowFunction integer_row<std::int32_t>(Op);
 template Scalar evaluate_integer<std::int64_t>(Op, const Scalar *);
+template RowFunction integer_row<std::int64_t>(Op);
 template Scalar evaluate_integer<std::uint8_t>(Op, const Scalar *);
+template RowFunction integer_row<std::uint8_t>(Op);
 template Scalar evaluate_integer<std::uint16_t>(Op, const Scalar *);
+template RowFunction integer_row<std::uint16_t>(Op);
 template Scalar evaluate_integer<std::uint32_t>(Op, const Scalar *);
+template RowFunction integer_row<std::uint32_t>(Op);
 template Scalar evaluate_integer<std::uint64_t>(Op, const Scalar *);
+template RowFunction integer_row<std::uint64_t>(Op);
 
 // NumPy's bools: + is or, * is and, ~ is not; false < true.
 Scalar evaluate_bool(Op op, const Scalar *args) {
   const bool x = args[0].bits != 0;
-  const bool y = info(op).arity > 1 && args[1].bits != 0;
+  const bool y = arity_of(op) > 1 && args[1].bits != 0;
   switch (op) {
   case Op::Add:
   case Op::BitOr:
@@ -257,6 +286,25 @@ Scalar evaluate_bool(Op op, const Scalar *args) {
   case Op::Clip: break;
   }
   undefined(op, DType::Bool);
+}
+
+namespace {
+
+template <Op op> void bool_row_of(const Row *args, WritableRow out, std::int64_t count, Accuracy) {
+  for_row<bool, bool, arity_of(op)>(args, out, count,
+                                    [](const Scalar *values) { return evaluate_bool(op, values); });
+}
+
+template <std::size_t... k>
+constexpr std::array<RowFunction, sizeof...(k)> bool_rows(std::index_sequence<k...>) {
+  return {bool_row_of<Op(k)>...};
+}
+
+} // namespace
+
+RowFunction bool_row(Op op) {
+  static constexpr auto rows = bool_rows(std::make_index_sequence<arities.size()>());
+  return rows[std::size_t(op)];
 }
 
 } // namespace broadloom::ops

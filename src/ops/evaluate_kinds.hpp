@@ -2,10 +2,15 @@
 #pragma once
 
 #include "ops/ops.hpp"
+#include "ops/rows.hpp"
 
 #include <broadloom/float16.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace broadloom::ops {
 
@@ -63,6 +68,55 @@ template <class Visitor> auto visit_dtype(DType dtype, Visitor &&visitor) {
   }
   unsupported(dtype);
 }
+
+// What loops over rows must know while they are compiled.
+constexpr std::array arities{
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math) arity,
+#include "ops/ops.def"
+};
+constexpr std::array give_bool{
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math)                                 \
+  TypeRule::rule == TypeRule::Compare || TypeRule::rule == TypeRule::Logical ||                    \
+      TypeRule::rule == TypeRule::Classify,
+#include "ops/ops.def"
+};
+constexpr int arity_of(Op op) { return arities[std::size_t(op)]; }
+constexpr bool gives_bool(Op op) { return give_bool[std::size_t(op)]; }
+
+// A bool in memory is a byte; any byte but 0 is true, and 1 is what is written.
+template <class T> T read(const char *address) {
+  if constexpr (std::is_same_v<T, bool>) {
+    unsigned char byte;
+    std::memcpy(&byte, address, 1);
+    return byte != 0;
+  } else {
+    T value;
+    std::memcpy(&value, address, sizeof value);
+    return value;
+  }
+}
+template <class T> void write(char *address, T value) {
+  std::memcpy(address, &value, sizeof value);
+}
+
+// out[i] = one(args of i), where `one` maps Scalars of type T to a Scalar of type R.
+template <class T, class R, int arity, class One>
+void for_row(const Row *args, WritableRow out, std::int64_t count, One one) {
+  Row rows[arity]; // copies, which a write to `out` cannot change
+  std::copy(args, args + arity, rows);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Scalar values[arity];
+    for (int k = 0; k < arity; ++k)
+      values[k] = to_scalar<T>(read<T>(rows[k].data + i * rows[k].step));
+    write<R>(out.data + i * out.step, from_scalar<R>(one(values)));
+  }
+}
+
+// The parts of row_function.
+template <class T> RowFunction float_row(Op op); // T: float or double
+template <class T> RowFunction integer_row(Op op);
+RowFunction bool_row(Op op);
+template <class T> RowFunction complex_row(Op op); // T of the parts
 
 Scalar evaluate_bool(Op op, const Scalar *args);
 template <class T> Scalar evaluate_integer(Op op, const Scalar *args);

@@ -9,6 +9,7 @@
 #include <broadloom/accuracy.hpp>
 #include <broadloom/dtype.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -110,13 +111,14 @@ struct Scalar {
   std::uint64_t imag = 0; // of complex types the imaginary part, else 0
   friend bool operator==(const Scalar &, const Scalar &) = default;
 };
-Scalar scalar_from(double value);
-Scalar scalar_from(float value);
-Scalar scalar_from(bool value);
-Scalar scalar_from(std::int64_t value); // also for narrower and unsigned types
-double as_f64(Scalar s);
-float as_f32(Scalar s);
-std::int64_t as_i64(Scalar s);
+inline Scalar scalar_from(double value) { return {std::bit_cast<std::uint64_t>(value)}; }
+inline Scalar scalar_from(float value) { return {std::bit_cast<std::uint32_t>(value)}; }
+inline Scalar scalar_from(bool value) { return {value ? 1u : 0u}; }
+// Also for narrower and unsigned types.
+inline Scalar scalar_from(std::int64_t value) { return {std::uint64_t(value)}; }
+inline double as_f64(Scalar s) { return std::bit_cast<double>(s.bits); }
+inline float as_f32(Scalar s) { return std::bit_cast<float>(std::uint32_t(s.bits)); }
+inline std::int64_t as_i64(Scalar s) { return std::int64_t(s.bits); }
 
 // The definition of every operation on one element, in the compute type: total, no traps, the same
 // bits as native code. `args` hold `compute`-typed values (for Where: bool, then two).

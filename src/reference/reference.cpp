@@ -2,33 +2,26 @@
 // its last use. See reference.hpp.
 #include "reference/reference.hpp"
 
+#include "ops/rows.hpp"
+#include "reference/accumulate.hpp"
+#include "reference/loops.hpp"
 #include "reference/shapes.hpp"
 #include "support/check.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <thread>
 
 namespace broadloom::reference {
 
 using expr::NodeId;
 using expr::NodeKind;
+using ops::Row;
 using ops::Scalar;
+using ops::WritableRow;
 
 namespace {
 
-// A sum of floats with the rounding errors of all additions kept (Neumaier's scheme, in extended
-// precision). Infinities and NaN spoil the errors, not the plain sum.
-struct FloatSum {
-  long double sum = 0, errors = 0; // -0 stays where all is -0
-  void add(long double x) {
-    const long double next = sum + x;
-    errors += std::fabs(sum) >= std::fabs(x) ? (sum - next) + x : (x - next) + sum;
-    sum = next;
-  }
-  double result() const { return double(std::isfinite(sum) && errors != 0 ? sum + errors : sum); }
-};
-
-// The elements of a node in C order over all axes of the iteration space.
-using Elements = std::vector<Scalar>;
+constexpr std::int64_t block_length = 4096; // of what is computed element by element
 
 std::int64_t points_of(const Extents &extents) {
   std::int64_t n = 1;
@@ -44,10 +37,11 @@ std::vector<std::int64_t> shape_of(const spec::TypedOutput &out,
   return shape;
 }
 
-// The stride along each axis of elements in C order; 0 where the extent is 1, which is broadcasting.
-std::vector<std::int64_t> strides_of(const Extents &extents) {
+// The bytes between elements of `size` bytes in C order along each axis; 0 where the extent is 1, which is
+// broadcasting.
+std::vector<std::int64_t> strides_of(const Extents &extents, std::size_t size) {
   std::vector<std::int64_t> strides(extents.size(), 0);
-  std::int64_t stride = 1;
+  std::int64_t stride = std::int64_t(size);
   for (std::size_t a = extents.size(); a-- > 0;) {
     if (extents[a].count != 1) strides[a] = stride;
     stride *= extents[a].count;
@@ -55,29 +49,10 @@ std::vector<std::int64_t> strides_of(const Extents &extents) {
   return strides;
 }
 
-// Calls visit(offsets) at every point of `space` in C order, with the offset of each operand there.
-template <class Visit>
-void visit_points(const Extents &space, const std::vector<std::vector<std::int64_t>> &strides,
-                  Visit visit) {
-  const std::int64_t points = points_of(space);
-  std::vector<std::int64_t> at(space.size(), 0), offsets(strides.size(), 0);
-  for (std::int64_t p = 0; p < points; ++p) {
-    visit(offsets);
-    for (std::size_t a = space.size(); a-- > 0;) {
-      const bool carry = ++at[a] == space[a].count;
-      const std::int64_t moved = carry ? 1 - space[a].count : 1;
-      for (std::size_t k = 0; k < strides.size(); ++k) offsets[k] += strides[k][a] * moved;
-      if (!carry) break;
-      at[a] = 0;
-    }
-  }
-}
-
 class Evaluator {
 public:
-  Evaluator(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
-            const std::atomic<bool> *cancel)
-      : spec_(spec), inputs_(inputs), cancel_(cancel), elements_(spec.graph.size()),
+  Evaluator(const spec::TypedSpec &spec, std::span<const AnyView> inputs, const Workers &workers)
+      : spec_(spec), inputs_(inputs), workers_(workers), elements_(spec.graph.size()),
         uses_(spec.graph.size(), 0) {
     std::vector<Layout> layouts;
     for (const AnyView &view : inputs) layouts.push_back(view.layout);
@@ -93,26 +68,24 @@ public:
     check_dtypes();
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
       const NodeId id{n};
-      if (uses_[n] > 0) elements_[n] = compute(id);
+      if (uses_[n] > 0) compute(id);
+      stop_if_cancelled();
       for (NodeId arg : spec_.graph.operands(id))
-        if (--uses_[arg.index] == 0) Elements().swap(elements_[arg.index]);
+        if (--uses_[arg.index] == 0) elements_[arg.index] = Array();
     }
     std::vector<Array> results;
-    for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
+    for (std::size_t k = 0; k < spec_.outputs.size(); ++k) {
       results.push_back(output(spec_.outputs[k], initial.empty() ? nullptr : &initial[k]));
+      stop_if_cancelled();
+    }
     return results;
   }
 
 private:
-  template <class Visit>
-  void for_each_point(const Extents &space, const std::vector<std::vector<std::int64_t>> &strides,
-                      Visit visit) const {
-    visit_points(space, strides, [&](const std::vector<std::int64_t> &at) {
-      if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed))
-        throw CancelledError("E0701", "the evaluation of kernel '" + spec_.name + "' was cancelled",
-                             {}, "reset the flag before the next call");
-      visit(at);
-    });
+  void stop_if_cancelled() const {
+    if (workers_.cancelled())
+      throw CancelledError("E0701", "the evaluation of kernel '" + spec_.name + "' was cancelled",
+                           {}, "reset the flag before the next call");
   }
 
   static NodeId source_of(const spec::TypedOutput &out) { return out.add ? out.addend : out.value; }
@@ -127,224 +100,127 @@ private:
                          spec_.inputs[i].where, "pass an array of the declared type");
   }
 
-  Elements compute(NodeId id) const {
+  void compute(NodeId id) {
     const expr::Node &node = spec_.graph[id];
+    if (node.kind == NodeKind::Input) return; // read where it lies
+    const std::int64_t points = points_of(extents_[id.index]);
+    elements_[id.index] = Array::to_be_written(node.dtype, contiguous_layout({&points, 1}));
+    char *data = static_cast<char *>(elements_[id.index].raw());
     switch (node.kind) {
-    case NodeKind::Literal: return {node.literal};
-    case NodeKind::Input: return read(node.payload, extents_[id.index]);
-    case NodeKind::Fold: return is_plain_sum(id) ? plain_sum(id) : fold(id);
-    case NodeKind::Scan: return scan(id);
-    case NodeKind::Extent: return {ops::scalar_from(counts_[id.index])};
-    case NodeKind::Index: return index(extents_[id.index]);
+    case NodeKind::Input: break;
+    case NodeKind::Literal: ops::store(data, node.dtype, node.literal); break;
+    case NodeKind::Extent: ops::store(data, node.dtype, ops::scalar_from(counts_[id.index])); break;
+    case NodeKind::Index: // the only axis that varies counts up
+      for (std::int64_t p = 0; p < points; ++p)
+        ops::store(data + p * std::int64_t(sizeof p), node.dtype, ops::scalar_from(p));
+      break;
     case NodeKind::Op:
     case NodeKind::Cast:
-    case NodeKind::Expand: return map(id);
+    case NodeKind::Expand: map(id); break;
+    case NodeKind::Fold:
+    case NodeKind::Scan: accumulate(id); break;
     }
-    return {};
   }
 
-  Elements read(std::uint32_t input, const Extents &extents) const {
-    const AnyView &view = inputs_[input];
+  // Its elements: those of an input are the caller's.
+  Operand operand(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    const Extents &extents = extents_[id.index];
+    if (node.kind != NodeKind::Input)
+      return {const_cast<char *>(static_cast<const char *>(elements_[id.index].raw())),
+              strides_of(extents, size_of(node.dtype))};
+    const AnyView &view = inputs_[node.payload];
     std::vector<std::int64_t> strides(extents.size(), 0);
     for (int d = 0; d < view.layout.rank; ++d)
-      strides[std::size_t(spec_.inputs[input].axis_of_dim[std::size_t(d)])] =
-          view.layout.strides[std::size_t(d)] * std::int64_t(size_of(view.dtype));
-    Elements out;
-    out.reserve(std::size_t(points_of(extents)));
-    for_each_point(extents, {strides}, [&](const std::vector<std::int64_t> &at) {
-      out.push_back(ops::load(static_cast<const char *>(view.data) + at[0], view.dtype));
-    });
-    return out;
-  }
-
-  // The only axis that varies counts up.
-  static Elements index(const Extents &extents) {
-    Elements out;
-    for (std::int64_t p = 0; p < points_of(extents); ++p) out.push_back(ops::scalar_from(p));
-    return out;
+      if (view.layout.extents[std::size_t(d)] != 1)
+        strides[std::size_t(spec_.inputs[node.payload].axis_of_dim[std::size_t(d)])] =
+            view.layout.strides[std::size_t(d)] * std::int64_t(size_of(view.dtype));
+    return {static_cast<char *>(view.data), std::move(strides)};
   }
 
   // Op, Cast and Expand: a value at each point from the arguments at that point.
-  Elements map(NodeId id) const {
+  void map(NodeId id) {
     const expr::Node &node = spec_.graph[id];
     const auto args = spec_.graph.operands(id);
-    const std::size_t count = args.size();
-    std::vector<std::vector<std::int64_t>> strides;
-    for (std::size_t k = 0; k < count; ++k) strides.push_back(strides_of(extents_[args[k].index]));
-    const DType compute_type = spec_.graph[args[count == 3 ? 1 : 0]].dtype;
-    Elements out;
-    out.reserve(std::size_t(points_of(extents_[id.index])));
-    for_each_point(extents_[id.index], strides, [&](const std::vector<std::int64_t> &at) {
-      Scalar values[3];
-      for (std::size_t k = 0; k < count; ++k)
-        values[k] = elements_[args[k].index][std::size_t(at[k])];
+    const DType compute_type = spec_.graph[args[args.size() == 3 ? 1 : 0]].dtype;
+    std::vector<Operand> operands{operand(id)};
+    for (NodeId arg : args) operands.push_back(operand(arg));
+    const Block block = [&](const Addresses &at, std::int64_t count, const Steps &steps) {
+      Row rows[3];
+      for (std::size_t k = 0; k < args.size(); ++k) rows[k] = {at[k + 1], steps[k + 1]};
+      const WritableRow out{at[0], steps[0]};
       if (node.kind == NodeKind::Op)
-        out.push_back(ops::evaluate(node.op, compute_type, {values, count}, spec_.accuracy));
+        ops::evaluate_row(node.op, compute_type, {rows, args.size()}, out, count, spec_.accuracy);
       else
-        out.push_back(ops::convert(values[0], compute_type, node.dtype));
-    });
-    return out;
-  }
-
-  // Sums and products of floats are not taken step by step, where their order is free: they are as exact as can be.
-  bool is_plain_sum(NodeId id) const {
-    if (!spec_.graph.recipe(id).has_combine()) return false;
-    const std::optional<ops::Op> op = ops::only_op(spec_.graph.recipe(id));
-    const DType dtype = spec_.graph[id].dtype;
-    return ((is_float(dtype) && op == ops::Op::Mul) ||
-            ((is_float(dtype) || is_complex(dtype)) && op == ops::Op::Add)) &&
-           spec_.graph.start_args(id).empty();
-  }
-
-  Elements plain_sum(NodeId id) const {
-    const DType dtype = real_dtype(spec_.graph[id].dtype);
-    const NodeId arg = spec_.graph.args(id)[0];
-    const std::vector<std::vector<std::int64_t>> strides{strides_of(extents_[arg.index]),
-                                                         strides_of(extents_[id.index])};
-    const bool product = ops::only_op(spec_.graph.recipe(id)) == ops::Op::Mul;
-    const auto size = std::size_t(points_of(extents_[id.index]));
-    const Scalar start = spec_.graph.recipe(id).start[0];
-    const auto number = [&](std::uint64_t part) {
-      return ops::as_f64(ops::convert({part}, dtype, DType::F64));
+        ops::convert_row(rows[0], compute_type, out, node.dtype, count);
     };
-    std::vector<FloatSum> sums(product ? 0 : size, {number(start.bits)});
-    std::vector<FloatSum> imaginary(sums.size(), {number(start.imag)});
-    std::vector<long double> products(product ? size : 0, number(start.bits));
-    for_each_point(extents_[arg.index], strides, [&](const std::vector<std::int64_t> &at) {
-      const Scalar value = elements_[arg.index][std::size_t(at[0])];
-      const double x = number(value.bits);
-      product ? void(products[std::size_t(at[1])] *= x) : sums[std::size_t(at[1])].add(x);
-      if (is_complex(spec_.graph[id].dtype)) imaginary[std::size_t(at[1])].add(number(value.imag));
-    });
-    Elements out;
-    for (std::size_t k = 0; k < size; ++k) {
-      const double x = product ? double(products[k]) : sums[k].result();
-      out.push_back(ops::convert(ops::scalar_from(x), DType::F64, dtype));
-      if (is_complex(spec_.graph[id].dtype))
-        out.back().imag =
-            ops::convert(ops::scalar_from(imaginary[k].result()), DType::F64, dtype).bits;
-    }
-    return out;
-  }
-
-  // Every point in logical order, each a step of the states that it belongs to.
-  Elements fold(NodeId id) const {
-    const expr::Node &node = spec_.graph[id];
-    const ops::Recipe &recipe = spec_.graph.recipe(id);
-    std::vector<std::vector<Scalar>> states = start_states(id, extents_[id.index]);
-    std::vector<std::vector<std::int64_t>> strides = arg_strides(id);
-    strides.push_back(strides_of(extents_[id.index]));
-    std::vector<Scalar> work;
-    for_each_point(space_of(id), strides, [&](const std::vector<std::int64_t> &at) {
-      take_step(recipe, id, at, states[std::size_t(at.back())], work);
-    });
-    Elements out;
-    for (const auto &state : states) out.push_back(state[node.payload]);
-    return out;
-  }
-
-  // The same along one axis, the state after each step (or before it) being the element there.
-  Elements scan(NodeId id) const {
-    const expr::Node &node = spec_.graph[id];
-    const ops::Recipe &recipe = spec_.graph.recipe(id);
     const Extents &space = extents_[id.index];
-    Extents kept = space;
-    std::size_t along = 0;
-    for (std::size_t a = 0; a < space.size(); ++a)
-      if (node.folded.has(int(a))) along = a, kept[a].count = 1;
-    std::vector<std::vector<Scalar>> states = start_states(id, kept);
-    std::vector<std::vector<std::int64_t>> strides = arg_strides(id);
-    strides.push_back(strides_of(kept));
-    strides.push_back(strides_of(space));
-    const std::vector<std::vector<std::int64_t>> along_axis = strides;
-    for (auto &s : strides) s[along] = 0; // the points of `kept`, then the axis for each of them
-    Elements out(std::size_t(points_of(space)));
-    std::vector<Scalar> work;
-    for_each_point(kept, strides, [&](const std::vector<std::int64_t> &first) {
-      std::vector<Scalar> &state = states[std::size_t(first[first.size() - 2])];
-      for (std::int64_t k = 0; k < space[along].count; ++k) {
-        const std::int64_t p = node.reverse ? space[along].count - 1 - k : k;
-        std::vector<std::int64_t> at = first;
-        for (std::size_t s = 0; s < at.size(); ++s) at[s] += p * along_axis[s][along];
-        Scalar &element = out[std::size_t(at.back())];
-        if (node.exclusive) element = state[node.payload];
-        take_step(recipe, id, at, state, work);
-        if (!node.exclusive) element = state[node.payload];
+    for_each_block(nest_of(space, operands), starts_of(operands), block_length, points_of(space),
+                   workers_, [&] { return block; });
+  }
+
+  void accumulate(NodeId id) {
+    const expr::Node &node = spec_.graph[id];
+    Accumulation what{spec_.graph.recipe(id), node.payload, spec_.accuracy};
+    what.scan = node.kind == NodeKind::Scan;
+    what.exclusive = node.exclusive;
+    what.reverse = node.reverse;
+    what.out = operand(id);
+    for (NodeId arg : spec_.graph.folded_args(id)) what.args.push_back(operand(arg));
+    for (NodeId arg : spec_.graph.start_args(id)) what.starts.push_back(operand(arg));
+    // Along each axis the positions are independent, or they are taken in order.
+    what.kept = what.folded = extents_[id.index];
+    for (std::size_t a = 0; a < what.kept.size(); ++a) {
+      std::int64_t &kept = what.kept[a].count, &folded = what.folded[a].count;
+      if (what.scan && node.folded.has(int(a))) {
+        kept = 1;
+      } else {
+        folded = 1;
+        if (kept == 1) // all that the arguments vary over
+          for (NodeId arg : spec_.graph.folded_args(id))
+            if (extents_[arg.index][a].count != 1) folded = extents_[arg.index][a].count;
       }
-    });
-    return out;
-  }
-
-  // All that the arguments of a fold or scan vary over.
-  Extents space_of(NodeId id) const {
-    Extents space = extents_[id.index];
-    for (NodeId arg : spec_.graph.folded_args(id))
-      for (std::size_t a = 0; a < space.size(); ++a)
-        if (extents_[arg.index][a].count != 1) space[a] = extents_[arg.index][a];
-    return space;
-  }
-
-  std::vector<std::vector<std::int64_t>> arg_strides(NodeId id) const {
-    std::vector<std::vector<std::int64_t>> strides;
-    for (NodeId arg : spec_.graph.folded_args(id))
-      strides.push_back(strides_of(extents_[arg.index]));
-    return strides;
-  }
-
-  // [point of `kept`][state]
-  std::vector<std::vector<Scalar>> start_states(NodeId id, const Extents &kept) const {
-    const auto start = spec_.graph.start_args(id);
-    std::vector<std::vector<std::int64_t>> strides;
-    for (NodeId arg : start) strides.push_back(strides_of(extents_[arg.index]));
-    std::vector<std::vector<Scalar>> states;
-    for_each_point(kept, strides, [&](const std::vector<std::int64_t> &at) {
-      states.push_back(spec_.graph.recipe(id).start);
-      for (std::size_t k = 0; k < start.size(); ++k)
-        states.back()[k] = elements_[start[k].index][std::size_t(at[k])];
-    });
-    return states;
-  }
-
-  void take_step(const ops::Recipe &recipe, NodeId id, const std::vector<std::int64_t> &at,
-                 std::vector<Scalar> &state, std::vector<Scalar> &work) const {
-    std::vector<Scalar> inputs = state;
-    const auto args = spec_.graph.folded_args(id);
-    for (std::size_t k = 0; k < args.size(); ++k)
-      inputs.push_back(elements_[args[k].index][std::size_t(at[k])]);
-    ops::run(recipe.step, inputs, work, spec_.accuracy);
-    for (std::size_t k = 0; k < state.size(); ++k) state[k] = work[recipe.step.results[k]];
+    }
+    run_accumulation(what, workers_);
   }
 
   Array output(const spec::TypedOutput &out, const AnyView *initial) const {
     const std::vector<std::int64_t> shape = shape_of(out, extents_);
-    Array result(out.dtype, shape);
     const NodeId source = source_of(out);
     const DType from = spec_.graph[source].dtype;
     const auto element = std::int64_t(size_of(out.dtype));
     if (initial && out.add) check_initial(out, shape, *initial);
+    Array result(out.dtype, shape); // of zeros, to which `+=` may add
 
-    // Strides over all axes: of the result, of what it starts from, and of the value.
+    // Over all axes: the result, the value, and what the result starts from.
     Extents space(extents_[out.value.index].size());
-    std::vector<std::vector<std::int64_t>> strides(2, std::vector<std::int64_t>(space.size(), 0));
+    const std::vector<std::int64_t> nowhere(space.size(), 0);
+    Operand to{static_cast<char *>(result.raw()), nowhere}, old{to.data, nowhere};
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const auto axis = std::size_t(out.axes[d]);
       space[axis].count = shape[d];
-      strides[0][axis] = result.strides()[d] * element;
-      if (initial) strides[1][axis] = initial->layout.strides[d] * element;
+      to.strides[axis] = result.strides()[d] * element;
+      if (initial) old.strides[axis] = initial->layout.strides[d] * element;
     }
-    strides.push_back(strides_of(extents_[source.index]));
-    for_each_point(space, strides, [&](const std::vector<std::int64_t> &at) {
-      Scalar value = elements_[source.index][std::size_t(at[2])];
-      if (out.add) { // in the type of what is added, which is then cast
-        const Scalar old =
-            initial ? ops::load(static_cast<const char *>(initial->data) + at[1], out.dtype)
-                    : ops::convert(Scalar{}, DType::Bool, out.dtype);
-        const Scalar both[] = {ops::convert(old, out.dtype, from), value};
-        value = ops::evaluate(ops::Op::Add, from, both);
-      }
-      ops::store(static_cast<char *>(result.raw()) + at[0], out.dtype,
-                 ops::convert(value, from, out.dtype));
-    });
+    if (initial)
+      old.data = static_cast<char *>(initial->data);
+    else
+      old.strides = to.strides;
+    const std::vector<Operand> operands{to, operand(source), old};
+
+    const Block store = [&](const Addresses &at, std::int64_t count, const Steps &steps) {
+      const WritableRow row{at[0], steps[0]};
+      if (!out.add) return ops::convert_row({at[1], steps[1]}, from, row, out.dtype, count);
+      // The sum is taken in the type of what is added, and then cast.
+      alignas(16) char sum[block_length * 16];
+      const auto step = std::int64_t(size_of(from));
+      ops::convert_row({at[2], steps[2]}, out.dtype, {sum, step}, from, count);
+      const Row both[] = {{sum, step}, {at[1], steps[1]}};
+      ops::evaluate_row(ops::Op::Add, from, both, {sum, step}, count, spec_.accuracy);
+      ops::convert_row({sum, step}, from, row, out.dtype, count);
+    };
+    for_each_block(nest_of(space, operands), starts_of(operands), block_length, points_of(space),
+                   workers_, [&] { return store; });
     return result;
   }
 
@@ -361,10 +237,10 @@ private:
 
   const spec::TypedSpec &spec_;
   std::span<const AnyView> inputs_;
-  const std::atomic<bool> *cancel_;  // null: never
+  const Workers workers_;
   std::vector<Extents> extents_;     // [node]
   std::vector<std::int64_t> counts_; // [node]
-  std::vector<Elements> elements_;   // [node]
+  std::vector<Array> elements_;      // [node]: in C order; none of inputs
   std::vector<int> uses_;            // [node]: readers still to come
 };
 
@@ -372,9 +248,10 @@ private:
 
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                             std::span<const AnyView> initial_outputs,
-                            const std::atomic<bool> *cancel) {
+                            const std::atomic<bool> *cancel, int threads) {
   support::check(inputs.size() == spec.inputs.size(), "one view for each input");
-  return Evaluator(spec, inputs, cancel).run(initial_outputs);
+  if (threads == 0) threads = int(std::max(1u, std::thread::hardware_concurrency()));
+  return Evaluator(spec, inputs, {threads, cancel}).run(initial_outputs);
 }
 
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,

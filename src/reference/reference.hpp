@@ -1,9 +1,14 @@
-// The slow truth: a spec evaluated point by point, straight from its definition.
+// The slow truth: a spec evaluated node by node, straight from its definition.
 //
 // It shares nothing with the planner, the loop IR or native code, save the definition of each operation
 // on one element; everything else is tested against it. Folds of floats are summed with compensation in
 // extended precision, so their results are right where those of any order of plain additions may be off
 // in the last bits.
+//
+// Method: each node of the typed graph, arguments first, becomes an array over its own axes, with no thought
+// of what comes later. So memory is wanted for all points of a node in its dtype, of all nodes that are
+// still to be read: for x / sum(x * x, j) of f64 [1000, 1000] 16 MB and the result. Threads share out positions
+// whose values do not depend on each other: the bits are the same for any number of them.
 //
 //   reference::evaluate(spec, {x, y}, {})   gives one new array for each output, in declared order
 #pragma once
@@ -21,10 +26,10 @@ namespace broadloom::reference {
 // `initial_outputs` holds what `+=` adds to, one view for each output; zeros where it is empty.
 // Throws ShapeError E0101 (rank), E0102 (extents), E0112 (too many points), E0120 (an initial output of
 // another shape), DTypeError E0203 and DataError E0307 (min or max of nothing); CancelledError E0701
-// once `cancel` is true.
+// once `cancel` is true. `threads` is the most that work; 0: as many as the machine runs at a time.
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                             std::span<const AnyView> initial_outputs = {},
-                            const std::atomic<bool> *cancel = nullptr);
+                            const std::atomic<bool> *cancel = nullptr, int threads = 0);
 
 // The shapes of the outputs, without computing them.
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
