@@ -71,6 +71,8 @@ public:
     std::vector<std::vector<std::int64_t>> shapes;
     try {
       shapes = reference::output_shapes(typed, layouts);
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &e) {
       expect_error(typed, e.code());
       return;
@@ -139,6 +141,8 @@ private:
       try {
         compile(parse(spec_.text), {.engine = engine})
             .run(std::span<const AnyView>(input_views_), std::span<const AnyView>(views));
+      } catch (const InternalError &) {
+        throw;
       } catch (const Error &e) {
         got = e.code();
       }
