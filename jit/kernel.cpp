@@ -208,6 +208,7 @@ std::string Kernel::show(Stage stage, const ShowFormat &format) const {
 std::vector<Decision> Kernel::why() const { return impl_->why(); }
 const LoopSpec &Kernel::spec() const { return impl_->spec(); }
 Counters Kernel::counters() const { return impl_->counters(); }
+Engine Kernel::engine() const { return impl_->engine_used(); }
 int Kernel::threads() const { return impl_->threads(); }
 
 const Array &Results::operator[](std::size_t index) const {

@@ -163,6 +163,9 @@ public:
   std::string show(Stage stage, const ShowFormat &format = {}) const;
   std::vector<Decision> why() const;
 
+  // What runs calls with the layouts that `show` is about: Jit, Interpreter or Reference. It may compile.
+  Engine engine() const;
+
   const LoopSpec &spec() const;
   Counters counters() const;
   int threads() const;

@@ -73,6 +73,7 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
     report.compile_ms = counters.compile_ms;
     report.cache = counters.compiles > 0 ? "miss" : "memory";
     report.threads = kernel.threads();
+    report.engine = kernel.engine();
     for (const Array &array : inputs) report.bytes += std::int64_t(byte_count(array));
     for (const Array &array : outputs.arrays()) report.bytes += std::int64_t(byte_count(array));
   }
