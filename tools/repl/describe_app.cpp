@@ -61,6 +61,8 @@ std::vector<Entry> exit_statuses() {
 
 std::vector<Entry> environment() {
   return {{"BROADLOOM_THREADS", "threads to use, where --threads does not say"},
+          {"BROADLOOM_STRICT",
+           "set to other than 0: a bug in Broadloom is an error, and no slower engine takes over"},
           {"BROADLOOM_TARGET", "native (default), x86-64-v3 (AVX2) or x86-64-v4 (AVX-512)"},
           {"BROADLOOM_PROFILE",
            "tools that are to see kernels by name: perf, jitdump, gdb, with commas between"},
