@@ -12,6 +12,7 @@
 
 #include <broadloom/kernel.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -48,7 +49,11 @@ struct Bound {
   // [input * outputs + output]: harmless where both start at one address
   std::vector<std::uint8_t> exact;
 
-  // What it runs.
+  // What it runs, and why nothing faster does where a bug of ours is the reason.
+  Engine engine = Engine::Jit; // or Interpreter; or Reference, which needs nothing of what follows
+  std::string failure;
+  mutable std::atomic<bool> interpreter_failed{false}; // then the reference evaluates
+  int threads = 1;                                     // that the plan is for
   std::shared_ptr<const Pattern> pattern;
   struct Source {
     std::int32_t operand = -1;   // or scratch:

@@ -11,6 +11,7 @@
 #include "jit/kernel.hpp"
 
 #include "array/copy.hpp"
+#include "jit/failure.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
 #include "reference/reference.hpp"
@@ -54,6 +55,8 @@ std::shared_ptr<const Bound> KernelImpl::bind(Operands operands) const {
 }
 
 void KernelImpl::execute(const Bound &bound, Operands operands) const {
+  if (bound.engine == Engine::Reference) [[unlikely]]
+    return run_reference(operands);
   const std::size_t count = operands.size(), inputs = bound.input_count, outputs = count - inputs;
   Small<void *, few_operands> addresses(count);
   Small<Span, few_operands> spans(count);
@@ -76,7 +79,7 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
   if (!good) [[unlikely]]
     jit::check_pointers(typed_, operands);
 
-  bool copy = false;
+  bool copy = bound.engine == Engine::Interpreter && engine_ == Engine::Auto;
   for (std::size_t o = 0; o < outputs; ++o) {
     const Span span = spans[inputs + o];
     for (std::size_t other = o + 1; other < outputs; ++other)
@@ -105,7 +108,7 @@ static bool must_copy(const Bound &bound, Operands operands, std::size_t input) 
 }
 
 std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands operands) const {
-  if (bound.scratch_bytes > 0) return {};
+  if (bound.engine != Engine::Jit || bound.scratch_bytes > 0) return {};
   for (std::size_t i = 0; i < bound.input_count; ++i)
     if (must_copy(bound, operands, i)) return {};
   std::vector<char *> buffers;
@@ -115,6 +118,8 @@ std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands opera
 }
 
 void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const {
+  if (bound.engine == Engine::Interpreter && engine_ == Engine::Auto)
+    return interpret_or_refer(bound, operands);
   std::vector<void *> addresses;
   for (const AnyView *view : operands) addresses.push_back(view == nullptr ? nullptr : view->data);
   std::vector<Array> copies; // all are made before the first output is written
@@ -127,6 +132,36 @@ void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const 
     addresses[i] = to;
   }
   invoke(bound, addresses.data());
+}
+
+// The interpreter writes copies of the outputs, so that the reference can begin with the outputs as they were
+// where a bug of ours ends it half-way.
+void KernelImpl::interpret_or_refer(const Bound &bound, Operands operands) const {
+  if (bound.interpreter_failed.load(std::memory_order_relaxed)) return run_reference(operands);
+  std::vector<void *> addresses;
+  std::vector<Array> copies;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const AnyView *view = operands[k];
+    addresses.push_back(view == nullptr ? nullptr : view->data);
+    if (view == nullptr || k < bound.input_count) continue;
+    const jit::Reach reach = bound.operands[k].reach;
+    copies.emplace_back(DType::U8, std::initializer_list<std::int64_t>{reach.high - reach.low});
+    addresses[k] = static_cast<char *>(copies.back().raw()) - reach.low;
+    array::copy_elements(*view, addresses[k], view->layout);
+  }
+  try {
+    jit::with_ir([&] { invoke(bound, addresses.data()); },
+                 [&] { return loop::print(bound.pattern->program); });
+  } catch (const InternalError &error) {
+    if (!may_fall_back()) throw;
+    if (!bound.interpreter_failed.exchange(true))
+      tell(error, "runs in the reference", bound.layouts);
+    return run_reference(operands);
+  }
+  for (std::size_t k = bound.input_count; k < operands.size(); ++k)
+    if (const AnyView *view = operands[k]; view != nullptr)
+      array::copy_elements({view->dtype, addresses[k], false, view->layout}, view->data,
+                           view->layout);
 }
 
 void KernelImpl::invoke(const Bound &bound, void *const *addresses) const {
@@ -176,6 +211,7 @@ void KernelImpl::interpret(const Bound &bound, const loop::Frame &frame) const {
     jit::runtime::for_each_block(grid, [&](const std::int64_t *lo, const std::int64_t *hi) {
       stop_if_cancelled();
       loop::interpret(bound.pattern->program, p, frame, lo, hi);
+      jit::fail_if_asked(jit::Fault::Interpret);
     });
   }
   stop_if_cancelled();

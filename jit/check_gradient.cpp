@@ -182,6 +182,8 @@ private:
   void check_names(const LoopSpec &spec) const {
     try {
       gradient(spec, options_.wrt, {.of = options_.of});
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &error) {
       // That there is no derivative will be said of each output and input on its own.
       if (error.code() == "E0003" || error.code() == "E0603") throw;

@@ -4,10 +4,11 @@
 //   build        layouts -> shapes -> plan (loop program and its numbers)   once for a tuple of layouts
 //   make_pattern loop program -> native code                                once for a pattern
 //
-// The name for a user's mistake is broadloom::Error, for ours support::InternalError; the fences below
-// say from where on only the second can come.
+// A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
+// second can come. failure.hpp says what then takes over.
 #include "jit/cache/memory.hpp"
 #include "jit/engine/profile.hpp"
+#include "jit/failure.hpp"
 #include "jit/kernel.hpp"
 #include "jit/layouts.hpp"
 #include "jit/runtime/machine.hpp"
@@ -16,6 +17,8 @@
 #include "support/float_control.hpp"
 #include "support/log.hpp"
 #include "support/reasons.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -182,12 +185,7 @@ Kernel compile(const LoopSpec &spec, const Options &options) {
 std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint64_t hash) const {
   const support::FloatWorld world;
   const Stopwatch watch;
-  auto bound = std::make_shared<Bound>();
-  bound->hash = hash;
-  bound->input_count = typed_.inputs.size();
-  bound->key = jit::layout_key(operands, bound->input_count);
-
-  jit::Layouts &layouts = bound->layouts;
+  jit::Layouts layouts;
   for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
     layouts.inputs.push_back(operands[i]->layout);
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
@@ -202,19 +200,31 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
 
   // Beyond this point the layouts are right: a failure is our bug, or no code could be had.
 
-  plan::Plan plan = make_plan(layouts, resolved, false);
-
-  // Beyond this point axes, phases and widths are fixed.
-
-  loop::verify(plan.program);
-  Decision found;
-  bound->pattern = find_pattern(std::move(plan.program), found);
-  bound->binding = std::move(plan.binding);
-  bound->found = std::move(found);
-  describe_operands(*bound, typed_);
-  mark_exact_pairs(*bound, typed_, resolved, plan.in_place);
-  place_buffers(*bound, threads_);
-  place_phases(*bound, threads_, cancel_ != nullptr);
+  const auto begin = [&] { // afresh for each attempt
+    auto bound = std::make_shared<Bound>();
+    bound->hash = hash;
+    bound->input_count = typed_.inputs.size();
+    bound->key = jit::layout_key(operands, bound->input_count);
+    bound->layouts = layouts;
+    return bound;
+  };
+  std::shared_ptr<Bound> bound = begin();
+  try {
+    place(*bound, resolved, threads_);
+  } catch (const InternalError &error) {
+    if (!may_fall_back()) throw;
+    std::string instead = "runs by a plan for one thread";
+    try {
+      bound = begin();
+      place(*bound, resolved, 1);
+    } catch (const InternalError &) { // the first one is told
+      bound = begin();
+      bound->engine = Engine::Reference;
+      instead = "runs in the reference";
+    }
+    bound->failure = error.message();
+    tell(error, instead, layouts);
+  }
 
   {
     const std::lock_guard lock(mutex_);
@@ -223,19 +233,59 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
   return memo_.add(std::move(bound));
 }
 
+// From layouts to all that a call needs. Throws InternalError.
+void KernelImpl::place(Bound &bound, const plan::Resolved &resolved, int threads) const {
+  bound.threads = threads;
+  plan::Plan plan = make_plan(bound.layouts, resolved, threads, false);
+
+  // Beyond this point axes, phases and widths are fixed.
+
+  bound.pattern = find_pattern(std::move(plan.program), bound.layouts, bound.found);
+  bound.engine = bound.pattern->code ? Engine::Jit : Engine::Interpreter;
+  bound.binding = std::move(plan.binding);
+  const auto rest = [&] {
+    describe_operands(bound, typed_);
+    mark_exact_pairs(bound, typed_, resolved, plan.in_place);
+    place_buffers(bound, threads);
+    place_phases(bound, threads, cancel_ != nullptr);
+  };
+  jit::with_ir(rest, [&] { return loop::print(bound.pattern->program); });
+}
+
+// A plan that verifies. Throws InternalError.
 plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved,
-                                 bool explain) const {
+                                 int threads, bool explain) const {
   plan::Machine machine;
   const jit::runtime::Caches caches = jit::runtime::caches();
   machine.own_caches = caches.own;
   machine.last_level_cache = caches.last_level;
-  machine.threads = threads_;
-  return plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted, machine,
-                         explain);
+  machine.threads = threads;
+  plan::Plan plan;
+  const auto make = [&] {
+    jit::fail_if_asked(jit::Fault::Plan);
+    if (threads > 1) jit::fail_if_asked(jit::Fault::ParallelPlan);
+    plan = plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
+                           machine, explain);
+    loop::verify(plan.program);
+  };
+  jit::with_ir(make, [&] { return spec::print_graph(typed_); });
+  return plan;
+}
+
+bool KernelImpl::may_fall_back() const { return engine_ == Engine::Auto && !jit::is_strict(); }
+
+void KernelImpl::tell(const InternalError &error, const std::string &instead,
+                      const jit::Layouts &layouts) const {
+  const std::string options =
+      fmt::format("  threads {}\n  target {}\n  profile {}\n  {}\n", threads_,
+                  target_ ? target_->name + " (" + target_->cpu + ")" : "none", unsigned(profile_),
+                  cancel_ ? "can be cancelled" : "cannot be cancelled");
+  jit::tell({error, instead, spec_, typed_, layouts, options});
 }
 
 // `found` becomes what `why` says about it.
 std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
+                                                        const jit::Layouts &layouts,
                                                         Decision &found) const {
   const std::string key = loop::key(program);
   std::vector<KnownPattern> others;
@@ -255,7 +305,7 @@ std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
   std::vector<const loop::Program *> programs;
   for (const KnownPattern &other : others) programs.push_back(&other.pattern->program);
   found = jit::explain_miss(program, programs);
-  std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key);
+  std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key, layouts);
   if (pattern->code && !pattern->compiled)
     found = support::decide(support::Reason::CodeKnown, "", "hit",
                             "hit: another kernel of this process has the same loop program");
@@ -275,13 +325,15 @@ std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
 }
 
 std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
-                                                        const std::string &key) const {
+                                                        const std::string &key,
+                                                        const jit::Layouts &layouts) const {
   auto pattern = std::make_shared<Pattern>();
   pattern->program = std::move(program);
   if (!target_) return pattern;
   const Stopwatch watch;
-  try {
+  const auto compile = [&] {
     const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
+      jit::fail_if_asked(jit::Fault::Emit);
       return jit::compile_native(pattern->program, *target_, profile_);
     });
     pattern->code = found.value;
@@ -292,6 +344,13 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
       const std::lock_guard lock(mutex_);
       ++counters_.compiles;
     }
+  };
+  try {
+    jit::with_ir(compile, [&] { return loop::print(pattern->program); });
+  } catch (const InternalError &error) {
+    if (!may_fall_back()) throw;
+    pattern->no_code = error.message();
+    tell(error, "runs in the interpreter", layouts);
   } catch (const CompileError &error) {
     if (engine_ == Engine::Jit) throw;
     pattern->no_code = error.message();

@@ -18,8 +18,8 @@ using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 struct BoundState {
   std::shared_ptr<const KernelImpl> kernel;
   std::shared_ptr<const jit::Bound> bound; // null: the reference evaluates
-  std::vector<AnyView> views;
-  std::vector<const AnyView *> operands; // into views
+  std::vector<AnyView> views;              // of all operands; unused where one is not wanted
+  std::vector<const AnyView *> operands;   // into views, null where one is not wanted
   // Ready for the phases where nothing else is left to do; empty where a call needs scratch memory
   // or copies of inputs.
   std::vector<char *> buffers;
@@ -85,11 +85,18 @@ void Kernel::run_named(std::span<const NamedView> inputs,
   impl_->run(jit::by_name(impl_->typed(), impl_->names(), inputs, outputs));
 }
 
+// The inputs in declared order.
+static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const NamedView> inputs) {
+  const std::vector<const AnyView *> operands =
+      jit::by_name(kernel.typed(), kernel.names(), inputs, {});
+  std::vector<AnyView> views;
+  for (std::size_t i = 0; i < kernel.typed().inputs.size(); ++i) views.push_back(*operands[i]);
+  return views;
+}
+
 Results Kernel::call(std::span<const NamedView> inputs) const {
   const spec::TypedSpec &spec = impl_->typed();
-  std::vector<const AnyView *> operands = jit::by_name(spec, impl_->names(), inputs, {});
-  std::vector<AnyView> views;
-  for (std::size_t i = 0; i < spec.inputs.size(); ++i) views.push_back(*operands[i]);
+  std::vector<AnyView> views = in_order(*impl_, inputs);
   const jit::Layouts layouts = impl_->allocated_layouts(views);
   std::vector<std::pair<std::string, Array>> arrays;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
@@ -99,21 +106,36 @@ Results Kernel::call(std::span<const NamedView> inputs) const {
   return Results(std::move(arrays));
 }
 
+// What `bind` keeps of a call with these operands.
+static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
+                                                     jit::Operands operands) {
+  const spec::TypedSpec &spec = kernel->typed();
+  auto state = std::make_shared<BoundState>();
+  for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    state->operands.push_back(operands[k] != nullptr ? &state->views[k] : nullptr);
+  jit::check_operands(spec, state->operands);
+  jit::check_pointers(spec, state->operands);
+  jit::check_apart(spec, state->operands);
+  if (kernel->engine() != Engine::Reference) {
+    state->bound = kernel->bind(state->operands);
+    state->buffers = kernel->ready_buffers(*state->bound, state->operands);
+  }
+  state->kernel = std::move(kernel);
+  return state;
+}
+
 BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const {
   jit::check_counts(impl_->typed(), inputs.size(), outputs.size());
-  auto state = std::make_shared<BoundState>();
-  state->kernel = impl_;
-  state->views.assign(inputs.begin(), inputs.end());
-  state->views.insert(state->views.end(), outputs.begin(), outputs.end());
-  state->operands = pointers_to(state->views);
-  jit::check_operands(impl_->typed(), state->operands);
-  jit::check_pointers(impl_->typed(), state->operands);
-  jit::check_apart(impl_->typed(), state->operands);
-  if (impl_->engine() != Engine::Reference) {
-    state->bound = impl_->bind(state->operands);
-    state->buffers = impl_->ready_buffers(*state->bound, state->operands);
-  }
-  return BoundCall(std::move(state));
+  std::vector<const AnyView *> operands = pointers_to(inputs);
+  for (const AnyView &view : outputs) operands.push_back(&view);
+  return BoundCall(bound_state(impl_, operands));
+}
+
+BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
+                             std::span<const NamedView> outputs) const {
+  return BoundCall(
+      bound_state(impl_, jit::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
 }
 
 void BoundCall::operator()() const {
@@ -147,12 +169,48 @@ std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const {
   return result;
 }
 
+void Kernel::prepare_named(std::span<const NamedView> inputs) const {
+  prepare(in_order(*impl_, inputs));
+}
+
+std::vector<Signature> Kernel::infer_named(std::span<const NamedView> inputs) const {
+  return infer(in_order(*impl_, inputs));
+}
+
+static std::vector<std::string> names_of(const spec::TypedSpec &spec,
+                                         const std::vector<int> &axes) {
+  std::vector<std::string> names;
+  for (const int axis : axes) names.push_back(spec.axes[std::size_t(axis)].name);
+  return names;
+}
+
+std::vector<InputInfo> Kernel::inputs() const {
+  const spec::TypedSpec &spec = impl_->typed();
+  std::vector<InputInfo> infos;
+  for (const spec::TypedInput &input : spec.inputs)
+    infos.push_back(
+        {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where});
+  return infos;
+}
+
+std::vector<OutputInfo> Kernel::outputs() const {
+  const spec::TypedSpec &spec = impl_->typed();
+  std::vector<OutputInfo> infos;
+  for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
+    const spec::TypedOutput &output = spec.outputs[o];
+    infos.push_back({output.name, output.dtype, names_of(spec, output.axes),
+                     impl_->spec().data().outputs[o].mode.kind, output.add, output.where});
+  }
+  return infos;
+}
+
 std::string Kernel::show(Stage stage, const ShowFormat &format) const {
   return impl_->show(stage, format);
 }
 std::vector<Decision> Kernel::why() const { return impl_->why(); }
 const LoopSpec &Kernel::spec() const { return impl_->spec(); }
 Counters Kernel::counters() const { return impl_->counters(); }
+Engine Kernel::engine() const { return impl_->engine_used(); }
 int Kernel::threads() const { return impl_->threads(); }
 
 const Array &Results::operator[](std::size_t index) const {

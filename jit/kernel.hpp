@@ -3,6 +3,7 @@
 //   compile.cpp   from the spec to a KernelImpl, from layouts to a Bound: the table of contents
 //   check.cpp     the arguments of a call
 //   call.cpp      a call: look the layouts up, check the pointers, run
+//   failure.cpp   what a bug of ours leaves behind
 //   memo.cpp      the layouts seen so far
 //   show.cpp      its stages as text
 //   kernel.cpp    the public face
@@ -41,6 +42,7 @@ public:
 
   std::string show(Stage stage, const ShowFormat &format) const;
   std::vector<Decision> why() const;
+  Engine engine_used() const;
   Counters counters() const;
 
   const LoopSpec &spec() const { return spec_; }
@@ -57,16 +59,22 @@ private:
 
   // compile.cpp
   std::shared_ptr<const jit::Bound> build(jit::Operands operands, std::uint64_t hash) const;
-  plan::Plan make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved,
+  void place(jit::Bound &bound, const plan::Resolved &resolved, int threads) const;
+  plan::Plan make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved, int threads,
                        bool explain) const;
-  std::shared_ptr<const jit::Pattern> find_pattern(loop::Program program, Decision &found) const;
-  std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program,
-                                                   const std::string &key) const;
+  std::shared_ptr<const jit::Pattern>
+  find_pattern(loop::Program program, const jit::Layouts &layouts, Decision &found) const;
+  std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program, const std::string &key,
+                                                   const jit::Layouts &layouts) const;
+  bool may_fall_back() const; // from a bug of ours to a slower engine
+  void tell(const InternalError &error, const std::string &instead,
+            const jit::Layouts &layouts) const;
 
   // call.cpp
   bool fits(jit::Operands operands) const;
   void run_reference(jit::Operands operands) const;
   void execute_on_copies(const jit::Bound &bound, jit::Operands operands) const;
+  void interpret_or_refer(const jit::Bound &bound, jit::Operands operands) const;
   void invoke(const jit::Bound &bound, void *const *addresses) const;
   void interpret(const jit::Bound &bound, const loop::Frame &frame) const;
   void stop_if_cancelled() const;
@@ -74,10 +82,12 @@ private:
   // show.cpp
   struct Shown;
   Shown what_to_show() const;
+  jit::Layouts layouts_to_show() const;
+  void find_engine(Shown &shown) const;
+  Shown native_to_show() const;
+  Shown program_to_show() const;
   std::string show_graph(ShowFormat::Graph format) const;
-  std::string show_asm(bool whole) const;
-  void require_native() const;
-  Decision explain_engine(const jit::Pattern *pattern) const;
+  Decision explain_engine(const Shown &shown) const;
 
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;

@@ -1,7 +1,7 @@
 // The stages of a kernel as text, and its decisions as data.
 //
 // Shown is what the latest call or `prepare` ran; before any, what C-contiguous inputs of typical
-// extents would give. Showing compiles nothing: code that is not there yet is described, not made.
+// extents would give. Which engine that is shows only when the code is made, so then it is.
 #include "jit/show.hpp"
 #include "jit/kernel.hpp"
 #include "jit/layouts.hpp"
@@ -29,29 +29,72 @@ using support::Reason;
 struct KernelImpl::Shown {
   std::shared_ptr<const jit::Bound> bound; // null before the first call
   jit::Layouts layouts;
+  std::shared_ptr<const jit::Pattern> pattern; // null before `find_engine`
+  Engine engine = Engine::Jit; // from `find_engine` on; Reference: there is no program
+  std::string failure;         // of ours, which left a plan for one thread, or none
+  int threads = 1;             // that the plan is for
   loop::Program program;
   plan::Binding binding;
   std::vector<Decision> why;
 };
 
+jit::Layouts KernelImpl::layouts_to_show() const {
+  if (const auto bound = memo_.latest()) return bound->layouts;
+  std::vector<AnyView> inputs;
+  for (const Layout &layout : jit::typical_inputs(typed_))
+    inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
+  return allocated_layouts(inputs);
+}
+
 KernelImpl::Shown KernelImpl::what_to_show() const {
   Shown shown;
   shown.bound = memo_.latest();
-  if (shown.bound) {
-    shown.layouts = shown.bound->layouts; // its plan is made once more, now with the reasons
-  } else {
-    std::vector<AnyView> inputs;
-    for (const Layout &layout : jit::typical_inputs(typed_))
-      inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
-    shown.layouts = allocated_layouts(inputs);
-  }
+  shown.layouts = shown.bound ? shown.bound->layouts : layouts_to_show();
   const plan::Resolved resolved = plan::resolve(typed_, shown.layouts.inputs, shown.layouts.wanted);
-  plan::Plan plan = make_plan(shown.layouts, resolved, true);
-  loop::verify(plan.program);
-  shown.program = std::move(plan.program);
-  shown.binding = std::move(plan.binding);
-  shown.why = std::move(plan.why);
+  const auto plan_for = [&](int threads) {
+    plan::Plan plan = make_plan(shown.layouts, resolved, threads, true);
+    shown.threads = threads;
+    shown.program = std::move(plan.program);
+    shown.binding = std::move(plan.binding);
+    shown.why = std::move(plan.why);
+  };
+  if (shown.bound) { // its plan is made once more, now with the reasons
+    shown.failure = shown.bound->failure;
+    shown.engine = shown.bound->engine;
+    shown.pattern = shown.bound->pattern;
+    if (shown.engine != Engine::Reference) plan_for(shown.bound->threads);
+    return shown;
+  }
+  try { // as `build`
+    plan_for(threads_);
+  } catch (const InternalError &error) {
+    if (!may_fall_back()) throw;
+    shown.failure = error.message();
+    try {
+      plan_for(1);
+    } catch (const InternalError &) {
+      shown.engine = Engine::Reference;
+    }
+  }
   return shown;
+}
+
+// What runs, or would run, the program.
+void KernelImpl::find_engine(Shown &shown) const {
+  if (shown.engine == Engine::Reference) return;
+  if (!shown.pattern)
+    shown.pattern = make_pattern(shown.program, loop::key(shown.program), shown.layouts);
+  shown.engine = shown.pattern->code ? Engine::Jit : Engine::Interpreter;
+  if (shown.bound && shown.bound->interpreter_failed) shown.engine = Engine::Reference;
+}
+
+Engine KernelImpl::engine_used() const {
+  if (engine_ == Engine::Reference) return engine_;
+  if (const auto bound = memo_.latest())
+    return bound->interpreter_failed ? Engine::Reference : bound->engine;
+  Shown shown = what_to_show();
+  find_engine(shown);
+  return shown.engine;
 }
 
 namespace {
@@ -86,7 +129,14 @@ void add_libm(const loop::Program &program, std::vector<Decision> &result) {
 } // namespace
 
 // What runs the program.
-Decision KernelImpl::explain_engine(const jit::Pattern *pattern) const {
+Decision KernelImpl::explain_engine(const Shown &shown) const {
+  if (shown.engine == Engine::Reference) {
+    const std::string reason =
+        shown.failure.empty() ? "the interpreter failed by a bug of ours" : shown.failure;
+    return decide(Reason::NoPlan, "", "reference",
+                  "reference, for want of a program that runs: " + reason,
+                  {{"native code", reason}, {"interpreter", reason}});
+  }
   if (!target_) {
     const bool asked = engine_ == Engine::Interpreter;
     return decide(asked ? Reason::InterpreterAsked : Reason::NoNativeTarget, "", "interpreter",
@@ -94,10 +144,10 @@ Decision KernelImpl::explain_engine(const jit::Pattern *pattern) const {
   }
   const std::string native = fmt::format("native code for {} ({}, {}-bit vectors)", target_->name,
                                          target_->cpu, target_->vector_bits);
-  if (pattern != nullptr && !pattern->code)
+  if (shown.engine == Engine::Interpreter)
     return decide(Reason::NoNativeCode, "", "interpreter",
-                  "interpreter, for want of native code: " + pattern->no_code,
-                  {{"native code", pattern->no_code}});
+                  "interpreter, for want of native code: " + shown.pattern->no_code,
+                  {{"native code", shown.pattern->no_code}});
   return decide(Reason::NativeCode, "", "native code", native,
                 {{"interpreter", "the same bits, far slower"}});
 }
@@ -110,38 +160,64 @@ std::vector<Decision> KernelImpl::why() const {
                             "reference: point by point from the definition"));
     return result;
   }
-  const Shown shown = what_to_show();
+  Shown shown = what_to_show();
+  find_engine(shown);
+  if (shown.engine == Engine::Reference) {
+    result.push_back(explain_engine(shown));
+    return result;
+  }
   const auto append = [&](const std::vector<Decision> &more) {
     result.insert(result.end(), more.begin(), more.end());
   };
   append(shown.why);
   append(plan::explain_program(typed_, shown.program, shown.binding));
-  const jit::Pattern *pattern = shown.bound ? shown.bound->pattern.get() : nullptr;
-  result.push_back(explain_engine(pattern));
-  if (target_) {
+  if (!shown.failure.empty())
+    result.push_back(decide(Reason::PlanFailed, "", "a plan for one thread",
+                            "a plan for one thread: " + shown.failure,
+                            {{"a plan for several threads", shown.failure}}));
+  result.push_back(explain_engine(shown));
+  if (shown.engine == Engine::Jit) {
     append(jit::explain_widths(shown.program, *target_));
     add_libm(shown.program, result);
   }
   if (!shown.bound) return result;
   result.push_back(shown.bound->found);
-  if (pattern->code) {
+  if (shown.pattern->code) {
     const Counters counters = this->counters();
     result.push_back(
-        decide(Reason::CodeSize, "", fmt::format("{} bytes", pattern->code->code_bytes()),
+        decide(Reason::CodeSize, "", fmt::format("{} bytes", shown.pattern->code->code_bytes()),
                fmt::format("{} bytes; {} compiled by this kernel in {:.2f} ms in all",
-                           pattern->code->code_bytes(),
+                           shown.pattern->code->code_bytes(),
                            support::count(counters.compiles, "pattern"), counters.compile_ms)));
   }
-  append(jit::explain_threads(shown.program, shown.binding, threads_));
+  append(jit::explain_threads(shown.program, shown.binding, shown.threads));
   return result;
 }
 
-void KernelImpl::require_native() const {
+KernelImpl::Shown KernelImpl::program_to_show() const {
+  Shown shown = what_to_show();
+  if (shown.engine == Engine::Reference)
+    support::fail("E0501",
+                  fmt::format("kernel '{}' has no loop program: {}", typed_.name, shown.failure),
+                  {}, "the reference evaluates it, with the same results; please report the bug");
+  return shown;
+}
+
+// A program whose calls run as native code.
+KernelImpl::Shown KernelImpl::native_to_show() const {
   if (!target_)
     support::fail("E0501",
                   fmt::format("kernel '{}' was compiled for the {} engine and has no native code",
                               typed_.name, engine_name(engine_)),
                   {}, "compile it with Engine::Auto or Engine::Jit");
+  Shown shown = program_to_show();
+  find_engine(shown);
+  if (shown.engine != Engine::Jit)
+    support::fail("E0501",
+                  fmt::format("kernel '{}' has no native code, and runs in the {}: {}", typed_.name,
+                              engine_name(shown.engine), shown.pattern->no_code),
+                  {}, "`--stage loop` shows what runs, `--stage why` the reasons");
+  return shown;
 }
 
 std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
@@ -158,20 +234,19 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const {
   switch (stage) {
   case Stage::Spec: return print(spec_);
   case Stage::Axes: {
-    const jit::Layouts layouts = what_to_show().layouts;
+    const jit::Layouts layouts = layouts_to_show();
     return spec::print_axes(typed_) +
            spec::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
   }
   case Stage::Graph: return show_graph(format.graph);
   case Stage::Plan: {
-    const Shown shown = what_to_show();
+    const Shown shown = program_to_show();
     return jit::plan_text(typed_, shown.layouts, shown.program, shown.binding, shown.why);
   }
-  case Stage::Loop: return loop::print(what_to_show().program);
-  case Stage::Llvm: require_native(); return jit::llvm_text(what_to_show().program, *target_);
+  case Stage::Loop: return loop::print(program_to_show().program);
+  case Stage::Llvm: return jit::llvm_text(native_to_show().program, *target_);
   case Stage::Asm: {
-    require_native();
-    const Shown shown = what_to_show();
+    const Shown shown = native_to_show();
     return jit::asm_listing(shown.program, shown.binding, *target_, format.whole);
   }
   case Stage::Why: {

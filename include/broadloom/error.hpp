@@ -62,5 +62,17 @@ struct CompileError : Error { // a limit was reached, or code could not be made
 struct CancelledError : Error { // the caller's own wish: Options::cancel
   using Error::Error;
 };
+// E0901, a bug in Broadloom. Compiling with Engine::Auto reports it and goes on with a slower engine; it is
+// thrown where another engine was asked for, where BROADLOOM_STRICT is 1, and where nothing else is left.
+class InternalError : public Error {
+public:
+  // `ir` is the text of what was being compiled: of any number of lines, maybe empty.
+  InternalError(std::string message, std::string ir);
+  const std::string &ir() const { return ir_; }
+  const char *what() const noexcept override { return what_.c_str(); } // with the IR
+
+private:
+  std::string ir_, what_;
+};
 
 } // namespace broadloom

@@ -12,6 +12,7 @@
 #include <broadloom/options.hpp>
 #include <broadloom/spec.hpp>
 
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -27,6 +28,26 @@ class KernelImpl; // jit/kernel.hpp
 struct NamedView {
   std::string_view name;
   AnyView view;
+};
+
+// An input or an output as the spec has it. Its axes, one for each dim, are labels or else positions in the
+// iteration space: "i", "0".
+struct InputInfo {
+  std::string name;
+  DType dtype;
+  std::vector<std::string> axes;
+  std::vector<std::int64_t> extents; // as declared; -1 where each call says
+  Place where;                       // its declaration
+  int rank() const { return int(axes.size()); }
+};
+struct OutputInfo {
+  std::string name;
+  DType dtype;
+  std::vector<std::string> axes;
+  ModeKind mode;
+  bool add; // `+=`: a call adds to what it finds
+  Place where;
+  int rank() const { return int(axes.size()); }
 };
 
 struct Signature { // an output's dtype and shape for given inputs
@@ -74,6 +95,11 @@ class Kernel {
 public:
   explicit Kernel(std::shared_ptr<const KernelImpl> impl) : impl_(std::move(impl)) {}
 
+  // Inputs and outputs in declared order: that of the statements of a text, and of LoopSpec::in, bl::input
+  // and LoopSpec::out.
+  std::vector<InputInfo> inputs() const;
+  std::vector<OutputInfo> outputs() const;
+
   // Runs on the caller's memory: inputs and outputs by position in declared order (the fast way: a
   // repeated layout costs well under a microsecond on top of the work), or by name. An output that is
   // not named is not computed. Inputs may overlap outputs: the result is as if the inputs had been
@@ -96,30 +122,49 @@ public:
   }
   Results call(std::span<const NamedView> inputs) const;
 
+  // The same call again and again: by position, or by name. Throws what `run` does.
   BoundCall bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const;
   BoundCall bind(std::initializer_list<AnyView> inputs,
                  std::initializer_list<AnyView> outputs) const {
     return bind(std::span(inputs.begin(), inputs.size()),
                 std::span(outputs.begin(), outputs.size()));
   }
+  BoundCall bind(std::initializer_list<NamedView> inputs,
+                 std::initializer_list<NamedView> outputs) const {
+    return bind_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()});
+  }
+  BoundCall bind_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const;
 
   // Compiles ahead for these layouts; the data pointers are not read and may be null.
   void prepare(std::span<const AnyView> inputs) const;
   void prepare(std::initializer_list<AnyView> inputs) const {
     prepare(std::span(inputs.begin(), inputs.size()));
   }
+  template <std::same_as<NamedView> Named = NamedView> // so that `{}` means the one above
+  void prepare(std::initializer_list<Named> inputs) const {
+    prepare_named({inputs.begin(), inputs.size()});
+  }
+  void prepare_named(std::span<const NamedView> inputs) const;
 
   // Dtypes and shapes of the outputs for these inputs. Throws ShapeError, DTypeError.
   std::vector<Signature> infer(std::span<const AnyView> inputs) const;
   std::vector<Signature> infer(std::initializer_list<AnyView> inputs) const {
     return infer(std::span(inputs.begin(), inputs.size()));
   }
+  template <std::same_as<NamedView> Named = NamedView>
+  std::vector<Signature> infer(std::initializer_list<Named> inputs) const {
+    return infer_named({inputs.begin(), inputs.size()});
+  }
+  std::vector<Signature> infer_named(std::span<const NamedView> inputs) const;
 
   // The text of a stage for the layouts of the latest call or `prepare`; before any, for C-contiguous
   // inputs of which no dim is 1.
   // Throws CompileError E0501 for Llvm and Asm where the kernel has no native code.
   std::string show(Stage stage, const ShowFormat &format = {}) const;
   std::vector<Decision> why() const;
+
+  // What runs calls with the layouts that `show` is about: Jit, Interpreter or Reference. It may compile.
+  Engine engine() const;
 
   const LoopSpec &spec() const;
   Counters counters() const;

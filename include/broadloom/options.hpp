@@ -8,8 +8,8 @@
 namespace broadloom {
 
 enum class Engine {
-  Auto,        // native code, and the interpreter where native code cannot be had
-  Jit,         // native code or CompileError
+  Auto, // native code; the interpreter where it cannot be had; the reference where that fails, too
+  Jit,  // native code or CompileError
   Interpreter, // the loop IR, one point at a time; needs no LLVM; same bits as native code
   Reference,   // from the definition, slow; float folds may differ in the last bits
 };

@@ -63,8 +63,9 @@ public:
                      std::source_location where = std::source_location::current());
   LoopSpec &stretch(bool on); // may an unlabelled dim of size 1 stretch at run time? default on
 
-  // Declares an input whether an expression reads it or not; inputs that are only read are declared
-  // in order of first appearance.
+  // Inputs have an order, which positional arguments and the axes go by: those named here, whether an
+  // expression reads them or not, then those that are only read, in the order in which bl::input made
+  // them. (C++ leaves open which of two bl::input(..) within one expression comes first.)
   LoopSpec &in(const Expr &input, std::source_location where = std::source_location::current());
 
   // An output: mode (plain when left out), axes to keep or to list (all when left out), value.

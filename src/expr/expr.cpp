@@ -3,6 +3,8 @@
 
 #include "support/fail.hpp"
 
+#include <atomic>
+
 namespace broadloom {
 
 namespace {
@@ -61,7 +63,9 @@ Expr Operand::real(double value, const std::source_location &where) {
 }
 
 Expr input(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+  static std::atomic<std::uint64_t> made{0};
   auto decl = std::make_shared<InputDecl>();
+  decl->created = made.fetch_add(1, std::memory_order_relaxed) + 1;
   decl->name = std::move(name);
   decl->dtype = dtype;
   decl->dims = std::move(dims);

@@ -23,6 +23,8 @@ struct InputDecl {
   Placement placement = Placement::ByOrder;
   std::vector<int> axes; // for Dims and Axes, one entry per dim as written
   Place where;
+  std::uint64_t created =
+      0; // by bl::input: later ones have greater numbers; 0: by a list of inputs
 
   bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
 };

@@ -58,7 +58,7 @@ public:
   }
 
 private:
-  // The inputs in the order in which they are declared or first read, and all names that are taken.
+  // The inputs in declared order, and all names that are taken.
   void collect() {
     const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
       if (taken_.insert(decl->name).second) inputs_.push_back(decl);

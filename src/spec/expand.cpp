@@ -1,6 +1,7 @@
 // See expand.hpp.
 #include "spec/expand.hpp"
 
+#include "spec/declared.hpp"
 #include "spec/definition.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -160,14 +161,9 @@ namespace {
                 "use it in the function or the accumulator that it belongs to");
 }
 
-// An argument that a function ignores is an input all the same.
-void list_inputs(SpecData &data) {
-  std::unordered_set<std::string> listed;
-  for (const auto &input : data.inputs) listed.insert(input->name);
+void refuse_parameters(const SpecData &data) {
   const auto visit = [&](const ExprNode &node) {
     if (node.kind == ExprKind::Parameter) fail_parameter(node, data);
-    if (node.kind == ExprKind::Input && listed.insert(node.input->name).second)
-      data.inputs.push_back(node.input);
   };
   expr::Walker walker;
   for (const Expr &let : data.lets) walker.walk(let.node(), visit);
@@ -181,7 +177,9 @@ void list_inputs(SpecData &data) {
 
 SpecData expand_calls(const SpecData &data, Calls calls) {
   SpecData result = data;
-  list_inputs(result);
+  refuse_parameters(data);
+  result.inputs =
+      declared_inputs(data); // an argument that a function ignores is an input all the same
   Expander expander(calls, "kernel '" + data.name + "'", data.source.get());
   for (Expr &let : result.lets) let = expander.expand(let);
   for (OutputDecl &output : result.outputs) {

@@ -19,8 +19,8 @@ namespace broadloom::spec {
 // Which calls go: all, or those of functions that say nothing of their own derivatives.
 enum class Calls { All, WithoutDerivatives };
 
-// The same kernel without these Call nodes, also in the definitions of its accumulators; its inputs declared
-// in the order in which the calls name them. Throws SpecError E0013 where that is more than 2^20 operations,
+// The same kernel without these Call nodes, also in the definitions of its accumulators; all its inputs
+// declared, in their order. Throws SpecError E0013 where that is more than 2^20 operations,
 // E0003 for a parameter outside of a function. Iterative.
 SpecData expand_calls(const SpecData &data, Calls calls = Calls::All);
 

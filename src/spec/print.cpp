@@ -7,6 +7,7 @@
 //   auto t = exp(x); out("z", t * t)      let t0 = exp(x)
 //                                         out z = t0 * t0
 #include "expr/walk.hpp"
+#include "spec/declared.hpp"
 #include "spec/definition.hpp"
 #include "spec/printed.hpp"
 #include "spec/spec.hpp"
@@ -102,11 +103,8 @@ private:
   void collect() {
     std::unordered_map<const ExprNode *, std::size_t> users;
     std::vector<const ExprNode *> order;
-    std::unordered_set<std::string> listed;
-    auto add_input = [&](const std::shared_ptr<const InputDecl> &decl) {
-      if (listed.insert(decl->name).second) inputs_.push_back(decl);
-    };
-    for (const auto &decl : data_.inputs) add_input(decl);
+    inputs_ = spec::declared_inputs(data_);
+    for (const auto &decl : inputs_) taken_.insert(decl->name);
     std::vector<const FunctionDecl *> called;
     std::vector<const AccumulatorDef *> folding;
     const auto add_definition = [&](const Accumulator &accumulator) {
@@ -115,7 +113,6 @@ private:
     expr::Walker walker;
     auto visit = [&](const ExprNode &node) {
       order.push_back(&node);
-      if (node.kind == ExprKind::Input) add_input(node.input);
       if (node.kind == ExprKind::Let) taken_.insert(node.name);
       if (node.kind == ExprKind::Call) called.push_back(node.function.get());
       if (node.use) add_definition(node.use->accumulator);
@@ -132,7 +129,6 @@ private:
       }
       taken_.insert(out.name);
     }
-    taken_.insert(listed.begin(), listed.end());
     definitions_ = spec::used_definitions(folding, called);
     names_.insert(definitions_.parts.begin(), definitions_.parts.end());
     for (const ExprNode *node : order) {

@@ -43,7 +43,7 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
   }
 }
 
-// Declared inputs first, then those that are only read, in order of first appearance.
+// All inputs are declared by now (expand_calls); an input of the same name elsewhere must be the same.
 void Space::collect() {
   for (const auto &decl : data_.inputs) add(decl);
   expr::Walker walker;

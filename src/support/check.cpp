@@ -4,10 +4,9 @@
 namespace broadloom::support {
 
 void bug(const std::string &what, const std::string &ir, std::source_location where) {
-  std::string text = "bug in Broadloom: " + what + " (" + where.file_name() + ":" +
-                     std::to_string(where.line()) + ")";
-  if (!ir.empty()) text += "\n" + ir;
-  throw InternalError(text);
+  throw InternalError("bug in Broadloom: " + what + " (" + where.file_name() + ":" +
+                          std::to_string(where.line()) + ")",
+                      ir);
 }
 
 } // namespace broadloom::support

@@ -1,18 +1,17 @@
-// Our own mistakes. A user's mistake is a broadloom::Error; a broken invariant is `bug(...)`.
+// Our own mistakes: a broken invariant is `bug(...)`, which throws broadloom::InternalError with the IR at
+// hand. A user's mistake is any other broadloom::Error.
 //
-// A bug throws InternalError with the IR at hand in its text: the library never exits or prints, and
-// the command line turns it into exit status 70.
+// The library never exits or prints; the command line turns a bug into exit status 70.
 #pragma once
 
+#include <broadloom/error.hpp>
+
 #include <source_location>
-#include <stdexcept>
 #include <string>
 
 namespace broadloom::support {
 
-struct InternalError : std::logic_error {
-  using std::logic_error::logic_error;
-};
+using broadloom::InternalError;
 
 // `what` says which invariant broke; `ir` is the printed IR, if there is one.
 [[noreturn]] void bug(const std::string &what, const std::string &ir = {},

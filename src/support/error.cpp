@@ -14,6 +14,12 @@ Error::Error(std::string code, std::string message, Place where, std::string hel
     : std::runtime_error(code + ": " + message), code_(std::move(code)),
       message_(std::move(message)), where_(std::move(where)), help_(std::move(help)) {}
 
+InternalError::InternalError(std::string message, std::string ir)
+    : Error(
+          "E0901", std::move(message), {},
+          "please report it with all of this and the kernel; another engine may run it meanwhile"),
+      ir_(std::move(ir)), what_(std::string(Error::what()) + (ir_.empty() ? "" : "\n" + ir_)) {}
+
 namespace {
 
 struct Excerpt {

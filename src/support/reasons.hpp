@@ -107,6 +107,8 @@ enum class Reason : std::uint8_t {
   NoNativeCode,
   InterpreterAsked,
   ReferenceAsked,
+  PlanFailed,
+  NoPlan,
   CodeSize,
   LaneAtATime,
   PatternKnown,

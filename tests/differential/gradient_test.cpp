@@ -198,6 +198,8 @@ private:
     try {
       compile(spec_, {.engine = Engine::Reference}).call(views());
       return false;
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &) {
       return true;
     }

@@ -81,6 +81,8 @@ private:
     for (std::size_t k = 0; k < inputs; ++k) views.push_back({names_[k], inputs_[k].view()});
     try {
       return {"", compile(parse(text), options).call(views)};
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &error) {
       return {error.code(), {}};
     }

@@ -365,6 +365,8 @@ private:
       spec::analyse(spec.data());
       if (scope_.smooth && out.head != "out probe") gradient(spec, continuous_inputs());
       return true;
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &) {
       return false;
     }

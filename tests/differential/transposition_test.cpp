@@ -132,6 +132,8 @@ private:
     try {
       check(parse(text_of(c)));
       return "";
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &error) {
       return error.code();
     }

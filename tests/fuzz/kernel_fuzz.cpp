@@ -85,6 +85,8 @@ std::optional<Case> from_text(std::string_view text, Random &random) {
                     [&](const char *word) { return result.text.find(word) != std::string::npos; });
     result.equal.assign(typed.outputs.size(), !sums);
     return result;
+  } catch (const InternalError &) {
+    throw;
   } catch (const Error &) {
     return {};
   }
@@ -114,6 +116,8 @@ public:
     std::vector<Array> expected;
     try {
       expected = reference(random);
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &error) {
       refused = error.code();
       if (outputs_.empty()) add_outputs(random, {});
@@ -168,6 +172,8 @@ private:
           .run(std::span<const AnyView>(input_views_), std::span<const AnyView>(views));
     } catch (const CompileError &) {
       return false;
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &error) {
       code = error.code();
     }

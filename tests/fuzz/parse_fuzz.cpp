@@ -26,6 +26,8 @@ std::string checked(const LoopSpec &kernel) {
   try {
     check(kernel);
     return {};
+  } catch (const InternalError &) {
+    throw;
   } catch (const Error &error) {
     require_helpful(error);
     return error.code();
@@ -39,6 +41,8 @@ void round_trip(const LoopSpec &kernel) {
     const LoopSpec again = parse(once);
     twice = print(again);
     code = checked(again);
+  } catch (const InternalError &) {
+    throw;
   } catch (const Error &error) {
     require(false, "the canonical text cannot be read:\n" + once + error.render());
   }
@@ -57,6 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   std::vector<LoopSpec> kernels;
   try {
     kernels = parse_all(text);
+  } catch (const InternalError &) {
+    throw;
   } catch (const Error &error) {
     fuzz::require_helpful(error);
     fuzz::require_place(error, text);

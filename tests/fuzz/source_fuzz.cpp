@@ -100,6 +100,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   if (bytes.substr(0, 1) == "\x93") {
     try {
       fuzz::file(bytes);
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &error) {
       fuzz::require_helpful(error);
     }
@@ -108,6 +110,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   for (const DType dtype : {DType::F32, DType::F64, DType::I8, DType::U64, DType::Bool}) {
     try {
       fuzz::source(bytes, dtype);
+    } catch (const InternalError &) {
+      throw;
     } catch (const Error &error) {
       fuzz::require_helpful(error);
     }

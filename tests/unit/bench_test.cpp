@@ -129,7 +129,7 @@ TEST_CASE("every case of the benchmark is a kernel whose inputs are given") {
     if (serial != text.npos) text.replace(serial, 6, "17");
     const bl::LoopSpec spec = bl::parse(text);
     const bl::LoopSpec made = c.wrt.empty() ? spec : bl::gradient(spec, c.wrt);
-    CHECK_NOTHROW(bl::cli::match_inputs(bl::spec::analyse(made.data()), c.inputs));
+    CHECK_NOTHROW(bl::cli::match_inputs(c.id, bl::compile(made).inputs(), c.inputs));
   }
 }
 

@@ -132,7 +132,7 @@ TEST_CASE("--json prints one object and no values") {
   CHECK(contains(r.out, R"({"kernel": "two", "outputs": {"s": {"dtype": "i64", "shape": [2], )"
                         R"("order": "c", "path": ")" +
                             path + R"("}}, "compile_ms": )"));
-  CHECK(contains(r.out, R"("n": 3}, "threads": 1, "bytes": 40})"));
+  CHECK(contains(r.out, R"("n": 3}, "threads": 1, "engine": "jit", "bytes": 40})"));
   CHECK(std::count(r.out.begin(), r.out.end(), '\n') == 1);
 }
 

@@ -92,5 +92,5 @@ TEST_CASE("the JSON report has the keys that scripts rely on") {
         R"("s": {"dtype": "i64", "shape": [], "order": "c", "path": null}}, )"
         R"("compile_ms": 1.500000, "cache": "miss", )"
         R"("run_ms": {"min": 0.001000, "median": 0.002001, "max": 0.003000, "n": 3}, )"
-        R"("threads": 2, "bytes": 48})");
+        R"("threads": 2, "engine": "jit", "bytes": 48})");
 }

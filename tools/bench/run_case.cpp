@@ -58,13 +58,15 @@ Ready make_ready(const Case &c, const std::string &cases_folder) {
   Ready ready;
   ready.text = read_text(cases_folder + '/' + c.kernel + ".loom");
   const bl::LoopSpec spec = spec_of(c, ready.text);
-  const bl::spec::TypedSpec typed = bl::spec::analyse(spec.data());
-  ready.inputs = bl::cli::read_inputs(typed, bl::cli::match_inputs(typed, c.inputs));
-  ready.in.assign(ready.inputs.begin(), ready.inputs.end());
   ready.kernel = bl::compile(spec);
+  const std::vector<bl::InputInfo> infos = ready.kernel->inputs();
+  const std::vector<bl::OutputInfo> results = ready.kernel->outputs();
+  ready.inputs = bl::cli::read_inputs(infos, bl::cli::match_inputs(c.id, infos, c.inputs));
+  ready.in.assign(ready.inputs.begin(), ready.inputs.end());
   const std::vector<bl::Signature> signatures = ready.kernel->infer(ready.in);
   for (std::size_t k = 0; k < signatures.size(); ++k)
-    ready.outputs.push_back(bl::cli::make_output(typed, {k, {}}, ready.inputs, signatures[k]));
+    ready.outputs.push_back(
+        bl::cli::make_output(results[k], {k, {}}, infos, ready.inputs, signatures[k]));
   ready.out.assign(ready.outputs.begin(), ready.outputs.end());
   ready.kernel->run(ready.in, ready.out);
   ready.bound = ready.kernel->bind(ready.in, ready.out);

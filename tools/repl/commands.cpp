@@ -2,6 +2,7 @@
 // the data, the work, and last of all whatever can be seen from outside.
 #include "tools/repl/commands.hpp"
 
+#include "spec/spec.hpp"
 #include "tools/repl/outputs.hpp"
 #include "tools/repl/report.hpp"
 #include "tools/repl/usage.hpp"
@@ -21,25 +22,25 @@ namespace broadloom::cli {
 void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
-  const spec::TypedSpec typed = spec::analyse(chosen.data());
-  const std::vector<Source> sources = match_inputs(typed, options.inputs);
-  std::vector<Destination> destinations = match_outputs(typed, options.outputs);
-
   Options compile_options;
   compile_options.threads = options.threads;
   compile_options.engine = options.engine;
   compile_options.profile = options.profile;
   const Kernel kernel = compile(chosen, compile_options);
+  const std::string &name = chosen.data().name;
+  const std::vector<InputInfo> infos = kernel.inputs();
+  const std::vector<Source> sources = match_inputs(name, infos, options.inputs);
+  std::vector<Destination> destinations = match_outputs(kernel.outputs(), options.outputs);
 
   phase = Phase::Data;
-  const std::vector<Array> inputs = read_inputs(typed, sources);
+  const std::vector<Array> inputs = read_inputs(infos, sources);
   const std::vector<AnyView> input_views(inputs.begin(), inputs.end());
-  const std::vector<NamedView> named_inputs = named_views(typed, inputs);
-  Outputs outputs(typed, std::move(destinations), inputs, kernel.infer(input_views));
+  const std::vector<NamedView> named_inputs = named_views(infos, inputs);
+  Outputs outputs(kernel, std::move(destinations), inputs, kernel.infer(input_views));
   const std::vector<NamedView> named_outputs = outputs.views();
   const std::vector<AnyView> output_views(outputs.arrays().begin(), outputs.arrays().end());
 
-  const bool all = output_views.size() == typed.outputs.size();
+  const bool all = output_views.size() == kernel.outputs().size();
   const auto call = [&] {
     if (all)
       kernel.run(input_views, output_views); // by position: the fast way
@@ -67,11 +68,12 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
 
   if (timed) {
     const Counters counters = kernel.counters();
-    report.kernel = typed.name;
+    report.kernel = name;
     report.outputs = outputs.report();
     report.compile_ms = counters.compile_ms;
     report.cache = counters.compiles > 0 ? "miss" : "memory";
     report.threads = kernel.threads();
+    report.engine = kernel.engine();
     for (const Array &array : inputs) report.bytes += std::int64_t(byte_count(array));
     for (const Array &array : outputs.arrays()) report.bytes += std::int64_t(byte_count(array));
   }
@@ -89,13 +91,12 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
 void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
-  const spec::TypedSpec typed = spec::analyse(chosen.data());
-  std::vector<Source> sources;
-  if (!options.inputs.empty()) sources = match_inputs(typed, options.inputs);
   const Kernel kernel = compile(chosen);
   if (!options.inputs.empty()) {
+    const std::vector<InputInfo> infos = kernel.inputs();
+    const std::vector<Source> sources = match_inputs(chosen.data().name, infos, options.inputs);
     phase = Phase::Data;
-    const std::vector<Array> inputs = read_inputs(typed, sources);
+    const std::vector<Array> inputs = read_inputs(infos, sources);
     kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
   }
   std::string text = kernel.show(options.stage, options.format);

@@ -61,6 +61,8 @@ std::vector<Entry> exit_statuses() {
 
 std::vector<Entry> environment() {
   return {{"BROADLOOM_THREADS", "threads to use, where --threads does not say"},
+          {"BROADLOOM_STRICT",
+           "set to other than 0: a bug in Broadloom is an error, and no slower engine takes over"},
           {"BROADLOOM_TARGET", "native (default), x86-64-v3 (AVX2) or x86-64-v4 (AVX-512)"},
           {"BROADLOOM_CACHES", "sizes of a core's own and the last-level cache: 1M,32M"},
           {"BROADLOOM_PROFILE",

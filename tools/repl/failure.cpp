@@ -28,6 +28,9 @@ int status_of(const Error &error, Phase phase) {
 Failure describe(std::exception_ptr thrown, Phase phase, bool color) {
   try {
     std::rethrow_exception(thrown);
+  } catch (const InternalError &error) {
+    const std::string ir = error.ir().empty() ? "" : "\n" + error.ir();
+    return {error.render(color) + ir, OurBug};
   } catch (const Error &error) {
     return {error.render(color), status_of(error, phase)};
   } catch (const Interrupted &) {

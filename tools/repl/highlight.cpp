@@ -35,7 +35,7 @@ template <class Words> bool holds(const Words &words, std::string_view word) {
 spec::Source tokens_of(std::string text) {
   try {
     return spec::lex(text, "");
-  } catch (const Error &error) {
+  } catch (const SpecError &error) {
     std::size_t at = 0;
     for (int line = 1; line < error.where().line; ++line) at = text.find('\n', at) + 1;
     for (int column = 1; column < error.where().column && at < text.size(); ++column)
@@ -44,7 +44,7 @@ spec::Source tokens_of(std::string text) {
   }
   try {
     return spec::lex(text, "");
-  } catch (const Error &) {
+  } catch (const SpecError &) {
     return {};
   }
 }

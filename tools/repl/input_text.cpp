@@ -36,7 +36,7 @@ void InputText::add(std::string_view line) {
     // The lexer makes no token of a line end after a binary operator or inside parentheses.
     const bool ended = source.tokens[count - 2].kind == spec::Tok::Break;
     open_ = braces_ > 0 || brackets_ > 0 || header_ || !ended;
-  } catch (const Error &) {
+  } catch (const SpecError &) {
     open_ = false; // whoever parses the text says what is wrong
   }
 }

@@ -163,7 +163,7 @@ bool Library::is_statement(std::string_view text) {
     const spec::Source source = spec::lex(text, Composed::file);
     const std::string_view word = first_word(text, source);
     return std::find(statement_words.begin(), statement_words.end(), word) != statement_words.end();
-  } catch (const Error &) {
+  } catch (const SpecError &) {
     return false; // `define` says what is wrong
   }
 }

@@ -22,9 +22,10 @@ std::size_t byte_count(const Array &array) {
   return std::size_t(array.size()) * size_of(array.dtype());
 }
 
-Outputs::Outputs(const spec::TypedSpec &spec, std::vector<Destination> destinations,
+Outputs::Outputs(const Kernel &kernel, std::vector<Destination> destinations,
                  const std::vector<Array> &inputs, const std::vector<Signature> &signatures)
-    : spec_(spec), destinations_(std::move(destinations)) {
+    : infos_(kernel.outputs()), destinations_(std::move(destinations)) {
+  const std::vector<InputInfo> read = kernel.inputs();
   std::int64_t bytes = 0;
   for (const Destination &destination : destinations_) {
     const Signature &output = signatures[destination.index];
@@ -34,7 +35,8 @@ Outputs::Outputs(const spec::TypedSpec &spec, std::vector<Destination> destinati
   }
   require_memory(bytes, "the outputs");
   for (const Destination &destination : destinations_)
-    arrays_.push_back(make_output(spec, destination, inputs, signatures[destination.index]));
+    arrays_.push_back(make_output(infos_[destination.index], destination, read, inputs,
+                                  signatures[destination.index]));
 }
 
 void Outputs::remember() {
@@ -42,7 +44,7 @@ void Outputs::remember() {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const char *data = static_cast<const char *>(arrays_[i].raw());
     start_.emplace_back();
-    if (typed(i).add) start_.back().assign(data, data + byte_count(arrays_[i]));
+    if (info(i).add) start_.back().assign(data, data + byte_count(arrays_[i]));
   }
 }
 
@@ -53,7 +55,7 @@ void Outputs::restore() {
 
 std::vector<NamedView> Outputs::views() const {
   std::vector<NamedView> views;
-  for (std::size_t i = 0; i < arrays_.size(); ++i) views.push_back({typed(i).name, arrays_[i]});
+  for (std::size_t i = 0; i < arrays_.size(); ++i) views.push_back({info(i).name, arrays_[i]});
   return views;
 }
 
@@ -71,7 +73,7 @@ void Outputs::print(std::ostream &out, bool plot) const {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const Array &array = arrays_[i];
     if (destinations_[i].path) continue;
-    out << fmt::format("{}: {}", typed(i).name, name(array.dtype()));
+    out << fmt::format("{}: {}", info(i).name, name(array.dtype()));
     if (array.rank() > 0) out << fmt::format("[{}]", fmt::join(array.shape(), ", "));
     out << '\n' << print_array(array) << '\n';
     if (plot) out << plot_array(array);
@@ -84,7 +86,7 @@ std::vector<OutputReport> Outputs::report() const {
     const Array &array = arrays_[i];
     const bool f_order =
         !array::is_c_contiguous(array.layout()) && array::is_f_contiguous(array.layout());
-    reports.push_back({typed(i).name,
+    reports.push_back({info(i).name,
                        array.dtype(),
                        {array.shape().begin(), array.shape().end()},
                        f_order,
@@ -95,7 +97,7 @@ std::vector<OutputReport> Outputs::report() const {
 
 std::vector<std::string> Outputs::names() const {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < arrays_.size(); ++i) names.push_back(typed(i).name);
+  for (std::size_t i = 0; i < arrays_.size(); ++i) names.push_back(info(i).name);
   return names;
 }
 

@@ -15,8 +15,8 @@ std::size_t byte_count(const Array &array); // of its elements
 // `+=` outputs can be set back to what they held, so that a repeated call is the same call again.
 class Outputs {
 public:
-  // Throws what `make_output` throws. `spec` must outlive the outputs.
-  Outputs(const spec::TypedSpec &spec, std::vector<Destination> destinations,
+  // Throws what `make_output` throws.
+  Outputs(const Kernel &kernel, std::vector<Destination> destinations,
           const std::vector<Array> &inputs, const std::vector<Signature> &signatures);
 
   // Remembers the present contents for `restore`.
@@ -39,11 +39,9 @@ public:
   std::vector<Array> before() const;
 
 private:
-  const spec::TypedOutput &typed(std::size_t i) const {
-    return spec_.outputs[destinations_[i].index];
-  }
+  const OutputInfo &info(std::size_t i) const { return infos_[destinations_[i].index]; }
 
-  const spec::TypedSpec &spec_;
+  std::vector<OutputInfo> infos_; // of all outputs of the kernel
   std::vector<Destination> destinations_;
   std::vector<Array> arrays_;
   std::vector<std::vector<char>> start_;

@@ -24,6 +24,17 @@ Summary summarise(std::vector<std::int64_t> ns) {
   return {double(ns.front()) * 1e-6, median * 1e-6, double(ns.back()) * 1e-6};
 }
 
+// As --engine has it.
+std::string_view word(Engine engine) {
+  switch (engine) {
+  case Engine::Auto: return "auto";
+  case Engine::Jit: return "jit";
+  case Engine::Interpreter: return "interpreter";
+  case Engine::Reference: return "reference";
+  }
+  return {};
+}
+
 } // namespace
 
 std::string json_string(std::string_view text) {
@@ -61,9 +72,10 @@ std::string to_json(const RunReport &report) {
   const Summary time = summarise(report.run_ns);
   return fmt::format(R"({{"kernel": {}, "outputs": {{{}}}, "compile_ms": {:.6f}, "cache": "{}", )"
                      R"("run_ms": {{"min": {:.6f}, "median": {:.6f}, "max": {:.6f}, "n": {}}}, )"
-                     R"("threads": {}, "bytes": {}{}}})",
+                     R"("threads": {}, "engine": "{}", "bytes": {}{}}})",
                      json_string(report.kernel), outputs, report.compile_ms, report.cache, time.min,
-                     time.median, time.max, report.run_ns.size(), report.threads, report.bytes,
+                     time.median, time.max, report.run_ns.size(), report.threads,
+                     word(report.engine), report.bytes,
                      report.check.empty() ? "" : ", \"check\": " + report.check);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <broadloom/dtype.hpp>
+#include <broadloom/options.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -25,8 +26,9 @@ struct RunReport {
   std::string cache;                // "miss" or "memory"
   std::vector<std::int64_t> run_ns; // one per timed call
   int threads = 1;
-  std::int64_t bytes = 0; // of all inputs and outputs
-  std::string check;      // the JSON object of `--check`, or nothing
+  std::int64_t bytes = 0;      // of all inputs and outputs
+  std::string check;           // the JSON object of `--check`, or nothing
+  Engine engine = Engine::Jit; // that ran the last call
 };
 
 std::string to_json(const RunReport &report); // one line, keys as in docs/language.md

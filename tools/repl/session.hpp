@@ -56,6 +56,7 @@ private:
   struct Call {
     std::shared_ptr<const DefinedKernel> defined;
     Kernel kernel;
+    std::vector<InputInfo> infos; // of the inputs
     std::vector<Array> inputs;
     Outputs outputs;
     std::string made_up; // " x=rand(3, 4)": inputs for which nothing was given

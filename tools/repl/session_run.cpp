@@ -123,7 +123,7 @@ std::string duration(double ns) {
 
 void Session::run_once(const Call &call) {
   with_places(call.defined->text, [&] {
-    call.kernel.run_named(named_views(call.defined->typed, call.inputs), call.outputs.views());
+    call.kernel.run_named(named_views(call.infos, call.inputs), call.outputs.views());
   });
 }
 
@@ -213,15 +213,15 @@ std::shared_ptr<Session::Call> Session::prepare(const Words &given, std::int64_t
   words.erase(arrow, words.end());
   auto defined = choose(words);
   return with_places(defined->text, [&] {
-    std::vector<Destination> wanted = match_outputs(defined->typed, destinations);
     const Kernel kernel = compiled(*defined);
+    std::vector<Destination> wanted = match_outputs(kernel.outputs(), destinations);
     std::string made_up;
     std::vector<Array> inputs = make_inputs(defined, words, points, made_up);
     const std::vector<Signature> signatures =
         kernel.infer(std::vector<AnyView>(inputs.begin(), inputs.end()));
-    Outputs outputs(defined->typed, std::move(wanted), inputs, signatures);
-    return std::make_shared<Call>(
-        Call{defined, kernel, std::move(inputs), std::move(outputs), std::move(made_up), words});
+    Outputs outputs(kernel, std::move(wanted), inputs, signatures);
+    return std::make_shared<Call>(Call{defined, kernel, kernel.inputs(), std::move(inputs),
+                                       std::move(outputs), std::move(made_up), words});
   });
 }
 

@@ -189,8 +189,8 @@ std::string to_json(const RunCheck &check) {
 void require_passed(const LoopSpec &spec, const RunCheck &check) {
   for (const OutputCheck &output : check.outputs)
     if (!output.passed)
-      throw support::InternalError("the compiled kernel does not give what its definition says:\n" +
-                                   to_text(check) + print(spec));
+      throw InternalError("the compiled kernel does not give what its definition says",
+                          to_text(check) + print(spec));
   if (check.gradient.passed()) return;
   const std::string worst = describe(check.gradient.worst());
   std::vector<Expr> values;
@@ -201,7 +201,7 @@ void require_passed(const LoopSpec &spec, const RunCheck &check) {
                       support::with_text(function->derivatives[0].where, spec.data().source.get()),
                       "correct the derivative clauses of '" + function->name +
                           "', or leave them out: it is then derived by its body");
-  throw support::InternalError("the gradient of " + worst + "\n" + print(spec));
+  throw InternalError("the gradient of " + worst, print(spec));
 }
 
 } // namespace broadloom::cli

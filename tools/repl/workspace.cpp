@@ -2,6 +2,7 @@
 #include "tools/repl/workspace.hpp"
 
 #include "array/layout.hpp"
+#include "spec/spec.hpp"
 #include "support/text.hpp"
 #include "tools/repl/usage.hpp"
 
@@ -60,12 +61,12 @@ std::size_t find_entry(const std::vector<Entry> &entries, const std::string &nam
 
 // The dims of the output from the innermost to the outermost, in the order in which the first input
 // with all of its axes lies in memory.
-std::vector<int> storage_order(const spec::TypedSpec &spec, const spec::TypedOutput &output,
+std::vector<int> storage_order(const OutputInfo &output, const std::vector<InputInfo> &infos,
                                const std::vector<Array> &inputs) {
   std::vector<int> order(output.axes.size());
   std::iota(order.rbegin(), order.rend(), 0);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::vector<int> &axes = spec.inputs[i].axis_of_dim;
+    const std::vector<std::string> &axes = infos[i].axes;
     if (axes.size() != output.axes.size()) continue;
     if (!std::is_permutation(axes.begin(), axes.end(), output.axes.begin())) continue;
     const auto stride = [&](int dim) {
@@ -126,54 +127,54 @@ const LoopSpec &choose_kernel(const std::vector<LoopSpec> &kernels, const std::s
   throw UsageError("E0406", fmt::format("the text has no kernel '{}'", name), known);
 }
 
-std::vector<Source> match_inputs(const spec::TypedSpec &spec,
+std::vector<Source> match_inputs(const std::string &kernel, const std::vector<InputInfo> &infos,
                                  const std::vector<std::string> &given) {
-  std::vector<Source> sources(spec.inputs.size());
-  std::vector<bool> taken(spec.inputs.size());
+  std::vector<Source> sources(infos.size());
+  std::vector<bool> taken(infos.size());
   for (const std::string &text : given) {
     const Assignment in = split("--in", text, "NAME=SOURCE");
-    const std::size_t index = find_entry(spec.inputs, in.name, taken, "input", "E0404");
+    const std::size_t index = find_entry(infos, in.name, taken, "input", "E0404");
     sources[index] = parse_source(in.value, in.name);
   }
   for (std::size_t i = 0; i < taken.size(); ++i) {
     if (taken[i]) continue;
-    const spec::TypedInput &input = spec.inputs[i];
+    const InputInfo &input = infos[i];
     std::string example = "1";
-    if (const std::size_t rank = input.axis_of_dim.size(); rank > 0) {
+    if (const int rank = input.rank(); rank > 0) {
       example = "'rand(3";
-      for (std::size_t d = 1; d < rank; ++d) example += fmt::format(", {}", d + 3);
+      for (int d = 1; d < rank; ++d) example += fmt::format(", {}", d + 3);
       example += ")'";
     }
     throw UsageError(
-        "E0404", fmt::format("input '{}' of kernel '{}' is not given", input.name, spec.name),
+        "E0404", fmt::format("input '{}' of kernel '{}' is not given", input.name, kernel),
         fmt::format("add --in {}=SOURCE, for example --in {}={}", input.name, input.name, example));
   }
   return sources;
 }
 
-std::vector<Array> read_inputs(const spec::TypedSpec &spec, const std::vector<Source> &sources) {
+std::vector<Array> read_inputs(const std::vector<InputInfo> &infos,
+                               const std::vector<Source> &sources) {
   std::vector<Array> inputs;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const spec::TypedInput &input = spec.inputs[i];
-    inputs.push_back(read_source(sources[i], {input.name, input.dtype, input.where}));
-  }
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    inputs.push_back(read_source(sources[i], {infos[i].name, infos[i].dtype, infos[i].where}));
   return inputs;
 }
 
-std::vector<NamedView> named_views(const spec::TypedSpec &spec, const std::vector<Array> &inputs) {
+std::vector<NamedView> named_views(const std::vector<InputInfo> &infos,
+                                   const std::vector<Array> &inputs) {
   std::vector<NamedView> views;
-  for (std::size_t i = 0; i < inputs.size(); ++i) views.push_back({spec.inputs[i].name, inputs[i]});
+  for (std::size_t i = 0; i < inputs.size(); ++i) views.push_back({infos[i].name, inputs[i]});
   return views;
 }
 
-std::vector<Destination> match_outputs(const spec::TypedSpec &spec,
+std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
                                        const std::vector<std::string> &given) {
-  std::vector<std::optional<std::string>> paths(spec.outputs.size());
-  std::vector<bool> taken(spec.outputs.size());
+  std::vector<std::optional<std::string>> paths(infos.size());
+  std::vector<bool> taken(infos.size());
   std::vector<std::filesystem::path> files;
   for (const std::string &text : given) {
     const Assignment out = split("--out", text, "NAME=PATH.npy");
-    paths[find_entry(spec.outputs, out.name, taken, "output", "E0405")] = out.value;
+    paths[find_entry(infos, out.name, taken, "output", "E0405")] = out.value;
     if (!out.value.ends_with(".npy")) {
       throw UsageError("E0405",
                        fmt::format("--out {}: '{}' is not a .npy path", out.name, out.value),
@@ -195,9 +196,9 @@ std::vector<Destination> match_outputs(const spec::TypedSpec &spec,
   return destinations;
 }
 
-Array make_output(const spec::TypedSpec &spec, const Destination &destination,
-                  const std::vector<Array> &inputs, const Signature &signature) {
-  const spec::TypedOutput &output = spec.outputs[destination.index];
+Array make_output(const OutputInfo &output, const Destination &destination,
+                  const std::vector<InputInfo> &infos, const std::vector<Array> &inputs,
+                  const Signature &signature) {
   std::error_code error;
   if (output.add && destination.path && std::filesystem::exists(*destination.path, error)) {
     Array start = load_npy(*destination.path);
@@ -219,7 +220,7 @@ Array make_output(const spec::TypedSpec &spec, const Destination &destination,
   const Array memory(signature.dtype, signature.shape);
   Layout layout = memory.layout();
   std::int64_t stride = 1;
-  for (int dim : storage_order(spec, output, inputs)) {
+  for (int dim : storage_order(output, infos, inputs)) {
     layout.strides[dim] = stride;
     stride *= std::max<std::int64_t>(layout.extents[dim], 1);
   }

@@ -1,7 +1,6 @@
 // What `run` and `show` share: the text's kernel, and the arrays of a call.
 #pragma once
 
-#include "spec/spec.hpp"
 #include "tools/repl/commands.hpp"
 #include "tools/repl/source.hpp"
 
@@ -23,12 +22,15 @@ std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &st
 const LoopSpec &choose_kernel(const std::vector<LoopSpec> &kernels, const std::string &name);
 
 // The `--in` options in the order of the kernel's inputs. Opens nothing yet. Throws UsageError.
-std::vector<Source> match_inputs(const spec::TypedSpec &spec,
+std::vector<Source> match_inputs(const std::string &kernel, const std::vector<InputInfo> &infos,
                                  const std::vector<std::string> &given);
 
-std::vector<Array> read_inputs(const spec::TypedSpec &spec, const std::vector<Source> &sources);
+std::vector<Array> read_inputs(const std::vector<InputInfo> &infos,
+                               const std::vector<Source> &sources);
 
-std::vector<NamedView> named_views(const spec::TypedSpec &spec, const std::vector<Array> &inputs);
+// The names are those of `infos`, which must outlive the views.
+std::vector<NamedView> named_views(const std::vector<InputInfo> &infos,
+                                   const std::vector<Array> &inputs);
 
 struct Destination {     // an output that is computed
   std::size_t index = 0; // in the kernel's outputs
@@ -37,12 +39,13 @@ struct Destination {     // an output that is computed
 
 // The `--out` options in the order of the kernel's outputs; all outputs where there are none.
 // Throws UsageError E0405.
-std::vector<Destination> match_outputs(const spec::TypedSpec &spec,
+std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
                                        const std::vector<std::string> &given);
 
 // Memory for an output, zeroed, in the stride order of the first input that has all of its axes;
 // for `+=` with a file that exists, what the file holds. Throws DTypeError E0203, ShapeError E0120.
-Array make_output(const spec::TypedSpec &spec, const Destination &destination,
-                  const std::vector<Array> &inputs, const Signature &signature);
+Array make_output(const OutputInfo &output, const Destination &destination,
+                  const std::vector<InputInfo> &infos, const std::vector<Array> &inputs,
+                  const Signature &signature);
 
 } // namespace broadloom::cli

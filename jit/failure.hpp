@@ -1,0 +1,46 @@
+// Bugs of our own while a kernel is compiled: what is tried instead, and what is left for us to read.
+//
+//   a plan for several threads fails   a plan for one thread, then the reference
+//   native code cannot be made         the interpreter runs the same program, and gives the same bits
+//   the interpreter fails, too         the reference; the outputs are untouched until one of them has come to its end
+//
+// This holds for Engine::Auto, unless the environment variable BROADLOOM_STRICT is set (to other than 0), as in all
+// tests: then, and where another engine was asked for, the InternalError goes to the caller. Each failure gives one line
+// of the log, and a file with all that is needed to see it again.
+#pragma once
+
+#include "jit/bound.hpp"
+
+#include <broadloom/error.hpp>
+
+#include <functional>
+#include <string>
+
+namespace broadloom::jit {
+
+bool is_strict();
+
+// Runs `work`. What it throws by a bug of ours, be it InternalError or an exception of the standard library,
+// comes out as an InternalError with an IR: that of `ir()` where it has none of its own.
+void with_ir(const std::function<void()> &work, const std::function<std::string()> &ir);
+
+struct Failure {
+  const InternalError &error;
+  std::string instead; // "runs in the interpreter"
+  const LoopSpec &spec;
+  const spec::TypedSpec &typed;
+  const Layouts &layouts;
+  std::string options; // a line for each
+};
+
+// Logs the failure in one line, after its report is written to $XDG_STATE_HOME/broadloom (by default
+// ~/.local/state/broadloom), or, where that cannot be written, to $TMPDIR/broadloom-UID (by default in /tmp).
+// A report is named by what stands in it and never overwritten; a folder takes 50. Throws nothing: that the report
+// could not be written is part of the line.
+void tell(const Failure &failure);
+
+// Where BROADLOOM_FAULT, a list with commas between, asks for a failure: how the tests come by bugs.
+enum class Fault { Plan, ParallelPlan, Emit, Interpret };
+void fail_if_asked(Fault fault);
+
+} // namespace broadloom::jit
