@@ -5,6 +5,7 @@
 #include "jit/small.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 
 #include <fmt/format.h>
@@ -70,7 +71,7 @@ Counters KernelImpl::counters() const {
   return counters;
 }
 
-void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const {
+void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const try {
   jit::check_counts(impl_->typed(), inputs.size(), outputs.size());
   const std::size_t count = inputs.size() + outputs.size();
   Pointers operands(count);
@@ -78,14 +79,18 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
   for (const AnyView &view : inputs) operands[k++] = &view;
   for (const AnyView &view : outputs) operands[k++] = &view;
   impl_->run({operands.data(), count});
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-void Kernel::run_named(std::span<const NamedView> inputs,
-                       std::span<const NamedView> outputs) const {
+void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const
+    try {
   impl_->run(jit::by_name(impl_->typed(), impl_->names(), inputs, outputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-Results Kernel::call(std::span<const NamedView> inputs) const {
+Results Kernel::call(std::span<const NamedView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<const AnyView *> operands = jit::by_name(spec, impl_->names(), inputs, {});
   std::vector<AnyView> views;
@@ -97,9 +102,12 @@ Results Kernel::call(std::span<const NamedView> inputs) const {
   for (const auto &[name, array] : arrays) views.push_back(array);
   impl_->run(pointers_to(views));
   return Results(std::move(arrays));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const {
+BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const
+    try {
   jit::check_counts(impl_->typed(), inputs.size(), outputs.size());
   auto state = std::make_shared<BoundState>();
   state->kernel = impl_;
@@ -114,9 +122,11 @@ BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView>
     state->buffers = impl_->ready_buffers(*state->bound, state->operands);
   }
   return BoundCall(std::move(state));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-void BoundCall::operator()() const {
+void BoundCall::operator()() const try {
   const auto &state = *static_cast<const BoundState *>(state_.get());
   if (!state.buffers.empty())
     state.kernel->run_phases(*state.bound, state.buffers.data());
@@ -124,9 +134,11 @@ void BoundCall::operator()() const {
     state.kernel->execute(*state.bound, state.operands);
   else
     state.kernel->run(state.operands);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-void Kernel::prepare(std::span<const AnyView> inputs) const {
+void Kernel::prepare(std::span<const AnyView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   const jit::Layouts layouts = impl_->allocated_layouts(inputs);
   if (impl_->engine() == Engine::Reference) return;
@@ -134,9 +146,11 @@ void Kernel::prepare(std::span<const AnyView> inputs) const {
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     views.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
   impl_->bind(pointers_to(views));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const {
+std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   const jit::Layouts layouts = impl_->allocated_layouts(inputs);
   std::vector<Signature> result;
@@ -145,6 +159,8 @@ std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const {
     result.push_back({spec.outputs[o].name, spec.outputs[o].dtype, {shape.begin(), shape.end()}});
   }
   return result;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 std::string Kernel::show(Stage stage, const ShowFormat &format) const {
