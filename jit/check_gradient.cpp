@@ -6,6 +6,7 @@
 #include "grad/widen.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 
 #include <broadloom/check_gradient.hpp>
@@ -182,9 +183,7 @@ private:
   void check_names(const LoopSpec &spec) const {
     try {
       gradient(spec, options_.wrt, {.of = options_.of});
-    } catch (const InternalError &) {
-      throw;
-    } catch (const Error &error) {
+    } catch (const SpecError &error) {
       // That there is no derivative will be said of each output and input on its own.
       if (error.code() == "E0003" || error.code() == "E0603") throw;
     }
@@ -388,12 +387,14 @@ const SlopeCheck &GradientCheck::worst() const {
 }
 
 GradientCheck check_gradient(const LoopSpec &spec, std::span<const NamedView> inputs,
-                             const GradientCheckOptions &options) {
+                             const GradientCheckOptions &options) try {
   const support::FloatWorld world;
   Checker checker(spec, inputs, options);
   GradientCheck check = checker.run();
   checker.excuse_corners(check);
   return check;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 std::string describe(const SlopeCheck &slope) {

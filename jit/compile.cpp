@@ -16,6 +16,7 @@
 #include "support/check.hpp"
 #include "support/float_control.hpp"
 #include "support/log.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/reasons.hpp"
 
 #include <fmt/format.h>
@@ -169,7 +170,7 @@ void describe_operands(Bound &bound, const spec::TypedSpec &spec) {
 
 } // namespace
 
-Kernel compile(const LoopSpec &spec, const Options &options) {
+Kernel compile(const LoopSpec &spec, const Options &options) try {
   const support::FloatWorld world;
   const Stopwatch watch;
   spec::TypedSpec typed = spec::analyse(spec.data());
@@ -180,6 +181,8 @@ Kernel compile(const LoopSpec &spec, const Options &options) {
   return Kernel(std::make_shared<const KernelImpl>(
       spec, std::move(typed), options, std::move(target), jit::find_profile(options.profile),
       thread_count(options), watch.ms()));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint64_t hash) const {

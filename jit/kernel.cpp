@@ -5,6 +5,7 @@
 #include "jit/small.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 
 #include <fmt/format.h>
@@ -70,7 +71,7 @@ Counters KernelImpl::counters() const {
   return counters;
 }
 
-void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const {
+void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const try {
   jit::check_counts(impl_->typed(), inputs.size(), outputs.size());
   const std::size_t count = inputs.size() + outputs.size();
   Pointers operands(count);
@@ -78,11 +79,15 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
   for (const AnyView &view : inputs) operands[k++] = &view;
   for (const AnyView &view : outputs) operands[k++] = &view;
   impl_->run({operands.data(), count});
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-void Kernel::run_named(std::span<const NamedView> inputs,
-                       std::span<const NamedView> outputs) const {
+void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const
+    try {
   impl_->run(jit::by_name(impl_->typed(), impl_->names(), inputs, outputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 // The inputs in declared order.
@@ -94,7 +99,7 @@ static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const N
   return views;
 }
 
-Results Kernel::call(std::span<const NamedView> inputs) const {
+Results Kernel::call(std::span<const NamedView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<AnyView> views = in_order(*impl_, inputs);
   const jit::Layouts layouts = impl_->allocated_layouts(views);
@@ -104,6 +109,8 @@ Results Kernel::call(std::span<const NamedView> inputs) const {
   for (const auto &[name, array] : arrays) views.push_back(array);
   impl_->run(pointers_to(views));
   return Results(std::move(arrays));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 // What `bind` keeps of a call with these operands.
@@ -125,20 +132,26 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   return state;
 }
 
-BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const {
+BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const
+    try {
   jit::check_counts(impl_->typed(), inputs.size(), outputs.size());
   std::vector<const AnyView *> operands = pointers_to(inputs);
   for (const AnyView &view : outputs) operands.push_back(&view);
   return BoundCall(bound_state(impl_, operands));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
-                             std::span<const NamedView> outputs) const {
+                             std::span<const NamedView> outputs) const
+    try {
   return BoundCall(
       bound_state(impl_, jit::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-void BoundCall::operator()() const {
+void BoundCall::operator()() const try {
   const auto &state = *static_cast<const BoundState *>(state_.get());
   if (!state.buffers.empty())
     state.kernel->run_phases(*state.bound, state.buffers.data());
@@ -146,9 +159,11 @@ void BoundCall::operator()() const {
     state.kernel->execute(*state.bound, state.operands);
   else
     state.kernel->run(state.operands);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-void Kernel::prepare(std::span<const AnyView> inputs) const {
+void Kernel::prepare(std::span<const AnyView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   const jit::Layouts layouts = impl_->allocated_layouts(inputs);
   if (impl_->engine() == Engine::Reference) return;
@@ -156,9 +171,11 @@ void Kernel::prepare(std::span<const AnyView> inputs) const {
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     views.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
   impl_->bind(pointers_to(views));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const {
+std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   const jit::Layouts layouts = impl_->allocated_layouts(inputs);
   std::vector<Signature> result;
@@ -167,14 +184,20 @@ std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const {
     result.push_back({spec.outputs[o].name, spec.outputs[o].dtype, {shape.begin(), shape.end()}});
   }
   return result;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-void Kernel::prepare_named(std::span<const NamedView> inputs) const {
+void Kernel::prepare_named(std::span<const NamedView> inputs) const try {
   prepare(in_order(*impl_, inputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-std::vector<Signature> Kernel::infer_named(std::span<const NamedView> inputs) const {
+std::vector<Signature> Kernel::infer_named(std::span<const NamedView> inputs) const try {
   return infer(in_order(*impl_, inputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 static std::vector<std::string> names_of(const spec::TypedSpec &spec,
@@ -184,16 +207,18 @@ static std::vector<std::string> names_of(const spec::TypedSpec &spec,
   return names;
 }
 
-std::vector<InputInfo> Kernel::inputs() const {
+std::vector<InputInfo> Kernel::inputs() const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<InputInfo> infos;
   for (const spec::TypedInput &input : spec.inputs)
     infos.push_back(
         {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where});
   return infos;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-std::vector<OutputInfo> Kernel::outputs() const {
+std::vector<OutputInfo> Kernel::outputs() const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<OutputInfo> infos;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
@@ -202,6 +227,8 @@ std::vector<OutputInfo> Kernel::outputs() const {
                      impl_->spec().data().outputs[o].mode.kind, output.add, output.where});
   }
   return infos;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 std::string Kernel::show(Stage stage, const ShowFormat &format) const {

@@ -53,6 +53,9 @@ std::shared_ptr<const Bound> Memo::add(std::shared_ptr<const Bound> bound) {
     latest_pinned_.store(bound.get(), std::memory_order_release);
     return bound;
   }
+  Recent made; // what is in `recent_` is in the index, too
+  made.push_front(bound);
+  recent_index_.emplace(bound->hash, made.begin());
   if (recent_.size() >= most_recent) {
     const auto [first, last] = recent_index_.equal_range(recent_.back()->hash);
     for (auto entry = first; entry != last; ++entry) {
@@ -63,8 +66,7 @@ std::shared_ptr<const Bound> Memo::add(std::shared_ptr<const Bound> bound) {
     dropped = std::move(recent_.back());
     recent_.pop_back();
   }
-  recent_.push_front(bound);
-  recent_index_.emplace(bound->hash, recent_.begin());
+  recent_.splice(recent_.begin(), made);
   latest_pinned_.store(nullptr, std::memory_order_relaxed);
   return bound;
 }

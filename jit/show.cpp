@@ -13,6 +13,7 @@
 #include "spec/print_typed.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
 
@@ -152,7 +153,7 @@ Decision KernelImpl::explain_engine(const Shown &shown) const {
                 {{"interpreter", "the same bits, far slower"}});
 }
 
-std::vector<Decision> KernelImpl::why() const {
+std::vector<Decision> KernelImpl::why() const try {
   const support::FloatWorld world;
   std::vector<Decision> result = typed_.notes;
   if (engine_ == Engine::Reference) {
@@ -192,6 +193,8 @@ std::vector<Decision> KernelImpl::why() const {
   }
   append(jit::explain_threads(shown.program, shown.binding, shown.threads));
   return result;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 KernelImpl::Shown KernelImpl::program_to_show() const {
@@ -229,7 +232,7 @@ std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
   return {};
 }
 
-std::string KernelImpl::show(Stage stage, const ShowFormat &format) const {
+std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   const support::FloatWorld world;
   switch (stage) {
   case Stage::Spec: return print(spec_);
@@ -258,6 +261,8 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const {
   }
   }
   return {};
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 } // namespace broadloom

@@ -55,8 +55,10 @@ private:
       order_.splice(order_.begin(), order_, found->second);
       return order_.front();
     }
-    order_.push_front(std::make_shared<Entry>(key));
-    index_.emplace(order_.front()->key, order_.begin());
+    Order made; // only what is in the index, too, comes into the order
+    made.push_front(std::make_shared<Entry>(key));
+    index_.emplace(made.front()->key, made.begin());
+    order_.splice(order_.begin(), made);
     if (order_.size() > limit_) {
       dropped = order_.back();
       index_.erase(dropped->key);

@@ -18,6 +18,8 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/xxhash.h>
 
+#include <sys/mman.h>
+
 #include <chrono>
 
 namespace broadloom::jit {
@@ -131,12 +133,12 @@ llvm::SmallVector<char, 0> make_text(const loop::Program &program, const Target 
 } // namespace
 
 struct Code::Place {
-  llvm::orc::JITDylib &library;
+  llvm::orc::JITDylib *library = nullptr;
   std::unique_ptr<GdbEntry> gdb = {};
 
   ~Place() {
     gdb.reset(); // before the code that it tells of is gone
-    Session::instance().remove(library);
+    if (library != nullptr) Session::instance().remove(*library);
   }
 };
 
@@ -175,6 +177,16 @@ std::int64_t weight(const loop::Program &program) {
   return sum;
 }
 
+// LLVM is built without exceptions: where memory ends inside it, the process may. So nobody enters who does not
+// find as much as a compilation takes: 16 MiB and 4 KiB for each unit of weight were measured, and this is twice that.
+void require_memory(std::int64_t weight) {
+  const std::size_t bytes = (std::size_t{32} << 20) + std::size_t(weight) * 8192;
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    fail_native("out of memory: a compilation may take " + std::to_string(bytes >> 20) + " MiB");
+  munmap(memory, bytes);
+}
+
 } // namespace
 
 namespace {
@@ -210,11 +222,13 @@ private:
 
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
                                            Profile profile) {
-  if (const std::int64_t heavy = weight(program); heavy > heaviest_program)
+  const std::int64_t heavy = weight(program);
+  if (heavy > heaviest_program)
     support::fail("E0502",
                   "the kernel is too large for native code: a weight of " + std::to_string(heavy) +
                       ", the limit is " + std::to_string(heaviest_program),
                   {}, "split the kernel, or run it with the interpreter");
+  require_memory(heavy);
   Session &linker = Session::instance();
   CompileTimes times;
   const Names names(program, target, profile);
@@ -224,9 +238,10 @@ std::shared_ptr<const Code> compile_native(const loop::Program &program, const T
   auto object = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false);
   const std::size_t code_bytes = text_bytes(object->getMemBufferRef());
   Announcement announcement(profile, object->getMemBufferRef());
-  std::unique_ptr<Code::Place> place(new Code::Place{linker.add(std::move(object))});
+  auto place = std::make_unique<Code::Place>(); // before there is anything to be lost
+  place->library = &linker.add(std::move(object));
   const std::vector<std::string> phase_names = names.phases(program.phases.size());
-  const auto addresses = linker.find(place->library, phase_names);
+  const auto addresses = linker.find(*place->library, phase_names);
   std::vector<PhaseFn> phases;
   for (const llvm::orc::ExecutorAddr address : addresses)
     phases.push_back(address.toPtr<PhaseFn>());

@@ -28,19 +28,6 @@
 namespace broadloom::jit {
 namespace {
 
-struct Pool { // never destroyed
-  std::mutex mutex;
-  std::map<std::string, std::vector<std::unique_ptr<llvm::TargetMachine>>> machines;
-};
-Pool &pool() {
-  static Pool &made = *[] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    return new Pool;
-  }();
-  return made;
-}
-
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
   const char *triple = "x86_64-unknown-linux-gnu";
   std::string error;
@@ -60,21 +47,58 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
 
 } // namespace
 
-Generator::Generator(const Target &target) : key_(target.cpu + "/" + target.features) {
+struct Generator::Machines {
+  std::vector<std::unique_ptr<llvm::TargetMachine>> idle; // has room for those on loan
+  std::size_t on_loan = 0;
+};
+
+namespace {
+
+struct Pool { // never destroyed
+  std::mutex mutex;
+  std::map<std::string, Generator::Machines> machines;
+};
+Pool &pool() {
+  static Pool &made = *[] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return new Pool;
+  }();
+  return made;
+}
+
+Generator::Machines &machines_for(const Target &target) {
+  const std::lock_guard lock(pool().mutex);
+  return pool().machines[target.cpu + "/" + target.features];
+}
+
+} // namespace
+
+Generator::Generator(const Target &target) : machines_(machines_for(target)) {
   {
     const std::lock_guard lock(pool().mutex);
-    auto &idle = pool().machines[key_];
+    auto &idle = machines_.idle;
+    idle.reserve(idle.size() + machines_.on_loan + 1);
     if (!idle.empty()) {
       machine_ = std::move(idle.back());
       idle.pop_back();
     }
+    ++machines_.on_loan;
   }
-  if (!machine_) machine_ = make_machine(target);
+  try {
+    if (!machine_) machine_ = make_machine(target);
+  } catch (...) {
+    const std::lock_guard lock(pool().mutex);
+    --machines_.on_loan;
+    throw;
+  }
 }
 
+// Allocates nothing.
 Generator::~Generator() {
   const std::lock_guard lock(pool().mutex);
-  pool().machines[key_].push_back(std::move(machine_));
+  --machines_.on_loan;
+  machines_.idle.push_back(std::move(machine_));
 }
 
 void Generator::prepare(llvm::Module &module) const {

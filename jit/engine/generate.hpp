@@ -16,6 +16,8 @@ namespace broadloom::jit {
 // make. It returns to the pool when the loan ends.
 class Generator {
 public:
+  struct Machines;
+
   explicit Generator(const Target &target); // throws CompileError E0501
   Generator(const Generator &) = delete;
   Generator &operator=(const Generator &) = delete;
@@ -26,7 +28,7 @@ public:
   llvm::SmallVector<char, 0> generate(llvm::Module &module, llvm::CodeGenFileType type) const;
 
 private:
-  std::string key_;
+  Machines &machines_; // of this target: never freed
   std::unique_ptr<llvm::TargetMachine> machine_;
 };
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace broadloom::array {
@@ -59,12 +60,15 @@ Block take(std::size_t bytes) {
   return {};
 }
 
-void give_back(const Block &block) {
+// Called where arrays are destroyed: what finds no room in the list is not kept.
+void give_back(const Block &block) try {
   if (!keeps_memory || block.bytes > most_kept_bytes) return unmap(block);
   std::vector<Block> dropped; // unmapped without the lock
   {
     const std::lock_guard lock(kept().mutex);
     std::vector<Block> &blocks = kept().blocks;
+    dropped.reserve(blocks.size());
+    blocks.reserve(blocks.size() + 1);
     while (kept().bytes + block.bytes > most_kept_bytes) {
       dropped.push_back(blocks.front());
       kept().bytes -= blocks.front().bytes;
@@ -74,17 +78,26 @@ void give_back(const Block &block) {
     kept().bytes += block.bytes;
   }
   for (const Block &old : dropped) unmap(old);
+} catch (const std::bad_alloc &) {
+  unmap(block);
+}
+
+// Holds `memory`, which `free` gives back; null where that takes memory that is not there.
+template <class Free> std::shared_ptr<void> owner_of(void *memory, const Free &free) try {
+  return {memory, free};
+} catch (const std::bad_alloc &) { // `free` has been called
+  return nullptr;
 }
 
 std::shared_ptr<void> heap_memory(std::size_t bytes) {
   void *memory = nullptr;
   if (posix_memalign(&memory, 64, std::max<std::size_t>(bytes, 1)) != 0) return nullptr;
-  return {memory, [](void *p) { std::free(p); }};
+  return owner_of(memory, [](void *p) { std::free(p); });
 }
 
 std::shared_ptr<void> shared(const Block &block) {
   if (block.memory == nullptr) return nullptr;
-  return {block.memory, [block](void *) { give_back(block); }};
+  return owner_of(block.memory, [block](void *) { give_back(block); });
 }
 
 // Whole huge pages; 0 where that overflows.

@@ -5,35 +5,62 @@
 
 namespace broadloom {
 
-// A chain of a million nodes must not recurse a million destructors: children that nobody else holds
-// hand their own children to a work list before they die, and so do functions that nobody else calls.
+namespace {
+
+// What a dying node holds: its arguments, and the expressions of a function that nobody else calls.
+bool has_children(const ExprNode &node) {
+  if (!node.args.empty()) return true;
+  return node.function && node.function.use_count() == 1 &&
+         (!node.function->derivatives.empty() || node.function->body.handle());
+}
+// Nodes and functions are made as mutable objects, and nobody else can reach these.
+Expr &last_child(ExprNode &node) {
+  if (!node.args.empty()) return node.args.back();
+  FunctionDecl &function = const_cast<FunctionDecl &>(*node.function);
+  return function.derivatives.empty() ? function.body : function.derivatives.back().value;
+}
+void drop_last_child(ExprNode &node) {
+  if (!node.args.empty()) return node.args.pop_back();
+  FunctionDecl &function = const_cast<FunctionDecl &>(*node.function);
+  if (function.derivatives.empty())
+    function.body = {};
+  else
+    function.derivatives.pop_back();
+}
+std::shared_ptr<const ExprNode> taken_out_of(Expr &place) {
+  std::shared_ptr<const ExprNode> handle = place.handle();
+  place = {};
+  return handle;
+}
+
+} // namespace
+
+// A chain of a million nodes must not recurse a million destructors, and a destructor has no memory to
+// ask for. So children that nobody else holds are taken apart one after the other, depth first, and the way back
+// is kept in the place that the child has left (Schorr and Waite).
 ExprNode::~ExprNode() {
-  std::vector<std::shared_ptr<const ExprNode>> dying;
-  std::vector<std::shared_ptr<const FunctionDecl>> functions;
-  if (function) functions.push_back(std::move(function));
-  auto adopt = [&](std::vector<Expr> &children) {
-    for (const Expr &child : children)
-      if (child.handle()) dying.push_back(child.handle());
-    children.clear();
-  };
-  adopt(args);
-  while (!dying.empty() || !functions.empty()) {
-    if (!functions.empty()) {
-      std::shared_ptr<const FunctionDecl> last = std::move(functions.back());
-      functions.pop_back();
-      if (last.use_count() != 1) continue;
-      dying.push_back(last->body.handle());
-      for (const FunctionDecl::Derivative &d : last->derivatives) dying.push_back(d.value.handle());
-      const_cast<FunctionDecl &>(*last) = {};
-      continue;
+  ExprNode *current = this;
+  std::shared_ptr<const ExprNode> own, up; // hold `current` and its parent; null for this node
+  for (std::size_t depth = 0;;) {
+    if (has_children(*current)) {
+      Expr &place = last_child(*current);
+      std::shared_ptr<const ExprNode> child = taken_out_of(place);
+      if (!child || child.use_count() != 1) {
+        drop_last_child(*current);
+        continue;
+      }
+      place = Expr(std::move(up));
+      up = std::move(own);
+      own = std::move(child);
+      ++depth;
+    } else {
+      if (depth-- == 0) return;
+      own = std::move(up); // and what it held dies, without children
+      ExprNode &parent = own ? const_cast<ExprNode &>(*own) : *this;
+      up = taken_out_of(last_child(parent));
+      drop_last_child(parent);
     }
-    std::shared_ptr<const ExprNode> node = std::move(dying.back());
-    dying.pop_back();
-    // Every node is made by make_node as a mutable object, and nobody else can reach this one.
-    if (!node || node.use_count() != 1) continue;
-    ExprNode &last = const_cast<ExprNode &>(*node);
-    adopt(last.args);
-    if (last.function) functions.push_back(std::move(last.function));
+    current = own ? const_cast<ExprNode *>(own.get()) : this;
   }
 }
 

@@ -15,6 +15,7 @@
 #include "spec/expand.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 
 #include <broadloom/gradient.hpp>
 
@@ -366,17 +367,21 @@ LoopSpec spec_of(SpecData data) {
 } // namespace
 
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
-                  const GradientOptions &options) {
+                  const GradientOptions &options) try {
   const support::FloatWorld world;
   return spec_of(grad::Gradient(spec.data(), wrt, options).run().backward);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wrt,
-                        const GradientOptions &options) {
+                        const GradientOptions &options) try {
   const support::FloatWorld world;
   GradientOptions saving = options;
   saving.policy = Policy::Save;
   return spec_of(grad::Gradient(spec.data(), wrt, saving).run().forward);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 } // namespace broadloom

@@ -3,6 +3,7 @@
 
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 
 #include <algorithm>
 
@@ -108,9 +109,11 @@ LoopSpec &LoopSpec::add() {
   return *this;
 }
 
-void check(const LoopSpec &spec) {
+void check(const LoopSpec &spec) try {
   const support::FloatWorld world;
   spec::analyse(spec.data());
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 } // namespace broadloom

@@ -5,6 +5,7 @@
 #include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 
 #include <array>
@@ -328,13 +329,15 @@ private:
 
 namespace broadloom {
 
-std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file) {
+std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file) try {
   const support::FloatWorld world;
   spec::Source source = spec::lex(text, file);
   return spec::Parser(source).run();
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-LoopSpec parse(std::string_view text, std::string_view kernel, std::string_view file) {
+LoopSpec parse(std::string_view text, std::string_view kernel, std::string_view file) try {
   std::vector<LoopSpec> kernels = parse_all(text, file);
   Place nowhere;
   std::vector<std::string> names;
@@ -351,6 +354,8 @@ LoopSpec parse(std::string_view text, std::string_view kernel, std::string_view 
     if (spec.data().name == kernel) return spec;
   support::fail("E0010", "there is no kernel '" + std::string(kernel) + "' in " + std::string(file),
                 nowhere, "it has " + support::quoted_list(names));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 } // namespace broadloom

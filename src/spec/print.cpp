@@ -13,6 +13,7 @@
 #include "spec/spec.hpp"
 #include "spec/used_definitions.hpp"
 #include "support/check.hpp"
+#include "support/out_of_memory.hpp"
 
 #include <charconv>
 #include <cmath>
@@ -430,6 +431,10 @@ private:
 
 spec::Printed spec::print(const SpecData &data) { return Printer(data).run(); }
 
-std::string print(const LoopSpec &spec) { return print(std::vector{spec}); }
+std::string print(const LoopSpec &spec) try {
+  return print(std::vector{spec});
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
 
 } // namespace broadloom

@@ -2,12 +2,13 @@
 #include "spec/printed.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 
 #include <unordered_map>
 
 namespace broadloom {
 
-std::string print(const std::vector<LoopSpec> &kernels) {
+std::string print(const std::vector<LoopSpec> &kernels) try {
   const support::FloatWorld world;
   std::string definitions, text;
   std::unordered_map<std::string, std::string> known;
@@ -24,6 +25,8 @@ std::string print(const std::vector<LoopSpec> &kernels) {
     text += printed.kernel;
   }
   return definitions + text;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 } // namespace broadloom

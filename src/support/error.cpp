@@ -3,6 +3,7 @@
 
 #include "support/check.hpp"
 #include "support/fail.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -98,6 +99,11 @@ void fail(std::string code, std::string message, Place where, std::string help) 
   if (family == "E07")
     throw CancelledError(std::move(code), std::move(message), std::move(where), std::move(help));
   bug("no error class for " + code);
+}
+
+void out_of_memory() {
+  fail("E0305", "out of memory", {},
+       "free memory and try again: specs, kernels and arrays are as they were before");
 }
 
 } // namespace support

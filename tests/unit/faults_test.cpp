@@ -1,0 +1,41 @@
+// Memory that ends: tests/faults is a program of its own, since it replaces operator new.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <sys/wait.h>
+
+namespace {
+
+struct Ended {
+  std::string text;
+  int status = -1;
+};
+Ended run(const std::string &words) {
+  Ended ended;
+  std::FILE *pipe = popen((BROADLOOM_FAULTS " " + words).c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::array<char, 4096> part;
+  while (std::fgets(part.data(), int(part.size()), pipe) != nullptr) ended.text += part.data();
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
+  return ended;
+}
+
+} // namespace
+
+TEST_CASE("An allocation that fails outside LLVM is an error, after which all works") {
+  const Ended ended = run("100");
+  CAPTURE(ended.text);
+  CHECK(ended.status == 0);
+  CHECK(ended.text.find("outside LLVM: 0 not reached") != std::string::npos);
+  CHECK(ended.text.find(" 0 bad_alloc, 0 wrong, 0 other, 0 wrong after, 0 died\ninside") !=
+        std::string::npos);
+}
+
+TEST_CASE("LLVM is not entered where memory for a compilation is missing") {
+  const Ended ended = run("limit");
+  CAPTURE(ended.text);
+  CHECK(ended.status == 0);
+}
