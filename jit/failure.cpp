@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int most_reports = 50; // in a folder
+constexpr std::size_t longest_report = 16 << 20;
 
 std::string variable(const char *name) {
   const char *value = std::getenv(name);
@@ -57,7 +58,9 @@ std::string report_of(const Failure &failure) {
     text += layouts.wanted[o] ? operand_line("out", spec.outputs[o].name, spec.outputs[o].dtype,
                                              layouts.outputs[o])
                               : fmt::format("  out {} is not wanted\n", spec.outputs[o].name);
-  return text + "\noptions\n" + failure.options + "\nprinted\n" + failure.error.ir();
+  text += "\noptions\n" + failure.options + "\nprinted\n" + failure.error.ir();
+  if (text.size() > longest_report) text = text.substr(0, longest_report) + "\n(cut off here)\n";
+  return text;
 }
 
 // FNV-1a: the same report has the same name in each process.

@@ -3,20 +3,20 @@
 
 #include "expr/walk.hpp"
 
-#include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_set>
 
 namespace broadloom::spec {
 
 std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &data) {
-  std::vector<std::shared_ptr<const InputDecl>> read;
+  std::multimap<std::uint64_t, std::shared_ptr<const InputDecl>> read; // by when they were made
   std::unordered_set<const InputDecl *> seen;
   expr::Walker walker;
   const auto walk = [&](const Expr &root) {
     walker.walk(root.node(), [&](const ExprNode &node) {
       if (node.kind == ExprKind::Input && seen.insert(node.input.get()).second)
-        read.push_back(node.input);
+        read.emplace(node.input->created, node.input);
     });
   };
   for (const Expr &let : data.lets) walk(let);
@@ -24,8 +24,6 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
     walk(output.value);
     for (const Expr &init : output.mode.use.init) walk(init);
   }
-  std::stable_sort(read.begin(), read.end(),
-                   [](const auto &a, const auto &b) { return a->created < b->created; });
 
   std::vector<std::shared_ptr<const InputDecl>> inputs;
   std::unordered_set<std::string> names;
@@ -33,7 +31,7 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
     if (names.insert(decl->name).second) inputs.push_back(decl);
   };
   for (const auto &decl : data.inputs) add(decl);
-  for (const auto &decl : read) add(decl);
+  for (const auto &[created, decl] : read) add(decl);
   return inputs;
 }
 
