@@ -75,6 +75,10 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
   }
   if (!good) [[unlikely]]
     jit::check_pointers(typed_, operands);
+  if (verifies_ && bound.pattern->code) [[unlikely]] {
+    jit::check_apart(typed_, operands);
+    return execute_twice(bound, operands);
+  }
 
   bool copy = false;
   for (std::size_t o = 0; o < outputs; ++o) {
@@ -88,7 +92,7 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
   }
   if (copy) [[unlikely]]
     return execute_on_copies(bound, operands);
-  invoke(bound, addresses.data());
+  invoke(bound, addresses.data(), false);
 }
 
 // Whether an input shares memory with an output in another way than element by element.
@@ -105,7 +109,7 @@ static bool must_copy(const Bound &bound, Operands operands, std::size_t input) 
 }
 
 std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands operands) const {
-  if (bound.scratch_bytes > 0) return {};
+  if (bound.scratch_bytes > 0 || verifies_) return {};
   for (std::size_t i = 0; i < bound.input_count; ++i)
     if (must_copy(bound, operands, i)) return {};
   std::vector<char *> buffers;
@@ -126,10 +130,10 @@ void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const 
     array::copy_elements(*operands[i], to, operands[i]->layout);
     addresses[i] = to;
   }
-  invoke(bound, addresses.data());
+  invoke(bound, addresses.data(), false);
 }
 
-void KernelImpl::invoke(const Bound &bound, void *const *addresses) const {
+void KernelImpl::invoke(const Bound &bound, void *const *addresses, bool interpreted) const {
   const jit::runtime::Scratch scratch(bound.scratch_bytes);
   Small<char *, few_buffers> buffers(bound.buffers.size());
   for (std::size_t b = 0; b < bound.buffers.size(); ++b) {
@@ -137,10 +141,10 @@ void KernelImpl::invoke(const Bound &bound, void *const *addresses) const {
     buffers[b] = source.operand >= 0 ? static_cast<char *>(addresses[source.operand])
                                      : scratch.data() + source.scratch_at;
   }
-  run_phases(bound, buffers.data());
+  run_phases(bound, buffers.data(), interpreted);
 }
 
-void KernelImpl::run_phases(const Bound &bound, char *const *buffers) const {
+void KernelImpl::run_phases(const Bound &bound, char *const *buffers, bool interpreted) const {
   loop::Frame frame;
   frame.version = jit::abi_version;
   frame.extents = bound.binding.extents.data();
@@ -149,7 +153,7 @@ void KernelImpl::run_phases(const Bound &bound, char *const *buffers) const {
   frame.buffers = buffers;
 
   const jit::runtime::FloatControl control;
-  if (!bound.pattern->code) return interpret(bound, frame);
+  if (interpreted || !bound.pattern->code) return interpret(bound, frame);
   for (std::size_t p = 0; p < bound.phases.size(); ++p) {
     const Bound::Phase &phase = bound.phases[p];
     stop_if_cancelled();
