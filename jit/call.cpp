@@ -78,6 +78,10 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
   }
   if (!good) [[unlikely]]
     jit::check_pointers(typed_, operands);
+  if (verifies_ && bound.engine == Engine::Jit) [[unlikely]] {
+    jit::check_apart(typed_, operands);
+    return execute_twice(bound, operands);
+  }
 
   bool copy = bound.engine == Engine::Interpreter && engine_ == Engine::Auto;
   for (std::size_t o = 0; o < outputs; ++o) {
@@ -91,7 +95,7 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
   }
   if (copy) [[unlikely]]
     return execute_on_copies(bound, operands);
-  invoke(bound, addresses.data());
+  invoke(bound, addresses.data(), false);
 }
 
 // Whether an input shares memory with an output in another way than element by element.
@@ -108,7 +112,7 @@ static bool must_copy(const Bound &bound, Operands operands, std::size_t input) 
 }
 
 std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands operands) const {
-  if (bound.engine != Engine::Jit || bound.scratch_bytes > 0) return {};
+  if (bound.engine != Engine::Jit || bound.scratch_bytes > 0 || verifies_) return {};
   for (std::size_t i = 0; i < bound.input_count; ++i)
     if (must_copy(bound, operands, i)) return {};
   std::vector<char *> buffers;
@@ -131,7 +135,7 @@ void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const 
     array::copy_elements(*operands[i], to, operands[i]->layout);
     addresses[i] = to;
   }
-  invoke(bound, addresses.data());
+  invoke(bound, addresses.data(), false);
 }
 
 // The interpreter writes copies of the outputs, so that the reference can begin with the outputs as they were
@@ -150,7 +154,7 @@ void KernelImpl::interpret_or_refer(const Bound &bound, Operands operands) const
     array::copy_elements(*view, addresses[k], view->layout);
   }
   try {
-    jit::with_ir([&] { invoke(bound, addresses.data()); },
+    jit::with_ir([&] { invoke(bound, addresses.data(), true); },
                  [&] { return loop::print(bound.pattern->program); });
   } catch (const InternalError &error) {
     if (!may_fall_back()) throw;
@@ -164,7 +168,7 @@ void KernelImpl::interpret_or_refer(const Bound &bound, Operands operands) const
                            view->layout);
 }
 
-void KernelImpl::invoke(const Bound &bound, void *const *addresses) const {
+void KernelImpl::invoke(const Bound &bound, void *const *addresses, bool interpreted) const {
   const jit::runtime::Scratch scratch(bound.scratch_bytes);
   Small<char *, few_buffers> buffers(bound.buffers.size());
   for (std::size_t b = 0; b < bound.buffers.size(); ++b) {
@@ -172,10 +176,10 @@ void KernelImpl::invoke(const Bound &bound, void *const *addresses) const {
     buffers[b] = source.operand >= 0 ? static_cast<char *>(addresses[source.operand])
                                      : scratch.data() + source.scratch_at;
   }
-  run_phases(bound, buffers.data());
+  run_phases(bound, buffers.data(), interpreted);
 }
 
-void KernelImpl::run_phases(const Bound &bound, char *const *buffers) const {
+void KernelImpl::run_phases(const Bound &bound, char *const *buffers, bool interpreted) const {
   loop::Frame frame;
   frame.version = jit::abi_version;
   frame.extents = bound.binding.extents.data();
@@ -184,7 +188,7 @@ void KernelImpl::run_phases(const Bound &bound, char *const *buffers) const {
   frame.buffers = buffers;
 
   const support::FloatControl control;
-  if (!bound.pattern->code) return interpret(bound, frame);
+  if (interpreted || !bound.pattern->code) return interpret(bound, frame);
   for (std::size_t p = 0; p < bound.phases.size(); ++p) {
     const Bound::Phase &phase = bound.phases[p];
     stop_if_cancelled();

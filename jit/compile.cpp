@@ -159,6 +159,28 @@ void mark_exact_pairs(Bound &bound, const spec::TypedSpec &spec, const plan::Res
   }
 }
 
+// Whether everything that is asked for is computed, once, by loops that fit the numbers.
+void verify_plan(const plan::Plan &plan, const jit::Layouts &layouts, bool count) {
+  loop::verify(plan.program);
+  std::vector<std::int64_t> outputs;
+  for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
+    outputs.push_back(layouts.wanted[o] ? element_count(layouts.outputs[o]) : -1);
+  const loop::Numbers numbers{plan.binding.extents, plan.binding.chunks, plan.binding.strides,
+                              outputs};
+  loop::verify_numbers(plan.program, numbers);
+  if (!count) return;
+  for (std::size_t o = 0; o < layouts.outputs.size(); ++o) {
+    if (!layouts.wanted[o]) continue;
+    const loop::Writes writes =
+        loop::count_writes(plan.program, numbers, std::uint32_t(o), layouts.outputs[o]);
+    if (!writes.once())
+      support::bug(fmt::format("of the {} elements of output {}, {} are never stored and {} more "
+                               "than once, first element {} in C order",
+                               writes.elements, o, writes.never, writes.again, writes.first),
+                   loop::print(plan.program));
+  }
+}
+
 void describe_operands(Bound &bound, const spec::TypedSpec &spec) {
   for (std::size_t i = 0; i < spec.inputs.size(); ++i)
     bound.operands.push_back({jit::reach_of(bound.layouts.inputs[i], spec.inputs[i].dtype),
@@ -269,7 +291,7 @@ plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts, const plan::Resolv
     if (threads > 1) jit::fail_if_asked(jit::Fault::ParallelPlan);
     plan = plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
                            machine, explain);
-    loop::verify(plan.program);
+    verify_plan(plan, layouts, verifies_);
   };
   jit::with_ir(make, [&] { return spec::print_graph(typed_); });
   return plan;

@@ -10,6 +10,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <string_view>
+
 namespace broadloom {
 namespace {
 
@@ -26,6 +29,11 @@ struct BoundState {
   std::vector<char *> buffers;
 };
 
+bool asked_to_verify() {
+  const char *asked = std::getenv("BROADLOOM_VERIFY");
+  return asked != nullptr && std::string_view(asked) == "1";
+}
+
 std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
   std::vector<const AnyView *> result;
   for (const AnyView &view : views) result.push_back(&view);
@@ -38,7 +46,8 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
     : spec_(spec), typed_(std::move(typed)), names_(typed_), reads_(jit::inputs_read(typed_)),
       engine_(options.engine), target_(std::move(target)), profile_(profile), threads_(threads),
-      cancel_(options.cancel), workers_(jit::runtime::workers(threads)) {
+      verifies_(asked_to_verify()), cancel_(options.cancel),
+      workers_(jit::runtime::workers(threads)) {
   for (const spec::TypedInput &input : typed_.inputs)
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)

@@ -35,7 +35,7 @@ public:
   // For calls on the same memory again and again: the buffers of the frame, if the phases are all that
   // such a call has to run; else empty.
   std::vector<char *> ready_buffers(const jit::Bound &bound, jit::Operands operands) const;
-  void run_phases(const jit::Bound &bound, char *const *buffers) const;
+  void run_phases(const jit::Bound &bound, char *const *buffers, bool interpreted = false) const;
 
   // The layouts of a call with these inputs that allocates its outputs.
   jit::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
@@ -75,9 +75,12 @@ private:
   void run_reference(jit::Operands operands) const;
   void execute_on_copies(const jit::Bound &bound, jit::Operands operands) const;
   void interpret_or_refer(const jit::Bound &bound, jit::Operands operands) const;
-  void invoke(const jit::Bound &bound, void *const *addresses) const;
+  void invoke(const jit::Bound &bound, void *const *addresses, bool interpreted) const;
   void interpret(const jit::Bound &bound, const loop::Frame &frame) const;
   void stop_if_cancelled() const;
+
+  // twice.cpp
+  void execute_twice(const jit::Bound &bound, jit::Operands operands) const;
 
   // show.cpp
   struct Shown;
@@ -103,6 +106,7 @@ private:
   const std::optional<jit::Target> target_;
   const Profile profile_;
   const int threads_;
+  const bool verifies_;                                   // BROADLOOM_VERIFY
   const std::shared_ptr<const std::atomic<bool>> cancel_; // null: calls run to their end
   jit::runtime::Workers &workers_;
 

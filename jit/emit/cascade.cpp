@@ -134,8 +134,9 @@ int PhaseEmitter::leaves_together(LoopId id) const {
   const Survey::LoopFacts &facts = survey_.loops[id.index];
   const bool stores = std::any_of(loop.body.begin(), loop.body.end(),
                                   [](const Stmt &s) { return s.kind == StmtKind::Set; });
-  if (loop.leaf < least_leaf_of_several || loop.body.size() > longest_body ||
-      runs_as_vector(program_, loop) || facts.costly || facts.inner_loops || stores)
+  if (loop.leaf < least_leaf_of_several || !std::has_single_bit(std::uint64_t(loop.leaf)) ||
+      loop.body.size() > longest_body || runs_as_vector(program_, loop) || facts.costly ||
+      facts.inner_loops || stores)
     return 1;
   int registers = 0;
   for (const AccId acc : loop.accs)

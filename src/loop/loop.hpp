@@ -61,10 +61,12 @@
 #include "ops/recipe.hpp"
 
 #include <broadloom/accuracy.hpp>
+#include <broadloom/array.hpp>
 
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -232,8 +234,29 @@ std::string key(const Program &program);
 // Both are of one kernel, for two layouts.
 std::vector<std::string> differences(const Program &a, const Program &b);
 
-// Checks every rule stated above; a violation is our bug, thrown with the printed program.
+// Checks every rule stated above, and that every store reaches each of its elements once; a violation is our bug, thrown
+// with the printed program.
 void verify(const Program &program);
+
+// What a program runs on, less the memory: see Frame.
+struct Numbers {
+  std::span<const std::int64_t> extents, chunks, strides;
+  std::span<const std::int64_t> outputs = {}; // [output]: its elements; -1 where it is not wanted
+};
+
+// What the loops take for granted about the numbers: known turns, chunks of whole leaves that cover their axis, unit
+// strides, and outputs that are stored as a whole. A violation is our bug.
+void verify_numbers(const Program &program, const Numbers &numbers);
+
+// How often one run of the program stores the elements of an output. Nothing is computed.
+struct Writes {
+  std::int64_t elements = 0, never = 0, again = 0;
+  std::int64_t stores = 0; // in all
+  std::int64_t first = -1; // in C order, that is not stored exactly once
+  bool once() const { return first < 0 && stores == elements; }
+};
+Writes count_writes(const Program &program, const Numbers &numbers, std::uint32_t output,
+                    const Layout &layout);
 
 // Runs one phase on the box lo[k] <= position < hi[k] of its parallel axes. Same bits as native code.
 void interpret(const Program &program, std::size_t phase, const Frame &frame,

@@ -3,7 +3,8 @@
 // First the references: an id that points nowhere would make every later look unsafe, the printer's
 // too. Then one walk over each phase in the order of execution that keeps what is in scope: the loops
 // around, the values computed, the accumulators that are running or joined. A body's names end with it.
-#include "loop/loop.hpp"
+#include "loop/verify.hpp"
+
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -258,6 +259,9 @@ private:
     require(l.turns == 0 ||
                 std::any_of(open_.begin(), open_.end(), [](const Loop *o) { return o->vector; }),
             me + " has known turns outside of a vector loop");
+    require(l.turns == 0 || std::none_of(open_.begin(), open_.end(),
+                                         [](const Loop *o) { return o->turns > 0; }),
+            me + " has known turns within another that has");
     require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
     const bool in_order = runs_in_order(l);
     require(!l.reverse || in_order, me + " runs in reverse, but not in order");
@@ -327,6 +331,7 @@ private:
 void verify(const Program &program) {
   check_references(program);
   Verifier(program).run();
+  verify_stores(program);
 }
 
 } // namespace broadloom::loop

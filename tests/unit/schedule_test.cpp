@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -141,6 +142,21 @@ TEST_CASE("Rows of a product that run together have one position along their lan
   agree(matrices + "sum(a * b * iota(j), k)", given);
   agree(matrices + "sum(a * b * iota(i), k)", given);
   agree(matrices + "sum(a * b, k) + iota(j) * extent(j)", given);
+}
+
+TEST_CASE("A kernel that is verified runs twice and gives the same") {
+  const std::vector<Input> x{{"x", numbers(f32, {40, 700})}};
+  const LoopSpec spec =
+      parse("kernel k { in x : f32[i, j]; out p += x / sum(x, j); out s = sum(x, i)\n"
+            "  out r = scan(sum, x, j) }");
+  const auto plain = outputs(spec, x, {.threads = 2});
+  setenv("BROADLOOM_VERIFY", "1", 1);
+  const auto verified = outputs(spec, x, {.threads = 2});
+  const Kernel kernel = compile(spec);
+  unsetenv("BROADLOOM_VERIFY");
+  CHECK((plain == verified));
+  kernel({{"x", x[0].array}});
+  CHECK(kernel.counters().interpreted == 1);
 }
 
 } // namespace broadloom

@@ -127,5 +127,108 @@ TEST_CASE("a complaint shows the program") {
   CHECK_COMPLAINT(p, "parallel for i");
 }
 
+// z[i] = x[i] in chunks of i.
+Program copy_in_chunks() {
+  Builder b;
+  b.p.name = "copy";
+  const AxisId i = b.axis("i"), c = b.axis("i.chunk", i);
+  const BufferId x = b.buffer("x", Role::Input, 0, DType::F32, {{i, StrideClass::Unit}});
+  const BufferId z = b.buffer("z", Role::Output, 0, DType::F32, {{i, StrideClass::Unit}});
+  const ValueId xv = b.load(x);
+  Loop inner;
+  inner.axis = i;
+  inner.within = c;
+  inner.vector = true;
+  inner.body = {let(xv), set(z, xv)};
+  const LoopId inner_id = b.loop(inner);
+  Loop outer;
+  outer.axis = c;
+  outer.parallel = true;
+  outer.body = {run(inner_id)};
+  const LoopId outer_id = b.loop(outer);
+  b.p.phases.push_back({{run(outer_id)}, {c}, 1});
+  return b.p;
+}
+
+TEST_CASE("a store that a loop repeats is found") {
+  CHECK(complaint(copy_in_chunks()) == "");
+  Program p = copy_in_chunks();
+  p.loops[0].within.reset(); // every chunk stores the whole axis
+  CHECK_COMPLAINT(p, "the loop over i.chunk repeats a store to one element of z");
+  p = copy_in_chunks();
+  p.buffers[1].walks.clear();
+  CHECK_COMPLAINT(p, "store to one element of z");
+  p = positions();
+  p.buffers[0].walks.erase(p.buffers[0].walks.begin());
+  p.loops[1].parallel = p.loops[0].parallel = false;
+  p.phases[0].parallel.clear();
+  CHECK_COMPLAINT(p, "the loop over i repeats a store to one element of z");
+}
+
+TEST_CASE("an output that two statements store is found") {
+  Program p = copy_in_chunks();
+  p.loops[0].body.push_back(p.loops[0].body.back());
+  CHECK_COMPLAINT(p, "the output z is stored by two statements");
+}
+
+TEST_CASE("memory that is read before it is stored is found") {
+  Program p = whole_fold(Fold::Sum, DType::F64, 32, 4096, true);
+  std::swap(p.phases[0], p.phases[1]);
+  CHECK_COMPLAINT(p, "s0 is read before anything is stored there");
+}
+
+std::string complaint(const Program &p, const Numbers &numbers) {
+  try {
+    verify_numbers(p, numbers);
+  } catch (const support::InternalError &e) {
+    return e.what();
+  }
+  return {};
+}
+
+#define CHECK_NUMBERS(program, numbers, words)                                                     \
+  CHECK(complaint(program, numbers).find(words) != std::string::npos)
+
+TEST_CASE("numbers that do not fit the loops are found") {
+  const Program p = whole_fold(Fold::Sum, DType::F64, 32, 4096, true); // axes i, i.chunk; x, z, s0
+  const std::vector<std::int64_t> extents{20000, 3}, chunks{8192, 0}, strides{1, 0, 0, 0, 0, 1},
+      one{1}, two{2};
+  CHECK(complaint(p, {extents, chunks, strides, one}) == "");
+  CHECK_NUMBERS(p, (Numbers{extents, chunks, strides, two}), "is not stored as a whole");
+  const std::vector<std::int64_t> short_of{20000, 2}, odd{4096 + 128, 0}, thrice{12288, 0},
+      five{20000, 5}, far{2, 0, 0, 0, 0, 1};
+  CHECK_NUMBERS(p, (Numbers{short_of, chunks, strides, one}), "do not cover it");
+  CHECK_NUMBERS(p, (Numbers{five, odd, strides, one}), "not whole leaves");
+  const std::vector<std::int64_t> two_of_thrice{20000, 2};
+  CHECK_NUMBERS(p, (Numbers{two_of_thrice, thrice, strides, one}), "not a power of two");
+  CHECK_NUMBERS(p, (Numbers{extents, chunks, far, one}), "does not lie as its walk says");
+}
+
+TEST_CASE("an output that nothing stores is found") {
+  const Program p = copy_in_chunks();
+  const std::vector<std::int64_t> extents{100, 2}, chunks{64, 0}, strides{1, 0, 1, 0},
+      wanted{100, 7}, not_wanted{100, -1};
+  CHECK(complaint(p, {extents, chunks, strides, not_wanted}) == "");
+  CHECK_NUMBERS(p, (Numbers{extents, chunks, strides, wanted}), "output 1 is not stored");
+}
+
+TEST_CASE("stores are counted for each element of an output") {
+  Program p = copy_in_chunks();
+  const std::vector<std::int64_t> extents{100, 2}, chunks{64, 0}, strides{1, 0, -3, 0};
+  const Layout layout =
+      strided_layout(std::vector<std::int64_t>{100}, std::vector<std::int64_t>{-3});
+  const auto counted = [&](const Numbers &numbers) { return count_writes(p, numbers, 0, layout); };
+  CHECK(counted({extents, chunks, strides}).once());
+  const std::vector<std::int64_t> one_chunk{100, 1}, short_chunks{32, 0};
+  const Writes missed = counted({one_chunk, chunks, strides});
+  CHECK(missed.never == 36);
+  CHECK(missed.first == 64);
+  CHECK(counted({extents, short_chunks, strides}).never == 36);
+  p.loops[0].within.reset();
+  const Writes twice = counted({extents, chunks, strides});
+  CHECK(twice.again == 100);
+  CHECK_FALSE(twice.once());
+}
+
 } // namespace
 } // namespace broadloom::loop

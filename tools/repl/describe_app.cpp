@@ -69,6 +69,7 @@ std::vector<Entry> environment() {
            "tools that are to see kernels by name: perf, jitdump, gdb, with commas between"},
           {"BROADLOOM_LOG",
            "what is logged: trace, debug, info, warn (default), error, critical or off"},
+          {"BROADLOOM_VERIFY", "1: run each call in the interpreter, too, and compare: slow"},
           {"NO_COLOR", "if set, nothing is printed in colours"}};
 }
 
