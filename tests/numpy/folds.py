@@ -90,8 +90,9 @@ def fold(name, v, axes, keep, init=None, correction=0):
 
 def with_first(v, init, places):
     shape = [1 if a in places else n for a, n in enumerate(v.lo.shape)]
+    count = int(np.prod([v.lo.shape[a] for a in places], dtype=np.int64))
     flat = lambda x: np.moveaxis(np.broadcast_to(x, v.lo.shape), places, range(-len(places), 0)).reshape(
-        *[n for a, n in enumerate(v.lo.shape) if a not in places], -1)
+        *[n for a, n in enumerate(v.lo.shape) if a not in places], count)
     first = lambda x: np.broadcast_to(x, shape).reshape(*[n for a, n in enumerate(shape) if a not in places], 1)
     back = lambda a, b: restored(np.concatenate([first(a), flat(b)], -1), places)
     return Value(v.dtype, back(init.lo, v.lo), back(init.hi, v.hi), back(init.sure, v.sure), v.axes)
@@ -124,8 +125,9 @@ def first_of(name, v, places, keep):
         raise Refused(name + " of nothing")
     order = [a for a in range(v.lo.ndim) if a not in places] + sorted(places)
     shape = [v.lo.shape[a] for a in order[: v.lo.ndim - len(places)]]
-    flat = np.transpose(v.lo, order).reshape(*shape, -1)
-    points = np.transpose(np.broadcast_to(v.exact, v.lo.shape), order).reshape(*shape, -1).all(-1)
+    count = int(np.prod([v.lo.shape[a] for a in places], dtype=np.int64))
+    flat = np.transpose(v.lo, order).reshape(*shape, count)
+    points = np.transpose(np.broadcast_to(v.exact, v.lo.shape), order).reshape(*shape, count).all(-1)
     at = (np.argmin if name == "argmin" else np.argmax)(flat, -1)
     for place in sorted(places):
         at, points = np.expand_dims(at, place), np.expand_dims(points, place)

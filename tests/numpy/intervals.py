@@ -213,7 +213,7 @@ SMOOTH = {
     "atanh": (np.arctanh, "up", 4), "cbrt": (np.cbrt, "up", 4), "erf": (_erf, "up", 4), "acosh": (np.arccosh, "up", 4),
     "sigmoid": (_sigmoid, "up", 8), "softplus": (lambda x: np.logaddexp(0, x), "up", 8), "acos": (np.arccos, "down", 4),
     "erfc": (_erfc, "down", 8), "rsqrt": (lambda x: 1 / np.sqrt(x), "down", 4), "sin": (np.sin, 1, 4), "cos": (np.cos, 1, 4),
-    "silu": (_silu, 1.2, 16), "gelu": (_gelu, 1.2, 16), "gelu_tanh": (_gelu_tanh, 1.2, 64), "tan": (np.tan, None, 8),
+    "silu": (_silu, 1.2, 16), "gelu": (_gelu, 1.2, 4096), "gelu_tanh": (_gelu_tanh, 1.2, 4096), "tan": (np.tan, None, 8),
     "cosh": (np.cosh, None, 4)}
 
 
@@ -301,7 +301,7 @@ def shifted(a, b, left):
         inside = (b >= 0) & (b < bits)
         count = np.where(inside, b, 0).astype(a.dtype)
         moved = np.left_shift(a, count) if left else np.right_shift(a, count)
-        outside = np.where(a < 0, -1, 0) if a.dtype.kind == "i" and not left else np.zeros(1)
+        outside = np.where(a < 0, -1, 0) if a.dtype.kind == "i" and not left else np.zeros(())
         return np.where(inside, moved, outside.astype(a.dtype)).astype(a.dtype)
 
 

@@ -196,9 +196,12 @@ class Parser:
         out["add"] = self.peek() == "+="
         self.take()
         if self.peek() in ("broadcast", "accumulate", "reduce"):
-            mode = self.peek()
-            call = self.primary()  # with options like those of a call
-            args, options = (call[2], call[3]) if call[0] == "call" else ([], {})
+            mode, args, options = self.peek(), [], {}
+            # `broadcast (x + y)` has no options, but a value in brackets.
+            if mode != "broadcast" or [word for _, word in self.tokens[self.at + 1:self.at + 4]] == ["(", "like", "="]:
+                _, _, args, options = self.primary()
+            else:
+                self.take()
             out["mode"] = (mode, args[0][1] if args else None, options)
         out["value"] = self.expression()
         return out

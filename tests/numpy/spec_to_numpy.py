@@ -20,6 +20,7 @@ import intervals as iv
 from intervals import Value, cast, number, promote
 from loom_text import Refused, parse
 
+np.seterr(all="ignore")  # NaN and infinities are values like others
 SERIAL_LIMIT = 20000  # elements one after the other, of an accumulator without a combine
 FOLDS = {"sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "norm", "logsumexp", "argmin", "argmax"}
 KEPT = {"keep", "recompute"}
@@ -400,8 +401,9 @@ class Evaluator:
             raise Refused("the accumulator '%s': of one argument, one state and without a combine it would do" % name)
         places = [along] if along is not None else axes
         order = places + [a for a in range(value.lo.ndim) if a not in places]
+        count = int(np.prod([value.lo.shape[a] for a in places], dtype=np.int64))
         lead = lambda a: np.transpose(np.broadcast_to(a, value.lo.shape), order).reshape(
-            -1, *[value.lo.shape[a] for a in order[len(places):]])
+            count, *[value.lo.shape[a] for a in order[len(places):]])
         x = cast(value, "f64" if iv.is_float(value.dtype) else "u64" if value.dtype[0] == "u" else "i64")
         lo, hi, sure = lead(x.lo), lead(x.hi), lead(x.sure)
         if len(lo) > SERIAL_LIMIT:
@@ -504,8 +506,7 @@ class Evaluator:
         if mode == "broadcast":
             lenders = read | ({options["like"][1]} if "like" in options else set())
             if listed is None:
-                like = options["like"][1] if "like" in options else None
-                axes = sorted(set().union(*(self.inputs[n].axes for n in ([like] if like else lenders)), value.axes if not like else set()))
+                axes = sorted(value.axes.union(*(self.inputs[n].axes for n in lenders)))
             for axis in axes:
                 candidates = [n for n in lenders if axis in self.inputs[n].axes] or [
                     n for n in self.inputs if axis in self.inputs[n].axes]
