@@ -24,7 +24,7 @@ np.seterr(all="ignore")  # NaN and infinities are values like others
 SERIAL_LIMIT = 20000  # elements one after the other, of an accumulator without a combine
 FOLDS = {"sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "norm", "logsumexp", "argmin", "argmax"}
 KEPT = {"keep", "recompute"}
-REFUSED = {"lgamma", "digamma", "polygamma", "fma", "c64", "c128", "real", "imag", "conj"}
+REFUSED = {"lgamma", "digamma", "polygamma", "c64", "c128", "real", "imag", "conj"}
 
 
 def load(path, dtype):
@@ -272,6 +272,8 @@ class Evaluator:
             result = iv.chosen(cast(args[0], "bool"), cast(args[1], dtype), cast(args[2], dtype))
             result.weak = args[1].weak and args[2].weak
             return result
+        if name == "fma":
+            return self.fused(*args)
         if name == "clip":
             dtype = self.met(args, "plain")
             x, low, high = (cast(a, dtype) for a in args)
@@ -312,6 +314,19 @@ class Evaluator:
             result = iv.smooth(name, x, computed, self.kernel["accuracy"])
         result.dtype = dtype
         return result
+
+    def fused(self, x, y, z):
+        """x * y + z, rounded once: f64 has room for a product of f32, and of f64 it rounds the product, too."""
+        dtype = self.met([x, y, z], "math")
+        x, y, z = (cast(v, dtype) for v in (x, y, z))
+        computed = iv.compute_dtype(dtype)
+        product = iv.corners(np.multiply, x, y, "f64")
+        total = iv.corners(np.add, product, z, "f64")
+        room = 2.0**-52 * (np.maximum(np.abs(product.lo), np.abs(product.hi)) + np.maximum(np.abs(z.lo), np.abs(z.hi)))
+        wide = iv.widen(total.lo, total.hi, "f64", 1, total, np.where(np.isfinite(room), room, 0))
+        # Where only the product is too large for f64, the exact sum may not be.
+        total.sure = total.sure & (np.isfinite(product.lo) | ~np.isfinite(x.lo) | ~np.isfinite(y.lo))
+        return Value(dtype, iv.rounded(wide.lo, computed), iv.rounded(wide.hi, computed), total.sure, total.axes)
 
     def stepped(self, name, x):
         with np.errstate(all="ignore"):
