@@ -131,7 +131,7 @@ def cumulative_returns(rng, dtype, shape):
     product = np.cumprod(wide(growth), 0)
     days = np.arange(1, shape[0] + 1)[:, None]
     # Each product is off by 2^-53, here and there.
-    return {"r": r}, product - 1, product * (2 * 2.0**-53 * days + u) + 2 * u * np.abs(product - 1)
+    return {"r": r}, product - 1, np.abs(product) * (2 * 2.0**-53 * days + u) + 2 * u * np.abs(product - 1)
 
 
 def image_gamma(rng, dtype, shape, curves=None):
