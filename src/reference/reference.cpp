@@ -190,7 +190,9 @@ private:
     const DType from = spec_.graph[source].dtype;
     const auto element = std::int64_t(size_of(out.dtype));
     if (initial && out.add) check_initial(out, shape, *initial);
-    Array result(out.dtype, shape); // of zeros, to which `+=` may add
+    Array result = out.add && !initial // adds to zeros
+                       ? Array(out.dtype, shape)
+                       : Array::to_be_written(out.dtype, contiguous_layout(shape));
 
     // Over all axes: the result, the value, and what the result starts from.
     Extents space(extents_[out.value.index].size());

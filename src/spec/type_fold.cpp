@@ -180,7 +180,11 @@ Folded Typer::fold_operation(const FoldJob &job, Fold fold, DType wide) {
   const NodeId arg = job.args[0].node;
   Folded result{arg, ops::result_dtype(fold, dtype(job.args[0])), job.like, false};
   const bool nothing_folds = !job.is_scan && job.axes.empty() && may_fold(job).empty();
-  if (nothing_folds && job.init.empty()) return result;
+  if (nothing_folds && job.init.empty()) {
+    // An element alone is what it accumulates to: all of 2 is true, and 1 in an output of f64.
+    if (wide == DType::Bool || job.use.acc) result.node = cast(arg, wide, job.where);
+    return result;
+  }
   ops::Recipe recipe = ops::recipe_of(fold, wide);
   recipe.needs_value = recipe.needs_value && job.init.empty();
   // 0 is the sum of nothing, but what leaves every start as it is, is -0: 0 + -0 is 0.

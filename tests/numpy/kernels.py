@@ -12,8 +12,10 @@ once, by u = 2^-24 (f32) or 2^-53 (f64) of its result; a function is off by at m
 taken in f64 in some order of blocks of 4096 elements: it is off by at most 64 * 2^-53 * sum|x|, as docs/language.md says.
 """
 import argparse
+from concurrent import futures
 import itertools
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -74,6 +76,7 @@ def softmax(rng, dtype, shape):
 
 
 def weighted(rng, dtype, x, axes, weights_shape):
+    """normalised(x) * gain + bias, with the weights on axis 1."""
     gain, bias = normal(rng, dtype, *weights_shape), normal(rng, dtype, *weights_shape)
     u = UNIT[dtype]
     z, slack = normalised(wide(x), axes, 1e-5, u)
@@ -83,15 +86,15 @@ def weighted(rng, dtype, x, axes, weights_shape):
     return gain, bias, want, slack * np.abs(g) + 2 * u * (np.abs(z * g) + np.abs(want))
 
 
-def layernorm(rng, dtype, shape):
+def layernorm(rng, dtype, shape, weights=None):
     x = normal(rng, dtype, *shape)
-    gain, bias, want, slack = weighted(rng, dtype, x, (1,), (shape[1],))
+    gain, bias, want, slack = weighted(rng, dtype, x, (1,), (weights or shape[1],))
     return {"x": x, "gain": gain, "bias": bias}, want, slack
 
 
-def batch_norm(rng, dtype, shape):
+def batch_norm(rng, dtype, shape, weights=None):
     x = normal(rng, dtype, *shape)
-    gain, bias, want, slack = weighted(rng, dtype, x, (0, 2, 3), (shape[1],))
+    gain, bias, want, slack = weighted(rng, dtype, x, (0, 2, 3), (weights or shape[1],))
     return {"x": x, "gain": gain, "bias": bias}, want, slack
 
 
@@ -128,12 +131,12 @@ def cumulative_returns(rng, dtype, shape):
     product = np.cumprod(wide(growth), 0)
     days = np.arange(1, shape[0] + 1)[:, None]
     # Each product is off by 2^-53, here and there.
-    return {"r": r}, product - 1, product * (2 * 2.0**-53 * days + u) + 2 * u * np.abs(product - 1)
+    return {"r": r}, product - 1, np.abs(product) * (2 * 2.0**-53 * days + u) + 2 * u * np.abs(product - 1)
 
 
-def image_gamma(rng, dtype, shape):
+def image_gamma(rng, dtype, shape, curves=None):
     image = rng.integers(0, 256, shape).astype(np.uint8)
-    gamma = (0.4 + 2 * rng.random(shape[2])).astype(np.float32)
+    gamma = (0.4 + 2 * rng.random(curves or shape[2])).astype(np.float32)
     exact = 255 * (wide(image) / 255) ** wide(gamma)
     # A byte is right if it is one of the nearest, of which there are two at a tie: here within 255 * 8u.
     return {"image": image, "gamma": gamma}, exact, np.full(shape, 0.5 + 255 * 8 * UNIT["f32"])
@@ -197,7 +200,7 @@ def observations(n):
 
 FLOATS = ["f32", "f64"]
 KERNELS = {
-    "standardise": (standardise, rows, FLOATS),
+    "standardise": (standardise, table, FLOATS),
     "softmax": (softmax, rows, FLOATS),
     "layernorm": (layernorm, rows, FLOATS),
     "batch_norm": (batch_norm, pictures, FLOATS),
@@ -208,6 +211,9 @@ KERNELS = {
     "distance_matrix": (distance_matrix, pairs, FLOATS),
     "attention_scores": (attention_scores, heads, FLOATS),
 }
+
+# Those with weights, which may be a single one that is repeated.
+STRETCHED = {"layernorm", "batch_norm", "image_gamma"}
 
 # ---- layouts ---------------------------------------------------------------------------------------
 # Each gives what is put into the file and the view that makes the array of it.
@@ -254,12 +260,6 @@ def layouts_of(inputs, large):
             yield "mixed from " + list(LAYOUTS)[first], dict(zip(inputs, cycle))
 
 
-def stretched(inputs):
-    """Weights and curves of one element, which is repeated, or None where the kernel has none."""
-    single = {name: a[:1] for name, a in inputs.items() if name in ("gain", "bias", "gamma")}
-    return {**inputs, **single} if single else None
-
-
 # ---- running ---------------------------------------------------------------------------------------
 
 ENGINES = [("1 thread", 1, {}), ("2 threads", 2, {}), ("AVX2", 2, {"BROADLOOM_TARGET": "x86-64-v3"})]
@@ -269,8 +269,8 @@ class Runner:
     def __init__(self, program, folder):
         self.program, self.folder, self.runs, self.elements = program, folder, 0, 0
 
-    def run(self, text, sources, threads, environment):
-        out = os.path.join(self.folder, "out.npy")
+    def run(self, text, sources, engine, threads, environment):
+        out = os.path.join(self.folder, engine + ".npy")
         if os.path.exists(out):
             os.remove(out)  # what an earlier run left must not pass for a result
         output = text.split("out ")[1].split("=")[0].split("[")[0].strip()
@@ -293,8 +293,9 @@ class Runner:
                 np.save(path, stored)
                 sources[name] = path + view
             first = None
-            for engine, threads, environment in ENGINES:
-                got, error = self.run(text, sources, threads, environment)
+            with futures.ThreadPoolExecutor(1 if large else len(ENGINES)) as pool:
+                results = list(pool.map(lambda engine: self.run(text, sources, *engine), ENGINES))
+            for (engine, _, _), (got, error) in zip(ENGINES, results):
                 place = "%s, %s, %s" % (" ".join("%s%s" % (n, list(a.shape)) for n, a in inputs.items()), kind, engine)
                 error = error or compare(got, want, slack)
                 if not error and first is not None and got.tobytes() != first.tobytes():
@@ -339,6 +340,10 @@ def main():
                     rng = np.random.default_rng(1000 * k + size % 997)
                     inputs, want, slack = make(rng, dtype, shape)
                     wrong += runner.check(text, inputs, want, slack, large)
+                    if name in STRETCHED:
+                        inputs, want, slack = make(rng, dtype, shape, 1)
+                        single = re.sub(r"(in (?:gain|bias|gamma) : \w+\[\w+)\]", r"\1=1]", text)
+                        wrong += runner.check(single, inputs, want, slack, large)
             sentence = "%s of %s is right at %d elements (%d runs, %d elements compared)" % (
                 name, dtype, size, runner.runs, runner.elements)
             print("not ok - %s: %s" % (sentence, wrong[0]) if wrong else "ok - " + sentence, flush=True)

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -100,6 +101,42 @@ TEST_CASE("sums of floats are compensated, sums of integers wrap") {
   const double inf = std::numeric_limits<double>::infinity();
   CHECK(values<double>(run("in x : f64[i]\nout s[] = reduce(sum) x",
                            {array<double>({1, inf, 2}, {3})})[0]) == D{inf});
+}
+
+TEST_CASE("a fold over no axes gives what its accumulator makes of one element") {
+  const Array x = array<double>({0, 0.5, 2}, {3}), w = array<double>({1, 1, 1}, {3});
+  const auto r = run("in x : f64[i]\nin w : f64[i]\n"
+                     "out a : f64 = reduce(all) x\n"
+                     "out b : i64 = any(x, like=w)\n"
+                     "out c = 0.1 + sum(x / 10, like=w, acc=f32)",
+                     {x, w});
+  CHECK(values<double>(r[0]) == D{0, 1, 1});
+  CHECK(values<std::int64_t>(r[1]) == I{0, 1, 1});
+  CHECK(values<double>(r[2]) == D{0.1, 0.1 + double(0.05f), 0.1 + double(0.2f)});
+}
+
+TEST_CASE("all threads together give the bits of one, along any axis and whatever the layout") {
+  const std::int64_t rows = 300, columns = 700;
+  Array x(f32, std::vector<std::int64_t>{rows, columns});
+  for (std::int64_t k = 0; k < x.size(); ++k) x.data<float>()[k] = float(k % 1013) / 7;
+  const LoopSpec spec =
+      parse("kernel k { in x : f32[i, j]; out a = x + sum(x, j); out b[j] = reduce(max) x\n"
+            "out c = scan(var, x, i, reverse); out d = prod(x); out e[j, i] = exp(x) }");
+  const spec::TypedSpec typed = spec::analyse(spec.data());
+  const AnyView view = x;
+  AnyView backwards = view; // the same elements from the last one on
+  backwards.data = x.data<float>() + (x.size() - 1);
+  for (int d = 0; d < 2; ++d) backwards.layout.strides[std::size_t(d)] *= -1;
+  for (const AnyView &in : {view, backwards}) {
+    const std::vector<AnyView> inputs{in};
+    const std::vector<Array> alone = evaluate(typed, inputs, {}, nullptr, 1);
+    for (int threads : {2, 3, 7}) {
+      const std::vector<Array> together = evaluate(typed, inputs, {}, nullptr, threads);
+      for (std::size_t k = 0; k < alone.size(); ++k)
+        CHECK(std::memcmp(alone[k].raw(), together[k].raw(),
+                          std::size_t(alone[k].size()) * size_of(alone[k].dtype())) == 0);
+    }
+  }
 }
 
 TEST_CASE("+= adds in the accumulate type and rounds once") {

@@ -1,0 +1,447 @@
+"""Computes a kernel with NumPy alone and holds given outputs against it.
+
+    python3 tests/numpy/spec_to_numpy.py kernel.loom x=x.npy y=y.npy -> o0=o0.npy     (quote the >)
+    python3 tests/numpy/spec_to_numpy.py FOLDER ...
+
+A folder has kernel.loom, one NAME.npy for each input and output, and NAME.before.npy for what a `+=` adds to. Every
+element of every given output must lie between the least and the greatest number that the kernel's definition, roundings of
+functions and the order of sums allow (intervals.py); where that cannot be told, the element is counted as undecided.
+Nothing here was translated from Broadloom's sources: it follows docs/language.md.
+
+Prints one line for each output, or `refused: why`. Exit status: 0 all is right, 1 an output is wrong, 3 refused.
+"""
+import os
+import sys
+
+import numpy as np
+
+import folds
+import intervals as iv
+from intervals import Value, cast, number, promote
+from loom_text import Refused, parse
+from operations import Operations
+
+np.seterr(all="ignore")  # NaN and infinities are values like others
+SERIAL_LIMIT = 20000  # elements one after the other, of an accumulator without a combine
+FOLDS = {"sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "norm", "logsumexp", "argmin", "argmax"}
+REFUSED = {"lgamma", "digamma", "polygamma", "c64", "c128", "real", "imag", "conj"}
+
+
+def load(path, dtype):
+    a = np.load(path)
+    if dtype == "bf16":
+        return (a.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return a.astype(np.float64) if iv.is_float(dtype) else a
+
+
+class Evaluator(Operations):
+    def __init__(self, kernel, arrays):
+        super().__init__(kernel["accuracy"])
+        self.kernel = kernel
+        if any(d["dtype"] in ("c64", "c128") for d in kernel["inputs"]):
+            raise Refused("complex numbers")
+        self.axes = self.iteration_space()
+        self.inputs, self.folded = {}, None
+        for declared in kernel["inputs"]:
+            self.inputs[declared["name"]] = self.placed(declared, arrays[declared["name"]])
+
+    # ---- axes
+
+    def iteration_space(self):
+        labels = []
+        for d in self.kernel["inputs"]:
+            labels += [name for name in d["labels"] or [] if name not in labels]
+        ranks = [max(d["axes"]) + 1 if d["axes"] else len(d["dims"]) for d in self.kernel["inputs"]]
+        return labels if labels else [str(k) for k in range(max(ranks + [0]))]
+
+    def axis(self, name):
+        if name in self.axes:
+            return self.axes.index(name)
+        try:
+            return range(len(self.axes))[int(name)]
+        except (ValueError, IndexError):
+            raise Refused("the axis " + name) from None
+
+    def placed(self, declared, array):
+        """The array with all axes of the kernel, of extent 1 where it has none."""
+        rank, total = array.ndim, len(self.axes)
+        if declared["labels"]:
+            places = [self.axes.index(name) for name in declared["labels"]]
+        elif declared["axes"] is not None:
+            places = declared["axes"]
+        else:
+            places = list(range(rank)) if self.kernel["order"] == "c" else list(range(total - rank, total))
+        shape = [1] * total
+        for place, extent in zip(places, array.shape):
+            shape[place] = extent
+        array = np.transpose(array, np.argsort(places, kind="stable")).reshape(shape)
+        return Value(declared["dtype"], array, None, True, frozenset(places))
+
+    # ---- expressions
+
+    def inputs_of(self, tree, found=None):
+        """The names of the inputs that an expression reads, those of `of=` and `like=` not."""
+        found = set() if found is None else found
+        if tree[0] == "name":
+            if tree[1] in self.inputs:
+                found.add(tree[1])
+            elif tree[1] in self.kernel["lets"]:
+                self.inputs_of(self.kernel["lets"][tree[1]], found)
+        elif tree[0] == "call":
+            args = tree[2]
+            if tree[1] in ("iota", "extent"):
+                return found
+            fold = tree[1] in FOLDS or tree[1] in self.kernel["accumulators"]
+            for arg in args[1:2] if tree[1] == "scan" else args[:1] if fold else args:
+                self.inputs_of(arg, found)
+            if "init" in tree[3]:
+                self.inputs_of(tree[3]["init"], found)
+        else:
+            for part in tree[1:]:
+                for child in part if isinstance(part, list) else [part]:
+                    if isinstance(child, tuple):
+                        self.inputs_of(child, found)
+        return found
+
+    def evaluate(self, tree, scope, contexts):
+        """contexts: the expressions that iota and extent may belong to, innermost last."""
+        kind = tree[0]
+        if kind == "number":
+            return number(tree[1])
+        if kind == "name":
+            return self.named(tree[1], scope, contexts)
+        if kind == "unary":
+            return self.unary(tree[1], self.evaluate(tree[2], scope, contexts))
+        if kind == "binary":
+            return self.binary(tree[1], self.evaluate(tree[2], scope, contexts), self.evaluate(tree[3], scope, contexts))
+        if kind == "choice":
+            return self.call("where", [self.evaluate(e, scope, contexts) for e in tree[1:]])
+        if kind == "tuple":
+            raise Refused("a tuple")
+        return self.called(tree, scope, contexts)
+
+    def named(self, name, scope, contexts):
+        if name in scope:
+            return scope[name]
+        if name in self.kernel["lets"]:
+            return self.evaluate(self.kernel["lets"][name], {}, contexts)
+        if name in self.inputs:
+            return self.folded[name] if self.folded and name in self.folded else self.inputs[name]
+        constants = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "true": True, "false": False}
+        if name not in constants:
+            raise Refused("the name '%s'" % name)
+        return number(constants[name])
+
+    def called(self, tree, scope, contexts):
+        _, name, args, options = tree
+        if name in REFUSED:
+            raise Refused(name)
+        if name == "scan":
+            return self.scan(args, options, scope, contexts)
+        if name in FOLDS or name in self.kernel["accumulators"]:
+            return self.fold(name, args, options, scope, contexts)
+        if name in ("iota", "extent"):
+            return self.position(name, args, options, contexts)
+        if name in self.kernel["functions"]:
+            parameters, body = self.kernel["functions"][name]
+            values = [self.evaluate(a, scope, contexts) for a in args]
+            return self.evaluate(body, dict(zip(parameters, values)), contexts)
+        return self.call(name, [self.evaluate(a, scope, contexts) for a in args])
+
+    # ---- folds, scans, positions
+
+    def full(self, v):
+        """With arrays of all axes, for numbers have none."""
+        shape = v.lo.shape if v.lo.ndim == len(self.axes) else (1,) * len(self.axes)
+        return Value(v.dtype, v.lo.reshape(shape), v.hi.reshape(shape), np.broadcast_to(v.sure, shape), v.axes)
+
+    def init(self, options, scope, contexts):
+        if set(options) - {"init", "correction", "like"}:
+            raise Refused("the option " + sorted(set(options) - {"init", "correction", "like"})[0])
+        if "init" not in options:
+            return None
+        return self.full(self.evaluate(options["init"], scope, contexts))
+
+    def fold(self, name, args, options, scope, contexts):
+        value = self.full(self.evaluate(args[0], scope, contexts + [args[0]]))
+        if "like" in options:
+            return self.fold_like(name, value, options["like"][1], self.init(options, scope, contexts), self.correction(options))
+        axes = [self.axis(self.axis_name(a)) for a in args[1:]] or sorted(value.axes)
+        return self.fold_over(name, value, axes, self.init(options, scope, contexts), self.correction(options))
+
+    @staticmethod
+    def axis_name(tree):
+        if tree[0] == "unary":
+            return "-" + Evaluator.axis_name(tree[2])
+        return str(tree[1])
+
+    @staticmethod
+    def correction(options):
+        return options["correction"][1] if "correction" in options else 0
+
+    def fold_over(self, name, value, axes, init=None, correction=0):
+        keep = value.axes - set(axes)
+        if name in self.kernel["accumulators"]:
+            return self.serial(name, value, sorted(axes), keep, init)
+        if not axes:  # one element each
+            value = Value(value.dtype, value.lo[..., None], value.hi[..., None],
+                          np.broadcast_to(value.sure, value.lo.shape)[..., None], value.axes)
+            if init is not None:
+                init = Value(init.dtype, init.lo[..., None], init.hi[..., None], init.sure[..., None], init.axes)
+            result = folds.fold(name, value, [value.lo.ndim - 1], keep, init, correction)
+            return self.without_last(result)
+        return folds.fold(name, value, axes, keep, init, correction)
+
+    def without_last(self, v):
+        def cut(a):
+            return Value(a.dtype, a.lo[..., 0], a.hi[..., 0], np.broadcast_to(a.sure, a.lo.shape)[..., 0], a.axes)
+
+        result = cut(v)
+        result.whole = cut(v.whole) if v.whole is not None else None
+        return result
+
+    def fold_like(self, name, value, like, init, correction):
+        model = self.inputs[like]
+        axes = [a for a in value.axes if a not in model.axes or (model.lo.shape[a] == 1 and value.lo.shape[a] != 1)]
+        result = self.fold_over(name, value, axes, init, correction)
+        shape = np.broadcast_shapes(result.lo.shape, model.lo.shape)
+
+        def spread(v):
+            return Value(v.dtype, np.broadcast_to(v.lo, shape), np.broadcast_to(v.hi, shape),
+                         np.broadcast_to(v.sure, shape), model.axes)
+
+        spread_result = spread(result)
+        spread_result.whole = spread(result.whole) if result.whole is not None else None
+        return spread_result
+
+    def serial(self, name, value, axes, keep, init, along=None, exclusive=False, reverse=False):
+        """An accumulator of the user, step by step: one of one argument that has no combine."""
+        definition = self.kernel["accumulators"][name]
+        if "combine" in definition or len(definition["args"]) != 1 or len(definition["states"]) != 1 or "result" in definition:
+            raise Refused("the accumulator '%s': of one argument, one state and without a combine it would do" % name)
+        places = [along] if along is not None else axes
+        order = places + [a for a in range(value.lo.ndim) if a not in places]
+        count = int(np.prod([value.lo.shape[a] for a in places], dtype=np.int64))
+        lead = lambda a: np.transpose(np.broadcast_to(a, value.lo.shape), order).reshape(
+            count, *[value.lo.shape[a] for a in order[len(places):]])
+        x = cast(value, "f64" if iv.is_float(value.dtype) else "u64" if value.dtype[0] == "u" else "i64")
+        lo, hi, sure = lead(x.lo), lead(x.hi), lead(x.sure)
+        if len(lo) > SERIAL_LIMIT:
+            raise Refused("an accumulator over %d elements one after the other" % len(lo))
+        state_name, step = definition["states"][0], definition["step"][definition["states"][0]]
+        begin = self.evaluate(definition["init"][state_name], {}, [])
+        kind = "f64"
+        state = cast(init if init is not None else begin, kind)
+        if init is not None:
+            shape = [1 if a in places else n for a, n in enumerate(value.lo.shape)]
+            state = Value(kind, *(np.broadcast_to(a, shape).transpose(order).reshape(
+                1, *[shape[a] for a in order[len(places):]])[0] for a in (state.lo, state.hi, state.sure)))
+        states = []
+        for k in range(len(lo))[::-1] if reverse else range(len(lo)):
+            if exclusive:
+                states.append(state)
+            argument = Value(x.dtype, lo[k], hi[k], sure[k])
+            state = cast(self.evaluate(step, {state_name: state, definition["args"][0]: argument}, []), kind)
+            if not exclusive:
+                states.append(state)
+        out = value.dtype if iv.is_float(value.dtype) else "f64"
+        shape = lo.shape[1:]
+        if along is None:
+            target = [1 if a in axes else n for a, n in enumerate(value.lo.shape)]
+            parts = [np.broadcast_to(a, shape).reshape([target[a] for a in order]).transpose(np.argsort(order))
+                     for a in (state.lo, state.hi, state.sure)]
+            return folds.finished(Value(kind, *parts, keep), out)
+        if reverse:
+            states.reverse()
+        if not states:
+            return Value(out, value.lo.astype(np.float64), None, True, keep)
+        parts = [np.stack([np.broadcast_to(a, shape) for a in column]).transpose(np.argsort(order))
+                 for column in zip(*((s.lo, s.hi, s.sure) for s in states))]
+        return folds.finished(Value(kind, *parts, keep), out)
+
+    def scan(self, args, options, scope, contexts):
+        name = args[0][1]
+        value = self.full(self.evaluate(args[1], scope, contexts + [args[1]]))
+        axis = self.axis(self.axis_name(args[2]))
+        flags = {a[1] for a in args[3:]}
+        init = self.init(options, scope, contexts)
+        if name in self.kernel["accumulators"]:
+            return self.serial(name, value, [], value.axes, init, axis, "exclusive" in flags, "reverse" in flags)
+        return folds.scan(name, value, axis, "exclusive" in flags, "reverse" in flags, init)
+
+    def position(self, name, args, options, contexts):
+        axis = self.axis(self.axis_name(args[0]))
+        if "of" in options:
+            of = options["of"]
+            names = [e[1] for e in of[1]] if of[0] == "tuple" else [of[1]]
+        else:
+            names = []
+            for context in reversed(contexts):
+                names = [n for n in self.inputs_of(context) if axis in self.inputs[n].axes]
+                if names:
+                    break
+        if not names:
+            raise Refused("%s along an axis that no input around it has" % name)
+        extent = 1
+        for n in names:
+            extent = extent if self.inputs[n].lo.shape[axis] == 1 else self.inputs[n].lo.shape[axis]
+        if name == "extent":
+            return Value("i64", np.asarray(extent, np.int64))
+        shape = [1] * len(self.axes)
+        shape[axis] = extent
+        return Value("i64", np.arange(extent).reshape(shape), None, True, frozenset([axis]))
+
+    # ---- outputs
+
+    def output(self, out):
+        mode, accumulator, options = out["mode"] or (None, None, {})
+        self.folded = None
+        read = self.inputs_of(out["value"])
+        listed = [self.axis(a) for a in out["axes"]] if out["axes"] is not None else None
+        kept = set(listed) if listed is not None else None
+        if mode in ("accumulate", "reduce") and kept is None:
+            if "like" in options:
+                kept = set(self.inputs[options["like"][1]].axes)
+            else:
+                least = min((len(self.inputs[n].axes) for n in read), default=0)
+                kept = set().union(*(self.inputs[n].axes for n in read if len(self.inputs[n].axes) == least))
+        if mode == "accumulate":
+            if "like" in options:
+                raise Refused("accumulate(like=)")
+            self.folded = {}
+            for name in read:
+                beyond = sorted(self.inputs[name].axes - kept)
+                if beyond:
+                    self.folded[name] = self.fold_over(accumulator, self.inputs[name], beyond,
+                                                       self.init(options, {}, [out["value"]]), self.correction(options))
+        value = self.full_with_whole(self.evaluate(out["value"], {}, [out["value"]]))
+        if mode == "reduce":
+            init, correction = self.init(options, {}, [out["value"]]), self.correction(options)
+            if "like" in options:
+                value = self.fold_like(accumulator, value, options["like"][1], init, correction)
+            else:
+                value = self.fold_over(accumulator, value, sorted(value.axes - kept), init, correction)
+        axes = listed if listed is not None else sorted(value.axes)
+        shape = list(value.lo.shape)
+        if mode == "broadcast":
+            lenders = read | ({options["like"][1]} if "like" in options else set())
+            if listed is None:
+                axes = sorted(value.axes.union(*(self.inputs[n].axes for n in lenders)))
+            for axis in axes:
+                candidates = [n for n in lenders if axis in self.inputs[n].axes] or [
+                    n for n in self.inputs if axis in self.inputs[n].axes]
+                for n in candidates:
+                    if shape[axis] == 1:
+                        shape[axis] = self.inputs[n].lo.shape[axis]
+        if any(a not in axes and shape[a] != 1 for a in range(len(shape))):
+            raise Refused("an output that lacks an axis of its value")
+        return value, axes, shape
+
+    def full_with_whole(self, v):
+        result = self.full(v)
+        result.whole = self.full(v.whole) if v.whole is not None else None
+        result.weak = v.weak
+        return result
+
+    def expected(self, out, before):
+        """The ends of each element, as arrays of the shape of the output."""
+        value, axes, shape = self.output(out)
+        dtype = out["dtype"] or value.dtype
+        if dtype in ("c64", "c128"):
+            raise Refused("complex numbers")
+        if value.whole is not None and not out["add"] and out["dtype"]:
+            value = value.whole
+        lay = lambda a: np.transpose(np.broadcast_to(a, shape), axes + [a for a in range(len(shape)) if a not in axes]).reshape(
+            [shape[a] for a in axes])
+        if out["add"]:
+            if value.whole is not None:
+                value = value.whole
+            addend = Value(value.dtype, lay(value.lo), lay(value.hi), lay(value.sure))
+            old = Value(dtype, before)
+            both = promote(value.dtype, dtype)
+            wide = self.binary("+", cast(old, both), cast(addend, both))
+            if iv.is_float(wide.dtype):  # the sum is taken in one type or another
+                wide = iv.widen(wide.lo, wide.hi, dtype if iv.is_float(dtype) else wide.dtype, 1, wide)
+            result = cast(wide, dtype, store=True)
+            return result, dtype
+        result = cast(value, dtype, store=True) if value.dtype != dtype or dtype in ("f16", "bf16") else value
+        return Value(dtype, lay(result.lo), lay(result.hi), lay(result.sure)), dtype
+
+
+def verdict(name, got, want, dtype):
+    """A line that says how the output compares, and whether it is right."""
+    if got.shape != want.lo.shape:
+        return "%s: has shape %s, not %s" % (name, got.shape, want.lo.shape), False
+    with np.errstate(all="ignore"):
+        inside = (got >= want.lo) & (got <= want.hi)
+        if iv.is_float(dtype):
+            inside |= np.isnan(got) & np.isnan(want.lo)
+    wrong = np.asarray(want.sure & ~inside)
+    undecided = int(np.sum(~np.broadcast_to(want.sure, got.shape)))
+    if not wrong.any():
+        return "%s: %d elements are right, %d are undecided" % (name, got.size - undecided, undecided), True
+    at = np.unravel_index(np.argmax(wrong), wrong.shape)
+    return "%s: %d of %d elements are wrong, first %s: %r, not from %r to %r" % (
+        name, wrong.sum(), got.size, tuple(int(i) for i in at), got[at].item(), want.lo[at].item(), want.hi[at].item()), False
+
+
+def check(text, inputs, outputs, before):
+    """Paths by name. Gives the exit status."""
+    try:
+        kernel = parse(text)
+        dtypes = {d["name"]: d["dtype"] for d in kernel["inputs"]}
+        if {"c64", "c128"} & set(dtypes.values()):
+            raise Refused("complex numbers")
+        evaluator = Evaluator(kernel, {n: load(inputs[n], dtypes[n]) for n in dtypes})
+        status = 0
+        for out in kernel["outputs"]:
+            if out["name"] not in outputs:
+                continue
+            try:
+                old = None
+                if out["add"]:
+                    if out["name"] not in before:
+                        raise Refused("a += without what it adds to")
+                    old = load(before[out["name"]], out["dtype"] or evaluator.output(out)[0].dtype)
+                want, dtype = evaluator.expected(out, old)
+                line, right = verdict(out["name"], load(outputs[out["name"]], dtype), want, dtype)
+                status = max(status, 0 if right else 1)
+                print(line)
+            except Refused as refusal:
+                print("%s: refused: %s" % (out["name"], refusal))
+        return status
+    except Refused as refusal:
+        print("refused: %s" % refusal)
+        return 3
+
+
+def check_folder(folder):
+    with open(os.path.join(folder, "kernel.loom")) as file:
+        text = file.read()
+    paths = {name[:-4]: os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".npy")}
+    before = {name[: -len(".before")]: path for name, path in paths.items() if name.endswith(".before")}
+    return check(text, paths, paths, before)
+
+
+def main(arguments):
+    folders = [a for a in arguments if os.path.isdir(a)]
+    if folders:
+        statuses = []
+        for folder in folders:
+            if len(folders) > 1:
+                print(folder)
+            statuses.append(check_folder(folder))
+        return 1 if 1 in statuses else max(statuses)
+    if "->" not in arguments or len(arguments) < 2:
+        sys.exit(__doc__)
+    arrow = arguments.index("->")
+    pairs = lambda words: dict(w.split("=", 1) for w in words)
+    with open(arguments[0]) as file:
+        text = file.read()
+    outputs = pairs(arguments[arrow + 1:])
+    before = {n[: -len(".before")]: p for n, p in pairs(arguments[1:arrow]).items() if n.endswith(".before")}
+    return check(text, pairs(arguments[1:arrow]), outputs, before)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
