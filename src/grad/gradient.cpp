@@ -265,14 +265,14 @@ private:
     });
     FoldUse like;
     like.like = input;
-    // One sum for all that is folded over the same axes, unless a dim of this input may have been repeated
+    // One sum for all that is folded over the same positions, unless a dim of this input may have been repeated
     // for one of them and not for another.
     const AxisSet own = typed_.inputs[facts_.space().index_of(decl)].axes();
     std::vector<Expr> parts;
     for (const Expr &flowed : sweep.into_input(input)) {
       Expr *met = nullptr;
       for (Expr &part : parts)
-        if (!may_be_repeated && facts_.axes(part) - own == facts_.axes(flowed) - own) met = &part;
+        if (!may_be_repeated && are_alike(part, flowed, own)) met = &part;
       if (met)
         *met = t.add(*met, flowed);
       else
@@ -293,6 +293,17 @@ private:
       for (int axis : axes) output.axes.push_back(facts_.axis_ref(axis));
     }
     made_.outputs.push_back(std::move(output));
+  }
+
+  // Do two values have the same positions along all axes that are not among these? x[k=1] beside z[k] has not.
+  bool are_alike(const Expr &a, const Expr &b, AxisSet but) {
+    const AxisSet axes = facts_.axes(a) - but;
+    if (axes != facts_.axes(b) - but) return false;
+    for (int axis = 0; axis < expr::max_axes; ++axis)
+      if (axes.has(axis) && !facts_.is_firm(AxisSet::of(axis)) &&
+          facts_.lenders(a, axis) != facts_.lenders(b, axis))
+        return false;
+    return true;
   }
 
   // ---- forward values

@@ -209,3 +209,9 @@ TEST_CASE("masks hold where values of a repeated 1 are put together") {
                "out z = where(y > 0.7, t, 0) + where(y > 0.9, t * y, 0) }",
                {{"x", {1}}, {"y", {5}}});
 }
+
+TEST_CASE("what flows from inputs of extent 1 is not repeated along those of more") {
+  check_slopes("kernel k { in x : f64[k=1]; in z : f64[k]; in y : f64\n"
+               "out a = sum(x * y); out b = sum(z * y); out c = sum(x * y * y) * sum(z * y) }",
+               {{"x", {1}}, {"z", {3}}, {"y", {}}});
+}
