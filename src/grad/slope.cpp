@@ -48,7 +48,7 @@ Measured measured(double here, const Around &around) {
     }
   }
   const double scale = std::max(std::fabs(best.slope), std::fabs(here));
-  // Stairs that are finer than the large steps are a slope for these only: floor(4096 t + 0.5).
+  // Stairs that are finer than the large steps are a slope for these only: floor(4096 t + 1000.5).
   const double closest = table[0][steps - 1];
   best.smooth = std::isfinite(here) && best.error <= largest_error * scale &&
                 std::fabs(closest - best.slope) <= largest_gap * scale;
