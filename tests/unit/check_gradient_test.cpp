@@ -118,7 +118,7 @@ TEST_CASE("corners of operations that the value does not show are told apart fro
   CHECK(slope("fmin(max(x), x)", {0.5, 2, 1}) == Slope::Agrees);
   CHECK(slope("fmin(max(x), x) * iota(i)", ties) == Slope::NotSmooth);
   CHECK(slope("scan(sum, acosh(x), i, exclusive)", {2, 0.5}) == Slope::NotSmooth); // 0 * NaN
-  CHECK(slope("asin(x / x) + x", {0.3, 0.7}) == Slope::NotSmooth); // inf * 0
+  CHECK(slope("asin(x / x) + x", {0.3, 0.7}) == Slope::NotSmooth);                 // inf * 0
   CHECK(slope("cbrt(x - x) + x", {0.3, 0.7}) == Slope::NotSmooth);
   CHECK(slope("minimum(x, 3) ^ (x / x)", {-1, -2}) == Slope::NotSmooth);
   // A clause that is wrong is wrong aside, too.
