@@ -150,8 +150,26 @@ private:
       if (names.count(state)) read_.push_back({state, before(state)});
     for (std::size_t k = 0; k < steps_.args.size(); ++k)
       if (names.count(steps_.args[k])) read_.push_back({steps_.args[k], elements_[k]});
-    // An accumulator has an argument.
-    if (read_.empty()) read_.push_back({steps_.args[0], elements_[0]});
+    // What the table reads must show every position that is folded; the states before do.
+    const bool shows = std::any_of(read_.begin(), read_.end(), [&](const auto &read) {
+      return before_.count(read.first) || (is_firm() && has_axis(read.second));
+    });
+    if (shows) return;
+    for (std::size_t k = 0; k < steps_.args.size(); ++k)
+      if (!names.count(steps_.args[k])) read_.push_back({steps_.args[k], elements_[k]});
+  }
+
+  bool is_firm() const { return facts_.is_firm(AxisSet::of(axis_)); }
+  bool has_axis(const Expr &value) const { return facts_.axes(value).has(axis_); }
+
+  // What flows into an argument, from every position.
+  Expr whole(const Expr &value, const Expr &arg) const {
+    if (is_firm() && (has_axis(value) || has_axis(arg))) return value;
+    Expr made = value;
+    for (const Expr &element : elements_)
+      if (has_axis(element) && !(is_firm() && has_axis(made)))
+        made = repeated_like(element, made, t_);
+    return made;
   }
 
   Accumulator table() const {
@@ -221,8 +239,8 @@ private:
     for (std::size_t k = 0; k < node_.folded; ++k) {
       const auto found = pulled.find(steps_.args[k]);
       if (found == pulled.end() || !found->second.node()) continue;
-      sweep_.flow(node_.args[k],
-                  masked({substitute(found->second, values), {}}, {g_.value, g_.mask}, t_), t_);
+      const Expr value = whole(substitute(found->second, values), node_.args[k]);
+      sweep_.flow(node_.args[k], masked({value, {}}, {g_.value, g_.mask}, t_), t_);
     }
   }
 

@@ -190,7 +190,7 @@ private:
     const spec::TypedOutput &output = typed_.outputs[k];
     std::vector<bool> may_be_one;
     for (const std::int64_t least : least_shape(k)) may_be_one.push_back(least == 1);
-    Expr g = new_input("d_" + output.name, output.dtype, output.axes, may_be_one,
+    Expr g = new_input("d_" + output.name, output.dtype, output.axes, may_be_one, value,
                        data_.outputs[k].where);
     AxisSet axes;
     for (int axis : output.axes) axes = axes | AxisSet::of(axis);
@@ -200,16 +200,18 @@ private:
     sweep.seed(value, g);
   }
 
-  // An input for values along these axes, some of which may be 1 at a call.
+  // An input for values along these axes, some of which may be 1 at a call. A label would hold it to the extent of
+  // inputs with that label, which `like` may not read.
   Expr new_input(const std::string &name, DType dtype, const std::vector<int> &axes,
-                 const std::vector<bool> &may_be_one, const Place &where) {
+                 const std::vector<bool> &may_be_one, const Expr &like, const Place &where) {
     auto decl = std::make_shared<InputDecl>();
     decl->name = fresh(name);
     decl->dtype = dtype;
     decl->where = where;
     bool rigid = true;
     for (std::size_t d = 0; d < axes.size(); ++d)
-      rigid = rigid && !(may_be_one[d] && typed_.axes[std::size_t(axes[d])].labelled);
+      rigid = rigid && !(may_be_one[d] && typed_.axes[std::size_t(axes[d])].labelled) &&
+              has_label(like, axes[d]);
     for (std::size_t d = 0; d < axes.size(); ++d) {
       const int axis = axes[d];
       const spec::Axis &known = typed_.axes[std::size_t(axis)];
@@ -220,6 +222,15 @@ private:
     place(*decl);
     made_.inputs.push_back(decl);
     return make_input(decl, where);
+  }
+
+  // Does an input with labels give the value its extent? Or none, where a mode repeats it.
+  bool has_label(const Expr &value, int axis) {
+    const std::vector<std::string> names = facts_.lenders(value, axis);
+    return names.empty() ||
+           std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [&](const auto &input) {
+             return input.labelled && std::count(names.begin(), names.end(), input.name) > 0;
+           });
   }
 
   // The shape of an output in a call where all that may be 1 is, and all else is more: a label along which
@@ -267,14 +278,14 @@ private:
     });
     FoldUse like;
     like.like = input;
-    // One sum for all that is folded over the same axes, unless a dim of this input may have been repeated
+    // One sum for all that is folded over the same positions, unless a dim of this input may have been repeated
     // for one of them and not for another.
     const AxisSet own = typed_.inputs[facts_.space().index_of(decl)].axes();
     std::vector<Expr> parts;
     for (const Expr &flowed : sweep.into_input(input)) {
       Expr *met = nullptr;
       for (Expr &part : parts)
-        if (!may_be_repeated && facts_.axes(part) - own == facts_.axes(flowed) - own) met = &part;
+        if (!may_be_repeated && are_alike(part, flowed, own)) met = &part;
       if (met)
         *met = t.add(*met, flowed);
       else
@@ -295,6 +306,17 @@ private:
       for (int axis : axes) output.axes.push_back(facts_.axis_ref(axis));
     }
     made_.outputs.push_back(std::move(output));
+  }
+
+  // Do two values have the same positions along all axes that are not among these? x[k=1] beside z[k] has not.
+  bool are_alike(const Expr &a, const Expr &b, AxisSet but) {
+    const AxisSet axes = facts_.axes(a) - but;
+    if (axes != facts_.axes(b) - but) return false;
+    for (int axis = 0; axis < expr::max_axes; ++axis)
+      if (axes.has(axis) && !facts_.is_firm(AxisSet::of(axis)) &&
+          facts_.lenders(a, axis) != facts_.lenders(b, axis))
+        return false;
+    return true;
   }
 
   // ---- forward values
@@ -336,7 +358,7 @@ private:
     for (int axis = 0; axis < expr::max_axes; ++axis)
       if (set.has(axis)) axes.push_back(axis), may_be_one.push_back(facts_.may_be_one(value, axis));
     const Place where = value.node()->where;
-    const Expr input = new_input(name, facts_.dtype(value), axes, may_be_one, where);
+    const Expr input = new_input(name, facts_.dtype(value), axes, may_be_one, value, where);
     OutputDecl output;
     output.name = made_.inputs.back()->name;
     output.dtype = facts_.dtype(value);

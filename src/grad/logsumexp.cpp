@@ -70,7 +70,8 @@ void pull_running_logsumexp(Sweep &sweep, const Expr &scan, const Cotangent &g,
     return make_scan(use, {share, m}, node.axes[0], node.where);
   };
   const Expr x = make_cast(DType::F64, node.args[0], node.where);
-  const Expr value = t.mul(from_end("l"), shrunk(t, x, from_end("m")));
+  const Expr least = node.use->exclusive ? from_end("m") : m; // that l is scaled by
+  const Expr value = t.mul(from_end("l"), shrunk(t, x, least));
   sweep.flow(node.args[0], masked({back.once(value), {}}, {g.value, back.mask}, t), t);
   if (init.empty()) return;
   const Expr into_count = t.mul(share, shrunk(t, init[0], m));

@@ -10,11 +10,18 @@
 
 #include "spec/spec.hpp"
 
+#include <broadloom/array.hpp>
+
 #include <cstdint>
+#include <span>
 
 namespace broadloom::grad {
 
 // Every real or complex value of an operation, times a number near 1, plus one near 0. The floats of `data` are f64.
 SpecData nudged(const SpecData &data, std::uint64_t seed);
+
+// Is each real or complex value on the way to an output a finite number, for these inputs? One that is not may matter
+// to no output, as the last element of an exclusive scan, and still make NaN of the slope, which is 0 there.
+bool is_finite_throughout(const SpecData &data, std::span<const AnyView> inputs);
 
 } // namespace broadloom::grad

@@ -15,6 +15,7 @@ constexpr int steps = 7;
 constexpr double first_step = 0x1p-6; // the last one is 2^-18
 constexpr double ratio = 4;
 constexpr double largest_error = 1e-6; // of what is smooth
+constexpr double largest_gap = 1e-3;   // between the slope and the difference over the last step
 
 struct Around { // the values at -h and at h, for each h
   std::array<double, steps> below, above;
@@ -47,7 +48,10 @@ Measured measured(double here, const Around &around) {
     }
   }
   const double scale = std::max(std::fabs(best.slope), std::fabs(here));
-  best.smooth = std::isfinite(here) && best.error <= largest_error * scale;
+  // Stairs that are finer than the large steps are a slope for these only: floor(4096 t + 1000.5).
+  const double closest = table[0][steps - 1];
+  best.smooth = std::isfinite(here) && best.error <= largest_error * scale &&
+                std::fabs(closest - best.slope) <= largest_gap * scale;
   return best;
 }
 

@@ -241,7 +241,8 @@ template <class Check> std::uint64_t each_seed(std::uint64_t share, Check check)
     } catch (const CompileError &) {
       continue; // too large for native code
     } catch (const Error &error) {
-      FAIL_CHECK("seed " << seed << ": " << error.render());
+      FAIL_CHECK("seed " << seed << ": " << error.render()
+                         << random_spec(seed, Style::Smooth).text);
     }
   }
   return count;
@@ -260,13 +261,13 @@ TEST_CASE("the gradients of random kernels agree with measured slopes") {
 
 TEST_CASE("the gradients of the gradients of random kernels agree with measured slopes") {
   int agree = 0, all = 0;
-  each_seed(20, [&](std::uint64_t seed) {
+  const std::uint64_t count = each_seed(20, [&](std::uint64_t seed) {
     const auto [agreeing, slopes] = Gradients(seed).check_second_slopes();
     agree += agreeing;
     all += slopes;
   });
   MESSAGE(agree << " of " << all << " second slopes could be measured");
-  CHECK(all > 0);
+  if (count >= 5) CHECK(agree > 0);
 }
 
 TEST_CASE("what a gradient shares out among equal values sums to the slope of moving all of them") {
@@ -274,7 +275,7 @@ TEST_CASE("what a gradient shares out among equal values sums to the slope of mo
   const std::uint64_t count =
       each_seed(4, [&](std::uint64_t seed) { compared += Gradients(seed).check_ties(); });
   MESSAGE(compared << " of " << count << " kernels could be compared");
-  CHECK(compared > 0);
+  if (count >= 25) CHECK(compared > 0);
 }
 
 TEST_CASE("a gradient has the same bits in native code and in the interpreter") {

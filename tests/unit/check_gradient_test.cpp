@@ -62,6 +62,7 @@ TEST_CASE("corners, jumps, infinite slopes and edges of the domain are not smoot
   CHECK_FALSE(slope_of([](double t) { return std::cbrt(t); }).smooth);
   CHECK_FALSE(slope_of([](double t) { return std::sqrt(t); }).smooth);
   CHECK_FALSE(slope_of([](double t) { return 1 / t; }).smooth);
+  CHECK_FALSE(slope_of([](double t) { return std::floor(4096 * t + 1000.5); }).smooth);
 }
 
 TEST_CASE("a corner further away is stepped under") {
@@ -115,7 +116,9 @@ TEST_CASE("corners of operations that the value does not show are told apart fro
   const D ties{0.5, 2, 2};
   CHECK(slope("fmin(max(x), x)", ties) == Slope::NotSmooth);
   CHECK(slope("fmin(max(x), x)", {0.5, 2, 1}) == Slope::Agrees);
-  CHECK(slope("asin(x / x) + x", {0.3, 0.7}) == Slope::NotSmooth); // inf * 0
+  CHECK(slope("fmin(max(x), x) * iota(i)", ties) == Slope::NotSmooth);
+  CHECK(slope("scan(sum, acosh(x), i, exclusive)", {2, 0.5}) == Slope::NotSmooth); // 0 * NaN
+  CHECK(slope("asin(x / x) + x", {0.3, 0.7}) == Slope::NotSmooth);                 // inf * 0
   CHECK(slope("cbrt(x - x) + x", {0.3, 0.7}) == Slope::NotSmooth);
   CHECK(slope("minimum(x, 3) ^ (x / x)", {-1, -2}) == Slope::NotSmooth);
   // A clause that is wrong is wrong aside, too.

@@ -209,3 +209,21 @@ TEST_CASE("masks hold where values of a repeated 1 are put together") {
                "out z = where(y > 0.7, t, 0) + where(y > 0.9, t * y, 0) }",
                {{"x", {1}}, {"y", {5}}});
 }
+
+TEST_CASE("what flows from inputs of extent 1 is not repeated along those of more") {
+  check_slopes("kernel k { in x : f64[k=1]; in z : f64[k]; in y : f64\n"
+               "out a = sum(x * y); out b = sum(z * y); out c = sum(x * y * y) * sum(z * y) }",
+               {{"x", {1}}, {"z", {3}}, {"y", {}}});
+}
+
+TEST_CASE("an output of unlabelled inputs has a cotangent of its own extents, whatever labels "
+          "stand beside") {
+  const LoopSpec spec =
+      gradient(parse("kernel k { stretch off; in x : f64[i, j]; in z : f64[:, :]\n"
+                     "out a = x; out b = exp(z) }"),
+               {"x", "z"});
+  const Array x = filled({"x", {2, 3}}, f64), z = filled({"z", {2, 1}}, f64);
+  const Results r = compile(spec)({{"x", x}, {"z", z}, {"d_a", x}, {"d_b", z}});
+  CHECK(r["d_z"].data<double>()[1] ==
+        doctest::Approx(z.data<double>()[1] * std::exp(z.data<double>()[1])));
+}

@@ -84,3 +84,16 @@ TEST_CASE("names that begin as those of cotangents do are told apart") {
                      "kernel k { in x : f64[i]; out z = odd(x) }"),
                {{"x", {4}}});
 }
+
+TEST_CASE("arguments that lack the axis of an accumulator with a combine get something from each "
+          "position") {
+  const std::string linked =
+      "accumulator linked(s, v, q; x, w) { init s = 0., v = 0., q = 0.\n"
+      "step s = s + x, v = v + w, q = q + w * s\n"
+      "combine s = s + s_other, v = v + v_other, q = q + q_other + s * v_other\n"
+      "result q + s * 0.1 + v * v }\n"
+      "kernel k { in x : f64[i]; in y : f64; in o : f64[i=1]; out z = ";
+  for (const char *args : {"(x, y)", "(y, x)", "(x, o)", "(o, x)", "(y * o, x)", "(x, x)"})
+    check_slopes(parse(linked + "linked(" + args + ", i) * y * sum(o) * sum(x) }"),
+                 {{"x", {4}}, {"y", {}}, {"o", {1}}});
+}
