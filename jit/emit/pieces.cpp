@@ -311,6 +311,9 @@ std::uint64_t Pieces::move_out(Function &function, llvm::function_ref<void(Funct
   }
   const std::uint64_t bytes = Frame(function, functions, paths, frame).run();
   frame->setOperand(0, ir.getInt64(std::max<std::uint64_t>(bytes, 1)));
+  // A stack that is too short ends at its guard page, and not behind it.
+  constexpr std::uint64_t page = 4096;
+  if (bytes >= page) function.addFnAttr("probe-stack", "inline-asm");
   for (Function *piece : functions) made(*piece);
   return bytes;
 }
