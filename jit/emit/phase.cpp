@@ -87,7 +87,7 @@ void PhaseEmitter::read_frame() {
 void PhaseEmitter::body(const std::vector<Stmt> &statements) {
   const llvm::DebugLoc around = ir_.getCurrentDebugLocation();
   std::int64_t total = 0;
-  for (const Stmt &s : statements) total += weights_.of(program_, s);
+  for (const Stmt &s : statements) total += std::min(weights_.of(program_, s), piece_weight);
   Pieces::Level level(pieces_, total);
   for (const Stmt &s : statements) {
     if (listing_ != nullptr) set_line(s);

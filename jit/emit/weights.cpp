@@ -241,7 +241,7 @@ private:
       return weights_.called.has_cast(value.compute, value.dtype)
                  ? call_weight
                  : cast_weight(value.compute, value.dtype);
-    if (value.kind != ValueKind::Op) return 1;
+    if (value.kind != ValueKind::Op) return value.kind == ValueKind::Literal ? 0 : 1;
     return weights_.called.has(value.op, value.compute)
                ? call_weight
                : weight(value.op, value.compute, has_constant_divisor(value));
