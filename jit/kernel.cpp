@@ -152,8 +152,7 @@ BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView>
 }
 
 BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
-                             std::span<const NamedView> outputs) const
-    try {
+                             std::span<const NamedView> outputs) const try {
   return BoundCall(
       bound_state(impl_, jit::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
 } catch (const std::bad_alloc &) {

@@ -27,6 +27,15 @@ public:
                                                  file_, 1, type, 1, llvm::DINode::FlagZero,
                                                  llvm::DISubprogram::SPFlagDefinition));
   }
+  // The same lines in a function that was a part of `function`.
+  void move(llvm::Function &part) {
+    attach(part);
+    for (llvm::BasicBlock &block : part)
+      for (llvm::Instruction &instruction : block)
+        if (const llvm::DebugLoc &line = instruction.getDebugLoc())
+          instruction.setDebugLoc(
+              llvm::DILocation::get(part.getContext(), line.getLine(), 0, part.getSubprogram()));
+  }
   void finish() { build_.finalize(); }
 
 private:
@@ -46,6 +55,7 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &t
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
   auto *type =
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false);
+  const Weights weights = weigh(program);
   std::optional<Lines> lines;
   if (listing != nullptr) lines.emplace(*module);
   for (std::size_t k = 0; k < program.phases.size(); ++k) {
@@ -61,7 +71,10 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &t
     function->addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits));
     function->addFnAttr("frame-pointer", "none");
     if (lines) lines->attach(*function);
-    PhaseEmitter(program, k, target, function, listing, count_paths).run();
+    PhaseEmitter(program, k, target, weights, function, listing, count_paths)
+        .run([&](llvm::Function &part) {
+          if (lines) lines->move(part);
+        });
   }
   if (lines) lines->finish();
   return module;

@@ -8,6 +8,7 @@
 #include <llvm/IR/DerivedTypes.h>
 
 #include <numeric>
+#include <optional>
 
 namespace broadloom::jit {
 
@@ -132,11 +133,21 @@ llvm::Value *Lanes::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value
 std::vector<llvm::Value *> Lanes::run(const ops::Code &code, llvm::ArrayRef<llvm::Value *> inputs) {
   using Line = ops::Code::Line;
   const int lanes = width(inputs[0]);
+  std::optional<Pieces::Level> level;
+  if (pieces_ != nullptr) {
+    std::int64_t total = 0;
+    for (const Line &line : code.lines) total += weights_->of(line);
+    level.emplace(*pieces_, total);
+  }
+  const auto made = [&](const Line &line, llvm::Value *value) {
+    if (level) level->made(weights_->of(line));
+    return value;
+  };
   return ops::write_out(
       code, inputs.vec(), [&](const Line &l) { return literal(l.dtype, l.literal, lanes); },
-      [&](const Line &l, llvm::Value *arg) { return convert(arg, l.compute, l.dtype); },
+      [&](const Line &l, llvm::Value *arg) { return made(l, convert(arg, l.compute, l.dtype)); },
       [&](const Line &l, const std::vector<llvm::Value *> &args) {
-        return op(l.op, l.compute, args);
+        return made(l, op(l.op, l.compute, args));
       });
 }
 
@@ -268,6 +279,15 @@ Lanes::each_lane(llvm::ArrayRef<llvm::Value *> args, llvm::Type *result,
 }
 
 llvm::Value *Lanes::op(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
+  return is_called(op, compute) ? called_op(op, compute, args) : inlined_op(op, compute, args);
+}
+
+llvm::Value *Lanes::convert(llvm::Value *value, DType from, DType to) {
+  if (from == to) return value;
+  return is_called(from, to) ? called_cast(value, from, to) : inlined_cast(value, from, to);
+}
+
+llvm::Value *Lanes::inlined_op(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
   if (op == Op::Where) return select(args[0], args[1], args[2]);
   if (compute == DType::Bool) return on_bool(op, args);
   if (op == Op::And || op == Op::Or || op == Op::Not) { // of whether the arguments are not zero
@@ -299,8 +319,7 @@ llvm::Value *Lanes::compare(Op op, DType compute, llvm::Value *a, llvm::Value *b
   return ir_.CreateCmp(predicate, a, b);
 }
 
-llvm::Value *Lanes::convert(llvm::Value *value, DType from, DType to) {
-  if (from == to) return value;
+llvm::Value *Lanes::inlined_cast(llvm::Value *value, DType from, DType to) {
   if (is_complex(from) || is_complex(to)) return convert_complex(value, from, to);
   if (is_narrow_float(from)) return convert(widen_float(value, from), DType::F32, to);
   if (is_narrow_float(to)) return narrow_float(value, from, to);

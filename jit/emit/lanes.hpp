@@ -9,6 +9,8 @@
 // Example: Lanes(builder, target).op(Op::FloorDiv, i32, {a, b}).
 #pragma once
 
+#include "jit/emit/pieces.hpp"
+#include "jit/emit/weights.hpp"
 #include "jit/engine/target.hpp"
 #include "ops/recipe.hpp"
 
@@ -27,8 +29,10 @@ using Builder = llvm::IRBuilder<>;
 
 class Lanes {
 public:
-  Lanes(Builder &ir, const Target &target, Accuracy accuracy = Accuracy::high)
-      : ir_(ir), target_(target), accuracy_(accuracy) {}
+  // With weights, operations are called where these say so; with pieces, long codes are cut.
+  Lanes(Builder &ir, const Target &target, Accuracy accuracy = Accuracy::high,
+        const Weights *weights = nullptr, Pieces *pieces = nullptr)
+      : ir_(ir), target_(target), accuracy_(accuracy), weights_(weights), pieces_(pieces) {}
 
   // Types: i1 for bool, i8 for a bool in memory.
   llvm::Type *scalar_type(DType dtype) const;
@@ -76,6 +80,16 @@ public:
   llvm::AllocaInst *room(llvm::Type *type, std::uint64_t count = 1);
 
 private:
+  // lanes_call.cpp
+  bool is_called(ops::Op op, DType compute) const;
+  bool is_called(DType from, DType to) const;
+  llvm::Value *called_op(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *called_cast(llvm::Value *value, DType from, DType to);
+  llvm::Value *call(const std::string &name, llvm::Type *result, llvm::ArrayRef<llvm::Value *> args,
+                    llvm::function_ref<llvm::Value *(Lanes &, llvm::ArrayRef<llvm::Value *>)> body);
+
+  llvm::Value *inlined_op(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *inlined_cast(llvm::Value *value, DType from, DType to);
   llvm::Value *compare(ops::Op op, DType compute, llvm::Value *a, llvm::Value *b);
   llvm::Value *on_bool(ops::Op op, llvm::ArrayRef<llvm::Value *> args);
   llvm::Value *on_integer(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
@@ -106,8 +120,7 @@ private:
   llvm::Value *float_to_short_integer(llvm::Value *x, DType to);
   llvm::Value *float_to_integer(llvm::Value *x, DType to);
 
-  llvm::Value *vector_math(const std::string &name, DType compute,
-                           llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *vector_math(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
   llvm::Value *libm(const std::string &name, DType compute, llvm::ArrayRef<llvm::Value *> args);
   llvm::Value *each_lane(llvm::ArrayRef<llvm::Value *> args, llvm::Type *result,
                          llvm::function_ref<llvm::Value *(llvm::ArrayRef<llvm::Value *>)> body);
@@ -132,6 +145,8 @@ private:
   Builder &ir_;
   const Target &target_;
   Accuracy accuracy_;
+  const Weights *weights_;
+  Pieces *pieces_;
   std::vector<OpenLoop> open_; // the innermost last
 };
 

@@ -99,7 +99,7 @@ llvm::Value *Lanes::convert_complex(llvm::Value *value, DType from, DType to) {
 
 llvm::Value *Lanes::on_complex(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
   DType real = real_dtype(compute);
-  Lanes high(ir_, target_); // complex numbers have one form
+  Lanes high(ir_, target_, Accuracy::high, weights_); // complex numbers have one form
   const auto number_of = [&](llvm::Value *z) {
     return Number{{&high, &ir_, real, part(z, 0)}, {&high, &ir_, real, part(z, 1)}};
   };

@@ -62,7 +62,7 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Real: return a;
   case Op::Imag: return llvm::Constant::getNullValue(a->getType());
   case Op::Fma: return intrinsic(llvm::Intrinsic::fma, {a, b, args[2]});
-  case Op::Pow: return vector_math("pow", compute, args);
+  case Op::Pow: return vector_math(op, compute, args);
   case Op::Exp:
   case Op::Log:
   case Op::Sin:
@@ -95,7 +95,7 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Acosh:
   case Op::Atanh:
   case Op::Cbrt:
-  case Op::Hypot: return vector_math(std::string(ops::info(op).spelling), compute, args);
+  case Op::Hypot: return vector_math(op, compute, args);
   case Op::Polygamma:
   case Op::Fmod: return libm(std::string(ops::info(op).spelling), compute, args);
   case Op::Where:
@@ -191,8 +191,8 @@ llvm::Value *Lanes::divide_flooring(DType compute, llvm::Value *a, llvm::Value *
 
 // Calls our own vector function, made for exactly one register: wider vectors are cut in pieces,
 // narrower ones and scalars are filled up.
-llvm::Value *Lanes::vector_math(const std::string &name, DType compute,
-                                llvm::ArrayRef<llvm::Value *> args) {
+llvm::Value *Lanes::vector_math(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
+  const std::string name = op == Op::Pow ? "pow" : std::string(ops::info(op).spelling);
   const int piece = target_.vector_bits / (8 * static_cast<int>(size_of(compute)));
   const int count = width(args[0]);
   llvm::Type *vector = type(compute, piece);
@@ -204,6 +204,11 @@ llvm::Value *Lanes::vector_math(const std::string &name, DType compute,
                              "x" + std::to_string(piece);
   llvm::FunctionCallee callee =
       module->getOrInsertFunction(symbol, llvm::FunctionType::get(vector, parameters, false));
+  const auto call = [&](llvm::ArrayRef<llvm::Value *> given) {
+    llvm::CallInst *made = ir_.CreateCall(callee, given);
+    if (is_called(op, compute)) made->setIsNoInline();
+    return made;
+  };
 
   const auto lanes_from = [](int first, int length) {
     std::vector<int> lanes(static_cast<std::size_t>(length));
@@ -218,7 +223,7 @@ llvm::Value *Lanes::vector_math(const std::string &name, DType compute,
       full.push_back(count == 1 ? ir_.CreateVectorSplat(static_cast<unsigned>(piece), arg)
                                 : ir_.CreateShuffleVector(arg, lanes));
     }
-    llvm::Value *result = ir_.CreateCall(callee, full);
+    llvm::Value *result = call(full);
     return count == 1 ? ir_.CreateExtractElement(result, std::uint64_t{0})
                       : ir_.CreateShuffleVector(result, lanes_from(0, count));
   }
@@ -228,7 +233,7 @@ llvm::Value *Lanes::vector_math(const std::string &name, DType compute,
     for (llvm::Value *arg : args) {
       part.push_back(count == piece ? arg : ir_.CreateShuffleVector(arg, lanes_from(first, piece)));
     }
-    results.push_back(ir_.CreateCall(callee, part));
+    results.push_back(call(part));
   }
   for (int length = piece; results.size() > 1; length *= 2) { // W is a power of two
     std::vector<llvm::Value *> joined;

@@ -2,6 +2,7 @@
 #include "jit/emit/phase.hpp"
 
 #include "support/check.hpp"
+#include "support/fail.hpp"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
@@ -15,17 +16,23 @@ namespace broadloom::jit {
 
 using namespace loop;
 
+namespace {
+constexpr std::uint64_t most_frame_bytes = 1024 * 1024; // of the stack of any thread
+} // namespace
+
 PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Target &target,
-                           llvm::Function *function, const Listing *listing, bool count_paths)
-    : program_(program), phase_(program.phases[phase]), target_(target), function_(function),
-      listing_(listing), count_paths_(count_paths),
+                           const Weights &weights, llvm::Function *function, const Listing *listing,
+                           bool count_paths)
+    : program_(program), phase_(program.phases[phase]), target_(target), weights_(weights),
+      function_(function), listing_(listing), count_paths_(count_paths),
       ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
-      lanes_(ir_, target, program.accuracy), survey_(survey(program, program.phases[phase])),
-      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
-      early_(program.accs.size()), stepped_(program.accs.size()), columns_(program.buffers.size()),
+      pieces_(ir_, weights.split[phase]), lanes_(ir_, target, program.accuracy, &weights, &pieces_),
+      survey_(survey(program, phase, weights)), values_(program.values.size()),
+      accs_(program.accs.size()), carried_(program.accs.size()), early_(program.accs.size()),
+      stepped_(program.accs.size()), columns_(program.buffers.size()),
       awaited_(program.buffers.size()), row_rooms_(program.buffers.size()) {}
 
-void PhaseEmitter::run() {
+void PhaseEmitter::run(llvm::function_ref<void(llvm::Function &)> made) {
   // What is read once stays in one block; the stack slots are put before it, in the entry.
   auto *start = llvm::BasicBlock::Create(ir_.getContext(), "start", function_);
   ir_.CreateBr(start);
@@ -35,6 +42,11 @@ void PhaseEmitter::run() {
   // Streaming stores are not ordered with others: make them visible before the phase's end.
   if (streamed_) ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   ir_.CreateRetVoid();
+  if (const std::uint64_t bytes = pieces_.move_out(*function_, made); bytes > most_frame_bytes)
+    support::fail("E0502",
+                  "the kernel is too large for native code: " + std::to_string(bytes / 1024) +
+                      " KiB of values are needed at once",
+                  {}, "split the kernel, or run it with the interpreter");
 }
 
 void PhaseEmitter::read_frame() {
@@ -75,6 +87,9 @@ void PhaseEmitter::read_frame() {
 
 void PhaseEmitter::body(const std::vector<Stmt> &statements) {
   const llvm::DebugLoc around = ir_.getCurrentDebugLocation();
+  std::int64_t total = 0;
+  for (const Stmt &s : statements) total += std::min(weights_.of(program_, s), piece_weight);
+  Pieces::Level level(pieces_, total);
   for (const Stmt &s : statements) {
     if (listing_ != nullptr) set_line(s);
     switch (s.kind) {
@@ -83,6 +98,7 @@ void PhaseEmitter::body(const std::vector<Stmt> &statements) {
     case StmtKind::Step: step(s.acc, s.args); break;
     case StmtKind::Loop: loop(s.loop); break;
     }
+    level.made(weights_.of(program_, s));
   }
   if (listing_ != nullptr) ir_.SetCurrentDebugLocation(around);
 }

@@ -13,6 +13,8 @@
 #include "jit/emit/emit.hpp"
 #include "jit/emit/lanes.hpp"
 #include "jit/emit/paths.hpp"
+#include "jit/emit/pieces.hpp"
+#include "jit/emit/weights.hpp"
 #include "loop/listing.hpp"
 
 #include <llvm/IR/Function.h>
@@ -42,7 +44,7 @@ struct Survey {
   std::vector<LoopFacts> loops;
   std::vector<loop::BufferId> buffers; // all that the phase touches
 };
-Survey survey(const loop::Program &program, const loop::Phase &phase);
+Survey survey(const loop::Program &program, std::size_t phase, const Weights &weights);
 
 // Whether a loop takes several positions at once. A `vector` loop does, unless it has one lane and
 // accumulators for which the order matters, or is a scan.
@@ -56,9 +58,10 @@ public:
   // With a listing, instructions carry the line of their statement in it as debug location; the function has a
   // subprogram then.
   PhaseEmitter(const loop::Program &program, std::size_t phase, const Target &target,
-               llvm::Function *function, const loop::Listing *listing = nullptr,
-               bool count_paths = false);
-  void run();
+               const Weights &weights, llvm::Function *function,
+               const loop::Listing *listing = nullptr, bool count_paths = false);
+  // `made` is told of each function that a part of the phase has become.
+  void run(llvm::function_ref<void(llvm::Function &)> made);
   std::vector<LoopWidth> widths() const; // of the vector loops, without making any code: widths.cpp
 
 private:
@@ -268,10 +271,12 @@ private:
   const loop::Program &program_;
   const loop::Phase &phase_;
   const Target &target_;
+  const Weights &weights_;
   llvm::Function *function_;
   const loop::Listing *listing_;
   const bool count_paths_;
   Builder ir_;
+  Pieces pieces_;
   Lanes lanes_;
   Survey survey_;
 

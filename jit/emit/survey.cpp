@@ -165,12 +165,14 @@ bool runs_as_vector(const Program &program, const Loop &loop) {
                      [&](AccId id) { return program.recipe(id).exact; });
 }
 
-Survey survey(const Program &program, const Phase &phase) {
+Survey survey(const Program &program, std::size_t phase, const Weights &weights) {
   Survey facts;
   facts.value_varies.resize(program.values.size());
   facts.acc_varies.resize(program.accs.size());
   facts.loops.resize(program.loops.size());
-  Surveyor(program, facts).body(phase.body);
+  Surveyor(program, facts).body(program.phases[phase].body);
+  for (std::size_t k = 0; weights.split[phase] && k < program.loops.size(); ++k)
+    if (weights.loops[k] > most_copied_weight) facts.loops[k].costly = true;
   return facts;
 }
 

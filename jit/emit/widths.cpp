@@ -43,12 +43,13 @@ std::vector<LoopWidth> PhaseEmitter::widths() const {
 std::vector<LoopWidth> loop_widths(const loop::Program &program, const Target &target) {
   llvm::LLVMContext context;
   llvm::Module module("widths", context);
+  const Weights weights = weigh(program);
   std::vector<LoopWidth> found;
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     auto *function =
         llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
                                llvm::Function::ExternalLinkage, phase_name(p), module);
-    for (LoopWidth width : PhaseEmitter(program, p, target, function).widths()) {
+    for (LoopWidth width : PhaseEmitter(program, p, target, weights, function).widths()) {
       width.phase = p;
       found.push_back(width);
     }

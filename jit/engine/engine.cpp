@@ -2,11 +2,11 @@
 #include "jit/engine/engine.hpp"
 
 #include "jit/emit/emit.hpp"
+#include "jit/emit/weights.hpp"
 #include "jit/engine/gdb.hpp"
 #include "jit/engine/generate.hpp"
 #include "jit/engine/profile.hpp"
 #include "jit/engine/session.hpp"
-#include "ops/complex.hpp"
 #include "support/fail.hpp"
 #include "support/log.hpp"
 
@@ -151,31 +151,8 @@ Code::~Code() = default;
 
 namespace {
 
-// LLVM's time grows with the instructions, and faster than they do in long functions. Beyond this
-// weight (some seconds) a program is left to the interpreter: the answer matters more than the speed.
-constexpr std::int64_t heaviest_program = 20'000;
-
-// Of one operation, as if it were a value of its own.
-std::int64_t weight(ops::Op op, DType compute) {
-  if (is_complex(compute)) return ops::complex::is_function(op) ? 300 : 10;
-  return ops::info(op).math == ops::Math::Vector ? 60 : 1;
-}
-
-std::int64_t weight(const loop::Program &program) {
-  std::int64_t sum = 20 * std::int64_t(program.loops.size());
-  for (const loop::Value &value : program.values)
-    sum += value.kind == loop::ValueKind::Op ? weight(value.op, value.compute) : 1;
-  for (const loop::Acc &acc : program.accs) { // its code stands in several places
-    const ops::Recipe &recipe = program.recipes[acc.recipe];
-    for (const ops::Code *code : {&recipe.step, &recipe.combine})
-      for (const ops::Code::Line &line : code->lines) {
-        const bool op = line.kind == ops::Code::Line::Kind::Op;
-        const std::int64_t own = op ? weight(line.op, line.compute) : 1;
-        sum += own > 1 ? 4 * own : 8;
-      }
-  }
-  return sum;
-}
+// Beyond this weight (400,000 additions, 130,000 calls of functions: some ten seconds) a program is left to the interpreter.
+constexpr std::int64_t heaviest_program = 400'000;
 
 // LLVM is built without exceptions: where memory ends inside it, the process may. So nobody enters who does not
 // find as much as a compilation takes: 16 MiB and 4 KiB for each unit of weight were measured, and this is twice that.
@@ -222,7 +199,7 @@ private:
 
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
                                            Profile profile) {
-  const std::int64_t heavy = weight(program);
+  const std::int64_t heavy = weigh(program).total;
   if (heavy > heaviest_program)
     support::fail("E0502",
                   "the kernel is too large for native code: a weight of " + std::to_string(heavy) +

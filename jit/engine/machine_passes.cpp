@@ -21,6 +21,7 @@ bool add_instruction_selection(llvm::LLVMTargetMachine &machine, llvm::TargetPas
   config.addISelPrepare();
   if (config.addInstSelector()) return false;
   passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
+  passes.add(make_mask_widening());
   return true;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Pass.h>
 #include <llvm/Support/CodeGen.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -17,5 +18,8 @@ namespace broadloom::jit {
 // generator of that kind.
 bool add_machine_passes(llvm::TargetMachine &machine, llvm::legacy::PassManager &passes,
                         llvm::raw_pwrite_stream &out, llvm::CodeGenFileType type);
+
+// One of them, which mends an error of LLVM 19: mask_widening.cpp.
+llvm::FunctionPass *make_mask_widening();
 
 } // namespace broadloom::jit
