@@ -6,6 +6,8 @@
 #include "support/check.hpp"
 
 #include <cmath>
+#include <optional>
+#include <random>
 
 namespace broadloom::reference {
 
@@ -73,6 +75,39 @@ void visit_points(const Extents &space, const std::vector<std::vector<std::int64
   }
 }
 
+// What moves the elements that a fold reads. Half of the draws move all by one sign: errors may add up.
+class Noise {
+public:
+  explicit Noise(std::uint64_t seed) : engine_(seed), together_(engine_() % 2 != 0) {
+    sign_ = engine_() % 2 != 0 ? 1 : -1;
+  }
+
+  void shake(Elements &elements, DType dtype, double units) {
+    const DType real = real_dtype(dtype);
+    if (!is_float(real)) return;
+    const double unit =
+        real == DType::F64 ? 0x1p-53 : 0x1p-24; // folds accumulate in no narrower type
+    for (Scalar &element : elements) {
+      element.bits = moved(element.bits, real, units * unit);
+      if (is_complex(dtype)) element.imag = moved(element.imag, real, units * unit);
+    }
+  }
+
+private:
+  std::uint64_t moved(std::uint64_t bits, DType real, double most) {
+    const double x = ops::as_f64(ops::convert({bits}, real, DType::F64));
+    const double draw = double(engine_() >> 11) * 0x1p-53; // below 1
+    const double by = together_ ? sign_ * (0.5 + draw / 2) : 2 * draw - 1;
+    const double to = x + std::fabs(x) * most * by;
+    if (!std::isfinite(to)) return bits;
+    return ops::convert(ops::scalar_from(to), DType::F64, real).bits;
+  }
+
+  std::mt19937_64 engine_;
+  bool together_;
+  double sign_ = 1;
+};
+
 class Evaluator {
 public:
   Evaluator(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
@@ -89,11 +124,13 @@ public:
     for (const spec::TypedOutput &out : spec.outputs) ++uses_[source_of(out).index];
   }
 
+  void shake(double units, std::uint64_t draw) { units_ = units, draw_ = draw; }
+
   std::vector<Array> run(std::span<const AnyView> initial) {
     check_dtypes();
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
       const NodeId id{n};
-      if (uses_[n] > 0) elements_[n] = compute(id);
+      if (uses_[n] > 0) elements_[n] = draw_ && is_inexact(id) ? compute_shaken(id) : compute(id);
       for (NodeId arg : spec_.graph.operands(id))
         if (--uses_[arg.index] == 0) Elements().swap(elements_[arg.index]);
     }
@@ -141,6 +178,26 @@ private:
     case NodeKind::Expand: return map(id);
     }
     return {};
+  }
+
+  bool is_inexact(NodeId id) const {
+    const NodeKind kind = spec_.graph[id].kind;
+    if (kind != NodeKind::Fold && kind != NodeKind::Scan) return false;
+    const ops::Recipe &recipe = spec_.graph.recipe(id);
+    return !recipe.exact && recipe.has_combine();
+  }
+
+  Elements compute_shaken(NodeId id) {
+    const auto args = spec_.graph.folded_args(id);
+    std::vector<Elements> kept;
+    Noise noise((*draw_ << 32) + id.index);
+    for (const NodeId arg : args) {
+      kept.push_back(elements_[arg.index]);
+      noise.shake(elements_[arg.index], spec_.graph[arg].dtype, units_);
+    }
+    Elements result = compute(id);
+    for (std::size_t k = args.size(); k-- > 0;) elements_[args[k].index] = std::move(kept[k]);
+    return result;
   }
 
   Elements read(std::uint32_t input, const Extents &extents) const {
@@ -361,7 +418,9 @@ private:
 
   const spec::TypedSpec &spec_;
   std::span<const AnyView> inputs_;
-  const std::atomic<bool> *cancel_;  // null: never
+  const std::atomic<bool> *cancel_; // null: never
+  double units_ = 0;                // of evaluate_shaken, as draw_
+  std::optional<std::uint64_t> draw_;
   std::vector<Extents> extents_;     // [node]
   std::vector<std::int64_t> counts_; // [node]
   std::vector<Elements> elements_;   // [node]
@@ -375,6 +434,15 @@ std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView
                             const std::atomic<bool> *cancel) {
   support::check(inputs.size() == spec.inputs.size(), "one view for each input");
   return Evaluator(spec, inputs, cancel).run(initial_outputs);
+}
+
+std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+                                   std::span<const AnyView> initial_outputs, double units,
+                                   std::uint64_t draw, const std::atomic<bool> *cancel) {
+  support::check(inputs.size() == spec.inputs.size(), "one view for each input");
+  Evaluator evaluator(spec, inputs, cancel);
+  evaluator.shake(units, draw);
+  return evaluator.run(initial_outputs);
 }
 
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
