@@ -155,9 +155,24 @@ void check_outputs(const spec::TypedSpec &spec, const Layouts &layouts,
   }
 }
 
+std::vector<bool> elements_read(const spec::TypedSpec &spec) {
+  std::vector<bool> nodes(spec.graph.size()), read(spec.inputs.size());
+  for (const spec::TypedOutput &output : spec.outputs)
+    nodes[output.value.index] = nodes[output.addend.index] = true;
+  for (std::uint32_t n = std::uint32_t(nodes.size());
+       n-- > 0;) { // arguments come before their users
+    if (!nodes[n]) continue;
+    const expr::Node &node = spec.graph[{n}];
+    if (node.kind == expr::NodeKind::Input) read[node.payload] = true;
+    for (const expr::NodeId arg : spec.graph.operands({n})) nodes[arg.index] = true;
+  }
+  return read;
+}
+
 void check_pointers(const spec::TypedSpec &spec, Operands operands) {
+  const std::vector<bool> read = elements_read(spec);
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    if (operands[k] == nullptr) continue;
+    if (operands[k] == nullptr || (k < read.size() && !read[k])) continue;
     const AnyView &view = *operands[k];
     const Described operand = describe(spec, k);
     const std::string_view kind = operand.output ? "output" : "input";
@@ -165,7 +180,8 @@ void check_pointers(const spec::TypedSpec &spec, Operands operands) {
       fail("E0306",
            fmt::format("{} '{}' of shape {} has a null pointer", kind, operand.name,
                        array::shape_text(view.layout.shape())),
-           operand.where, "pass memory; only an array without elements may have none");
+           operand.where,
+           "pass memory; only an array without elements, or of which none is read, may have none");
     const std::size_t size = alignment_of(view.dtype);
     if (reinterpret_cast<std::uintptr_t>(view.data) % size != 0)
       fail("E0310",

@@ -36,6 +36,10 @@ void check_operands(const spec::TypedSpec &spec, Operands operands);
 void check_outputs(const spec::TypedSpec &spec, const Layouts &layouts,
                    const std::vector<std::vector<std::int64_t>> &shapes);
 
+// [input]: does any output read its elements? Of the others, as x of broadcast(like=x), only the shape matters, and the
+// pointer may be anything.
+std::vector<bool> elements_read(const spec::TypedSpec &spec);
+
 // E0306 (null), E0309 (read-only), E0310 (misaligned).
 void check_pointers(const spec::TypedSpec &spec, Operands operands);
 

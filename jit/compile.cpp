@@ -182,9 +182,15 @@ void verify_plan(const plan::Plan &plan, const jit::Layouts &layouts, bool count
 }
 
 void describe_operands(Bound &bound, const spec::TypedSpec &spec) {
-  for (std::size_t i = 0; i < spec.inputs.size(); ++i)
+  const std::vector<bool> read = jit::elements_read(spec);
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    if (!read[i]) {
+      bound.operands.push_back({});
+      continue;
+    }
     bound.operands.push_back({jit::reach_of(bound.layouts.inputs[i], spec.inputs[i].dtype),
                               jit::alignment_of(spec.inputs[i].dtype) - 1});
+  }
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     bound.operands.push_back({jit::reach_of(bound.layouts.outputs[o], spec.outputs[o].dtype),
                               jit::alignment_of(spec.outputs[o].dtype) - 1});

@@ -36,6 +36,7 @@ public:
     resolved_.class_of_axis.assign(spec_.graph.size() * std::size_t(axis_count_), one);
     resolved_.folded.assign(spec_.graph.size(), AxisSet());
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) visit(NodeId{n});
+    check_likes();
     number_classes();
     shape_outputs();
     check_sizes();
@@ -182,6 +183,19 @@ private:
       if (!varies(resolved_.input_classes[node.like][d]) && varies(slot(arg, in.axis_of_dim[d])))
         folded = folded | AxisSet::of(in.axis_of_dim[d]);
     return folded;
+  }
+
+  void check_likes() {
+    for (const spec::TypedOutput &out : spec_.outputs) {
+      if (out.like == expr::no_input) continue;
+      const std::vector<int> &axes = spec_.inputs[out.like].axis_of_dim;
+      for (std::size_t d = 0; d < axes.size(); ++d) {
+        const int id = slot(out.value, axes[d]) == one ? one : find(slot(out.value, axes[d]));
+        const std::int64_t extent = inputs_[out.like].extents[d];
+        if (id != one && extents_[id] != extent)
+          spec::fail_like(spec_, out, origins_[id], {out.like, d, extent});
+      }
+    }
   }
 
   // Classes that turned out to be one class get one number; those of extent 1 vary no more than a scalar.

@@ -2,13 +2,16 @@
 // its last use. See reference.hpp.
 #include "reference/reference.hpp"
 
+#include "array/copy.hpp"
 #include "ops/rows.hpp"
 #include "reference/accumulate.hpp"
 #include "reference/loops.hpp"
+#include "reference/noise.hpp"
 #include "reference/shapes.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 namespace broadloom::reference {
@@ -64,6 +67,8 @@ public:
     for (const spec::TypedOutput &out : spec.outputs) ++uses_[source_of(out).index];
   }
 
+  void shake(double units, std::uint64_t draw) { units_ = units, draw_ = draw; }
+
   std::vector<Array> run(std::span<const AnyView> initial) {
     check_dtypes();
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
@@ -118,16 +123,54 @@ private:
     case NodeKind::Cast:
     case NodeKind::Expand: map(id); break;
     case NodeKind::Fold:
-    case NodeKind::Scan: accumulate(id); break;
+    case NodeKind::Scan:
+      draw_ && is_inexact(id) ? accumulate_shaken(id) : accumulate(id);
+      break;
     }
+  }
+
+  bool is_inexact(NodeId id) const {
+    const NodeKind kind = spec_.graph[id].kind;
+    if (kind != NodeKind::Fold && kind != NodeKind::Scan) return false;
+    const ops::Recipe &recipe = spec_.graph.recipe(id);
+    return !recipe.exact && recipe.has_combine();
+  }
+
+  // The elements of a node in C order, in memory of their own.
+  Array copied(NodeId id) const {
+    const expr::Node &node = spec_.graph[id];
+    if (node.kind != NodeKind::Input) return elements_[id.index].copy();
+    const std::int64_t points = points_of(extents_[id.index]);
+    Array copy = Array::to_be_written(node.dtype, contiguous_layout({&points, 1}));
+    const AnyView &view = inputs_[node.payload];
+    const std::vector<std::int64_t> steps = strides_of(extents_[id.index], 1);
+    Layout to = view.layout;
+    for (int d = 0; d < to.rank; ++d)
+      to.strides[std::size_t(d)] =
+          steps[std::size_t(spec_.inputs[node.payload].axis_of_dim[std::size_t(d)])];
+    array::copy_elements(view, copy.raw(), to);
+    return copy;
+  }
+
+  // On arguments that are moved a little, and moved back.
+  void accumulate_shaken(NodeId id) {
+    Noise noise((*draw_ << 32) + id.index);
+    shaken_.resize(elements_.size());
+    for (const NodeId arg : spec_.graph.folded_args(id)) {
+      shaken_[arg.index] = copied(arg);
+      noise.shake(shaken_[arg.index], units_);
+    }
+    accumulate(id);
+    for (const NodeId arg : spec_.graph.folded_args(id)) shaken_[arg.index] = Array();
   }
 
   // Its elements: those of an input are the caller's.
   Operand operand(NodeId id) const {
     const expr::Node &node = spec_.graph[id];
     const Extents &extents = extents_[id.index];
-    if (node.kind != NodeKind::Input)
-      return {const_cast<char *>(static_cast<const char *>(elements_[id.index].raw())),
+    const bool shaken = id.index < shaken_.size() && shaken_[id.index].raw() != nullptr;
+    if (shaken || node.kind != NodeKind::Input)
+      return {static_cast<char *>((shaken ? shaken_ : elements_)[id.index].raw()),
               strides_of(extents, size_of(node.dtype))};
     const AnyView &view = inputs_[node.payload];
     std::vector<std::int64_t> strides(extents.size(), 0);
@@ -240,6 +283,9 @@ private:
   const spec::TypedSpec &spec_;
   std::span<const AnyView> inputs_;
   const Workers workers_;
+  double units_ = 0; // of evaluate_shaken, as draw_
+  std::optional<std::uint64_t> draw_;
+  std::vector<Array> shaken_; // [node]: while a fold that reads it is accumulated
   std::vector<Extents> extents_;     // [node]
   std::vector<std::int64_t> counts_; // [node]
   std::vector<Array> elements_;      // [node]: in C order; none of inputs
@@ -254,6 +300,16 @@ std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView
   support::check(inputs.size() == spec.inputs.size(), "one view for each input");
   if (threads == 0) threads = int(std::max(1u, std::thread::hardware_concurrency()));
   return Evaluator(spec, inputs, {threads, cancel}).run(initial_outputs);
+}
+
+std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+                                   std::span<const AnyView> initial_outputs, double units,
+                                   std::uint64_t draw, const std::atomic<bool> *cancel) {
+  support::check(inputs.size() == spec.inputs.size(), "one view for each input");
+  const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
+  Evaluator evaluator(spec, inputs, {threads, cancel});
+  evaluator.shake(units, draw);
+  return evaluator.run(initial_outputs);
 }
 
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,

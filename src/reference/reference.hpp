@@ -31,6 +31,14 @@ std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView
                             std::span<const AnyView> initial_outputs = {},
                             const std::atomic<bool> *cancel = nullptr, int threads = 0);
 
+// The same, as if the elements that inexact folds and scans read were off by up to `units` units of what these accumulate
+// in, at random, in another way for each `draw`. With 64 a sum is then off by up to 64 units of the sum of sizes, which is what legal
+// orders of adding up may differ by, and whatever is made of it moves as it must. How far the outputs of a few draws
+// lie from those of `evaluate` bounds how far any engine may lie from them.
+std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+                                   std::span<const AnyView> initial_outputs, double units,
+                                   std::uint64_t draw, const std::atomic<bool> *cancel = nullptr);
+
 // The shapes of the outputs, without computing them.
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
                                                      std::span<const Layout> inputs);

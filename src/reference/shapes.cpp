@@ -29,6 +29,7 @@ public:
     }
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
       of_node_.push_back(extents_of_node(NodeId{n}));
+    check_likes();
     // Extents that disagree are told first, wherever they meet.
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) check_node(NodeId{n});
     std::vector<std::int64_t> counts(spec_.graph.size(), 0);
@@ -142,6 +143,15 @@ private:
     if (node.folded.has(int(axis))) return true;
     return node.like != expr::no_input && of_input_[node.like][axis].count == 1 &&
            arg[axis].count != 1;
+  }
+
+  void check_likes() const {
+    for (const spec::TypedOutput &out : spec_.outputs)
+      for (std::size_t a = 0; a < axes_ && out.like != expr::no_input; ++a) {
+        const Extent &given = of_node_[out.value.index][a], &like = of_input_[out.like][a];
+        if (spec_.inputs[out.like].axes().has(int(a)) && given.count != like.count)
+          spec::fail_like(spec_, out, given.origin, like.origin);
+      }
   }
 
   void check_node(NodeId id) const {

@@ -78,6 +78,7 @@ private:
   void check_ranks(const OutputDecl &decl) const;
   void check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has) const;
   std::size_t lender(const OutputDecl &decl, int axis) const;
+  void check_like(const OutputDecl &decl, const TypedOutput &output) const;
   void warn_about_scalars(const OutputDecl &decl);
   void check_unused_lets();
   void check_marks() const;
@@ -117,6 +118,10 @@ void Analysis::add_output(const OutputDecl &decl) {
   output.addend = repeated(typer_.cast(value.node, meeting, where), lent, wanted, where);
 
   AxisSet has = spec_.graph[output.value].axes;
+  if (decl.mode.kind == ModeKind::Broadcast && !decl.mode.use.like.empty()) {
+    output.like = space_.input_called(decl.mode.use.like, decl.where);
+    check_like(decl, output);
+  }
   if (decl.has_axes)
     check_listed(decl, listed, has);
   else
@@ -208,6 +213,30 @@ void Analysis::check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has)
        "output '" + decl.name + "' lists " + space_.axis_list(listed) +
            ", and its expression has " + space_.axis_list(has),
        space_.shown(decl.where), help);
+}
+
+// broadcast(like=t) repeats a value into the shape of t, which must have room for it. What the text does not fix is
+// checked at a call.
+void Analysis::check_like(const OutputDecl &decl, const TypedOutput &output) const {
+  const TypedInput &like = spec_.inputs[output.like];
+  AxisSet has;
+  for (const std::size_t i : reads_.inputs(decl.value)) has = has | spec_.inputs[i].axes();
+  // One that has other axes asks for more.
+  if (has.contains(like.axes()) && !(has == like.axes()))
+    fail("E0106",
+         "output '" + decl.name + "' is to be like '" + like.name + "', which lacks " +
+             space_.axis_list(has - like.axes()) + " of its expression",
+         output.where, "repeat along an input that has these axes, or leave like= out");
+  for (std::size_t dim = 0; dim < like.axis_of_dim.size(); ++dim) {
+    if (like.extents[dim] != 1) continue;
+    const int axis = like.axis_of_dim[dim];
+    for (const std::size_t i : reads_.inputs(decl.value)) {
+      const TypedInput &x = spec_.inputs[i];
+      for (std::size_t d = 0; d < x.axis_of_dim.size(); ++d)
+        if (x.axis_of_dim[d] == axis && x.extents[d] > 1)
+          fail_like(spec_, output, {i, d, x.extents[d]}, {output.like, dim, 1});
+    }
+  }
 }
 
 // The axes of the inputs of the least rank, which must all be the same.
@@ -336,19 +365,36 @@ Place TypedSpec::where(NodeId id) const {
   return support::with_text(graph.where(id), source.get());
 }
 
+namespace {
+
+std::string axis_of(const TypedSpec &spec, const DimExtent &d) { // "axis 'j' of 'x' has "
+  const TypedInput &input = spec.inputs[d.input];
+  const Axis &axis = spec.axes[std::size_t(input.axis_of_dim[d.dim])];
+  return "axis " + (input.labelled ? "'" + axis.name + "'" : std::to_string(d.dim)) + " of '" +
+         input.name + "' has ";
+}
+
+} // namespace
+
+void fail_like(const TypedSpec &spec, const TypedOutput &output, const DimExtent &by,
+               const DimExtent &like) {
+  fail("E0102",
+       axis_of(spec, by) + support::count(by.extent, "element") + ", " + axis_of(spec, like) +
+           std::to_string(like.extent) + ", and output '" + output.name +
+           "' is to have the shape of '" + spec.inputs[like.input].name + "'",
+       output.where,
+       "broadcast(like=..) repeats, it does not fold: for that there is reduce(A, like=..)");
+}
+
 void fail_extents(const TypedSpec &spec, const DimExtent &a, const DimExtent &b,
                   const Place &where) {
   const TypedInput &x = spec.inputs[a.input], &y = spec.inputs[b.input];
-  auto axis = [&](const TypedInput &input, const DimExtent &d) {
-    const Axis &axis = spec.axes[std::size_t(input.axis_of_dim[d.dim])];
-    return "axis " + (input.labelled ? "'" + axis.name + "'" : std::to_string(d.dim)) + " of '" +
-           input.name + "' has ";
-  };
   bool ordered = x.by_order || y.by_order;
   bool other_order_helps = ordered && x.extents.size() != y.extents.size();
   std::string order = spec.order == Order::c ? "c" : spec.order == Order::f ? "f" : "none";
-  std::string message = axis(x, a) + support::count(a.extent, "element") + ", " + axis(y, b) +
-                        std::to_string(b.extent) + (ordered ? " (order " + order + ")" : "");
+  std::string message = axis_of(spec, a) + support::count(a.extent, "element") + ", " +
+                        axis_of(spec, b) + std::to_string(b.extent) +
+                        (ordered ? " (order " + order + ")" : "");
   std::string help = "dims that meet must have equal extents, or 1 where one is to be repeated";
   if (other_order_helps && spec.order == Order::c)
     help = "order c aligns leading dims; for NumPy's rule write `order f`";

@@ -80,6 +80,8 @@ struct TypedOutput {
   // reduction is the whole output, it is the fold, in the type in which its accumulate type meets
   // `dtype` so that neither loses anything; else it is `value`.
   expr::NodeId addend;
+  // Of broadcast(like=t), t: at a call the output must not have more elements along its axes.
+  std::uint32_t like = expr::no_input;
   Place where;
 };
 
@@ -122,6 +124,10 @@ struct DimExtent {
 };
 [[noreturn]] void fail_extents(const TypedSpec &spec, const DimExtent &a, const DimExtent &b,
                                const Place &where);
+
+// The output is to have the shape of its like=, whose dim has 1 element where the output gets more from `by`. E0102 too.
+[[noreturn]] void fail_like(const TypedSpec &spec, const TypedOutput &output, const DimExtent &by,
+                            const DimExtent &like);
 
 // Throws SpecError, DTypeError, ShapeError. Iterative, linear in the size of the expression.
 TypedSpec analyse(const SpecData &data);

@@ -166,3 +166,22 @@ TEST_CASE("a request that cannot be met is an error") {
   CHECK(code_of(spec, {xv, nv}, {.of = {"q"}}) == "E0603");
   CHECK_THROWS_AS(GradientCheck().worst(), DataError);
 }
+
+TEST_CASE("what is infinite or no number inside is not smooth, though the value is") {
+  const D x{0.5, -1.25, 3};
+  for (const char *expression : {"cbrt(x - x)", "sqrt(x - x)", "sum(cbrt(x - x), i)"})
+    CHECK(slope(expression, x) == Slope::NotSmooth);
+  CHECK(slope("(-x) ^ (x / x)", x) != Slope::Differs);
+  CHECK(slope("cbrt(x - x + 1) * x", x) == Slope::Agrees);
+}
+
+TEST_CASE("a value that is smooth, but made of what has a corner, is not smooth; its other "
+          "elements count") {
+  // Two least elements: min has a corner, and what flows back through it is shared.
+  CHECK(slope("fmax(min(x, i), x)", {1, 1, 3}) != Slope::Differs);
+  CHECK(slope("fmax(min(x, i), x)", {1, 2, 3}) == Slope::Agrees);
+  CHECK(slope("abs(x) * abs(x) / x + maximum(x, -x) - abs(x)", {2, -1, 3}) == Slope::Agrees);
+  const std::string wrong = "def f(a) = a * a\n  derivative a = g * a\n"; // half of what is right
+  CHECK(slope("f(x) + fmax(min(x, i), x)", {1, 2, 3}, wrong) == Slope::Differs);
+  CHECK(slope("where(x > 0, f(x), log(x))", {1, -2, 3}, wrong) == Slope::Differs);
+}

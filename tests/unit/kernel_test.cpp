@@ -464,3 +464,33 @@ TEST_CASE("An output that is not asked for cannot fail the call") {
   kernel.run({{"x", x}}, {{"w", w}});
   CHECK_THROWS_AS(kernel.run({x}, {z, w}), DataError);
 }
+
+TEST_CASE("An input of which only the shape is read needs no data") {
+  const LoopSpec spec =
+      parse("kernel k { in x : f32[i, j]; in y : f64[i]\n"
+            "out z = broadcast(like=x) y; out n = extent(j, of=x) + y; out m = iota(j, of=x)\n"
+            "out s += sum(y, like=x) }");
+  const std::vector<double> y{3, 4};
+  const auto odd = reinterpret_cast<const float *>(std::uintptr_t(3)); // nor need it be aligned
+  for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference})
+    for (const float *data : {static_cast<const float *>(nullptr), odd}) {
+      const Kernel kernel = compile(spec, with(engine));
+      for (int turn = 0; turn < 2; ++turn) {
+        const Results r = kernel(
+            {{"x", View<const float>(data, {2, 3})}, {"y", View<const double>(y.data(), {2})}});
+        CHECK(r["z"].copy().data<double>()[5] == 4);
+        CHECK(r["n"].data<double>()[1] == 7);
+        CHECK(r["m"].data<std::int64_t>()[2] == 2);
+        CHECK(r["s"].copy().data<double>()[0] == 3);
+      }
+      CHECK(error_of([&] {
+              kernel({{"x", View<const float>(data, {2, 3})},
+                      {"y", View<const double>(nullptr, {2})}});
+            }).code == "E0306");
+    }
+  const LoopSpec back =
+      gradient(parse("kernel k { in x : f64[i, j]; out z = sum(3 * x, j) }"), {"x"});
+  const Results r = compile(back)(
+      {{"x", View<const double>(nullptr, {2, 3})}, {"d_z", View<const double>(y.data(), {2})}});
+  CHECK(r["d_x"].copy().data<double>()[5] == 12);
+}

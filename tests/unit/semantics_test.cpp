@@ -203,3 +203,28 @@ TEST_CASE(
     CHECK(r["p"].data<double>()[0] == -3e32);
   }
 }
+
+TEST_CASE("broadcast(like=t) gives the shape of t or an error, as np.broadcast_to does") {
+  const Array x(f64, {2, 3}), row(f64, {1, 3}), column(f64, {2, 1}), three(f64, {3});
+  for (const Engine engine : engines) {
+    const auto shape = [&](const std::string &declared, const Array &t) {
+      try {
+        return shape_of(
+            run("in x : f64[:, :]; in t : f64" + declared + "\nout z = broadcast(like=t) 2 * x",
+                {{"x", x}, {"t", t}}, engine)["z"]);
+      } catch (const Error &error) {
+        CHECK(error.where().line == 3);
+        CHECK(error.help() != "");
+        return std::vector<std::int64_t>{std::stoi(error.code().substr(1))};
+      }
+    };
+    CHECK(shape("[:, :]", x) == std::vector<std::int64_t>{2, 3});
+    CHECK(shape("[:, :]", row) == std::vector<std::int64_t>{102});
+    CHECK(shape("[:, :]", column) == std::vector<std::int64_t>{102});
+    CHECK(shape("[2, 1]", column) == std::vector<std::int64_t>{102});
+    CHECK(shape("[:]", three) == std::vector<std::int64_t>{106});
+    const Results r = run("in x : f64[i, j]; in t : f64[k]; out z[k, i, j] = broadcast(like=t) x",
+                          {{"x", x}, {"t", three}}, engine);
+    CHECK(shape_of(r["z"]) == std::vector<std::int64_t>{3, 2, 3});
+  }
+}

@@ -13,9 +13,11 @@ namespace broadloom::cli {
 // An output against the reference.
 struct OutputCheck {
   std::string name;
-  bool passed = true;    // equal bits, or difference <= tolerance
-  double difference = 0; // the greatest of any element; NaN where only one of the two is finite
-  double tolerance = 0;  // 0 where no fold rounds: then all bits must be equal
+  bool passed = true; // equal bits, or no element is off by more than it may be
+  // Of the element that uses most of its tolerance; NaN where only one of the two is finite.
+  double difference = 0;
+  double tolerance =
+      0; // 0 where no fold rounds: then all bits must be equal; inf where anything may come out
 };
 
 struct RunCheck {
