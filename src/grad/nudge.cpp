@@ -64,20 +64,20 @@ private:
     if (found != moved_.end()) return found->second;
     const auto rebuilt = rebuilt_.find(expr.node());
     Expr made = rebuilt == rebuilt_.end() ? expr : rebuilt->second;
-    if (is_operation(*expr.node()) && facts_.is_continuous(expr)) {
+    if (is_moved(*expr.node()) && facts_.is_continuous(expr)) {
       const Terms t(expr.node()->where);
       made = t.add(t.mul(number(1), made), number(0));
     }
     return moved_[expr.node()] = made;
   }
 
-  static bool is_operation(const ExprNode &node) {
+  static bool is_moved(const ExprNode &node) {
     switch (node.kind) {
+    case ExprKind::Input: // a mode may stand between it and the rest
     case ExprKind::Op:
     case ExprKind::Fold:
     case ExprKind::Scan:
     case ExprKind::Call: return true;
-    case ExprKind::Input:
     case ExprKind::Literal:
     case ExprKind::Cast:
     case ExprKind::Extent:

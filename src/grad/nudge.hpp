@@ -17,7 +17,7 @@
 
 namespace broadloom::grad {
 
-// Every real or complex value of an operation, times a number near 1, plus one near 0. The floats of `data` are f64.
+// Every real or complex value of an input or operation, times a number near 1, plus one near 0. The floats of `data` are f64.
 SpecData nudged(const SpecData &data, std::uint64_t seed);
 
 // Is each real or complex value on the way to an output a finite number, for these inputs? One that is not may matter
