@@ -123,9 +123,7 @@ private:
     case NodeKind::Cast:
     case NodeKind::Expand: map(id); break;
     case NodeKind::Fold:
-    case NodeKind::Scan:
-      draw_ && is_inexact(id) ? accumulate_shaken(id) : accumulate(id);
-      break;
+    case NodeKind::Scan: draw_ &&is_inexact(id) ? accumulate_shaken(id) : accumulate(id); break;
     }
   }
 
@@ -285,7 +283,7 @@ private:
   const Workers workers_;
   double units_ = 0; // of evaluate_shaken, as draw_
   std::optional<std::uint64_t> draw_;
-  std::vector<Array> shaken_; // [node]: while a fold that reads it is accumulated
+  std::vector<Array> shaken_;        // [node]: while a fold that reads it is accumulated
   std::vector<Extents> extents_;     // [node]
   std::vector<std::int64_t> counts_; // [node]
   std::vector<Array> elements_;      // [node]: in C order; none of inputs

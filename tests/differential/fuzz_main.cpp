@@ -42,7 +42,8 @@ struct Plan {
   std::uint64_t count = 300, seed = 1;
   int jobs = 2;
   fs::path state;
-  bool resume = false, require_paths = false, keep = false;
+  bool resume = false, require_paths = false;
+  bool stop_at_first = false; // and make nothing smaller
 };
 
 std::string slurp(const fs::path &path) {
@@ -153,6 +154,7 @@ void work(const Plan &plan, int job, Job &state) {
     if (wrong) {
       ++state.failed;
       note_failure(plan, seed, *wrong);
+      if (plan.stop_at_first) break;
     }
     if (tally.kernels % 32 == 0) save(plan, job, before, tally, state);
   }
@@ -292,11 +294,11 @@ int run(const Plan &plan) {
     const std::string how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "an exit";
     ++jobs[job].failed;
     note_failure(plan, seed_of(plan, job, jobs[job].next - 1), "the process ended by " + how);
-    start(job);
+    if (!plan.stop_at_first) start(job);
   }
   std::uint64_t failed = 0;
   for (int job = 0; job < plan.jobs; ++job) failed += jobs[job].failed;
-  shrink_failures(plan);
+  if (!plan.stop_at_first) shrink_failures(plan);
   return report(plan, failed);
 }
 
@@ -323,6 +325,7 @@ int main(int argc, char **argv) {
   app.add_option("--state", plan.state);
   app.add_flag("--resume", plan.resume);
   app.add_flag("--require-paths", plan.require_paths);
+  app.add_flag("--stop-at-first", plan.stop_at_first);
   app.add_option("--file", file);
   app.add_flag("--shrink", smaller);
   CLI11_PARSE(app, argc, argv);

@@ -48,8 +48,8 @@ LargeShape large_shape(Random &random) {
     n[1] = extent(random, 2, std::max(3.0, rest({n[0], n[2], n[3]})));
     break;
   case 3: // tiles with ragged edges
-    n = {extent(random, 64, 1000)};
-    n.push_back(extent(random, 33, std::max(40.0, rest(n))));
+    n = {extent(random, 64, 1500)};
+    n.push_back(extent(random, 33, std::max(300.0, rest(n))));
     shape.maps = random.chance(60);
     break;
   case 4: n = {extent(random, points / 16, points)}; break; // one long axis

@@ -58,7 +58,7 @@ private:
     if ((shape.maps || !factors_.empty()) && random_.chance(70))
       one_dtype_ = random_.pick<DType>({f32, f32, f64, i32, i64});
     only_maps_ = shape.maps || (factors_.empty() && random_.chance(10));
-    labelled_ = !factors_.empty() || random_.chance(60);
+    labelled_ = !factors_.empty() || random_.chance(shape.maps ? 85 : 60);
     order_c_ = random_.chance(30);
     for (std::size_t a = 0; a < extents_.size(); ++a)
       scope_.axis_names.push_back(labelled_ ? std::string(1, "ijklmnop"[a]) : std::to_string(a));
@@ -95,7 +95,7 @@ private:
   void declare_inputs() {
     if (order_c_) lines_.push_back("order c");
     if (random_.chance(5)) lines_.push_back("stretch off");
-    const int least = factors_.empty() ? 1 : int(factors_.size());
+    const int least = only_maps_ ? 2 : factors_.empty() ? 1 : int(factors_.size());
     const int most = scope_.large ? std::max(least, 3) : 4;
     for (int k = 0, count = random_.between(least, most); k < count; ++k) declare_input(k);
   }
@@ -113,7 +113,7 @@ private:
       if (random_.chance(20)) random_.shuffle(axes);
     } else if (k == 0 || with_labels) {
       for (int a = 0; a < all; ++a)
-        if (k == 0 || random_.chance(only_maps_ ? 80 : 60)) axes.push_back(a);
+        if (k == 0 || random_.chance(only_maps_ ? (k == 1 ? 95 : 80) : 60)) axes.push_back(a);
       // The order in which labels first appear is the order of the iteration space.
       if (with_labels && k > 0) random_.shuffle(axes);
     }
@@ -202,7 +202,9 @@ private:
 
   // Of two inputs, without a fold: what may run in tiles.
   Term map() {
-    const Term &x = random_.pick(scope_.terms), &y = random_.pick(scope_.terms);
+    const bool first_two = scope_.terms.size() > 1 && random_.chance(60);
+    const Term &x = first_two ? scope_.terms[0] : random_.pick(scope_.terms);
+    const Term &y = first_two ? scope_.terms[1] : random_.pick(scope_.terms);
     Term out = x;
     out.dtype = promote(x.dtype, y.dtype);
     out.axes = x.axes | y.axes;
