@@ -1,5 +1,6 @@
 // See engines.hpp.
 #include "engines.hpp"
+#include "numpy_check.hpp"
 
 #include "ops/ops.hpp"
 #include "reference/reference.hpp"
@@ -137,6 +138,7 @@ public:
              .target = "x86-64-v3",
              .engine = Engine::Jit,
              .profile = odd ? Profile::None : Profile::Paths});
+    if (!how_.numpy.empty()) compare_with_numpy(truth);
     if (!case_.gradient.empty()) check_gradients();
   }
 
@@ -244,6 +246,31 @@ private:
       }
     }
     if (how_.all_threads) compare_engine(expected);
+  }
+
+  // Native code has given the same bits as the interpreter.
+  void compare_with_numpy(const std::vector<Bytes> &got) {
+    std::vector<NamedView> arrays, before;
+    std::vector<Operand> initial;
+    initial.reserve(got.size());
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      arrays.push_back({case_.inputs[k].name, inputs_[k].view()});
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const CaseOperand &out = case_.outputs[k];
+      if (!out.wanted) continue;
+      arrays.push_back({out.name,
+                        {out.dtype, const_cast<unsigned char *>(got[k].data()), false,
+                         contiguous_layout(out.layout.shape())}});
+      if (!out.add) continue;
+      initial.emplace_back(out.dtype, out.layout, out.at_end, true);
+      Random random(out.seed);
+      initial.back().fill(random, out.data == Data::Exact);
+      before.push_back({out.name, initial.back().view()});
+    }
+    const NumpyVerdict verdict = hold_against_numpy(how_.numpy, case_.text, arrays, before);
+    tally_.numpy["right"] += verdict.right;
+    tally_.numpy["refused"] += verdict.refused;
+    if (!verdict.wrong.empty()) throw Mistake{"NumPy: " + verdict.wrong};
   }
 
   // Whether the element may be so far off: 4 times what it moves where the elements that folds read move by 64 units.

@@ -13,11 +13,13 @@ struct Tally { // of all cases so far
   std::int64_t kernels = 0, refused = 0, points = 0;
   std::int64_t equal = 0, bounded = 0;           // outputs that were held against the reference
   std::map<std::string, std::int64_t> decisions; // of the planner, by code
+  std::map<std::string, std::int64_t> numpy;     // outputs held against NumPy: right, refused
 };
 
 struct Thoroughness {
   bool all_threads = false; // 1, 2, 3 and 7, and the reference as an engine
   bool reference = true;
+  std::string numpy = {}; // a Python with NumPy: the outputs of native code are held against it
 };
 
 // The first thing that is wrong: engines of different bits, an output far from the reference, another error than the

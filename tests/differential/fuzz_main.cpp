@@ -42,6 +42,7 @@ struct Plan {
   std::uint64_t count = 300, seed = 1;
   int jobs = 2;
   fs::path state;
+  std::string numpy; // a Python that has it
   bool resume = false, require_paths = false;
   bool stop_at_first = false; // and make nothing smaller
 };
@@ -72,6 +73,7 @@ Counts counts_of(const Tally &tally) {
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;
+  for (const auto &[word, outputs] : tally.numpy) counts["numpy " + word] = outputs;
   return counts;
 }
 
@@ -146,7 +148,10 @@ void work(const Plan &plan, int job, Job &state) {
     alarm(limit);
     std::optional<std::string> wrong;
     try {
-      wrong = find_mistake(random_case(seed, plan.style), {.all_threads = seed % 16 == 0}, tally);
+      constexpr std::uint64_t share = 10; // of the kernels, one goes to NumPy
+      const Thoroughness how{.all_threads = seed % 16 == 0,
+                             .numpy = seed % share == 0 ? plan.numpy : ""};
+      wrong = find_mistake(random_case(seed, plan.style), how, tally);
     } catch (const std::exception &error) {
       wrong = error.what();
     }
@@ -325,6 +330,7 @@ int main(int argc, char **argv) {
   app.add_option("--state", plan.state);
   app.add_flag("--resume", plan.resume);
   app.add_flag("--require-paths", plan.require_paths);
+  app.add_option("--numpy", plan.numpy, "a Python with NumPy, for a tenth of the kernels");
   app.add_flag("--stop-at-first", plan.stop_at_first);
   app.add_option("--file", file);
   app.add_flag("--shrink", smaller);

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Breaks each path of the schedule on purpose, and sees that the tests fail: `./dev mutate [NAME]...`.
+
+Each mutant is a copy of one source with one place changed: a tail that is left out, a join that is skipped, an address that is
+one off, or a path that does nothing. It is built in a tree of its own (build/mutants), and the large random kernels run on it;
+where they pass, so do the unit and golden tests. A mutant that lives is a path that nothing pins. Prints a table, and
+`ok - NAME` or `not ok - NAME` for each.
+"""
+import pathlib, re, shutil, subprocess, sys, time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TREE = ROOT / "build" / "mutants" / "tree"
+
+# (name, file, what stands there, what the mutant has in its place)
+MUTANTS = [
+    ("map: the rest is left out", "jit/emit/phase.cpp",
+     "lanes_.counted_loop(rest, end, base, {}", "lanes_.counted_loop(rest, rest, base, {}"),
+    ("map: a narrowed group does nothing", "jit/emit/phase.cpp",
+     "        narrowed_group(id, outer, position, count, width / 2);\n", ""),
+    ("map: no block of columns", "jit/emit/phase.cpp",
+     "  if (!facts.inner_folds || facts.costly) return base;\n  int width = 4 * base;",
+     "  return base;\n  int width = 4 * base;"),
+    ("masked map: no last turn", "jit/emit/phase.cpp",
+     "ir_.getInt64(0), ir_.getInt64(2), 1, {}, [&](llvm::Value *turn", "ir_.getInt64(0), ir_.getInt64(1), 1, {}, [&](llvm::Value *turn"),
+    ("non-temporal stores: partial groups do nothing", "jit/emit/stream.cpp",
+     "  partial_group(id, outer, position, count, width);\n", ""),
+    ("non-temporal stores: never", "jit/emit/stream.cpp",
+     "        aligned_stream_ = streamed_ = true;", "        aligned_stream_ = streamed_ = false;"),
+    ("fold: all registers read the first", "jit/emit/fold.cpp",
+     "turn(id, outer, position, static_cast<std::int64_t>(u) * width);", "turn(id, outer, position, 0);"),
+    ("fold: the mask of a rest is full", "jit/emit/fold.cpp",
+     "        set_lanes(&loop, width, active);\n        set_running(loop, shaped(loop, now));",
+     "        set_lanes(&loop, width, ir_.getInt64(static_cast<std::uint64_t>(width)));\n        set_running(loop, shaped(loop, now));"),
+    ("fold: lanes are joined by neighbours", "jit/emit/fold.cpp",
+     "lanes[k] = join(acc, lanes[k], lanes[k + half]);", "lanes[k] = join(acc, lanes[2 * k], lanes[2 * k + 1]);"),
+    ("leaves: a join is skipped", "jit/emit/cascade.cpp",
+     "next.push_back(lanes_.select(odd, both[k], joined[k]));", "next.push_back(joined[k]);"),
+    ("leaves together: the second of each pair is lost", "jit/emit/cascade.cpp",
+     "blocks[k] = join_blocks(loop, blocks[2 * k], blocks[2 * k + 1]);", "blocks[k] = blocks[2 * k];"),
+    ("leaves together: never", "jit/emit/cascade.cpp", "  int leaves = 4;\n", "  int leaves = 1;\n"),
+    ("scan: blocks do not carry", "jit/emit/scan.cpp",
+     "joined.push_back(join(loop.accs[k], carried[k], stepped[k]));", "joined.push_back(stepped[k]);"),
+    ("scan: a box starts anew", "jit/emit/scan.cpp",
+     "states[k] = lanes_.select(goes_on, load(loop.handed[k]), states[k]);", "load(loop.handed[k]);"),
+    ("scan groups: the longest distance is left out", "jit/emit/scan_groups.cpp",
+     "distance < width_; distance *= 2", "distance < width_ / 2; distance *= 2"),
+    ("scan groups: the rest is left out", "jit/emit/scan_groups.cpp",
+     "  return run_groups(id, rest, end, whole_groups(id, begin, rest, std::move(start)), true);",
+     "  return whole_groups(id, begin, rest, std::move(start));"),
+    ("scan groups: totals of several in the wrong order", "jit/emit/scan_groups.cpp",
+     "states = join_neighbours(shuffled(states, even), shuffled(states, odd));",
+     "states = join_neighbours(shuffled(states, odd), shuffled(states, even));"),
+    ("scan groups: the rest in reverse is left out", "jit/emit/scan_groups.cpp",
+     "run_groups(id, rest, end, std::move(start), true));", "std::move(start));"),
+    ("short rows: the last turn of a copied map is left out", "jit/emit/short_fold.cpp",
+     "for (int p = 0; copied && p < turns; ++p) turn(id, outer, ir_.getInt64(0), p);",
+     "for (int p = 0; copied && p + 1 < turns; ++p) turn(id, outer, ir_.getInt64(0), p);"),
+    ("short rows: a looped map does one turn less", "jit/emit/short_fold.cpp",
+     "lanes_.counted_loop(ir_.getInt64(0), ir_.getInt64(static_cast<std::uint64_t>(turns)), 1, {},",
+     "lanes_.counted_loop(ir_.getInt64(1), ir_.getInt64(static_cast<std::uint64_t>(turns)), 1, {},"),
+    ("short rows: the tree loses its right half", "jit/emit/short_fold.cpp",
+     "left[k] = right ? join(loop.accs[k], left[k], (*right)[k])", "left[k] = right && apart > 1 ? join(loop.accs[k], left[k], (*right)[k])"),
+    ("short rows: joins in memory stop early", "jit/emit/short_fold.cpp",
+     "        for_lanes(none, pairs, [&](llvm::Value *lane) {", "        for_lanes(one, pairs, [&](llvm::Value *lane) {"),
+    ("columns: loaded in the wrong order", "jit/emit/columns.cpp",
+     "columns.push_back(halves[k % 2][k / 2]);", "columns.push_back(halves[1 - k % 2][k / 2]);"),
+    ("columns: the last row is not clamped", "jit/emit/columns.cpp",
+     "if (last != nullptr) row = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, row, last);", "(void)last;"),
+    ("columns: the first row is not stored", "jit/emit/columns.cpp",
+     "for (int lane = width_ - 1; lane >= 0; --lane) {", "for (int lane = width_ - 1; lane >= 1; --lane) {"),
+    ("columns: rows of no lane are stored", "jit/emit/columns.cpp",
+     "lanes_.either(ir_.CreateICmpSGT(active_, ir_.getInt64(0)), store_all, [] { return Values{}; });",
+     "store_all();"),
+    ("row of lanes: one row for all positions", "jit/emit/columns.cpp",
+     "return ir_.CreateGEP(type, room, positions_[program_[id].walks.front().axis.index]);",
+     "return ir_.CreateGEP(type, room, ir_.getInt64(0));"),
+    ("jam: also where the rows are not alike", "jit/emit/rows_together.cpp",
+     "inner.within == rows.axis ||", "false ||"),
+    ("jam: the first row's state is stored", "jit/emit/rows_together.cpp",
+     "last_row_ = r + 1 == jam.rows.size();", "last_row_ = r == 0;"),
+    ("jam: the rest is left out", "jit/emit/rows_together.cpp",
+     "lanes_.counted_loop(rest, end, 1, {}", "lanes_.counted_loop(end, end, 1, {}"),
+    ("jam: never", "jit/emit/rows_together.cpp", "return states ? found : std::nullopt;", "return std::nullopt;"),
+    ("row blocks: all rows are the first", "jit/emit/row_blocks.cpp",
+     "ir_.getInt64(static_cast<std::uint64_t>(r))));", "ir_.getInt64(static_cast<std::uint64_t>(r / 2))));"),
+    ("row blocks: what is beside is left out", "jit/emit/row_blocks.cpp",
+     "lanes_.counted_loop(left, end, 1, {}", "lanes_.counted_loop(end, end, 1, {}"),
+    ("row blocks: never", "jit/emit/row_blocks.cpp",
+     "return shared && block.rows > 1 ? std::optional(block) : std::nullopt;", "return std::nullopt;"),
+    ("tiles: what is beside is left out", "jit/emit/transpose.cpp",
+     "lanes_.counted_loop(left, end, 1, {}", "lanes_.counted_loop(end, end, 1, {}"),
+    ("tiles: a row of a block is another's", "jit/emit/transpose.cpp",
+     "return ir_.CreateLoad(type, ir_.CreateGEP(type, room, tile_->row));",
+     "return ir_.CreateLoad(type, ir_.CreateGEP(type, room, ir_.CreateXor(tile_->row, ir_.getInt64(1))));"),
+    ("tiles: never", "jit/emit/transpose.cpp", "  if (buffers.empty()) return false;\n", "  return false;\n"),
+    ("strided loads: a lane is off", "jit/emit/strided.cpp",
+     "const int place = k * step - lowest;", "const int place = std::max(0, k * step - lowest - (k == lanes - 1));"),
+    ("strided loads: never by vectors", "jit/emit/strided.cpp",
+     "if (steps.empty()) return load_apart(id, base, dtype);", "return load_apart(id, base, dtype);"),
+    ("loads apart: the mask is full", "jit/emit/strided.cpp",
+     "llvm::Value *mask = mask_ != nullptr ? mask_ : lanes_.literal", "llvm::Value *mask = lanes_.literal"),
+    ("stores apart: one lane less", "jit/emit/strided.cpp",
+     "lanes_.counted_loop(ir_.getInt64(0), active_, 1, {}, [&](llvm::Value *lane, Values) {\n    llvm::Value *element",
+     "lanes_.counted_loop(ir_.getInt64(1), active_, 1, {}, [&](llvm::Value *lane, Values) {\n    llvm::Value *element"),
+    ("prefetch: never", "jit/emit/access.cpp", "  if (vector_ == nullptr || !held_.empty()) return;", "  return;"),
+    ("plan: a short row is shared out", "src/plan/lower.cpp",
+     "if (!loop.accs.empty() || loop.within || loop.turns > 0) return;", "if (!loop.accs.empty() || loop.within) return;"),
+    ("plan: no non-temporal stores", "src/plan/lower.cpp",
+     "shortest_streamed_row =\n    256", "shortest_streamed_row =\n    1 << 30"),
+    ("plan: a fold in lanes goes along with a sweep", "src/plan/arrange.cpp",
+     "return is_cut(prefix) && (!swept || leaf <= steps_per_leaf);", "return is_cut(prefix) && (!swept || leaf > 0);"),
+    ("plan: chunks are not whole leaves", "src/plan/arrange.cpp",
+     "least = std::max(least, leaf);", "least = 1;"),
+    ("plan: no sweep of rows", "src/plan/arrange.cpp",
+     "  if (tree.folded.size() != 1 || tree.lanes || tree.kept.empty()) return;\n  for", "  return;\n  for"),
+    ("plan: no short rows", "src/plan/arrange.cpp", "  if (turns < 2 || turns > longest_short_row ||", "  if (turns > 0 || turns > longest_short_row ||"),
+    ("runtime: the last block of a grid is left out", "jit/runtime/threads.cpp",
+     "ready.load(std::memory_order_acquire) ? grid.blocks : 0;", "ready.load(std::memory_order_acquire) ? grid.blocks - 1 : 0;"),
+]
+
+
+def run(*command, cwd=TREE, limit=1500):
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=limit)
+
+
+def copy_tree():
+    """The tracked files as they are, with modification times kept where nothing has changed."""
+    TREE.mkdir(parents=True, exist_ok=True)
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True).stdout.split("\0")
+    for name in filter(None, names):
+        source, target = ROOT / name, TREE / name
+        if not source.is_file():
+            continue
+        if target.exists() and target.read_bytes() == source.read_bytes():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+def build(*targets):
+    return run("ninja", "-C", "build", *targets)
+
+
+def tests_fail():
+    """By which tests the mutant dies, or None."""
+    if build("tests/fuzz_kernels").returncode != 0:
+        return "it does not compile"
+    large = run("build/tests/fuzz_kernels", "--style", "large", "--count", "600", "--seed", "10001", "--jobs", "2",
+                "--state", "build/fuzz-mutant", "--require-paths", "--stop-at-first")
+    if large.returncode != 0:
+        missed = re.search(r"not ok - every path.*but not (.*)", large.stdout)
+        wrong = re.search(r"^seed (\d+): (.*)", large.stderr, re.M)
+        if wrong:
+            return f"large kernels, seed {wrong.group(1)}: {wrong.group(2)[:70]}"
+        return f"large kernels: not taken: {missed.group(1)}" if missed else "large kernels"
+    build("tests/test_unit", "tests/test_golden")
+    for suite in ("golden", "unit"):
+        if run(f"build/tests/test_{suite}", "--no-colors=true").returncode != 0:
+            return f"the {suite} tests"
+    return None
+
+
+def main():
+    copy_tree()
+    if not (TREE / "build" / "build.ninja").exists():
+        made = run("meson", "setup", "build", "-Dbench=disabled", "-Dsamples=false", "-Ddefault_library=static")
+        if made.returncode != 0:
+            sys.exit(made.stdout + made.stderr)
+    wanted = sys.argv[1:]
+    lived = 0
+    for name, path, old, new in MUTANTS:
+        if wanted and not any(word in name for word in wanted):
+            continue
+        target = TREE / path
+        text = target.read_text()
+        if old not in text:
+            print(f"not ok - {name}: the place is gone from {path}", flush=True)
+            lived += 1
+            continue
+        began = time.monotonic()
+        target.write_text(text.replace(old, new, 1))
+        try:
+            death = tests_fail()
+        except subprocess.TimeoutExpired:
+            death = "no end"
+        finally:
+            target.write_text(text)
+        lived += death is None
+        verdict = f"ok - {name}: {death}" if death else f"not ok - {name}: all tests pass"
+        print(f"{verdict} ({time.monotonic() - began:.0f} s)", flush=True)
+    sys.exit(lived != 0)
+
+
+if __name__ == "__main__":
+    main()
