@@ -22,7 +22,10 @@ std::int64_t extent(Random &random, double low, double high) {
 
 LargeShape large_shape(Random &random) {
   const int family = random.below(11);
-  const double points = family == 0         ? 1.3e6
+  // Operands of 40 MB now and then: beyond the last-level cache as it is.
+  const bool huge = family >= 2 && family <= 6 && random.below(150) == 0;
+  const double points = huge                ? 1.05e7
+                        : family == 0       ? 1.3e6
                         : random.chance(12) ? 1.2e6
                         : random.chance(35) ? 3e5
                                             : 6e4;
