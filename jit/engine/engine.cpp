@@ -155,9 +155,9 @@ namespace {
 constexpr std::int64_t heaviest_program = 400'000;
 
 // LLVM is built without exceptions: where memory ends inside it, the process may. So nobody enters who does not
-// find as much as a compilation takes: 16 MiB and 4 KiB for each unit of weight were measured, and this is twice that.
+// find as much as a compilation takes: 16 MiB and 1 KiB for each unit of weight were measured, and this is twice that.
 void require_memory(std::int64_t weight) {
-  const std::size_t bytes = (std::size_t{32} << 20) + std::size_t(weight) * 8192;
+  const std::size_t bytes = (std::size_t{32} << 20) + std::size_t(weight) * 2048;
   void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     fail_native("out of memory: a compilation may take " + std::to_string(bytes >> 20) + " MiB");
