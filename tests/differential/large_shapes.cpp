@@ -54,6 +54,11 @@ LargeShape large_shape(Random &random) {
     n = {extent(random, 64, 1500)};
     n.push_back(extent(random, 33, std::max(300.0, rest(n))));
     shape.maps = random.chance(60);
+    if (random.chance(
+            30)) { // rows that begin on whole vectors, and are long enough for non-temporal stores
+      n = {64 * random.between(4, 10), 64 * random.between(4, 10)};
+      shape.maps = true;
+    }
     break;
   case 4: n = {extent(random, points / 16, points)}; break; // one long axis
   case 5:                                                   // tall

@@ -237,7 +237,7 @@ private:
     Term folded = expressions.folded(x, fold);
     folded.text = Expressions::name_of(fold) + "(" + x.text + ", " + along + ")";
     folded.axes = x.axes - AxisSet::of(axis);
-    switch (along_ && random_.chance(30) ? 5 : random_.below(6)) {
+    switch (along_ && random_.chance(45) ? 5 : random_.below(6)) {
     case 0: return folded;
     case 5: { // softmax
       if (!is_float(x.dtype)) return folded;
