@@ -330,7 +330,9 @@ Term Expressions::share(int depth) {
   }
   out.text += ")";
   if (out.axes == (x.axes | w.axes)) out.axes = {}; // no axis is written: all are folded
-  const bool whole = is_whole(x.dtype) && is_whole(w.dtype) && !is_float(common);
+  // They enter as u64 or i64, and one of each makes floats.
+  const bool whole = is_whole(x.dtype) && is_whole(w.dtype) && !is_float(common) &&
+                     is_unsigned_integer(x.dtype) == is_unsigned_integer(w.dtype);
   out.inexact = x.inexact || w.inexact || !(whole || (scope_.exact && !x.product && !w.product));
   out.product = true;
   if (scope_.exact && !whole && ++products_ > most_products) out.inexact = true;
