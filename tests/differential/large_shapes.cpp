@@ -88,7 +88,8 @@ LargeShape large_shape(Random &random) {
     break;
   }
   if (shape.maps && random.chance(50))
-    for (std::int64_t &extent : n) extent = (extent + 63) / 64 * 64;
+    for (std::int64_t &extent : n)
+      if (extent >= 48) extent = (extent + 63) / 64 * 64;
   if (shape.factors.empty() && !shape.across && !shape.along && random.chance(30))
     random.shuffle(n);
   return shape;

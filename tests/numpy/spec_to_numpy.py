@@ -356,6 +356,8 @@ class Evaluator(Operations):
         if out["add"]:
             if value.whole is not None:
                 value = value.whole
+            elif not iv.is_float(dtype):  # only a reduction is added before it is converted
+                value = cast(value, dtype, store=True)
             addend = Value(value.dtype, lay(value.lo), lay(value.hi), lay(value.sure))
             old = Value(dtype, before)
             both = promote(value.dtype, dtype)
