@@ -172,6 +172,7 @@ private:
               strides_of(extents, size_of(node.dtype))};
     const AnyView &view = inputs_[node.payload];
     std::vector<std::int64_t> strides(extents.size(), 0);
+    if (view.data == nullptr) return {nullptr, std::move(strides)}; // nothing of it is read
     for (int d = 0; d < view.layout.rank; ++d)
       if (view.layout.extents[std::size_t(d)] != 1)
         strides[std::size_t(spec_.inputs[node.payload].axis_of_dim[std::size_t(d)])] =
