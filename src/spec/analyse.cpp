@@ -111,8 +111,9 @@ void Analysis::add_output(const OutputDecl &decl) {
   const bool listing = decl.mode.kind == ModeKind::Broadcast && decl.has_axes;
   const AxisSet wanted = listing ? listed : expr::every_axis;
   output.value = repeated(typer_.cast(value.node, output.dtype, where), lent, wanted, where);
-  // A whole-output reduction.
-  bool open = value.open || spec_.graph[value.node].kind == expr::NodeKind::Fold;
+  // A whole-output reduction: one over no axes is one, too.
+  const bool open = value.open || decl.mode.kind == ModeKind::Reduce ||
+                    spec_.graph[value.node].kind == expr::NodeKind::Fold;
   const DType meeting = ops::compute_dtype(
       open ? promote(spec_.graph[value.node].dtype, output.dtype) : output.dtype);
   output.addend = repeated(typer_.cast(value.node, meeting, where), lent, wanted, where);

@@ -203,7 +203,8 @@ Folded Typer::type_whole(const Expr &root, const Entry &entry) {
     for (std::size_t i = 0; i < node->args.size(); ++i)
       values.push_back(type(key_of_arg(*node, i, scope), entry, memo(entry)));
     if (!is_itself(*node) || !values[0].weak) {
-      const Folded folded = type_fold(*node, std::move(values));
+      Folded folded = type_fold(*node, std::move(values));
+      folded.open = true; // over no axes it leaves no Fold behind, and is one
       for (const ExprNode *mark : marks)
         spec_.marks.push_back({folded.node, mark->op == ops::Op::Keep, mark->where});
       return folded;

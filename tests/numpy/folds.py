@@ -21,7 +21,7 @@ def result_dtype(fold, dtype):
 
 def finished(wide, dtype):
     """What comes out of a fold: in the dtype of the result, and as it was accumulated."""
-    value = cast(wide, dtype, store=True) if wide.dtype != dtype else wide
+    value = cast(wide, dtype, store=True) if wide.dtype != dtype or dtype in ("f16", "bf16") else wide
     value.whole = wide
     return value
 
@@ -53,7 +53,7 @@ def fold(name, v, axes, keep, init=None, correction=0):
                 raise Refused(name + " of nothing")
             f = np.minimum if name == "min" else np.maximum
             # NumPy does not tell -0 from +0, and nor does what compares; a division by it is then not sure.
-            return signless(Value(v.dtype, reduce(f, v.lo), reduce(f, v.hi), every(v.sure), keep))
+            return finished(signless(Value(v.dtype, reduce(f, v.lo), reduce(f, v.hi), every(v.sure), keep)), v.dtype)
         if name in ("argmin", "argmax"):
             return first_of(name, v, places, keep)
         if not is_float(v.dtype) and name in ("sum", "prod"):
@@ -134,9 +134,15 @@ def first_of(name, v, places, keep):
     return Value("i64", at.astype(np.int64), None, points, keep)
 
 
+def added(a, places):
+    """In extended precision: NumPy adds one after the other along all but the last axis, which alone may err by more
+    than the bound of summed()."""
+    return np.add.reduce(a, axis=places, keepdims=True, dtype=np.longdouble).astype(np.float64)
+
+
 def summed(x, places, keep, total=None):
     """The sums of both ends, apart by what the order makes. total(array): sums along the axis of a scan."""
-    total = total or (lambda a: np.add.reduce(a, axis=places, keepdims=True))
+    total = total or (lambda a: added(a, places))
     finite = np.isfinite(x.lo) & np.isfinite(x.hi)
     size = total(np.where(finite, np.maximum(np.abs(x.lo), np.abs(x.hi)), 0))
     lo, hi = total(np.where(finite, x.lo, 0)), total(np.where(finite, x.hi, 0))
@@ -166,8 +172,8 @@ def variance(name, x, places, keep, count, correction):
     usable = np.logical_and.reduce(x.sure & np.isfinite(x.lo) & np.isfinite(x.hi), axis=places, keepdims=True)
     middle = x.lo / 2 + x.hi / 2
     radius = np.maximum.reduce((x.hi - x.lo) / 2, axis=places, keepdims=True, initial=0)
-    mean = np.add.reduce(middle, axis=places, keepdims=True) / max(count, 1)
-    squares = np.add.reduce((middle - mean) ** 2, axis=places, keepdims=True)
+    mean = added(middle, places) / max(count, 1)
+    squares = added((middle - mean) ** 2, places)
     spread = np.maximum.reduce(middle, axis=places, keepdims=True, initial=-np.inf) - np.minimum.reduce(
         middle, axis=places, keepdims=True, initial=np.inf)
     # A block shifts its elements by the first of them, so that their range is what is squared and rounded;
@@ -186,7 +192,7 @@ def variance(name, x, places, keep, count, correction):
 def logsumexp(x, places, keep, count):
     top = np.maximum.reduce(x.hi, axis=places, keepdims=True, initial=-np.inf)
     usable = np.logical_and.reduce(x.sure & np.isfinite(x.lo) & np.isfinite(x.hi), axis=places, keepdims=True)
-    ends = [top + np.log(np.add.reduce(np.exp(a - top), axis=places, keepdims=True)) for a in (x.lo, x.hi)]
+    ends = [top + np.log(added(np.exp(a - top), places)) for a in (x.lo, x.hi)]
     span = top - np.minimum.reduce(x.lo, axis=places, keepdims=True, initial=np.inf)
     # Each join of blocks and each step rounds a product with exp of a difference.
     room = (2 * SUM + 4 * UNIT["f64"]) * (1 + np.minimum(span, 800)) + 4 * UNIT["f64"] * np.abs(top)
@@ -236,7 +242,8 @@ def identity(name, kind):
 
 def running(name, x, axis, keep, out):
     sure = np.logical_and.accumulate(x.sure, axis)
-    add = lambda a: np.cumsum(a, axis)
+    # NumPy adds one after the other here.
+    add = lambda a: np.cumsum(a, axis, dtype=np.longdouble).astype(np.float64)
     if name == "sum" and is_float(x.dtype):
         return summed(x, (axis,), keep, add)
     if name == "prod" and is_float(x.dtype):

@@ -95,6 +95,16 @@ TEST_CASE("adding into an output happens before a reduction is rounded") {
   CHECK(spec.outputs[1].addend == spec.outputs[1].value);
 }
 
+TEST_CASE("a reduction over no axes is one, too: what += adds to is added to before the conversion") {
+  auto spec = typed("in x : f32[i]; out a : i32 += reduce(sum) x; out b : i32 += x;"
+                    "out c : i32 += reduce(max, like=x) x; out d : i32 += sum(x, like=x)");
+  const auto added = [&](std::size_t i) { return spec.graph[spec.outputs[i].addend].dtype; };
+  CHECK(added(0) == bl::promote(bl::f32, bl::i32));
+  CHECK(added(1) == bl::i32);
+  CHECK(added(2) == added(0));
+  CHECK(added(3) == added(0));
+}
+
 TEST_CASE("numbers take the type of what they meet") {
   CHECK(output("in x : f32[:]; out z = x * 2.5 + 1") == "f32[0]");
   CHECK(output("in x : i8[:]; out z = x + 1") == "i8[0]");
