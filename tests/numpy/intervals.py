@@ -159,9 +159,11 @@ def corners(function, x, y, dtype):
 
 
 def divided(x, y, dtype):
-    around_zero = (y.lo <= 0) & (y.hi >= 0) & (y.lo != y.hi)
+    zero = (y.lo <= 0) & (y.hi >= 0)
+    around_zero = zero & ((y.lo != y.hi) | (np.signbit(y.lo) != np.signbit(y.hi)))
+    zero_by_zero = zero & ~x.exact & (x.lo <= 0) & (x.hi >= 0)
     result = corners(np.divide, x, y, dtype)
-    result.sure = result.sure & ~around_zero
+    result.sure = result.sure & ~around_zero & ~zero_by_zero
     return result
 
 
@@ -232,7 +234,7 @@ def smooth(name, x, dtype, accuracy):
             lo = hi = function(middle)
             steep = np.where(x.exact, 0, (goes or np.inf) * (x.hi - x.lo))
     # Only numbers become wider: zeros, infinities and NaN are what they are, but for an overflow.
-    special = x.exact & (np.isnan(lo) | (np.isinf(lo) & ~np.isfinite(x.lo)) | ((lo == 0) & (x.lo == 0)))
+    special = x.exact & (np.isnan(lo) | np.isinf(x.lo) | ((lo == 0) & (x.lo == 0)))
     wide = widen(lo, hi, dtype, ulps, x, steep)
     nan = np.isnan(lo) | np.isnan(hi)
     with np.errstate(all="ignore"):
