@@ -178,7 +178,7 @@ std::vector<Decision> KernelImpl::why() const try {
                             {{"a plan for several threads", shown.failure}}));
   result.push_back(explain_engine(shown));
   if (shown.engine == Engine::Jit) {
-    append(jit::explain_widths(shown.program, *target_));
+    append(jit::explain_blocks(shown.program, shown.binding, *target_));
     add_libm(shown.program, result);
   }
   if (!shown.bound) return result;
@@ -247,6 +247,11 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
     return jit::plan_text(typed_, shown.layouts, shown.program, shown.binding, shown.why);
   }
   case Stage::Loop: return loop::print(program_to_show().program);
+  case Stage::Block: {
+    const Shown shown = native_to_show();
+    const loop::Numbers numbers{shown.binding.extents, shown.binding.chunks, shown.binding.strides};
+    return block::print(shown.program, jit::blocks_of(shown.program, *target_), &numbers);
+  }
   case Stage::Llvm: return jit::llvm_text(native_to_show().program, *target_);
   case Stage::Asm: {
     const Shown shown = native_to_show();

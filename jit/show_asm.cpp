@@ -3,9 +3,9 @@
 // Problem: the code of a small kernel is hundreds of lines, of which some ten run nearly all the time, and nothing
 // tells which statement of the loop program an instruction comes from.
 // Method: the code is made once more, with the lines of the printed program as debug locations; the assembly printer
-// turns them into `.loc` directives, which become comments here. A jump to a label further up closes a loop; of the
-// innermost ones in the function of the most expensive phase, the one is shown that has most to do with the loop in which
-// most of the time should go, and runs whole groups.
+// turns them into `.loc` directives, which become comments here; their columns are the boxes of the block stage. A jump to a
+// label further up closes a loop; of the innermost ones in the function of the most expensive phase, the one is shown that is
+// made of the box with most turns, of those of the loop in which most of the time should go.
 // Example, of `set z[i] = x[i] + y[i]`:
 //
 //   .LBB0_4:
@@ -15,13 +15,13 @@
 #include "jit/show.hpp"
 
 #include "jit/emit/emit.hpp"
+#include "jit/why.hpp"
 #include "plan/cost.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -43,14 +43,20 @@ struct Piece {
   std::string_view text;
   bool label = false;
   int line = 0; // of the loop program; 0: none
+  int box = -1; // of its blocks
 };
 
-// The second number of "\t.loc\t1 12 0".
-int line_in(std::string_view loc) {
-  loc.remove_prefix(std::min(loc.find(' ') + 1, loc.size()));
-  int line = 0;
-  std::from_chars(loc.data(), loc.data() + loc.size(), line);
-  return line;
+// The second and the third number of "\t.loc\t1 12 5".
+struct Location {
+  int line = 0, column = 0;
+};
+Location location_in(std::string_view loc) {
+  Location found;
+  for (int *number : {&found.line, &found.column}) {
+    loc.remove_prefix(std::min(loc.find(' ') + 1, loc.size()));
+    std::from_chars(loc.data(), loc.data() + loc.size(), *number);
+  }
+  return found;
 }
 
 bool is_jump(std::string_view instruction) { return instruction.starts_with("\tj"); }
@@ -69,17 +75,17 @@ std::vector<Piece> pieces_of(const std::vector<std::string_view> &lines, std::si
   const std::string name = phase_name(phase) + ":";
   std::vector<Piece> pieces;
   bool inside = false;
-  int line = 0;
+  Location at;
   for (const std::string_view text : lines) {
     if (text.starts_with(name)) inside = true;
     if (inside && text.starts_with(".Lfunc_end")) break;
     if (!inside) continue;
     if (text.starts_with("\t.loc\t"))
-      line = line_in(text);
+      at = location_in(text);
     else if (text.starts_with(".LBB"))
-      pieces.push_back({text.substr(0, text.find(':') + 1), true, 0});
+      pieces.push_back({text.substr(0, text.find(':') + 1), true});
     else if (text.starts_with('\t') && !text.starts_with("\t.") && !text.starts_with("\t#"))
-      pieces.push_back({text, false, line});
+      pieces.push_back({text, false, at.line, at.column - int(column_of(0))});
   }
   return pieces;
 }
@@ -108,16 +114,6 @@ std::vector<Range> innermost_loops(const std::vector<Piece> &pieces) {
   return innermost;
 }
 
-void add_lines(const loop::Program &program, const std::vector<loop::Stmt> &body,
-               const loop::Listing &listing, std::set<int> &lines) {
-  for (const loop::Stmt &s : body) {
-    if (s.kind == loop::StmtKind::Loop)
-      add_lines(program, program[s.loop].body, listing, lines);
-    else if (const auto line = listing.line_of.find(&s); line != listing.line_of.end())
-      lines.insert(line->second);
-  }
-}
-
 // The loop in whose own body most of the time of a phase is predicted to go.
 std::optional<loop::LoopId> costliest_loop(const loop::Program &program,
                                            const plan::Binding &binding, std::size_t phase) {
@@ -130,41 +126,46 @@ std::optional<loop::LoopId> costliest_loop(const loop::Program &program,
   return best;
 }
 
-bool is_in(const loop::Program &program, loop::LoopId inner, loop::LoopId outer) {
-  return inner == outer ||
-         std::any_of(program[outer].body.begin(), program[outer].body.end(),
-                     [&](const loop::Stmt &s) {
-                       return s.kind == loop::StmtKind::Loop && is_in(program, inner, s.loop);
-                     });
+// Those whose body is that of the loop.
+void find_boxes(const block::Box &box, loop::LoopId loop, std::vector<const block::Box *> &found) {
+  for (const block::Run &run : box.runs) {
+    const bool two = run.shape == block::Shape::RowTile || run.shape == block::Shape::TransposedTile;
+    for (const block::Box &inner : run.boxes) {
+      const bool takes_inner = two && !inner.rest;
+      if ((takes_inner ? run.inner : run.loop) == loop) found.push_back(&inner);
+      find_boxes(inner, loop, found);
+    }
+  }
 }
 
-// "over n, 64 positions of p at once"
-std::string describe(const loop::Program &program, loop::LoopId hot, const Target &target) {
-  std::string text = "over " + program[program[hot].axis].name;
-  for (const LoopWidth &width : loop_widths(program, target))
-    if (is_in(program, hot, width.loop))
-      text += fmt::format(", {} positions{} at once", width.lanes * width.groups,
-                          width.loop == hot ? "" : " of " + program[program[width.loop].axis].name);
-  return text;
+const block::Box *busiest_box(const block::Box &phase, loop::LoopId hot,
+                              const std::vector<double> &turns) {
+  std::vector<const block::Box *> boxes;
+  find_boxes(phase, hot, boxes);
+  const auto work = [&](const block::Box *box) {
+    double all = turns[std::size_t(box->id)];
+    for (const block::Dim &dim : box->dims)
+      if (dim.as != block::As::Turns) all *= dim.count;
+    return all;
+  };
+  const auto best = std::max_element(
+      boxes.begin(), boxes.end(),
+      [&](const block::Box *a, const block::Box *b) { return work(a) < work(b); });
+  return best == boxes.end() ? nullptr : *best;
 }
 
-// Which of the machine's loops is the one to show: it is made of the wanted lines, stores around the caches if any
-// does, has no masks, and is long.
-Range hottest(const std::vector<Piece> &pieces, const std::vector<Range> &loops,
-              const std::set<int> &wanted) {
+// Which of the machine's loops is the one to show: it is made of the box, has non-temporal stores if any does, and is long.
+Range hottest(const std::vector<Piece> &pieces, const std::vector<Range> &loops, int box) {
   const auto rank = [&](const Range &loop) {
     std::size_t ours = 0, count = 0;
-    bool streams = false, masked = false;
+    bool streams = false;
     for (std::size_t k = loop.first; k <= loop.last; ++k) {
-      const std::string_view text = pieces[k].text;
       if (pieces[k].label) continue;
       ++count;
-      ours += wanted.count(pieces[k].line);
-      streams = streams || text.starts_with("\tvmovnt");
-      masked = masked || text.starts_with("\tvmaskmov") || text.starts_with("\tvpmaskmov") ||
-               (text.find("{%k") != text.npos && text.find('(') != text.npos);
+      ours += pieces[k].box == box;
+      streams = streams || pieces[k].text.starts_with("\tvmovnt");
     }
-    return std::tuple(2 * ours >= count, streams, !masked, ours);
+    return std::tuple(2 * ours >= count, ours > 0, streams, ours);
   };
   return *std::max_element(loops.begin(), loops.end(),
                            [&](const Range &a, const Range &b) { return rank(a) < rank(b); });
@@ -187,7 +188,7 @@ std::string whole_text(const std::vector<std::string_view> &code,
       if (line.starts_with("phase_")) shown = -1;
       continue;
     }
-    if (const int now = line_in(line); now != shown) text += comment(shown = now, listing);
+    if (const int now = location_in(line).line; now != shown) text += comment(shown = now, listing);
   }
   return text;
 }
@@ -206,19 +207,20 @@ std::string asm_listing(const loop::Program &program, const plan::Binding &bindi
   const auto phase = std::size_t(std::max_element(work.begin(), work.end()) - work.begin());
   const std::vector<Piece> pieces = pieces_of(code_lines, phase);
   const std::vector<Range> loops = innermost_loops(pieces);
+  const loop::Numbers numbers{binding.extents, binding.chunks, binding.strides};
+  const block::Program blocks = blocks_of(program, target);
+  const std::vector<double> turns = block::count_turns(program, blocks, numbers);
   const std::optional<loop::LoopId> hot = costliest_loop(program, binding, phase);
+  const block::Box *box = hot ? busiest_box(blocks.phases[phase], *hot, turns) : nullptr;
   std::string text = fmt::format("# phase {} of {}, {}", phase, program.phases.size(), target.name);
-  if (loops.empty() || !hot || pieces.empty()) {
+  Range range{0, pieces.empty() ? 0 : pieces.size() - 1};
+  if (loops.empty() || box == nullptr || pieces.empty()) {
     text += ": no loop; `--all` prints all code\n";
   } else {
-    text += fmt::format(": the hot loop, {}; `--all` prints all code\n",
-                        describe(program, *hot, target));
-  }
-  Range range{0, pieces.empty() ? 0 : pieces.size() - 1};
-  if (!loops.empty() && hot) {
-    std::set<int> wanted;
-    add_lines(program, program[*hot].body, listing, wanted);
-    range = hottest(pieces, loops, wanted);
+    text += fmt::format(": the hot loop, block {}{}, {:.0f} turns; `--all` prints all code\n",
+                        block::print_dims(program, *box), box->masked ? ", masked" : "",
+                        turns[std::size_t(box->id)]);
+    range = hottest(pieces, loops, box->id);
   }
   int shown = -1;
   for (std::size_t k = range.first; k <= range.last && k < pieces.size(); ++k) {

@@ -55,59 +55,14 @@ std::optional<runtime::Train> train_of(const loop::Program &program, std::size_t
   return train;
 }
 
-namespace {
-
-Reason unroll_reason(LoopWidth::Shape shape) {
-  switch (shape) {
-  case LoopWidth::Shape::Map: return Reason::OneGroup;
-  case LoopWidth::Shape::ColumnBlock: return Reason::ColumnBlock;
-  case LoopWidth::Shape::RowBlock: return Reason::RowBlock;
-  case LoopWidth::Shape::Fold: return Reason::RegistersOfLanes;
-  case LoopWidth::Shape::HeavyFold: return Reason::HeavyBody;
-  case LoopWidth::Shape::Scan: return Reason::GroupOfScan;
-  }
-  return Reason::OneGroup;
+block::Program blocks_of(const loop::Program &program, const Target &target) {
+  return block::choose(program, block::weigh(program), machine_of(target));
 }
 
-const char *unroll_text(LoopWidth::Shape shape) {
-  switch (shape) {
-  case LoopWidth::Shape::Map: return "more would gain nothing";
-  case LoopWidth::Shape::ColumnBlock: return "pieces of whole cache lines";
-  case LoopWidth::Shape::RowBlock: return "what rows share is loaded once";
-  case LoopWidth::Shape::Fold: return "the 32 lanes of the fold";
-  case LoopWidth::Shape::HeavyFold: return "the body is heavy";
-  case LoopWidth::Shape::Scan: return "the 16 lanes of the scan";
-  }
-  return "";
-}
-
-} // namespace
-
-std::vector<Decision> explain_widths(const loop::Program &program, const Target &target) {
-  std::vector<Decision> why;
-  const auto add = [&](Decision decision) { // loops of one axis and phase are often alike
-    const auto same = [&](const Decision &d) {
-      return d.code == decision.code && d.text == decision.text;
-    };
-    if (std::none_of(why.begin(), why.end(), same)) why.push_back(std::move(decision));
-  };
-  for (const LoopWidth &width : loop_widths(program, target)) {
-    const std::string subject =
-        fmt::format("phase {}, {}", width.phase, program[program[width.loop].axis].name);
-    add(decide(width.narrow ? Reason::LanesOfWidest : Reason::LanesOfRegister, subject,
-               support::count(width.lanes, "lane"),
-               fmt::format("{}: {} at once, in vectors of {} bits", subject,
-                           support::count(width.lanes, "position"), target.vector_bits)));
-    std::string way = support::count(width.groups, "group");
-    std::string lanes = way + " of lanes";
-    if (width.rows > 1) {
-      way += fmt::format(" by {} rows", width.rows);
-      lanes += fmt::format(" of {} rows each", width.rows);
-    }
-    add(decide(unroll_reason(width.shape), subject, way,
-               fmt::format("{}: {} in a turn: {}", subject, lanes, unroll_text(width.shape))));
-  }
-  return why;
+std::vector<Decision> explain_blocks(const loop::Program &program, const plan::Binding &binding,
+                                     const Target &target) {
+  const loop::Numbers numbers{binding.extents, binding.chunks, binding.strides};
+  return block::explain(program, blocks_of(program, target), &numbers);
 }
 
 std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,

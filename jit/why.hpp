@@ -1,6 +1,7 @@
 // The decisions that are made behind the plan: vectors, threads, code. See docs/why.md.
 #pragma once
 
+#include "block/block.hpp"
 #include "jit/engine/target.hpp"
 #include "jit/runtime/threads.hpp"
 #include "jit/runtime/train.hpp"
@@ -22,8 +23,12 @@ std::optional<runtime::Train> train_of(const loop::Program &program, std::size_t
                                        const plan::Binding &binding, const runtime::Grid &grid,
                                        std::span<const PhaseFn> code);
 
-// Lanes and copies of each vector loop. Of the target only `vector_bits` counts.
-std::vector<Decision> explain_widths(const loop::Program &program, const Target &target);
+// What the code of the target is made from.
+block::Program blocks_of(const loop::Program &program, const Target &target);
+
+// Lanes, copies and tiles of the blocks that turn. Of the target only `vector_bits` counts.
+std::vector<Decision> explain_blocks(const loop::Program &program, const plan::Binding &binding,
+                                     const Target &target);
 
 // For each phase, whether several threads run it.
 std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,

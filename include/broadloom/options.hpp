@@ -40,7 +40,9 @@ struct Options {
 };
 
 // What to print of a kernel: see Kernel::show.
-enum class Stage { Spec, Axes, Graph, Plan, Loop, Llvm, Asm, Why };
+// Loop is the nest as it is meant, Block what runs: how many positions a turn takes, as lanes and copies, and how each buffer is
+// loaded and stored.
+enum class Stage { Spec, Axes, Graph, Plan, Loop, Block, Llvm, Asm, Why };
 
 // How to print it. Stages that have no such form ignore it.
 struct ShowFormat {

@@ -17,10 +17,7 @@ namespace broadloom::jit {
 using namespace loop;
 
 const Walk *PhaseEmitter::walk(BufferId id, AxisId axis) const {
-  for (const Walk &w : program_[id].walks) {
-    if (w.axis == axis) return &w;
-  }
-  return nullptr;
+  return block::walk(program_, id, axis);
 }
 
 llvm::Value *PhaseEmitter::step_bytes(BufferId id, AxisId axis) const {
@@ -35,20 +32,14 @@ llvm::Value *PhaseEmitter::load(BufferId id) {
   if (rows_ != nullptr) return load_rows(id);
   if (!held_.empty() && held_[id.index] != nullptr) return held_[id.index];
   const DType dtype = program_[id].dtype;
-  if (has_row_of_lanes(id)) {
+  const block::Access &access = box_->access(id, false);
+  if (access.move == block::Move::Stack) {
     llvm::Type *type = row_rooms_[id.index]->getAllocatedType();
     return ir_.CreateLoad(type, row_of_lanes(id, type));
   }
-  if (program_[id].stream && program_[id].role == Role::Input) read_ahead(id);
-  if (is_complex(dtype)) return load_complex(id);
-  llvm::Value *raw = nullptr;
-  if (vector_ != nullptr && walk(id, vector_->axis) != nullptr) {
-    raw = column(id);
-    if (raw == nullptr) raw = load_lanes(id);
-  } else {
-    raw = ir_.CreateAlignedLoad(lanes_.memory_type(dtype), at_[id.index],
-                                llvm::Align(size_of(dtype)));
-  }
+  if (access.prefetch.lines && access.move != block::Move::Transposed) read_ahead(id);
+  if (is_complex(dtype)) return load_complex(access);
+  llvm::Value *raw = load_lanes(access);
   if (dtype != DType::Bool) return raw;
   return ir_.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
 }
@@ -61,9 +52,6 @@ llvm::Value *PhaseEmitter::load(BufferId id) {
 // ones into the first cache, and far ones, which make the second cache's own prefetcher go on to the next page. GB/s of a
 // sum without, with the near, the far, and both: 17, 23, 27, 31.
 void PhaseEmitter::read_ahead(BufferId id) {
-  if (vector_ == nullptr || !held_.empty()) return; // several rows at once are read fast enough
-  const Walk *lanes = walk(id, vector_->axis);
-  if (lanes == nullptr || lanes->stride != StrideClass::Unit) return;
   const auto size = static_cast<std::int64_t>(size_of(program_[id].dtype));
   const std::int64_t bytes = size * width_;
   if (bytes < line_bytes && offset_ * size % line_bytes != 0)
@@ -96,59 +84,78 @@ void PhaseEmitter::prefetch(llvm::Value *there, unsigned locality) {
 void PhaseEmitter::store(BufferId id, llvm::Value *value) {
   if (rows_ != nullptr) return store_rows(id, value);
   const DType dtype = program_[id].dtype;
-  const bool lanes = vector_ != nullptr && walk(id, vector_->axis) != nullptr;
-  if (has_row_of_lanes(id)) {
+  const block::Access &access = box_->access(id, true);
+  if (access.move == block::Move::Stack) {
     value = lanes_.splat(value, width_);
     ir_.CreateStore(value, row_of_lanes(id, value->getType()));
     return;
   }
+  const bool lanes = access.move != block::Move::Scalar;
   if (lanes) value = lanes_.splat(value, width_);
   support::check(lanes || Lanes::width(value) == 1, "lanes are stored to one place");
-  if (holds(id, value)) return;
-  if (is_complex(dtype)) return store_complex(id, value);
+  if (access.move == block::Move::Held) {
+    held_[id.index] = value;
+    if (!last_row_) return;
+  }
+  if (is_complex(dtype)) return store_complex(access, value);
   if (dtype == DType::Bool) {
     value = ir_.CreateZExt(value, lanes_.widen(ir_.getInt8Ty(), Lanes::width(value)));
   }
-  if (lanes && keeps_column(id, value)) return;
-  if (lanes) return store_lanes(id, value);
-  ir_.CreateAlignedStore(value, at_[id.index], llvm::Align(size_of(dtype)));
+  store_lanes(access, value);
 }
 
-// AVX2 has masked moves for 4 and 8 bytes; AVX-512 for all.
-bool has_masked_move(const Target &target, std::size_t size) {
-  return target.avx512() || size >= 4;
-}
-
-llvm::Value *PhaseEmitter::load_lanes(BufferId id) {
+llvm::Value *PhaseEmitter::load_lanes(const block::Access &access) {
+  using block::Move;
+  const BufferId id = access.buffer;
   const DType dtype = program_[id].dtype;
   const llvm::Align align(size_of(dtype));
-  llvm::Type *type = lanes_.widen(lanes_.memory_type(dtype), width_);
-  if (llvm::Value *lanes = load_from_tile(id)) return lanes;
-  const bool unit = walk(id, vector_->axis)->stride == StrideClass::Unit;
-  if (unit && mask_ == nullptr) return ir_.CreateAlignedLoad(type, at_[id.index], align);
-  if (unit && has_masked_move(target_, size_of(dtype))) {
+  llvm::Type *scalar = lanes_.memory_type(dtype), *type = lanes_.widen(scalar, width_);
+  switch (access.move) {
+  case Move::Scalar: return ir_.CreateAlignedLoad(scalar, at_[id.index], align);
+  case Move::Row:
+    if (mask_ == nullptr) return ir_.CreateAlignedLoad(type, at_[id.index], align);
     return ir_.CreateMaskedLoad(type, at_[id.index], align, mask_,
                                 llvm::Constant::getNullValue(type));
+  case Move::Transposed: return tile_ != nullptr ? load_from_tile(id) : column(id);
+  case Move::Window:
+  case Move::Gather:
+  case Move::Single: return load_strided(access, at_[id.index], dtype);
+  case Move::Streamed:
+  case Move::Held:
+  case Move::Stack: break;
   }
-  return load_strided(id, at_[id.index], dtype);
+  support::bug("a load that is none of lanes");
 }
 
-void PhaseEmitter::store_lanes(BufferId id, llvm::Value *value) {
-  const Buffer &buffer = program_[id];
-  const std::size_t size = size_of(buffer.dtype);
-  const bool unit = walk(id, vector_->axis)->stride == StrideClass::Unit;
-  if (unit && mask_ == nullptr) {
-    store_row(id, value, size);
-  } else if (unit && has_masked_move(target_, size)) {
-    ir_.CreateMaskedStore(value, at_[id.index], llvm::Align(size), mask_);
-  } else {
-    store_strided(id, value, at_[id.index], buffer.dtype);
+void PhaseEmitter::store_lanes(const block::Access &access, llvm::Value *value) {
+  using block::Move;
+  const BufferId id = access.buffer;
+  const std::size_t size = size_of(program_[id].dtype);
+  switch (access.move) {
+  case Move::Scalar: ir_.CreateAlignedStore(value, at_[id.index], llvm::Align(size)); return;
+  case Move::Row:
+  case Move::Streamed:
+  case Move::Held:
+    if (mask_ == nullptr)
+      store_row(access, value, size);
+    else if (!machine_.has_masked_move(size)) // of what is held: a row has been looked at already
+      store_strided(id, value, at_[id.index], program_[id].dtype);
+    else
+      ir_.CreateMaskedStore(value, at_[id.index], llvm::Align(size), mask_);
+    return;
+  case Move::Transposed: keep_column(id, value); return;
+  case Move::Gather:
+  case Move::Single: store_strided(id, value, at_[id.index], program_[id].dtype); return;
+  case Move::Window:
+  case Move::Stack: break;
   }
+  support::bug("a store that is none of lanes");
 }
 
-// All of a group's elements at once, in one piece; around the caches where that is wanted.
-void PhaseEmitter::store_row(BufferId id, llvm::Value *row, std::size_t alignment) {
-  const bool around = aligned_stream_ && program_[id].stream;
+// All of a group's elements at once, in one piece; non-temporal where that is wanted.
+void PhaseEmitter::store_row(const block::Access &access, llvm::Value *row, std::size_t alignment) {
+  const BufferId id = access.buffer;
+  const bool around = aligned_stream_ && access.move == block::Move::Streamed;
   if (around) alignment = stream_alignment(id, width_);
   llvm::StoreInst *stored = ir_.CreateAlignedStore(row, at_[id.index], llvm::Align(alignment));
   if (around) {

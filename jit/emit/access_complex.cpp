@@ -16,18 +16,18 @@ llvm::Value *PhaseEmitter::mask_of_parts() {
   return ir_.CreateShuffleVector(mask_, twice);
 }
 
-llvm::Value *PhaseEmitter::load_complex(BufferId id) {
+llvm::Value *PhaseEmitter::load_complex(const block::Access &access) {
+  const BufferId id = access.buffer;
   const DType real = real_dtype(program_[id].dtype);
   const llvm::Align align(size_of(real));
   llvm::Type *scalar = lanes_.scalar_type(real);
   llvm::Value *first = at_[id.index], *second = address(first, ir_.getInt64(size_of(real)));
-  const Walk *along = vector_ != nullptr ? walk(id, vector_->axis) : nullptr;
-  if (along == nullptr) {
+  if (access.move == block::Move::Scalar) {
     return lanes_.pair(ir_.CreateAlignedLoad(scalar, first, align),
                        ir_.CreateAlignedLoad(scalar, second, align));
   }
-  if (along->stride != StrideClass::Unit)
-    return lanes_.pair(load_strided(id, first, real), load_strided(id, second, real));
+  if (access.move != block::Move::Row)
+    return lanes_.pair(load_strided(access, first, real), load_strided(access, second, real));
 
   llvm::Type *type = lanes_.widen(scalar, 2 * width_);
   llvm::Value *row = nullptr;
@@ -42,18 +42,18 @@ llvm::Value *PhaseEmitter::load_complex(BufferId id) {
   return lanes_.pair(ir_.CreateShuffleVector(row, even), ir_.CreateShuffleVector(row, odd));
 }
 
-void PhaseEmitter::store_complex(BufferId id, llvm::Value *value) {
+void PhaseEmitter::store_complex(const block::Access &access, llvm::Value *value) {
+  const BufferId id = access.buffer;
   const DType real = real_dtype(program_[id].dtype);
   const llvm::Align align(size_of(real));
   llvm::Value *first = at_[id.index], *second = address(first, ir_.getInt64(size_of(real)));
   llvm::Value *re = lanes_.part(value, 0), *im = lanes_.part(value, 1);
-  const Walk *along = vector_ != nullptr ? walk(id, vector_->axis) : nullptr;
-  if (along == nullptr) {
+  if (access.move == block::Move::Scalar) {
     ir_.CreateAlignedStore(re, first, align);
     ir_.CreateAlignedStore(im, second, align);
     return;
   }
-  if (along->stride != StrideClass::Unit) {
+  if (access.move == block::Move::Gather || access.move == block::Move::Single) {
     store_strided(id, re, first, real);
     store_strided(id, im, second, real);
     return;
@@ -62,7 +62,7 @@ void PhaseEmitter::store_complex(BufferId id, llvm::Value *value) {
   for (int k = 0; k < width_; ++k) alternating.push_back(k), alternating.push_back(width_ + k);
   llvm::Value *row = ir_.CreateShuffleVector(re, im, alternating);
   if (mask_ == nullptr) {
-    store_row(id, row, size_of(real));
+    store_row(access, row, size_of(real));
   } else {
     ir_.CreateMaskedStore(row, first, align, mask_of_parts());
   }

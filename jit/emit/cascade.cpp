@@ -16,9 +16,7 @@ namespace broadloom::jit {
 using namespace loop;
 
 namespace {
-constexpr int cascade_levels = 48;                 // more leaves than a process has addresses
-constexpr std::int64_t least_leaf_of_several = 64; // positions; those of joins have one
-constexpr std::size_t longest_body = 64; // statements: of longer ones copies take long to compile
+constexpr int cascade_levels = 48; // more leaves than a process has addresses
 } // namespace
 
 //   start = begin, count = 0
@@ -29,8 +27,8 @@ constexpr std::size_t longest_body = 64; // statements: of longer ones copies ta
 //       stack[level] = joined, count += 1, start += leaf
 //
 // A range of a single leaf passes straight through.
-PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const Loop &loop = program_[id];
+PhaseEmitter::AllStates PhaseEmitter::cascade(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[run.loop];
   const auto block = [&](const char *name) {
     return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
   };
@@ -39,8 +37,8 @@ PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::V
   for (llvm::Value *state : flat(this->start(loop, false)))
     stacks.push_back(lanes_.room(state->getType(), cascade_levels));
   llvm::Value *first = begin, *leaves = ir_.getInt64(0);
-  if (const int together = leaves_together(id); together > 1)
-    std::tie(first, leaves) = groups_of_leaves(id, begin, end, together, stacks);
+  if (run.boxes.size() > 1 && run.whole().dims[0].leaves)
+    std::tie(first, leaves) = groups_of_leaves(run, begin, end, stacks);
   llvm::BasicBlock *before = ir_.GetInsertBlock();
   llvm::BasicBlock *next_leaf = block("leaf"), *level_head = block("level");
   llvm::BasicBlock *carry = block("carry"), *carried = block("carried");
@@ -55,7 +53,7 @@ PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::V
   llvm::Value *leaf_end = ir_.CreateBinaryIntrinsic(
       llvm::Intrinsic::smin, end,
       ir_.CreateAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf))));
-  const Values fresh = flat(leaf(id, start, leaf_end));
+  const Values fresh = flat(leaf(run, start, leaf_end));
   llvm::Value *more = ir_.CreateICmpSLT(leaf_end, end);
   llvm::BasicBlock *leaf_done = ir_.GetInsertBlock();
   ir_.CreateBr(level_head);
@@ -102,9 +100,9 @@ PhaseEmitter::Block PhaseEmitter::cascade(LoopId id, llvm::Value *begin, llvm::V
   return shaped(loop, joined);
 }
 
-PhaseEmitter::Block PhaseEmitter::join_blocks(const Loop &loop, const Block &left,
-                                              const Block &right) {
-  Block both;
+PhaseEmitter::AllStates PhaseEmitter::join_blocks(const Loop &loop, const AllStates &left,
+                                              const AllStates &right) {
+  AllStates both;
   for (std::size_t k = 0; k < loop.accs.size(); ++k)
     both.push_back(join(loop.accs[k], left[k], right[k]));
   return both;
@@ -127,48 +125,27 @@ void PhaseEmitter::put(const std::vector<llvm::AllocaInst *> &stacks, llvm::Valu
     ir_.CreateStore(states[k], ir_.CreateGEP(states[k]->getType(), stacks[k], level));
 }
 
-// How many leaves run at the same time: each step of a leaf waits for the one before, and a few states leave most of
-// the adders idle meanwhile.
-int PhaseEmitter::leaves_together(LoopId id) const {
-  const Loop &loop = program_[id];
-  const Survey::LoopFacts &facts = survey_.loops[id.index];
-  const bool stores = std::any_of(loop.body.begin(), loop.body.end(),
-                                  [](const Stmt &s) { return s.kind == StmtKind::Set; });
-  if (loop.leaf < least_leaf_of_several || !std::has_single_bit(std::uint64_t(loop.leaf)) ||
-      loop.body.size() > longest_body || runs_as_vector(program_, loop) || facts.costly ||
-      facts.inner_loops || stores)
-    return 1;
-  int registers = 0;
-  for (const AccId acc : loop.accs)
-    for (const DType state : program_.recipe(acc).states) {
-      const int lanes = survey_.acc_varies[acc.index] ? width_ : 1;
-      registers += std::max(1, lanes * static_cast<int>(size_of(state)) * 8 / target_.vector_bits);
-    }
-  int leaves = 4;
-  while (leaves > 1 && leaves * registers > 8) leaves /= 2;
-  return leaves;
-}
-
 // Leaves from `start` on, step by step in turn, joined pairwise.
-PhaseEmitter::Block PhaseEmitter::joined_leaves(LoopId id, llvm::Value *start, int leaves) {
-  const Loop &loop = program_[id];
+PhaseEmitter::AllStates PhaseEmitter::joined_leaves(const block::Run &run, llvm::Value *start) {
+  const Loop &loop = program_[run.loop];
+  const int leaves = run.whole().positions();
   const Values outer = at_;
-  const Block fresh = this->start(loop, false);
+  const AllStates fresh = this->start(loop, false);
   const std::size_t in_a_block = flat(fresh).size();
   llvm::Value *stop = ir_.CreateNSWAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf)));
   const Values stepped = lanes_.counted_loop(
-      start, stop, 1, flat(std::vector<Block>(static_cast<std::size_t>(leaves), fresh)),
+      start, stop, 1, flat(std::vector<AllStates>(static_cast<std::size_t>(leaves), fresh)),
       [&](llvm::Value *position, Values now) {
-        std::vector<Block> next;
+        std::vector<AllStates> next;
         for (int k = 0; k < leaves; ++k) {
           set_running(loop, shaped(loop, now, static_cast<std::size_t>(k) * in_a_block));
-          turn(id, outer, position, k * loop.leaf);
+          turn(run.whole(), run.loop, outer, position, k * loop.leaf);
           next.push_back(running(loop));
         }
         return flat(next);
       });
   at_ = outer;
-  std::vector<Block> blocks;
+  std::vector<AllStates> blocks;
   for (int k = 0; k < leaves; ++k)
     blocks.push_back(shaped(loop, stepped, static_cast<std::size_t>(k) * in_a_block));
   for (; blocks.size() > 1; blocks.resize(blocks.size() / 2))
@@ -180,9 +157,10 @@ PhaseEmitter::Block PhaseEmitter::joined_leaves(LoopId id, llvm::Value *start, i
 // All groups of so many leaves but for one that ends the range, each put on the stack like a leaf, some levels up.
 // Gives the position and the number of leaves reached.
 std::pair<llvm::Value *, llvm::Value *>
-PhaseEmitter::groups_of_leaves(LoopId id, llvm::Value *begin, llvm::Value *end, int leaves,
+PhaseEmitter::groups_of_leaves(const block::Run &run, llvm::Value *begin, llvm::Value *end,
                                const std::vector<llvm::AllocaInst *> &stacks) {
-  const Loop &loop = program_[id];
+  const Loop &loop = program_[run.loop];
+  const int leaves = run.whole().positions();
   const std::int64_t positions = leaves * loop.leaf;
   llvm::Value *one = ir_.getInt64(1);
   llvm::Value *count = ir_.CreateBinaryIntrinsic(
@@ -195,7 +173,7 @@ PhaseEmitter::groups_of_leaves(LoopId id, llvm::Value *begin, llvm::Value *end, 
     llvm::Value *start = ir_.CreateAdd(
         begin, ir_.CreateMul(group, ir_.getInt64(static_cast<std::uint64_t>(positions))));
     took(Path::LeavesTogether);
-    const Values fresh = flat(joined_leaves(id, start, leaves));
+    const Values fresh = flat(joined_leaves(run, start));
     llvm::Value *carries =
         ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ir_.CreateNot(group), ir_.getTrue());
     llvm::Value *top = ir_.CreateAdd(bottom, carries);

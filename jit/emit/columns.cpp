@@ -75,18 +75,12 @@ llvm::Constant *first_of(Builder &ir, int count, int all) {
 
 } // namespace
 
-// Its elements lie side by side along the short axis, and those of the lanes do not.
-bool PhaseEmitter::lies_in_rows(BufferId id, AxisId along) const {
-  const Walk *in = walk(id, along), *across = walk(id, vector_->axis);
-  return in != nullptr && across != nullptr && in->stride == StrideClass::Unit &&
-         across->stride == StrideClass::Other && !is_complex(program_[id].dtype);
-}
-
-void PhaseEmitter::load_columns(const Loop &loop, bool in_memory) {
-  for (const Stmt &s : loop.body) {
-    if (s.kind != StmtKind::Let || program_[s.value].kind != ValueKind::Load) continue;
-    const BufferId id = program_[s.value].buffer;
-    if (!lies_in_rows(id, loop.axis)) continue;
+void PhaseEmitter::load_columns(const block::Run &run, bool in_memory) {
+  const Loop &loop = program_[run.loop];
+  for (const block::Access &access : run.whole().accesses) {
+    if (access.store || access.move != block::Move::Transposed) continue;
+    const BufferId id = access.buffer;
+    if (walk(id, loop.axis) == nullptr) continue; // of a short loop around
     Columns columns{loop.axis, columns_of(id, loop.turns)};
     if (in_memory) columns.room = this->in_memory(columns.vectors);
     columns_[id.index] = std::move(columns);
@@ -130,7 +124,7 @@ PhaseEmitter::Values PhaseEmitter::columns_of_block(BufferId id, int first, int 
   const auto load = [&](llvm::Value *there) -> llvm::Value * {
     auto *whole = llvm::FixedVectorType::get(scalar, static_cast<unsigned>(all));
     if (count == all) return ir_.CreateAlignedLoad(whole, there, align);
-    if (has_masked_move(target_, size_of(dtype)))
+    if (machine_.has_masked_move(size_of(dtype)))
       return ir_.CreateMaskedLoad(whole, there, align, first_of(ir_, count, all),
                                   llvm::Constant::getNullValue(whole));
     auto *part = llvm::FixedVectorType::get(scalar, static_cast<unsigned>(count));
@@ -151,10 +145,9 @@ PhaseEmitter::Values PhaseEmitter::columns_of_block(BufferId id, int first, int 
   return columns;
 }
 
-// The element of each lane at the current position, where rows of this buffer have been loaded; else null.
+// The element of each lane at the current position, of rows that have been loaded.
 llvm::Value *PhaseEmitter::column(BufferId id) {
   const Columns &columns = columns_[id.index];
-  if (columns.vectors.empty()) return nullptr;
   llvm::Value *position = positions_[columns.along.index];
   if (columns.room == nullptr)
     return columns.vectors[llvm::cast<llvm::ConstantInt>(position)->getZExtValue()];
@@ -163,25 +156,25 @@ llvm::Value *PhaseEmitter::column(BufferId id) {
 }
 
 // From here on the body leaves what it stores into rows to `store_columns`.
-void PhaseEmitter::await_columns(const Loop &loop, bool in_memory) {
-  for (const Stmt &s : loop.body) {
-    if (s.kind != StmtKind::Set || !lies_in_rows(s.buffer, loop.axis)) continue;
+void PhaseEmitter::await_columns(const block::Run &run, bool in_memory) {
+  const Loop &loop = program_[run.loop];
+  for (const block::Access &access : run.whole().accesses) {
+    if (!access.store || access.move != block::Move::Transposed) continue;
+    if (walk(access.buffer, loop.axis) == nullptr) continue;
     Columns columns{loop.axis, Values(static_cast<std::size_t>(loop.turns), nullptr)};
-    llvm::Type *type = lanes_.widen(lanes_.memory_type(program_[s.buffer].dtype), width_);
+    llvm::Type *type = lanes_.widen(lanes_.memory_type(program_[access.buffer].dtype), width_);
     if (in_memory) columns.room = lanes_.room(type, columns.vectors.size());
-    awaited_[s.buffer.index] = std::move(columns);
+    awaited_[access.buffer.index] = std::move(columns);
   }
 }
 
-bool PhaseEmitter::keeps_column(BufferId id, llvm::Value *value) {
+void PhaseEmitter::keep_column(BufferId id, llvm::Value *value) {
   Columns &columns = awaited_[id.index];
-  if (columns.vectors.empty()) return false;
   llvm::Value *position = positions_[columns.along.index];
   if (columns.room != nullptr)
     ir_.CreateStore(value, ir_.CreateGEP(value->getType(), columns.room, position));
   else
     columns.vectors[llvm::cast<llvm::ConstantInt>(position)->getZExtValue()] = value;
-  return true;
 }
 
 void PhaseEmitter::store_columns() {
@@ -215,7 +208,7 @@ void PhaseEmitter::store_block(BufferId id, int first, Values columns) {
   const int count = static_cast<int>(columns.size()), all = padded(columns.size());
   columns.resize(static_cast<std::size_t>(all), llvm::PoisonValue::get(columns[0]->getType()));
   const Values rows = rows_from(ir_, columns), addresses = row_addresses(id, first);
-  const bool masked = count < all && has_masked_move(target_, size);
+  const bool masked = count < all && machine_.has_masked_move(size);
   took(Path::ColumnsStored);
   for (int lane = width_ - 1; lane >= 0; --lane) {
     llvm::Value *vector = rows[static_cast<std::size_t>(lane * all / width_)];
@@ -226,11 +219,6 @@ void PhaseEmitter::store_block(BufferId id, int first, Values columns) {
     else
       ir_.CreateAlignedStore(row, there, llvm::Align(size));
   }
-}
-
-// A row of memory that a lane would share with the others: each has one of its own on the stack.
-bool PhaseEmitter::has_row_of_lanes(BufferId id) const {
-  return program_[id].role == Role::Row && vector_ != nullptr && walk(id, vector_->axis) == nullptr;
 }
 
 llvm::Value *PhaseEmitter::row_of_lanes(BufferId id, llvm::Type *type) {

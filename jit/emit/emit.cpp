@@ -34,7 +34,8 @@ public:
       for (llvm::Instruction &instruction : block)
         if (const llvm::DebugLoc &line = instruction.getDebugLoc())
           instruction.setDebugLoc(
-              llvm::DILocation::get(part.getContext(), line.getLine(), 0, part.getSubprogram()));
+              llvm::DILocation::get(part.getContext(), line.getLine(), line.getCol(),
+                                    part.getSubprogram()));
   }
   void finish() { build_.finalize(); }
 
@@ -55,7 +56,8 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &t
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
   auto *type =
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false);
-  const Weights weights = weigh(program);
+  const block::Weights weights = block::weigh(program);
+  const block::Program blocks = block::choose(program, weights, machine_of(target));
   std::optional<Lines> lines;
   if (listing != nullptr) lines.emplace(*module);
   for (std::size_t k = 0; k < program.phases.size(); ++k) {
@@ -71,7 +73,7 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &t
     function->addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits));
     function->addFnAttr("frame-pointer", "none");
     if (lines) lines->attach(*function);
-    PhaseEmitter(program, k, target, weights, function, listing, count_paths)
+    PhaseEmitter(program, k, target, weights, blocks, function, listing, count_paths)
         .run([&](llvm::Function &part) {
           if (lines) lines->move(part);
         });

@@ -19,24 +19,16 @@ class Module;
 
 namespace broadloom::jit {
 
-// `listing`, where given, is of this program: its lines become debug locations, for code that is only shown.
+// `listing`, where given, is of this program: its lines, and as columns the boxes, become debug locations, for code that is only
+// shown.
 // With `count_paths` the code counts the ways that it takes (paths.hpp).
 std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &target,
                                    llvm::LLVMContext &context,
                                    const loop::Listing *listing = nullptr,
                                    bool count_paths = false);
 
-// How a vector loop is run.
-struct LoopWidth {
-  std::size_t phase = 0;
-  loop::LoopId loop;
-  int lanes = 1;  // positions of one group
-  int groups = 1; // copies of the body, or registers of one wide group, in a turn
-  int rows = 1;   // of a loop around, together
-  enum class Shape { Map, ColumnBlock, RowBlock, Fold, HeavyFold, Scan } shape = Shape::Map;
-  bool narrow = false; // all types are of at most two bytes
-};
-std::vector<LoopWidth> loop_widths(const loop::Program &program, const Target &target);
+// Of an instruction's debug location: which box of the blocks it was made for. LLVM keeps 0 for "none".
+inline unsigned column_of(int box) { return unsigned(box) + 1; }
 
 // The name of the function of a phase: "phase_0".
 std::string phase_name(std::size_t phase);

@@ -32,8 +32,8 @@ PhaseEmitter::States PhaseEmitter::identity(AccId acc, int width) {
 }
 
 // What the accumulators of a loop start from: the values given, or the recipes' own start.
-PhaseEmitter::Block PhaseEmitter::start(const Loop &loop, bool given) {
-  Block block;
+PhaseEmitter::AllStates PhaseEmitter::start(const Loop &loop, bool given) {
+  AllStates block;
   for (const AccId acc : loop.accs) {
     const int width = survey_.acc_varies[acc.index] ? width_ : 1;
     block.push_back(identity(acc, width));
@@ -44,35 +44,35 @@ PhaseEmitter::Block PhaseEmitter::start(const Loop &loop, bool given) {
   return block;
 }
 
-PhaseEmitter::Block PhaseEmitter::running(const Loop &loop) const {
-  Block block;
+PhaseEmitter::AllStates PhaseEmitter::running(const Loop &loop) const {
+  AllStates block;
   for (const AccId acc : loop.accs) block.push_back(accs_[acc.index]);
   return block;
 }
 
-void PhaseEmitter::set_running(const Loop &loop, const Block &block) {
+void PhaseEmitter::set_running(const Loop &loop, const AllStates &block) {
   for (std::size_t k = 0; k < loop.accs.size(); ++k) accs_[loop.accs[k].index] = block[k];
 }
 
 // Loops carry plain lists of values.
-PhaseEmitter::Values PhaseEmitter::flat(const Block &block) {
+PhaseEmitter::Values PhaseEmitter::flat(const AllStates &block) {
   Values values;
   for (const States &states : block) values.insert(values.end(), states.begin(), states.end());
   return values;
 }
 
-PhaseEmitter::Values PhaseEmitter::flat(const std::vector<Block> &blocks) {
+PhaseEmitter::Values PhaseEmitter::flat(const std::vector<AllStates> &blocks) {
   Values values;
-  for (const Block &block : blocks) {
+  for (const AllStates &block : blocks) {
     const Values more = flat(block);
     values.insert(values.end(), more.begin(), more.end());
   }
   return values;
 }
 
-PhaseEmitter::Block PhaseEmitter::shaped(const Loop &loop, const Values &values,
+PhaseEmitter::AllStates PhaseEmitter::shaped(const Loop &loop, const Values &values,
                                          std::size_t first) const {
-  Block block;
+  AllStates block;
   auto next = values.begin() + static_cast<std::ptrdiff_t>(first);
   for (const AccId acc : loop.accs) {
     const auto count = static_cast<std::ptrdiff_t>(program_.recipe(acc).states.size());
@@ -104,20 +104,21 @@ void PhaseEmitter::step(AccId acc, const std::vector<ValueId> &args) {
 
 // ------------------------------------------------------------------------------------- leaves
 
-void PhaseEmitter::fold(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const Loop &loop = program_[id];
-  set_running(loop, loop.leaf == 0 ? leaf(id, begin, end) : cascade(id, begin, end));
+void PhaseEmitter::fold(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[run.loop];
+  set_running(loop, loop.leaf == 0 ? leaf(run, begin, end) : cascade(run, begin, end));
 }
 
-PhaseEmitter::Block PhaseEmitter::leaf(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const Loop &loop = program_[id];
-  return runs_as_vector(program_, loop) ? vector_leaf(id, begin, end)
-                                        : serial_leaf(id, begin, end, start(loop, loop.leaf == 0));
+PhaseEmitter::AllStates PhaseEmitter::leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[run.loop];
+  return run.shape == block::Shape::VectorFold
+             ? vector_leaf(run, begin, end)
+             : serial_leaf(run, begin, end, start(loop, loop.leaf == 0));
 }
 
-PhaseEmitter::Block PhaseEmitter::serial_leaf(LoopId id, llvm::Value *begin, llvm::Value *end,
-                                              Block start) {
-  const Loop &loop = program_[id];
+PhaseEmitter::AllStates PhaseEmitter::serial_leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end,
+                                              AllStates start) {
+  const Loop &loop = program_[run.loop];
   const Values outer = at_;
   const Values result =
       lanes_.counted_loop(begin, end, 1, flat(start), [&](llvm::Value *position, Values now) {
@@ -127,73 +128,72 @@ PhaseEmitter::Block PhaseEmitter::serial_leaf(LoopId id, llvm::Value *begin, llv
           position =
               ir_.CreateSub(ir_.CreateAdd(begin, ir_.CreateSub(end, ir_.getInt64(1))), position);
         took(loop.scan ? Path::ScanSerial : Path::FoldSerial);
-        turn(id, outer, position);
+        turn(run.rest(), run.loop, outer, position);
         return flat(running(loop));
       });
   at_ = outer;
   return shaped(loop, result);
 }
 
-PhaseEmitter::Block PhaseEmitter::vector_leaf(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const Loop &loop = program_[id];
-  const Survey::LoopFacts &facts = survey_.loops[id.index];
-  const int width = base_width(id);
+PhaseEmitter::AllStates PhaseEmitter::vector_leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[run.loop];
+  const int width = run.rest().positions();
   const std::size_t copies = static_cast<std::size_t>(fold_lanes / width);
   const Values outer = at_;
-  Block first;
+  AllStates first;
   for (const AccId acc : loop.accs) first.push_back(identity(acc, width));
-  std::vector<Block> lanes(copies, first);
+  std::vector<AllStates> lanes(copies, first);
   const std::size_t in_a_block = flat(first).size();
   llvm::Value *rest = begin;
-  if (!facts.costly && !facts.inner_loops) {
+  if (run.boxes.size() > 1) {
     rest = whole(begin, end, fold_lanes);
-    const std::vector<BufferId> buffers = streams(id);
+    const std::vector<BufferId> buffers = streamed(run.whole());
     if (buffers.empty()) {
-      lanes = whole_steps(id, begin, rest, lanes);
+      lanes = whole_steps(run, begin, rest, lanes);
     } else {
       const Values chosen = around_caches(misaligned(buffers, begin, width), [&] {
-        return flat(whole_steps(id, begin, rest, lanes));
+        return flat(whole_steps(run, begin, rest, lanes));
       });
       for (std::size_t u = 0; u < copies; ++u) lanes[u] = shaped(loop, chosen, u * in_a_block);
     }
   }
   // Up to the next multiple of 32, so that every vector is back in its place.
   llvm::Value *stop = whole(rest, ir_.CreateAdd(end, ir_.getInt64(fold_lanes - 1)), fold_lanes);
-  lanes = masked_steps(id, outer, rest, stop, end, std::move(lanes));
+  lanes = masked_steps(run, outer, rest, stop, end, std::move(lanes));
   set_lanes(nullptr, 1);
   at_ = outer;
 
-  Block result;
+  AllStates result;
   for (std::size_t k = 0; k < loop.accs.size(); ++k) {
     std::vector<States> of_acc;
-    for (const Block &block : lanes) of_acc.push_back(block[k]);
+    for (const AllStates &block : lanes) of_acc.push_back(block[k]);
     result.push_back(join_lanes(loop.accs[k], std::move(of_acc)));
   }
   return result;
 }
 
 // Whole groups of 32 positions, each copy of the body with lanes of its own.
-std::vector<PhaseEmitter::Block> PhaseEmitter::whole_steps(LoopId id, llvm::Value *begin,
+std::vector<PhaseEmitter::AllStates> PhaseEmitter::whole_steps(const block::Run &run, llvm::Value *begin,
                                                            llvm::Value *end,
-                                                           const std::vector<Block> &lanes) {
-  const Loop &loop = program_[id];
-  const int width = base_width(id);
+                                                           const std::vector<AllStates> &lanes) {
+  const Loop &loop = program_[run.loop];
+  const int width = run.whole().count(block::As::Lanes);
   const std::size_t in_a_block = flat(lanes[0]).size();
   const Values outer = at_;
   set_lanes(&loop, width);
   const Values stepped = lanes_.counted_loop(
       begin, end, fold_lanes, flat(lanes), [&](llvm::Value *position, Values now) {
-        std::vector<Block> next;
+        std::vector<AllStates> next;
         took(Path::FoldGroups);
         for (std::size_t u = 0; u < lanes.size(); ++u) {
           set_running(loop, shaped(loop, now, u * in_a_block));
-          turn(id, outer, position, static_cast<std::int64_t>(u) * width);
+          turn(run.whole(), run.loop, outer, position, static_cast<std::int64_t>(u) * width);
           next.push_back(running(loop));
         }
         return flat(next);
       });
   at_ = outer;
-  std::vector<Block> result;
+  std::vector<AllStates> result;
   for (std::size_t u = 0; u < lanes.size(); ++u)
     result.push_back(shaped(loop, stepped, u * in_a_block));
   return result;
@@ -201,12 +201,12 @@ std::vector<PhaseEmitter::Block> PhaseEmitter::whole_steps(LoopId id, llvm::Valu
 
 // Steps of one vector each from `begin` to `stop`, of which positions below `end` count. The vector
 // that stepped goes to the back of the row, so the one that is next is always the first.
-std::vector<PhaseEmitter::Block> PhaseEmitter::masked_steps(LoopId id, const Values &outer,
+std::vector<PhaseEmitter::AllStates> PhaseEmitter::masked_steps(const block::Run &run, const Values &outer,
                                                             llvm::Value *begin, llvm::Value *stop,
                                                             llvm::Value *end,
-                                                            std::vector<Block> lanes) {
-  const Loop &loop = program_[id];
-  const int width = base_width(id);
+                                                            std::vector<AllStates> lanes) {
+  const Loop &loop = program_[run.loop];
+  const int width = run.rest().positions();
   const std::size_t in_a_block = flat(lanes[0]).size();
   const Values stepped =
       lanes_.counted_loop(begin, stop, width, flat(lanes), [&](llvm::Value *position, Values now) {
@@ -219,7 +219,7 @@ std::vector<PhaseEmitter::Block> PhaseEmitter::masked_steps(LoopId id, const Val
         set_lanes(&loop, width, active);
         set_running(loop, shaped(loop, now));
         took(Path::FoldMasked);
-        turn(id, outer, inside);
+        turn(run.rest(), run.loop, outer, inside);
         const Values next = flat(running(loop));
         now.erase(now.begin(), now.begin() + static_cast<std::ptrdiff_t>(in_a_block));
         now.insert(now.end(), next.begin(), next.end());

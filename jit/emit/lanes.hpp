@@ -10,7 +10,7 @@
 #pragma once
 
 #include "jit/emit/pieces.hpp"
-#include "jit/emit/weights.hpp"
+#include "block/weights.hpp"
 #include "jit/engine/target.hpp"
 #include "ops/recipe.hpp"
 
@@ -31,7 +31,7 @@ class Lanes {
 public:
   // With weights, operations are called where these say so; with pieces, long codes are cut.
   Lanes(Builder &ir, const Target &target, Accuracy accuracy = Accuracy::high,
-        const Weights *weights = nullptr, Pieces *pieces = nullptr)
+        const block::Weights *weights = nullptr, Pieces *pieces = nullptr)
       : ir_(ir), target_(target), accuracy_(accuracy), weights_(weights), pieces_(pieces) {}
 
   // Types: i1 for bool, i8 for a bool in memory.
@@ -145,7 +145,7 @@ private:
   Builder &ir_;
   const Target &target_;
   Accuracy accuracy_;
-  const Weights *weights_;
+  const block::Weights *weights_;
   Pieces *pieces_;
   std::vector<OpenLoop> open_; // the innermost last
 };

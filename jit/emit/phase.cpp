@@ -21,13 +21,14 @@ constexpr std::uint64_t most_frame_bytes = 1024 * 1024; // of the stack of any t
 } // namespace
 
 PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Target &target,
-                           const Weights &weights, llvm::Function *function, const Listing *listing,
-                           bool count_paths)
+                           const block::Weights &weights, const block::Program &blocks,
+                           llvm::Function *function, const Listing *listing, bool count_paths)
     : program_(program), phase_(program.phases[phase]), target_(target), weights_(weights),
+      machine_(blocks.machine), survey_(blocks.surveys[phase]), root_(blocks.phases[phase]),
       function_(function), listing_(listing), count_paths_(count_paths),
       ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       pieces_(ir_, weights.split[phase]), lanes_(ir_, target, program.accuracy, &weights, &pieces_),
-      survey_(survey(program, phase, weights)), values_(program.values.size()),
+      values_(program.values.size()),
       accs_(program.accs.size()), carried_(program.accs.size()), early_(program.accs.size()),
       stepped_(program.accs.size()), columns_(program.buffers.size()),
       awaited_(program.buffers.size()), row_rooms_(program.buffers.size()) {}
@@ -38,6 +39,7 @@ void PhaseEmitter::run(llvm::function_ref<void(llvm::Function &)> made) {
   ir_.CreateBr(start);
   ir_.SetInsertPoint(start);
   read_frame();
+  box_ = &root_;
   body(phase_.body);
   // Streaming stores are not ordered with others: make them visible before the phase's end.
   if (streamed_) ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
@@ -88,7 +90,7 @@ void PhaseEmitter::read_frame() {
 void PhaseEmitter::body(const std::vector<Stmt> &statements) {
   const llvm::DebugLoc around = ir_.getCurrentDebugLocation();
   std::int64_t total = 0;
-  for (const Stmt &s : statements) total += std::min(weights_.of(program_, s), piece_weight);
+  for (const Stmt &s : statements) total += std::min(weights_.of(program_, s), block::piece_weight);
   Pieces::Level level(pieces_, total);
   for (const Stmt &s : statements) {
     if (listing_ != nullptr) set_line(s);
@@ -96,7 +98,7 @@ void PhaseEmitter::body(const std::vector<Stmt> &statements) {
     case StmtKind::Let: values_[s.value.index] = compute(s.value); break;
     case StmtKind::Set: store(s.buffer, value(s.value)); break;
     case StmtKind::Step: step(s.acc, s.args); break;
-    case StmtKind::Loop: loop(s.loop); break;
+    case StmtKind::Loop: loop_statement(s.loop); break;
     }
     level.made(weights_.of(program_, s));
   }
@@ -107,7 +109,8 @@ void PhaseEmitter::set_line(const Stmt &statement) {
   const auto line = listing_->line_of.find(&statement);
   if (line == listing_->line_of.end()) return; // a literal, say: no code
   ir_.SetCurrentDebugLocation(llvm::DILocation::get(
-      ir_.getContext(), static_cast<unsigned>(line->second), 0, function_->getSubprogram()));
+      ir_.getContext(), static_cast<unsigned>(line->second), column_of(box_->id),
+      function_->getSubprogram()));
 }
 
 // Code that counts paths notes that it has come here.
@@ -181,37 +184,44 @@ std::pair<llvm::Value *, llvm::Value *> PhaseEmitter::range(const Loop &loop) {
   return {begin, end};
 }
 
-void PhaseEmitter::loop(LoopId id) {
-  const Loop &loop = program_[id];
+void PhaseEmitter::loop_statement(LoopId id) {
+  if (tile_ != nullptr && tile_->inner.index == id.index)
+    loop_in_tile(id);
+  else
+    loop(block::run_of(*box_, id));
+}
+
+void PhaseEmitter::loop(const block::Run &run) {
+  using block::Shape;
   const Values outer = at_;
-  const auto [begin, end] = range(loop);
-  if (loop.turns > 0) {
-    short_loop(id);
-  } else if (loop_in_tile(id, end)) {
-  } else if (loop.scan || loop.reverse) {
-    scan(id, begin, end);
-  } else if (!loop.accs.empty()) {
-    fold(id, begin, end);
-  } else if (loop.vector) {
-    vector_map(id, begin, end);
-  } else if (const std::optional<LoopId> inner = jammed(id)) {
-    jammed_loop(id, *inner, begin, end);
-  } else if (const std::optional<RowBlock> block = row_block(id)) {
-    loop_in_row_blocks(id, *block, begin, end);
-  } else if (!transposed_tile(id, begin, end)) {
-    plain_loop(id, begin, end);
+  const auto [begin, end] = range(program_[run.loop]);
+  switch (run.shape) {
+  case Shape::Turns: plain_loop(run, begin, end); break;
+  case Shape::Short: short_loop(run); break;
+  case Shape::SerialFold:
+  case Shape::VectorFold: fold(run, begin, end); break;
+  case Shape::SerialScan:
+  case Shape::GroupScan: scan(run, begin, end); break;
+  case Shape::Map:
+  case Shape::MaskedMap:
+  case Shape::StreamedMap: vector_map(run, begin, end); break;
+  case Shape::Jam: jammed_loop(run, begin, end); break;
+  case Shape::RowTile: row_tile(run, begin, end); break;
+  case Shape::TransposedTile: transposed_tile(run, begin, end); break;
   }
   at_ = outer;
 }
 
 // One turn: the addresses of all buffers that walk the axis move from where they were outside of the
 // loop, and the body runs. `offset` is a known distance on top of the position.
-void PhaseEmitter::turn(LoopId id, const Values &outer, llvm::Value *position,
-                        std::int64_t offset) {
-  if (jam_ && jam_->inner.index == id.index) return jammed_turn(position);
+void PhaseEmitter::turn(const block::Box &box, LoopId id, const Values &outer,
+                        llvm::Value *position, std::int64_t offset) {
+  if (jam_ && jam_->inner.index == id.index) return jammed_turn(box, position);
   move(id, outer, position, offset);
   const std::int64_t before = std::exchange(offset_, offset);
+  const block::Box *around = std::exchange(box_, &box);
   body(program_[id].body);
+  box_ = around;
   offset_ = before;
 }
 
@@ -241,43 +251,15 @@ void PhaseEmitter::move(LoopId id, const Values &outer, llvm::Value *position,
   }
 }
 
-void PhaseEmitter::plain_loop(LoopId id, llvm::Value *begin, llvm::Value *end) {
+void PhaseEmitter::plain_loop(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
   const Values outer = at_;
   lanes_.counted_loop(begin, end, 1, {}, [&](llvm::Value *position, Values) {
-    turn(id, outer, position);
+    turn(run.whole(), run.loop, outer, position);
     return Values{};
   });
 }
 
 // ------------------------------------------------------------------------------- vector loops
-
-// How many positions at once: a register of the narrowest type that varies, but no less than four
-// bytes of it unless all types are that narrow, and eight where c64 is computed with in f64.
-int PhaseEmitter::base_width(LoopId id) const {
-  const Survey::LoopFacts &facts = survey_.loops[id.index];
-  const int bytes = facts.widest <= 2                        ? facts.widest
-                    : facts.narrowest <= 4 && !facts.doubles ? 4
-                                                             : 8;
-  if (program_[id].scan) return scan_lanes;
-  const int width = target_.vector_bits / 8 / bytes;
-  return program_[id].accs.empty() ? width : std::min(width, fold_lanes);
-}
-
-// A loop over columns with folds over rows inside takes a block of columns, so that each row is
-// read in pieces of several cache lines, as long as the accumulators fit half of the registers.
-int PhaseEmitter::map_width(LoopId id) const {
-  const Survey::LoopFacts &facts = survey_.loops[id.index];
-  const int base = base_width(id);
-  if (!facts.inner_folds || facts.costly) return base;
-  int width = 4 * base;
-  while (width > base && width * facts.acc_bytes > accumulator_room()) width /= 2;
-  return width;
-}
-
-// In bytes: half of the registers.
-int PhaseEmitter::accumulator_room() const {
-  return (target_.avx512() ? 16 : 8) * target_.vector_bits / 8;
-}
 
 // begin + the greatest multiple of `group` that fits; `group` is a power of two.
 llvm::Value *PhaseEmitter::whole(llvm::Value *begin, llvm::Value *end, std::int64_t group) {
@@ -300,74 +282,74 @@ void PhaseEmitter::set_lanes(const Loop *vector, int width, llvm::Value *active)
                             lanes_.splat(count, width));
 }
 
-void PhaseEmitter::full_groups(LoopId id, llvm::Value *begin, llvm::Value *end, int width) {
+void PhaseEmitter::whole_blocks(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
   const Values outer = at_;
-  set_lanes(&program_[id], width);
+  const int width = run.whole().positions();
+  set_lanes(&program_[run.loop], width);
   lanes_.counted_loop(begin, end, width, {}, [&](llvm::Value *position, Values) {
-    took(streams(id).empty() ? Path::MapGroup
-         : aligned_stream_   ? Path::StreamAligned
-                             : Path::StreamMisaligned);
-    turn(id, outer, position);
+    took(run.shape != block::Shape::StreamedMap ? Path::MapGroup
+         : aligned_stream_                      ? Path::StreamAligned
+                                                : Path::StreamMisaligned);
+    turn(run.whole(), run.loop, outer, position);
     return Values{};
   });
   set_lanes(nullptr, 1);
   at_ = outer;
 }
 
-// The body for the `count` positions from `position`, at least one and at most `width`.
-void PhaseEmitter::partial_group(LoopId id, const Values &outer, llvm::Value *position,
-                                 llvm::Value *count, int width) {
-  set_lanes(&program_[id], width, count);
+// The body for the `count` positions from `position`, at least one and at most those of the box.
+void PhaseEmitter::partial_block(const block::Run &run, const block::Box &box, const Values &outer,
+                                 llvm::Value *position, llvm::Value *count) {
+  set_lanes(&program_[run.loop], box.positions(), count);
   took(Path::MapRest);
-  turn(id, outer, position);
+  turn(box, run.loop, outer, position);
   set_lanes(nullptr, 1);
 }
 
-// Columns that fill a part of a register only are folded in smaller ones: three channels in 8 lanes, not 16.
-void PhaseEmitter::narrowed_group(LoopId id, const Values &outer, llvm::Value *position,
-                                  llvm::Value *count, int width) {
-  const Survey::LoopFacts &facts = survey_.loops[id.index];
-  if (!facts.inner_folds || facts.costly || width * facts.widest * 8 <= target_.vector_bits)
-    return partial_group(id, outer, position, count, width);
-  llvm::Value *half = ir_.getInt64(static_cast<std::uint64_t>(width / 2));
+// The rest in the smallest of the run's boxes that holds it, from this one on.
+void PhaseEmitter::narrowest_block(const block::Run &run, std::size_t box, const Values &outer,
+                                   llvm::Value *position, llvm::Value *count) {
+  if (box + 1 == run.boxes.size())
+    return partial_block(run, run.boxes[box], outer, position, count);
+  llvm::Value *smaller = ir_.getInt64(std::uint64_t(run.boxes[box + 1].positions()));
   lanes_.either(
-      ir_.CreateICmpSLE(count, half),
+      ir_.CreateICmpSLE(count, smaller),
       [&] {
         took(Path::MapRestNarrowed);
-        narrowed_group(id, outer, position, count, width / 2);
+        narrowest_block(run, box + 1, outer, position, count);
         return Values{};
       },
       [&] {
-        partial_group(id, outer, position, count, width);
+        partial_block(run, run.boxes[box], outer, position, count);
         return Values{};
       });
 }
 
-void PhaseEmitter::vector_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  if (!streams(id).empty()) return streaming_map(id, begin, end);
-  const int width = map_width(id);
-  const int base = base_width(id);
-  if (survey_.loops[id.index].costly && target_.avx512()) return masked_map(id, begin, end, base);
+void PhaseEmitter::vector_map(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+  if (run.shape == block::Shape::StreamedMap) return streaming_map(run, begin, end);
+  if (run.shape == block::Shape::MaskedMap) return masked_map(run, begin, end);
+  const int width = run.whole().positions(), part = run.boxes[1].positions();
   llvm::Value *rest = whole(begin, end, width);
-  full_groups(id, begin, rest, width);
+  whole_blocks(run, begin, rest);
   const Values outer = at_;
-  llvm::Value *most = ir_.getInt64(static_cast<std::uint64_t>(base));
-  lanes_.counted_loop(rest, end, base, {}, [&](llvm::Value *position, Values) {
+  llvm::Value *most = ir_.getInt64(static_cast<std::uint64_t>(part));
+  lanes_.counted_loop(rest, end, part, {}, [&](llvm::Value *position, Values) {
     llvm::Value *count = ir_.CreateSub(end, position);
-    if (base < width) count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, most);
-    narrowed_group(id, outer, position, count, base);
+    if (part < width) count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, most);
+    narrowest_block(run, 1, outer, position, count);
     return Values{};
   });
   at_ = outer;
 }
 
-// Heavy math takes long to compile, so there is one copy of it for whole and partial groups:
+// One copy of the code for whole and partial blocks:
 //
 //   for turn in 0, 1: for position from (turn ? rest : begin) to (turn ? end : rest): the body, masked
 //
-// The mask does not change within a turn, and costs nothing on AVX-512.
-void PhaseEmitter::masked_map(LoopId id, llvm::Value *begin, llvm::Value *end, int width) {
+// The mask does not change within a turn.
+void PhaseEmitter::masked_map(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
   const Values outer = at_;
+  const int width = run.whole().positions();
   llvm::Value *rest = whole(begin, end, width);
   llvm::Value *all = ir_.getInt64(static_cast<std::uint64_t>(width));
   lanes_.counted_loop(ir_.getInt64(0), ir_.getInt64(2), 1, {}, [&](llvm::Value *turn, Values) {
@@ -375,7 +357,7 @@ void PhaseEmitter::masked_map(LoopId id, llvm::Value *begin, llvm::Value *end, i
     llvm::Value *from = ir_.CreateSelect(last, rest, begin);
     llvm::Value *to = ir_.CreateSelect(last, end, rest);
     llvm::Value *count = ir_.CreateSelect(last, ir_.CreateSub(end, rest), all);
-    set_lanes(&program_[id], width, count);
+    set_lanes(&program_[run.loop], width, count);
     // From an integer: the code generator would sink a comparison into the loop.
     llvm::Value *bits =
         ir_.CreateLShr(ir_.getInt64(~std::uint64_t{0}), ir_.CreateSub(ir_.getInt64(64), count));
@@ -383,7 +365,7 @@ void PhaseEmitter::masked_map(LoopId id, llvm::Value *begin, llvm::Value *end, i
         ir_.CreateBitCast(ir_.CreateTrunc(bits, ir_.getIntNTy(unsigned(width))), mask_->getType());
     lanes_.counted_loop(from, to, width, {}, [&](llvm::Value *position, Values) {
       took(Path::MapMasked);
-      this->turn(id, outer, position);
+      this->turn(run.whole(), run.loop, outer, position);
       return Values{};
     });
     set_lanes(nullptr, 1);

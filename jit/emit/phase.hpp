@@ -10,11 +10,11 @@
 // scan.cpp and scan_groups.cpp run scans, access.cpp loads and stores, stream.cpp stores around the caches.
 #pragma once
 
+#include "block/block.hpp"
 #include "jit/emit/emit.hpp"
 #include "jit/emit/lanes.hpp"
 #include "jit/emit/paths.hpp"
 #include "jit/emit/pieces.hpp"
-#include "jit/emit/weights.hpp"
 #include "loop/listing.hpp"
 
 #include <llvm/IR/Function.h>
@@ -25,49 +25,20 @@
 
 namespace broadloom::jit {
 
-// Which values and accumulators differ from lane to lane of the vector loop around them, and what
-// each loop contains. Found once for a phase, before any code is made.
-struct Survey {
-  struct LoopFacts {
-    std::vector<loop::BufferId> buffers; // loaded or stored in the loop or in loops inside
-    bool costly = false;                 // heavy math inside: do not copy the body
-    bool doubles = false;                // functions of c64 inside, which compute in f64
-    bool inner_loops = false;
-    bool inner_folds =
-        false;         // loops inside carry accumulators, are not short, and more than join chunks
-    int narrowest = 8; // bytes of the narrowest and widest types that vary in it
-    int widest = 1;
-    int acc_bytes = 0; // bytes per position of the accumulators inside
-  };
-  std::vector<bool> value_varies;
-  std::vector<bool> acc_varies; // some state or start value does
-  std::vector<LoopFacts> loops;
-  std::vector<loop::BufferId> buffers; // all that the phase touches
-};
-Survey survey(const loop::Program &program, std::size_t phase, const Weights &weights);
-
-// Whether a loop takes several positions at once. A `vector` loop does, unless it has one lane and
-// accumulators for which the order matters, or is a scan.
-bool runs_as_vector(const loop::Program &program, const loop::Loop &loop);
-
-// Whether masked moves of elements of this size are instructions.
-bool has_masked_move(const Target &target, std::size_t size);
-
 class PhaseEmitter {
 public:
   // With a listing, instructions carry the line of their statement in it as debug location; the function has a
   // subprogram then.
   PhaseEmitter(const loop::Program &program, std::size_t phase, const Target &target,
-               const Weights &weights, llvm::Function *function,
-               const loop::Listing *listing = nullptr, bool count_paths = false);
+               const block::Weights &weights, const block::Program &blocks,
+               llvm::Function *function, const loop::Listing *listing = nullptr, bool count_paths = false);
   // `made` is told of each function that a part of the phase has become.
   void run(llvm::function_ref<void(llvm::Function &)> made);
-  std::vector<LoopWidth> widths() const; // of the vector loops, without making any code: widths.cpp
 
 private:
   using Values = std::vector<llvm::Value *>;
   using States = Values;             // of one accumulator
-  using Block = std::vector<States>; // of all the accumulators of a loop
+  using AllStates = std::vector<States>; // of all the accumulators of a loop
 
   // phase.cpp
   void read_frame();
@@ -78,70 +49,65 @@ private:
   llvm::Value *value(loop::ValueId id);
   llvm::Value *argument(loop::ValueId id, int width);
   llvm::Value *position(loop::AxisId axis);
-  void loop(loop::LoopId id);
+  void loop(const block::Run &run);
   std::pair<llvm::Value *, llvm::Value *> range(const loop::Loop &loop);
-  void turn(loop::LoopId id, const Values &outer, llvm::Value *position, std::int64_t offset = 0);
+  void loop_statement(loop::LoopId id);
+  void turn(const block::Box &box, loop::LoopId id, const Values &outer, llvm::Value *position,
+            std::int64_t offset = 0);
   void move(loop::LoopId id, const Values &outer, llvm::Value *position, std::int64_t offset);
-  void plain_loop(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  void vector_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  void masked_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
-  void full_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int width);
-  void partial_group(loop::LoopId id, const Values &outer, llvm::Value *position,
-                     llvm::Value *count, int width);
-  void narrowed_group(loop::LoopId id, const Values &outer, llvm::Value *position,
-                      llvm::Value *count, int width);
+  void plain_loop(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void vector_map(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void masked_map(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void whole_blocks(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void partial_block(const block::Run &run, const block::Box &box, const Values &outer,
+                     llvm::Value *position, llvm::Value *count);
+  void narrowest_block(const block::Run &run, std::size_t box, const Values &outer,
+                       llvm::Value *position, llvm::Value *count);
   void set_lanes(const loop::Loop *vector, int width, llvm::Value *active = nullptr);
   llvm::Value *whole(llvm::Value *begin, llvm::Value *end, std::int64_t group);
-  int base_width(loop::LoopId id) const;
-  int map_width(loop::LoopId id) const;
-  int accumulator_room() const;
 
   // stream.cpp
-  std::vector<loop::BufferId> streams(loop::LoopId id) const;
+  static std::vector<loop::BufferId> streamed(const block::Box &box);
   std::size_t stream_alignment(loop::BufferId id, int width) const;
   llvm::Value *misaligned(loop::BufferId id, llvm::Value *position, int width);
   llvm::Value *misaligned(const std::vector<loop::BufferId> &buffers, llvm::Value *position,
                           int width);
   Values around_caches(llvm::Value *wrong, llvm::function_ref<Values()> run);
-  void streaming_map(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
+  void streaming_map(const block::Run &run, llvm::Value *begin, llvm::Value *end);
 
   // fold.cpp
-  void fold(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Block leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Block serial_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
-  Block vector_leaf(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  std::vector<Block> whole_steps(loop::LoopId id, llvm::Value *begin, llvm::Value *end,
-                                 const std::vector<Block> &lanes);
-  std::vector<Block> masked_steps(loop::LoopId id, const Values &outer, llvm::Value *begin,
-                                  llvm::Value *stop, llvm::Value *end, std::vector<Block> lanes);
+  void fold(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  AllStates leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  AllStates serial_leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end, AllStates start);
+  AllStates vector_leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  std::vector<AllStates> whole_steps(const block::Run &run, llvm::Value *begin, llvm::Value *end,
+                                 const std::vector<AllStates> &lanes);
+  std::vector<AllStates> masked_steps(const block::Run &run, const Values &outer, llvm::Value *begin,
+                                  llvm::Value *stop, llvm::Value *end, std::vector<AllStates> lanes);
   States identity(loop::AccId acc, int width);
-  Block start(const loop::Loop &loop, bool given);
+  AllStates start(const loop::Loop &loop, bool given);
   void step(loop::AccId acc, const std::vector<loop::ValueId> &args);
   States join(loop::AccId acc, const States &left, const States &right);
   States join_lanes(loop::AccId acc, std::vector<States> lanes);
-  Block running(const loop::Loop &loop) const;
-  void set_running(const loop::Loop &loop, const Block &block);
-  static Values flat(const Block &block);
-  static Values flat(const std::vector<Block> &blocks);
-  Block shaped(const loop::Loop &loop, const Values &values, std::size_t first = 0) const;
+  AllStates running(const loop::Loop &loop) const;
+  void set_running(const loop::Loop &loop, const AllStates &block);
+  static Values flat(const AllStates &block);
+  static Values flat(const std::vector<AllStates> &blocks);
+  AllStates shaped(const loop::Loop &loop, const Values &values, std::size_t first = 0) const;
 
   // cascade.cpp
-  Block cascade(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Block join_blocks(const loop::Loop &loop, const Block &left, const Block &right);
+  AllStates cascade(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  AllStates join_blocks(const loop::Loop &loop, const AllStates &left, const AllStates &right);
   Values waiting(const std::vector<llvm::AllocaInst *> &stacks, llvm::Value *level);
   void put(const std::vector<llvm::AllocaInst *> &stacks, llvm::Value *level, const Values &states);
-  int leaves_together(loop::LoopId id) const;
-  Block joined_leaves(loop::LoopId id, llvm::Value *start, int leaves);
+  AllStates joined_leaves(const block::Run &run, llvm::Value *start);
   std::pair<llvm::Value *, llvm::Value *>
-  groups_of_leaves(loop::LoopId id, llvm::Value *begin, llvm::Value *end, int leaves,
+  groups_of_leaves(const block::Run &run, llvm::Value *begin, llvm::Value *end,
                    const std::vector<llvm::AllocaInst *> &stacks);
 
   // rows_together.cpp
-  bool is_stepped(loop::BufferId id, const loop::Loop &inner) const;
-  std::optional<loop::LoopId> jammed(loop::LoopId id) const;
-  void jammed_loop(loop::LoopId id, loop::LoopId inner, llvm::Value *begin, llvm::Value *end);
-  void jammed_turn(llvm::Value *position);
-  bool holds(loop::BufferId id, llvm::Value *value);
+  void jammed_loop(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void jammed_turn(const block::Box &box, llvm::Value *position);
 
   // row_blocks.cpp
   struct RowBlock { // rows that run as one group of lanes
@@ -150,54 +116,47 @@ private:
     int rows;
     int width; // lanes of each
   };
-  bool splits_in_rows(const std::vector<loop::Stmt> &body, loop::AxisId rows) const;
-  std::optional<RowBlock> row_block(loop::LoopId id) const;
-  void loop_in_row_blocks(loop::LoopId id, const RowBlock &block, llvm::Value *begin,
-                          llvm::Value *end);
+  void row_tile(const block::Run &run, llvm::Value *begin, llvm::Value *end);
   template <class Access> void each_row(loop::BufferId id, Access access);
   llvm::Value *load_rows(loop::BufferId id);
   void ask_for_steps(loop::BufferId id);
   void store_rows(loop::BufferId id, llvm::Value *value);
 
   // short_fold.cpp
-  void short_loop(loop::LoopId id);
-  void short_map(loop::LoopId id, bool copied);
-  Block unrolled(loop::LoopId id);
-  std::optional<Block> lane_tree(loop::LoopId id, const Values &outer, int lane, int apart);
+  void short_loop(const block::Run &run);
+  void short_map(const block::Run &run, bool copied);
+  AllStates unrolled(const block::Run &run);
+  std::optional<AllStates> lane_tree(const block::Run &run, const Values &outer, int lane, int apart);
   std::vector<ops::Scalar> joined_identities(loop::AccId acc, int count) const;
-  bool identity_stays(const loop::Loop &loop) const;
   States joined_with_identity(loop::AccId acc, const States &states, int levels);
-  Block through_memory(loop::LoopId id);
-  Block join_in_memory(const loop::Loop &loop, const std::vector<llvm::AllocaInst *> &rooms);
+  AllStates through_memory(const block::Run &run);
+  AllStates join_in_memory(const loop::Loop &loop, const std::vector<llvm::AllocaInst *> &rooms);
 
   // columns.cpp
-  void load_columns(const loop::Loop &loop, bool in_memory);
+  void load_columns(const block::Run &run, bool in_memory);
   Values columns_of(loop::BufferId id, int count);
   Values columns_of_block(loop::BufferId id, int first, int count);
   llvm::Value *column(loop::BufferId id);
-  bool lies_in_rows(loop::BufferId id, loop::AxisId along) const;
   std::vector<llvm::Value *> row_addresses(loop::BufferId id, int first);
-  bool keeps_column(loop::BufferId id, llvm::Value *value);
-  void await_columns(const loop::Loop &loop, bool in_memory);
+  void keep_column(loop::BufferId id, llvm::Value *value);
+  void await_columns(const block::Run &run, bool in_memory);
   void store_columns();
   void store_columns_of(loop::BufferId id);
   void store_block(loop::BufferId id, int first, Values columns);
-  bool has_row_of_lanes(loop::BufferId id) const;
   llvm::Value *row_of_lanes(loop::BufferId id, llvm::Type *type);
 
   // scan.cpp
-  void scan(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  void scan_in_blocks(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  Block first_states(const loop::Loop &loop, llvm::Value *begin, llvm::Value *end);
-  Block scan_block(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
+  void scan(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void scan_in_blocks(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  AllStates first_states(const loop::Loop &loop, llvm::Value *begin, llvm::Value *end);
+  AllStates scan_block(const block::Run &run, llvm::Value *begin, llvm::Value *end, AllStates start);
   llvm::Value *running_state(loop::AccId acc, std::uint32_t state);
 
   // scan_groups.cpp
-  Block scan_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
-  Block whole_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start);
-  Block run_groups(loop::LoopId id, llvm::Value *begin, llvm::Value *end, Block start, bool masked,
-                   int groups = 1);
-  bool is_read(const loop::Loop &loop) const;
+  AllStates scan_groups(const block::Run &run, llvm::Value *begin, llvm::Value *end, AllStates start);
+  AllStates whole_groups(const block::Run &run, llvm::Value *begin, llvm::Value *end, AllStates start);
+  AllStates run_groups(const block::Run &run, const block::Box &box, llvm::Value *begin,
+                       llvm::Value *end, AllStates start);
   llvm::Value *later_lanes(int distance);
   llvm::Value *select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b);
   bool scans_groups(loop::AccId acc) const;
@@ -216,13 +175,13 @@ private:
   void ask_ahead(llvm::Value *first, std::int64_t bytes);
   void prefetch(llvm::Value *there, unsigned locality);
   void store(loop::BufferId id, llvm::Value *value);
-  llvm::Value *load_lanes(loop::BufferId id);
-  void store_lanes(loop::BufferId id, llvm::Value *value);
-  void store_row(loop::BufferId id, llvm::Value *row, std::size_t alignment);
+  llvm::Value *load_lanes(const block::Access &access);
+  void store_lanes(const block::Access &access, llvm::Value *value);
+  void store_row(const block::Access &access, llvm::Value *row, std::size_t alignment);
   llvm::Value *address(llvm::Value *base, llvm::Value *bytes);
 
   // strided.cpp
-  llvm::Value *load_strided(loop::BufferId id, llvm::Value *base, DType dtype);
+  llvm::Value *load_strided(const block::Access &access, llvm::Value *base, DType dtype);
   llvm::Value *load_near(loop::BufferId id, llvm::Value *base, DType dtype,
                          llvm::ArrayRef<int> steps);
   llvm::Value *pick_lanes(llvm::Value *base, DType dtype, int step);
@@ -243,26 +202,22 @@ private:
     llvm::Value *first;
     llvm::Value *step;
   };
-  bool transposed_tile(loop::LoopId id, llvm::Value *begin, llvm::Value *end);
-  void run_blocks(loop::LoopId id, loop::LoopId inner, const std::vector<loop::BufferId> &buffers,
-                  std::pair<llvm::Value *, llvm::Value *> rows,
-                  std::pair<llvm::Value *, llvm::Value *> lanes, int width, llvm::Value *wrong);
-  const loop::Loop *lanes_inside(const loop::Loop &loop, loop::LoopId &id) const;
-  std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,
-                                           int width) const;
+  void transposed_tile(const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void run_blocks(const block::Run &run, std::pair<llvm::Value *, llvm::Value *> rows,
+                  std::pair<llvm::Value *, llvm::Value *> lanes, llvm::Value *wrong);
   llvm::AllocaInst *in_memory(const Values &vectors);
-  std::vector<NextLines> next_lines(loop::LoopId id, loop::LoopId inner, const Values &outer,
+  std::vector<NextLines> next_lines(const block::Run &run, const Values &outer,
                                     std::pair<llvm::Value *, llvm::Value *> rows, llvm::Value *row,
-                                    llvm::Value *lane, int width);
-  bool loop_in_tile(loop::LoopId id, llvm::Value *end);
+                                    llvm::Value *lane);
+  void loop_in_tile(loop::LoopId id);
   llvm::Value *load_from_tile(loop::BufferId id);
   Values load_block(loop::BufferId id, llvm::Value *base, loop::AxisId along, llvm::Value *row,
                     loop::AxisId across, llvm::Value *lane, int width);
   Values transposed(Values vectors, std::size_t size);
 
   // access_complex.cpp
-  llvm::Value *load_complex(loop::BufferId id);
-  void store_complex(loop::BufferId id, llvm::Value *value);
+  llvm::Value *load_complex(const block::Access &access);
+  void store_complex(const block::Access &access, llvm::Value *value);
   llvm::Value *mask_of_parts();
 
   const loop::Walk *walk(loop::BufferId id, loop::AxisId axis) const;
@@ -271,14 +226,16 @@ private:
   const loop::Program &program_;
   const loop::Phase &phase_;
   const Target &target_;
-  const Weights &weights_;
+  const block::Weights &weights_;
+  const block::Machine &machine_;
+  const block::Survey &survey_;
+  const block::Box &root_;
   llvm::Function *function_;
   const loop::Listing *listing_;
   const bool count_paths_;
   Builder ir_;
   Pieces pieces_;
   Lanes lanes_;
-  Survey survey_;
 
   Values extents_, chunks_;            // by axis
   Values strides_;                     // in bytes, by buffer * axis count + axis
@@ -289,6 +246,7 @@ private:
   std::vector<States> carried_;        // by accumulator: inside a scan in blocks, the blocks before
   std::vector<bool> early_;            // by accumulator: in a group, the step is still to come
   std::vector<States> stepped_;        // by accumulator: inside a scan's group, the groups before
+  const block::Box *box_ = nullptr;    // how the body that we are in is run
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
   const Tile *tile_ = nullptr;         // where the loop around it runs together with it
   const RowBlock *rows_ = nullptr;     // likewise, as lanes of their own
@@ -310,7 +268,6 @@ private:
   };
   std::optional<Jam> jam_;
   Values held_;              // by buffer, in such a turn: the states so far
-  loop::AxisId held_across_; // what walks this axis is no state
   bool last_row_ = false;
   struct Columns {
     loop::AxisId along;

@@ -1,7 +1,7 @@
 // See pieces.hpp.
 #include "jit/emit/pieces.hpp"
 
-#include "jit/emit/weights.hpp"
+#include "block/weights.hpp"
 #include "support/check.hpp"
 
 #include <llvm/IR/Module.h>
@@ -14,7 +14,7 @@
 namespace broadloom::jit {
 
 Pieces::Level::Level(Pieces &pieces, std::int64_t total)
-    : pieces_(pieces), cuts_(pieces.wanted_ && total > 2 * piece_weight) {
+    : pieces_(pieces), cuts_(pieces.wanted_ && total > 2 * block::piece_weight) {
   if (!cuts_) return;
   number_ = pieces_.levels_++;
   begin();
@@ -25,8 +25,8 @@ Pieces::Level::~Level() {
 }
 
 void Pieces::Level::made(std::int64_t weight) {
-  weight_ += std::min(weight, piece_weight); // what is heavier is in pieces itself
-  if (!cuts_ || weight_ < piece_weight) return;
+  weight_ += std::min(weight, block::piece_weight); // what is heavier is in pieces itself
+  if (!cuts_ || weight_ < block::piece_weight) return;
   end();
   weight_ = 0;
 }

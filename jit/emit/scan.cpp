@@ -12,19 +12,19 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-void PhaseEmitter::scan(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const Loop &loop = program_[id];
-  if (loop.leaf > 0) return scan_in_blocks(id, begin, end);
-  set_running(loop, scan_block(id, begin, end, first_states(loop, begin, end)));
+void PhaseEmitter::scan(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[run.loop];
+  if (loop.leaf > 0) return scan_in_blocks(run, begin, end);
+  set_running(loop, scan_block(run, begin, end, first_states(loop, begin, end)));
   const Values last = flat(running(loop));
   if (!loop.handed.empty()) took(Path::ScanHanded);
   for (std::size_t k = 0; k < loop.handed.size(); ++k) store(loop.handed[k], last[k]);
 }
 
 // From the start, or where an earlier box has run, from what it has handed on.
-PhaseEmitter::Block PhaseEmitter::first_states(const Loop &loop, llvm::Value *begin,
+PhaseEmitter::AllStates PhaseEmitter::first_states(const Loop &loop, llvm::Value *begin,
                                                llvm::Value *end) {
-  const Block given = start(loop, true);
+  const AllStates given = start(loop, true);
   if (loop.handed.empty()) return given;
   llvm::Value *goes_on = loop.reverse ? ir_.CreateICmpSLT(end, extents_[loop.axis.index])
                                       : ir_.CreateICmpSGT(begin, ir_.getInt64(0));
@@ -35,8 +35,8 @@ PhaseEmitter::Block PhaseEmitter::first_states(const Loop &loop, llvm::Value *be
 }
 
 //   carried = start; for each block { stepped = identity; steps; carried = carried (+) stepped }
-void PhaseEmitter::scan_in_blocks(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const Loop &loop = program_[id];
+void PhaseEmitter::scan_in_blocks(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+  const Loop &loop = program_[run.loop];
   llvm::Value *size = ir_.getInt64(static_cast<std::uint64_t>(loop.leaf));
   llvm::Value *count =
       ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, ir_.CreateSub(end, begin), ir_.getInt64(0));
@@ -45,15 +45,15 @@ void PhaseEmitter::scan_in_blocks(LoopId id, llvm::Value *begin, llvm::Value *en
   const Values after = lanes_.counted_loop(
       ir_.getInt64(0), blocks, 1, flat(start(loop, true)), [&](llvm::Value *block, Values now) {
         took(Path::ScanBlock);
-        const Block carried = shaped(loop, now);
+        const AllStates carried = shaped(loop, now);
         for (std::size_t k = 0; k < loop.accs.size(); ++k)
           carried_[loop.accs[k].index] = carried[k];
         if (loop.reverse) block = ir_.CreateSub(ir_.CreateSub(blocks, ir_.getInt64(1)), block);
         llvm::Value *first = ir_.CreateAdd(begin, ir_.CreateMul(block, size));
         llvm::Value *last =
             ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, ir_.CreateAdd(first, size));
-        const Block stepped = scan_block(id, first, last, start(loop, false));
-        Block joined;
+        const AllStates stepped = scan_block(run, first, last, start(loop, false));
+        AllStates joined;
         for (std::size_t k = 0; k < loop.accs.size(); ++k)
           joined.push_back(join(loop.accs[k], carried[k], stepped[k]));
         return flat(joined);
@@ -62,10 +62,10 @@ void PhaseEmitter::scan_in_blocks(LoopId id, llvm::Value *begin, llvm::Value *en
   set_running(loop, shaped(loop, after));
 }
 
-PhaseEmitter::Block PhaseEmitter::scan_block(LoopId id, llvm::Value *begin, llvm::Value *end,
-                                             Block start) {
-  return program_[id].lanes > 1 ? scan_groups(id, begin, end, std::move(start))
-                                : serial_leaf(id, begin, end, std::move(start));
+PhaseEmitter::AllStates PhaseEmitter::scan_block(const block::Run &run, llvm::Value *begin, llvm::Value *end,
+                                             AllStates start) {
+  return run.shape == block::Shape::GroupScan ? scan_groups(run, begin, end, std::move(start))
+                                              : serial_leaf(run, begin, end, std::move(start));
 }
 
 llvm::Value *PhaseEmitter::running_state(AccId acc, std::uint32_t state) {

@@ -20,10 +20,6 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-namespace {
-constexpr int total_groups = 4; // whose totals are found at once
-}
-
 // Whether we are in a group of the scan that carries this accumulator.
 bool PhaseEmitter::scans_groups(AccId acc) const {
   return vector_ != nullptr && vector_->scan && !stepped_[acc.index].empty();
@@ -36,41 +32,34 @@ bool PhaseEmitter::reads_running(const Loop &loop, AccId acc) const {
   });
 }
 
-bool PhaseEmitter::is_read(const Loop &loop) const {
-  return std::any_of(loop.accs.begin(), loop.accs.end(),
-                     [&](AccId acc) { return reads_running(loop, acc); });
+// The groups of a block; the last one in memory may be partial, and comes first in reverse.
+PhaseEmitter::AllStates PhaseEmitter::scan_groups(const block::Run &run, llvm::Value *begin,
+                                                  llvm::Value *end, AllStates start) {
+  const block::Box &box = run.whole(), &part = run.rest();
+  if (box.masked) return run_groups(run, box, begin, end, std::move(start));
+  llvm::Value *rest = whole(begin, end, box.positions());
+  if (program_[run.loop].reverse)
+    return whole_groups(run, begin, rest, run_groups(run, part, rest, end, std::move(start)));
+  return run_groups(run, part, rest, end, whole_groups(run, begin, rest, std::move(start)));
 }
 
-// The groups of a block, of which the last in memory may be partial: it comes last, or first in reverse.
-PhaseEmitter::Block PhaseEmitter::scan_groups(LoopId id, llvm::Value *begin, llvm::Value *end,
-                                              Block start) {
-  if (survey_.loops[id.index].costly) return run_groups(id, begin, end, std::move(start), true);
-  const Loop &loop = program_[id];
-  // Totals alone are joined for several groups at once, in full registers down to the last level.
-  if (!is_read(loop) && !loop.reverse) {
-    llvm::Value *rest = whole(begin, end, total_groups * scan_lanes);
-    return run_groups(id, rest, end,
-                      run_groups(id, begin, rest, std::move(start), false, total_groups), true);
-  }
-  llvm::Value *rest = whole(begin, end, scan_lanes);
-  if (loop.reverse)
-    return whole_groups(id, begin, rest, run_groups(id, rest, end, std::move(start), true));
-  return run_groups(id, rest, end, whole_groups(id, begin, rest, std::move(start)), true);
-}
-
-PhaseEmitter::Block PhaseEmitter::whole_groups(LoopId id, llvm::Value *begin, llvm::Value *end,
-                                               Block start) {
-  const std::vector<BufferId> buffers = streams(id);
-  if (buffers.empty()) return run_groups(id, begin, end, std::move(start), false);
+PhaseEmitter::AllStates PhaseEmitter::whole_groups(const block::Run &run, llvm::Value *begin,
+                                                   llvm::Value *end, AllStates start) {
+  const block::Box &box = run.whole();
+  const std::vector<BufferId> buffers = streamed(box);
+  if (buffers.empty()) return run_groups(run, box, begin, end, std::move(start));
   const Values chosen = around_caches(misaligned(buffers, begin, scan_lanes), [&] {
-    return flat(run_groups(id, begin, end, start, false));
+    return flat(run_groups(run, box, begin, end, start));
   });
-  return shaped(program_[id], chosen);
+  return shaped(program_[run.loop], chosen);
 }
 
-PhaseEmitter::Block PhaseEmitter::run_groups(LoopId id, llvm::Value *begin, llvm::Value *end,
-                                             Block start, bool masked, int groups) {
-  const Loop &loop = program_[id];
+PhaseEmitter::AllStates PhaseEmitter::run_groups(const block::Run &run, const block::Box &box,
+                                                 llvm::Value *begin, llvm::Value *end,
+                                                 AllStates start) {
+  const Loop &loop = program_[run.loop];
+  const bool masked = box.masked;
+  const int groups = box.count(block::As::Copies);
   const Values outer = at_;
   llvm::Value *last = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(1));
   last = ir_.CreateAnd(last, ir_.getInt64(~static_cast<std::uint64_t>(scan_lanes - 1)));
@@ -87,13 +76,13 @@ PhaseEmitter::Block PhaseEmitter::run_groups(LoopId id, llvm::Value *begin, llvm
              : groups > 1   ? Path::ScanGroups
              : loop.reverse ? Path::ScanReverse
                             : Path::ScanGroup);
-        const Block before = shaped(loop, now);
+        const AllStates before = shaped(loop, now);
         for (std::size_t k = 0; k < loop.accs.size(); ++k) {
           stepped_[loop.accs[k].index] = before[k];
           accs_[loop.accs[k].index].clear();
         }
-        turn(id, outer, position);
-        Block after;
+        turn(box, run.loop, outer, position);
+        AllStates after;
         for (const AccId acc : loop.accs) {
           States last = stepped_[acc.index];
           for (int group = 0; group < groups; ++group)

@@ -19,54 +19,47 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-namespace {
-constexpr std::size_t most_copied = 512; // statements
-} // namespace
-
-void PhaseEmitter::short_loop(LoopId id) {
-  const Loop &loop = program_[id];
+void PhaseEmitter::short_loop(const block::Run &run) {
+  const Loop &loop = program_[run.loop];
   support::check(vector_ != nullptr && vector_ != &loop, "a short row outside of a vector loop");
-  const Survey::LoopFacts &facts = survey_.loops[id.index];
-  const bool light = !facts.costly && !facts.inner_loops &&
-                     loop.body.size() * static_cast<std::size_t>(loop.turns) <= most_copied;
-  const bool copied = light || !identity_stays(loop);
+  const bool copied = run.whole().dims[0].as == block::As::Copies;
   took(copied ? Path::ShortCopied : Path::ShortLooped);
   const std::vector<Columns> columns = columns_, awaited = awaited_;
   const Values outer = at_;
-  load_columns(loop, !copied);
-  await_columns(loop, !copied);
+  load_columns(run, !copied);
+  await_columns(run, !copied);
   if (loop.accs.empty())
-    short_map(id, copied);
+    short_map(run, copied);
   else
-    set_running(loop, copied ? unrolled(id) : through_memory(id));
+    set_running(loop, copied ? unrolled(run) : through_memory(run));
   at_ = outer;
   store_columns();
   columns_ = columns;
   awaited_ = awaited;
 }
 
-void PhaseEmitter::short_map(LoopId id, bool copied) {
+void PhaseEmitter::short_map(const block::Run &run, bool copied) {
   const Values outer = at_;
-  const int turns = program_[id].turns;
-  for (int p = 0; copied && p < turns; ++p) turn(id, outer, ir_.getInt64(0), p);
+  const int turns = program_[run.loop].turns;
+  for (int p = 0; copied && p < turns; ++p) turn(run.whole(), run.loop, outer, ir_.getInt64(0), p);
   if (copied) return;
   lanes_.counted_loop(ir_.getInt64(0), ir_.getInt64(static_cast<std::uint64_t>(turns)), 1, {},
                       [&](llvm::Value *position, Values) {
-                        turn(id, outer, position);
+                        turn(run.whole(), run.loop, outer, position);
                         return Values{};
                       });
 }
 
-PhaseEmitter::Block PhaseEmitter::unrolled(LoopId id) {
-  const Loop &loop = program_[id];
+PhaseEmitter::AllStates PhaseEmitter::unrolled(const block::Run &run) {
+  const Loop &loop = program_[run.loop];
   const Values outer = at_;
-  Block result;
+  AllStates result;
   if (loop.lanes > 1) {
     took(Path::ShortTree);
-    result = *lane_tree(id, outer, 0, 1);
+    result = *lane_tree(run, outer, 0, 1);
   } else {
     set_running(loop, start(loop, true));
-    for (int p = 0; p < loop.turns; ++p) turn(id, outer, ir_.getInt64(0), p);
+    for (int p = 0; p < loop.turns; ++p) turn(run.whole(), run.loop, outer, ir_.getInt64(0), p);
     result = running(loop);
   }
   at_ = outer;
@@ -74,17 +67,17 @@ PhaseEmitter::Block PhaseEmitter::unrolled(LoopId id) {
 }
 
 // The join of the lanes `lane`, `lane` + `apart`, `lane` + 2 `apart` ..; nothing where none of them has a step.
-std::optional<PhaseEmitter::Block> PhaseEmitter::lane_tree(LoopId id, const Values &outer, int lane,
+std::optional<PhaseEmitter::AllStates> PhaseEmitter::lane_tree(const block::Run &run, const Values &outer, int lane,
                                                            int apart) {
-  const Loop &loop = program_[id];
+  const Loop &loop = program_[run.loop];
   if (lane >= loop.turns) return std::nullopt;
   if (apart == loop.lanes) {
     set_running(loop, start(loop, false));
-    turn(id, outer, ir_.getInt64(0), lane);
+    turn(run.whole(), run.loop, outer, ir_.getInt64(0), lane);
     return running(loop);
   }
-  Block left = *lane_tree(id, outer, lane, 2 * apart);
-  const std::optional<Block> right = lane_tree(id, outer, lane + apart, 2 * apart);
+  AllStates left = *lane_tree(run, outer, lane, 2 * apart);
+  const std::optional<AllStates> right = lane_tree(run, outer, lane + apart, 2 * apart);
   for (std::size_t k = 0; k < loop.accs.size(); ++k)
     left[k] = right ? join(loop.accs[k], left[k], (*right)[k])
                     : joined_with_identity(loop.accs[k], left[k], loop.lanes / (2 * apart));
@@ -104,14 +97,6 @@ std::vector<ops::Scalar> PhaseEmitter::joined_identities(AccId acc, int count) c
   return none;
 }
 
-// Whether identities join to the identity, to the bit: in memory all levels share their code.
-bool PhaseEmitter::identity_stays(const Loop &loop) const {
-  return std::all_of(loop.accs.begin(), loop.accs.end(), [&](AccId acc) {
-    return ops::identity_is_neutral(program_.recipe(acc)) ||
-           joined_identities(acc, 2) == program_.recipe(acc).start;
-  });
-}
-
 PhaseEmitter::States PhaseEmitter::joined_with_identity(AccId acc, const States &states,
                                                         int count) {
   const ops::Recipe &recipe = program_.recipe(acc);
@@ -127,8 +112,8 @@ PhaseEmitter::States PhaseEmitter::joined_with_identity(AccId acc, const States 
 //   for half = lanes / 2, .. 1, while `used` lanes are in use:
 //     for l + half < used: room[l] = join(room[l], room[l + half])
 //     for other l < half, used: room[l] = join(room[l], identity)      mostly folded away, as that is known
-PhaseEmitter::Block PhaseEmitter::through_memory(LoopId id) {
-  const Loop &loop = program_[id];
+PhaseEmitter::AllStates PhaseEmitter::through_memory(const block::Run &run) {
+  const Loop &loop = program_[run.loop];
   const Values outer = at_;
   llvm::Value *none = ir_.getInt64(0),
               *turns = ir_.getInt64(static_cast<std::uint64_t>(loop.turns));
@@ -136,7 +121,7 @@ PhaseEmitter::Block PhaseEmitter::through_memory(LoopId id) {
     const Values stepped = lanes_.counted_loop(none, turns, 1, flat(start(loop, true)),
                                                [&](auto *position, Values now) {
                                                  set_running(loop, shaped(loop, now));
-                                                 turn(id, outer, position);
+                                                 turn(run.whole(), run.loop, outer, position);
                                                  return flat(running(loop));
                                                });
     at_ = outer;
@@ -148,7 +133,7 @@ PhaseEmitter::Block PhaseEmitter::through_memory(LoopId id) {
   for (llvm::Value *state : first) rooms.push_back(lanes_.room(state->getType(), fold_lanes));
   lanes_.counted_loop(none, turns, 1, {}, [&](llvm::Value *position, Values) {
     set_running(loop, shaped(loop, first));
-    turn(id, outer, position);
+    turn(run.whole(), run.loop, outer, position);
     put(rooms, position, flat(running(loop)));
     return Values{};
   });
@@ -156,7 +141,7 @@ PhaseEmitter::Block PhaseEmitter::through_memory(LoopId id) {
   return join_in_memory(loop, rooms);
 }
 
-PhaseEmitter::Block PhaseEmitter::join_in_memory(const Loop &loop,
+PhaseEmitter::AllStates PhaseEmitter::join_in_memory(const Loop &loop,
                                                  const std::vector<llvm::AllocaInst *> &rooms) {
   const auto states_at = [&](llvm::Value *lane) { return shaped(loop, waiting(rooms, lane)); };
   const auto for_lanes = [&](llvm::Value *from, llvm::Value *to, auto joined) {
@@ -181,7 +166,7 @@ PhaseEmitter::Block PhaseEmitter::join_in_memory(const Loop &loop,
           return join_blocks(loop, states_at(lane), states_at(ir_.CreateAdd(lane, half)));
         });
         for_lanes(pairs, left, [&](llvm::Value *lane) {
-          Block block = states_at(lane);
+          AllStates block = states_at(lane);
           for (std::size_t k = 0; k < block.size(); ++k)
             block[k] = joined_with_identity(loop.accs[k], block[k], 1);
           return block;

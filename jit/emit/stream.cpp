@@ -11,15 +11,12 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-std::vector<BufferId> PhaseEmitter::streams(LoopId id) const {
-  const Loop &loop = program_[id];
-  std::vector<BufferId> result;
-  for (const Stmt &s : loop.body) {
-    if (s.kind != StmtKind::Set || !program_[s.buffer].stream) continue;
-    const Walk *w = walk(s.buffer, loop.axis);
-    if (w != nullptr && w->stride == StrideClass::Unit) result.push_back(s.buffer);
-  }
-  return result;
+// In the order of the statements.
+std::vector<BufferId> PhaseEmitter::streamed(const block::Box &box) {
+  std::vector<BufferId> buffers;
+  for (const block::Access &access : box.accesses)
+    if (access.move == block::Move::Streamed) buffers.push_back(access.buffer);
+  return buffers;
 }
 
 // Of a group of `width` elements: a register, or less where the group is.
@@ -67,9 +64,9 @@ PhaseEmitter::Values PhaseEmitter::around_caches(llvm::Value *wrong,
 //
 // Both partial groups are one piece of code, in a loop of at most three turns: p is the position,
 // and count the size of the partial group to run next (0: whole groups).
-void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const int width = base_width(id);
-  const std::vector<BufferId> buffers = streams(id);
+void PhaseEmitter::streaming_map(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+  const int width = run.whole().positions();
+  const std::vector<BufferId> buffers = streamed(run.whole());
   const std::size_t size = size_of(program_[buffers[0]].dtype);
   llvm::Value *short_of = ir_.CreateAnd(ir_.CreateNeg(misaligned(buffers[0], begin, width)),
                                         ir_.getInt64(stream_alignment(buffers[0], width) - 1));
@@ -95,7 +92,7 @@ void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end
   const Values outer = at_;
   ir_.SetInsertPoint(part);
   took(Path::StreamHead);
-  partial_group(id, outer, position, count, width);
+  partial_block(run, run.rest(), outer, position, count);
   at_ = outer;
   llvm::Value *after_part = ir_.CreateAdd(position, count);
   llvm::BasicBlock *part_end = ir_.GetInsertBlock();
@@ -104,7 +101,7 @@ void PhaseEmitter::streaming_map(LoopId id, llvm::Value *begin, llvm::Value *end
   ir_.SetInsertPoint(middle);
   llvm::Value *rest = whole(position, end, width);
   around_caches(misaligned(buffers, position, width), [&] {
-    full_groups(id, position, rest, width);
+    whole_blocks(run, position, rest);
     return Values{};
   });
   llvm::BasicBlock *done = ir_.GetInsertBlock();

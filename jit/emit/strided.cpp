@@ -22,9 +22,6 @@ namespace {
 
 constexpr int near_steps[] = {2, 3, 4, -1}; // in elements
 
-// A gather of small elements is none, and AVX2's are slower than loads one by one.
-bool has_gather(const Target &target, std::size_t size) { return target.avx512() && size >= 4; }
-
 } // namespace
 
 // <W x ptr>: where each lane's element is, the first one's being `base`.
@@ -38,9 +35,10 @@ llvm::Value *PhaseEmitter::lane_addresses(BufferId id, llvm::Value *base) {
 }
 
 // `dtype` at `base` for the first lane: an element of the buffer, or a part of one.
-llvm::Value *PhaseEmitter::load_strided(BufferId id, llvm::Value *base, DType dtype) {
-  if (mask_ != nullptr || tile_ != nullptr || width_ == 1) return load_apart(id, base, dtype);
-  return load_near(id, base, dtype, near_steps);
+llvm::Value *PhaseEmitter::load_strided(const block::Access &access, llvm::Value *base,
+                                        DType dtype) {
+  return access.move == block::Move::Window ? load_near(access.buffer, base, dtype, near_steps)
+                                            : load_apart(access.buffer, base, dtype);
 }
 
 // By vectors where the step is one of these, else one by one.
@@ -97,7 +95,7 @@ llvm::Value *PhaseEmitter::load_apart(BufferId id, llvm::Value *base, DType dtyp
   llvm::Type *type = lanes_.widen(scalar, width_);
   llvm::Constant *zero = llvm::Constant::getNullValue(type);
   llvm::Value *step = step_bytes(id, vector_->axis);
-  if (has_gather(target_, size_of(dtype))) {
+  if (machine_.has_gather(size_of(dtype))) {
     llvm::Value *mask = mask_ != nullptr ? mask_ : lanes_.literal(DType::Bool, {1}, width_);
     return ir_.CreateMaskedGather(type, lane_addresses(id, base), align, mask, zero);
   }
@@ -124,7 +122,7 @@ void PhaseEmitter::store_strided(BufferId id, llvm::Value *value, llvm::Value *b
   took(mask_ == nullptr ? Path::StoreApart : Path::StoreApartMasked);
   const llvm::Align align(size_of(dtype));
   llvm::Value *step = step_bytes(id, vector_->axis);
-  if (has_gather(target_, size_of(dtype))) {
+  if (machine_.has_gather(size_of(dtype))) {
     ir_.CreateMaskedScatter(value, lane_addresses(id, base), align, mask_);
     return;
   }

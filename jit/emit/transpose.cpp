@@ -1,76 +1,33 @@
 // Two loops of a tile together, where an operand lies across.
 //
-// Problem: in z[i, j] = a[i, j] + b[j, i] with lanes along j, the elements of b for the lanes of one vector lie in
-// as many rows of memory, and are loaded one by one.
-// Method: W turns of the loop over i run as one group. A block of W by W elements of b is loaded as W vectors
-// along i, which are transposed in registers by log2(W) rounds of shuffles; then each vector has the lanes
-// along j for one i, and a loop runs the body for each of them. What is left over at the ends runs as before.
+// A block of W by W elements of an operand that lies across is loaded as W vectors along the rows, which are transposed in
+// registers; then each vector has the lanes for one row, and a loop runs the body for each of them.
 // Example, W = 2: rows (b00 b01) and (b10 b11) in memory; i = 0 takes (b00 b10), i = 1 takes (b01 b11).
 #include "jit/emit/phase.hpp"
 
+#include "support/check.hpp"
+
 #include <algorithm>
-#include <numeric>
 
 namespace broadloom::jit {
 
 using namespace loop;
 
-namespace {
-constexpr std::size_t most_statements = 12; // of a body that is light
-constexpr std::size_t most_blocks = 2;      // of registers
-} // namespace
-
-// The loop over lanes that is all that this loop contains, but for values; null where the two cannot run as blocks.
-const Loop *PhaseEmitter::lanes_inside(const Loop &loop, LoopId &id) const {
-  const std::optional<LoopId> only = only_loop(loop.body);
-  if (!only || !loop.accs.empty() || !loop.within) return nullptr;
-  id = *only;
-  const Loop *inner = &program_[id];
-  if (!inner->vector || !inner->accs.empty() || inner->scan) return nullptr;
-  if (loop.body.size() + inner->body.size() > most_statements) return nullptr;
-  const Survey::LoopFacts &facts = survey_.loops[id.index];
-  return facts.inner_loops || facts.costly ? nullptr : inner;
-}
-
-std::vector<BufferId> PhaseEmitter::lying_across(const Loop &rows, const Loop &lanes,
-                                                 int width) const {
-  std::vector<BufferId> found;
-  for (const Stmt &s : lanes.body) {
-    if (s.kind != StmtKind::Let || program_[s.value].kind != ValueKind::Load) continue;
-    const BufferId id = program_[s.value].buffer;
-    const Walk *along = walk(id, rows.axis), *across = walk(id, lanes.axis);
-    if (along == nullptr || along->stride != StrideClass::Unit || across == nullptr) continue;
-    const DType dtype = program_[id].dtype;
-    const std::size_t size = size_of(dtype);
-    if (is_complex(dtype) || (size != 4 && size != 8) ||
-        size * 8 * static_cast<std::size_t>(width) > static_cast<std::size_t>(target_.vector_bits))
-      continue;
-    if (std::find(found.begin(), found.end(), id) == found.end()) found.push_back(id);
-  }
-  return found.size() > most_blocks ? std::vector<BufferId>{} : found;
-}
-
-// Runs the loop in blocks and gives true, or does nothing.
-bool PhaseEmitter::transposed_tile(LoopId id, llvm::Value *begin, llvm::Value *end) {
-  const Loop &rows = program_[id];
-  LoopId inner;
-  const Loop *lanes = lanes_inside(rows, inner);
-  if (lanes == nullptr) return false;
-  const int width = base_width(inner);
-  const std::vector<BufferId> buffers = lying_across(rows, *lanes, width);
-  if (buffers.empty()) return false;
-
-  const auto [first, last] = range(*lanes);
+void PhaseEmitter::transposed_tile(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+  const Loop &rows = program_[run.loop], &lanes = program_[run.inner];
+  const block::Box &box = run.whole();
+  const int width = box.positions();
+  const auto [first, last] = range(lanes);
   llvm::Value *whole_rows = whole(begin, end, width), *whole_lanes = whole(first, last, width);
   llvm::Value *wrong = nullptr; // zero where the stores are aligned in every row
-  if (const std::vector<BufferId> stores = streams(inner); !stores.empty()) {
+  if (const std::vector<BufferId> stores = streamed(box); !stores.empty()) {
     wrong = misaligned(stores, first, width);
     for (const BufferId buffer : stores)
       if (walk(buffer, rows.axis) != nullptr)
         wrong = ir_.CreateOr(wrong, ir_.CreateAnd(step_bytes(buffer, rows.axis),
                                                   stream_alignment(buffer, width) - 1));
   }
-  run_blocks(id, inner, buffers, {begin, whole_rows}, {first, whole_lanes}, width, wrong);
+  run_blocks(run, {begin, whole_rows}, {first, whole_lanes}, wrong);
 
   // The columns beside the blocks, and whole rows below them.
   const Values outer = at_;
@@ -78,36 +35,38 @@ bool PhaseEmitter::transposed_tile(LoopId id, llvm::Value *begin, llvm::Value *e
   lanes_.counted_loop(left, end, 1, {}, [&](llvm::Value *row, Values) {
     took(Path::TileBeside);
     Tile tile;
-    tile.inner = inner;
+    tile.inner = run.inner;
     tile.begin = ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_lanes, first);
     tile_ = &tile;
-    turn(id, outer, row);
+    turn(run.rest(), run.loop, outer, row);
     tile_ = nullptr;
     return Values{};
   });
   at_ = outer;
-  return true;
 }
 
-void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferId> &buffers,
-                              std::pair<llvm::Value *, llvm::Value *> rows,
-                              std::pair<llvm::Value *, llvm::Value *> lanes, int width,
-                              llvm::Value *wrong) {
+void PhaseEmitter::run_blocks(const block::Run &run, std::pair<llvm::Value *, llvm::Value *> rows,
+                              std::pair<llvm::Value *, llvm::Value *> lanes, llvm::Value *wrong) {
   const Values outer = at_;
+  const block::Box &box = run.whole();
+  const int width = box.positions();
   lanes_.counted_loop(rows.first, rows.second, width, {}, [&](llvm::Value *row, Values) {
     lanes_.counted_loop(lanes.first, lanes.second, width, {}, [&](llvm::Value *lane, Values) {
       took(Path::TileBlock);
       Tile tile;
-      tile.inner = inner;
+      tile.inner = run.inner;
       tile.lane = lane;
       tile.width = width;
-      for (const BufferId buffer : buffers)
-        tile.blocks.emplace_back(
-            buffer, in_memory(load_block(buffer, outer[buffer.index], program_[id].axis, row,
-                                         program_[inner].axis, lane, width)));
+      for (const block::Access &access : box.accesses)
+        if (!access.store && access.move == block::Move::Transposed)
+          tile.blocks.emplace_back(
+              access.buffer,
+              in_memory(load_block(access.buffer, outer[access.buffer.index],
+                                   program_[run.loop].axis, row, program_[run.inner].axis, lane,
+                                   width)));
       llvm::Value *turns = ir_.getInt64(static_cast<std::uint64_t>(width));
       std::vector<NextLines> ahead;
-      if (wrong != nullptr) ahead = next_lines(id, inner, outer, rows, row, lane, width);
+      if (wrong != nullptr) ahead = next_lines(run, outer, rows, row, lane);
       const auto all_rows = [&] {
         lanes_.counted_loop(ir_.getInt64(0), turns, 1, {}, [&](llvm::Value *k, Values) {
           for (const NextLines &lines : ahead)
@@ -115,7 +74,7 @@ void PhaseEmitter::run_blocks(LoopId id, LoopId inner, const std::vector<BufferI
           if (aligned_stream_) took(Path::TileStreamed);
           tile.row = k;
           tile_ = &tile;
-          turn(id, outer, ir_.CreateAdd(row, k));
+          turn(box, run.loop, outer, ir_.CreateAdd(row, k));
           tile_ = nullptr;
           return Values{};
         });
@@ -146,24 +105,20 @@ llvm::AllocaInst *PhaseEmitter::in_memory(const Values &vectors) {
 // those of the rows below, or at the end of the tile those of the tile beside it. Into the second-level cache, as
 // rows at distances of a power of two share a few lines of the first.
 std::vector<PhaseEmitter::NextLines>
-PhaseEmitter::next_lines(LoopId id, LoopId inner, const Values &outer,
+PhaseEmitter::next_lines(const block::Run &run, const Values &outer,
                          std::pair<llvm::Value *, llvm::Value *> rows, llvm::Value *row,
-                         llvm::Value *lane, int width) {
-  const AxisId down = program_[id].axis, across = program_[inner].axis;
+                         llvm::Value *lane) {
+  const AxisId down = program_[run.loop].axis, across = program_[run.inner].axis;
+  const int width = run.whole().positions();
   llvm::Value *below = ir_.CreateAdd(row, ir_.getInt64(static_cast<std::uint64_t>(width)));
   llvm::Value *inside = ir_.CreateICmpSLT(below, rows.second);
   llvm::Value *next_row = ir_.CreateSelect(inside, below, rows.first);
   llvm::Value *next_lane =
       ir_.CreateSelect(inside, lane, ir_.CreateAdd(lane, chunks_[across.index]));
-  std::vector<BufferId> seen;
   std::vector<NextLines> lines;
-  for (const Stmt &s : program_[inner].body) {
-    if (s.kind != StmtKind::Let || program_[s.value].kind != ValueKind::Load) continue;
-    const BufferId buffer = program_[s.value].buffer;
-    if (walk(buffer, down) == nullptr || walk(buffer, across) == nullptr ||
-        std::find(seen.begin(), seen.end(), buffer) != seen.end())
-      continue;
-    seen.push_back(buffer);
+  for (const block::Access &access : run.whole().accesses) {
+    if (!access.prefetch.block) continue;
+    const BufferId buffer = access.buffer;
     const bool lies_across = walk(buffer, down)->stride == StrideClass::Unit;
     llvm::Value *base = outer[buffer.index];
     base = address(base, ir_.CreateMul(next_row, step_bytes(buffer, down)));
@@ -174,30 +129,28 @@ PhaseEmitter::next_lines(LoopId id, LoopId inner, const Values &outer,
 }
 
 // Within a tile: the inner loop is at one group of lanes, or begins later.
-bool PhaseEmitter::loop_in_tile(LoopId id, llvm::Value *end) {
-  if (tile_ == nullptr || tile_->inner.index != id.index) return false;
+void PhaseEmitter::loop_in_tile(LoopId id) {
   const Values outer = at_;
+  llvm::Value *end = range(program_[id]).second;
   if (tile_->lane == nullptr) {
     const Tile *tile = std::exchange(tile_, nullptr);
-    vector_map(id, tile->begin, end);
+    vector_map(block::run_of(*box_, id), tile->begin, end);
   } else {
     set_lanes(&program_[id], tile_->width);
-    turn(id, outer, tile_->lane);
+    turn(*box_, id, outer, tile_->lane);
     set_lanes(nullptr, 1);
   }
   at_ = outer;
-  return true;
 }
 
-// The lanes of a buffer that lies across, or null.
+// The lanes of a buffer that lies across.
 llvm::Value *PhaseEmitter::load_from_tile(BufferId id) {
-  if (tile_ == nullptr) return nullptr;
   for (const auto &[buffer, room] : tile_->blocks) {
     if (buffer.index != id.index) continue;
     llvm::Type *type = room->getAllocatedType();
     return ir_.CreateLoad(type, ir_.CreateGEP(type, room, tile_->row));
   }
-  return nullptr;
+  support::bug("a block that is not loaded");
 }
 
 PhaseEmitter::Values PhaseEmitter::load_block(BufferId id, llvm::Value *base, AxisId along,

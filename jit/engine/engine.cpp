@@ -2,7 +2,7 @@
 #include "jit/engine/engine.hpp"
 
 #include "jit/emit/emit.hpp"
-#include "jit/emit/weights.hpp"
+#include "block/weights.hpp"
 #include "jit/engine/gdb.hpp"
 #include "jit/engine/generate.hpp"
 #include "jit/engine/profile.hpp"
@@ -199,7 +199,7 @@ private:
 
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
                                            Profile profile) {
-  const std::int64_t heavy = weigh(program).total;
+  const std::int64_t heavy = block::weigh(program).total;
   if (heavy > heaviest_program)
     support::fail("E0502",
                   "the kernel is too large for native code: a weight of " + std::to_string(heavy) +

@@ -58,6 +58,16 @@ Target make(std::string name, std::string cpu, bool v4) {
 
 } // namespace
 
+block::Machine machine_of(const Target &target) {
+  block::Machine machine;
+  machine.vector_bits = target.vector_bits;
+  if (!target.avx512()) return machine; // AVX2: masked moves of 4 and 8 bytes, gathers slower than loads one by one
+  machine.registers = 32;
+  machine.masks_free = machine.gathers = true;
+  machine.least_masked_move = 1;
+  return machine;
+}
+
 Target find_target(std::string_view request) {
   std::string name(request);
   if (name.empty()) {

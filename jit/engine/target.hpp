@@ -1,6 +1,8 @@
 // The machine that native code is made for.
 #pragma once
 
+#include "block/machine.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,9 @@ struct Target {
 
   bool avx512() const { return vector_bits == 512; }
 };
+
+// What the choice of blocks knows of it.
+block::Machine machine_of(const Target &target);
 
 // The target of a request: "" means BROADLOOM_TARGET, or this machine where that is not set; else
 // "native", "x86-64-v3" or "x86-64-v4". Throws CompileError E0503 for a name that is unknown or for

@@ -62,14 +62,28 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::RowBlock, "row-block", "unroll",
      "several rows of the result in one group of lanes: what they share is loaded once", usual},
     {Reason::OneGroup, "one-group", "unroll",
-     "one group of lanes for each turn: copies of the body would cost compile time and gain "
-     "nothing",
+     "one group of lanes for each turn: turns do not wait for each other, so copies of the body "
+     "would cost compile time and gain nothing",
      usual},
     {Reason::RegistersOfLanes, "registers-of-lanes", "unroll",
      "the 32 lanes of a fold are several registers, and the body is repeated for each", usual},
     {Reason::HeavyBody, "heavy-body", "unroll", "the body is heavy: it is not repeated", usual},
     {Reason::GroupOfScan, "group-of-scan", "unroll",
      "a scan takes 16 positions at a time and joins them in the lanes of one group", usual},
+    {Reason::RowsJammed, "rows-jammed", "unroll",
+     "several rows are copies of the body of the loop inside (unroll-and-jam): states that all of "
+     "them step stay in registers"},
+    {Reason::LeavesTogether, "leaves-together", "unroll",
+     "several leaves of a fold step side by side, as each step of a leaf waits for the one before"},
+    {Reason::NarrowColumns, "narrow-columns", "unroll",
+     "there are fewer columns than a block has: all of them are the masked rest, in as few lanes "
+     "as hold them"},
+    {Reason::TransposedBlock, "transposed-block", "tile",
+     "an operand that lies across is loaded in square blocks, which are transposed in registers"},
+    {Reason::WindowLoads, "window-loads", "access",
+     "lanes lie a small step apart: whole vectors are loaded and the lanes picked from them"},
+    {Reason::LanesApart, "lanes-apart", "access",
+     "lanes lie apart in memory: gathers and scatters, or one element at a time"},
 
     {Reason::OperandAcross, "operand-across", "tile",
      "an operand has its elements side by side along another axis than the innermost one"},

@@ -42,6 +42,12 @@ enum class Reason : std::uint8_t {
   RegistersOfLanes,
   HeavyBody,
   GroupOfScan,
+  RowsJammed,
+  LeavesTogether,
+  NarrowColumns,
+  TransposedBlock,
+  WindowLoads,
+  LanesApart,
   // tiles
   OperandAcross,
   ShortInnermostAxis,

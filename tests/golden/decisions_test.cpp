@@ -51,7 +51,7 @@ std::vector<Decision> decisions_of(const std::string &text) {
   append(plan::explain_program(typed, plan.program, plan.binding));
   jit::Target target;
   target.vector_bits = 512;
-  append(jit::explain_widths(plan.program, target));
+  append(jit::explain_blocks(plan.program, plan.binding, target));
   append(jit::explain_threads(plan.program, plan.binding, machine.threads));
   return why;
 }

@@ -2,7 +2,7 @@
 #include "loop_programs.hpp"
 #include "native_runs.hpp"
 
-#include "jit/emit/emit.hpp"
+#include "jit/why.hpp"
 
 #include <broadloom/broadloom.hpp>
 
@@ -55,10 +55,10 @@ Program product(Fold fold, DType dtype, DType acc, StrideClass b_class) {
 TEST_CASE("a product of matrices runs in blocks of rows") {
   for (const std::string &target : targets_here()) {
     const Program p = product(Fold::Sum, DType::F32, DType::F64, StrideClass::Unit);
-    const std::vector<LoopWidth> widths = loop_widths(p, find_target(target));
-    REQUIRE(widths.size() == 1);
-    CHECK(widths[0].shape == LoopWidth::Shape::RowBlock);
-    CHECK(widths[0].rows == 4);
+    const block::Program blocks = blocks_of(p, find_target(target));
+    const block::Run &rows = blocks.phases[0].runs.at(0);
+    CHECK(rows.shape == block::Shape::RowTile);
+    CHECK(rows.whole().count(block::As::Copies) == 4);
   }
 }
 

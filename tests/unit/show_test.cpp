@@ -123,7 +123,7 @@ TEST_CASE(
     CAPTURE(bits);
     jit::Target target;
     target.vector_bits = bits;
-    const auto why = jit::explain_widths(plan.program, target);
+    const auto why = jit::explain_blocks(plan.program, plan.binding, target);
     REQUIRE(why.size() >= 2);
     CHECK(why[0].choice == (bits == 512 ? "16 lanes" : "8 lanes"));
     CHECK(why[1].choice == (bits == 512 ? "2 groups" : "4 groups"));

@@ -31,7 +31,7 @@ const std::map<std::string, Policy> policies{
 
 const std::map<std::string, Stage> stages{
     {"spec", Stage::Spec}, {"axes", Stage::Axes}, {"graph", Stage::Graph}, {"plan", Stage::Plan},
-    {"loop", Stage::Loop}, {"llvm", Stage::Llvm}, {"asm", Stage::Asm},     {"why", Stage::Why}};
+    {"loop", Stage::Loop}, {"block", Stage::Block}, {"llvm", Stage::Llvm}, {"asm", Stage::Asm}, {"why", Stage::Why}};
 
 const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::Text},
                                                              {"dot", ShowFormat::Graph::Dot},
@@ -159,7 +159,7 @@ private:
     show_ = app_.add_subcommand("show", "print a stage of the compiler");
     show_text_.add(*show_, show_options_.text, true);
     show_->add_option("--stage", stage_, "which stage")
-        ->type_name("spec|axes|graph|plan|loop|llvm|asm|why")
+        ->type_name("spec|axes|graph|plan|loop|block|llvm|asm|why")
         ->required()
         ->check(CLI::IsMember(stages).description(""));
     show_

@@ -17,11 +17,12 @@ namespace broadloom::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 8> stages{{{"spec", Stage::Spec},
+constexpr std::array<std::pair<std::string_view, Stage>, 9> stages{{{"spec", Stage::Spec},
                                                                     {"axes", Stage::Axes},
                                                                     {"graph", Stage::Graph},
                                                                     {"plan", Stage::Plan},
                                                                     {"loop", Stage::Loop},
+                                                                    {"block", Stage::Block},
                                                                     {"llvm", Stage::Llvm},
                                                                     {"asm", Stage::Asm},
                                                                     {"why", Stage::Why}}};
@@ -67,7 +68,7 @@ void Session::show_stage(Stage stage, const Words &given) {
     std::string made_up;
     const bool has_data = !words.empty() || given_.count(defined->typed.name) > 0;
     // Machine code is there only for layouts that have been asked for.
-    const bool code = stage == Stage::Llvm || stage == Stage::Asm;
+    const bool code = stage == Stage::Block || stage == Stage::Llvm || stage == Stage::Asm;
     if (has_data || code) {
       const std::vector<Array> inputs = make_inputs(defined, words, small_points, made_up);
       apart([defined, kernel, inputs] {

@@ -1,5 +1,5 @@
 // The table of weights, and the choice of what is called: see weights.hpp.
-#include "jit/emit/weights.hpp"
+#include "block/weights.hpp"
 
 #include "ops/complex.hpp"
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-namespace broadloom::jit {
+namespace broadloom::block {
 namespace {
 
 using namespace loop;
@@ -310,4 +310,4 @@ std::int64_t Weights::of(const ops::Code::Line &line) const {
 
 Weights weigh(const Program &program) { return Weigher(program).run(); }
 
-} // namespace broadloom::jit
+} // namespace broadloom::block

@@ -1,11 +1,11 @@
-// What the emitter must know about a phase before it makes code: see Survey in phase.hpp.
-#include "jit/emit/phase.hpp"
+// See survey.hpp.
+#include "block/survey.hpp"
 
 #include "ops/complex.hpp"
 
 #include <algorithm>
 
-namespace broadloom::jit {
+namespace broadloom::block {
 namespace {
 
 using namespace loop;
@@ -34,10 +34,7 @@ private:
   }
 
   bool walks_vector_axis(BufferId id) const {
-    if (vector_ == nullptr) return false;
-    const std::vector<Walk> &walks = program_[id].walks;
-    return std::any_of(walks.begin(), walks.end(),
-                       [&](const Walk &w) { return w.axis == vector_->axis; });
+    return vector_ != nullptr && walk(program_, id, vector_->axis) != nullptr;
   }
 
   void touch(BufferId id) {
@@ -165,6 +162,12 @@ bool runs_as_vector(const Program &program, const Loop &loop) {
                      [&](AccId id) { return program.recipe(id).exact; });
 }
 
+const Walk *walk(const Program &program, BufferId buffer, AxisId axis) {
+  for (const Walk &w : program[buffer].walks)
+    if (w.axis == axis) return &w;
+  return nullptr;
+}
+
 Survey survey(const Program &program, std::size_t phase, const Weights &weights) {
   Survey facts;
   facts.value_varies.resize(program.values.size());
@@ -176,4 +179,4 @@ Survey survey(const Program &program, std::size_t phase, const Weights &weights)
   return facts;
 }
 
-} // namespace broadloom::jit
+} // namespace broadloom::block

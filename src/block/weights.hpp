@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace broadloom::jit {
+namespace broadloom::block {
 
 // Operations and casts of which there is one copy, a function. Math functions of our own are functions already; of others
 // one is made from the code that would be inlined, so the bits are the same.
@@ -41,4 +41,4 @@ Weights weigh(const loop::Program &program);
 inline constexpr std::int64_t piece_weight = 250;
 inline constexpr std::int64_t most_copied_weight = 250; // of a loop's body, in a phase that is cut
 
-} // namespace broadloom::jit
+} // namespace broadloom::block

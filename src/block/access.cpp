@@ -1,0 +1,113 @@
+// How each buffer moves in a box: see Move in block.hpp.
+#include "block/chooser.hpp"
+
+#include <algorithm>
+
+namespace broadloom::block {
+
+using namespace loop;
+
+namespace {
+
+bool holds(const std::vector<BufferId> &list, BufferId id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
+
+// Of the element, or of a part of a complex one.
+std::size_t part_size(DType dtype) { return size_of(real_dtype(dtype)); }
+
+} // namespace
+
+// Its elements lie side by side along the short axis, and those of the lanes do not.
+bool Chooser::lies_in_rows(BufferId id, AxisId along, const Place &place) const {
+  const Walk *in = walk(id, along), *across = walk(id, place.vector->axis);
+  return in != nullptr && across != nullptr && in->stride == StrideClass::Unit &&
+         across->stride == StrideClass::Other && !is_complex(program_[id].dtype);
+}
+
+Move Chooser::apart(std::size_t size) const {
+  return machine_.has_gather(size) ? Move::Gather : Move::Single;
+}
+
+Access Chooser::load(BufferId id, const Place &place) const {
+  const Buffer &buffer = program_[id];
+  const Walk *lanes = place.vector != nullptr ? walk(id, place.vector->axis) : nullptr;
+  const std::size_t size = part_size(buffer.dtype);
+  const auto move = [&] {
+    if (buffer.role == Role::Row && place.vector != nullptr && lanes == nullptr) return Move::Stack;
+    if (lanes == nullptr) return Move::Scalar;
+    if (holds(place.loaded_across, id)) return Move::Transposed;
+    if (lanes->stride == StrideClass::Unit &&
+        (!place.masked || is_complex(buffer.dtype) || machine_.has_masked_move(size)))
+      return Move::Row;
+    // A window reads what lies between the lanes, which a masked box may not.
+    if (place.masked || place.in_tile || place.width == 1) return apart(size);
+    return Move::Window;
+  };
+  Access access{id, false, move(), {}};
+  access.prefetch = prefetch(id, access.move, place);
+  return access;
+}
+
+Prefetch Chooser::prefetch(BufferId id, Move move, const Place &place) const {
+  const Buffer &buffer = program_[id];
+  const Walk *lanes = place.vector != nullptr ? walk(id, place.vector->axis) : nullptr;
+  const bool unit = lanes != nullptr && lanes->stride == StrideClass::Unit;
+  Prefetch found;
+  found.block = holds(place.next_block, id);
+  if (move == Move::Transposed && !place.in_tile) { // the rows of a short axis, one after the other
+    found.lines = buffer.stream;
+    return found;
+  }
+  // Several rows of a jam are read fast enough.
+  found.lines = buffer.stream && buffer.role == Role::Input && unit && !place.jammed;
+  // Each step of the folds reads another row of what the rows of the tile share, often in another page, where the processor
+  // does not look ahead by itself; where rows lie a power of two apart, few of them stay in the nearest caches.
+  if (place.tiled && unit && walk(id, *place.tiled) == nullptr)
+    found.steps = std::any_of(place.tile_lanes->body.begin(), place.tile_lanes->body.end(),
+                              [&](const Stmt &s) {
+                                return s.kind == StmtKind::Loop &&
+                                       walk(id, program_[s.loop].axis) != nullptr;
+                              });
+  return found;
+}
+
+Access Chooser::store(BufferId id, const Place &place) const {
+  const Buffer &buffer = program_[id];
+  const Walk *lanes = place.vector != nullptr ? walk(id, place.vector->axis) : nullptr;
+  const std::size_t size = part_size(buffer.dtype);
+  const auto move = [&] {
+    if (buffer.role == Role::Row && place.vector != nullptr && lanes == nullptr) return Move::Stack;
+    if (place.jammed && lanes != nullptr && walk(id, *place.jammed) == nullptr) return Move::Held;
+    if (lanes == nullptr) return Move::Scalar;
+    if (holds(place.stored_across, id)) return Move::Transposed;
+    if (lanes->stride != StrideClass::Unit) return apart(size);
+    if (!place.masked) return holds(place.streamed, id) ? Move::Streamed : Move::Row;
+    return is_complex(buffer.dtype) || machine_.has_masked_move(size) ? Move::Row : apart(size);
+  };
+  return {id, true, move(), {}};
+}
+
+// Each buffer once for its loads and once for its stores: in one body they are all alike. A state that a jam holds is loaded
+// as it is stored.
+void Chooser::add_accesses(Box &box, const std::vector<Stmt> &body, const Place &place) const {
+  const auto add = [&](const Access &access) {
+    const auto same = [&](const Access &a) {
+      return a.buffer == access.buffer && a.store == access.store;
+    };
+    if (std::none_of(box.accesses.begin(), box.accesses.end(), same))
+      box.accesses.push_back(access);
+  };
+  for (const Stmt &s : body) {
+    if (s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load)
+      add(load(program_[s.value].buffer, place));
+    if (s.kind == StmtKind::Set) add(store(s.buffer, place));
+    if (s.kind != StmtKind::Loop) continue;
+    for (const BufferId handed : program_[s.loop].handed) {
+      add(load(handed, place));
+      add(store(handed, place));
+    }
+  }
+}
+
+} // namespace broadloom::block

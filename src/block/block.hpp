@@ -1,0 +1,157 @@
+// The register block: what runs, as data, between the loop IR (what is meant) and native code.
+//
+// Problem: "vector for j" does not say how many positions a turn takes, which of them are lanes of a register and which are
+// copies of the body, how an operand that lies across is loaded, or what becomes of the positions that are left over.
+// Method: every loop at every place of the nest is a Run of one Shape, with its Boxes. A box is a small set of positions,
+// at most three dims of { axis, count, as lanes | copies | turns }, that one turn of its code takes, and says how its body moves
+// every buffer. The reduction tree stays with the loop IR, so that no block changes a bit.
+// Example: the sum over rows of a big matrix, `vector for j` inside `for i`, on 512-bit vectors, as print() shows it:
+//
+//   for i: jam
+//     block i 4 copies
+//       for j: map
+//         block j 16 lanes: load x row, load s0 held, store s0 held
+//         rest  j 16 lanes, masked: load x row, load s0 held, store s0 held
+//     rest  i one by one
+//       ..
+//
+// choose() is the only code that decides; jit/emit translates, print() shows it, why() gives the reasons.
+//
+// shape              as a block                        (the field's term)
+//   Turns            1 turn
+//   Short            n copies, or n turns              (full unrolling)
+//   SerialFold       leaves as copies                  (interleaved pairwise summation)
+//   VectorFold       k copies x lanes
+//   SerialScan       1 turn
+//   GroupScan        groups as copies x 16 lanes
+//   Map              j copies x lanes                  (strip of columns where there are copies)
+//   MaskedMap        j lanes, always masked
+//   StreamedMap      j lanes                           (non-temporal stores)
+//   Jam              i copies around a map             (unroll-and-jam)
+//   RowTile          i copies x j lanes                (register tile)
+//   TransposedTile   i turns x j lanes                 (transposition in registers)
+#pragma once
+
+#include "block/machine.hpp"
+#include "block/survey.hpp"
+#include "loop/loop.hpp"
+
+#include <broadloom/decision.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace broadloom::block {
+
+enum class As : std::uint8_t { Lanes, Copies, Turns };
+
+struct Dim {
+  loop::AxisId axis;
+  int count = 1;
+  As as = As::Turns;
+  bool leaves = false; // the copies are a leaf of the fold's tree apart, not one position
+};
+
+// How the elements of a buffer come into registers, or go out of them.
+enum class Move : std::uint8_t {
+  Scalar,     // one element; for lanes, the same in all of them
+  Row,        // neighbours in memory; of a masked box, those that count
+  Streamed,   // a row, by non-temporal stores where the address is aligned, else by plain ones: the code stands twice
+  Window,     // steps of 2, 3, 4 or -1: whole vectors, from which the lanes are picked; other steps as Gather or Single
+  Gather,     // lanes apart in memory, by one instruction
+  Single,     // lanes apart in memory, one by one
+  Transposed, // a block of rows, transposed in registers
+  Stack,      // a slot of each lane's own on the stack
+  Held,       // a state that stays in its register from copy to copy: the first one loads, the last one stores
+};
+
+// Cache lines that are asked for before they are loaded.
+struct Prefetch {
+  bool lines = false; // of the same buffer, 1 and 8 KiB ahead
+  bool steps = false; // four steps of the fold ahead
+  bool block = false; // of the next block of a tile
+};
+
+struct Access {
+  loop::BufferId buffer;
+  bool store = false;
+  Move move = Move::Scalar;
+  Prefetch prefetch;
+};
+
+enum class Shape : std::uint8_t {
+  Turns,
+  Short,
+  SerialFold,
+  VectorFold,
+  SerialScan,
+  GroupScan,
+  Map,
+  MaskedMap,
+  StreamedMap,
+  Jam,
+  RowTile,
+  TransposedTile,
+};
+
+struct Run;
+struct Box {
+  int id = 0; // in the order of print()
+  std::vector<Dim> dims; // outermost first
+  bool masked = false;   // only those of its positions count that lie in the range
+  bool rest = false;     // it takes what the boxes before it leave
+  std::vector<Access> accesses;
+  std::vector<Run> runs; // of the loops in its body, in order
+
+  int count(As as) const;  // of all dims of this kind: 1 without
+  int positions() const; // of its last axis
+  const Access &access(loop::BufferId buffer, bool store) const;
+};
+
+struct Run {
+  loop::LoopId loop;
+  Shape shape = Shape::Turns;
+  std::vector<Box> boxes; // whole blocks first, then the rest
+  loop::LoopId inner;     // Jam, RowTile, TransposedTile: the loop inside that the boxes take along
+
+  const Box &whole() const { return boxes.front(); }
+  const Box &rest() const { return boxes.back(); }
+};
+
+struct Program {
+  Machine machine;
+  std::vector<Survey> surveys; // [phase]
+  std::vector<Box> phases;     // [phase]: its body as a box of one position
+  int boxes = 0;               // in all: ids are below
+};
+
+Program choose(const loop::Program &program, const Weights &weights, const Machine &machine);
+
+// The run of this loop among those of a box's body. One that is missing is our bug.
+const Run &run_of(const Box &box, loop::LoopId loop);
+
+// The buffers that a loop's own body stores by unit stride along it and that are marked as streams.
+std::vector<loop::BufferId> streams(const loop::Program &program, loop::LoopId loop);
+
+// [box]: how many turns each has in a run of the program with these numbers.
+std::vector<double> count_turns(const loop::Program &program, const Program &blocks,
+                                const loop::Numbers &numbers);
+
+// For people: one line for each run and each box. With numbers, each box says how many turns it has in all, and
+// one that has none says no more.
+std::string print(const loop::Program &program, const Program &blocks,
+                  const loop::Numbers *numbers = nullptr);
+
+// "i 4 copies x j 16 lanes"
+std::string print_dims(const loop::Program &program, const Box &box);
+
+// Why: the width, the copies and the tiles of every phase, each once. With numbers, only boxes that turn have a say.
+std::vector<Decision> explain(const loop::Program &program, const Program &blocks,
+                              const loop::Numbers *numbers = nullptr);
+
+// Checks what a translator takes for granted: a box that covers its range with what is left over, no more lanes than a
+// register group has, dims that are the loop's own. A violation is our bug.
+void verify(const loop::Program &program, const Program &blocks);
+
+} // namespace broadloom::block

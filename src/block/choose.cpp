@@ -1,0 +1,219 @@
+// The choice of blocks: which positions of each loop are lanes, copies and turns. See block.hpp.
+#include "block/chooser.hpp"
+
+#include "ops/recipe.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace broadloom::block {
+
+using namespace loop;
+
+namespace {
+
+// Statements of a body: copies of longer ones take long to compile.
+constexpr std::size_t longest_copied_body = 64;
+constexpr std::size_t most_short_statements = 512; // of all copies of a short loop's body
+constexpr std::int64_t least_leaf_of_several = 64; // positions; leaves of joins have one
+constexpr int scan_totals_together = 4;            // groups
+
+Dim lanes_of(AxisId axis, int count) { return {axis, count, As::Lanes, false}; }
+Dim copies_of(AxisId axis, int count) { return {axis, count, As::Copies, false}; }
+Dim turns_of(AxisId axis, int count) { return {axis, count, As::Turns, false}; }
+
+} // namespace
+
+Box Chooser::box(std::vector<Dim> dims, const std::vector<Stmt> &body, const Place &place) const {
+  Box box;
+  box.dims = std::move(dims);
+  box.masked = place.masked && box.count(As::Lanes) > 1;
+  add_accesses(box, body, place);
+  for (const Stmt &s : body)
+    if (s.kind == StmtKind::Loop) box.runs.push_back(run(s.loop, place));
+  return box;
+}
+
+Run Chooser::run(LoopId id, const Place &place) const {
+  const Loop &l = loop(id);
+  if (l.turns > 0) return short_loop(id, place);
+  if (l.scan || l.reverse) return scan(id, place);
+  if (!l.accs.empty()) return fold(id, place);
+  if (l.vector) return map(id, place);
+  if (std::optional<Run> found = jam(id, place)) return *found;
+  if (std::optional<Run> found = row_tile(id, place)) return *found;
+  if (std::optional<Run> found = transposed_tile(id, place)) return *found;
+  return turns(id, place);
+}
+
+Run Chooser::turns(LoopId id, const Place &place) const {
+  return {id, Shape::Turns, {box({turns_of(loop(id).axis, 1)}, loop(id).body, place)}, {}};
+}
+
+// How many positions are lanes: a register of the narrowest type that varies, but no less than four bytes of it unless all
+// types are that narrow, and eight where c64 is computed with in f64.
+int Chooser::base_width(LoopId id) const {
+  const Survey::LoopFacts &f = facts(id);
+  const int bytes = f.widest <= 2 ? f.widest : f.narrowest <= 4 && !f.doubles ? 4 : 8;
+  if (loop(id).scan) return scan_lanes;
+  const int width = machine_.vector_bytes() / bytes;
+  return loop(id).accs.empty() ? width : std::min(width, fold_lanes);
+}
+
+// A loop over columns with folds over rows inside takes a strip of columns, so that each row is read in pieces of several
+// cache lines, as long as the accumulators fit.
+int Chooser::map_width(LoopId id) const {
+  const Survey::LoopFacts &f = facts(id);
+  const int base = base_width(id);
+  if (!f.inner_folds || f.costly) return base;
+  int width = 4 * base;
+  while (width > base && width * f.acc_bytes > machine_.accumulator_bytes()) width /= 2;
+  return width;
+}
+
+Run Chooser::map(LoopId id, Place place) const {
+  const Loop &l = loop(id);
+  const Survey::LoopFacts &f = facts(id);
+  const int base = base_width(id);
+  Run run{id, Shape::Map, {}, {}};
+  place.vector = &l;
+  const auto add = [&](int width, bool masked) {
+    place.width = width;
+    place.masked = masked;
+    std::vector<Dim> dims;
+    if (width > base) dims.push_back(copies_of(l.axis, width / base));
+    dims.push_back(lanes_of(l.axis, std::min(width, base)));
+    run.boxes.push_back(box(std::move(dims), l.body, place));
+    run.boxes.back().rest = run.boxes.size() > 1;
+  };
+  place.streamed = streams(program_, id);
+  if (!place.streamed.empty()) {
+    run.shape = Shape::StreamedMap;
+    add(base, false);
+    add(base, true); // up to the first aligned address, and at the end
+    return run;
+  }
+  // Heavy math takes long to compile, so there is one copy of it for whole and partial groups, where masks cost nothing.
+  if (f.costly && machine_.masks_free) {
+    run.shape = Shape::MaskedMap;
+    add(base, true);
+    return run;
+  }
+  add(map_width(id), false);
+  add(base, true);
+  // Columns that fill a part of a register only are folded in smaller ones: three channels in 8 lanes, not 16.
+  if (!f.inner_folds || f.costly) return run;
+  for (int width = base; width * f.widest * 8 > machine_.vector_bits; width /= 2)
+    add(width / 2, true);
+  return run;
+}
+
+Run Chooser::short_loop(LoopId id, Place place) const {
+  const Loop &l = loop(id);
+  const Survey::LoopFacts &f = facts(id);
+  const bool light = !f.costly && !f.inner_loops &&
+                     l.body.size() * std::size_t(l.turns) <= most_short_statements;
+  const bool copied = light || !identity_stays(l);
+  for (const Stmt &s : l.body) {
+    if (s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load &&
+        lies_in_rows(program_[s.value].buffer, l.axis, place))
+      place.loaded_across.push_back(program_[s.value].buffer);
+    if (s.kind == StmtKind::Set && lies_in_rows(s.buffer, l.axis, place))
+      place.stored_across.push_back(s.buffer);
+  }
+  const Dim dim = copied ? copies_of(l.axis, l.turns) : turns_of(l.axis, l.turns);
+  return {id, Shape::Short, {box({dim}, l.body, place)}, {}};
+}
+
+// Whether identities join to the identity, to the bit: in a loop over the tree all levels share their code.
+bool Chooser::identity_stays(const Loop &l) const {
+  return std::all_of(l.accs.begin(), l.accs.end(), [&](AccId acc) {
+    const ops::Recipe &recipe = program_.recipe(acc);
+    if (ops::identity_is_neutral(recipe)) return true;
+    std::vector<ops::Scalar> both = recipe.start, joined = recipe.start, work;
+    both.insert(both.end(), recipe.start.begin(), recipe.start.end());
+    ops::run(recipe.combine, both, work, program_.accuracy);
+    for (std::size_t k = 0; k < joined.size(); ++k) joined[k] = work[recipe.combine.results[k]];
+    return joined == recipe.start;
+  });
+}
+
+Run Chooser::fold(LoopId id, Place place) const {
+  const Loop &l = loop(id);
+  const Survey::LoopFacts &f = facts(id);
+  if (runs_as_vector(program_, l)) {
+    Run run{id, Shape::VectorFold, {}, {}};
+    const int width = base_width(id);
+    place.vector = &l;
+    place.width = width;
+    if (!f.costly && !f.inner_loops) {
+      place.streamed = streams(program_, id);
+      run.boxes.push_back(
+          box({copies_of(l.axis, fold_lanes / width), lanes_of(l.axis, width)}, l.body, place));
+    }
+    place.masked = true;
+    run.boxes.push_back(box({lanes_of(l.axis, width)}, l.body, place));
+    run.boxes.back().rest = run.boxes.size() > 1;
+    return run;
+  }
+  Run run{id, Shape::SerialFold, {}, {}};
+  const int leaves = leaves_together(id, place.width);
+  if (leaves > 1)
+    run.boxes.push_back(box({{l.axis, leaves, As::Copies, true}}, l.body, place));
+  run.boxes.push_back(box({turns_of(l.axis, 1)}, l.body, place));
+  run.boxes.back().rest = leaves > 1;
+  return run;
+}
+
+// How many leaves run at the same time: each step of a leaf waits for the one before, and a few states leave most of
+// the adders idle meanwhile.
+int Chooser::leaves_together(LoopId id, int width) const {
+  const Loop &l = loop(id);
+  const Survey::LoopFacts &f = facts(id);
+  const bool stores = std::any_of(l.body.begin(), l.body.end(),
+                                  [](const Stmt &s) { return s.kind == StmtKind::Set; });
+  if (l.leaf < least_leaf_of_several || !std::has_single_bit(std::uint64_t(l.leaf)) ||
+      l.body.size() > longest_copied_body || f.costly || f.inner_loops || stores)
+    return 1;
+  int registers = 0;
+  for (const AccId acc : l.accs)
+    for (const DType state : program_.recipe(acc).states) {
+      const int lanes = survey_.acc_varies[acc.index] ? width : 1;
+      registers += std::max(1, lanes * int(size_of(state)) * 8 / machine_.vector_bits);
+    }
+  int leaves = 4;
+  while (leaves > 1 && leaves * registers > 8) leaves /= 2;
+  return leaves;
+}
+
+bool Chooser::is_read(const Loop &l) const {
+  return std::any_of(l.body.begin(), l.body.end(), [&](const Stmt &s) {
+    return s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Running &&
+           std::find(l.accs.begin(), l.accs.end(), program_[s.value].acc) != l.accs.end();
+  });
+}
+
+Run Chooser::scan(LoopId id, Place place) const {
+  const Loop &l = loop(id);
+  if (l.lanes == 1) return {id, Shape::SerialScan, {box({turns_of(l.axis, 1)}, l.body, place)}, {}};
+  Run run{id, Shape::GroupScan, {}, {}};
+  place.vector = &l;
+  if (!facts(id).costly) {
+    // Totals alone are joined for several groups at once, in full registers down to the last level.
+    const bool totals = !is_read(l) && !l.reverse;
+    const int groups = totals ? scan_totals_together : 1;
+    if (!totals) place.streamed = streams(program_, id);
+    place.width = groups * scan_lanes;
+    std::vector<Dim> dims;
+    if (groups > 1) dims.push_back(copies_of(l.axis, groups));
+    dims.push_back(lanes_of(l.axis, scan_lanes));
+    run.boxes.push_back(box(std::move(dims), l.body, place));
+  }
+  place.masked = true;
+  place.width = scan_lanes;
+  run.boxes.push_back(box({lanes_of(l.axis, scan_lanes)}, l.body, place));
+  run.boxes.back().rest = run.boxes.size() > 1;
+  return run;
+}
+
+} // namespace broadloom::block

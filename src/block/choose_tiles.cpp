@@ -1,0 +1,203 @@
+// Two loops as one block: unroll-and-jam, register tiles, and tiles that are transposed in registers. See block.hpp.
+#include "block/chooser.hpp"
+
+#include <algorithm>
+
+namespace broadloom::block {
+
+using namespace loop;
+
+namespace {
+
+constexpr int jammed_rows = 4;
+constexpr std::size_t longest_jammed_body = 64; // statements: of longer ones four copies take long to compile
+constexpr int most_tile_rows = 4;
+constexpr std::size_t longest_transposed_body = 12; // statements of a body that is light
+constexpr std::size_t most_transposed_blocks = 2;   // of registers
+
+} // namespace
+
+// What a turn of the rows' loop stores must be either an element of its own, or a state that steps from row to row: it is loaded,
+// and then stored once, in the turn of each row. All else would be stored by the last of the rows alone.
+bool Chooser::is_stepped(BufferId id, const Loop &inner) const {
+  if (program_[id].role != Role::Scratch) return false;
+  int loads = 0, stores = 0;
+  for (const Stmt &s : inner.body) {
+    const bool loaded = s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load &&
+                        program_[s.value].buffer == id;
+    if (loaded && stores == 0) ++loads;
+    if (s.kind == StmtKind::Set && s.buffer == id) ++stores;
+  }
+  return loads == 1 && stores == 1;
+}
+
+// Several rows of a sweep at once, where a fold over rows keeps its states in a row of memory.
+//
+// Problem: `set s0[j] = s0[j] + f64(x[i, j])` in a loop over j inside one over i loads and stores each state once for every
+// row, and reads one row of x at a time, which memory could deliver faster.
+// Method: four rows are copies of the body of the inner loop, in order. What the first stores of a state the next one takes
+// from its register; only the last one stores to memory. Nothing but values known for the whole row is around the inner loop,
+// and it runs over the same positions in every row.
+std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
+  const Loop &rows = loop(id);
+  const std::optional<LoopId> found = only_loop(rows.body);
+  if (!found || place.vector != nullptr || rows.parallel) return std::nullopt;
+  const Loop &inner = loop(*found);
+  if (!inner.vector || !inner.accs.empty() || inner.scan || inner.within == rows.axis ||
+      facts(*found).inner_loops || facts(*found).costly ||
+      inner.body.size() > longest_jammed_body || !streams(program_, *found).empty())
+    return std::nullopt;
+  bool states = false;
+  for (const Stmt &s : inner.body) {
+    if (s.kind != StmtKind::Set || walk(s.buffer, rows.axis) != nullptr) continue;
+    if (!is_stepped(s.buffer, inner)) return std::nullopt;
+    states = true;
+  }
+  if (!states) return std::nullopt;
+  Run run{id, Shape::Jam, {}, *found};
+  Place jammed = place;
+  jammed.jammed = rows.axis;
+  run.boxes.push_back(box({{rows.axis, jammed_rows, As::Copies, false}}, rows.body, jammed));
+  run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
+  run.boxes.back().rest = true;
+  return run;
+}
+
+// Whether nothing in there needs more of a row than its addresses.
+bool Chooser::splits_in_rows(const std::vector<Stmt> &body, AxisId rows) const {
+  return std::all_of(body.begin(), body.end(), [&](const Stmt &s) {
+    switch (s.kind) {
+    case StmtKind::Let: {
+      const Value &v = program_[s.value];
+      if (is_complex(v.dtype) ||
+          (v.kind == ValueKind::Load && program_[v.buffer].role == Role::Row))
+        return false;
+      return v.kind != ValueKind::Index || v.axis != rows;
+    }
+    case StmtKind::Set: return program_[s.buffer].role != Role::Row && walk(s.buffer, rows);
+    case StmtKind::Step: return true;
+    case StmtKind::Loop: {
+      const Loop &l = loop(s.loop);
+      const bool vary = std::all_of(l.accs.begin(), l.accs.end(), [&](AccId acc) {
+        return survey_.acc_varies[acc.index];
+      });
+      return vary && !l.accs.empty() && !l.vector && !l.scan && !l.reverse && l.turns == 0 &&
+             !l.within && !facts(s.loop).inner_loops && splits_in_rows(l.body, rows);
+    }
+    }
+    return false;
+  });
+}
+
+// Products of matrices and their like: several rows of the result at once.
+//
+// Problem: in c[i, j] = sum(a[i, k] * b[k, j], k) with lanes along j, every row of c reads all of b. The caches deliver it
+// more slowly than the processor multiplies, where b is larger than a core's own.
+// Method: R rows run as one group of lanes. Where a value walks the rows, each row has its own part of the lanes; else all
+// rows have the same. So b is loaded once for R rows, and each state still has its own steps in their order. The rows go
+// round inside of a few columns, which stay in the caches.
+//
+//   lanes      j0 j1 | j0 j1      R = 2 rows of W = 2 lanes
+//   a[i, k]    a0 a0 | a1 a1
+//   b[k, j]    b0 b1 | b0 b1
+//   c[i, j]    row i | row i + 1
+std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
+  const Loop &rows = loop(id);
+  if (place.vector != nullptr || rows.body.size() != 1 || rows.body[0].kind != StmtKind::Loop)
+    return std::nullopt;
+  const LoopId inner = rows.body[0].loop;
+  const Loop &lanes = loop(inner);
+  const Survey::LoopFacts &f = facts(inner);
+  if (!lanes.vector || !lanes.accs.empty() || lanes.scan || lanes.turns > 0 ||
+      lanes.within == rows.axis || f.costly || !f.inner_folds ||
+      !splits_in_rows(lanes.body, rows.axis))
+    return std::nullopt;
+  const bool shared = std::any_of(f.buffers.begin(), f.buffers.end(), [&](BufferId buffer) {
+    return program_[buffer].reread && walk(buffer, rows.axis) == nullptr &&
+           walk(buffer, lanes.axis) != nullptr;
+  });
+  int height = 1, width = base_width(inner);
+  const auto twice_fits = [&] {
+    return 2 * height * width * f.acc_bytes <= machine_.accumulator_bytes();
+  };
+  while (height < most_tile_rows && twice_fits()) height *= 2;
+  while (twice_fits()) width *= 2;
+  if (!shared || height == 1) return std::nullopt;
+  Run run{id, Shape::RowTile, {}, inner};
+  Place tiled = place;
+  tiled.vector = &lanes;
+  tiled.width = height * width;
+  tiled.tiled = rows.axis;
+  tiled.tile_lanes = &lanes;
+  run.boxes.push_back(
+      box({{rows.axis, height, As::Copies, false}, {lanes.axis, width, As::Lanes, false}},
+          lanes.body, tiled));
+  run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
+  run.boxes.back().rest = true;
+  return run;
+}
+
+std::vector<BufferId> Chooser::lying_across(const Loop &rows, const Loop &lanes, int width) const {
+  std::vector<BufferId> found;
+  for (const Stmt &s : lanes.body) {
+    if (s.kind != StmtKind::Let || program_[s.value].kind != ValueKind::Load) continue;
+    const BufferId id = program_[s.value].buffer;
+    const Walk *along = walk(id, rows.axis), *across = walk(id, lanes.axis);
+    if (along == nullptr || along->stride != StrideClass::Unit || across == nullptr) continue;
+    const DType dtype = program_[id].dtype;
+    const std::size_t size = size_of(dtype);
+    if (is_complex(dtype) || (size != 4 && size != 8) ||
+        size * std::size_t(width) > std::size_t(machine_.vector_bytes()))
+      continue;
+    if (std::find(found.begin(), found.end(), id) == found.end()) found.push_back(id);
+  }
+  return found.size() > most_transposed_blocks ? std::vector<BufferId>{} : found;
+}
+
+// Two loops of a tile together, where an operand lies across.
+//
+// Problem: in z[i, j] = a[i, j] + b[j, i] with lanes along j, the elements of b for the lanes of one vector lie in
+// as many rows of memory, and are loaded one by one.
+// Method: W turns of the loop over i run as one block. W by W elements of b are loaded as W vectors along i, which are
+// transposed in registers by log2(W) rounds of shuffles; then each vector has the lanes along j for one i, and a loop runs
+// the body for each of them. What is left over at the ends runs row by row.
+// Example, W = 2: rows (b00 b01) and (b10 b11) in memory; i = 0 takes (b00 b10), i = 1 takes (b01 b11).
+std::optional<Run> Chooser::transposed_tile(LoopId id, const Place &place) const {
+  const Loop &rows = loop(id);
+  const std::optional<LoopId> inner = only_loop(rows.body);
+  if (!inner || !rows.accs.empty() || !rows.within) return std::nullopt;
+  const Loop &lanes = loop(*inner);
+  if (!lanes.vector || !lanes.accs.empty() || lanes.scan ||
+      rows.body.size() + lanes.body.size() > longest_transposed_body ||
+      facts(*inner).inner_loops || facts(*inner).costly)
+    return std::nullopt;
+  const int width = base_width(*inner);
+  Place tile = place;
+  tile.loaded_across = lying_across(rows, lanes, width);
+  if (tile.loaded_across.empty()) return std::nullopt;
+  tile.vector = &lanes;
+  tile.width = width;
+  tile.in_tile = true;
+  tile.streamed = streams(program_, *inner);
+  // Rows that lie far apart are no stream that the hardware would follow. With plain stores the lines come in time.
+  for (const Stmt &s : lanes.body) {
+    if (tile.streamed.empty() || s.kind != StmtKind::Let ||
+        program_[s.value].kind != ValueKind::Load)
+      continue;
+    const BufferId buffer = program_[s.value].buffer;
+    if (walk(buffer, rows.axis) != nullptr && walk(buffer, lanes.axis) != nullptr)
+      tile.next_block.push_back(buffer);
+  }
+  Run run{id, Shape::TransposedTile, {}, *inner};
+  run.boxes.push_back(
+      box({{rows.axis, width, As::Turns, false}, {lanes.axis, width, As::Lanes, false}},
+          lanes.body, tile));
+  Box values; // known for a whole row, outside of the lanes
+  add_accesses(values, rows.body, place);
+  for (const Access &access : values.accesses) run.boxes[0].accesses.push_back(access);
+  run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
+  run.boxes.back().rest = true;
+  return run;
+}
+
+} // namespace broadloom::block

@@ -1,0 +1,77 @@
+// The class behind choose(): choose.cpp picks shapes, access.cpp the moves of buffers.
+#pragma once
+
+#include "block/block.hpp"
+
+#include <optional>
+
+namespace broadloom::block {
+
+// What stands around a body.
+struct Place {
+  const loop::Loop *vector = nullptr; // the loop whose positions are lanes
+  int width = 1;                      // lanes, all copies that are one group counted
+  bool masked = false;
+  bool in_tile = false;                             // in a block of a transposed tile
+  std::vector<loop::BufferId> loaded_across = {};   // loaded as transposed blocks
+  std::vector<loop::BufferId> stored_across = {};   // stored as such
+  std::vector<loop::BufferId> streamed = {};        // stored around the caches
+  std::vector<loop::BufferId> next_block = {};      // prefetched for the next block
+  std::optional<loop::AxisId> jammed = std::nullopt; // the copies' axis of a jam around
+  std::optional<loop::AxisId> tiled = std::nullopt;  // the copies' axis of a register tile around
+  const loop::Loop *tile_lanes = nullptr;           // the tile's loop over lanes
+};
+
+class Chooser {
+public:
+  Chooser(const loop::Program &program, const Survey &survey, const Machine &machine)
+      : program_(program), survey_(survey), machine_(machine) {}
+
+  // A body under these dims.
+  Box box(std::vector<Dim> dims, const std::vector<loop::Stmt> &body, const Place &place) const;
+
+private:
+  using Bodies = const std::vector<loop::Stmt>;
+
+  // choose.cpp
+  Run run(loop::LoopId id, const Place &place) const;
+  Run turns(loop::LoopId id, const Place &place) const;
+  Run map(loop::LoopId id, Place place) const;
+  Run short_loop(loop::LoopId id, Place place) const;
+  Run fold(loop::LoopId id, Place place) const;
+  Run scan(loop::LoopId id, Place place) const;
+  int base_width(loop::LoopId id) const;
+  int map_width(loop::LoopId id) const;
+  int leaves_together(loop::LoopId id, int width) const;
+  bool identity_stays(const loop::Loop &loop) const;
+  bool is_read(const loop::Loop &loop) const;
+
+  // choose_tiles.cpp
+  std::optional<Run> jam(loop::LoopId id, const Place &place) const;
+  std::optional<Run> row_tile(loop::LoopId id, const Place &place) const;
+  std::optional<Run> transposed_tile(loop::LoopId id, const Place &place) const;
+  bool is_stepped(loop::BufferId id, const loop::Loop &inner) const;
+  bool splits_in_rows(const std::vector<loop::Stmt> &body, loop::AxisId rows) const;
+  std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,
+                                           int width) const;
+
+  // access.cpp
+  void add_accesses(Box &box, const std::vector<loop::Stmt> &body, const Place &place) const;
+  Access load(loop::BufferId id, const Place &place) const;
+  Access store(loop::BufferId id, const Place &place) const;
+  Move apart(std::size_t size) const;
+  Prefetch prefetch(loop::BufferId id, Move move, const Place &place) const;
+  bool lies_in_rows(loop::BufferId id, loop::AxisId along, const Place &place) const;
+
+  const loop::Walk *walk(loop::BufferId id, loop::AxisId axis) const {
+    return block::walk(program_, id, axis);
+  }
+  const loop::Loop &loop(loop::LoopId id) const { return program_[id]; }
+  const Survey::LoopFacts &facts(loop::LoopId id) const { return survey_.loops[id.index]; }
+
+  const loop::Program &program_;
+  const Survey &survey_;
+  const Machine &machine_;
+};
+
+} // namespace broadloom::block

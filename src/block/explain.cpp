@@ -1,0 +1,216 @@
+// The reasons of a choice of blocks, read from the blocks themselves: see explain() in block.hpp.
+#include "block/block.hpp"
+
+#include "support/reasons.hpp"
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::block {
+
+using namespace loop;
+using support::decide;
+using support::Reason;
+
+namespace {
+
+class Explainer {
+public:
+  Explainer(const loop::Program &program, const Program &blocks, const Numbers *numbers)
+      : program_(program), blocks_(blocks) {
+    if (numbers != nullptr) turns_ = count_turns(program, blocks, *numbers);
+  }
+
+  std::vector<Decision> run() {
+    for (phase_ = 0; phase_ < blocks_.phases.size(); ++phase_) visit(blocks_.phases[phase_]);
+    return std::move(why_);
+  }
+
+private:
+  // Without numbers every box may turn.
+  bool takes_part(const Box &box) const {
+    return turns_.empty() || turns_[std::size_t(box.id)] > 0;
+  }
+  std::string subject(AxisId axis) const {
+    return fmt::format("phase {}, {}", phase_, program_[axis].name);
+  }
+  void add(Reason reason, const std::string &subject, const std::string &choice,
+           const std::string &text) { // loops of one axis and phase are often alike
+    Decision decision = decide(reason, subject, choice, subject + ": " + text);
+    const auto same = [&](const Decision &d) {
+      return d.code == decision.code && d.text == decision.text;
+    };
+    if (std::none_of(why_.begin(), why_.end(), same)) why_.push_back(std::move(decision));
+  }
+
+  void visit(const Box &box) {
+    for (const Run &run : box.runs) {
+      if (!entered(run)) continue;
+      explain(run);
+      for (const Box &inner : run.boxes)
+        if (takes_part(inner)) visit(inner);
+    }
+  }
+
+  bool entered(const Run &run) const {
+    return std::any_of(run.boxes.begin(), run.boxes.end(),
+                       [&](const Box &box) { return takes_part(box); });
+  }
+
+  // The box that has the most positions, of those with lanes.
+  const Box &main(const Run &run) const {
+    if (turns_.empty()) return run.whole();
+    const auto work = [&](const Box &box) { return turns_[std::size_t(box.id)] * box.positions(); };
+    return *std::max_element(run.boxes.begin(), run.boxes.end(), [&](const Box &a, const Box &b) {
+      return work(a) < work(b);
+    });
+  }
+
+  void width(LoopId id, int lanes) {
+    const Survey::LoopFacts &facts = blocks_.surveys[phase_].loops[id.index];
+    add(facts.widest <= 2 ? Reason::LanesOfWidest : Reason::LanesOfRegister,
+        subject(program_[id].axis), support::count(lanes, "lane"),
+        fmt::format("{} at once, in vectors of {} bits", support::count(lanes, "position"),
+                    blocks_.machine.vector_bits));
+  }
+
+  void windows(const Box &box, AxisId along) {
+    for (const Access &access : box.accesses) {
+      const std::string &name = program_[access.buffer].name;
+      if (access.move == Move::Window)
+        add(Reason::WindowLoads, subject(along), "'" + name + "' by whole vectors",
+            fmt::format("'{}' is no row: steps of 2, 3, 4 and -1 are whole vectors from which the "
+                        "lanes are picked, others {}; the step is looked at for each vector",
+                        name, blocks_.machine.gathers ? "gathers" : "loads one by one"));
+      if (access.move == Move::Gather || access.move == Move::Single)
+        add(Reason::LanesApart, subject(along),
+            fmt::format("'{}' {}", name, access.move == Move::Gather ? "by gathers" : "one by one"),
+            fmt::format("the lanes of '{}' lie apart, and are {} {}", name,
+                        access.store ? "stored" : "loaded",
+                        access.move == Move::Gather
+                            ? (access.store ? "by scatters" : "by gathers")
+                            : "one by one"));
+    }
+  }
+
+  void map(const Run &run) {
+    const AxisId axis = program_[run.loop].axis;
+    const Box &box = main(run);
+    width(run.loop, box.count(As::Lanes));
+    windows(box, axis);
+    if (const int copies = box.count(As::Copies); copies > 1)
+      return add(Reason::ColumnBlock, subject(axis), support::count(copies, "group"),
+                 fmt::format("{} of lanes in a turn: pieces of whole cache lines",
+                             support::count(copies, "group")));
+    if (box.rest && run.whole().count(As::Copies) > 1)
+      return add(Reason::NarrowColumns, subject(axis), support::count(box.positions(), "lane"),
+                 fmt::format("all positions are in the rest, {} masked: a block of {} has no turn",
+                             support::count(box.positions(), "lane"), run.whole().positions()));
+    if (jammed_) return;
+    if (run.shape == Shape::MaskedMap)
+      return add(Reason::HeavyBody, subject(axis), "1 group",
+                 "1 group of lanes in a turn, masked throughout: the body is heavy, and stands once");
+    add(Reason::OneGroup, subject(axis), "1 group",
+        "1 group of lanes in a turn: its turns do not wait for each other, so copies would gain "
+        "nothing");
+  }
+
+  void explain(const Run &run) {
+    const AxisId axis = program_[run.loop].axis;
+    const Box &box = run.whole();
+    switch (run.shape) {
+    case Shape::Turns:
+    case Shape::SerialScan: return;
+    case Shape::Short: return windows(box, axis);
+    case Shape::Map:
+    case Shape::MaskedMap:
+    case Shape::StreamedMap: return map(run);
+    case Shape::SerialFold:
+      if (box.dims[0].leaves && takes_part(box))
+        add(Reason::LeavesTogether, subject(axis), leaves(box),
+            fmt::format("{} of the fold step side by side: each step of a leaf waits for the one "
+                        "before it",
+                        leaves(box)));
+      return;
+    case Shape::VectorFold: {
+      const int lanes = run.rest().positions();
+      width(run.loop, lanes);
+      windows(main(run), axis);
+      if (&box == &run.rest())
+        return add(Reason::HeavyBody, subject(axis), "1 group",
+                   "1 group of lanes in a turn: the body is heavy");
+      const std::string groups = support::count(box.count(As::Copies), "group");
+      return add(Reason::RegistersOfLanes, subject(axis), groups,
+                 groups + " of lanes in a turn: the 32 lanes of the fold");
+    }
+    case Shape::GroupScan: {
+      width(run.loop, scan_lanes);
+      windows(box, axis);
+      const std::string groups = support::count(box.count(As::Copies), "group");
+      return add(Reason::GroupOfScan, subject(axis), groups,
+                 groups + " of lanes in a turn: the 16 lanes of the scan" +
+                     (box.count(As::Copies) > 1 ? ", of which only totals are wanted" : ""));
+    }
+    case Shape::Jam:
+      if (!takes_part(box)) return;
+      jammed_ = true;
+      visit(box);
+      jammed_ = false;
+      return add(Reason::RowsJammed, subject(axis), support::count(box.positions(), "row"),
+                 fmt::format("{} in a turn of {}: each state is loaded and stored once for all of "
+                             "them (unroll-and-jam)",
+                             support::count(box.positions(), "row"),
+                             program_[program_[run.inner].axis].name));
+    case Shape::RowTile: {
+      if (!takes_part(box)) return;
+      const AxisId along = program_[run.inner].axis;
+      const int rows = box.count(As::Copies), base = base_of(run);
+      width(run.inner, base);
+      const std::string groups = support::count(box.positions() / base, "group");
+      const std::string tile = support::count(rows, "row");
+      return add(Reason::RowBlock, subject(along), groups + " by " + tile,
+                 fmt::format("{} of lanes of {} each in a turn: what rows share is loaded once",
+                             groups, tile));
+    }
+    case Shape::TransposedTile: {
+      if (!takes_part(box)) return;
+      const AxisId along = program_[run.inner].axis;
+      width(run.inner, box.positions());
+      for (const Access &access : box.accesses)
+        if (access.move == Move::Transposed)
+          add(Reason::TransposedBlock, subject(along),
+              fmt::format("{0} by {0}", box.positions()),
+              fmt::format("'{1}' is loaded along {2} in blocks of {0} by {0}, which are transposed "
+                          "in registers",
+                          box.positions(), program_[access.buffer].name, program_[axis].name));
+      return;
+    }
+    }
+  }
+
+  static std::string leaves(const Box &box) { return fmt::format("{} leaves", box.positions()); }
+
+  // The lanes of one register in a tile whose rows may have several.
+  int base_of(const Run &run) const {
+    const Run &map = run_of(run.rest(), run.inner);
+    return map.whole().count(As::Lanes);
+  }
+
+  const loop::Program &program_;
+  const Program &blocks_;
+  std::vector<double> turns_;
+  std::vector<Decision> why_;
+  std::size_t phase_ = 0;
+  bool jammed_ = false;
+};
+
+} // namespace
+
+std::vector<Decision> explain(const loop::Program &program, const Program &blocks,
+                              const Numbers *numbers) {
+  return Explainer(program, blocks, numbers).run();
+}
+
+} // namespace broadloom::block
