@@ -68,6 +68,7 @@ Program choose(const loop::Program &program, const Weights &weights, const Machi
     blocks.phases.push_back(chooser.box({}, program.phases[p].body, {}));
     number(blocks.phases.back(), blocks.boxes);
   }
+  verify(program, blocks);
   return blocks;
 }
 

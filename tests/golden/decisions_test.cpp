@@ -7,8 +7,7 @@
 //
 // There is no data, and the machine is a given one, so 16 million elements cost nothing and the files hold
 // everywhere. Texts for people are left out. `./dev bless` rewrites the files.
-#include "golden_files.hpp"
-#include "jit/layouts.hpp"
+#include "golden_plan.hpp"
 #include "jit/why.hpp"
 #include "plan/explain.hpp"
 #include "support/reasons.hpp"
@@ -26,20 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr plan::Machine machine{.last_level_cache = 32 << 20, .threads = 2};
-
-// What a call of the kernel with these inputs would run.
-plan::Plan plan_of(const spec::TypedSpec &typed, const std::string &text) {
-  const auto given = golden::layouts_in(text);
-  std::vector<Layout> inputs, outputs;
-  for (const spec::TypedInput &input : typed.inputs) inputs.push_back(given.at(input.name));
-  const std::vector<bool> wanted(typed.outputs.size(), true);
-  const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
-  const auto reads = jit::inputs_read(typed);
-  for (std::size_t o = 0; o < typed.outputs.size(); ++o)
-    outputs.push_back(jit::output_layout(typed, o, reads[o], resolved.output_shapes[o], inputs));
-  return plan::make_plan(typed, resolved, inputs, outputs, wanted, machine);
-}
+using golden::machine;
+using golden::plan_of;
 
 std::vector<Decision> decisions_of(const std::string &text) {
   const spec::TypedSpec typed = spec::analyse(parse(text).data());

@@ -1,0 +1,27 @@
+// What the golden tests of plans share: the plan of a kernel for the layouts in its text, on a given machine.
+#pragma once
+
+#include "golden_files.hpp"
+
+#include "jit/layouts.hpp"
+#include "plan/plan.hpp"
+#include "spec/spec.hpp"
+
+namespace broadloom::golden {
+
+inline constexpr plan::Machine machine{.last_level_cache = 32 << 20, .threads = 2};
+
+// What a call of the kernel with these inputs would run.
+inline plan::Plan plan_of(const spec::TypedSpec &typed, const std::string &text) {
+  const auto given = layouts_in(text);
+  std::vector<Layout> inputs, outputs;
+  for (const spec::TypedInput &input : typed.inputs) inputs.push_back(given.at(input.name));
+  const std::vector<bool> wanted(typed.outputs.size(), true);
+  const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
+  const auto reads = jit::inputs_read(typed);
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+    outputs.push_back(jit::output_layout(typed, o, reads[o], resolved.output_shapes[o], inputs));
+  return plan::make_plan(typed, resolved, inputs, outputs, wanted, machine);
+}
+
+} // namespace broadloom::golden
