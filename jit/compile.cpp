@@ -133,10 +133,14 @@ void place_phases(Bound &bound, int threads, bool cancellable) {
   for (std::size_t p = 0; p < program.phases.size(); ++p)
     bound.phases.push_back(
         {bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
-         jit::grid_of(program, p, bound.binding, threads, !bound.pattern->code, cancellable)});
+         plan::grid_of(program, p, bound.binding, threads, !bound.pattern->code, cancellable)});
   for (std::size_t p = 0; bound.pattern->code && p < program.phases.size(); ++p)
-    bound.phases[p].train = jit::train_of(program, p, bound.binding, bound.phases[p].grid,
-                                          bound.pattern->code->phases());
+    if (const auto pipeline = plan::pipeline_of(program, p, bound.binding, bound.phases[p].grid)) {
+      jit::runtime::Train train{*pipeline, {}};
+      for (std::size_t k = 0; k < train.phases.size(); ++k)
+        train.phases[k] = bound.pattern->code->phases()[p + k];
+      bound.phases[p].train = train;
+    }
 }
 
 // Which inputs may be the very memory of an output: the same elements at the same positions.

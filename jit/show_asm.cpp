@@ -129,7 +129,8 @@ std::optional<loop::LoopId> costliest_loop(const loop::Program &program,
 // Those whose body is that of the loop.
 void find_boxes(const block::Box &box, loop::LoopId loop, std::vector<const block::Box *> &found) {
   for (const block::Run &run : box.runs) {
-    const bool two = run.shape == block::Shape::RowTile || run.shape == block::Shape::TransposedTile;
+    const bool two =
+        run.shape == block::Shape::RowTile || run.shape == block::Shape::TransposedTile;
     for (const block::Box &inner : run.boxes) {
       const bool takes_inner = two && !inner.rest;
       if ((takes_inner ? run.inner : run.loop) == loop) found.push_back(&inner);
@@ -148,9 +149,9 @@ const block::Box *busiest_box(const block::Box &phase, loop::LoopId hot,
       if (dim.as != block::As::Turns) all *= dim.count;
     return all;
   };
-  const auto best = std::max_element(
-      boxes.begin(), boxes.end(),
-      [&](const block::Box *a, const block::Box *b) { return work(a) < work(b); });
+  const auto best =
+      std::max_element(boxes.begin(), boxes.end(),
+                       [&](const block::Box *a, const block::Box *b) { return work(a) < work(b); });
   return best == boxes.end() ? nullptr : *best;
 }
 

@@ -1,27 +1,14 @@
-// The decisions that are made behind the plan: vectors, threads, code. See docs/why.md.
+// The decisions that are made behind the plan: blocks, threads, code. See docs/why.md.
 #pragma once
 
 #include "block/block.hpp"
 #include "jit/engine/target.hpp"
-#include "jit/runtime/threads.hpp"
-#include "jit/runtime/train.hpp"
 #include "plan/plan.hpp"
 
-#include <optional>
 #include <span>
 #include <vector>
 
 namespace broadloom::jit {
-
-// How a phase is cut into blocks for so many threads: into shorter ones where a call can be cancelled.
-runtime::Grid grid_of(const loop::Program &program, std::size_t phase, const plan::Binding &binding,
-                      int threads, bool interpreted = false, bool cancellable = false);
-
-// How this phase and the two after it run block by block, where they are those of a parallel scan. `grid` is that of
-// the first; `code` has all phases, or is empty where nothing is to be run.
-std::optional<runtime::Train> train_of(const loop::Program &program, std::size_t first,
-                                       const plan::Binding &binding, const runtime::Grid &grid,
-                                       std::span<const PhaseFn> code);
 
 // What the code of the target is made from.
 block::Program blocks_of(const loop::Program &program, const Target &target);

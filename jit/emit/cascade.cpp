@@ -27,7 +27,8 @@ constexpr int cascade_levels = 48; // more leaves than a process has addresses
 //       stack[level] = joined, count += 1, start += leaf
 //
 // A range of a single leaf passes straight through.
-PhaseEmitter::AllStates PhaseEmitter::cascade(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+PhaseEmitter::AllStates PhaseEmitter::cascade(const block::Run &run, llvm::Value *begin,
+                                              llvm::Value *end) {
   const Loop &loop = program_[run.loop];
   const auto block = [&](const char *name) {
     return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
@@ -101,7 +102,7 @@ PhaseEmitter::AllStates PhaseEmitter::cascade(const block::Run &run, llvm::Value
 }
 
 PhaseEmitter::AllStates PhaseEmitter::join_blocks(const Loop &loop, const AllStates &left,
-                                              const AllStates &right) {
+                                                  const AllStates &right) {
   AllStates both;
   for (std::size_t k = 0; k < loop.accs.size(); ++k)
     both.push_back(join(loop.accs[k], left[k], right[k]));

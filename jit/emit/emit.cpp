@@ -33,9 +33,8 @@ public:
     for (llvm::BasicBlock &block : part)
       for (llvm::Instruction &instruction : block)
         if (const llvm::DebugLoc &line = instruction.getDebugLoc())
-          instruction.setDebugLoc(
-              llvm::DILocation::get(part.getContext(), line.getLine(), line.getCol(),
-                                    part.getSubprogram()));
+          instruction.setDebugLoc(llvm::DILocation::get(part.getContext(), line.getLine(),
+                                                        line.getCol(), part.getSubprogram()));
   }
   void finish() { build_.finalize(); }
 

@@ -71,7 +71,7 @@ PhaseEmitter::Values PhaseEmitter::flat(const std::vector<AllStates> &blocks) {
 }
 
 PhaseEmitter::AllStates PhaseEmitter::shaped(const Loop &loop, const Values &values,
-                                         std::size_t first) const {
+                                             std::size_t first) const {
   AllStates block;
   auto next = values.begin() + static_cast<std::ptrdiff_t>(first);
   for (const AccId acc : loop.accs) {
@@ -109,15 +109,16 @@ void PhaseEmitter::fold(const block::Run &run, llvm::Value *begin, llvm::Value *
   set_running(loop, loop.leaf == 0 ? leaf(run, begin, end) : cascade(run, begin, end));
 }
 
-PhaseEmitter::AllStates PhaseEmitter::leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+PhaseEmitter::AllStates PhaseEmitter::leaf(const block::Run &run, llvm::Value *begin,
+                                           llvm::Value *end) {
   const Loop &loop = program_[run.loop];
   return run.shape == block::Shape::VectorFold
              ? vector_leaf(run, begin, end)
              : serial_leaf(run, begin, end, start(loop, loop.leaf == 0));
 }
 
-PhaseEmitter::AllStates PhaseEmitter::serial_leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end,
-                                              AllStates start) {
+PhaseEmitter::AllStates PhaseEmitter::serial_leaf(const block::Run &run, llvm::Value *begin,
+                                                  llvm::Value *end, AllStates start) {
   const Loop &loop = program_[run.loop];
   const Values outer = at_;
   const Values result =
@@ -135,7 +136,8 @@ PhaseEmitter::AllStates PhaseEmitter::serial_leaf(const block::Run &run, llvm::V
   return shaped(loop, result);
 }
 
-PhaseEmitter::AllStates PhaseEmitter::vector_leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+PhaseEmitter::AllStates PhaseEmitter::vector_leaf(const block::Run &run, llvm::Value *begin,
+                                                  llvm::Value *end) {
   const Loop &loop = program_[run.loop];
   const int width = run.rest().positions();
   const std::size_t copies = static_cast<std::size_t>(fold_lanes / width);
@@ -173,9 +175,9 @@ PhaseEmitter::AllStates PhaseEmitter::vector_leaf(const block::Run &run, llvm::V
 }
 
 // Whole groups of 32 positions, each copy of the body with lanes of its own.
-std::vector<PhaseEmitter::AllStates> PhaseEmitter::whole_steps(const block::Run &run, llvm::Value *begin,
-                                                           llvm::Value *end,
-                                                           const std::vector<AllStates> &lanes) {
+std::vector<PhaseEmitter::AllStates>
+PhaseEmitter::whole_steps(const block::Run &run, llvm::Value *begin, llvm::Value *end,
+                          const std::vector<AllStates> &lanes) {
   const Loop &loop = program_[run.loop];
   const int width = run.whole().count(block::As::Lanes);
   const std::size_t in_a_block = flat(lanes[0]).size();
@@ -201,10 +203,9 @@ std::vector<PhaseEmitter::AllStates> PhaseEmitter::whole_steps(const block::Run 
 
 // Steps of one vector each from `begin` to `stop`, of which positions below `end` count. The vector
 // that stepped goes to the back of the row, so the one that is next is always the first.
-std::vector<PhaseEmitter::AllStates> PhaseEmitter::masked_steps(const block::Run &run, const Values &outer,
-                                                            llvm::Value *begin, llvm::Value *stop,
-                                                            llvm::Value *end,
-                                                            std::vector<AllStates> lanes) {
+std::vector<PhaseEmitter::AllStates>
+PhaseEmitter::masked_steps(const block::Run &run, const Values &outer, llvm::Value *begin,
+                           llvm::Value *stop, llvm::Value *end, std::vector<AllStates> lanes) {
   const Loop &loop = program_[run.loop];
   const int width = run.rest().positions();
   const std::size_t in_a_block = flat(lanes[0]).size();

@@ -9,8 +9,8 @@
 // Example: Lanes(builder, target).op(Op::FloorDiv, i32, {a, b}).
 #pragma once
 
-#include "jit/emit/pieces.hpp"
 #include "block/weights.hpp"
+#include "jit/emit/pieces.hpp"
 #include "jit/engine/target.hpp"
 #include "ops/recipe.hpp"
 

@@ -28,9 +28,8 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
       function_(function), listing_(listing), count_paths_(count_paths),
       ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       pieces_(ir_, weights.split[phase]), lanes_(ir_, target, program.accuracy, &weights, &pieces_),
-      values_(program.values.size()),
-      accs_(program.accs.size()), carried_(program.accs.size()), early_(program.accs.size()),
-      stepped_(program.accs.size()), columns_(program.buffers.size()),
+      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
+      early_(program.accs.size()), stepped_(program.accs.size()), columns_(program.buffers.size()),
       awaited_(program.buffers.size()), row_rooms_(program.buffers.size()) {}
 
 void PhaseEmitter::run(llvm::function_ref<void(llvm::Function &)> made) {
@@ -108,9 +107,9 @@ void PhaseEmitter::body(const std::vector<Stmt> &statements) {
 void PhaseEmitter::set_line(const Stmt &statement) {
   const auto line = listing_->line_of.find(&statement);
   if (line == listing_->line_of.end()) return; // a literal, say: no code
-  ir_.SetCurrentDebugLocation(llvm::DILocation::get(
-      ir_.getContext(), static_cast<unsigned>(line->second), column_of(box_->id),
-      function_->getSubprogram()));
+  ir_.SetCurrentDebugLocation(
+      llvm::DILocation::get(ir_.getContext(), static_cast<unsigned>(line->second),
+                            column_of(box_->id), function_->getSubprogram()));
 }
 
 // Code that counts paths notes that it has come here.

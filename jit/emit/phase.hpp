@@ -31,13 +31,14 @@ public:
   // subprogram then.
   PhaseEmitter(const loop::Program &program, std::size_t phase, const Target &target,
                const block::Weights &weights, const block::Program &blocks,
-               llvm::Function *function, const loop::Listing *listing = nullptr, bool count_paths = false);
+               llvm::Function *function, const loop::Listing *listing = nullptr,
+               bool count_paths = false);
   // `made` is told of each function that a part of the phase has become.
   void run(llvm::function_ref<void(llvm::Function &)> made);
 
 private:
   using Values = std::vector<llvm::Value *>;
-  using States = Values;             // of one accumulator
+  using States = Values;                 // of one accumulator
   using AllStates = std::vector<States>; // of all the accumulators of a loop
 
   // phase.cpp
@@ -78,12 +79,14 @@ private:
   // fold.cpp
   void fold(const block::Run &run, llvm::Value *begin, llvm::Value *end);
   AllStates leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end);
-  AllStates serial_leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end, AllStates start);
+  AllStates serial_leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end,
+                        AllStates start);
   AllStates vector_leaf(const block::Run &run, llvm::Value *begin, llvm::Value *end);
   std::vector<AllStates> whole_steps(const block::Run &run, llvm::Value *begin, llvm::Value *end,
-                                 const std::vector<AllStates> &lanes);
-  std::vector<AllStates> masked_steps(const block::Run &run, const Values &outer, llvm::Value *begin,
-                                  llvm::Value *stop, llvm::Value *end, std::vector<AllStates> lanes);
+                                     const std::vector<AllStates> &lanes);
+  std::vector<AllStates> masked_steps(const block::Run &run, const Values &outer,
+                                      llvm::Value *begin, llvm::Value *stop, llvm::Value *end,
+                                      std::vector<AllStates> lanes);
   States identity(loop::AccId acc, int width);
   AllStates start(const loop::Loop &loop, bool given);
   void step(loop::AccId acc, const std::vector<loop::ValueId> &args);
@@ -126,7 +129,8 @@ private:
   void short_loop(const block::Run &run);
   void short_map(const block::Run &run, bool copied);
   AllStates unrolled(const block::Run &run);
-  std::optional<AllStates> lane_tree(const block::Run &run, const Values &outer, int lane, int apart);
+  std::optional<AllStates> lane_tree(const block::Run &run, const Values &outer, int lane,
+                                     int apart);
   std::vector<ops::Scalar> joined_identities(loop::AccId acc, int count) const;
   States joined_with_identity(loop::AccId acc, const States &states, int levels);
   AllStates through_memory(const block::Run &run);
@@ -149,12 +153,15 @@ private:
   void scan(const block::Run &run, llvm::Value *begin, llvm::Value *end);
   void scan_in_blocks(const block::Run &run, llvm::Value *begin, llvm::Value *end);
   AllStates first_states(const loop::Loop &loop, llvm::Value *begin, llvm::Value *end);
-  AllStates scan_block(const block::Run &run, llvm::Value *begin, llvm::Value *end, AllStates start);
+  AllStates scan_block(const block::Run &run, llvm::Value *begin, llvm::Value *end,
+                       AllStates start);
   llvm::Value *running_state(loop::AccId acc, std::uint32_t state);
 
   // scan_groups.cpp
-  AllStates scan_groups(const block::Run &run, llvm::Value *begin, llvm::Value *end, AllStates start);
-  AllStates whole_groups(const block::Run &run, llvm::Value *begin, llvm::Value *end, AllStates start);
+  AllStates scan_groups(const block::Run &run, llvm::Value *begin, llvm::Value *end,
+                        AllStates start);
+  AllStates whole_groups(const block::Run &run, llvm::Value *begin, llvm::Value *end,
+                         AllStates start);
   AllStates run_groups(const block::Run &run, const block::Box &box, llvm::Value *begin,
                        llvm::Value *end, AllStates start);
   llvm::Value *later_lanes(int distance);
@@ -267,7 +274,7 @@ private:
     std::vector<Row> rows;
   };
   std::optional<Jam> jam_;
-  Values held_;              // by buffer, in such a turn: the states so far
+  Values held_; // by buffer, in such a turn: the states so far
   bool last_row_ = false;
   struct Columns {
     loop::AxisId along;

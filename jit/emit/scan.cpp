@@ -23,7 +23,7 @@ void PhaseEmitter::scan(const block::Run &run, llvm::Value *begin, llvm::Value *
 
 // From the start, or where an earlier box has run, from what it has handed on.
 PhaseEmitter::AllStates PhaseEmitter::first_states(const Loop &loop, llvm::Value *begin,
-                                               llvm::Value *end) {
+                                                   llvm::Value *end) {
   const AllStates given = start(loop, true);
   if (loop.handed.empty()) return given;
   llvm::Value *goes_on = loop.reverse ? ir_.CreateICmpSLT(end, extents_[loop.axis.index])
@@ -62,8 +62,8 @@ void PhaseEmitter::scan_in_blocks(const block::Run &run, llvm::Value *begin, llv
   set_running(loop, shaped(loop, after));
 }
 
-PhaseEmitter::AllStates PhaseEmitter::scan_block(const block::Run &run, llvm::Value *begin, llvm::Value *end,
-                                             AllStates start) {
+PhaseEmitter::AllStates PhaseEmitter::scan_block(const block::Run &run, llvm::Value *begin,
+                                                 llvm::Value *end, AllStates start) {
   return run.shape == block::Shape::GroupScan ? scan_groups(run, begin, end, std::move(start))
                                               : serial_leaf(run, begin, end, std::move(start));
 }

@@ -67,8 +67,8 @@ PhaseEmitter::AllStates PhaseEmitter::unrolled(const block::Run &run) {
 }
 
 // The join of the lanes `lane`, `lane` + `apart`, `lane` + 2 `apart` ..; nothing where none of them has a step.
-std::optional<PhaseEmitter::AllStates> PhaseEmitter::lane_tree(const block::Run &run, const Values &outer, int lane,
-                                                           int apart) {
+std::optional<PhaseEmitter::AllStates>
+PhaseEmitter::lane_tree(const block::Run &run, const Values &outer, int lane, int apart) {
   const Loop &loop = program_[run.loop];
   if (lane >= loop.turns) return std::nullopt;
   if (apart == loop.lanes) {
@@ -142,7 +142,7 @@ PhaseEmitter::AllStates PhaseEmitter::through_memory(const block::Run &run) {
 }
 
 PhaseEmitter::AllStates PhaseEmitter::join_in_memory(const Loop &loop,
-                                                 const std::vector<llvm::AllocaInst *> &rooms) {
+                                                     const std::vector<llvm::AllocaInst *> &rooms) {
   const auto states_at = [&](llvm::Value *lane) { return shaped(loop, waiting(rooms, lane)); };
   const auto for_lanes = [&](llvm::Value *from, llvm::Value *to, auto joined) {
     lanes_.counted_loop(from, to, 1, {}, [&](llvm::Value *lane, Values) {

@@ -59,11 +59,10 @@ void PhaseEmitter::run_blocks(const block::Run &run, std::pair<llvm::Value *, ll
       tile.width = width;
       for (const block::Access &access : box.accesses)
         if (!access.store && access.move == block::Move::Transposed)
-          tile.blocks.emplace_back(
-              access.buffer,
-              in_memory(load_block(access.buffer, outer[access.buffer.index],
-                                   program_[run.loop].axis, row, program_[run.inner].axis, lane,
-                                   width)));
+          tile.blocks.emplace_back(access.buffer,
+                                   in_memory(load_block(access.buffer, outer[access.buffer.index],
+                                                        program_[run.loop].axis, row,
+                                                        program_[run.inner].axis, lane, width)));
       llvm::Value *turns = ir_.getInt64(static_cast<std::uint64_t>(width));
       std::vector<NextLines> ahead;
       if (wrong != nullptr) ahead = next_lines(run, outer, rows, row, lane);

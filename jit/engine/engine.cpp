@@ -1,8 +1,8 @@
 // compile_native: emit, link the math, optimise, generate code, link it into memory, tell profilers.
 #include "jit/engine/engine.hpp"
 
-#include "jit/emit/emit.hpp"
 #include "block/weights.hpp"
+#include "jit/emit/emit.hpp"
 #include "jit/engine/gdb.hpp"
 #include "jit/engine/generate.hpp"
 #include "jit/engine/profile.hpp"

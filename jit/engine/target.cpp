@@ -61,7 +61,11 @@ Target make(std::string name, std::string cpu, bool v4) {
 block::Machine machine_of(const Target &target) {
   block::Machine machine;
   machine.vector_bits = target.vector_bits;
-  if (!target.avx512()) return machine; // AVX2: masked moves of 4 and 8 bytes, gathers slower than loads one by one
+  // For tests: blocks of other sizes, from this seed, in all of the process.
+  if (const char *seed = std::getenv("BROADLOOM_BLOCKS"); seed != nullptr && *seed != '\0')
+    machine.sizes = block::random_sizes(std::strtoull(seed, nullptr, 10));
+  if (!target.avx512())
+    return machine; // AVX2: masked moves of 4 and 8 bytes, gathers slower than loads one by one
   machine.registers = 32;
   machine.masks_free = machine.gathers = true;
   machine.least_masked_move = 1;

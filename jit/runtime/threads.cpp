@@ -21,24 +21,6 @@
 namespace broadloom::jit::runtime {
 namespace {
 
-// At about 3 cycles a nanosecond: a task of at least 30 us, and no tasks at all below two of them.
-constexpr double cycles_per_task = 90'000;
-constexpr int tasks_per_thread = 8;
-constexpr std::int64_t vector_granule = 1024; // a page of f32: blocks share no cache line or page
-constexpr std::int64_t column_granule = 64;   // of columns that are walked downwards: whole vectors
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
-
-std::int64_t tasks_worth_making(double work, int threads) {
-  if (threads <= 1 || !(work >= 2 * cycles_per_task)) return 1;
-  return std::int64_t(std::min(work / cycles_per_task, double(threads) * tasks_per_thread));
-}
-
-std::int64_t tasks_of_at_most(double most, double work) {
-  constexpr double many = 1e6;
-  return most > 0 && work > most ? std::int64_t(std::min(work / most, many)) + 1 : 1;
-}
-
 // One phase being run. oneTBB orders what its tasks do, but ThreadSanitizer cannot see into its library;
 // the two atomics say the same once more, at the cost of an addition for each block: what the caller did
 // comes before every block, and every block before what the caller does next.
@@ -81,29 +63,6 @@ struct Job {
 };
 
 } // namespace
-
-Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, int threads, double most) {
-  support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
-  Grid grid;
-  grid.lo.assign(extents.size(), 0);
-  grid.hi.assign(extents.begin(), extents.end());
-  const std::int64_t tasks =
-      std::max(tasks_worth_making(work, threads), tasks_of_at_most(most, work));
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    const std::int64_t extent = extents[k];
-    const std::int64_t granule = k != vector_axis          ? 1
-                                 : k + 1 == extents.size() ? vector_granule
-                                                           : column_granule;
-    const std::int64_t wanted = grid.blocks > 0 ? ceil_div(tasks, grid.blocks) : 1;
-    std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
-    step = ceil_div(step, granule) * granule;
-    grid.step.push_back(step);
-    grid.count.push_back(ceil_div(extent, step));
-    grid.blocks *= grid.count.back();
-  }
-  return grid;
-}
 
 namespace {
 

@@ -1,15 +1,9 @@
-// Runs a phase over its parallel axes, on the calling thread or on several.
-//
-// The box of all positions is cut into blocks beforehand, when the layouts of a call are first seen;
-// oneTBB then only hands out block numbers. Nothing depends on which thread runs which block, so the
-// results have the same bits for every number of threads. Work of a few tens of microseconds is not
-// worth waking a thread and runs where it is.
-//
-//   extents 3 x 1000000, the inner axis vectorised, 2 threads, work for 16 tasks
-//     outer axis: 3 blocks of 1;  inner axis: 6 blocks of 166912 (a multiple of 1024);  18 blocks
+// Runs a phase over its parallel axes, on the calling thread or on several, in the blocks of plan/tasks.hpp: oneTBB only hands
+// out block numbers.
 #pragma once
 
 #include "jit/runtime/abi.hpp"
+#include "plan/tasks.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -20,23 +14,9 @@
 
 namespace broadloom::jit::runtime {
 
-inline constexpr std::size_t most_parallel_axes = 128;
-
-struct Grid {
-  std::vector<std::int64_t> lo, hi; // the whole box
-  std::vector<std::int64_t> step;   // [axis]: positions of a block
-  std::vector<std::int64_t> count;  // [axis]: blocks
-  std::int64_t blocks = 1;          // their product; 0 where an extent is 0: nothing runs
-};
-
-// `work` is in rough cycles for the whole phase; `vector_axis` is the place of the axis that runs
-// several positions at once, so that its cuts should lie at round positions. No block should have more
-// than `most` cycles, however few the threads; 0 stands for any number.
-Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, int threads, double most = 0);
-
-// How long a block may run where a call can be cancelled: some 5 ms.
-inline constexpr double cycles_between_looks = 15e6;
+using plan::Grid;
+using plan::make_grid;
+using plan::most_parallel_axes;
 
 // The threads that serve all kernels of one thread count: an arena of oneTBB, made once, never freed
 // (oneTBB may be gone already when globals are destroyed).

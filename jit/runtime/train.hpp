@@ -18,12 +18,8 @@
 
 namespace broadloom::jit::runtime {
 
-struct Train {
+struct Train : plan::Pipeline {
   std::array<PhaseFn, 3> phases = {};
-  std::int64_t chunks = 0;
-  std::int64_t step = 1;   // chunks of a block
-  bool reverse = false;    // blocks from the last chunk to the first
-  bool on_threads = false; // worth more than the calling thread
 };
 
 // The caller has set FloatControl. Once `cancel` is true no further block is begun.

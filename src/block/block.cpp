@@ -5,6 +5,7 @@
 #include "support/check.hpp"
 
 #include <algorithm>
+#include <random>
 
 namespace broadloom::block {
 
@@ -58,6 +59,27 @@ void number(Box &box, int &next) {
 }
 
 } // namespace
+
+Sizes random_sizes(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto one_of = [&](std::initializer_list<int> values) {
+    return values.begin()[random() % values.size()];
+  };
+  Sizes sizes;
+  sizes.columns = one_of({1, 2, 4, 8});
+  sizes.leaves = one_of({1, 2, 4, 8});
+  sizes.leaf_registers = one_of({2, 8, 32});
+  sizes.scan_totals = one_of({1, 2, 4});
+  sizes.jammed_rows = one_of({2, 4, 8});
+  sizes.tile_rows = one_of({2, 4, 8});
+  sizes.transposed = one_of({0, 1, 2, 3});
+  sizes.narrower = one_of({1, 1, 2});
+  sizes.copied_body = std::size_t(one_of({0, 4, 16, 64}));
+  sizes.short_statements = std::size_t(one_of({0, 32, 512}));
+  sizes.transposed_body = std::size_t(one_of({4, 12, 32}));
+  sizes.least_leaf = one_of({2, 64, 128});
+  return sizes;
+}
 
 Program choose(const loop::Program &program, const Weights &weights, const Machine &machine) {
   Program blocks;

@@ -55,15 +55,15 @@ struct Dim {
 
 // How the elements of a buffer come into registers, or go out of them.
 enum class Move : std::uint8_t {
-  Scalar,     // one element; for lanes, the same in all of them
-  Row,        // neighbours in memory; of a masked box, those that count
-  Streamed,   // a row, by non-temporal stores where the address is aligned, else by plain ones: the code stands twice
-  Window,     // steps of 2, 3, 4 or -1: whole vectors, from which the lanes are picked; other steps as Gather or Single
-  Gather,     // lanes apart in memory, by one instruction
-  Single,     // lanes apart in memory, one by one
+  Scalar,   // one element; for lanes, the same in all of them
+  Row,      // neighbours in memory; of a masked box, those that count
+  Streamed, // a row, by non-temporal stores where the address is aligned, else by plain ones: the code stands twice
+  Window, // steps of 2, 3, 4 or -1: whole vectors, from which the lanes are picked; other steps as Gather or Single
+  Gather, // lanes apart in memory, by one instruction
+  Single, // lanes apart in memory, one by one
   Transposed, // a block of rows, transposed in registers
   Stack,      // a slot of each lane's own on the stack
-  Held,       // a state that stays in its register from copy to copy: the first one loads, the last one stores
+  Held, // a state that stays in its register from copy to copy: the first one loads, the last one stores
 };
 
 // Cache lines that are asked for before they are loaded.
@@ -97,15 +97,15 @@ enum class Shape : std::uint8_t {
 
 struct Run;
 struct Box {
-  int id = 0; // in the order of print()
+  int id = 0;            // in the order of print()
   std::vector<Dim> dims; // outermost first
   bool masked = false;   // only those of its positions count that lie in the range
   bool rest = false;     // it takes what the boxes before it leave
   std::vector<Access> accesses;
   std::vector<Run> runs; // of the loops in its body, in order
 
-  int count(As as) const;  // of all dims of this kind: 1 without
-  int positions() const; // of its last axis
+  int count(As as) const; // of all dims of this kind: 1 without
+  int positions() const;  // of its last axis
   const Access &access(loop::BufferId buffer, bool store) const;
 };
 

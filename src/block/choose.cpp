@@ -12,12 +12,6 @@ using namespace loop;
 
 namespace {
 
-// Statements of a body: copies of longer ones take long to compile.
-constexpr std::size_t longest_copied_body = 64;
-constexpr std::size_t most_short_statements = 512; // of all copies of a short loop's body
-constexpr std::int64_t least_leaf_of_several = 64; // positions; leaves of joins have one
-constexpr int scan_totals_together = 4;            // groups
-
 Dim lanes_of(AxisId axis, int count) { return {axis, count, As::Lanes, false}; }
 Dim copies_of(AxisId axis, int count) { return {axis, count, As::Copies, false}; }
 Dim turns_of(AxisId axis, int count) { return {axis, count, As::Turns, false}; }
@@ -56,7 +50,7 @@ int Chooser::base_width(LoopId id) const {
   const Survey::LoopFacts &f = facts(id);
   const int bytes = f.widest <= 2 ? f.widest : f.narrowest <= 4 && !f.doubles ? 4 : 8;
   if (loop(id).scan) return scan_lanes;
-  const int width = machine_.vector_bytes() / bytes;
+  const int width = machine_.vector_bytes() / bytes / machine_.sizes.narrower;
   return loop(id).accs.empty() ? width : std::min(width, fold_lanes);
 }
 
@@ -66,7 +60,7 @@ int Chooser::map_width(LoopId id) const {
   const Survey::LoopFacts &f = facts(id);
   const int base = base_width(id);
   if (!f.inner_folds || f.costly) return base;
-  int width = 4 * base;
+  int width = machine_.sizes.columns * base;
   while (width > base && width * f.acc_bytes > machine_.accumulator_bytes()) width /= 2;
   return width;
 }
@@ -112,7 +106,7 @@ Run Chooser::short_loop(LoopId id, Place place) const {
   const Loop &l = loop(id);
   const Survey::LoopFacts &f = facts(id);
   const bool light = !f.costly && !f.inner_loops &&
-                     l.body.size() * std::size_t(l.turns) <= most_short_statements;
+                     l.body.size() * std::size_t(l.turns) <= machine_.sizes.short_statements;
   const bool copied = light || !identity_stays(l);
   for (const Stmt &s : l.body) {
     if (s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load &&
@@ -158,8 +152,7 @@ Run Chooser::fold(LoopId id, Place place) const {
   }
   Run run{id, Shape::SerialFold, {}, {}};
   const int leaves = leaves_together(id, place.width);
-  if (leaves > 1)
-    run.boxes.push_back(box({{l.axis, leaves, As::Copies, true}}, l.body, place));
+  if (leaves > 1) run.boxes.push_back(box({{l.axis, leaves, As::Copies, true}}, l.body, place));
   run.boxes.push_back(box({turns_of(l.axis, 1)}, l.body, place));
   run.boxes.back().rest = leaves > 1;
   return run;
@@ -172,8 +165,8 @@ int Chooser::leaves_together(LoopId id, int width) const {
   const Survey::LoopFacts &f = facts(id);
   const bool stores = std::any_of(l.body.begin(), l.body.end(),
                                   [](const Stmt &s) { return s.kind == StmtKind::Set; });
-  if (l.leaf < least_leaf_of_several || !std::has_single_bit(std::uint64_t(l.leaf)) ||
-      l.body.size() > longest_copied_body || f.costly || f.inner_loops || stores)
+  if (l.leaf < machine_.sizes.least_leaf || !std::has_single_bit(std::uint64_t(l.leaf)) ||
+      l.body.size() > machine_.sizes.copied_body || f.costly || f.inner_loops || stores)
     return 1;
   int registers = 0;
   for (const AccId acc : l.accs)
@@ -181,8 +174,8 @@ int Chooser::leaves_together(LoopId id, int width) const {
       const int lanes = survey_.acc_varies[acc.index] ? width : 1;
       registers += std::max(1, lanes * int(size_of(state)) * 8 / machine_.vector_bits);
     }
-  int leaves = 4;
-  while (leaves > 1 && leaves * registers > 8) leaves /= 2;
+  int leaves = machine_.sizes.leaves;
+  while (leaves > 1 && leaves * registers > machine_.sizes.leaf_registers) leaves /= 2;
   return leaves;
 }
 
@@ -201,7 +194,7 @@ Run Chooser::scan(LoopId id, Place place) const {
   if (!facts(id).costly) {
     // Totals alone are joined for several groups at once, in full registers down to the last level.
     const bool totals = !is_read(l) && !l.reverse;
-    const int groups = totals ? scan_totals_together : 1;
+    const int groups = totals ? machine_.sizes.scan_totals : 1;
     if (!totals) place.streamed = streams(program_, id);
     place.width = groups * scan_lanes;
     std::vector<Dim> dims;

@@ -7,16 +7,6 @@ namespace broadloom::block {
 
 using namespace loop;
 
-namespace {
-
-constexpr int jammed_rows = 4;
-constexpr std::size_t longest_jammed_body = 64; // statements: of longer ones four copies take long to compile
-constexpr int most_tile_rows = 4;
-constexpr std::size_t longest_transposed_body = 12; // statements of a body that is light
-constexpr std::size_t most_transposed_blocks = 2;   // of registers
-
-} // namespace
-
 // What a turn of the rows' loop stores must be either an element of its own, or a state that steps from row to row: it is loaded,
 // and then stored once, in the turn of each row. All else would be stored by the last of the rows alone.
 bool Chooser::is_stepped(BufferId id, const Loop &inner) const {
@@ -45,7 +35,7 @@ std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
   const Loop &inner = loop(*found);
   if (!inner.vector || !inner.accs.empty() || inner.scan || inner.within == rows.axis ||
       facts(*found).inner_loops || facts(*found).costly ||
-      inner.body.size() > longest_jammed_body || !streams(program_, *found).empty())
+      inner.body.size() > machine_.sizes.copied_body || !streams(program_, *found).empty())
     return std::nullopt;
   bool states = false;
   for (const Stmt &s : inner.body) {
@@ -57,7 +47,8 @@ std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
   Run run{id, Shape::Jam, {}, *found};
   Place jammed = place;
   jammed.jammed = rows.axis;
-  run.boxes.push_back(box({{rows.axis, jammed_rows, As::Copies, false}}, rows.body, jammed));
+  run.boxes.push_back(
+      box({{rows.axis, machine_.sizes.jammed_rows, As::Copies, false}}, rows.body, jammed));
   run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
   run.boxes.back().rest = true;
   return run;
@@ -78,9 +69,8 @@ bool Chooser::splits_in_rows(const std::vector<Stmt> &body, AxisId rows) const {
     case StmtKind::Step: return true;
     case StmtKind::Loop: {
       const Loop &l = loop(s.loop);
-      const bool vary = std::all_of(l.accs.begin(), l.accs.end(), [&](AccId acc) {
-        return survey_.acc_varies[acc.index];
-      });
+      const bool vary = std::all_of(l.accs.begin(), l.accs.end(),
+                                    [&](AccId acc) { return survey_.acc_varies[acc.index]; });
       return vary && !l.accs.empty() && !l.vector && !l.scan && !l.reverse && l.turns == 0 &&
              !l.within && !facts(s.loop).inner_loops && splits_in_rows(l.body, rows);
     }
@@ -120,7 +110,7 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   const auto twice_fits = [&] {
     return 2 * height * width * f.acc_bytes <= machine_.accumulator_bytes();
   };
-  while (height < most_tile_rows && twice_fits()) height *= 2;
+  while (height < machine_.sizes.tile_rows && twice_fits()) height *= 2;
   while (twice_fits()) width *= 2;
   if (!shared || height == 1) return std::nullopt;
   Run run{id, Shape::RowTile, {}, inner};
@@ -151,7 +141,7 @@ std::vector<BufferId> Chooser::lying_across(const Loop &rows, const Loop &lanes,
       continue;
     if (std::find(found.begin(), found.end(), id) == found.end()) found.push_back(id);
   }
-  return found.size() > most_transposed_blocks ? std::vector<BufferId>{} : found;
+  return found.size() > std::size_t(machine_.sizes.transposed) ? std::vector<BufferId>{} : found;
 }
 
 // Two loops of a tile together, where an operand lies across.
@@ -168,7 +158,7 @@ std::optional<Run> Chooser::transposed_tile(LoopId id, const Place &place) const
   if (!inner || !rows.accs.empty() || !rows.within) return std::nullopt;
   const Loop &lanes = loop(*inner);
   if (!lanes.vector || !lanes.accs.empty() || lanes.scan ||
-      rows.body.size() + lanes.body.size() > longest_transposed_body ||
+      rows.body.size() + lanes.body.size() > machine_.sizes.transposed_body ||
       facts(*inner).inner_loops || facts(*inner).costly)
     return std::nullopt;
   const int width = base_width(*inner);
@@ -190,8 +180,8 @@ std::optional<Run> Chooser::transposed_tile(LoopId id, const Place &place) const
   }
   Run run{id, Shape::TransposedTile, {}, *inner};
   run.boxes.push_back(
-      box({{rows.axis, width, As::Turns, false}, {lanes.axis, width, As::Lanes, false}},
-          lanes.body, tile));
+      box({{rows.axis, width, As::Turns, false}, {lanes.axis, width, As::Lanes, false}}, lanes.body,
+          tile));
   Box values; // known for a whole row, outside of the lanes
   add_accesses(values, rows.body, place);
   for (const Access &access : values.accesses) run.boxes[0].accesses.push_back(access);

@@ -12,14 +12,14 @@ struct Place {
   const loop::Loop *vector = nullptr; // the loop whose positions are lanes
   int width = 1;                      // lanes, all copies that are one group counted
   bool masked = false;
-  bool in_tile = false;                             // in a block of a transposed tile
-  std::vector<loop::BufferId> loaded_across = {};   // loaded as transposed blocks
-  std::vector<loop::BufferId> stored_across = {};   // stored as such
-  std::vector<loop::BufferId> streamed = {};        // stored around the caches
-  std::vector<loop::BufferId> next_block = {};      // prefetched for the next block
+  bool in_tile = false;                              // in a block of a transposed tile
+  std::vector<loop::BufferId> loaded_across = {};    // loaded as transposed blocks
+  std::vector<loop::BufferId> stored_across = {};    // stored as such
+  std::vector<loop::BufferId> streamed = {};         // stored around the caches
+  std::vector<loop::BufferId> next_block = {};       // prefetched for the next block
   std::optional<loop::AxisId> jammed = std::nullopt; // the copies' axis of a jam around
   std::optional<loop::AxisId> tiled = std::nullopt;  // the copies' axis of a register tile around
-  const loop::Loop *tile_lanes = nullptr;           // the tile's loop over lanes
+  const loop::Loop *tile_lanes = nullptr;            // the tile's loop over lanes
 };
 
 class Chooser {

@@ -63,9 +63,8 @@ private:
   const Box &main(const Run &run) const {
     if (turns_.empty()) return run.whole();
     const auto work = [&](const Box &box) { return turns_[std::size_t(box.id)] * box.positions(); };
-    return *std::max_element(run.boxes.begin(), run.boxes.end(), [&](const Box &a, const Box &b) {
-      return work(a) < work(b);
-    });
+    return *std::max_element(run.boxes.begin(), run.boxes.end(),
+                             [&](const Box &a, const Box &b) { return work(a) < work(b); });
   }
 
   void width(LoopId id, int lanes) {
@@ -89,9 +88,8 @@ private:
             fmt::format("'{}' {}", name, access.move == Move::Gather ? "by gathers" : "one by one"),
             fmt::format("the lanes of '{}' lie apart, and are {} {}", name,
                         access.store ? "stored" : "loaded",
-                        access.move == Move::Gather
-                            ? (access.store ? "by scatters" : "by gathers")
-                            : "one by one"));
+                        access.move == Move::Gather ? (access.store ? "by scatters" : "by gathers")
+                                                    : "one by one"));
     }
   }
 
@@ -110,8 +108,9 @@ private:
                              support::count(box.positions(), "lane"), run.whole().positions()));
     if (jammed_) return;
     if (run.shape == Shape::MaskedMap)
-      return add(Reason::HeavyBody, subject(axis), "1 group",
-                 "1 group of lanes in a turn, masked throughout: the body is heavy, and stands once");
+      return add(
+          Reason::HeavyBody, subject(axis), "1 group",
+          "1 group of lanes in a turn, masked throughout: the body is heavy, and stands once");
     add(Reason::OneGroup, subject(axis), "1 group",
         "1 group of lanes in a turn: its turns do not wait for each other, so copies would gain "
         "nothing");
@@ -180,8 +179,7 @@ private:
       width(run.inner, box.positions());
       for (const Access &access : box.accesses)
         if (access.move == Move::Transposed)
-          add(Reason::TransposedBlock, subject(along),
-              fmt::format("{0} by {0}", box.positions()),
+          add(Reason::TransposedBlock, subject(along), fmt::format("{0} by {0}", box.positions()),
               fmt::format("'{1}' is loaded along {2} in blocks of {0} by {0}, which are transposed "
                           "in registers",
                           box.positions(), program_[access.buffer].name, program_[axis].name));

@@ -1,16 +1,38 @@
-// What the choice of blocks knows of a processor's core. A second target is a second value of this.
+// What the choice of blocks knows of a processor's core, and the sizes that it goes by. A second target is a second value of this.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace broadloom::block {
 
+// How large blocks may become. Any value within the bounds given here gives code with the same bits: random_sizes() draws from
+// all of them, which is how the tests hold schedules that nobody has chosen yet.
+struct Sizes {
+  int columns = 4;              // registers of a strip of columns: 1, 2, 4, 8
+  int leaves = 4;               // of a fold that step side by side: 1, 2, 4, 8
+  int leaf_registers = 8;       // that the states of all of them fill
+  int scan_totals = 4;          // groups of a scan whose totals are found at once: 1, 2, 4
+  int jammed_rows = 4;          // copies of a row: 2, 4, 8
+  int tile_rows = 4;            // of a register tile: 2, 4, 8
+  int transposed = 2;           // operands of a tile that are transposed in registers
+  int narrower = 1;             // by which the lanes of maps and folds are divided: 1, 2
+  std::size_t copied_body = 64; // statements of a body: copies of longer ones take long to compile
+  std::size_t short_statements = 512; // of all copies of a short loop's body
+  std::size_t transposed_body = 12;   // statements that a transposed tile may have
+  std::int64_t least_leaf = 64;       // positions; leaves of joins have one
+};
+Sizes random_sizes(std::uint64_t seed);
+
 struct Machine {
   int vector_bits = 256;
-  int registers = 16;        // of so many bits
-  bool masks_free = false;   // an operation under a mask costs what a plain one does, for elements of any size
-  bool gathers = false;      // faster than loads one by one, for elements of at least four bytes
-  std::size_t least_masked_move = 4; // bytes of the smallest element of which a vector moves under a mask
+  int registers = 16; // of so many bits
+  bool masks_free =
+      false; // an operation under a mask costs what a plain one does, for elements of any size
+  bool gathers = false; // faster than loads one by one, for elements of at least four bytes
+  std::size_t least_masked_move =
+      4; // bytes of the smallest element of which a vector moves under a mask
+  Sizes sizes;
 
   int vector_bytes() const { return vector_bits / 8; }
   // Bytes of accumulators that a block may hold: half of the registers, as the other half holds operands.

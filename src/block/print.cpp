@@ -60,8 +60,9 @@ public:
 
   std::string run() {
     const Machine &m = blocks_.machine;
-    line(0, fmt::format("blocks of {}: {} registers of {} bits{}{}", program_.name, m.registers,
-                        m.vector_bits, m.masks_free ? ", masks" : "", m.gathers ? ", gathers" : ""));
+    line(0,
+         fmt::format("blocks of {}: {} registers of {} bits{}{}", program_.name, m.registers,
+                     m.vector_bits, m.masks_free ? ", masks" : "", m.gathers ? ", gathers" : ""));
     for (std::size_t p = 0; p < blocks_.phases.size(); ++p) {
       line(0, "");
       line(0, fmt::format("phase {}:", p));
@@ -84,7 +85,8 @@ private:
   }
 
   std::string text(const Access &access, const char *verb) const {
-    std::string words = verb + program_[access.buffer].name + ": " + name(access.move, access.store);
+    std::string words =
+        verb + program_[access.buffer].name + ": " + name(access.move, access.store);
     if (access.prefetch.lines) words += ", prefetch 1 and 8 KiB ahead";
     if (access.prefetch.steps) words += ", prefetch 4 steps ahead";
     if (access.prefetch.block) words += ", prefetch the next block";
@@ -93,9 +95,9 @@ private:
 
   void run(const Run &run, int depth) {
     const Loop &l = program_[run.loop];
-    std::string words = fmt::format("{}for {}{}", l.parallel ? "parallel " : "",
-                                    program_[l.axis].name,
-                                    l.within ? " within " + program_[*l.within].name : "");
+    std::string words =
+        fmt::format("{}for {}{}", l.parallel ? "parallel " : "", program_[l.axis].name,
+                    l.within ? " within " + program_[*l.within].name : "");
     if (l.reverse) words += ", reverse";
     line(depth, words + ": " + name(run.shape));
     for (const Box &box : run.boxes) {
@@ -127,7 +129,7 @@ std::string print_dims(const loop::Program &program, const Box &box) {
   for (const Dim &dim : box.dims) {
     const bool same = before != nullptr && *before == dim.axis;
     const char *as = dim.as == As::Lanes ? "lane" : dim.as == As::Copies ? "copy" : "turn";
-    const std::string many = dim.count == 1          ? as
+    const std::string many = dim.count == 1         ? as
                              : dim.as == As::Copies ? (dim.leaves ? "leaves" : "copies")
                                                     : std::string(as) + "s";
     words += (words.empty() ? "" : " x ") + (same ? "" : program[dim.axis].name + " ") +

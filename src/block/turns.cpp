@@ -73,9 +73,7 @@ private:
     case Shape::MaskedMap:
     case Shape::StreamedMap:
     case Shape::GroupScan: return strips(run, entry.times, n);
-    case Shape::Jam:
-      turns(whole, n / whole.positions());
-      return turns(rest, n % whole.positions());
+    case Shape::Jam: turns(whole, n / whole.positions()); return turns(rest, n % whole.positions());
     case Shape::RowTile:
     case Shape::TransposedTile: return tile(run, entry);
     }

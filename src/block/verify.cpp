@@ -74,7 +74,8 @@ private:
     for (const Box &box : run.boxes) dims(run, box, lanes);
     covers(run);
     for (const Box &box : run.boxes) {
-      const bool inner = (run.shape == Shape::RowTile || run.shape == Shape::TransposedTile) && !box.rest;
+      const bool inner =
+          (run.shape == Shape::RowTile || run.shape == Shape::TransposedTile) && !box.rest;
       const Loop &taken = inner ? program_[run.inner] : loop;
       const bool has_lanes = box.count(As::Lanes) > 1;
       body(box, taken.body, has_lanes ? &taken : lanes);
@@ -108,8 +109,7 @@ private:
     switch (run.shape) {
     case Shape::Turns:
     case Shape::SerialScan:
-    case Shape::SerialFold:
-      return require(rest.positions() == 1, "a rest of single turns");
+    case Shape::SerialFold: return require(rest.positions() == 1, "a rest of single turns");
     case Shape::Short: return require(rest.positions() == loop.turns, "a short loop as a whole");
     case Shape::Map:
     case Shape::MaskedMap:

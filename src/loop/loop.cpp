@@ -1,6 +1,8 @@
 // See loop.hpp.
 #include "loop/loop.hpp"
 
+#include <algorithm>
+
 namespace broadloom::loop {
 
 std::optional<LoopId> only_loop(const std::vector<Stmt> &body) {
@@ -17,6 +19,17 @@ const Loop *handing_loop(const Program &program, const Phase &phase) {
   for (const Stmt &s : phase.body)
     if (s.kind == StmtKind::Loop && !program[s.loop].handed.empty()) return &program[s.loop];
   return nullptr;
+}
+
+bool is_pipeline(const Program &program, std::size_t first) {
+  if (first + 2 >= program.phases.size()) return false;
+  const Phase &before = program.phases[first], &middle = program.phases[first + 1];
+  const Phase &after = program.phases[first + 2];
+  // Rows are memory of one thread, which a box may change on its way.
+  const auto is_row = [](const Buffer &buffer) { return buffer.role == Role::Row; };
+  return handing_loop(program, middle) != nullptr && before.parallel == middle.parallel &&
+         middle.parallel == after.parallel && handing_loop(program, after) == nullptr &&
+         std::none_of(program.buffers.begin(), program.buffers.end(), is_row);
 }
 
 } // namespace broadloom::loop

@@ -2,7 +2,7 @@
 //
 //   program  = accuracy, axes, buffers, values, accumulators, loops, phases
 //   accumulator = recipe, start               the recipe's own start, or values known before the loop
-//   phase    = body                          phases run one after another, with a barrier between
+//   phase    = body                          phases run one after another, with a barrier between, or as a pipeline (below)
 //   body     = { statement }
 //   statement= let value                     compute a value, once, here
 //            | set buffer = value            store it
@@ -53,6 +53,9 @@
 //   group the running state is combine(combine(carried, stepped before the group), joined).
 // - A scan at the root of a phase may hand its states on from box to box (`handed`): its range is a box, as
 //   that of a parallel loop, and the boxes run one after another, each from what the one before has stored.
+// - Three phases over the chunks of one axis, of which the middle one hands its states on from box to box, are a pipeline: a
+//   box may go through all three before the next one begins, in the order of the middle phase, as it needs of the others no
+//   more than the states handed on. That is how a parallel scan reads its operands from memory once.
 // - An axis may be cut into chunks of whole leaves, a power of two of them (the frame says how many
 //   positions): `for i.chunk` with `for i` within it. Chunk results joined by a loop of leaf 1 and one
 //   lane give the very tree of the uncut loop, which is how one long fold runs on many threads.
@@ -210,6 +213,9 @@ std::optional<LoopId> only_loop(const std::vector<Stmt> &body);
 
 // The loop of the phase that hands its states on, or null.
 const Loop *handing_loop(const Program &program, const Phase &phase);
+
+// Whether this phase and the two after it are a pipeline. Only the structure has a say.
+bool is_pipeline(const Program &program, std::size_t first);
 
 // What a program runs on: the only contract with native code (jit/runtime/abi.hpp states it for C).
 struct Frame {

@@ -330,6 +330,16 @@ void Lowering::explain_sweeps() {
     for (const Step &step : own_steps(i)) bytes *= double(resolved_.classes[step.cls].extent);
     for (std::size_t k = 1; k < sweeps_[i].size(); ++k) {
       const int before = sweeps_[i][k - 1], phase = sweeps_[i][k];
+      if (const auto first = pipeline_with(phase); first && int(*first) <= before) {
+        plan_.why.push_back(decide(
+            Reason::ReadInBlocks, fmt::format("{} in phase {}", spec_.inputs[i].name, phase),
+            "read again from the caches",
+            fmt::format("phase {} reads '{}' again, block by block while it is in the caches",
+                        phase, spec_.inputs[i].name),
+            {{"from memory", "its blocks would have left the caches", {.bytes = bytes}}},
+            {.bytes = 0}));
+        continue;
+      }
       bool waits = false;
       for (const Item &item : nests_.items)
         for (int need : item.needs)
@@ -356,6 +366,13 @@ void Lowering::explain_sweeps() {
   }
 }
 
+// The first phase of the pipeline that has this one.
+std::optional<std::size_t> Lowering::pipeline_with(int phase) const {
+  for (int first = std::max(0, phase - 2); first <= phase; ++first)
+    if (loop::is_pipeline(plan_.program, std::size_t(first))) return std::size_t(first);
+  return std::nullopt;
+}
+
 void Lowering::explain() {
   explain_sweeps();
   const std::vector<Cost> costs = phase_costs(plan_.program, plan_.binding);
@@ -365,6 +382,15 @@ void Lowering::explain() {
     for (AxisId axis : phase.parallel)
       if (loop::handing_loop(plan_.program, phase) == nullptr)
         axes += (axes.empty() ? "" : ", ") + plan_.program[axis].name;
+    if (const auto first = pipeline_with(int(p)); first && axes.empty()) {
+      plan_.why.push_back(decide(
+          Reason::HandsOn, fmt::format("phase {}", p), "in a pipeline",
+          fmt::format("{}: each block of {} hands its states on to the next, between its phases {} "
+                      "and {}",
+                      p, plan_.program[phase.parallel.front()].name, *first, *first + 2),
+          {}, costs[p]));
+      continue;
+    }
     plan_.why.push_back(
         decide(axes.empty() ? Reason::RunsOnce : Reason::ParallelAxes, fmt::format("phase {}", p),
                axes.empty() ? "serial" : "parallel over " + axes,

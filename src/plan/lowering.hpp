@@ -136,6 +136,7 @@ private:
   bool only_repeats(const PhaseTree &phase) const;
   void explain();
   void explain_sweeps();
+  std::optional<std::size_t> pipeline_with(int phase) const;
   const Steps &own_steps(std::size_t input) const;
   std::string nest_of_phase(int phase) const;
 

@@ -228,6 +228,7 @@ Case random_case(std::uint64_t seed, Style style) {
   c.threads = {random.pick<int>({1, 2, 2, 3, 7})};
   if (style == Style::Large)
     c.caches = random.pick<std::string>({"", "4K,64K", "16K,128K", "64K,256K", "512K,2M"});
+  if (seed % 4 == 3) c.blocks = std::to_string(seed);
   return c;
 }
 
@@ -248,6 +249,7 @@ std::string print(const Case &c) {
   for (const int threads : c.threads) text += " " + std::to_string(threads);
   text += "\n";
   if (!c.caches.empty()) text += "# caches " + c.caches + "\n";
+  if (!c.blocks.empty()) text += "# blocks " + c.blocks + "\n";
   for (std::size_t k = 0; k < c.gradient.size(); ++k)
     text += (k == 0 ? "# gradient " : ", ") + c.gradient[k];
   return text + (c.gradient.empty() ? "" : "\n") + c.text;
@@ -279,6 +281,8 @@ Case read_case(const std::string &text) {
       while (!line.at_end()) c.threads.push_back(int(line.number()));
     } else if (line.accept("caches ")) {
       c.caches = line.rest();
+    } else if (line.accept("blocks ")) {
+      c.blocks = line.rest();
     } else if (line.accept("gradient ")) {
       c.gradient = names_in(line);
     } else {

@@ -7,6 +7,7 @@
 //   # null q
 //   # threads 1 3
 //   # caches 4K,64K
+//   # blocks 17
 //   # gradient x
 //   kernel k { .. }
 //
@@ -46,6 +47,8 @@ struct Case {
   std::vector<CaseOperand> inputs, outputs;
   std::vector<int> threads{1, 2, 3, 7};
   std::string caches; // BROADLOOM_CACHES, or empty
+  std::string
+      blocks; // BROADLOOM_BLOCKS: a seed of other sizes of blocks than the usual ones, or empty
   std::vector<std::string> gradient;
 };
 

@@ -102,10 +102,14 @@ public:
   Engines(const Case &c, const Thoroughness &how, Tally &tally)
       : case_(c), how_(how), tally_(tally), spec_(parse(c.text)),
         typed_(spec::analyse(spec_.data())) {
-    if (c.caches.empty())
-      unsetenv("BROADLOOM_CACHES");
-    else
-      setenv("BROADLOOM_CACHES", c.caches.c_str(), 1);
+    const auto set = [](const char *name, const std::string &value) {
+      if (value.empty())
+        unsetenv(name);
+      else
+        setenv(name, value.c_str(), 1);
+    };
+    set("BROADLOOM_CACHES", c.caches);
+    set("BROADLOOM_BLOCKS", c.blocks);
     for (const CaseOperand &in : c.inputs) inputs_.push_back(make_input(in));
     for (const spec::TypedInput &declared : typed_.inputs)
       for (std::size_t k = 0; k < c.inputs.size(); ++k)

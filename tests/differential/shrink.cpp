@@ -139,6 +139,10 @@ void make_plain(const Case &c, std::vector<Case> &found) {
     found.push_back(c);
     found.back().caches.clear();
   }
+  if (!c.blocks.empty()) {
+    found.push_back(c);
+    found.back().blocks.clear();
+  }
   for (const int threads : c.threads)
     if (c.threads.size() > 1 || threads > 1) {
       found.push_back(c);

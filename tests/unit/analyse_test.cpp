@@ -95,7 +95,8 @@ TEST_CASE("adding into an output happens before a reduction is rounded") {
   CHECK(spec.outputs[1].addend == spec.outputs[1].value);
 }
 
-TEST_CASE("a reduction over no axes is one, too: what += adds to is added to before the conversion") {
+TEST_CASE(
+    "a reduction over no axes is one, too: what += adds to is added to before the conversion") {
   auto spec = typed("in x : f32[i]; out a : i32 += reduce(sum) x; out b : i32 += x;"
                     "out c : i32 += reduce(max, like=x) x; out d : i32 += sum(x, like=x)");
   const auto added = [&](std::size_t i) { return spec.graph[spec.outputs[i].addend].dtype; };

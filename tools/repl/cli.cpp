@@ -30,8 +30,9 @@ const std::map<std::string, Policy> policies{
     {"auto", Policy::Auto}, {"save", Policy::Save}, {"recompute", Policy::Recompute}};
 
 const std::map<std::string, Stage> stages{
-    {"spec", Stage::Spec}, {"axes", Stage::Axes}, {"graph", Stage::Graph}, {"plan", Stage::Plan},
-    {"loop", Stage::Loop}, {"block", Stage::Block}, {"llvm", Stage::Llvm}, {"asm", Stage::Asm}, {"why", Stage::Why}};
+    {"spec", Stage::Spec}, {"axes", Stage::Axes}, {"graph", Stage::Graph},
+    {"plan", Stage::Plan}, {"loop", Stage::Loop}, {"block", Stage::Block},
+    {"llvm", Stage::Llvm}, {"asm", Stage::Asm},   {"why", Stage::Why}};
 
 const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::Text},
                                                              {"dot", ShowFormat::Graph::Dot},

@@ -1,0 +1,88 @@
+// See tasks.hpp.
+#include "plan/tasks.hpp"
+
+#include "support/check.hpp"
+
+#include <algorithm>
+
+namespace broadloom::plan {
+namespace {
+
+// At about 3 cycles a nanosecond: a task of at least 30 us, and no tasks at all below two of them.
+constexpr double cycles_per_task = 90'000;
+constexpr int tasks_per_thread = 8;
+constexpr std::int64_t vector_granule = 1024; // a page of f32: blocks share no cache line or page
+constexpr std::int64_t column_granule = 64;   // of columns that are walked downwards: whole vectors
+constexpr double interpreter_slowdown = 100;
+constexpr std::int64_t most_chunks =
+    16; // of a pipeline's block: with their outputs some half of a second-level cache
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
+
+std::int64_t tasks_worth_making(double work, int threads) {
+  if (threads <= 1 || !(work >= 2 * cycles_per_task)) return 1;
+  return std::int64_t(std::min(work / cycles_per_task, double(threads) * tasks_per_thread));
+}
+
+std::int64_t tasks_of_at_most(double most, double work) {
+  constexpr double many = 1e6;
+  return most > 0 && work > most ? std::int64_t(std::min(work / most, many)) + 1 : 1;
+}
+
+} // namespace
+
+Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
+               double work, int threads, double most) {
+  support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
+  Grid grid;
+  grid.lo.assign(extents.size(), 0);
+  grid.hi.assign(extents.begin(), extents.end());
+  const std::int64_t tasks =
+      std::max(tasks_worth_making(work, threads), tasks_of_at_most(most, work));
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const std::int64_t extent = extents[k];
+    const std::int64_t granule = k != vector_axis          ? 1
+                                 : k + 1 == extents.size() ? vector_granule
+                                                           : column_granule;
+    const std::int64_t wanted = grid.blocks > 0 ? ceil_div(tasks, grid.blocks) : 1;
+    std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
+    step = ceil_div(step, granule) * granule;
+    grid.step.push_back(step);
+    grid.count.push_back(ceil_div(extent, step));
+    grid.blocks *= grid.count.back();
+  }
+  return grid;
+}
+
+Grid grid_of(const loop::Program &program, std::size_t index, const Binding &binding, int threads,
+             bool interpreted, bool cancellable) {
+  const loop::Phase &phase = program.phases[index];
+  const bool in_order = loop::handing_loop(program, phase) != nullptr;
+  if (in_order) threads = 1;
+  std::vector<std::int64_t> extents;
+  for (const loop::AxisId axis : phase.parallel) extents.push_back(binding.extents[axis.index]);
+  std::optional<std::size_t> vector_axis;
+  for (const loop::Loop &loop : program.loops)
+    if (loop.parallel && loop.vector)
+      if (const auto at = std::ranges::find(phase.parallel, loop.axis); at != phase.parallel.end())
+        vector_axis = std::size_t(at - phase.parallel.begin());
+  // The interpreter runs the blocks one after the other.
+  const double work = binding.phase_work[index] * (interpreted ? interpreter_slowdown : 1);
+  return make_grid(extents, vector_axis, work, threads,
+                   cancellable && !in_order ? cycles_between_looks : 0);
+}
+
+std::optional<Pipeline> pipeline_of(const loop::Program &program, std::size_t first,
+                                    const Binding &binding, const Grid &grid) {
+  if (!loop::is_pipeline(program, first)) return {};
+  const loop::Phase &phase = program.phases[first];
+  Pipeline pipeline;
+  pipeline.chunks = binding.extents[phase.parallel.front().index];
+  pipeline.step = std::clamp<std::int64_t>(pipeline.chunks / std::max<std::int64_t>(grid.blocks, 1),
+                                           1, most_chunks);
+  pipeline.reverse = loop::handing_loop(program, program.phases[first + 1])->reverse;
+  pipeline.on_threads = grid.blocks > 1;
+  return pipeline;
+}
+
+} // namespace broadloom::plan

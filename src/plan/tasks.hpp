@@ -1,0 +1,54 @@
+// How the phases of a program are shared out: into blocks that threads take, and into pipelines of phases that each block goes
+// through while it is in the caches.
+//
+// The box of all positions of a phase is cut into blocks beforehand, when the layouts of a call are first seen. Nothing depends
+// on which thread runs which block, so the results have the same bits for every number of threads. Work of a few tens of
+// microseconds is not worth waking a thread and runs where it is.
+//
+//   extents 3 x 1000000, the inner axis vectorised, 2 threads, work for 16 tasks
+//     outer axis: 3 blocks of 1;  inner axis: 6 blocks of 166912 (a multiple of 1024);  18 blocks
+#pragma once
+
+#include "plan/plan.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace broadloom::plan {
+
+inline constexpr std::size_t most_parallel_axes = 128;
+
+struct Grid {
+  std::vector<std::int64_t> lo, hi; // the whole box
+  std::vector<std::int64_t> step;   // [axis]: positions of a block
+  std::vector<std::int64_t> count;  // [axis]: blocks
+  std::int64_t blocks = 1;          // their product; 0 where an extent is 0: nothing runs
+};
+
+// `work` is in rough cycles for the whole phase; `vector_axis` is the place of the axis that runs
+// several positions at once, so that its cuts should lie at round positions. No block should have more
+// than `most` cycles, however few the threads; 0 stands for any number.
+Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
+               double work, int threads, double most = 0);
+
+// How long a block may run where a call can be cancelled: some 5 ms.
+inline constexpr double cycles_between_looks = 15e6;
+
+// How a phase is cut into blocks for so many threads: into shorter ones where a call can be cancelled.
+Grid grid_of(const loop::Program &program, std::size_t phase, const Binding &binding, int threads,
+             bool interpreted = false, bool cancellable = false);
+
+// How a phase and the two after it run as one (loop::is_pipeline).
+struct Pipeline {
+  std::int64_t chunks = 0;
+  std::int64_t step = 1;   // chunks of a block
+  bool reverse = false;    // blocks from the last chunk to the first
+  bool on_threads = false; // worth more than the calling thread
+};
+// `grid` is that of the first phase.
+std::optional<Pipeline> pipeline_of(const loop::Program &program, std::size_t first,
+                                    const Binding &binding, const Grid &grid);
+
+} // namespace broadloom::plan
