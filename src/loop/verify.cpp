@@ -5,6 +5,7 @@
 // around, the values computed, the accumulators that are running or joined. A body's names end with it.
 #include "loop/verify.hpp"
 
+#include "loop/listing.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -74,7 +75,9 @@ public:
     require(p_.accuracy <= Accuracy::fast, "an accuracy that there is not");
     for (const Phase &phase : p_.phases) {
       phase_ = &phase;
+      at_ = nullptr;
       body(phase.body, nullptr);
+      at_ = nullptr;
       require(chain_ == phase.parallel, "the parallel loops are not those that the phase lists");
       chain_.clear();
     }
@@ -83,7 +86,7 @@ public:
 
 private:
   void require(bool holds, const std::string &what) const {
-    if (!holds) support::bug("loop IR: " + what, print(p_));
+    if (!holds) throw BrokenRule{what, at_};
   }
 
   void body(const std::vector<Stmt> &statements, const Loop *around) {
@@ -91,6 +94,7 @@ private:
     std::vector<AccId> joined_here;
     int parallel_loops = 0;
     for (const Stmt &s : statements) {
+      at_ = &s;
       switch (s.kind) {
       case StmtKind::Let:
         let(s.value);
@@ -101,7 +105,7 @@ private:
       case StmtKind::Step: step(s, around); break;
       case StmtKind::Loop:
         parallel_loops += p_[s.loop].parallel;
-        loop(p_[s.loop], around);
+        loop(s, around);
         for (AccId a : p_[s.loop].accs) {
           joined_[a.index] = true;
           joined_here.push_back(a);
@@ -231,7 +235,8 @@ private:
     stepped_[s.acc.index] = true;
   }
 
-  void loop(const Loop &l, const Loop *around) {
+  void loop(const Stmt &s, const Loop *around) {
+    const Loop &l = p_[s.loop];
     ++loops_seen_;
     const std::string me = "the loop over " + p_[l.axis].name;
     for (const Loop *o : open_) {
@@ -275,6 +280,7 @@ private:
     }
     open_.push_back(&l);
     body(l.body, &l);
+    at_ = &s;
     open_.pop_back();
     for (AccId a : l.accs) require(stepped_[a.index], me + " has an accumulator that never steps");
   }
@@ -320,6 +326,7 @@ private:
 
   const Program &p_;
   const Phase *phase_ = nullptr;
+  const Stmt *at_ = nullptr;       // that is looked at
   std::vector<const Loop *> open_; // the loops around, outermost first
   std::vector<AxisId> chain_;      // the parallel loops of this phase so far
   std::vector<bool> visible_, joined_, carried_, stepped_;
@@ -328,10 +335,23 @@ private:
 
 } // namespace
 
-void verify(const Program &program) {
+void check_rules(const Program &program) {
   check_references(program);
   Verifier(program).run();
-  verify_stores(program);
+  check_stores(program);
+}
+
+void verify(const Program &program) {
+  try {
+    check_rules(program);
+  } catch (const BrokenRule &broken) {
+    const Listing listing = list(program);
+    const auto line = listing.line_of.find(broken.where);
+    const bool known = line != listing.line_of.end();
+    support::bug("loop IR: " + (known ? "line " + std::to_string(line->second) + ": " : "") +
+                     broken.what,
+                 listing.text);
+  }
 }
 
 } // namespace broadloom::loop

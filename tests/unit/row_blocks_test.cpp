@@ -90,7 +90,7 @@ TEST_CASE("a large product has the interpreter's bits on any number of threads")
   std::vector<float> a(std::size_t(rows * steps)), b(std::size_t(steps * columns));
   for (std::size_t k = 0; k < a.size(); ++k) a[k] = float(k % 251) / 251;
   for (std::size_t k = 0; k < b.size(); ++k) b[k] = float(k % 241) / 241 - 0.5f;
-  const LoopSpec spec = parse("kernel k { in a : f32[i, k]; in b : f32[k, j]\n"
+  const LoopSpec spec = broadloom::parse("kernel k { in a : f32[i, k]; in b : f32[k, j]\n"
                               "  out c[i, j] = sum(a * b, k) }");
   const auto run = [&](Engine engine, int threads) {
     Options options;
