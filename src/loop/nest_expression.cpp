@@ -100,7 +100,6 @@ public:
 
   // Infix operations that bind at least so tightly.
   Operand read(int least) {
-    Depth depth(*this);
     Operand left = read_prefix();
     bool compared = false;
     for (;;) {

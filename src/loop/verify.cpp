@@ -68,8 +68,9 @@ void check_references(const Program &p) {
 class Verifier {
 public:
   explicit Verifier(const Program &program)
-      : p_(program), visible_(p_.values.size(), false), joined_(p_.accs.size(), false),
-        carried_(p_.accs.size(), false), stepped_(p_.accs.size(), false) {}
+      : p_(program), visible_(p_.values.size(), false), computed_(p_.values.size(), false),
+        joined_(p_.accs.size(), false), carried_(p_.accs.size(), false),
+        stepped_(p_.accs.size(), false) {}
 
   void run() {
     require(p_.accuracy <= Accuracy::fast, "an accuracy that there is not");
@@ -82,6 +83,11 @@ public:
       chain_.clear();
     }
     require(loops_seen_ == p_.loops.size(), "a loop that no phase reaches");
+    for (std::size_t v = 0; v < p_.values.size(); ++v)
+      require(computed_[v] || p_.values[v].kind == ValueKind::Literal,
+              "value " + std::to_string(v) + " is computed nowhere");
+    require(std::count(carried_.begin(), carried_.end(), false) == 0,
+            "an accumulator that no loop carries");
   }
 
 private:
@@ -98,7 +104,7 @@ private:
       switch (s.kind) {
       case StmtKind::Let:
         let(s.value);
-        visible_[s.value.index] = true;
+        visible_[s.value.index] = computed_[s.value.index] = true;
         let_here.push_back(s.value);
         break;
       case StmtKind::Set: set(s); break;
@@ -329,7 +335,7 @@ private:
   const Stmt *at_ = nullptr;       // that is looked at
   std::vector<const Loop *> open_; // the loops around, outermost first
   std::vector<AxisId> chain_;      // the parallel loops of this phase so far
-  std::vector<bool> visible_, joined_, carried_, stepped_;
+  std::vector<bool> visible_, computed_, joined_, carried_, stepped_;
   std::size_t loops_seen_ = 0;
 };
 
