@@ -164,8 +164,8 @@ private:
       return inner;
     }
     const Token &first = cursor_.peek();
-    const bool call = first.kind == Tok::Word && cursor_.peek(1).kind == Tok::Sign &&
-                      cursor_.peek(1).text == "(";
+    const bool call =
+        first.kind == Tok::Word && cursor_.peek(1).kind == Tok::Sign && cursor_.peek(1).text == "(";
     if (call) {
       if (dtype_from_name(first.text)) return read_cast();
       if (const std::optional<Op> op = ops::find_function(first.text)) return read_call(*op);
@@ -190,14 +190,14 @@ private:
     const Token word = cursor_.next();
     cursor_.expect("(");
     std::vector<Operand> args;
-    do
-      args.push_back(read(any));
+    do args.push_back(read(any));
     while (cursor_.accept(","));
     cursor_.expect(")");
     const int arity = ops::info(op).arity;
     if (int(args.size()) != arity)
-      cursor_.fail(word, "'" + std::string(word.text) + "' has " + std::to_string(args.size()) +
-                             " arguments here",
+      cursor_.fail(word,
+                   "'" + std::string(word.text) + "' has " + std::to_string(args.size()) +
+                       " arguments here",
                    "it takes " + std::to_string(arity));
     return apply(op, word, args);
   }
@@ -218,8 +218,9 @@ private:
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const DType dtype = k < first ? DType::Bool : *wanted;
       const Operand &operand = operands[k];
-      args.push_back(operand.value ? *operand.value
-                                   : target_.literal(dtype, scalar_of(cursor_, operand.number, dtype)));
+      args.push_back(operand.value
+                         ? *operand.value
+                         : target_.literal(dtype, scalar_of(cursor_, operand.number, dtype)));
       types.push_back(target_.dtype_of(args.back()));
     }
     const ops::Typing typing = ops::type_of(op, types);
@@ -297,8 +298,7 @@ Scalar scalar_of(const Cursor &cursor, const Number &number, DType dtype) {
 
 DType read_dtype(Cursor &cursor) {
   const Token &token = cursor.peek();
-  const auto dtype =
-      token.kind == Tok::Word ? dtype_from_name(token.text) : std::optional<DType>();
+  const auto dtype = token.kind == Tok::Word ? dtype_from_name(token.text) : std::optional<DType>();
   if (!dtype) cursor.unexpected("a dtype");
   cursor.next();
   return *dtype;

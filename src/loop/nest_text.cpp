@@ -15,8 +15,8 @@ bool digit(char c) { return c >= '0' && c <= '9'; }
 bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool in_word(char c) { return letter(c) || digit(c); }
 
-constexpr std::array<std::string_view, 9> long_signs{"||", "&&", "==", "!=", "<=",
-                                                      ">=", "<<", ">>", "//"};
+constexpr std::array<std::string_view, 9> long_signs{
+    "||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "//"};
 constexpr std::string_view short_signs = "()[],:=|&<>+-*/%^!~@";
 
 // The bytes of the word that begins here: letters, digits and _, and dots between them.
@@ -82,8 +82,7 @@ private:
     if (rest[0] == '"') return read_quoted(rest);
     if (digit(rest[0])) return read_number(rest);
     for (const std::string_view sign : long_signs)
-      if (rest.substr(0, sign.size()) == sign)
-        return push(Tok::Sign, sign.size());
+      if (rest.substr(0, sign.size()) == sign) return push(Tok::Sign, sign.size());
     if (short_signs.find(rest[0]) != short_signs.npos) return push(Tok::Sign, 1);
     const std::size_t length = support::utf8_length(text_, at_);
     fail(at_, length, "E0801", "unexpected character '" + std::string(rest.substr(0, length)) + "'",
@@ -160,11 +159,11 @@ void fail_at(const NestText &source, int line, std::size_t offset, std::size_t l
   const std::string_view text = *source.text;
   const std::size_t end = offset == 0 ? text.npos : text.rfind('\n', offset - 1);
   const std::size_t first = end == text.npos ? 0 : end + 1;
-  Place place{source.file, line, 1 + support::count_columns(text.substr(first, offset - first)), 1,
-              {}};
+  Place place{
+      source.file, line, 1 + support::count_columns(text.substr(first, offset - first)), 1, {}};
   place.length = std::max(1, support::count_columns(text.substr(offset, length)));
-  support::fail(code, std::move(message),
-                support::with_text(std::move(place), source.text.get()), std::move(help));
+  support::fail(code, std::move(message), support::with_text(std::move(place), source.text.get()),
+                std::move(help));
 }
 
 const Token &Cursor::next() {
@@ -256,7 +255,10 @@ void Cursor::fail(const Token &at, std::string message, std::string help) const 
 }
 
 std::string quoted(std::string_view name) {
-  if (!name.empty() && letter(name[0]) && word_length(name) == name.size())
+  constexpr std::string_view begin_values[] = {"inf",     "nan",  "true",   "false",
+                                               "complex", "bits", "running"};
+  const bool taken = std::count(std::begin(begin_values), std::end(begin_values), name) > 0;
+  if (!taken && !name.empty() && letter(name[0]) && word_length(name) == name.size())
     return std::string(name);
   std::string text = "\"";
   for (const char c : name) {

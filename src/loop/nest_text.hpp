@@ -85,7 +85,7 @@ private:
   std::size_t at_ = 0;
 };
 
-// What a name is written as: the word itself, or in quotes where it is no word.
+// What a name is written as: the word itself, or in quotes where it is no word or one that begins a value.
 std::string quoted(std::string_view name);
 
 } // namespace broadloom::loop

@@ -16,25 +16,23 @@
 // A part of an expression is a value of its own, computed where it stands. Values, loops and accumulators take their places
 // in the tables in the order of the text. A text that says all places (v7 : f32 = .., `for j, loop 2`) keeps them, so that
 // what `write` gives comes back as the very same program.
-#include "loop/parse.hpp"
+#include "loop/parse_values.hpp"
 
 #include "loop/verify.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <map>
 
 namespace broadloom::loop {
 namespace {
 
 constexpr std::size_t deepest = 100; // loops in each other
 
-class NestParser : public ExpressionTarget {
+class NestParser : NestValues {
 public:
-  explicit NestParser(const NestText &source) : source_(source), lines_{source} {}
+  using NestValues::NestValues;
 
   Program run() {
     parse_header(lines_, p_, names_);
@@ -52,197 +50,7 @@ public:
     return std::move(p_);
   }
 
-  // ---- values ---------------------------------------------------------------------------------------
-
-  DType dtype_of(std::uint32_t value) const override { return p_.values[value].dtype; }
-
-  std::uint32_t literal(DType dtype, ops::Scalar literal) override {
-    Value v;
-    v.dtype = dtype;
-    v.literal = literal;
-    return add(v);
-  }
-
-  std::uint32_t cast(DType to, std::uint32_t value) override {
-    Value v;
-    v.kind = ValueKind::Cast;
-    v.dtype = to;
-    v.compute = dtype_of(value);
-    v.args[v.arg_count++] = {value};
-    return add(v);
-  }
-
-  std::uint32_t operation(ops::Op op, DType compute, DType dtype,
-                          std::span<const std::uint32_t> args) override {
-    Value v;
-    v.kind = ValueKind::Op;
-    v.op = op;
-    v.compute = compute;
-    v.dtype = dtype;
-    for (const std::uint32_t arg : args) v.args[v.arg_count++] = {arg};
-    return add(v);
-  }
-
-  // t0, v3, x[i, j], a0.1, running a0, extent(i), index(i), i
-  std::uint32_t named(Cursor &cursor) override {
-    const Token first = cursor.peek();
-    const Token &second = cursor.peek(1);
-    const bool sign = second.kind == Tok::Sign;
-    if (sign && (second.text == "[" || second.text == "@")) return add(load(cursor));
-    if (sign && second.text == "(" && (cursor.is("extent") || cursor.is("index"))) {
-      const ValueKind kind = cursor.is("index") ? ValueKind::Index : ValueKind::Extent;
-      cursor.next();
-      cursor.next();
-      const AxisId axis = read_axis(cursor, names_);
-      cursor.expect(")");
-      return add(along(kind, axis));
-    }
-    if (cursor.accept("running")) return add(state(cursor, ValueKind::Running));
-    if (const auto found = names_.values.find(std::string(first.text));
-        first.kind == Tok::Word && found != names_.values.end()) {
-      cursor.next();
-      return found->second;
-    }
-    if (first.kind == Tok::Word && accs_.count(accumulator_of(cursor, first)) > 0)
-      return add(state(cursor, ValueKind::Result));
-    const Cursor::Name name = cursor.name("a value");
-    const auto axis = names_.axes.find(name.key);
-    if (axis == names_.axes.end())
-      cursor.fail(name.token, "there is no value '" + name.name + "' here",
-                  "elements have brackets: x[i, j], or x[] for a single one");
-    return add(along(ValueKind::Index, axis->second));
-  }
-
 private:
-  // A new value, which the statement that is read computes before it does anything else.
-  std::uint32_t add(const Value &value) {
-    const auto id = std::uint32_t(p_.values.size());
-    p_.values.push_back(value);
-    numbers_.emplace_back();
-    if (body_ != nullptr && value.kind != ValueKind::Literal) push(Stmt::let({id}));
-    return id;
-  }
-
-  void push(Stmt statement) {
-    body_->push_back(std::move(statement));
-    line_of_statement_.push_back(line_);
-  }
-
-  static Value along(ValueKind kind, AxisId axis) {
-    Value v;
-    v.kind = kind;
-    v.dtype = DType::I64;
-    v.axis = axis;
-    return v;
-  }
-
-  Value load(Cursor &cursor) {
-    Value v;
-    v.kind = ValueKind::Load;
-    v.buffer = element(cursor);
-    v.dtype = p_[v.buffer].dtype;
-    return v;
-  }
-
-  // x[i, j]: the brackets say the axes that x walks.
-  BufferId element(Cursor &cursor) {
-    const Token at = cursor.peek();
-    const BufferId id = read_buffer(cursor, names_);
-    std::vector<AxisId> axes;
-    cursor.expect("[");
-    if (!cursor.is("]")) do
-        axes.push_back(read_axis(cursor, names_));
-      while (cursor.accept(","));
-    cursor.expect("]");
-    const std::vector<Walk> &walks = p_[id].walks;
-    if (!std::equal(axes.begin(), axes.end(), walks.begin(), walks.end(),
-                    [](AxisId axis, const Walk &walk) { return axis == walk.axis; }))
-      cursor.fail(at, "'" + p_[id].name + "' walks other axes than that",
-                  "write the axes of its declaration");
-    return id;
-  }
-
-  // The N of aN and of aN.S, or what no accumulator has.
-  std::int64_t accumulator_of(const Cursor &cursor, const Token &token) const {
-    Token head = token;
-    head.text = token.text.substr(0, token.text.find('.'));
-    const auto number = number_behind(cursor, head, 'a');
-    return number ? std::int64_t(*number) : -1;
-  }
-
-  Value state(Cursor &cursor, ValueKind kind) {
-    const Token &token = cursor.word("an accumulator like a0");
-    const auto found = accs_.find(accumulator_of(cursor, token));
-    if (found == accs_.end())
-      cursor.fail(token, "there is no accumulator '" + std::string(token.text) + "' so far",
-                  "`init a0 : ..` before a loop makes one");
-    Value v;
-    v.kind = kind;
-    v.acc = {std::uint32_t(found->first)};
-    const std::vector<DType> &states = p_.recipes[found->second.recipe].states;
-    const std::size_t dot = token.text.find('.');
-    if (dot != token.text.npos) {
-      const std::string_view digits = token.text.substr(dot + 1);
-      const auto end = digits.data() + digits.size();
-      const auto [stop, error] = std::from_chars(digits.data(), end, v.state);
-      if (error != std::errc() || stop != end) v.state = UINT32_MAX;
-    }
-    if (v.state >= states.size())
-      cursor.fail(token, "the accumulator has no such state",
-                  "the states of a0 are a0.0, a0.1, ..; a0 alone is the first");
-    v.dtype = states[v.state];
-    return v;
-  }
-
-  // NAME : DTYPE = EXPRESSION
-  void computed(Cursor &cursor, std::vector<Stmt> *body) {
-    body_ = body;
-    const Token &name = cursor.word("a statement");
-    cursor.expect(":");
-    const DType dtype = read_dtype(cursor);
-    cursor.expect("=");
-    const std::size_t before = p_.values.size();
-    const bool is_number = begins_number(cursor);
-    const std::uint32_t value = read_value(cursor, *this, dtype);
-    cursor.expect_end();
-    if (dtype_of(value) != dtype)
-      cursor.fail(name, "a value of " + std::string(broadloom::name(dtype_of(value))) + " and not " +
-                            std::string(broadloom::name(dtype)),
-                  "cast it: f64(x)");
-    if (value < before) cursor.fail(name, "a second name of one value", "use the first");
-    if (body == nullptr && (!is_number || value + 1 != p_.values.size() ||
-                            p_.values[value].kind != ValueKind::Literal))
-      cursor.fail(name, "a literal that is no number", "only numbers stand before the phases");
-    if (body != nullptr && p_.values[value].kind == ValueKind::Literal) push(Stmt::let({value}));
-    give_name(cursor, name, before, value);
-  }
-
-  void give_name(Cursor &cursor, const Token &name, std::size_t before, std::uint32_t value) {
-    if (begins_with_number(cursor, name))
-      cursor.fail(name, "'" + std::string(name.text) + "' is the name of an accumulator",
-                  "take another: t0");
-    const auto number = number_behind(cursor, name, 'v');
-    const auto [known, fresh] = names_.values.emplace(std::string(name.text), value);
-    if (fresh) {
-      numbers_[value] = number;
-      if (number) numbered_ = true;
-      return;
-    }
-    // The same value may be computed in several places.
-    const std::uint32_t first = known->second;
-    if (!number || value != before || value + 1 != p_.values.size() ||
-        p_.values[first] != p_.values[value])
-      cursor.fail(name, "'" + std::string(name.text) + "' is another value already",
-                  "take another name");
-    p_.values.pop_back();
-    numbers_.pop_back();
-    if (body_ != nullptr) body_->back().value = {first};
-  }
-
-  bool begins_with_number(const Cursor &cursor, const Token &name) const {
-    return accumulator_of(cursor, name) >= 0;
-  }
-
   // ---- statements -----------------------------------------------------------------------------------
 
   void phase() {
@@ -283,8 +91,8 @@ private:
         step(cursor, statements);
       } else if (cursor.is("init")) {
         init(cursor, statements);
-        const bool goes_on = lines_.at + 1 < source_.lines.size() &&
-                             source_.lines[lines_.at + 1].depth == depth;
+        const bool goes_on =
+            lines_.at + 1 < source_.lines.size() && source_.lines[lines_.at + 1].depth == depth;
         if (!goes_on) fail(lines_.peek(), "an accumulator without a loop", "its loop comes next");
       } else {
         loop(cursor, depth, statements);
@@ -335,7 +143,8 @@ private:
       cursor.fail(name, "'" + std::string(name.text) + "' is no name of an accumulator",
                   "they are a0, a1, ..");
     if (names_.values.count(std::string(name.text)) > 0 || accs_.count(number) > 0)
-      cursor.fail(name, "'" + std::string(name.text) + "' is there already", "take the next number");
+      cursor.fail(name, "'" + std::string(name.text) + "' is there already",
+                  "take the next number");
     cursor.expect(":");
     Acc acc;
     const Token &recipe = cursor.peek();
@@ -406,8 +215,7 @@ private:
       loop.leaf = std::int64_t(cursor.integer("a number of positions", longest));
     } else if (cursor.accept("from")) {
       for (const char *word : {"box", "to", "box", "in", "("}) cursor.expect(word);
-      do
-        loop.handed.push_back(read_buffer(cursor, names_));
+      do loop.handed.push_back(read_buffer(cursor, names_));
       while (cursor.accept(","));
       cursor.expect(")");
     } else {
@@ -417,7 +225,8 @@ private:
       else
         cursor.expect("turns"), loop.turns = count;
       if (loop.lanes == 0)
-        cursor.fail(cursor.peek(), "a loop of no lanes", "a loop without lanes says nothing of them");
+        cursor.fail(cursor.peek(), "a loop of no lanes",
+                    "a loop without lanes says nothing of them");
     }
   }
 
@@ -529,19 +338,10 @@ private:
     Cursor(source_, line).fail(line.tokens[0], std::move(message), std::move(help));
   }
 
-  const NestText &source_;
-  Lines lines_;
-  Program p_;
-  Names names_;
-  std::map<std::int64_t, Acc> accs_; // by number
-  std::vector<AccId> carried_;       // by the loop that comes next
-  std::size_t open_ = 0;             // loops
-  // [value], [loop] in the order of the text: the place that is said
-  std::vector<std::optional<std::uint32_t>> numbers_, loop_numbers_;
-  bool numbered_ = false;
-  std::vector<Stmt> *body_ = nullptr;          // of the statement that is read; null before the phases
-  std::size_t line_ = 0;                       // of that statement, in source_.lines
-  std::vector<std::size_t> line_of_statement_; // in the order of the text
+  std::vector<AccId> carried_; // by the loop that comes next
+  std::size_t open_ = 0;       // loops
+  // [loop] in the order of the text: the place that is said
+  std::vector<std::optional<std::uint32_t>> loop_numbers_;
 };
 
 } // namespace

@@ -28,7 +28,9 @@ Id find(Cursor &cursor, const std::unordered_map<std::string, Id> &names, const 
   const Cursor::Name name = cursor.name(what);
   const auto found = names.find(name.key);
   if (found == names.end())
-    cursor.fail(name.token, "there is no " + std::string(what).substr(std::string_view(what).find(' ') + 1) + " '" + name.name + "'",
+    cursor.fail(name.token,
+                "there is no " + std::string(what).substr(std::string_view(what).find(' ') + 1) +
+                    " '" + name.name + "'",
                 "the lines before the phases declare all of them");
   return found->second;
 }
@@ -134,8 +136,7 @@ private:
     cursor.expect(":");
     buffer.dtype = read_dtype(cursor);
     if (cursor.accept("[")) {
-      do
-        walk(cursor, buffer);
+      do walk(cursor, buffer);
       while (cursor.accept(","));
       cursor.expect("]");
     }

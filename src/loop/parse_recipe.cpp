@@ -102,8 +102,7 @@ Code read_code(Lines &lines, CodeTarget target, const ops::Recipe &recipe) {
     const std::size_t before = target.size();
     const std::uint32_t value = read_value(cursor, target, dtype);
     cursor.expect_end();
-    if (value < before)
-      cursor.fail(name, "a second name of one value", "use the first");
+    if (value < before) cursor.fail(name, "a second name of one value", "use the first");
     if (target.dtype_of(value) != dtype)
       cursor.fail(name, "a value of another type than it says", "cast it: f64(u0)");
     if (!target.give_name(std::string(name.text), value))
@@ -157,9 +156,9 @@ ops::Recipe parse_built_in(Cursor &cursor) {
   const DType args[] = {dtype, dtype};
   const ops::Typing typing = ops::type_of(op, args);
   if (!typing.error.empty() || typing.compute != dtype || typing.result != dtype)
-    cursor.fail(at, "'" + std::string(word.text) + "' does not accumulate in " +
-                        std::string(name(dtype)),
-                "it may in f64 or i64");
+    cursor.fail(
+        at, "'" + std::string(word.text) + "' does not accumulate in " + std::string(name(dtype)),
+        "it may in f64 or i64");
   return ops::recipe_of(*fold, dtype);
 }
 

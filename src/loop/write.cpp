@@ -48,10 +48,11 @@ std::string real_text(std::uint64_t bits, DType dtype) {
 
 std::string literal_text(ops::Scalar s, DType dtype) {
   const DType real = real_dtype(dtype);
-  const bool odd = is_float(real) && (is_odd_nan(s.bits, real) ||
-                                      (is_complex(dtype) && is_odd_nan(s.imag, real)));
+  const bool odd = is_float(real) &&
+                   (is_odd_nan(s.bits, real) || (is_complex(dtype) && is_odd_nan(s.imag, real)));
   if (odd)
-    return "bits(" + hexadecimal(s.bits) + (is_complex(dtype) ? ", " + hexadecimal(s.imag) : "") + ")";
+    return "bits(" + hexadecimal(s.bits) + (is_complex(dtype) ? ", " + hexadecimal(s.imag) : "") +
+           ")";
   if (!is_complex(dtype)) return real_text(s.bits, dtype);
   return "complex(" + real_text(s.bits, real) + ", " + real_text(s.imag, real) + ")";
 }
@@ -128,8 +129,9 @@ private:
     if (!p_.axes.empty()) {
       std::size_t k = 0;
       line(1, "axes " + joined(p_.axes, [&](const Axis &axis) {
-             return axes_[k++] + (axis.chunks_of ? " (chunks of " + of(*axis.chunks_of) + ")" : "");
-           }));
+                return axes_[k++] +
+                       (axis.chunks_of ? " (chunks of " + of(*axis.chunks_of) + ")" : "");
+              }));
     }
     std::uint32_t scratch = 0;
     for (std::size_t k = 0; k < p_.buffers.size(); ++k) {
@@ -150,9 +152,13 @@ private:
     const Buffer &b = p_.buffers[k];
     std::string text = roles[int(b.role)] + buffers_[k] + " : " + std::string(name(b.dtype));
     if (!b.walks.empty())
-      text += "[" + joined(b.walks, [&](const Walk &walk) {
-                return of(walk.axis) + (walk.stride == StrideClass::Unit ? " unit" : " other");
-              }) + "]";
+      text +=
+          "[" +
+          joined(b.walks,
+                 [&](const Walk &walk) {
+                   return of(walk.axis) + (walk.stride == StrideClass::Unit ? " unit" : " other");
+                 }) +
+          "]";
     text += ", operand " + std::to_string(b.operand);
     if (b.stream) text += b.role == Role::Input ? ", read ahead" : ", streamed";
     if (b.reread) text += ", read often";
@@ -170,8 +176,8 @@ private:
                 (r.commutes ? ", commutes" : "") + (r.needs_value ? ", needs a value" : ""));
     std::size_t k = 0;
     line(2, "states " + joined(r.states, [&](DType dtype) {
-           return std::string(name(dtype)) + " = " + literal_text(r.start[k++], dtype);
-         }));
+              return std::string(name(dtype)) + " = " + literal_text(r.start[k++], dtype);
+            }));
     if (!r.args.empty())
       line(2, "takes " + joined(r.args, [](DType dtype) { return std::string(name(dtype)); }));
     std::vector<std::string> states, others, args;
@@ -234,7 +240,8 @@ private:
   }
 
   std::string element(BufferId id) const {
-    return of(id) + "[" + joined(p_[id].walks, [&](const Walk &walk) { return of(walk.axis); }) + "]";
+    return of(id) + "[" + joined(p_[id].walks, [&](const Walk &walk) { return of(walk.axis); }) +
+           "]";
   }
 
   std::string state(const Value &v) const {
@@ -247,9 +254,7 @@ private:
     for (const Stmt &s : statements) {
       switch (s.kind) {
       case StmtKind::Let: line(depth, of(s.value) + " : " + computed(p_[s.value])); break;
-      case StmtKind::Set:
-        line(depth, "set " + element(s.buffer) + " = " + of(s.value));
-        break;
+      case StmtKind::Set: line(depth, "set " + element(s.buffer) + " = " + of(s.value)); break;
       case StmtKind::Step:
         line(depth, "step " + of(s.acc) + (s.args.empty() ? "" : " with " + joined(s.args, value)));
         break;

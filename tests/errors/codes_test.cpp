@@ -139,7 +139,8 @@ const std::map<std::string, Exception> exceptions{
      {by_call, "cancel_test.cpp", "A call that is cancelled throws, and the next one runs"}},
     {"E0801",
      {by_nest, "loop_parse_test.cpp", "a malformed loop program is E0801 where it is wrong"}},
-    {"E0802", {by_nest, "loop_parse_test.cpp", "a nest that breaks a rule is E0802 at its statement"}},
+    {"E0802",
+     {by_nest, "loop_parse_test.cpp", "a nest that breaks a rule is E0802 at its statement"}},
     {"E0503", {by_call, "engine_test.cpp", "an unknown target is refused by its name"}},
 };
 

@@ -82,7 +82,8 @@ TEST_CASE("the loop program of every golden file and every regression reads back
 TEST_CASE("programs that were built by hand read back") {
   reads_back(row_sums());
   reads_back(positions());
-  for (const bool chunked : {false, true}) reads_back(whole_fold(Fold::Max, DType::I32, 32, 64, chunked));
+  for (const bool chunked : {false, true})
+    reads_back(whole_fold(Fold::Max, DType::I32, 32, 64, chunked));
 }
 
 TEST_CASE("names that are no words, and those that several have, read back") {
@@ -101,6 +102,19 @@ TEST_CASE("names that are no words, and those that several have, read back") {
   CHECK(again.axes[0].name == "2nd");
   CHECK(again.buffers[1].name == "x");
   CHECK(again.recipes[0].name == "my sum");
+}
+
+TEST_CASE("operands and axes may have the names of anything that loop programs have") {
+  for (const std::string name : {"inf", "bits", "complex", "running", "a0", "v0", "exp", "f32",
+                                 "extent", "set", "for", "count", "unit", "x.y"}) {
+    Program p = row_sums(), q = positions();
+    for (Buffer &buffer : p.buffers) buffer.name = name;
+    reads_back(p);
+    p.buffers[0].name = p.axes[0].name = q.axes[0].name = name;
+    p.buffers[1].name = "y";
+    reads_back(p);
+    reads_back(q);
+  }
 }
 
 TEST_CASE("literals read back to the bit") {
@@ -142,8 +156,9 @@ phase 0, cost 2:
 )");
   CHECK(print(p) == print(row_sums()));
   // Numbers take the type of what they meet.
-  const Program q = parse("program q\n  axes i\n  in x : f32[i unit]\n  out z : bool[i unit]\nphase 0:\n"
-                          "  for i\n    set z[i] = -2 < (x[i] + -0.5) * (-x[i]) ^ 2 && !(i == 3)\n");
+  const Program q =
+      parse("program q\n  axes i\n  in x : f32[i unit]\n  out z : bool[i unit]\nphase 0:\n"
+            "  for i\n    set z[i] = -2 < (x[i] + -0.5) * (-x[i]) ^ 2 && !(i == 3)\n");
   CHECK(print(q).find("(x[i] + -0.5) * (-x[i]) ^ 2") != std::string::npos);
   reads_back(q);
 }
@@ -172,21 +187,22 @@ std::string storing(const std::string &expression) {
 TEST_CASE("a malformed loop program is E0801 where it is wrong") {
   CHECK(complaint("") == "E0801 1:1 a text without a program");
   CHECK(complaint("kernel k") == "E0801 1:1 expected 'program NAME', found 'kernel'");
-  CHECK(complaint("program p\n   axes i") == "E0801 2:1 a line is indented by an odd number of spaces");
+  CHECK(complaint("program p\n   axes i") ==
+        "E0801 2:1 a line is indented by an odd number of spaces");
   CHECK(complaint("program p\n    axes i") == "E0801 2:5 this line is indented too far");
   CHECK(complaint("program p\n  axes i, i") == "E0801 2:11 there are two axes 'i'");
   CHECK(complaint("program p\n  in x : f31") == "E0801 2:10 expected a dtype, found 'f31'");
   CHECK(complaint("program p\n  in x : f32[k unit]") == "E0801 2:14 there is no axis 'k'");
   CHECK(complaint("program p\n  in x : f32, operand 99999999999999999999") ==
         "E0801 2:23 '99999999999999999999' is too large here");
-  CHECK(complaint("program p\nphase 1:") == "E0801 2:7 phases are numbered 0, 1, .. in their order");
+  CHECK(complaint("program p\nphase 1:") ==
+        "E0801 2:7 phases are numbered 0, 1, .. in their order");
   CHECK(complaint("program \"p") == "E0801 1:9 a name in quotes that does not end");
   CHECK(complaint("program p $") == "E0801 1:11 unexpected character '$'");
   CHECK(storing("x[i]") == "none");
   CHECK(storing("x") == "E0801 8:16 there is no value 'x' here");
   CHECK(storing("x[]") == "E0801 8:16 'x' walks other axes than that");
-  CHECK(storing("x[i] + n[]") ==
-        "E0801 8:21 '+' computes in f32 here and has an argument of i8");
+  CHECK(storing("x[i] + n[]") == "E0801 8:21 '+' computes in f32 here and has an argument of i8");
   CHECK(storing("1 + 1") == "E0801 8:18 an operation on numbers only, which have no type");
   CHECK(storing("x[i] * 1e39") == "E0801 8:23 '1e39' is no f32");
   CHECK(storing("f32(n[] + 128)") == "E0801 8:26 '128' is no i8");
@@ -208,10 +224,12 @@ TEST_CASE("a malformed loop program is E0801 where it is wrong") {
 TEST_CASE("a nest that breaks a rule is E0802 at its statement") {
   CHECK(storing("x[i]\n    set z[i] = 1") == "E0802 9:5 the output z is stored by two statements");
   CHECK(storing("f64(x[i])") == "E0802 8:5 a store of another type than z has");
-  CHECK(storing("x[i]\n    for i") == "E0802 9:5 the loop over i stands within a loop over the same axis");
+  CHECK(storing("x[i]\n    for i") ==
+        "E0802 9:5 the loop over i stands within a loop over the same axis");
   CHECK(storing("x[i]\n  for i, 3 turns\n    t0 : f32 = x[i]") ==
         "E0802 9:3 the loop over i has known turns outside of a vector loop");
-  CHECK(complaint("program p\n  axes i\n  out z : i64\nphase 0:\n  parallel for i\n    set z[] = i\n") ==
+  CHECK(complaint(
+            "program p\n  axes i\n  out z : i64\nphase 0:\n  parallel for i\n    set z[] = i\n") ==
         "E0802 6:5 several turns of the parallel loop over i store to one element of z");
 }
 

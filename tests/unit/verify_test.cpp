@@ -127,28 +127,7 @@ TEST_CASE("a complaint shows the program") {
   CHECK_COMPLAINT(p, "parallel for i");
 }
 
-// z[i] = x[i] in chunks of i.
-Program copy_in_chunks() {
-  Builder b;
-  b.p.name = "copy";
-  const AxisId i = b.axis("i"), c = b.axis("i.chunk", i);
-  const BufferId x = b.buffer("x", Role::Input, 0, DType::F32, {{i, StrideClass::Unit}});
-  const BufferId z = b.buffer("z", Role::Output, 0, DType::F32, {{i, StrideClass::Unit}});
-  const ValueId xv = b.load(x);
-  Loop inner;
-  inner.axis = i;
-  inner.within = c;
-  inner.vector = true;
-  inner.body = {let(xv), set(z, xv)};
-  const LoopId inner_id = b.loop(inner);
-  Loop outer;
-  outer.axis = c;
-  outer.parallel = true;
-  outer.body = {run(inner_id)};
-  const LoopId outer_id = b.loop(outer);
-  b.p.phases.push_back({{run(outer_id)}, {c}, 1});
-  return b.p;
-}
+Program copy_in_chunks() { return nest("copy_in_chunks.loop"); }
 
 TEST_CASE("a store that a loop repeats is found") {
   CHECK(complaint(copy_in_chunks()) == "");
