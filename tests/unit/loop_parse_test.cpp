@@ -163,6 +163,13 @@ phase 0, cost 2:
   reads_back(q);
 }
 
+TEST_CASE("the example of docs/contributing.md is a loop program") {
+  const std::string page =
+      golden::read(std::filesystem::path(BROADLOOM_SOURCE_DIR) / "docs" / "contributing.md");
+  const std::size_t from = page.find("```text\n# Rows are folded") + 8;
+  CHECK(print(parse(page.substr(from, page.find("```", from) - from))) == print(row_sums()));
+}
+
 // What parse says of a text: the code, the place and the message.
 std::string complaint(const std::string &text) {
   try {
