@@ -51,6 +51,7 @@
 //
 //   A group's last state is joined to the `stepped` state of the block, which begins as above; within the
 //   group the running state is combine(combine(carried, stepped before the group), joined).
+//   The arguments of the step are computed before a running state is read, as the lanes step together.
 // - A scan at the root of a phase may hand its states on from box to box (`handed`): its range is a box, as
 //   that of a parallel loop, and the boxes run one after another, each from what the one before has stored.
 // - An axis may be cut into chunks of whole leaves, a power of two of them (the frame says how many

@@ -156,6 +156,7 @@ private:
           !open_.empty() && carries(*open_.back(), v.acc) &&
               (open_.back()->scan || (open_.back()->lanes == 1 && !p_.recipe(v.acc).has_combine())),
           me + " reads a running accumulator of no scan around it");
+      if (open_.back()->lanes > 1) steps_can_begin(v.acc, me);
       break;
     case ValueKind::Extent:
       require(v.dtype == DType::I64, me + " is an extent, but no i64");
@@ -167,6 +168,17 @@ private:
           std::any_of(open_.begin(), open_.end(), [&](const Loop *l) { return l->axis == v.axis; }),
           me + " is an index along " + p_[v.axis].name + ", but no loop around walks it");
       break;
+    }
+  }
+
+  // Lanes step together, before the first of them reads its running state.
+  void steps_can_begin(AccId acc, const std::string &me) const {
+    for (const Stmt &s : open_.back()->body) {
+      if (s.kind != StmtKind::Step || s.acc != acc) continue;
+      for (const ValueId arg : s.args)
+        require(
+            p_[arg].kind == ValueKind::Literal || visible_[arg.index],
+            me + " reads a running state in lanes before the arguments of its step are computed");
     }
   }
 
