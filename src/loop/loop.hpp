@@ -51,6 +51,7 @@
 //
 //   A group's last state is joined to the `stepped` state of the block, which begins as above; within the
 //   group the running state is combine(combine(carried, stepped before the group), joined).
+//   The arguments of the step are computed before a running state is read, as the lanes step together.
 // - A scan at the root of a phase may hand its states on from box to box (`handed`): its range is a box, as
 //   that of a parallel loop, and the boxes run one after another, each from what the one before has stored.
 // - Three phases over the chunks of one axis, of which the middle one hands its states on from box to box, are a pipeline: a
@@ -71,6 +72,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace broadloom::loop {
@@ -137,6 +139,7 @@ struct Value {
   std::uint32_t state = 0; // Result, Running: which state of the accumulator
   AxisId axis; // Extent: its number of positions; Index: the position of the loop around
   ops::Scalar literal;
+  friend bool operator==(const Value &, const Value &) = default;
 };
 
 struct Acc {
@@ -232,6 +235,15 @@ struct Frame {
 
 // For people: expressions inline, one line for each statement. Every detail that matters shows.
 std::string print(const Program &program);
+
+// The whole program as text: each value has a line with its place in the table and its type. The page of `print` leaves
+// out what no person asks for (places, types of numbers, code of built-in accumulators, costs), and is read faster for it.
+std::string write(const Program &program);
+
+// The program of such a text, whether it comes from `write` or from a person, who may write expressions inline and leave
+// out places. parse(write(p)) is p, names included, if p verifies. Throws SpecError: E0801 where the text is malformed, E0802 at
+// the statement that breaks a rule of `verify`, E0013, E0014.
+Program parse(std::string_view text, std::string_view file = "<nest>");
 
 // The program as bytes: equal keys if and only if the programs are equal up to names. Keys native code.
 std::string key(const Program &program);

@@ -11,6 +11,7 @@
 // A value that is used once, in the body that computes it, is written where it is used, as long as the
 // text stays short; any other gets a line `t0 : f32 = ...`. Texts are built in the order of the `let`s
 // from finished texts of bounded length, so a chain of any depth prints without recursion.
+#include "loop/grammar.hpp"
 #include "loop/listing.hpp"
 
 #include <charconv>
@@ -18,22 +19,6 @@
 
 namespace broadloom::loop {
 namespace {
-
-// How tightly a text holds together, from the grammar of expressions: docs/language.md.
-enum Binding {
-  any = 0,
-  logical_or,
-  logical_and,
-  bit_or,
-  bit_and,
-  comparison,
-  shift,
-  sum,
-  product,
-  prefix,
-  power,
-  atom
-};
 
 constexpr std::size_t longest_inline = 40;
 
@@ -44,18 +29,6 @@ struct Text {
   // The text where something that binds as tightly as `least` is wanted.
   std::string at(int least) const { return binding < least ? "(" + words + ")" : words; }
 };
-
-int binding_of(ops::Op op) {
-  using ops::Op;
-  if (op == Op::Or) return logical_or;
-  if (op == Op::And) return logical_and;
-  if (op == Op::BitOr) return bit_or;
-  if (op == Op::BitAnd) return bit_and;
-  if (op == Op::Shl || op == Op::Shr) return shift;
-  if (op == Op::Add || op == Op::Sub) return sum;
-  if (op == Op::Pow) return power;
-  return ops::info(op).rule == ops::TypeRule::Compare ? comparison : product;
-}
 
 template <class T> Text number(T value) {
   char digits[64];

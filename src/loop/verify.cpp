@@ -5,6 +5,7 @@
 // around, the values computed, the accumulators that are running or joined. A body's names end with it.
 #include "loop/verify.hpp"
 
+#include "loop/listing.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -67,23 +68,31 @@ void check_references(const Program &p) {
 class Verifier {
 public:
   explicit Verifier(const Program &program)
-      : p_(program), visible_(p_.values.size(), false), joined_(p_.accs.size(), false),
-        carried_(p_.accs.size(), false), stepped_(p_.accs.size(), false) {}
+      : p_(program), visible_(p_.values.size(), false), computed_(p_.values.size(), false),
+        joined_(p_.accs.size(), false), carried_(p_.accs.size(), false),
+        stepped_(p_.accs.size(), false) {}
 
   void run() {
     require(p_.accuracy <= Accuracy::fast, "an accuracy that there is not");
     for (const Phase &phase : p_.phases) {
       phase_ = &phase;
+      at_ = nullptr;
       body(phase.body, nullptr);
+      at_ = nullptr;
       require(chain_ == phase.parallel, "the parallel loops are not those that the phase lists");
       chain_.clear();
     }
     require(loops_seen_ == p_.loops.size(), "a loop that no phase reaches");
+    for (std::size_t v = 0; v < p_.values.size(); ++v)
+      require(computed_[v] || p_.values[v].kind == ValueKind::Literal,
+              "value " + std::to_string(v) + " is computed nowhere");
+    require(std::count(carried_.begin(), carried_.end(), false) == 0,
+            "an accumulator that no loop carries");
   }
 
 private:
   void require(bool holds, const std::string &what) const {
-    if (!holds) support::bug("loop IR: " + what, print(p_));
+    if (!holds) throw BrokenRule{what, at_};
   }
 
   void body(const std::vector<Stmt> &statements, const Loop *around) {
@@ -91,17 +100,18 @@ private:
     std::vector<AccId> joined_here;
     int parallel_loops = 0;
     for (const Stmt &s : statements) {
+      at_ = &s;
       switch (s.kind) {
       case StmtKind::Let:
         let(s.value);
-        visible_[s.value.index] = true;
+        visible_[s.value.index] = computed_[s.value.index] = true;
         let_here.push_back(s.value);
         break;
       case StmtKind::Set: set(s); break;
       case StmtKind::Step: step(s, around); break;
       case StmtKind::Loop:
         parallel_loops += p_[s.loop].parallel;
-        loop(p_[s.loop], around);
+        loop(s, around);
         for (AccId a : p_[s.loop].accs) {
           joined_[a.index] = true;
           joined_here.push_back(a);
@@ -146,6 +156,7 @@ private:
           !open_.empty() && carries(*open_.back(), v.acc) &&
               (open_.back()->scan || (open_.back()->lanes == 1 && !p_.recipe(v.acc).has_combine())),
           me + " reads a running accumulator of no scan around it");
+      if (open_.back()->lanes > 1) steps_can_begin(v.acc, me);
       break;
     case ValueKind::Extent:
       require(v.dtype == DType::I64, me + " is an extent, but no i64");
@@ -157,6 +168,17 @@ private:
           std::any_of(open_.begin(), open_.end(), [&](const Loop *l) { return l->axis == v.axis; }),
           me + " is an index along " + p_[v.axis].name + ", but no loop around walks it");
       break;
+    }
+  }
+
+  // Lanes step together, before the first of them reads its running state.
+  void steps_can_begin(AccId acc, const std::string &me) const {
+    for (const Stmt &s : open_.back()->body) {
+      if (s.kind != StmtKind::Step || s.acc != acc) continue;
+      for (const ValueId arg : s.args)
+        require(
+            p_[arg].kind == ValueKind::Literal || visible_[arg.index],
+            me + " reads a running state in lanes before the arguments of its step are computed");
     }
   }
 
@@ -231,7 +253,8 @@ private:
     stepped_[s.acc.index] = true;
   }
 
-  void loop(const Loop &l, const Loop *around) {
+  void loop(const Stmt &s, const Loop *around) {
+    const Loop &l = p_[s.loop];
     ++loops_seen_;
     const std::string me = "the loop over " + p_[l.axis].name;
     for (const Loop *o : open_) {
@@ -275,6 +298,7 @@ private:
     }
     open_.push_back(&l);
     body(l.body, &l);
+    at_ = &s;
     open_.pop_back();
     for (AccId a : l.accs) require(stepped_[a.index], me + " has an accumulator that never steps");
   }
@@ -320,18 +344,32 @@ private:
 
   const Program &p_;
   const Phase *phase_ = nullptr;
+  const Stmt *at_ = nullptr;       // that is looked at
   std::vector<const Loop *> open_; // the loops around, outermost first
   std::vector<AxisId> chain_;      // the parallel loops of this phase so far
-  std::vector<bool> visible_, joined_, carried_, stepped_;
+  std::vector<bool> visible_, computed_, joined_, carried_, stepped_;
   std::size_t loops_seen_ = 0;
 };
 
 } // namespace
 
-void verify(const Program &program) {
+void check_rules(const Program &program) {
   check_references(program);
   Verifier(program).run();
-  verify_stores(program);
+  check_stores(program);
+}
+
+void verify(const Program &program) {
+  try {
+    check_rules(program);
+  } catch (const BrokenRule &broken) {
+    const Listing listing = list(program);
+    const auto line = listing.line_of.find(broken.where);
+    const bool known = line != listing.line_of.end();
+    support::bug("loop IR: " + (known ? "line " + std::to_string(line->second) + ": " : "") +
+                     broken.what,
+                 listing.text);
+  }
 }
 
 } // namespace broadloom::loop

@@ -27,12 +27,13 @@ public:
 
 private:
   void require(bool holds, const std::string &what) const {
-    if (!holds) support::bug("loop IR: " + what, print(p_));
+    if (!holds) throw BrokenRule{what, at_};
   }
 
   void body(const std::vector<Stmt> &statements) {
     for (std::size_t k = 0; k < statements.size(); ++k) {
       const Stmt &s = statements[k];
+      at_ = &s;
       if (s.kind == StmtKind::Let && p_[s.value].kind == ValueKind::Load) load(p_[s.value].buffer);
       if (s.kind == StmtKind::Set) set(s.buffer, is_loaded(statements, k));
       if (s.kind != StmtKind::Loop) continue;
@@ -85,6 +86,7 @@ private:
   }
 
   const Program &p_;
+  const Stmt *at_ = nullptr;       // that is looked at
   std::vector<const Loop *> open_; // outermost first
   std::set<Memory> stored_;        // so far, in the order of execution
 };
@@ -93,7 +95,7 @@ bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 } // namespace
 
-void verify_stores(const Program &program) { StoreVerifier(program).run(); }
+void check_stores(const Program &program) { StoreVerifier(program).run(); }
 
 // What the loops take for granted about the numbers that they run on.
 void verify_numbers(const Program &program, const Numbers &numbers) {

@@ -86,7 +86,7 @@ namespace support {
 
 void fail(std::string code, std::string message, Place where, std::string help) {
   std::string_view family = std::string_view(code).substr(0, 3);
-  if (family == "E00" || family == "E06")
+  if (family == "E00" || family == "E06" || family == "E08")
     throw SpecError(std::move(code), std::move(message), std::move(where), std::move(help));
   if (family == "E01")
     throw ShapeError(std::move(code), std::move(message), std::move(where), std::move(help));

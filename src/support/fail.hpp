@@ -1,7 +1,7 @@
 // Throwing a user's mistake by its code: the first two digits choose the class.
 //
 //   E00xx SpecError   E01xx ShapeError   E02xx DTypeError   E03xx DataError   E05xx CompileError
-//   E07xx CancelledError
+//   E06xx SpecError   E07xx CancelledError   E08xx SpecError
 //
 // docs/errors.md lists the codes. `help` says what to do and is never empty.
 #pragma once

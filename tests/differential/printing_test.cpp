@@ -3,6 +3,8 @@
 #include "random_spec.hpp"
 #include "same_bits.hpp"
 
+#include "plan/plan.hpp"
+
 #include <doctest/doctest.h>
 
 namespace broadloom::differential {
@@ -35,6 +37,38 @@ TEST_CASE("every random kernel prints as a text that means the same and prints i
     } catch (const DataError &) { // some cases are wrong on purpose
     }
   }
+}
+
+TEST_CASE("the loop program of every random kernel reads back from its text") {
+  const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
+  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count);
+  std::uint64_t planned = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const RandomSpec random = random_spec(seed);
+    const spec::TypedSpec typed = spec::analyse(parse(random.text).data());
+    const std::vector<bool> wanted(typed.outputs.size(), true);
+    Random source(seed);
+    std::vector<Layout> inputs, outputs;
+    for (const RandomInput &in : random.inputs)
+      inputs.push_back(Operand(source, in.dtype, in.shape, false).view().layout);
+    loop::Program program;
+    try {
+      const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
+      for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));
+      program = plan::make_plan(typed, resolved, inputs, outputs, wanted, {.threads = 4}).program;
+    } catch (const ShapeError &) {
+      continue;
+    } catch (const DataError &) { // some cases are wrong on purpose
+      continue;
+    }
+    ++planned;
+    const std::string text = loop::write(program);
+    INFO("seed " << seed << "\n" << random.text << text);
+    const loop::Program again = loop::parse(text);
+    CHECK(loop::key(again) == loop::key(program));
+    CHECK(loop::write(again) == text);
+  }
+  CHECK(planned > count / 2);
 }
 
 } // namespace

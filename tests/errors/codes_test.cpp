@@ -59,6 +59,7 @@ struct Exception {
 const std::string by_call = "only arrays or a call of the C++ API can be wrong in this way";
 const std::string by_command = "only the command line can be wrong in this way";
 const std::string by_gradient = "a text is wrong in this way only once its gradient is asked for";
+const std::string by_nest = "only the text of a loop program can be wrong in this way";
 const std::map<std::string, Exception> exceptions{
     {"E0010",
      {"a choice among kernels is made by the caller", "error_codes_test.cpp",
@@ -136,6 +137,10 @@ const std::map<std::string, Exception> exceptions{
       "native code has a limit of size, and says so where nothing else may run"}},
     {"E0701",
      {by_call, "cancel_test.cpp", "A call that is cancelled throws, and the next one runs"}},
+    {"E0801",
+     {by_nest, "loop_parse_test.cpp", "a malformed loop program is E0801 where it is wrong"}},
+    {"E0802",
+     {by_nest, "loop_parse_test.cpp", "a nest that breaks a rule is E0802 at its statement"}},
     {"E0503", {by_call, "engine_test.cpp", "an unknown target is refused by its name"}},
 };
 

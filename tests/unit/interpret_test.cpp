@@ -106,38 +106,5 @@ TEST_CASE("folds follow the tree of the definition, in one piece, in chunks and 
   }
 }
 
-TEST_CASE("a nested loop leaves the lanes of the loop around alone") {
-  // z = sum_i max_j x[i, j], the outer fold in lanes of its own
-  Builder b;
-  const AxisId i = b.axis("i"), j = b.axis("j");
-  const BufferId x =
-      b.buffer("x", Role::Input, 0, DType::I64, {{i, StrideClass::Other}, {j, StrideClass::Unit}});
-  const BufferId z = b.buffer("z", Role::Output, 0, DType::I64, {});
-  const AccId sum = b.acc(Fold::Sum, DType::I64), max = b.acc(Fold::Max, DType::I64);
-  const ValueId xv = b.load(x), mv = b.result(max), sv = b.result(sum);
-  Loop inner;
-  inner.axis = j;
-  inner.accs = {max};
-  inner.leaf = 2;
-  inner.body = {let(xv), step(max, xv)};
-  const LoopId inner_id = b.loop(inner);
-  Loop outer;
-  outer.axis = i;
-  outer.vector = true;
-  outer.lanes = 32;
-  outer.accs = {sum};
-  outer.body = {run(inner_id), let(mv), step(sum, mv)};
-  const LoopId outer_id = b.loop(outer);
-  b.p.phases.push_back({{run(outer_id), let(sv), set(z, sv)}, {}, 1});
-  verify(b.p);
-
-  const std::vector<std::int64_t> data{1, 5, 2, 9, 7, 8, -3, -2, -4};
-  std::int64_t result = 0;
-  const std::int64_t extents[] = {3, 3}, chunks[] = {0, 0}, strides[] = {3, 1, 0, 0};
-  char *buffers[] = {(char *)data.data(), (char *)&result};
-  interpret(b.p, 0, {1, extents, chunks, strides, buffers}, nullptr, nullptr);
-  CHECK(result == 5 + 9 - 2);
-}
-
 } // namespace
 } // namespace broadloom::loop

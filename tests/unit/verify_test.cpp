@@ -82,6 +82,15 @@ TEST_CASE("accumulators step once in their loop and are read after it") {
   CHECK_COMPLAINT(p, "not joined here");
 }
 
+TEST_CASE("what is in the tables is in use") {
+  Program p = row_sums();
+  p.values.push_back(p.values[0]);
+  CHECK_COMPLAINT(p, "value 6 is computed nowhere");
+  p = row_sums();
+  p.accs.push_back(p.accs[0]);
+  CHECK_COMPLAINT(p, "an accumulator that no loop carries");
+}
+
 TEST_CASE("loops must nest soundly") {
   Program p = row_sums();
   p.loops[0].lanes = 8;
@@ -121,34 +130,14 @@ TEST_CASE("an index needs a loop, an extent needs none") {
   CHECK_COMPLAINT(p, "missing axis");
 }
 
-TEST_CASE("a complaint shows the program") {
+TEST_CASE("a complaint shows the program and the line that breaks a rule") {
   Program p = row_sums();
   p.loops[0].lanes = 8;
   CHECK_COMPLAINT(p, "parallel for i");
+  CHECK_COMPLAINT(p, "line 10: the loop over j has a wrong number of lanes");
 }
 
-// z[i] = x[i] in chunks of i.
-Program copy_in_chunks() {
-  Builder b;
-  b.p.name = "copy";
-  const AxisId i = b.axis("i"), c = b.axis("i.chunk", i);
-  const BufferId x = b.buffer("x", Role::Input, 0, DType::F32, {{i, StrideClass::Unit}});
-  const BufferId z = b.buffer("z", Role::Output, 0, DType::F32, {{i, StrideClass::Unit}});
-  const ValueId xv = b.load(x);
-  Loop inner;
-  inner.axis = i;
-  inner.within = c;
-  inner.vector = true;
-  inner.body = {let(xv), set(z, xv)};
-  const LoopId inner_id = b.loop(inner);
-  Loop outer;
-  outer.axis = c;
-  outer.parallel = true;
-  outer.body = {run(inner_id)};
-  const LoopId outer_id = b.loop(outer);
-  b.p.phases.push_back({{run(outer_id)}, {c}, 1});
-  return b.p;
-}
+Program copy_in_chunks() { return nest("copy_in_chunks.loop"); }
 
 TEST_CASE("a store that a loop repeats is found") {
   CHECK(complaint(copy_in_chunks()) == "");
