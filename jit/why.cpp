@@ -2,6 +2,7 @@
 #include "jit/why.hpp"
 
 #include "jit/emit/emit.hpp"
+#include "jit/emit/weights.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
 
@@ -107,6 +108,23 @@ std::vector<Decision> explain_widths(const loop::Program &program, const Target 
     add(decide(unroll_reason(width.shape), subject, way,
                fmt::format("{}: {} in a turn: {}", subject, lanes, unroll_text(width.shape))));
   }
+  return why;
+}
+
+std::vector<Decision> explain_weights(const loop::Program &program) {
+  const Weights weights = weigh(program);
+  std::vector<Decision> why;
+  const auto called = [&](const std::string &subject) {
+    why.push_back(decide(Reason::CalledOutOfLine, subject, "called", subject + " is called"));
+  };
+  for (const auto &[op, compute] : weights.called.ops)
+    called(fmt::format("{} of {}", ops::info(op).spelling, name(compute)));
+  for (const auto &[from, to] : weights.called.casts)
+    called(fmt::format("the cast from {} to {}", name(from), name(to)));
+  for (std::size_t p = 0; p < weights.split.size(); ++p)
+    if (weights.split[p])
+      why.push_back(decide(Reason::CutIntoPieces, fmt::format("phase {}", p), "several functions",
+                           fmt::format("phase {} is cut into several functions", p)));
   return why;
 }
 

@@ -25,6 +25,9 @@ std::optional<runtime::Train> train_of(const loop::Program &program, std::size_t
 // Lanes and copies of each vector loop. Of the target only `vector_bits` counts.
 std::vector<Decision> explain_widths(const loop::Program &program, const Target &target);
 
+// In large programs: the operations that are called, and the phases that are cut, to compile in time.
+std::vector<Decision> explain_weights(const loop::Program &program);
+
 // For each phase, whether several threads run it.
 std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
                                       int threads);
