@@ -12,6 +12,7 @@
 
 #include "array/copy.hpp"
 #include "jit/failure.hpp"
+#include "jit/operand_copy.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
 #include "reference/reference.hpp"
@@ -124,16 +125,13 @@ std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands opera
 void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const {
   if (bound.engine == Engine::Interpreter && engine_ == Engine::Auto)
     return interpret_or_refer(bound, operands);
-  std::vector<void *> addresses;
-  for (const AnyView *view : operands) addresses.push_back(view == nullptr ? nullptr : view->data);
-  std::vector<Array> copies; // all are made before the first output is written
+  std::vector<void *> addresses = jit::addresses_of(operands);
+  std::vector<jit::OperandCopy> copies; // all are made before the first output is written
   for (std::size_t i = 0; i < bound.input_count; ++i) {
     if (!must_copy(bound, operands, i)) continue;
-    const jit::Reach reach = bound.operands[i].reach;
-    copies.emplace_back(DType::U8, std::initializer_list<std::int64_t>{reach.high - reach.low});
-    char *to = static_cast<char *>(copies.back().raw()) - reach.low;
-    array::copy_elements(*operands[i], to, operands[i]->layout);
-    addresses[i] = to;
+    jit::OperandCopy &copy = copies.emplace_back(*operands[i], bound.operands[i].reach);
+    copy.load();
+    addresses[i] = copy.view().data;
   }
   invoke(bound, addresses.data(), false);
 }
@@ -142,16 +140,13 @@ void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const 
 // where a bug of ours ends it half-way.
 void KernelImpl::interpret_or_refer(const Bound &bound, Operands operands) const {
   if (bound.interpreter_failed.load(std::memory_order_relaxed)) return run_reference(operands);
-  std::vector<void *> addresses;
-  std::vector<Array> copies;
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    const AnyView *view = operands[k];
-    addresses.push_back(view == nullptr ? nullptr : view->data);
-    if (view == nullptr || k < bound.input_count) continue;
-    const jit::Reach reach = bound.operands[k].reach;
-    copies.emplace_back(DType::U8, std::initializer_list<std::int64_t>{reach.high - reach.low});
-    addresses[k] = static_cast<char *>(copies.back().raw()) - reach.low;
-    array::copy_elements(*view, addresses[k], view->layout);
+  std::vector<void *> addresses = jit::addresses_of(operands);
+  std::vector<jit::OperandCopy> copies;
+  for (std::size_t k = bound.input_count; k < operands.size(); ++k) {
+    if (operands[k] == nullptr) continue;
+    jit::OperandCopy &copy = copies.emplace_back(*operands[k], bound.operands[k].reach);
+    copy.load();
+    addresses[k] = copy.view().data;
   }
   try {
     jit::with_ir([&] { invoke(bound, addresses.data(), true); },
@@ -162,10 +157,7 @@ void KernelImpl::interpret_or_refer(const Bound &bound, Operands operands) const
       tell(error, "runs in the reference", bound.layouts);
     return run_reference(operands);
   }
-  for (std::size_t k = bound.input_count; k < operands.size(); ++k)
-    if (const AnyView *view = operands[k]; view != nullptr)
-      array::copy_elements({view->dtype, addresses[k], false, view->layout}, view->data,
-                           view->layout);
+  for (const jit::OperandCopy &copy : copies) copy.store();
 }
 
 void KernelImpl::invoke(const Bound &bound, void *const *addresses, bool interpreted) const {

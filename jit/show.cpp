@@ -179,6 +179,7 @@ std::vector<Decision> KernelImpl::why() const try {
   result.push_back(explain_engine(shown));
   if (shown.engine == Engine::Jit) {
     append(jit::explain_blocks(shown.program, shown.binding, *target_));
+    append(jit::explain_weights(shown.program));
     add_libm(shown.program, result);
   }
   if (!shown.bound) return result;

@@ -4,36 +4,31 @@
 // elements; `+=` shows what is stored twice. Only then the outputs are written.
 #include "jit/kernel.hpp"
 
-#include "array/copy.hpp"
+#include "jit/operand_copy.hpp"
 #include "ops/ops.hpp"
 #include "support/check.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 namespace broadloom {
 namespace {
 
+using jit::OperandCopy;
+
 constexpr char unwritten = 0x5A;
 
-// An output's bytes, with its gaps.
-class Copy {
-public:
-  Copy(const AnyView &view, jit::Reach reach, bool add)
-      : view_(view), low_(reach.low), bytes_(std::size_t(reach.high - reach.low), unwritten) {
-    view_.data = bytes_.data() - low_;
-    if (add) array::copy_elements(view, view_.data, view.layout);
-  }
-  const AnyView &view() const { return view_; }
-  std::vector<char> &bytes() { return bytes_; }
-
-private:
-  AnyView view_;
-  std::int64_t low_;
-  std::vector<char> bytes_;
-};
+// An output's memory, which holds the pattern, or what `+=` adds to.
+OperandCopy prepared(const AnyView &view, jit::Reach reach, bool add) {
+  OperandCopy copy(view, reach);
+  std::ranges::fill(copy.bytes(), unwritten);
+  if (add) copy.load();
+  return copy;
+}
 
 // Equal bits, all NaNs being equal.
 bool same(const char *a, const char *b, DType dtype) {
@@ -51,7 +46,7 @@ bool same(const char *a, const char *b, DType dtype) {
 }
 
 // The first element, in C order, in which the two differ, or -1. What is compared is set to `unwritten` in both.
-std::int64_t first_difference(Copy &ours, Copy &told) {
+std::int64_t first_difference(const OperandCopy &ours, const OperandCopy &told) {
   const Layout &layout = ours.view().layout;
   const std::size_t size = size_of(ours.view().dtype);
   std::int64_t found = -1;
@@ -71,28 +66,25 @@ std::int64_t first_difference(Copy &ours, Copy &told) {
   return found;
 }
 
-bool only_pattern(const std::vector<char> &bytes) {
-  for (const char byte : bytes)
-    if (byte != unwritten) return false;
-  return true;
+bool only_pattern(std::span<const char> bytes) {
+  return std::ranges::all_of(bytes, [](char byte) { return byte == unwritten; });
 }
 
 } // namespace
 
 void KernelImpl::execute_twice(const jit::Bound &bound, jit::Operands operands) const {
   const std::size_t inputs = bound.input_count;
-  std::vector<Copy> ours, told;
+  std::vector<OperandCopy> ours, told;
   std::vector<std::size_t> outputs; // those that are wanted
   for (std::size_t k = inputs; k < operands.size(); ++k) {
     if (operands[k] == nullptr) continue;
     outputs.push_back(k - inputs);
-    for (std::vector<Copy> *copies : {&ours, &told})
-      copies->emplace_back(*operands[k], bound.operands[k].reach, typed_.outputs[k - inputs].add);
+    for (std::vector<OperandCopy> *copies : {&ours, &told})
+      copies->push_back(
+          prepared(*operands[k], bound.operands[k].reach, typed_.outputs[k - inputs].add));
   }
-  const auto with = [&](std::vector<Copy> &copies) {
-    std::vector<void *> addresses;
-    for (const AnyView *view : operands)
-      addresses.push_back(view == nullptr ? nullptr : view->data);
+  const auto with = [&](const std::vector<OperandCopy> &copies) {
+    std::vector<void *> addresses = jit::addresses_of(operands);
     for (std::size_t k = 0; k < outputs.size(); ++k)
       addresses[inputs + outputs[k]] = copies[k].view().data;
     return addresses;
@@ -100,8 +92,7 @@ void KernelImpl::execute_twice(const jit::Bound &bound, jit::Operands operands) 
   invoke(bound, with(ours).data(), false);
   invoke(bound, with(told).data(), true);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const AnyView &output = *operands[inputs + outputs[k]];
-    std::vector<char> result = ours[k].bytes();
+    const std::vector<char> result(ours[k].bytes().begin(), ours[k].bytes().end());
     const std::string &name = typed_.outputs[outputs[k]].name;
     const std::string ir = loop::print(bound.pattern->program);
     if (const std::int64_t at = first_difference(ours[k], told[k]); at >= 0)
@@ -111,9 +102,8 @@ void KernelImpl::execute_twice(const jit::Bound &bound, jit::Operands operands) 
                    ir);
     if (!only_pattern(ours[k].bytes()) || !only_pattern(told[k].bytes()))
       support::bug("a store between the elements of output '" + name + "'", ir);
-    const AnyView from{output.dtype, result.data() - bound.operands[inputs + outputs[k]].reach.low,
-                       false, output.layout};
-    array::copy_elements(from, output.data, output.layout);
+    std::ranges::copy(result, ours[k].bytes().begin());
+    ours[k].store();
   }
 }
 

@@ -24,6 +24,23 @@ std::vector<Decision> explain_blocks(const loop::Program &program, const plan::B
   return block::explain(program, blocks_of(program, target), &numbers);
 }
 
+std::vector<Decision> explain_weights(const loop::Program &program) {
+  const block::Weights weights = block::weigh(program);
+  std::vector<Decision> why;
+  const auto called = [&](const std::string &subject) {
+    why.push_back(decide(Reason::CalledOutOfLine, subject, "called", subject + " is called"));
+  };
+  for (const auto &[op, compute] : weights.called.ops)
+    called(fmt::format("{} of {}", ops::info(op).spelling, name(compute)));
+  for (const auto &[from, to] : weights.called.casts)
+    called(fmt::format("the cast from {} to {}", name(from), name(to)));
+  for (std::size_t p = 0; p < weights.split.size(); ++p)
+    if (weights.split[p])
+      why.push_back(decide(Reason::CutIntoPieces, fmt::format("phase {}", p), "several functions",
+                           fmt::format("phase {} is cut into several functions", p)));
+  return why;
+}
+
 std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
                                       int threads) {
   std::vector<Decision> why;

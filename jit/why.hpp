@@ -17,6 +17,9 @@ block::Program blocks_of(const loop::Program &program, const Target &target);
 std::vector<Decision> explain_blocks(const loop::Program &program, const plan::Binding &binding,
                                      const Target &target);
 
+// In large programs: the operations that are called, and the phases that are cut, to compile in time.
+std::vector<Decision> explain_weights(const loop::Program &program);
+
 // For each phase, whether several threads run it.
 std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
                                       int threads);

@@ -133,11 +133,11 @@ void release_kept_memory();
 
 // .npy files, versions 1 to 3, little-endian, C or F order, read as they lie.
 // Throws DataError E0301 (cannot be opened), E0302 (not a .npy file, malformed or truncated),
-// DTypeError E0211 (an element type that Broadloom does not have).
+// E0305 (memory cannot be had), DTypeError E0211 (an element type that Broadloom does not have).
 Array load_npy(const std::string &path);
 
 // Writes `array` (in F order where it lies so, else in C order) to a temporary file beside `path` and
-// renames it, so that a reader never sees half a file. Throws DataError E0303.
+// renames it, so that a reader never sees half a file. Throws DataError E0303 (cannot be written), E0305.
 void save_npy(const std::string &path, const Array &array);
 
 } // namespace broadloom

@@ -15,9 +15,9 @@
 //
 // Elements of z that have a corner or a jump nearby (the slopes to the left and to the right differ, or
 // the differences do not settle) get the weight 0. Where nothing is left for any direction, also not for
-// single elements of x, the pair is NotSmooth: nothing is known there. So it is where the two differ, but agree a little
-// aside: for changed inputs, each intermediate value being changed by less than 1 %, too. A corner of an
-// operation on the way, as in fmax(max(x), x), may not show in the value.
+// single elements of x, the pair is NotSmooth: nothing is known there. Where the two differ, elements get the weight 0, too, that
+// an operation with a corner or an edge of its domain has helped to make: it may not show in the value, as in
+// fmax(max(x), x). It shows when each intermediate value is moved on its own.
 #pragma once
 
 #include <broadloom/gradient.hpp>

@@ -5,6 +5,7 @@
 #include "array/npy.hpp"
 
 #include "array/layout.hpp"
+#include "support/out_of_memory.hpp"
 
 #include <broadloom/error.hpp>
 
@@ -77,7 +78,7 @@ void write_fully(int fd, const char *from, std::size_t size, const std::string &
 
 } // namespace
 
-Array load_npy(const std::string &path) {
+Array load_npy(const std::string &path) try {
   // Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) cannot_read(path, reason(errno));
@@ -105,10 +106,14 @@ Array load_npy(const std::string &path) {
   }
   if (!header.fortran_order) return dense;
   return {std::make_shared<Array>(dense), header.dtype, data, array::fortran_layout(header.shape)};
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
-void save_npy(const std::string &path, const Array &array) {
+void save_npy(const std::string &path, const Array &array) try {
   npy::PendingFile(path, array).commit();
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 namespace npy {

@@ -7,11 +7,12 @@
 //
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
+#include "grad/declarations.hpp"
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
-#include "reference/reference.hpp"
+#include "grad/widen.hpp"
 #include "spec/expand.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -20,7 +21,6 @@
 #include <broadloom/gradient.hpp>
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace broadloom {
 
@@ -34,13 +34,13 @@ public:
   Gradient(const SpecData &data, const std::vector<std::string> &wrt,
            const GradientOptions &options)
       : data_(spec::expand_calls(data, spec::Calls::WithoutDerivatives)), wrt_(wrt),
-        options_(options), typed_(spec::analyse(data_)), facts_(data_, wrt), forward_(facts_) {}
+        options_(options), typed_(spec::analyse(data_)), facts_(data_, wrt),
+        declarations_(data_, typed_, facts_), forward_(facts_) {}
 
   struct Made {
     SpecData backward, forward;
   };
   Made run() {
-    collect();
     check_request();
     begin();
     Sweep sweep(facts_);
@@ -59,32 +59,6 @@ public:
   }
 
 private:
-  // The inputs in declared order, and all names that are taken.
-  void collect() {
-    const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
-      if (taken_.insert(decl->name).second) inputs_.push_back(decl);
-    };
-    for (const auto &decl : data_.inputs) add(decl);
-    expr::Walker walker;
-    const auto visit = [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input) add(node.input);
-      if (node.kind == ExprKind::Let) taken_.insert(node.name);
-    };
-    for (const OutputDecl &output : data_.outputs) {
-      walker.walk(output.value.node(), visit);
-      for (const Expr &init : output.mode.use.init) walker.walk(init.node(), visit);
-      taken_.insert(output.name);
-    }
-  }
-
-  std::string fresh(const std::string &name) {
-    std::string unique = name;
-    for (int k = 2; !taken_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
-    return unique;
-  }
-
-  static bool is_continuous(DType dtype) { return is_float(dtype) || is_complex(dtype); }
-
   bool asked(std::size_t output) const {
     if (options_.of.empty()) return is_continuous(typed_.outputs[output].dtype);
     return std::count(options_.of.begin(), options_.of.end(), data_.outputs[output].name) > 0;
@@ -92,9 +66,9 @@ private:
 
   void check_request() const {
     for (const std::string &name : wrt_) {
-      const auto found = std::find_if(inputs_.begin(), inputs_.end(),
+      const auto found = std::find_if(declarations_.inputs().begin(), declarations_.inputs().end(),
                                       [&](const auto &decl) { return decl->name == name; });
-      if (found == inputs_.end())
+      if (found == declarations_.inputs().end())
         fail("E0003", "there is no input '" + name + "' to take the gradient by", data_.where,
              "name inputs of kernel '" + data_.name + "'");
       if (!is_continuous((*found)->dtype))
@@ -127,7 +101,7 @@ private:
     made_.stretch = data_.stretch;
     made_.accuracy = data_.accuracy;
     made_.relaxed = data_.relaxed;
-    made_.inputs = inputs_;
+    made_.inputs = declarations_.inputs();
   }
 
   // ---- the output as one expression
@@ -188,10 +162,8 @@ private:
     facts_.add(value);
     forward_.add(value);
     const spec::TypedOutput &output = typed_.outputs[k];
-    std::vector<bool> may_be_one;
-    for (const std::int64_t least : least_shape(k)) may_be_one.push_back(least == 1);
-    Expr g = new_input("d_" + output.name, output.dtype, output.axes, may_be_one, value,
-                       data_.outputs[k].where);
+    Expr g = new_input({"d_" + output.name, output.dtype, output.axes, declarations_.may_be_one(k),
+                        value, data_.outputs[k].where});
     AxisSet axes;
     for (int axis : output.axes) axes = axes | AxisSet::of(axis);
     facts_.declare(g.node()->input->name, axes);
@@ -200,77 +172,17 @@ private:
     sweep.seed(value, g);
   }
 
-  // An input for values along these axes, some of which may be 1 at a call. A label would hold it to the extent of
-  // inputs with that label, which `like` may not read.
-  Expr new_input(const std::string &name, DType dtype, const std::vector<int> &axes,
-                 const std::vector<bool> &may_be_one, const Expr &like, const Place &where) {
-    auto decl = std::make_shared<InputDecl>();
-    decl->name = fresh(name);
-    decl->dtype = dtype;
-    decl->where = where;
-    bool rigid = true;
-    for (std::size_t d = 0; d < axes.size(); ++d)
-      rigid = rigid && !(may_be_one[d] && typed_.axes[std::size_t(axes[d])].labelled) &&
-              has_label(like, axes[d]);
-    for (std::size_t d = 0; d < axes.size(); ++d) {
-      const int axis = axes[d];
-      const spec::Axis &known = typed_.axes[std::size_t(axis)];
-      const bool is_one = may_be_one[d] && !data_.stretch; // then `:` would not be repeated
-      decl->dims.push_back(is_one ? Dim(1) : known.labelled && rigid ? Dim(known.name) : Dim(":"));
-      decl->axes.push_back(axis);
-    }
-    place(*decl);
-    made_.inputs.push_back(decl);
-    return make_input(decl, where);
-  }
-
-  // Does an input with labels give the value its extent? Or none, where a mode repeats it.
-  bool has_label(const Expr &value, int axis) {
-    const std::vector<std::string> names = facts_.lenders(value, axis);
-    return names.empty() ||
-           std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [&](const auto &input) {
-             return input.labelled && std::count(names.begin(), names.end(), input.name) > 0;
-           });
-  }
-
-  // The shape of an output in a call where all that may be 1 is, and all else is more: a label along which
-  // it may be 1 (of inputs that say `j=1` or `:`) and others more is no label of its cotangent.
-  std::vector<std::int64_t> least_shape(std::size_t k) const {
-    std::vector<std::int64_t> sizes(typed_.axes.size(), 2);
-    for (const spec::TypedInput &input : typed_.inputs)
-      for (std::size_t d = 0; d < input.extents.size(); ++d)
-        if (input.extents[d] > 1) sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
-    std::vector<Layout> layouts;
-    for (const spec::TypedInput &input : typed_.inputs) {
-      std::vector<std::int64_t> shape;
-      for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
-        const std::int64_t size = sizes[std::size_t(input.axis_of_dim[d])];
-        const bool is_declared = input.extents[d] >= 0;
-        shape.push_back(is_declared ? input.extents[d] : input.may_stretch[d] ? 1 : size);
-      }
-      layouts.push_back(contiguous_layout(shape));
-    }
-    return reference::output_shapes(typed_, layouts)[k];
-  }
-
-  // Unlabelled dims lie where `order` puts them, or need to be placed.
-  void place(InputDecl &decl) const {
-    if (decl.labelled() || decl.dims.empty()) return decl.axes.clear();
-    const int rank = int(decl.dims.size());
-    const int first = data_.order == Order::c ? 0 : int(typed_.axes.size()) - rank;
-    bool by_order = data_.order != Order::none || rank == int(typed_.axes.size());
-    for (int d = 0; d < rank; ++d) by_order = by_order && decl.axes[std::size_t(d)] == first + d;
-    if (by_order)
-      decl.axes.clear();
-    else
-      decl.placement = Placement::Axes;
+  Expr new_input(const NewInput &wanted) {
+    made_.inputs.push_back(declarations_.declare(wanted));
+    return make_input(made_.inputs.back(), wanted.where);
   }
 
   // ---- results
 
   void add_output(Sweep &sweep, const std::string &input) {
-    const InputDecl &decl = **std::find_if(inputs_.begin(), inputs_.end(),
-                                           [&](const auto &d) { return d->name == input; });
+    const InputDecl &decl =
+        **std::find_if(declarations_.inputs().begin(), declarations_.inputs().end(),
+                       [&](const auto &d) { return d->name == input; });
     const Terms t(decl.where);
     const std::vector<int> &axes = typed_.inputs[facts_.space().index_of(decl)].axis_of_dim;
     const bool may_be_repeated = std::any_of(axes.begin(), axes.end(), [&](int axis) {
@@ -295,7 +207,7 @@ private:
     Expr total;
     for (const Expr &part : parts) total = t.add(total, make_fold(like, {part}, {}, decl.where));
     OutputDecl output;
-    output.name = fresh("d_" + input);
+    output.name = declarations_.fresh("d_" + input);
     output.add = options_.add;
     output.dtype = decl.dtype;
     output.where = decl.where;
@@ -358,7 +270,7 @@ private:
     for (int axis = 0; axis < expr::max_axes; ++axis)
       if (set.has(axis)) axes.push_back(axis), may_be_one.push_back(facts_.may_be_one(value, axis));
     const Place where = value.node()->where;
-    const Expr input = new_input(name, facts_.dtype(value), axes, may_be_one, value, where);
+    const Expr input = new_input({name, facts_.dtype(value), axes, may_be_one, value, where});
     OutputDecl output;
     output.name = made_.inputs.back()->name;
     output.dtype = facts_.dtype(value);
@@ -373,9 +285,8 @@ private:
   const GradientOptions &options_;
   spec::TypedSpec typed_;
   Facts facts_;
+  Declarations declarations_;
   ForwardValues forward_;
-  std::vector<std::shared_ptr<const InputDecl>> inputs_;
-  std::unordered_set<std::string> taken_;
   SpecData made_;
 };
 

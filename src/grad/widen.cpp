@@ -1,6 +1,7 @@
 // See widen.hpp.
 #include "grad/widen.hpp"
 
+#include "array/copy.hpp"
 #include "expr/definition.hpp"
 #include "expr/function.hpp"
 #include "expr/walk.hpp"
@@ -140,5 +141,24 @@ DType wide(DType dtype) {
 }
 
 SpecData widened(const SpecData &data) { return Widener().run(data); }
+
+Array widened(const AnyView &view) {
+  const Array dense(view.dtype, view.layout.shape());
+  array::copy_elements(view, dense.raw(), dense.layout());
+  Array result(wide(view.dtype), view.layout.shape());
+  const auto from = std::ptrdiff_t(size_of(dense.dtype())),
+             to = std::ptrdiff_t(size_of(result.dtype()));
+  for (std::int64_t k = 0; k < dense.size(); ++k)
+    ops::store(
+        static_cast<char *>(result.raw()) + k * to, result.dtype(),
+        ops::convert(ops::load(static_cast<const char *>(dense.raw()) + k * from, view.dtype),
+                     view.dtype, result.dtype()));
+  return result;
+}
+
+std::span<double> parts(const Array &array) {
+  return {static_cast<double *>(array.raw()),
+          std::size_t(array.size()) * (is_complex(array.dtype()) ? 2 : 1)};
+}
 
 } // namespace broadloom::grad

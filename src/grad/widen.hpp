@@ -10,10 +10,21 @@
 
 #include "spec/spec.hpp"
 
+#include <broadloom/array.hpp>
+
+#include <span>
+
 namespace broadloom::grad {
 
 DType wide(DType dtype); // f64 for floats, c128 for complex numbers, others as they are
 
 SpecData widened(const SpecData &data);
+Array widened(const AnyView &view); // a C-contiguous copy
+
+// Real or complex: it has slopes.
+inline bool is_continuous(DType dtype) { return is_float(dtype) || is_complex(dtype); }
+
+// The real numbers that an f64 or c128 array in C order is made of.
+std::span<double> parts(const Array &array);
 
 } // namespace broadloom::grad

@@ -69,15 +69,20 @@ public:
 
   void shake(double units, std::uint64_t draw) { units_ = units, draw_ = draw; }
 
-  std::vector<Array> run(std::span<const AnyView> initial) {
+  void compute_nodes(const Visit *visit = nullptr) {
     check_dtypes();
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
       const NodeId id{n};
-      if (uses_[n] > 0) compute(id);
+      if (visit || uses_[n] > 0) compute(id);
+      if (visit) show(id, *visit);
       stop_if_cancelled();
       for (NodeId arg : spec_.graph.operands(id))
         if (--uses_[arg.index] == 0) elements_[arg.index] = Array();
     }
+  }
+
+  std::vector<Array> run(std::span<const AnyView> initial) {
+    compute_nodes();
     std::vector<Array> results;
     for (std::size_t k = 0; k < spec_.outputs.size(); ++k) {
       results.push_back(output(spec_.outputs[k], initial.empty() ? nullptr : &initial[k]));
@@ -150,6 +155,13 @@ private:
     return copy;
   }
 
+  void show(NodeId id, const Visit &visit) {
+    Array &elements = elements_[id.index];
+    if (spec_.graph[id].kind == NodeKind::Input) elements = copied(id);
+    visit(id, elements);
+    if (uses_[id.index] == 0) elements = Array();
+  }
+
   // On arguments that are moved a little, and moved back.
   void accumulate_shaken(NodeId id) {
     Noise noise((*draw_ << 32) + id.index);
@@ -162,12 +174,12 @@ private:
     for (const NodeId arg : spec_.graph.folded_args(id)) shaken_[arg.index] = Array();
   }
 
-  // Its elements: those of an input are the caller's.
+  // Its elements: those of an input are the caller's, unless there is a copy.
   Operand operand(NodeId id) const {
     const expr::Node &node = spec_.graph[id];
     const Extents &extents = extents_[id.index];
     const bool shaken = id.index < shaken_.size() && shaken_[id.index].raw() != nullptr;
-    if (shaken || node.kind != NodeKind::Input)
+    if (shaken || node.kind != NodeKind::Input || elements_[id.index].raw() != nullptr)
       return {static_cast<char *>((shaken ? shaken_ : elements_)[id.index].raw()),
               strides_of(extents, size_of(node.dtype))};
     const AnyView &view = inputs_[node.payload];
@@ -287,7 +299,7 @@ private:
   std::vector<Array> shaken_;        // [node]: while a fold that reads it is accumulated
   std::vector<Extents> extents_;     // [node]
   std::vector<std::int64_t> counts_; // [node]
-  std::vector<Array> elements_;      // [node]: in C order; none of inputs
+  std::vector<Array> elements_;      // [node]: in C order; of inputs for visitors only
   std::vector<int> uses_;            // [node]: readers still to come
 };
 
@@ -309,6 +321,13 @@ std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const 
   Evaluator evaluator(spec, inputs, {threads, cancel});
   evaluator.shake(units, draw);
   return evaluator.run(initial_outputs);
+}
+
+void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+                    const Visit &visit, const std::atomic<bool> *cancel) {
+  support::check(inputs.size() == spec.inputs.size(), "one view for each input");
+  const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
+  Evaluator(spec, inputs, {threads, cancel}).compute_nodes(&visit);
 }
 
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,

@@ -18,6 +18,7 @@
 #include <broadloom/array.hpp>
 
 #include <atomic>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,12 @@ std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView
 std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                                    std::span<const AnyView> initial_outputs, double units,
                                    std::uint64_t draw, const std::atomic<bool> *cancel = nullptr);
+
+// Shows the elements of every node, arguments first, in C order over the node's own axes. `visit` may change them: nodes that
+// read them are made of what it leaves.
+using Visit = std::function<void(expr::NodeId, const Array &)>;
+void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+                    const Visit &visit, const std::atomic<bool> *cancel = nullptr);
 
 // The shapes of the outputs, without computing them.
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,

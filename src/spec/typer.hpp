@@ -127,24 +127,28 @@ private:
   Folded type_fold(const ExprNode &node, std::vector<Value> values);
 
   // type_fold.cpp
-  expr::AxisSet may_fold(const FoldJob &job) const;
-  expr::AxisSet axes_of(const std::vector<expr::NodeId> &nodes) const;
   Folded fold_operation(const FoldJob &job, Fold fold, DType accumulate);
   Folded fold_definition(const FoldJob &job, Fold fold);
   Folded mean(const FoldJob &job);
   Folded norm(const FoldJob &job);
   Folded variance(const FoldJob &job);
+
+  // type_accumulate.cpp
+  expr::AxisSet may_fold(const FoldJob &job) const;
+  expr::AxisSet axes_of(const std::vector<expr::NodeId> &nodes) const;
   std::vector<expr::NodeId> accumulate(const FoldJob &job, const ops::Recipe &recipe,
                                        const std::vector<expr::NodeId> &args);
   std::vector<expr::NodeId> converted_init(const FoldJob &job, const ops::Recipe &recipe);
   std::vector<expr::NodeId> run_code(const ops::Code &code, std::vector<expr::NodeId> inputs,
                                      const Place &where);
+  void note_ordered(const FoldJob &job, const ops::Recipe &recipe);
+  const ops::Recipe &recipe(const AccumulatorDef &definition, const std::vector<DType> &args);
+
+  // type_position.cpp
   expr::NodeId points(const FoldJob &job, expr::NodeId arg);
   expr::NodeId position(const FoldJob &job, const std::vector<expr::NodeId> &args);
   expr::NodeId index(expr::NodeId arg, int axis, const Place &where);
   expr::NodeId extent(expr::NodeId arg, expr::AxisSet axes, std::uint32_t like, const Place &where);
-  void note_ordered(const FoldJob &job, const ops::Recipe &recipe);
-  const ops::Recipe &recipe(const AccumulatorDef &definition, const std::vector<DType> &args);
 
   expr::NodeId close(const Folded &folded, const Place &where);
 

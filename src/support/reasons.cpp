@@ -231,6 +231,11 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "the reference: a bug of Broadloom leaves no loop program to run"},
     {Reason::CodeSize, "code-size", "code",
      "how large the code is, and the time of compiling so far"},
+    {Reason::CalledOutOfLine, "called-out-of-line", "code",
+     "an operation is called, not inlined: copies of it wherever it stands would take long to "
+     "compile"},
+    {Reason::CutIntoPieces, "cut-into-pieces", "code",
+     "the phase is cut into several functions: one that large would take long to compile"},
     {Reason::LaneAtATime, "lane-at-a-time", "math",
      "a function without vector code runs one lane at a time"},
     {Reason::PatternKnown, "pattern-known", "cache",

@@ -118,6 +118,8 @@ enum class Reason : std::uint8_t {
   PlanFailed,
   NoPlan,
   CodeSize,
+  CalledOutOfLine,
+  CutIntoPieces,
   LaneAtATime,
   PatternKnown,
   CodeKnown,

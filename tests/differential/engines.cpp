@@ -1,6 +1,8 @@
 // See engines.hpp.
 #include "engines.hpp"
 #include "numpy_check.hpp"
+#include "same_bits.hpp"
+#include "tolerance.hpp"
 
 #include "ops/ops.hpp"
 #include "reference/reference.hpp"
@@ -16,8 +18,6 @@
 
 namespace broadloom::differential {
 namespace {
-
-using Bytes = std::vector<unsigned char>;
 
 struct Mistake {
   std::string what;
@@ -36,65 +36,6 @@ std::string shown(ops::Scalar value, DType dtype) {
     out << std::int64_t(value.bits);
   }
   return out.str();
-}
-
-double as_double(std::uint64_t part, DType dtype) {
-  return ops::as_f64(ops::convert({part}, real_dtype(dtype), DType::F64));
-}
-
-ops::Scalar element(const Bytes &bytes, DType dtype, std::size_t k) {
-  return ops::load(reinterpret_cast<const char *>(bytes.data()) + k * size_of(dtype), dtype);
-}
-
-Bytes bytes_of(const Array &array) {
-  const Array dense = array.copy();
-  const auto *first = static_cast<const unsigned char *>(dense.raw());
-  return {first, first + std::size_t(dense.size()) * size_of(dense.dtype())};
-}
-
-double last_rounding(double y, DType dtype) {
-  switch (real_dtype(dtype)) {
-  case DType::F16: return 0x1p-11 * std::fabs(y) + 0x1p-25;
-  case DType::BF16: return 0x1p-8 * std::fabs(y) + 0x1p-134;
-  case DType::F32: return 0x1p-24 * std::fabs(y) + 0x1p-149;
-  default: return 0;
-  }
-}
-
-bool part_within_bound(double x, double y, DType dtype, double sum) {
-  const double largest = dtype == DType::F16 ? 65504 : std::numeric_limits<double>::max();
-  if (!std::isfinite(sum) || !std::isfinite(x) || !std::isfinite(y))
-    return !std::isfinite(sum) || sum >= largest / 4;
-  return std::fabs(x - y) <= 64 * 0x1p-53 * sum + 2 * last_rounding(y, dtype);
-}
-
-// 64 u sum|x| from the order of summation, and the last rounding of either side.
-bool within_bound(ops::Scalar a, ops::Scalar b, DType dtype, ops::Scalar absolute) {
-  const double sum = ops::as_f64(absolute);
-  return part_within_bound(as_double(a.bits, dtype), as_double(b.bits, dtype), dtype, sum) &&
-         part_within_bound(as_double(a.imag, dtype), as_double(b.imag, dtype), dtype, sum);
-}
-
-// To a few digits of the greatest value of the output.
-bool loosely_equal(ops::Scalar a, ops::Scalar b, DType dtype, double greatest) {
-  if (!is_float(dtype) && !is_complex(dtype)) return false;
-  const double share = size_of(real_dtype(dtype)) == 2 ? 1e-2 : 1e-5;
-  const auto near = [&](std::uint64_t x, std::uint64_t y) {
-    const double u = as_double(x, dtype), v = as_double(y, dtype);
-    if (!std::isfinite(u) || !std::isfinite(v)) return std::isnan(u) == std::isnan(v);
-    return std::fabs(u - v) <= share * (std::fabs(v) + greatest);
-  };
-  return near(a.bits, b.bits) && (!is_complex(dtype) || near(a.imag, b.imag));
-}
-
-double greatest_of(const Bytes &bytes, DType dtype, std::size_t count) {
-  double greatest = 0;
-  if (!is_float(dtype) && !is_complex(dtype)) return greatest;
-  for (std::size_t k = 0; k < count; ++k) {
-    const double value = std::fabs(as_double(element(bytes, dtype, k).bits, dtype));
-    if (std::isfinite(value)) greatest = std::max(greatest, value);
-  }
-  return greatest;
 }
 
 class Engines {
@@ -235,8 +176,7 @@ private:
       ++(out.agreement == Agreement::Equal ? tally_.equal : tally_.bounded);
       const Bytes truth = bytes_of(expected[k]);
       const auto count = std::size_t(element_count(out.layout));
-      const double greatest =
-          out.agreement == Agreement::Loose ? greatest_of(truth, out.dtype, count) : 0;
+      const double greatest = out.agreement == Agreement::Loose ? greatest_of(truth, out.dtype) : 0;
       const Bytes bounds = out.agreement == Agreement::Bound ? bytes_of(absolute[k]) : Bytes();
       for (std::size_t e = 0; e < count; ++e) {
         const ops::Scalar a = element(got[k], out.dtype, e), b = element(truth, out.dtype, e);
@@ -277,28 +217,18 @@ private:
     if (!verdict.wrong.empty()) throw Mistake{"NumPy: " + verdict.wrong};
   }
 
-  // Whether the element may be so far off: 4 times what it moves where the elements that folds read move by 64 units.
+  // Whether the element may be so far off, by what it moves where the elements that folds read move by 64 units.
   bool moves_as_far(ops::Scalar got, ops::Scalar expected, std::size_t output, std::size_t at,
                     const std::vector<AnyView> &before) {
     constexpr int draws = 16;
     for (std::uint64_t draw = shaken_.size(); draw < draws; ++draw)
       shaken_.push_back(reference::evaluate_shaken(typed_, in_order_, before, 64, draw));
     const DType dtype = case_.outputs[output].dtype;
-    if (!is_float(dtype) && !is_complex(dtype)) return false;
-    double most = 0, most_imag = 0;
-    for (const std::vector<Array> &outputs : shaken_) {
-      const ops::Scalar now =
-          ops::load(static_cast<const char *>(outputs[output].raw()) + at * size_of(dtype), dtype);
-      most =
-          std::max(most, std::fabs(as_double(now.bits, dtype) - as_double(expected.bits, dtype)));
-      most_imag = std::max(most_imag,
-                           std::fabs(as_double(now.imag, dtype) - as_double(expected.imag, dtype)));
-    }
-    const auto near = [&](std::uint64_t a, std::uint64_t b, double moved) {
-      return std::fabs(as_double(a, dtype) - as_double(b, dtype)) <= 4 * moved;
-    };
-    return near(got.bits, expected.bits, most) &&
-           (!is_complex(dtype) || near(got.imag, expected.imag, most_imag));
+    std::vector<ops::Scalar> moved;
+    for (const std::vector<Array> &outputs : shaken_)
+      moved.push_back(
+          ops::load(static_cast<const char *>(outputs[output].raw()) + at * size_of(dtype), dtype));
+    return within_moves(got, expected, dtype, moved);
   }
 
   void compare_engine(const std::vector<Array> &expected) {
@@ -378,9 +308,9 @@ private:
       const Options options{.threads = threads, .engine = Engine::Jit};
       const Results native = compile(derived, options).call(in);
       for (const auto &[output, array] : steps) {
-        const Bytes a = bytes_of(native[output]), b = bytes_of(array);
-        for (std::size_t e = 0; e < std::size_t(array.size()); ++e)
-          if (!same(element(a, array.dtype(), e), element(b, array.dtype(), e), array.dtype()))
+        const std::vector<ops::Scalar> a = elements(native[output]), b = elements(array);
+        for (std::size_t e = 0; e < a.size(); ++e)
+          if (!same(a[e], b[e], array.dtype()))
             throw Mistake{"gradient " + output + ": " + named(options) +
                           " differs from the interpreter at element " + std::to_string(e)};
       }

@@ -4,7 +4,7 @@
 // equal values stay equal, and what is shared out among them must sum to what the value moves by.
 //
 // The measured slopes are those of bl::check_gradient: central differences of the reference in f64, with
-// corners told apart. That also finds a NaN or an infinity where value and slope are finite. For the bits,
+// corners told apart. That also finds a NaN or an infinity where everything on the way is smooth. For the bits,
 // any values will do, NaN and infinities too. BROADLOOM_FUZZ and BROADLOOM_SEED as in differential_test.cpp.
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"

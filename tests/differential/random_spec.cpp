@@ -1,7 +1,7 @@
 // See random_spec.hpp.
 #include "random_spec.hpp"
 
-#include "large_shapes.hpp"
+#include "large_terms.hpp"
 #include "random_expression.hpp"
 #include "spec/spec.hpp"
 
@@ -50,15 +50,13 @@ private:
   // ---- axes and inputs -----------------------------------------------------------------------------
 
   void choose_large_axes() {
-    LargeShape shape = large_shape(random_);
-    extents_ = shape.extents;
-    factors_ = shape.factors;
-    across_ = shape.across;
-    along_ = shape.along;
-    if ((shape.maps || !factors_.empty()) && random_.chance(70))
+    shape_ = large_shape(random_);
+    extents_ = shape_.extents;
+    const auto &factors = shape_.factors;
+    if ((shape_.maps || !factors.empty()) && random_.chance(70))
       one_dtype_ = random_.pick<DType>({f32, f32, f64, i32, i64});
-    only_maps_ = shape.maps || (factors_.empty() && random_.chance(10));
-    labelled_ = !factors_.empty() || random_.chance(shape.maps ? 85 : 60);
+    only_maps_ = shape_.maps || (factors.empty() && random_.chance(10));
+    labelled_ = !factors.empty() || random_.chance(shape_.maps ? 85 : 60);
     order_c_ = random_.chance(30);
     for (std::size_t a = 0; a < extents_.size(); ++a)
       scope_.axis_names.push_back(labelled_ ? std::string(1, "ijklmnop"[a]) : std::to_string(a));
@@ -95,7 +93,7 @@ private:
   void declare_inputs() {
     if (order_c_) lines_.push_back("order c");
     if (random_.chance(5)) lines_.push_back("stretch off");
-    const int least = only_maps_ ? 2 : factors_.empty() ? 1 : int(factors_.size());
+    const int least = only_maps_ ? 2 : shape_.factors.empty() ? 1 : int(shape_.factors.size());
     const int most = scope_.large ? std::max(least, 3) : 4;
     for (int k = 0, count = random_.between(least, most); k < count; ++k) declare_input(k);
   }
@@ -108,8 +106,8 @@ private:
     std::vector<int> axes; // of each dim
     const bool with_labels = labelled_ && (k == 0 || random_.chance(85));
     std::string placement;
-    if (std::size_t(k) < factors_.size()) {
-      axes = factors_[std::size_t(k)];
+    if (std::size_t(k) < shape_.factors.size()) {
+      axes = shape_.factors[std::size_t(k)];
       if (random_.chance(20)) random_.shuffle(axes);
     } else if (k == 0 || with_labels) {
       for (int a = 0; a < all; ++a)
@@ -184,98 +182,16 @@ private:
     scope_.terms.push_back(t);
   }
 
-  // sum(x * y, k), or the product before it is folded.
-  Term product() {
-    const Term &x = scope_.terms[0], &y = scope_.terms[1];
-    Term out = x;
-    out.dtype = promote(x.dtype, y.dtype);
-    out.axes = x.axes | y.axes;
-    out.plain = false;
-    out.text = "(" + x.text + " * " + y.text + ")";
-    if (out.dtype == DType::Bool) return x;
-    if (random_.chance(15)) return out;
-    out = Expressions(random_, scope_).folded(out, Fold::Sum);
-    out.text = "sum(" + out.text + ", " + scope_.axis_names[2] + ")";
-    out.axes = out.axes - AxisSet::of(2);
-    return out;
-  }
-
-  // Of two inputs, without a fold: what may run in tiles.
-  Term map() {
-    const bool first_two = scope_.terms.size() > 1 && random_.chance(60);
-    const Term &x = first_two ? scope_.terms[0] : random_.pick(scope_.terms);
-    const Term &y = first_two ? scope_.terms[1] : random_.pick(scope_.terms);
-    Term out = x;
-    out.dtype = promote(x.dtype, y.dtype);
-    out.axes = x.axes | y.axes;
-    out.product |= y.product;
-    out.inexact |= y.inexact;
-    out.plain = false;
-    if (out.dtype == DType::Bool) return x;
-    out.text = "(" + x.text + random_.pick<std::string>({" - ", " + "}) + y.text + ")";
-    return out;
-  }
-
-  // What users write: a fold along one axis, alone or beside what it folds; a scan; a map.
-  Term usual() {
-    Expressions expressions(random_, scope_);
-    Term x = expressions.term(random_.chance(70) ? 0 : 1);
-    if (!spec_.exact && is_float(x.dtype) && random_.chance(20)) {
-      x.text = "exp(" + x.text + ")";
-      x.plain = false;
-    }
-    std::vector<int> axes;
-    for (std::size_t a = 0; a < scope_.axis_names.size(); ++a)
-      if (x.axes.has(int(a))) axes.push_back(int(a));
-    if (axes.empty() || x.dtype == DType::Bool || is_complex(x.dtype)) return x;
-    const int axis = across_ && random_.chance(70)  ? axes.front()
-                     : along_ || random_.chance(50) ? axes.back()
-                                                    : random_.pick(axes);
-    const std::string &along = scope_.axis_names[std::size_t(axis)];
-    const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Max, Fold::Min, Fold::Mean,
-                                          Fold::Var, Fold::ArgMax, Fold::User});
-    Term folded = expressions.folded(x, fold);
-    folded.text = Expressions::name_of(fold) + "(" + x.text + ", " + along + ")";
-    folded.axes = x.axes - AxisSet::of(axis);
-    switch (along_ && random_.chance(45) ? 5 : random_.below(6)) {
-    case 0: return folded;
-    case 5: { // softmax
-      if (!is_float(x.dtype)) return folded;
-      Term out = x;
-      const std::string part = "exp(" + x.text + " - max(" + x.text + ", " + along + "))";
-      out.text = "(" + part + " / sum(" + part + ", " + along + "))";
-      out.inexact = true;
-      out.plain = false;
-      return out;
-    }
-    case 1: {
-      Term out = expressions.folded(x, fold);
-      out.text = "scan(" + Expressions::name_of(fold) + ", " + x.text + ", " + along +
-                 (random_.chance(30) ? ", reverse)" : ")");
-      return out;
-    }
-    case 2: return x;
-    default: break;
-    }
-    Term out = x;
-    out.plain = false;
-    out.product |= folded.product;
-    out.inexact |= folded.inexact;
-    out.dtype = promote(x.dtype, folded.dtype);
-    if (out.dtype == DType::Bool) return x;
-    out.text = "(" + x.text + random_.pick<std::string>({" - ", " + "}) + folded.text + ")";
-    return out;
-  }
-
   bool add_output() {
     Expressions expressions(random_, scope_);
     Term value = expressions.term(scope_.large ? random_.between(1, 2) : 3);
+    LargeTerms large(random_, scope_, shape_);
     if (only_maps_)
-      value = map();
-    else if (!factors_.empty() && random_.chance(80))
-      value = product();
+      value = large.map();
+    else if (!shape_.factors.empty() && random_.chance(80))
+      value = large.product();
     else if (scope_.large && random_.chance(60))
-      value = usual();
+      value = large.usual();
     Output out;
     Fold fold = expressions.fold_for(value.dtype);
     int mode = only_maps_ ? random_.below(2) : random_.below(6);
@@ -399,10 +315,10 @@ private:
   Random random_;
   RandomSpec spec_;
   Scope scope_;
-  bool labelled_ = false, order_c_ = false, only_maps_ = false, across_ = false, along_ = false;
+  bool labelled_ = false, order_c_ = false, only_maps_ = false;
   std::optional<DType> one_dtype_; // of all inputs
   std::vector<std::int64_t> extents_;
-  std::vector<std::vector<int>> factors_; // the axes of the first inputs of a product; else empty
+  LargeShape shape_; // of large kernels
   std::vector<std::string> lines_;
   std::vector<Output> outputs_;
   std::string pairing_; // "fuse", "separate" or nothing, of the first two outputs

@@ -8,6 +8,7 @@
 #include <broadloom/broadloom.hpp>
 
 #include <cstdlib>
+#include <span>
 #include <vector>
 
 namespace broadloom::differential {
@@ -19,14 +20,24 @@ inline std::uint64_t from_environment(const char *name, std::uint64_t otherwise)
   return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-// The elements in C order, whatever the strides.
-inline std::vector<ops::Scalar> elements(const Array &array) {
+using Bytes = std::vector<unsigned char>; // of elements in C order
+
+inline Bytes bytes_of(const Array &array) {
   const Array dense = array.copy();
+  const auto *first = static_cast<const unsigned char *>(dense.raw());
+  return {first, first + std::size_t(dense.size()) * size_of(dense.dtype())};
+}
+
+inline ops::Scalar element(std::span<const unsigned char> bytes, DType dtype, std::size_t k) {
+  return ops::load(reinterpret_cast<const char *>(bytes.data()) + k * size_of(dtype), dtype);
+}
+
+// In C order, whatever the strides.
+inline std::vector<ops::Scalar> elements(const Array &array) {
+  const Bytes bytes = bytes_of(array);
   std::vector<ops::Scalar> values;
-  for (std::int64_t k = 0; k < dense.size(); ++k)
-    values.push_back(
-        ops::load(static_cast<const char *>(dense.raw()) + k * std::int64_t(size_of(dense.dtype())),
-                  dense.dtype()));
+  for (std::size_t k = 0; k < std::size_t(array.size()); ++k)
+    values.push_back(element(bytes, array.dtype(), k));
   return values;
 }
 

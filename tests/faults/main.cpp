@@ -1,4 +1,4 @@
-// Makes one allocation fail, at every point of parsing, printing, deriving, compiling and running in turn.
+// Makes one allocation fail, at every point of parsing, printing, deriving, compiling, running and keeping in a file in turn.
 //
 // Each point is tried in a process of its own: operator new throws at the nth allocation, and only
 // there. Outside LLVM the public function must then throw an Error (E0305, or E0501 where only native
@@ -125,10 +125,12 @@ struct Work {
   Array x = Array(DType::F64, {3, 40});
   std::optional<LoopSpec> spec, derived;
   std::optional<Kernel> kernel, slopes;
+  std::string file = "/tmp/broadloom-faults-" + std::to_string(getpid()) + ".npy";
 
   Work() {
     for (int k = 0; k < 120; ++k) x.data<double>()[k] = 1 + k % 7;
   }
+  ~Work() { unlink(file.c_str()); }
 
   bool run() {
     if (!spec) spec = parse(text);
@@ -139,6 +141,10 @@ struct Work {
     if (!slopes) slopes = compile(*derived, {.threads = 1});
     const Array d_x = (*slopes)({{"x", x}, {"d_p", results["p"]}})["d_x"].copy();
     const std::string shown = kernel->show(Stage::Loop);
+    save_npy(file, d_x);
+    const Array loaded = load_npy(file);
+    if (!std::equal(d_x.data<double>(), d_x.data<double>() + 120, loaded.data<double>()))
+      return false;
     double row = 0, moved = 0;
     for (int j = 0; j < 40; ++j) row += results["p"].data<double>()[j];
     for (int j = 0; j < 40; ++j) moved += d_x.data<double>()[j] * x.data<double>()[j];
@@ -177,13 +183,17 @@ const char *const names[] = {"not reached", "fine",  "errors",      "bad_alloc",
   }
   armed = false;
   report->points = counted;
-  if (!report->failed) _exit(outcome == Fine ? Unreached : Wrong);
+  if (!report->failed) {
+    unlink(work.file.c_str());
+    _exit(outcome == Fine ? Unreached : Wrong);
+  }
   try {
     if (!work.run()) outcome = WrongAfter;
   } catch (const std::exception &error) {
     tell(error.what());
     outcome = WrongAfter;
   }
+  unlink(work.file.c_str());
   _exit(outcome);
 }
 

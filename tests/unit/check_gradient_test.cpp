@@ -121,9 +121,27 @@ TEST_CASE("corners of operations that the value does not show are told apart fro
   CHECK(slope("asin(x / x) + x", {0.3, 0.7}) == Slope::NotSmooth);               // inf * 0
   CHECK(slope("cbrt(x - x) + x", {0.3, 0.7}) == Slope::NotSmooth);
   CHECK(slope("minimum(x, 3) ^ (x / x)", {-1, -2}) == Slope::NotSmooth);
-  // A clause that is wrong is wrong aside, too.
+  // Of the two that meet, the element below the greatest is not made of it.
   const std::string wrong = "def f(a) = a * a\nderivative a = 3 * a * g\n";
   CHECK(slope("fmin(max(f(x)), f(x))", ties, wrong) == Slope::Differs);
+}
+
+TEST_CASE("a slope that is no number is wrong where all on the way is smooth") {
+  const std::string wrong = "def f(a) = a * a\n  derivative a = 2 * a * a / a * g\n";
+  CHECK(slope("f(x)", {0.5, 2}, wrong) == Slope::Agrees);
+  CHECK(slope("f(x) + x", {0, 2}, wrong) == Slope::Differs);
+  CHECK(slope("where(x < -1, log(x), f(x) + x)", {0.5, 0}, wrong) == Slope::Differs);
+  CHECK(slope("exp(-1e3 * x) * 1e-200 / x", {1e-200}) != Slope::Differs); // the slope is beyond f64
+}
+
+TEST_CASE("a corner of one input does not hide what another one differs by") {
+  const std::string wrong = "def f(a) = a * a\n  derivative a = g * a\n";
+  const LoopSpec spec = parse(wrong + "kernel k { in x : f64; in y : f64; out z = f(x) + abs(y) }");
+  const double one = 1, zero = 0;
+  const GradientCheck check = check_gradient(
+      spec, {{"x", View<const double>(&one, {})}, {"y", View<const double>(&zero, {})}});
+  CHECK(check.slopes.at(0).slope == Slope::Differs);
+  CHECK(check.slopes.at(1).slope == Slope::NotSmooth);
 }
 
 TEST_CASE("a corner at one element does not hide the others") {

@@ -155,6 +155,20 @@ TEST_CASE("views of any strides are read in place") {
   CHECK(values<float>(run("in x : f32[:, :]\nout z = x", {repeated})[0]) == F{1, 2, 1, 2});
 }
 
+TEST_CASE("a visitor sees every node as made of what it has changed") {
+  const LoopSpec spec = parse("kernel k { in x : f64[i, j]; out z = sum(x * 2, j) }");
+  const Array x = array<double>({1, 2, 3, 4}, {2, 2});
+  const std::vector<AnyView> inputs{x.transposed()}; // columns 1 3, 2 4
+  std::vector<std::vector<double>> seen;
+  const auto visit = [&](expr::NodeId, const Array &elements) {
+    seen.push_back(values<double>(elements));
+    if (elements.size() == 4) static_cast<double *>(elements.raw())[0] += 10;
+  };
+  evaluate_nodes(spec::analyse(spec.data()), inputs, visit);
+  CHECK(seen == std::vector<std::vector<double>>{{1, 3, 2, 4}, {2}, {22, 6, 4, 8}, {38, 12}});
+  CHECK(values<double>(x) == std::vector<double>{1, 2, 3, 4});
+}
+
 TEST_CASE("empty folds give the identity or an error") {
   const Array none(f32, {2, 0}), nothing(f32, {0, 0});
   CHECK(values<float>(run("in x : f32[i, j]\nout s[i] = reduce(sum) x", {none})[0]) == F{0, 0});

@@ -130,6 +130,19 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("why says what large kernels call, and which phases are cut into several functions") {
+  std::string sum = "x";
+  for (int k = 0; k < 400; ++k) sum += " + lgamma(x * " + std::to_string(k) + ".5)";
+  const plan::Plan large = plan_of("in x : f32[i]; out y = " + sum, {shaped({1000})});
+  std::vector<std::string> told;
+  for (const Decision &d : jit::explain_weights(large.program))
+    told.push_back(d.code + ": " + d.subject);
+  CHECK(told ==
+        std::vector<std::string>{"called-out-of-line: lgamma of f32", "cut-into-pieces: phase 0"});
+  const plan::Plan small = plan_of("in x : f32[i]; out y = lgamma(x)", {shaped({1000})});
+  CHECK(jit::explain_weights(small.program).empty());
+}
+
 TEST_CASE("A listing is the printed program, and every statement but literals has a line of it") {
   for (const auto &[body, layouts] : programs) {
     const plan::Plan plan = plan_of(body, layouts);

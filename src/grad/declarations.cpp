@@ -1,0 +1,100 @@
+// See declarations.hpp.
+#include "grad/declarations.hpp"
+
+#include "reference/reference.hpp"
+
+#include <algorithm>
+
+namespace broadloom::grad {
+
+Declarations::Declarations(const SpecData &data, const spec::TypedSpec &typed, Facts &facts)
+    : data_(data), typed_(typed), facts_(facts) {
+  const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
+    if (taken_.insert(decl->name).second) inputs_.push_back(decl);
+  };
+  for (const auto &decl : data_.inputs) add(decl);
+  expr::Walker walker;
+  const auto visit = [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input) add(node.input);
+    if (node.kind == ExprKind::Let) taken_.insert(node.name);
+  };
+  for (const OutputDecl &output : data_.outputs) {
+    walker.walk(output.value.node(), visit);
+    for (const Expr &init : output.mode.use.init) walker.walk(init.node(), visit);
+    taken_.insert(output.name);
+  }
+}
+
+std::string Declarations::fresh(const std::string &name) {
+  std::string unique = name;
+  for (int k = 2; !taken_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
+  return unique;
+}
+
+// A label would hold it to the extent of inputs with that label, which `like` may not read.
+std::shared_ptr<const InputDecl> Declarations::declare(const NewInput &wanted) {
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = fresh(wanted.name);
+  decl->dtype = wanted.dtype;
+  decl->where = wanted.where;
+  bool rigid = true;
+  for (std::size_t d = 0; d < wanted.axes.size(); ++d)
+    rigid = rigid && !(wanted.may_be_one[d] && typed_.axes[std::size_t(wanted.axes[d])].labelled) &&
+            has_label(wanted.like, wanted.axes[d]);
+  for (std::size_t d = 0; d < wanted.axes.size(); ++d) {
+    const int axis = wanted.axes[d];
+    const spec::Axis &known = typed_.axes[std::size_t(axis)];
+    const bool is_one = wanted.may_be_one[d] && !data_.stretch; // then `:` would not be repeated
+    decl->dims.push_back(is_one ? Dim(1) : known.labelled && rigid ? Dim(known.name) : Dim(":"));
+    decl->axes.push_back(axis);
+  }
+  place(*decl);
+  return decl;
+}
+
+// Does an input with labels give the value its extent? Or none, where a mode repeats it.
+bool Declarations::has_label(const Expr &value, int axis) {
+  const std::vector<std::string> names = facts_.lenders(value, axis);
+  return names.empty() ||
+         std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [&](const auto &input) {
+           return input.labelled && std::count(names.begin(), names.end(), input.name) > 0;
+         });
+}
+
+// By its shape in a call where all that may be 1 is, and all else is more: a label along which
+// it may be 1 (of inputs that say `j=1` or `:`) and others more is no label of its cotangent.
+std::vector<bool> Declarations::may_be_one(std::size_t output) const {
+  std::vector<std::int64_t> sizes(typed_.axes.size(), 2);
+  for (const spec::TypedInput &input : typed_.inputs)
+    for (std::size_t d = 0; d < input.extents.size(); ++d)
+      if (input.extents[d] > 1) sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
+  std::vector<Layout> layouts;
+  for (const spec::TypedInput &input : typed_.inputs) {
+    std::vector<std::int64_t> shape;
+    for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+      const std::int64_t size = sizes[std::size_t(input.axis_of_dim[d])];
+      const bool is_declared = input.extents[d] >= 0;
+      shape.push_back(is_declared ? input.extents[d] : input.may_stretch[d] ? 1 : size);
+    }
+    layouts.push_back(contiguous_layout(shape));
+  }
+  const auto shapes = reference::output_shapes(typed_, layouts);
+  std::vector<bool> result;
+  for (const std::int64_t least : shapes[output]) result.push_back(least == 1);
+  return result;
+}
+
+// Unlabelled dims lie where `order` puts them, or need to be placed.
+void Declarations::place(InputDecl &decl) const {
+  if (decl.labelled() || decl.dims.empty()) return decl.axes.clear();
+  const int rank = int(decl.dims.size());
+  const int first = data_.order == Order::c ? 0 : int(typed_.axes.size()) - rank;
+  bool by_order = data_.order != Order::none || rank == int(typed_.axes.size());
+  for (int d = 0; d < rank; ++d) by_order = by_order && decl.axes[std::size_t(d)] == first + d;
+  if (by_order)
+    decl.axes.clear();
+  else
+    decl.placement = Placement::Axes;
+}
+
+} // namespace broadloom::grad
