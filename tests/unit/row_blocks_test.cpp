@@ -13,8 +13,7 @@ using jit::test::targets_here;
 
 TEST_CASE("a product of matrices runs in blocks of rows") {
   for (const std::string &target : targets_here()) {
-    const block::Program blocks =
-        blocks_of(loop::test::nest("product.loop"), find_target(target));
+    const block::Program blocks = blocks_of(loop::test::nest("product.loop"), find_target(target));
     const block::Run &rows = blocks.phases[0].runs.at(0);
     CHECK(rows.shape == block::Shape::RowTile);
     CHECK(rows.whole().count(block::As::Copies) == 4);
