@@ -40,6 +40,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace broadloom::block {
@@ -142,6 +143,10 @@ std::vector<double> count_turns(const loop::Program &program, const Program &blo
 // one that has none says no more.
 std::string print(const loop::Program &program, const Program &blocks,
                   const loop::Numbers *numbers = nullptr);
+
+// The blocks of the program in such a text; comments count nothing. Throws SpecError E0801 (malformed) and E0802 (a rule that
+// does not hold), each with the place in the text. parse(print(blocks)) prints the same.
+Program parse(const loop::Program &program, std::string_view text, std::string_view file = "");
 
 // "i 4 copies x j 16 lanes"
 std::string print_dims(const loop::Program &program, const Box &box);

@@ -6,7 +6,9 @@
 //         for i within i.chunk: jam
 //           block i 4 copies                         # 1024 turns
 //             ..
-#include "block/block.hpp"
+#include "block/text.hpp"
+
+#include "loop/nest_text.hpp"
 
 #include <fmt/format.h>
 
@@ -18,39 +20,6 @@ using namespace loop;
 
 namespace {
 
-const char *name(Shape shape) {
-  switch (shape) {
-  case Shape::Turns: return "turn by turn";
-  case Shape::Short: return "a short row in each lane";
-  case Shape::SerialFold: return "a fold, step by step";
-  case Shape::VectorFold: return "a fold over lanes";
-  case Shape::SerialScan: return "a scan, step by step";
-  case Shape::GroupScan: return "a scan in groups";
-  case Shape::Map: return "a map";
-  case Shape::MaskedMap: return "a map, masked throughout";
-  case Shape::StreamedMap: return "a map with non-temporal stores";
-  case Shape::Jam: return "unroll-and-jam";
-  case Shape::RowTile: return "a register tile";
-  case Shape::TransposedTile: return "a transposed tile";
-  }
-  return "";
-}
-
-const char *name(Move move, bool store) {
-  switch (move) {
-  case Move::Scalar: return "scalar";
-  case Move::Row: return "row";
-  case Move::Streamed: return "non-temporal row";
-  case Move::Window: return "window";
-  case Move::Gather: return store ? "scatter" : "gather";
-  case Move::Single: return "one by one";
-  case Move::Transposed: return "transposed";
-  case Move::Stack: return "stack slot";
-  case Move::Held: return "held";
-  }
-  return "";
-}
-
 class Printer {
 public:
   Printer(const loop::Program &program, const Program &blocks, const Numbers *numbers)
@@ -60,9 +29,9 @@ public:
 
   std::string run() {
     const Machine &m = blocks_.machine;
-    line(0,
-         fmt::format("blocks of {}: {} registers of {} bits{}{}", program_.name, m.registers,
-                     m.vector_bits, m.masks_free ? ", masks" : "", m.gathers ? ", gathers" : ""));
+    line(0, fmt::format("blocks of {}: {} registers of {} bits{}{}", loop::quoted(program_.name),
+                        m.registers, m.vector_bits, m.masks_free ? ", masks" : "",
+                        m.gathers ? ", gathers" : ""));
     for (std::size_t p = 0; p < blocks_.phases.size(); ++p) {
       line(0, "");
       line(0, fmt::format("phase {}:", p));
@@ -86,18 +55,18 @@ private:
 
   std::string text(const Access &access, const char *verb) const {
     std::string words =
-        verb + program_[access.buffer].name + ": " + name(access.move, access.store);
-    if (access.prefetch.lines) words += ", prefetch 1 and 8 KiB ahead";
-    if (access.prefetch.steps) words += ", prefetch 4 steps ahead";
-    if (access.prefetch.block) words += ", prefetch the next block";
+        verb + unique_name(program_, access.buffer) + ": " + name(access.move, access.store);
+    if (access.prefetch.lines) words += std::string(", ") + prefetch_lines;
+    if (access.prefetch.steps) words += std::string(", ") + prefetch_steps;
+    if (access.prefetch.block) words += std::string(", ") + prefetch_block;
     return words;
   }
 
   void run(const Run &run, int depth) {
     const Loop &l = program_[run.loop];
-    std::string words =
-        fmt::format("{}for {}{}", l.parallel ? "parallel " : "", program_[l.axis].name,
-                    l.within ? " within " + program_[*l.within].name : "");
+    std::string words = fmt::format(
+        "{}for {}{}", l.parallel ? "parallel " : "", loop::quoted(program_[l.axis].name),
+        l.within ? " within " + loop::quoted(program_[*l.within].name) : "");
     if (l.reverse) words += ", reverse";
     line(depth, words + ": " + name(run.shape));
     for (const Box &box : run.boxes) {
@@ -132,8 +101,9 @@ std::string print_dims(const loop::Program &program, const Box &box) {
     const std::string many = dim.count == 1         ? as
                              : dim.as == As::Copies ? (dim.leaves ? "leaves" : "copies")
                                                     : std::string(as) + "s";
-    words += (words.empty() ? "" : " x ") + (same ? "" : program[dim.axis].name + " ") +
-             std::to_string(dim.count) + " " + many;
+    words += (words.empty() ? "" : " x ") +
+             (same ? "" : loop::quoted(program[dim.axis].name) + " ") + std::to_string(dim.count) +
+             " " + many;
     before = &dim.axis;
   }
   return words;

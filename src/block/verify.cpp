@@ -1,5 +1,5 @@
 // The rules that a translator of blocks takes for granted: see block.hpp.
-#include "block/block.hpp"
+#include "block/text.hpp"
 
 #include "support/check.hpp"
 
@@ -20,6 +20,7 @@ public:
   void run() {
     require(blocks_.phases.size() == program_.phases.size(), "a phase has no blocks");
     for (std::size_t p = 0; p < program_.phases.size(); ++p) {
+      box_ = blocks_.phases[p].id;
       require(blocks_.phases[p].dims.empty(), "a phase is no loop");
       body(blocks_.phases[p], program_.phases[p].body, nullptr);
     }
@@ -27,21 +28,31 @@ public:
 
 private:
   void require(bool holds, const char *rule) const {
-    if (!holds) support::bug(rule, print(program_, blocks_));
+    if (!holds) throw BrokenRule{rule, box_};
   }
 
   // Every loop of the body has its run, in order, and every buffer its move.
   void body(const Box &box, const std::vector<Stmt> &statements, const Loop *lanes) {
     std::size_t next = 0;
+    const auto access_of = [&](BufferId buffer, bool store) {
+      box_ = box.id;
+      const auto same = [&](const Access &a) { return a.buffer == buffer && a.store == store; };
+      const auto found = std::ranges::find_if(box.accesses, same);
+      require(found != box.accesses.end(), "a block does not say how a buffer of its body moves");
+      access(*found, lanes);
+    };
     for (const Stmt &s : statements) {
       if (s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load)
-        access(box.access(program_[s.value].buffer, false), lanes);
-      if (s.kind == StmtKind::Set) access(box.access(s.buffer, true), lanes);
+        access_of(program_[s.value].buffer, false);
+      if (s.kind == StmtKind::Set) access_of(s.buffer, true);
       if (s.kind != StmtKind::Loop) continue;
       require(next < box.runs.size() && box.runs[next].loop.index == s.loop.index,
               "a box runs other loops than its body has");
+      for (const BufferId handed : program_[s.loop].handed)
+        for (const bool store : {false, true}) access_of(handed, store);
       run(box.runs[next++], lanes);
     }
+    box_ = box.id;
     require(next == box.runs.size(), "a box runs a loop that its body lacks");
   }
 
@@ -67,6 +78,7 @@ private:
   void run(const Run &run, const Loop *lanes) {
     const Loop &loop = program_[run.loop];
     require(!run.boxes.empty(), "a run without boxes");
+    box_ = run.whole().id;
     require(!run.whole().rest, "a run begins with its rest");
     const bool two = run.shape == Shape::Jam || run.shape == Shape::RowTile ||
                      run.shape == Shape::TransposedTile;
@@ -82,7 +94,8 @@ private:
     }
   }
 
-  void dims(const Run &run, const Box &box, const Loop *lanes) const {
+  void dims(const Run &run, const Box &box, const Loop *lanes) {
+    box_ = box.id;
     const Loop &loop = program_[run.loop];
     require(!box.dims.empty() && box.dims.size() <= 3, "a box has one to three dims");
     int lane_dims = 0;
@@ -103,7 +116,8 @@ private:
   }
 
   // What whole boxes leave is taken: by a masked box, by single turns, or because nothing is left.
-  void covers(const Run &run) const {
+  void covers(const Run &run) {
+    box_ = run.rest().id;
     const Box &rest = run.rest();
     const Loop &loop = program_[run.loop];
     switch (run.shape) {
@@ -129,12 +143,22 @@ private:
 
   const loop::Program &program_;
   const Program &blocks_;
+  int box_ = 0; // that is being looked at
 };
 
 } // namespace
 
-void verify(const loop::Program &program, const Program &blocks) {
+void check_rules(const loop::Program &program, const Program &blocks) {
   Verifier(program, blocks).run();
+}
+
+void verify(const loop::Program &program, const Program &blocks) {
+  try {
+    check_rules(program, blocks);
+  } catch (const BrokenRule &broken) {
+    support::bug("block " + std::to_string(broken.box) + ": " + broken.what,
+                 print(program, blocks));
+  }
 }
 
 } // namespace broadloom::block

@@ -4,12 +4,14 @@
 #include "golden_plan.hpp"
 
 #include "block/block.hpp"
+#include "block/weights.hpp"
 #include "jit/why.hpp"
 
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -30,10 +32,13 @@ jit::Target target_of(int bits) {
   return target;
 }
 
-std::string blocks_text(const fs::path &file, int bits) {
+plan::Plan plan_in(const fs::path &file) {
   const std::string text = golden::read(file);
-  const spec::TypedSpec typed = spec::analyse(parse(text).data());
-  const plan::Plan plan = golden::plan_of(typed, text);
+  return golden::plan_of(spec::analyse(parse(text).data()), text);
+}
+
+std::string blocks_text(const fs::path &file, int bits) {
+  const plan::Plan plan = plan_in(file);
   const block::Program blocks = jit::blocks_of(plan.program, target_of(bits));
   block::verify(plan.program, blocks);
   const loop::Numbers numbers{plan.binding.extents, plan.binding.chunks, plan.binding.strides};
@@ -68,15 +73,80 @@ TEST_CASE("the golden kernels have every shape and every move between them") {
   std::set<block::Shape> shapes;
   std::set<block::Move> moves;
   for (const fs::path &file : all_looms()) {
-    const std::string text = golden::read(file);
-    const spec::TypedSpec typed = spec::analyse(parse(text).data());
-    const plan::Plan plan = golden::plan_of(typed, text);
+    const plan::Plan plan = plan_in(file);
     for (const int bits : {512, 256})
       for (const block::Box &phase : jit::blocks_of(plan.program, target_of(bits)).phases)
         gather(phase, shapes, moves);
   }
   CHECK(shapes.size() == std::size_t(block::Shape::TransposedTile) + 1);
   CHECK(moves.size() == std::size_t(block::Move::Held) + 1);
+}
+
+TEST_CASE("blocks print as a text that reads back as the same blocks, whatever their sizes") {
+  for (const fs::path &file : all_looms()) {
+    CAPTURE(file.filename().string());
+    const loop::Program program = plan_in(file).program;
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      block::Machine machine = jit::machine_of(target_of(seed % 2 == 0 ? 512 : 256));
+      if (seed > 1) machine.sizes = block::random_sizes(seed);
+      const block::Program blocks = block::choose(program, block::weigh(program), machine);
+      const std::string text = block::print(program, blocks);
+      CHECK(block::print(program, block::parse(program, text)) == text);
+    }
+  }
+}
+
+TEST_CASE("a text of blocks that is malformed or breaks a rule is refused at its line") {
+  const loop::Program program =
+      plan_in(fs::path(BROADLOOM_SOURCE_DIR) / "tests" / "blocks" / "column_sum.loom").program;
+  const std::string text = block::print(program, jit::blocks_of(program, target_of(512)));
+  struct Wrong {
+    std::string what, with, code, message;
+    bool places = true; // the error is in the line that was changed
+  };
+  const Wrong all[] = {
+      {"block i 4 copies", "block i 0 copies", "E0802", "a dim of no positions"},
+      {"block i 4 copies", "block k 4 copies", "E0801",
+       "a block of another axis than its loops have"},
+      {"block i 4 copies", "block i 4 threads", "E0801", "expected 'turn'"},
+      {"block i 4 copies", "block i 5000 copies", "E0801", "too large"},
+      {"unroll-and-jam", "unroll-and-spread", "E0801", "no way to run a loop"},
+      {"rest j 16 lanes, masked", "rest j 16 lanes", "E0802", "a rest that is not masked"},
+      {"block j 16 lanes", "block j 15 lanes", "E0802", "lanes are a power of two"},
+      {"store s0: held", "store s0: stack slot", "E0802", "a stack slot of what is no row", false},
+      {"load a: row", "load a: scalar", "E0802", "lanes move as one element", false},
+      {"load a: row", "load b: row", "E0801", "there is no buffer 'b'"},
+      {"load a: row", "load s0: row", "E0802",
+       "a block does not say how a buffer of its body moves", false},
+      {"phase 1:", "phase 7:", "E0801", "too large"},
+      {"    parallel for i.chunk", "   parallel for i.chunk", "E0801", "odd number of spaces",
+       false},
+  };
+  for (const Wrong &wrong : all) {
+    CAPTURE(wrong.with);
+    std::string changed = text;
+    const std::size_t at = changed.find(wrong.what);
+    REQUIRE((at != changed.npos || wrong.what.starts_with(' ')));
+    if (at != changed.npos)
+      changed.replace(at, wrong.what.size(), wrong.with);
+    else
+      changed.insert(changed.find("parallel for"), " ");
+    try {
+      block::parse(program, changed, "blocks.txt");
+      FAIL_CHECK("nothing was thrown");
+    } catch (const SpecError &error) {
+      CHECK(error.code() == wrong.code);
+      CHECK_MESSAGE(std::string(error.what()).find(wrong.message) != std::string::npos,
+                    error.what());
+      const std::int64_t line =
+          1 + std::count(changed.begin(),
+                         changed.begin() + std::ptrdiff_t(at != changed.npos ? at : 0), '\n');
+      CHECK(error.where().file == "blocks.txt");
+      if (wrong.places) CHECK(error.where().line == line);
+    }
+  }
+  CHECK_THROWS_AS(block::parse(program, ""), SpecError);
+  CHECK_THROWS_AS(block::parse(program, text.substr(0, text.size() / 2)), SpecError);
 }
 
 } // namespace broadloom
