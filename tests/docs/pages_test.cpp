@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -67,4 +70,32 @@ TEST_CASE("every block on a page for users is run in one way or another") {
       CHECK((program || peers || patch || nest || block.language == "loom" ||
              block.language == "console"));
     }
+}
+
+// Rows are | our word | the field's word | what it is | `file` |; of several words, each counts.
+TEST_CASE("every word of the glossary stands in the file that its row names") {
+  const fs::path root = BROADLOOM_SOURCE_DIR;
+  const auto lower = [](std::string text) {
+    for (char &c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  };
+  std::istringstream lines(pages::text_of("docs/glossary.md"));
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| ") || line.starts_with("| ---") || line.starts_with("| our")) continue;
+    CAPTURE(line);
+    const std::size_t quote = line.rfind(" | `"), end = line.rfind("` |");
+    REQUIRE(quote != line.npos);
+    const fs::path file = root / line.substr(quote + 4, end - quote - 4);
+    REQUIRE(fs::exists(file));
+    std::ifstream in(file);
+    const std::string text = lower({std::istreambuf_iterator<char>(in), {}});
+    std::istringstream words(line.substr(2, line.find(" | ") - 2));
+    for (std::string word; std::getline(words >> std::ws, word, ',');) {
+      CAPTURE(word);
+      CHECK(text.find(lower(word)) != text.npos);
+    }
+    ++rows;
+  }
+  CHECK(rows >= 25);
 }
