@@ -155,7 +155,9 @@ def corners(function, x, y, dtype):
         ends = [rounded(function(a, b), dtype) for a in (x.lo, x.hi) for b in (y.lo, y.hi)]
     lo, hi = np.minimum.reduce(ends), np.maximum.reduce(ends)  # NaN at one end: NaN at both
     points = x.exact & y.exact
-    return Value(dtype, lo, hi, sure & (points | ~np.isnan(lo)), axes)
+    # Between ends of which one is infinite lies what has no number: -inf + inf, 0 * inf.
+    finite = np.isfinite(x.lo) & np.isfinite(x.hi) & np.isfinite(y.lo) & np.isfinite(y.hi)
+    return Value(dtype, lo, hi, sure & (points | (finite & ~np.isnan(lo))), axes)
 
 
 def divided(x, y, dtype):

@@ -193,6 +193,7 @@ class Evaluator(Reductions):
                 if beyond:
                     self.folded[name] = self.fold_over(accumulator, self.inputs[name], beyond,
                                                        self.init(options, {}, [out["value"]]), self.correction(options))
+                    self.folded[name].whole = None  # an operand, in NumPy's dtype even where it is alone
         value = self.full_with_whole(self.evaluate(out["value"], {}, [out["value"]]))
         if mode == "reduce":
             init, correction = self.init(options, {}, [out["value"]]), self.correction(options)
@@ -200,6 +201,7 @@ class Evaluator(Reductions):
                 value = self.fold_like(accumulator, value, options["like"][1], init, correction)
             else:
                 value = self.fold_over(accumulator, value, sorted(value.axes - kept), init, correction)
+            value.whole = value.whole if value.whole is not None else self.full(value)
         axes = listed if listed is not None else sorted(value.axes)
         shape = list(value.lo.shape)
         if mode == "broadcast":
@@ -235,14 +237,18 @@ class Evaluator(Reductions):
         if out["add"]:
             if value.whole is not None:
                 value = value.whole
+                value.whole = value
             elif not iv.is_float(dtype):  # only a reduction is added before it is converted
                 value = cast(value, dtype, store=True)
             addend = Value(value.dtype, lay(value.lo), lay(value.hi), lay(value.sure))
+            rounds_first = value.whole is None and iv.is_float(dtype) and iv.is_float(value.dtype) and dtype != value.dtype
             old = Value(dtype, before)
             both = promote(value.dtype, dtype)
             wide = self.binary("+", cast(old, both), cast(addend, both))
             if iv.is_float(wide.dtype):  # the sum is taken in one type or another
-                wide = iv.widen(wide.lo, wide.hi, dtype if iv.is_float(dtype) else wide.dtype, 1, wide)
+                size = np.maximum(np.abs(addend.lo), np.abs(addend.hi)) if rounds_first else 0
+                extra = np.where(np.isfinite(size), 2 * iv.UNIT.get(dtype, 0) * size, 0)
+                wide = iv.widen(wide.lo, wide.hi, dtype if iv.is_float(dtype) else wide.dtype, 1, wide, extra)
             result = cast(wide, dtype, store=True)
             return result, dtype
         result = cast(value, dtype, store=True) if value.dtype != dtype or dtype in ("f16", "bf16") else value
