@@ -7,12 +7,16 @@
 // every buffer. The reduction tree stays with the loop IR, so that no block changes a bit.
 // Example: the sum over rows of a big matrix, `vector for j` inside `for i`, on 512-bit vectors, as print() shows it:
 //
-//   for i: jam
+//   for i: unroll-and-jam
 //     block i 4 copies
-//       for j: map
-//         block j 16 lanes: load x row, load s0 held, store s0 held
-//         rest  j 16 lanes, masked: load x row, load s0 held, store s0 held
-//     rest  i one by one
+//       for j: a map
+//         block j 16 lanes
+//           load s0: row
+//           load x: row
+//           store s0: held
+//         rest j 16 lanes, masked
+//           ..
+//     rest i 1 turn
 //       ..
 //
 // choose() is the only code that decides; jit/emit translates, print() shows it, why() gives the reasons.

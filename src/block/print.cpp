@@ -1,9 +1,9 @@
 // The blocks as lines for people: see block.hpp.
 //
-//   phase 0: on vectors of 512 bits
-//     parallel for i.chunk: turns
+//   phase 0:
+//     parallel for i.chunk: turn by turn
 //       block i.chunk 1 turn                         # 4 turns
-//         for i within i.chunk: jam
+//         for i within i.chunk: unroll-and-jam
 //           block i 4 copies                         # 1024 turns
 //             ..
 #include "block/text.hpp"
