@@ -169,8 +169,8 @@ void verify_plan(const plan::Plan &plan, const jit::Layouts &layouts, bool count
   std::vector<std::int64_t> outputs;
   for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
     outputs.push_back(layouts.wanted[o] ? element_count(layouts.outputs[o]) : -1);
-  const loop::Numbers numbers{plan.binding.extents, plan.binding.chunks, plan.binding.strides,
-                              outputs};
+  loop::Numbers numbers = plan.binding.numbers();
+  numbers.outputs = outputs;
   loop::verify_numbers(plan.program, numbers);
   if (!count) return;
   for (std::size_t o = 0; o < layouts.outputs.size(); ++o) {

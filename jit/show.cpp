@@ -250,7 +250,7 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   case Stage::Loop: return loop::print(program_to_show().program);
   case Stage::Block: {
     const Shown shown = native_to_show();
-    const loop::Numbers numbers{shown.binding.extents, shown.binding.chunks, shown.binding.strides};
+    const loop::Numbers numbers = shown.binding.numbers();
     return block::print(shown.program, jit::blocks_of(shown.program, *target_), &numbers);
   }
   case Stage::Llvm: return jit::llvm_text(native_to_show().program, *target_);

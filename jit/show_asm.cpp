@@ -129,11 +129,8 @@ std::optional<loop::LoopId> costliest_loop(const loop::Program &program,
 // Those whose body is that of the loop.
 void find_boxes(const block::Box &box, loop::LoopId loop, std::vector<const block::Box *> &found) {
   for (const block::Run &run : box.runs) {
-    const bool two =
-        run.shape == block::Shape::RowTile || run.shape == block::Shape::TransposedTile;
     for (const block::Box &inner : run.boxes) {
-      const bool takes_inner = two && !inner.rest;
-      if ((takes_inner ? run.inner : run.loop) == loop) found.push_back(&inner);
+      if (run.body_of(inner) == loop) found.push_back(&inner);
       find_boxes(inner, loop, found);
     }
   }
@@ -208,7 +205,7 @@ std::string asm_listing(const loop::Program &program, const plan::Binding &bindi
   const auto phase = std::size_t(std::max_element(work.begin(), work.end()) - work.begin());
   const std::vector<Piece> pieces = pieces_of(code_lines, phase);
   const std::vector<Range> loops = innermost_loops(pieces);
-  const loop::Numbers numbers{binding.extents, binding.chunks, binding.strides};
+  const loop::Numbers numbers = binding.numbers();
   const block::Program blocks = blocks_of(program, target);
   const std::vector<double> turns = block::count_turns(program, blocks, numbers);
   const std::optional<loop::LoopId> hot = costliest_loop(program, binding, phase);

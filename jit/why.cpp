@@ -20,7 +20,7 @@ block::Program blocks_of(const loop::Program &program, const Target &target) {
 
 std::vector<Decision> explain_blocks(const loop::Program &program, const plan::Binding &binding,
                                      const Target &target) {
-  const loop::Numbers numbers{binding.extents, binding.chunks, binding.strides};
+  const loop::Numbers numbers = binding.numbers();
   return block::explain(program, blocks_of(program, target), &numbers);
 }
 

@@ -48,7 +48,6 @@ private:
   void took(Path path);
   llvm::Value *compute(loop::ValueId id);
   llvm::Value *value(loop::ValueId id);
-  llvm::Value *argument(loop::ValueId id, int width);
   llvm::Value *position(loop::AxisId axis);
   void loop(const block::Run &run);
   std::pair<llvm::Value *, llvm::Value *> range(const loop::Loop &loop);

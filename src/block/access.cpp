@@ -91,11 +91,7 @@ Access Chooser::store(BufferId id, const Place &place) const {
 // as it is stored.
 void Chooser::add_accesses(Box &box, const std::vector<Stmt> &body, const Place &place) const {
   const auto add = [&](const Access &access) {
-    const auto same = [&](const Access &a) {
-      return a.buffer == access.buffer && a.store == access.store;
-    };
-    if (std::none_of(box.accesses.begin(), box.accesses.end(), same))
-      box.accesses.push_back(access);
+    if (box.find(access.buffer, access.store) == nullptr) box.accesses.push_back(access);
   };
   for (const Stmt &s : body) {
     if (s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load)

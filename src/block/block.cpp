@@ -25,11 +25,21 @@ int Box::positions() const {
   return all;
 }
 
-const Access &Box::access(BufferId buffer, bool store) const {
+const Access *Box::find(BufferId buffer, bool store) const {
   const auto found = std::ranges::find_if(
       accesses, [&](const Access &a) { return a.buffer == buffer && a.store == store; });
-  support::check(found != accesses.end(), "a box does not say how a buffer moves");
+  return found == accesses.end() ? nullptr : &*found;
+}
+
+const Access &Box::access(BufferId buffer, bool store) const {
+  const Access *found = find(buffer, store);
+  support::check(found != nullptr, "a box does not say how a buffer moves");
   return *found;
+}
+
+LoopId Run::body_of(const Box &box) const {
+  const bool tile = shape == Shape::RowTile || shape == Shape::TransposedTile;
+  return tile && !box.rest ? inner : loop;
 }
 
 const Run &run_of(const Box &box, LoopId loop) {

@@ -111,6 +111,7 @@ struct Box {
 
   int count(As as) const; // of all dims of this kind: 1 without
   int positions() const;  // of its last axis
+  const Access *find(loop::BufferId buffer, bool store) const; // null where no access is one
   const Access &access(loop::BufferId buffer, bool store) const;
 };
 
@@ -122,6 +123,9 @@ struct Run {
 
   const Box &whole() const { return boxes.front(); }
   const Box &rest() const { return boxes.back(); }
+  bool takes_inner() const { return shape >= Shape::Jam; } // two loops as one block
+  // The loop whose body this box of the run takes: the inner one, where dims of both loops are in the box.
+  loop::LoopId body_of(const Box &box) const;
 };
 
 struct Program {

@@ -31,8 +31,6 @@ public:
   Box box(std::vector<Dim> dims, const std::vector<loop::Stmt> &body, const Place &place) const;
 
 private:
-  using Bodies = const std::vector<loop::Stmt>;
-
   // choose.cpp
   Run run(loop::LoopId id, const Place &place) const;
   Run turns(loop::LoopId id, const Place &place) const;

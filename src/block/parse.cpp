@@ -187,7 +187,7 @@ private:
     if (!shape) line.fail(shape_at, "no way to run a loop", "one of: " + all_shapes());
     line.expect_end();
     run.shape = *shape;
-    if (run.shape >= Shape::Jam) {
+    if (run.takes_inner()) {
       const std::optional<LoopId> inner = only_loop(loop.body);
       if (!inner)
         line.fail(shape_at, "two loops as one block need a loop with one loop inside",
@@ -213,9 +213,7 @@ private:
       box.masked = true;
     }
     line.expect_end();
-    const bool two =
-        (run.shape == Shape::RowTile || run.shape == Shape::TransposedTile) && !box.rest;
-    body(box, program_[two ? run.inner : run.loop].body, depth + 1);
+    body(box, program_[run.body_of(box)].body, depth + 1);
     return box;
   }
 
@@ -226,7 +224,7 @@ private:
       const AxisId own = program_[run.loop].axis;
       if (name == program_[own].name)
         axis = own;
-      else if (run.shape >= Shape::Jam && name == program_[program_[run.inner].axis].name)
+      else if (run.takes_inner() && name == program_[program_[run.inner].axis].name)
         axis = program_[run.inner].axis;
       else
         line.fail(at, "a block of another axis than its loops have",

@@ -37,7 +37,11 @@ private:
 
   // The box turns so often, and each of its turns enters the loops inside.
   void turn(const Box &box, double times) {
-    turns_[std::size_t(box.id)] += times;
+    count(box, times);
+    inside(box, times);
+  }
+  void count(const Box &box, double times) { turns_[std::size_t(box.id)] += times; }
+  void inside(const Box &box, double times) {
     for (const Run &run : box.runs)
       for (const Entry &entry : entries(run.loop, times)) enter(run, entry);
   }
@@ -52,10 +56,9 @@ private:
     switch (run.shape) {
     case Shape::Turns:
     case Shape::SerialScan: return turns(whole, n);
-    case Shape::Short: { // copies enter the loops inside one by one
-      turns_[std::size_t(whole.id)] -= entry.times * double(n - whole_turns(whole, n));
-      return turns(whole, n);
-    }
+    case Shape::Short: // copies are one turn, and enter the loops inside one by one
+      count(whole, entry.times * double(whole.dims[0].as == As::Copies ? 1 : n));
+      return inside(whole, entry.times * double(n));
     case Shape::SerialFold: {
       std::int64_t together = 0;
       if (&whole != &rest && n > 0)
@@ -77,10 +80,6 @@ private:
     case Shape::RowTile:
     case Shape::TransposedTile: return tile(run, entry);
     }
-  }
-
-  static std::int64_t whole_turns(const Box &box, std::int64_t n) {
-    return box.count(As::Copies) > 1 ? 1 : n;
   }
 
   // Whole boxes, then the narrowest that holds what is left.
@@ -110,7 +109,7 @@ private:
       turn(whole, inner.times * double(down * across * (by_rows ? rows : 1)));
       const std::int64_t below = entry.positions % rows;
       const double left = double(beside > 0 ? entry.positions : below);
-      turns_[std::size_t(run.rest().id)] += inner.times * left;
+      count(run.rest(), inner.times * left);
       const Run &map = run_of(run.rest(), run.inner);
       if (beside > 0) enter(map, {inner.times * double(down * rows), beside});
       enter(map, {inner.times * double(below), inner.positions});

@@ -36,9 +36,8 @@ private:
     std::size_t next = 0;
     const auto access_of = [&](BufferId buffer, bool store) {
       box_ = box.id;
-      const auto same = [&](const Access &a) { return a.buffer == buffer && a.store == store; };
-      const auto found = std::ranges::find_if(box.accesses, same);
-      require(found != box.accesses.end(), "a block does not say how a buffer of its body moves");
+      const Access *found = box.find(buffer, store);
+      require(found != nullptr, "a block does not say how a buffer of its body moves");
       access(*found, lanes);
     };
     for (const Stmt &s : statements) {
@@ -76,19 +75,15 @@ private:
   }
 
   void run(const Run &run, const Loop *lanes) {
-    const Loop &loop = program_[run.loop];
     require(!run.boxes.empty(), "a run without boxes");
     box_ = run.whole().id;
     require(!run.whole().rest, "a run begins with its rest");
-    const bool two = run.shape == Shape::Jam || run.shape == Shape::RowTile ||
-                     run.shape == Shape::TransposedTile;
-    require(!two || run.boxes.size() == 2, "two loops as one block have whole blocks and a rest");
+    require(!run.takes_inner() || run.boxes.size() == 2,
+            "two loops as one block have whole blocks and a rest");
     for (const Box &box : run.boxes) dims(run, box, lanes);
     covers(run);
     for (const Box &box : run.boxes) {
-      const bool inner =
-          (run.shape == Shape::RowTile || run.shape == Shape::TransposedTile) && !box.rest;
-      const Loop &taken = inner ? program_[run.inner] : loop;
+      const Loop &taken = program_[run.body_of(box)];
       const bool has_lanes = box.count(As::Lanes) > 1;
       body(box, taken.body, has_lanes ? &taken : lanes);
     }
@@ -101,7 +96,7 @@ private:
     int lane_dims = 0;
     for (const Dim &dim : box.dims) {
       const bool own = dim.axis == loop.axis;
-      const bool inner = run.shape >= Shape::Jam && dim.axis == program_[run.inner].axis;
+      const bool inner = run.takes_inner() && dim.axis == program_[run.inner].axis;
       require(own || inner, "a dim is of another loop");
       require(dim.count >= 1, "a dim of no positions");
       require(!dim.leaves || (dim.as == As::Copies && loop.leaf > 0), "leaves of no tree");

@@ -68,6 +68,9 @@ struct Binding {
   std::vector<std::int64_t> scratch_bytes;            // [scratch]
   std::vector<std::int64_t> row_bytes;                // [row], for each thread
   std::vector<double> phase_work;                     // [phase]: rough cycles in all
+
+  // Of the binding, which must outlive them.
+  loop::Numbers numbers() const { return {extents, chunks, strides}; }
 };
 
 struct Plan {

@@ -41,7 +41,7 @@ std::string blocks_text(const fs::path &file, int bits) {
   const plan::Plan plan = plan_in(file);
   const block::Program blocks = jit::blocks_of(plan.program, target_of(bits));
   block::verify(plan.program, blocks);
-  const loop::Numbers numbers{plan.binding.extents, plan.binding.chunks, plan.binding.strides};
+  const loop::Numbers numbers = plan.binding.numbers();
   return block::print(plan.program, blocks, &numbers);
 }
 
