@@ -19,6 +19,8 @@ struct Tally { // of all cases so far
 struct Thoroughness {
   bool all_threads = false; // 1, 2, 3 and 7, and the reference as an engine
   bool reference = true;
+  bool both_targets =
+      true; // native code for AVX-512 and for AVX2; else for one of them, in turn by the data's seed
   std::string numpy = {}; // a Python with NumPy: the outputs of native code are held against it
 };
 
