@@ -92,8 +92,14 @@ void PhaseEmitter::step(AccId acc, const std::vector<ValueId> &args) {
   if (scans_groups(acc)) return step_group(acc, args);
   States &now = accs_[acc.index];
   const int width = Lanes::width(now[0]);
+  States given;
+  for (const ValueId arg : args) given.push_back(lanes_.splat(value(arg), width));
+  if (takes_blocks_[acc.index]) {
+    now = std::move(given);
+    return;
+  }
   States inputs = now;
-  for (const ValueId arg : args) inputs.push_back(lanes_.splat(value(arg), width));
+  inputs.insert(inputs.end(), given.begin(), given.end());
   const States next = lanes_.run(program_.recipe(acc).step, inputs);
   const bool across_lanes =
       mask_ != nullptr && vector_ != nullptr &&

@@ -28,7 +28,8 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
       function_(function), listing_(listing), count_paths_(count_paths),
       ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
       pieces_(ir_, weights.split[phase]), lanes_(ir_, target, program.accuracy, &weights, &pieces_),
-      values_(program.values.size()), accs_(program.accs.size()), carried_(program.accs.size()),
+      values_(program.values.size()), accs_(program.accs.size()),
+      takes_blocks_(program.accs.size()), carried_(program.accs.size()),
       early_(program.accs.size()), stepped_(program.accs.size()), columns_(program.buffers.size()),
       awaited_(program.buffers.size()), row_rooms_(program.buffers.size()) {}
 
@@ -38,6 +39,8 @@ void PhaseEmitter::run(llvm::function_ref<void(llvm::Function &)> made) {
   ir_.CreateBr(start);
   ir_.SetInsertPoint(start);
   read_frame();
+  for (const Loop &loop : program_.loops)
+    for (const AccId acc : loop.accs) takes_blocks_[acc.index] = takes_blocks(program_, loop, acc);
   box_ = &root_;
   body(phase_.body);
   // Streaming stores are not ordered with others: make them visible before the phase's end.

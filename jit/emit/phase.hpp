@@ -249,6 +249,7 @@ private:
   Values positions_;                   // by axis, inside its loop
   Values values_;                      // by value, where it has been computed
   std::vector<States> accs_;           // by accumulator: running inside its loop, joined after it
+  std::vector<bool> takes_blocks_;     // by accumulator: a leaf is the block that it is given
   std::vector<States> carried_;        // by accumulator: inside a scan in blocks, the blocks before
   std::vector<bool> early_;            // by accumulator: in a group, the step is still to come
   std::vector<States> stepped_;        // by accumulator: inside a scan's group, the groups before

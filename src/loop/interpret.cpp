@@ -190,6 +190,7 @@ private:
       fold.start = fold.recipe->start;
       for (ValueId start : p_[a].start) fold.start_values.push_back(start.index);
       fold.grouped = l.scan && l.lanes > 1;
+      fold.takes_blocks = takes_blocks(p_, l, a);
       fold.lanes.resize(std::size_t(fold.grouped ? 1 : l.lanes));
       nest.folds.push_back(a.index);
     }
@@ -222,6 +223,10 @@ private:
         break;
       case Instruction::Kind::Step: {
         Fold &fold = folds_[i.index];
+        if (fold.takes_blocks) {
+          for (std::size_t k = 0; k < i.more.size(); ++k) fold.lanes[0][k] = values_[i.more[k]];
+          break;
+        }
         fold.inputs = fold.grouped ? fold.recipe->start : fold.lanes[lane_];
         for (std::uint32_t arg : i.more) fold.inputs.push_back(values_[arg]);
         if (fold.grouped)

@@ -26,6 +26,7 @@ struct Fold {
   States joined;                // of a scan in groups: the group up to the last step, or nothing
   std::array<States, 4> halves; // the last of the earlier half, at distances 1, 2, 4, 8
   bool grouped = false;
+  bool takes_blocks = false;
   States result;
   States inputs, work; // of the code that runs
 

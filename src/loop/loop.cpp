@@ -5,6 +5,10 @@
 
 namespace broadloom::loop {
 
+bool takes_blocks(const Program &program, const Loop &loop, AccId acc) {
+  return loop.leaf == 1 && loop.lanes == 1 && !loop.scan && ops::step_is_join(program.recipe(acc));
+}
+
 std::optional<LoopId> only_loop(const std::vector<Stmt> &body) {
   std::optional<LoopId> only;
   for (const Stmt &s : body) {

@@ -36,6 +36,7 @@
 //   joined pairwise in index order (0 with 1, 2 with 3, .., then these; an odd last one is carried up).
 //   A loop of few known `turns` has the same tree, of one leaf, without being the vector loop: the one around it takes
 //   16 rows of 8, say, at once. Loops without accumulators may have known turns, too; a Row is then one for each lane.
+//   A leaf of one position whose step is a join is the block that it is given: 1+0j times z has other bits than z.
 //   leaf 0 means that the whole range is one leaf: for exact accumulators, for which the tree cannot
 //   matter, and for ordered ones (no combine), which step through the range from their start.
 // - A `scan` loop runs in order (from the end where `reverse`), in blocks of `leaf` positions that begin
@@ -210,6 +211,9 @@ struct Program {
   const ops::Recipe &recipe(AccId id) const { return recipes[accs[id.index].recipe]; }
   const Loop &operator[](LoopId id) const { return loops[id.index]; }
 };
+
+// Whether the accumulator of this loop, whose leaves are of one position, takes the blocks that it is given as they are.
+bool takes_blocks(const Program &program, const Loop &loop, AccId acc);
 
 // The loop that is all that a body contains, but for values.
 std::optional<LoopId> only_loop(const std::vector<Stmt> &body);

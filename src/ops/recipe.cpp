@@ -57,10 +57,14 @@ std::optional<Op> only_op(const Recipe &recipe) {
   return step.lines[0].op;
 }
 
+bool step_is_join(const Recipe &recipe) {
+  return recipe.has_combine() && recipe.args == recipe.states && recipe.step == recipe.combine;
+}
+
 bool identity_is_neutral(const Recipe &recipe) {
   if (recipe.exact) return true;
   const std::optional<Op> op = only_op(recipe);
-  if (!op || recipe.combine != recipe.step) return false;
+  if (!op || !step_is_join(recipe)) return false;
   const DType type = recipe.states[0];
   if (*op == Op::Add) return evaluate(Op::Eq, type, std::array{recipe.start[0], Scalar{}}).bits;
   return *op == Op::Mul && !is_complex(type) && is_float(type) &&

@@ -62,6 +62,9 @@ Recipe joining(const Recipe &recipe);
 // The operation of a recipe that is a single one: sum's is Add.
 std::optional<Op> only_op(const Recipe &recipe);
 
+// Whether a step joins a block, as that of `joining` does, and that of an accumulator of one operation.
+bool step_is_join(const Recipe &recipe);
+
 // Whether a block that has stepped, joined with the identity as the later block, is seen to stay as it is to the bit.
 //   sum: 0 + x is never -0, so that + 0 changes nothing, as + -0 never does     logsumexp: its combine calls exp, nobody knows
 bool identity_is_neutral(const Recipe &recipe);
