@@ -6,7 +6,7 @@
 //
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
-#include "jit/cache/memory.hpp"
+#include "jit/cache/cache.hpp"
 #include "jit/engine/profile.hpp"
 #include "jit/failure.hpp"
 #include "jit/kernel.hpp"

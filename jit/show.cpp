@@ -10,7 +10,7 @@
 #include "ops/complex.hpp"
 #include "ops/ops.hpp"
 #include "plan/explain.hpp"
-#include "spec/print_typed.hpp"
+#include "text/print_typed.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"

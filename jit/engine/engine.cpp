@@ -6,7 +6,7 @@
 #include "jit/engine/gdb.hpp"
 #include "jit/engine/generate.hpp"
 #include "jit/engine/profile.hpp"
-#include "jit/engine/session.hpp"
+#include "jit/engine/linker.hpp"
 #include "support/fail.hpp"
 #include "support/log.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "expr/function.hpp"
 #include "grad/terms.hpp"
-#include "spec/expand.hpp"
+#include "rewrite/expand.hpp"
 
 #include <string>
 #include <unordered_map>

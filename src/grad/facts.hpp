@@ -5,7 +5,7 @@
 #include "grad/calls.hpp"
 #include "grad/terms.hpp"
 #include "spec/sets.hpp"
-#include "spec/typer.hpp"
+#include "type/typer.hpp"
 
 #include <string>
 #include <unordered_map>

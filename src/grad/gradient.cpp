@@ -13,7 +13,7 @@
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "grad/widen.hpp"
-#include "spec/expand.hpp"
+#include "rewrite/expand.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"

@@ -9,11 +9,11 @@
 // written out as folds and repeats. At the end only nodes that an output needs are kept.
 #include "spec/spec.hpp"
 
-#include "spec/expand.hpp"
-#include "spec/pairing.hpp"
-#include "spec/relax.hpp"
-#include "spec/simplify.hpp"
-#include "spec/typer.hpp"
+#include "rewrite/expand.hpp"
+#include "spec/check_pairings.hpp"
+#include "rewrite/relax.hpp"
+#include "rewrite/simplify.hpp"
+#include "type/typer.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"

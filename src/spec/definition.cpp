@@ -2,8 +2,8 @@
 #include "spec/definition.hpp"
 
 #include "expr/walk.hpp"
-#include "spec/expand.hpp"
-#include "spec/words.hpp"
+#include "rewrite/expand.hpp"
+#include "text/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 

@@ -2,7 +2,7 @@
 #include "expr/function.hpp"
 
 #include "expr/walk.hpp"
-#include "spec/words.hpp"
+#include "text/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "reference/reference.hpp"
 #include "spec/spec.hpp"
-#include "tools/repl/source.hpp"
+#include "tools/broadloom/data/source.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include "require.hpp"
 
 #include "array/npy.hpp"
-#include "tools/repl/source.hpp"
+#include "tools/broadloom/data/source.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // The REPL in a pipe: no prompt, and the first error ends it.
 #include "tests/unit/temp_folder.hpp"
-#include "tools/repl/cli.hpp"
+#include "tools/broadloom/cli/cli.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // The session without any terminal: what an input prints, and what it leaves behind.
-#include "tools/repl/repl.hpp"
-#include "tools/repl/session.hpp"
+#include "tools/broadloom/repl/repl.hpp"
+#include "tools/broadloom/repl/session.hpp"
 
 #include "tests/unit/temp_folder.hpp"
 

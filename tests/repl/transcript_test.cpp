@@ -1,7 +1,7 @@
 // The transcript in the README is what the REPL prints for the lines of transcript.txt.
 // BROADLOOM_BLESS=1 writes it there.
-#include "tools/repl/failure.hpp"
-#include "tools/repl/repl.hpp"
+#include "tools/broadloom/cli/failure.hpp"
+#include "tools/broadloom/repl/repl.hpp"
 
 #include <doctest/doctest.h>
 

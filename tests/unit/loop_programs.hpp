@@ -1,7 +1,7 @@
 // Loop programs for the tests: those of tests/nests that many need, and a builder for what is drawn up in a loop.
 #pragma once
 
-#include "nests.hpp"
+#include "tests/unit/nests.hpp"
 
 #include "loop/loop.hpp"
 

@@ -5,7 +5,7 @@
 // for all. It knows one time for each row and runs one row to its end before the next; so a case is one of
 // its iterations, within which the rounds of all peers alternate (rounds.hpp), and what else a row says goes
 // to the session's own reports (row.hpp).
-#include "bench/session.hpp"
+#include "bench/all_cases.hpp"
 
 #include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>

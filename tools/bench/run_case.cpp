@@ -4,8 +4,8 @@
 #include "bench/hand_written.hpp"
 #include "bench/paired.hpp"
 
-#include "tools/repl/element.hpp"
-#include "tools/repl/workspace.hpp"
+#include "tools/broadloom/data/element.hpp"
+#include "tools/broadloom/cli/workspace.hpp"
 
 #include <broadloom/broadloom.hpp>
 

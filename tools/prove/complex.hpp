@@ -2,7 +2,7 @@
 //
 // Method: |result - exact| in ulps of the real type at |exact|, over random arguments of all sizes and
 // directions; 2 ulp are allowed. Arguments whose result has an infinite or NaN part, or leaves the
-// range, are left to tests/unit/complex_test.cpp.
+// range, are left to tests/unit/ops/complex_test.cpp.
 // Example: prove_complex("exp", DType::C128, 100000).worst
 #pragma once
 

@@ -1,0 +1,89 @@
+// See session.hpp.
+#include "jit/engine/linker.hpp"
+
+#include "math/libm.hpp"
+#include "math/scalar.hpp"
+#include "support/fail.hpp"
+
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h>
+
+namespace broadloom::jit {
+
+namespace orc = llvm::orc;
+
+void fail_native(const std::string &message) {
+  support::fail("E0501", "native code cannot be had: " + message, {},
+                "run with the interpreter (Engine::Interpreter), which gives the same bits");
+}
+
+namespace {
+
+constexpr std::size_t slab_bytes = std::size_t{64} << 20; // of address space, used bit by bit
+
+} // namespace
+
+Session &Session::instance() {
+  static Session &made = *new Session;
+  return made;
+}
+
+Session::Session()
+    : session_(take(orc::SelfExecutorProcessControl::Create(
+          nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()))),
+      linker_(session_,
+              take(orc::MapperJITLinkMemoryManager::CreateWithMapper<orc::InProcessMemoryMapper>(
+                  slab_bytes))),
+      libm_(session_.createBareJITDylib("libm")) {
+  session_.setErrorReporter([this](llvm::Error error) { // nothing is ever printed
+    const std::lock_guard lock(mutex_);
+    last_error_ = llvm::toString(std::move(error));
+  });
+  orc::SymbolMap symbols;
+  const auto add = [&](std::string_view symbol, void *address) {
+    symbols[session_.intern(llvm::StringRef(symbol.data(), symbol.size()))] = {
+        orc::ExecutorAddr::fromPtr(address),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  };
+  for (const math::LibmSymbol &s : math::libm_symbols()) add(s.symbol, s.address);
+  for (const math::ColdSymbol &s : math::cold_symbols()) add(s.symbol, s.address);
+  if (auto error = libm_.define(orc::absoluteSymbols(std::move(symbols))))
+    fail_native(llvm::toString(std::move(error)));
+}
+
+orc::JITDylib &Session::add(std::unique_ptr<llvm::MemoryBuffer> object) {
+  orc::JITDylib &library =
+      session_.createBareJITDylib("kernel " + std::to_string(next_.fetch_add(1)));
+  library.addToLinkOrder(libm_);
+  if (auto error = linker_.add(library, std::move(object))) {
+    const std::string message = llvm::toString(std::move(error));
+    remove(library);
+    fail_native(message);
+  }
+  return library;
+}
+
+std::vector<orc::ExecutorAddr> Session::find(orc::JITDylib &library,
+                                             llvm::ArrayRef<std::string> names) {
+  orc::SymbolLookupSet wanted;
+  for (const std::string &name : names) wanted.add(session_.intern(name));
+  auto found = session_.lookup(orc::makeJITDylibSearchOrder(&library), std::move(wanted));
+  if (!found) {
+    std::string message = llvm::toString(found.takeError());
+    {
+      const std::lock_guard lock(mutex_);
+      if (!last_error_.empty()) message += " (" + last_error_ + ")";
+    }
+    fail_native(message);
+  }
+  std::vector<orc::ExecutorAddr> addresses;
+  for (const std::string &name : names)
+    addresses.push_back((*found)[session_.intern(name)].getAddress());
+  return addresses;
+}
+
+void Session::remove(orc::JITDylib &library) {
+  if (auto error = session_.removeJITDylib(library)) llvm::consumeError(std::move(error));
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,180 @@
+// See relax.hpp.
+#include "rewrite/relax.hpp"
+
+#include "support/reasons.hpp"
+#include "support/text.hpp"
+
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace broadloom::spec {
+
+namespace {
+
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+using ops::Op;
+
+constexpr int greatest_power = 8;
+
+enum Kind { Quotient, Fused, Power, Joined };
+constexpr std::array<const char *, 4> kinds{
+    "quotients by a number became products: ", "products and sums became fma: ",
+    "powers became products: ", "chains of numbers were joined: "};
+
+class Relaxer {
+public:
+  explicit Relaxer(TypedSpec &spec)
+      : spec_(spec), old_(spec.graph), graph_(expr::Graph::with_recipes_of(spec.graph)) {}
+
+  void run() {
+    users_.resize(old_.size());
+    for (std::size_t i = 0; i < old_.size(); ++i)
+      for (NodeId arg : old_.args(NodeId{std::uint32_t(i)})) ++users_[arg.index];
+    for (const TypedOutput &output : spec_.outputs) ++users_[output.value.index];
+    for (const Mark &mark : spec_.marks) ++users_[mark.value.index];
+
+    std::vector<NodeId> now(old_.size());
+    for (std::size_t i = 0; i < old_.size(); ++i) {
+      const NodeId id{std::uint32_t(i)};
+      const Node &node = old_[id];
+      where_ = &old_.where(id);
+      std::vector<NodeId> args;
+      once_.clear();
+      for (NodeId arg : old_.args(id)) {
+        args.push_back(now[arg.index]);
+        once_.push_back(users_[arg.index] == 1);
+      }
+      std::optional<NodeId> other;
+      if (node.kind == NodeKind::Op && (node.dtype == DType::F32 || node.dtype == DType::F64) &&
+          args.size() == 2 && graph_[args[0]].dtype == node.dtype)
+        other = rule(node, args);
+      now[i] = other ? *other : graph_.add(node, args, *where_);
+    }
+    for (TypedOutput &output : spec_.outputs) {
+      output.value = now[output.value.index];
+      output.addend = now[output.addend.index];
+    }
+    for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+    spec_.graph = std::move(graph_);
+    for (std::size_t k = 0; k < kinds.size(); ++k)
+      if (made_[k] > 0)
+        spec_.notes.push_back(support::decide(support::Reason::RelaxedArithmetic, "",
+                                              std::to_string(made_[k]),
+                                              kinds[k] + std::to_string(made_[k])));
+  }
+
+private:
+  NodeId make(Op op, std::initializer_list<NodeId> args) {
+    Node node;
+    node.kind = NodeKind::Op;
+    node.op = op;
+    node.dtype = graph_[*args.begin()].dtype;
+    for (NodeId arg : args) node.axes = node.axes | graph_[arg].axes;
+    return graph_.add(node, std::vector<NodeId>(args), *where_);
+  }
+  NodeId literal(DType dtype, double value) {
+    Node node;
+    node.kind = NodeKind::Literal;
+    node.dtype = dtype;
+    node.literal = ops::convert(ops::scalar_from(value), DType::F64, dtype);
+    return graph_.add(node, {}, *where_);
+  }
+  // The number that a node is, if it is one.
+  std::optional<double> number(NodeId id) const {
+    const Node &node = graph_[id];
+    if (node.kind != NodeKind::Literal) return {};
+    return ops::as_f64(ops::convert(node.literal, node.dtype, DType::F64));
+  }
+  bool is_op(NodeId id, Op op) const {
+    return graph_[id].kind == NodeKind::Op && graph_[id].op == op;
+  }
+  NodeId arg(NodeId id, std::size_t i) const { return graph_.args(id)[i]; }
+  std::optional<NodeId> count(Kind kind, NodeId id) {
+    ++made_[kind];
+    return id;
+  }
+
+  std::optional<NodeId> rule(const Node &node, const std::vector<NodeId> &args) {
+    const NodeId x = args[0], y = args[1];
+    switch (node.op) {
+    case Op::Div: return quotient(node, x, y);
+    case Op::Pow: return power(x, y);
+    case Op::Mul: return joined(node, x, y);
+    case Op::Add:
+      if (auto sum = joined(node, x, y)) return sum;
+      if (is_op(x, Op::Mul) && once_[0])
+        return count(Fused, make(Op::Fma, {arg(x, 0), arg(x, 1), y}));
+      if (is_op(y, Op::Mul) && once_[1])
+        return count(Fused, make(Op::Fma, {arg(y, 0), arg(y, 1), x}));
+      return {};
+    case Op::Sub:
+      if (is_op(x, Op::Mul) && once_[0])
+        return count(Fused, make(Op::Fma, {arg(x, 0), arg(x, 1), make(Op::Neg, {y})}));
+      if (is_op(y, Op::Mul) && once_[1])
+        return count(Fused, make(Op::Fma, {make(Op::Neg, {arg(y, 0)}), arg(y, 1), x}));
+      return {};
+    default: return {};
+    }
+  }
+
+  // Only where the reciprocal is an ordinary number too.
+  std::optional<NodeId> quotient(const Node &node, NodeId x, NodeId y) {
+    const std::optional<double> divisor = number(y);
+    if (!divisor) return {};
+    const double inverse = 1 / *divisor;
+    const bool normal = node.dtype == DType::F64
+                            ? std::isnormal(inverse) && std::isnormal(*divisor)
+                            : std::isnormal(float(inverse)) && std::isnormal(float(*divisor));
+    if (!normal) return {};
+    return count(Quotient, make(Op::Mul, {x, literal(node.dtype, inverse)}));
+  }
+
+  std::optional<NodeId> power(NodeId x, NodeId y) {
+    const std::optional<double> exponent = number(y);
+    if (!exponent || std::fabs(*exponent) > greatest_power || *exponent != std::trunc(*exponent) ||
+        *exponent == 0)
+      return {};
+    const int n = int(std::fabs(*exponent));
+    std::optional<NodeId> product;
+    // 1 / x comes first: 1e5^8 is infinite in f32, where 1e5^-8 is a subnormal number.
+    NodeId square = *exponent < 0 ? make(Op::Div, {literal(graph_[x].dtype, 1), x}) : x;
+    for (int bits = n; bits > 0; bits >>= 1) {
+      if (bits & 1) product = product ? make(Op::Mul, {*product, square}) : square;
+      if (bits > 1) square = make(Op::Mul, {square, square});
+    }
+    return count(Power, *product);
+  }
+
+  // (z op a) op b with numbers a and b.
+  std::optional<NodeId> joined(const Node &node, NodeId x, NodeId y) {
+    const std::size_t side = number(x) ? 1 : 0; // where the chain is
+    const NodeId chain = side == 0 ? x : y;
+    const std::optional<double> b = number(side == 0 ? y : x);
+    if (!b || !is_op(chain, node.op) || !once_[side]) return {};
+    const std::optional<double> left = number(arg(chain, 0)), right = number(arg(chain, 1));
+    if (!left && !right) return {};
+    const NodeId z = arg(chain, left ? 1 : 0);
+    const double a = left ? *left : *right;
+    const double both = node.op == Op::Add ? a + *b : a * *b;
+    const bool is_zero = both == 0 && (node.op == Op::Add || a == 0 || *b == 0);
+    if (!std::isfinite(float(both)) || (!is_zero && !std::isnormal(float(both)))) return {};
+    return count(Joined, make(node.op, {z, literal(node.dtype, both)}));
+  }
+
+  TypedSpec &spec_;
+  const expr::Graph &old_;
+  expr::Graph graph_;
+  std::vector<std::size_t> users_;
+  std::vector<bool> once_; // is the node the only user of this argument?
+  std::array<int, kinds.size()> made_{};
+  const Place *where_ = nullptr;
+};
+
+} // namespace
+
+void relax(TypedSpec &spec) { Relaxer(spec).run(); }
+
+} // namespace broadloom::spec

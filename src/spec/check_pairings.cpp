@@ -1,0 +1,67 @@
+// See pairing.hpp.
+#include "spec/check_pairings.hpp"
+
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace broadloom::spec {
+
+namespace {
+
+using support::fail;
+
+// Which names are fused, directly or by way of others.
+class Groups {
+public:
+  const std::string &root(const std::string &name) {
+    const std::string *at = &name;
+    while (true) {
+      auto it = parent_.find(*at);
+      if (it == parent_.end()) return *at;
+      auto above = parent_.find(it->second);
+      if (above != parent_.end()) it->second = above->second; // halves the path
+      at = &it->second;
+    }
+  }
+  void unite(const std::string &a, const std::string &b) {
+    const std::string x = root(a), y = root(b);
+    if (x != y) parent_[x] = y;
+  }
+
+private:
+  std::unordered_map<std::string, std::string> parent_;
+};
+
+} // namespace
+
+void check_pairings(const SpecData &data) {
+  std::vector<std::string> known;
+  for (const Expr &let : data.lets) known.push_back(let.node()->name);
+  for (const OutputDecl &output : data.outputs) known.push_back(output.name);
+  auto shown = [&](const Place &where) { return support::with_text(where, data.source.get()); };
+  Groups groups;
+  for (const Pairing &pairing : data.pairings) {
+    const std::string word = pairing.fuse ? "fuse" : "separate";
+    for (const std::string *name : {&pairing.a, &pairing.b}) {
+      if (std::find(known.begin(), known.end(), *name) != known.end()) continue;
+      const std::string near = support::closest(*name, known);
+      fail("E0003", "'" + word + "' names lets and outputs, and '" + *name + "' is neither",
+           shown(pairing.where),
+           near.empty() ? "name a let or an output of this kernel"
+                        : "did you mean '" + near + "'?");
+    }
+    if (pairing.a == pairing.b)
+      fail("E0016", "'" + word + "' names '" + pairing.a + "' twice", shown(pairing.where),
+           "name two lets or outputs");
+    if (pairing.fuse) groups.unite(pairing.a, pairing.b);
+  }
+  for (const Pairing &pairing : data.pairings)
+    if (!pairing.fuse && groups.root(pairing.a) == groups.root(pairing.b))
+      fail("E0016", "'" + pairing.a + "' and '" + pairing.b + "' are both fused and separated",
+           shown(pairing.where), "leave one of the statements out");
+}
+
+} // namespace broadloom::spec

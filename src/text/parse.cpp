@@ -1,0 +1,361 @@
+// Kernels and statements: the outer grammar of docs/language.md, one function for each kind.
+#include "text/parser.hpp"
+
+#include "spec/definition.hpp"
+#include "text/words.hpp"
+#include "support/fail.hpp"
+#include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
+#include "support/text.hpp"
+
+#include <array>
+#include <charconv>
+
+namespace broadloom::spec {
+
+void Cursor::fail(const char *code, std::string message, const Token &first, const Token &last,
+                  std::string help) const {
+  support::fail(code, std::move(message),
+                support::with_text(source_.place(first, last), source_.text.get()),
+                std::move(help));
+}
+
+std::string Cursor::shown(const Token &token) const {
+  if (token.kind == Tok::End) return "the end of the text";
+  if (token.kind == Tok::Break && word(token) == "\n") return "the end of the line";
+  std::string_view text = word(token);
+  constexpr std::size_t longest = 40;
+  return "'" + std::string(text.substr(0, longest)) + (text.size() > longest ? "..'" : "'");
+}
+
+void Cursor::unexpected(const std::string &expected) const {
+  const Token &token = peek();
+  bool line_end = token.kind == Tok::Break && word(token) == "\n";
+  fail("E0002", "expected " + expected + ", found " + shown(token), token,
+       line_end ? "a line goes on after a comma, after a binary operator and inside ( )"
+                : "docs/language.md has the grammar");
+}
+
+const Token &Cursor::expect_new_name(const char *what) {
+  const Token &token = expect(Tok::Name, what);
+  NameCheck found = check_name(word(token), what);
+  if (!found.code.empty()) fail(found.code.c_str(), found.message, token, found.help);
+  return token;
+}
+
+int Cursor::expect_int(const char *what) {
+  bool minus = is(Tok::Minus);
+  if (minus) next();
+  const Token &token = expect(Tok::Int, what);
+  std::string_view digits = word(token);
+  int value = 0;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc())
+    fail("E0006", "'" + std::string(digits) + "' is too large here", token, "use a smaller number");
+  return minus ? -value : value;
+}
+
+DType parse_dtype(Cursor &cursor) {
+  const Token &token = cursor.expect(Tok::Name, "a dtype");
+  std::string word(cursor.word(token));
+  auto dtype = dtype_from_name(word);
+  if (!dtype)
+    cursor.fail("E0002", "expected a dtype, found '" + word + "'", token,
+                "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128");
+  return *dtype;
+}
+
+namespace {
+
+class Parser {
+public:
+  explicit Parser(const Source &source) : source_(source), cursor_(source) {}
+
+  std::vector<LoopSpec> run() {
+    std::vector<LoopSpec> kernels;
+    while (skip_breaks(), !cursor_.is(Tok::End)) {
+      if (cursor_.is_word("accumulator")) {
+        accumulator();
+        continue;
+      }
+      if (cursor_.is_word("def")) {
+        parse_function(cursor_, definitions_);
+        if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::End))
+          cursor_.unexpected("the end of the definition");
+        continue;
+      }
+      if (!cursor_.is_word("kernel")) outside_of_kernel();
+      kernels.push_back(kernel());
+      for (std::size_t i = 0; i + 1 < kernels.size(); ++i)
+        if (kernels[i].data().name == kernels.back().data().name)
+          cursor_.fail("E0004", "kernel '" + kernels.back().data().name + "' is defined twice",
+                       name_, "give it another name");
+    }
+    return kernels;
+  }
+
+private:
+  [[noreturn]] void outside_of_kernel() {
+    const Token &token = cursor_.peek();
+    constexpr std::array words{"in", "let", "out", "order", "stretch", "set", "fuse", "separate"};
+    for (const char *word : words)
+      if (cursor_.is_word(word))
+        cursor_.fail("E0002",
+                     "'" + std::string(word) + "' stands in a kernel, and this is outside of one",
+                     token, "write kernel NAME { in x : f32[:]; out z = x + 1 }");
+    cursor_.unexpected("'kernel', 'accumulator' or 'def'");
+  }
+
+  void skip_breaks() {
+    while (cursor_.accept(Tok::Break)) {
+    }
+  }
+
+  void accumulator() {
+    AccumulatorDef definition = parse_accumulator(cursor_, definitions_);
+    check_definition(definition, source_.text.get());
+    const std::string name = definition.name;
+    const Place where = definition.where;
+    if (definitions_.defined(name))
+      support::fail("E0004", "'" + name + "' is defined twice",
+                    support::with_text(where, source_.text.get()),
+                    "functions and accumulators share one set of names; choose another");
+    definitions_.accumulators.emplace(
+        name, Accumulator(std::make_shared<const AccumulatorDef>(std::move(definition))));
+  }
+
+  LoopSpec kernel() {
+    cursor_.next();
+    // `kernel` itself is the name that the API gives to a spec that was given none.
+    name_ = cursor_.is_word("kernel") ? cursor_.next() : cursor_.expect_new_name("a kernel");
+    data_ = std::make_shared<SpecData>();
+    data_->name = cursor_.word(name_);
+    data_->source = source_.text;
+    data_->where = source_.place(name_);
+    symbols_.clear();
+    skip_breaks();
+    const Token brace = cursor_.expect(Tok::LeftBrace, "'{'");
+    while (true) {
+      skip_breaks();
+      if (cursor_.accept(Tok::RightBrace)) break;
+      if (cursor_.is(Tok::End))
+        cursor_.fail("E0007", "kernel '" + data_->name + "' is never closed", brace,
+                     "add the missing '}'");
+      statement();
+      if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::RightBrace) && !cursor_.is(Tok::End))
+        cursor_.unexpected("the end of the statement");
+    }
+    return LoopSpec(std::shared_ptr<const SpecData>(std::move(data_)));
+  }
+
+  void statement() {
+    const Token &token = cursor_.peek();
+    std::string_view word = token.kind == Tok::Name ? cursor_.word(token) : "";
+    if (word == "in") return in_statement();
+    if (word == "let") return let_statement();
+    if (word == "out") return out_statement();
+    if (word == "order") return order_statement();
+    if (word == "stretch") return stretch_statement();
+    if (word == "set") return parse_set(cursor_, *data_);
+    if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
+    cursor_.unexpected("a statement (order, stretch, set, fuse, separate, in, let or out)");
+  }
+
+  void order_statement() {
+    cursor_.next();
+    data_->order_given = true;
+    if (cursor_.is_word("c"))
+      data_->order = Order::c;
+    else if (cursor_.is_word("f"))
+      data_->order = Order::f;
+    else if (cursor_.is_word("none"))
+      data_->order = Order::none;
+    else
+      cursor_.unexpected("c, f or none");
+    cursor_.next();
+  }
+
+  void stretch_statement() {
+    cursor_.next();
+    if (cursor_.is_word("on"))
+      data_->stretch = true;
+    else if (cursor_.is_word("off"))
+      data_->stretch = false;
+    else
+      cursor_.unexpected("on or off");
+    cursor_.next();
+  }
+
+  const Token &new_value_name(const char *what) {
+    const Token &token = cursor_.expect_new_name(what);
+    if (symbols_.count(std::string(cursor_.word(token))))
+      cursor_.fail("E0004", "'" + std::string(cursor_.word(token)) + "' is defined twice", token,
+                   "inputs, lets and outputs share one set of names; choose another");
+    return token;
+  }
+
+  void in_statement() {
+    cursor_.next();
+    const Token name = new_value_name("an input");
+    auto decl = std::make_shared<InputDecl>();
+    decl->name = cursor_.word(name);
+    cursor_.expect(Tok::Colon, "':' and a dtype");
+    decl->dtype = parse_dtype(cursor_);
+    if (cursor_.accept(Tok::LeftBracket)) dims(*decl);
+    if (cursor_.is_word("dims") || cursor_.is_word("axes")) placement(*decl);
+    decl->where = source_.place(name, cursor_.previous());
+    data_->inputs.push_back(decl);
+    symbols_[decl->name] = {Symbol::Kind::Input, make_input(decl, decl->where)};
+  }
+
+  void dims(InputDecl &decl) {
+    if (cursor_.accept(Tok::RightBracket)) return;
+    do {
+      const Token &token = cursor_.peek();
+      Dim dim;
+      if (cursor_.is(Tok::Name)) {
+        dim.label = cursor_.word(cursor_.expect_new_name("an axis"));
+        if (cursor_.accept(Tok::Assign)) dim.extent = extent();
+      } else if (cursor_.is(Tok::Int)) {
+        dim.extent = extent();
+      } else if (!cursor_.accept(Tok::Colon)) {
+        cursor_.unexpected("a dim: a label, ':' or an extent");
+      }
+      if (!decl.dims.empty() && decl.labelled() == dim.label.empty())
+        cursor_.fail("E0012", "'" + decl.name + "' has labelled and unlabelled dims", token,
+                     "label all of them, `c=3` where a dim is fixed, or none");
+      for (const Dim &other : decl.dims)
+        if (!dim.label.empty() && other.label == dim.label)
+          cursor_.fail("E0133", "'" + decl.name + "' has the label '" + dim.label + "' twice",
+                       token, "a diagonal is a strided view: pass one with a single dim");
+      decl.dims.push_back(std::move(dim));
+    } while (cursor_.accept(Tok::Comma));
+    cursor_.expect(Tok::RightBracket, "',' or ']'");
+  }
+
+  std::int64_t extent() {
+    const Token &token = cursor_.expect(Tok::Int, "an extent");
+    std::string_view digits = cursor_.word(token);
+    std::int64_t value = 0;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc() ||
+        value > std::int64_t(1) << 62)
+      cursor_.fail("E0006", "the extent is too large", token, "extents go up to 2^62");
+    return value;
+  }
+
+  void placement(InputDecl &decl) {
+    bool dims = cursor_.is_word("dims");
+    decl.placement = dims ? Placement::Dims : Placement::Axes;
+    const Token &clause = cursor_.next();
+    if (decl.labelled())
+      cursor_.fail("E0132",
+                   "'" + decl.name + "' has labels, and " + (dims ? "dims" : "axes") +
+                       "() places unlabelled dims",
+                   clause, "leave the clause out: the labels say where the dims are");
+    cursor_.expect(Tok::LeftParen, "'('");
+    if (cursor_.accept(Tok::RightParen)) return;
+    do decl.axes.push_back(cursor_.expect_int("an axis position"));
+    while (cursor_.accept(Tok::Comma));
+    cursor_.expect(Tok::RightParen, "',' or ')'");
+  }
+
+  void let_statement() {
+    cursor_.next();
+    const Token name = new_value_name("a let");
+    cursor_.expect(Tok::Assign, "'='");
+    Expr value = parse_expression(cursor_, symbols_, definitions_);
+    std::string word(cursor_.word(name));
+    Expr let = make_let(word, std::move(value), source_.place(name));
+    data_->lets.push_back(let);
+    symbols_[word] = {Symbol::Kind::Let, std::move(let)};
+  }
+
+  void out_statement() {
+    cursor_.next();
+    const Token name = new_value_name("an output");
+    OutputDecl output;
+    output.name = cursor_.word(name);
+    if (cursor_.accept(Tok::LeftBracket)) {
+      output.has_axes = true;
+      if (!cursor_.accept(Tok::RightBracket)) {
+        do output.axes.push_back(parse_axis(cursor_));
+        while (cursor_.accept(Tok::Comma));
+        cursor_.expect(Tok::RightBracket, "',' or ']'");
+      }
+    }
+    output.where = source_.place(name, cursor_.previous());
+    if (cursor_.accept(Tok::Colon)) output.dtype = parse_dtype(cursor_);
+    output.add = cursor_.is(Tok::AddAssign);
+    if (!output.add && !cursor_.is(Tok::Assign)) cursor_.unexpected("'=' or '+='");
+    cursor_.next();
+    mode(output.mode);
+    output.value = parse_expression(cursor_, symbols_, definitions_);
+    data_->outputs.push_back(std::move(output));
+    symbols_[std::string(cursor_.word(name))] = {Symbol::Kind::Output, {}};
+  }
+
+  void mode(Mode &mode) {
+    if (cursor_.is_word("broadcast")) {
+      cursor_.next();
+      mode.kind = ModeKind::Broadcast;
+      bool like = cursor_.is(Tok::LeftParen) && cursor_.peek(1).kind == Tok::Name &&
+                  cursor_.word(cursor_.peek(1)) == "like" && cursor_.peek(2).kind == Tok::Assign;
+      if (!like) return;
+      cursor_.next();
+      mode.use.like = parse_input_option(cursor_, symbols_);
+      cursor_.expect(Tok::RightParen, "')'");
+      return;
+    }
+    bool accumulate = cursor_.is_word("accumulate");
+    if (!accumulate && !cursor_.is_word("reduce")) return;
+    mode.kind = accumulate ? ModeKind::Accumulate : ModeKind::Reduce;
+    cursor_.next();
+    cursor_.expect(Tok::LeftParen, "'(' and an accumulator");
+    mode.use.accumulator = parse_accumulator_name(cursor_, definitions_);
+    while (cursor_.accept(Tok::Comma)) parse_mode_option(cursor_, symbols_, definitions_, mode);
+    cursor_.expect(Tok::RightParen, "',' or ')'");
+  }
+
+  const Source &source_;
+  Cursor cursor_;
+  Definitions definitions_;
+  Symbols symbols_;
+  Token name_; // of the kernel
+  std::shared_ptr<SpecData> data_;
+};
+
+} // namespace
+
+} // namespace broadloom::spec
+
+namespace broadloom {
+
+std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file) try {
+  const support::FloatWorld world;
+  spec::Source source = spec::lex(text, file);
+  return spec::Parser(source).run();
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+LoopSpec parse(std::string_view text, std::string_view kernel, std::string_view file) try {
+  std::vector<LoopSpec> kernels = parse_all(text, file);
+  Place nowhere;
+  std::vector<std::string> names;
+  for (const LoopSpec &spec : kernels) names.push_back(spec.data().name);
+  if (kernels.empty())
+    support::fail("E0010", "there is no kernel in " + std::string(file), nowhere,
+                  "write one: kernel name { in x : f32[:]; out z = x + 1 }");
+  if (kernel.empty() && kernels.size() > 1)
+    support::fail("E0010",
+                  std::string(file) + " has several kernels: " + support::quoted_list(names),
+                  nowhere, "say which one is meant");
+  if (kernel.empty()) return kernels[0];
+  for (LoopSpec &spec : kernels)
+    if (spec.data().name == kernel) return spec;
+  support::fail("E0010", "there is no kernel '" + std::string(kernel) + "' in " + std::string(file),
+                nowhere, "it has " + support::quoted_list(names));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+} // namespace broadloom

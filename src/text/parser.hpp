@@ -1,0 +1,138 @@
+// Tokens to SpecData. Statements are flat; expressions are read with explicit stacks, so that their
+// depth is bounded by memory and the limit on nodes only.
+#pragma once
+
+#include "expr/definition.hpp"
+#include "text/lexer.hpp"
+#include "spec/spec.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace broadloom::spec {
+
+// What a name means inside a kernel or a definition.
+struct Symbol {
+  enum class Kind { Input, Let, Output, Parameter } kind = Kind::Input;
+  Expr expr; // what a use of the name stands for; null for an Output
+};
+
+// A place in the token list, the helpers to move on it, and the names known so far.
+class Cursor {
+public:
+  explicit Cursor(const Source &source) : source_(source) {}
+
+  const Token &peek(std::size_t ahead = 0) const {
+    return source_.tokens[std::min(at_ + ahead, source_.tokens.size() - 1)];
+  }
+  const Token &next() {
+    const Token &token = peek();
+    if (at_ + 1 < source_.tokens.size()) ++at_;
+    return token;
+  }
+  bool is(Tok kind) const { return peek().kind == kind; }
+  bool is_word(std::string_view word) const {
+    return is(Tok::Name) && source_.word(peek()) == word;
+  }
+  bool accept(Tok kind) {
+    if (!is(kind)) return false;
+    next();
+    return true;
+  }
+  const Token &expect(Tok kind, const char *what) {
+    if (!is(kind)) unexpected(what);
+    return next();
+  }
+  std::string_view word(const Token &token) const { return source_.word(token); }
+  const Source &source() const { return source_; }
+  const Token &previous() const { return source_.tokens[at_ - 1]; }
+
+  // A new name: an identifier that is not reserved.
+  const Token &expect_new_name(const char *what);
+  // An integer that may have a sign, within int.
+  int expect_int(const char *what);
+
+  // "expected an axis, found ')'"
+  [[noreturn]] void unexpected(const std::string &expected) const;
+  [[noreturn]] void fail(const char *code, std::string message, const Token &first,
+                         const Token &last, std::string help) const;
+  [[noreturn]] void fail(const char *code, std::string message, const Token &token,
+                         std::string help) const {
+    fail(code, std::move(message), token, token, std::move(help));
+  }
+
+  std::string shown(const Token &token) const; // "'x'", "the end of the line"
+
+private:
+  const Source &source_;
+  std::size_t at_ = 0;
+};
+
+using Symbols = std::unordered_map<std::string, Symbol>;
+
+// The callables that the text has defined so far.
+struct Definitions {
+  std::unordered_map<std::string, Accumulator> accumulators;
+  std::string unknown_name = "declare it first, with `in` or `let`"; // what to do about one
+  std::unordered_map<std::string, std::shared_ptr<const FunctionDecl>> functions;
+  std::string being_defined; // the function whose body is read now
+
+  bool defined(const std::string &name) const {
+    return functions.count(name) != 0 || accumulators.count(name) != 0;
+  }
+};
+
+// Reads one expression and leaves the cursor behind it.
+Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions &definitions);
+// `set NAME = VALUE`, and `fuse A, B` or `separate A, B`, the cursor on the first word: parse_setting.cpp.
+void parse_set(Cursor &cursor, SpecData &data);
+void parse_pairing(Cursor &cursor, SpecData &data);
+
+// `def NAME(..) = ..` with its derivatives, the cursor on the first word: parse_function.cpp.
+void parse_function(Cursor &cursor, Definitions &definitions);
+
+// The same, or several in parentheses: `(a, b)`.
+std::vector<Expr> parse_tuple(Cursor &cursor, const Symbols &symbols,
+                              const Definitions &definitions);
+
+// The value of a number as written. Throws E0006 for one beyond f64.
+Number read_number(const Cursor &cursor, const Token &token);
+// A number where no expression may stand: with a sign, inf, nan, true or false too.
+Expr parse_number(Cursor &cursor);
+
+DType parse_dtype(Cursor &cursor);
+
+// ------------------------------------------------------------- accumulators: parse_accumulator.cpp
+
+// `accumulator NAME(..) { .. }`, with the cursor on the first word. Form only: see check_definition.
+AccumulatorDef parse_accumulator(Cursor &cursor, Definitions &definitions);
+
+// The accumulator that a word names: a built-in one or one of the text.
+std::optional<Accumulator> find_accumulator(std::string_view word, const Definitions &definitions);
+// An accumulator by name, in a mode or a scan.
+Accumulator parse_accumulator_name(Cursor &cursor, const Definitions &definitions);
+
+// A reduction or a scan, once its arguments are read.
+struct FoldCall {
+  FoldUse use;
+  bool is_scan = false, has_options = false, has_init = false;
+  std::vector<AxisRef> axes;
+};
+// What follows the arguments, from a comma: axes and options. True where the value of `init=` comes next;
+// after it, this is called again.
+bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call);
+
+// One option of a mode.
+void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
+                       Mode &mode);
+
+// --------------------------------------------------------------------------------------------------
+
+// like=NAME or of=NAME, after the word and `=` are known to come: the name of a declared input.
+std::string parse_input_option(Cursor &cursor, const Symbols &symbols);
+std::vector<std::string> parse_inputs_option(Cursor &cursor, const Symbols &symbols); // or (x, y)
+
+// An axis: a name or a position.
+AxisRef parse_axis(Cursor &cursor);
+
+} // namespace broadloom::spec

@@ -1,0 +1,32 @@
+// Several kernels in one text: what they share is defined once.
+#include "text/printed.hpp"
+#include "support/fail.hpp"
+#include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
+
+#include <unordered_map>
+
+namespace broadloom {
+
+std::string print(const std::vector<LoopSpec> &kernels) try {
+  const support::FloatWorld world;
+  std::string definitions, text;
+  std::unordered_map<std::string, std::string> known;
+  for (const LoopSpec &kernel : kernels) {
+    const spec::Printed printed = spec::print(kernel.data());
+    for (const spec::Printed::Definition &definition : printed.definitions) {
+      const auto [it, fresh] = known.try_emplace(definition.name, definition.text);
+      if (fresh)
+        definitions += definition.text;
+      else if (it->second != definition.text)
+        support::fail("E0004", "kernels of one text define '" + definition.name + "' in two ways",
+                      kernel.data().where, "print them one by one, or rename one of the two");
+    }
+    text += printed.kernel;
+  }
+  return definitions + text;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+} // namespace broadloom

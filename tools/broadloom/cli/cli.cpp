@@ -1,0 +1,258 @@
+// Reading the command line (CLI11), and turning what goes wrong into an exit status.
+#include "tools/broadloom/cli/cli.hpp"
+
+#include "tools/broadloom/cli/commands.hpp"
+#include "tools/broadloom/cli/failure.hpp"
+#include "tools/broadloom/help/help.hpp"
+#include "tools/broadloom/cli/interrupt.hpp"
+#include "tools/broadloom/repl/repl.hpp"
+#include "tools/broadloom/cli/usage.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <functional>
+#include <istream>
+#include <map>
+#include <ostream>
+
+namespace broadloom::cli {
+
+namespace {
+
+const std::map<std::string, Engine> engines{
+    {"jit", Engine::Jit}, {"interpreter", Engine::Interpreter}, {"reference", Engine::Reference}};
+
+const std::map<std::string, Profile> profiles{
+    {"perf", Profile::Perf}, {"jitdump", Profile::Jitdump}, {"gdb", Profile::Gdb}};
+
+const std::map<std::string, Policy> policies{
+    {"auto", Policy::Auto}, {"save", Policy::Save}, {"recompute", Policy::Recompute}};
+
+const std::map<std::string, Stage> stages{
+    {"spec", Stage::Spec}, {"axes", Stage::Axes}, {"graph", Stage::Graph},
+    {"plan", Stage::Plan}, {"loop", Stage::Loop}, {"block", Stage::Block},
+    {"llvm", Stage::Llvm}, {"asm", Stage::Asm},   {"why", Stage::Why}};
+
+const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::Text},
+                                                             {"dot", ShowFormat::Graph::Dot},
+                                                             {"html", ShowFormat::Graph::Html}};
+
+constexpr const char *source_help =
+    "SOURCE is a.npy, a number, rand(3,4), randn(..), zeros(..), ones(..) or arange(n), with "
+    ", seed=7; then views: [::2, -1], .T";
+
+// The options of one command that name the text, as CLI11 fills them in.
+struct TextWords {
+  CLI::Option *file = nullptr, *text = nullptr;
+
+  void add(CLI::App &command, TextOptions &options, bool one_kernel) {
+    file = command.add_option("FILE", options.file, "a .loom file, or - for standard input")
+               ->type_name("");
+    text = command.add_option("-e", options.text, "the text itself")->type_name("TEXT");
+    if (one_kernel) {
+      command.add_option("--kernel", options.kernel, "which kernel, where the text has several")
+          ->type_name("NAME");
+    }
+  }
+
+  void require_one() const {
+    if (file->count() + text->count() == 1) return;
+    throw UsageError("E0401",
+                     file->count() > 0 ? "a FILE and -e TEXT are given" : "no kernel is given",
+                     "name a .loom file, - for standard input, or write -e TEXT");
+  }
+};
+
+void add_inputs(CLI::App &command, std::vector<std::string> &inputs) {
+  command.add_option("--in", inputs, std::string("data of an input; ") + source_help)
+      ->type_name("NAME=SOURCE")
+      ->allow_extra_args(false);
+}
+
+class CommandLine {
+public:
+  explicit CommandLine(bool color) {
+    repl_options_.color = color;
+    app_.set_version_flag("--version", version_text,
+                          "Print versions, and what is used of this machine");
+    app_.add_option("--generate", generate_) // at build time: see packaging/
+        ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}))
+        ->group("");
+    app_.add_option("-i", repl_options_.file,
+                    "read FILE, then start the REPL, as without a command")
+        ->type_name("FILE");
+    app_.require_subcommand(0, 1);
+    add_run();
+    add_show();
+    add_check();
+    add_grad();
+    app_.footer(help_footer()); // after the commands, which would take it over
+  }
+
+  void execute(std::vector<std::string> words, const Streams &streams, Phase &phase) {
+    std::reverse(words.begin(), words.end()); // as CLI11 wants them
+    try {
+      app_.parse(words);
+    } catch (const CLI::Success &request) { // --help, --version
+      app_.exit(request, streams.out, streams.err);
+      return;
+    } catch (const CLI::ParseError &error) {
+      throw UsageError("E0401", error.what(), help_hint());
+    }
+    if (!generate_.empty()) {
+      streams.out << generated(app_, generate_);
+    } else if (run_->parsed()) {
+      run_text_.require_one();
+      if (!engine_.empty()) run_options_.engine = engines.at(engine_);
+      for (const std::string &tool : profile_)
+        run_options_.profile = run_options_.profile | profiles.at(tool);
+      run(run_options_, streams, phase);
+    } else if (show_->parsed()) {
+      show_text_.require_one();
+      show_options_.stage = stages.at(stage_);
+      show_options_.format.graph = graph_formats.at(format_);
+      require_fitting_stage();
+      show(show_options_, streams, phase);
+    } else if (check_->parsed()) {
+      check_words_.require_one();
+      check_text(check_options_, streams, phase);
+    } else if (grad_->parsed()) {
+      grad_text_.require_one();
+      grad_options_.policy = policies.at(policy_);
+      grad(grad_options_, streams, phase);
+    } else {
+      repl(repl_options_, streams, phase);
+    }
+  }
+
+private:
+  void add_run() {
+    run_ = app_.add_subcommand("run", "run a kernel on data");
+    run_text_.add(*run_, run_options_.text, true);
+    add_inputs(*run_, run_options_.inputs);
+    run_->add_option("--out", run_options_.outputs,
+                     "write an output to a file, and compute only outputs so named; without any, "
+                     "all outputs are printed")
+        ->type_name("NAME=PATH.npy")
+        ->allow_extra_args(false);
+    run_->add_option("--threads", run_options_.threads, "threads to use")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    run_->add_option("--repeat", run_options_.repeat, "time N calls after a first one")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000000000));
+    run_->add_flag("--json", run_options_.json, "print one JSON object instead of the outputs");
+    run_->add_flag("--check", run_options_.check,
+                   "compare with the reference, and the gradient with measured slopes");
+    run_->add_option("--engine", engine_, "what runs the kernel")
+        ->type_name("jit|interpreter|reference")
+        ->check(CLI::IsMember(engines).description(""));
+    run_->add_option("--profile", profile_,
+                     "tools that are to see the kernel by name; several with commas between")
+        ->type_name("perf|jitdump|gdb")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(profiles).description(""));
+  }
+
+  void add_show() {
+    show_ = app_.add_subcommand("show", "print a stage of the compiler");
+    show_text_.add(*show_, show_options_.text, true);
+    show_->add_option("--stage", stage_, "which stage")
+        ->type_name("spec|axes|graph|plan|loop|block|llvm|asm|why")
+        ->required()
+        ->check(CLI::IsMember(stages).description(""));
+    show_
+        ->add_option("--format", format_, "of --stage graph: lines, Graphviz's language, or a page")
+        ->type_name("text|dot|html")
+        ->check(CLI::IsMember(graph_formats).description(""));
+    show_->add_flag("--all", show_options_.format.whole,
+                    "with --stage asm, all code and not only the hot loop");
+    show_->add_flag("--json", show_options_.format.json,
+                    "with --stage why, the decisions as a JSON array");
+    add_inputs(*show_, show_options_.inputs);
+  }
+
+  void add_grad() {
+    grad_ = app_.add_subcommand("grad", "print the kernel of the gradient");
+    grad_text_.add(*grad_, grad_options_.text, true);
+    grad_->add_option("--wrt", grad_options_.wrt, "the inputs to take the gradient by")
+        ->type_name("NAME,..")
+        ->required();
+    grad_
+        ->add_option("--of", grad_options_.of,
+                     "the outputs to take it of; else all real or complex")
+        ->type_name("NAME,..");
+    grad_->add_flag("--add", grad_options_.add, "add to the outputs: d_x += ..");
+    grad_->add_flag("--value", grad_options_.value, "compute the kernel's own outputs, too");
+    grad_
+        ->add_option("--policy", policy_,
+                     "how the backward pass comes by forward values: auto (what is cheaper), "
+                     "recompute, or save: prints a forward kernel that saves them, too")
+        ->type_name("auto|save|recompute")
+        ->check(CLI::IsMember(policies).description(""));
+  }
+
+  void add_check() {
+    check_ = app_.add_subcommand("check", "find what is wrong with a text without any data");
+    check_words_.add(*check_, check_options_, false);
+  }
+
+  // An option that the stage would ignore is a mistake.
+  void require_fitting_stage() const {
+    const auto only_with = [&](bool given, const char *option, Stage stage, const char *name) {
+      if (given && show_options_.stage != stage)
+        throw UsageError("E0401", std::string(option) + " says nothing to --stage " + stage_,
+                         std::string(option) + " goes with --stage " + name);
+    };
+    only_with(show_->count("--format") > 0, "--format", Stage::Graph, "graph");
+    only_with(show_options_.format.whole, "--all", Stage::Asm, "asm");
+    only_with(show_options_.format.json, "--json", Stage::Why, "why");
+  }
+
+  std::string help_hint() const {
+    for (const CLI::App *command : app_.get_subcommands()) {
+      return "broadloom " + command->get_name() + " --help lists the options";
+    }
+    return "broadloom --help lists the commands";
+  }
+
+  CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
+  CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr;
+  ReplOptions repl_options_;
+  std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
+  std::vector<std::string> profile_;                               // and these
+  std::string generate_;
+  TextWords run_text_, show_text_, grad_text_, check_words_;
+  RunOptions run_options_;
+  ShowOptions show_options_;
+  GradOptions grad_options_;
+  TextOptions check_options_;
+};
+
+} // namespace
+
+int run_cli(const std::vector<std::string> &args, std::istream &in, std::ostream &out,
+            std::ostream &err, bool color) {
+  const auto fail = [&](const std::string &text, int status) {
+    out.flush();
+    err << text << (text.empty() || text.ends_with('\n') ? "" : "\n") << std::flush;
+    return status;
+  };
+  Phase phase = Phase::Spec;
+  try {
+    CommandLine(color).execute(args, {in, out, err}, phase);
+    out.flush();
+    if (!out) {
+      throw DataError("E0303", "cannot write to standard output", {},
+                      "check where the output goes and that there is room");
+    }
+    return Fine;
+  } catch (...) { // `describe` throws on what is no error of ours
+    const Failure failure = describe(std::current_exception(), phase, color);
+    return fail(failure.text, failure.status);
+  }
+}
+
+} // namespace broadloom::cli

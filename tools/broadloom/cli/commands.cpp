@@ -1,0 +1,167 @@
+// run, show and check. Each reads from top to bottom: the spec, the options that name its parts,
+// the data, the work, and last of all whatever can be seen from outside.
+#include "tools/broadloom/cli/commands.hpp"
+
+#include "spec/spec.hpp"
+#include "tools/broadloom/cli/outputs.hpp"
+#include "tools/broadloom/cli/report.hpp"
+#include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/cli/verify.hpp"
+#include "tools/broadloom/cli/workspace.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <ostream>
+
+namespace broadloom::cli {
+
+void run(const RunOptions &options, const Streams &streams, Phase &phase) {
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  Options compile_options;
+  compile_options.threads = options.threads;
+  compile_options.engine = options.engine;
+  compile_options.profile = options.profile;
+  const Kernel kernel = compile(chosen, compile_options);
+  const std::string &name = chosen.data().name;
+  const std::vector<InputInfo> infos = kernel.inputs();
+  const std::vector<Source> sources = match_inputs(name, infos, options.inputs);
+  std::vector<Destination> destinations = match_outputs(kernel.outputs(), options.outputs);
+
+  phase = Phase::Data;
+  const std::vector<Array> inputs = read_inputs(infos, sources);
+  const std::vector<AnyView> input_views(inputs.begin(), inputs.end());
+  const std::vector<NamedView> named_inputs = named_views(infos, inputs);
+  Outputs outputs(kernel, std::move(destinations), inputs, kernel.infer(input_views));
+  const std::vector<NamedView> named_outputs = outputs.views();
+  const std::vector<AnyView> output_views(outputs.arrays().begin(), outputs.arrays().end());
+
+  const bool all = output_views.size() == kernel.outputs().size();
+  const auto call = [&] {
+    if (all)
+      kernel.run(input_views, output_views); // by position: the fast way
+    else
+      kernel.run_named(named_inputs, named_outputs);
+  };
+
+  // The first call compiles and touches the outputs' memory; it is timed by nobody.
+  const bool timed = options.json || options.repeat > 0;
+  if (timed || options.check) outputs.remember();
+  call();
+  RunReport report;
+  for (int i = 0; timed && i < std::max(options.repeat, 1); ++i) {
+    outputs.restore();
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    const auto stop = std::chrono::steady_clock::now();
+    report.run_ns.push_back(std::chrono::nanoseconds(stop - start).count());
+  }
+  std::optional<RunCheck> checked;
+  if (options.check)
+    checked = check_run(chosen, inputs, outputs.names(), outputs.arrays(), outputs.before(),
+                        options.engine);
+  if (!checked || checked->passed()) outputs.write();
+
+  if (timed) {
+    const Counters counters = kernel.counters();
+    report.kernel = name;
+    report.outputs = outputs.report();
+    report.compile_ms = counters.compile_ms;
+    report.cache = counters.compiles > 0 ? "miss" : "memory";
+    report.threads = kernel.threads();
+    report.engine = kernel.engine();
+    for (const Array &array : inputs) report.bytes += std::int64_t(byte_count(array));
+    for (const Array &array : outputs.arrays()) report.bytes += std::int64_t(byte_count(array));
+  }
+  if (options.json) {
+    if (checked) report.check = to_json(*checked);
+    streams.out << to_json(report) << '\n';
+  } else {
+    outputs.print(streams.out);
+    if (timed) streams.err << to_text(report) << '\n';
+    if (checked) streams.out << to_text(*checked);
+  }
+  if (checked) require_passed(chosen, *checked);
+}
+
+void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const Kernel kernel = compile(chosen);
+  if (!options.inputs.empty()) {
+    const std::vector<InputInfo> infos = kernel.inputs();
+    const std::vector<Source> sources = match_inputs(chosen.data().name, infos, options.inputs);
+    phase = Phase::Data;
+    const std::vector<Array> inputs = read_inputs(infos, sources);
+    kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
+  }
+  std::string text = kernel.show(options.stage, options.format);
+  if (!text.ends_with('\n')) text += '\n';
+  streams.out << text;
+}
+
+namespace {
+
+// "x, y": names with commas between.
+std::vector<std::string> names_in(const std::string &list) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : list + ",") {
+    if (c == ',') {
+      if (!name.empty()) names.push_back(std::move(name));
+      name.clear();
+    } else if (c != ' ') {
+      name += c;
+    }
+  }
+  return names;
+}
+
+// A name of the command line that the kernel does not have is a mistake of use.
+void require_known(const std::vector<std::string> &names, const std::vector<std::string> &known,
+                   const std::string &kernel, const std::string &what) {
+  for (const std::string &name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError("E0404", fmt::format("kernel '{}' has no {} '{}'", kernel, what, name),
+                       fmt::format("its {}s are {}", what, fmt::join(known, ", ")));
+}
+
+} // namespace
+
+void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
+  phase = Phase::Spec;
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const spec::TypedSpec typed = spec::analyse(chosen.data());
+  std::vector<std::string> inputs, outputs;
+  for (const spec::TypedInput &input : typed.inputs) inputs.push_back(input.name);
+  for (const spec::TypedOutput &output : typed.outputs) outputs.push_back(output.name);
+  const std::vector<std::string> wrt = names_in(options.wrt);
+  GradientOptions request;
+  request.of = names_in(options.of);
+  request.value = options.value;
+  request.add = options.add;
+  require_known(wrt, inputs, typed.name, "input");
+  require_known(request.of, outputs, typed.name, "output");
+  std::vector<LoopSpec> made;
+  request.policy = options.policy;
+  if (request.policy == Policy::Save) made.push_back(saving_forward(chosen, wrt, request));
+  made.push_back(gradient(chosen, wrt, request));
+  streams.out << print(made);
+}
+
+void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {
+  phase = Phase::Spec;
+  std::string fine;
+  for (const LoopSpec &kernel : read_kernels(options, streams)) {
+    check(kernel);
+    fine += kernel.data().name + ": ok\n";
+  }
+  streams.out << fine;
+}
+
+} // namespace broadloom::cli

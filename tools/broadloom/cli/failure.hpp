@@ -1,0 +1,20 @@
+// What went wrong, as text for people and as an exit status.
+#pragma once
+
+#include "tools/broadloom/cli/commands.hpp"
+
+#include <exception>
+#include <string>
+
+namespace broadloom::cli {
+
+struct Failure {
+  std::string text; // ends without a newline; empty where there is nothing to say
+  int status = 0;
+};
+
+// Of a broadloom::Error, Interrupted, std::bad_alloc or another std::exception; what is none of these
+// is thrown on. `color` adds ANSI escapes.
+Failure describe(std::exception_ptr thrown, Phase phase, bool color);
+
+} // namespace broadloom::cli

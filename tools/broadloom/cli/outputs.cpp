@@ -1,0 +1,115 @@
+// See outputs.hpp.
+#include "tools/broadloom/cli/outputs.hpp"
+
+#include "array/layout.hpp"
+#include "array/npy.hpp"
+#include "tools/broadloom/cli/interrupt.hpp"
+#include "tools/broadloom/data/free_memory.hpp"
+#include "tools/broadloom/data/plot.hpp"
+#include "tools/broadloom/data/print_array.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <ostream>
+
+namespace broadloom::cli {
+
+std::size_t byte_count(const Array &array) {
+  return std::size_t(array.size()) * size_of(array.dtype());
+}
+
+Outputs::Outputs(const Kernel &kernel, std::vector<Destination> destinations,
+                 const std::vector<Array> &inputs, const std::vector<Signature> &signatures)
+    : infos_(kernel.outputs()), destinations_(std::move(destinations)) {
+  const std::vector<InputInfo> read = kernel.inputs();
+  std::int64_t bytes = 0;
+  for (const Destination &destination : destinations_) {
+    const Signature &output = signatures[destination.index];
+    bytes += std::min(bytes_of(element_count(contiguous_layout(output.shape)),
+                               std::int64_t(size_of(output.dtype))),
+                      std::int64_t(1) << 48); // so that the sum fits
+  }
+  require_memory(bytes, "the outputs");
+  for (const Destination &destination : destinations_)
+    arrays_.push_back(make_output(infos_[destination.index], destination, read, inputs,
+                                  signatures[destination.index]));
+}
+
+void Outputs::remember() {
+  start_.clear();
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const char *data = static_cast<const char *>(arrays_[i].raw());
+    start_.emplace_back();
+    if (info(i).add) start_.back().assign(data, data + byte_count(arrays_[i]));
+  }
+}
+
+void Outputs::restore() {
+  for (std::size_t i = 0; i < start_.size(); ++i)
+    if (!start_[i].empty()) std::memcpy(arrays_[i].raw(), start_[i].data(), start_[i].size());
+}
+
+std::vector<NamedView> Outputs::views() const {
+  std::vector<NamedView> views;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) views.push_back({info(i).name, arrays_[i]});
+  return views;
+}
+
+void Outputs::write() const {
+  const HoldInterrupt hold;
+  std::vector<npy::PendingFile> files;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    if (destinations_[i].path) files.emplace_back(*destinations_[i].path, arrays_[i]);
+    if (interrupted()) throw Interrupted{};
+  }
+  for (npy::PendingFile &file : files) file.commit();
+}
+
+void Outputs::print(std::ostream &out, bool plot) const {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const Array &array = arrays_[i];
+    if (destinations_[i].path) continue;
+    out << fmt::format("{}: {}", info(i).name, name(array.dtype()));
+    if (array.rank() > 0) out << fmt::format("[{}]", fmt::join(array.shape(), ", "));
+    out << '\n' << print_array(array) << '\n';
+    if (plot) out << plot_array(array);
+  }
+}
+
+std::vector<OutputReport> Outputs::report() const {
+  std::vector<OutputReport> reports;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const Array &array = arrays_[i];
+    const bool f_order =
+        !array::is_c_contiguous(array.layout()) && array::is_f_contiguous(array.layout());
+    reports.push_back({info(i).name,
+                       array.dtype(),
+                       {array.shape().begin(), array.shape().end()},
+                       f_order,
+                       destinations_[i].path});
+  }
+  return reports;
+}
+
+std::vector<std::string> Outputs::names() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) names.push_back(info(i).name);
+  return names;
+}
+
+std::vector<Array> Outputs::before() const {
+  std::vector<Array> arrays;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const Array memory(arrays_[i].dtype(), arrays_[i].shape());
+    if (!start_[i].empty()) std::memcpy(memory.raw(), start_[i].data(), start_[i].size());
+    arrays.push_back(
+        {std::make_shared<Array>(memory), memory.dtype(), memory.raw(), arrays_[i].layout()});
+  }
+  return arrays;
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,91 @@
+// The report of a run as JSON and as a line of text. Times keep their nanoseconds.
+#include "tools/broadloom/cli/report.hpp"
+
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::cli {
+
+namespace {
+
+struct Summary {
+  double min = 0, median = 0, max = 0; // milliseconds
+};
+
+Summary summarise(std::vector<std::int64_t> ns) {
+  if (ns.empty()) return {};
+  std::sort(ns.begin(), ns.end());
+  const std::size_t half = ns.size() / 2;
+  const double median =
+      ns.size() % 2 == 1 ? double(ns[half]) : (double(ns[half - 1]) + double(ns[half])) / 2;
+  return {double(ns.front()) * 1e-6, median * 1e-6, double(ns.back()) * 1e-6};
+}
+
+// As --engine has it.
+std::string_view word(Engine engine) {
+  switch (engine) {
+  case Engine::Auto: return "auto";
+  case Engine::Jit: return "jit";
+  case Engine::Interpreter: return "interpreter";
+  case Engine::Reference: return "reference";
+  }
+  return {};
+}
+
+} // namespace
+
+std::string json_string(std::string_view text) {
+  std::string result = "\"";
+  for (std::size_t k = 0; k < text.size();) {
+    // What is no UTF-8 (a path may be any bytes) becomes the replacement character.
+    const std::size_t length = support::utf8_length(text, k);
+    if (length != 1) {
+      result += length == 0 ? "\\ufffd" : std::string(text.substr(k, length));
+      k += std::max<std::size_t>(length, 1);
+      continue;
+    }
+    const char c = text[k++];
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (std::uint8_t(c) < 0x20 || c == 0x7f) {
+      result += fmt::format("\\u{:04x}", int(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+std::string to_json(const RunReport &report) {
+  std::string outputs;
+  for (const OutputReport &output : report.outputs) {
+    outputs +=
+        fmt::format(R"({}{}: {{"dtype": "{}", "shape": [{}], "order": "{}", "path": {}}})",
+                    outputs.empty() ? "" : ", ", json_string(output.name), name(output.dtype),
+                    fmt::join(output.shape, ", "), output.fortran_order ? "f" : "c",
+                    output.path ? json_string(*output.path) : "null");
+  }
+  const Summary time = summarise(report.run_ns);
+  return fmt::format(R"({{"kernel": {}, "outputs": {{{}}}, "compile_ms": {:.6f}, "cache": "{}", )"
+                     R"("run_ms": {{"min": {:.6f}, "median": {:.6f}, "max": {:.6f}, "n": {}}}, )"
+                     R"("threads": {}, "engine": "{}", "bytes": {}{}}})",
+                     json_string(report.kernel), outputs, report.compile_ms, report.cache, time.min,
+                     time.median, time.max, report.run_ns.size(), report.threads,
+                     word(report.engine), report.bytes,
+                     report.check.empty() ? "" : ", \"check\": " + report.check);
+}
+
+std::string to_text(const RunReport &report) {
+  const Summary time = summarise(report.run_ns);
+  return fmt::format(
+      "{}: compiled in {:.3f} ms; {} calls: min {:.6f}, median {:.6f}, max {:.6f} ms "
+      "on {} threads",
+      report.kernel, report.compile_ms, report.run_ns.size(), time.min, time.median, time.max,
+      report.threads);
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,51 @@
+// What `run` and `show` share: the text's kernel, and the arrays of a call.
+#pragma once
+
+#include "tools/broadloom/cli/commands.hpp"
+#include "tools/broadloom/data/source.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace broadloom::cli {
+
+// A file's bytes. Throws UsageError E0402.
+std::string read_text_file(const std::string &path);
+
+// All kernels of the text, at least one. Throws UsageError E0402, SpecError.
+std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &streams);
+
+// The kernel that `--kernel` names, or the only one. Throws UsageError E0406.
+const LoopSpec &choose_kernel(const std::vector<LoopSpec> &kernels, const std::string &name);
+
+// The `--in` options in the order of the kernel's inputs. Opens nothing yet. Throws UsageError.
+std::vector<Source> match_inputs(const std::string &kernel, const std::vector<InputInfo> &infos,
+                                 const std::vector<std::string> &given);
+
+std::vector<Array> read_inputs(const std::vector<InputInfo> &infos,
+                               const std::vector<Source> &sources);
+
+// The names are those of `infos`, which must outlive the views.
+std::vector<NamedView> named_views(const std::vector<InputInfo> &infos,
+                                   const std::vector<Array> &inputs);
+
+struct Destination {     // an output that is computed
+  std::size_t index = 0; // in the kernel's outputs
+  std::optional<std::string> path;
+};
+
+// The `--out` options in the order of the kernel's outputs; all outputs where there are none.
+// Throws UsageError E0405.
+std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
+                                       const std::vector<std::string> &given);
+
+// Memory for an output, zeroed, in the stride order of the first input that has all of its axes;
+// for `+=` with a file that exists, what the file holds. Throws DTypeError E0203, ShapeError E0120.
+Array make_output(const OutputInfo &output, const Destination &destination,
+                  const std::vector<InputInfo> &infos, const std::vector<Array> &inputs,
+                  const Signature &signature);
+
+} // namespace broadloom::cli

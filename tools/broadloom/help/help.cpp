@@ -1,0 +1,48 @@
+// See help.hpp.
+#include "tools/broadloom/help/help.hpp"
+
+#include "jit/about.hpp"
+#include "tools/broadloom/help/describe_app.hpp"
+
+#include <fmt/format.h>
+
+namespace broadloom::cli {
+namespace {
+
+// A table of two columns, the second after the longest name of the first.
+std::string table(const std::vector<Entry> &entries) {
+  std::size_t width = 0;
+  for (const Entry &entry : entries) width = std::max(width, std::string_view(entry.name).size());
+  std::string text;
+  for (const Entry &entry : entries)
+    text += fmt::format("  {:{}}  {}\n", entry.name, width, entry.text);
+  return text;
+}
+
+} // namespace
+
+std::string version_text() {
+  const jit::About about = jit::about();
+  std::string text = fmt::format("broadloom {}\nLLVM {}, oneTBB {}, built by {}\n",
+                                 BROADLOOM_VERSION, about.llvm, about.onetbb, about.compiler);
+  if (about.level.empty())
+    text += fmt::format("CPU {}; no native code: {}\n", about.cpu, about.no_native);
+  else
+    text += fmt::format("CPU {}; code for {}, {}-bit vectors, with {}\n", about.cpu, about.level,
+                        about.vector_bits, about.features);
+  return text + fmt::format("{} thread{}", about.threads, about.threads == 1 ? "" : "s");
+}
+
+std::string help_footer() {
+  return "Exit status:\n" + table(exit_statuses()) + "\nEnvironment:\n" + table(environment()) +
+         "\nThe manual is broadloom(1), the language docs/language.md.";
+}
+
+std::string generated(const CLI::App &app, std::string_view word) {
+  if (word == "man") return man_page(app);
+  if (word == "bash") return bash_completion(app);
+  if (word == "zsh") return zsh_completion(app);
+  return fish_completion(app);
+}
+
+} // namespace broadloom::cli

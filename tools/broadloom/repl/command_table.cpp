@@ -1,0 +1,88 @@
+// See command_table.hpp.
+#include "tools/broadloom/repl/command_table.hpp"
+
+#include "tools/broadloom/repl/session.hpp"
+#include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/repl/words.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace broadloom::cli {
+
+struct CommandTable { // the session's friend: each row calls one of its members
+  template <void (Session::*member)(const std::vector<std::string> &)>
+  static void call(Session &session, const std::vector<std::string> &words) {
+    (session.*member)(words);
+  }
+
+  static constexpr std::array rows{
+      Command{
+          ".run", "[K] x=SOURCE .. -> z=PATH ..", "run a kernel and print its outputs",
+          "SOURCE is a.npy, a number, rand(3,4), randn(..), zeros(..), ones(..) or arange(n), with "
+          ", seed=7; then\nviews: [::2, -1], .T. An input that is not given keeps its last "
+          "SOURCE; one never given is made up.\nWith -> outputs are written to .npy files, and "
+          "only those named are computed.",
+          ".run k x=rand(3, 4) y=a.npy[::2] -> z=z.npy", Argument::Kernel, &call<&Session::run>},
+      Command{
+          ".grad", "[K] [x,y] [of=z] [policy=save|recompute] [value]",
+          "print the kernel of the derivatives, and define it",
+          "By the inputs named, else by all real and complex ones. `value` adds the kernel's own "
+          "outputs.",
+          ".grad k x,y", Argument::Kernel, &call<&Session::grad>},
+      Command{".show", "STAGE [K] [x=SOURCE ..]", "print a stage of the compiler",
+              "The stages are spec, axes, graph, plan, loop, block, llvm, asm and why.",
+              ".show loop k", Argument::Stage, &call<&Session::show>},
+      Command{".why", "[K] [x=SOURCE ..]", "print what was decided, and for what reason", "",
+              ".why k", Argument::Kernel, &call<&Session::why>},
+      Command{
+          ".time", "[K] [x=SOURCE ..]",
+          "time calls, and compare with what the machine can do at most",
+          "The bound is the longer of two times: to move the bytes of all inputs and outputs once, "
+          "and to do the\noperations, at rates measured once a session.",
+          ".time k x=rand(1000, 1000)", Argument::Kernel, &call<&Session::time>},
+      Command{".check", "[K] [x=SOURCE ..]",
+              "hold outputs against the reference, the gradient against slopes", "",
+              ".check k x=rand(3, 4)", Argument::Kernel, &call<&Session::check>},
+      Command{".set", "[NAME VALUE]", "change a setting, or print all", "", ".set threads 2",
+              Argument::Setting, &call<&Session::set>},
+      Command{".load", "FILE", "define what a .loom file defines", "", ".load samples/softmax.loom",
+              Argument::File, &call<&Session::load_words>},
+      Command{".list", "", "what is defined, and the data given so far", "", ".list",
+              Argument::None, &call<&Session::list>},
+      Command{".clear", "", "forget the statements that make up the kernel 'scratch'", "", ".clear",
+              Argument::None, &call<&Session::clear>},
+      Command{".help", "[COMMAND]", "this, or all about one command", "", ".help run",
+              Argument::Command, &call<&Session::help>},
+      Command{".quit", "", "leave; so does Ctrl-D", "", ".quit", Argument::None,
+              &call<&Session::quit>},
+  };
+};
+
+namespace {
+
+constexpr std::array settings{
+    Setting{"threads", "N", "threads to use; 0: as many as the machine gives"},
+    Setting{"engine", "auto|jit|interpreter|reference", "what runs a kernel"},
+    Setting{"plot", "on|off", "show small results as blocks, too"},
+};
+
+} // namespace
+
+std::span<const Command> command_table() { return CommandTable::rows; }
+std::span<const Setting> setting_table() { return settings; }
+
+const Command &find_command(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Command &command : command_table()) {
+    if (command.name == name || command.name.substr(1) == name) return command;
+    names.emplace_back(command.name);
+  }
+  const std::string near = nearest(name, names);
+  throw UsageError("E0401", fmt::format("there is no command '{}'", name),
+                   near.empty() ? ".help lists the commands"
+                                : fmt::format("did you mean {}? .help lists the commands", near));
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,159 @@
+// See completion.hpp.
+#include "tools/broadloom/repl/completion.hpp"
+
+#include "ops/ops.hpp"
+#include "text/words.hpp"
+#include "tools/broadloom/repl/command_table.hpp"
+#include "tools/broadloom/repl/input_text.hpp"
+
+#include <broadloom/dtype.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+
+namespace broadloom::cli {
+
+namespace {
+
+using Words = std::set<std::string>;
+
+constexpr std::array generators{"rand(", "randn(", "zeros(", "ones(", "arange("};
+constexpr std::array stages{"spec", "axes", "graph", "plan", "loop", "block", "llvm", "asm", "why"};
+constexpr std::array dtypes{DType::Bool, DType::I8,  DType::I16, DType::I32, DType::I64,
+                            DType::U8,   DType::U16, DType::U32, DType::U64, DType::F16,
+                            DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128};
+
+bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// All identifiers of a text: names that have been used once may be used again.
+void add_names(std::string_view text, Words &words) {
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && in_name(text[end])) ++end;
+    if (end > at && !std::isdigit(static_cast<unsigned char>(text[at])))
+      words.emplace(text.substr(at, end - at));
+    at = std::max(end, at + 1);
+  }
+}
+
+Words language(std::string_view before, std::string_view line, const Library &library) {
+  Words words{"pi", "inf", "nan", "iota", "extent", "scan", "derivative"};
+  for (const std::string_view word : spec::reserved_words()) words.emplace(word);
+  for (const DType dtype : dtypes) words.emplace(name(dtype));
+  for (int i = 0; i < ops::op_count(); ++i) {
+    const ops::OpInfo &op = ops::info(ops::Op(i));
+    if (op.form == ops::Form::Call) words.emplace(op.spelling);
+  }
+  for (int i = 0; i < ops::fold_count(); ++i) words.emplace(ops::info(Fold(i)).name);
+  for (const auto &[name, definition] : library.definitions()) words.insert(name);
+  for (const std::string &name : library.statement_names()) words.insert(name);
+  add_names(before, words);
+  add_names(line, words);
+  return words;
+}
+
+void add_kernels(const Library &library, Words &words) {
+  for (const auto &[name, kernel] : library.kernels()) words.insert(name);
+}
+
+void add_inputs(const Library &library, std::string_view kernel, const char *behind, Words &words) {
+  auto found = library.kernels().find(std::string(kernel));
+  if (found == library.kernels().end()) found = library.kernels().find(library.latest());
+  if (found == library.kernels().end()) return;
+  for (const spec::TypedInput &input : found->second->typed.inputs)
+    words.insert(input.name + behind);
+}
+
+void add_setting_values(std::string_view name, Words &words) {
+  for (const Setting &setting : setting_table()) {
+    if (setting.name != name) continue;
+    for (std::string_view rest = setting.values; rest.find('|') != rest.npos;) {
+      words.emplace(rest.substr(0, rest.find('|')));
+      rest.remove_prefix(rest.find('|') + 1);
+      if (rest.find('|') == rest.npos) words.emplace(rest);
+    }
+  }
+}
+
+// The words before the last one, which may be empty.
+std::vector<std::string> words_before(std::string_view line, std::size_t last) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : line.substr(0, last)) {
+    if (c != ' ' && c != ',' && c != '\t') {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::move(word));
+      word.clear();
+    }
+  }
+  return words;
+}
+
+// Words for position `earlier.size()` of a command, the first being the command itself.
+Words arguments(const Command &command, const std::vector<std::string> &earlier,
+                const Library &library) {
+  Words words;
+  const bool first = earlier.size() == 1;
+  switch (command.first) {
+  case Argument::None:
+  case Argument::File: break;
+  case Argument::Command:
+    for (const Command &other : command_table()) words.emplace(other.name.substr(1));
+    break;
+  case Argument::Setting:
+    for (const Setting &setting : setting_table())
+      if (first) words.emplace(setting.name);
+    if (!first) add_setting_values(earlier[1], words);
+    break;
+  case Argument::Stage:
+    if (first)
+      words.insert(stages.begin(), stages.end());
+    else if (earlier.size() == 2)
+      add_kernels(library, words);
+    if (earlier.size() == 3) add_inputs(library, earlier[2], "=", words);
+    break;
+  case Argument::Kernel:
+    if (first) add_kernels(library, words);
+    add_inputs(library, first ? "" : earlier[1], command.name == ".grad" ? "" : "=", words);
+    break;
+  }
+  return words;
+}
+
+} // namespace
+
+Completion complete(std::string_view before, std::string_view line, const Library &library) {
+  Completion found;
+  Words words;
+  const std::size_t text = line.find_first_not_of(" \t");
+  if (before.empty() && text != line.npos && line[text] == '.') {
+    const std::size_t space = line.find_last_of(" \t,=");
+    found.begin = space == line.npos || space < text ? text : space + 1;
+    const std::vector<std::string> earlier = words_before(line, found.begin);
+    if (earlier.empty()) {
+      for (const Command &command : command_table()) words.emplace(command.name);
+    } else if (found.begin > 0 && line[found.begin - 1] == '=') {
+      words.insert(generators.begin(), generators.end());
+      found.files = true;
+    } else {
+      for (const Command &command : command_table())
+        if (command.name == earlier[0]) {
+          words = arguments(command, earlier, library);
+          found.files = command.first == Argument::File;
+        }
+    }
+  } else {
+    found.begin = line.size();
+    while (found.begin > 0 && in_name(line[found.begin - 1])) --found.begin;
+    if (found.begin < line.size()) words = language(before, line.substr(0, found.begin), library);
+  }
+  const std::string_view word = line.substr(found.begin);
+  for (const std::string &candidate : words)
+    if (candidate.starts_with(word)) found.words.push_back(candidate);
+  return found;
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,136 @@
+// See repl.hpp.
+#include "tools/broadloom/repl/repl.hpp"
+
+#include "tools/broadloom/cli/cli.hpp"
+#include "tools/broadloom/cli/failure.hpp"
+#include "tools/broadloom/cli/interrupt.hpp"
+#include "tools/broadloom/repl/terminal.hpp"
+
+#include <exception>
+#include <iostream>
+#include <unistd.h>
+
+namespace broadloom::cli {
+
+void Feeder::line(std::string_view line) {
+  ++line_;
+  if (is_command(line)) {
+    if (open()) execute_pending(); // not complete: says so
+    session_.execute(std::string(line), file_, line_);
+    return;
+  }
+  if (!open()) first_ = line_;
+  pending_.add(line);
+  if (pending_.complete()) execute_pending();
+}
+
+void Feeder::end() {
+  if (open()) execute_pending();
+}
+
+void Feeder::restart() {
+  pending_.clear();
+  line_ = 0;
+}
+
+void Feeder::execute_pending() {
+  const std::string text = pending_.text();
+  pending_.clear();
+  session_.execute(text, file_, first_);
+}
+
+namespace {
+
+void print_failure(const Streams &streams, Phase phase, bool color) {
+  const Failure failure = describe(std::current_exception(), phase, color);
+  streams.out.flush();
+  if (failure.status == interrupted_status)
+    streams.err << "stopped\n";
+  else
+    streams.err << failure.text << (failure.text.ends_with('\n') ? "" : "\n");
+  streams.err.flush();
+}
+
+void each_line(std::string_view text, const std::function<void(std::string_view)> &visit) {
+  while (true) {
+    const std::size_t end = text.find('\n');
+    visit(text.substr(0, end));
+    if (end == text.npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void talk(Session &session, const Streams &streams, bool color) {
+  const HoldInterrupt hold(HoldInterrupt::UntilThird);
+  Feeder feeder(session, "<input>");
+  Terminal terminal(
+      {[&](std::string_view line) { return complete(feeder.pending(), line, session.library()); },
+       [&](std::string_view line, std::size_t cursor) {
+         return highlight(feeder.pending(), line, cursor, session.library());
+       }},
+      color);
+  streams.out << "Broadloom " BROADLOOM_VERSION ": type a kernel, or .help\n" << std::flush;
+  std::string entry;
+  while (!session.done()) {
+    if (!feeder.open()) {
+      feeder.restart();
+      entry.clear();
+    }
+    clear_interrupt();
+    const Line line = terminal.read(feeder.open() ? "... " : "> ");
+    clear_interrupt();
+    if (line.kind == Line::End) return;
+    if (line.kind == Line::Cancelled) {
+      feeder.restart();
+      continue;
+    }
+    entry += (entry.empty() ? "" : "\n") + line.text;
+    try {
+      each_line(line.text, [&](std::string_view part) {
+        if (!session.done()) feeder.line(part);
+      });
+    } catch (...) { // `describe` throws on what is no error of ours
+      print_failure(streams, session.phase(), color);
+      feeder.restart(); // and the rest of what was pasted is dropped
+    }
+    streams.out.flush();
+    if (!feeder.open()) terminal.remember(entry);
+  }
+}
+
+void read_all(Session &session, const Streams &streams) {
+  Feeder feeder(session, "<stdin>");
+  for (std::string line; !session.done() && std::getline(streams.in, line);) feeder.line(line);
+  if (!session.done()) feeder.end();
+}
+
+} // namespace
+
+void repl(const ReplOptions &options, const Streams &streams, Phase &phase) {
+  const bool person = &streams.in == &std::cin && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  SessionOptions choices;
+  if (person)
+    choices = {interrupt_flag(),
+               [] {
+                 renew_interrupt_flag();
+                 return interrupt_flag();
+               },
+               isatty(STDERR_FILENO) != 0};
+  Session session(streams, choices);
+  try {
+    if (!options.file.empty()) session.load(options.file);
+    if (!person) read_all(session, streams);
+  } catch (...) {
+    phase = session.phase();
+    if (!person) throw;
+    print_failure(streams, phase, options.color);
+  }
+  if (!person) return;
+  talk(session, streams, options.color);
+  if (!left_behind()) return;
+  // Code runs that must not see the program's globals go.
+  streams.out.flush();
+  _exit(Fine);
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,186 @@
+// Definitions, settings, files and help: what needs no data.
+#include "tools/broadloom/repl/session.hpp"
+
+#include "support/text.hpp"
+#include "tools/broadloom/repl/command_table.hpp"
+#include "tools/broadloom/repl/input_text.hpp"
+#include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/repl/words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ostream>
+
+namespace broadloom::cli {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Engine>, 4> engines{
+    {{"auto", Engine::Auto},
+     {"jit", Engine::Jit},
+     {"interpreter", Engine::Interpreter},
+     {"reference", Engine::Reference}}};
+
+std::string dims_of(const spec::TypedSpec &spec, const std::vector<int> &axes) {
+  std::vector<std::string> names;
+  for (const int axis : axes) names.push_back(spec.axes[std::size_t(axis)].name);
+  return axes.empty() ? "" : fmt::format("[{}]", fmt::join(names, ", "));
+}
+
+// "k(x: f32[i, j], y: f32[i]) -> z: f32[i, j]"
+std::string signature(const spec::TypedSpec &spec) {
+  std::vector<std::string> inputs, outputs;
+  for (const spec::TypedInput &input : spec.inputs)
+    inputs.push_back(
+        fmt::format("{}: {}{}", input.name, name(input.dtype), dims_of(spec, input.axis_of_dim)));
+  for (const spec::TypedOutput &output : spec.outputs)
+    outputs.push_back(
+        fmt::format("{}: {}{}", output.name, name(output.dtype), dims_of(spec, output.axes)));
+  return fmt::format("{}({}) -> {}", spec.name, fmt::join(inputs, ", "), fmt::join(outputs, ", "));
+}
+
+} // namespace
+
+Session::Session(const Streams &streams, SessionOptions options)
+    : streams_(streams), options_(std::move(options)) {}
+
+void Session::execute(const std::string &text, const std::string &file, int line) {
+  phase_ = Phase::Spec;
+  if (!is_command(text)) return define({file, line, text});
+  const std::size_t start = text.find_first_not_of(" \t");
+  const std::size_t end = std::min(text.find_first_of(" \t\r\n", start), text.size());
+  const Command &command = find_command(text.substr(start, end - start));
+  command.run(*this, words_of(std::string_view(text).substr(end)));
+}
+
+void Session::define(const Chunk &text) {
+  const std::size_t first = text.text.find_first_not_of(" \t\r\n");
+  if (first != text.text.npos && text.text.compare(first, 10, "derivative") == 0 &&
+      library_.extend_function(text))
+    return;
+  const bool statement = Library::is_statement(text.text);
+  for (const Library::Name &defined : statement ? library_.state(text) : library_.define(text)) {
+    if (defined.kind != Library::Kind::Kernel) continue;
+    compiled_.erase(defined.name);
+    const auto kernel = library_.kernels().find(defined.name);
+    streams_.out << signature(kernel->second->typed) << '\n';
+  }
+}
+
+void Session::load_words(const Words &words) {
+  if (words.size() != 1)
+    throw UsageError("E0401", ".load takes one file", "write .load samples/softmax.loom");
+  load(words[0]);
+}
+
+void Session::load(const std::string &path) {
+  phase_ = Phase::Spec;
+  define({path, 1, read_text_file(path)});
+}
+
+void Session::list(const Words &) {
+  if (library_.kernels().empty() && library_.definitions().empty())
+    streams_.out << "nothing is defined yet: write kernel k { in x : f32[:]; out z = x + 1 }\n";
+  for (const auto &[name, definition] : library_.definitions()) {
+    const bool function = definition.kind == Library::Kind::Function;
+    streams_.out << (function ? "def " : "accumulator ") << name << '\n';
+  }
+  for (const auto &[name, kernel] : library_.kernels()) {
+    streams_.out << "kernel " << signature(kernel->typed) << '\n';
+    const auto given = given_.find(name);
+    if (given == given_.end()) continue;
+    for (const auto &[input, source] : given->second)
+      streams_.out << fmt::format("  {} = {}\n", input, source);
+  }
+}
+
+void Session::clear(const Words &) { library_.forget_statements(); }
+
+void Session::quit(const Words &) { done_ = true; }
+
+void Session::help(const Words &words) {
+  if (!words.empty()) {
+    const Command &command = find_command(words[0]);
+    streams_.out << fmt::format("{} {}\n{}\n", command.name, command.arguments, command.help);
+    if (!command.more.empty()) streams_.out << command.more << '\n';
+    for (const Setting &setting : setting_table())
+      if (command.first == Argument::Setting)
+        streams_.out << fmt::format("  {} {}: {}\n", setting.name, setting.values, setting.help);
+    streams_.out << "for example:  " << command.example << '\n';
+    return;
+  }
+  streams_.out << "Type a kernel, a def or an accumulator, over as many lines as it takes:\n"
+                  "  kernel k { in x : f32[i, j]; out s[i] = reduce(sum) exp(x) }\n"
+                  "its statements alone, which make up the kernel 'scratch', or a command. K is a "
+                  "kernel, the latest one where it is left out.\n";
+  constexpr std::size_t column = 38;
+  for (const Command &command : command_table()) {
+    const std::string form = fmt::format("{} {}", command.name, command.arguments);
+    const std::string gap = form.size() < column ? "" : "\n" + std::string(column + 2, ' ');
+    streams_.out << fmt::format("  {:<{}}{}{}\n{}e.g. {}\n", form, column, gap, command.help,
+                                std::string(column + 2, ' '), command.example);
+  }
+}
+
+std::string Session::print_settings() const {
+  std::string_view engine;
+  for (const auto &[word, value] : engines)
+    if (value == settings_.engine) engine = word;
+  return fmt::format("threads {}\nengine {}\nplot {}\n", settings_.threads, engine,
+                     settings_.plot ? "on" : "off");
+}
+
+void Session::set(const Words &given) {
+  Words words;
+  for (const std::string &word : given) { // `threads 2` and `threads=2`
+    const std::size_t equals = word.find('=');
+    words.push_back(word.substr(0, equals));
+    if (equals != word.npos) words.push_back(word.substr(equals + 1));
+  }
+  if (words.empty()) {
+    streams_.out << print_settings();
+    return;
+  }
+  std::vector<std::string> names;
+  const Setting *found = nullptr;
+  for (const Setting &setting : setting_table()) {
+    names.emplace_back(setting.name);
+    if (setting.name == words[0]) found = &setting;
+  }
+  if (found == nullptr) {
+    const std::string near = nearest(words[0], names);
+    throw UsageError("E0401", fmt::format("there is no setting '{}'", words[0]),
+                     near.empty() ? "the settings are " + support::quoted_list(names)
+                                  : fmt::format("did you mean '{}'?", near));
+  }
+  const std::string value = words.size() == 2 ? words[1] : "";
+  Settings next = settings_;
+  bool good = false;
+  if (found->name == "threads") {
+    const auto [end, error] =
+        std::from_chars(value.data(), value.data() + value.size(), next.threads);
+    good = error == std::errc() && end == value.data() + value.size() && next.threads >= 0 &&
+           next.threads <= 4096;
+  } else if (found->name == "engine") {
+    for (const auto &[word, engine] : engines) {
+      if (word != value) continue;
+      next.engine = engine;
+      good = true;
+    }
+  } else {
+    next.plot = value == "on";
+    good = value == "on" || value == "off";
+  }
+  if (!good)
+    throw UsageError("E0401", fmt::format("'{}' is no value of {}", value, found->name),
+                     fmt::format("write .set {} {}", found->name, found->values));
+  if (next.threads != settings_.threads) roofline_.reset();
+  settings_ = next;
+  compiled_.clear();
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,111 @@
+// The session behind the REPL: takes one complete input, knows kernels, data and settings, and writes to
+// streams. It knows no terminal, so that tests need none.
+#pragma once
+
+#include "tools/broadloom/repl/apart.hpp"
+#include "tools/broadloom/cli/commands.hpp"
+#include "tools/broadloom/repl/library.hpp"
+#include "tools/broadloom/cli/outputs.hpp"
+#include "tools/broadloom/cli/roofline.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace broadloom::cli {
+
+struct Settings {  // see `setting_table`
+  int threads = 0; // 0: as the library decides
+  Engine engine = Engine::Auto;
+  bool plot = false;
+};
+
+// How the program around a session takes part in it.
+struct SessionOptions {
+  // Once the flag is true the command that runs is stopped and throws CancelledError or Interrupted.
+  CancelFlag cancel = nullptr;
+  // Gives a new flag, when work that does not stop has been left behind with the old one.
+  std::function<CancelFlag()> renew = nullptr;
+  bool progress = false; // say on the error stream that something takes long, and take it back
+};
+
+class Session {
+public:
+  Session(const Streams &streams, SessionOptions options);
+
+  // A complete input: definitions, or one command. `file` and `line` name it in errors. Throws Error,
+  // Interrupted, support::InternalError; the session is then as it was before, and goes on.
+  void execute(const std::string &text, const std::string &file = "<input>", int line = 1);
+
+  // Defines what a file defines. Throws UsageError E0402, and as `execute` does.
+  void load(const std::string &path);
+
+  bool done() const { return done_; }    // .quit
+  Phase phase() const { return phase_; } // of the last input: whose fault its error is
+
+  const Library &library() const { return library_; }
+
+private:
+  friend struct CommandTable;
+  using Words = std::vector<std::string>;
+
+  // A kernel with the arrays of a call.
+  struct Call {
+    std::shared_ptr<const DefinedKernel> defined;
+    Kernel kernel;
+    std::vector<InputInfo> infos; // of the inputs
+    std::vector<Array> inputs;
+    Outputs outputs;
+    std::string made_up; // " x=rand(3, 4)": inputs for which nothing was given
+    Words words;         // NAME=SOURCE, as given
+  };
+  static constexpr std::int64_t small_points = 0; // data that is made up is to be read by people
+
+  // session.cpp
+  void define(const Chunk &text);
+  void clear(const Words &words);
+  void help(const Words &words);
+  void list(const Words &words);
+  void load_words(const Words &words);
+  void quit(const Words &words);
+  void set(const Words &words);
+  std::string print_settings() const;
+
+  // session_show.cpp
+  void show(const Words &words);
+  void why(const Words &words);
+  void show_stage(Stage stage, const Words &words);
+  void grad(const Words &words);
+
+  // session_run.cpp
+  void run(const Words &words);
+  void check(const Words &words);
+  void time(const Words &words);
+  // `points`: about how many positions, where data has to be made up.
+  std::shared_ptr<Call> prepare(const Words &words, std::int64_t points, bool may_write);
+  void apart(std::function<void()> work);
+  static void run_once(const Call &call);
+  static std::string report(const Call &call, const Timing &timing, double compile_ms,
+                            const Roofline &roofline);
+  void keep_sources(const Call &call);
+  // The kernel that the first word names, which is taken off, or the latest one.
+  std::shared_ptr<const DefinedKernel> choose(Words &words) const;
+  Kernel compiled(const DefinedKernel &defined);
+  std::vector<Array> make_inputs(std::shared_ptr<const DefinedKernel> defined, const Words &given,
+                                 std::int64_t points, std::string &made_up);
+
+  Streams streams_;
+  SessionOptions options_;
+  Settings settings_;
+  Library library_;
+  std::map<std::string, std::map<std::string, std::string>> given_; // [kernel][input]: SOURCE
+  std::map<std::string, Kernel> compiled_;                          // by name, for these settings
+  std::optional<Roofline> roofline_;                                // for these settings
+  Phase phase_ = Phase::Spec;
+  bool done_ = false;
+};
+
+} // namespace broadloom::cli
