@@ -5,9 +5,10 @@
 #pragma once
 
 #include "jit/engine/engine.hpp"
-#include "jit/overlap.hpp"
 #include "jit/runtime/threads.hpp"
 #include "jit/runtime/train.hpp"
+#include "kernel/operands.hpp"
+#include "kernel/overlap.hpp"
 #include "plan/plan.hpp"
 
 #include <broadloom/kernel.hpp>
@@ -21,14 +22,6 @@
 
 namespace broadloom::jit {
 
-// The operands of a call: inputs, then outputs, in declared order; null for an output not wanted.
-using Operands = std::span<const AnyView *const>;
-
-struct Layouts {
-  std::vector<Layout> inputs, outputs; // an output not wanted has one too, for its shape
-  std::vector<bool> wanted;            // [output]
-};
-
 struct Pattern {
   loop::Program program;
   std::shared_ptr<const Code> code; // null: the interpreter runs the program
@@ -41,7 +34,7 @@ struct Bound {
   std::uint64_t hash = 0;
   std::vector<std::int64_t> key; // see layout_key
   struct Operand {
-    Reach reach;
+    kernel::Reach reach;
     std::uintptr_t misaligned = 0; // bits that must be 0 in the address
   };
   std::vector<Operand> operands;
@@ -71,7 +64,7 @@ struct Bound {
   std::vector<Phase> phases;
 
   // What it tells.
-  Layouts layouts;
+  kernel::Layouts layouts;
   Decision found; // whether the code was there
 };
 

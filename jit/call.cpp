@@ -12,9 +12,9 @@
 
 #include "array/copy.hpp"
 #include "jit/failure.hpp"
-#include "jit/operand_copy.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
+#include "kernel/operand_copy.hpp"
 #include "reference/reference.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -25,9 +25,9 @@ namespace {
 using jit::Bound;
 using jit::few_buffers;
 using jit::few_operands;
-using jit::Operands;
 using jit::Small;
-using jit::Span;
+using kernel::Operands;
+using kernel::Span;
 
 } // namespace
 
@@ -49,7 +49,7 @@ void KernelImpl::run(Operands operands) const {
 }
 
 std::shared_ptr<const Bound> KernelImpl::bind(Operands operands) const {
-  jit::check_operands(typed_, operands);
+  kernel::check_operands(typed_, operands);
   const std::uint64_t hash = jit::layout_hash(operands);
   if (auto known = memo_.find(operands, hash)) return known;
   return build(operands, hash);
@@ -75,12 +75,12 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
     good &= address != 0 || expected.reach.low == expected.reach.high;
     good &= k < inputs || view->writable;
     addresses[k] = view->data;
-    spans[k] = jit::span_of(view->data, expected.reach);
+    spans[k] = kernel::span_of(view->data, expected.reach);
   }
   if (!good) [[unlikely]]
-    jit::check_pointers(typed_, operands);
+    kernel::check_pointers(typed_, operands);
   if (verifies_ && bound.engine == Engine::Jit) [[unlikely]] {
-    jit::check_apart(typed_, operands);
+    kernel::check_apart(typed_, operands);
     return execute_twice(bound, operands);
   }
 
@@ -88,10 +88,10 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
   for (std::size_t o = 0; o < outputs; ++o) {
     const Span span = spans[inputs + o];
     for (std::size_t other = o + 1; other < outputs; ++other)
-      if (jit::meet(span, spans[inputs + other])) [[unlikely]]
-        jit::check_apart(typed_, operands);
+      if (kernel::meet(span, spans[inputs + other])) [[unlikely]]
+        kernel::check_apart(typed_, operands);
     for (std::size_t i = 0; i < inputs; ++i)
-      if (jit::meet(span, spans[i]))
+      if (kernel::meet(span, spans[i]))
         copy |= !(bound.exact[i * outputs + o] && addresses[i] == addresses[inputs + o]);
   }
   if (copy) [[unlikely]]
@@ -103,10 +103,10 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
 static bool must_copy(const Bound &bound, Operands operands, std::size_t input) {
   const std::size_t inputs = bound.input_count, outputs = operands.size() - inputs;
   const auto span = [&](std::size_t k) {
-    return jit::span_of(operands[k]->data, bound.operands[k].reach);
+    return kernel::span_of(operands[k]->data, bound.operands[k].reach);
   };
   for (std::size_t o = 0; o < outputs; ++o)
-    if (operands[inputs + o] != nullptr && jit::meet(span(inputs + o), span(input)) &&
+    if (operands[inputs + o] != nullptr && kernel::meet(span(inputs + o), span(input)) &&
         !(bound.exact[input * outputs + o] && operands[input]->data == operands[inputs + o]->data))
       return true;
   return false;
@@ -125,11 +125,11 @@ std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands opera
 void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const {
   if (bound.engine == Engine::Interpreter && engine_ == Engine::Auto)
     return interpret_or_refer(bound, operands);
-  std::vector<void *> addresses = jit::addresses_of(operands);
-  std::vector<jit::OperandCopy> copies; // all are made before the first output is written
+  std::vector<void *> addresses = kernel::addresses_of(operands);
+  std::vector<kernel::OperandCopy> copies; // all are made before the first output is written
   for (std::size_t i = 0; i < bound.input_count; ++i) {
     if (!must_copy(bound, operands, i)) continue;
-    jit::OperandCopy &copy = copies.emplace_back(*operands[i], bound.operands[i].reach);
+    kernel::OperandCopy &copy = copies.emplace_back(*operands[i], bound.operands[i].reach);
     copy.load();
     addresses[i] = copy.view().data;
   }
@@ -140,11 +140,11 @@ void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const 
 // where a bug of ours ends it half-way.
 void KernelImpl::interpret_or_refer(const Bound &bound, Operands operands) const {
   if (bound.interpreter_failed.load(std::memory_order_relaxed)) return run_reference(operands);
-  std::vector<void *> addresses = jit::addresses_of(operands);
-  std::vector<jit::OperandCopy> copies;
+  std::vector<void *> addresses = kernel::addresses_of(operands);
+  std::vector<kernel::OperandCopy> copies;
   for (std::size_t k = bound.input_count; k < operands.size(); ++k) {
     if (operands[k] == nullptr) continue;
-    jit::OperandCopy &copy = copies.emplace_back(*operands[k], bound.operands[k].reach);
+    kernel::OperandCopy &copy = copies.emplace_back(*operands[k], bound.operands[k].reach);
     copy.load();
     addresses[k] = copy.view().data;
   }
@@ -157,7 +157,7 @@ void KernelImpl::interpret_or_refer(const Bound &bound, Operands operands) const
       tell(error, "runs in the reference", bound.layouts);
     return run_reference(operands);
   }
-  for (const jit::OperandCopy &copy : copies) copy.store();
+  for (const kernel::OperandCopy &copy : copies) copy.store();
 }
 
 void KernelImpl::invoke(const Bound &bound, void *const *addresses, bool interpreted) const {
@@ -216,9 +216,9 @@ void KernelImpl::interpret(const Bound &bound, const loop::Frame &frame) const {
 // The reference computes all outputs into arrays of its own, so overlaps need no thought.
 void KernelImpl::run_reference(Operands operands) const {
   const support::FloatWorld world;
-  jit::check_operands(typed_, operands);
+  kernel::check_operands(typed_, operands);
   const std::size_t inputs = typed_.inputs.size();
-  jit::Layouts layouts;
+  kernel::Layouts layouts;
   std::vector<AnyView> arguments;
   for (std::size_t i = 0; i < inputs; ++i) {
     arguments.push_back(*operands[i]);
@@ -234,9 +234,9 @@ void KernelImpl::run_reference(Operands operands) const {
         view != nullptr ? *view : AnyView(zeros.emplace_back(typed_.outputs[o].dtype, shapes[o])));
     layouts.outputs.push_back(before.back().layout);
   }
-  jit::check_outputs(typed_, layouts, shapes);
-  jit::check_pointers(typed_, operands);
-  jit::check_apart(typed_, operands);
+  kernel::check_outputs(typed_, layouts, shapes);
+  kernel::check_pointers(typed_, operands);
+  kernel::check_apart(typed_, operands);
   stop_if_cancelled();
   const std::vector<Array> results =
       reference::evaluate(typed_, arguments, before, cancel_.get(), threads_);

@@ -1,10 +1,10 @@
 // See <broadloom/check_gradient.hpp>. The measured slopes are the reference's, on the widened kernel; the
 // derived ones are those of its gradient, which runs like any kernel.
 #include "grad/corners.hpp"
+#include "grad/direction.hpp"
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
 #include "jit/derived_slopes.hpp"
-#include "jit/direction.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -21,7 +21,7 @@
 namespace broadloom {
 namespace {
 
-using jit::Direction;
+using grad::Direction;
 
 constexpr int single_elements = 6; // tried where a random direction meets corners
 
@@ -120,7 +120,7 @@ private:
       slopes[o].reason = outputs_[o].derived.reason(wrt);
       if (!slopes[o].reason.empty()) slopes[o].slope = Slope::NoGradient;
     }
-    const Direction scale = jit::scales(arrays_[wrt_[wrt]]);
+    const Direction scale = grad::scales(arrays_[wrt_[wrt]]);
     for (int d = 0; d < options_.directions; ++d) {
       Direction direction;
       for (const double s : scale) direction.push_back(s * draw_.weight());
@@ -141,7 +141,7 @@ private:
   }
 
   std::vector<double> values(std::size_t input, const Direction &direction, double t) {
-    const Array moved = jit::moved(arrays_[input], direction, t);
+    const Array moved = grad::moved(arrays_[input], direction, t);
     std::vector<NamedView> views = named_views();
     views[input].view = moved;
     const Results results = reference_.call(views);
@@ -259,7 +259,7 @@ private:
   }
 
   const GradientCheckOptions &options_;
-  jit::Draw draw_;
+  grad::Draw draw_;
   LoopSpec wide_;
   spec::TypedSpec typed_; // of wide_
   Kernel reference_;

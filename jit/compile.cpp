@@ -10,9 +10,9 @@
 #include "jit/engine/profile.hpp"
 #include "jit/failure.hpp"
 #include "jit/kernel.hpp"
-#include "jit/layouts.hpp"
 #include "jit/runtime/machine.hpp"
 #include "jit/why.hpp"
+#include "kernel/layouts.hpp"
 #include "support/check.hpp"
 #include "support/float_control.hpp"
 #include "support/log.hpp"
@@ -164,7 +164,7 @@ void mark_exact_pairs(Bound &bound, const spec::TypedSpec &spec, const plan::Res
 }
 
 // Whether everything that is asked for is computed, once, by loops that fit the numbers.
-void verify_plan(const plan::Plan &plan, const jit::Layouts &layouts, bool count) {
+void verify_plan(const plan::Plan &plan, const kernel::Layouts &layouts, bool count) {
   loop::verify(plan.program);
   std::vector<std::int64_t> outputs;
   for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
@@ -186,18 +186,18 @@ void verify_plan(const plan::Plan &plan, const jit::Layouts &layouts, bool count
 }
 
 void describe_operands(Bound &bound, const spec::TypedSpec &spec) {
-  const std::vector<bool> read = jit::elements_read(spec);
+  const std::vector<bool> read = kernel::elements_read(spec);
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     if (!read[i]) {
       bound.operands.push_back({});
       continue;
     }
-    bound.operands.push_back({jit::reach_of(bound.layouts.inputs[i], spec.inputs[i].dtype),
-                              jit::alignment_of(spec.inputs[i].dtype) - 1});
+    bound.operands.push_back({kernel::reach_of(bound.layouts.inputs[i], spec.inputs[i].dtype),
+                              kernel::alignment_of(spec.inputs[i].dtype) - 1});
   }
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
-    bound.operands.push_back({jit::reach_of(bound.layouts.outputs[o], spec.outputs[o].dtype),
-                              jit::alignment_of(spec.outputs[o].dtype) - 1});
+    bound.operands.push_back({kernel::reach_of(bound.layouts.outputs[o], spec.outputs[o].dtype),
+                              kernel::alignment_of(spec.outputs[o].dtype) - 1});
 }
 
 } // namespace
@@ -217,10 +217,11 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
   support::out_of_memory();
 }
 
-std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint64_t hash) const {
+std::shared_ptr<const Bound> KernelImpl::build(kernel::Operands operands,
+                                               std::uint64_t hash) const {
   const support::FloatWorld world;
   const Stopwatch watch;
-  jit::Layouts layouts;
+  kernel::Layouts layouts;
   for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
     layouts.inputs.push_back(operands[i]->layout);
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
@@ -231,7 +232,7 @@ std::shared_ptr<const Bound> KernelImpl::build(jit::Operands operands, std::uint
     layouts.outputs.push_back(view != nullptr ? view->layout
                                               : contiguous_layout(resolved.output_shapes[o]));
   }
-  jit::check_outputs(typed_, layouts, resolved.output_shapes);
+  kernel::check_outputs(typed_, layouts, resolved.output_shapes);
 
   // Beyond this point the layouts are right: a failure is our bug, or no code could be had.
 
@@ -288,7 +289,7 @@ void KernelImpl::place(Bound &bound, const plan::Resolved &resolved, int threads
 }
 
 // A plan that verifies. Throws InternalError.
-plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved,
+plan::Plan KernelImpl::make_plan(const kernel::Layouts &layouts, const plan::Resolved &resolved,
                                  int threads, bool explain) const {
   plan::Machine machine;
   const jit::runtime::Caches caches = jit::runtime::caches();
@@ -310,7 +311,7 @@ plan::Plan KernelImpl::make_plan(const jit::Layouts &layouts, const plan::Resolv
 bool KernelImpl::may_fall_back() const { return engine_ == Engine::Auto && !jit::is_strict(); }
 
 void KernelImpl::tell(const InternalError &error, const std::string &instead,
-                      const jit::Layouts &layouts) const {
+                      const kernel::Layouts &layouts) const {
   const std::string options =
       fmt::format("  threads {}\n  target {}\n  profile {}\n  {}\n", threads_,
                   target_ ? target_->name + " (" + target_->cpu + ")" : "none", unsigned(profile_),
@@ -320,7 +321,7 @@ void KernelImpl::tell(const InternalError &error, const std::string &instead,
 
 // `found` becomes what `why` says about it.
 std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
-                                                        const jit::Layouts &layouts,
+                                                        const kernel::Layouts &layouts,
                                                         Decision &found) const {
   const std::string key = loop::key(program);
   std::vector<KnownPattern> others;
@@ -361,7 +362,7 @@ std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
 
 std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
                                                         const std::string &key,
-                                                        const jit::Layouts &layouts) const {
+                                                        const kernel::Layouts &layouts) const {
   auto pattern = std::make_shared<Pattern>();
   pattern->program = std::move(program);
   if (!target_) return pattern;

@@ -51,7 +51,7 @@ std::string report_of(const Failure &failure) {
                                  made.llvm, made.onetbb, made.compiler, made.cpu,
                                  made.level.empty() ? "nothing" : made.level, print(failure.spec));
   const spec::TypedSpec &spec = failure.typed;
-  const Layouts &layouts = failure.layouts;
+  const kernel::Layouts &layouts = failure.layouts;
   for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
     text += operand_line("in ", spec.inputs[i].name, spec.inputs[i].dtype, layouts.inputs[i]);
   for (std::size_t o = 0; o < layouts.outputs.size(); ++o)

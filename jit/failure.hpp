@@ -29,7 +29,7 @@ struct Failure {
   std::string instead; // "runs in the interpreter"
   const LoopSpec &spec;
   const spec::TypedSpec &typed;
-  const Layouts &layouts;
+  const kernel::Layouts &layouts;
   std::string options; // a line for each
 };
 

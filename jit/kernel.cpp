@@ -1,8 +1,8 @@
 // The public face of a kernel: arguments by position or by name, allocated outputs, bound calls.
 #include "jit/kernel.hpp"
 
-#include "jit/layouts.hpp"
 #include "jit/small.hpp"
+#include "kernel/layouts.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -44,7 +44,7 @@ std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
 
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
-    : spec_(spec), typed_(std::move(typed)), names_(typed_), reads_(jit::inputs_read(typed_)),
+    : spec_(spec), typed_(std::move(typed)), names_(typed_), reads_(kernel::inputs_read(typed_)),
       engine_(options.engine), target_(std::move(target)), profile_(profile), threads_(threads),
       verifies_(asked_to_verify()), cancel_(options.cancel),
       workers_(jit::runtime::workers(threads)) {
@@ -56,18 +56,18 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
 }
 
 // The outputs have no memory yet: a layout for each.
-jit::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
+kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
   const support::FloatWorld world;
-  jit::check_input_count(typed_, inputs.size());
-  jit::check_operands(typed_, pointers_to(inputs));
-  jit::Layouts layouts;
+  kernel::check_input_count(typed_, inputs.size());
+  kernel::check_operands(typed_, pointers_to(inputs));
+  kernel::Layouts layouts;
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
   // Shapes only: whether each fold has a value is asked when the outputs are computed.
   const std::vector<bool> none(typed_.outputs.size(), false);
   const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs, none);
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
     layouts.outputs.push_back(
-        jit::output_layout(typed_, o, reads_[o], resolved.output_shapes[o], layouts.inputs));
+        kernel::output_layout(typed_, o, reads_[o], resolved.output_shapes[o], layouts.inputs));
   layouts.wanted.assign(typed_.outputs.size(), true);
   return layouts;
 }
@@ -81,7 +81,7 @@ Counters KernelImpl::counters() const {
 }
 
 void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const try {
-  jit::check_counts(impl_->typed(), inputs.size(), outputs.size());
+  kernel::check_counts(impl_->typed(), inputs.size(), outputs.size());
   const std::size_t count = inputs.size() + outputs.size();
   Pointers operands(count);
   std::size_t k = 0;
@@ -94,7 +94,7 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
 
 void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const
     try {
-  impl_->run(jit::by_name(impl_->typed(), impl_->names(), inputs, outputs));
+  impl_->run(kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -102,7 +102,7 @@ void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedV
 // The inputs in declared order.
 static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const NamedView> inputs) {
   const std::vector<const AnyView *> operands =
-      jit::by_name(kernel.typed(), kernel.names(), inputs, {});
+      kernel::by_name(kernel.typed(), kernel.names(), inputs, {});
   std::vector<AnyView> views;
   for (std::size_t i = 0; i < kernel.typed().inputs.size(); ++i) views.push_back(*operands[i]);
   return views;
@@ -111,10 +111,11 @@ static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const N
 Results Kernel::call(std::span<const NamedView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<AnyView> views = in_order(*impl_, inputs);
-  const jit::Layouts layouts = impl_->allocated_layouts(views);
+  const kernel::Layouts layouts = impl_->allocated_layouts(views);
   std::vector<std::pair<std::string, Array>> arrays;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
-    arrays.emplace_back(spec.outputs[o].name, jit::allocate(spec.outputs[o], layouts.outputs[o]));
+    arrays.emplace_back(spec.outputs[o].name,
+                        kernel::allocate(spec.outputs[o], layouts.outputs[o]));
   for (const auto &[name, array] : arrays) views.push_back(array);
   impl_->run(pointers_to(views));
   return Results(std::move(arrays));
@@ -124,15 +125,15 @@ Results Kernel::call(std::span<const NamedView> inputs) const try {
 
 // What `bind` keeps of a call with these operands.
 static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
-                                                     jit::Operands operands) {
+                                                     kernel::Operands operands) {
   const spec::TypedSpec &spec = kernel->typed();
   auto state = std::make_shared<BoundState>();
   for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < operands.size(); ++k)
     state->operands.push_back(operands[k] != nullptr ? &state->views[k] : nullptr);
-  jit::check_operands(spec, state->operands);
-  jit::check_pointers(spec, state->operands);
-  jit::check_apart(spec, state->operands);
+  kernel::check_operands(spec, state->operands);
+  kernel::check_pointers(spec, state->operands);
+  kernel::check_apart(spec, state->operands);
   if (kernel->engine() != Engine::Reference) {
     state->bound = kernel->bind(state->operands);
     state->buffers = kernel->ready_buffers(*state->bound, state->operands);
@@ -143,7 +144,7 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
 
 BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const
     try {
-  jit::check_counts(impl_->typed(), inputs.size(), outputs.size());
+  kernel::check_counts(impl_->typed(), inputs.size(), outputs.size());
   std::vector<const AnyView *> operands = pointers_to(inputs);
   for (const AnyView &view : outputs) operands.push_back(&view);
   return BoundCall(bound_state(impl_, operands));
@@ -154,7 +155,7 @@ BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView>
 BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
                              std::span<const NamedView> outputs) const try {
   return BoundCall(
-      bound_state(impl_, jit::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
+      bound_state(impl_, kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -173,7 +174,7 @@ void BoundCall::operator()() const try {
 
 void Kernel::prepare(std::span<const AnyView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
-  const jit::Layouts layouts = impl_->allocated_layouts(inputs);
+  const kernel::Layouts layouts = impl_->allocated_layouts(inputs);
   if (impl_->engine() == Engine::Reference) return;
   std::vector<AnyView> views(inputs.begin(), inputs.end());
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
@@ -185,7 +186,7 @@ void Kernel::prepare(std::span<const AnyView> inputs) const try {
 
 std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
-  const jit::Layouts layouts = impl_->allocated_layouts(inputs);
+  const kernel::Layouts layouts = impl_->allocated_layouts(inputs);
   std::vector<Signature> result;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
     const auto shape = layouts.outputs[o].shape();

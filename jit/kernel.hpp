@@ -10,9 +10,9 @@
 #pragma once
 
 #include "jit/bound.hpp"
-#include "jit/check.hpp"
 #include "jit/memo.hpp"
 #include "jit/runtime/threads.hpp"
+#include "kernel/check.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -28,17 +28,17 @@ public:
              std::optional<jit::Target> target, Profile profile, int threads, double ms);
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
-  void run(jit::Operands operands) const;
-  std::shared_ptr<const jit::Bound> bind(jit::Operands operands) const; // looks at layouts only
-  void execute(const jit::Bound &bound, jit::Operands operands) const;  // looks at pointers only
+  void run(kernel::Operands operands) const;
+  std::shared_ptr<const jit::Bound> bind(kernel::Operands operands) const; // looks at layouts only
+  void execute(const jit::Bound &bound, kernel::Operands operands) const;  // looks at pointers only
 
   // For calls on the same memory again and again: the buffers of the frame, if the phases are all that
   // such a call has to run; else empty.
-  std::vector<char *> ready_buffers(const jit::Bound &bound, jit::Operands operands) const;
+  std::vector<char *> ready_buffers(const jit::Bound &bound, kernel::Operands operands) const;
   void run_phases(const jit::Bound &bound, char *const *buffers, bool interpreted = false) const;
 
   // The layouts of a call with these inputs that allocates its outputs.
-  jit::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
+  kernel::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
 
   std::string show(Stage stage, const ShowFormat &format) const;
   std::vector<Decision> why() const;
@@ -47,7 +47,7 @@ public:
 
   const LoopSpec &spec() const { return spec_; }
   const spec::TypedSpec &typed() const { return typed_; }
-  const jit::Names &names() const { return names_; }
+  const kernel::Names &names() const { return names_; }
   Engine engine() const { return engine_; }
   int threads() const { return threads_; }
 
@@ -58,34 +58,34 @@ private:
   };
 
   // compile.cpp
-  std::shared_ptr<const jit::Bound> build(jit::Operands operands, std::uint64_t hash) const;
+  std::shared_ptr<const jit::Bound> build(kernel::Operands operands, std::uint64_t hash) const;
   void place(jit::Bound &bound, const plan::Resolved &resolved, int threads) const;
-  plan::Plan make_plan(const jit::Layouts &layouts, const plan::Resolved &resolved, int threads,
+  plan::Plan make_plan(const kernel::Layouts &layouts, const plan::Resolved &resolved, int threads,
                        bool explain) const;
   std::shared_ptr<const jit::Pattern>
-  find_pattern(loop::Program program, const jit::Layouts &layouts, Decision &found) const;
+  find_pattern(loop::Program program, const kernel::Layouts &layouts, Decision &found) const;
   std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program, const std::string &key,
-                                                   const jit::Layouts &layouts) const;
+                                                   const kernel::Layouts &layouts) const;
   bool may_fall_back() const; // from a bug of ours to a slower engine
   void tell(const InternalError &error, const std::string &instead,
-            const jit::Layouts &layouts) const;
+            const kernel::Layouts &layouts) const;
 
   // call.cpp
-  bool fits(jit::Operands operands) const;
-  void run_reference(jit::Operands operands) const;
-  void execute_on_copies(const jit::Bound &bound, jit::Operands operands) const;
-  void interpret_or_refer(const jit::Bound &bound, jit::Operands operands) const;
+  bool fits(kernel::Operands operands) const;
+  void run_reference(kernel::Operands operands) const;
+  void execute_on_copies(const jit::Bound &bound, kernel::Operands operands) const;
+  void interpret_or_refer(const jit::Bound &bound, kernel::Operands operands) const;
   void invoke(const jit::Bound &bound, void *const *addresses, bool interpreted) const;
   void interpret(const jit::Bound &bound, const loop::Frame &frame) const;
   void stop_if_cancelled() const;
 
   // twice.cpp
-  void execute_twice(const jit::Bound &bound, jit::Operands operands) const;
+  void execute_twice(const jit::Bound &bound, kernel::Operands operands) const;
 
   // show.cpp
   struct Shown;
   Shown what_to_show() const;
-  jit::Layouts layouts_to_show() const;
+  kernel::Layouts layouts_to_show() const;
   void find_engine(Shown &shown) const;
   Shown native_to_show() const;
   Shown program_to_show() const;
@@ -95,7 +95,7 @@ private:
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;
   const spec::TypedSpec typed_;
-  const jit::Names names_;
+  const kernel::Names names_;
   const std::vector<std::vector<bool>> reads_; // [output][input]
   struct Declared {
     DType dtype;

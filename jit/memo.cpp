@@ -3,7 +3,7 @@
 
 namespace broadloom::jit {
 
-std::vector<std::int64_t> layout_key(Operands operands, std::size_t input_count) {
+std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count) {
   std::vector<std::int64_t> key;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const AnyView *view = operands[k];
@@ -34,7 +34,7 @@ std::shared_ptr<const Bound> Memo::find_locked(std::uint64_t hash, const Same &s
   return nullptr;
 }
 
-std::shared_ptr<const Bound> Memo::find(Operands operands, std::uint64_t hash) {
+std::shared_ptr<const Bound> Memo::find(kernel::Operands operands, std::uint64_t hash) {
   const std::lock_guard lock(mutex_);
   return find_locked(hash, [&](const Bound &bound) { return matches(bound, operands); });
 }

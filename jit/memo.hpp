@@ -18,10 +18,10 @@ namespace broadloom::jit {
 
 // Extents and strides of every operand in turn; before those of an output, whether it is wanted (a
 // `wanted` of 0 ends its entry). Ranks are those of the spec, so keys need no more.
-std::vector<std::int64_t> layout_key(Operands operands, std::size_t input_count);
+std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count);
 
 // A hash of the same words.
-inline std::uint64_t layout_hash(Operands operands) {
+inline std::uint64_t layout_hash(kernel::Operands operands) {
   std::uint64_t hash = 0x9e3779b97f4a7c15;
   const auto mix = [&](std::int64_t extent, std::int64_t stride) {
     hash = (hash ^ std::uint64_t(extent)) * 0xff51afd7ed558ccd +
@@ -40,7 +40,7 @@ inline std::uint64_t layout_hash(Operands operands) {
 class Memo {
 public:
   // The pinned Bound for these operands, or null. The latest one needs no hash.
-  const Bound *find_pinned(Operands operands) const {
+  const Bound *find_pinned(kernel::Operands operands) const {
     const Bound *latest = latest_pinned_.load(std::memory_order_acquire);
     if (latest != nullptr && matches(*latest, operands)) return latest;
     const std::uint64_t hash = layout_hash(operands);
@@ -55,7 +55,7 @@ public:
   }
 
   // Any Bound for these operands, or null.
-  std::shared_ptr<const Bound> find(Operands operands, std::uint64_t hash);
+  std::shared_ptr<const Bound> find(kernel::Operands operands, std::uint64_t hash);
 
   // Keeps `bound`, unless another thread was faster: gives the one that is kept.
   std::shared_ptr<const Bound> add(std::shared_ptr<const Bound> bound);
@@ -67,7 +67,7 @@ private:
   static constexpr std::size_t slot_count = 16, most_pinned = 12, most_recent = 256;
   using Recent = std::list<std::shared_ptr<const Bound>>; // used last in front
 
-  static bool matches(const Bound &bound, Operands operands) {
+  static bool matches(const Bound &bound, kernel::Operands operands) {
     const std::int64_t *word = bound.key.data();
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const AnyView *view = operands[k];

@@ -4,18 +4,18 @@
 // extents would give. Which engine that is shows only when the code is made, so then it is.
 #include "jit/show.hpp"
 #include "jit/kernel.hpp"
-#include "jit/layouts.hpp"
 #include "jit/why.hpp"
+#include "kernel/layouts.hpp"
 
 #include "ops/complex.hpp"
 #include "ops/ops.hpp"
 #include "plan/explain.hpp"
-#include "text/print_typed.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
+#include "text/print_typed.hpp"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ using support::Reason;
 // Program and numbers to print, from a Bound or from a plan made for the purpose.
 struct KernelImpl::Shown {
   std::shared_ptr<const jit::Bound> bound; // null before the first call
-  jit::Layouts layouts;
+  kernel::Layouts layouts;
   std::shared_ptr<const jit::Pattern> pattern; // null before `find_engine`
   Engine engine = Engine::Jit; // from `find_engine` on; Reference: there is no program
   std::string failure;         // of ours, which left a plan for one thread, or none
@@ -39,10 +39,10 @@ struct KernelImpl::Shown {
   std::vector<Decision> why;
 };
 
-jit::Layouts KernelImpl::layouts_to_show() const {
+kernel::Layouts KernelImpl::layouts_to_show() const {
   if (const auto bound = memo_.latest()) return bound->layouts;
   std::vector<AnyView> inputs;
-  for (const Layout &layout : jit::typical_inputs(typed_))
+  for (const Layout &layout : kernel::typical_inputs(typed_))
     inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
   return allocated_layouts(inputs);
 }
@@ -238,7 +238,7 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   switch (stage) {
   case Stage::Spec: return print(spec_);
   case Stage::Axes: {
-    const jit::Layouts layouts = layouts_to_show();
+    const kernel::Layouts layouts = layouts_to_show();
     return spec::print_axes(typed_) +
            spec::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
   }

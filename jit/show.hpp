@@ -10,7 +10,7 @@
 namespace broadloom::jit {
 
 // `--stage plan`. Of the decisions, those that are not what most kernels get.
-std::string plan_text(const spec::TypedSpec &spec, const Layouts &layouts,
+std::string plan_text(const spec::TypedSpec &spec, const kernel::Layouts &layouts,
                       const loop::Program &program, const plan::Binding &binding,
                       std::span<const Decision> why);
 

@@ -36,7 +36,7 @@ std::string role_name(loop::Role role) {
 
 } // namespace
 
-std::string plan_text(const spec::TypedSpec &spec, const Layouts &layouts,
+std::string plan_text(const spec::TypedSpec &spec, const kernel::Layouts &layouts,
                       const loop::Program &program, const plan::Binding &binding,
                       std::span<const Decision> why) {
   std::string text = fmt::format("plan of {}\noperands\n", spec.name);

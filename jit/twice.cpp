@@ -4,7 +4,7 @@
 // elements; `+=` shows what is stored twice. Only then the outputs are written.
 #include "jit/kernel.hpp"
 
-#include "jit/operand_copy.hpp"
+#include "kernel/operand_copy.hpp"
 #include "ops/ops.hpp"
 #include "support/check.hpp"
 
@@ -18,12 +18,12 @@
 namespace broadloom {
 namespace {
 
-using jit::OperandCopy;
+using kernel::OperandCopy;
 
 constexpr char unwritten = 0x5A;
 
 // An output's memory, which holds the pattern, or what `+=` adds to.
-OperandCopy prepared(const AnyView &view, jit::Reach reach, bool add) {
+OperandCopy prepared(const AnyView &view, kernel::Reach reach, bool add) {
   OperandCopy copy(view, reach);
   std::ranges::fill(copy.bytes(), unwritten);
   if (add) copy.load();
@@ -72,7 +72,7 @@ bool only_pattern(std::span<const char> bytes) {
 
 } // namespace
 
-void KernelImpl::execute_twice(const jit::Bound &bound, jit::Operands operands) const {
+void KernelImpl::execute_twice(const jit::Bound &bound, kernel::Operands operands) const {
   const std::size_t inputs = bound.input_count;
   std::vector<OperandCopy> ours, told;
   std::vector<std::size_t> outputs; // those that are wanted
@@ -84,7 +84,7 @@ void KernelImpl::execute_twice(const jit::Bound &bound, jit::Operands operands) 
           prepared(*operands[k], bound.operands[k].reach, typed_.outputs[k - inputs].add));
   }
   const auto with = [&](const std::vector<OperandCopy> &copies) {
-    std::vector<void *> addresses = jit::addresses_of(operands);
+    std::vector<void *> addresses = kernel::addresses_of(operands);
     for (std::size_t k = 0; k < outputs.size(); ++k)
       addresses[inputs + outputs[k]] = copies[k].view().data;
     return addresses;

@@ -5,8 +5,8 @@
 #include "jit/emit/emit.hpp"
 #include "jit/engine/gdb.hpp"
 #include "jit/engine/generate.hpp"
-#include "jit/engine/profile.hpp"
 #include "jit/engine/linker.hpp"
+#include "jit/engine/profile.hpp"
 #include "support/fail.hpp"
 #include "support/log.hpp"
 

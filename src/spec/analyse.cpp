@@ -10,13 +10,13 @@
 #include "spec/spec.hpp"
 
 #include "rewrite/expand.hpp"
-#include "spec/check_pairings.hpp"
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
-#include "type/typer.hpp"
+#include "spec/check_pairings.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
+#include "type/typer.hpp"
 
 #include <algorithm>
 #include <map>

@@ -3,9 +3,9 @@
 
 #include "expr/walk.hpp"
 #include "rewrite/expand.hpp"
-#include "text/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <unordered_map>

@@ -2,9 +2,9 @@
 #include "expr/function.hpp"
 
 #include "expr/walk.hpp"
-#include "text/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
+#include "text/words.hpp"
 
 #include <broadloom/function.hpp>
 

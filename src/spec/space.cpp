@@ -2,9 +2,9 @@
 #include "spec/space.hpp"
 
 #include "expr/walk.hpp"
-#include "text/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <set>

@@ -2,8 +2,8 @@
 //
 // The page needs no Graphviz: nodes stand in layers, each below all that it reads, in the order of the middles of what
 // they read; edges are curves from box to box. That is no optimal drawing, but the same one each time.
-#include "text/print_typed.hpp"
 #include "support/text.hpp"
+#include "text/print_typed.hpp"
 
 #include <algorithm>
 #include <cstdio>

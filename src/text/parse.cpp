@@ -2,11 +2,11 @@
 #include "text/parser.hpp"
 
 #include "spec/definition.hpp"
-#include "text/words.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
+#include "text/words.hpp"
 
 #include <array>
 #include <charconv>

@@ -5,9 +5,9 @@
 //     step a = 0.5 * a + m
 //   }
 #include "spec/definition.hpp"
-#include "text/parser.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
+#include "text/parser.hpp"
 
 #include <charconv>
 #include <limits>

@@ -8,8 +8,8 @@
 #include "spec/definition.hpp"
 #include "text/parser.hpp"
 
-#include "text/words.hpp"
 #include "support/text.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <array>

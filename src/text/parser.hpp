@@ -3,8 +3,8 @@
 #pragma once
 
 #include "expr/definition.hpp"
-#include "text/lexer.hpp"
 #include "spec/spec.hpp"
+#include "text/lexer.hpp"
 
 #include <algorithm>
 #include <unordered_map>

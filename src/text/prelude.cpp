@@ -3,8 +3,8 @@
 // All states are shifted, scaled or compared so that neither the order of blocks nor a large offset of the
 // data matters more than rounding does. `correction` is the option of that name.
 #include "spec/definition.hpp"
-#include "text/parser.hpp"
 #include "support/check.hpp"
+#include "text/parser.hpp"
 
 #include <map>
 

@@ -9,11 +9,11 @@
 #include "expr/walk.hpp"
 #include "spec/declared.hpp"
 #include "spec/definition.hpp"
-#include "text/printed.hpp"
 #include "spec/spec.hpp"
-#include "text/used_definitions.hpp"
 #include "support/check.hpp"
 #include "support/out_of_memory.hpp"
+#include "text/printed.hpp"
+#include "text/used_definitions.hpp"
 
 #include <charconv>
 #include <cmath>

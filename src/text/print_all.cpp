@@ -1,8 +1,8 @@
 // Several kernels in one text: what they share is defined once.
-#include "text/printed.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
+#include "text/printed.hpp"
 
 #include <unordered_map>
 

@@ -3,9 +3,9 @@
 //
 //   sum(x, j), init=2      fold of sum over cast(x : f64), joined with 2
 #include "spec/definition.hpp"
-#include "type/typer.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
+#include "type/typer.hpp"
 
 #include <algorithm>
 

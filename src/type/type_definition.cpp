@@ -5,11 +5,11 @@
 //
 //   init a = 0, step a = 0.5 * a + m, m : f64     a: a weak 0, then f64, then f64
 #include "spec/definition.hpp"
-#include "type/typer.hpp"
-#include "text/words.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
+#include "text/words.hpp"
+#include "type/typer.hpp"
 
 #include <optional>
 

@@ -3,9 +3,9 @@
 //
 //   var(x, j), x : f32[i, j]     s0..s4 = the states of var over cast(x : f64)     its result, then cast to f32
 #include "spec/definition.hpp"
-#include "type/typer.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
+#include "type/typer.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include "golden_files.hpp"
 
-#include "jit/layouts.hpp"
+#include "kernel/layouts.hpp"
 #include "plan/plan.hpp"
 #include "spec/spec.hpp"
 
@@ -18,9 +18,9 @@ inline plan::Plan plan_of(const spec::TypedSpec &typed, const std::string &text)
   for (const spec::TypedInput &input : typed.inputs) inputs.push_back(given.at(input.name));
   const std::vector<bool> wanted(typed.outputs.size(), true);
   const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
-  const auto reads = jit::inputs_read(typed);
+  const auto reads = kernel::inputs_read(typed);
   for (std::size_t o = 0; o < typed.outputs.size(); ++o)
-    outputs.push_back(jit::output_layout(typed, o, reads[o], resolved.output_shapes[o], inputs));
+    outputs.push_back(kernel::output_layout(typed, o, reads[o], resolved.output_shapes[o], inputs));
   return plan::make_plan(typed, resolved, inputs, outputs, wanted, machine);
 }
 

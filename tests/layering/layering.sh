@@ -50,7 +50,7 @@ all_checks() {
   libraries='llvm/|llvm-c/|clang/|tbb/|oneapi/'
   never 'src and include see neither LLVM nor oneTBB' "$libraries" src include
   never 'the command line and the samples see neither LLVM nor oneTBB' "$libraries" \
-    tools/repl samples
+    tools/broadloom samples
   only 'include uses the standard library and itself only' '<[a-z_]+>|[<"]broadloom/[a-z0-9_/]+\.hpp[>"]' \
     include
   only 'samples use the standard library and the public headers only' \

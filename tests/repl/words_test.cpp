@@ -1,9 +1,9 @@
 // The small parts of the REPL: words of a command, colours, completion, plots.
+#include "tools/broadloom/data/plot.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/completion.hpp"
 #include "tools/broadloom/repl/highlight.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
-#include "tools/broadloom/data/plot.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <doctest/doctest.h>

@@ -4,8 +4,8 @@
 #include "bench/hand_written.hpp"
 #include "bench/paired.hpp"
 
-#include "tools/broadloom/data/element.hpp"
 #include "tools/broadloom/cli/workspace.hpp"
+#include "tools/broadloom/data/element.hpp"
 
 #include <broadloom/broadloom.hpp>
 

@@ -1,5 +1,5 @@
 // Self-overlap and overlap of two views, against counting every element.
-#include "jit/overlap.hpp"
+#include "kernel/overlap.hpp"
 
 #include <broadloom/broadloom.hpp>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 using namespace broadloom;
-using namespace broadloom::jit;
+using namespace broadloom::kernel;
 
 namespace {
 

@@ -2,8 +2,8 @@
 // the file says.
 #include "tests/unit/nests.hpp"
 
-#include "tests/unit/native_runs.hpp"
 #include "tests/golden/golden_files.hpp"
+#include "tests/unit/native_runs.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // What of the benchmark can be wrong without timing anything: its table, its files, its comparisons.
+#include "bench/all_cases.hpp"
 #include "bench/roofline.hpp"
 #include "bench/row.hpp"
 #include "bench/run_case.hpp"
-#include "bench/all_cases.hpp"
 #include "bench/table.hpp"
 #include "tests/unit/temp_folder.hpp"
 #include "tools/broadloom/cli/workspace.hpp"

@@ -1,6 +1,6 @@
 // Arrays as text.
-#include "tools/broadloom/data/print_array.hpp"
 #include "tools/broadloom/cli/report.hpp"
+#include "tools/broadloom/data/print_array.hpp"
 #include "tools/broadloom/data/source.hpp"
 
 #include <doctest/doctest.h>

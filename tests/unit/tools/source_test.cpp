@@ -1,7 +1,7 @@
 // SOURCE: the grammar, the views of NumPy, the generators.
 #include "tests/unit/temp_folder.hpp"
-#include "tools/broadloom/data/source.hpp"
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/data/source.hpp"
 
 #include <broadloom/error.hpp>
 #include <broadloom/float16.hpp>

@@ -3,10 +3,10 @@
 
 #include "tools/broadloom/cli/commands.hpp"
 #include "tools/broadloom/cli/failure.hpp"
-#include "tools/broadloom/help/help.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
-#include "tools/broadloom/repl/repl.hpp"
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/help/help.hpp"
+#include "tools/broadloom/repl/repl.hpp"
 
 #include <CLI/CLI.hpp>
 

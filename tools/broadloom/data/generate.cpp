@@ -3,10 +3,10 @@
 // The standard library's engine gives the same bits everywhere; its distributions do not, nor does
 // a C library's logarithm. So the distributions here use only correctly rounded operations: a seed
 // means the same numbers on every machine.
+#include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/element.hpp"
 #include "tools/broadloom/data/free_memory.hpp"
 #include "tools/broadloom/data/source.hpp"
-#include "tools/broadloom/cli/usage.hpp"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 
 #include "support/text.hpp"
 
-#include "tools/broadloom/data/element.hpp"
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/data/element.hpp"
 
 #include <fmt/format.h>
 

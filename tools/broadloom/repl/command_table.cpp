@@ -1,8 +1,8 @@
 // See command_table.hpp.
 #include "tools/broadloom/repl/command_table.hpp"
 
-#include "tools/broadloom/repl/session.hpp"
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/repl/session.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>

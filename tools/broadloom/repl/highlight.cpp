@@ -1,9 +1,9 @@
 // See highlight.hpp.
 #include "tools/broadloom/repl/highlight.hpp"
 
+#include "support/text.hpp"
 #include "text/lexer.hpp"
 #include "text/words.hpp"
-#include "support/text.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
 

@@ -1,8 +1,8 @@
 // See library.hpp.
 #include "tools/broadloom/repl/library.hpp"
 
-#include "text/lexer.hpp"
 #include "support/check.hpp"
+#include "text/lexer.hpp"
 
 #include <algorithm>
 #include <array>

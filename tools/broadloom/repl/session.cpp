@@ -2,9 +2,9 @@
 #include "tools/broadloom/repl/session.hpp"
 
 #include "support/text.hpp"
+#include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
-#include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>

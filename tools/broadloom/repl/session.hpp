@@ -2,11 +2,11 @@
 // streams. It knows no terminal, so that tests need none.
 #pragma once
 
-#include "tools/broadloom/repl/apart.hpp"
 #include "tools/broadloom/cli/commands.hpp"
-#include "tools/broadloom/repl/library.hpp"
 #include "tools/broadloom/cli/outputs.hpp"
 #include "tools/broadloom/cli/roofline.hpp"
+#include "tools/broadloom/repl/apart.hpp"
+#include "tools/broadloom/repl/library.hpp"
 
 #include <functional>
 #include <map>

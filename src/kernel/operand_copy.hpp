@@ -1,15 +1,15 @@
 // Memory of an operand's own, with its strides and gaps: what runs on the copy runs by the same plan, and gives the same bits.
 #pragma once
 
-#include "jit/bound.hpp"
-#include "jit/overlap.hpp"
+#include "kernel/operands.hpp"
+#include "kernel/overlap.hpp"
 
 #include <broadloom/array.hpp>
 
 #include <span>
 #include <vector>
 
-namespace broadloom::jit {
+namespace broadloom::kernel {
 
 class OperandCopy {
 public:
@@ -29,4 +29,4 @@ private:
 // Of all operands; null for outputs that are not wanted.
 std::vector<void *> addresses_of(Operands operands);
 
-} // namespace broadloom::jit
+} // namespace broadloom::kernel

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace broadloom::jit {
+namespace broadloom::kernel {
 
 // The bytes that an array reaches, relative to its data pointer: low <= offset < high.
 struct Reach {
@@ -38,4 +38,4 @@ bool overlaps_itself(const Layout &layout);
 // Whether a byte belongs to elements of both views: exact in the same sense.
 bool elements_meet(const AnyView &a, const AnyView &b);
 
-} // namespace broadloom::jit
+} // namespace broadloom::kernel

@@ -14,13 +14,13 @@
 // Example: the left and the right half of the rows of a 2 x 8 f32 array, u and v merged with nothing:
 // 32 (i0 + j0) + 4 (i1 + j1) + (u + v) = 16 + 32 + 12 + 3 = 63 with i0 + j0 <= 2, i1 + j1 <= 6 and
 // u + v <= 6. 63 - 32 = 31 is more than 4 * 6 + 6 = 30 and 63 - 64 < 0: the halves do not meet.
-#include "jit/overlap.hpp"
+#include "kernel/overlap.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-namespace broadloom::jit {
+namespace broadloom::kernel {
 namespace {
 
 using Wide = __int128;
@@ -140,4 +140,4 @@ bool elements_meet(const AnyView &a, const AnyView &b) {
   return Search(std::move(terms), 1).run(Wide(in_b.high) - 1 - Wide(in_a.low));
 }
 
-} // namespace broadloom::jit
+} // namespace broadloom::kernel

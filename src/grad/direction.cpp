@@ -1,12 +1,12 @@
 // See direction.hpp.
-#include "jit/direction.hpp"
+#include "grad/direction.hpp"
 
 #include "grad/widen.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace broadloom::jit {
+namespace broadloom::grad {
 
 Direction scales(const Array &array) {
   const std::span<const double> x = grad::parts(array);
@@ -32,4 +32,4 @@ Array moved(const Array &array, const Direction &direction, double t) {
   return result;
 }
 
-} // namespace broadloom::jit
+} // namespace broadloom::grad

@@ -1,13 +1,14 @@
 // See check.hpp.
-#include "jit/check.hpp"
+#include "kernel/check.hpp"
 
 #include "array/layout.hpp"
+#include "kernel/overlap.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
 #include <fmt/format.h>
 
-namespace broadloom::jit {
+namespace broadloom::kernel {
 namespace {
 
 using support::fail;
@@ -204,4 +205,4 @@ void check_apart(const spec::TypedSpec &spec, Operands operands) {
              describe(spec, b).where, "give each output memory of its own");
 }
 
-} // namespace broadloom::jit
+} // namespace broadloom::kernel

@@ -1,9 +1,9 @@
 // See operand_copy.hpp.
-#include "jit/operand_copy.hpp"
+#include "kernel/operand_copy.hpp"
 
 #include "array/copy.hpp"
 
-namespace broadloom::jit {
+namespace broadloom::kernel {
 
 OperandCopy::OperandCopy(const AnyView &operand, Reach reach)
     : operand_(operand), view_(operand), memory_(DType::U8, {reach.high - reach.low}) {
@@ -24,4 +24,4 @@ std::vector<void *> addresses_of(Operands operands) {
   return addresses;
 }
 
-} // namespace broadloom::jit
+} // namespace broadloom::kernel

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace broadloom::jit {
+namespace broadloom::kernel {
 
 // [output][input]: whether the value of the output depends on the input or its shape.
 std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec);
@@ -27,4 +27,4 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec);
 // Memory for an output: zeros where the kernel adds to it, else not set.
 Array allocate(const spec::TypedOutput &output, const Layout &layout);
 
-} // namespace broadloom::jit
+} // namespace broadloom::kernel

@@ -1,11 +1,11 @@
 // See layouts.hpp.
-#include "jit/layouts.hpp"
+#include "kernel/layouts.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
-namespace broadloom::jit {
+namespace broadloom::kernel {
 namespace {
 
 // The dims of an output from the slowest to the fastest, as `input` lies. Dims that the input does
@@ -99,4 +99,4 @@ Array allocate(const spec::TypedOutput &output, const Layout &layout) {
   return Array(std::move(storage), output.dtype, data, layout);
 }
 
-} // namespace broadloom::jit
+} // namespace broadloom::kernel

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace broadloom::jit {
+namespace broadloom::grad {
 
 // The same numbers with every standard library.
 class Draw {
@@ -37,4 +37,4 @@ Direction scales(const Array &array);
 // A copy at x + t v.
 Array moved(const Array &array, const Direction &direction, double t);
 
-} // namespace broadloom::jit
+} // namespace broadloom::grad

@@ -4,7 +4,7 @@
 // the operand.
 #pragma once
 
-#include "jit/bound.hpp"
+#include "kernel/operands.hpp"
 #include "spec/spec.hpp"
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace broadloom::jit {
+namespace broadloom::kernel {
 
 // Operands by name: their index among the inputs or the outputs.
 struct Names {
@@ -46,4 +46,4 @@ void check_pointers(const spec::TypedSpec &spec, Operands operands);
 // E0121: two outputs share memory.
 void check_apart(const spec::TypedSpec &spec, Operands operands);
 
-} // namespace broadloom::jit
+} // namespace broadloom::kernel
