@@ -94,13 +94,10 @@ void PhaseEmitter::step(AccId acc, const std::vector<ValueId> &args) {
   const int width = Lanes::width(now[0]);
   States given;
   for (const ValueId arg : args) given.push_back(lanes_.splat(value(arg), width));
-  if (takes_blocks_[acc.index]) {
-    now = std::move(given);
-    return;
-  }
   States inputs = now;
   inputs.insert(inputs.end(), given.begin(), given.end());
-  const States next = lanes_.run(program_.recipe(acc).step, inputs);
+  const States next =
+      takes_blocks_[acc.index] ? given : lanes_.run(program_.recipe(acc).step, inputs);
   const bool across_lanes =
       mask_ != nullptr && vector_ != nullptr &&
       std::find(vector_->accs.begin(), vector_->accs.end(), acc) != vector_->accs.end();

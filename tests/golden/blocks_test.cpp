@@ -3,6 +3,8 @@
 // layouts (golden_files.hpp). `./dev bless` rewrites the files.
 #include "golden_plan.hpp"
 
+#include "tests/file_cases.hpp"
+
 #include "block/block.hpp"
 #include "block/weights.hpp"
 #include "jit/why.hpp"
@@ -12,7 +14,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 namespace broadloom {
@@ -53,21 +54,17 @@ void gather(const block::Box &box, std::set<block::Shape> &shapes, std::set<bloc
   }
 }
 
+void check_blocks(const fs::path &file) {
+  golden::check_golden(fs::path(BROADLOOM_SOURCE_DIR) / "tests" / "blocks" /
+                           (file.stem().string() + ".golden"),
+                       blocks_text(file, 512) + "\n" + blocks_text(file, 256));
+}
+
+const bool added = tests::add_cases(all_looms(), "the blocks of ", check_blocks);
+
 } // namespace
 
-TEST_CASE("every golden kernel gets the blocks that it had") {
-  const bool bless = std::getenv("BROADLOOM_BLESS") != nullptr;
-  for (const fs::path &file : all_looms()) {
-    CAPTURE(file.filename().string());
-    const std::string printed = blocks_text(file, 512) + "\n" + blocks_text(file, 256);
-    const fs::path golden =
-        fs::path(BROADLOOM_SOURCE_DIR) / "tests" / "blocks" / (file.stem().string() + ".golden");
-    if (bless) std::ofstream(golden, std::ios::binary) << printed;
-    REQUIRE_MESSAGE(fs::exists(golden), "no golden file; write it with: ./dev bless");
-    CHECK_MESSAGE(golden::read(golden) == printed,
-                  "differs from " << golden.string() << "; if the new text is right: ./dev bless");
-  }
-}
+TEST_CASE("there are golden blocks") { CHECK(added); }
 
 TEST_CASE("the golden kernels have every shape and every move between them") {
   std::set<block::Shape> shapes;

@@ -3,8 +3,11 @@
 
 #include <broadloom/array.hpp>
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,6 +20,14 @@ namespace broadloom::golden {
 inline std::string read(const std::filesystem::path &path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Whether the file holds this text; `./dev bless` writes it.
+inline void check_golden(const std::filesystem::path &golden, const std::string &printed) {
+  if (std::getenv("BROADLOOM_BLESS") != nullptr) std::ofstream(golden, std::ios::binary) << printed;
+  REQUIRE_MESSAGE(std::filesystem::exists(golden), "no golden file; write it with: ./dev bless");
+  CHECK_MESSAGE(read(golden) == printed,
+                "differs from " << golden.string() << "; if the new text is right: ./dev bless");
 }
 
 // The .loom files of a folder of tests/, by name.
