@@ -181,9 +181,15 @@ private:
                 "this one is over " + program_[loop.axis].name);
     if (loop.within) {
       line.expect("within");
-      line.name("an axis");
+      const Token chunks = line.peek();
+      if (line.name("an axis").name != program_[*loop.within].name)
+        line.fail(chunks, "other chunks than the program has here",
+                  "these are of " + program_[*loop.within].name);
     }
-    if (line.accept(",")) line.expect("reverse");
+    if (loop.reverse) {
+      line.expect(",");
+      line.expect("reverse");
+    }
     line.expect(":");
     const Token shape_at = line.peek();
     const std::optional<Shape> shape = shape_called(words(line));

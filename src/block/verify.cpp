@@ -225,20 +225,24 @@ private:
     case Shape::VectorFold:
     case Shape::GroupScan: return groups(run);
     case Shape::Jam:
+      box_ = whole.id;
       require(is(whole, {{axis, As::Copies}}) && is_power(whole.positions()),
               "copies of rows are a power of two");
       break;
     case Shape::RowTile:
+      box_ = whole.id;
       require(is(whole, {{axis, As::Copies}, {inner, As::Lanes}}) &&
                   is_power(whole.count(As::Copies)) && !whole.masked,
               "a register tile is copies by lanes");
       break;
     case Shape::TransposedTile:
+      box_ = whole.id;
       require(is(whole, {{axis, As::Turns}, {inner, As::Lanes}}) && !whole.masked &&
                   whole.count(As::Turns) == whole.count(As::Lanes),
               "a transposed tile is as many turns by lanes");
       break;
     }
+    box_ = rest.id;
     require(single && rest.runs.size() == 1, "a rest of single rows");
   }
 
