@@ -96,7 +96,8 @@ void Interpreter::store(BufferId id, ValueId stored) {
     return keep(
         columns_[id.index].awaited.at(std::size_t(positions_[columns_[id.index].axis.index])));
   case Move::Held:
-    keep(held_.at(id.index));
+    support::check(!held_.empty(), "a state is held where no rows are copies");
+    keep(held_[id.index]);
     if (!last_row_) return;
     break;
   case Move::Scalar: support::check(width_ == 1, "lanes are stored to one place"); break;

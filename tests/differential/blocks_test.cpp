@@ -42,8 +42,9 @@ public:
         if (in.name == declared.name) inputs_.push_back(make_input(in)), in_.push_back(in.layout);
     for (const CaseOperand &out : c.outputs)
       out_.push_back(out.layout), wanted_.push_back(out.wanted);
-    plan::Machine machine{.threads = c.threads[0]};
-    if (!c.caches.empty()) machine.own_caches = 4096, machine.last_level_cache = 65536;
+    // Small caches, so that these kernels are large.
+    const plan::Machine machine{
+        .own_caches = 4096, .last_level_cache = 65536, .threads = c.threads[0]};
     plan_ = plan::make_plan(typed_, plan::resolve(typed_, in_, wanted_), in_, out_, wanted_,
                             machine, false);
   }
@@ -121,12 +122,13 @@ void gather(const block::Box &box, Seen &seen) {
 
 void agree(std::uint64_t seed, Style style, int machines, Seen &seen) {
   const Case c = random_case(seed, style);
+  if (c.outputs.empty()) return; // shapes that do not fit
   std::optional<Planned> planned;
   try {
     planned.emplace(c);
   } catch (const InternalError &) {
     throw;
-  } catch (const Error &) { // shapes that do not fit, say
+  } catch (const Error &) { // a fold of nothing, say
     return;
   }
   CAPTURE(seed);
@@ -157,7 +159,7 @@ TEST_CASE("random kernels have the interpreter's bits by the blocks of any machi
   const std::uint64_t small = count != nullptr ? std::strtoull(count, nullptr, 10) : 300;
   Seen seen;
   for (std::uint64_t k = 0; k < small; ++k) agree(first + k, Style::Any, 3, seen);
-  for (std::uint64_t k = 0; k < small / 6; ++k) agree(10000 + first + k, Style::Large, 2, seen);
+  for (std::uint64_t k = 0; k < small / 2; ++k) agree(10000 + first + k, Style::Large, 2, seen);
   CHECK(seen.kernels > int(small / 2));
   for (int k = 0; count == nullptr && k <= int(block::Shape::TransposedTile); ++k) {
     CAPTURE(k);

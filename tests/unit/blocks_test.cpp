@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -166,6 +167,123 @@ TEST_CASE("blocks that a file refuses are refused at their line") {
     }
   }
   CHECK(refused > 5);
+}
+
+namespace {
+
+struct Wrong {
+  const char *what, *nest, *choices;
+  std::map<std::string, std::int64_t> extents;
+  void (*change)(block::Program &);
+};
+
+// Whether a run by these blocks is seen to be wrong: by its bits, or by a check of block::interpret.
+bool is_found(const Wrong &wrong, const Program &program, block::Program blocks) {
+  Runs runs(program, {runner_of(program, std::move(blocks), wrong.what)});
+  for (const Axis &axis : program.axes) runs.extents.push_back(wrong.extents.at(axis.name));
+  runs.chunks = runs.extents; // all in one
+  runs.special = runs.at_end = false; // what is read beside a row is there
+  try {
+    return !runs.differences().empty();
+  } catch (const InternalError &) {
+    return true;
+  }
+}
+
+} // namespace
+
+TEST_CASE("blocks that lose a position, or put one in another place, are seen to be wrong") {
+  using block::Move;
+  block::Machine avx512 = machines()[1];
+  const Wrong all[] = {
+      {"half of a tree's lanes step",
+       "whole_fold.loop",
+       "fold=sum; T=f64; how=, 32 lanes, leaves of 64",
+       {{"i", 4000}, {"i.chunk", 1}},
+       [](block::Program &b) { b.phases[0].runs[0].boxes[0].dims[0].count = 1; }},
+      {"the head and the tail are too short",
+       "triad.loop",
+       "T=f32; x=unit; z=unit; how=, streamed",
+       {{"i", 133}},
+       [](block::Program &b) { b.phases[0].runs[0].boxes[1].dims[0].count = 2; }},
+      {"the rest is not masked",
+       "triad.loop",
+       "T=f32; x=unit; z=unit; how=",
+       {{"i", 37}},
+       [](block::Program &b) { b.phases[0].runs[0].boxes[1].masked = false; }},
+      {"a rest of fewer lanes than are left",
+       "heavy_columns.loop",
+       "",
+       {{"i", 3}, {"j", 21}},
+       [](block::Program &b) { b.phases[0].runs[0].boxes[0].masked = false; }},
+      {"two positions in one turn",
+       "rows.loop",
+       "",
+       {{"i", 3}, {"j", 40}},
+       [](block::Program &b) { b.phases[0].runs[0].boxes[0].dims[0].count = 2; }},
+      {"a short row loses its last position",
+       "short_rows.loop",
+       "lies=i other, j unit; at=i, j; fold=sum",
+       {{"i", 20}, {"j", 5}},
+       [](block::Program &b) { b.phases[0].runs[0].boxes[0].runs[0].boxes[0].dims[0].count = 4; }},
+      {"two steps of a serial fold in one turn",
+       "product.loop",
+       "fold=sum; T=f32; A=f64; columns=unit",
+       {{"i", 1}, {"j", 130}, {"k", 1200}},
+       [](block::Program &b) {
+         for (block::Box &map : b.phases[0].runs[0].boxes[1].runs[0].boxes)
+           map.runs[0].boxes.back().dims[0].count = 2;
+       }},
+      {"rows of a tile that read their neighbours",
+       "product.loop",
+       "fold=sum; T=f32; A=f64; columns=unit",
+       {{"i", 9}, {"j", 130}, {"k", 7}},
+       [](block::Program &b) {
+         for (block::Access &access : b.phases[0].runs[0].boxes[0].runs[0].boxes[0].accesses)
+           if (access.move == Move::Scalar) access.move = Move::Row;
+       }},
+      {"lanes that share what is a row",
+       "rows.loop",
+       "",
+       {{"i", 3}, {"j", 40}},
+       [](block::Program &b) {
+         b.phases[0].runs[0].boxes[0].runs[0].boxes[0].accesses[0].move = Move::Scalar;
+       }},
+      {"a row of what lies across",
+       "tile.loop",
+       "B=f32; T=f32; two=#; three=#; last=t1; how=, streamed",
+       {{"i", 40}, {"i.chunk", 1}, {"j", 40}, {"j.chunk", 1}},
+       [](block::Program &b) {
+         block::Box &tile = b.phases[0].runs[0].boxes[0].runs[0].boxes[0].runs[0].boxes[0];
+         for (block::Access &access : tile.accesses)
+           if (access.move == Move::Transposed) access.move = Move::Row;
+       }},
+      {"a state that is held over one row too many",
+       "jammed_rows.loop",
+       "T=f32",
+       {{"i", 9}, {"j", 33}},
+       [](block::Program &b) {
+         for (block::Access &access : b.phases[0].runs[1].boxes[1].runs[0].boxes[0].accesses)
+           if (access.store) access.move = Move::Held;
+       }},
+      {"groups of a scan as one",
+       "scan_totals.loop",
+       "direction=; blocks=",
+       {{"i", 64}},
+       [](block::Program &b) {
+         block::Box &box = b.phases[0].runs[0].boxes[0];
+         box.dims = {{box.dims[1].axis, 64, block::As::Lanes, false}};
+       }},
+  };
+  for (const Wrong &wrong : all) {
+    CAPTURE(std::string(wrong.what));
+    const Program program = nest(wrong.nest, wrong.choices);
+    block::Program blocks = block::choose(program, avx512);
+    CHECK_FALSE(is_found(wrong, program, blocks));
+    wrong.change(blocks);
+    CHECK(is_found(wrong, program, blocks));
+    CHECK_THROWS_AS(block::verify(program, blocks), InternalError);
+  }
 }
 
 TEST_CASE("the listings of the nests have every shape and every move between them") {

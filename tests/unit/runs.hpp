@@ -96,17 +96,24 @@ public:
 
   // Runs in all ways and compares all outputs.
   void agree() {
+    for (const std::string &difference : differences()) FAIL_CHECK(difference);
+  }
+
+  // What differs, buffer by buffer.
+  std::vector<std::string> differences() {
     if (chunks.empty()) chunks.assign(program_.axes.size(), 0);
     const auto told = run({"interpreter", [&](std::size_t phase, const Frame &frame,
                                               const std::int64_t *lo, const std::int64_t *hi) {
                              interpret(program_, phase, frame, lo, hi);
                            }});
-    for (const Runner &runner : runners_) compare(runner, run(runner), told);
+    std::vector<std::string> found;
+    for (const Runner &runner : runners_) compare(runner, run(runner), told, found);
+    return found;
   }
 
 private:
   void compare(const Runner &runner, const std::vector<Guarded> &found,
-               const std::vector<Guarded> &told) const {
+               const std::vector<Guarded> &told, std::vector<std::string> &differences) const {
     for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
       const Buffer &buffer = program_.buffers[b];
       if (buffer.role == Role::Row) continue; // lanes may have rows of their own
@@ -117,11 +124,12 @@ private:
         if (wrong++ == 0) first = at / size;
       }
       if (wrong == 0) continue;
-      INFO(program_.name, " by ", runner.name, ": buffer ", buffer.name, ": ", wrong,
-           " elements differ, first ", first, " of ", found[b].size() / size, ": ",
-           text(found[b].data() + first * size, buffer.dtype), ", interpreter ",
-           text(told[b].data() + first * size, buffer.dtype));
-      FAIL_CHECK("a runner and the interpreter disagree");
+      differences.push_back(
+          program_.name + " by " + runner.name + " differs from the interpreter: " + "buffer " +
+          buffer.name + ": " + std::to_string(wrong) + " of " +
+          std::to_string(found[b].size() / size) + " elements, first " + std::to_string(first) +
+          ": " + text(found[b].data() + first * size, buffer.dtype) + ", interpreter " +
+          text(told[b].data() + first * size, buffer.dtype));
     }
   }
 
