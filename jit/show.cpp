@@ -178,8 +178,10 @@ std::vector<Decision> KernelImpl::why() const try {
                             {{"a plan for several threads", shown.failure}}));
   result.push_back(explain_engine(shown));
   if (shown.engine == Engine::Jit) {
-    append(jit::explain_blocks(shown.program, shown.binding, *target_));
-    append(jit::explain_weights(shown.program));
+    const block::Program &blocks = shown.pattern->code->blocks();
+    const loop::Numbers numbers = shown.binding.numbers();
+    append(block::explain(shown.program, blocks, &numbers));
+    append(jit::explain_weights(blocks.weights));
     add_libm(shown.program, result);
   }
   if (!shown.bound) return result;
@@ -251,12 +253,16 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   case Stage::Block: {
     const Shown shown = native_to_show();
     const loop::Numbers numbers = shown.binding.numbers();
-    return block::print(shown.program, jit::blocks_of(shown.program, *target_), &numbers);
+    return block::print(shown.program, shown.pattern->code->blocks(), &numbers);
   }
-  case Stage::Llvm: return jit::llvm_text(native_to_show().program, *target_);
+  case Stage::Llvm: {
+    const Shown shown = native_to_show();
+    return jit::llvm_text(shown.program, shown.pattern->code->blocks(), *target_);
+  }
   case Stage::Asm: {
     const Shown shown = native_to_show();
-    return jit::asm_listing(shown.program, shown.binding, *target_, format.whole);
+    return jit::asm_listing(shown.program, shown.pattern->code->blocks(), shown.binding, *target_,
+                            format.whole);
   }
   case Stage::Why: {
     if (format.json) return to_json(why());

@@ -16,7 +16,7 @@ std::string plan_text(const spec::TypedSpec &spec, const kernel::Layouts &layout
 
 // `--stage asm`: the innermost loop of the most expensive phase, or all of the code; above each run of instructions
 // stands the line of the loop program that they come from.
-std::string asm_listing(const loop::Program &program, const plan::Binding &binding,
-                        const Target &target, bool whole);
+std::string asm_listing(const loop::Program &program, const block::Program &blocks,
+                        const plan::Binding &binding, const Target &target, bool whole);
 
 } // namespace broadloom::jit

@@ -193,11 +193,11 @@ std::string whole_text(const std::vector<std::string_view> &code,
 
 } // namespace
 
-std::string asm_listing(const loop::Program &program, const plan::Binding &binding,
-                        const Target &target, bool whole) {
+std::string asm_listing(const loop::Program &program, const block::Program &blocks,
+                        const plan::Binding &binding, const Target &target, bool whole) {
   const loop::Listing listing = loop::list(program);
   const std::vector<std::string_view> program_lines = lines_of(listing.text);
-  const std::string code = asm_text(program, target, &listing);
+  const std::string code = asm_text(program, blocks, target, &listing);
   const std::vector<std::string_view> code_lines = lines_of(code);
   if (whole || program.phases.empty()) return whole_text(code_lines, program_lines);
 
@@ -206,7 +206,6 @@ std::string asm_listing(const loop::Program &program, const plan::Binding &bindi
   const std::vector<Piece> pieces = pieces_of(code_lines, phase);
   const std::vector<Range> loops = innermost_loops(pieces);
   const loop::Numbers numbers = binding.numbers();
-  const block::Program blocks = blocks_of(program, target);
   const std::vector<double> turns = block::count_turns(program, blocks, numbers);
   const std::optional<loop::LoopId> hot = costliest_loop(program, binding, phase);
   const block::Box *box = hot ? busiest_box(blocks.phases[phase], *hot, turns) : nullptr;

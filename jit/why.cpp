@@ -14,18 +14,7 @@ namespace broadloom::jit {
 using support::decide;
 using support::Reason;
 
-block::Program blocks_of(const loop::Program &program, const Target &target) {
-  return block::choose(program, block::weigh(program), machine_of(target));
-}
-
-std::vector<Decision> explain_blocks(const loop::Program &program, const plan::Binding &binding,
-                                     const Target &target) {
-  const loop::Numbers numbers = binding.numbers();
-  return block::explain(program, blocks_of(program, target), &numbers);
-}
-
-std::vector<Decision> explain_weights(const loop::Program &program) {
-  const block::Weights weights = block::weigh(program);
+std::vector<Decision> explain_weights(const block::Weights &weights) {
   std::vector<Decision> why;
   const auto called = [&](const std::string &subject) {
     why.push_back(decide(Reason::CalledOutOfLine, subject, "called", subject + " is called"));

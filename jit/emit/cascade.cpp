@@ -5,6 +5,8 @@
 // goes on the stack some levels up, as if one leaf after the other had been put there.
 #include "jit/emit/phase.hpp"
 
+#include "loop/tree.hpp"
+
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
@@ -149,9 +151,10 @@ PhaseEmitter::AllStates PhaseEmitter::joined_leaves(const block::Run &run, llvm:
   std::vector<AllStates> blocks;
   for (int k = 0; k < leaves; ++k)
     blocks.push_back(shaped(loop, stepped, static_cast<std::size_t>(k) * in_a_block));
-  for (; blocks.size() > 1; blocks.resize(blocks.size() / 2))
-    for (std::size_t k = 0; k < blocks.size() / 2; ++k)
-      blocks[k] = join_blocks(loop, blocks[2 * k], blocks[2 * k + 1]);
+  tree::pair(leaves, [&](int into, int from) {
+    AllStates &block = blocks[std::size_t(into)];
+    block = join_blocks(loop, block, blocks[std::size_t(from)]);
+  });
   return blocks[0];
 }
 

@@ -47,16 +47,14 @@ private:
 
 std::string phase_name(std::size_t phase) { return "phase_" + std::to_string(phase); }
 
-std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &target,
-                                   llvm::LLVMContext &context, const loop::Listing *listing,
-                                   bool count_paths) {
+std::unique_ptr<llvm::Module> emit(const loop::Program &program, const block::Program &blocks,
+                                   const Target &target, llvm::LLVMContext &context,
+                                   const loop::Listing *listing, bool count_paths) {
   auto module = std::make_unique<llvm::Module>("kernel", context);
   module->setTargetTriple("x86_64-unknown-linux-gnu");
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
   auto *type =
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false);
-  const block::Weights weights = block::weigh(program);
-  const block::Program blocks = block::choose(program, weights, machine_of(target));
   std::optional<Lines> lines;
   if (listing != nullptr) lines.emplace(*module);
   for (std::size_t k = 0; k < program.phases.size(); ++k) {
@@ -72,7 +70,7 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &t
     function->addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits));
     function->addFnAttr("frame-pointer", "none");
     if (lines) lines->attach(*function);
-    PhaseEmitter(program, k, target, weights, blocks, function, listing, count_paths)
+    PhaseEmitter(program, k, target, blocks, function, listing, count_paths)
         .run([&](llvm::Function &part) {
           if (lines) lines->move(part);
         });

@@ -5,6 +5,7 @@
 // loop::interpret. The functions are already vector code; LLVM's own vectorisers are not wanted.
 #pragma once
 
+#include "block/block.hpp"
 #include "jit/engine/target.hpp"
 #include "loop/listing.hpp"
 
@@ -19,11 +20,12 @@ class Module;
 
 namespace broadloom::jit {
 
+// Runs as `blocks` say, whoever has made them: chosen for the target, or given as a text.
 // `listing`, where given, is of this program: its lines, and as columns the boxes, become debug locations, for code that is only
 // shown.
 // With `count_paths` the code counts the ways that it takes (paths.hpp).
-std::unique_ptr<llvm::Module> emit(const loop::Program &program, const Target &target,
-                                   llvm::LLVMContext &context,
+std::unique_ptr<llvm::Module> emit(const loop::Program &program, const block::Program &blocks,
+                                   const Target &target, llvm::LLVMContext &context,
                                    const loop::Listing *listing = nullptr,
                                    bool count_paths = false);
 

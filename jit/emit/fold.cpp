@@ -11,6 +11,7 @@
 // c, the odd last one, is carried up: ((a b) c).
 #include "jit/emit/phase.hpp"
 
+#include "loop/tree.hpp"
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -233,13 +234,11 @@ PhaseEmitter::masked_steps(const block::Run &run, const Values &outer, llvm::Val
   return lanes;
 }
 
-// Lane l with lane l + 16, then with lane l + 8, .. down to one.
+// The tree's halving: first whole vectors, then the halves of the one that is left.
 PhaseEmitter::States PhaseEmitter::join_lanes(AccId acc, std::vector<States> lanes) {
-  while (lanes.size() > 1) {
-    const std::size_t half = lanes.size() / 2;
-    for (std::size_t k = 0; k < half; ++k) lanes[k] = join(acc, lanes[k], lanes[k + half]);
-    lanes.resize(half);
-  }
+  tree::halve(int(lanes.size()), [&](int into, int from) {
+    lanes[std::size_t(into)] = join(acc, lanes[std::size_t(into)], lanes[std::size_t(from)]);
+  });
   States states = lanes.front();
   const auto part = [&](int first, int count) {
     States out;

@@ -21,15 +21,15 @@ constexpr std::uint64_t most_frame_bytes = 1024 * 1024; // of the stack of any t
 } // namespace
 
 PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Target &target,
-                           const block::Weights &weights, const block::Program &blocks,
-                           llvm::Function *function, const Listing *listing, bool count_paths)
-    : program_(program), phase_(program.phases[phase]), target_(target), weights_(weights),
+                           const block::Program &blocks, llvm::Function *function,
+                           const Listing *listing, bool count_paths)
+    : program_(program), phase_(program.phases[phase]), target_(target), weights_(blocks.weights),
       machine_(blocks.machine), survey_(blocks.surveys[phase]), root_(blocks.phases[phase]),
       function_(function), listing_(listing), count_paths_(count_paths),
       ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
-      pieces_(ir_, weights.split[phase]), lanes_(ir_, target, program.accuracy, &weights, &pieces_),
-      values_(program.values.size()), accs_(program.accs.size()),
-      takes_blocks_(program.accs.size()), carried_(program.accs.size()),
+      pieces_(ir_, weights_.split[phase]),
+      lanes_(ir_, target, program.accuracy, &weights_, &pieces_), values_(program.values.size()),
+      accs_(program.accs.size()), takes_blocks_(program.accs.size()), carried_(program.accs.size()),
       early_(program.accs.size()), stepped_(program.accs.size()), columns_(program.buffers.size()),
       awaited_(program.buffers.size()), row_rooms_(program.buffers.size()) {}
 

@@ -30,9 +30,8 @@ public:
   // With a listing, instructions carry the line of their statement in it as debug location; the function has a
   // subprogram then.
   PhaseEmitter(const loop::Program &program, std::size_t phase, const Target &target,
-               const block::Weights &weights, const block::Program &blocks,
-               llvm::Function *function, const loop::Listing *listing = nullptr,
-               bool count_paths = false);
+               const block::Program &blocks, llvm::Function *function,
+               const loop::Listing *listing = nullptr, bool count_paths = false);
   // `made` is told of each function that a part of the phase has become.
   void run(llvm::function_ref<void(llvm::Function &)> made);
 

@@ -10,6 +10,7 @@
 // In reverse the lanes stay as they lie in memory, and "earlier" is to the right.
 #include "jit/emit/phase.hpp"
 
+#include "loop/tree.hpp"
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -163,8 +164,7 @@ PhaseEmitter::States PhaseEmitter::join_group(AccId acc, States states) {
     std::vector<int> sources;
     for (int lane = 0; lane < width_; ++lane) {
       const int place = reverse ? width_ - 1 - lane : lane;
-      const bool joins = (place & distance) != 0;
-      const int from = joins ? (place & ~(distance - 1)) - 1 : place;
+      const int earlier = tree::earlier(place, distance), from = earlier < 0 ? place : earlier;
       sources.push_back(reverse ? width_ - 1 - from : from);
     }
     const States joined = join(acc, shuffled(states, sources), states);

@@ -1,7 +1,6 @@
 // compile_native: emit, link the math, optimise, generate code, link it into memory, tell profilers.
 #include "jit/engine/engine.hpp"
 
-#include "block/weights.hpp"
 #include "jit/emit/emit.hpp"
 #include "jit/engine/gdb.hpp"
 #include "jit/engine/generate.hpp"
@@ -65,15 +64,16 @@ struct Made {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
 };
-Made make_module(const loop::Program &program, const Target &target, const Generator &generator,
-                 std::string &errors, CompileTimes &times, bool keep_names,
-                 const loop::Listing *listing = nullptr, bool count_paths = false) {
+Made make_module(const loop::Program &program, const block::Program &blocks, const Target &target,
+                 const Generator &generator, std::string &errors, CompileTimes &times,
+                 bool keep_names, const loop::Listing *listing = nullptr,
+                 bool count_paths = false) {
   Laps laps;
   Made made;
   made.context = std::make_unique<llvm::LLVMContext>();
   made.context->setDiscardValueNames(!keep_names);
   collect_errors(*made.context, errors);
-  made.module = emit(program, target, *made.context, listing, count_paths);
+  made.module = emit(program, blocks, target, *made.context, listing, count_paths);
   generator.prepare(*made.module);
   times.emit = laps.lap();
   const bool has_math = link_math(*made.module, target);
@@ -114,13 +114,14 @@ private:
   std::uint64_t pattern_;
 };
 
-llvm::SmallVector<char, 0> make_text(const loop::Program &program, const Target &target,
-                                     llvm::CodeGenFileType type, const Names &names,
-                                     CompileTimes &times, const loop::Listing *listing = nullptr,
+llvm::SmallVector<char, 0> make_text(const loop::Program &program, const block::Program &blocks,
+                                     const Target &target, llvm::CodeGenFileType type,
+                                     const Names &names, CompileTimes &times,
+                                     const loop::Listing *listing = nullptr,
                                      bool count_paths = false) {
   const Generator generator(target);
   std::string errors;
-  const Made made = make_module(program, target, generator, errors, times,
+  const Made made = make_module(program, blocks, target, generator, errors, times,
                                 type == llvm::CodeGenFileType::AssemblyFile, listing, count_paths);
   Laps laps;
   names.apply(*made.module);
@@ -142,10 +143,10 @@ struct Code::Place {
   }
 };
 
-Code::Code(std::unique_ptr<Place> place, std::vector<PhaseFn> phases, std::size_t code_bytes,
-           CompileTimes times)
-    : place_(std::move(place)), phases_(std::move(phases)), code_bytes_(code_bytes), times_(times) {
-}
+Code::Code(std::unique_ptr<Place> place, std::vector<PhaseFn> phases, block::Program blocks,
+           std::size_t code_bytes, CompileTimes times)
+    : place_(std::move(place)), phases_(std::move(phases)), blocks_(std::move(blocks)),
+      code_bytes_(code_bytes), times_(times) {}
 
 Code::~Code() = default;
 
@@ -199,7 +200,12 @@ private:
 
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
                                            Profile profile) {
-  const std::int64_t heavy = block::weigh(program).total;
+  return compile_native(program, blocks_of(program, target), target, profile);
+}
+
+std::shared_ptr<const Code> compile_native(const loop::Program &program, block::Program blocks,
+                                           const Target &target, Profile profile) {
+  const std::int64_t heavy = blocks.weights.total;
   if (heavy > heaviest_program)
     support::fail("E0502",
                   "the kernel is too large for native code: a weight of " + std::to_string(heavy) +
@@ -209,8 +215,9 @@ std::shared_ptr<const Code> compile_native(const loop::Program &program, const T
   Session &linker = Session::instance();
   CompileTimes times;
   const Names names(program, target, profile);
-  llvm::SmallVector<char, 0> bytes = make_text(program, target, llvm::CodeGenFileType::ObjectFile,
-                                               names, times, nullptr, has(profile, Profile::Paths));
+  llvm::SmallVector<char, 0> bytes =
+      make_text(program, blocks, target, llvm::CodeGenFileType::ObjectFile, names, times, nullptr,
+                has(profile, Profile::Paths));
   Laps laps;
   auto object = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false);
   const std::size_t code_bytes = text_bytes(object->getMemBufferRef());
@@ -225,23 +232,25 @@ std::shared_ptr<const Code> compile_native(const loop::Program &program, const T
   if (!addresses.empty())
     announcement.make(phase_names.front(), addresses.front().getValue(), *place);
   times.link = laps.lap();
-  return std::make_shared<const Code>(std::move(place), std::move(phases), code_bytes, times);
+  return std::make_shared<const Code>(std::move(place), std::move(phases), std::move(blocks),
+                                      code_bytes, times);
 }
 
-std::string llvm_text(const loop::Program &program, const Target &target) {
+std::string llvm_text(const loop::Program &program, const block::Program &blocks,
+                      const Target &target) {
   const Generator generator(target);
   std::string errors, text;
   CompileTimes times;
-  const Made made = make_module(program, target, generator, errors, times, true);
+  const Made made = make_module(program, blocks, target, generator, errors, times, true);
   llvm::raw_string_ostream out(text);
   made.module->print(out, nullptr);
   return text;
 }
 
-std::string asm_text(const loop::Program &program, const Target &target,
-                     const loop::Listing *listing) {
+std::string asm_text(const loop::Program &program, const block::Program &blocks,
+                     const Target &target, const loop::Listing *listing) {
   CompileTimes times;
-  const auto bytes = make_text(program, target, llvm::CodeGenFileType::AssemblyFile,
+  const auto bytes = make_text(program, blocks, target, llvm::CodeGenFileType::AssemblyFile,
                                Names(program, target, Profile::None), times, listing);
   return std::string(bytes.data(), bytes.size());
 }

@@ -30,19 +30,21 @@ class Code {
 public:
   struct Place; // where the code lies: engine.cpp
 
-  Code(std::unique_ptr<Place> place, std::vector<PhaseFn> phases, std::size_t code_bytes,
-       CompileTimes times);
+  Code(std::unique_ptr<Place> place, std::vector<PhaseFn> phases, block::Program blocks,
+       std::size_t code_bytes, CompileTimes times);
   Code(const Code &) = delete;
   Code &operator=(const Code &) = delete;
   ~Code();
 
   std::span<const PhaseFn> phases() const { return phases_; }
+  const block::Program &blocks() const { return blocks_; } // that it was made from
   std::size_t code_bytes() const { return code_bytes_; }
   const CompileTimes &times() const { return times_; }
 
 private:
   std::unique_ptr<Place> place_;
   std::vector<PhaseFn> phases_;
+  block::Program blocks_;
   std::size_t code_bytes_;
   CompileTimes times_;
 };
@@ -52,10 +54,15 @@ private:
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
                                            Profile profile = Profile::None);
 
+// The same with other blocks than those that are chosen for the target.
+std::shared_ptr<const Code> compile_native(const loop::Program &program, block::Program blocks,
+                                           const Target &target, Profile profile = Profile::None);
+
 // The program as LLVM IR after all passes, and as assembly. With a listing of the program, `.loc` directives give
 // its lines.
-std::string llvm_text(const loop::Program &program, const Target &target);
-std::string asm_text(const loop::Program &program, const Target &target,
-                     const loop::Listing *listing = nullptr);
+std::string llvm_text(const loop::Program &program, const block::Program &blocks,
+                      const Target &target);
+std::string asm_text(const loop::Program &program, const block::Program &blocks,
+                     const Target &target, const loop::Listing *listing = nullptr);
 
 } // namespace broadloom::jit

@@ -72,6 +72,10 @@ block::Machine machine_of(const Target &target) {
   return machine;
 }
 
+block::Program blocks_of(const loop::Program &program, const Target &target) {
+  return block::choose(program, machine_of(target));
+}
+
 Target find_target(std::string_view request) {
   std::string name(request);
   if (name.empty()) {

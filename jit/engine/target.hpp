@@ -1,7 +1,7 @@
 // The machine that native code is made for.
 #pragma once
 
-#include "block/machine.hpp"
+#include "block/block.hpp"
 
 #include <string>
 #include <string_view>
@@ -19,6 +19,9 @@ struct Target {
 
 // What the choice of blocks knows of it.
 block::Machine machine_of(const Target &target);
+
+// What code of the target is made from, unless other blocks are given.
+block::Program blocks_of(const loop::Program &program, const Target &target);
 
 // The target of a request: "" means BROADLOOM_TARGET, or this machine where that is not set; else
 // "native", "x86-64-v3" or "x86-64-v4". Throws CompileError E0503 for a name that is unknown or for

@@ -1,6 +1,8 @@
 // How each buffer moves in a box: see Move in block.hpp.
 #include "block/chooser.hpp"
 
+#include "block/rules.hpp"
+
 #include <algorithm>
 
 namespace broadloom::block {
@@ -34,7 +36,7 @@ Access Chooser::load(BufferId id, const Place &place) const {
   const Walk *lanes = place.vector != nullptr ? walk(id, place.vector->axis) : nullptr;
   const std::size_t size = part_size(buffer.dtype);
   const auto move = [&] {
-    if (buffer.role == Role::Row && place.vector != nullptr && lanes == nullptr) return Move::Stack;
+    if (place.vector != nullptr && is_row_of_lanes(program_, id, *place.vector)) return Move::Stack;
     if (lanes == nullptr) return Move::Scalar;
     if (holds(place.loaded_across, id)) return Move::Transposed;
     if (lanes->stride == StrideClass::Unit &&
@@ -76,7 +78,7 @@ Access Chooser::store(BufferId id, const Place &place) const {
   const Walk *lanes = place.vector != nullptr ? walk(id, place.vector->axis) : nullptr;
   const std::size_t size = part_size(buffer.dtype);
   const auto move = [&] {
-    if (buffer.role == Role::Row && place.vector != nullptr && lanes == nullptr) return Move::Stack;
+    if (place.vector != nullptr && is_row_of_lanes(program_, id, *place.vector)) return Move::Stack;
     if (place.jammed && lanes != nullptr && walk(id, *place.jammed) == nullptr) return Move::Held;
     if (lanes == nullptr) return Move::Scalar;
     if (holds(place.stored_across, id)) return Move::Transposed;

@@ -91,11 +91,12 @@ Sizes random_sizes(std::uint64_t seed) {
   return sizes;
 }
 
-Program choose(const loop::Program &program, const Weights &weights, const Machine &machine) {
+Program choose(const loop::Program &program, const Machine &machine) {
   Program blocks;
   blocks.machine = machine;
+  blocks.weights = weigh(program);
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
-    blocks.surveys.push_back(survey(program, p, weights));
+    blocks.surveys.push_back(survey(program, p, blocks.weights));
     const Chooser chooser(program, blocks.surveys.back(), blocks.machine);
     blocks.phases.push_back(chooser.box({}, program.phases[p].body, {}));
     number(blocks.phases.back(), blocks.boxes);

@@ -130,12 +130,13 @@ struct Run {
 
 struct Program {
   Machine machine;
+  Weights weights;             // of the loop program
   std::vector<Survey> surveys; // [phase]
   std::vector<Box> phases;     // [phase]: its body as a box of one position
   int boxes = 0;               // in all: ids are below
 };
 
-Program choose(const loop::Program &program, const Weights &weights, const Machine &machine);
+Program choose(const loop::Program &program, const Machine &machine);
 
 // The run of this loop among those of a box's body. One that is missing is our bug.
 const Run &run_of(const Box &box, loop::LoopId loop);
@@ -156,12 +157,20 @@ std::string print(const loop::Program &program, const Program &blocks,
 // does not hold), each with the place in the text. parse(print(blocks)) prints the same.
 Program parse(const loop::Program &program, std::string_view text, std::string_view file = "");
 
+// The machine in the first line of such a text, whatever stands below.
+Machine machine_in(std::string_view text, std::string_view file = "");
+
 // "i 4 copies x j 16 lanes"
 std::string print_dims(const loop::Program &program, const Box &box);
 
 // Why: the width, the copies and the tiles of every phase, each once. With numbers, only boxes that turn have a say.
 std::vector<Decision> explain(const loop::Program &program, const Program &blocks,
                               const loop::Numbers *numbers = nullptr);
+
+// Runs one phase on a box of its parallel axes by these blocks, one lane after the other, with the bits of loop::interpret.
+// The blocks keep the rules; without that, what they lose or take twice shows in the bits.
+void interpret(const loop::Program &program, const Program &blocks, std::size_t phase,
+               const loop::Frame &frame, const std::int64_t *lo, const std::int64_t *hi);
 
 // Checks what a translator takes for granted: a box that covers its range with what is left over, no more lanes than a
 // register group has, dims that are the loop's own. A violation is our bug.

@@ -1,7 +1,7 @@
 // The choice of blocks: which positions of each loop are lanes, copies and turns. See block.hpp.
 #include "block/chooser.hpp"
 
-#include "ops/recipe.hpp"
+#include "block/rules.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -23,8 +23,10 @@ Box Chooser::box(std::vector<Dim> dims, const std::vector<Stmt> &body, const Pla
   box.dims = std::move(dims);
   box.masked = place.masked && box.count(As::Lanes) > 1;
   add_accesses(box, body, place);
+  Place inside = place;
+  inside.streamed.clear(); // loops inside move what is aligned here
   for (const Stmt &s : body)
-    if (s.kind == StmtKind::Loop) box.runs.push_back(run(s.loop, place));
+    if (s.kind == StmtKind::Loop) box.runs.push_back(run(s.loop, inside));
   return box;
 }
 
@@ -50,7 +52,8 @@ int Chooser::base_width(LoopId id) const {
   const Survey::LoopFacts &f = facts(id);
   const int bytes = f.widest <= 2 ? f.widest : f.narrowest <= 4 && !f.doubles ? 4 : 8;
   if (loop(id).scan) return scan_lanes;
-  const int width = machine_.vector_bytes() / bytes / machine_.sizes.narrower;
+  constexpr int fewest = 2; // one lane is a turn
+  const int width = std::max(fewest, machine_.vector_bytes() / bytes / machine_.sizes.narrower);
   return loop(id).accs.empty() ? width : std::min(width, fold_lanes);
 }
 
@@ -97,7 +100,7 @@ Run Chooser::map(LoopId id, Place place) const {
   add(base, true);
   // Columns that fill a part of a register only are folded in smaller ones: three channels in 8 lanes, not 16.
   if (!f.inner_folds || f.costly) return run;
-  for (int width = base; width * f.widest * 8 > machine_.vector_bits; width /= 2)
+  for (int width = base; width > 2 && width * f.widest * 8 > machine_.vector_bits; width /= 2)
     add(width / 2, true);
   return run;
 }
@@ -107,29 +110,18 @@ Run Chooser::short_loop(LoopId id, Place place) const {
   const Survey::LoopFacts &f = facts(id);
   const bool light = !f.costly && !f.inner_loops &&
                      l.body.size() * std::size_t(l.turns) <= machine_.sizes.short_statements;
-  const bool copied = light || !identity_stays(l);
+  const bool copied = light || !identity_stays(program_, l);
+  const auto as_rows = [&](BufferId buffer) {
+    return lies_in_rows(buffer, l.axis, place) && moves_as_one(program_, l.body, buffer);
+  };
   for (const Stmt &s : l.body) {
     if (s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load &&
-        lies_in_rows(program_[s.value].buffer, l.axis, place))
+        as_rows(program_[s.value].buffer))
       place.loaded_across.push_back(program_[s.value].buffer);
-    if (s.kind == StmtKind::Set && lies_in_rows(s.buffer, l.axis, place))
-      place.stored_across.push_back(s.buffer);
+    if (s.kind == StmtKind::Set && as_rows(s.buffer)) place.stored_across.push_back(s.buffer);
   }
   const Dim dim = copied ? copies_of(l.axis, l.turns) : turns_of(l.axis, l.turns);
   return {id, Shape::Short, {box({dim}, l.body, place)}, {}};
-}
-
-// Whether identities join to the identity, to the bit: in a loop over the tree all levels share their code.
-bool Chooser::identity_stays(const Loop &l) const {
-  return std::all_of(l.accs.begin(), l.accs.end(), [&](AccId acc) {
-    const ops::Recipe &recipe = program_.recipe(acc);
-    if (ops::identity_is_neutral(recipe)) return true;
-    std::vector<ops::Scalar> both = recipe.start, joined = recipe.start, work;
-    both.insert(both.end(), recipe.start.begin(), recipe.start.end());
-    ops::run(recipe.combine, both, work, program_.accuracy);
-    for (std::size_t k = 0; k < joined.size(); ++k) joined[k] = work[recipe.combine.results[k]];
-    return joined == recipe.start;
-  });
 }
 
 Run Chooser::fold(LoopId id, Place place) const {
@@ -163,10 +155,8 @@ Run Chooser::fold(LoopId id, Place place) const {
 int Chooser::leaves_together(LoopId id, int width) const {
   const Loop &l = loop(id);
   const Survey::LoopFacts &f = facts(id);
-  const bool stores = std::any_of(l.body.begin(), l.body.end(),
-                                  [](const Stmt &s) { return s.kind == StmtKind::Set; });
   if (l.leaf < machine_.sizes.least_leaf || !std::has_single_bit(std::uint64_t(l.leaf)) ||
-      l.body.size() > machine_.sizes.copied_body || f.costly || f.inner_loops || stores)
+      l.body.size() > machine_.sizes.copied_body || f.costly || f.inner_loops || has_stores(l.body))
     return 1;
   int registers = 0;
   for (const AccId acc : l.accs)
@@ -179,13 +169,6 @@ int Chooser::leaves_together(LoopId id, int width) const {
   return leaves;
 }
 
-bool Chooser::is_read(const Loop &l) const {
-  return std::any_of(l.body.begin(), l.body.end(), [&](const Stmt &s) {
-    return s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Running &&
-           std::find(l.accs.begin(), l.accs.end(), program_[s.value].acc) != l.accs.end();
-  });
-}
-
 Run Chooser::scan(LoopId id, Place place) const {
   const Loop &l = loop(id);
   if (l.lanes == 1) return {id, Shape::SerialScan, {box({turns_of(l.axis, 1)}, l.body, place)}, {}};
@@ -193,7 +176,7 @@ Run Chooser::scan(LoopId id, Place place) const {
   place.vector = &l;
   if (!facts(id).costly) {
     // Totals alone are joined for several groups at once, in full registers down to the last level.
-    const bool totals = !is_read(l) && !l.reverse;
+    const bool totals = !reads_running(program_, l) && !l.reverse;
     const int groups = totals ? machine_.sizes.scan_totals : 1;
     if (!totals) place.streamed = streams(program_, id);
     place.width = groups * scan_lanes;

@@ -1,25 +1,13 @@
 // Two loops as one block: unroll-and-jam, register tiles, and tiles that are transposed in registers. See block.hpp.
 #include "block/chooser.hpp"
 
+#include "block/rules.hpp"
+
 #include <algorithm>
 
 namespace broadloom::block {
 
 using namespace loop;
-
-// What a turn of the rows' loop stores must be either an element of its own, or a state that steps from row to row: it is loaded,
-// and then stored once, in the turn of each row. All else would be stored by the last of the rows alone.
-bool Chooser::is_stepped(BufferId id, const Loop &inner) const {
-  if (program_[id].role != Role::Scratch) return false;
-  int loads = 0, stores = 0;
-  for (const Stmt &s : inner.body) {
-    const bool loaded = s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load &&
-                        program_[s.value].buffer == id;
-    if (loaded && stores == 0) ++loads;
-    if (s.kind == StmtKind::Set && s.buffer == id) ++stores;
-  }
-  return loads == 1 && stores == 1;
-}
 
 // Several rows of a sweep at once, where a fold over rows keeps its states in a row of memory.
 //
@@ -40,7 +28,10 @@ std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
   bool states = false;
   for (const Stmt &s : inner.body) {
     if (s.kind != StmtKind::Set || walk(s.buffer, rows.axis) != nullptr) continue;
-    if (!is_stepped(s.buffer, inner)) return std::nullopt;
+    const Walk *along = walk(s.buffer, inner.axis);
+    if (along == nullptr || along->stride != StrideClass::Unit ||
+        !is_stepped(program_, s.buffer, inner))
+      return std::nullopt;
     states = true;
   }
   if (!states) return std::nullopt;
@@ -52,31 +43,6 @@ std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
   run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
   run.boxes.back().rest = true;
   return run;
-}
-
-// Whether nothing in there needs more of a row than its addresses.
-bool Chooser::splits_in_rows(const std::vector<Stmt> &body, AxisId rows) const {
-  return std::all_of(body.begin(), body.end(), [&](const Stmt &s) {
-    switch (s.kind) {
-    case StmtKind::Let: {
-      const Value &v = program_[s.value];
-      if (is_complex(v.dtype) ||
-          (v.kind == ValueKind::Load && program_[v.buffer].role == Role::Row))
-        return false;
-      return v.kind != ValueKind::Index || v.axis != rows;
-    }
-    case StmtKind::Set: return program_[s.buffer].role != Role::Row && walk(s.buffer, rows);
-    case StmtKind::Step: return true;
-    case StmtKind::Loop: {
-      const Loop &l = loop(s.loop);
-      const bool vary = std::all_of(l.accs.begin(), l.accs.end(),
-                                    [&](AccId acc) { return survey_.acc_varies[acc.index]; });
-      return vary && !l.accs.empty() && !l.vector && !l.scan && !l.reverse && l.turns == 0 &&
-             !l.within && !facts(s.loop).inner_loops && splits_in_rows(l.body, rows);
-    }
-    }
-    return false;
-  });
 }
 
 // Products of matrices and their like: several rows of the result at once.
@@ -100,7 +66,7 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   const Survey::LoopFacts &f = facts(inner);
   if (!lanes.vector || !lanes.accs.empty() || lanes.scan || lanes.turns > 0 ||
       lanes.within == rows.axis || f.costly || !f.inner_folds ||
-      !splits_in_rows(lanes.body, rows.axis))
+      !splits_in_rows(program_, survey_, lanes.body, rows.axis))
     return std::nullopt;
   const bool shared = std::any_of(f.buffers.begin(), f.buffers.end(), [&](BufferId buffer) {
     return program_[buffer].reread && walk(buffer, rows.axis) == nullptr &&
@@ -137,7 +103,8 @@ std::vector<BufferId> Chooser::lying_across(const Loop &rows, const Loop &lanes,
     const DType dtype = program_[id].dtype;
     const std::size_t size = size_of(dtype);
     if (is_complex(dtype) || (size != 4 && size != 8) ||
-        size * std::size_t(width) > std::size_t(machine_.vector_bytes()))
+        size * std::size_t(width) > std::size_t(machine_.vector_bytes()) ||
+        !moves_as_one(program_, lanes.body, id))
       continue;
     if (std::find(found.begin(), found.end(), id) == found.end()) found.push_back(id);
   }

@@ -41,15 +41,11 @@ private:
   int base_width(loop::LoopId id) const;
   int map_width(loop::LoopId id) const;
   int leaves_together(loop::LoopId id, int width) const;
-  bool identity_stays(const loop::Loop &loop) const;
-  bool is_read(const loop::Loop &loop) const;
 
   // choose_tiles.cpp
   std::optional<Run> jam(loop::LoopId id, const Place &place) const;
   std::optional<Run> row_tile(loop::LoopId id, const Place &place) const;
   std::optional<Run> transposed_tile(loop::LoopId id, const Place &place) const;
-  bool is_stepped(loop::BufferId id, const loop::Loop &inner) const;
-  bool splits_in_rows(const std::vector<loop::Stmt> &body, loop::AxisId rows) const;
   std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,
                                            int width) const;
 

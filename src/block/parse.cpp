@@ -21,17 +21,45 @@ using namespace loop;
 
 namespace {
 
+// blocks of k: 32 registers of 512 bits, masks, gathers
+Machine header(const NestText &source) {
+  if (source.lines.empty())
+    fail_at(source, 1, 0, 0, "E0801", "a text without blocks",
+            "it begins with: blocks of NAME: ..");
+  Cursor line(source, source.lines[0]);
+  if (source.lines[0].depth != 0) line.unexpected("the first line without indentation");
+  line.expect("blocks");
+  line.expect("of");
+  line.name("the name of the program");
+  line.expect(":");
+  Machine machine;
+  constexpr std::uint64_t many = 1 << 16;
+  machine.registers = int(line.integer("a number of registers", many));
+  line.expect("registers");
+  line.expect("of");
+  machine.vector_bits = int(line.integer("a number of bits", many));
+  line.expect("bits");
+  while (line.accept(",")) {
+    if (line.accept("masks")) {
+      machine.masks_free = true;
+      machine.least_masked_move = 1;
+    } else {
+      line.expect("gathers");
+      machine.gathers = true;
+    }
+  }
+  line.expect_end();
+  return machine;
+}
+
 class Parser {
 public:
   Parser(const loop::Program &program, const NestText &source)
       : program_(program), source_(source) {}
 
   Program run() {
-    const Weights weights = weigh(program_);
-    if (source_.lines.empty())
-      fail_at(source_, 1, 0, 0, "E0801", "a text without blocks",
-              "it begins with: blocks of NAME: ..");
-    header();
+    blocks_.weights = weigh(program_);
+    blocks_.machine = header(source_);
     for (std::size_t p = 0; p < program_.phases.size(); ++p) {
       Cursor line = expect_line(0, "a phase");
       line.expect("phase");
@@ -40,7 +68,7 @@ public:
                   "this one is phase " + std::to_string(p));
       line.expect(":");
       line.expect_end();
-      blocks_.surveys.push_back(survey(program_, p, weights));
+      blocks_.surveys.push_back(survey(program_, p, blocks_.weights));
       Box &box = blocks_.phases.emplace_back();
       box.id = new_box();
       body(box, program_.phases[p].body, 1);
@@ -72,31 +100,6 @@ private:
   int new_box() {
     lines_.push_back(at_ - 1);
     return blocks_.boxes++;
-  }
-
-  void header() {
-    Cursor line = expect_line(0, "the first line");
-    line.expect("blocks");
-    line.expect("of");
-    line.name("the name of the program");
-    line.expect(":");
-    Machine &m = blocks_.machine;
-    constexpr std::uint64_t many = 1 << 16;
-    m.registers = int(line.integer("a number of registers", many));
-    line.expect("registers");
-    line.expect("of");
-    m.vector_bits = int(line.integer("a number of bits", many));
-    line.expect("bits");
-    while (line.accept(",")) {
-      if (line.accept("masks")) {
-        m.masks_free = true;
-        m.least_masked_move = 1;
-      } else {
-        line.expect("gathers");
-        m.gathers = true;
-      }
-    }
-    line.expect_end();
   }
 
   // The accesses and runs of a box; `statements` tell which loops there are.
@@ -178,9 +181,15 @@ private:
                 "this one is over " + program_[loop.axis].name);
     if (loop.within) {
       line.expect("within");
-      line.name("an axis");
+      const Token chunks = line.peek();
+      if (line.name("an axis").name != program_[*loop.within].name)
+        line.fail(chunks, "other chunks than the program has here",
+                  "these are of " + program_[*loop.within].name);
     }
-    if (line.accept(",")) line.expect("reverse");
+    if (loop.reverse) {
+      line.expect(",");
+      line.expect("reverse");
+    }
     line.expect(":");
     const Token shape_at = line.peek();
     const std::optional<Shape> shape = shape_called(words(line));
@@ -258,11 +267,15 @@ private:
   const loop::Program &program_;
   const NestText &source_;
   Program blocks_;
-  std::size_t at_ = 0;             // the next line
+  std::size_t at_ = 1;             // the next line
   std::vector<std::size_t> lines_; // of each box
 };
 
 } // namespace
+
+Machine machine_in(std::string_view text, std::string_view file) {
+  return header(read_lines(text, file));
+}
 
 Program parse(const loop::Program &program, std::string_view text, std::string_view file) {
   const NestText source = read_lines(text, file);

@@ -12,15 +12,17 @@
 namespace broadloom::loop {
 namespace {
 
+using interpreted::compute;
 using interpreted::Fold;
+using interpreted::is_ready;
+using interpreted::ready;
 using interpreted::States;
 using ops::Scalar;
 
 struct Instruction {
-  enum class Kind : std::uint8_t { Op, Cast, Load, Result, Running, Index, Set, Step, Loop } kind;
-  ops::Op op = ops::Op::Add;
-  DType from = DType::F32;         // Op: compute type; Cast
-  DType to = DType::F32;           // Cast, Load, Set
+  enum class Kind : std::uint8_t { Compute, Load, Result, Running, Index, Set, Step, Loop } kind;
+  const Value *value = nullptr;    // Compute
+  DType to = DType::F32;           // Load, Set
   std::uint32_t target = 0;        // value computed
   std::uint32_t args[3] = {};      // values read
   std::uint32_t index = 0;         // buffer, accumulator, axis or loop
@@ -55,9 +57,7 @@ public:
       : p_(program), frame_(frame), values_(p_.values.size()), positions_(p_.axes.size()),
         folds_(p_.accs.size()), nests_(p_.loops.size()) {
     for (std::size_t v = 0; v < p_.values.size(); ++v)
-      values_[v] = p_.values[v].kind == ValueKind::Extent
-                       ? ops::scalar_from(frame.extents[p_.values[v].axis.index])
-                       : p_.values[v].literal;
+      if (is_ready(p_.values[v])) values_[v] = ready(p_.values[v], frame);
     for (std::size_t b = 0; b < p_.buffers.size(); ++b)
       addresses_.push_back(reinterpret_cast<std::uintptr_t>(frame.buffers[b]));
     const Phase &ph = p_.phases.at(phase);
@@ -85,7 +85,7 @@ private:
       Instruction i{};
       switch (s.kind) {
       case StmtKind::Let:
-        if (is_ready(s.value)) continue;
+        if (is_ready(p_[s.value])) continue;
         i = computation(s.value, touched);
         break;
       case StmtKind::Set:
@@ -111,17 +111,10 @@ private:
     return out;
   }
 
-  // Literals and extents have their value before the phase runs.
-  bool is_ready(ValueId id) const {
-    return p_[id].kind == ValueKind::Literal || p_[id].kind == ValueKind::Extent;
-  }
-
   Instruction computation(ValueId id, std::vector<bool> &touched) const {
     const Value &v = p_[id];
     Instruction i{};
     i.target = id.index;
-    i.op = v.op;
-    i.from = v.compute;
     i.to = v.dtype;
     for (int a = 0; a < v.arg_count; ++a) i.args[a] = v.args[a].index;
     switch (v.kind) {
@@ -131,8 +124,11 @@ private:
       i.kind = Instruction::Kind::Index;
       i.index = v.axis.index;
       break;
-    case ValueKind::Op: i.kind = Instruction::Kind::Op; break;
-    case ValueKind::Cast: i.kind = Instruction::Kind::Cast; break;
+    case ValueKind::Op:
+    case ValueKind::Cast:
+      i.kind = Instruction::Kind::Compute;
+      i.value = &v;
+      break;
     case ValueKind::Load:
       i.kind = Instruction::Kind::Load;
       i.index = v.buffer.index;
@@ -185,9 +181,8 @@ private:
     nest.extent = nest.end;
     for (AccId a : l.accs) {
       Fold &fold = folds_[a.index];
-      fold.recipe = &p_.recipe(a);
-      fold.accuracy = p_.accuracy;
-      fold.start = fold.recipe->start;
+      fold.code = {&p_.recipe(a), p_.accuracy, {}, {}};
+      fold.start = fold.code.recipe->start;
       for (ValueId start : p_[a].start) fold.start_values.push_back(start.index);
       fold.grouped = l.scan && l.lanes > 1;
       fold.takes_blocks = takes_blocks(p_, l, a);
@@ -202,14 +197,11 @@ private:
   void run(const std::vector<Instruction> &body) {
     for (const Instruction &i : body) {
       switch (i.kind) {
-      case Instruction::Kind::Op: {
+      case Instruction::Kind::Compute: {
         const Scalar args[] = {values_[i.args[0]], values_[i.args[1]], values_[i.args[2]]};
-        values_[i.target] = ops::evaluate(i.op, i.from, args, p_.accuracy);
+        values_[i.target] = compute(*i.value, args, p_.accuracy);
         break;
       }
-      case Instruction::Kind::Cast:
-        values_[i.target] = ops::convert(values_[i.args[0]], i.from, i.to);
-        break;
       case Instruction::Kind::Load:
         values_[i.target] = ops::load(reinterpret_cast<const void *>(addresses_[i.index]), i.to);
         break;
@@ -227,12 +219,13 @@ private:
           for (std::size_t k = 0; k < i.more.size(); ++k) fold.lanes[0][k] = values_[i.more[k]];
           break;
         }
-        fold.inputs = fold.grouped ? fold.recipe->start : fold.lanes[lane_];
-        for (std::uint32_t arg : i.more) fold.inputs.push_back(values_[arg]);
+        States &inputs = fold.code.inputs;
+        inputs = fold.grouped ? fold.code.recipe->start : fold.lanes[lane_];
+        for (std::uint32_t arg : i.more) inputs.push_back(values_[arg]);
         if (fold.grouped)
           fold.step_in_group(lane_);
         else
-          fold.take(fold.recipe->step, fold.lanes[lane_]);
+          fold.code.take(fold.code.recipe->step, fold.lanes[lane_]);
         break;
       }
       case Instruction::Kind::Loop: run(nests_[i.index]); break;

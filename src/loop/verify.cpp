@@ -224,7 +224,8 @@ private:
     require(b.dtype == p_[s.value].dtype, "a store of another type than " + b.name + " has");
     addressable(s.buffer);
     require(chain_.size() == phase_->parallel.size(), "a store outside of a parallel loop");
-    const bool each_lane = b.role == Role::Row && open_.back()->turns > 0; // has a row of its own
+    const bool each_lane = b.role == Role::Row && open_.back()->turns > 0 && // has a row of its own
+                           b.walks.size() == 1 && b.walks[0].axis == open_.back()->axis;
     for (const Loop *l : open_)
       require(!l->vector || each_lane ||
                   std::any_of(b.walks.begin(), b.walks.end(),
@@ -285,6 +286,7 @@ private:
     require(l.turns == 0 || std::none_of(open_.begin(), open_.end(),
                                          [](const Loop *o) { return o->turns > 0; }),
             me + " has known turns within another that has");
+    require(l.leaf == 0 || l.leaf >= l.turns, me + " has known turns, and more than one leaf");
     require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
     const bool in_order = runs_in_order(l);
     require(!l.reverse || in_order, me + " runs in reverse, but not in order");

@@ -37,9 +37,23 @@ private:
       if (s.kind == StmtKind::Let && p_[s.value].kind == ValueKind::Load) load(p_[s.value].buffer);
       if (s.kind == StmtKind::Set) set(s.buffer, is_loaded(statements, k));
       if (s.kind != StmtKind::Loop) continue;
-      open_.push_back(&p_[s.loop]);
-      body(p_[s.loop].body);
+      const Loop &loop = p_[s.loop];
+      if (loop.vector) forget_rows_of_lanes(loop.body, loop.axis);
+      open_.push_back(&loop);
+      body(loop.body);
       open_.pop_back();
+      if (loop.vector) forget_rows_of_lanes(loop.body, loop.axis);
+    }
+  }
+
+  // Each lane has them anew, and nobody else has them.
+  void forget_rows_of_lanes(const std::vector<Stmt> &statements, AxisId lanes) {
+    for (const Stmt &s : statements) {
+      if (s.kind == StmtKind::Loop) forget_rows_of_lanes(p_[s.loop].body, lanes);
+      if (s.kind != StmtKind::Set || p_[s.buffer].role != Role::Row) continue;
+      const auto &walks = p_[s.buffer].walks;
+      if (std::none_of(walks.begin(), walks.end(), [&](const Walk &w) { return w.axis == lanes; }))
+        stored_.erase(memory_of(s.buffer));
     }
   }
 

@@ -5,9 +5,11 @@
 
 #include <broadloom/error.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace broadloom::fuzz {
 
@@ -23,6 +25,15 @@ inline void require_helpful(const Error &error) {
   require(error.code().size() == 5 && error.code()[0] == 'E', "an error without a code: " + shown);
   require(!error.message().empty(), "an error without a message: " + shown);
   require(!error.help().empty(), "an error without help: " + shown);
+}
+
+// The same with a place inside of the text.
+inline void require_place(const Error &error, std::string_view text) {
+  require_helpful(error);
+  const auto lines = 1 + std::count(text.begin(), text.end(), '\n');
+  const Place &where = error.where();
+  require(where.known() && where.line <= lines && where.column >= 1 && where.length >= 1,
+          "a place outside the text: " + error.render());
 }
 
 } // namespace broadloom::fuzz

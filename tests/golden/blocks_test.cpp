@@ -6,8 +6,7 @@
 #include "tests/file_cases.hpp"
 
 #include "block/block.hpp"
-#include "block/weights.hpp"
-#include "jit/why.hpp"
+#include "jit/engine/target.hpp"
 
 #include <broadloom/broadloom.hpp>
 
@@ -86,7 +85,7 @@ TEST_CASE("blocks print as a text that reads back as the same blocks, whatever t
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
       block::Machine machine = jit::machine_of(target_of(seed % 2 == 0 ? 512 : 256));
       if (seed > 1) machine.sizes = block::random_sizes(seed);
-      const block::Program blocks = block::choose(program, block::weigh(program), machine);
+      const block::Program blocks = block::choose(program, machine);
       const std::string text = block::print(program, blocks);
       CHECK(block::print(program, block::parse(program, text)) == text);
     }

@@ -8,6 +8,7 @@
 // There is no data, and the machine is a given one, so 16 million elements cost nothing and the files hold
 // everywhere. Texts for people are left out. `./dev bless` rewrites the files.
 #include "golden_plan.hpp"
+#include "jit/engine/target.hpp"
 #include "jit/why.hpp"
 #include "plan/explain.hpp"
 #include "support/reasons.hpp"
@@ -38,7 +39,8 @@ std::vector<Decision> decisions_of(const std::string &text) {
   append(plan::explain_program(typed, plan.program, plan.binding));
   jit::Target target;
   target.vector_bits = 512;
-  append(jit::explain_blocks(plan.program, plan.binding, target));
+  const loop::Numbers numbers = plan.binding.numbers();
+  append(block::explain(plan.program, jit::blocks_of(plan.program, target), &numbers));
   append(jit::explain_threads(plan.program, plan.binding, machine.threads));
   return why;
 }

@@ -8,7 +8,16 @@
 //   #@ agree i=0..70 all spread=3                  in every direction, at both ends of memory, in one box and in two (else
 //                                                  each run has some of these); the innermost other stride is 3 (else 2)
 //   #@ run i=2 j=3; x=1 2 3 4 5 6; z=6 15          the elements of inputs, and of outputs afterwards, in both engines
+//
+// Behind the phases may stand listings of blocks, as block::print writes them, each below a line that says what it is:
+//
+//   #@ blocks expected T=f32; how=                 what is chosen for the machine in its first line, of the programs with these
+//                                                  choices (all, without); `./dev bless` rewrites it
+//   #@ blocks given T=f32                          they run with these blocks, and agree as with those that are chosen
+//   #@ blocks refused E0802 a rest that is not masked    an error, at the line that ends with `# here`
 #pragma once
+
+#include "tests/unit/runs.hpp"
 
 #include "loop/loop.hpp"
 
@@ -39,13 +48,29 @@ struct Nest {
   Program program;
 };
 
+struct Listing {
+  enum class Use : std::uint8_t { Expected, Given, Refused } use;
+  std::vector<std::string> choices; // "T=f32"
+  std::string code, rule;           // of what is refused
+  std::string text;                 // with the lines where they are in the file
+  int first = 0, end = 0;           // lines of the text in the file, from 0
+  bool is_of(const Nest &nest) const;
+};
+
 struct NestFile {
+  std::string name;
   std::vector<Nest> nests;
+  std::vector<Listing> listings;
   std::vector<Agreement> agreements;
   std::vector<Run> runs;
 };
 
+std::vector<std::string> nest_names();
 NestFile read_nests(const std::string &name); // "rows.loop"
+std::string text_of_nests(const std::string &name);
+
+// Runs at all extents of the agreement: once each, or once for each combination of what else may differ.
+void agree(Runs &runs, const Program &program, const Agreement &agreement, bool all);
 
 // The program of the first choices, or of these.
 Program nest(const std::string &name, const std::string &choices = {});

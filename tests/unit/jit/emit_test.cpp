@@ -10,7 +10,7 @@ namespace {
 
 using namespace loop;
 using namespace loop::test;
-using jit::test::Runs;
+using jit::test::native_runs;
 using jit::test::targets_here;
 
 constexpr DType dtypes[] = {DType::Bool, DType::I8,  DType::I16,  DType::I32, DType::I64,
@@ -45,8 +45,8 @@ template <class Make> Program both_ways(std::string name, DType dtype, Make make
 
 void agree_everywhere(const Program &program, DType dtype) {
   for (const std::string &target : targets_here()) {
-    Runs runs(program, target);
-    const auto n = std::int64_t(jit::test::special_values(dtype).size());
+    loop::test::Runs runs = native_runs(program, target);
+    const auto n = std::int64_t(loop::test::special_values(dtype).size());
     runs.extents = {n * n + 37};
     runs.agree();
   }

@@ -36,8 +36,10 @@ TEST_CASE("an unknown target is refused by its name") {
 
 TEST_CASE("the texts of a program show its phases") {
   const Target target = find_target("");
-  CHECK(llvm_text(row_sums(), target).find("define void @phase_0(ptr %frame") != std::string::npos);
-  CHECK(asm_text(row_sums(), target).find("phase_0:") != std::string::npos);
+  const block::Program blocks = blocks_of(row_sums(), target);
+  CHECK(llvm_text(row_sums(), blocks, target).find("define void @phase_0(ptr %frame") !=
+        std::string::npos);
+  CHECK(asm_text(row_sums(), blocks, target).find("phase_0:") != std::string::npos);
 }
 
 } // namespace

@@ -235,7 +235,7 @@ TEST_CASE("Short rows inside longer folds keep their tree") {
 }
 
 TEST_CASE("Nothing outside of short rows is read or written") {
-  using jit::test::Guarded;
+  using loop::test::Guarded;
   for (const std::string &target : targets())
     for (const std::int64_t length : {3, 8, 21})
       for (const bool at_end : {true, false}) {

@@ -123,7 +123,8 @@ TEST_CASE(
     CAPTURE(bits);
     jit::Target target;
     target.vector_bits = bits;
-    const auto why = jit::explain_blocks(plan.program, plan.binding, target);
+    const loop::Numbers numbers = plan.binding.numbers();
+    const auto why = block::explain(plan.program, jit::blocks_of(plan.program, target), &numbers);
     REQUIRE(why.size() >= 2);
     CHECK(why[0].choice == (bits == 512 ? "16 lanes" : "8 lanes"));
     CHECK(why[1].choice == (bits == 512 ? "2 groups" : "4 groups"));
@@ -135,12 +136,12 @@ TEST_CASE("why says what large kernels call, and which phases are cut into sever
   for (int k = 0; k < 400; ++k) sum += " + lgamma(x * " + std::to_string(k) + ".5)";
   const plan::Plan large = plan_of("in x : f32[i]; out y = " + sum, {shaped({1000})});
   std::vector<std::string> told;
-  for (const Decision &d : jit::explain_weights(large.program))
+  for (const Decision &d : jit::explain_weights(block::weigh(large.program)))
     told.push_back(d.code + ": " + d.subject);
   CHECK(told ==
         std::vector<std::string>{"called-out-of-line: lgamma of f32", "cut-into-pieces: phase 0"});
   const plan::Plan small = plan_of("in x : f32[i]; out y = lgamma(x)", {shaped({1000})});
-  CHECK(jit::explain_weights(small.program).empty());
+  CHECK(jit::explain_weights(block::weigh(small.program)).empty());
 }
 
 TEST_CASE("A listing is the printed program, and every statement but literals has a line of it") {
@@ -168,8 +169,9 @@ TEST_CASE("The code that is shown with its lines is the code that runs") {
     CAPTURE(body);
     const plan::Plan plan = plan_of(body, layouts);
     const loop::Listing listing = loop::list(plan.program);
-    const auto shown = instructions(jit::asm_text(plan.program, target, &listing));
-    CHECK(shown == instructions(jit::asm_text(plan.program, target)));
+    const block::Program blocks = jit::blocks_of(plan.program, target);
+    const auto shown = instructions(jit::asm_text(plan.program, blocks, target, &listing));
+    CHECK(shown == instructions(jit::asm_text(plan.program, blocks, target)));
     CHECK(shown.size() > 10);
   }
 }

@@ -1,5 +1,5 @@
 // Every program of tests/nests: native code against the interpreter, byte for byte, and both against the elements that
-// the file says.
+// the file says. blocks_test.cpp has what is about their blocks.
 #include "tests/unit/nests.hpp"
 
 #include "tests/golden/golden_files.hpp"
@@ -91,7 +91,7 @@ Run run_of(const std::string &text) {
 }
 
 // One run for these extents, or one for each combination of what may differ.
-void agree(jit::test::Runs &runs, bool all) {
+void agree(Runs &runs, bool all) {
   const std::int64_t n = std::accumulate(runs.extents.begin(), runs.extents.end(), std::int64_t(0));
   runs.special = n % 3 != 0;
   for (int kind = 0; kind < (all ? 8 : 1); ++kind) {
@@ -102,7 +102,9 @@ void agree(jit::test::Runs &runs, bool all) {
   }
 }
 
-void agree(jit::test::Runs &runs, const Program &program, const Agreement &agreement) {
+} // namespace
+
+void agree(Runs &runs, const Program &program, const Agreement &agreement, bool all) {
   const std::size_t axes = program.axes.size();
   std::vector<const Extents *> tried(axes, nullptr);
   runs.chunks.assign(axes, 0);
@@ -128,9 +130,11 @@ void agree(jit::test::Runs &runs, const Program &program, const Agreement &agree
       if (const std::int64_t chunk = runs.chunks[of]; chunk > 0)
         runs.extents[a] = (runs.extents[of] + chunk - 1) / chunk;
     }
-    agree(runs, agreement.all);
+    agree(runs, all);
   }
 }
+
+namespace {
 
 // Runs once on the elements that are given, packed in the order of the walks, and gives those of each buffer.
 std::vector<std::vector<double>> run_once(const Program &p, const jit::Code *code, const Run &run) {
@@ -175,20 +179,80 @@ std::vector<std::vector<double>> run_once(const Program &p, const jit::Code *cod
   return found;
 }
 
-std::string text_of(const std::string &name) {
-  return golden::read(std::filesystem::path(BROADLOOM_SOURCE_DIR) / "tests" / "nests" / name);
+constexpr std::string_view blocks_mark = "#@ blocks ";
+
+// "given T=f32; how=", "refused E0802 a rest that is not masked; T=f32"
+Listing listing_of(const std::string &text) {
+  Listing listing;
+  const std::size_t end = text.find(' ');
+  const std::string use = text.substr(0, end);
+  REQUIRE_MESSAGE((use == "expected" || use == "given" || use == "refused"),
+                  "neither expected nor given nor refused: ", text);
+  listing.use = use == "expected" ? Listing::Use::Expected
+                : use == "given"  ? Listing::Use::Given
+                                  : Listing::Use::Refused;
+  if (end == text.npos) return listing;
+  for (const std::string &part : split(text.substr(end + 1), ';')) {
+    if (part.empty()) continue;
+    if (part.find('=') != part.npos) {
+      listing.choices.push_back(part);
+      continue;
+    }
+    listing.code = part.substr(0, part.find(' '));
+    listing.rule = part.substr(part.find(' ') + 1);
+  }
+  return listing;
+}
+
+std::vector<Listing> listings_in(const std::string &text) {
+  std::vector<Listing> listings;
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    if (line.starts_with(blocks_mark)) {
+      listings.push_back(listing_of(line.substr(blocks_mark.size())));
+      listings.back().text = std::string(std::size_t(number) + 1, '\n');
+      listings.back().first = number + 1;
+    } else if (!listings.empty()) {
+      listings.back().text += line + "\n";
+    }
+    if (!listings.empty()) listings.back().end = number + 1;
+  }
+  return listings;
 }
 
 } // namespace
 
+std::string text_of_nests(const std::string &name) {
+  return golden::read(std::filesystem::path(BROADLOOM_SOURCE_DIR) / "tests" / "nests" / name);
+}
+
+std::vector<std::string> nest_names() {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(BROADLOOM_SOURCE_DIR "/tests/nests"))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool Listing::is_of(const Nest &nest) const {
+  const std::vector<std::string> chosen = split(nest.choices, ';');
+  return std::ranges::all_of(choices, [&](const std::string &choice) {
+    return std::ranges::find(chosen, choice) != chosen.end();
+  });
+}
+
 Program nest(const std::string &name, const std::string &choices) {
   if (choices.empty()) return read_nests(name).nests[0].program;
-  return parse(replaced(text_of(name), choices), name);
+  const std::string text = text_of_nests(name);
+  return parse(replaced(text.substr(0, text.find(blocks_mark)), choices), name);
 }
 
 NestFile read_nests(const std::string &name) {
-  const std::string text = text_of(name);
+  const std::string whole = text_of_nests(name), text = whole.substr(0, whole.find(blocks_mark));
   NestFile file;
+  file.name = name;
+  file.listings = listings_in(whole);
   std::vector<std::string> choices{""};
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -212,12 +276,8 @@ NestFile read_nests(const std::string &name) {
 }
 
 TEST_CASE("every nest of tests/nests has the same bytes in native code and the interpreter") {
-  std::vector<std::string> names;
-  for (const auto &entry : std::filesystem::directory_iterator(BROADLOOM_SOURCE_DIR "/tests/nests"))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  REQUIRE(names.size() > 10);
-  for (const std::string &name : names) {
+  REQUIRE(nest_names().size() > 10);
+  for (const std::string &name : nest_names()) {
     SUBCASE(name.c_str()) {
       const NestFile file = read_nests(name);
       for (const Nest &nest : file.nests) {
@@ -226,8 +286,9 @@ TEST_CASE("every nest of tests/nests has the same bytes in native code and the i
         CHECK(write(parse(text)) == text);
         for (const std::string &target : jit::test::targets_here()) {
           if (!file.agreements.empty()) {
-            jit::test::Runs runs(nest.program, target);
-            for (const Agreement &agreement : file.agreements) agree(runs, nest.program, agreement);
+            Runs runs = jit::test::native_runs(nest.program, target);
+            for (const Agreement &agreement : file.agreements)
+              agree(runs, nest.program, agreement, agreement.all);
           }
           const auto code = jit::compile_native(nest.program, jit::find_target(target));
           for (const Run &run : file.runs) {

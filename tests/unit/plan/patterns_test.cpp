@@ -132,8 +132,8 @@ TEST_CASE("A dim of size 1 met at run time picks another pattern and is never re
         const int these_rows = rows, these_columns = columns;
         CAPTURE(these_rows);
         CAPTURE(these_columns);
-        const jit::test::Guarded x(9 * 37 * 4, at_end), y(std::size_t(rows * columns) * 4, at_end);
-        const jit::test::Guarded z(9 * 37 * 4, at_end), s(9 * 4, at_end);
+        const loop::test::Guarded x(9 * 37 * 4, at_end), y(std::size_t(rows * columns) * 4, at_end);
+        const loop::test::Guarded z(9 * 37 * 4, at_end), s(9 * 4, at_end);
         auto *xs = reinterpret_cast<float *>(x.data()), *ys = reinterpret_cast<float *>(y.data());
         for (int k = 0; k < 9 * 37; ++k) xs[k] = 1;
         for (int k = 0; k < rows * columns; ++k) ys[k] = float(k);

@@ -1,0 +1,118 @@
+// See rules.hpp.
+#include "block/rules.hpp"
+
+#include "ops/recipe.hpp"
+
+#include <algorithm>
+
+namespace broadloom::block {
+
+using namespace loop;
+
+bool identity_stays(const loop::Program &program, const Loop &loop) {
+  return std::ranges::all_of(loop.accs, [&](AccId acc) {
+    const ops::Recipe &recipe = program.recipe(acc);
+    if (loop.lanes == 1 || ops::identity_is_neutral(recipe)) return true;
+    std::vector<ops::Scalar> both = recipe.start, joined = recipe.start, work;
+    both.insert(both.end(), recipe.start.begin(), recipe.start.end());
+    ops::run(recipe.combine, both, work, program.accuracy);
+    for (std::size_t k = 0; k < joined.size(); ++k) joined[k] = work[recipe.combine.results[k]];
+    return joined == recipe.start;
+  });
+}
+
+bool reads_running(const loop::Program &program, const Loop &loop) {
+  return std::ranges::any_of(loop.body, [&](const Stmt &s) {
+    return s.kind == StmtKind::Let && program[s.value].kind == ValueKind::Running &&
+           std::ranges::find(loop.accs, program[s.value].acc) != loop.accs.end();
+  });
+}
+
+bool is_stepped(const loop::Program &program, BufferId id, const Loop &inner) {
+  if (program[id].role != Role::Scratch) return false;
+  int loads = 0, stores = 0;
+  for (const Stmt &s : inner.body) {
+    const bool loaded = s.kind == StmtKind::Let && program[s.value].kind == ValueKind::Load &&
+                        program[s.value].buffer == id;
+    if (loaded && stores == 0) ++loads;
+    if (s.kind == StmtKind::Set && s.buffer == id) ++stores;
+  }
+  return loads == 1 && stores == 1;
+}
+
+bool splits_in_rows(const loop::Program &program, const Survey &survey,
+                    const std::vector<Stmt> &body, AxisId rows) {
+  return std::ranges::all_of(body, [&](const Stmt &s) {
+    switch (s.kind) {
+    case StmtKind::Let: {
+      const Value &v = program[s.value];
+      if (is_complex(v.dtype) || (v.kind == ValueKind::Load && program[v.buffer].role == Role::Row))
+        return false;
+      return v.kind != ValueKind::Index || v.axis != rows;
+    }
+    case StmtKind::Set:
+      return program[s.buffer].role != Role::Row && walk(program, s.buffer, rows) != nullptr;
+    case StmtKind::Step: return true;
+    case StmtKind::Loop: {
+      const Loop &l = program[s.loop];
+      const bool vary =
+          std::ranges::all_of(l.accs, [&](AccId acc) { return survey.acc_varies[acc.index]; });
+      return vary && !l.accs.empty() && !l.vector && !l.scan && !l.reverse && l.turns == 0 &&
+             !l.within && !has_loops(l.body) && splits_in_rows(program, survey, l.body, rows);
+    }
+    }
+    return false;
+  });
+}
+
+bool is_row_of_lanes(const loop::Program &program, BufferId row, const Loop &lanes) {
+  return program[row].role == Role::Row && walk(program, row, lanes.axis) == nullptr &&
+         touches(program, lanes.body, row, true);
+}
+
+namespace {
+
+bool is_same_memory(const loop::Program &program, BufferId a, BufferId b) {
+  return program[a].role == program[b].role && program[a].operand == program[b].operand;
+}
+
+} // namespace
+
+bool touches(const loop::Program &program, const std::vector<Stmt> &body, BufferId buffer,
+             bool store) {
+  const auto same = [&](BufferId other) { return is_same_memory(program, other, buffer); };
+  return std::ranges::any_of(body, [&](const Stmt &s) {
+    if (s.kind == StmtKind::Loop) return touches(program, program[s.loop].body, buffer, store);
+    if (store) return s.kind == StmtKind::Set && same(s.buffer);
+    return s.kind == StmtKind::Let && program[s.value].kind == ValueKind::Load &&
+           same(program[s.value].buffer);
+  });
+}
+
+// Of what is both loaded and stored, each turn must load its own elements, and then store them.
+bool moves_as_one(const loop::Program &program, const std::vector<Stmt> &body, BufferId buffer) {
+  if (!touches(program, body, buffer, true) || !touches(program, body, buffer, false)) return true;
+  bool stored = false;
+  return std::ranges::all_of(body, [&](const Stmt &s) {
+    const bool loads = s.kind == StmtKind::Let && program[s.value].kind == ValueKind::Load;
+    if (s.kind == StmtKind::Loop)
+      return !touches(program, program[s.loop].body, buffer, true) &&
+             !touches(program, program[s.loop].body, buffer, false);
+    if (!loads && s.kind != StmtKind::Set) return true;
+    const BufferId used = loads ? program[s.value].buffer : s.buffer;
+    if (!is_same_memory(program, used, buffer)) return true;
+    if (used != buffer || (loads && stored)) return false;
+    stored = stored || !loads;
+    return true;
+  });
+}
+
+bool has_loops(const std::vector<Stmt> &body) {
+  return std::ranges::any_of(body, [](const Stmt &s) { return s.kind == StmtKind::Loop; });
+}
+
+bool has_stores(const std::vector<Stmt> &body) {
+  return std::ranges::any_of(body, [](const Stmt &s) { return s.kind == StmtKind::Set; });
+}
+
+} // namespace broadloom::block

@@ -1,0 +1,170 @@
+// Random kernels as planned programs: block::interpret has the bits of loop::interpret, for the blocks that are chosen for any
+// machine and for blocks of any sizes. No native code takes part.
+#include "case.hpp"
+#include "random_data.hpp"
+
+#include "block/block.hpp"
+#include "plan/plan.hpp"
+#include "spec/spec.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <functional>
+#include <map>
+
+namespace broadloom::differential {
+namespace {
+
+block::Machine machine_of(std::uint64_t seed) {
+  block::Machine machine;
+  machine.vector_bits = seed % 3 == 0 ? 128 : seed % 3 == 1 ? 256 : 512;
+  if (machine.vector_bits == 512) {
+    machine.registers = 32;
+    machine.masks_free = machine.gathers = true;
+    machine.least_masked_move = 1;
+  }
+  if (seed / 3 % 2 == 1) machine.sizes = block::random_sizes(seed);
+  return machine;
+}
+
+using Phase = std::function<void(std::size_t phase, const loop::Frame &, const std::int64_t *lo,
+                                 const std::int64_t *hi)>;
+
+// A random case as a plan, and memory for it.
+class Planned {
+public:
+  explicit Planned(const Case &c) : typed_(spec::analyse(parse(c.text).data())) {
+    for (const spec::TypedInput &declared : typed_.inputs)
+      for (const CaseOperand &in : c.inputs)
+        if (in.name == declared.name) inputs_.push_back(make_input(in)), in_.push_back(in.layout);
+    for (const CaseOperand &out : c.outputs)
+      out_.push_back(out.layout), wanted_.push_back(out.wanted);
+    // Small caches, so that these kernels are large.
+    const plan::Machine machine{
+        .own_caches = 4096, .last_level_cache = 65536, .threads = c.threads[0]};
+    plan_ = plan::make_plan(typed_, plan::resolve(typed_, in_, wanted_), in_, out_, wanted_,
+                            machine, false);
+  }
+
+  const loop::Program &program() const { return plan_.program; }
+
+  // The bytes of all outputs; those that nobody stores hold a pattern.
+  std::vector<std::vector<unsigned char>> run(const Phase &phase) {
+    std::vector<Operand> outputs;
+    for (std::size_t o = 0; o < out_.size(); ++o)
+      outputs.emplace_back(typed_.outputs[o].dtype, out_[o], true, true);
+    std::vector<std::vector<char>> scratch, rows;
+    for (const std::int64_t bytes : plan_.binding.scratch_bytes)
+      scratch.emplace_back(std::size_t(bytes), char(0x5A));
+    for (const std::int64_t bytes : plan_.binding.row_bytes)
+      rows.emplace_back(std::size_t(bytes), char(0x5A));
+    std::vector<char *> buffers;
+    for (const loop::Buffer &buffer : program().buffers) {
+      switch (buffer.role) {
+      case loop::Role::Input:
+        buffers.push_back(static_cast<char *>(inputs_[buffer.operand].view().data));
+        break;
+      case loop::Role::Output:
+        buffers.push_back(static_cast<char *>(outputs[buffer.operand].view().data));
+        break;
+      case loop::Role::Scratch: buffers.push_back(scratch[buffer.operand].data()); break;
+      case loop::Role::Row: buffers.push_back(rows[buffer.operand].data()); break;
+      }
+    }
+    const loop::Frame frame{1, plan_.binding.extents.data(), plan_.binding.chunks.data(),
+                            plan_.binding.strides.data(), buffers.data()};
+    for (std::size_t p = 0; p < program().phases.size(); ++p) {
+      std::vector<std::int64_t> lo, hi;
+      for (const loop::AxisId axis : program().phases[p].parallel) {
+        lo.push_back(0);
+        hi.push_back(plan_.binding.extents[axis.index]);
+      }
+      phase(p, frame, lo.data(), hi.data());
+    }
+    std::vector<std::vector<unsigned char>> found;
+    for (const Operand &output : outputs) found.push_back(output.dense());
+    return found;
+  }
+
+private:
+  spec::TypedSpec typed_;
+  std::vector<Operand> inputs_;
+  std::vector<Layout> in_, out_;
+  std::vector<bool> wanted_;
+  plan::Plan plan_;
+};
+
+// Whether all elements have the same bits, all NaNs being equal.
+bool same_bytes(const std::vector<unsigned char> &a, const std::vector<unsigned char> &b,
+                DType dtype) {
+  if (a == b) return true;
+  if (a.size() != b.size()) return false;
+  for (std::size_t at = 0; at < a.size(); at += size_of(dtype))
+    if (!same(ops::load(a.data() + at, dtype), ops::load(b.data() + at, dtype), dtype))
+      return false;
+  return true;
+}
+
+struct Seen {
+  std::map<block::Shape, int> shapes;
+  int kernels = 0;
+};
+
+void gather(const block::Box &box, Seen &seen) {
+  for (const block::Run &run : box.runs) {
+    ++seen.shapes[run.shape];
+    for (const block::Box &inner : run.boxes) gather(inner, seen);
+  }
+}
+
+void agree(std::uint64_t seed, Style style, int machines, Seen &seen) {
+  const Case c = random_case(seed, style);
+  if (c.outputs.empty()) return; // shapes that do not fit
+  std::optional<Planned> planned;
+  try {
+    planned.emplace(c);
+  } catch (const InternalError &) {
+    throw;
+  } catch (const Error &) { // a fold of nothing, say
+    return;
+  }
+  CAPTURE(seed);
+  CAPTURE(c.text);
+  ++seen.kernels;
+  const loop::Program &program = planned->program();
+  const auto told =
+      planned->run([&](std::size_t phase, const loop::Frame &frame, const std::int64_t *lo,
+                       const std::int64_t *hi) { loop::interpret(program, phase, frame, lo, hi); });
+  for (int k = 0; k < machines; ++k) {
+    const block::Program blocks = block::choose(program, machine_of(seed + std::uint64_t(k)));
+    for (const block::Box &phase : blocks.phases) gather(phase, seen);
+    const auto found = planned->run(
+        [&](std::size_t phase, const loop::Frame &frame, const std::int64_t *lo,
+            const std::int64_t *hi) { block::interpret(program, blocks, phase, frame, lo, hi); });
+    for (std::size_t o = 0; o < found.size(); ++o)
+      CHECK_MESSAGE(same_bytes(found[o], told[o], c.outputs[o].dtype),
+                    "output " << c.outputs[o].name << " differs by these blocks:\n"
+                              << block::print(program, blocks));
+  }
+}
+
+} // namespace
+
+TEST_CASE("random kernels have the interpreter's bits by the blocks of any machine, of any sizes") {
+  const char *seed = std::getenv("BROADLOOM_SEED"), *count = std::getenv("BROADLOOM_FUZZ");
+  const std::uint64_t first = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1;
+  const std::uint64_t small = count != nullptr ? std::strtoull(count, nullptr, 10) : 300;
+  Seen seen;
+  for (std::uint64_t k = 0; k < small; ++k) agree(first + k, Style::Any, 3, seen);
+  for (std::uint64_t k = 0; k < small / 2; ++k) agree(10000 + first + k, Style::Large, 2, seen);
+  CHECK(seen.kernels > int(small / 2));
+  for (int k = 0; count == nullptr && k <= int(block::Shape::TransposedTile); ++k) {
+    CAPTURE(k);
+    CHECK(seen.shapes[block::Shape(k)] > 0);
+  }
+}
+
+} // namespace broadloom::differential
