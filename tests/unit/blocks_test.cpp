@@ -181,7 +181,7 @@ struct Wrong {
 bool is_found(const Wrong &wrong, const Program &program, block::Program blocks) {
   Runs runs(program, {runner_of(program, std::move(blocks), wrong.what)});
   for (const Axis &axis : program.axes) runs.extents.push_back(wrong.extents.at(axis.name));
-  runs.chunks = runs.extents; // all in one
+  runs.chunks = runs.extents;         // all in one
   runs.special = runs.at_end = false; // what is read beside a row is there
   try {
     return !runs.differences().empty();
