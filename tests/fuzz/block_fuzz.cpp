@@ -1,7 +1,7 @@
 // Any bytes as the text of a loop program and, behind it, of its blocks: what is refused has a helpful error with a place in the
 // text, and what is not runs by its blocks with the bits of the loop program.
 //
-// A program without blocks that can be read gets chosen ones: of a machine and of sizes that follow from the text.
+// It runs by chosen ones, too: of a machine and of sizes that follow from the text.
 #include "layouts.hpp"
 #include "require.hpp"
 
@@ -19,6 +19,12 @@ using loop::Program;
 std::size_t blocks_in(std::string_view text) {
   const std::size_t found = text.find("\nblocks of ");
   return found == text.npos ? text.size() : found + 1;
+}
+
+// The text from there on, in the lines in which it is.
+std::string below(std::string_view text, std::size_t from) {
+  const auto lines = std::count(text.begin(), text.begin() + std::ptrdiff_t(from), '\n');
+  return std::string(std::size_t(lines), '\n') + std::string(text.substr(from));
 }
 
 block::Machine machine_of(std::uint64_t seed) {
@@ -48,8 +54,8 @@ bool keeps_claims(const Program &program) {
   return std::ranges::all_of(program.recipes, [](const ops::Recipe &recipe) {
     if (!recipe.exact) return true;
     for (int fold = 0; recipe.states.size() == 1 && fold < ops::fold_count(); ++fold)
-      if (ops::info(ops::Fold(fold)).kind == ops::FoldKind::Operation &&
-          same(recipe, ops::recipe_of(ops::Fold(fold), recipe.states[0])))
+      if (ops::info(Fold(fold)).kind == ops::FoldKind::Operation &&
+          same(recipe, ops::recipe_of(Fold(fold), recipe.states[0])))
         return true;
     return false;
   });
@@ -92,34 +98,27 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   using namespace broadloom;
   const std::string_view text(reinterpret_cast<const char *>(data), size);
   const std::size_t end = fuzz::blocks_in(text);
-  loop::Program program;
-  block::Program blocks;
   const std::uint64_t seed = fuzz::hash_of(text);
+  loop::Program program;
+  std::vector<block::Program> ways;
   try {
     program = loop::parse(text.substr(0, end));
+    ways.push_back(block::choose(program, fuzz::machine_of(seed)));
+    ways.push_back(block::parse(program, fuzz::below(text, end)));
   } catch (const InternalError &) {
     throw;
   } catch (const Error &error) {
     fuzz::require_place(error, text);
-    return 0;
   }
-  try {
-    const std::string listing =
-        std::string(std::size_t(std::count(text.begin(), text.begin() + std::ptrdiff_t(end), '\n')),
-                    '\n') +
-        std::string(text.substr(end));
-    blocks = block::parse(program, listing);
-  } catch (const InternalError &) {
-    throw;
-  } catch (const Error &error) {
-    fuzz::require_place(error, text);
-    blocks = block::choose(program, fuzz::machine_of(seed));
-  }
-  fuzz::round_trip(program, blocks);
+  if (ways.empty()) return 0;
   const fuzz::Layouts layouts(program, seed);
-  if (layouts.turns() > fuzz::most_turns || !layouts.verifies()) return 0;
-  const loop::Numbers numbers{layouts.extents, layouts.chunks, layouts.strides};
-  block::print(program, blocks, &numbers);
-  if (layouts.are_apart() && fuzz::keeps_claims(program)) fuzz::compare(program, blocks, layouts);
+  const bool runs = layouts.turns() <= fuzz::most_turns && layouts.verifies();
+  for (const block::Program &blocks : ways) {
+    fuzz::round_trip(program, blocks);
+    if (!runs) continue;
+    const loop::Numbers numbers{layouts.extents, layouts.chunks, layouts.strides};
+    block::print(program, blocks, &numbers);
+    if (layouts.are_apart() && fuzz::keeps_claims(program)) fuzz::compare(program, blocks, layouts);
+  }
   return 0;
 }
