@@ -143,7 +143,7 @@ private:
 const Resolved &repeat_short_operands(const spec::TypedSpec &spec, const Resolved &resolved,
                                       const std::vector<bool> &wanted, Walks &walks,
                                       Resolved &room) {
-  if (resolved.classes.size() < 2) return resolved;
+  if (resolved.classes.size() < 2 || spec.wishes.moves_loops()) return resolved;
   Repeater repeater(spec, resolved, wanted, walks);
   repeater.run();
   if (repeater.block_rows() == 0) return resolved;

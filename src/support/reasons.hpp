@@ -19,6 +19,7 @@ enum class Reason : std::uint8_t {
   RelaxedArithmetic,
   // axes and nests
   DescendingStride,
+  AskedOrder,
   OneStride,
   StridesDiffer,
   PositionIsRead,
@@ -61,6 +62,7 @@ enum class Reason : std::uint8_t {
   FoldWithoutCombine,
   NoAxisKept,
   FewPositionsKept,
+  ChunksAsked,
   ShortRowsTogether,
   RowsAsTheyLie,
   ShortRows,
@@ -109,6 +111,9 @@ enum class Reason : std::uint8_t {
   TooLittleWork,
   OneThread,
   SerialPhase,
+  // the user's schedule
+  WishMet,
+  WishNotMet,
   // the engine
   NativeCode,
   NoNativeTarget,
