@@ -50,8 +50,14 @@ private:
       if (!entered(run)) continue;
       explain(run);
       wishes(run);
-      for (const Box &inner : run.boxes)
-        if (takes_part(inner)) visit(inner);
+      for (const Box &inner : run.boxes) {
+        if (!takes_part(inner)) continue;
+        // What is beside the blocks of two loops says nothing of the schedule.
+        const bool beside = run.takes_inner() && inner.rest && takes_part(run.whole());
+        const bool before = std::exchange(beside_, beside_ || beside);
+        visit(inner);
+        beside_ = before;
+      }
     }
   }
 
@@ -191,15 +197,16 @@ private:
 
   // What became of the copies and rows that the schedule asks for.
   void wishes(const Run &run) {
+    if (beside_) return;
+    const Box &box = run.whole();
     const bool tile = run.shape == Shape::RowTile;
     if (tile)
-      copies(run, program_[run.inner].axis, run.whole().count(As::Lanes) / base_of(run));
+      copies(run, program_[run.inner].axis, box.count(As::Lanes) / base_of(run));
+    else if (run.shape == Shape::TransposedTile)
+      copies(run, program_[run.inner].axis, 1);
     else if (run.shape != Shape::Jam && run.shape != Shape::Turns)
-      copies(run, program_[run.loop].axis, run.whole().count(As::Copies));
-    if (tile || run.shape == Shape::Jam)
-      rows(run, run.whole().count(As::Copies));
-    else
-      rows(run, 1);
+      copies(run, program_[run.loop].axis, box.count(As::Copies));
+    rows(run, tile || run.shape == Shape::Jam ? box.count(As::Copies) : 1);
   }
 
   void wish(AxisId axis, const char *word, int asked, const std::string &choice, bool met,
@@ -239,15 +246,22 @@ private:
     case Shape::GroupScan: because = "its copies are groups of 16 lanes of the scan"; break;
     case Shape::TransposedTile: because = "it is transposed in square blocks"; break;
     }
+    if (got > 1 && !takes_part(run.whole())) {
+      because = "there are fewer positions than a block has";
+      got = 1;
+    }
     wish(axis, "copies", asked, got == 1 ? "1 copy" : fmt::format("{} copies", got), got == asked,
          because);
   }
 
   void rows(const Run &run, int got) {
     const AxisId axis = program_[run.loop].axis;
+    const bool few = got > 1 && !takes_part(run.whole());
+    if (few) got = 1;
     if (const int asked = program_[axis].tile; asked > 0)
       wish(axis, "tile", asked, support::count(got, "row"), got == asked,
-           "its rows are neither those of a product nor share states in memory");
+           few ? "there are fewer positions than a block has"
+               : "its rows are neither those of a product nor share states in memory");
   }
 
   static std::string leaves(const Box &box) { return fmt::format("{} leaves", box.positions()); }
@@ -263,7 +277,7 @@ private:
   std::vector<double> turns_;
   std::vector<Decision> why_;
   std::size_t phase_ = 0;
-  bool jammed_ = false;
+  bool jammed_ = false, beside_ = false;
 };
 
 } // namespace

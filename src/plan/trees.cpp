@@ -145,7 +145,7 @@ void Trees::set_order(std::vector<int> order) {
 }
 
 bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const {
-  if (!merges(outer, inner, resolved_, operands)) return false;
+  if (!merges(outer, inner, resolved_, operands) || asked_apart(outer, inner)) return false;
   for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
     if (needed_[n] && is_index_of(NodeId{n}, outer, inner)) return false;
   for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
@@ -159,6 +159,15 @@ bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &op
         if (c == outer || c == inner) return false;
   }
   return true;
+}
+
+// Whether the schedule asks for other blocks or cuts along one than along the other.
+bool Trees::asked_apart(int outer, int inner) const {
+  const spec::Wishes &wishes = spec_.wishes;
+  const int a = resolved_.classes[outer].axis, b = resolved_.classes[inner].axis;
+  return wishes.parallel.has(a) != wishes.parallel.has(b) ||
+         wishes.serial.has(a) != wishes.serial.has(b) ||
+         wishes.copies_of(a) != wishes.copies_of(b) || wishes.tile_of(a) != wishes.tile_of(b);
 }
 
 // Why two neighbours in the order are one loop, or are not.
@@ -188,6 +197,8 @@ Decision Trees::explain_merge(int outer, int inner) const {
     if (wanted_[k]) consider(walks_.outputs[k], spec_.outputs[k].name);
   if (!names.empty())
     return two(support::Reason::StridesDiffer, "no one stride walks both in " + names);
+  if (asked_apart(outer, inner))
+    return two(support::Reason::AskedApart, "the schedule asks for other things along one of them");
   for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
     if (needed_[n] && is_index_of(NodeId{n}, outer, inner))
       return two(support::Reason::PositionIsRead, "iota asks for the position along one of them");

@@ -59,6 +59,7 @@ private:
   void set_order(std::vector<int> order);
   std::vector<int> asked_order() const;
   bool has_short_rows(int axis) const;
+  bool asked_apart(int outer, int inner) const;
   bool all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const;
   Decision explain_merge(int outer, int inner) const;
   bool is_index_of(expr::NodeId id, int outer, int inner) const;

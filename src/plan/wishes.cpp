@@ -54,8 +54,9 @@ private:
         group, [&](int c) { return resolved_.classes[std::size_t(c)].axis == axis; });
   }
   bool walks(std::size_t phase, int axis) const {
-    return std::ranges::any_of(loops_[phase],
-                               [&](int l) { return is_of(loop(l).key.group, axis); });
+    return std::ranges::any_of(loops_[phase], [&](int l) {
+      return loop(l).key.kind != LoopKind::Join && is_of(loop(l).key.group, axis);
+    });
   }
   bool walks(int axis) const {
     for (std::size_t p = 0; p < loops_.size(); ++p)

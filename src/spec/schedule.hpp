@@ -41,6 +41,9 @@ struct Wishes {
   int copies_of(int axis) const { return of(copies, axis); } // 0: as it fits
   int tile_of(int axis) const { return of(tile, axis); }
   bool moves_loops() const { return vector.has_value() || !order.empty(); }
+  bool names_axes() const {
+    return moves_loops() || !(parallel | serial).empty() || !copies.empty() || !tile.empty();
+  }
 
 private:
   static int of(const std::vector<Count> &counts, int axis) {

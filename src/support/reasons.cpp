@@ -28,6 +28,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
      usual},
     {Reason::PositionIsRead, "position-is-read", "merge",
      "two neighbouring axes stay two loops: `iota` asks for the position along one of them", usual},
+    {Reason::AskedApart, "asked-apart", "merge",
+     "two neighbouring axes stay two loops: the schedule asks for other things along one of them"},
     {Reason::FoldSplitsAxes, "fold-splits-axes", "merge",
      "two neighbouring axes stay two loops: a fold keeps only one of them, or a scan runs along "
      "one",

@@ -23,6 +23,7 @@ enum class Reason : std::uint8_t {
   OneStride,
   StridesDiffer,
   PositionIsRead,
+  AskedApart,
   FoldSplitsAxes,
   NestByStride,
   NestInChunks,
