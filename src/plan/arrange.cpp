@@ -104,14 +104,15 @@ void Arranger::note_chunks(NodeId fold) {
   for (const Group &g : tree.kept) kept *= double(group_extent(resolved_, g));
   for (const Group &g : tree.folded) folded *= double(group_extent(resolved_, g));
   const bool too_little_kept = kept < 32 && folded >= 32 * 1024 && kept * folded >= 256 * 1024;
-  const bool asked = asks_for_threads(tree.folded.front()) && kept <= most_kept_in_chunks;
-  if ((!tree.kept.empty() || scan) && !too_little_kept && !asked) return;
-  std::vector<Group> prefix = tree.kept;
-  prefix.push_back(tree.folded.front());
   const std::int64_t leaf = scan                     ? scan_block
                             : tree.folded.size() > 1 ? 1
                             : tree.lanes             ? steps_per_leaf * loop::fold_lanes
                                                      : steps_per_leaf;
+  const bool asked = asks_for_threads(tree.folded.front()) && kept <= most_kept_in_chunks &&
+                     group_extent(resolved_, tree.folded.front()) > leaf;
+  if ((!tree.kept.empty() || scan) && !too_little_kept && !asked) return;
+  std::vector<Group> prefix = tree.kept;
+  prefix.push_back(tree.folded.front());
   std::int64_t &least = least_chunk_[prefix.back()];
   least = std::max(least, leaf);
   if (is_cut(prefix)) return;
