@@ -14,4 +14,5 @@
 #include <broadloom/gradient.hpp>
 #include <broadloom/kernel.hpp>
 #include <broadloom/options.hpp>
+#include <broadloom/schedule.hpp>
 #include <broadloom/spec.hpp>

@@ -11,6 +11,7 @@
 #include <broadloom/accumulator.hpp>
 #include <broadloom/accuracy.hpp>
 #include <broadloom/expr.hpp>
+#include <broadloom/schedule.hpp>
 
 #include <memory>
 #include <optional>
@@ -61,6 +62,8 @@ public:
                  std::source_location where = std::source_location::current());
   LoopSpec &separate(std::string a, std::string b,
                      std::source_location where = std::source_location::current());
+  // How the loops are to run: wishes, which change no bit. In place of the schedule that the spec has, if any.
+  LoopSpec &schedule(Schedule schedule);
   LoopSpec &stretch(bool on); // may an unlabelled dim of size 1 stretch at run time? default on
 
   // Inputs have an order, which positional arguments and the axes go by: those named here, whether an

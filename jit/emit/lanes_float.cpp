@@ -3,6 +3,7 @@
 #include "jit/emit/lanes.hpp"
 
 #include "math/scalar.hpp"
+#include "ops/others.hpp"
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -62,58 +63,16 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
   case Op::Real: return a;
   case Op::Imag: return llvm::Constant::getNullValue(a->getType());
   case Op::Fma: return intrinsic(llvm::Intrinsic::fma, {a, b, args[2]});
-  case Op::Pow: return vector_math(op, compute, args);
-  case Op::Exp:
-  case Op::Log:
-  case Op::Sin:
-  case Op::Cos:
-  case Op::Tanh:
-  case Op::Rsqrt:
-  case Op::Sigmoid:
-  case Op::Silu:
-  case Op::GeluTanh:
-  case Op::Softplus:
-  case Op::LogAddExp:
-  case Op::Tan:
-  case Op::Asin:
-  case Op::Acos:
-  case Op::Atan:
-  case Op::Erf:
-  case Op::Erfc:
-  case Op::Gelu:
-  case Op::Lgamma:
-  case Op::Digamma:
-  case Op::Atan2:
-  case Op::Exp2:
-  case Op::Expm1:
-  case Op::Log2:
-  case Op::Log10:
-  case Op::Log1p:
-  case Op::Sinh:
-  case Op::Cosh:
-  case Op::Asinh:
-  case Op::Acosh:
-  case Op::Atanh:
-  case Op::Cbrt:
-  case Op::Hypot: return vector_math(op, compute, args);
-  case Op::Polygamma:
-  case Op::Fmod: return libm(std::string(ops::info(op).spelling), compute, args);
-  case Op::Where:
-  case Op::BitAnd:
-  case Op::BitOr:
-  case Op::BitXor:
-  case Op::BitNot:
-  case Op::Shl:
-  case Op::Shr:
-  case Op::And:
+#define BL_OP BL_OF_MATH
+#include "ops/ops.def"
+    if (ops::info(op).math == ops::Math::Vector) return vector_math(op, compute, args);
+    return libm(std::string(ops::info(op).spelling), compute, args);
+  case Op::And: // of truths, which are no floats
   case Op::Or:
   case Op::Not:
-  case Op::Square:
-  case Op::Reciprocal:
-  case Op::Relu:
-  case Op::Keep:
-  case Op::Recompute:
-  case Op::Clip: break;
+#define BL_OP BL_NEITHER_FLOATS_NOR_MATH
+#include "ops/ops.def"
+    break;
   }
   support::bug("operation " + std::string(ops::info(op).enumerator) + " on floats");
 }

@@ -23,12 +23,12 @@ constexpr std::size_t slab_bytes = std::size_t{64} << 20; // of address space, u
 
 } // namespace
 
-Session &Session::instance() {
-  static Session &made = *new Session;
+Linker &Linker::instance() {
+  static Linker &made = *new Linker;
   return made;
 }
 
-Session::Session()
+Linker::Linker()
     : session_(take(orc::SelfExecutorProcessControl::Create(
           nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()))),
       linker_(session_,
@@ -51,7 +51,7 @@ Session::Session()
     fail_native(llvm::toString(std::move(error)));
 }
 
-orc::JITDylib &Session::add(std::unique_ptr<llvm::MemoryBuffer> object) {
+orc::JITDylib &Linker::add(std::unique_ptr<llvm::MemoryBuffer> object) {
   orc::JITDylib &library =
       session_.createBareJITDylib("kernel " + std::to_string(next_.fetch_add(1)));
   library.addToLinkOrder(libm_);
@@ -63,8 +63,8 @@ orc::JITDylib &Session::add(std::unique_ptr<llvm::MemoryBuffer> object) {
   return library;
 }
 
-std::vector<orc::ExecutorAddr> Session::find(orc::JITDylib &library,
-                                             llvm::ArrayRef<std::string> names) {
+std::vector<orc::ExecutorAddr> Linker::find(orc::JITDylib &library,
+                                            llvm::ArrayRef<std::string> names) {
   orc::SymbolLookupSet wanted;
   for (const std::string &name : names) wanted.add(session_.intern(name));
   auto found = session_.lookup(orc::makeJITDylibSearchOrder(&library), std::move(wanted));
@@ -82,7 +82,7 @@ std::vector<orc::ExecutorAddr> Session::find(orc::JITDylib &library,
   return addresses;
 }
 
-void Session::remove(orc::JITDylib &library) {
+void Linker::remove(orc::JITDylib &library) {
   if (auto error = session_.removeJITDylib(library)) llvm::consumeError(std::move(error));
 }
 

@@ -19,9 +19,9 @@
 
 namespace broadloom::jit {
 
-class Session { // thread-safe
+class Linker { // thread-safe
 public:
-  static Session &instance();
+  static Linker &instance();
 
   llvm::orc::JITDylib &add(std::unique_ptr<llvm::MemoryBuffer> object); // throws CompileError E0501
   void remove(llvm::orc::JITDylib &library);
@@ -31,7 +31,7 @@ public:
                                             llvm::ArrayRef<std::string> names);
 
 private:
-  Session();
+  Linker();
 
   llvm::orc::ExecutionSession session_;
   llvm::orc::ObjectLinkingLayer linker_;

@@ -59,9 +59,11 @@ int Chooser::base_width(LoopId id) const {
 
 // A loop over columns with folds over rows inside takes a strip of columns, so that each row is read in pieces of several
 // cache lines, as long as the accumulators fit.
-int Chooser::map_width(LoopId id) const {
+int Chooser::map_width(LoopId id, const Place &place) const {
   const Survey::LoopFacts &f = facts(id);
-  const int base = base_width(id);
+  const int base = base_width(id), asked = program_[loop(id).axis].copies;
+  if (asked > 0 && !f.costly && !place.jammed && (f.inner_folds || !f.inner_loops))
+    return asked * base;
   if (!f.inner_folds || f.costly) return base;
   int width = machine_.sizes.columns * base;
   while (width > base && width * f.acc_bytes > machine_.accumulator_bytes()) width /= 2;
@@ -96,7 +98,7 @@ Run Chooser::map(LoopId id, Place place) const {
     add(base, true);
     return run;
   }
-  add(map_width(id), false);
+  add(map_width(id, place), false);
   add(base, true);
   // Columns that fill a part of a register only are folded in smaller ones: three channels in 8 lanes, not 16.
   if (!f.inner_folds || f.costly) return run;
@@ -155,9 +157,12 @@ Run Chooser::fold(LoopId id, Place place) const {
 int Chooser::leaves_together(LoopId id, int width) const {
   const Loop &l = loop(id);
   const Survey::LoopFacts &f = facts(id);
-  if (l.leaf < machine_.sizes.least_leaf || !std::has_single_bit(std::uint64_t(l.leaf)) ||
-      l.body.size() > machine_.sizes.copied_body || f.costly || f.inner_loops || has_stores(l.body))
+  const int asked = program_[l.axis].copies;
+  if (l.leaf < 2 || !std::has_single_bit(std::uint64_t(l.leaf)) || f.costly || f.inner_loops ||
+      has_stores(l.body))
     return 1;
+  if (asked > 0) return asked;
+  if (l.leaf < machine_.sizes.least_leaf || l.body.size() > machine_.sizes.copied_body) return 1;
   int registers = 0;
   for (const AccId acc : l.accs)
     for (const DType state : program_.recipe(acc).states) {

@@ -34,12 +34,14 @@ std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
       return std::nullopt;
     states = true;
   }
-  if (!states) return std::nullopt;
+  const int asked = program_[rows.axis].tile;
+  if (!states || asked == 1) return std::nullopt;
   Run run{id, Shape::Jam, {}, *found};
   Place jammed = place;
   jammed.jammed = rows.axis;
   run.boxes.push_back(
-      box({{rows.axis, machine_.sizes.jammed_rows, As::Copies, false}}, rows.body, jammed));
+      box({{rows.axis, asked > 0 ? asked : machine_.sizes.jammed_rows, As::Copies, false}},
+          rows.body, jammed));
   run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
   run.boxes.back().rest = true;
   return run;
@@ -76,9 +78,12 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   const auto twice_fits = [&] {
     return 2 * height * width * f.acc_bytes <= machine_.accumulator_bytes();
   };
-  while (height < machine_.sizes.tile_rows && twice_fits()) height *= 2;
-  while (twice_fits()) width *= 2;
-  if (!shared || height == 1) return std::nullopt;
+  const int asked = program_[rows.axis].tile, copies = program_[lanes.axis].copies;
+  while (asked == 0 && height < machine_.sizes.tile_rows && twice_fits()) height *= 2;
+  if (asked > 0) height = asked;
+  while (copies == 0 && twice_fits()) width *= 2;
+  if (copies > 0) width *= copies;
+  if ((!shared && asked == 0) || height == 1) return std::nullopt;
   Run run{id, Shape::RowTile, {}, inner};
   Place tiled = place;
   tiled.vector = &lanes;

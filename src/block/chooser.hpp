@@ -39,7 +39,7 @@ private:
   Run fold(loop::LoopId id, Place place) const;
   Run scan(loop::LoopId id, Place place) const;
   int base_width(loop::LoopId id) const;
-  int map_width(loop::LoopId id) const;
+  int map_width(loop::LoopId id, const Place &place) const;
   int leaves_together(loop::LoopId id, int width) const;
 
   // choose_tiles.cpp

@@ -49,8 +49,15 @@ private:
     for (const Run &run : box.runs) {
       if (!entered(run)) continue;
       explain(run);
-      for (const Box &inner : run.boxes)
-        if (takes_part(inner)) visit(inner);
+      wishes(run);
+      for (const Box &inner : run.boxes) {
+        if (!takes_part(inner)) continue;
+        // What is beside the blocks of two loops says nothing of the schedule.
+        const bool beside = run.takes_inner() && inner.rest && takes_part(run.whole());
+        const bool before = std::exchange(beside_, beside_ || beside);
+        visit(inner);
+        beside_ = before;
+      }
     }
   }
 
@@ -188,6 +195,75 @@ private:
     }
   }
 
+  // What became of the copies and rows that the schedule asks for.
+  void wishes(const Run &run) {
+    if (beside_) return;
+    const Box &box = run.whole();
+    const bool tile = run.shape == Shape::RowTile;
+    if (tile)
+      copies(run, program_[run.inner].axis, box.count(As::Lanes) / base_of(run));
+    else if (run.shape == Shape::TransposedTile)
+      copies(run, program_[run.inner].axis, 1);
+    else if (run.shape != Shape::Jam && run.shape != Shape::Turns)
+      copies(run, program_[run.loop].axis, box.count(As::Copies));
+    rows(run, tile || run.shape == Shape::Jam ? box.count(As::Copies) : 1);
+  }
+
+  void wish(AxisId axis, const char *word, int asked, const std::string &choice, bool met,
+            const std::string &because) {
+    const std::string clause = fmt::format("{} {} {}", word, program_[axis].name, asked);
+    Decision decision = decide(met ? Reason::WishMet : Reason::WishNotMet, clause, choice,
+                               fmt::format("phase {}: {} of {} in a turn, as the schedule asks",
+                                           phase_, choice, program_[axis].name));
+    if (!met) {
+      decision.text = fmt::format("phase {}: the schedule asks for '{}', but {}: {}", phase_,
+                                  clause, because, choice);
+      decision.alternatives.push_back({clause, because, {}});
+    }
+    const auto same = [&](const Decision &d) { return d.text == decision.text; };
+    if (std::none_of(why_.begin(), why_.end(), same)) why_.push_back(std::move(decision));
+  }
+
+  void copies(const Run &run, AxisId axis, int got) {
+    const int asked = program_[axis].copies;
+    if (asked == 0) return;
+    std::string because;
+    switch (run.shape) {
+    case Shape::Turns:
+    case Shape::Jam: return;
+    case Shape::Map:
+      because = jammed_ ? "the rows of the jam are the copies" : "its body is heavy, or has loops";
+      break;
+    case Shape::RowTile: break;
+    case Shape::MaskedMap: because = "its body is heavy"; break;
+    case Shape::StreamedMap: because = "what is stored around the caches goes by the group"; break;
+    case Shape::Short: because = "a row of known length is taken as a whole"; break;
+    case Shape::SerialFold:
+      because = "its body is heavy, has loops or stores, or has no leaves";
+      break;
+    case Shape::VectorFold: because = "its copies are the 32 lanes of the fold"; break;
+    case Shape::SerialScan: because = "the order of the steps matters"; break;
+    case Shape::GroupScan: because = "its copies are groups of 16 lanes of the scan"; break;
+    case Shape::TransposedTile: because = "it is transposed in square blocks"; break;
+    }
+    if (got > 1 && !takes_part(run.whole())) {
+      because = "there are fewer positions than a block has";
+      got = 1;
+    }
+    wish(axis, "copies", asked, got == 1 ? "1 copy" : fmt::format("{} copies", got), got == asked,
+         because);
+  }
+
+  void rows(const Run &run, int got) {
+    const AxisId axis = program_[run.loop].axis;
+    const bool few = got > 1 && !takes_part(run.whole());
+    if (few) got = 1;
+    if (const int asked = program_[axis].tile; asked > 0)
+      wish(axis, "tile", asked, support::count(got, "row"), got == asked,
+           few ? "there are fewer positions than a block has"
+               : "its rows are neither those of a product nor share states in memory");
+  }
+
   static std::string leaves(const Box &box) { return fmt::format("{} leaves", box.positions()); }
 
   // The lanes of one register in a tile whose rows may have several.
@@ -201,7 +277,7 @@ private:
   std::vector<double> turns_;
   std::vector<Decision> why_;
   std::size_t phase_ = 0;
-  bool jammed_ = false;
+  bool jammed_ = false, beside_ = false;
 };
 
 } // namespace

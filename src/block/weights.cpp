@@ -2,6 +2,7 @@
 #include "block/weights.hpp"
 
 #include "ops/complex.hpp"
+#include "ops/others.hpp"
 
 #include <algorithm>
 #include <map>
@@ -59,54 +60,10 @@ std::int64_t function_weight(Op op, bool single) {
   case Op::Pow: return pick(290, 41);
   case Op::Polygamma:
   case Op::Fmod: return 7; // a loop over the lanes
-  case Op::FloorDiv:
-  case Op::Mod: return pick(10, 7);
-  case Op::Maximum:
-  case Op::Minimum:
-  case Op::Fmax:
-  case Op::Fmin: return 2;
-  case Op::Add:
-  case Op::Sub:
-  case Op::Mul:
-  case Op::Div:
-  case Op::Neg:
-  case Op::BitAnd:
-  case Op::BitOr:
-  case Op::BitXor:
-  case Op::BitNot:
-  case Op::Shl:
-  case Op::Shr:
-  case Op::Eq:
-  case Op::Ne:
-  case Op::Lt:
-  case Op::Le:
-  case Op::Gt:
-  case Op::Ge:
-  case Op::And:
-  case Op::Or:
-  case Op::Not:
-  case Op::Where:
-  case Op::Abs:
-  case Op::Sign:
-  case Op::Floor:
-  case Op::Ceil:
-  case Op::Round:
-  case Op::Trunc:
-  case Op::Sqrt:
-  case Op::CopySign:
-  case Op::IsNan:
-  case Op::IsInf:
-  case Op::IsFinite:
-  case Op::Conj:
-  case Op::Real:
-  case Op::Imag:
-  case Op::Fma: return 1;
-  case Op::Square:
-  case Op::Reciprocal:
-  case Op::Relu:
-  case Op::Keep:
-  case Op::Recompute:
-  case Op::Clip: break; // written out in others
+#define BL_OP BL_NOT_OF_MATH
+#include "ops/ops.def"
+    if (op == Op::FloorDiv || op == Op::Mod) return pick(10, 7);
+    return op == Op::Maximum || op == Op::Minimum || op == Op::Fmax || op == Op::Fmin ? 2 : 1;
   }
   return 1;
 }

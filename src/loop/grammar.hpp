@@ -1,6 +1,7 @@
 // The grammar of expressions, which the printer and the parser of loop programs share: docs/language.md.
 #pragma once
 
+#include "loop/loop.hpp"
 #include "ops/ops.hpp"
 
 namespace broadloom::loop {
@@ -32,6 +33,14 @@ inline Binding binding_of(ops::Op op) {
   if (op == Op::Add || op == Op::Sub) return sum;
   if (op == Op::Pow) return power;
   return ops::info(op).rule == ops::TypeRule::Compare ? comparison : product;
+}
+
+// " (copies 2) (tile 4)" behind the name of an axis.
+inline std::string asked_of(const Axis &axis) {
+  std::string text;
+  if (axis.copies > 0) text += " (copies " + std::to_string(axis.copies) + ")";
+  if (axis.tile > 0) text += " (tile " + std::to_string(axis.tile) + ")";
+  return text;
 }
 
 } // namespace broadloom::loop

@@ -33,7 +33,11 @@ public:
     for (const T &item : list) put(item);
   }
 
-  void put(const Axis &a) { put(a.chunks_of); }
+  void put(const Axis &a) {
+    put(a.chunks_of);
+    put(a.copies);
+    put(a.tile);
+  }
   void put(const Walk &w) {
     put(w.axis);
     put(w.stride);

@@ -103,6 +103,8 @@ struct LoopId {
 struct Axis {
   std::string name;
   std::optional<AxisId> chunks_of;
+  // What the user's schedule asks of blocks along it: groups of lanes or leaves of a turn, rows of a tile or a jam; 0: nothing.
+  int copies = 0, tile = 0;
 };
 
 enum class StrideClass : std::uint8_t { Unit, Other };

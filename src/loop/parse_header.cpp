@@ -100,6 +100,20 @@ private:
     }
   }
 
+  // Behind the name of an axis: (chunks of i), (copies 2), (tile 4).
+  void clause(Cursor &cursor, Axis &axis) {
+    constexpr std::uint64_t most = 8;
+    if (cursor.accept("copies")) {
+      axis.copies = int(cursor.integer("a number", most));
+    } else if (cursor.accept("tile")) {
+      axis.tile = int(cursor.integer("a number", most));
+    } else {
+      cursor.expect("chunks");
+      cursor.expect("of");
+      axis.chunks_of = read_axis(cursor, names_);
+    }
+  }
+
   void axes(Cursor &cursor) {
     do {
       const Cursor::Name name = cursor.name("a name of an axis");
@@ -110,11 +124,10 @@ private:
         cursor.fail(name.token, "there are two axes '" + name.name + "'",
                     "tell them apart, as in i@0 and i@1");
       p_.axes.push_back({name.name, {}});
-      if (!cursor.accept("(")) continue;
-      cursor.expect("chunks");
-      cursor.expect("of");
-      p_.axes.back().chunks_of = read_axis(cursor, names_);
-      cursor.expect(")");
+      while (cursor.accept("(")) {
+        clause(cursor, p_.axes.back());
+        cursor.expect(")");
+      }
     } while (cursor.accept(","));
   }
 

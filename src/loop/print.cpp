@@ -88,7 +88,8 @@ private:
       line(1, p_.accuracy == Accuracy::exact ? "accuracy exact" : "accuracy fast");
     std::vector<std::string> axes;
     for (const Axis &a : p_.axes)
-      axes.push_back(a.name + (a.chunks_of ? " (chunks of " + p_[*a.chunks_of].name + ")" : ""));
+      axes.push_back(a.name + (a.chunks_of ? " (chunks of " + p_[*a.chunks_of].name + ")" : "") +
+                     asked_of(a));
     if (!axes.empty()) line(1, "axes " + joined(axes));
     for (const Buffer &b : p_.buffers) {
       std::vector<std::string> walks;

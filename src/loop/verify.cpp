@@ -74,6 +74,10 @@ public:
 
   void run() {
     require(p_.accuracy <= Accuracy::fast, "an accuracy that there is not");
+    for (const Axis &axis : p_.axes)
+      for (const int count : {axis.copies, axis.tile})
+        require(count == 0 || count == 1 || count == 2 || count == 4 || count == 8,
+                "an axis asks for other blocks than of 1, 2, 4 or 8");
     for (const Phase &phase : p_.phases) {
       phase_ = &phase;
       at_ = nullptr;

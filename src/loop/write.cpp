@@ -11,6 +11,7 @@
 //
 // Each value has a line of its own, with its place in the table and its type, so that nothing hangs on how expressions are
 // put together. Names that are not unique get an @ and their place: x@0, x@3.
+#include "loop/grammar.hpp"
 #include "loop/loop.hpp"
 #include "loop/nest_text.hpp"
 
@@ -130,7 +131,8 @@ private:
       std::size_t k = 0;
       line(1, "axes " + joined(p_.axes, [&](const Axis &axis) {
                 return axes_[k++] +
-                       (axis.chunks_of ? " (chunks of " + of(*axis.chunks_of) + ")" : "");
+                       (axis.chunks_of ? " (chunks of " + of(*axis.chunks_of) + ")" : "") +
+                       asked_of(axis);
               }));
     }
     std::uint32_t scratch = 0;

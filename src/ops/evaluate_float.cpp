@@ -3,6 +3,7 @@
 // Comparisons with NaN are false, save !=. The sign of a NaN is never looked at.
 #include "math/libm.hpp"
 #include "ops/evaluate_kinds.hpp"
+#include "ops/others.hpp"
 
 #include <cmath>
 
@@ -111,59 +112,15 @@ template <class T>
   case Op::Real: return args[0];
   case Op::Imag: return scalar_from(T(0));
   case Op::Fma: return scalar_from(std::fma(x, y, from_scalar<T>(args[2])));
-  case Op::Pow:
-  case Op::Exp:
-  case Op::Log:
-  case Op::Sin:
-  case Op::Cos:
-  case Op::Tanh:
-  case Op::Rsqrt:
-  case Op::Sigmoid:
-  case Op::Silu:
-  case Op::GeluTanh:
-  case Op::Softplus:
-  case Op::LogAddExp:
-  case Op::Exp2:
-  case Op::Expm1:
-  case Op::Log2:
-  case Op::Log10:
-  case Op::Log1p:
-  case Op::Tan:
-  case Op::Asin:
-  case Op::Acos:
-  case Op::Atan:
-  case Op::Sinh:
-  case Op::Cosh:
-  case Op::Asinh:
-  case Op::Acosh:
-  case Op::Atanh:
-  case Op::Cbrt:
-  case Op::Erf:
-  case Op::Erfc:
-  case Op::Lgamma:
-  case Op::Digamma:
-  case Op::Polygamma:
-  case Op::Gelu:
-  case Op::Atan2:
-  case Op::Hypot:
-  case Op::Fmod:
+#define BL_OP BL_OF_MATH
+#include "ops/ops.def"
     if constexpr (std::is_same_v<T, float>)
       return scalar_from(evaluate_in_mode(op, accuracy, x, y));
     else
       return scalar_from(evaluate_math<T>(op, x, y)); // f64 has one form
-  case Op::Where:                                     // evaluate() has dealt with it
-  case Op::BitAnd:
-  case Op::BitOr:
-  case Op::BitXor:
-  case Op::BitNot:
-  case Op::Shl:
-  case Op::Shr:
-  case Op::Square:
-  case Op::Reciprocal:
-  case Op::Relu:
-  case Op::Keep:
-  case Op::Recompute:
-  case Op::Clip: break;
+#define BL_OP BL_NEITHER_FLOATS_NOR_MATH
+#include "ops/ops.def"
+    break;
   }
   undefined(op, dtype_of<T>());
 }

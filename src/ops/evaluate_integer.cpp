@@ -4,6 +4,7 @@
 // width. Division by zero gives 0 (quotient and remainder), MIN // -1 gives MIN, a shift by a negative
 // count or by the width and more gives 0, or the sign where a signed value goes right.
 #include "ops/evaluate_kinds.hpp"
+#include "ops/others.hpp"
 
 #include <cstdint>
 
@@ -107,51 +108,9 @@ template <class T> [[gnu::always_inline]] inline Scalar one_integer(Op op, const
   case Op::IsNan:
   case Op::IsInf: return scalar_from(false);
   case Op::IsFinite: return scalar_from(true);
-  case Op::Where: // evaluate() has dealt with it
-  case Op::Div:
-  case Op::Sqrt:
-  case Op::CopySign:
-  case Op::Exp:
-  case Op::Log:
-  case Op::Sin:
-  case Op::Cos:
-  case Op::Tanh:
-  case Op::Rsqrt:
-  case Op::Sigmoid:
-  case Op::Silu:
-  case Op::GeluTanh:
-  case Op::Softplus:
-  case Op::LogAddExp:
-  case Op::Fma:
-  case Op::Exp2:
-  case Op::Expm1:
-  case Op::Log2:
-  case Op::Log10:
-  case Op::Log1p:
-  case Op::Tan:
-  case Op::Asin:
-  case Op::Acos:
-  case Op::Atan:
-  case Op::Sinh:
-  case Op::Cosh:
-  case Op::Asinh:
-  case Op::Acosh:
-  case Op::Atanh:
-  case Op::Cbrt:
-  case Op::Erf:
-  case Op::Erfc:
-  case Op::Lgamma:
-  case Op::Digamma:
-  case Op::Polygamma:
-  case Op::Gelu:
-  case Op::Atan2:
-  case Op::Hypot:
-  case Op::Square:
-  case Op::Reciprocal:
-  case Op::Relu:
-  case Op::Keep:
-  case Op::Recompute:
-  case Op::Clip: break;
+#define BL_OP BL_NOT_OF_INTEGERS
+#include "ops/ops.def"
+    break;
   }
   undefined(op, dtype_of<T>());
 }
@@ -230,60 +189,9 @@ Scalar evaluate_bool(Op op, const Scalar *args) {
   case Op::IsNan:
   case Op::IsInf: return scalar_from(false);
   case Op::IsFinite: return scalar_from(true);
-  case Op::Where: // evaluate() has dealt with it
-  case Op::Sub:
-  case Op::Div:
-  case Op::FloorDiv:
-  case Op::Mod:
-  case Op::Pow:
-  case Op::Neg:
-  case Op::Shl:
-  case Op::Shr:
-  case Op::Sign:
-  case Op::Sqrt:
-  case Op::CopySign:
-  case Op::Exp:
-  case Op::Log:
-  case Op::Sin:
-  case Op::Cos:
-  case Op::Tanh:
-  case Op::Rsqrt:
-  case Op::Sigmoid:
-  case Op::Silu:
-  case Op::GeluTanh:
-  case Op::Softplus:
-  case Op::LogAddExp:
-  case Op::Fma:
-  case Op::Exp2:
-  case Op::Expm1:
-  case Op::Log2:
-  case Op::Log10:
-  case Op::Log1p:
-  case Op::Tan:
-  case Op::Asin:
-  case Op::Acos:
-  case Op::Atan:
-  case Op::Sinh:
-  case Op::Cosh:
-  case Op::Asinh:
-  case Op::Acosh:
-  case Op::Atanh:
-  case Op::Cbrt:
-  case Op::Erf:
-  case Op::Erfc:
-  case Op::Lgamma:
-  case Op::Digamma:
-  case Op::Polygamma:
-  case Op::Gelu:
-  case Op::Atan2:
-  case Op::Hypot:
-  case Op::Fmod:
-  case Op::Square:
-  case Op::Reciprocal:
-  case Op::Relu:
-  case Op::Keep:
-  case Op::Recompute:
-  case Op::Clip: break;
+#define BL_OP BL_NOT_OF_BOOL
+#include "ops/ops.def"
+    break;
   }
   undefined(op, DType::Bool);
 }

@@ -4,6 +4,7 @@
 #include "math/libm.hpp"
 #include "math/scalar.hpp"
 #include "ops/evaluate_kinds.hpp"
+#include "ops/others.hpp"
 
 namespace broadloom::ops {
 namespace {
@@ -59,54 +60,9 @@ template <class T> T evaluate_math(Op op, T x, T y) {
   case Op::Atan2: return math::atan2(x, y);
   case Op::Hypot: return math::hypot(x, y);
   case Op::Fmod: return libm_fmod(x, y);
-  case Op::Add:
-  case Op::Sub:
-  case Op::Mul:
-  case Op::Div:
-  case Op::FloorDiv:
-  case Op::Mod:
-  case Op::Neg:
-  case Op::BitAnd:
-  case Op::BitOr:
-  case Op::BitXor:
-  case Op::BitNot:
-  case Op::Shl:
-  case Op::Shr:
-  case Op::Eq:
-  case Op::Ne:
-  case Op::Lt:
-  case Op::Le:
-  case Op::Gt:
-  case Op::Ge:
-  case Op::And:
-  case Op::Or:
-  case Op::Not:
-  case Op::Where:
-  case Op::Maximum:
-  case Op::Minimum:
-  case Op::Fmax:
-  case Op::Fmin:
-  case Op::Abs:
-  case Op::Sign:
-  case Op::Floor:
-  case Op::Ceil:
-  case Op::Round:
-  case Op::Trunc:
-  case Op::Sqrt:
-  case Op::CopySign:
-  case Op::IsNan:
-  case Op::IsInf:
-  case Op::IsFinite:
-  case Op::Conj:
-  case Op::Real:
-  case Op::Imag:
-  case Op::Fma:
-  case Op::Square:
-  case Op::Reciprocal:
-  case Op::Relu:
-  case Op::Keep:
-  case Op::Recompute:
-  case Op::Clip: break;
+#define BL_OP BL_NOT_OF_MATH
+#include "ops/ops.def"
+    break;
   }
   undefined(op, dtype_of<T>());
 }

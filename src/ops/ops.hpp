@@ -18,7 +18,7 @@
 namespace broadloom::ops {
 
 enum class Op : std::uint8_t {
-#define BL_OP(enumerator, spelling, arity, rule, form, cost, math) enumerator,
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds) enumerator,
 #include "ops/ops.def"
 };
 

@@ -28,11 +28,14 @@ using support::Reason;
 namespace {
 constexpr double most_row_bytes =
     128 * 1024; // of the states of one row: they stay in the second-level cache
-}
+constexpr double most_kept_in_chunks =
+    4096; // positions of which each chunk has a result, where the schedule asks for chunks
+} // namespace
 
 Nests Arranger::run() {
   nests_.item_of_fold.assign(spec_.graph.size(), -1);
   nests_.order = trees_.order();
+  nests_.by_stride = trees_.by_stride();
   if (nests_.why.wanted) nests_.why.decisions = trees_.explain();
   std::vector<NodeId> folds;
   for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
@@ -62,10 +65,24 @@ Nests Arranger::run() {
     if (wanted_[k]) add_store(int(k));
   nests_.apart = paired_outputs(spec_, wanted_, false);
   nests_.together = paired_outputs(spec_, wanted_, true);
+  note_paired_items(spec_, trees_, wanted_, nests_);
   place_items(nests_);
-  note_pairings(spec_, nests_);
+  note_pairings(spec_, trees_, nests_);
   choose_rows(spec_, resolved_, trees_, nests_);
   return std::move(nests_);
+}
+
+bool Arranger::asks_for_threads(const Group &group) const {
+  return std::ranges::any_of(group, [&](int c) {
+    const int axis = resolved_.classes[std::size_t(c)].axis;
+    return axis != no_axis && spec_.wishes.parallel.has(axis);
+  });
+}
+
+bool Arranger::asks_for_lanes(const Group &group) const {
+  return spec_.wishes.vector && std::ranges::any_of(group, [&](int c) {
+           return resolved_.classes[std::size_t(c)].axis == *spec_.wishes.vector;
+         });
 }
 
 bool Arranger::is_cut(const std::vector<Group> &prefix) const {
@@ -87,25 +104,33 @@ void Arranger::note_chunks(NodeId fold) {
   for (const Group &g : tree.kept) kept *= double(group_extent(resolved_, g));
   for (const Group &g : tree.folded) folded *= double(group_extent(resolved_, g));
   const bool too_little_kept = kept < 32 && folded >= 32 * 1024 && kept * folded >= 256 * 1024;
-  if ((!tree.kept.empty() || scan) && !too_little_kept) return;
-  std::vector<Group> prefix = tree.kept;
-  prefix.push_back(tree.folded.front());
   const std::int64_t leaf = scan                     ? scan_block
                             : tree.folded.size() > 1 ? 1
                             : tree.lanes             ? steps_per_leaf * loop::fold_lanes
                                                      : steps_per_leaf;
+  const bool asked = asks_for_threads(tree.folded.front()) && kept <= most_kept_in_chunks &&
+                     group_extent(resolved_, tree.folded.front()) > leaf;
+  if ((!tree.kept.empty() || scan) && !too_little_kept && !asked) return;
+  std::vector<Group> prefix = tree.kept;
+  prefix.push_back(tree.folded.front());
   std::int64_t &least = least_chunk_[prefix.back()];
   least = std::max(least, leaf);
   if (is_cut(prefix)) return;
-  const bool none = tree.kept.empty();
+  const bool none = tree.kept.empty(), few = too_little_kept;
   nests_.why.add([&] {
     return decide(
-        none ? Reason::NoAxisKept : Reason::FewPositionsKept, group_name(resolved_, prefix.back()),
-        "in chunks",
+        none  ? Reason::NoAxisKept
+        : few ? Reason::FewPositionsKept
+              : Reason::ChunksAsked,
+        group_name(resolved_, prefix.back()), "in chunks",
         fmt::format("{} is folded in chunks that run in parallel and are joined at the end: {}",
                     group_name(resolved_, prefix.back()),
-                    none ? "no axis is kept" : "few positions are kept"),
-        {{"uncut", fmt::format("{:.3g} kept positions cannot occupy the threads", kept)}});
+                    none  ? "no axis is kept"
+                    : few ? "few positions are kept"
+                          : "the schedule asks for it"),
+        {{"uncut", none || few
+                       ? fmt::format("{:.3g} kept positions cannot occupy the threads", kept)
+                       : "the kept positions would be shared out alone"}});
   });
   cut_.push_back(std::move(prefix));
 }
@@ -181,8 +206,10 @@ void Arranger::note_short_rows(NodeId fold) {
   const std::int64_t turns = group_extent(resolved_, row);
   double rows = 1;
   for (const Group &group : tree.kept) rows *= double(group_extent(resolved_, group));
-  if (turns < 2 || turns > longest_short_row || rows < double(fewest_short_rows) ||
-      group_extent(resolved_, tree.kept.back()) < shortest_line)
+  const bool few =
+      rows < double(fewest_short_rows) || group_extent(resolved_, tree.kept.back()) < shortest_line;
+  if (turns < 2 || turns > longest_short_row || asks_for_lanes(row) ||
+      (few && !asks_for_lanes(tree.kept.back())))
     return;
   const auto goes_along = [&](const std::vector<int> &classes) {
     return std::any_of(row.begin(), row.end(),

@@ -226,7 +226,9 @@ void Arranger::note_tile(int output) {
 // that stay in the caches while the short one goes round.
 void Arranger::note_short_rows(int output) {
   const std::vector<Group> loops = trees_.kept_groups(output_classes(output));
-  if (loops.size() < 2 || group_extent(resolved_, loops.back()) >= shortest_vector) return;
+  if (loops.size() < 2 || group_extent(resolved_, loops.back()) >= shortest_vector ||
+      asks_for_lanes(loops.back()))
+    return;
   const Group *longest = &loops[0];
   for (const Group &group : loops)
     if (group_extent(resolved_, group) > group_extent(resolved_, *longest)) longest = &group;

@@ -218,20 +218,39 @@ Decision explain_reading(const std::string &input, Reason reason, double bytes) 
                 {{"read ahead", because}}, {.bytes = bytes});
 }
 
-Decision explain_streaming(const std::string &output, Reason reason, double bytes) {
+Decision explain_streaming(const loop::Buffer &buffer, Reason reason, double bytes,
+                           spec::Stores asked) {
+  const std::string &output = buffer.name;
+  const bool natural = reason == Reason::OutputExceedsCache;
   const Alternative plain{"plain stores",
                           "read each line first, and push out what is still needed",
                           {.bytes = 2 * bytes}};
-  if (reason == Reason::OutputExceedsCache)
+  const std::string because =
+      reason == Reason::OutputExceedsCache   ? "it is larger than the last-level cache"
+      : reason == Reason::OutputFitsCache    ? "it fits into the last-level cache"
+      : reason == Reason::AddsIntoOutput     ? "+= reads it first"
+      : reason == Reason::StoreNotUnitStride ? "the vector loop does not write it side by side"
+                                             : "its rows are short";
+  if (asked != spec::Stores::AsItFits) {
+    const bool streamed = asked == spec::Stores::Streamed;
+    const std::string wish = (streamed ? "stream " : "cached ") + output,
+                      around = "around the caches", stores = "plain stores";
+    if (buffer.stream != streamed)
+      return decide(
+          Reason::WishNotMet, wish, stores,
+          fmt::format("the schedule asks for '{}' around the caches, but {}: plain stores", output,
+                      because),
+          {{around, because, {.bytes = bytes}}}, {.bytes = bytes});
+    return decide(Reason::WishMet, wish, streamed ? around : stores,
+                  fmt::format("'{}' is stored {}, as the schedule asks", output,
+                              streamed ? around : "plainly"),
+                  {{natural ? around : stores, because, {.bytes = bytes}}}, {.bytes = bytes});
+  }
+  if (natural)
     return decide(
         reason, output, "around the caches",
         fmt::format("'{}' is larger than the last-level cache: stored around the caches", output),
         {plain}, {.bytes = bytes});
-  const std::string because =
-      reason == Reason::OutputFitsCache      ? "it fits into the last-level cache"
-      : reason == Reason::AddsIntoOutput     ? "+= reads it first"
-      : reason == Reason::StoreNotUnitStride ? "the vector loop does not write it side by side"
-                                             : "its rows are short";
   return decide(reason, output, "plain stores",
                 fmt::format("'{}': plain stores: {}", output, because),
                 {{"around the caches", because, {.bytes = bytes}}}, {.bytes = bytes});

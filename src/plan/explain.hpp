@@ -11,7 +11,9 @@ namespace broadloom::plan {
 
 // Why an output of so many bytes is stored around the caches, or is not.
 Decision explain_reading(const std::string &input, support::Reason reason, double bytes);
-Decision explain_streaming(const std::string &output, support::Reason reason, double bytes);
+// `asked` by the schedule, in place of the reason.
+Decision explain_streaming(const loop::Buffer &output, support::Reason reason, double bytes,
+                           spec::Stores asked);
 
 // The loops of each phase and the axis of its vectors, and what the operands weigh.
 std::vector<Decision> explain_program(const spec::TypedSpec &spec, const loop::Program &program,

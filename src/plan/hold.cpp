@@ -182,6 +182,11 @@ private:
     return found == marks_.end() ? Mark::None : found->second;
   }
 
+  bool by_schedule(NodeId id) const {
+    return std::ranges::any_of(
+        spec_.marks, [&](const spec::Mark &mark) { return mark.value == id && mark.by_schedule; });
+  }
+
   Held describe(NodeId id, bool wished) const {
     Held held{id, {}, Decision()};
     for (std::size_t u = 0; u < uses_.size(); ++u)
@@ -192,7 +197,7 @@ private:
     const std::string text = fmt::format(
         "a value over {} in {} ({:.3g} bytes) is held in memory: {}", axes,
         name(spec_.graph[id].dtype), bytes(id),
-        wished ? "keep() says so"
+        wished ? (by_schedule(id) ? "the schedule asks for it" : "keep() says so")
                : fmt::format("it would be computed {:.3g} times, of which {:.3g} are enough",
                              turns_[id.index], positions_[id.index]));
     held.why = support::decide(

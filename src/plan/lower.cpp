@@ -8,6 +8,7 @@
 
 #include "plan/explain.hpp"
 #include "plan/repeat.hpp"
+#include "plan/wishes.hpp"
 #include "support/check.hpp"
 #include "support/reasons.hpp"
 
@@ -60,6 +61,7 @@ void Lowering::lower_phase(const PhaseTree &tree) {
   phase.cost = cost_;
   if (!tree.serial) mark_parallel(phase);
   hand_on_states(phase);
+  plan_.binding.cuts.push_back(cuts_of(phase));
   plan_.program.phases.push_back(std::move(phase));
   plan_.binding.phase_work.push_back(work_);
 }
@@ -209,6 +211,11 @@ void Lowering::consider_streaming(BufferId id, int output, bool add) {
                             ? Reason::ShortStreamedRows
                             : Reason::OutputExceedsCache;
   buffer.stream = reason == Reason::OutputExceedsCache;
+  switch (spec_.wishes.stores[std::size_t(output)]) {
+  case spec::Stores::AsItFits: break;
+  case spec::Stores::Streamed: buffer.stream = !add && unit && node.key.vector; break;
+  case spec::Stores::Cached: buffer.stream = false; break;
+  }
   streaming_[id.index] = {reason, double(bytes)};
 }
 
@@ -402,12 +409,14 @@ void Lowering::explain() {
     plan_.why.push_back(explain_reading(spec_.inputs[input].name, ahead.first, ahead.second));
   for (const auto &[buffer, streaming] : streaming_)
     plan_.why.push_back(
-        explain_streaming(plan_.program.buffers[buffer].name, streaming.first, streaming.second));
+        explain_streaming(plan_.program.buffers[buffer], streaming.first, streaming.second,
+                          spec_.wishes.stores[plan_.program.buffers[buffer].operand]));
   for (std::size_t s = 0; s < plan_.binding.scratch_bytes.size(); ++s)
     plan_.why.push_back(decide(
         Reason::BetweenPhases, fmt::format("s{}", s), "scratch memory",
         fmt::format("s{}: {} bytes hold results between phases", s, plan_.binding.scratch_bytes[s]),
         {}, {.bytes = double(plan_.binding.scratch_bytes[s])}));
+  explain_wishes(spec_, resolved_, nests_, plan_.program, group_of_axis_, plan_.why);
 }
 
 Plan lower(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks, Nests nests,

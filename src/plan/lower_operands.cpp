@@ -27,7 +27,14 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
     cut = found->second;
   }
   const AxisId id{std::uint32_t(plan_.program.axes.size())};
+  for (int c : group) {
+    const int of_spec = resolved_.classes[std::size_t(c)].axis;
+    if (chunk || of_spec == no_axis) continue;
+    if (const int asked = spec_.wishes.copies_of(of_spec); asked > 0) axis.copies = asked;
+    if (const int asked = spec_.wishes.tile_of(of_spec); asked > 0) axis.tile = asked;
+  }
   plan_.program.axes.push_back(axis);
+  group_of_axis_.push_back(group);
   plan_.binding.extents.push_back(count);
   plan_.binding.chunks.push_back(cut);
   axis_ids_.emplace(key, id);
@@ -59,7 +66,12 @@ void Lowering::choose_chunks() {
       if (node.parent >= 0 && node.key.kind == LoopKind::Plain &&
           nests_.tree[node.parent].parent >= 0 && nests_.tree[node.parent].key.group == group)
         inner = std::max(inner, double(group_extent(resolved_, node.key.group)));
-    while (double(chunk) * inner < 32 * 1024 || double(chunk) * 64 < extent) {
+    const bool asked =
+        std::ranges::any_of(group, [&](int c) { // few positions, shared out all the same
+          const int axis = resolved_.classes[std::size_t(c)].axis;
+          return axis != no_axis && spec_.wishes.parallel.has(axis);
+        });
+    while ((!asked && double(chunk) * inner < 32 * 1024) || double(chunk) * 64 < extent) {
       if (double(chunk) >= extent) break;
       chunk *= 2;
     }
@@ -105,6 +117,23 @@ void Lowering::lay_out_scratch(const Item &item) {
     const bool used = item.kind != ItemKind::Scan || (item.read >> k & 1);
     plan_.binding.scratch_bytes[index] = used ? stride * std::int64_t(size_of(types[k])) : 0;
   }
+}
+
+std::vector<Cut> Lowering::cuts_of(const loop::Phase &phase) const {
+  std::vector<Cut> cuts;
+  bool any = false;
+  for (const AxisId axis : phase.parallel) {
+    Cut cut = Cut::AsItFits;
+    for (int c : group_of_axis_[axis.index]) {
+      const int of_spec = resolved_.classes[std::size_t(c)].axis;
+      if (of_spec == no_axis) continue;
+      if (spec_.wishes.serial.has(of_spec)) cut = Cut::Never;
+      if (spec_.wishes.parallel.has(of_spec) && cut == Cut::AsItFits) cut = Cut::First;
+    }
+    any = any || cut != Cut::AsItFits;
+    cuts.push_back(cut);
+  }
+  return any ? cuts : std::vector<Cut>();
 }
 
 BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, DType dtype,

@@ -122,6 +122,7 @@ private:
   void consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps);
   bool has_gaps(std::uint32_t input, Steps steps) const;
   void consider_streaming(BufferId id, int output, bool add);
+  std::vector<Cut> cuts_of(const loop::Phase &phase) const;
   void lower_loop(int index);
   double turns_of(const LoopKey &key, AxisId axis) const;
   // From the root, loops that hold nothing but the next loop, and the first that holds more.
@@ -148,6 +149,7 @@ private:
   Plan plan_;
   std::vector<Scope> scopes_;
   std::map<std::pair<bool, Group>, AxisId> axis_ids_;
+  std::vector<Group> group_of_axis_; // or of its chunks
   std::map<Group, std::int64_t> chunk_of_;
   std::map<std::string, BufferId> buffer_ids_;
   std::vector<std::vector<std::int64_t>> buffer_strides_;
@@ -156,7 +158,7 @@ private:
   std::map<int, loop::AccId> acc_of_;
   std::vector<bool> row_filled_; // [row]: by a loop before
   std::map<std::uint32_t, std::pair<support::Reason, double>>
-      streaming_; // [buffer of an output]: why it is streamed or not, its bytes
+      streaming_; // [buffer of an output]: why it would be streamed or not, its bytes
   std::map<std::uint32_t, std::pair<support::Reason, double>>
       read_ahead_; // [input]: why it is asked for ahead or not, its bytes
   double work_ = 0, cost_ = 0;

@@ -182,12 +182,16 @@ struct Nests {
   std::vector<Group> swept;   // groups whose chunks are single leaves of a Partial
   std::vector<Group> tiled;   // groups whose chunks are sides of a tile
   std::vector<std::pair<Group, std::int64_t>>
-      blocks;             // whose chunks have so many positions: repeat.hpp
-  std::vector<int> order; // all classes, by stride
+      blocks;                 // whose chunks have so many positions: repeat.hpp
+  std::vector<int> order;     // all classes, by stride or as the schedule asks
+  std::vector<int> by_stride; // all classes
   int scratch_count = 0;
   std::vector<Row> rows;
   std::vector<std::array<int, 2>> apart;    // outputs that share no phase: see pairing.hpp
   std::vector<std::array<int, 2>> together; // outputs that share one where they can
+  // The same of pairs with a let, by their items: those of its folds and of its value in memory, and an output's store.
+  using Items = std::vector<int>;
+  std::vector<std::array<Items, 2>> items_apart, items_together;
   Why why;
 };
 

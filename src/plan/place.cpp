@@ -44,9 +44,17 @@ private:
   bool is_fused(int index) const {
     const Item &item = nests_.items[index];
     return item.kind == ItemKind::Store &&
-           std::any_of(nests_.together.begin(), nests_.together.end(), [&](const auto &pair) {
-             return pair[0] == item.output || pair[1] == item.output;
-           });
+           (std::any_of(nests_.together.begin(), nests_.together.end(),
+                        [&](const auto &pair) {
+                          return pair[0] == item.output || pair[1] == item.output;
+                        }) ||
+            std::ranges::any_of(nests_.items_together, [&](const auto &pair) {
+              return has(pair[0], index) || has(pair[1], index);
+            }));
+  }
+
+  static bool has(const Nests::Items &items, int index) {
+    return std::find(items.begin(), items.end(), index) != items.end();
   }
 
   // Of the outputs with which `fuse` pairs this one, the latest phase that one of them has already.
@@ -59,6 +67,11 @@ private:
             ((pair[0] == output && pair[1] == other.output) ||
              (pair[1] == output && pair[0] == other.output)))
           phase = std::max(phase, other.phase);
+    for (const auto &pair : nests_.items_together)
+      for (std::size_t side = 0; side < 2; ++side)
+        if (has(pair[side], index))
+          for (int other : pair[1 - side])
+            phase = std::max(phase, nests_.items[std::size_t(other)].phase);
     return phase;
   }
 

@@ -63,11 +63,15 @@ struct Machine {
   int threads = 1;
 };
 
+// How the schedule wants an axis to be cut into blocks for threads.
+enum class Cut : std::uint8_t { AsItFits, First, Never };
+
 struct Binding {
   std::vector<std::int64_t> extents, chunks, strides; // as loop::Frame
   std::vector<std::int64_t> scratch_bytes;            // [scratch]
   std::vector<std::int64_t> row_bytes;                // [row], for each thread
   std::vector<double> phase_work;                     // [phase]: rough cycles in all
+  std::vector<std::vector<Cut>> cuts; // [phase][parallel axis]; empty where nothing is asked
 
   // Of the binding, which must outlive them.
   loop::Numbers numbers() const { return {extents, chunks, strides}; }

@@ -143,7 +143,8 @@ private:
 const Resolved &repeat_short_operands(const spec::TypedSpec &spec, const Resolved &resolved,
                                       const std::vector<bool> &wanted, Walks &walks,
                                       Resolved &room) {
-  if (resolved.classes.size() < 2) return resolved;
+  // Axes that the schedule names stay axes of their own.
+  if (resolved.classes.size() < 2 || spec.wishes.names_axes()) return resolved;
   Repeater repeater(spec, resolved, wanted, walks);
   repeater.run();
   if (repeater.block_rows() == 0) return resolved;

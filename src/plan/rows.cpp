@@ -25,7 +25,10 @@ public:
   RowChooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
              Nests &nests)
       : spec_(spec), resolved_(resolved), trees_(trees), nests_(nests),
-        again_(computed_again(spec, trees)) {}
+        again_(computed_again(spec, trees)), asked_(spec.graph.size()) {
+    for (const spec::Mark &mark : spec.marks)
+      if (mark.keep) asked_[mark.value.index] = true;
+  }
 
   void run() {
     for (int parent = 0; parent < int(nests_.tree.size()); ++parent) {
@@ -109,6 +112,7 @@ private:
     if (ends_[id.index] || (kind != NodeKind::Op && kind != NodeKind::Cast) || again_[id.index] ||
         loops_of_[id.index] < 2)
       return MinCut::uncuttable;
+    if (asked_[id.index]) return 0;
     return (store_cost + load_cost * (loops_of_[id.index] - 1)) * size_factor(id);
   }
 
@@ -180,6 +184,7 @@ private:
   const Trees &trees_;
   Nests &nests_;
   const std::vector<bool> again_;    // [node]: recompute() says so
+  std::vector<bool> asked_;          // [node]: keep() says so
   std::vector<bool> is_root_, ends_; // [node]: asked for itself; its arguments are not read here
   std::vector<int> loops_of_;        // [node]: how many of the loops need it
 };

@@ -32,24 +32,34 @@ std::int64_t tasks_of_at_most(double most, double work) {
 } // namespace
 
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, int threads, double most) {
+               double work, int threads, double most, std::span<const Cut> cuts) {
   support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
   Grid grid;
   grid.lo.assign(extents.size(), 0);
   grid.hi.assign(extents.begin(), extents.end());
+  const auto asked = [&](std::size_t k) { return cuts.empty() ? Cut::AsItFits : cuts[k]; };
+  std::vector<std::size_t> order; // in which axes are cut
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    if (asked(k) == Cut::First) order.push_back(k);
+  const std::int64_t least = order.empty() ? 1 : threads;
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    if (asked(k) != Cut::First) order.push_back(k);
   const std::int64_t tasks =
-      std::max(tasks_worth_making(work, threads), tasks_of_at_most(most, work));
-  for (std::size_t k = 0; k < extents.size(); ++k) {
+      std::max({least, tasks_worth_making(work, threads), tasks_of_at_most(most, work)});
+  grid.step.resize(extents.size());
+  grid.count.resize(extents.size());
+  for (const std::size_t k : order) {
     const std::int64_t extent = extents[k];
     const std::int64_t granule = k != vector_axis          ? 1
                                  : k + 1 == extents.size() ? vector_granule
                                                            : column_granule;
-    const std::int64_t wanted = grid.blocks > 0 ? ceil_div(tasks, grid.blocks) : 1;
+    const bool cut = grid.blocks > 0 && asked(k) != Cut::Never;
+    const std::int64_t wanted = cut ? ceil_div(tasks, grid.blocks) : 1;
     std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
     step = ceil_div(step, granule) * granule;
-    grid.step.push_back(step);
-    grid.count.push_back(ceil_div(extent, step));
-    grid.blocks *= grid.count.back();
+    grid.step[k] = step;
+    grid.count[k] = ceil_div(extent, step);
+    grid.blocks *= grid.count[k];
   }
   return grid;
 }
@@ -69,7 +79,9 @@ Grid grid_of(const loop::Program &program, std::size_t index, const Binding &bin
   // The interpreter runs the blocks one after the other.
   const double work = binding.phase_work[index] * (interpreted ? interpreter_slowdown : 1);
   return make_grid(extents, vector_axis, work, threads,
-                   cancellable && !in_order ? cycles_between_looks : 0);
+                   cancellable && !in_order ? cycles_between_looks : 0,
+                   index < binding.cuts.size() ? std::span<const Cut>(binding.cuts[index])
+                                               : std::span<const Cut>());
 }
 
 std::optional<Pipeline> pipeline_of(const loop::Program &program, std::size_t first,

@@ -29,9 +29,10 @@ struct Grid {
 
 // `work` is in rough cycles for the whole phase; `vector_axis` is the place of the axis that runs
 // several positions at once, so that its cuts should lie at round positions. No block should have more
-// than `most` cycles, however few the threads; 0 stands for any number.
+// than `most` cycles, however few the threads; 0 stands for any number. `cuts` has what the schedule asks of each axis:
+// one that comes first is cut for all threads however little work there is.
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, int threads, double most = 0);
+               double work, int threads, double most = 0, std::span<const Cut> cuts = {});
 
 // How long a block may run where a call can be cancelled: some 5 ms.
 inline constexpr double cycles_between_looks = 15e6;

@@ -24,9 +24,10 @@ std::vector<Decision> Trees::explain() const {
     if (k > 0) text += joins_previous_[order_[k]] ? "." : ", ";
     text += resolved_.classes[order_[k]].name;
   }
+  const std::string how = order_ == by_stride_ ? "by descending stride" : "as the schedule asks";
   std::vector<Decision> why{support::decide(
-      support::Reason::DescendingStride, "", text,
-      text + ": by descending stride; axes joined by a dot are walked as one by every operand")};
+      order_ == by_stride_ ? support::Reason::DescendingStride : support::Reason::AskedOrder, "",
+      text, text + ": " + how + "; axes joined by a dot are walked as one by every operand")};
   for (std::size_t k = 1; k < order_.size(); ++k)
     why.push_back(explain_merge(order_[k - 1], order_[k]));
   return why;
@@ -88,8 +89,53 @@ void Trees::order_classes() {
   std::sort(classes.begin(), classes.end(), [&](int a, int b) {
     return std::pair(resolved_.classes[a].axis, a) < std::pair(resolved_.classes[b].axis, b);
   });
+  by_stride_ = sort_by_stride(classes, used_operands());
+  set_order(by_stride_);
+  if (!spec_.wishes.moves_loops()) return;
+  set_order(asked_order());
+  // A kept axis whose lanes take a short row each stays outside of the row.
+  const auto asked = [&](int c) { return resolved_.classes[c].axis == spec_.wishes.vector; };
+  const bool named = std::ranges::any_of(spec_.wishes.order,
+                                         [&](int axis) { return axis == spec_.wishes.vector; });
+  if (!spec_.wishes.vector || named || has_short_rows(*spec_.wishes.vector)) return;
+  std::vector<int> order = order_;
+  std::stable_partition(order.begin(), order.end(), [&](int c) { return !asked(c); });
+  set_order(std::move(order));
+}
+
+// The axes that `order` names change places among themselves.
+std::vector<int> Trees::asked_order() const {
+  const std::vector<int> &wished = spec_.wishes.order;
+  const auto place = [&](int c) {
+    return std::find(wished.begin(), wished.end(), resolved_.classes[c].axis);
+  };
+  std::vector<int> named, order = order_;
+  for (int c : order_)
+    if (place(c) != wished.end()) named.push_back(c);
+  std::stable_sort(named.begin(), named.end(), [&](int a, int b) { return place(a) < place(b); });
+  auto next = named.begin();
+  for (int &c : order)
+    if (place(c) != wished.end()) c = *next++;
+  return order;
+}
+
+// Whether a fold of short rows keeps this axis, so that each lane can take a row: Arranger::note_short_rows.
+bool Trees::has_short_rows(int axis) const {
+  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+    if (!needed_[n] || !is_fold(NodeId{n}) || spec_.graph[NodeId{n}].kind != NodeKind::Fold)
+      continue;
+    const Tree tree = tree_of(NodeId{n});
+    if (!tree.lanes || group_extent(resolved_, tree.folded.back()) > longest_short_row) continue;
+    for (const Group &group : tree.kept)
+      for (int c : group)
+        if (resolved_.classes[c].axis == axis) return true;
+  }
+  return false;
+}
+
+void Trees::set_order(std::vector<int> order) {
   const auto operands = used_operands();
-  order_ = sort_by_stride(classes, operands);
+  order_ = std::move(order);
   rank_.resize(resolved_.classes.size());
   joins_previous_.assign(resolved_.classes.size(), false);
   for (int k = 0; k < int(order_.size()); ++k) {
@@ -99,7 +145,7 @@ void Trees::order_classes() {
 }
 
 bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const {
-  if (!merges(outer, inner, resolved_, operands)) return false;
+  if (!merges(outer, inner, resolved_, operands) || asked_apart(outer, inner)) return false;
   for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
     if (needed_[n] && is_index_of(NodeId{n}, outer, inner)) return false;
   for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
@@ -113,6 +159,15 @@ bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &op
         if (c == outer || c == inner) return false;
   }
   return true;
+}
+
+// Whether the schedule asks for other blocks or cuts along one than along the other.
+bool Trees::asked_apart(int outer, int inner) const {
+  const spec::Wishes &wishes = spec_.wishes;
+  const int a = resolved_.classes[outer].axis, b = resolved_.classes[inner].axis;
+  return wishes.parallel.has(a) != wishes.parallel.has(b) ||
+         wishes.serial.has(a) != wishes.serial.has(b) ||
+         wishes.copies_of(a) != wishes.copies_of(b) || wishes.tile_of(a) != wishes.tile_of(b);
 }
 
 // Why two neighbours in the order are one loop, or are not.
@@ -142,6 +197,8 @@ Decision Trees::explain_merge(int outer, int inner) const {
     if (wanted_[k]) consider(walks_.outputs[k], spec_.outputs[k].name);
   if (!names.empty())
     return two(support::Reason::StridesDiffer, "no one stride walks both in " + names);
+  if (asked_apart(outer, inner))
+    return two(support::Reason::AskedApart, "the schedule asks for other things along one of them");
   for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
     if (needed_[n] && is_index_of(NodeId{n}, outer, inner))
       return two(support::Reason::PositionIsRead, "iota asks for the position along one of them");

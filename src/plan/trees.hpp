@@ -38,6 +38,9 @@ public:
   std::vector<expr::NodeId> folds_in(std::span<const expr::NodeId> roots) const;
 
   const std::vector<int> &order() const { return order_; } // all classes, outermost first
+  const std::vector<int> &by_stride() const {
+    return by_stride_;
+  } // what it is where no schedule says otherwise
   std::vector<Decision> explain() const;
 
 private:
@@ -53,6 +56,10 @@ private:
   int class_of_args(expr::NodeId fold, int axis) const;
   std::vector<const Steps *> used_operands() const;
   void order_classes();
+  void set_order(std::vector<int> order);
+  std::vector<int> asked_order() const;
+  bool has_short_rows(int axis) const;
+  bool asked_apart(int outer, int inner) const;
   bool all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const;
   Decision explain_merge(int outer, int inner) const;
   bool is_index_of(expr::NodeId id, int outer, int inner) const;
@@ -62,7 +69,7 @@ private:
   const Walks &walks_;
   const std::vector<bool> &wanted_;
   std::vector<bool> needed_;
-  std::vector<int> order_;
+  std::vector<int> order_, by_stride_;
   std::vector<int> rank_;            // [class]: its place in the order
   std::vector<bool> joins_previous_; // [class]: merges with the class before it in the order
 };

@@ -34,7 +34,8 @@ public:
     for (std::size_t i = 0; i < old_.size(); ++i)
       for (NodeId arg : old_.args(NodeId{std::uint32_t(i)})) ++users_[arg.index];
     for (const TypedOutput &output : spec_.outputs) ++users_[output.value.index];
-    for (const Mark &mark : spec_.marks) ++users_[mark.value.index];
+    for (const Mark &mark : spec_.marks)
+      if (!mark.by_schedule) ++users_[mark.value.index]; // a schedule changes no bit
 
     std::vector<NodeId> now(old_.size());
     for (std::size_t i = 0; i < old_.size(); ++i) {
@@ -58,6 +59,7 @@ public:
       output.addend = now[output.addend.index];
     }
     for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+    for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
     spec_.graph = std::move(graph_);
     for (std::size_t k = 0; k < kinds.size(); ++k)
       if (made_[k] > 0)

@@ -75,6 +75,7 @@ public:
       output.addend = now[output.addend.index];
     }
     for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+    for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
     spec_.graph = std::move(graph_);
   }
 

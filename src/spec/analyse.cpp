@@ -33,7 +33,9 @@ class Analysis {
 public:
   explicit Analysis(const SpecData &data)
       : data_(data), spec_(begin(data)), space_(data, spec_), reads_(space_, spec_),
-        typer_(spec_, space_, reads_) {}
+        typer_(spec_, space_, reads_) {
+    spec_.wishes = resolve_wishes(data, space_);
+  }
 
   TypedSpec run() {
     for (const Expr &let : data_.lets) reads_.add(let);
@@ -43,6 +45,7 @@ public:
     }
     for (const OutputDecl &output : data_.outputs) add_output(output);
     check_unused_lets();
+    mark_lets();
     check_marks();
     if (spec_.relaxed) {
       keep_live_nodes(); // who else uses a product matters
@@ -61,7 +64,7 @@ private:
     spec.order = data.order;
     spec.accuracy = data.accuracy;
     spec.relaxed = data.relaxed;
-    spec.pairings = data.pairings;
+    spec.pairings = all_pairings(data);
     return spec;
   }
 
@@ -81,6 +84,7 @@ private:
   void check_like(const OutputDecl &decl, const TypedOutput &output) const;
   void warn_about_scalars(const OutputDecl &decl);
   void check_unused_lets();
+  void mark_lets();
   void check_marks() const;
   void keep_live_nodes();
 
@@ -317,6 +321,15 @@ void Analysis::check_unused_lets() {
     if (!used.seen(let.node()) && !reads_[let].scoped) typer_.type(let, {});
 }
 
+// What the schedule keeps or computes again is marked, as if it stood in keep() or recompute().
+void Analysis::mark_lets() {
+  for (const ScheduleClause &clause : spec_.wishes.lets)
+    for (const NamedValue &let : spec_.lets)
+      if (let.let == clause.names[0])
+        spec_.marks.push_back(
+            {let.value, clause.kind == ScheduleClause::Kind::Keep, clause.where, true});
+}
+
 // Equal values are one node, so that keep(exp(x)) and recompute(exp(x)) meet wherever they are written.
 void Analysis::check_marks() const {
   std::map<std::uint32_t, bool> kept;
@@ -351,6 +364,8 @@ void Analysis::keep_live_nodes() {
   }
   std::erase_if(spec_.marks, [&](const Mark &mark) { return !live[mark.value.index]; });
   for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+  std::erase_if(spec_.lets, [&](const NamedValue &let) { return !live[let.value.index]; });
+  for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
   spec_.graph = std::move(kept);
 }
 
@@ -358,6 +373,7 @@ void Analysis::keep_live_nodes() {
 
 TypedSpec analyse(const SpecData &data) {
   check_pairings(data);
+  check_schedule(data);
   const SpecData expanded = expand_calls(data);
   return Analysis(expanded).run();
 }

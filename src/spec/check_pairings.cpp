@@ -37,13 +37,23 @@ private:
 
 } // namespace
 
+std::vector<Pairing> all_pairings(const SpecData &data) {
+  using Kind = ScheduleClause::Kind;
+  std::vector<Pairing> all = data.pairings;
+  for (const ScheduleClause &clause : data.schedule.clauses())
+    if (clause.kind == Kind::Fuse || clause.kind == Kind::Separate)
+      all.push_back({clause.kind == Kind::Fuse, clause.names[0], clause.names[1], clause.where});
+  return all;
+}
+
 void check_pairings(const SpecData &data) {
+  const std::vector<Pairing> pairings = all_pairings(data);
   std::vector<std::string> known;
   for (const Expr &let : data.lets) known.push_back(let.node()->name);
   for (const OutputDecl &output : data.outputs) known.push_back(output.name);
   auto shown = [&](const Place &where) { return support::with_text(where, data.source.get()); };
   Groups groups;
-  for (const Pairing &pairing : data.pairings) {
+  for (const Pairing &pairing : pairings) {
     const std::string word = pairing.fuse ? "fuse" : "separate";
     for (const std::string *name : {&pairing.a, &pairing.b}) {
       if (std::find(known.begin(), known.end(), *name) != known.end()) continue;
@@ -58,7 +68,7 @@ void check_pairings(const SpecData &data) {
            "name two lets or outputs");
     if (pairing.fuse) groups.unite(pairing.a, pairing.b);
   }
-  for (const Pairing &pairing : data.pairings)
+  for (const Pairing &pairing : pairings)
     if (!pairing.fuse && groups.root(pairing.a) == groups.root(pairing.b))
       fail("E0016", "'" + pairing.a + "' and '" + pairing.b + "' are both fused and separated",
            shown(pairing.where), "leave one of the statements out");

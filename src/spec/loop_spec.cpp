@@ -49,6 +49,11 @@ LoopSpec &LoopSpec::separate(std::string a, std::string b, std::source_location 
   return *this;
 }
 
+LoopSpec &LoopSpec::schedule(Schedule schedule) {
+  edit().schedule = std::move(schedule);
+  return *this;
+}
+
 LoopSpec &LoopSpec::stretch(bool on) {
   edit().stretch = on;
   return *this;

@@ -9,6 +9,7 @@
 
 #include "expr/graph.hpp"
 #include "expr/node.hpp"
+#include "spec/schedule.hpp"
 
 #include <broadloom/kernel.hpp>
 
@@ -46,6 +47,7 @@ struct SpecData {
   Accuracy accuracy = Accuracy::high;
   bool relaxed = false;
   std::vector<Pairing> pairings;
+  Schedule schedule;
   std::vector<std::shared_ptr<const InputDecl>> inputs; // declared by `in`
   std::vector<Expr> lets;                               // Let nodes in order of definition
   std::vector<OutputDecl> outputs;
@@ -95,6 +97,13 @@ struct Mark {
   expr::NodeId value;
   bool keep = false;
   Place where;
+  bool by_schedule = false; // not by keep() or recompute() around it
+};
+
+// A let that the schedule, `fuse` or `separate` names. In another mode its name may stand for another value.
+struct NamedValue {
+  std::string let;
+  expr::NodeId value;
 };
 
 struct TypedSpec {
@@ -107,9 +116,11 @@ struct TypedSpec {
   expr::Graph graph;
   Accuracy accuracy = Accuracy::high;
   bool relaxed = false;
-  std::vector<Pairing> pairings;
-  std::vector<Mark> marks;     // of nodes that outputs need
-  std::vector<Decision> notes; // warnings and choices made here, for `why`
+  std::vector<Pairing> pairings; // those of the schedule, too
+  Wishes wishes;
+  std::vector<Mark> marks;      // of nodes that outputs need
+  std::vector<NamedValue> lets; // of such nodes
+  std::vector<Decision> notes;  // warnings and choices made here, for `why`
 
   // Where a node was written, with its source line: places in the graph have none, to keep it small.
   Place where(expr::NodeId id) const;

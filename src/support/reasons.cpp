@@ -19,6 +19,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
 
     {Reason::DescendingStride, "descending-stride", "axes",
      "the axis with the largest strides is outermost; operands with most axes decide first"},
+    {Reason::AskedOrder, "asked-order", "axes",
+     "the schedule says which axes are outside, or innermost for the lanes of vectors"},
     {Reason::OneStride, "one-stride", "merge",
      "two neighbouring axes are one loop: every operand walks them with one stride", usual},
     {Reason::StridesDiffer, "strides-differ", "merge",
@@ -26,6 +28,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
      usual},
     {Reason::PositionIsRead, "position-is-read", "merge",
      "two neighbouring axes stay two loops: `iota` asks for the position along one of them", usual},
+    {Reason::AskedApart, "asked-apart", "merge",
+     "two neighbouring axes stay two loops: the schedule asks for other things along one of them"},
     {Reason::FoldSplitsAxes, "fold-splits-axes", "merge",
      "two neighbouring axes stay two loops: a fold keeps only one of them, or a scan runs along "
      "one",
@@ -112,6 +116,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "a fold that keeps no axis is cut into chunks, which run in parallel"},
     {Reason::FewPositionsKept, "few-positions-kept", "chunks",
      "a long fold that keeps few positions is cut into chunks, which run in parallel"},
+    {Reason::ChunksAsked, "chunks-asked", "chunks",
+     "a fold or a scan is cut into chunks, which run in parallel, as the schedule asks"},
     {Reason::ShortRowsTogether, "short-rows-together", "rows",
      "a fold of rows of at most 32 elements takes many rows at once, one to a lane; the code is "
      "for "
@@ -216,6 +222,10 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::OneThread, "one-thread", "threads", "the kernel was compiled for one thread"},
     {Reason::SerialPhase, "serial-phase", "threads",
      "the caller's thread runs the phase: it has no parallel loop"},
+
+    {Reason::WishMet, "wish-met", "schedule", "what a clause of the schedule asks for is done"},
+    {Reason::WishNotMet, "wish-not-met", "schedule",
+     "what a clause of the schedule asks for cannot be done here, or changes nothing"},
 
     {Reason::NativeCode, "native-code", "engine", "machine code for this target"},
     {Reason::NoNativeTarget, "no-native-target", "engine",

@@ -19,9 +19,11 @@ enum class Reason : std::uint8_t {
   RelaxedArithmetic,
   // axes and nests
   DescendingStride,
+  AskedOrder,
   OneStride,
   StridesDiffer,
   PositionIsRead,
+  AskedApart,
   FoldSplitsAxes,
   NestByStride,
   NestInChunks,
@@ -61,6 +63,7 @@ enum class Reason : std::uint8_t {
   FoldWithoutCombine,
   NoAxisKept,
   FewPositionsKept,
+  ChunksAsked,
   ShortRowsTogether,
   RowsAsTheyLie,
   ShortRows,
@@ -109,6 +112,9 @@ enum class Reason : std::uint8_t {
   TooLittleWork,
   OneThread,
   SerialPhase,
+  // the user's schedule
+  WishMet,
+  WishNotMet,
   // the engine
   NativeCode,
   NoNativeTarget,

@@ -96,7 +96,8 @@ public:
 private:
   [[noreturn]] void outside_of_kernel() {
     const Token &token = cursor_.peek();
-    constexpr std::array words{"in", "let", "out", "order", "stretch", "set", "fuse", "separate"};
+    constexpr std::array words{"in",  "let",  "out",      "order",   "stretch",
+                               "set", "fuse", "separate", "schedule"};
     for (const char *word : words)
       if (cursor_.is_word(word))
         cursor_.fail("E0002",
@@ -132,6 +133,7 @@ private:
     data_->source = source_.text;
     data_->where = source_.place(name_);
     symbols_.clear();
+    has_schedule_ = false;
     skip_breaks();
     const Token brace = cursor_.expect(Tok::LeftBrace, "'{'");
     while (true) {
@@ -157,7 +159,17 @@ private:
     if (word == "stretch") return stretch_statement();
     if (word == "set") return parse_set(cursor_, *data_);
     if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
-    cursor_.unexpected("a statement (order, stretch, set, fuse, separate, in, let or out)");
+    if (word == "schedule") return schedule_statement();
+    cursor_.unexpected(
+        "a statement (order, stretch, set, fuse, separate, schedule, in, let or out)");
+  }
+
+  void schedule_statement() {
+    if (has_schedule_)
+      cursor_.fail("E0018", "kernel '" + data_->name + "' has a second schedule", cursor_.peek(),
+                   "write all clauses into one");
+    has_schedule_ = true;
+    parse_schedule(cursor_, *data_);
   }
 
   void order_statement() {
@@ -321,6 +333,7 @@ private:
   Symbols symbols_;
   Token name_; // of the kernel
   std::shared_ptr<SpecData> data_;
+  bool has_schedule_ = false;
 };
 
 } // namespace

@@ -87,6 +87,8 @@ Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions 
 // `set NAME = VALUE`, and `fuse A, B` or `separate A, B`, the cursor on the first word: parse_setting.cpp.
 void parse_set(Cursor &cursor, SpecData &data);
 void parse_pairing(Cursor &cursor, SpecData &data);
+// `schedule { .. }`, the cursor on the first word: parse_schedule.cpp.
+void parse_schedule(Cursor &cursor, SpecData &data);
 
 // `def NAME(..) = ..` with its derivatives, the cursor on the first word: parse_function.cpp.
 void parse_function(Cursor &cursor, Definitions &definitions);

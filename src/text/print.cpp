@@ -94,6 +94,7 @@ public:
       text_ += "\n";
     }
     for (const OutputDecl &decl : data_.outputs) output(decl);
+    schedule();
     printed.kernel = text_ + "}\n";
     return printed;
   }
@@ -267,6 +268,14 @@ private:
     }
     expression(decl.value.node(), nullptr);
     text_ += "\n";
+  }
+
+  void schedule() {
+    if (data_.schedule.clauses().empty()) return;
+    text_ += "  schedule {\n";
+    for (const ScheduleClause &clause : data_.schedule.clauses())
+      text_ += "    " + spec::print(clause) + "\n";
+    text_ += "  }\n";
   }
 
   // What is still to be written, the next piece on top: a node in a place that takes forms of at

@@ -100,7 +100,7 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
   switch (node.kind) {
   case ExprKind::Input: return type_input(node, entry);
   case ExprKind::Literal: return type_number(node);
-  case ExprKind::Let: return value_of(0);
+  case ExprKind::Let: note_let(node, value_of(0).node); return value_of(0);
   case ExprKind::Extent: return type_extent(node, scope);
   case ExprKind::Iota: return type_iota(node, scope);
   case ExprKind::Cast: return {cast(value_of(0).node, node.dtype, node.where), false};
@@ -192,9 +192,9 @@ Value Typer::type_input(const ExprNode &node, const Entry &entry) {
 
 Folded Typer::type_whole(const Expr &root, const Entry &entry) {
   const ExprNode *node = root.node();
-  std::vector<const ExprNode *> marks; // keep or recompute around it
+  std::vector<const ExprNode *> marks, lets; // around it; marks are keep and recompute
   while (node->kind == ExprKind::Let || is_mark(*node)) {
-    if (is_mark(*node)) marks.push_back(node);
+    (is_mark(*node) ? marks : lets).push_back(node);
     node = node->args[0].node();
   }
   if (node->kind == ExprKind::Fold || node->kind == ExprKind::Scan) {
@@ -207,11 +207,22 @@ Folded Typer::type_whole(const Expr &root, const Entry &entry) {
       folded.open = true; // over no axes it leaves no Fold behind, and is one
       for (const ExprNode *mark : marks)
         spec_.marks.push_back({folded.node, mark->op == ops::Op::Keep, mark->where});
+      for (const ExprNode *let : lets) note_let(*let, folded.node);
       return folded;
     }
   }
   Value value = type(root, entry);
   return {value.node, dtype(value), expr::no_input};
+}
+
+// Which values a name stands for that the schedule or a pairing has.
+void Typer::note_let(const ExprNode &let, NodeId value) {
+  const auto names = [&](const auto &pairing) {
+    return pairing.a == let.name || pairing.b == let.name;
+  };
+  const auto is_it = [&](const ScheduleClause &clause) { return clause.names[0] == let.name; };
+  if (std::ranges::any_of(spec_.pairings, names) || std::ranges::any_of(spec_.wishes.lets, is_it))
+    spec_.lets.push_back({let.name, value});
 }
 
 NodeId Typer::close(const Folded &folded, const Place &where) {

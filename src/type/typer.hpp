@@ -150,6 +150,7 @@ private:
   expr::NodeId index(expr::NodeId arg, int axis, const Place &where);
   expr::NodeId extent(expr::NodeId arg, expr::AxisSet axes, std::uint32_t like, const Place &where);
 
+  void note_let(const ExprNode &let, expr::NodeId value);
   expr::NodeId close(const Folded &folded, const Place &where);
 
   ops::Typing typing_of(const ExprNode &node, const std::vector<DType> &types) const;

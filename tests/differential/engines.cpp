@@ -69,6 +69,7 @@ public:
     for (const CaseOperand &out : case_.outputs) tally_.points += element_count(out.layout);
     const std::vector<Bytes> truth =
         run_engine({.threads = 1, .engine = Engine::Interpreter}, Operand::pattern);
+    if (!spec_.data().schedule.clauses().empty()) compare_without_schedule(truth);
     if (how_.reference) compare_with_reference(truth);
     const bool odd = case_.inputs.empty() || case_.inputs[0].seed % 2 == 1;
     const auto compare = [&](const Options &options) {
@@ -94,6 +95,11 @@ public:
 private:
   // The wanted outputs after a run, elements in C order; empty for others.
   std::vector<Bytes> run_engine(const Options &options, unsigned char pattern) {
+    return run_engine(spec_, options, pattern);
+  }
+
+  std::vector<Bytes> run_engine(const LoopSpec &spec, const Options &options,
+                                unsigned char pattern) {
     std::vector<Operand> outputs;
     for (const CaseOperand &out : case_.outputs) {
       outputs.emplace_back(out.dtype, out.layout, out.at_end, true, pattern);
@@ -106,7 +112,7 @@ private:
       in.push_back({case_.inputs[k].name, inputs_[k].view()});
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (case_.outputs[k].wanted) to.push_back({case_.outputs[k].name, outputs[k].view()});
-    const Kernel kernel = compile(spec_, options);
+    const Kernel kernel = compile(spec, options);
     kernel.run_named(in, to);
     if (options.engine == Engine::Jit && kernel.counters().interpreted > 0)
       throw Mistake{"native code was asked for, and the interpreter ran"};
@@ -154,6 +160,22 @@ private:
         if (!same(a, b, dtype))
           differ(named(options), k, e, a, "the interpreter", b, got[k], expected[k]);
       }
+    }
+  }
+
+  // A schedule changes no bit.
+  void compare_without_schedule(const std::vector<Bytes> &got) {
+    const Options options{.threads = 1, .engine = Engine::Interpreter};
+    ++tally_.scheduled;
+    const std::vector<Bytes> plain =
+        run_engine(LoopSpec(spec_).schedule({}), options, Operand::pattern);
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const DType dtype = case_.outputs[k].dtype;
+      for (std::size_t e = 0; e * size_of(dtype) < got[k].size(); ++e)
+        if (const ops::Scalar a = element(got[k], dtype, e), b = element(plain[k], dtype, e);
+            !same(a, b, dtype))
+          differ("the interpreter", k, e, a, "the kernel without its schedule", b, got[k],
+                 plain[k]);
     }
   }
 

@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,11 +66,9 @@ void write(const fs::path &path, const std::string &text) {
 using Counts = std::map<std::string, std::int64_t>;
 
 Counts counts_of(const Tally &tally) {
-  Counts counts{{"kernels", tally.kernels},
-                {"refused", tally.refused},
-                {"elements", tally.points},
-                {"equal", tally.equal},
-                {"bounded", tally.bounded}};
+  Counts counts{{"kernels", tally.kernels}, {"refused", tally.refused},
+                {"elements", tally.points}, {"equal", tally.equal},
+                {"bounded", tally.bounded}, {"scheduled", tally.scheduled}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;
@@ -136,6 +135,15 @@ void save(const Plan &plan, int job, const Counts &before, const Tally &tally, c
   write(counts_file(plan, job), text_of(counts));
 }
 
+// For one kernel 300 seconds of processor time, whatever else the machine does: then SIGPROF ends the process. One that
+// waits for ever is ended by SIGALRM.
+void limit_time(bool on) {
+  itimerval limit{};
+  limit.it_value.tv_sec = on ? 300 : 0;
+  setitimer(ITIMER_PROF, &limit, nullptr);
+  alarm(on ? 7200 : 0);
+}
+
 // Runs in a process of its own until the share is done.
 void work(const Plan &plan, int job, Job &state) {
   Counts before = read_counts(counts_file(plan, job));
@@ -144,8 +152,7 @@ void work(const Plan &plan, int job, Job &state) {
   Tally tally;
   while (state.next < share_of(plan, job)) {
     const std::uint64_t seed = seed_of(plan, job, state.next++);
-    constexpr unsigned limit = 300; // seconds for one kernel: then SIGALRM ends the process
-    alarm(limit);
+    limit_time(true);
     std::optional<std::string> wrong;
     try {
       constexpr std::uint64_t share = 10; // of the kernels, one goes to NumPy
@@ -157,7 +164,7 @@ void work(const Plan &plan, int job, Job &state) {
     } catch (const std::exception &error) {
       wrong = error.what();
     }
-    alarm(0);
+    limit_time(false);
     if (wrong) {
       ++state.failed;
       note_failure(plan, seed, *wrong);

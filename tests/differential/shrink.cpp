@@ -86,7 +86,7 @@ void drop_lines(const Case &c, std::vector<Case> &found) {
     name = name.substr(0, name.find_first_of("[:"));
     if (word != "out" && word != "let" && word != "in" && word != "fuse" && word != "separate" &&
         word != "def" && word != "stretch" && word != "order" && word != "accumulator" &&
-        word != "combine")
+        word != "combine" && word != "schedule")
       continue;
     std::vector<std::string> changed = lines;
     changed.erase(changed.begin() + std::ptrdiff_t(l));
@@ -99,6 +99,20 @@ void drop_lines(const Case &c, std::vector<Case> &found) {
     if (word == "out") std::erase_if(smaller.outputs, named);
     if (word == "in") std::erase_if(smaller.inputs, named);
     found.push_back(std::move(smaller));
+  }
+}
+
+// "schedule { vector 0; stream y }" without one of its clauses.
+void drop_clauses(const Case &c, std::vector<Case> &found) {
+  const std::size_t open = c.text.find("schedule { "), close = c.text.find(" }", open);
+  if (open == std::string::npos || close == std::string::npos) return;
+  for (std::size_t at = c.text.find("; ", open); at < close; at = c.text.find("; ", at + 1)) {
+    const std::size_t next = std::min(c.text.find("; ", at + 1), close);
+    const std::size_t first = c.text.find("{ ", open) + 2;
+    found.push_back(c);
+    found.back().text.erase(at, next - at); // the clause behind it
+    found.push_back(c);
+    found.back().text.erase(first, c.text.find("; ", first) + 2 - first); // the first one
   }
 }
 
@@ -199,7 +213,7 @@ Case shrink(Case failing, const Verdict &verdict, int most) {
   if (!why) return failing;
   for (bool smaller = true; smaller && most > 0;) {
     smaller = false;
-    for (const auto way : {drop_lines, drop_calls, make_shorter, make_plain}) {
+    for (const auto way : {drop_lines, drop_clauses, drop_calls, make_shorter, make_plain}) {
       std::vector<Case> candidates;
       way(failing, candidates);
       for (Case &candidate : candidates) {

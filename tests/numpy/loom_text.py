@@ -247,6 +247,9 @@ class Parser:
                 raise Refused("relaxed sums")
             if name == "accuracy":
                 kernel["accuracy"] = value
+        elif word == "schedule":
+            while self.take() != "}":
+                pass
         elif word in ("fuse", "separate"):
             self.take(), self.expect(","), self.take()
         elif word == "stretch":

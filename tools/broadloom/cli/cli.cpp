@@ -87,6 +87,7 @@ public:
     add_show();
     add_check();
     add_grad();
+    add_tune();
     app_.footer(help_footer()); // after the commands, which would take it over
   }
 
@@ -121,6 +122,9 @@ public:
       grad_text_.require_one();
       grad_options_.policy = policies.at(policy_);
       grad(grad_options_, streams, phase);
+    } else if (tune_->parsed()) {
+      tune_text_.require_one();
+      tune(tune_options_, streams, phase);
     } else {
       repl(repl_options_, streams, phase);
     }
@@ -194,6 +198,18 @@ private:
         ->check(CLI::IsMember(policies).description(""));
   }
 
+  void add_tune() {
+    tune_ = app_.add_subcommand("tune", "find the clauses of a schedule that make a kernel faster");
+    tune_text_.add(*tune_, tune_options_.text, true);
+    add_inputs(*tune_, tune_options_.inputs);
+    tune_->add_option("--threads", tune_options_.threads, "threads to use")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    tune_->add_option("--seconds", tune_options_.seconds, "for about how long each clause is tried")
+        ->type_name("S")
+        ->check(CLI::Range(0.001, 3600.0));
+  }
+
   void add_check() {
     check_ = app_.add_subcommand("check", "find what is wrong with a text without any data");
     check_words_.add(*check_, check_options_, false);
@@ -219,15 +235,16 @@ private:
   }
 
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
-  CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr;
+  CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr, *tune_ = nullptr;
   ReplOptions repl_options_;
   std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
   std::vector<std::string> profile_;                               // and these
   std::string generate_;
-  TextWords run_text_, show_text_, grad_text_, check_words_;
+  TextWords run_text_, show_text_, grad_text_, tune_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;
   GradOptions grad_options_;
+  TuneOptions tune_options_;
   TextOptions check_options_;
 };
 

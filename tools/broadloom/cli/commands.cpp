@@ -5,6 +5,7 @@
 #include "spec/spec.hpp"
 #include "tools/broadloom/cli/outputs.hpp"
 #include "tools/broadloom/cli/report.hpp"
+#include "tools/broadloom/cli/tune.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/cli/verify.hpp"
 #include "tools/broadloom/cli/workspace.hpp"
@@ -152,6 +153,22 @@ void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   if (request.policy == Policy::Save) made.push_back(saving_forward(chosen, wrt, request));
   made.push_back(gradient(chosen, wrt, request));
   streams.out << print(made);
+}
+
+void tune(const TuneOptions &options, const Streams &streams, Phase &phase) {
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  Options compile_options;
+  compile_options.threads = options.threads;
+  const Kernel kernel = compile(chosen, compile_options);
+  const std::vector<InputInfo> infos = kernel.inputs();
+  const std::vector<Source> sources = match_inputs(chosen.data().name, infos, options.inputs);
+  phase = Phase::Data;
+  const std::vector<Array> inputs = read_inputs(infos, sources);
+  const std::vector<AnyView> views(inputs.begin(), inputs.end());
+  const Outputs outputs(kernel, match_outputs(kernel.outputs(), {}), inputs, kernel.infer(views));
+  streams.out << to_text(tune(chosen, compile_options, views,
+                              {outputs.arrays().begin(), outputs.arrays().end()}, options.seconds));
 }
 
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {

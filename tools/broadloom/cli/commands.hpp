@@ -52,9 +52,17 @@ struct ShowOptions {
   ShowFormat format;
 };
 
+struct TuneOptions {
+  TextOptions text;
+  std::vector<std::string> inputs;
+  int threads = 0;
+  double seconds = 0.5; // of each trial
+};
+
 void run(const RunOptions &options, const Streams &streams, Phase &phase);
 void show(const ShowOptions &options, const Streams &streams, Phase &phase);
 void grad(const GradOptions &options, const Streams &streams, Phase &phase);
+void tune(const TuneOptions &options, const Streams &streams, Phase &phase);
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase);
 
 } // namespace broadloom::cli

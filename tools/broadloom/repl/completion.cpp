@@ -2,6 +2,7 @@
 #include "tools/broadloom/repl/completion.hpp"
 
 #include "ops/ops.hpp"
+#include "spec/schedule.hpp"
 #include "text/words.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
@@ -39,7 +40,9 @@ void add_names(std::string_view text, Words &words) {
 }
 
 Words language(std::string_view before, std::string_view line, const Library &library) {
-  Words words{"pi", "inf", "nan", "iota", "extent", "scan", "derivative"};
+  Words words{"pi", "inf", "nan", "iota", "extent", "scan", "derivative", "schedule"};
+  for (int k = 0; k <= int(ScheduleClause::Kind::Separate); ++k)
+    words.emplace(spec::word_of(ScheduleClause::Kind(k)));
   for (const std::string_view word : spec::reserved_words()) words.emplace(word);
   for (const DType dtype : dtypes) words.emplace(name(dtype));
   for (int i = 0; i < ops::op_count(); ++i) {

@@ -22,6 +22,8 @@ using spec::Tok;
 using spec::Token;
 
 constexpr std::array clauses{"init", "step", "combine", "result", "derivative"};
+constexpr std::array schedule_words{"vector",    "parallel", "serial", "copies", "tile",
+                                    "recompute", "keep",     "stream", "cached"};
 constexpr std::array known_words{
     "c",   "f",       "none",     "on",    "off",       "pi",        "e",       "inf",
     "nan", "high",    "fast",     "exact", "dims",      "axes",      "like",    "of",
@@ -63,6 +65,7 @@ public:
       if (token.kind == Tok::RightBracket) --brackets_;
       if (token.kind == Tok::Break || token.kind == Tok::Assign || token.kind == Tok::LeftBrace)
         header_ = false;
+      if (token.kind == Tok::RightBrace) in_schedule_ = false;
       if (token.kind == Tok::Int || token.kind == Tok::Float) add(token, Paint::Number);
       if (token.kind == Tok::Name) name(token);
     }
@@ -79,6 +82,11 @@ private:
       defines_ = word == "in" || word == "let" || word == "out" || word == "kernel";
       if (word == "def" || word == "accumulator") header_ = true;
       if (word == "derivative") values_.insert("g");
+      return add(token, Paint::Keyword);
+    }
+    if (starts_line() && ((in_schedule_ && holds(schedule_words, word)) ||
+                          (word == "schedule" && next() == Tok::LeftBrace))) {
+      in_schedule_ = true;
       return add(token, Paint::Keyword);
     }
     if (defines_ || header_ || brackets_ > 0) { // a new name, an argument, a label
@@ -113,7 +121,8 @@ private:
   std::size_t at_ = 0;
   int brackets_ = 0;
   bool defines_ = false; // the next word is a new name
-  bool header_ = false;  // of a function or accumulator: its name and arguments
+  bool in_schedule_ = false;
+  bool header_ = false; // of a function or accumulator: its name and arguments
 };
 
 // From each `#` to the end of its line.

@@ -44,8 +44,8 @@ std::optional<Library::Kind> kind_of(std::string_view word) {
   return std::nullopt;
 }
 
-constexpr std::array statement_words{"in",  "let",  "out",     "order",
-                                     "set", "fuse", "stretch", "separate"};
+constexpr std::array statement_words{"in",   "let",     "out",      "order",   "set",
+                                     "fuse", "stretch", "separate", "schedule"};
 
 std::string_view first_word(std::string_view text, const spec::Source &source) {
   const auto first = std::find_if(source.tokens.begin(), source.tokens.end(),
@@ -173,8 +173,11 @@ std::vector<Library::Name> Library::state(const Chunk &text) {
   Library next = *this;
   for (std::size_t t = 0; t + 1 < source.tokens.size();) {
     std::size_t end = t;
-    while (source.tokens[end].kind != spec::Tok::Break && source.tokens[end].kind != spec::Tok::End)
-      ++end;
+    for (int depth = 0; source.tokens[end].kind != spec::Tok::End; ++end) { // a schedule has braces
+      const spec::Tok kind = source.tokens[end].kind;
+      if (kind == spec::Tok::Break && depth == 0) break;
+      depth += (kind == spec::Tok::LeftBrace) - (kind == spec::Tok::RightBrace);
+    }
     if (end > t) {
       const spec::Token &first = source.tokens[t], &second = source.tokens[t + 1];
       const std::string_view word = source.word(first);

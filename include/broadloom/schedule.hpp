@@ -1,0 +1,85 @@
+// How the loops of a kernel are to run, as far as a user wants to say it. What is computed is said elsewhere.
+//
+//   bl::LoopSpec spec = bl::parse(text);
+//   spec.schedule(bl::Schedule().vector("j").parallel("i").copies("j", 2).cached("y"));
+//
+// The text form has the same as `schedule { .. }`; docs/language.md says what each clause means. A clause is a wish: it never
+// changes a bit of a result. Kernel::why() tells for each whether it is met, and what was done instead. Building a schedule
+// costs nothing and checks nothing: `check` and `compile` throw
+//
+//   ShapeError E0104   there is no such axis
+//   SpecError  E0003   fuse or separate of what is neither a let nor an output
+//              E0016   what is fused is also separated
+//              E0017   keep or recompute of what is no let, stream or cached of what is no output
+//              E0018   two clauses contradict each other, or say one thing twice
+//              E0019   copies or tile of other than 1, 2, 4 or 8
+#pragma once
+
+#include <broadloom/error.hpp>
+#include <broadloom/expr.hpp>
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <vector>
+
+namespace broadloom {
+
+// One clause of a schedule, as it was said.
+struct ScheduleClause {
+  enum class Kind : std::uint8_t {
+    Vector,
+    Parallel,
+    Serial,
+    Copies,
+    Tile,
+    Order,
+    Keep,
+    Recompute,
+    Stream,
+    Cached,
+    Fuse,
+    Separate,
+  };
+  Kind kind = Kind::Vector;
+  std::vector<AxisRef> axes = {}; // Vector to Tile: one; Order: outermost first
+  std::vector<std::string> names =
+      {};        // Keep, Recompute: a let; Stream, Cached: an output; Fuse, Separate: two of either
+  int count = 0; // Copies, Tile
+  Place where = {};
+};
+
+// A value: copies are independent.
+class Schedule {
+public:
+  using Where = std::source_location;
+
+  // The axis whose positions become the lanes of vectors, where the order of the steps leaves the choice.
+  Schedule &vector(AxisRef axis, Where where = Where::current());
+  // The axis that is shared out among threads first, or that is never cut for them.
+  Schedule &parallel(AxisRef axis, Where where = Where::current());
+  Schedule &serial(AxisRef axis, Where where = Where::current());
+  // How many groups of lanes of a map, or leaves of a fold, one turn of the loop over this axis takes: 1, 2, 4 or 8.
+  Schedule &copies(AxisRef axis, int count, Where where = Where::current());
+  // How many rows along this axis a register tile or a jam takes together: 2, 4 or 8; 1 stands for none of either.
+  Schedule &tile(AxisRef axis, int rows, Where where = Where::current());
+  // How the loops over these axes are nested, outermost first. Others stay where they are.
+  Schedule &order(std::vector<AxisRef> axes, Where where = Where::current());
+  // Whether a let that is read in several loops is held in memory, or computed again in each.
+  Schedule &keep(std::string let, Where where = Where::current());
+  Schedule &recompute(std::string let, Where where = Where::current());
+  // Whether an output is stored around the caches.
+  Schedule &stream(std::string output, Where where = Where::current());
+  Schedule &cached(std::string output, Where where = Where::current());
+  // Whether two lets or outputs are computed in one pass over the data.
+  Schedule &fuse(std::string a, std::string b, Where where = Where::current());
+  Schedule &separate(std::string a, std::string b, Where where = Where::current());
+
+  Schedule &add(ScheduleClause clause);
+  const std::vector<ScheduleClause> &clauses() const { return clauses_; }
+
+private:
+  std::vector<ScheduleClause> clauses_;
+};
+
+} // namespace broadloom

@@ -1,0 +1,160 @@
+// From a loop program to object code: see object.hpp. Emit, bring the math in, optimise, generate.
+#include "jit/engine/object.hpp"
+
+#include "jit/emit/emit.hpp"
+#include "jit/engine/generate.hpp"
+#include "jit/engine/laps.hpp"
+#include "jit/engine/linker.hpp"
+#include "jit/engine/profile.hpp"
+#include "support/fail.hpp"
+
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Support/xxhash.h>
+
+#include <sys/mman.h>
+
+namespace broadloom::jit {
+namespace {
+
+// LLVM's complaints become errors of ours; by itself it would print them and exit.
+void collect_errors(llvm::LLVMContext &context, std::string &errors) {
+  context.setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo *info, void *out) {
+        if (info->getSeverity() != llvm::DS_Error) return;
+        llvm::raw_string_ostream stream(*static_cast<std::string *>(out));
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        info->print(printer);
+      },
+      &errors);
+}
+
+// All steps up to the passes; for the text forms, names are kept.
+struct Made {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+};
+Made make_module(const loop::Program &program, const block::Program &blocks, const Target &target,
+                 const Generator &generator, std::string &errors, CompileTimes &times,
+                 bool keep_names, const loop::Listing *listing = nullptr,
+                 bool count_paths = false) {
+  Laps laps;
+  Made made;
+  made.context = std::make_unique<llvm::LLVMContext>();
+  made.context->setDiscardValueNames(!keep_names);
+  collect_errors(*made.context, errors);
+  made.module = emit(program, blocks, target, *made.context, listing, count_paths);
+  generator.prepare(*made.module);
+  times.emit = laps.lap();
+  const bool has_math = link_math(*made.module, target);
+  times.link_math = laps.lap();
+  generator.optimise(*made.module, has_math);
+  times.optimise = laps.lap();
+  return made;
+}
+
+// The names of a program's functions: short ones, and for profilers those of profile.hpp.
+class Names {
+public:
+  Names(const loop::Program &program, const Target &target, Profile profile)
+      : kernel_(program.name), long_(profile != Profile::None),
+        pattern_(long_ ? llvm::xxh3_64bits(target.cpu + target.features + loop::key(program)) : 0) {
+  }
+
+  std::vector<std::string> phases(std::size_t count) const {
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < count; ++k)
+      names.push_back(long_ ? profile_name(kernel_, phase_name(k), pattern_) : phase_name(k));
+    return names;
+  }
+
+  // Gives the functions their long names, and frames by which a profiler finds their callers.
+  void apply(llvm::Module &module) const {
+    if (!long_) return;
+    for (llvm::Function &function : module) {
+      if (function.isDeclaration()) continue;
+      function.setName(profile_name(kernel_, function.getName(), pattern_));
+      function.addFnAttr("frame-pointer", "all");
+    }
+  }
+
+private:
+  const std::string &kernel_;
+  bool long_;
+  std::uint64_t pattern_;
+};
+
+llvm::SmallVector<char, 0> machine_code(const loop::Program &program, const block::Program &blocks,
+                                        const Target &target, llvm::CodeGenFileType type,
+                                        const Names &names, CompileTimes &times,
+                                        const loop::Listing *listing = nullptr,
+                                        bool count_paths = false) {
+  const Generator generator(target);
+  std::string errors;
+  const Made made = make_module(program, blocks, target, generator, errors, times,
+                                type == llvm::CodeGenFileType::AssemblyFile, listing, count_paths);
+  Laps laps;
+  names.apply(*made.module);
+  llvm::SmallVector<char, 0> bytes = generator.generate(*made.module, type);
+  if (!errors.empty()) fail_native(errors);
+  times.codegen = laps.lap();
+  return bytes;
+}
+
+// Beyond this weight (400,000 additions, 130,000 calls of functions: some ten seconds) a program is left to the interpreter.
+constexpr std::int64_t heaviest_program = 400'000;
+
+// LLVM is built without exceptions: where memory ends inside it, the process may. So nobody enters who does not
+// find as much as a compilation takes: 16 MiB and 1 KiB for each unit of weight were measured, and this is twice that.
+void require_memory(std::int64_t weight) {
+  const std::size_t bytes = (std::size_t{32} << 20) + std::size_t(weight) * 2048;
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    fail_native("out of memory: a compilation may take " + std::to_string(bytes >> 20) + " MiB");
+  munmap(memory, bytes);
+}
+
+} // namespace
+
+Object generate(const loop::Program &program, block::Program blocks, const Target &target,
+                Profile profile) {
+  const std::int64_t heavy = blocks.weights.total;
+  if (heavy > heaviest_program)
+    support::fail("E0502",
+                  "the kernel is too large for native code: a weight of " + std::to_string(heavy) +
+                      ", the limit is " + std::to_string(heaviest_program),
+                  {}, "split the kernel, or run it with the interpreter");
+  require_memory(heavy);
+  Object object;
+  const Names names(program, target, profile);
+  const auto file = machine_code(program, blocks, target, llvm::CodeGenFileType::ObjectFile, names,
+                                 object.times, nullptr, has(profile, Profile::Paths));
+  object.file.assign(file.begin(), file.end());
+  object.phases = names.phases(program.phases.size());
+  object.blocks = std::move(blocks);
+  object.profile = profile;
+  return object;
+}
+
+std::string llvm_text(const loop::Program &program, const block::Program &blocks,
+                      const Target &target) {
+  const Generator generator(target);
+  std::string errors, text;
+  CompileTimes times;
+  const Made made = make_module(program, blocks, target, generator, errors, times, true);
+  llvm::raw_string_ostream out(text);
+  made.module->print(out, nullptr);
+  return text;
+}
+
+std::string asm_text(const loop::Program &program, const block::Program &blocks,
+                     const Target &target, const loop::Listing *listing) {
+  CompileTimes times;
+  const auto bytes = machine_code(program, blocks, target, llvm::CodeGenFileType::AssemblyFile,
+                                  Names(program, target, Profile::None), times, listing);
+  return std::string(bytes.data(), bytes.size());
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,251 @@
+// See wishes.hpp. Whoever chooses has looked at the wishes; this reads off the finished nests what they came to.
+#include "plan/wishes.hpp"
+
+#include "support/reasons.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::plan {
+namespace {
+
+using support::Reason;
+
+class WishTeller {
+public:
+  WishTeller(const spec::TypedSpec &spec, const Resolved &resolved, const Nests &nests,
+             const loop::Program &program, const std::vector<Group> &groups,
+             std::vector<Decision> &why)
+      : spec_(spec), resolved_(resolved), nests_(nests), program_(program), groups_(groups),
+        why_(why) {}
+
+  void run() {
+    for (std::size_t p = 0; p < nests_.phases.size(); ++p) {
+      loops_.emplace_back();
+      gather(nests_.phases[p].root, p);
+    }
+    const spec::Wishes &wishes = spec_.wishes;
+    if (wishes.vector) vector(*wishes.vector);
+    if (!wishes.order.empty()) order();
+    for (int axis = 0; axis < int(spec_.axes.size()); ++axis) {
+      if (wishes.parallel.has(axis)) parallel(axis);
+      if (wishes.serial.has(axis)) serial(axis);
+    }
+    for (const spec::Wishes::Count &count : wishes.copies)
+      blocks("copies", count.axis, count.count);
+    for (const spec::Wishes::Count &count : wishes.tile) blocks("tile", count.axis, count.count);
+    for (const ScheduleClause &clause : wishes.lets) let(clause);
+  }
+
+private:
+  void gather(int node, std::size_t phase) {
+    for (const Entry &entry : nests_.tree[std::size_t(node)].body) {
+      if (entry.kind != Entry::Kind::Loop) continue;
+      loops_[phase].push_back(entry.index);
+      gather(entry.index, phase);
+    }
+  }
+
+  const TreeNode &loop(int index) const { return nests_.tree[std::size_t(index)]; }
+  const std::string &name_of(int axis) const { return spec_.axes[std::size_t(axis)].name; }
+  bool is_of(const Group &group, int axis) const {
+    return std::ranges::any_of(
+        group, [&](int c) { return resolved_.classes[std::size_t(c)].axis == axis; });
+  }
+  bool walks(std::size_t phase, int axis) const {
+    return std::ranges::any_of(loops_[phase], [&](int l) {
+      return loop(l).key.kind != LoopKind::Join && is_of(loop(l).key.group, axis);
+    });
+  }
+  bool walks(int axis) const {
+    for (std::size_t p = 0; p < loops_.size(); ++p)
+      if (walks(p, axis)) return true;
+    return false;
+  }
+  bool folds(std::size_t phase, int axis) const {
+    return std::ranges::any_of(loops_[phase], [&](int l) {
+      return is_of(loop(l).key.group, axis) && !loop(l).folds.empty();
+    });
+  }
+
+  void met(const std::string &wish, const std::string &choice, std::string text,
+           std::vector<Alternative> others = {}) {
+    why_.push_back(
+        support::decide(Reason::WishMet, wish, choice, std::move(text), std::move(others)));
+  }
+  void not_met(const std::string &wish, const std::string &choice, const std::string &asked,
+               const std::string &because) {
+    why_.push_back(support::decide(Reason::WishNotMet, wish, choice,
+                                   fmt::format("{}, but {}: {}", asked, because, choice),
+                                   {{wish, because}}));
+  }
+  void no_loop(const std::string &wish, int axis) {
+    not_met(wish, "as without the clause", fmt::format("the schedule asks for '{}'", wish),
+            fmt::format("no loop runs along {}", name_of(axis)));
+  }
+
+  void vector(int axis) {
+    const std::string wish = "vector " + name_of(axis);
+    if (!walks(axis)) return no_loop(wish, axis);
+    for (std::size_t p = 0; p < loops_.size(); ++p) {
+      if (!walks(p, axis)) continue;
+      const TreeNode *lanes = nullptr;
+      for (int l : loops_[p])
+        if (loop(l).key.vector && (!lanes || is_of(loop(l).key.group, axis))) lanes = &loop(l);
+      const std::string choice = lanes ? "lanes along " + group_name(resolved_, lanes->key.group)
+                                       : "one position at a time";
+      if (lanes && is_of(lanes->key.group, axis)) {
+        std::vector<Alternative> others;
+        if (const int c = nests_.by_stride.back(); !is_of({c}, axis))
+          others.push_back({"lanes along " + group_name(resolved_, {c}), "innermost by stride"});
+        met(wish, choice, fmt::format("phase {}: {}, as the schedule asks", p, choice),
+            std::move(others));
+        continue;
+      }
+      not_met(wish, choice,
+              fmt::format("phase {}: the schedule asks for lanes along {}", p, name_of(axis)),
+              why_no_lanes(p, axis, lanes));
+    }
+  }
+
+  std::string why_no_lanes(std::size_t phase, int axis, const TreeNode *lanes) const {
+    if (!lanes) return "the order of the steps matters";
+    const std::string along = group_name(resolved_, lanes->key.group);
+    if (lanes->key.scan) return "the groups of a scan are part of its result's bits";
+    if (!lanes->folds.empty())
+      return fmt::format("the 32 lanes of the fold along {} are part of its result's bits", along);
+    if (folds(phase, axis))
+      return fmt::format("{} is folded step by step, and lanes are kept positions", name_of(axis));
+    return fmt::format("{} is inside of it", along);
+  }
+
+  // Of two axes that one path passes, is the one that `order` names later outside?
+  void order() {
+    std::string wish = "order ";
+    for (std::size_t k = 0; k < spec_.wishes.order.size(); ++k)
+      wish += (k == 0 ? "" : ", ") + name_of(spec_.wishes.order[k]);
+    bool all = true;
+    for (std::size_t p = 0; p < loops_.size(); ++p) {
+      for (std::size_t k = 1; k < spec_.wishes.order.size(); ++k) {
+        const int outer = spec_.wishes.order[k - 1], inner = spec_.wishes.order[k];
+        if (!is_inside(p, outer, inner)) continue;
+        all = false;
+        not_met(wish, name_of(inner) + " outside of " + name_of(outer),
+                fmt::format("phase {}: the schedule asks for {} outside of {}", p, name_of(outer),
+                            name_of(inner)),
+                folds(p, outer) ? name_of(outer) + " is folded, inside of what is kept"
+                                : "other loops of the phase need it so");
+      }
+    }
+    if (!all) return;
+    std::string stride;
+    for (int c : nests_.by_stride)
+      stride += (stride.empty() ? "" : ", ") + resolved_.classes[std::size_t(c)].name;
+    met(wish, wish.substr(6), "the loops are nested as the schedule asks: " + wish.substr(6),
+        {{stride, "by descending stride"}});
+  }
+
+  // Whether the outermost loop of `axis` on some path lies inside of one of `other`.
+  bool is_inside(std::size_t phase, int axis, int other) const {
+    return std::ranges::any_of(loops_[phase], [&](int l) {
+      if (!is_of(loop(l).key.group, axis) || is_of(loop(l).key.group, other)) return false;
+      bool inside = false;
+      for (int at = loop(l).parent; at >= 0; at = loop(at).parent) {
+        if (is_of(loop(at).key.group, axis)) return false;
+        inside = inside || is_of(loop(at).key.group, other);
+      }
+      return inside;
+    });
+  }
+
+  bool is_parallel(std::size_t phase, int axis) const {
+    return std::ranges::any_of(program_.phases[phase].parallel,
+                               [&](loop::AxisId id) { return is_of(groups_[id.index], axis); });
+  }
+
+  void parallel(int axis) {
+    const std::string wish = "parallel " + name_of(axis);
+    if (!walks(axis)) return no_loop(wish, axis);
+    for (std::size_t p = 0; p < loops_.size(); ++p) {
+      if (!walks(p, axis)) continue;
+      if (is_parallel(p, axis)) {
+        met(wish, "shared out first",
+            fmt::format("phase {}: {} is shared out among threads first, as the schedule asks", p,
+                        name_of(axis)),
+            {{"as much as pays",
+              "threads are woken for long work only, and cut outer axes first"}});
+        continue;
+      }
+      std::string instead;
+      for (const loop::AxisId id : program_.phases[p].parallel)
+        instead += (instead.empty() ? "parallel over " : ", ") + program_[id].name;
+      not_met(wish, instead.empty() ? "serial" : instead,
+              fmt::format("phase {}: the schedule asks to share out {}", p, name_of(axis)),
+              folds(p, axis) ? "it is folded there" : "it is inside of what cannot be shared out");
+    }
+  }
+
+  void serial(int axis) {
+    const std::string wish = "serial " + name_of(axis);
+    if (!walks(axis)) return no_loop(wish, axis);
+    for (std::size_t p = 0; p < loops_.size(); ++p)
+      if (walks(p, axis))
+        met(wish, "never cut",
+            fmt::format("phase {}: {} is not cut for threads, as the schedule asks", p,
+                        name_of(axis)),
+            is_parallel(p, axis)
+                ? std::vector<Alternative>{{"shared out", "where the work is long"}}
+                : std::vector<Alternative>{});
+  }
+
+  void blocks(const char *word, int axis, int count) {
+    if (!walks(axis)) no_loop(fmt::format("{} {} {}", word, name_of(axis), count), axis);
+  }
+
+  void let(const ScheduleClause &clause) {
+    const std::string wish = spec::print(clause), &name = clause.names[0];
+    const std::string asked = fmt::format("the schedule asks for '{}'", wish);
+    std::vector<expr::NodeId> values;
+    for (const spec::NamedValue &value : spec_.lets)
+      if (value.let == name) values.push_back(value.value);
+    if (values.empty())
+      return not_met(wish, "nothing is computed", asked, "no output reads '" + name + "'");
+    const bool held = std::ranges::any_of(
+        values, [&](expr::NodeId id) { return nests_.item_of_held[id.index] >= 0; });
+    const bool row = std::ranges::any_of(values, [&](expr::NodeId id) {
+      return std::ranges::any_of(nests_.rows, [&](const Row &r) { return r.value == id; });
+    });
+    if (clause.kind == ScheduleClause::Kind::Recompute) {
+      if (held || row) return not_met(wish, "held in memory", asked, "keep() says otherwise");
+      return met(wish, "computed where it is read",
+                 fmt::format("'{}' is computed where it is read, as the schedule asks", name),
+                 {{"held in memory", "where that is less work"}});
+    }
+    if (!held && !row)
+      return not_met(wish, "computed where it is read", asked,
+                     "it is read in one loop only, or is the result of a fold");
+    met(wish, held ? "held in memory" : "kept in a row",
+        fmt::format("'{}' is {}, as the schedule asks", name,
+                    held ? "held in memory" : "kept in a row for the loops after the first"),
+        {{"computed where it is read", "where that is less work"}});
+  }
+
+  const spec::TypedSpec &spec_;
+  const Resolved &resolved_;
+  const Nests &nests_;
+  const loop::Program &program_;
+  const std::vector<Group> &groups_;
+  std::vector<Decision> &why_;
+  std::vector<std::vector<int>> loops_; // [phase]: tree nodes, outer ones first
+};
+
+} // namespace
+
+void explain_wishes(const spec::TypedSpec &spec, const Resolved &resolved, const Nests &nests,
+                    const loop::Program &program, const std::vector<Group> &groups,
+                    std::vector<Decision> &why) {
+  WishTeller(spec, resolved, nests, program, groups, why).run();
+}
+
+} // namespace broadloom::plan

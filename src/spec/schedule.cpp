@@ -1,0 +1,225 @@
+// See schedule.hpp.
+#include "spec/schedule.hpp"
+
+#include "spec/space.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace broadloom {
+
+using Kind = ScheduleClause::Kind;
+
+namespace {
+
+ScheduleClause clause_of(Kind kind, std::vector<AxisRef> axes, std::vector<std::string> names,
+                         int count, const std::source_location &where) {
+  return {kind, std::move(axes), std::move(names), count, place_of(where)};
+}
+
+} // namespace
+
+Schedule &Schedule::add(ScheduleClause clause) {
+  clauses_.push_back(std::move(clause));
+  return *this;
+}
+
+Schedule &Schedule::vector(AxisRef axis, Where where) {
+  return add(clause_of(Kind::Vector, {std::move(axis)}, {}, 0, where));
+}
+Schedule &Schedule::parallel(AxisRef axis, Where where) {
+  return add(clause_of(Kind::Parallel, {std::move(axis)}, {}, 0, where));
+}
+Schedule &Schedule::serial(AxisRef axis, Where where) {
+  return add(clause_of(Kind::Serial, {std::move(axis)}, {}, 0, where));
+}
+Schedule &Schedule::copies(AxisRef axis, int count, Where where) {
+  return add(clause_of(Kind::Copies, {std::move(axis)}, {}, count, where));
+}
+Schedule &Schedule::tile(AxisRef axis, int rows, Where where) {
+  return add(clause_of(Kind::Tile, {std::move(axis)}, {}, rows, where));
+}
+Schedule &Schedule::order(std::vector<AxisRef> axes, Where where) {
+  return add(clause_of(Kind::Order, std::move(axes), {}, 0, where));
+}
+Schedule &Schedule::keep(std::string let, Where where) {
+  return add(clause_of(Kind::Keep, {}, {std::move(let)}, 0, where));
+}
+Schedule &Schedule::recompute(std::string let, Where where) {
+  return add(clause_of(Kind::Recompute, {}, {std::move(let)}, 0, where));
+}
+Schedule &Schedule::stream(std::string output, Where where) {
+  return add(clause_of(Kind::Stream, {}, {std::move(output)}, 0, where));
+}
+Schedule &Schedule::cached(std::string output, Where where) {
+  return add(clause_of(Kind::Cached, {}, {std::move(output)}, 0, where));
+}
+Schedule &Schedule::fuse(std::string a, std::string b, Where where) {
+  return add(clause_of(Kind::Fuse, {}, {std::move(a), std::move(b)}, 0, where));
+}
+Schedule &Schedule::separate(std::string a, std::string b, Where where) {
+  return add(clause_of(Kind::Separate, {}, {std::move(a), std::move(b)}, 0, where));
+}
+
+namespace spec {
+
+namespace {
+
+using support::fail;
+
+constexpr std::array<std::string_view, std::size_t(Kind::Separate) + 1> words{
+    "vector", "parallel",  "serial", "copies", "tile", "order",
+    "keep",   "recompute", "stream", "cached", "fuse", "separate"};
+
+std::string text_of(const AxisRef &axis) {
+  if (const int *position = std::get_if<int>(&axis.value())) return std::to_string(*position);
+  return std::get<std::string>(axis.value());
+}
+
+Place shown(const SpecData &data, const ScheduleClause &clause) {
+  return support::with_text(clause.where, data.source.get());
+}
+
+[[noreturn]] void fail_twice(const SpecData &data, const ScheduleClause &clause,
+                             const std::string &what) {
+  fail("E0018", what, shown(data, clause), "leave one of the clauses out");
+}
+
+void check_count(const SpecData &data, const ScheduleClause &clause) {
+  constexpr std::array allowed{1, 2, 4, 8};
+  if (std::ranges::find(allowed, clause.count) != allowed.end()) return;
+  fail("E0019",
+       "'" + std::string(word_of(clause.kind)) + "' takes 1, 2, 4 or 8, not " +
+           std::to_string(clause.count),
+       shown(data, clause),
+       clause.kind == Kind::Copies ? "write 1 for a body that is not repeated"
+                                   : "write 1 for rows one by one");
+}
+
+// What a clause about a let or an output says of it: clauses of one subject contradict each other.
+std::string_view subject_of(Kind kind) {
+  return kind == Kind::Keep || kind == Kind::Recompute ? "let" : "output";
+}
+
+void check_name(const SpecData &data, const ScheduleClause &clause) {
+  const std::string_view subject = subject_of(clause.kind);
+  std::vector<std::string> known;
+  if (subject == "let")
+    for (const Expr &let : data.lets) known.push_back(let.node()->name);
+  else
+    for (const OutputDecl &output : data.outputs) known.push_back(output.name);
+  const std::string &name = clause.names[0];
+  if (std::ranges::find(known, name) != known.end()) return;
+  const std::string near = support::closest(name, known), kind(subject);
+  fail("E0017",
+       "'" + std::string(word_of(clause.kind)) + "' names " + (kind == "let" ? "a " : "an ") +
+           kind + ", and '" + name + "' is none",
+       shown(data, clause),
+       !near.empty()   ? "did you mean '" + near + "'?"
+       : known.empty() ? "this kernel has no " + kind + "s: leave the clause out"
+                       : "the " + kind + "s are " + support::quoted_list(known));
+}
+
+} // namespace
+
+std::string_view word_of(Kind kind) { return words[std::size_t(kind)]; }
+
+std::string print(const ScheduleClause &clause) {
+  std::string text(word_of(clause.kind));
+  for (std::size_t k = 0; k < clause.axes.size(); ++k)
+    text += (k == 0 ? " " : ", ") + text_of(clause.axes[k]);
+  for (std::size_t k = 0; k < clause.names.size(); ++k)
+    text += (k == 0 ? " " : ", ") + clause.names[k];
+  if (clause.kind == Kind::Copies || clause.kind == Kind::Tile)
+    text += " " + std::to_string(clause.count);
+  return text;
+}
+
+void check_schedule(const SpecData &data) {
+  const auto &clauses = data.schedule.clauses();
+  for (auto clause = clauses.begin(); clause != clauses.end(); ++clause) {
+    switch (clause->kind) {
+    case Kind::Vector:
+    case Kind::Order:
+      for (auto other = clauses.begin(); other != clause; ++other)
+        if (other->kind == clause->kind)
+          fail_twice(data, *clause,
+                     "the schedule has '" + print(*other) + "' and '" + print(*clause) + "'");
+      break;
+    case Kind::Copies:
+    case Kind::Tile: check_count(data, *clause); break;
+    case Kind::Keep:
+    case Kind::Recompute:
+    case Kind::Stream:
+    case Kind::Cached:
+      check_name(data, *clause);
+      for (auto other = clauses.begin(); other != clause; ++other)
+        if (!other->names.empty() && other->names[0] == clause->names[0] &&
+            other->kind != Kind::Fuse && other->kind != Kind::Separate &&
+            subject_of(other->kind) == subject_of(clause->kind))
+          fail_twice(data, *clause,
+                     "the schedule has '" + print(*other) + "' and '" + print(*clause) + "'");
+      break;
+    case Kind::Parallel:
+    case Kind::Serial:
+    case Kind::Fuse:
+    case Kind::Separate: break;
+    }
+  }
+}
+
+Wishes resolve_wishes(const SpecData &data, const Space &space) {
+  Wishes wishes;
+  wishes.stores.assign(data.outputs.size(), Stores::AsItFits);
+  const auto count = [&](std::vector<Wishes::Count> &counts, const ScheduleClause &clause) {
+    const int axis = space.axis(clause.axes[0], clause.where);
+    for (const Wishes::Count &known : counts)
+      if (known.axis == axis)
+        fail_twice(data, clause,
+                   "the schedule says '" + std::string(word_of(clause.kind)) + "' of axis " +
+                       space.axis_name(axis) + " twice");
+    counts.push_back({axis, clause.count});
+  };
+  const auto threads = [&](expr::AxisSet &set, const ScheduleClause &clause) {
+    const int axis = space.axis(clause.axes[0], clause.where);
+    if ((wishes.parallel | wishes.serial).has(axis))
+      fail_twice(data, clause,
+                 "the schedule says 'parallel' or 'serial' of axis " + space.axis_name(axis) +
+                     " twice");
+    set = set | expr::AxisSet::of(axis);
+  };
+  for (const ScheduleClause &clause : data.schedule.clauses()) {
+    switch (clause.kind) {
+    case Kind::Vector: wishes.vector = space.axis(clause.axes[0], clause.where); break;
+    case Kind::Parallel: threads(wishes.parallel, clause); break;
+    case Kind::Serial: threads(wishes.serial, clause); break;
+    case Kind::Copies: count(wishes.copies, clause); break;
+    case Kind::Tile: count(wishes.tile, clause); break;
+    case Kind::Order:
+      for (const AxisRef &ref : clause.axes) {
+        const int axis = space.axis(ref, clause.where);
+        if (std::ranges::find(wishes.order, axis) != wishes.order.end())
+          fail("E0018", "'order' names axis " + space.axis_name(axis) + " twice",
+               shown(data, clause), "name each axis once, the outermost first");
+        wishes.order.push_back(axis);
+      }
+      break;
+    case Kind::Keep:
+    case Kind::Recompute: wishes.lets.push_back(clause); break;
+    case Kind::Stream:
+    case Kind::Cached:
+      for (std::size_t k = 0; k < data.outputs.size(); ++k)
+        if (data.outputs[k].name == clause.names[0])
+          wishes.stores[k] = clause.kind == Kind::Stream ? Stores::Streamed : Stores::Cached;
+      break;
+    case Kind::Fuse:
+    case Kind::Separate: break; // pairings
+    }
+  }
+  return wishes;
+}
+
+} // namespace spec
+} // namespace broadloom

@@ -1,0 +1,68 @@
+// The user's schedule, with its names resolved: what the choosers of loops and blocks are asked for.
+//
+//   schedule { vector j; copies j 2; stream y }      vector 1, copies {{1, 2}}, stores {Stream}     for axes i, j and output y
+//
+// A wish never changes a bit, and one that cannot be met is no error: whoever chooses says so as a Decision. `keep` and
+// `recompute` are marks of values, `fuse` and `separate` pairings (spec.hpp).
+#pragma once
+
+#include "expr/graph.hpp"
+
+#include <broadloom/schedule.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace broadloom {
+struct SpecData;
+}
+
+namespace broadloom::spec {
+
+class Space;
+struct TypedSpec;
+
+enum class Stores : std::uint8_t { AsItFits, Streamed, Cached };
+
+struct Wishes {
+  struct Count {
+    int axis = 0;
+    int count = 0;
+  };
+  std::vector<int> order;    // axes, outermost first; empty: nothing is asked
+  std::optional<int> vector; // an axis
+  expr::AxisSet parallel, serial;
+  std::vector<Count> copies, tile;
+  std::vector<Stores> stores;       // [output]
+  std::vector<ScheduleClause> lets; // Keep and Recompute, for what is told of them
+
+  int copies_of(int axis) const { return of(copies, axis); } // 0: as it fits
+  int tile_of(int axis) const { return of(tile, axis); }
+  bool moves_loops() const { return vector.has_value() || !order.empty(); }
+  bool names_axes() const {
+    return moves_loops() || !(parallel | serial).empty() || !copies.empty() || !tile.empty();
+  }
+
+private:
+  static int of(const std::vector<Count> &counts, int axis) {
+    for (const Count &count : counts)
+      if (count.axis == axis) return count.count;
+    return 0;
+  }
+};
+
+// The word of a clause, as the text form has it.
+std::string_view word_of(ScheduleClause::Kind kind);
+// "copies j 2"
+std::string print(const ScheduleClause &clause);
+
+// Whether keep and recompute name lets, stream and cached outputs, and no two clauses contradict each other. Throws SpecError E0017,
+// E0018, E0019. Axes, which only the iteration space knows, are looked at by resolve_wishes.
+void check_schedule(const SpecData &data);
+
+// Throws ShapeError E0104 for an axis that is not there, SpecError E0018 where two clauses speak of one axis.
+Wishes resolve_wishes(const SpecData &data, const Space &space);
+
+} // namespace broadloom::spec

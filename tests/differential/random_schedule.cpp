@@ -1,0 +1,100 @@
+// See random_schedule.hpp.
+#include "random_schedule.hpp"
+
+#include "spec/spec.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace broadloom::differential {
+namespace {
+
+class Maker {
+public:
+  Maker(Random &random, const std::string &text)
+      : random_(random), spec_(parse(text)), typed_(spec::analyse(spec_.data())) {}
+
+  std::string run() {
+    axes();
+    names();
+    std::string text;
+    for (const std::string &clause : clauses_) text += (text.empty() ? "" : "; ") + clause;
+    return text.empty() ? text : "schedule { " + text + " }";
+  }
+
+private:
+  // By position or by label.
+  std::string axis(int index) {
+    const spec::Axis &axis = typed_.axes[std::size_t(index)];
+    if (axis.labelled && random_.chance(50)) return axis.name;
+    return std::to_string(random_.chance(20) ? index - int(typed_.axes.size()) : index);
+  }
+
+  void axes() {
+    const int count = int(typed_.axes.size());
+    if (count == 0) return;
+    if (random_.chance(50)) clauses_.push_back("vector " + axis(random_.below(count)));
+    if (count > 1 && random_.chance(40)) order(count);
+    for (int a = 0; a < count; ++a) {
+      if (random_.chance(25))
+        clauses_.push_back(random_.pick<std::string>({"parallel ", "parallel ", "serial "}) +
+                           axis(a));
+      for (const char *word : {"copies ", "tile "})
+        if (random_.chance(25))
+          clauses_.push_back(word + axis(a) + " " +
+                             random_.pick<std::string>({"1", "2", "4", "8"}));
+    }
+  }
+
+  void order(int count) {
+    std::vector<int> places;
+    for (int a = 0; a < count; ++a) places.push_back(a);
+    random_.shuffle(places);
+    places.resize(std::size_t(random_.between(1, count)));
+    std::string clause = "order";
+    for (std::size_t k = 0; k < places.size(); ++k)
+      clause += (k == 0 ? " " : ", ") + axis(places[k]);
+    clauses_.push_back(clause);
+  }
+
+  void names() {
+    std::vector<std::string> all;
+    for (const Expr &let : spec_.data().lets) {
+      all.push_back(let.node()->name);
+      // What is marked in the text already might be marked otherwise.
+      const bool marked = random_.chance(60) || has_marks();
+      if (!marked)
+        clauses_.push_back(random_.pick<std::string>({"keep ", "recompute "}) + all.back());
+    }
+    for (const OutputDecl &output : spec_.data().outputs) {
+      all.push_back(output.name);
+      if (random_.chance(40))
+        clauses_.push_back(random_.pick<std::string>({"stream ", "stream ", "cached "}) +
+                           all.back());
+    }
+    if (all.size() < 2 || !spec_.data().pairings.empty() || !random_.chance(40)) return;
+    random_.shuffle(all);
+    clauses_.push_back(random_.pick<std::string>({"fuse ", "separate "}) + all[0] + ", " + all[1]);
+  }
+
+  bool has_marks() const { return !typed_.marks.empty() || spec_.data().lets.size() > 1; }
+
+  Random &random_;
+  const LoopSpec spec_;
+  const spec::TypedSpec typed_;
+  std::vector<std::string> clauses_;
+};
+
+} // namespace
+
+std::string random_schedule(Random &random, const std::string &text) {
+  return Maker(random, text).run();
+}
+
+std::string with_schedule(const std::string &text, const std::string &schedule) {
+  if (schedule.empty()) return text;
+  const std::size_t end = text.rfind('}');
+  return text.substr(0, end) + "  " + schedule + "\n" + text.substr(end);
+}
+
+} // namespace broadloom::differential
