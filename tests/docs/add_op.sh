@@ -1,6 +1,7 @@
 #!/bin/sh
-# Does what docs/contributing.md says under "Add an op in five steps": applies its patches to a copy of the
-# tree, builds that copy, runs the tests that the steps extend, and the commands of the page.
+# Does what docs/contributing.md says under "Add a schedule choice in five steps" and "Add an op in five steps": applies its
+# patches to a copy of the tree, builds that copy, runs the tests that the steps extend, those of blocks, and the
+# commands of the page.
 #
 #   usage: add_op.sh FOLDER [--bless]
 #
@@ -44,9 +45,9 @@ apply_patches() {
   patch -d "$fresh" -p1 --no-backup-if-mismatch <"$folder/steps.patch"
 }
 
-# Of the unit tests only those that the steps extend: the others would cost minutes.
+# Of the unit tests only those that the steps extend, and those of blocks: the others would cost minutes.
 keep_few_tests() {
-  sed -i -e "/'unit\/[a-z0-9_/]*_test.cpp'/{/\/\(functions\|gradient\|math\|math_hashes\)_test/!d}" \
+  sed -i -e "/'unit\/[a-z0-9_/]*_test.cpp'/{/\/\(functions\|gradient\|math\|math_hashes\|blocks\|wrong_blocks\)_test/!d}" \
     "$fresh/tests/meson.build"
 }
 
@@ -90,7 +91,7 @@ bless_page() {
 if [ "$bless" = --bless ]; then check_page=bless_page; else check_page=run_page; fi
 
 step 'the tree is copied' copy_tree
-step 'the five patches apply' apply_patches
+step 'the patches apply' apply_patches
 [ "$failed" -eq 0 ] || exit 1 # what follows would test half an op
 keep_few_tests
 step 'the changed files are taken over' update_tree
