@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -102,6 +104,39 @@ TEST_CASE("native code of the blocks that a file gives has the interpreter's bit
       }
     }
   }
+}
+
+TEST_CASE("native code of blocks of any sizes, for any machine, has the interpreter's bits") {
+  for (const std::string &name : nest_names()) {
+    const NestFile file = read_nests(name);
+    const Nest &nest = file.nests[0];
+    INFO(name, " with ", nest.choices);
+    std::vector<Runner> runners;
+    for (block::Machine machine : machines()) {
+      machine.sizes = block::random_sizes(std::hash<std::string>()(name) % 1000);
+      for (const std::string &target : jit::test::targets_here())
+        runners.push_back(jit::test::runner_of(
+            jit::compile_native(nest.program, block::choose(nest.program, machine),
+                                jit::find_target(target)),
+            target + ", blocks for " + std::to_string(machine.vector_bits) + " bits"));
+    }
+    Runs runs(nest.program, std::move(runners));
+    for (const Agreement &agreement : file.agreements) agree(runs, nest.program, agreement, false);
+  }
+}
+
+TEST_CASE("native code is made of the blocks that are given, and keeps them") {
+  const Program program = nest("triad.loop");
+  const jit::Target target = jit::find_target("x86-64-v3");
+  const std::string one_by_one = "blocks of triad: 16 registers of 64 bits\n\nphase 0:\n"
+                                 "  parallel for i: turn by turn\n    block i 1 turn\n"
+                                 "      load x: scalar\n      load y: scalar\n"
+                                 "      load w: scalar\n      store z: scalar\n";
+  const block::Program given = block::parse(program, one_by_one);
+  CHECK(jit::llvm_text(program, jit::blocks_of(program, target), target).find("<8 x float>") !=
+        std::string::npos);
+  CHECK(jit::llvm_text(program, given, target).find(" x float>") == std::string::npos);
+  CHECK(block::print(program, jit::compile_native(program, given, target)->blocks()) == one_by_one);
 }
 
 TEST_CASE("the blocks that a file expects are those that are chosen") {
@@ -284,6 +319,118 @@ TEST_CASE("blocks that lose a position, or put one in another place, are seen to
     CHECK(is_found(wrong, program, blocks));
     CHECK_THROWS_AS(block::verify(program, blocks), InternalError);
   }
+}
+
+namespace {
+
+// Changes one thing somewhere in the blocks: a size, a shape, a move, a mask, or which boxes there are.
+class Perturbation {
+public:
+  Perturbation(const Program &program, block::Program &blocks, std::uint64_t seed)
+      : program_(program), random_(seed) {
+    for (block::Box &phase : blocks.phases) gather(phase);
+  }
+
+  void run() {
+    block::Run &run = *runs_[pick(runs_.size())];
+    block::Box &box = run.boxes[pick(run.boxes.size())];
+    block::Dim &dim = box.dims[pick(box.dims.size())];
+    switch (pick(8)) {
+    case 0: dim.count *= 2; break;
+    case 1: dim.count /= 2; break;
+    case 2: dim.as = block::As(pick(3)); break;
+    case 3: box.masked = !box.masked; break;
+    case 4: shape(run); break;
+    case 5: run.boxes.erase(run.boxes.begin() + std::ptrdiff_t(pick(run.boxes.size()))); break;
+    case 6: run.boxes.push_back(run.boxes.back()); break;
+    case 7: move(box); break;
+    }
+  }
+
+private:
+  std::size_t pick(std::size_t count) { return std::size_t(random_() % count); }
+
+  void gather(block::Box &box) {
+    for (block::Run &run : box.runs) {
+      runs_.push_back(&run);
+      for (block::Box &inner : run.boxes) gather(inner);
+    }
+  }
+
+  void shape(block::Run &run) {
+    run.shape = block::Shape(pick(std::size_t(block::Shape::TransposedTile) + 1));
+    if (!run.takes_inner()) return;
+    const std::optional<LoopId> inner = only_loop(program_[run.loop].body);
+    if (inner)
+      run.inner = *inner;
+    else
+      run.shape = block::Shape::Turns;
+  }
+
+  void move(block::Box &box) {
+    if (box.accesses.empty()) return;
+    box.accesses[pick(box.accesses.size())].move =
+        block::Move(pick(std::size_t(block::Move::Held) + 1));
+  }
+
+  const Program &program_;
+  std::mt19937_64 random_;
+  std::vector<block::Run *> runs_;
+};
+
+bool keeps_rules(const Program &program, const block::Program &blocks) {
+  try {
+    block::check_rules(program, blocks);
+    return true;
+  } catch (const block::BrokenRule &) {
+    return false;
+  }
+}
+
+// The agreement at one of its extents.
+Agreement at_one(Agreement agreement, std::mt19937_64 &random) {
+  for (auto &[axis, extents] : agreement.axes)
+    extents.values = {extents.values[random() % extents.values.size()]};
+  return agreement;
+}
+
+} // namespace
+
+TEST_CASE("whatever keeps the rules of blocks has the interpreter's bits, in native code, too") {
+  const char *count = std::getenv("BROADLOOM_FUZZ");
+  const std::uint64_t tries = count != nullptr ? std::strtoull(count, nullptr, 10) : 40;
+  int kept = 0, refused = 0;
+  for (const std::string &name : nest_names()) {
+    const NestFile file = read_nests(name);
+    if (file.agreements.empty()) continue;
+    for (std::uint64_t seed = 0; seed < tries; ++seed) {
+      std::mt19937_64 random(seed + std::hash<std::string>()(name));
+      const Nest &nest = file.nests[random() % file.nests.size()];
+      block::Machine machine = machines()[random() % 3];
+      if (random() % 2 == 0) machine.sizes = block::random_sizes(random());
+      block::Program blocks = block::choose(nest.program, machine);
+      for (std::uint64_t changes = random() % 3; changes < 3; ++changes) {
+        block::Program changed = blocks;
+        Perturbation(nest.program, changed, random()).run();
+        const bool keeps = keeps_rules(nest.program, changed);
+        ++(keeps ? kept : refused);
+        if (keeps) blocks = std::move(changed);
+      }
+      INFO(name, " with ", nest.choices, ", seed ", seed, "\n", block::print(nest.program, blocks));
+      std::vector<Runner> runners{runner_of(nest.program, blocks, "blocks")};
+      for (const std::string &target : jit::test::targets_here())
+        if (seed % 8 == 0)
+          runners.push_back(jit::test::runner_of(
+              jit::compile_native(nest.program, blocks, jit::find_target(target)), target));
+      Runs runs(nest.program, std::move(runners));
+      for (int k = 0; k < 4; ++k)
+        agree(runs, nest.program,
+              at_one(file.agreements[random() % file.agreements.size()], random), false);
+    }
+  }
+  MESSAGE(kept, " changes kept the rules, ", refused, " were refused");
+  CHECK(kept > int(tries));
+  CHECK(refused > int(tries));
 }
 
 TEST_CASE("the listings of the nests have every shape and every move between them") {
