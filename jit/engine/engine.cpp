@@ -196,15 +196,8 @@ private:
   llvm::SmallVector<char, 0> copy_;
 };
 
-} // namespace
-
-std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
-                                           Profile profile) {
-  return compile_native(program, blocks_of(program, target), target, profile);
-}
-
-std::shared_ptr<const Code> compile_native(const loop::Program &program, block::Program blocks,
-                                           const Target &target, Profile profile) {
+std::shared_ptr<const Code> make_code(const loop::Program &program, block::Program blocks,
+                                      const Target &target, Profile profile, CompileTimes times) {
   const std::int64_t heavy = blocks.weights.total;
   if (heavy > heaviest_program)
     support::fail("E0502",
@@ -213,7 +206,6 @@ std::shared_ptr<const Code> compile_native(const loop::Program &program, block::
                   {}, "split the kernel, or run it with the interpreter");
   require_memory(heavy);
   Session &linker = Session::instance();
-  CompileTimes times;
   const Names names(program, target, profile);
   llvm::SmallVector<char, 0> bytes =
       make_text(program, blocks, target, llvm::CodeGenFileType::ObjectFile, names, times, nullptr,
@@ -234,6 +226,22 @@ std::shared_ptr<const Code> compile_native(const loop::Program &program, block::
   times.link = laps.lap();
   return std::make_shared<const Code>(std::move(place), std::move(phases), std::move(blocks),
                                       code_bytes, times);
+}
+
+} // namespace
+
+std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
+                                           Profile profile) {
+  Laps laps;
+  block::Program blocks = blocks_of(program, target);
+  CompileTimes times;
+  times.choose = laps.lap();
+  return make_code(program, std::move(blocks), target, profile, times);
+}
+
+std::shared_ptr<const Code> compile_native(const loop::Program &program, block::Program blocks,
+                                           const Target &target, Profile profile) {
+  return make_code(program, std::move(blocks), target, profile, {});
 }
 
 std::string llvm_text(const loop::Program &program, const block::Program &blocks,
