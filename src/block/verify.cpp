@@ -126,6 +126,7 @@ private:
       positions *= dim.count;
       require(positions <= most_positions, "a block of more than 1024 positions");
       require(!dim.leaves || (dim.as == As::Copies && loop.leaf > 0), "leaves of no tree");
+      require(!dim.leaves || dim.count > 1, "one leaf is not side by side");
       if (dim.as != As::Lanes) continue;
       ++lane_dims;
       require(dim.count >= 2 && std::has_single_bit(unsigned(dim.count)),
