@@ -133,7 +133,7 @@ TEST_CASE("blocks that lose a position, or put one in another place, are seen to
 
 namespace {
 
-// Changes one thing somewhere in the blocks: a size, a shape, a move, a mask, or which boxes there are.
+// Changes one thing somewhere in the blocks: a size, a shape, a move, a mask, a prefetch, or which boxes there are.
 class Perturbation {
 public:
   Perturbation(const Program &program, block::Program &blocks, std::uint64_t seed)
@@ -145,7 +145,7 @@ public:
     block::Run &run = *runs_[pick(runs_.size())];
     block::Box &box = run.boxes[pick(run.boxes.size())];
     block::Dim &dim = box.dims[pick(box.dims.size())];
-    switch (pick(8)) {
+    switch (pick(10)) {
     case 0: dim.count *= 2; break;
     case 1: dim.count /= 2; break;
     case 2: dim.as = block::As(pick(3)); break;
@@ -154,6 +154,8 @@ public:
     case 5: run.boxes.erase(run.boxes.begin() + std::ptrdiff_t(pick(run.boxes.size()))); break;
     case 6: run.boxes.push_back(run.boxes.back()); break;
     case 7: move(box); break;
+    case 8: dim.leaves = !dim.leaves; break;
+    case 9: prefetch(box); break;
     }
   }
 
@@ -181,6 +183,14 @@ private:
     if (box.accesses.empty()) return;
     box.accesses[pick(box.accesses.size())].move =
         block::Move(pick(std::size_t(block::Move::Held) + 1));
+  }
+
+  void prefetch(block::Box &box) {
+    if (box.accesses.empty()) return;
+    block::Prefetch &ahead = box.accesses[pick(box.accesses.size())].prefetch;
+    bool *const ways[] = {&ahead.lines, &ahead.steps, &ahead.block};
+    bool &way = *ways[pick(3)];
+    way = !way;
   }
 
   const Program &program_;
