@@ -21,8 +21,8 @@ namespace broadloom::jit {
 
 // Milliseconds spent in each step of compile_native.
 struct CompileTimes {
-  double emit = 0, link_math = 0, optimise = 0, codegen = 0, link = 0;
-  double total() const { return emit + link_math + optimise + codegen + link; }
+  double choose = 0, emit = 0, link_math = 0, optimise = 0, codegen = 0, link = 0;
+  double total() const { return choose + emit + link_math + optimise + codegen + link; }
 };
 
 // The functions of a program. The memory that they lie in goes with the Code.

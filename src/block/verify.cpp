@@ -125,7 +125,10 @@ private:
       require(dim.count >= 1, "a dim of no positions");
       positions *= dim.count;
       require(positions <= most_positions, "a block of more than 1024 positions");
-      require(!dim.leaves || (dim.as == As::Copies && loop.leaf > 0), "leaves of no tree");
+      require(!dim.leaves ||
+                  (dim.as == As::Copies && loop.leaf > 0 && run.shape == Shape::SerialFold),
+              "leaves of no serial fold");
+      require(!dim.leaves || dim.count > 1, "one leaf is not side by side");
       if (dim.as != As::Lanes) continue;
       ++lane_dims;
       require(dim.count >= 2 && std::has_single_bit(unsigned(dim.count)),

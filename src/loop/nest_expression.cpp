@@ -183,6 +183,9 @@ private:
     if (!arg.value)
       cursor_.fail(word, "a cast of a number, which has no type",
                    "write the number alone, or give it a line: t0 : f32 = 1");
+    const DType from = target_.dtype_of(*arg.value);
+    if (is_complex(from) && !is_complex(dtype) && dtype != DType::Bool)
+      cursor_.fail(word, "a complex number is cast to a real one", "take real(x) or imag(x)");
     return {target_.cast(dtype, *arg.value), {}};
   }
 

@@ -145,6 +145,8 @@ private:
     case ValueKind::Cast:
       require(v.arg_count == 1, me + " is a cast of several values");
       require(p_[v.args[0]].dtype == v.compute, me + " casts from another type than it says");
+      require(!is_complex(v.compute) || is_complex(v.dtype) || v.dtype == DType::Bool,
+              me + " casts a complex number to a real one");
       break;
     case ValueKind::Load:
       require(p_[v.buffer].dtype == v.dtype, me + " has another type than its buffer");

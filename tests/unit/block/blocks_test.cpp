@@ -1,5 +1,6 @@
 // Blocks of the programs of tests/nests: those that are chosen, those that the files give and refuse, and that each program has
 // the interpreter's bits whatever blocks it runs by, in native code and in block::interpret.
+#include "tests/unit/block_runs.hpp"
 #include "tests/unit/native_runs.hpp"
 #include "tests/unit/nests.hpp"
 
@@ -10,33 +11,12 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <map>
 #include <set>
 #include <sstream>
 
 namespace broadloom::loop::test {
 
 namespace {
-
-// Processors: with AVX2, with AVX-512, and one that we do not have.
-std::vector<block::Machine> machines() {
-  block::Machine avx2, avx512, small;
-  avx512.vector_bits = 512;
-  avx512.registers = 32;
-  avx512.masks_free = avx512.gathers = true;
-  avx512.least_masked_move = 1;
-  small.vector_bits = 128;
-  small.registers = 8;
-  return {avx2, avx512, small};
-}
-
-Runner runner_of(const Program &program, block::Program blocks, std::string name) {
-  return {std::move(name),
-          [&program, blocks = std::move(blocks)](std::size_t phase, const Frame &frame,
-                                                 const std::int64_t *lo, const std::int64_t *hi) {
-            block::interpret(program, blocks, phase, frame, lo, hi);
-          }};
-}
 
 Runner chosen(const Program &program, const block::Machine &machine, std::string name) {
   return runner_of(program, block::choose(program, machine), std::move(name));
@@ -104,6 +84,39 @@ TEST_CASE("native code of the blocks that a file gives has the interpreter's bit
   }
 }
 
+TEST_CASE("native code of blocks of any sizes, for any machine, has the interpreter's bits") {
+  for (const std::string &name : nest_names()) {
+    const NestFile file = read_nests(name);
+    const Nest &nest = file.nests[0];
+    INFO(name, " with ", nest.choices);
+    std::vector<Runner> runners;
+    for (block::Machine machine : machines()) {
+      machine.sizes = block::random_sizes(std::hash<std::string>()(name) % 1000);
+      for (const std::string &target : jit::test::targets_here())
+        runners.push_back(jit::test::runner_of(
+            jit::compile_native(nest.program, block::choose(nest.program, machine),
+                                jit::find_target(target)),
+            target + ", blocks for " + std::to_string(machine.vector_bits) + " bits"));
+    }
+    Runs runs(nest.program, std::move(runners));
+    for (const Agreement &agreement : file.agreements) agree(runs, nest.program, agreement, false);
+  }
+}
+
+TEST_CASE("native code is made of the blocks that are given, and keeps them") {
+  const Program program = nest("triad.loop");
+  const jit::Target target = jit::find_target("x86-64-v3");
+  const std::string one_by_one = "blocks of triad: 16 registers of 64 bits\n\nphase 0:\n"
+                                 "  parallel for i: turn by turn\n    block i 1 turn\n"
+                                 "      load x: scalar\n      load y: scalar\n"
+                                 "      load w: scalar\n      store z: scalar\n";
+  const block::Program given = block::parse(program, one_by_one);
+  CHECK(jit::llvm_text(program, jit::blocks_of(program, target), target).find("<8 x float>") !=
+        std::string::npos);
+  CHECK(jit::llvm_text(program, given, target).find(" x float>") == std::string::npos);
+  CHECK(block::print(program, jit::compile_native(program, given, target)->blocks()) == one_by_one);
+}
+
 TEST_CASE("the blocks that a file expects are those that are chosen") {
   const bool bless = std::getenv("BROADLOOM_BLESS") != nullptr;
   for (const std::string &name : nest_names()) {
@@ -167,123 +180,6 @@ TEST_CASE("blocks that a file refuses are refused at their line") {
     }
   }
   CHECK(refused > 5);
-}
-
-namespace {
-
-struct Wrong {
-  const char *what, *nest, *choices;
-  std::map<std::string, std::int64_t> extents;
-  void (*change)(block::Program &);
-};
-
-// Whether a run by these blocks is seen to be wrong: by its bits, or by a check of block::interpret.
-bool is_found(const Wrong &wrong, const Program &program, block::Program blocks) {
-  Runs runs(program, {runner_of(program, std::move(blocks), wrong.what)});
-  for (const Axis &axis : program.axes) runs.extents.push_back(wrong.extents.at(axis.name));
-  runs.chunks = runs.extents;         // all in one
-  runs.special = runs.at_end = false; // what is read beside a row is there
-  try {
-    return !runs.differences().empty();
-  } catch (const InternalError &) {
-    return true;
-  }
-}
-
-} // namespace
-
-TEST_CASE("blocks that lose a position, or put one in another place, are seen to be wrong") {
-  using block::Move;
-  block::Machine avx512 = machines()[1];
-  const Wrong all[] = {
-      {"half of a tree's lanes step",
-       "whole_fold.loop",
-       "fold=sum; T=f64; how=, 32 lanes, leaves of 64",
-       {{"i", 4000}, {"i.chunk", 1}},
-       [](block::Program &b) { b.phases[0].runs[0].boxes[0].dims[0].count = 1; }},
-      {"the head and the tail are too short",
-       "triad.loop",
-       "T=f32; x=unit; z=unit; how=, streamed",
-       {{"i", 133}},
-       [](block::Program &b) { b.phases[0].runs[0].boxes[1].dims[0].count = 2; }},
-      {"the rest is not masked",
-       "triad.loop",
-       "T=f32; x=unit; z=unit; how=",
-       {{"i", 37}},
-       [](block::Program &b) { b.phases[0].runs[0].boxes[1].masked = false; }},
-      {"a rest of fewer lanes than are left",
-       "heavy_columns.loop",
-       "",
-       {{"i", 3}, {"j", 21}},
-       [](block::Program &b) { b.phases[0].runs[0].boxes[0].masked = false; }},
-      {"two positions in one turn",
-       "rows.loop",
-       "",
-       {{"i", 3}, {"j", 40}},
-       [](block::Program &b) { b.phases[0].runs[0].boxes[0].dims[0].count = 2; }},
-      {"a short row loses its last position",
-       "short_rows.loop",
-       "lies=i other, j unit; at=i, j; fold=sum",
-       {{"i", 20}, {"j", 5}},
-       [](block::Program &b) { b.phases[0].runs[0].boxes[0].runs[0].boxes[0].dims[0].count = 4; }},
-      {"two steps of a serial fold in one turn",
-       "product.loop",
-       "fold=sum; T=f32; A=f64; columns=unit",
-       {{"i", 1}, {"j", 130}, {"k", 1200}},
-       [](block::Program &b) {
-         for (block::Box &map : b.phases[0].runs[0].boxes[1].runs[0].boxes)
-           map.runs[0].boxes.back().dims[0].count = 2;
-       }},
-      {"rows of a tile that read their neighbours",
-       "product.loop",
-       "fold=sum; T=f32; A=f64; columns=unit",
-       {{"i", 9}, {"j", 130}, {"k", 7}},
-       [](block::Program &b) {
-         for (block::Access &access : b.phases[0].runs[0].boxes[0].runs[0].boxes[0].accesses)
-           if (access.move == Move::Scalar) access.move = Move::Row;
-       }},
-      {"lanes that share what is a row",
-       "rows.loop",
-       "",
-       {{"i", 3}, {"j", 40}},
-       [](block::Program &b) {
-         b.phases[0].runs[0].boxes[0].runs[0].boxes[0].accesses[0].move = Move::Scalar;
-       }},
-      {"a row of what lies across",
-       "tile.loop",
-       "B=f32; T=f32; two=#; three=#; last=t1; how=, streamed",
-       {{"i", 40}, {"i.chunk", 1}, {"j", 40}, {"j.chunk", 1}},
-       [](block::Program &b) {
-         block::Box &tile = b.phases[0].runs[0].boxes[0].runs[0].boxes[0].runs[0].boxes[0];
-         for (block::Access &access : tile.accesses)
-           if (access.move == Move::Transposed) access.move = Move::Row;
-       }},
-      {"a state that is held over one row too many",
-       "jammed_rows.loop",
-       "T=f32",
-       {{"i", 9}, {"j", 33}},
-       [](block::Program &b) {
-         for (block::Access &access : b.phases[0].runs[1].boxes[1].runs[0].boxes[0].accesses)
-           if (access.store) access.move = Move::Held;
-       }},
-      {"groups of a scan as one",
-       "scan_totals.loop",
-       "direction=; blocks=",
-       {{"i", 64}},
-       [](block::Program &b) {
-         block::Box &box = b.phases[0].runs[0].boxes[0];
-         box.dims = {{box.dims[1].axis, 64, block::As::Lanes, false}};
-       }},
-  };
-  for (const Wrong &wrong : all) {
-    CAPTURE(std::string(wrong.what));
-    const Program program = nest(wrong.nest, wrong.choices);
-    block::Program blocks = block::choose(program, avx512);
-    CHECK_FALSE(is_found(wrong, program, blocks));
-    wrong.change(blocks);
-    CHECK(is_found(wrong, program, blocks));
-    CHECK_THROWS_AS(block::verify(program, blocks), InternalError);
-  }
 }
 
 TEST_CASE("the listings of the nests have every shape and every move between them") {

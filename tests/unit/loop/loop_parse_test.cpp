@@ -220,6 +220,8 @@ TEST_CASE("a malformed loop program is E0801 where it is wrong") {
   CHECK(storing("-2 ^ x[i]") == "E0801 8:19 a power of a negative number without parentheses");
   CHECK(storing("x[i] < x[i] < x[i]") == "E0801 8:28 comparisons do not chain");
   CHECK(storing("a0") == "E0801 8:16 there is no value 'a0' here");
+  CHECK(complaint("program p\n  in x : c64\n  out z : f32\nphase 0:\n  set z[] = f32(x[])") ==
+        "E0801 5:13 a complex number is cast to a real one");
   CHECK(storing("x[i]\n    t0 : f64 = x[i]") == "E0801 9:5 a value of f32 and not f64");
   CHECK(storing("x[i]\n    init a0 : sum f64") == "E0801 9:5 an accumulator without a loop");
   CHECK(storing("x[i]\n    init a0 : mean f64") ==
@@ -243,6 +245,27 @@ TEST_CASE("a nest that breaks a rule is E0802 at its statement") {
             "    step a0 with x[i]") ==
         "E0802 11:5 value 1 reads a running state in lanes before the arguments of its step are "
         "computed");
+}
+
+TEST_CASE("a row of each lane is short, and stored by the lanes before they load it") {
+  const auto in_lanes = [](const std::string &walks, const std::string &before,
+                           const std::string &body) {
+    return complaint("program p\n  axes i, j\n  out z : f32[i unit, j other]\n  row r0 : f32" +
+                     walks + "\nphase 0:\n" + before + "  vector for i\n" + body);
+  };
+  const std::string set = "    for j, 5 turns\n      set r0[j] = 1.0\n";
+  const std::string get = "    for j, 5 turns\n      set z[i, j] = r0[j]\n";
+  const std::string before = "  for j\n    set r0[j] = 1.0\n";
+  CHECK(in_lanes("[j unit]", "", set + get) == "none");
+  CHECK(in_lanes("[j unit]", before, get) == "none");
+  CHECK(in_lanes("[j unit]", before, get + set) ==
+        "E0802 10:7 buffer r0 is read before anything is stored there");
+  CHECK(in_lanes("", "", "    for j, 5 turns\n      set r0[] = 1.0\n") ==
+        "E0802 8:7 the lanes of the loop over i store to one element of r0");
+  CHECK(in_lanes(
+            "[j unit]", "",
+            "    init a0 : sum f32\n    for j, 5 turns, leaves of 2\n      step a0 with 1.0\n") ==
+        "E0802 8:5 the loop over j has known turns, and more than one leaf");
 }
 
 TEST_CASE("the caret stands under what is wrong in a loop program") {
