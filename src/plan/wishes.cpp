@@ -48,7 +48,11 @@ private:
   }
 
   const TreeNode &loop(int index) const { return nests_.tree[std::size_t(index)]; }
-  const std::string &name_of(int axis) const { return spec_.axes[std::size_t(axis)].name; }
+  // As loops are called: i0 for axis 0 of unlabelled dims.
+  std::string name_of(int axis) const {
+    const spec::Axis &named = spec_.axes[std::size_t(axis)];
+    return named.labelled ? named.name : "i" + named.name;
+  }
   bool is_of(const Group &group, int axis) const {
     return std::ranges::any_of(
         group, [&](int c) { return resolved_.classes[std::size_t(c)].axis == axis; });
