@@ -95,27 +95,29 @@ void Trees::order_classes() {
   set_order(asked_order());
   // A kept axis whose lanes take a short row each stays outside of the row.
   const auto asked = [&](int c) { return resolved_.classes[c].axis == spec_.wishes.vector; };
-  const bool named = std::ranges::any_of(spec_.wishes.order,
-                                         [&](int axis) { return axis == spec_.wishes.vector; });
-  if (!spec_.wishes.vector || named || has_short_rows(*spec_.wishes.vector)) return;
-  std::vector<int> order = order_;
-  std::stable_partition(order.begin(), order.end(), [&](int c) { return !asked(c); });
+  const std::vector<int> &wished = spec_.wishes.order;
+  const bool others_inside =
+      std::ranges::any_of(wished, [&](int axis) { return axis == spec_.wishes.vector; }) &&
+      wished.back() != spec_.wishes.vector;
+  if (!spec_.wishes.vector || others_inside || has_short_rows(*spec_.wishes.vector)) return;
+  std::vector<int> order;
+  for (const bool inside : {false, true})
+    for (int c : order_)
+      if (asked(c) == inside) order.push_back(c);
   set_order(std::move(order));
 }
 
 // The axes that `order` names change places among themselves.
 std::vector<int> Trees::asked_order() const {
   const std::vector<int> &wished = spec_.wishes.order;
-  const auto place = [&](int c) {
-    return std::find(wished.begin(), wished.end(), resolved_.classes[c].axis);
-  };
+  const auto is_of = [&](int c, int axis) { return resolved_.classes[c].axis == axis; };
   std::vector<int> named, order = order_;
-  for (int c : order_)
-    if (place(c) != wished.end()) named.push_back(c);
-  std::stable_sort(named.begin(), named.end(), [&](int a, int b) { return place(a) < place(b); });
+  for (int axis : wished)
+    for (int c : order_)
+      if (is_of(c, axis)) named.push_back(c);
   auto next = named.begin();
   for (int &c : order)
-    if (place(c) != wished.end()) c = *next++;
+    if (std::ranges::any_of(wished, [&](int axis) { return is_of(c, axis); })) c = *next++;
   return order;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace broadloom::plan {
 namespace {
@@ -18,7 +19,9 @@ public:
              const loop::Program &program, const std::vector<Group> &groups,
              std::vector<Decision> &why)
       : spec_(spec), resolved_(resolved), nests_(nests), program_(program), groups_(groups),
-        why_(why) {}
+        why_(why) {
+    for (const spec::NamedValue &let : spec.lets) values_.emplace(let.let, let.value);
+  }
 
   void run() {
     for (std::size_t p = 0; p < nests_.phases.size(); ++p) {
@@ -48,7 +51,11 @@ private:
   }
 
   const TreeNode &loop(int index) const { return nests_.tree[std::size_t(index)]; }
-  const std::string &name_of(int axis) const { return spec_.axes[std::size_t(axis)].name; }
+  // As loops are called: i0 for axis 0 of unlabelled dims.
+  std::string name_of(int axis) const {
+    const spec::Axis &named = spec_.axes[std::size_t(axis)];
+    return named.labelled ? named.name : "i" + named.name;
+  }
   bool is_of(const Group &group, int axis) const {
     return std::ranges::any_of(
         group, [&](int c) { return resolved_.classes[std::size_t(c)].axis == axis; });
@@ -207,8 +214,8 @@ private:
     const std::string wish = spec::print(clause), &name = clause.names[0];
     const std::string asked = fmt::format("the schedule asks for '{}'", wish);
     std::vector<expr::NodeId> values;
-    for (const spec::NamedValue &value : spec_.lets)
-      if (value.let == name) values.push_back(value.value);
+    const auto [first, last] = values_.equal_range(name);
+    for (auto value = first; value != last; ++value) values.push_back(value->second);
     if (values.empty())
       return not_met(wish, "nothing is computed", asked, "no output reads '" + name + "'");
     const bool held = std::ranges::any_of(
@@ -237,6 +244,7 @@ private:
   const loop::Program &program_;
   const std::vector<Group> &groups_;
   std::vector<Decision> &why_;
+  std::unordered_multimap<std::string, expr::NodeId> values_; // of lets
   std::vector<std::vector<int>> loops_; // [phase]: tree nodes, outer ones first
 };
 

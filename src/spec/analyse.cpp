@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 namespace broadloom::spec {
 
@@ -35,6 +36,10 @@ public:
       : data_(data), spec_(begin(data)), space_(data, spec_), reads_(space_, spec_),
         typer_(spec_, space_, reads_) {
     spec_.wishes = resolve_wishes(data, space_);
+    std::unordered_set<std::string> named;
+    for (const ScheduleClause &clause : spec_.wishes.lets) named.insert(clause.names[0]);
+    for (const Pairing &pairing : spec_.pairings) named.insert({pairing.a, pairing.b});
+    typer_.watch(std::move(named));
   }
 
   TypedSpec run() {
@@ -323,11 +328,12 @@ void Analysis::check_unused_lets() {
 
 // What the schedule keeps or computes again is marked, as if it stood in keep() or recompute().
 void Analysis::mark_lets() {
-  for (const ScheduleClause &clause : spec_.wishes.lets)
-    for (const NamedValue &let : spec_.lets)
-      if (let.let == clause.names[0])
-        spec_.marks.push_back(
-            {let.value, clause.kind == ScheduleClause::Kind::Keep, clause.where, true});
+  std::map<std::string, const ScheduleClause *> clauses;
+  for (const ScheduleClause &clause : spec_.wishes.lets) clauses[clause.names[0]] = &clause;
+  for (const NamedValue &let : spec_.lets)
+    if (const auto found = clauses.find(let.let); found != clauses.end())
+      spec_.marks.push_back({let.value, found->second->kind == ScheduleClause::Kind::Keep,
+                             found->second->where, true});
 }
 
 // Equal values are one node, so that keep(exp(x)) and recompute(exp(x)) meet wherever they are written.

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace broadloom {
 
@@ -98,28 +100,29 @@ void check_count(const SpecData &data, const ScheduleClause &clause) {
                                    : "write 1 for rows one by one");
 }
 
-// What a clause about a let or an output says of it: clauses of one subject contradict each other.
-std::string_view subject_of(Kind kind) {
-  return kind == Kind::Keep || kind == Kind::Recompute ? "let" : "output";
-}
+// The lets or the outputs of a kernel.
+struct Names {
+  std::string_view subject;
+  std::vector<std::string> in_order;
+  std::unordered_set<std::string> known;
 
-void check_name(const SpecData &data, const ScheduleClause &clause) {
-  const std::string_view subject = subject_of(clause.kind);
-  std::vector<std::string> known;
-  if (subject == "let")
-    for (const Expr &let : data.lets) known.push_back(let.node()->name);
-  else
-    for (const OutputDecl &output : data.outputs) known.push_back(output.name);
+  void add(const std::string &name) {
+    in_order.push_back(name);
+    known.insert(name);
+  }
+};
+
+void check_name(const SpecData &data, const ScheduleClause &clause, const Names &names) {
   const std::string &name = clause.names[0];
-  if (std::ranges::find(known, name) != known.end()) return;
-  const std::string near = support::closest(name, known), kind(subject);
+  if (names.known.contains(name)) return;
+  const std::string near = support::closest(name, names.in_order), kind(names.subject);
   fail("E0017",
        "'" + std::string(word_of(clause.kind)) + "' names " + (kind == "let" ? "a " : "an ") +
            kind + ", and '" + name + "' is none",
        shown(data, clause),
-       !near.empty()   ? "did you mean '" + near + "'?"
-       : known.empty() ? "this kernel has no " + kind + "s: leave the clause out"
-                       : "the " + kind + "s are " + support::quoted_list(known));
+       !near.empty()            ? "did you mean '" + near + "'?"
+       : names.in_order.empty() ? "this kernel has no " + kind + "s: leave the clause out"
+                                : "the " + kind + "s are " + support::quoted_list(names.in_order));
 }
 
 } // namespace
@@ -138,33 +141,36 @@ std::string print(const ScheduleClause &clause) {
 }
 
 void check_schedule(const SpecData &data) {
-  const auto &clauses = data.schedule.clauses();
-  for (auto clause = clauses.begin(); clause != clauses.end(); ++clause) {
-    switch (clause->kind) {
+  if (data.schedule.clauses().empty()) return;
+  Names lets{"let", {}, {}}, outputs{"output", {}, {}};
+  for (const Expr &let : data.lets) lets.add(let.node()->name);
+  for (const OutputDecl &output : data.outputs) outputs.add(output.name);
+  std::unordered_map<std::string, const ScheduleClause *> said; // by what a clause decides about
+  const auto once = [&](const std::string &decides, const ScheduleClause &clause) {
+    const auto [other, fresh] = said.try_emplace(decides, &clause);
+    if (!fresh)
+      fail_twice(data, clause,
+                 "the schedule has '" + print(*other->second) + "' and '" + print(clause) + "'");
+  };
+  for (const ScheduleClause &clause : data.schedule.clauses()) {
+    switch (clause.kind) {
     case Kind::Vector:
-    case Kind::Order:
-      for (auto other = clauses.begin(); other != clause; ++other)
-        if (other->kind == clause->kind)
-          fail_twice(data, *clause,
-                     "the schedule has '" + print(*other) + "' and '" + print(*clause) + "'");
-      break;
+    case Kind::Order: once(std::string(word_of(clause.kind)), clause); break;
     case Kind::Copies:
-    case Kind::Tile: check_count(data, *clause); break;
+    case Kind::Tile: check_count(data, clause); break;
     case Kind::Keep:
     case Kind::Recompute:
+      check_name(data, clause, lets);
+      once("let " + clause.names[0], clause);
+      break;
     case Kind::Stream:
     case Kind::Cached:
-      check_name(data, *clause);
-      for (auto other = clauses.begin(); other != clause; ++other)
-        if (!other->names.empty() && other->names[0] == clause->names[0] &&
-            other->kind != Kind::Fuse && other->kind != Kind::Separate &&
-            subject_of(other->kind) == subject_of(clause->kind))
-          fail_twice(data, *clause,
-                     "the schedule has '" + print(*other) + "' and '" + print(*clause) + "'");
+      check_name(data, clause, outputs);
+      once("output " + clause.names[0], clause);
       break;
-    case Kind::Parallel:
+    case Kind::Parallel: // about axes: resolve_wishes
     case Kind::Serial:
-    case Kind::Fuse:
+    case Kind::Fuse: // pairings
     case Kind::Separate: break;
     }
   }
@@ -173,6 +179,8 @@ void check_schedule(const SpecData &data) {
 Wishes resolve_wishes(const SpecData &data, const Space &space) {
   Wishes wishes;
   wishes.stores.assign(data.outputs.size(), Stores::AsItFits);
+  std::unordered_map<std::string, std::size_t> outputs;
+  for (std::size_t k = 0; k < data.outputs.size(); ++k) outputs[data.outputs[k].name] = k;
   const auto count = [&](std::vector<Wishes::Count> &counts, const ScheduleClause &clause) {
     const int axis = space.axis(clause.axes[0], clause.where);
     for (const Wishes::Count &known : counts)
@@ -210,9 +218,8 @@ Wishes resolve_wishes(const SpecData &data, const Space &space) {
     case Kind::Recompute: wishes.lets.push_back(clause); break;
     case Kind::Stream:
     case Kind::Cached:
-      for (std::size_t k = 0; k < data.outputs.size(); ++k)
-        if (data.outputs[k].name == clause.names[0])
-          wishes.stores[k] = clause.kind == Kind::Stream ? Stores::Streamed : Stores::Cached;
+      wishes.stores[outputs.at(clause.names[0])] =
+          clause.kind == Kind::Stream ? Stores::Streamed : Stores::Cached;
       break;
     case Kind::Fuse:
     case Kind::Separate: break; // pairings

@@ -215,14 +215,8 @@ Folded Typer::type_whole(const Expr &root, const Entry &entry) {
   return {value.node, dtype(value), expr::no_input};
 }
 
-// Which values a name stands for that the schedule or a pairing has.
 void Typer::note_let(const ExprNode &let, NodeId value) {
-  const auto names = [&](const auto &pairing) {
-    return pairing.a == let.name || pairing.b == let.name;
-  };
-  const auto is_it = [&](const ScheduleClause &clause) { return clause.names[0] == let.name; };
-  if (std::ranges::any_of(spec_.pairings, names) || std::ranges::any_of(spec_.wishes.lets, is_it))
-    spec_.lets.push_back({let.name, value});
+  if (named_.contains(let.name)) spec_.lets.push_back({let.name, value});
 }
 
 NodeId Typer::close(const Folded &folded, const Place &where) {

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <unordered_set>
 
 namespace broadloom::spec {
 
@@ -51,6 +52,9 @@ class Typer {
 public:
   Typer(TypedSpec &spec, const Space &space, const Reads &reads)
       : spec_(spec), space_(space), reads_(reads), visible_(spec.inputs.size()) {}
+
+  // Which lets the schedule or a pairing names: what their names stand for is noted.
+  void watch(std::unordered_set<std::string> lets) { named_ = std::move(lets); }
 
   Value type(const Expr &root, const Entry &entry);
 
@@ -168,6 +172,7 @@ private:
   }
 
   TypedSpec &spec_;
+  std::unordered_set<std::string> named_; // by the schedule or a pairing
   const Space &space_;
   const Reads &reads_;
   InputSets visible_;

@@ -96,6 +96,21 @@ TEST_CASE("statements alone make up the kernel scratch, and are replaced by name
   contains(talk.error("out z = t"), "'t' is not defined");
 }
 
+TEST_CASE("a schedule is a statement of several lines, and is replaced as a whole") {
+  Talk talk;
+  Feeder feeder(talk.session, "<input>");
+  talk("in x : f64[i, j]; out z = x * 2");
+  for (const char *line : {"schedule {", "  vector i", "  copies i 2"}) feeder.line(line);
+  CHECK(feeder.open());
+  feeder.line("}");
+  CHECK_FALSE(feeder.open());
+  contains(talk(".why"), "lanes along i, as the schedule asks");
+  talk("schedule { vector j }");
+  contains(talk(".show spec"), "  schedule {\n    vector j\n  }\n");
+  contains(talk.error("schedule { vector k }"), "<input>:1:12: error[E0104]");
+  contains(talk(".show spec"), "vector j");
+}
+
 TEST_CASE("a derivative clause may follow the function as an input of its own") {
   Talk talk;
   talk("def flat(a) = round(a)");

@@ -69,6 +69,15 @@ TEST_CASE("keywords, types, functions, numbers and comments have their colours")
   CHECK(painted("out z = twist(x)", 0, "in x : f32[i]\n") == "k:out f:twist");
 }
 
+TEST_CASE("a schedule and its clauses are painted as such, and are names elsewhere") {
+  CHECK(painted("kernel k { in x : f32[i]; out z = x; schedule { vector i; copies i 2 } }", 0) ==
+        "k:kernel k:in t:f32 k:out k:schedule k:vector k:copies n:2");
+  CHECK(painted("in schedule : f32[vector]; out copies = schedule", 0) == "k:in t:f32 k:out");
+  CHECK(painted("out z = copies", 0) == "k:out ?:copies");
+  CHECK(completed("sched") == List{"schedule"});
+  CHECK(has(completed("  rec", "schedule {\n"), "recompute"));
+}
+
 TEST_CASE("unknown names stand out, but for the one that is being typed") {
   CHECK(painted("out z = qq + 1", 0) == "k:out ?:qq n:1");
   CHECK(painted("out z = qq", 10) == "k:out");

@@ -48,7 +48,10 @@ TEST_CASE(
         std::vector<std::string>{"tile i 1", "tile i 2", "tile i 4", "tile i 8", "stream y",
                                  "cached y"});
   const std::vector<std::string> by_position = clauses_of("in x : f32[:, :]; out y = x");
-  CHECK(std::count(by_position.begin(), by_position.end(), "vector 1") == 1);
+  for (const char *clause : {"vector 1", "order 0, 1", "order 1, 0"})
+    CHECK(std::count(by_position.begin(), by_position.end(), clause) == 1);
+  const std::vector<std::string> three = clauses_of("in x : f32[i, j, k]; out y = x");
+  CHECK(std::count(three.begin(), three.end(), "order k, i, j") == 1);
 }
 
 TEST_CASE("tune says how many clauses change what runs, and which are worth writing") {

@@ -128,8 +128,16 @@ std::vector<ScheduleClause> possible_clauses(const LoopSpec &spec) {
   const auto add = [&](ScheduleClause clause) {
     if (is_legal(with(spec, clause))) all.push_back(std::move(clause));
   };
-  for (std::size_t a = 0; a < typed.axes.size(); ++a) {
-    const AxisRef axis = typed.axes[a].labelled ? AxisRef(typed.axes[a].name) : AxisRef(int(a));
+  std::vector<AxisRef> axes;
+  for (std::size_t a = 0; a < typed.axes.size(); ++a)
+    axes.push_back(typed.axes[a].labelled ? AxisRef(typed.axes[a].name) : AxisRef(int(a)));
+  for (std::size_t a = 0; axes.size() > 1 && a < axes.size(); ++a) { // each of them outermost
+    ScheduleClause order{Kind::Order, axes};
+    std::rotate(order.axes.begin(), order.axes.begin() + std::ptrdiff_t(a),
+                order.axes.begin() + std::ptrdiff_t(a) + 1);
+    add(std::move(order));
+  }
+  for (const AxisRef &axis : axes) {
     for (const Kind kind : {Kind::Vector, Kind::Parallel, Kind::Serial}) add({kind, {axis}});
     for (const Kind kind : {Kind::Copies, Kind::Tile})
       for (const int count : {1, 2, 4, 8}) add({kind, {axis}, {}, count});
