@@ -35,8 +35,8 @@ std::string_view name(Path path) {
   case Path::RowOfLanes: return "row-of-lanes";
   case Path::RowsJammed: return "rows-jammed";
   case Path::RowsJammedRest: return "rows-jammed-rest";
-  case Path::RowBlock: return "row-block";
-  case Path::RowBlockBeside: return "row-block-beside";
+  case Path::RegisterTile: return "register-tile";
+  case Path::RegisterTileBeside: return "register-tile-beside";
   case Path::TileBlock: return "tile-block";
   case Path::TileStreamed: return "tile-streamed";
   case Path::TileBeside: return "tile-beside";

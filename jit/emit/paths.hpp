@@ -39,8 +39,8 @@ enum class Path : std::uint8_t {
   RowOfLanes,
   RowsJammed,     // unroll-and-jam: several rows, one row of states
   RowsJammedRest, // rows beside them
-  RowBlock,       // a register tile of rows and lanes
-  RowBlockBeside,
+  RegisterTile,   // a register tile of rows and lanes
+  RegisterTileBeside,
   TileBlock, // a block transposed in registers
   TileStreamed,
   TileBeside, // what is left over beside the blocks

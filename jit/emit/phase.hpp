@@ -106,12 +106,12 @@ private:
   groups_of_leaves(const block::Run &run, llvm::Value *begin, llvm::Value *end,
                    const std::vector<llvm::AllocaInst *> &stacks);
 
-  // rows_together.cpp
+  // jam.cpp
   void jammed_loop(const block::Run &run, llvm::Value *begin, llvm::Value *end);
   void jammed_turn(const block::Box &box, llvm::Value *position);
 
-  // row_blocks.cpp
-  struct RowBlock { // rows that run as one group of lanes
+  // register_tile.cpp
+  struct RegisterTile { // rows that run as one group of lanes
     loop::LoopId inner;
     loop::AxisId axis; // the rows
     int rows;
@@ -123,7 +123,7 @@ private:
   void ask_for_steps(loop::BufferId id);
   void store_rows(loop::BufferId id, llvm::Value *value);
 
-  // short_fold.cpp
+  // short_rows.cpp
   void short_loop(const block::Run &run);
   void short_map(const block::Run &run, bool copied);
   AllStates unrolled(const block::Run &run);
@@ -255,7 +255,7 @@ private:
   const block::Box *box_ = nullptr;    // how the body that we are in is run
   const loop::Loop *vector_ = nullptr; // the vector loop that we are in
   const Tile *tile_ = nullptr;         // where the loop around it runs together with it
-  const RowBlock *rows_ = nullptr;     // likewise, as lanes of their own
+  const RegisterTile *rows_ = nullptr; // likewise, as lanes of their own
   int width_ = 1;
   std::int64_t offset_ = 0;       // of this copy of a loop's body, in positions
   llvm::Value *active_ = nullptr; // lanes that count (i64), or null when all do

@@ -176,7 +176,7 @@ private:
       width(run.inner, base);
       const std::string groups = support::count(box.positions() / base, "group");
       const std::string tile = support::count(rows, "row");
-      return add(Reason::RowBlock, subject(along), groups + " by " + tile,
+      return add(Reason::RegisterTile, subject(along), groups + " by " + tile,
                  fmt::format("{} of lanes of {} each in a turn: what rows share is loaded once",
                              groups, tile));
     }

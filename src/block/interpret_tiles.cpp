@@ -57,7 +57,7 @@ void Interpreter::row_tile(const Run &run, Range range) {
   const Addresses outer = at_;
   const Box &box = run.whole();
   const int rows = box.count(As::Copies), width = box.count(As::Lanes);
-  const RowBlock block{program_[run.loop].axis, width};
+  const RegisterTile block{program_[run.loop].axis, width};
   const Loop &lanes = program_[run.inner];
   const Range columns = this->range(lanes);
   const std::int64_t below = range.whole(rows), beside = columns.whole(width);

@@ -104,7 +104,7 @@ private:
   void running_in_group(loop::AccId acc, std::uint32_t state, Lanes &out);
 
   // interpret_tiles.cpp
-  struct RowBlock { // rows that run as one group of lanes
+  struct RegisterTile { // rows that run as one group of lanes
     loop::AxisId axis;
     int width; // lanes of each
   };
@@ -145,7 +145,7 @@ private:
 
   const Box *box_ = nullptr;           // how the body that we are in is run
   const loop::Loop *vector_ = nullptr; // the loop whose positions are lanes
-  const RowBlock *rows_ = nullptr;     // where rows are lanes, too
+  const RegisterTile *rows_ = nullptr; // where rows are lanes, too
   Tile *tile_ = nullptr;
   std::optional<Jam> jam_;
   int width_ = 1, active_ = 1;          // lanes, and those from the first on that count

@@ -63,7 +63,7 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "all types are narrow, so the widest of them fills a register", usual},
     {Reason::ColumnBlock, "column-block", "unroll",
      "several registers of columns at once: rows are read in pieces of whole cache lines", usual},
-    {Reason::RowBlock, "row-block", "unroll",
+    {Reason::RegisterTile, "register-tile", "unroll",
      "several rows of the result in one group of lanes: what they share is loaded once", usual},
     {Reason::OneGroup, "one-group", "unroll",
      "one group of lanes for each turn: turns do not wait for each other, so copies of the body "

@@ -39,7 +39,7 @@ enum class Reason : std::uint8_t {
   LanesOfRegister,
   LanesOfWidest,
   ColumnBlock,
-  RowBlock,
+  RegisterTile,
   OneGroup,
   RegistersOfLanes,
   HeavyBody,

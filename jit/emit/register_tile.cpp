@@ -17,15 +17,15 @@ using namespace loop;
 void PhaseEmitter::row_tile(const block::Run &run, llvm::Value *begin, llvm::Value *end) {
   const Values outer = at_;
   const block::Box &box = run.whole();
-  const RowBlock block{run.inner, program_[run.loop].axis, box.count(block::As::Copies),
-                       box.count(block::As::Lanes)};
+  const RegisterTile block{run.inner, program_[run.loop].axis, box.count(block::As::Copies),
+                           box.count(block::As::Lanes)};
   const Loop &lanes = program_[block.inner];
   const auto [first, last] = range(lanes);
   llvm::Value *whole_rows = whole(begin, end, block.rows);
   llvm::Value *whole_lanes = whole(first, last, block.width);
   lanes_.counted_loop(first, whole_lanes, block.width, {}, [&](llvm::Value *position, Values) {
     lanes_.counted_loop(begin, whole_rows, block.rows, {}, [&](llvm::Value *row, Values) {
-      took(Path::RowBlock);
+      took(Path::RegisterTile);
       move(run.loop, outer, row, 0);
       rows_ = &block;
       set_lanes(&lanes, block.rows * block.width);
@@ -40,7 +40,7 @@ void PhaseEmitter::row_tile(const block::Run &run, llvm::Value *begin, llvm::Val
   // The lanes beside the blocks, and whole rows below them.
   llvm::Value *left = ir_.CreateSelect(ir_.CreateICmpEQ(whole_lanes, last), whole_rows, begin);
   lanes_.counted_loop(left, end, 1, {}, [&](llvm::Value *row, Values) {
-    took(Path::RowBlockBeside);
+    took(Path::RegisterTileBeside);
     move(run.loop, outer, row, 0);
     vector_map(block::run_of(run.rest(), block.inner),
                ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_lanes, first), last);
@@ -51,7 +51,7 @@ void PhaseEmitter::row_tile(const block::Run &run, llvm::Value *begin, llvm::Val
 
 // What `access` does for one row, with its lanes and addresses.
 template <class Access> void PhaseEmitter::each_row(BufferId id, Access access) {
-  const RowBlock &block = *std::exchange(rows_, nullptr);
+  const RegisterTile &block = *std::exchange(rows_, nullptr);
   llvm::Value *first = at_[id.index];
   width_ = block.width;
   const bool walks = walk(id, block.axis) != nullptr; // else all rows have the same
