@@ -12,7 +12,7 @@ namespace {
 class Maker {
 public:
   Maker(Random &random, const std::string &text)
-      : random_(random), spec_(parse(text)), typed_(spec::analyse(spec_.data())) {}
+      : random_(random), text_(text), spec_(parse(text)), typed_(spec::analyse(spec_.data())) {}
 
   std::string run() {
     axes();
@@ -77,9 +77,14 @@ private:
     clauses_.push_back(random_.pick<std::string>({"fuse ", "separate "}) + all[0] + ", " + all[1]);
   }
 
-  bool has_marks() const { return !typed_.marks.empty() || spec_.data().lets.size() > 1; }
+  bool has_marks() const {
+    const bool marked =
+        text_.find("keep(") != std::string::npos || text_.find("recompute(") != std::string::npos;
+    return marked || spec_.data().lets.size() > 1;
+  }
 
   Random &random_;
+  const std::string &text_;
   const LoopSpec spec_;
   const spec::TypedSpec typed_;
   std::vector<std::string> clauses_;
