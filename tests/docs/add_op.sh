@@ -1,7 +1,6 @@
 #!/bin/sh
 # Does what docs/contributing.md says under "Add a schedule choice in five steps" and "Add an op in five steps": applies its
-# patches to a copy of the tree, builds that copy, runs the tests that the steps extend, those of blocks, and the
-# commands of the page.
+# patches to a copy of the tree, builds that copy, runs the tests that the steps extend, and the commands of the page.
 #
 #   usage: add_op.sh FOLDER [--bless]
 #
@@ -45,9 +44,9 @@ apply_patches() {
   patch -d "$fresh" -p1 --no-backup-if-mismatch <"$folder/steps.patch"
 }
 
-# Of the unit tests only those that the steps extend, and those of blocks: the others would cost minutes.
+# Of the unit tests only those that the steps extend: the others would cost minutes.
 keep_few_tests() {
-  sed -i -e "/'unit\/[a-z0-9_/]*_test.cpp'/{/\/\(functions\|gradient\|math\|math_hashes\|blocks\|wrong_blocks\)_test/!d}" \
+  sed -i -e "/'unit\/[a-z0-9_/]*_test.cpp'/{/\/\(functions\|gradient\|math\|math_hashes\)_test/!d}" \
     "$fresh/tests/meson.build"
 }
 
