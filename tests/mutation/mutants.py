@@ -134,6 +134,8 @@ MUTANTS = [
      "return is_cut(prefix) && (!swept || leaf <= steps_per_leaf);", "return is_cut(prefix) && (!swept || leaf > 0);"),
     ("plan: chunks are not whole leaves", "src/plan/arrange.cpp",
      "least = std::max(least, leaf);", "least = 1;"),
+    ("chunks: joined to the start of the fold first", "src/loop/loop.cpp",
+     "  return loop.leaf == 1 && loop.lanes == 1", "  return loop.leaf == 0 && loop.lanes == 1"),
     ("plan: no sweep of rows", "src/plan/arrange.cpp",
      "  if (tree.folded.size() != 1 || tree.lanes || tree.kept.empty()) return;\n  for", "  return;\n  for"),
     ("plan: no short rows", "src/plan/arrange.cpp", "  if (turns < 2 || turns > longest_short_row ||", "  if (turns > 0 || turns > longest_short_row ||"),

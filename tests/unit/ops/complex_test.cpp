@@ -212,5 +212,30 @@ TEST_CASE("a complex number to the power 0 is 1 at each of its elements") {
   }
 }
 
+// One thread folds a column in chunks, as its plan is another one. 1+0j, which a product begins with, times z has other zeros.
+TEST_CASE("a product of complex numbers has the same bits on any number of threads, the signs of "
+          "zeros too") {
+  constexpr int rows = 129, columns = 64;
+  const double parts[] = {0, 0.5, -0.5, 1, 1, -1, 2, -2, -0.0};
+  std::vector<C64> z;
+  for (unsigned k = 0, state = 1; k < rows * columns; ++k) {
+    const auto part = [&] {
+      return float(parts[((state = state * 1664525 + 1013904223) >> 16) % 9]);
+    };
+    const float re = part();
+    z.emplace_back(re, part());
+  }
+  const LoopSpec spec = parse("kernel k { in z : c64[j, i]; out o[i] = accumulate(prod) z }");
+  const auto bits = [&](const Options &options) {
+    const Results r = compile(spec, options)({{"z", View<const C64>(z.data(), {rows, columns})}});
+    const auto *bytes = reinterpret_cast<const char *>(r["o"].data<C64>());
+    return std::string(bytes, columns * sizeof(C64));
+  };
+  const std::string one = bits({.threads = 1, .engine = Engine::Jit});
+  for (const int threads : {1, 2, 3})
+    for (const Engine engine : {Engine::Jit, Engine::Interpreter})
+      CHECK(bits({.threads = threads, .engine = engine}) == one);
+}
+
 } // namespace
 } // namespace broadloom
