@@ -73,7 +73,8 @@ def rounded(x, dtype):
 
 class Value:
     """lo, hi: f64 of floats, else the one array of its NumPy type. `dtype` is Broadloom's; f16 stays unrounded in
-    f32. weak: a number. `whole`: of a fold, before its rounding to the dtype, for outputs that take it from there."""
+    f32. weak: a number, or "extent" (weak beside floats only). `whole`: of a fold, before its rounding to the dtype, for
+    outputs that take it from there."""
 
     def __init__(self, dtype, lo, hi=None, sure=True, axes=frozenset(), weak=False):
         self.dtype, self.lo, self.hi = dtype, lo, lo if hi is None else hi

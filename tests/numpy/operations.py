@@ -8,6 +8,11 @@ from loom_text import Refused
 KEPT = {"keep", "recompute"}
 
 
+def both_weak(x, y):
+    """A number meets any type, an extent floats only: of both comes what an extent is."""
+    return "extent" if "extent" in (x.weak, y.weak) and x.weak and y.weak else x.weak and y.weak
+
+
 class Operations:
     def __init__(self, accuracy):
         self.accuracy = accuracy
@@ -36,6 +41,8 @@ class Operations:
                     dtype = "f64"
                 elif v.dtype == "i64" and dtype == "bool":
                     dtype = "i64"
+                elif v.weak == "extent" and not iv.is_float(dtype):
+                    dtype = promote(dtype, "i64")
         if dtype == "bool" and rule == "divide":
             dtype = "i8"
         if not iv.is_float(dtype):
@@ -62,7 +69,7 @@ class Operations:
         rule = {"/": "true", "//": "divide", "%": "divide", "^": "divide", "fmod": "divide", "atan2": "math", "hypot": "math",
                 "copysign": "math", "logaddexp": "math"}.get(op, "plain")
         dtype = self.met([x, y], rule)
-        weak = x.weak and y.weak
+        weak = both_weak(x, y)
         if dtype == "bool" and op in ("<<", ">>"):
             dtype = "i8"
         square = op == "^" and y.weak and y.lo.ndim == 0 and y.lo == 2
@@ -133,7 +140,7 @@ class Operations:
         if name == "where":
             dtype = self.met(args[1:], "plain")
             result = iv.chosen(cast(args[0], "bool"), cast(args[1], dtype), cast(args[2], dtype))
-            result.weak = args[1].weak and args[2].weak
+            result.weak = both_weak(args[1], args[2])
             return result
         if name == "fma":
             return self.fused(*args)

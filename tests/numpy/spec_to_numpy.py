@@ -165,7 +165,7 @@ class Evaluator(Reductions):
         for n in names:
             extent = extent if self.inputs[n].lo.shape[axis] == 1 else self.inputs[n].lo.shape[axis]
         if name == "extent":
-            return Value("i64", np.asarray(extent, np.int64), weak=True)
+            return Value("i64", np.asarray(extent, np.int64), weak="extent")
         shape = [1] * len(self.axes)
         shape[axis] = extent
         return Value("i64", np.arange(extent).reshape(shape), None, True, frozenset([axis]))
