@@ -116,7 +116,7 @@ void Interpreter::step_group(AccId id, const std::vector<ValueId> &args) {
       const int from = tree::earlier(mirrored(lane - group), distance);
       if (from < 0 || group + mirrored(from) >= active_) continue; // positions that are not there
       States &state = acc.now[std::size_t(lane)];
-      acc.code.join(acc.now[std::size_t(group + mirrored(from))], state, state);
+      acc.code.join(acc.now[std::size_t(group) + std::size_t(mirrored(from))], state, state);
     }
 }
 

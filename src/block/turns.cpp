@@ -90,7 +90,8 @@ private:
     std::int64_t left = n - count * size;
     if (run.boxes.size() == 1) return turn(whole, times * double(left > 0 ? 1 : 0));
     const std::int64_t part = run.boxes[1].positions();
-    if (left / part > 0) turn(run.boxes[1], times * double(left / part));
+    const std::int64_t parts = left / part;
+    if (parts > 0) turn(run.boxes[1], times * double(parts));
     left %= part;
     if (left == 0) return;
     std::size_t box = 1;
