@@ -80,7 +80,7 @@ std::optional<ComplexForm> complex_form(Op op);
 // ------------------------------------------------------------------------------- accumulators
 
 // Operation: one state, one operation. Sugar: written out in other folds before anything else looks at
-// it. Definition: see spec/prelude.hpp.
+// it. Definition: see text/prelude.cpp.
 enum class FoldKind : std::uint8_t { Operation, Sugar, Definition };
 struct FoldInfo {
   std::string_view name;
