@@ -132,9 +132,9 @@ Value NestValues::state(Cursor &cursor, ValueKind kind) {
   const std::size_t dot = token.text.find('.');
   if (dot != token.text.npos) {
     const std::string_view digits = token.text.substr(dot + 1);
-    const auto end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, v.state);
-    if (error != std::errc() || stop != end) v.state = UINT32_MAX;
+    const auto [stop, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), v.state);
+    if (error != std::errc() || stop != digits.data() + digits.size()) v.state = UINT32_MAX;
   }
   if (v.state >= states.size())
     cursor.fail(token, "the accumulator has no such state",
