@@ -12,6 +12,7 @@
 #include "plan/pairing.hpp"
 #include "plan/place.hpp"
 #include "plan/rows.hpp"
+#include "plan/wishes.hpp"
 #include "support/reasons.hpp"
 
 #include <fmt/format.h>
@@ -72,13 +73,6 @@ Nests Arranger::run() {
   return std::move(nests_);
 }
 
-bool Arranger::asks_for_threads(const Group &group) const {
-  return std::ranges::any_of(group, [&](int c) {
-    const int axis = resolved_.classes[std::size_t(c)].axis;
-    return axis != no_axis && spec_.wishes.parallel.has(axis);
-  });
-}
-
 bool Arranger::asks_for_lanes(const Group &group) const {
   return spec_.wishes.vector && std::ranges::any_of(group, [&](int c) {
            return resolved_.classes[std::size_t(c)].axis == *spec_.wishes.vector;
@@ -108,7 +102,8 @@ void Arranger::note_chunks(NodeId fold) {
                             : tree.folded.size() > 1 ? 1
                             : tree.lanes             ? steps_per_leaf * loop::fold_lanes
                                                      : steps_per_leaf;
-  const bool asked = asks_for_threads(tree.folded.front()) && kept <= most_kept_in_chunks &&
+  const bool asked = asks_for_threads(spec_, resolved_, tree.folded.front()) &&
+                     kept <= most_kept_in_chunks &&
                      group_extent(resolved_, tree.folded.front()) > leaf;
   if ((!tree.kept.empty() || scan) && !too_little_kept && !asked) return;
   std::vector<Group> prefix = tree.kept;

@@ -28,8 +28,7 @@ private:
   bool is_fold(NodeId id) const { return trees_.is_fold(id); }
 
   // arrange.cpp
-  // Whether the schedule asks to share out a loop over these classes, or for lanes along it.
-  bool asks_for_threads(const Group &group) const;
+  // Whether the schedule asks for lanes along a loop over these classes.
   bool asks_for_lanes(const Group &group) const;
   void note_chunks(NodeId fold);
   // A fold over rows, with the elements of a row kept: row by row, with the states in memory.

@@ -1,5 +1,6 @@
 // Lowering, the operands: which axes and chunks there are, how scratch arrays lie, how buffers walk.
 #include "plan/lowering.hpp"
+#include "plan/wishes.hpp"
 
 #include "support/check.hpp"
 #include "support/reasons.hpp"
@@ -66,11 +67,7 @@ void Lowering::choose_chunks() {
       if (node.parent >= 0 && node.key.kind == LoopKind::Plain &&
           nests_.tree[node.parent].parent >= 0 && nests_.tree[node.parent].key.group == group)
         inner = std::max(inner, double(group_extent(resolved_, node.key.group)));
-    const bool asked =
-        std::ranges::any_of(group, [&](int c) { // few positions, shared out all the same
-          const int axis = resolved_.classes[std::size_t(c)].axis;
-          return axis != no_axis && spec_.wishes.parallel.has(axis);
-        });
+    const bool asked = asks_for_threads(spec_, resolved_, group); // few positions, all the same
     while ((!asked && double(chunk) * inner < 32 * 1024) || double(chunk) * 64 < extent) {
       if (double(chunk) >= extent) break;
       chunk *= 2;

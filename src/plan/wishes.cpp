@@ -250,6 +250,13 @@ private:
 
 } // namespace
 
+bool asks_for_threads(const spec::TypedSpec &spec, const Resolved &resolved, const Group &group) {
+  return std::ranges::any_of(group, [&](int c) {
+    const int axis = resolved.classes[std::size_t(c)].axis;
+    return axis != no_axis && spec.wishes.parallel.has(axis);
+  });
+}
+
 void explain_wishes(const spec::TypedSpec &spec, const Resolved &resolved, const Nests &nests,
                     const loop::Program &program, const std::vector<Group> &groups,
                     std::vector<Decision> &why) {

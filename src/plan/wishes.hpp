@@ -1,10 +1,14 @@
-// What became of the user's schedule: a decision for each clause, and each phase that it is about.
+// The user's schedule while nests are made: what it asks of a loop, and what became of each clause.
 #pragma once
 
 #include "plan/nest.hpp"
 
 namespace broadloom::plan {
 
+// Whether the schedule asks to share out a loop over these classes among threads.
+bool asks_for_threads(const spec::TypedSpec &spec, const Resolved &resolved, const Group &group);
+
+// A decision for each clause, and each phase that it is about.
 // `groups` are those of the program's axes. Clauses about stores are told where stores are chosen, copies and tiles by the blocks
 // (block::explain), unless no loop runs along their axis.
 void explain_wishes(const spec::TypedSpec &spec, const Resolved &resolved, const Nests &nests,
