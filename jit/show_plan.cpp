@@ -16,11 +16,11 @@ std::string operand_line(std::string_view kind, const std::string &name, DType d
                      array::shape_text(layout.shape()), array::shape_text(layout.steps()));
 }
 
-// How a buffer moves along an axis: '.' not at all, 1 by one element, s by any other stride.
+// How a buffer moves along an axis: '.' not at all, 1 by one element, 2, 3, 4 or - by a step that the code knows, s by any other.
 std::string walks(const loop::Program &program, const loop::Buffer &buffer) {
   std::string text(program.axes.size(), '.');
   for (const loop::Walk &walk : buffer.walks)
-    text[walk.axis.index] = walk.stride == loop::StrideClass::Unit ? '1' : 's';
+    text[walk.axis.index] = "-s1234"[loop::step_of(walk.stride) + 1];
   return text;
 }
 
@@ -53,7 +53,8 @@ std::string plan_text(const spec::TypedSpec &spec, const kernel::Layouts &layout
       text += fmt::format(" chunks of {} positions", binding.chunks[axis.chunks_of->index]);
     text += '\n';
   }
-  text += "pattern (an axis a column: . does not move, 1 next element, s any stride)\n";
+  text += "pattern (an axis a column: . does not move, 1 next element, 2 3 4 - steps that are "
+          "known, s any stride)\n";
   for (const loop::Buffer &buffer : program.buffers)
     text += fmt::format("  {:<8} {} {}{}{}\n", role_name(buffer.role), walks(program, buffer),
                         buffer.name, buffer.reread ? ", read often" : "",

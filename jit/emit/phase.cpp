@@ -82,9 +82,10 @@ void PhaseEmitter::read_frame() {
     llvm::Value *size = ir_.getInt64(size_of(buffer.dtype));
     for (const Walk &w : buffer.walks) {
       const std::size_t index = id.index * axes + w.axis.index;
-      strides_[index] = w.stride == StrideClass::Unit
-                            ? size
-                            : ir_.CreateMul(element(ir_.getInt64Ty(), strides, index), size);
+      const int step = step_of(w.stride);
+      llvm::Value *elements = step != 0 ? ir_.getInt64(std::uint64_t(std::int64_t(step)))
+                                        : element(ir_.getInt64Ty(), strides, index);
+      strides_[index] = ir_.CreateMul(elements, size);
     }
   }
 }

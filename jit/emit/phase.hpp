@@ -187,8 +187,6 @@ private:
 
   // strided.cpp
   llvm::Value *load_strided(const block::Access &access, llvm::Value *base, DType dtype);
-  llvm::Value *load_near(loop::BufferId id, llvm::Value *base, DType dtype,
-                         llvm::ArrayRef<int> steps);
   llvm::Value *pick_lanes(llvm::Value *base, DType dtype, int step);
   llvm::Value *load_apart(loop::BufferId id, llvm::Value *base, DType dtype);
   void store_strided(loop::BufferId id, llvm::Value *value, llvm::Value *base, DType dtype);

@@ -3,11 +3,13 @@
 // Problem: each lane's element is loaded or stored by itself, by gathers where the machine has them, which take about a
 // cycle for each lane. Views such as a[::2], one channel of an image, or a reversed axis lie almost side by side.
 // Method: where the step is one of a few small ones, the vectors from the first lane's element to the last one's are
-// loaded and the lanes picked from these; a branch that goes the same way in every turn chooses. The bytes between two
-// elements are read and dropped: they lie on pages that are read in any case.
+// loaded and the lanes picked from these. The bytes between two elements are read and dropped: they lie on pages that are
+// read in any case.
 //
 //   step 3, 4 lanes   a0 .. .. a1 | .. .. a2 .. | .. a2 .. .. a3   the last vector ends with the last element
 #include "jit/emit/phase.hpp"
+
+#include "block/rules.hpp"
 
 #include <llvm/IR/Constants.h>
 
@@ -17,12 +19,6 @@
 namespace broadloom::jit {
 
 using namespace loop;
-
-namespace {
-
-constexpr int near_steps[] = {2, 3, 4, -1}; // in elements
-
-} // namespace
 
 // <W x ptr>: where each lane's element is, the first one's being `base`.
 llvm::Value *PhaseEmitter::lane_addresses(BufferId id, llvm::Value *base) {
@@ -37,28 +33,13 @@ llvm::Value *PhaseEmitter::lane_addresses(BufferId id, llvm::Value *base) {
 // `dtype` at `base` for the first lane: an element of the buffer, or a part of one.
 llvm::Value *PhaseEmitter::load_strided(const block::Access &access, llvm::Value *base,
                                         DType dtype) {
-  return access.move == block::Move::Window ? load_near(access.buffer, base, dtype, near_steps)
-                                            : load_apart(access.buffer, base, dtype);
-}
-
-// By vectors where the step is one of these, else one by one.
-llvm::Value *PhaseEmitter::load_near(BufferId id, llvm::Value *base, DType dtype,
-                                     llvm::ArrayRef<int> steps) {
-  if (steps.empty()) return load_apart(id, base, dtype);
-  const int step = steps.front();
-  const auto size = static_cast<std::int64_t>(size_of(dtype));
-  llvm::Value *fits =
-      ir_.CreateICmpEQ(step_bytes(id, vector_->axis), ir_.getInt64(std::uint64_t(step * size)));
-  return lanes_.either(
-      fits,
-      [&] {
-        took(step == 2   ? Path::LoadStep2
-             : step == 3 ? Path::LoadStep3
-             : step == 4 ? Path::LoadStep4
-                         : Path::LoadReversed);
-        return Values{pick_lanes(base, dtype, step)};
-      },
-      [&] { return Values{load_near(id, base, dtype, steps.drop_front())}; })[0];
+  if (access.move != block::Move::Window) return load_apart(access.buffer, base, dtype);
+  const int step = block::window_step(program_[access.buffer], vector_->axis);
+  took(step == 2   ? Path::LoadStep2
+       : step == 3 ? Path::LoadStep3
+       : step == 4 ? Path::LoadStep4
+                   : Path::LoadReversed);
+  return pick_lanes(base, dtype, step);
 }
 
 llvm::Value *PhaseEmitter::pick_lanes(llvm::Value *base, DType dtype, int step) {

@@ -24,7 +24,7 @@ std::size_t part_size(DType dtype) { return size_of(real_dtype(dtype)); }
 bool Chooser::lies_in_rows(BufferId id, AxisId along, const Place &place) const {
   const Walk *in = walk(id, along), *across = walk(id, place.vector->axis);
   return in != nullptr && across != nullptr && in->stride == StrideClass::Unit &&
-         across->stride == StrideClass::Other && !is_complex(program_[id].dtype);
+         across->stride != StrideClass::Unit && !is_complex(program_[id].dtype);
 }
 
 Move Chooser::apart(std::size_t size) const {
@@ -44,7 +44,7 @@ Access Chooser::load(BufferId id, const Place &place) const {
       return Move::Row;
     // A window reads what lies between the lanes, which a masked box may not.
     if (place.masked || place.in_tile || place.width == 1) return apart(size);
-    return Move::Window;
+    return window_step(buffer, place.vector->axis) != 0 ? Move::Window : apart(size);
   };
   Access access{id, false, move(), {}};
   access.prefetch = prefetch(id, access.move, place);

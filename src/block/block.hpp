@@ -63,9 +63,9 @@ enum class Move : std::uint8_t {
   Scalar,   // one element; for lanes, the same in all of them
   Row,      // neighbours in memory; of a masked box, those that count
   Streamed, // a row, by non-temporal stores where the address is aligned, else by plain ones: the code stands twice
-  Window, // steps of 2, 3, 4 or -1: whole vectors, from which the lanes are picked; other steps as Gather or Single
-  Gather, // lanes apart in memory, by one instruction
-  Single, // lanes apart in memory, one by one
+  Window,   // a known step of 2, 3, 4 or -1: whole vectors, from which the lanes are picked
+  Gather,   // lanes apart in memory, by one instruction
+  Single,   // lanes apart in memory, one by one
   Transposed, // a block of rows, transposed in registers
   Stack,      // a slot of each lane's own on the stack
   Held, // a state that stays in its register from copy to copy: the first one loads, the last one stores

@@ -82,14 +82,20 @@ private:
                     blocks_.machine.vector_bits));
   }
 
+  std::string stepped(BufferId id, AxisId along) const {
+    const StrideClass stride = walk(program_, id, along)->stride;
+    return stride == StrideClass::Reversed ? "backwards"
+                                           : fmt::format("in steps of {}", step_of(stride));
+  }
+
   void windows(const Box &box, AxisId along) {
     for (const Access &access : box.accesses) {
       const std::string &name = program_[access.buffer].name;
       if (access.move == Move::Window)
         add(Reason::WindowLoads, subject(along), "'" + name + "' by whole vectors",
-            fmt::format("'{}' is no row: steps of 2, 3, 4 and -1 are whole vectors from which the "
-                        "lanes are picked, others {}; the step is looked at for each vector",
-                        name, blocks_.machine.gathers ? "gathers" : "loads one by one"));
+            fmt::format(
+                "'{}' is walked {}: whole vectors are loaded, and the lanes picked from these",
+                name, stepped(access.buffer, along)));
       if (access.move == Move::Gather || access.move == Move::Single)
         add(Reason::LanesApart, subject(along),
             fmt::format("'{}' {}", name, access.move == Move::Gather ? "by gathers" : "one by one"),

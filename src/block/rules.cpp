@@ -65,6 +65,15 @@ bool splits_in_rows(const loop::Program &program, const Survey &survey,
   });
 }
 
+int window_step(const Buffer &buffer, AxisId lanes) {
+  for (const Walk &w : buffer.walks) {
+    if (w.axis != lanes) continue;
+    const int step = step_of(w.stride) * (is_complex(buffer.dtype) ? 2 : 1);
+    return step == -1 || (step >= 2 && step <= 4) ? step : 0;
+  }
+  return 0;
+}
+
 bool is_row_of_lanes(const loop::Program &program, BufferId row, const Loop &lanes) {
   return program[row].role == Role::Row && walk(program, row, lanes.axis) == nullptr &&
          touches(program, lanes.body, row, true);

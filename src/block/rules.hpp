@@ -31,6 +31,10 @@ bool touches(const loop::Program &program, const std::vector<loop::Stmt> &body,
 bool moves_as_one(const loop::Program &program, const std::vector<loop::Stmt> &body,
                   loop::BufferId buffer);
 
+// From part to part of neighbouring lanes' elements (an element has one part, a complex one two), where they are picked from whole
+// vectors: 2, 3, 4 or -1; else 0.
+int window_step(const loop::Buffer &buffer, loop::AxisId lanes);
+
 // Whether there are loops, or stores, in the body itself.
 bool has_loops(const std::vector<loop::Stmt> &body);
 bool has_stores(const std::vector<loop::Stmt> &body);

@@ -48,7 +48,8 @@ private:
       return is_unit(along_) && a_.store && around_.streams ? nullptr
                                                             : "no row is stored around the caches";
     case Move::Window:
-      return along_ != nullptr && !a_.store && !around_.masked ? nullptr : "a window of no lanes";
+      if (along_ == nullptr || a_.store || around_.masked) return "a window of no lanes";
+      return window_step(buffer_, along_->axis) != 0 ? nullptr : "a window of no known step";
     case Move::Gather:
       return along_ != nullptr && machine_.gathers ? nullptr : "a gather that is not there";
     case Move::Single: return along_ != nullptr ? nullptr : "lanes that lie nowhere";

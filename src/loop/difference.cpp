@@ -13,8 +13,8 @@ std::string axes_of(const Program &program) {
 std::string walks_of(const Program &program, const Buffer &buffer) {
   std::string text;
   for (const Walk &walk : buffer.walks)
-    text += (text.empty() ? "" : ", ") + program[walk.axis].name +
-            (walk.stride == StrideClass::Unit ? " unit" : " other");
+    text +=
+        (text.empty() ? "" : ", ") + program[walk.axis].name + " " + std::string(name(walk.stride));
   return "[" + text + "]";
 }
 

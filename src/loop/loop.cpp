@@ -5,6 +5,22 @@
 
 namespace broadloom::loop {
 
+StrideClass stride_class(std::int64_t step) {
+  return step == -1 || (step >= 1 && step <= 4) ? StrideClass(step) : StrideClass::Other;
+}
+
+std::string_view name(StrideClass stride) {
+  switch (stride) {
+  case StrideClass::Reversed: return "reversed";
+  case StrideClass::Other: return "other";
+  case StrideClass::Unit: return "unit";
+  case StrideClass::Two: return "step 2";
+  case StrideClass::Three: return "step 3";
+  case StrideClass::Four: return "step 4";
+  }
+  return {};
+}
+
 bool takes_blocks(const Program &program, const Loop &loop, AccId acc) {
   return loop.leaf == 1 && loop.lanes == 1 && !loop.scan && ops::step_is_join(program.recipe(acc));
 }

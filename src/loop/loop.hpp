@@ -107,8 +107,20 @@ struct Axis {
   int copies = 0, tile = 0;
 };
 
-enum class StrideClass : std::uint8_t { Unit, Other };
-struct Walk { // the buffer moves along this axis
+// What is known of a stride when code is made, in elements: nothing, or the step from one position to the next. Steps other
+// than 1 are known of inputs whose elements become lanes.
+enum class StrideClass : std::int8_t {
+  Reversed = -1,
+  Other = 0,
+  Unit = 1,
+  Two = 2,
+  Three = 3,
+  Four = 4
+};
+constexpr int step_of(StrideClass stride) { return int(stride); } // 0: not known
+StrideClass stride_class(std::int64_t step);                      // Other where no class has it
+std::string_view name(StrideClass stride); // as texts say it: "unit", "step 2"
+struct Walk {                              // the buffer moves along this axis
   AxisId axis;
   StrideClass stride = StrideClass::Other;
 };

@@ -162,10 +162,19 @@ private:
 
   void walk(Cursor &cursor, Buffer &buffer) {
     const Token at = cursor.peek();
-    Walk walk{read_axis(cursor, names_), StrideClass::Unit};
-    if (!cursor.accept("unit")) {
+    Walk walk{read_axis(cursor, names_), StrideClass::Other};
+    if (cursor.accept("unit")) {
+      walk.stride = StrideClass::Unit;
+    } else if (cursor.accept("reversed")) {
+      walk.stride = StrideClass::Reversed;
+    } else if (cursor.accept("step")) {
+      const Token step = cursor.peek();
+      walk.stride = stride_class(std::int64_t(cursor.integer("a step", 1'000'000)));
+      if (step_of(walk.stride) < 2)
+        cursor.fail(step, "a step that is none of 2, 3 and 4",
+                    "1 is `unit`, -1 `reversed`, any other `other`");
+    } else {
       cursor.expect("other");
-      walk.stride = StrideClass::Other;
     }
     for (const Walk &before : buffer.walks)
       if (before.axis == walk.axis)

@@ -94,7 +94,7 @@ private:
     for (const Buffer &b : p_.buffers) {
       std::vector<std::string> walks;
       for (const Walk &w : b.walks)
-        walks.push_back(p_[w.axis].name + (w.stride == StrideClass::Unit ? " unit" : " other"));
+        walks.push_back(p_[w.axis].name + " " + std::string(name(w.stride)));
       std::string text = b.role == Role::Input    ? "in "
                          : b.role == Role::Output ? "out "
                          : b.role == Role::Row    ? "row "

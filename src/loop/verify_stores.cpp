@@ -134,8 +134,8 @@ void verify_numbers(const Program &program, const Numbers &numbers) {
   }
   for (std::size_t b = 0; b < program.buffers.size(); ++b)
     for (const Walk &w : program.buffers[b].walks)
-      require(w.stride != StrideClass::Unit ||
-                  numbers.strides[b * program.axes.size() + w.axis.index] == 1,
+      require(w.stride == StrideClass::Other ||
+                  numbers.strides[b * program.axes.size() + w.axis.index] == step_of(w.stride),
               "buffer " + program.buffers[b].name + " does not lie as its walk says");
   for (std::size_t o = 0; o < numbers.outputs.size(); ++o) {
     std::int64_t stored = 0;

@@ -154,13 +154,12 @@ private:
     const Buffer &b = p_.buffers[k];
     std::string text = roles[int(b.role)] + buffers_[k] + " : " + std::string(name(b.dtype));
     if (!b.walks.empty())
-      text +=
-          "[" +
-          joined(b.walks,
-                 [&](const Walk &walk) {
-                   return of(walk.axis) + (walk.stride == StrideClass::Unit ? " unit" : " other");
-                 }) +
-          "]";
+      text += "[" +
+              joined(b.walks,
+                     [&](const Walk &walk) {
+                       return of(walk.axis) + " " + std::string(name(walk.stride));
+                     }) +
+              "]";
     text += ", operand " + std::to_string(b.operand);
     if (b.stream) text += b.role == Role::Input ? ", read ahead" : ", streamed";
     if (b.reread) text += ", read often";

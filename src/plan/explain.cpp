@@ -156,7 +156,7 @@ private:
         if (!buffers_[b] || walk.axis != axis) continue;
         moves = true;
         const std::string quoted = "'" + program_.buffers[b].name + "'";
-        if (walk.stride == StrideClass::Other && apart.find(quoted) == apart.npos)
+        if (walk.stride != StrideClass::Unit && apart.find(quoted) == apart.npos)
           apart += (apart.empty() ? "" : ", ") + quoted;
       }
     if (!apart.empty()) return "elements are not side by side in " + apart;

@@ -139,6 +139,7 @@ BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, D
     std::size_t place; // among the operand's dims, from 1; a dim of chunks may come before them
     AxisId axis;
     std::int64_t stride;
+    loop::StrideClass known;
   };
   std::vector<Walked> walked;
   std::size_t covered = 0;
@@ -148,12 +149,14 @@ BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, D
       for (std::size_t place = 0; place < steps.size(); ++place) {
         covered += std::count(loop.group.begin(), loop.group.end(), steps[place].cls);
         if (steps[place].cls == loop.group.back())
-          walked.push_back({place + 1, scopes_[s].axis, steps[place].stride});
+          walked.push_back({place + 1, scopes_[s].axis, steps[place].stride,
+                            known_step(role, s, steps[place].stride)});
       }
       check_merged(steps, loop.group);
     } else if (scratch != nullptr && scratch->chunk_group == loop.group) {
       const bool innermost = scratch->chunk_stride == 1;
-      walked.push_back({innermost ? steps.size() + 1 : 0, scopes_[s].axis, scratch->chunk_stride});
+      walked.push_back({innermost ? steps.size() + 1 : 0, scopes_[s].axis, scratch->chunk_stride,
+                        known_step(role, s, scratch->chunk_stride)});
     }
   }
   std::sort(walked.begin(), walked.end(),
@@ -162,10 +165,9 @@ BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, D
   std::vector<std::int64_t> strides;
   std::string key = fmt::format("{} {}", int(role), operand);
   for (const Walked &walk : walked) {
-    buffer.walks.push_back(
-        {walk.axis, walk.stride == 1 ? loop::StrideClass::Unit : loop::StrideClass::Other});
+    buffer.walks.push_back({walk.axis, walk.known});
     strides.push_back(walk.stride);
-    key += fmt::format(" {}", walk.axis.index);
+    key += fmt::format(" {} {}", walk.axis.index, int(walk.known));
   }
   support::check(covered == steps.size(), "an operand walks an axis that no loop around it has");
   const auto [found, fresh] =
@@ -175,6 +177,13 @@ BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, D
     buffer_strides_.push_back(std::move(strides));
   }
   return found->second;
+}
+
+// The steps by which lanes are picked from whole vectors are part of the pattern; all other steps but 1 share their code.
+loop::StrideClass Lowering::known_step(Role role, std::size_t scope, std::int64_t stride) const {
+  if (stride == 1) return loop::StrideClass::Unit;
+  const bool lanes = role == Role::Input && nests_.tree[scopes_[scope].node].key.vector;
+  return lanes ? loop::stride_class(stride) : loop::StrideClass::Other;
 }
 
 void Lowering::check_merged(const Steps &steps, const Group &group) const {

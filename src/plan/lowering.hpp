@@ -64,6 +64,7 @@ private:
   // buffers
   BufferId buffer_for(Role role, int operand, const std::string &name, DType dtype,
                       const Steps &steps, const ScratchArray *scratch = nullptr);
+  loop::StrideClass known_step(Role role, std::size_t scope, std::int64_t stride) const;
   void check_merged(const Steps &steps, const Group &group) const;
   BufferId input_buffer(std::uint32_t input);
   BufferId operand_buffer(std::uint32_t input, const Steps &steps);

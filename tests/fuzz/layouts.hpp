@@ -66,7 +66,7 @@ public:
   template <class Phase> std::vector<std::vector<char>> run(Phase phase) const {
     std::vector<std::vector<char>> memory = memory_;
     std::vector<char *> bases;
-    for (std::vector<char> &bytes : memory) bases.push_back(bytes.data());
+    for (std::size_t b = 0; b < memory.size(); ++b) bases.push_back(memory[b].data() + first_[b]);
     const loop::Frame frame{1, extents.data(), chunks.data(), strides.data(), bases.data()};
     for (std::size_t p = 0; p < p_.phases.size(); ++p) {
       std::vector<std::int64_t> lo, hi;
@@ -96,30 +96,32 @@ private:
     return sum;
   }
 
-  // Unit strides first, then each other walk beyond all that is reached so far.
+  // Known strides first, then each other walk beyond all that is reached so far.
   void place(std::size_t b) {
     const loop::Buffer &buffer = p_.buffers[b];
     constexpr std::int64_t most = 100000;
-    std::int64_t reach = 1, last = 0; // elements
+    std::int64_t reach = 1, first = 0, last = 0; // elements; that of all zeros is 0
     bool empty = false;
     int units = 0;
     for (const bool unit : {true, false}) {
       for (std::size_t w = buffer.walks.size(); w-- > 0;) {
         const loop::Walk &walk = buffer.walks[w];
-        if ((walk.stride == loop::StrideClass::Unit) != unit) continue;
+        const int step = loop::step_of(walk.stride);
+        if ((step != 0) != unit) continue;
         const std::int64_t extent = extents[walk.axis.index];
-        const std::int64_t stride = unit ? 1 : reach;
+        const std::int64_t stride = unit ? step : reach;
         if (!unit && buffer.role != loop::Role::Input && reach > most) apart_ = false;
         units += unit && extent > 1;
         strides[b * axes_ + walk.axis.index] = stride;
-        last += stride * std::max<std::int64_t>(extent - 1, 0);
-        reach = std::min<std::int64_t>(last + 1, most + 1);
+        (stride < 0 ? first : last) += stride * std::max<std::int64_t>(extent - 1, 0);
+        reach = std::min<std::int64_t>(last - first + 1, most + 1);
         empty = empty || extent == 0;
       }
     }
     if (units > 1 && buffer.role != loop::Role::Input) apart_ = false;
     const std::size_t size = size_of(buffer.dtype);
-    memory_.emplace_back(empty ? 0 : std::size_t(last + 1) * size, char(0));
+    memory_.emplace_back(empty ? 0 : std::size_t(last - first + 1) * size, char(0));
+    first_.push_back(empty ? 0 : std::size_t(-first) * size);
     for (std::size_t k = 0; k < memory_.back().size(); k += size)
       ops::store(memory_.back().data() + k, buffer.dtype,
                  ops::convert(ops::scalar_from(double(k % 7) - 1.5), DType::F64, buffer.dtype));
@@ -128,6 +130,7 @@ private:
   const loop::Program &p_;
   const std::size_t axes_;
   std::vector<std::vector<char>> memory_; // [buffer]
+  std::vector<std::size_t> first_;        // [buffer]: where its element of all zeros is, in bytes
   bool apart_ = true;
 };
 

@@ -168,10 +168,11 @@ private:
         const Walk &walk = buffer.walks[w];
         const std::int64_t extent = extents[walk.axis.index];
         empty = empty || extent == 0;
-        const bool unit = walk.stride == StrideClass::Unit;
-        std::int64_t stride = unit ? 1 : next * (next == 1 ? spread : 1);
-        next = stride * std::max<std::int64_t>(extent, 1) + (unit ? 3 : 0);
-        if (!unit && reversed) stride = -stride;
+        const int step = loop::step_of(walk.stride);
+        const bool known = step != 0, unit = step == 1;
+        std::int64_t stride = known ? step : next * (next == 1 ? spread : 1);
+        next = std::abs(stride) * std::max<std::int64_t>(extent, 1) + (unit ? 3 : 0);
+        if (!known && reversed) stride = -stride;
         strides[b * axes + walk.axis.index] = stride;
         (stride < 0 ? low : high) += stride * std::max<std::int64_t>(extent - 1, 0);
       }
