@@ -10,7 +10,7 @@
 //   ShapeError E0104   there is no such axis
 //   SpecError  E0003   fuse or separate of what is neither a let nor an output
 //              E0016   what is fused is also separated
-//              E0017   keep or recompute of what is no let, stream or cached of what is no output
+//              E0017   keep, recompute, inline or at of what is no let, stream or cached of what is no output
 //              E0018   two clauses contradict each other, or say one thing twice
 //              E0019   copies or tile of other than 1, 2, 4 or 8
 #pragma once
@@ -36,15 +36,17 @@ struct ScheduleClause {
     Order,
     Keep,
     Recompute,
+    Inline,
+    At,
     Stream,
     Cached,
     Fuse,
     Separate,
   };
   Kind kind = Kind::Vector;
-  std::vector<AxisRef> axes = {}; // Vector to Tile: one; Order: outermost first
+  std::vector<AxisRef> axes = {}; // Vector to Tile, At: one; Order: outermost first
   std::vector<std::string> names =
-      {};        // Keep, Recompute: a let; Stream, Cached: an output; Fuse, Separate: two of either
+      {};        // Keep to At: a let; Stream, Cached: an output; Fuse, Separate: two of either
   int count = 0; // Copies, Tile
   Place where = {};
 };
@@ -68,6 +70,10 @@ public:
   // Whether a let that is read in several loops is held in memory, or computed again in each.
   Schedule &keep(std::string let, Where where = Where::current());
   Schedule &recompute(std::string let, Where where = Where::current());
+  Schedule &inlined(std::string let,
+                    Where where = Where::current()); // `inline`: another word for recompute
+  // A let is computed anew in each turn of the loops over this axis, and kept in a row for the loops of that turn.
+  Schedule &at(std::string let, AxisRef axis, Where where = Where::current());
   // Whether an output is stored around the caches.
   Schedule &stream(std::string output, Where where = Where::current());
   Schedule &cached(std::string output, Where where = Where::current());

@@ -168,8 +168,10 @@ private:
 
   void note_marks() {
     for (const spec::Mark &mark : spec_.marks)
+      if (mark.at) marks_[mark.value.index] = Mark::Recompute; // other loops compute it anew
+    for (const spec::Mark &mark : spec_.marks)
       // A value that one use reads, once for each position, is at hand there anyway.
-      if (mark.keep && can_be_held(mark.value) &&
+      if (mark.keep && !mark.at && can_be_held(mark.value) &&
           (users_[mark.value.index] > 1 || excess(mark.value) > 0))
         marks_[mark.value.index] = Mark::Keep;
     const std::vector<bool> again = computed_again(spec_, trees_);

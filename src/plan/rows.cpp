@@ -25,10 +25,7 @@ public:
   RowChooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
              Nests &nests)
       : spec_(spec), resolved_(resolved), trees_(trees), nests_(nests),
-        again_(computed_again(spec, trees)), asked_(spec.graph.size()) {
-    for (const spec::Mark &mark : spec.marks)
-      if (mark.keep) asked_[mark.value.index] = true;
-  }
+        again_(computed_again(spec, trees)) {}
 
   void run() {
     for (int parent = 0; parent < int(nests_.tree.size()); ++parent) {
@@ -120,7 +117,19 @@ private:
     return std::max(1.0, double(size_of(spec_.graph[id].dtype)) / 4);
   }
 
+  // What keep() or the schedule asks to be kept for the loops of one turn of this loop.
+  void note_asked(int around) {
+    asked_.assign(spec_.graph.size(), false);
+    const Group &group = nests_.tree[around].key.group;
+    const auto is_of = [&](int axis) {
+      return std::ranges::any_of(group, [&](int c) { return resolved_.classes[c].axis == axis; });
+    };
+    for (const spec::Mark &mark : spec_.marks)
+      if (mark.keep && (!mark.at || is_of(*mark.at))) asked_[mark.value.index] = true;
+  }
+
   void choose(const std::vector<int> &loops) {
+    note_asked(nests_.tree[loops[0]].parent);
     is_root_.assign(spec_.graph.size(), false);
     ends_.assign(spec_.graph.size(), false);
     loops_of_.assign(spec_.graph.size(), 0);
@@ -184,7 +193,7 @@ private:
   const Trees &trees_;
   Nests &nests_;
   const std::vector<bool> again_;    // [node]: recompute() says so
-  std::vector<bool> asked_;          // [node]: keep() says so
+  std::vector<bool> asked_;          // [node]: to be kept in a row, whatever it costs
   std::vector<bool> is_root_, ends_; // [node]: asked for itself; its arguments are not read here
   std::vector<int> loops_of_;        // [node]: how many of the loops need it
 };

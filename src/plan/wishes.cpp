@@ -38,7 +38,7 @@ public:
     for (const spec::Wishes::Count &count : wishes.copies)
       blocks("copies", count.axis, count.count);
     for (const spec::Wishes::Count &count : wishes.tile) blocks("tile", count.axis, count.count);
-    for (const ScheduleClause &clause : wishes.lets) let(clause);
+    for (const spec::Wishes::Let &wish : wishes.lets) let(wish);
   }
 
 private:
@@ -210,7 +210,8 @@ private:
     if (!walks(axis)) no_loop(fmt::format("{} {} {}", word, name_of(axis), count), axis);
   }
 
-  void let(const ScheduleClause &clause) {
+  void let(const spec::Wishes::Let &asked_for) {
+    const ScheduleClause &clause = asked_for.clause;
     const std::string wish = spec::print(clause), &name = clause.names[0];
     const std::string asked = fmt::format("the schedule asks for '{}'", wish);
     std::vector<expr::NodeId> values;
@@ -221,9 +222,13 @@ private:
     const bool held = std::ranges::any_of(
         values, [&](expr::NodeId id) { return nests_.item_of_held[id.index] >= 0; });
     const bool row = std::ranges::any_of(values, [&](expr::NodeId id) {
-      return std::ranges::any_of(nests_.rows, [&](const Row &r) { return r.value == id; });
+      return std::ranges::any_of(nests_.rows, [&](const Row &r) {
+        return r.value == id &&
+               (!asked_for.at || is_of(loop(loop(r.loops[0]).parent).key.group, *asked_for.at));
+      });
     });
-    if (clause.kind == ScheduleClause::Kind::Recompute) {
+    if (asked_for.at) return at(wish, name, *asked_for.at, held, row);
+    if (!asked_for.keeps()) {
       if (held || row) return not_met(wish, "held in memory", asked, "keep() says otherwise");
       return met(wish, "computed where it is read",
                  fmt::format("'{}' is computed where it is read, as the schedule asks", name),
@@ -236,6 +241,21 @@ private:
         fmt::format("'{}' is {}, as the schedule asks", name,
                     held ? "held in memory" : "kept in a row for the loops after the first"),
         {{"computed where it is read", "where that is less work"}});
+  }
+
+  void at(const std::string &wish, const std::string &let, int axis, bool held, bool row) {
+    if (row)
+      return met(
+          wish, "kept in a row",
+          fmt::format("'{}' is computed in each turn of the loops over {}, and kept in a row "
+                      "for the loops after the first, as the schedule asks",
+                      let, name_of(axis)),
+          {{"computed where it is read", "where that is less work"}});
+    not_met(wish, held ? "held in memory" : "computed where it is read",
+            fmt::format("the schedule asks for '{}'", wish),
+            held          ? "keep() says otherwise"
+            : walks(axis) ? fmt::format("no two loops within one over {} read it", name_of(axis))
+                          : fmt::format("no loop runs along {}", name_of(axis)));
   }
 
   const spec::TypedSpec &spec_;

@@ -37,7 +37,7 @@ public:
         typer_(spec_, space_, reads_) {
     spec_.wishes = resolve_wishes(data, space_);
     std::unordered_set<std::string> named;
-    for (const ScheduleClause &clause : spec_.wishes.lets) named.insert(clause.names[0]);
+    for (const Wishes::Let &let : spec_.wishes.lets) named.insert(let.clause.names[0]);
     for (const Pairing &pairing : spec_.pairings) named.insert({pairing.a, pairing.b});
     typer_.watch(std::move(named));
   }
@@ -328,12 +328,12 @@ void Analysis::check_unused_lets() {
 
 // What the schedule keeps or computes again is marked, as if it stood in keep() or recompute().
 void Analysis::mark_lets() {
-  std::map<std::string, const ScheduleClause *> clauses;
-  for (const ScheduleClause &clause : spec_.wishes.lets) clauses[clause.names[0]] = &clause;
+  std::map<std::string, const Wishes::Let *> wishes;
+  for (const Wishes::Let &wish : spec_.wishes.lets) wishes[wish.clause.names[0]] = &wish;
   for (const NamedValue &let : spec_.lets)
-    if (const auto found = clauses.find(let.let); found != clauses.end())
-      spec_.marks.push_back({let.value, found->second->kind == ScheduleClause::Kind::Keep,
-                             found->second->where, true});
+    if (const auto found = wishes.find(let.let); found != wishes.end())
+      spec_.marks.push_back({let.value, found->second->keeps(), found->second->clause.where, true,
+                             found->second->at});
 }
 
 // Equal values are one node, so that keep(exp(x)) and recompute(exp(x)) meet wherever they are written.

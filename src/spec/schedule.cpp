@@ -52,6 +52,12 @@ Schedule &Schedule::keep(std::string let, Where where) {
 Schedule &Schedule::recompute(std::string let, Where where) {
   return add(clause_of(Kind::Recompute, {}, {std::move(let)}, 0, where));
 }
+Schedule &Schedule::inlined(std::string let, Where where) {
+  return add(clause_of(Kind::Inline, {}, {std::move(let)}, 0, where));
+}
+Schedule &Schedule::at(std::string let, AxisRef axis, Where where) {
+  return add(clause_of(Kind::At, {std::move(axis)}, {std::move(let)}, 0, where));
+}
 Schedule &Schedule::stream(std::string output, Where where) {
   return add(clause_of(Kind::Stream, {}, {std::move(output)}, 0, where));
 }
@@ -72,8 +78,8 @@ namespace {
 using support::fail;
 
 constexpr std::array<std::string_view, std::size_t(Kind::Separate) + 1> words{
-    "vector", "parallel",  "serial", "copies", "tile", "order",
-    "keep",   "recompute", "stream", "cached", "fuse", "separate"};
+    "vector",    "parallel", "serial", "copies", "tile",   "order", "keep",
+    "recompute", "inline",   "at",     "stream", "cached", "fuse",  "separate"};
 
 std::string text_of(const AxisRef &axis) {
   if (const int *position = std::get_if<int>(&axis.value())) return std::to_string(*position);
@@ -131,6 +137,7 @@ std::string_view word_of(Kind kind) { return words[std::size_t(kind)]; }
 
 std::string print(const ScheduleClause &clause) {
   std::string text(word_of(clause.kind));
+  if (clause.kind == Kind::At) return text + " " + clause.names[0] + " " + text_of(clause.axes[0]);
   for (std::size_t k = 0; k < clause.axes.size(); ++k)
     text += (k == 0 ? " " : ", ") + text_of(clause.axes[k]);
   for (std::size_t k = 0; k < clause.names.size(); ++k)
@@ -160,6 +167,8 @@ void check_schedule(const SpecData &data) {
     case Kind::Tile: check_count(data, clause); break;
     case Kind::Keep:
     case Kind::Recompute:
+    case Kind::Inline:
+    case Kind::At:
       check_name(data, clause, lets);
       once("let " + clause.names[0], clause);
       break;
@@ -215,7 +224,9 @@ Wishes resolve_wishes(const SpecData &data, const Space &space) {
       }
       break;
     case Kind::Keep:
-    case Kind::Recompute: wishes.lets.push_back(clause); break;
+    case Kind::Recompute:
+    case Kind::Inline: wishes.lets.push_back({clause, {}}); break;
+    case Kind::At: wishes.lets.push_back({clause, space.axis(clause.axes[0], clause.where)}); break;
     case Kind::Stream:
     case Kind::Cached:
       wishes.stores[outputs.at(clause.names[0])] =

@@ -2,8 +2,8 @@
 //
 //   schedule { vector j; copies j 2; stream y }      vector 1, copies {{1, 2}}, stores {Stream}     for axes i, j and output y
 //
-// A wish never changes a bit, and one that cannot be met is no error: whoever chooses says so as a Decision. `keep` and
-// `recompute` are marks of values, `fuse` and `separate` pairings (spec.hpp).
+// A wish never changes a bit, and one that cannot be met is no error: whoever chooses says so as a Decision. `keep`,
+// `recompute`, `inline` and `at` are marks of values, `fuse` and `separate` pairings (spec.hpp).
 #pragma once
 
 #include "expr/graph.hpp"
@@ -31,12 +31,19 @@ struct Wishes {
     int axis = 0;
     int count = 0;
   };
+  struct Let { // Keep, Recompute, Inline, At
+    ScheduleClause clause;
+    std::optional<int> at; // At: in each turn of the loops over this axis
+    bool keeps() const {
+      return clause.kind == ScheduleClause::Kind::Keep || clause.kind == ScheduleClause::Kind::At;
+    }
+  };
   std::vector<int> order;    // axes, outermost first; empty: nothing is asked
   std::optional<int> vector; // an axis
   expr::AxisSet parallel, serial;
   std::vector<Count> copies, tile;
-  std::vector<Stores> stores;       // [output]
-  std::vector<ScheduleClause> lets; // Keep and Recompute, for what is told of them
+  std::vector<Stores> stores; // [output]
+  std::vector<Let> lets;
 
   int copies_of(int axis) const { return of(copies, axis); } // 0: as it fits
   int tile_of(int axis) const { return of(tile, axis); }
@@ -58,7 +65,7 @@ std::string_view word_of(ScheduleClause::Kind kind);
 // "copies j 2"
 std::string print(const ScheduleClause &clause);
 
-// Whether keep and recompute name lets, stream and cached outputs, and no two clauses contradict each other. Throws SpecError E0017,
+// Whether keep, recompute, inline and at name lets, stream and cached outputs, and no two clauses contradict each other. Throws SpecError E0017,
 // E0018, E0019. Axes, which only the iteration space knows, are looked at by resolve_wishes.
 void check_schedule(const SpecData &data);
 

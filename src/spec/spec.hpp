@@ -92,12 +92,14 @@ struct Axis {
   bool labelled = false; // its labelled dims have one extent throughout the kernel
 };
 
-// keep(e) or recompute(e): what a derivative may take from the forward pass.
+// keep(e) or recompute(e), or what the schedule says of a let: what is held in memory, and what a derivative may take from the
+// forward pass.
 struct Mark {
   expr::NodeId value;
   bool keep = false;
   Place where;
-  bool by_schedule = false; // not by keep() or recompute() around it
+  bool by_schedule = false;   // not by keep() or recompute() around it
+  std::optional<int> at = {}; // kept for one turn of the loops over this axis only
 };
 
 // A let that the schedule, `fuse` or `separate` names. In another mode its name may stand for another value.

@@ -53,7 +53,12 @@ ScheduleClause parse_clause(Cursor &cursor) {
     while (cursor.accept(Tok::Comma));
     break;
   case Kind::Keep:
-  case Kind::Recompute: clause.names.push_back(parse_name(cursor, "the name of a let")); break;
+  case Kind::Recompute:
+  case Kind::Inline: clause.names.push_back(parse_name(cursor, "the name of a let")); break;
+  case Kind::At:
+    clause.names.push_back(parse_name(cursor, "the name of a let"));
+    clause.axes.push_back(parse_axis(cursor));
+    break;
   case Kind::Stream:
   case Kind::Cached: clause.names.push_back(parse_name(cursor, "the name of an output")); break;
   case Kind::Fuse:

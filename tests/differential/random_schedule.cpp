@@ -63,8 +63,12 @@ private:
       all.push_back(let.node()->name);
       // What is marked in the text already might be marked otherwise.
       const bool marked = random_.chance(60) || has_marks();
-      if (!marked)
-        clauses_.push_back(random_.pick<std::string>({"keep ", "recompute "}) + all.back());
+      if (marked) continue;
+      const auto word = random_.pick<std::string>({"keep ", "recompute ", "inline ", "at "});
+      const bool at = word == "at ";
+      if (!at || !typed_.axes.empty())
+        clauses_.push_back(word + all.back() +
+                           (at ? " " + axis(random_.below(int(typed_.axes.size()))) : ""));
     }
     for (const OutputDecl &output : spec_.data().outputs) {
       all.push_back(output.name);

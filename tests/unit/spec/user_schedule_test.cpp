@@ -115,8 +115,15 @@ TEST_CASE("a schedule is kept, printed and read back, and C++ says the same") {
   CHECK(typed.wishes.stores == std::vector{spec::Stores::Streamed, spec::Stores::Cached});
   CHECK(typed.pairings.size() == 2);
   CHECK(typed.marks.size() == 1);
-  CHECK(print(LoopSpec(spec).schedule(Schedule().recompute("m"))).find("recompute m") !=
-        std::string::npos);
+  const std::pair<Schedule, const char *> lets[] = {{Schedule().recompute("m"), "recompute m"},
+                                                    {Schedule().inlined("m"), "inline m"},
+                                                    {Schedule().at("m", "i"), "at m i"},
+                                                    {Schedule().at("m", -1), "at m -1"}};
+  for (const auto &[schedule, clause] : lets) {
+    const std::string printed = print(LoopSpec(spec).schedule(schedule));
+    CHECK(printed.find(std::string("    ") + clause + "\n") != std::string::npos);
+    CHECK(print(parse(printed)) == printed);
+  }
 }
 
 TEST_CASE("neither schedule nor the words of its clauses are reserved") {
@@ -140,6 +147,14 @@ TEST_CASE("clauses that contradict each other, or name nothing, are errors") {
       {"order i, j; order j, i", "E0018"},
       {"order i, j, 0", "E0018"},
       {"keep m; recompute m", "E0018"},
+      {"inline m; recompute m", "E0018"},
+      {"at m i; at m j", "E0018"},
+      {"inline m", ""},
+      {"at m i", ""},
+      {"at y i", "E0017"},
+      {"inline x", "E0017"},
+      {"at m k", "E0104"},
+      {"at m", "E0002"},
       {"stream y; cached z", ""},
       {"stream y; cached y", "E0018"},
       {"fuse y, z; separate z, y", "E0016"},
@@ -233,6 +248,16 @@ TEST_CASE("a wish that is met changes what runs and no bit, one that is not is t
       {rows + "let e = x + 1; out y = e", x, "keep e", "wish-not-met: computed where it is read"},
       {rows + "let e = exp(x); out y = e / sum(e, j)", x, "recompute e",
        "wish-met: computed where it is read"},
+      {rows + "let e = exp(x); out y = e / sum(e, j)", x, "inline e",
+       "wish-met: computed where it is read"},
+      {rows + "let e = x + 1; out y = sum(e, j) * e", x, "at e i", "wish-met: kept in a row"},
+      {rows + "let e = x + 1; out y = sum(e, j) * e", x, "at e j",
+       "wish-not-met: computed where it is read"},
+      {rows + "let e = x + 1; out y = e", x, "at e i", "wish-not-met: computed where it is read"},
+      {rows + "in w : f32[i, k]; let e = exp(x); out y = sum(e * w, i)",
+       {{"x", {30, 20}}, {"w", {30, 10}}},
+       "at e j",
+       "wish-not-met: computed where it is read"},
   };
   for (const Wish &wish : all) {
     const LoopSpec plain = parse("kernel k { " + wish.statements + " }");

@@ -142,8 +142,10 @@ std::vector<ScheduleClause> possible_clauses(const LoopSpec &spec) {
     for (const Kind kind : {Kind::Copies, Kind::Tile})
       for (const int count : {1, 2, 4, 8}) add({kind, {axis}, {}, count});
   }
-  for (const Expr &let : spec.data().lets)
+  for (const Expr &let : spec.data().lets) {
     for (const Kind kind : {Kind::Keep, Kind::Recompute}) add({kind, {}, {let.node()->name}});
+    for (const AxisRef &axis : axes) add({Kind::At, {axis}, {let.node()->name}});
+  }
   for (const OutputDecl &output : spec.data().outputs)
     for (const Kind kind : {Kind::Stream, Kind::Cached}) add({kind, {}, {output.name}});
   return all;

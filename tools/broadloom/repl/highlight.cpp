@@ -22,8 +22,8 @@ using spec::Tok;
 using spec::Token;
 
 constexpr std::array clauses{"init", "step", "combine", "result", "derivative"};
-constexpr std::array schedule_words{"vector",    "parallel", "serial", "copies", "tile",
-                                    "recompute", "keep",     "stream", "cached"};
+constexpr std::array schedule_words{"vector", "parallel", "serial", "copies", "tile", "recompute",
+                                    "keep",   "stream",   "cached", "inline", "at"};
 constexpr std::array known_words{
     "c",   "f",       "none",     "on",    "off",       "pi",        "e",       "inf",
     "nan", "high",    "fast",     "exact", "dims",      "axes",      "like",    "of",
