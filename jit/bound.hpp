@@ -26,7 +26,8 @@ struct Pattern {
   loop::Program program;
   std::shared_ptr<const Code> code; // null: the interpreter runs the program
   std::string no_code;              // why there is none, where it was asked for
-  bool compiled = false;            // the code was made for this pattern, not found
+  enum class Origin : std::uint8_t { Process, Disk, Made };
+  Origin origin = Origin::Process; // of the code: found in this process, or on disk, or made for this pattern
 };
 
 struct Bound {

@@ -7,6 +7,7 @@
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
 #include "jit/cache/cache.hpp"
+#include "jit/cache/kept_code.hpp"
 #include "jit/engine/profile.hpp"
 #include "jit/failure.hpp"
 #include "jit/kernel.hpp"
@@ -342,9 +343,12 @@ std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
   for (const KnownPattern &other : others) programs.push_back(&other.pattern->program);
   found = jit::explain_miss(program, programs);
   std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key, layouts);
-  if (pattern->code && !pattern->compiled)
+  if (pattern->code && pattern->origin == Pattern::Origin::Process)
     found = support::decide(support::Reason::CodeKnown, "", "hit",
                             "hit: another kernel of this process has the same loop program");
+  if (pattern->code && pattern->origin == Pattern::Origin::Disk)
+    found = support::decide(support::Reason::CodeOnDisk, "", "hit",
+                            "hit: the disk cache has code for the same loop program");
   std::shared_ptr<const Pattern> dropped; // outlives the lock
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = patterns_.try_emplace(key, KnownPattern{pattern, 0});
@@ -368,13 +372,24 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
   if (!target_) return pattern;
   const Stopwatch watch;
   const auto compile = [&] {
+    bool from_disk = false;
     const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
       jit::fail_if_asked(jit::Fault::Emit);
-      return jit::compile_native(pattern->program, *target_, profile_);
+      jit::KeptCode kept =
+          jit::find_or_compile(pattern->program, key, *target_, profile_, cache_dir_);
+      from_disk = kept.from_disk;
+      return std::move(kept.code);
     });
     pattern->code = found.value;
-    pattern->compiled = found.made;
-    if (found.made) {
+    pattern->origin = !found.made ? jit::Pattern::Origin::Process
+                      : from_disk ? jit::Pattern::Origin::Disk
+                                  : jit::Pattern::Origin::Made;
+    if (from_disk) {
+      support::log().debug("read a pattern of '{}' for {} from the disk cache in {:.2f} ms",
+                           typed_.name, target_->name, watch.ms());
+      const std::lock_guard lock(mutex_);
+      ++counters_.loaded;
+    } else if (found.made) {
       support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms", typed_.name,
                            target_->name, pattern->code->code_bytes(), watch.ms());
       const std::lock_guard lock(mutex_);

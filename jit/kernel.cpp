@@ -45,9 +45,9 @@ std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
     : spec_(spec), typed_(std::move(typed)), names_(typed_), reads_(kernel::inputs_read(typed_)),
-      engine_(options.engine), target_(std::move(target)), profile_(profile), threads_(threads),
-      verifies_(asked_to_verify()), cancel_(options.cancel),
-      workers_(jit::runtime::workers(threads)) {
+      engine_(options.engine), target_(std::move(target)), profile_(profile),
+      cache_dir_(options.cache_dir), threads_(threads), verifies_(asked_to_verify()),
+      cancel_(options.cancel), workers_(jit::runtime::workers(threads)) {
   for (const spec::TypedInput &input : typed_.inputs)
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)

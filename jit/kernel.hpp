@@ -105,6 +105,7 @@ private:
   const Engine engine_;
   const std::optional<jit::Target> target_;
   const Profile profile_;
+  const std::string cache_dir_; // Options::cache_dir
   const int threads_;
   const bool verifies_;                                   // BROADLOOM_VERIFY
   const std::shared_ptr<const std::atomic<bool>> cancel_; // null: calls run to their end

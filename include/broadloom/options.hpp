@@ -26,10 +26,13 @@ enum class Profile : unsigned {
 constexpr Profile operator|(Profile a, Profile b) { return Profile(unsigned(a) | unsigned(b)); }
 
 struct Options {
-  int threads = 0;            // 0: BROADLOOM_THREADS, else min(affinity, cgroup quota, hardware)
-                              // and never more than 1024
-  std::string target = {};    // "": BROADLOOM_TARGET, else this machine; "x86-64-v3" or "x86-64-v4"
-  std::string cache_dir = {}; // reserved for the disk cache; unused in this version
+  int threads = 0;         // 0: BROADLOOM_THREADS, else min(affinity, cgroup quota, hardware)
+                           // and never more than 1024
+  std::string target = {}; // "": BROADLOOM_TARGET, else this machine; "x86-64-v3" or "x86-64-v4"
+  std::string cache_dir =
+      {}; // where native code is kept from process to process: a folder of the user's own, mode 0700.
+          // "": BROADLOOM_CACHE_DIR, else broadloom in the XDG cache folder. Nothing is kept
+          // where BROADLOOM_CACHE is 0
   Engine engine = Engine::Auto;
   Profile profile = Profile::None; // besides those that BROADLOOM_PROFILE names: perf, jitdump, gdb
   // While this is true, calls of the kernel stop and throw CancelledError E0701, most within some

@@ -252,6 +252,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "hit: this kernel has run the same pattern of layouts", usual},
     {Reason::CodeKnown, "code-known", "cache",
      "hit: another kernel of this process has the same loop program", usual},
+    {Reason::CodeOnDisk, "code-on-disk", "cache",
+     "hit: the disk cache has code for the same loop program", usual},
     {Reason::FirstPattern, "first-pattern", "cache",
      "miss: the first pattern of layouts of this kernel", usual},
     {Reason::NewPattern, "new-pattern", "cache",

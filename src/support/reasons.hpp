@@ -129,6 +129,7 @@ enum class Reason : std::uint8_t {
   LaneAtATime,
   PatternKnown,
   CodeKnown,
+  CodeOnDisk,
   FirstPattern,
   NewPattern,
 };

@@ -328,6 +328,7 @@ void read_plan(Plan &plan) {
 
 int main(int argc, char **argv) {
   using namespace broadloom::differential;
+  setenv("BROADLOOM_CACHE", "0", 1);
   Plan plan;
   std::string file;
   bool smaller = false;

@@ -88,6 +88,7 @@ public:
     add_check();
     add_grad();
     add_tune();
+    add_cache();
     app_.footer(help_footer()); // after the commands, which would take it over
   }
 
@@ -125,6 +126,8 @@ public:
     } else if (tune_->parsed()) {
       tune_text_.require_one();
       tune(tune_options_, streams, phase);
+    } else if (cache_->parsed()) {
+      cache(cache_options_, streams);
     } else {
       repl(repl_options_, streams, phase);
     }
@@ -210,6 +213,16 @@ private:
         ->check(CLI::Range(0.001, 3600.0));
   }
 
+  void add_cache() {
+    cache_ = app_.add_subcommand("cache", "the disk cache of native code: what is in it");
+    cache_
+        ->add_option("WHAT", cache_options_.what,
+                     "info: where, how many, how large; list: each entry; verify: remove what is "
+                     "broken; clear: remove all")
+        ->type_name("info|list|verify|clear")
+        ->check(CLI::IsMember({"info", "list", "verify", "clear"}).description(""));
+  }
+
   void add_check() {
     check_ = app_.add_subcommand("check", "find what is wrong with a text without any data");
     check_words_.add(*check_, check_options_, false);
@@ -235,7 +248,8 @@ private:
   }
 
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
-  CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr, *tune_ = nullptr;
+  CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr, *tune_ = nullptr,
+           *cache_ = nullptr;
   ReplOptions repl_options_;
   std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
   std::vector<std::string> profile_;                               // and these
@@ -245,6 +259,7 @@ private:
   ShowOptions show_options_;
   GradOptions grad_options_;
   TuneOptions tune_options_;
+  CacheOptions cache_options_;
   TextOptions check_options_;
 };
 

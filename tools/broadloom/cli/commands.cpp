@@ -72,7 +72,7 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
     report.kernel = name;
     report.outputs = outputs.report();
     report.compile_ms = counters.compile_ms;
-    report.cache = counters.compiles > 0 ? "miss" : "memory";
+    report.cache = counters.compiles > 0 ? "miss" : counters.loaded > 0 ? "disk" : "memory";
     report.threads = kernel.threads();
     report.engine = kernel.engine();
     for (const Array &array : inputs) report.bytes += std::int64_t(byte_count(array));

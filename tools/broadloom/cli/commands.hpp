@@ -59,10 +59,15 @@ struct TuneOptions {
   double seconds = 0.5; // of each trial
 };
 
+struct CacheOptions {
+  std::string what = "info"; // or list, verify, clear
+};
+
 void run(const RunOptions &options, const Streams &streams, Phase &phase);
 void show(const ShowOptions &options, const Streams &streams, Phase &phase);
 void grad(const GradOptions &options, const Streams &streams, Phase &phase);
 void tune(const TuneOptions &options, const Streams &streams, Phase &phase);
+void cache(const CacheOptions &options, const Streams &streams);
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase);
 
 } // namespace broadloom::cli

@@ -23,7 +23,7 @@ struct RunReport {
   std::string kernel;
   std::vector<OutputReport> outputs;
   double compile_ms = 0;
-  std::string cache;                // "miss" or "memory"
+  std::string cache;                // "miss", "disk" or "memory"
   std::vector<std::int64_t> run_ns; // one per timed call
   int threads = 1;
   std::int64_t bytes = 0;      // of all inputs and outputs

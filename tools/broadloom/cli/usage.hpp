@@ -3,7 +3,7 @@
 // E0401 unknown or contradicting words      E0405 --out: unknown, twice, or no .npy path
 // E0402 file not found or not readable      E0406 --kernel: unknown, or needed
 // E0403 malformed SOURCE                    E0407 not given any more
-// E0404 --in: unknown, twice, or missing
+// E0404 --in: unknown, twice, or missing    E0408 there is no disk cache
 #pragma once
 
 #include <broadloom/error.hpp>

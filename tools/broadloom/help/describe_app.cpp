@@ -60,17 +60,20 @@ std::vector<Entry> exit_statuses() {
 }
 
 std::vector<Entry> environment() {
-  return {{"BROADLOOM_THREADS", "threads to use, where --threads does not say"},
-          {"BROADLOOM_STRICT",
-           "set to other than 0: a bug in Broadloom is an error, and no slower engine takes over"},
-          {"BROADLOOM_TARGET", "native (default), x86-64-v3 (AVX2) or x86-64-v4 (AVX-512)"},
-          {"BROADLOOM_CACHES", "sizes of a core's own and the last-level cache: 1M,32M"},
-          {"BROADLOOM_PROFILE",
-           "tools that are to see kernels by name: perf, jitdump, gdb, with commas between"},
-          {"BROADLOOM_LOG",
-           "what is logged: trace, debug, info, warn (default), error, critical or off"},
-          {"BROADLOOM_VERIFY", "1: run each call in the interpreter, too, and compare: slow"},
-          {"NO_COLOR", "if set, nothing is printed in colours"}};
+  return {
+      {"BROADLOOM_THREADS", "threads to use, where --threads does not say"},
+      {"BROADLOOM_STRICT",
+       "set to other than 0: a bug in Broadloom is an error, and no slower engine takes over"},
+      {"BROADLOOM_TARGET", "native (default), x86-64-v3 (AVX2) or x86-64-v4 (AVX-512)"},
+      {"BROADLOOM_CACHE", "0: native code is neither kept on disk nor taken from there"},
+      {"BROADLOOM_CACHE_DIR", "where native code is kept; else broadloom in the XDG cache folder"},
+      {"BROADLOOM_CACHES", "sizes of a core's own and the last-level cache: 1M,32M"},
+      {"BROADLOOM_PROFILE",
+       "tools that are to see kernels by name: perf, jitdump, gdb, with commas between"},
+      {"BROADLOOM_LOG",
+       "what is logged: trace, debug, info, warn (default), error, critical or off"},
+      {"BROADLOOM_VERIFY", "1: run each call in the interpreter, too, and compare: slow"},
+      {"NO_COLOR", "if set, nothing is printed in colours"}};
 }
 
 } // namespace broadloom::cli

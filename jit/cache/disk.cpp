@@ -1,0 +1,290 @@
+// Entries as files: see disk.hpp.
+//
+//   BLCODE01 | sizes of about, key, payload | about | key | payload | checksum of all before it
+#include "jit/cache/disk.hpp"
+
+#include "support/log.hpp"
+
+#include <llvm/Support/CachePruning.h>
+#include <llvm/Support/xxhash.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <set>
+
+namespace broadloom::jit {
+namespace {
+
+constexpr std::string_view magic = "BLCODE01";
+constexpr std::string_view prefix = "llvmcache-"; // what LLVM's pruning looks at
+constexpr std::string_view unfinished_prefix = "unfinished-";
+constexpr std::uint64_t largest_entry = std::uint64_t{64} << 20;
+constexpr std::size_t checksum_bytes = 16;
+
+struct Sizes {
+  std::uint32_t about = 0, key = 0, payload = 0;
+};
+constexpr std::size_t header_bytes = magic.size() + sizeof(Sizes);
+
+struct Descriptor {
+  int fd;
+  explicit Descriptor(int opened) : fd(opened) {}
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+llvm::XXH128_hash_t hash_of(std::string_view bytes) {
+  return llvm::xxh3_128bits(
+      llvm::ArrayRef(reinterpret_cast<const std::uint8_t *>(bytes.data()), bytes.size()));
+}
+
+std::string checksum_of(std::string_view bytes) {
+  const llvm::XXH128_hash_t hash = hash_of(bytes);
+  std::string sum(checksum_bytes, '\0');
+  std::memcpy(sum.data(), &hash.low64, 8);
+  std::memcpy(sum.data() + 8, &hash.high64, 8);
+  return sum;
+}
+
+std::string file_of(std::string_view key) {
+  const llvm::XXH128_hash_t hash = hash_of(key);
+  char name[48];
+  std::snprintf(name, sizeof name, "%.*s%016llx%016llx", int(prefix.size()), prefix.data(),
+                static_cast<unsigned long long>(hash.high64),
+                static_cast<unsigned long long>(hash.low64));
+  return name;
+}
+
+// The parts of an entry, or nothing where anything about it is wrong.
+struct Parts {
+  std::string_view about, key, payload;
+};
+std::optional<Parts> parts_of(std::string_view content) {
+  if (content.size() < header_bytes + checksum_bytes || !content.starts_with(magic)) return {};
+  Sizes sizes;
+  std::memcpy(&sizes, content.data() + magic.size(), sizeof sizes);
+  const std::uint64_t whole = std::uint64_t(header_bytes) + sizes.about + sizes.key + sizes.payload;
+  if (content.size() != whole + checksum_bytes) return {};
+  if (content.substr(whole) != checksum_of(content.substr(0, whole))) return {};
+  const std::string_view rest = content.substr(header_bytes);
+  return Parts{rest.substr(0, sizes.about), rest.substr(sizes.about, sizes.key),
+               rest.substr(std::size_t(sizes.about) + sizes.key, sizes.payload)};
+}
+
+std::string content_of(std::string_view about, std::string_view key, std::string_view payload) {
+  const Sizes sizes{std::uint32_t(about.size()), std::uint32_t(key.size()),
+                    std::uint32_t(payload.size())};
+  std::string content(magic);
+  content.append(reinterpret_cast<const char *>(&sizes), sizeof sizes);
+  content.append(about).append(key).append(payload);
+  return content + checksum_of(content);
+}
+
+void tell_once(const std::string &path, const std::string &message) {
+  static std::mutex &mutex = *new std::mutex;
+  static auto &told = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  if (told.insert(path).second)
+    support::log().warn("no disk cache of code: {}; code is made anew in each process", message);
+}
+
+// The folder and those around it, for the user alone.
+bool make_folders(const std::string &path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return false;
+    if (end == std::string::npos) return true;
+  }
+}
+
+std::string variable(const char *name) {
+  const char *value = secure_getenv(name);
+  return value != nullptr ? value : "";
+}
+
+} // namespace
+
+DiskCache::Folder::~Folder() {
+  if (descriptor >= 0) close(descriptor);
+}
+
+std::string DiskCache::folder_of(const std::string &request) {
+  if (!request.empty()) return request;
+  if (std::string asked = variable("BROADLOOM_CACHE_DIR"); !asked.empty()) return asked;
+  // The XDG specification: a path that is not absolute is to be ignored.
+  if (const std::string caches = variable("XDG_CACHE_HOME"); caches.starts_with('/'))
+    return caches + "/broadloom";
+  if (const std::string home = variable("HOME"); home.starts_with('/'))
+    return home + "/.cache/broadloom";
+  return {};
+}
+
+std::optional<DiskCache> DiskCache::open(const std::string &request) {
+  if (variable("BROADLOOM_CACHE") == "0") return std::nullopt;
+  const std::string path = folder_of(request);
+  const auto none = [&](const std::string &why) {
+    tell_once(path, why);
+    return std::nullopt;
+  };
+  if (path.empty()) return none("neither HOME nor XDG_CACHE_HOME names a folder");
+  auto folder = std::make_shared<Folder>(path);
+  constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+  folder->descriptor = ::open(path.c_str(), flags);
+  if (folder->descriptor < 0 && errno == ENOENT && make_folders(path))
+    folder->descriptor = ::open(path.c_str(), flags);
+  if (folder->descriptor < 0) return none("'" + path + "': " + std::strerror(errno));
+  struct stat about{};
+  if (fstat(folder->descriptor, &about) != 0)
+    return none("'" + path + "': " + std::strerror(errno));
+  if (about.st_uid != geteuid()) return none("'" + path + "' belongs to somebody else");
+  if ((about.st_mode & 077) != 0) return none("'" + path + "' is open to others: chmod 700 it");
+  return DiskCache(std::move(folder));
+}
+
+std::optional<std::string> DiskCache::read(const std::string &file, bool is_use) const {
+  const Descriptor opened(
+      openat(folder_->descriptor, file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat about{};
+  if (opened.fd < 0 || fstat(opened.fd, &about) != 0 || !S_ISREG(about.st_mode) ||
+      about.st_uid != geteuid() || std::uint64_t(about.st_size) > largest_entry)
+    return std::nullopt;
+  std::string content(std::size_t(about.st_size), '\0');
+  std::size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t got = ::read(opened.fd, content.data() + done, content.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    done += std::size_t(got);
+  }
+  // Pruning goes by the time of the last use, which most file systems do not keep by themselves.
+  if (const std::time_t now = std::time(nullptr); is_use && now - about.st_atime > 3600) {
+    const timespec times[] = {{now, 0}, {0, UTIME_OMIT}};
+    futimens(opened.fd, times); // where it cannot be set, the entry goes earlier
+  }
+  return content;
+}
+
+std::optional<std::string> DiskCache::load(std::string_view key) const {
+  const std::string file = file_of(key);
+  std::optional<std::string> content = read(file, true);
+  if (!content) return std::nullopt;
+  const std::optional<Parts> parts = parts_of(*content);
+  if (parts && parts->key == key) return std::string(parts->payload);
+  // Broken, or another key of the same hash, which the next store replaces.
+  if (!parts) unlinkat(folder_->descriptor, file.c_str(), 0);
+  return std::nullopt;
+}
+
+bool DiskCache::write(const std::string &file, std::string_view content) const {
+  static std::atomic<std::uint64_t> next{std::random_device()()};
+  const std::string unfinished = std::string(unfinished_prefix) + std::to_string(getpid()) + "-" +
+                                 std::to_string(next.fetch_add(1));
+  bool good = false;
+  {
+    const Descriptor made(openat(folder_->descriptor, unfinished.c_str(),
+                                 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (made.fd < 0) return false;
+    std::size_t done = 0;
+    while (done < content.size()) {
+      const ssize_t put = ::write(made.fd, content.data() + done, content.size() - done);
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) break;
+      done += std::size_t(put);
+    }
+    good = done == content.size() && fsync(made.fd) == 0;
+  }
+  good = good &&
+         renameat(folder_->descriptor, unfinished.c_str(), folder_->descriptor, file.c_str()) == 0;
+  if (!good) unlinkat(folder_->descriptor, unfinished.c_str(), 0);
+  return good;
+}
+
+void DiskCache::store(std::string_view key, std::string_view about,
+                      std::string_view payload) const {
+  if (about.size() + key.size() + payload.size() + 1024 > largest_entry) return;
+  if (!write(file_of(key), content_of(about, key, payload)))
+    return support::log().debug("'{}': {}: code is not kept", folder(), std::strerror(errno));
+  llvm::CachePruningPolicy policy;
+  policy.Interval = std::chrono::hours(1);
+  policy.Expiration = std::chrono::hours(24 * most_days);
+  policy.MaxSizeBytes = most_bytes;
+  if (llvm::pruneCache(folder(), policy)) remove_unfinished(std::time(nullptr) - 3600);
+}
+
+std::vector<std::string> DiskCache::names(std::string_view beginning) const {
+  std::vector<std::string> found;
+  const int copy = openat(folder_->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *entries = copy < 0 ? nullptr : fdopendir(copy);
+  if (entries == nullptr) {
+    if (copy >= 0) close(copy);
+    return found;
+  }
+  while (const dirent *entry = readdir(entries))
+    if (std::string_view(entry->d_name).starts_with(beginning)) found.emplace_back(entry->d_name);
+  closedir(entries);
+  return found;
+}
+
+void DiskCache::remove_unfinished(std::time_t older_than) const {
+  for (const std::string &name : names(unfinished_prefix)) {
+    struct stat about{};
+    if (fstatat(folder_->descriptor, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+        about.st_mtime <= older_than)
+      unlinkat(folder_->descriptor, name.c_str(), 0);
+  }
+}
+
+std::vector<DiskCache::Entry> DiskCache::list() const {
+  std::vector<Entry> entries;
+  for (std::string &name : names(prefix)) {
+    struct stat about{};
+    if (fstatat(folder_->descriptor, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    Entry entry{std::move(name),
+                {},
+                std::uint64_t(about.st_size),
+                std::max(about.st_atime, about.st_mtime),
+                false};
+    const std::optional<std::string> content = read(entry.file, false);
+    if (const auto parts = content ? parts_of(*content) : std::nullopt) {
+      entry.about = parts->about;
+      entry.whole = true;
+    }
+    entries.push_back(std::move(entry));
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
+    return a.used != b.used ? a.used > b.used : a.file < b.file;
+  });
+  return entries;
+}
+
+int DiskCache::clear() const {
+  int gone = 0;
+  remove_unfinished(std::time(nullptr));
+  for (const Entry &entry : list())
+    gone += unlinkat(folder_->descriptor, entry.file.c_str(), 0) == 0;
+  return gone;
+}
+
+int DiskCache::remove_broken() const {
+  int gone = 0;
+  for (const Entry &entry : list())
+    gone += !entry.whole && unlinkat(folder_->descriptor, entry.file.c_str(), 0) == 0;
+  return gone;
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,83 @@
+// See kept_code.hpp. The payload of an entry: the number of phases, their symbols with a zero behind each, the object file.
+#include "jit/cache/kept_code.hpp"
+
+#include "jit/cache/disk.hpp"
+#include "jit/code_version.hpp"
+#include "jit/engine/object.hpp"
+#include "support/log.hpp"
+
+#include <llvm/Config/llvm-config.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace broadloom::jit {
+namespace {
+
+std::string key_of(const std::string &program_key, const Target &target) {
+  return std::string(code_version) + "\nLLVM " LLVM_VERSION_STRING "\n" + target.features + "\n" +
+         std::to_string(target.vector_bits) + "\n" + program_key;
+}
+
+std::string payload_of(const Object &object) {
+  const auto count = std::uint32_t(object.phases.size());
+  std::string payload(reinterpret_cast<const char *>(&count), sizeof count);
+  for (const std::string &phase : object.phases) payload.append(phase).push_back('\0');
+  return payload.append(object.file.begin(), object.file.end());
+}
+
+// Of whole payloads: a checksum has seen to that.
+std::optional<Object> object_of(const std::string &payload, std::size_t phases) {
+  std::uint32_t count = 0;
+  if (payload.size() < sizeof count) return std::nullopt;
+  std::memcpy(&count, payload.data(), sizeof count);
+  if (count != phases) return std::nullopt;
+  Object object;
+  std::size_t at = sizeof count;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const std::size_t end = payload.find('\0', at);
+    if (end == std::string::npos) return std::nullopt;
+    object.phases.push_back(payload.substr(at, end - at));
+    at = end + 1;
+  }
+  object.file.assign(payload.begin() + std::ptrdiff_t(at), payload.end());
+  return object;
+}
+
+std::shared_ptr<const Code> load(const DiskCache &cache, const std::string &key,
+                                 const loop::Program &program, const Target &target) {
+  const std::optional<std::string> payload = cache.load(key);
+  std::optional<Object> object =
+      payload ? object_of(*payload, program.phases.size()) : std::nullopt;
+  if (!object) return nullptr;
+  try {
+    object->blocks = blocks_of(program, target);
+    return link(std::move(*object));
+  } catch (const CompileError &error) { // made anew, and stored in its place
+    support::log().debug("code from the disk cache does not link: {}", error.message());
+    return nullptr;
+  }
+}
+
+// For tests, blocks of other sizes: code that no key tells apart.
+bool has_other_blocks() {
+  const char *seed = std::getenv("BROADLOOM_BLOCKS");
+  return seed != nullptr && *seed != '\0';
+}
+
+} // namespace
+
+KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
+                         const Target &target, Profile profile, const std::string &folder) {
+  const bool may_keep = profile == Profile::None && !has_other_blocks();
+  const std::optional<DiskCache> cache = may_keep ? DiskCache::open(folder) : std::nullopt;
+  if (!cache) return {compile_native(program, target, profile), false};
+  const std::string key = key_of(program_key, target);
+  if (auto code = load(*cache, key, program, target)) return {std::move(code), true};
+  Object object = generate(program, blocks_of(program, target), target, profile);
+  cache->store(key, program.name + " for " + target.name, payload_of(object));
+  return {link(std::move(object)), false};
+}
+
+} // namespace broadloom::jit

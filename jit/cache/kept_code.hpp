@@ -1,0 +1,23 @@
+// Native code from the disk cache, or made and kept there.
+//
+// The key is all that code depends on: the sources of the code generator (code_version), LLVM, the instructions that may be
+// used, and the loop program. A processor's name only guides scheduling, so machines of one level share entries.
+#pragma once
+
+#include "jit/engine/engine.hpp"
+
+#include <string>
+
+namespace broadloom::jit {
+
+struct KeptCode {
+  std::shared_ptr<const Code> code;
+  bool from_disk = false;
+};
+
+// As compile_native; `program_key` is loop::key(program) and `folder` as Options::cache_dir. Code that profilers are told of is
+// made anew: its names are the kernel's.
+KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
+                         const Target &target, Profile profile, const std::string &folder);
+
+} // namespace broadloom::jit

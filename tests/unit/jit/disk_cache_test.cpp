@@ -1,0 +1,266 @@
+// The disk cache: what is broken, foreign or half written is a miss and never code that runs.
+#include "jit/cache/disk.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace broadloom {
+namespace {
+
+using jit::DiskCache;
+
+// The tests run without a disk cache; these have one in a folder of their own.
+class Folder {
+public:
+  Folder() {
+    char name[] = "/tmp/broadloom-cache-XXXXXX";
+    path = mkdtemp(name);
+    unsetenv("BROADLOOM_CACHE");
+  }
+  ~Folder() {
+    setenv("BROADLOOM_CACHE", "0", 1);
+    fs::remove_all(path);
+  }
+  DiskCache cache() const {
+    std::optional<DiskCache> opened = DiskCache::open(path);
+    REQUIRE(opened);
+    return *opened;
+  }
+  fs::path only_file() const {
+    std::vector<fs::path> files;
+    for (const fs::directory_entry &entry : fs::directory_iterator(path))
+      if (entry.path().extension() != ".timestamp") files.push_back(entry.path());
+    REQUIRE(files.size() == 1);
+    return files[0];
+  }
+  std::string path;
+};
+
+std::string slurp(const fs::path &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void spill(const fs::path &path, const std::string &content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+const std::string key = std::string("a key\0with a zero", 17);
+
+} // namespace
+
+TEST_CASE("what is stored on disk is loaded again, by its whole key, and the last one counts") {
+  const Folder folder;
+  const DiskCache cache = folder.cache();
+  CHECK(!cache.load(key));
+  cache.store(key, "first", "code");
+  cache.store(key, "second", std::string("other\0code", 10));
+  CHECK(cache.load(key) == std::string("other\0code", 10));
+  CHECK(!cache.load(key.substr(0, 5)));
+  cache.store("another", "third", "");
+  CHECK(cache.load("another") == "");
+  const std::vector<DiskCache::Entry> entries = cache.list();
+  REQUIRE(entries.size() == 2);
+  for (const DiskCache::Entry &entry : entries) {
+    CHECK(entry.whole);
+    CHECK((entry.about == "second" || entry.about == "third"));
+  }
+  CHECK(cache.clear() == 2);
+  CHECK(cache.list().empty());
+  CHECK(!cache.load(key));
+}
+
+TEST_CASE("an entry with any byte changed, cut off or added is a miss, and goes") {
+  const Folder folder;
+  const DiskCache cache = folder.cache();
+  cache.store(key, "about", "the code itself");
+  const fs::path file = folder.only_file();
+  const std::string good = slurp(file);
+  for (std::size_t k = 0; k < good.size(); ++k) {
+    std::string bad = good;
+    bad[k] = char(bad[k] ^ (1 << k % 8));
+    spill(file, bad);
+    CAPTURE(k);
+    CHECK(!cache.load(key));
+    CHECK(!fs::exists(file));
+    spill(file, good.substr(0, k));
+    CHECK(!cache.load(key));
+    CHECK(!fs::exists(file));
+  }
+  spill(file, good + "x");
+  CHECK(!cache.load(key));
+  spill(file, good);
+  CHECK(cache.load(key) == "the code itself");
+}
+
+TEST_CASE("an entry that is whole, but of another key, is a miss") {
+  const Folder folder;
+  const DiskCache cache = folder.cache();
+  cache.store(key, "about", "code");
+  const fs::path file = folder.only_file();
+  cache.store("another", "about", "other code");
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder.path))
+    if (entry.path() != file && entry.path().extension() != ".timestamp")
+      fs::rename(entry.path(), file);
+  CHECK(!cache.load(key));
+}
+
+TEST_CASE("a folder that others may enter or that is none is no cache, and neither is one that is "
+          "switched off") {
+  const Folder folder;
+  chmod(folder.path.c_str(), 0755);
+  CHECK(!DiskCache::open(folder.path));
+  chmod(folder.path.c_str(), 0700);
+  CHECK(DiskCache::open(folder.path));
+  spill(folder.path + "/file", "");
+  CHECK(!DiskCache::open(folder.path + "/file"));
+  CHECK(!DiskCache::open(folder.path + "/file/below"));
+  fs::create_directory_symlink(folder.path, folder.path + "/link");
+  CHECK(!DiskCache::open(folder.path + "/link"));
+  setenv("BROADLOOM_CACHE", "0", 1);
+  CHECK(!DiskCache::open(folder.path));
+  unsetenv("BROADLOOM_CACHE");
+  const std::optional<DiskCache> made = DiskCache::open(folder.path + "/one/two");
+  REQUIRE(made);
+  CHECK((fs::status(made->folder()).permissions() & fs::perms::all) == fs::perms::owner_all);
+  fs::remove_all(folder.path + "/one"); // what is gone under our hands costs time only
+  made->store(key, "about", "code");
+  CHECK(!made->load(key));
+}
+
+TEST_CASE("an entry that is a link, a pipe or a folder is a miss, and nothing waits for it") {
+  const Folder folder;
+  const DiskCache cache = folder.cache();
+  cache.store(key, "about", "code");
+  const fs::path file = folder.only_file(), elsewhere = folder.path + "/elsewhere";
+  fs::rename(file, elsewhere);
+  fs::create_symlink(elsewhere, file);
+  CHECK(!cache.load(key));
+  fs::remove(file);
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  CHECK(!cache.load(key));
+  fs::remove(file);
+  fs::create_directory(file);
+  CHECK(!cache.load(key));
+  cache.store(key, "about", "code");
+  CHECK(!cache.load(key));
+}
+
+TEST_CASE("processes that store one key at once, and are killed, leave nothing broken") {
+  const Folder folder;
+  const DiskCache cache = folder.cache();
+  const std::string first(20'000, 'a'), second(30'000, 'b');
+  for (int round = 0; round < 20; ++round) {
+    std::vector<pid_t> children;
+    for (int k = 0; k < 3; ++k) {
+      const pid_t child = fork();
+      if (child == 0)
+        for (int turn = 0;; ++turn) cache.store(key, "about", turn % 2 == 0 ? first : second);
+      children.push_back(child);
+    }
+    for (int turn = 0; turn < 50; ++turn) {
+      const std::optional<std::string> found = cache.load(key);
+      CHECK((!found || *found == first || *found == second));
+    }
+    for (const pid_t child : children) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
+    CHECK(cache.remove_broken() == 0);
+  }
+  CHECK(cache.load(key).has_value());
+  cache.clear();
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder.path))
+    CHECK(entry.path().extension() == ".timestamp");
+}
+
+namespace {
+
+// {cache of the first run, of the second}, by processes of their own.
+std::string run_json(const std::string &folder, const std::string &more = "") {
+  const std::string command =
+      "BROADLOOM_CACHE= BROADLOOM_CACHE_DIR='" + folder +
+      "' '" BROADLOOM_PROGRAM
+      "' run -e 'kernel k { in x : f32[i, j]; out y = exp(x) / sum(x, j) }' --in 'x=rand(50, 70)' "
+      "--json " +
+      more + " 2>&1";
+  std::FILE *pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string text;
+  char part[4096];
+  while (std::fgets(part, int(sizeof part), pipe) != nullptr) text += part;
+  CHECK(pclose(pipe) == 0);
+  const std::size_t at = text.find("\"cache\"");
+  REQUIRE(at != std::string::npos);
+  const std::size_t from = text.find('"', text.find(':', at)) + 1;
+  return text.substr(from, text.find('"', from) - from);
+}
+
+} // namespace
+
+TEST_CASE("a second process takes the code from disk, with the same bits, and makes anew what is "
+          "broken") {
+  const Folder folder;
+  const std::string a = folder.path + "/a.npy", b = folder.path + "/b.npy";
+  const std::string cached = folder.path + "/cache";
+  CHECK(run_json(cached, "--out y=" + a) == "miss");
+  CHECK(run_json(cached, "--out y=" + b) == "disk");
+  CHECK(slurp(a) == slurp(b));
+  const std::optional<DiskCache> cache = DiskCache::open(cached);
+  REQUIRE(cache);
+  REQUIRE(cache->list().size() == 1);
+  CHECK(cache->list()[0].about.starts_with("k for "));
+  const fs::path file = cached + "/" + cache->list()[0].file;
+  std::string content = slurp(file);
+  content[content.size() / 2] ^= 1;
+  spill(file, content);
+  CHECK(run_json(cached, "--out y=" + b) == "miss");
+  CHECK(slurp(a) == slurp(b));
+  CHECK(run_json(cached) == "disk");
+  CHECK(run_json(cached, "--threads 1") != "memory");
+}
+
+TEST_CASE("an entry that is whole but holds no object code is made anew") {
+  const Folder folder;
+  const std::string a = folder.path + "/a.npy", b = folder.path + "/b.npy";
+  const std::string cached = folder.path + "/cache";
+  CHECK(run_json(cached, "--out y=" + a) == "miss");
+  const std::optional<DiskCache> cache = DiskCache::open(cached);
+  REQUIRE(cache);
+  const std::string content = slurp(cached + "/" + cache->list().at(0).file);
+  std::uint32_t sizes[3]; // of about, key and payload
+  std::memcpy(sizes, content.data() + 8, sizeof sizes);
+  const std::string whole_key = content.substr(20 + sizes[0], sizes[1]);
+  const std::string code = cache->load(whole_key).value_or("");
+  REQUIRE(code.size() > 100);
+  for (const std::string &wrong :
+       {code.substr(0, 40), code.substr(0, 3), std::string(), "\x01" + code.substr(1)}) {
+    cache->store(whole_key, "about", wrong);
+    CHECK(run_json(cached, "--out y=" + b) != "memory");
+    CHECK(slurp(a) == slurp(b));
+    CHECK(cache->load(whole_key) == code);
+  }
+}
+
+} // namespace broadloom

@@ -1,0 +1,80 @@
+// `broadloom cache`: what the disk cache holds.
+//
+//   folder   /home/ada/.cache/broadloom
+//   files    12, 96 KiB of at most 1 GiB; removed 30 days after their last use
+#include "tools/broadloom/cli/commands.hpp"
+#include "tools/broadloom/cli/usage.hpp"
+
+#include "jit/cache/disk.hpp"
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+namespace broadloom::cli {
+namespace {
+
+using jit::DiskCache;
+
+std::string size_text(std::uint64_t bytes) {
+  const char *units[] = {"bytes", "KiB", "MiB", "GiB"};
+  double size = double(bytes);
+  std::size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(units); ++unit) size /= 1024;
+  return unit == 0 || size >= 100 ? fmt::format("{:.0f} {}", size, units[unit])
+                                  : fmt::format("{:.3g} {}", size, units[unit]);
+}
+
+std::string day_of(std::time_t time) {
+  std::tm parts{};
+  char text[32];
+  localtime_r(&time, &parts);
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts)};
+}
+
+} // namespace
+
+void cache(const CacheOptions &options, const Streams &streams) {
+  const char *variable = std::getenv("BROADLOOM_CACHE");
+  if (variable != nullptr && std::string_view(variable) == "0") {
+    streams.out << "the disk cache is off: BROADLOOM_CACHE is 0\n";
+    return;
+  }
+  const std::optional<DiskCache> found = DiskCache::open("");
+  if (!found)
+    throw UsageError("E0408", "there is no disk cache",
+                     "BROADLOOM_CACHE_DIR names a folder that is yours alone (mode 0700), else "
+                     "XDG_CACHE_HOME or HOME must; the line above says what is wrong");
+  if (options.what == "clear") {
+    const int gone = found->clear();
+    streams.out << support::count(gone, "file") << " removed from " << found->folder() << "\n";
+    return;
+  }
+  const std::vector<DiskCache::Entry> entries = found->list();
+  if (options.what == "list") {
+    for (const DiskCache::Entry &entry : entries)
+      streams.out << fmt::format("{}  {:>9}  {}\n", day_of(entry.used), size_text(entry.bytes),
+                                 entry.whole ? entry.about : "broken");
+    return;
+  }
+  if (options.what == "verify") {
+    const int gone = found->remove_broken();
+    streams.out << fmt::format("{}, {} broken and removed\n",
+                               support::count(std::int64_t(entries.size()), "file"), gone);
+    return;
+  }
+  std::uint64_t bytes = 0;
+  for (const DiskCache::Entry &entry : entries) bytes += entry.bytes;
+  streams.out << fmt::format("folder   {}\nfiles    {}, {} of at most {}; removed {} days after "
+                             "their last use\n",
+                             found->folder(), entries.size(), size_text(bytes),
+                             size_text(DiskCache::most_bytes), int(DiskCache::most_days));
+}
+
+} // namespace broadloom::cli
