@@ -3,7 +3,7 @@
 // Leaves of few states run several at a time, from the first on: each step of a leaf waits for the one before it, so that
 // one leaf alone would leave most of the adders idle. Of these, four say, the joins of the lowest levels are known; what comes of them
 // goes on the stack some levels up, as if one leaf after the other had been put there.
-#include "jit/emit/phase.hpp"
+#include "jit/emit/folds.hpp"
 
 #include "loop/tree.hpp"
 
@@ -29,23 +29,19 @@ constexpr int cascade_levels = 48; // more leaves than a process has addresses
 //       stack[level] = joined, count += 1, start += leaf
 //
 // A range of a single leaf passes straight through.
-PhaseEmitter::AllStates PhaseEmitter::cascade(const block::Run &run, llvm::Value *begin,
-                                              llvm::Value *end) {
+AllStates Folds::cascade(const Place &here, const block::Run &run, llvm::Value *begin,
+                         llvm::Value *end) {
   const Loop &loop = program_[run.loop];
-  const auto block = [&](const char *name) {
-    return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
-  };
   llvm::Type *i64 = ir_.getInt64Ty();
-  std::vector<llvm::AllocaInst *> stacks;
-  for (llvm::Value *state : flat(this->start(loop, false)))
-    stacks.push_back(lanes_.room(state->getType(), cascade_levels));
+  const Accumulators::Slots stacks =
+      accs_.slots(Accumulators::flat(this->start(here, loop, false)), cascade_levels);
   llvm::Value *first = begin, *leaves = ir_.getInt64(0);
   if (run.boxes.size() > 1 && run.whole().dims[0].leaves)
-    std::tie(first, leaves) = groups_of_leaves(run, begin, end, stacks);
+    std::tie(first, leaves) = groups_of_leaves(here, run, begin, end, stacks);
   llvm::BasicBlock *before = ir_.GetInsertBlock();
-  llvm::BasicBlock *next_leaf = block("leaf"), *level_head = block("level");
-  llvm::BasicBlock *carry = block("carry"), *carried = block("carried");
-  llvm::BasicBlock *keep = block("keep"), *done = block("joined");
+  llvm::BasicBlock *next_leaf = context_.block("leaf"), *level_head = context_.block("level");
+  llvm::BasicBlock *carry = context_.block("carry"), *carried = context_.block("carried");
+  llvm::BasicBlock *keep = context_.block("keep"), *done = context_.block("joined");
   ir_.CreateBr(next_leaf);
 
   ir_.SetInsertPoint(next_leaf);
@@ -53,10 +49,8 @@ PhaseEmitter::AllStates PhaseEmitter::cascade(const block::Run &run, llvm::Value
   llvm::PHINode *count = ir_.CreatePHI(i64, 2);
   start->addIncoming(first, before);
   count->addIncoming(leaves, before);
-  llvm::Value *leaf_end = ir_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::smin, end,
-      ir_.CreateAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf))));
-  const Values fresh = flat(leaf(run, start, leaf_end));
+  llvm::Value *leaf_end = context_.least(end, ir_.CreateAdd(start, context_.number(loop.leaf)));
+  const Values fresh = Accumulators::flat(leaf(here, run, start, leaf_end));
   llvm::Value *more = ir_.CreateICmpSLT(leaf_end, end);
   llvm::BasicBlock *leaf_done = ir_.GetInsertBlock();
   ir_.CreateBr(level_head);
@@ -77,11 +71,11 @@ PhaseEmitter::AllStates PhaseEmitter::cascade(const block::Run &run, llvm::Value
   ir_.CreateCondBr(ir_.CreateSelect(more, odd, any), carry, carried);
 
   ir_.SetInsertPoint(carry);
-  took(Path::LeafJoined);
+  context_.took(Path::LeafJoined);
   llvm::Value *next_level = ir_.CreateAdd(level, ir_.getInt64(1));
   llvm::Value *next_bits = ir_.CreateLShr(bits, ir_.getInt64(1));
-  const Values both =
-      flat(join_blocks(loop, shaped(loop, waiting(stacks, level)), shaped(loop, joined)));
+  const Values both = Accumulators::flat(
+      accs_.join(loop, accs_.shaped(loop, accs_.load(stacks, level)), accs_.shaped(loop, joined)));
   Values next;
   for (std::size_t k = 0; k < joined.size(); ++k)
     next.push_back(lanes_.select(odd, both[k], joined[k]));
@@ -95,65 +89,24 @@ PhaseEmitter::AllStates PhaseEmitter::cascade(const block::Run &run, llvm::Value
   ir_.SetInsertPoint(carried);
   ir_.CreateCondBr(more, keep, done);
   ir_.SetInsertPoint(keep);
-  put(stacks, level, joined);
+  accs_.store(stacks, level, joined);
   start->addIncoming(leaf_end, keep);
   count->addIncoming(ir_.CreateAdd(count, ir_.getInt64(1)), keep);
   ir_.CreateBr(next_leaf);
   ir_.SetInsertPoint(done);
-  return shaped(loop, joined);
-}
-
-PhaseEmitter::AllStates PhaseEmitter::join_blocks(const Loop &loop, const AllStates &left,
-                                                  const AllStates &right) {
-  AllStates both;
-  for (std::size_t k = 0; k < loop.accs.size(); ++k)
-    both.push_back(join(loop.accs[k], left[k], right[k]));
-  return both;
-}
-
-// What is on this level of the stacks.
-PhaseEmitter::Values PhaseEmitter::waiting(const std::vector<llvm::AllocaInst *> &stacks,
-                                           llvm::Value *level) {
-  Values states;
-  for (llvm::AllocaInst *stack : stacks) {
-    llvm::Type *type = stack->getAllocatedType();
-    states.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, stack, level)));
-  }
-  return states;
-}
-
-void PhaseEmitter::put(const std::vector<llvm::AllocaInst *> &stacks, llvm::Value *level,
-                       const Values &states) {
-  for (std::size_t k = 0; k < states.size(); ++k)
-    ir_.CreateStore(states[k], ir_.CreateGEP(states[k]->getType(), stacks[k], level));
+  return accs_.shaped(loop, joined);
 }
 
 // Leaves from `start` on, step by step in turn, joined pairwise.
-PhaseEmitter::AllStates PhaseEmitter::joined_leaves(const block::Run &run, llvm::Value *start) {
+AllStates Folds::joined_leaves(const Place &here, const block::Run &run, llvm::Value *start) {
   const Loop &loop = program_[run.loop];
   const int leaves = run.whole().positions();
-  const Values outer = at_;
-  const AllStates fresh = this->start(loop, false);
-  const std::size_t in_a_block = flat(fresh).size();
-  llvm::Value *stop = ir_.CreateNSWAdd(start, ir_.getInt64(static_cast<std::uint64_t>(loop.leaf)));
-  const Values stepped = lanes_.counted_loop(
-      start, stop, 1, flat(std::vector<AllStates>(static_cast<std::size_t>(leaves), fresh)),
-      [&](llvm::Value *position, Values now) {
-        std::vector<AllStates> next;
-        for (int k = 0; k < leaves; ++k) {
-          set_running(loop, shaped(loop, now, static_cast<std::size_t>(k) * in_a_block));
-          turn(run.whole(), run.loop, outer, position, k * loop.leaf);
-          next.push_back(running(loop));
-        }
-        return flat(next);
-      });
-  at_ = outer;
-  std::vector<AllStates> blocks;
-  for (int k = 0; k < leaves; ++k)
-    blocks.push_back(shaped(loop, stepped, static_cast<std::size_t>(k) * in_a_block));
+  llvm::Value *stop = ir_.CreateNSWAdd(start, context_.number(loop.leaf));
+  Blocks blocks(static_cast<std::size_t>(leaves), this->start(here, loop, false));
+  blocks = steps(here, run, run.whole(), start, stop, 1, blocks, loop.leaf, {});
   tree::pair(leaves, [&](int into, int from) {
     AllStates &block = blocks[std::size_t(into)];
-    block = join_blocks(loop, block, blocks[std::size_t(from)]);
+    block = accs_.join(loop, block, blocks[std::size_t(from)]);
   });
   return blocks[0];
 }
@@ -161,36 +114,34 @@ PhaseEmitter::AllStates PhaseEmitter::joined_leaves(const block::Run &run, llvm:
 // All groups of so many leaves but for one that ends the range, each put on the stack like a leaf, some levels up.
 // Gives the position and the number of leaves reached.
 std::pair<llvm::Value *, llvm::Value *>
-PhaseEmitter::groups_of_leaves(const block::Run &run, llvm::Value *begin, llvm::Value *end,
-                               const std::vector<llvm::AllocaInst *> &stacks) {
+Folds::groups_of_leaves(const Place &here, const block::Run &run, llvm::Value *begin,
+                        llvm::Value *end, const Accumulators::Slots &stacks) {
   const Loop &loop = program_[run.loop];
   const int leaves = run.whole().positions();
   const std::int64_t positions = leaves * loop.leaf;
   llvm::Value *one = ir_.getInt64(1);
-  llvm::Value *count = ir_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::smax, ir_.getInt64(0),
+  llvm::Value *count = context_.greatest(
+      ir_.getInt64(0),
       ir_.CreateAShr(ir_.CreateSub(ir_.CreateSub(end, begin), one),
                      static_cast<std::uint64_t>(std::countr_zero(std::uint64_t(positions)))));
-  llvm::Value *bottom =
-      ir_.getInt64(static_cast<std::uint64_t>(std::countr_zero(unsigned(leaves))));
+  llvm::Value *bottom = context_.number(std::countr_zero(unsigned(leaves)));
   lanes_.counted_loop(ir_.getInt64(0), count, 1, {}, [&](llvm::Value *group, Values) {
-    llvm::Value *start = ir_.CreateAdd(
-        begin, ir_.CreateMul(group, ir_.getInt64(static_cast<std::uint64_t>(positions))));
-    took(Path::LeavesTogether);
-    const Values fresh = flat(joined_leaves(run, start));
+    llvm::Value *start = ir_.CreateAdd(begin, ir_.CreateMul(group, context_.number(positions)));
+    context_.took(Path::LeavesTogether);
+    const Values fresh = Accumulators::flat(joined_leaves(here, run, start));
     llvm::Value *carries =
         ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ir_.CreateNot(group), ir_.getTrue());
     llvm::Value *top = ir_.CreateAdd(bottom, carries);
     const Values up =
         lanes_.counted_loop(bottom, top, 1, fresh, [&](llvm::Value *level, Values now) {
-          return flat(join_blocks(loop, shaped(loop, waiting(stacks, level)), shaped(loop, now)));
+          return Accumulators::flat(accs_.join(loop, accs_.shaped(loop, accs_.load(stacks, level)),
+                                               accs_.shaped(loop, now)));
         });
-    put(stacks, top, up);
+    accs_.store(stacks, top, up);
     return Values{};
   });
-  llvm::Value *reached = ir_.CreateAdd(
-      begin, ir_.CreateMul(count, ir_.getInt64(static_cast<std::uint64_t>(positions))));
-  return {reached, ir_.CreateMul(count, ir_.getInt64(static_cast<std::uint64_t>(leaves)))};
+  llvm::Value *reached = ir_.CreateAdd(begin, ir_.CreateMul(count, context_.number(positions)));
+  return {reached, ir_.CreateMul(count, context_.number(leaves))};
 }
 
 } // namespace broadloom::jit

@@ -8,8 +8,9 @@
 // Example, 4 lanes:  1 2 3 4  ->  1 3 3 7  ->  1 3 6 10.
 //
 // In reverse the lanes stay as they lie in memory, and "earlier" is to the right.
-#include "jit/emit/phase.hpp"
+#include "jit/emit/scans.hpp"
 
+#include "jit/emit/phase.hpp"
 #include "loop/tree.hpp"
 #include "support/check.hpp"
 
@@ -21,12 +22,7 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-// Whether we are in a group of the scan that carries this accumulator.
-bool PhaseEmitter::scans_groups(AccId acc) const {
-  return vector_ != nullptr && vector_->scan && !stepped_[acc.index].empty();
-}
-
-bool PhaseEmitter::reads_running(const Loop &loop, AccId acc) const {
+bool Scans::reads_running(const Loop &loop, AccId acc) const {
   return std::any_of(loop.body.begin(), loop.body.end(), [&](const Stmt &s) {
     return s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Running &&
            program_[s.value].acc == acc;
@@ -34,85 +30,82 @@ bool PhaseEmitter::reads_running(const Loop &loop, AccId acc) const {
 }
 
 // The groups of a block; the last one in memory may be partial, and comes first in reverse.
-PhaseEmitter::AllStates PhaseEmitter::scan_groups(const block::Run &run, llvm::Value *begin,
-                                                  llvm::Value *end, AllStates start) {
+AllStates Scans::scan_groups(const Place &here, const block::Run &run, llvm::Value *begin,
+                             llvm::Value *end, const AllStates &start) {
   const block::Box &box = run.whole(), &part = run.rest();
-  if (box.masked) return run_groups(run, box, begin, end, std::move(start));
-  llvm::Value *rest = whole(begin, end, box.positions());
+  if (box.masked) return run_groups(here, run, box, begin, end, start);
+  llvm::Value *rest = context_.whole(begin, end, box.positions());
   if (program_[run.loop].reverse)
-    return whole_groups(run, begin, rest, run_groups(run, part, rest, end, std::move(start)));
-  return run_groups(run, part, rest, end, whole_groups(run, begin, rest, std::move(start)));
+    return whole_groups(here, run, begin, rest, run_groups(here, run, part, rest, end, start));
+  return run_groups(here, run, part, rest, end, whole_groups(here, run, begin, rest, start));
 }
 
-PhaseEmitter::AllStates PhaseEmitter::whole_groups(const block::Run &run, llvm::Value *begin,
-                                                   llvm::Value *end, AllStates start) {
+AllStates Scans::whole_groups(const Place &here, const block::Run &run, llvm::Value *begin,
+                              llvm::Value *end, const AllStates &start) {
   const block::Box &box = run.whole();
-  const std::vector<BufferId> buffers = streamed(box);
-  if (buffers.empty()) return run_groups(run, box, begin, end, std::move(start));
-  const Values chosen = around_caches(misaligned(buffers, begin, scan_lanes), [&] {
-    return flat(run_groups(run, box, begin, end, start));
-  });
-  return shaped(program_[run.loop], chosen);
+  const std::vector<BufferId> buffers = Memory::streamed(box);
+  if (buffers.empty()) return run_groups(here, run, box, begin, end, start);
+  const Values chosen = walk_.around_caches(
+      here, memory_.misaligned(here, buffers, begin, scan_lanes), [&](const Place &place) {
+        return Accumulators::flat(run_groups(place, run, box, begin, end, start));
+      });
+  return accs_.shaped(program_[run.loop], chosen);
 }
 
-PhaseEmitter::AllStates PhaseEmitter::run_groups(const block::Run &run, const block::Box &box,
-                                                 llvm::Value *begin, llvm::Value *end,
-                                                 AllStates start) {
+AllStates Scans::run_groups(const Place &here, const block::Run &run, const block::Box &box,
+                            llvm::Value *begin, llvm::Value *end, const AllStates &start) {
   const Loop &loop = program_[run.loop];
   const bool masked = box.masked;
   const int groups = box.count(block::As::Copies);
-  const Values outer = at_;
   llvm::Value *last = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(1));
-  last = ir_.CreateAnd(last, ir_.getInt64(~static_cast<std::uint64_t>(scan_lanes - 1)));
+  last = ir_.CreateAnd(last, context_.number(-scan_lanes));
   llvm::Value *both_ends = ir_.CreateAdd(begin, ir_.CreateAdd(begin, last));
   const Values result = lanes_.counted_loop(
-      begin, end, groups * scan_lanes, flat(start), [&](llvm::Value *position, Values now) {
+      begin, end, groups * scan_lanes, Accumulators::flat(start),
+      [&](llvm::Value *position, Values now) {
         if (loop.reverse) position = ir_.CreateSub(both_ends, position);
         llvm::Value *active =
-            masked ? ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateSub(end, position),
-                                               ir_.getInt64(scan_lanes))
+            masked ? context_.least(ir_.CreateSub(end, position), ir_.getInt64(scan_lanes))
                    : nullptr;
-        set_lanes(&loop, groups * scan_lanes, active);
-        took(masked         ? Path::ScanMasked
-             : groups > 1   ? Path::ScanGroups
-             : loop.reverse ? Path::ScanReverse
-                            : Path::ScanGroup);
-        const AllStates before = shaped(loop, now);
+        const Place place = context_.lanes_of(here, loop, groups * scan_lanes, active);
+        context_.took(masked         ? Path::ScanMasked
+                      : groups > 1   ? Path::ScanGroups
+                      : loop.reverse ? Path::ScanReverse
+                                     : Path::ScanGroup);
+        const AllStates before = accs_.shaped(loop, now);
         for (std::size_t k = 0; k < loop.accs.size(); ++k) {
-          stepped_[loop.accs[k].index] = before[k];
-          accs_[loop.accs[k].index].clear();
+          accs_[loop.accs[k]].before = before[k];
+          accs_[loop.accs[k]].now.clear();
         }
-        turn(box, run.loop, outer, position);
+        walk_.turn(place, box, run.loop, position);
         AllStates after;
         for (const AccId acc : loop.accs) {
-          States last = stepped_[acc.index];
+          States &last = after.emplace_back(std::exchange(accs_[acc].before, {}));
           for (int group = 0; group < groups; ++group)
-            last = join(acc, last, last_of_group(accs_[acc.index], group));
-          after.push_back(std::move(last));
+            last = accs_.join(acc, last, last_of_group(place.group, accs_[acc].now, group));
         }
-        for (const AccId acc : loop.accs) stepped_[acc.index].clear();
-        set_lanes(nullptr, 1);
-        return flat(after);
+        return Accumulators::flat(after);
       });
-  at_ = outer;
-  return shaped(loop, result);
+  return accs_.shaped(loop, result);
 }
 
-void PhaseEmitter::step_group(AccId acc, const std::vector<ValueId> &args) {
-  if (!accs_[acc.index].empty()) { // running states were read before the step
-    early_[acc.index] = false;
+void Scans::step_group(const Place &here, AccId acc, const std::vector<ValueId> &args) {
+  Accumulator &accumulator = accs_[acc];
+  if (!accumulator.now.empty()) { // running states were read before the step
+    accumulator.early = false;
     return;
   }
-  States inputs = identity(acc, width_);
-  for (const ValueId arg : args) inputs.push_back(lanes_.splat(value(arg), width_));
+  const int width = here.group.width;
+  States inputs = accs_.identity(acc, width);
+  for (const ValueId arg : args) inputs.push_back(lanes_.splat(walk_.value(arg), width));
   States states = lanes_.run(program_.recipe(acc).step, inputs);
-  for (llvm::Value *&state : states) state = lanes_.splat(state, width_);
-  accs_[acc.index] = mask_ == nullptr && !reads_running(*vector_, acc)
-                         ? totals_of_groups(acc, std::move(states))
-                         : join_group(acc, std::move(states));
+  for (llvm::Value *&state : states) state = lanes_.splat(state, width);
+  accumulator.now = here.group.mask == nullptr && !reads_running(*here.group.loop, acc)
+                        ? totals_of_groups(here.group, acc, std::move(states))
+                        : join_group(here.group, acc, std::move(states));
 }
 
-PhaseEmitter::States PhaseEmitter::shuffled(const States &states, const std::vector<int> &sources) {
+States Scans::shuffled(const States &states, const std::vector<int> &sources) {
   States out;
   for (llvm::Value *state : states) out.push_back(lanes_.shuffle(state, state, sources));
   return out;
@@ -121,23 +114,23 @@ PhaseEmitter::States PhaseEmitter::shuffled(const States &states, const std::vec
 // Which lanes are joined at this distance. AVX-512 has masked operations, but the code generator would turn
 // a constant mask into one more shuffle: so it must not see that the mask is constant. The highest bit of an
 // address is 0.
-llvm::Value *PhaseEmitter::later_lanes(int distance) {
+llvm::Value *Scans::later_lanes(bool reverse, int distance) {
   constexpr int half = scan_lanes / 2;
   const auto joins = [&](int lane) {
-    const int place = vector_->reverse ? scan_lanes - 1 - lane : lane;
+    const int place = reverse ? scan_lanes - 1 - lane : lane;
     return (place & distance) != 0;
   };
-  if (!target_.avx512() || distance >= half) {
+  if (!context_.target.avx512() || distance >= half) {
     std::vector<llvm::Constant *> later;
     for (int lane = 0; lane < scan_lanes; ++lane) later.push_back(ir_.getInt1(joins(lane)));
     return llvm::ConstantVector::get(later);
   }
   std::uint8_t bits = 0;
   for (int lane = 0; lane < half; ++lane) bits |= std::uint8_t(joins(lane) << lane);
-  llvm::BasicBlock &entry = function_->getEntryBlock();
+  llvm::BasicBlock &entry = context_.function->getEntryBlock();
   Builder first(&entry, entry.begin());
   llvm::Value *zero = first.CreateLShr(
-      first.CreatePtrToInt(function_->getArg(0), first.getInt64Ty()), first.getInt64(63));
+      first.CreatePtrToInt(context_.function->getArg(0), first.getInt64Ty()), first.getInt64(63));
   llvm::Value *mask = first.CreateXor(first.CreateTrunc(zero, first.getInt8Ty()), bits);
   mask = first.CreateBitCast(mask, llvm::FixedVectorType::get(first.getInt1Ty(), half));
   return mask;
@@ -145,9 +138,9 @@ llvm::Value *PhaseEmitter::later_lanes(int distance) {
 
 // Where the mask is one for half a group, so are the registers of doubles: to repeat it would take an instruction
 // for each use.
-llvm::Value *PhaseEmitter::select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b) {
+llvm::Value *Scans::select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b) {
   const int width = Lanes::width(mask);
-  if (width == width_) return lanes_.select(mask, a, b);
+  if (width == scan_lanes) return lanes_.select(mask, a, b);
   if (a->getType()->getScalarSizeInBits() != 64)
     return lanes_.select(lanes_.joined({mask, mask}), a, b);
   const auto half = [&](int first) {
@@ -158,20 +151,21 @@ llvm::Value *PhaseEmitter::select_lanes(llvm::Value *mask, llvm::Value *a, llvm:
   return lanes_.joined({low, half(width)});
 }
 
-PhaseEmitter::States PhaseEmitter::join_group(AccId acc, States states) {
-  const bool reverse = vector_->reverse;
-  for (int distance = 1; distance < width_; distance *= 2) {
+States Scans::join_group(const Group &group, AccId acc, States states) {
+  const bool reverse = group.loop->reverse;
+  const int width = group.width;
+  for (int distance = 1; distance < width; distance *= 2) {
     std::vector<int> sources;
-    for (int lane = 0; lane < width_; ++lane) {
-      const int place = reverse ? width_ - 1 - lane : lane;
+    for (int lane = 0; lane < width; ++lane) {
+      const int place = reverse ? width - 1 - lane : lane;
       const int earlier = tree::earlier(place, distance), from = earlier < 0 ? place : earlier;
-      sources.push_back(reverse ? width_ - 1 - from : from);
+      sources.push_back(reverse ? width - 1 - from : from);
     }
-    const States joined = join(acc, shuffled(states, sources), states);
-    llvm::Value *later = later_lanes(distance);
+    const States joined = accs_.join(acc, shuffled(states, sources), states);
+    llvm::Value *later = later_lanes(reverse, distance);
     // In reverse the lanes that do not count come first: they are not there.
     llvm::Value *there =
-        reverse && mask_ != nullptr ? ir_.CreateShuffleVector(mask_, sources) : nullptr;
+        reverse && group.mask != nullptr ? ir_.CreateShuffleVector(group.mask, sources) : nullptr;
     for (std::size_t k = 0; k < states.size(); ++k) {
       llvm::Value *now = select_lanes(later, joined[k], states[k]);
       states[k] = there == nullptr ? now : lanes_.select(there, now, states[k]);
@@ -182,13 +176,12 @@ PhaseEmitter::States PhaseEmitter::join_group(AccId acc, States states) {
 
 // Where nobody reads the running states: neighbours are joined, in half as many lanes each time, until there is a lane
 // for each group.
-PhaseEmitter::States PhaseEmitter::totals_of_groups(AccId acc, States states) {
+States Scans::totals_of_groups(const Group &group, AccId acc, States states) {
   const auto join_neighbours = [&](States left, States right) {
-    if (vector_->reverse) std::swap(left, right);
-    return join(acc, left, right);
+    if (group.loop->reverse) std::swap(left, right);
+    return accs_.join(acc, left, right);
   };
-  int width = width_;
-  for (; width > std::max(width_ / scan_lanes, 2); width /= 2) {
+  for (int width = group.width; width > std::max(group.width / scan_lanes, 2); width /= 2) {
     std::vector<int> even, odd;
     for (int lane = 0; lane < width; lane += 2) {
       even.push_back(lane);
@@ -196,7 +189,7 @@ PhaseEmitter::States PhaseEmitter::totals_of_groups(AccId acc, States states) {
     }
     states = join_neighbours(shuffled(states, even), shuffled(states, odd));
   }
-  if (width_ > scan_lanes) return states;
+  if (group.width > scan_lanes) return states;
   States left, right;
   for (llvm::Value *state : states) {
     left.push_back(lanes_.some_lanes(state, 0, 1));
@@ -205,41 +198,39 @@ PhaseEmitter::States PhaseEmitter::totals_of_groups(AccId acc, States states) {
   return join_neighbours(std::move(left), std::move(right));
 }
 
-PhaseEmitter::States PhaseEmitter::last_of_group(const States &joined, int group) {
+States Scans::last_of_group(const Group &group, const States &joined, int number) {
   support::check(!joined.empty(), "a scan's group has not stepped");
-  States last;
   const bool totals = Lanes::width(joined[0]) < scan_lanes; // a lane for each group
-  llvm::Value *lane = ir_.getInt64(std::uint64_t(totals             ? group
-                                                 : vector_->reverse ? 0
-                                                                    : scan_lanes - 1));
-  if (active_ != nullptr && !vector_->reverse) lane = ir_.CreateSub(active_, ir_.getInt64(1));
+  const bool reverse = group.loop->reverse;
+  llvm::Value *lane = context_.number(totals ? number : reverse ? 0 : scan_lanes - 1);
+  if (group.active != nullptr && !reverse) lane = ir_.CreateSub(group.active, ir_.getInt64(1));
+  States last;
   for (llvm::Value *state : joined) last.push_back(lanes_.lane(state, lane));
   return last;
 }
 
 // The states after the step, or where it is still to come, before it.
-PhaseEmitter::States PhaseEmitter::running_group(AccId acc) {
-  if (accs_[acc.index].empty()) {
-    const auto step = std::find_if(vector_->body.begin(), vector_->body.end(), [&](const Stmt &s) {
+States Scans::running_group(const Place &here, AccId acc) {
+  const auto &[loop, width, rows, copies, active, mask] = here.group;
+  Accumulator &accumulator = accs_[acc];
+  if (accumulator.now.empty()) {
+    const auto step = std::find_if(loop->body.begin(), loop->body.end(), [&](const Stmt &s) {
       return s.kind == StmtKind::Step && s.acc == acc;
     });
-    step_group(acc, step->args);
-    early_[acc.index] = true;
+    step_group(here, acc, step->args);
+    accumulator.early = true;
   }
-  const bool exclusive = early_[acc.index];
-  const States &carried = carried_[acc.index];
-  States before = stepped_[acc.index];
-  if (!carried.empty()) before = join(acc, carried, before);
-  for (llvm::Value *&state : before) state = lanes_.splat(state, width_);
-  States running = join(acc, before, accs_[acc.index]);
-  if (!exclusive) return running;
+  States before = accumulator.before;
+  if (!accumulator.carried.empty()) before = accs_.join(acc, accumulator.carried, before);
+  for (llvm::Value *&state : before) state = lanes_.splat(state, width);
+  States running = accs_.join(acc, before, accumulator.now);
+  if (!accumulator.early) return running;
   std::vector<int> sources; // lane 0 of `before`, then all lanes but the last
-  for (int lane = 0; lane < width_; ++lane)
-    sources.push_back(vector_->reverse ? (lane + 1 == width_ ? width_ : lane + 1)
-                                       : (lane == 0 ? width_ : lane - 1));
+  for (int lane = 0; lane < width; ++lane)
+    sources.push_back(loop->reverse ? (lane + 1 == width ? width : lane + 1)
+                                    : (lane == 0 ? width : lane - 1));
   for (std::size_t k = 0; k < running.size(); ++k) {
-    if (vector_->reverse && mask_ != nullptr)
-      running[k] = lanes_.select(mask_, running[k], before[k]);
+    if (loop->reverse && mask != nullptr) running[k] = lanes_.select(mask, running[k], before[k]);
     running[k] = lanes_.shuffle(running[k], before[k], sources);
   }
   return running;

@@ -1,0 +1,131 @@
+// See accumulators.hpp.
+#include "jit/emit/accumulators.hpp"
+
+#include "loop/tree.hpp"
+
+namespace broadloom::jit {
+
+using namespace loop;
+
+Accumulators::Accumulators(Context &context)
+    : program_(context.program), ir_(context.ir), lanes_(context.lanes),
+      all_(context.program.accs.size()) {
+  for (const Loop &loop : program_.loops)
+    for (const AccId acc : loop.accs)
+      all_[acc.index].takes_blocks = takes_blocks(program_, loop, acc);
+}
+
+States Accumulators::identity(AccId acc, int width) {
+  const ops::Recipe &recipe = program_.recipe(acc);
+  States states;
+  for (std::size_t k = 0; k < recipe.states.size(); ++k)
+    states.push_back(lanes_.literal(recipe.states[k], recipe.start[k], width));
+  return states;
+}
+
+States Accumulators::join(AccId acc, const States &left, const States &right) {
+  States inputs = left;
+  inputs.insert(inputs.end(), right.begin(), right.end());
+  return lanes_.run(program_.recipe(acc).combine, inputs);
+}
+
+AllStates Accumulators::join(const Loop &loop, const AllStates &left, const AllStates &right) {
+  AllStates both;
+  for (std::size_t k = 0; k < loop.accs.size(); ++k)
+    both.push_back(join(loop.accs[k], left[k], right[k]));
+  return both;
+}
+
+States Accumulators::join_lanes(AccId acc, std::vector<States> lanes) {
+  tree::halve(int(lanes.size()), [&](int into, int from) {
+    lanes[std::size_t(into)] = join(acc, lanes[std::size_t(into)], lanes[std::size_t(from)]);
+  });
+  States states = lanes.front();
+  const auto part = [&](int first, int count) {
+    States out;
+    for (llvm::Value *state : states) out.push_back(lanes_.some_lanes(state, first, count));
+    return out;
+  };
+  for (int half = Lanes::width(states[0]) / 2; half >= 1; half /= 2)
+    states = join(acc, part(0, half), part(half, half));
+  return states;
+}
+
+States Accumulators::join_identities(AccId acc, const States &states, int count) {
+  const ops::Recipe &recipe = program_.recipe(acc);
+  if (ops::identity_is_neutral(recipe)) return states;
+  std::vector<ops::Scalar> none = recipe.start, work;
+  for (; count > 1; count /= 2) { // joined among themselves
+    std::vector<ops::Scalar> both = none;
+    both.insert(both.end(), none.begin(), none.end());
+    ops::run(recipe.combine, both, work, program_.accuracy);
+    for (std::size_t k = 0; k < none.size(); ++k) none[k] = work[recipe.combine.results[k]];
+  }
+  States right;
+  for (std::size_t k = 0; k < none.size(); ++k)
+    right.push_back(lanes_.literal(recipe.states[k], none[k], Lanes::width(states[k])));
+  return join(acc, states, right);
+}
+
+AllStates Accumulators::running(const Loop &loop) const {
+  AllStates block;
+  for (const AccId acc : loop.accs) block.push_back(all_[acc.index].now);
+  return block;
+}
+
+void Accumulators::set_running(const Loop &loop, const AllStates &states) {
+  for (std::size_t k = 0; k < loop.accs.size(); ++k) all_[loop.accs[k].index].now = states[k];
+}
+
+Values Accumulators::flat(const AllStates &block) {
+  Values values;
+  for (const States &states : block) values.insert(values.end(), states.begin(), states.end());
+  return values;
+}
+
+Values Accumulators::flat(const std::vector<AllStates> &blocks) {
+  Values values;
+  for (const AllStates &block : blocks)
+    for (const States &states : block) values.insert(values.end(), states.begin(), states.end());
+  return values;
+}
+
+AllStates Accumulators::shaped(const Loop &loop, const Values &values) const {
+  return blocks(loop, values).front();
+}
+
+std::vector<AllStates> Accumulators::blocks(const Loop &loop, const Values &values) const {
+  std::vector<AllStates> blocks;
+  for (auto next = values.begin(); next != values.end();) {
+    AllStates &block = blocks.emplace_back();
+    for (const AccId acc : loop.accs) {
+      const auto count = static_cast<std::ptrdiff_t>(program_.recipe(acc).states.size());
+      block.emplace_back(next, next + count);
+      next += count;
+    }
+  }
+  return blocks;
+}
+
+Accumulators::Slots Accumulators::slots(const Values &states, int count) {
+  Slots slots;
+  for (llvm::Value *state : states)
+    slots.push_back(lanes_.room(state->getType(), static_cast<std::uint64_t>(count)));
+  return slots;
+}
+
+Values Accumulators::load(const Slots &slots, llvm::Value *index) {
+  Values states;
+  for (llvm::AllocaInst *slot : slots) {
+    llvm::Type *type = slot->getAllocatedType();
+    states.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, slot, index)));
+  }
+  return states;
+}
+
+void Accumulators::store(const Slots &slots, llvm::Value *index, const Values &states) {
+  for (std::size_t k = 0; k < states.size(); ++k)
+    ir_.CreateStore(states[k], ir_.CreateGEP(states[k]->getType(), slots[k], index));
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,134 @@
+// See context.hpp.
+#include "jit/emit/context.hpp"
+
+#include "support/check.hpp"
+
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace broadloom::jit {
+
+using namespace loop;
+
+Context::Context(const Program &program, std::size_t phase, const Target &target,
+                 const block::Program &blocks, llvm::Function *function, bool count_paths)
+    : program(program), phase(program.phases[phase]), target(target), weights(blocks.weights),
+      machine(blocks.machine), survey(blocks.surveys[phase]), function(function),
+      ir(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
+      pieces(ir, weights.split[phase]), lanes(ir, target, program.accuracy, &weights, &pieces),
+      root_(blocks.phases[phase]), count_paths_(count_paths) {}
+
+Place Context::root() {
+  // What is read once stays in one block; the stack slots are put before it, in the entry.
+  llvm::BasicBlock *start = block("start");
+  ir.CreateBr(start);
+  ir.SetInsertPoint(start);
+  llvm::Type *pointer = ir.getPtrTy();
+  const auto field = [&](std::size_t offset) {
+    return ir.CreateLoad(pointer,
+                         ir.CreateConstGEP1_64(ir.getInt8Ty(), function->getArg(0), offset));
+  };
+  const auto element = [&](llvm::Type *type, llvm::Value *table, std::size_t index) {
+    return ir.CreateLoad(type, ir.CreateConstGEP1_64(type, table, index));
+  };
+  const std::size_t axes = program.axes.size();
+  llvm::Value *extents = field(offsetof(Frame, extents));
+  llvm::Value *chunks = field(offsetof(Frame, chunks));
+  llvm::Value *strides = field(offsetof(Frame, strides));
+  llvm::Value *buffers = field(offsetof(Frame, buffers));
+  for (std::size_t k = 0; k < axes; ++k) {
+    this->extents.push_back(element(ir.getInt64Ty(), extents, k));
+    this->chunks.push_back(element(ir.getInt64Ty(), chunks, k));
+  }
+  Place root;
+  root.box = &root_;
+  root.positions.resize(axes);
+  root.at.resize(program.buffers.size());
+  strides_.resize(program.buffers.size() * axes);
+  for (const BufferId id : survey.buffers) {
+    const Buffer &buffer = program[id];
+    root.at[id.index] = element(pointer, buffers, id.index);
+    llvm::Value *size = ir.getInt64(size_of(buffer.dtype));
+    for (const Walk &w : buffer.walks) {
+      const std::size_t index = id.index * axes + w.axis.index;
+      const int step = step_of(w.stride);
+      strides_[index] =
+          ir.CreateMul(step != 0 ? number(step) : element(ir.getInt64Ty(), strides, index), size);
+    }
+  }
+  return root;
+}
+
+std::pair<llvm::Value *, llvm::Value *> Context::range(const Place &here, const Loop &loop) {
+  if (loop.parallel || !loop.handed.empty()) {
+    const auto found = std::find(phase.parallel.begin(), phase.parallel.end(), loop.axis);
+    support::check(found != phase.parallel.end(), "a parallel loop is not listed by its phase");
+    const auto index = static_cast<std::uint64_t>(found - phase.parallel.begin());
+    const auto bound = [&](unsigned argument) {
+      return ir.CreateLoad(
+          ir.getInt64Ty(),
+          ir.CreateConstGEP1_64(ir.getInt64Ty(), function->getArg(argument), index));
+    };
+    return {bound(1), bound(2)};
+  }
+  llvm::Value *extent = extents[loop.axis.index];
+  if (!loop.within) return {number(0), extent};
+  llvm::Value *chunk = chunks[loop.axis.index];
+  llvm::Value *begin = ir.CreateMul(here.positions[loop.within->index], chunk);
+  return {begin, least(extent, ir.CreateAdd(begin, chunk))};
+}
+
+const Walk *Context::walk(BufferId id, AxisId axis) const { return block::walk(program, id, axis); }
+
+llvm::Value *Context::step_bytes(BufferId id, AxisId axis) const {
+  return strides_[id.index * program.axes.size() + axis.index];
+}
+
+llvm::Value *Context::address(llvm::Value *base, llvm::Value *bytes) {
+  return ir.CreateGEP(ir.getInt8Ty(), base, bytes);
+}
+
+llvm::Value *Context::number(std::int64_t value) {
+  return ir.getInt64(static_cast<std::uint64_t>(value));
+}
+
+llvm::Value *Context::least(llvm::Value *a, llvm::Value *b) {
+  return ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+}
+
+llvm::Value *Context::greatest(llvm::Value *a, llvm::Value *b) {
+  return ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+}
+
+llvm::Value *Context::whole(llvm::Value *begin, llvm::Value *end, std::int64_t group) {
+  llvm::Value *count = ir.CreateSub(end, begin);
+  return ir.CreateAdd(begin, ir.CreateAnd(count, number(-group)));
+}
+
+Place Context::lanes_of(const Place &around, const Loop &loop, int width, llvm::Value *active) {
+  Place here = around;
+  here.group = {&loop, width, {}, 1, active, nullptr};
+  if (active == nullptr) return here;
+  std::vector<std::uint32_t> numbers(static_cast<std::size_t>(width));
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  llvm::Value *count = ir.CreateTrunc(active, ir.getInt32Ty());
+  here.group.mask = ir.CreateICmpSLT(llvm::ConstantDataVector::get(ir.getContext(), numbers),
+                                     lanes.splat(count, width));
+  return here;
+}
+
+llvm::BasicBlock *Context::block(const char *name) {
+  return llvm::BasicBlock::Create(ir.getContext(), name, function);
+}
+
+void Context::took(Path path) {
+  if (!count_paths_) return;
+  const auto count = reinterpret_cast<std::uintptr_t>(path_counts() + std::size_t(path));
+  ir.CreateAtomicRMW(llvm::AtomicRMWInst::Add, ir.CreateIntToPtr(ir.getInt64(count), ir.getPtrTy()),
+                     ir.getInt64(1), llvm::MaybeAlign(8), llvm::AtomicOrdering::Monotonic);
+}
+
+} // namespace broadloom::jit

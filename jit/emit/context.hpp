@@ -1,0 +1,55 @@
+// What all that emits code of one phase shares: the phase, its function, and the numbers and buffers of its frame.
+#pragma once
+
+#include "jit/emit/lanes.hpp"
+#include "jit/emit/paths.hpp"
+#include "jit/emit/pieces.hpp"
+#include "jit/emit/place.hpp"
+
+#include <llvm/IR/Function.h>
+
+#include <utility>
+
+namespace broadloom::jit {
+
+class Context {
+public:
+  Context(const loop::Program &program, std::size_t phase, const Target &target,
+          const block::Program &blocks, llvm::Function *function, bool count_paths);
+
+  Place root(); // reads the frame: where nothing has been entered
+  std::pair<llvm::Value *, llvm::Value *> range(const Place &here, const loop::Loop &loop);
+
+  const loop::Walk *walk(loop::BufferId id, loop::AxisId axis) const;
+  llvm::Value *step_bytes(loop::BufferId id, loop::AxisId axis) const;
+  llvm::Value *address(llvm::Value *base, llvm::Value *bytes);
+  llvm::Value *number(std::int64_t value); // i64
+  llvm::Value *least(llvm::Value *a, llvm::Value *b);
+  llvm::Value *greatest(llvm::Value *a, llvm::Value *b);
+  // begin + the greatest multiple of `group` that fits; `group` is a power of two.
+  llvm::Value *whole(llvm::Value *begin, llvm::Value *end, std::int64_t group);
+  // From here on this many positions of the loop run at once, of which the first `active` count.
+  Place lanes_of(const Place &around, const loop::Loop &loop, int width,
+                 llvm::Value *active = nullptr);
+  llvm::BasicBlock *block(const char *name);
+  void took(Path path); // code that counts paths notes that it has come here
+
+  const loop::Program &program;
+  const loop::Phase &phase;
+  const Target &target;
+  const block::Weights &weights;
+  const block::Machine &machine;
+  const block::Survey &survey;
+  llvm::Function *const function;
+  Builder ir;
+  Pieces pieces;
+  Lanes lanes;
+  Values extents, chunks; // by axis
+
+private:
+  const block::Box &root_;
+  const bool count_paths_;
+  Values strides_; // in bytes, by buffer * axis count + axis
+};
+
+} // namespace broadloom::jit
