@@ -26,13 +26,6 @@ namespace broadloom::plan {
 using support::decide;
 using support::Reason;
 
-namespace {
-constexpr double most_row_bytes =
-    128 * 1024; // of the states of one row: they stay in the second-level cache
-constexpr double most_kept_in_chunks =
-    4096; // positions of which each chunk has a result, where the schedule asks for chunks
-} // namespace
-
 Nests Arranger::run() {
   nests_.item_of_fold.assign(spec_.graph.size(), -1);
   nests_.order = trees_.order();
@@ -97,7 +90,8 @@ void Arranger::note_chunks(NodeId fold) {
   double kept = 1, folded = 1;
   for (const Group &g : tree.kept) kept *= double(group_extent(resolved_, g));
   for (const Group &g : tree.folded) folded *= double(group_extent(resolved_, g));
-  const bool too_little_kept = kept < 32 && folded >= 32 * 1024 && kept * folded >= 256 * 1024;
+  const bool too_little_kept =
+      kept < few_kept && folded >= fewest_folded && kept * folded >= fewest_in_chunks;
   const std::int64_t leaf = scan                     ? scan_block
                             : tree.folded.size() > 1 ? 1
                             : tree.lanes             ? steps_per_leaf * loop::fold_lanes
@@ -165,9 +159,9 @@ void Arranger::note_sweep(NodeId fold) {
   };
   if (group_extent(resolved_, nest.back()) < shortest_line)
     return in_registers(Reason::ShortRows, "the rows are short");
-  if (bytes > most_row_bytes)
+  if (bytes > most_state_bytes)
     return in_registers(Reason::StatesExceedCache, "a row of states would leave the caches");
-  if (outer * chunks < 2 * machine_.threads)
+  if (outer * chunks < fewest_chunks_of_rows * machine_.threads)
     return in_registers(Reason::TooFewRows, "there are too few chunks of rows for the threads");
   if (trees_.inputs_over(classes, spec_.graph.folded_args(fold)).empty())
     return in_registers(Reason::ReadRepeatedly,

@@ -8,10 +8,6 @@
 
 namespace broadloom::plan {
 
-namespace {
-constexpr int most_cost_in_lanes = 64; // of a step and a combine of a scan in groups of lanes
-}
-
 Item Arranger::first_item(NodeId fold) {
   Item item;
   const auto args = spec_.graph.folded_args(fold), start = spec_.graph.start_args(fold);
@@ -200,8 +196,7 @@ void Arranger::add_scan(NodeId scan) {
   });
 }
 
-// A group takes some seven combines of its lanes in place of a step and a combine for each position, which
-// pays where they are a few instructions. The answer follows from the recipe alone, as it decides the tree.
+// The answer follows from the recipe alone, as it decides the tree.
 bool Arranger::joins_in_lanes(const ops::Recipe &recipe) {
   if (!recipe.has_combine()) return false;
   int cost = 0;

@@ -12,10 +12,6 @@ namespace broadloom::plan {
 using support::decide;
 using support::Reason;
 
-namespace {
-constexpr double line_bytes = 64; // of the caches
-}
-
 void Arranger::hold_values(const std::vector<NodeId> &folds) {
   std::vector<Use> uses;
   for (NodeId fold : folds) {
@@ -206,7 +202,7 @@ void Arranger::note_tile(int output) {
                       {{"rows as they are",
                         "each line of memory fetched would leave the caches before "
                         "its other elements are used",
-                        {.bytes = line_bytes * positions}}});
+                        {.bytes = double(machine_.cache_line) * positions}}});
       });
       return;
     }

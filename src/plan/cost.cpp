@@ -14,8 +14,6 @@ using loop::StmtKind;
 using loop::Value;
 using loop::ValueKind;
 
-constexpr double store_cost = 4; // as the table of operations counts
-
 class Counter {
 public:
   Counter(const loop::Program &program, const Binding &binding)

@@ -16,12 +16,6 @@ using expr::NodeId;
 using expr::NodeKind;
 using support::MinCut;
 
-constexpr double cycles_per_byte = 0.1;   // to store and to load, in the caches
-constexpr double far_cycles_per_byte = 1; // in memory
-constexpr double phase_cost = 5000;       // one phase more
-constexpr double least_gain = 1.25;       // the model is rough: less is not worth a phase
-constexpr std::size_t most_nodes = 20000, most_uses = 200; // beyond, planning would take long
-
 class Chooser {
 public:
   Chooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
@@ -30,7 +24,7 @@ public:
         positions_(spec.graph.size()), turns_(spec.graph.size(), 0) {}
 
   HoldChoice run() {
-    if (spec_.graph.size() > most_nodes || uses_.size() > most_uses) return {};
+    if (spec_.graph.size() > most_nodes_to_cut || uses_.size() > most_uses_to_cut) return {};
     follow_uses();
     note_marks();
     double all_again = 0;
@@ -50,7 +44,8 @@ public:
           graph.add_edge(computed(k), needed(place_[arg.index]), MinCut::uncuttable);
     }
     const double cost = graph.cut(source, sink);
-    const bool pays = all_again >= cost * least_gain && all_again - cost >= 2 * phase_cost;
+    const bool pays =
+        all_again >= cost * least_gain && all_again - cost >= least_phases_gained * phase_cycles;
     HoldChoice chosen;
     double again = 0;
     for (std::size_t k = 0; k < reached_.size(); ++k) {
@@ -146,8 +141,8 @@ private:
   }
 
   double held_cycles(NodeId id) const {
-    const bool far = bytes(id) > double(machine_.last_level_cache) / 2;
-    return phase_cost + 2 * bytes(id) * (far ? far_cycles_per_byte : cycles_per_byte) +
+    const bool far = bytes(id) > double(machine_.last_level_cache) * near_share;
+    return phase_cycles + 2 * bytes(id) * (far ? far_cycles_per_byte : cycles_per_byte) +
            turns_[id.index] * load_cost / cost_per_cycle;
   }
 

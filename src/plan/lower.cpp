@@ -21,11 +21,6 @@ namespace broadloom::plan {
 using support::decide;
 using support::Reason;
 
-namespace {
-constexpr std::int64_t shortest_streamed_row =
-    256; // positions: each row begins with a few plain stores
-}
-
 Plan Lowering::run() {
   plan_.program.name = spec_.name;
   plan_.program.accuracy = spec_.accuracy;
@@ -173,7 +168,7 @@ Stmt Lowering::set_of(const Item &item) {
     buffer = output_buffer(item.output);
   }
   consider_streaming(buffer, item.output, out.add);
-  work_ += 4 / cost_per_cycle * scopes_.back().turns;
+  work_ += store_cost / cost_per_cycle * scopes_.back().turns;
   return Stmt::set(buffer, value.id);
 }
 
@@ -192,7 +187,7 @@ void Lowering::set_row(const Item &item, bool start, std::vector<Stmt> &writes) 
     states = add_code(recipe.step, std::move(states));
   }
   for (std::size_t k = 0; k < rows.size(); ++k) writes.push_back(Stmt::set(rows[k], states[k].id));
-  work_ += 4 / cost_per_cycle * scopes_.back().turns * double(rows.size());
+  work_ += store_cost / cost_per_cycle * scopes_.back().turns * double(rows.size());
 }
 
 void Lowering::consider_streaming(BufferId id, int output, bool add) {
@@ -429,7 +424,7 @@ Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                const std::vector<bool> &wanted, const Machine &machine, bool explain) {
   Walks walks = walks_of(resolved, inputs, outputs);
   Resolved room;
-  const Resolved &classes = repeat_short_operands(spec, resolved, wanted, walks, room);
+  const Resolved &classes = repeat_short_operands(spec, resolved, wanted, machine, walks, room);
   return lower(spec, classes, walks, arrange(spec, classes, walks, wanted, machine, explain),
                machine);
 }

@@ -46,7 +46,7 @@ void Lowering::choose_chunks() {
   for (const Item &item : nests_.items) {
     if (item.kind != ItemKind::Fold && item.kind != ItemKind::Scan) continue;
     if (item.loop.kind != LoopKind::Within) continue;
-    const std::int64_t unit = item.leaf <= 0 ? 4096 : item.leaf;
+    const std::int64_t unit = item.leaf <= 0 ? exact_leaf : item.leaf;
     std::int64_t &chunk = chunk_of_[item.loop.group];
     chunk = std::max(chunk, unit);
   }
@@ -68,7 +68,8 @@ void Lowering::choose_chunks() {
           nests_.tree[node.parent].parent >= 0 && nests_.tree[node.parent].key.group == group)
         inner = std::max(inner, double(group_extent(resolved_, node.key.group)));
     const bool asked = asks_for_threads(spec_, resolved_, group); // few positions, all the same
-    while ((!asked && double(chunk) * inner < 32 * 1024) || double(chunk) * 64 < extent) {
+    while ((!asked && double(chunk) * inner < least_chunk) ||
+           double(chunk) * most_chunks < extent) {
       if (double(chunk) >= extent) break;
       chunk *= 2;
     }
@@ -209,7 +210,6 @@ BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
 // next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
 void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
   using support::Reason;
-  constexpr double most_reads = 8; // of an element
   double elements = 1;
   for (const Step &step : steps) elements *= double(resolved_.classes[step.cls].extent);
   const double bytes = elements * double(size_of(spec_.inputs[input].dtype));
@@ -217,12 +217,13 @@ void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const St
     return !nests_.tree[scope.node].folds.empty();
   });
   const bool often = scopes_.back().turns > most_reads * elements;
-  const Reason reason = bytes <= double(machine_.last_level_cache / 8) ? Reason::InputStaysNear
-                        : !folded                                      ? Reason::InputNotFolded
-                        : often                                        ? Reason::InputReadOften
-                        : !nests_.tiled.empty()                        ? Reason::InputReadInTiles
-                        : has_gaps(input, steps)                       ? Reason::InputHasGaps
-                                                                       : Reason::InputReadAhead;
+  const Reason reason = bytes <= double(machine_.last_level_cache / far_inputs)
+                            ? Reason::InputStaysNear
+                        : !folded                ? Reason::InputNotFolded
+                        : often                  ? Reason::InputReadOften
+                        : !nests_.tiled.empty()  ? Reason::InputReadInTiles
+                        : has_gaps(input, steps) ? Reason::InputHasGaps
+                                                 : Reason::InputReadAhead;
   const bool ahead = reason == Reason::InputReadAhead;
   plan_.program.buffers[id.index].stream |= ahead;
   plan_.program.buffers[id.index].reread |= often && bytes > double(machine_.own_caches);
@@ -231,7 +232,6 @@ void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const St
 
 // Between runs so short that a good part of what is asked for would lie there.
 bool Lowering::has_gaps(std::uint32_t input, Steps steps) const {
-  constexpr std::int64_t long_run = 64 * 1024; // bytes
   std::sort(steps.begin(), steps.end(),
             [](const Step &a, const Step &b) { return std::abs(a.stride) < std::abs(b.stride); });
   std::int64_t run = 1; // elements

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
+#include "plan/thresholds.hpp"
 
 #include <array>
 #include <cstdint>
@@ -22,10 +23,6 @@
 namespace broadloom::plan {
 
 using Group = std::vector<int>; // classes merged into one loop, outermost first
-
-// What an operation costs (ops::info) is in sixteenths of a rough cycle for each element.
-inline constexpr double cost_per_cycle = 16;
-inline constexpr double load_cost = 2; // a cast's, too
 
 // [node]: is its value needed for the wanted outputs? What only lends its shape is not.
 std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bool> &wanted);
@@ -120,17 +117,6 @@ struct Item {
   int scratch = -1;   // index of the scratch array that takes state 0; the others follow
 };
 inline constexpr std::int64_t in_order = -1;
-inline constexpr std::int64_t scan_block = 4096; // positions
-inline constexpr std::int64_t steps_per_leaf = 128;
-inline constexpr std::int64_t tile_side = 64; // positions
-inline constexpr std::int64_t shortest_vector =
-    4; // positions of a vector axis, where there is a longer one
-inline constexpr std::int64_t longest_short_row =
-    loop::fold_lanes; // positions of a folded axis, of which the lanes of a vector take a row each
-inline constexpr std::int64_t fewest_short_rows =
-    512; // for fewer, code for just their length would not pay
-inline constexpr std::int64_t shortest_line =
-    64; // positions; shorter ones make poor use of cache lines
 
 struct Entry {
   enum class Kind : std::uint8_t { Loop, Step, Set, Clear } kind;

@@ -22,8 +22,6 @@
 namespace broadloom::plan {
 namespace {
 
-constexpr int most_items_in_a_phase = 48;
-
 class Placer {
 public:
   explicit Placer(Nests &nests) : nests_(nests), apart_(nests) {}

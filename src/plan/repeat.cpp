@@ -7,19 +7,14 @@
 namespace broadloom::plan {
 namespace {
 
-constexpr double most_repeated_bytes = 32 * 1024; // all of them: they stay in the nearest cache
-constexpr std::int64_t fewest_reads = 16;         // of each repeated element, or it is not worth it
-constexpr std::int64_t most_rows = 1024;          // of a block
-constexpr std::int64_t fewest_blocks = 64;        // short rows are slow to fill
-
 using expr::NodeId;
 using expr::NodeKind;
 
 class Repeater {
 public:
   Repeater(const spec::TypedSpec &spec, const Resolved &resolved, const std::vector<bool> &wanted,
-           Walks &walks)
-      : spec_(spec), resolved_(resolved), walks_(walks) {
+           const Machine &machine, Walks &walks)
+      : spec_(spec), resolved_(resolved), machine_(machine), walks_(walks) {
     const std::vector<bool> needed = needed_nodes(spec, wanted);
     for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
       if (!needed[n]) continue;
@@ -80,14 +75,14 @@ private:
   bool fits_cache(double row, const std::vector<std::uint32_t> &chosen) const {
     double bytes = 0;
     for (std::uint32_t input : chosen) bytes += row * double(size_of(spec_.inputs[input].dtype));
-    return row >= double(shortest_line) && bytes <= most_repeated_bytes;
+    return row >= double(shortest_line) && bytes <= double(machine_.nearest_cache);
   }
 
   bool is_worth_it(double row, const std::vector<std::uint32_t> &chosen) const {
     double reads = 1;
     for (int c : order_)
       if (c != outer_ && c != inner_) reads *= double(extent(c));
-    return fits_cache(row, chosen) && reads >= double(fewest_reads);
+    return fits_cache(row, chosen) && reads >= fewest_reads;
   }
 
   // A power of two, so that blocks begin where vectors do; 0: blocks are not worth it.
@@ -104,8 +99,8 @@ private:
       for (std::size_t output : outputs_)
         if (!as_one(walks_.outputs[output])) return 0;
     }
-    for (std::int64_t rows = most_rows; rows > 0; rows /= 2)
-      if (double(rows * fewest_blocks) <= all &&
+    for (std::int64_t rows = most_repeated_rows; rows > 0; rows /= 2)
+      if (double(rows * fewest_repeated_blocks) <= all &&
           fits_cache(double(rows) * double(extent(inner_)), chosen))
         return rows;
     return 0;
@@ -129,6 +124,7 @@ private:
 
   const spec::TypedSpec &spec_;
   const Resolved &resolved_;
+  const Machine &machine_;
   Walks &walks_;
   std::set<std::uint32_t> inputs_;
   std::vector<std::size_t> outputs_;
@@ -141,11 +137,11 @@ private:
 } // namespace
 
 const Resolved &repeat_short_operands(const spec::TypedSpec &spec, const Resolved &resolved,
-                                      const std::vector<bool> &wanted, Walks &walks,
-                                      Resolved &room) {
+                                      const std::vector<bool> &wanted, const Machine &machine,
+                                      Walks &walks, Resolved &room) {
   // Axes that the schedule names stay axes of their own.
   if (resolved.classes.size() < 2 || spec.wishes.names_axes()) return resolved;
-  Repeater repeater(spec, resolved, wanted, walks);
+  Repeater repeater(spec, resolved, wanted, machine, walks);
   repeater.run();
   if (repeater.block_rows() == 0) return resolved;
   room = resolved;

@@ -16,7 +16,7 @@ namespace broadloom::plan {
 // positions is left as it is: their meaning hangs on how its operands lie. Gives the classes, to which a block of n is
 // added where there is one: `resolved`, or a copy of it in `room`.
 const Resolved &repeat_short_operands(const spec::TypedSpec &spec, const Resolved &resolved,
-                                      const std::vector<bool> &wanted, Walks &walks,
-                                      Resolved &room);
+                                      const std::vector<bool> &wanted, const Machine &machine,
+                                      Walks &walks, Resolved &room);
 
 } // namespace broadloom::plan

@@ -16,10 +16,6 @@ using expr::NodeId;
 using expr::NodeKind;
 using support::MinCut;
 
-constexpr double store_cost = 4;
-constexpr double most_bytes =
-    256 * 1024; // of all rows of one loop: they stay in the second-level cache
-
 class RowChooser {
 public:
   RowChooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
@@ -157,7 +153,7 @@ private:
     if (kept.empty()) return;
     const std::string what = kept.size() == 1 ? "a value" : fmt::format("{} values", kept.size());
     const std::string axis = group_name(resolved_, group);
-    if (bytes > most_bytes) {
+    if (bytes > most_row_bytes) {
       nests_.why.add([&] {
         return support::decide(
             support::Reason::RowExceedsCache, axis, "computed in each loop",
@@ -193,8 +189,7 @@ private:
 
 void choose_rows(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
                  Nests &nests) {
-  constexpr std::size_t most_nodes = 20000, most_loops = 2000; // beyond, planning would take long
-  if (spec.graph.size() > most_nodes || nests.tree.size() > most_loops) return;
+  if (spec.graph.size() > most_nodes_to_cut || nests.tree.size() > most_loops_to_search) return;
   RowChooser(spec, resolved, trees, nests).run();
 }
 
