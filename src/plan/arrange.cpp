@@ -27,20 +27,20 @@ using support::decide;
 using support::Reason;
 
 Nests Arranger::run() {
-  nests_.item_of_fold.assign(spec_.graph.size(), -1);
+  nests_.item_of_fold.assign(request_.spec.graph.size(), -1);
   nests_.order = trees_.order();
   nests_.by_stride = trees_.by_stride();
   if (nests_.why.wanted) nests_.why.decisions = trees_.explain();
   std::vector<NodeId> folds;
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
     if (trees_.needed(NodeId{n}) && is_fold(NodeId{n})) folds.push_back(NodeId{n});
-  nests_.item_of_held.assign(spec_.graph.size(), -1);
+  nests_.item_of_held.assign(request_.spec.graph.size(), -1);
   for (NodeId fold : folds) note_chunks(fold);
   for (NodeId fold : folds) note_sweep(fold);
   for (NodeId fold : folds) note_short_rows(fold);
   // Where there are folds, stores may share their loops.
-  for (std::size_t k = 0; k < spec_.outputs.size() && folds.empty(); ++k)
-    if (wanted_[k]) {
+  for (std::size_t k = 0; k < request_.spec.outputs.size() && folds.empty(); ++k)
+    if (request_.wanted[k]) {
       note_tile(int(k));
       note_short_rows(int(k));
     }
@@ -48,27 +48,27 @@ Nests Arranger::run() {
   hold_values(folds);
   for (NodeId fold : folds) {
     add_holds_below(fold);
-    const bool scan = spec_.graph[fold].kind == NodeKind::Scan;
-    const bool ordered = !spec_.graph.recipe(fold).has_combine();
+    const bool scan = request_.spec.graph[fold].kind == NodeKind::Scan;
+    const bool ordered = !request_.spec.graph.recipe(fold).has_combine();
     scan ? add_scan(fold) : ordered ? add_ordered_fold(fold) : add_fold(fold);
     nests_.items[nests_.item_of_fold[fold.index]].read |= std::uint64_t(1)
-                                                          << spec_.graph[fold].payload;
+                                                          << request_.spec.graph[fold].payload;
   }
-  add_holds_below(NodeId{std::uint32_t(spec_.graph.size())});
-  for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
-    if (wanted_[k]) add_store(int(k));
-  nests_.apart = paired_outputs(spec_, wanted_, false);
-  nests_.together = paired_outputs(spec_, wanted_, true);
-  note_paired_items(spec_, trees_, wanted_, nests_);
+  add_holds_below(NodeId{std::uint32_t(request_.spec.graph.size())});
+  for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k)
+    if (request_.wanted[k]) add_store(int(k));
+  nests_.apart = paired_outputs(request_, false);
+  nests_.together = paired_outputs(request_, true);
+  note_paired_items(request_, trees_, nests_);
   place_items(nests_);
-  note_pairings(spec_, trees_, nests_);
-  choose_rows(spec_, resolved_, trees_, nests_);
+  note_pairings(request_.spec, trees_, nests_);
+  choose_rows(request_, trees_, nests_);
   return std::move(nests_);
 }
 
 bool Arranger::asks_for_lanes(const Group &group) const {
-  return spec_.wishes.vector && std::ranges::any_of(group, [&](int c) {
-           return resolved_.classes[std::size_t(c)].axis == *spec_.wishes.vector;
+  return request_.spec.wishes.vector && std::ranges::any_of(group, [&](int c) {
+           return request_.resolved.classes[std::size_t(c)].axis == *request_.spec.wishes.vector;
          });
 }
 
@@ -84,21 +84,21 @@ bool Arranger::is_cut_for(const std::vector<Group> &prefix, std::int64_t leaf) c
 }
 
 void Arranger::note_chunks(NodeId fold) {
-  if (!spec_.graph.recipe(fold).has_combine()) return;
-  const bool scan = spec_.graph[fold].kind == NodeKind::Scan;
+  if (!request_.spec.graph.recipe(fold).has_combine()) return;
+  const bool scan = request_.spec.graph[fold].kind == NodeKind::Scan;
   const Tree tree = trees_.tree_of(fold);
   double kept = 1, folded = 1;
-  for (const Group &g : tree.kept) kept *= double(group_extent(resolved_, g));
-  for (const Group &g : tree.folded) folded *= double(group_extent(resolved_, g));
+  for (const Group &g : tree.kept) kept *= double(group_extent(request_.resolved, g));
+  for (const Group &g : tree.folded) folded *= double(group_extent(request_.resolved, g));
   const bool too_little_kept =
       kept < few_kept && folded >= fewest_folded && kept * folded >= fewest_in_chunks;
   const std::int64_t leaf = scan                     ? scan_block
                             : tree.folded.size() > 1 ? 1
                             : tree.lanes             ? steps_per_leaf * loop::fold_lanes
                                                      : steps_per_leaf;
-  const bool asked = asks_for_threads(spec_, resolved_, tree.folded.front()) &&
+  const bool asked = asks_for_threads(request_, tree.folded.front()) &&
                      kept <= most_kept_in_chunks &&
-                     group_extent(resolved_, tree.folded.front()) > leaf;
+                     group_extent(request_.resolved, tree.folded.front()) > leaf;
   if ((!tree.kept.empty() || scan) && !too_little_kept && !asked) return;
   std::vector<Group> prefix = tree.kept;
   prefix.push_back(tree.folded.front());
@@ -111,9 +111,9 @@ void Arranger::note_chunks(NodeId fold) {
         none  ? Reason::NoAxisKept
         : few ? Reason::FewPositionsKept
               : Reason::ChunksAsked,
-        group_name(resolved_, prefix.back()), "in chunks",
+        group_name(request_.resolved, prefix.back()), "in chunks",
         fmt::format("{} is folded in chunks that run in parallel and are joined at the end: {}",
-                    group_name(resolved_, prefix.back()),
+                    group_name(request_.resolved, prefix.back()),
                     none  ? "no axis is kept"
                     : few ? "few positions are kept"
                           : "the schedule asks for it"),
@@ -125,14 +125,15 @@ void Arranger::note_chunks(NodeId fold) {
 }
 
 void Arranger::note_sweep(NodeId fold) {
-  const ops::Recipe &recipe = spec_.graph.recipe(fold);
-  if (spec_.graph[fold].kind != NodeKind::Fold || !recipe.has_combine() ||
-      !spec_.graph.start_args(fold).empty())
+  const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
+  if (request_.spec.graph[fold].kind != NodeKind::Fold || !recipe.has_combine() ||
+      !request_.spec.graph.start_args(fold).empty())
     return;
   const Tree tree = trees_.tree_of(fold);
   if (tree.folded.size() != 1 || tree.lanes || tree.kept.empty()) return;
-  for (NodeId inner : trees_.folds_in(spec_.graph.folded_args(fold))) // a scan has loops of its own
-    if (spec_.graph[inner].kind == NodeKind::Scan) return;
+  for (NodeId inner :
+       trees_.folds_in(request_.spec.graph.folded_args(fold))) // a scan has loops of its own
+    if (request_.spec.graph[inner].kind == NodeKind::Scan) return;
   std::vector<int> classes = trees_.classes_of(fold);
   classes.insert(classes.end(), tree.folded[0].begin(), tree.folded[0].end());
   const std::vector<Group> nest = trees_.kept_groups(classes);
@@ -141,14 +142,15 @@ void Arranger::note_sweep(NodeId fold) {
 
   double outer = 1, row = 1, bytes = 0;
   for (auto group = nest.begin(); group != at; ++group)
-    outer *= double(group_extent(resolved_, *group));
+    outer *= double(group_extent(request_.resolved, *group));
   for (auto group = at + 1; group != nest.end(); ++group)
-    row *= double(group_extent(resolved_, *group));
+    row *= double(group_extent(request_.resolved, *group));
   for (DType state : recipe.states) bytes += row * double(size_of(state));
-  const double chunks = std::ceil(double(group_extent(resolved_, *at)) / double(steps_per_leaf));
+  const double chunks =
+      std::ceil(double(group_extent(request_.resolved, *at)) / double(steps_per_leaf));
   // Row by row is the way to read an array that has all these axes, once; what is read again and again, as in
   // products of matrices, is in the caches anyway, and the states are better off in registers.
-  const std::string along = group_name(resolved_, *at);
+  const std::string along = group_name(request_.resolved, *at);
   const auto in_registers = [&](Reason reason, const std::string &because) {
     nests_.why.add([&] {
       return decide(
@@ -157,13 +159,13 @@ void Arranger::note_sweep(NodeId fold) {
           {{"a row of states in memory", because, {.bytes = bytes}}});
     });
   };
-  if (group_extent(resolved_, nest.back()) < shortest_line)
+  if (group_extent(request_.resolved, nest.back()) < shortest_line)
     return in_registers(Reason::ShortRows, "the rows are short");
   if (bytes > most_state_bytes)
     return in_registers(Reason::StatesExceedCache, "a row of states would leave the caches");
   if (outer * chunks < fewest_chunks_of_rows * machine_.threads)
     return in_registers(Reason::TooFewRows, "there are too few chunks of rows for the threads");
-  if (trees_.inputs_over(classes, spec_.graph.folded_args(fold)).empty())
+  if (trees_.inputs_over(classes, request_.spec.graph.folded_args(fold)).empty())
     return in_registers(Reason::ReadRepeatedly,
                         "no operand has all axes, so all of them are read many times");
   const auto cut = least_chunk_.find(*at);
@@ -188,15 +190,16 @@ void Arranger::note_sweep(NodeId fold) {
 // What else goes along the rows, an output or a scan, has its lanes along them: then the fold has, too.
 void Arranger::note_short_rows(NodeId fold) {
   const Tree tree = trees_.tree_of(fold);
-  if (spec_.graph[fold].kind != NodeKind::Fold || !tree.lanes || tree.kept.empty() ||
-      !spec_.graph.recipe(fold).has_combine() || !spec_.graph.start_args(fold).empty())
+  if (request_.spec.graph[fold].kind != NodeKind::Fold || !tree.lanes || tree.kept.empty() ||
+      !request_.spec.graph.recipe(fold).has_combine() ||
+      !request_.spec.graph.start_args(fold).empty())
     return;
   const Group &row = tree.folded.back();
-  const std::int64_t turns = group_extent(resolved_, row);
+  const std::int64_t turns = group_extent(request_.resolved, row);
   double rows = 1;
-  for (const Group &group : tree.kept) rows *= double(group_extent(resolved_, group));
-  const bool few =
-      rows < double(fewest_short_rows) || group_extent(resolved_, tree.kept.back()) < shortest_line;
+  for (const Group &group : tree.kept) rows *= double(group_extent(request_.resolved, group));
+  const bool few = rows < double(fewest_short_rows) ||
+                   group_extent(request_.resolved, tree.kept.back()) < shortest_line;
   if (turns < 2 || turns > longest_short_row || asks_for_lanes(row) ||
       (few && !asks_for_lanes(tree.kept.back())))
     return;
@@ -206,8 +209,8 @@ void Arranger::note_short_rows(NodeId fold) {
   };
   std::vector<Group> nest = tree.kept;
   nest.push_back(row);
-  for (std::size_t k = 0; k < spec_.outputs.size(); ++k) {
-    if (!wanted_[k]) continue;
+  for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k) {
+    if (!request_.wanted[k]) continue;
     const std::vector<Group> loops = trees_.kept_groups(output_classes(int(k)));
     if (loops == nest) continue;
     if (goes_along(output_classes(int(k)))) return;
@@ -215,16 +218,16 @@ void Arranger::note_short_rows(NodeId fold) {
         loops.back() != tree.kept.back())
       return;
   }
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
-    if (trees_.needed(NodeId{n}) && spec_.graph[NodeId{n}].kind == NodeKind::Scan &&
+  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
+    if (trees_.needed(NodeId{n}) && request_.spec.graph[NodeId{n}].kind == NodeKind::Scan &&
         goes_along(trees_.classes_of(NodeId{n})))
       return;
   short_rows_.emplace(fold.index, std::move(nest));
   nests_.why.add([&] {
-    const std::string along = group_name(resolved_, row),
-                      lanes = group_name(resolved_, tree.kept.back());
+    const std::string along = group_name(request_.resolved, row),
+                      lanes = group_name(request_.resolved, tree.kept.back());
     return decide(
-        Reason::ShortRowsTogether, spec_.graph.recipe(fold).name + " over " + along,
+        Reason::ShortRowsTogether, request_.spec.graph.recipe(fold).name + " over " + along,
         "lanes along " + lanes,
         fmt::format("{} is the vector axis, not {}, which has {} positions only: each "
                     "lane folds a row",
@@ -261,7 +264,7 @@ std::vector<int> Arranger::needs_of(std::span<const NodeId> roots, std::size_t u
     else if (is_fold(id))
       needs.push_back(nests_.item_of_fold[id.index]);
     else
-      for (NodeId arg : spec_.graph.operands(id)) work.push_back(arg);
+      for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
   }
   return needs;
 }
@@ -297,16 +300,18 @@ int Arranger::add_item(const Item &item) {
 
 void Arranger::explain_fold(NodeId fold, const Tree &tree) {
   if (!nests_.why.wanted) return;
-  const ops::Recipe &recipe = spec_.graph.recipe(fold);
+  const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
   std::string folded, kept;
   for (const Group &g : tree.folded)
-    folded += (folded.empty() ? "" : ", ") + group_name(resolved_, g);
-  for (const Group &g : tree.kept) kept += (kept.empty() ? "" : ", ") + group_name(resolved_, g);
+    folded += (folded.empty() ? "" : ", ") + group_name(request_.resolved, g);
+  for (const Group &g : tree.kept)
+    kept += (kept.empty() ? "" : ", ") + group_name(request_.resolved, g);
   const std::string lanes =
-      tree.lanes ? fmt::format("32 lanes along {}", group_name(resolved_, tree.folded.back()))
+      tree.lanes
+          ? fmt::format("32 lanes along {}", group_name(request_.resolved, tree.folded.back()))
       : tree.kept.empty() ? "one lane"
                           : fmt::format("one lane for each element of {}, which is the vector axis",
-                                        group_name(resolved_, tree.kept.back()));
+                                        group_name(request_.resolved, tree.kept.back()));
   const Reason reason = !recipe.has_combine() ? Reason::FoldWithoutCombine
                         : recipe.exact        ? Reason::ExactFold
                         : !recipe.commutes    ? Reason::LogicalOrder
@@ -327,9 +332,8 @@ void Arranger::explain_fold(NodeId fold, const Tree &tree) {
   });
 }
 
-Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-              const std::vector<bool> &wanted, const Machine &machine, bool explain) {
-  return Arranger(spec, resolved, walks, wanted, machine, explain).run();
+Nests arrange(const Request &request, const Machine &machine) {
+  return Arranger(request, machine).run();
 }
 
 } // namespace broadloom::plan

@@ -14,11 +14,9 @@ using expr::NodeKind;
 
 class Arranger {
 public:
-  Arranger(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-           const std::vector<bool> &wanted, const Machine &machine, bool explain)
-      : spec_(spec), resolved_(resolved), walks_(walks), wanted_(wanted), machine_(machine),
-        trees_(spec, resolved, walks, wanted) {
-    nests_.why.wanted = explain;
+  Arranger(const Request &request, const Machine &machine)
+      : request_(request), machine_(machine), trees_(request) {
+    nests_.why.wanted = request.explain;
   }
   Nests run();
 
@@ -96,10 +94,7 @@ private:
   // The loops of a fold or scan, if they are over just these classes.
   static std::vector<Group> loops_over(const Item &item, const std::vector<int> &classes);
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
-  const Walks &walks_;
-  const std::vector<bool> &wanted_;
+  const Request &request_;
   const Machine &machine_;
   Trees trees_;
   std::vector<Held> held_; // by value

@@ -18,18 +18,19 @@ using support::MinCut;
 
 class Chooser {
 public:
-  Chooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-          const std::vector<Use> &uses, const Machine &machine)
-      : spec_(spec), resolved_(resolved), trees_(trees), uses_(uses), machine_(machine),
-        positions_(spec.graph.size()), turns_(spec.graph.size(), 0) {}
+  Chooser(const Request &request, const Trees &trees, const std::vector<Use> &uses,
+          const Machine &machine)
+      : request_(request), trees_(trees), uses_(uses), machine_(machine),
+        positions_(request.spec.graph.size()), turns_(request.spec.graph.size(), 0) {}
 
   HoldChoice run() {
-    if (spec_.graph.size() > most_nodes_to_cut || uses_.size() > most_uses_to_cut) return {};
+    if (request_.spec.graph.size() > most_nodes_to_cut || uses_.size() > most_uses_to_cut)
+      return {};
     follow_uses();
     note_marks();
     double all_again = 0;
     for (NodeId id : reached_) all_again += excess(id);
-    if (all_again == 0 && spec_.marks.empty()) return {};
+    if (all_again == 0 && request_.spec.marks.empty()) return {};
 
     const std::size_t source = 2 * reached_.size(), sink = source + 1;
     MinCut graph(sink + 1);
@@ -40,7 +41,7 @@ public:
       graph.add_edge(computed(k), sink, mark == Mark::Keep ? MinCut::uncuttable : excess(id));
       if (is_read_directly_[id.index]) graph.add_edge(source, needed(k), MinCut::uncuttable);
       if (!trees_.is_fold(id))
-        for (NodeId arg : spec_.graph.operands(id))
+        for (NodeId arg : request_.spec.graph.operands(id))
           graph.add_edge(computed(k), needed(place_[arg.index]), MinCut::uncuttable);
     }
     const double cost = graph.cut(source, sink);
@@ -68,10 +69,10 @@ private:
 
   // Uses with the same loops may well share them, and then their values, too: they count once.
   void follow_uses() {
-    is_read_directly_.assign(spec_.graph.size(), false);
-    place_.assign(spec_.graph.size(), 0);
-    users_.assign(spec_.graph.size(), 0);
-    reads_.assign(uses_.size(), std::vector<bool>(spec_.graph.size(), false));
+    is_read_directly_.assign(request_.spec.graph.size(), false);
+    place_.assign(request_.spec.graph.size(), 0);
+    users_.assign(request_.spec.graph.size(), 0);
+    reads_.assign(uses_.size(), std::vector<bool>(request_.spec.graph.size(), false));
     std::vector<std::vector<bool>> counted = reads_; // [first use with these loops]
     for (std::size_t u = 0; u < uses_.size(); ++u) {
       std::vector<NodeId> work = uses_[u].roots;
@@ -89,16 +90,16 @@ private:
           ++users_[id.index];
         }
         if (trees_.is_fold(id)) continue;
-        for (NodeId arg : spec_.graph.operands(id)) work.push_back(arg);
+        for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
       }
     }
-    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+    for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n) {
       if (users_[n] == 0) continue;
       place_[n] = reached_.size();
       reached_.push_back(NodeId{n});
       positions_[n] = 1;
       for (int c : trees_.classes_of(NodeId{n}))
-        positions_[n] *= double(resolved_.classes[c].extent);
+        positions_[n] *= double(request_.resolved.classes[c].extent);
     }
   }
 
@@ -107,7 +108,7 @@ private:
     const std::vector<int> classes = trees_.classes_of(id);
     double all = 1, result = 1;
     for (const Group &group : loops) {
-      all *= double(group_extent(resolved_, group));
+      all *= double(group_extent(request_.resolved, group));
       const bool moves = std::any_of(group.begin(), group.end(), [&](int c) {
         return std::count(classes.begin(), classes.end(), c) > 0;
       });
@@ -117,20 +118,20 @@ private:
   }
 
   double excess(NodeId id) const {
-    const expr::Node &node = spec_.graph[id];
+    const expr::Node &node = request_.spec.graph[id];
     if (node.kind != NodeKind::Op && node.kind != NodeKind::Cast) return 0;
     const double cost = node.kind == NodeKind::Op ? ops::info(node.op).cost : load_cost;
     return cost / cost_per_cycle * std::max(0.0, turns_[id.index] - positions_[id.index]);
   }
 
   bool can_be_held(NodeId id) const {
-    const NodeKind kind = spec_.graph[id].kind;
+    const NodeKind kind = request_.spec.graph[id].kind;
     return (kind == NodeKind::Op || kind == NodeKind::Cast) && !trees_.classes_of(id).empty() &&
            positions_[id.index] > 0;
   }
 
   double bytes(NodeId id) const {
-    return positions_[id.index] * double(size_of(spec_.graph[id].dtype));
+    return positions_[id.index] * double(size_of(request_.spec.graph[id].dtype));
   }
 
   double hold_cost(NodeId id, Mark mark) const {
@@ -151,23 +152,23 @@ private:
     const auto consider = [&](const std::vector<int> &classes, DType dtype) {
       double size = double(size_of(dtype));
       for (int c : classes)
-        if (c != one) size *= double(resolved_.classes[c].extent);
+        if (c != one) size *= double(request_.resolved.classes[c].extent);
       largest = std::max(largest, size);
     };
-    for (std::size_t i = 0; i < spec_.inputs.size(); ++i)
-      consider(resolved_.input_classes[i], spec_.inputs[i].dtype);
-    for (std::size_t o = 0; o < spec_.outputs.size(); ++o)
-      consider(resolved_.output_classes[o], spec_.outputs[o].dtype);
+    for (std::size_t i = 0; i < request_.spec.inputs.size(); ++i)
+      consider(request_.resolved.input_classes[i], request_.spec.inputs[i].dtype);
+    for (std::size_t o = 0; o < request_.spec.outputs.size(); ++o)
+      consider(request_.resolved.output_classes[o], request_.spec.outputs[o].dtype);
     return largest;
   }
 
   void note_marks() {
-    for (const spec::Mark &mark : spec_.marks)
+    for (const spec::Mark &mark : request_.spec.marks)
       // A value that one use reads, once for each position, is at hand there anyway.
       if (mark.keep && can_be_held(mark.value) &&
           (users_[mark.value.index] > 1 || excess(mark.value) > 0))
         marks_[mark.value.index] = Mark::Keep;
-    const std::vector<bool> again = computed_again(spec_, trees_);
+    const std::vector<bool> again = computed_again(request_.spec, trees_);
     for (std::uint32_t n = 0; n < again.size(); ++n)
       if (again[n]) marks_.emplace(n, Mark::Recompute);
   }
@@ -178,8 +179,9 @@ private:
   }
 
   bool by_schedule(NodeId id) const {
-    return std::ranges::any_of(
-        spec_.marks, [&](const spec::Mark &mark) { return mark.value == id && mark.by_schedule; });
+    return std::ranges::any_of(request_.spec.marks, [&](const spec::Mark &mark) {
+      return mark.value == id && mark.by_schedule;
+    });
   }
 
   Held describe(NodeId id, bool wished) const {
@@ -188,10 +190,10 @@ private:
       held.waits.push_back(reads_[u][id.index] && turns(id, uses_[u].loops) > positions_[id.index]);
     std::string axes;
     for (int c : trees_.classes_of(id))
-      axes += (axes.empty() ? "" : ", ") + resolved_.classes[c].name;
+      axes += (axes.empty() ? "" : ", ") + request_.resolved.classes[c].name;
     const std::string text = fmt::format(
         "a value over {} in {} ({:.3g} bytes) is held in memory: {}", axes,
-        name(spec_.graph[id].dtype), bytes(id),
+        name(request_.spec.graph[id].dtype), bytes(id),
         wished ? (by_schedule(id) ? "the schedule asks for it" : "keep() says so")
                : fmt::format("it would be computed {:.3g} times, of which {:.3g} are enough",
                              turns_[id.index], positions_[id.index]));
@@ -206,8 +208,7 @@ private:
     return held;
   }
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
+  const Request &request_;
   const Trees &trees_;
   const std::vector<Use> &uses_;
   const Machine &machine_;
@@ -241,9 +242,9 @@ std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees
   return again;
 }
 
-HoldChoice choose_held(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-                       const std::vector<Use> &uses, const Machine &machine) {
-  return Chooser(spec, resolved, trees, uses, machine).run();
+HoldChoice choose_held(const Request &request, const Trees &trees, const std::vector<Use> &uses,
+                       const Machine &machine) {
+  return Chooser(request, trees, uses, machine).run();
 }
 
 } // namespace broadloom::plan

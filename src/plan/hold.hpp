@@ -37,7 +37,7 @@ struct HoldChoice {
 // [node]: is it in a recompute(), or part of what such a value is made of, down to folds? keep() goes before.
 std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees);
 
-HoldChoice choose_held(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-                       const std::vector<Use> &uses, const Machine &machine);
+HoldChoice choose_held(const Request &request, const Trees &trees, const std::vector<Use> &uses,
+                       const Machine &machine);
 
 } // namespace broadloom::plan

@@ -17,9 +17,9 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
   const bool chunk = kind == LoopKind::Chunks || kind == LoopKind::Join;
   const auto key = std::pair(chunk, group);
   if (const auto found = axis_ids_.find(key); found != axis_ids_.end()) return found->second;
-  const std::string name = group_name(resolved_, group);
+  const std::string name = group_name(request_.resolved, group);
   loop::Axis axis{chunk ? name + ".chunk" : name, std::nullopt};
-  const std::int64_t extent = group_extent(resolved_, group);
+  const std::int64_t extent = group_extent(request_.resolved, group);
   std::int64_t count = extent, cut = 0;
   if (chunk) {
     axis.chunks_of = axis_of(LoopKind::Plain, group);
@@ -29,10 +29,10 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
   }
   const AxisId id{std::uint32_t(plan_.program.axes.size())};
   for (int c : group) {
-    const int of_spec = resolved_.classes[std::size_t(c)].axis;
+    const int of_spec = request_.resolved.classes[std::size_t(c)].axis;
     if (chunk || of_spec == no_axis) continue;
-    if (const int asked = spec_.wishes.copies_of(of_spec); asked > 0) axis.copies = asked;
-    if (const int asked = spec_.wishes.tile_of(of_spec); asked > 0) axis.tile = asked;
+    if (const int asked = request_.spec.wishes.copies_of(of_spec); asked > 0) axis.copies = asked;
+    if (const int asked = request_.spec.wishes.tile_of(of_spec); asked > 0) axis.tile = asked;
   }
   plan_.program.axes.push_back(axis);
   group_of_axis_.push_back(group);
@@ -61,13 +61,13 @@ void Lowering::choose_chunks() {
   for (const auto &[group, positions] : nests_.blocks) fix(group, positions);
   for (auto &[group, chunk] : chunk_of_) {
     if (fixed.count(group) > 0) continue;
-    const double extent = double(group_extent(resolved_, group));
+    const double extent = double(group_extent(request_.resolved, group));
     double inner = 1; // positions of the loops inside
     for (const TreeNode &node : nests_.tree)
       if (node.parent >= 0 && node.key.kind == LoopKind::Plain &&
           nests_.tree[node.parent].parent >= 0 && nests_.tree[node.parent].key.group == group)
-        inner = std::max(inner, double(group_extent(resolved_, node.key.group)));
-    const bool asked = asks_for_threads(spec_, resolved_, group); // few positions, all the same
+        inner = std::max(inner, double(group_extent(request_.resolved, node.key.group)));
+    const bool asked = asks_for_threads(request_, group); // few positions, all the same
     while ((!asked && double(chunk) * inner < least_chunk) ||
            double(chunk) * most_chunks < extent) {
       if (double(chunk) >= extent) break;
@@ -77,7 +77,7 @@ void Lowering::choose_chunks() {
 }
 
 std::vector<DType> Lowering::scratch_types(const Item &item) const {
-  if (item.kind == ItemKind::Hold) return {spec_.graph[item.value].dtype};
+  if (item.kind == ItemKind::Hold) return {request_.spec.graph[item.value].dtype};
   return recipe_of(item).states;
 }
 
@@ -87,7 +87,7 @@ void Lowering::lay_out_scratch(const Item &item) {
   const auto add_dim = [&](const LoopKey &key) {
     for (std::size_t c = key.group.size(); c-- > 0;) {
       array.steps.insert(array.steps.begin(), {key.group[c], stride});
-      stride *= std::max<std::int64_t>(1, resolved_.classes[key.group[c]].extent);
+      stride *= std::max<std::int64_t>(1, request_.resolved.classes[key.group[c]].extent);
     }
   };
   const auto add_chunks = [&](const Group &group) {
@@ -123,10 +123,10 @@ std::vector<Cut> Lowering::cuts_of(const loop::Phase &phase) const {
   for (const AxisId axis : phase.parallel) {
     Cut cut = Cut::AsItFits;
     for (int c : group_of_axis_[axis.index]) {
-      const int of_spec = resolved_.classes[std::size_t(c)].axis;
+      const int of_spec = request_.resolved.classes[std::size_t(c)].axis;
       if (of_spec == no_axis) continue;
-      if (spec_.wishes.serial.has(of_spec)) cut = Cut::Never;
-      if (spec_.wishes.parallel.has(of_spec) && cut == Cut::AsItFits) cut = Cut::First;
+      if (request_.spec.wishes.serial.has(of_spec)) cut = Cut::Never;
+      if (request_.spec.wishes.parallel.has(of_spec) && cut == Cut::AsItFits) cut = Cut::First;
     }
     any = any || cut != Cut::AsItFits;
     cuts.push_back(cut);
@@ -181,25 +181,26 @@ BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, D
 void Lowering::check_merged(const Steps &steps, const Group &group) const {
   for (std::size_t k = 0; k + 1 < group.size(); ++k)
     support::check(stride_along(steps, group[k]) ==
-                       stride_along(steps, group[k + 1]) * resolved_.classes[group[k + 1]].extent,
+                       stride_along(steps, group[k + 1]) *
+                           request_.resolved.classes[group[k + 1]].extent,
                    "merged axes are not walked as one");
 }
 
 BufferId Lowering::input_buffer(std::uint32_t input) {
   const int item = nests_.item_of_input[input];
-  if (item < 0) return operand_buffer(input, walks_.inputs[input]);
+  if (item < 0) return operand_buffer(input, request_.walks.inputs[input]);
   const Item &filled = nests_.items[std::size_t(item)];
-  const Repeated &repeated = walks_.repeated[std::size_t(filled.repeated)];
+  const Repeated &repeated = request_.walks.repeated[std::size_t(filled.repeated)];
   if (repeated.block == 0) return scratch_buffer(filled, 0);
   // Position p of chunk k is element p - k * block: back by a block for each chunk.
-  const ScratchArray blocks{walks_.inputs[input], repeated.loop, -repeated.block};
+  const ScratchArray blocks{request_.walks.inputs[input], repeated.loop, -repeated.block};
   return buffer_for(Role::Scratch, filled.scratch, fmt::format("s{}", filled.scratch),
-                    spec_.inputs[input].dtype, blocks.steps, &blocks);
+                    request_.spec.inputs[input].dtype, blocks.steps, &blocks);
 }
 
 BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
-  const BufferId id = buffer_for(Role::Input, int(input), spec_.inputs[input].name,
-                                 spec_.inputs[input].dtype, steps);
+  const BufferId id = buffer_for(Role::Input, int(input), request_.spec.inputs[input].name,
+                                 request_.spec.inputs[input].dtype, steps);
   consider_reading_ahead(id, input, steps);
   return id;
 }
@@ -211,8 +212,8 @@ BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
 void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
   using support::Reason;
   double elements = 1;
-  for (const Step &step : steps) elements *= double(resolved_.classes[step.cls].extent);
-  const double bytes = elements * double(size_of(spec_.inputs[input].dtype));
+  for (const Step &step : steps) elements *= double(request_.resolved.classes[step.cls].extent);
+  const double bytes = elements * double(size_of(request_.spec.inputs[input].dtype));
   const bool folded = std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope &scope) {
     return !nests_.tree[scope.node].folds.empty();
   });
@@ -236,16 +237,16 @@ bool Lowering::has_gaps(std::uint32_t input, Steps steps) const {
             [](const Step &a, const Step &b) { return std::abs(a.stride) < std::abs(b.stride); });
   std::int64_t run = 1; // elements
   for (const Step &step : steps) {
-    if (run * std::int64_t(size_of(spec_.inputs[input].dtype)) >= long_run) return false;
+    if (run * std::int64_t(size_of(request_.spec.inputs[input].dtype)) >= long_run) return false;
     if (std::abs(step.stride) > run) return true;
-    run = std::max(run, std::abs(step.stride) * resolved_.classes[step.cls].extent);
+    run = std::max(run, std::abs(step.stride) * request_.resolved.classes[step.cls].extent);
   }
   return false;
 }
 
 BufferId Lowering::output_buffer(int output) {
-  return buffer_for(Role::Output, output, spec_.outputs[output].name, spec_.outputs[output].dtype,
-                    walks_.outputs[output]);
+  return buffer_for(Role::Output, output, request_.spec.outputs[output].name,
+                    request_.spec.outputs[output].dtype, request_.walks.outputs[output]);
 }
 
 BufferId Lowering::row_buffer(std::size_t row) {
@@ -254,10 +255,10 @@ BufferId Lowering::row_buffer(std::size_t row) {
   std::int64_t stride = 1;
   for (std::size_t c = kept.group.size(); c-- > 0;) {
     steps.insert(steps.begin(), {kept.group[c], stride});
-    stride *= std::max<std::int64_t>(1, resolved_.classes[kept.group[c]].extent);
+    stride *= std::max<std::int64_t>(1, request_.resolved.classes[kept.group[c]].extent);
   }
-  return buffer_for(Role::Row, int(row), fmt::format("row{}", row), spec_.graph[kept.value].dtype,
-                    steps);
+  return buffer_for(Role::Row, int(row), fmt::format("row{}", row),
+                    request_.spec.graph[kept.value].dtype, steps);
 }
 
 BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {

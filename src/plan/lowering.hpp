@@ -23,10 +23,8 @@ using loop::ValueKind;
 
 class Lowering {
 public:
-  Lowering(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks, Nests nests,
-           const Machine &machine)
-      : spec_(spec), resolved_(resolved), walks_(walks), nests_(std::move(nests)),
-        machine_(machine) {}
+  Lowering(const Request &request, Nests nests, const Machine &machine)
+      : request_(request), nests_(std::move(nests)), machine_(machine) {}
   Plan run();
 
 private:
@@ -141,9 +139,7 @@ private:
   const Steps &own_steps(std::size_t input) const;
   std::string nest_of_phase(int phase) const;
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
-  const Walks &walks_;
+  const Request &request_;
   Nests nests_;
   const Machine &machine_;
   Plan plan_;

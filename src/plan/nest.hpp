@@ -13,7 +13,7 @@
 // it goes through a scratch array, and the user waits for a later phase.
 #pragma once
 
-#include "plan/plan.hpp"
+#include "plan/request.hpp"
 #include "plan/thresholds.hpp"
 
 #include <array>
@@ -21,48 +21,6 @@
 #include <vector>
 
 namespace broadloom::plan {
-
-using Group = std::vector<int>; // classes merged into one loop, outermost first
-
-// [node]: is its value needed for the wanted outputs? What only lends its shape is not.
-std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bool> &wanted);
-
-// The strides of one operand by class; classes that it does not walk (or walks with stride 0) are left out.
-struct Step {
-  int cls;
-  std::int64_t stride;
-};
-using Steps = std::vector<Step>;
-
-std::int64_t stride_along(const Steps &steps, int cls);
-std::int64_t stride_along(const Steps &steps, const Group &group); // of its innermost class
-
-// An input that is read once, into a scratch array over more classes, which takes its place: see repeat.hpp.
-struct Repeated {
-  std::uint32_t input;
-  Group classes; // of the scratch array, outermost first
-  Steps own;     // how the input itself lies
-  // Where the array holds a block of the loop and not all of it: the loop that is cut into such blocks, of so many
-  // positions. Every block reads the same array.
-  Group loop = {};
-  std::int64_t block = 0;
-};
-
-struct Walks {
-  std::vector<Steps> inputs, outputs;
-  std::vector<Repeated> repeated;
-};
-Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
-               std::span<const Layout> outputs);
-
-// Sorts classes so that the one with the greatest strides comes first. Operands that walk more of the
-// classes decide before others; where no operand walks both of two classes, their order stays.
-std::vector<int> sort_by_stride(std::vector<int> classes,
-                                const std::vector<const Steps *> &operands);
-
-// Whether each operand walks `outer` and `inner` as if they were one axis.
-bool merges(int outer, int inner, const Resolved &resolved,
-            const std::vector<const Steps *> &operands);
 
 enum class LoopKind : std::uint8_t {
   Plain,  // all positions of the group
@@ -181,14 +139,9 @@ struct Nests {
   Why why;
 };
 
-Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-              const std::vector<bool> &wanted, const Machine &machine, bool explain);
-
-std::string group_name(const Resolved &resolved, const Group &group); // "i" or "i.j"
-std::int64_t group_extent(const Resolved &resolved, const Group &group);
+Nests arrange(const Request &request, const Machine &machine);
 
 // The third step: arranged nests to a program and its numbers.
-Plan lower(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks, Nests nests,
-           const Machine &machine);
+Plan lower(const Request &request, Nests nests, const Machine &machine);
 
 } // namespace broadloom::plan

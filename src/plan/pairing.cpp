@@ -76,31 +76,30 @@ bool Apart::may_meet(int item, int other) const {
   return true;
 }
 
-std::vector<std::array<int, 2>> paired_outputs(const spec::TypedSpec &spec,
-                                               const std::vector<bool> &wanted, bool fuse) {
+std::vector<std::array<int, 2>> paired_outputs(const Request &request, bool fuse) {
   std::vector<std::array<int, 2>> pairs;
-  for (const Pairing &pairing : spec.pairings) {
-    const int a = output_called(spec, pairing.a), b = output_called(spec, pairing.b);
-    if (pairing.fuse != fuse || a < 0 || b < 0 || !wanted[std::size_t(a)] ||
-        !wanted[std::size_t(b)])
+  for (const Pairing &pairing : request.spec.pairings) {
+    const int a = output_called(request.spec, pairing.a),
+              b = output_called(request.spec, pairing.b);
+    if (pairing.fuse != fuse || a < 0 || b < 0 || !request.wanted[std::size_t(a)] ||
+        !request.wanted[std::size_t(b)])
       continue;
     pairs.push_back({a, b});
   }
   return pairs;
 }
 
-void note_paired_items(const spec::TypedSpec &spec, const Trees &trees,
-                       const std::vector<bool> &wanted, Nests &nests) {
-  for (const Pairing &pairing : spec.pairings) {
+void note_paired_items(const Request &request, const Trees &trees, Nests &nests) {
+  for (const Pairing &pairing : request.spec.pairings) {
     bool computed = true, both_outputs = true;
     for (const std::string *name : {&pairing.a, &pairing.b}) {
-      const int output = output_called(spec, *name);
-      computed = computed && (output < 0 || wanted[std::size_t(output)]);
+      const int output = output_called(request.spec, *name);
+      computed = computed && (output < 0 || request.wanted[std::size_t(output)]);
       both_outputs = both_outputs && output >= 0;
     }
     if (!computed || both_outputs) continue;
-    const Nests::Items a = items_called(spec, trees, nests, pairing.a),
-                       b = items_called(spec, trees, nests, pairing.b);
+    const Nests::Items a = items_called(request.spec, trees, nests, pairing.a),
+                       b = items_called(request.spec, trees, nests, pairing.b);
     (pairing.fuse ? nests.items_together : nests.items_apart).push_back({a, b});
   }
 }

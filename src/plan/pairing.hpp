@@ -24,12 +24,10 @@ private:
 };
 
 // The pairs of outputs that `fuse` or `separate` names, of those that are computed.
-std::vector<std::array<int, 2>> paired_outputs(const spec::TypedSpec &spec,
-                                               const std::vector<bool> &wanted, bool fuse);
+std::vector<std::array<int, 2>> paired_outputs(const Request &request, bool fuse);
 
 // The items of pairs of which one is a let.
-void note_paired_items(const spec::TypedSpec &spec, const Trees &trees,
-                       const std::vector<bool> &wanted, Nests &nests);
+void note_paired_items(const Request &request, const Trees &trees, Nests &nests);
 
 // Notes for `why`, once all items have their phases.
 void note_pairings(const spec::TypedSpec &spec, const Trees &trees, Nests &nests);

@@ -18,11 +18,10 @@ using support::MinCut;
 
 class RowChooser {
 public:
-  RowChooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-             Nests &nests)
-      : spec_(spec), resolved_(resolved), trees_(trees), nests_(nests),
-        again_(computed_again(spec, trees)), asked_(spec.graph.size()) {
-    for (const spec::Mark &mark : spec.marks)
+  RowChooser(const Request &request, const Trees &trees, Nests &nests)
+      : request_(request), trees_(trees), nests_(nests),
+        again_(computed_again(request.spec, trees)), asked_(request.spec.graph.size()) {
+    for (const spec::Mark &mark : request.spec.marks)
       if (mark.keep) asked_[mark.value.index] = true;
   }
 
@@ -59,7 +58,7 @@ private:
     case ItemKind::Fold:
     case ItemKind::Scan:
     case ItemKind::Partial: return item.args;
-    case ItemKind::Store: return {spec_.outputs[item.output].addend};
+    case ItemKind::Store: return {request_.spec.outputs[item.output].addend};
     case ItemKind::Hold: return {item.value};
     }
     return {};
@@ -78,7 +77,7 @@ private:
 
   // Counts this loop for all values that it computes or reads at every position.
   void follow(int loop) {
-    std::vector<bool> seen(spec_.graph.size());
+    std::vector<bool> seen(request_.spec.graph.size());
     for (const Entry &entry : nests_.tree[loop].body) {
       const Item &item = nests_.items[entry.index];
       std::vector<NodeId> work = roots(item);
@@ -91,20 +90,20 @@ private:
         ++loops_of_[id.index];
         ends_[id.index] = trees_.is_fold(id) || is_in_memory(id, item.phase);
         if (ends_[id.index]) continue;
-        for (NodeId arg : spec_.graph.operands(id)) work.push_back(arg);
+        for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
       }
     }
   }
 
   double excess(NodeId id) const {
-    const expr::Node &node = spec_.graph[id];
+    const expr::Node &node = request_.spec.graph[id];
     if (ends_[id.index] || (node.kind != NodeKind::Op && node.kind != NodeKind::Cast)) return 0;
     const double cost = node.kind == NodeKind::Op ? ops::info(node.op).cost : load_cost;
     return cost * size_factor(id) * (loops_of_[id.index] - 1);
   }
 
   double keep_cost(NodeId id) const {
-    const NodeKind kind = spec_.graph[id].kind;
+    const NodeKind kind = request_.spec.graph[id].kind;
     if (ends_[id.index] || (kind != NodeKind::Op && kind != NodeKind::Cast) || again_[id.index] ||
         loops_of_[id.index] < 2)
       return MinCut::uncuttable;
@@ -113,17 +112,17 @@ private:
   }
 
   double size_factor(NodeId id) const {
-    return std::max(1.0, double(size_of(spec_.graph[id].dtype)) / 4);
+    return std::max(1.0, double(size_of(request_.spec.graph[id].dtype)) / 4);
   }
 
   void choose(const std::vector<int> &loops) {
-    is_root_.assign(spec_.graph.size(), false);
-    ends_.assign(spec_.graph.size(), false);
-    loops_of_.assign(spec_.graph.size(), 0);
+    is_root_.assign(request_.spec.graph.size(), false);
+    ends_.assign(request_.spec.graph.size(), false);
+    loops_of_.assign(request_.spec.graph.size(), 0);
     for (int loop : loops) follow(loop);
     std::vector<NodeId> reached;
-    std::vector<std::size_t> place(spec_.graph.size(), 0);
-    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+    std::vector<std::size_t> place(request_.spec.graph.size(), 0);
+    for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
       if (loops_of_[n] > 0) {
         place[n] = reached.size();
         reached.push_back(NodeId{n});
@@ -136,7 +135,7 @@ private:
       graph.add_edge(2 * k + 1, sink, excess(id));
       if (is_root_[id.index]) graph.add_edge(source, 2 * k, MinCut::uncuttable);
       if (ends_[id.index]) continue;
-      for (NodeId arg : spec_.graph.operands(id))
+      for (NodeId arg : request_.spec.graph.operands(id))
         if (loops_of_[arg.index] > 0)
           graph.add_edge(2 * k + 1, 2 * place[arg.index], MinCut::uncuttable);
     }
@@ -147,12 +146,12 @@ private:
     for (std::size_t k = 0; k < reached.size(); ++k) {
       if (!graph.with_source(2 * k) || graph.with_source(2 * k + 1)) continue;
       kept.push_back(reached[k]);
-      bytes +=
-          double(group_extent(resolved_, group)) * double(size_of(spec_.graph[reached[k]].dtype));
+      bytes += double(group_extent(request_.resolved, group)) *
+               double(size_of(request_.spec.graph[reached[k]].dtype));
     }
     if (kept.empty()) return;
     const std::string what = kept.size() == 1 ? "a value" : fmt::format("{} values", kept.size());
-    const std::string axis = group_name(resolved_, group);
+    const std::string axis = group_name(request_.resolved, group);
     if (bytes > most_row_bytes) {
       nests_.why.add([&] {
         return support::decide(
@@ -175,8 +174,7 @@ private:
     });
   }
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
+  const Request &request_;
   const Trees &trees_;
   Nests &nests_;
   const std::vector<bool> again_;    // [node]: recompute() says so
@@ -187,10 +185,10 @@ private:
 
 } // namespace
 
-void choose_rows(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-                 Nests &nests) {
-  if (spec.graph.size() > most_nodes_to_cut || nests.tree.size() > most_loops_to_search) return;
-  RowChooser(spec, resolved, trees, nests).run();
+void choose_rows(const Request &request, const Trees &trees, Nests &nests) {
+  if (request.spec.graph.size() > most_nodes_to_cut || nests.tree.size() > most_loops_to_search)
+    return;
+  RowChooser(request, trees, nests).run();
 }
 
 } // namespace broadloom::plan

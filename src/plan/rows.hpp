@@ -14,7 +14,6 @@
 namespace broadloom::plan {
 
 // In place, once all items have their loops: fills nests.rows.
-void choose_rows(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-                 Nests &nests);
+void choose_rows(const Request &request, const Trees &trees, Nests &nests);
 
 } // namespace broadloom::plan

@@ -12,8 +12,7 @@ namespace broadloom::plan {
 
 class Trees {
 public:
-  Trees(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-        const std::vector<bool> &wanted);
+  explicit Trees(const Request &request);
 
   bool needed(expr::NodeId id) const { return needed_[id.index]; }
   // A fold or scan over no class at all is an operation: its one step.
@@ -64,10 +63,7 @@ private:
   Decision explain_merge(int outer, int inner) const;
   bool is_index_of(expr::NodeId id, int outer, int inner) const;
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
-  const Walks &walks_;
-  const std::vector<bool> &wanted_;
+  const Request &request_;
   std::vector<bool> needed_;
   std::vector<int> order_, by_stride_;
   std::vector<int> rank_;            // [class]: its place in the order

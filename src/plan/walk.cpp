@@ -1,5 +1,5 @@
 // How operands move along the classes: strides, their order, and what merges.
-#include "plan/nest.hpp"
+#include "plan/request.hpp"
 
 #include <algorithm>
 #include <cstdlib>
