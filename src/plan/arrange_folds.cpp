@@ -1,6 +1,6 @@
 // Arranging, the folds and scans: which items they are made of.
 #include "plan/arranger.hpp"
-#include "support/reasons.hpp"
+#include "plan/thresholds.hpp"
 
 #include <fmt/format.h>
 
@@ -16,30 +16,27 @@ Item Arranger::first_item(NodeId fold) {
   item.recipe = ops::intern(nests_.recipes, request_.spec.graph.recipe(fold));
   item.args.assign(args.begin(), args.end());
   item.start.assign(start.begin(), start.end());
-  item.needs = needs_of(request_.spec.graph.args(fold), use_of_fold_.at(fold.index));
+  item.needs = needs_of(request_.spec.graph.args(fold), chosen_.holds.use_of_fold.at(fold));
   return item;
 }
 
 void Arranger::add_fold(NodeId fold) {
   const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
-  const Tree tree = trees_.tree_of(fold);
-  if (const auto nest = swept_.find(fold.index); nest != swept_.end())
+  const Tree &tree = trees_.tree_of(fold);
+  if (const auto nest = chosen_.sweeps.find(fold); nest != chosen_.sweeps.end())
     return add_swept_fold(fold, tree, nest->second);
   int below = -1;
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
     const bool innermost = k + 1 == tree.folded.size();
     Item item = innermost ? first_item(fold) : joining(below, recipe);
-    item.leaf = recipe.exact ? 0
-                : !innermost ? 1
-                : tree.lanes ? steps_per_leaf * loop::fold_lanes
-                             : steps_per_leaf;
+    item.leaf = recipe.exact ? 0 : innermost ? tree.leaf() : 1;
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
     item.path = path_of(innermost ? in_storage_order(around, tree) : around);
-    const bool rows = short_rows_.contains(fold.index);
+    const bool rows = chosen_.short_rows.contains(fold);
     if ((!tree.lanes || rows) && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);
-    const bool cut = is_cut_for(around, item.leaf);
+    const bool cut = chosen_.cuts.has(around, item.leaf);
     item.loop.kind = cut ? LoopKind::Within : LoopKind::Plain;
     item.loop.group = tree.folded[k];
     item.loop.vector = innermost && tree.lanes && !rows;
@@ -69,8 +66,7 @@ std::vector<Group> Arranger::in_storage_order(const std::vector<Group> &around, 
   for (const Group &group : around) classes.insert(classes.end(), group.begin(), group.end());
   const std::vector<Group> lying = trees_.kept_groups(classes);
   for (const Group &group : lying)
-    if (std::count(cut_.begin(), cut_.end(), std::vector<Group>{group}) > 0 ||
-        std::count(around.begin(), around.end(), group) == 0)
+    if (chosen_.cuts.has({group}) || std::count(around.begin(), around.end(), group) == 0)
       return around;
   return lying;
 }
@@ -102,7 +98,7 @@ Item Arranger::joining(int below, const ops::Recipe &recipe) {
 }
 
 void Arranger::add_ordered_fold(NodeId fold) {
-  const Tree tree = trees_.tree_of(fold);
+  const Tree &tree = trees_.tree_of(fold);
   const int chain = chain_of(fold);
   int below = -1;
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
@@ -149,7 +145,7 @@ ops::Recipe Arranger::handing_on(const ops::Recipe &recipe) {
 void Arranger::add_scan(NodeId scan) {
   const expr::Node &node = request_.spec.graph[scan];
   const ops::Recipe &recipe = request_.spec.graph.recipe(scan);
-  const Tree tree = trees_.tree_of(scan);
+  const Tree &tree = trees_.tree_of(scan);
   const Group &along = tree.folded.front();
   Item item = first_item(scan);
   item.kind = ItemKind::Scan;
@@ -161,8 +157,7 @@ void Arranger::add_scan(NodeId scan) {
   item.loop = {LoopKind::Plain, along, groups, true, node.reverse};
   std::vector<Group> around = tree.kept;
   around.push_back(along);
-  if (recipe.has_combine() && is_cut_for(around, scan_block)) {
-    nests_.scanned.push_back(along);
+  if (recipe.has_combine() && chosen_.cuts.has(around, scan_block)) {
     Item total = first_item(scan);
     total.leaf = in_order;
     total.path = item.path;
@@ -184,7 +179,7 @@ void Arranger::add_scan(NodeId scan) {
   }
   nests_.item_of_fold[scan.index] = add_item(item);
   const bool parallel = item.carried_item >= 0;
-  nests_.why.add([&] {
+  why_.add([&] {
     return support::decide(
         !recipe.has_combine() ? support::Reason::ScanWithoutCombine
         : parallel            ? support::Reason::ScanInParallel

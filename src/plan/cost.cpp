@@ -1,8 +1,6 @@
 // See cost.hpp.
 #include "plan/cost.hpp"
 
-#include "plan/nest.hpp"
-
 #include <algorithm>
 #include <map>
 

@@ -1,6 +1,8 @@
 // See hold.hpp. Costs are in rough cycles of one core.
 #include "plan/hold.hpp"
 
+#include "plan/cost.hpp"
+#include "plan/thresholds.hpp"
 #include "support/min_cut.hpp"
 #include "support/reasons.hpp"
 
@@ -15,6 +17,18 @@ namespace {
 using expr::NodeId;
 using expr::NodeKind;
 using support::MinCut;
+
+// A fold, scan or store to be: what it reads at each position, and its loops, outermost first.
+struct Use {
+  std::vector<NodeId> roots;
+  std::vector<Group> loops;
+};
+
+struct HoldChoice {
+  std::vector<Held> held;
+  double again_cycles = 0; // of what is computed more often than it has positions, nevertheless
+  double cut_cycles = 0;   // of the cheapest way
+};
 
 class Chooser {
 public:
@@ -221,7 +235,40 @@ private:
   std::vector<NodeId> reached_;                   // arguments before their users
 };
 
+// The array lies as its own loops go; loops that merge axes must find them merged in it.
+bool can_be_walked(const Held &held, const std::vector<Use> &uses, const Trees &trees) {
+  std::vector<int> classes;
+  for (const Group &group : trees.kept_groups(trees.classes_of(held.value)))
+    classes.insert(classes.end(), group.begin(), group.end());
+  const auto place = [&](int c) { return std::find(classes.begin(), classes.end(), c); };
+  for (const Use &use : uses)
+    for (const Group &group : use.loops)
+      for (std::size_t k = 1; k < group.size(); ++k) {
+        const bool outer = place(group[k - 1]) != classes.end(),
+                   inner = place(group[k]) != classes.end();
+        if (outer != inner || (outer && place(group[k - 1]) + 1 != place(group[k]))) return false;
+      }
+  return true;
+}
+
+Decision explain_again(const Request &request, const HoldChoice &chosen) {
+  const bool asked = std::any_of(request.spec.marks.begin(), request.spec.marks.end(),
+                                 [](const spec::Mark &mark) { return !mark.keep; });
+  return support::decide(
+      support::Reason::RecomputeCheaper, "values", "computed where they are needed",
+      fmt::format("values are computed again where they are needed, for {:.3g} cycles: {}",
+                  chosen.again_cycles,
+                  asked ? "recompute() says so, or it is cheaper" : "it is cheaper"),
+      {{"held in memory", "traffic and a phase more", {.cycles = chosen.cut_cycles}}},
+      {.cycles = chosen.again_cycles});
+}
+
 } // namespace
+
+bool Holds::waits(std::size_t use, NodeId value) const {
+  return std::any_of(values.begin(), values.end(),
+                     [&](const Held &held) { return held.value == value && held.waits[use]; });
+}
 
 std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees) {
   std::vector<bool> again(spec.graph.size());
@@ -242,9 +289,29 @@ std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees
   return again;
 }
 
-HoldChoice choose_held(const Request &request, const Trees &trees, const std::vector<Use> &uses,
-                       const Machine &machine) {
-  return Chooser(request, trees, uses, machine).run();
+Holds choose_holds(const Request &request, const Trees &trees, const LoopsOfFolds &sweeps,
+                   const Machine &machine, Why &why) {
+  Holds holds;
+  std::vector<Use> uses;
+  for (const NodeId fold : trees.folds()) {
+    const auto args = request.spec.graph.args(fold);
+    const Trees::Tree &tree = trees.tree_of(fold);
+    std::vector<Group> loops = tree.kept;
+    loops.insert(loops.end(), tree.folded.begin(), tree.folded.end());
+    if (const auto nest = sweeps.find(fold); nest != sweeps.end()) loops = nest->second;
+    holds.use_of_fold.emplace(fold, uses.size());
+    uses.push_back({{args.begin(), args.end()}, std::move(loops)});
+  }
+  for (std::size_t k = 0; k < request.spec.outputs.size(); ++k) {
+    holds.use_of_output.push_back(uses.size());
+    if (request.wanted[k])
+      uses.push_back({{request.spec.outputs[k].addend}, trees.output_groups(k)});
+  }
+  HoldChoice chosen = Chooser(request, trees, uses, machine).run();
+  for (Held &held : chosen.held)
+    if (can_be_walked(held, uses, trees)) holds.values.push_back(std::move(held));
+  if (chosen.again_cycles > 0) why.add([&] { return explain_again(request, chosen); });
+  return holds;
 }
 
 } // namespace broadloom::plan

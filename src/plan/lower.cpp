@@ -6,6 +6,7 @@
 // program itself holds for every shape of the pattern.
 #include "plan/lowering.hpp"
 
+#include "plan/cost.hpp"
 #include "plan/explain.hpp"
 #include "plan/repeat.hpp"
 #include "plan/wishes.hpp"
@@ -27,20 +28,19 @@ Plan Lowering::run() {
   plan_.program.scratch_count = std::uint32_t(nests_.scratch_count);
   plan_.binding.scratch_bytes.assign(nests_.scratch_count, 0);
   scratch_.resize(nests_.scratch_count);
-  row_filled_.assign(nests_.rows.size(), false);
-  for (const Row &row : nests_.rows)
+  row_filled_.assign(schedule_.rows.size(), false);
+  for (const Row &row : schedule_.rows)
     plan_.binding.row_bytes.push_back(group_extent(request_.resolved, row.group) *
                                       std::int64_t(size_of(request_.spec.graph[row.value].dtype)));
   sweeps_.resize(request_.spec.inputs.size());
-  choose_chunks();
   plan_.program.recipes = nests_.recipes;
-  for (Item &item : nests_.items)
+  for (const Item &item : nests_.items)
     if (item.scratch >= 0) lay_out_scratch(item);
   for (const PhaseTree &phase : nests_.phases) lower_phase(phase);
   bind();
   plan_.in_place = is_in_place();
-  plan_.why = std::move(nests_.why.decisions);
-  if (nests_.why.wanted) explain();
+  plan_.why = schedule_.why.decisions;
+  if (schedule_.why.wanted) explain();
   return std::move(plan_);
 }
 
@@ -167,7 +167,7 @@ Stmt Lowering::set_of(const Item &item) {
     value = value_of(out.value);
     buffer = output_buffer(item.output);
   }
-  consider_streaming(buffer, item.output, out.add);
+  plan_.program.buffers[buffer.index].stream = schedule_.stores[std::size_t(item.output)].streamed;
   work_ += store_cost / cost_per_cycle * scopes_.back().turns;
   return Stmt::set(buffer, value.id);
 }
@@ -188,30 +188,6 @@ void Lowering::set_row(const Item &item, bool start, std::vector<Stmt> &writes) 
   }
   for (std::size_t k = 0; k < rows.size(); ++k) writes.push_back(Stmt::set(rows[k], states[k].id));
   work_ += store_cost / cost_per_cycle * scopes_.back().turns * double(rows.size());
-}
-
-void Lowering::consider_streaming(BufferId id, int output, bool add) {
-  loop::Buffer &buffer = plan_.program.buffers[id.index];
-  const TreeNode &node = nests_.tree[scopes_.back().node];
-  std::int64_t bytes = std::int64_t(size_of(buffer.dtype));
-  for (std::int64_t n : request_.resolved.output_shapes[output]) bytes *= n;
-  const bool unit =
-      std::any_of(buffer.walks.begin(), buffer.walks.end(), [&](const loop::Walk &walk) {
-        return walk.axis == scopes_.back().axis && walk.stride == loop::StrideClass::Unit;
-      });
-  const Reason reason = add                                  ? Reason::AddsIntoOutput
-                        : bytes <= machine_.last_level_cache ? Reason::OutputFitsCache
-                        : !unit || !node.key.vector          ? Reason::StoreNotUnitStride
-                        : group_extent(request_.resolved, node.key.group) < shortest_streamed_row
-                            ? Reason::ShortStreamedRows
-                            : Reason::OutputExceedsCache;
-  buffer.stream = reason == Reason::OutputExceedsCache;
-  switch (request_.spec.wishes.stores[std::size_t(output)]) {
-  case spec::Stores::AsItFits: break;
-  case spec::Stores::Streamed: buffer.stream = !add && unit && node.key.vector; break;
-  case spec::Stores::Cached: buffer.stream = false; break;
-  }
-  streaming_[id.index] = {reason, double(bytes)};
 }
 
 void Lowering::lower_loop(int index) {
@@ -253,7 +229,7 @@ void Lowering::lower_loop(int index) {
 double Lowering::turns_of(const LoopKey &key, AxisId axis) const {
   const double extent = double(plan_.binding.extents[axis.index]);
   if (key.kind != LoopKind::Within) return extent;
-  return std::min(extent, double(chunk_of_.at(key.group)));
+  return std::min(extent, double(schedule_.chunk_sizes.at(key.group)));
 }
 
 void Lowering::mark_parallel(loop::Phase &phase) {
@@ -318,18 +294,11 @@ std::string Lowering::nest_of_phase(int phase) const {
   }
 }
 
-// As the input itself lies, and not an array into which it is repeated.
-const Steps &Lowering::own_steps(std::size_t input) const {
-  for (const Repeated &repeated : request_.walks.repeated)
-    if (repeated.input == input) return repeated.own;
-  return request_.walks.inputs[input];
-}
-
 // One sweep over the data serves all that can share its loops; what cannot pays for another.
 void Lowering::explain_sweeps() {
   for (std::size_t i = 0; i < sweeps_.size(); ++i) {
     double bytes = double(size_of(request_.spec.inputs[i].dtype));
-    for (const Step &step : own_steps(i))
+    for (const Step &step : request_.walks.own_steps(i))
       bytes *= double(request_.resolved.classes[step.cls].extent);
     for (std::size_t k = 1; k < sweeps_[i].size(); ++k) {
       const int before = sweeps_[i][k - 1], phase = sweeps_[i][k];
@@ -402,23 +371,24 @@ void Lowering::explain() {
                            axes.empty() ? "runs once, on one thread" : "parallel over " + axes),
                {}, costs[p]));
   }
-  for (const auto &[input, ahead] : read_ahead_)
+  for (const auto &[input, reason] : reading_)
     plan_.why.push_back(
-        explain_reading(request_.spec.inputs[input].name, ahead.first, ahead.second));
-  for (const auto &[buffer, streaming] : streaming_)
-    plan_.why.push_back(
-        explain_streaming(plan_.program.buffers[buffer], streaming.first, streaming.second,
-                          request_.spec.wishes.stores[plan_.program.buffers[buffer].operand]));
+        explain_reading(request_.spec.inputs[input].name, reason, schedule_.reads[input].bytes));
+  for (const loop::Buffer &buffer : plan_.program.buffers)
+    if (buffer.role == Role::Output)
+      plan_.why.push_back(explain_streaming(buffer, schedule_.stores[buffer.operand].reason,
+                                            schedule_.stores[buffer.operand].bytes,
+                                            request_.spec.wishes.stores[buffer.operand]));
   for (std::size_t s = 0; s < plan_.binding.scratch_bytes.size(); ++s)
     plan_.why.push_back(decide(
         Reason::BetweenPhases, fmt::format("s{}", s), "scratch memory",
         fmt::format("s{}: {} bytes hold results between phases", s, plan_.binding.scratch_bytes[s]),
         {}, {.bytes = double(plan_.binding.scratch_bytes[s])}));
-  explain_wishes(request_, nests_, plan_.program, group_of_axis_, plan_.why);
+  explain_wishes(request_, schedule_, plan_.program, group_of_axis_, plan_.why);
 }
 
-Plan lower(const Request &request, Nests nests, const Machine &machine) {
-  return Lowering(request, std::move(nests), machine).run();
+Plan build(const Request &request, const Schedule &schedule) {
+  return Lowering(request, schedule).run();
 }
 
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
@@ -426,7 +396,7 @@ Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                const std::vector<bool> &wanted, const Machine &machine, bool explain) {
   const Request request = repeat_short_operands(
       {spec, resolved, walks_of(resolved, inputs, outputs), wanted, explain}, machine);
-  return lower(request, arrange(request, machine), machine);
+  return build(request, choose(request, machine));
 }
 
 } // namespace broadloom::plan

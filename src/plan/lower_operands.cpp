@@ -1,15 +1,11 @@
 // Lowering, the operands: which axes and chunks there are, how scratch arrays lie, how buffers walk.
 #include "plan/lowering.hpp"
-#include "plan/wishes.hpp"
 
 #include "support/check.hpp"
-#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <set>
 
 namespace broadloom::plan {
 
@@ -23,8 +19,9 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
   std::int64_t count = extent, cut = 0;
   if (chunk) {
     axis.chunks_of = axis_of(LoopKind::Plain, group);
-    count = extent == 0 ? 0 : (extent - 1) / chunk_of_.at(group) + 1;
-  } else if (const auto found = chunk_of_.find(group); found != chunk_of_.end()) {
+    count = extent == 0 ? 0 : (extent - 1) / schedule_.chunk_sizes.at(group) + 1;
+  } else if (const auto found = schedule_.chunk_sizes.find(group);
+             found != schedule_.chunk_sizes.end()) {
     cut = found->second;
   }
   const AxisId id{std::uint32_t(plan_.program.axes.size())};
@@ -40,40 +37,6 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
   plan_.binding.chunks.push_back(cut);
   axis_ids_.emplace(key, id);
   return id;
-}
-
-void Lowering::choose_chunks() {
-  for (const Item &item : nests_.items) {
-    if (item.kind != ItemKind::Fold && item.kind != ItemKind::Scan) continue;
-    if (item.loop.kind != LoopKind::Within) continue;
-    const std::int64_t unit = item.leaf <= 0 ? exact_leaf : item.leaf;
-    std::int64_t &chunk = chunk_of_[item.loop.group];
-    chunk = std::max(chunk, unit);
-  }
-  std::set<Group> fixed;
-  const auto fix = [&](const Group &group, std::int64_t positions) {
-    chunk_of_[group] = positions;
-    fixed.insert(group);
-  };
-  for (const Group &group : nests_.scanned) fix(group, scan_block);
-  for (const Group &group : nests_.swept) fix(group, steps_per_leaf);
-  for (const Group &group : nests_.tiled) fix(group, tile_side);
-  for (const auto &[group, positions] : nests_.blocks) fix(group, positions);
-  for (auto &[group, chunk] : chunk_of_) {
-    if (fixed.count(group) > 0) continue;
-    const double extent = double(group_extent(request_.resolved, group));
-    double inner = 1; // positions of the loops inside
-    for (const TreeNode &node : nests_.tree)
-      if (node.parent >= 0 && node.key.kind == LoopKind::Plain &&
-          nests_.tree[node.parent].parent >= 0 && nests_.tree[node.parent].key.group == group)
-        inner = std::max(inner, double(group_extent(request_.resolved, node.key.group)));
-    const bool asked = asks_for_threads(request_, group); // few positions, all the same
-    while ((!asked && double(chunk) * inner < least_chunk) ||
-           double(chunk) * most_chunks < extent) {
-      if (double(chunk) >= extent) break;
-      chunk *= 2;
-    }
-  }
 }
 
 std::vector<DType> Lowering::scratch_types(const Item &item) const {
@@ -201,47 +164,22 @@ BufferId Lowering::input_buffer(std::uint32_t input) {
 BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
   const BufferId id = buffer_for(Role::Input, int(input), request_.spec.inputs[input].name,
                                  request_.spec.inputs[input].dtype, steps);
-  consider_reading_ahead(id, input, steps);
+  mark_reading(id, input);
   return id;
 }
 
-// A fold's steps wait for each other, and the processor looks less far ahead the fuller it is of those; loads that nothing
-// waits for are many at a time by themselves. One that stays in a core's own caches comes faster than it could be asked for
-// ahead, and so do parts of one that is read again and again, as in a product of matrices. In a tile, the lines that come
-// next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
-void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
-  using support::Reason;
-  double elements = 1;
-  for (const Step &step : steps) elements *= double(request_.resolved.classes[step.cls].extent);
-  const double bytes = elements * double(size_of(request_.spec.inputs[input].dtype));
-  const bool folded = std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope &scope) {
+void Lowering::mark_reading(BufferId id, std::uint32_t input) {
+  const Reading &reading = schedule_.reads[input];
+  const double turns = scopes_.back().turns;
+  const bool in_fold = std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope &scope) {
     return !nests_.tree[scope.node].folds.empty();
   });
-  const bool often = scopes_.back().turns > most_reads * elements;
-  const Reason reason = bytes <= double(machine_.last_level_cache / far_inputs)
-                            ? Reason::InputStaysNear
-                        : !folded                ? Reason::InputNotFolded
-                        : often                  ? Reason::InputReadOften
-                        : !nests_.tiled.empty()  ? Reason::InputReadInTiles
-                        : has_gaps(input, steps) ? Reason::InputHasGaps
-                                                 : Reason::InputReadAhead;
-  const bool ahead = reason == Reason::InputReadAhead;
-  plan_.program.buffers[id.index].stream |= ahead;
-  plan_.program.buffers[id.index].reread |= often && bytes > double(machine_.own_caches);
-  if (ahead || read_ahead_.count(input) == 0) read_ahead_[input] = {reason, bytes};
-}
-
-// Between runs so short that a good part of what is asked for would lie there.
-bool Lowering::has_gaps(std::uint32_t input, Steps steps) const {
-  std::sort(steps.begin(), steps.end(),
-            [](const Step &a, const Step &b) { return std::abs(a.stride) < std::abs(b.stride); });
-  std::int64_t run = 1; // elements
-  for (const Step &step : steps) {
-    if (run * std::int64_t(size_of(request_.spec.inputs[input].dtype)) >= long_run) return false;
-    if (std::abs(step.stride) > run) return true;
-    run = std::max(run, std::abs(step.stride) * request_.resolved.classes[step.cls].extent);
-  }
-  return false;
+  const support::Reason reason = reading.reason(in_fold, turns);
+  const bool ahead = reason == support::Reason::InputReadAhead;
+  loop::Buffer &buffer = plan_.program.buffers[id.index];
+  buffer.stream |= ahead;
+  buffer.reread |= reading.is_often(turns) && reading.exceeds_own_caches;
+  if (ahead || !reading_.contains(input)) reading_[input] = reason;
 }
 
 BufferId Lowering::output_buffer(int output) {
@@ -250,7 +188,7 @@ BufferId Lowering::output_buffer(int output) {
 }
 
 BufferId Lowering::row_buffer(std::size_t row) {
-  const Row &kept = nests_.rows[row];
+  const Row &kept = schedule_.rows[row];
   Steps steps;
   std::int64_t stride = 1;
   for (std::size_t c = kept.group.size(); c-- > 0;) {

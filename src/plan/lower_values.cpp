@@ -1,6 +1,7 @@
 // Lowering, the values: each is computed once, in the outermost open body in which all it needs is known.
 #include "plan/lowering.hpp"
 
+#include "plan/cost.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -212,9 +213,9 @@ Lowering::Placed Lowering::known(NodeId id) const {
 
 std::optional<std::size_t> Lowering::row_of(NodeId id) const {
   const int node = scopes_.back().node;
-  for (std::size_t row = 0; row < nests_.rows.size(); ++row)
-    if (const std::vector<int> &loops = nests_.rows[row].loops;
-        nests_.rows[row].value == id && std::count(loops.begin(), loops.end(), node) > 0)
+  for (std::size_t row = 0; row < schedule_.rows.size(); ++row)
+    if (const std::vector<int> &loops = schedule_.rows[row].loops;
+        schedule_.rows[row].value == id && std::count(loops.begin(), loops.end(), node) > 0)
       return row;
   return std::nullopt;
 }

@@ -2,8 +2,8 @@
 //
 // An item is one fold over one group of axes, one scan, the store of one output, or that of a value held. Each item has a
 // path: the loops around it. A Partial is a fold over the rows of an array: its states are a row in memory for each chunk
-// of the folded axis, so that it goes along with whatever else sweeps the rows; a join of the chunks follows. Items whose paths agree share loops, which is how outputs of several modes come out
-// of one sweep:
+// of the folded axis, so that it goes along with whatever else sweeps the rows; a join of the chunks follows. Items whose paths agree share loops,
+// which is how outputs of several modes come out of one sweep:
 //
 //   out z = broadcast x * y          path i j, store         for i
 //   out s = accumulate(sum) x        path i, fold over j       for j { z[i,j] = ..; a1 += .. }
@@ -14,7 +14,6 @@
 #pragma once
 
 #include "plan/request.hpp"
-#include "plan/thresholds.hpp"
 
 #include <array>
 #include <cstdint>
@@ -95,24 +94,6 @@ struct PhaseTree {
   int items = 0;
 };
 
-// A value that the first of these loops computes and keeps for the others, which come after it in the same body.
-struct Row {
-  expr::NodeId value;
-  Group group;
-  std::vector<int> loops; // tree nodes
-};
-
-// The decisions so far. A call with new layouts plans without them: putting them into words takes as long as a fair
-// part of the planning.
-struct Why {
-  bool wanted = true;
-  std::vector<Decision> decisions = {};
-
-  template <class Make> void add(Make make) {
-    if (wanted) decisions.push_back(make());
-  }
-};
-
 struct Nests {
   std::vector<Item> items;
   std::vector<TreeNode> tree;
@@ -122,26 +103,7 @@ struct Nests {
   std::vector<int> item_of_held;  // [graph node]: the item that holds it, or -1
   std::vector<int> item_of_input; // [input]: the item that repeats it, or -1
   std::vector<ops::Recipe> recipes;
-  std::vector<Group> scanned; // groups whose chunks are blocks of a scan
-  std::vector<Group> swept;   // groups whose chunks are single leaves of a Partial
-  std::vector<Group> tiled;   // groups whose chunks are sides of a tile
-  std::vector<std::pair<Group, std::int64_t>>
-      blocks;                 // whose chunks have so many positions: repeat.hpp
-  std::vector<int> order;     // all classes, by stride or as the schedule asks
-  std::vector<int> by_stride; // all classes
   int scratch_count = 0;
-  std::vector<Row> rows;
-  std::vector<std::array<int, 2>> apart;    // outputs that share no phase: see pairing.hpp
-  std::vector<std::array<int, 2>> together; // outputs that share one where they can
-  // The same of pairs with a let, by their items: those of its folds and of its value in memory, and an output's store.
-  using Items = std::vector<int>;
-  std::vector<std::array<Items, 2>> items_apart, items_together;
-  Why why;
 };
-
-Nests arrange(const Request &request, const Machine &machine);
-
-// The third step: arranged nests to a program and its numbers.
-Plan lower(const Request &request, Nests nests, const Machine &machine);
 
 } // namespace broadloom::plan

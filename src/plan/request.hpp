@@ -39,6 +39,9 @@ struct Repeated {
 struct Walks {
   std::vector<Steps> inputs, outputs;
   std::vector<Repeated> repeated;
+
+  // As the input itself lies, and not an array into which it is repeated.
+  const Steps &own_steps(std::size_t input) const;
 };
 Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
                std::span<const Layout> outputs);
@@ -49,6 +52,17 @@ struct Request {
   Walks walks;
   std::vector<bool> wanted; // [output]
   bool explain = true;      // else no decision is put into words
+};
+
+// The decisions so far. A call with new layouts plans without them: putting them into words takes as long as a fair
+// part of the planning.
+struct Why {
+  bool wanted = true;
+  std::vector<Decision> decisions = {};
+
+  template <class Make> void add(Make make) {
+    if (wanted) decisions.push_back(make());
+  }
 };
 
 // Sorts classes so that the one with the greatest strides comes first. Operands that walk more of the

@@ -1,7 +1,9 @@
 // See rows.hpp. Costs are as in the table of operations: sixteenths of a cycle for each element.
 #include "plan/rows.hpp"
 
+#include "plan/cost.hpp"
 #include "plan/hold.hpp"
+#include "plan/thresholds.hpp"
 #include "support/min_cut.hpp"
 #include "support/reasons.hpp"
 
@@ -18,14 +20,14 @@ using support::MinCut;
 
 class RowChooser {
 public:
-  RowChooser(const Request &request, const Trees &trees, Nests &nests)
-      : request_(request), trees_(trees), nests_(nests),
+  RowChooser(const Request &request, const Trees &trees, const Nests &nests, Why &why)
+      : request_(request), trees_(trees), nests_(nests), why_(why),
         again_(computed_again(request.spec, trees)), asked_(request.spec.graph.size()) {
     for (const spec::Mark &mark : request.spec.marks)
       if (mark.keep) asked_[mark.value.index] = true;
   }
 
-  void run() {
+  std::vector<Row> run() {
     for (int parent = 0; parent < int(nests_.tree.size()); ++parent) {
       if (nests_.tree[parent].parent < 0) continue; // a root: what it holds is not in a loop
       std::vector<std::vector<int>> sets;           // loops of this body over the same axis
@@ -41,6 +43,7 @@ public:
       for (const std::vector<int> &loops : sets)
         if (loops.size() > 1) choose(loops);
     }
+    return std::move(rows_);
   }
 
 private:
@@ -153,7 +156,7 @@ private:
     const std::string what = kept.size() == 1 ? "a value" : fmt::format("{} values", kept.size());
     const std::string axis = group_name(request_.resolved, group);
     if (bytes > most_row_bytes) {
-      nests_.why.add([&] {
+      why_.add([&] {
         return support::decide(
             support::Reason::RowExceedsCache, axis, "computed in each loop",
             fmt::format("{} over {} {} computed in each loop: {:.3g} bytes would leave the caches",
@@ -162,8 +165,8 @@ private:
       });
       return;
     }
-    for (NodeId id : kept) nests_.rows.push_back({id, group, loops});
-    nests_.why.add([&] {
+    for (NodeId id : kept) rows_.push_back({id, group, loops});
+    why_.add([&] {
       return support::decide(
           support::Reason::RowKept, axis, "kept in a row",
           fmt::format("{} over {} {} kept for the loops after the first ({:.3g} bytes for each "
@@ -176,7 +179,9 @@ private:
 
   const Request &request_;
   const Trees &trees_;
-  Nests &nests_;
+  const Nests &nests_;
+  Why &why_;
+  std::vector<Row> rows_;
   const std::vector<bool> again_;    // [node]: recompute() says so
   std::vector<bool> asked_;          // [node]: keep() says so
   std::vector<bool> is_root_, ends_; // [node]: asked for itself; its arguments are not read here
@@ -185,10 +190,11 @@ private:
 
 } // namespace
 
-void choose_rows(const Request &request, const Trees &trees, Nests &nests) {
+std::vector<Row> choose_rows(const Request &request, const Trees &trees, const Nests &nests,
+                             Why &why) {
   if (request.spec.graph.size() > most_nodes_to_cut || nests.tree.size() > most_loops_to_search)
-    return;
-  RowChooser(request, trees, nests).run();
+    return {};
+  return RowChooser(request, trees, nests, why).run();
 }
 
 } // namespace broadloom::plan

@@ -17,12 +17,6 @@ inline constexpr std::int64_t scan_block = 4096;    // positions
 // lanes in place of a step and a combine for each position, which pays where they are a few instructions.
 inline constexpr int most_cost_in_lanes = 64;
 
-// --- Costs, in sixteenths of a rough cycle for each element, as ops::info has them for operations.
-
-inline constexpr double cost_per_cycle = 16;
-inline constexpr double load_cost = 2; // a cast's, too
-inline constexpr double store_cost = 4;
-
 // --- Chunks. What keeps few positions cannot occupy the threads, unless it is cut along the folded axis.
 
 inline constexpr double few_kept = 32;                 // positions

@@ -1,6 +1,7 @@
 // See trees.hpp.
 #include "plan/trees.hpp"
 
+#include "plan/thresholds.hpp"
 #include "support/reasons.hpp"
 
 #include <algorithm>
@@ -11,8 +12,20 @@ using expr::NodeId;
 using expr::NodeKind;
 
 Trees::Trees(const Request &request)
-    : request_(request), needed_(needed_nodes(request.spec, request.wanted)) {
+    : request_(request), needed_(needed_nodes(request.spec, request.wanted)),
+      is_fold_(request.spec.graph.size()) {
+  for (std::uint32_t n = 0; n < request.spec.graph.size(); ++n) {
+    const NodeKind kind = request.spec.graph[NodeId{n}].kind;
+    is_fold_[n] =
+        (kind == NodeKind::Fold || kind == NodeKind::Scan) && !folded_classes(NodeId{n}).empty();
+    if (is_fold_[n] && needed_[n]) folds_.push_back(NodeId{n});
+  }
   order_classes();
+  for (const NodeId fold : folds_) trees_.emplace(fold, make_tree(fold));
+}
+
+std::int64_t Trees::Tree::leaf() const {
+  return lanes ? steps_per_leaf * loop::fold_lanes : steps_per_leaf;
 }
 
 std::vector<Decision> Trees::explain() const {
@@ -31,12 +44,6 @@ std::vector<Decision> Trees::explain() const {
   return why;
 }
 
-// A fold or scan over no class at all is an operation: its one step.
-bool Trees::is_fold(NodeId id) const {
-  const NodeKind kind = request_.spec.graph[id].kind;
-  return (kind == NodeKind::Fold || kind == NodeKind::Scan) && !folded_classes(id).empty();
-}
-
 std::vector<int> Trees::classes_of(NodeId id) const {
   std::vector<int> classes;
   for (int axis = 0; axis < request_.resolved.axis_count; ++axis) {
@@ -44,6 +51,13 @@ std::vector<int> Trees::classes_of(NodeId id) const {
                       .class_of_axis[std::size_t(id.index) * request_.resolved.axis_count + axis];
     if (c != one) classes.push_back(c);
   }
+  return classes;
+}
+
+std::vector<int> Trees::output_classes(std::size_t output) const {
+  std::vector<int> classes;
+  for (int c : request_.resolved.output_classes[output])
+    if (c != one) classes.push_back(c);
   return classes;
 }
 
@@ -124,12 +138,11 @@ std::vector<int> Trees::asked_order() const {
   return order;
 }
 
-// Whether a fold of short rows keeps this axis, so that each lane can take a row: Arranger::note_short_rows.
+// Whether a fold of short rows keeps this axis, so that each lane can take a row: choose_short_rows.
 bool Trees::has_short_rows(int axis) const {
-  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n) {
-    if (!needed_[n] || !is_fold(NodeId{n}) || request_.spec.graph[NodeId{n}].kind != NodeKind::Fold)
-      continue;
-    const Tree tree = tree_of(NodeId{n});
+  for (const NodeId fold : folds_) {
+    if (request_.spec.graph[fold].kind != NodeKind::Fold) continue;
+    const Tree tree = make_tree(fold);
     if (!tree.lanes || group_extent(request_.resolved, tree.folded.back()) > longest_short_row)
       continue;
     for (const Group &group : tree.kept)
@@ -154,14 +167,13 @@ bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &op
   if (!merges(outer, inner, request_.resolved, operands) || asked_apart(outer, inner)) return false;
   for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
     if (needed_[n] && is_index_of(NodeId{n}, outer, inner)) return false;
-  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n) {
-    if (!needed_[n] || !is_fold(NodeId{n})) continue;
-    const auto kept = classes_of(NodeId{n});
+  for (const NodeId fold : folds_) {
+    const auto kept = classes_of(fold);
     const bool has_outer = std::count(kept.begin(), kept.end(), outer) > 0;
     const bool has_inner = std::count(kept.begin(), kept.end(), inner) > 0;
     if (has_outer != has_inner) return false;
-    if (request_.spec.graph[NodeId{n}].kind == NodeKind::Scan)
-      for (int c : folded_classes(NodeId{n}))
+    if (request_.spec.graph[fold].kind == NodeKind::Scan)
+      for (int c : folded_classes(fold))
         if (c == outer || c == inner) return false;
   }
   return true;
@@ -256,7 +268,7 @@ Trees::Reads Trees::reads_of(NodeId root) const {
   return reads;
 }
 
-Trees::Tree Trees::tree_of(NodeId fold) const {
+Trees::Tree Trees::make_tree(NodeId fold) const {
   Reads reads;
   for (NodeId arg : request_.spec.graph.folded_args(fold)) {
     const Reads more = reads_of(arg);

@@ -55,6 +55,12 @@ Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
   return walks;
 }
 
+const Steps &Walks::own_steps(std::size_t input) const {
+  for (const Repeated &one : repeated)
+    if (one.input == input) return one.own;
+  return inputs[input];
+}
+
 std::vector<int> sort_by_stride(std::vector<int> classes,
                                 const std::vector<const Steps *> &operands) {
   // Those that walk most come first, equal ones in the order given.

@@ -15,9 +15,10 @@ using support::Reason;
 
 class WishTeller {
 public:
-  WishTeller(const Request &request, const Nests &nests, const loop::Program &program,
+  WishTeller(const Request &request, const Schedule &schedule, const loop::Program &program,
              const std::vector<Group> &groups, std::vector<Decision> &why)
-      : request_(request), nests_(nests), program_(program), groups_(groups), why_(why) {
+      : request_(request), schedule_(schedule), nests_(schedule.nests), program_(program),
+        groups_(groups), why_(why) {
     for (const spec::NamedValue &let : request.spec.lets) values_.emplace(let.let, let.value);
   }
 
@@ -103,7 +104,7 @@ private:
                 : "one position at a time";
       if (lanes && is_of(lanes->key.group, axis)) {
         std::vector<Alternative> others;
-        if (const int c = nests_.by_stride.back(); !is_of({c}, axis))
+        if (const int c = schedule_.by_stride.back(); !is_of({c}, axis))
           others.push_back(
               {"lanes along " + group_name(request_.resolved, {c}), "innermost by stride"});
         met(wish, choice, fmt::format("phase {}: {}, as the schedule asks", p, choice),
@@ -147,7 +148,7 @@ private:
     }
     if (!all) return;
     std::string stride;
-    for (int c : nests_.by_stride)
+    for (int c : schedule_.by_stride)
       stride += (stride.empty() ? "" : ", ") + request_.resolved.classes[std::size_t(c)].name;
     met(wish, wish.substr(6), "the loops are nested as the schedule asks: " + wish.substr(6),
         {{stride, "by descending stride"}});
@@ -221,7 +222,7 @@ private:
     const bool held = std::ranges::any_of(
         values, [&](expr::NodeId id) { return nests_.item_of_held[id.index] >= 0; });
     const bool row = std::ranges::any_of(values, [&](expr::NodeId id) {
-      return std::ranges::any_of(nests_.rows, [&](const Row &r) { return r.value == id; });
+      return std::ranges::any_of(schedule_.rows, [&](const Row &r) { return r.value == id; });
     });
     if (clause.kind == ScheduleClause::Kind::Recompute) {
       if (held || row) return not_met(wish, "held in memory", asked, "keep() says otherwise");
@@ -239,6 +240,7 @@ private:
   }
 
   const Request &request_;
+  const Schedule &schedule_;
   const Nests &nests_;
   const loop::Program &program_;
   const std::vector<Group> &groups_;
@@ -256,9 +258,16 @@ bool asks_for_threads(const Request &request, const Group &group) {
   });
 }
 
-void explain_wishes(const Request &request, const Nests &nests, const loop::Program &program,
+bool asks_for_lanes(const Request &request, const Group &group) {
+  const std::optional<int> &asked = request.spec.wishes.vector;
+  return asked && std::ranges::any_of(group, [&](int c) {
+           return request.resolved.classes[std::size_t(c)].axis == *asked;
+         });
+}
+
+void explain_wishes(const Request &request, const Schedule &schedule, const loop::Program &program,
                     const std::vector<Group> &groups, std::vector<Decision> &why) {
-  WishTeller(request, nests, program, groups, why).run();
+  WishTeller(request, schedule, program, groups, why).run();
 }
 
 } // namespace broadloom::plan
