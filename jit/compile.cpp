@@ -129,12 +129,12 @@ void place_buffers(Bound &bound, int threads) {
 }
 
 // How each phase is cut into blocks.
-void place_phases(Bound &bound, int threads, bool cancellable) {
+void place_phases(Bound &bound, const support::Machine &machine, bool cancellable) {
   const loop::Program &program = bound.pattern->program;
   for (std::size_t p = 0; p < program.phases.size(); ++p)
     bound.phases.push_back(
         {bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
-         plan::grid_of(program, p, bound.binding, threads, !bound.pattern->code, cancellable)});
+         plan::grid_of(program, p, bound.binding, machine, !bound.pattern->code, cancellable)});
   for (std::size_t p = 0; bound.pattern->code && p < program.phases.size(); ++p)
     if (const auto pipeline = plan::pipeline_of(program, p, bound.binding, bound.phases[p].grid)) {
       jit::runtime::Train train{*pipeline, {}};
@@ -284,25 +284,30 @@ void KernelImpl::place(Bound &bound, const plan::Resolved &resolved, int threads
     describe_operands(bound, typed_);
     mark_exact_pairs(bound, typed_, resolved, plan.in_place);
     place_buffers(bound, threads);
-    place_phases(bound, threads, cancel_ != nullptr);
+    place_phases(bound, machine(threads), cancel_ != nullptr);
   };
   jit::with_ir(rest, [&] { return loop::print(bound.pattern->program); });
+}
+
+// The target's core, with what this process may use of caches and threads.
+support::Machine KernelImpl::machine(int threads) const {
+  support::Machine machine = target_ ? jit::machine_of(*target_) : support::Machine();
+  const jit::runtime::Caches caches = jit::runtime::caches();
+  machine.own_caches = caches.own;
+  machine.last_level_cache = caches.last_level;
+  machine.threads = threads;
+  return machine;
 }
 
 // A plan that verifies. Throws InternalError.
 plan::Plan KernelImpl::make_plan(const kernel::Layouts &layouts, const plan::Resolved &resolved,
                                  int threads, bool explain) const {
-  plan::Machine machine;
-  const jit::runtime::Caches caches = jit::runtime::caches();
-  machine.own_caches = caches.own;
-  machine.last_level_cache = caches.last_level;
-  machine.threads = threads;
   plan::Plan plan;
   const auto make = [&] {
     jit::fail_if_asked(jit::Fault::Plan);
     if (threads > 1) jit::fail_if_asked(jit::Fault::ParallelPlan);
     plan = plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
-                           machine, explain);
+                           machine(threads), explain);
     verify_plan(plan, layouts, verifies_);
   };
   jit::with_ir(make, [&] { return spec::print_graph(typed_); });

@@ -60,6 +60,7 @@ private:
   // compile.cpp
   std::shared_ptr<const jit::Bound> build(kernel::Operands operands, std::uint64_t hash) const;
   void place(jit::Bound &bound, const plan::Resolved &resolved, int threads) const;
+  support::Machine machine(int threads) const;
   plan::Plan make_plan(const kernel::Layouts &layouts, const plan::Resolved &resolved, int threads,
                        bool explain) const;
   std::shared_ptr<const jit::Pattern>

@@ -194,7 +194,7 @@ std::vector<Decision> KernelImpl::why() const try {
                            shown.pattern->code->code_bytes(),
                            support::count(counters.compiles, "pattern"), counters.compile_ms)));
   }
-  append(jit::explain_threads(shown.program, shown.binding, shown.threads));
+  append(jit::explain_threads(shown.program, shown.binding, machine(shown.threads)));
   return result;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -31,10 +31,11 @@ std::vector<Decision> explain_weights(const block::Weights &weights) {
 }
 
 std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
-                                      int threads) {
+                                      const support::Machine &machine) {
+  const int threads = machine.threads;
   std::vector<Decision> why;
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
-    const plan::Grid grid = plan::grid_of(program, p, binding, threads);
+    const plan::Grid grid = plan::grid_of(program, p, binding, machine);
     const std::int64_t blocks = grid.blocks;
     if (const auto pipeline = plan::pipeline_of(program, p, binding, grid)) {
       const std::string phases = fmt::format("phases {} to {}", p, p + 2);

@@ -14,7 +14,7 @@ std::vector<Decision> explain_weights(const block::Weights &weights);
 
 // For each phase, whether several threads run it.
 std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
-                                      int threads);
+                                      const support::Machine &machine);
 
 // A pattern that was not known to the kernel; `known` are those that were.
 Decision explain_miss(const loop::Program &program, std::span<const loop::Program *const> known);

@@ -58,8 +58,8 @@ Target make(std::string name, std::string cpu, bool v4) {
 
 } // namespace
 
-block::Machine machine_of(const Target &target) {
-  block::Machine machine;
+support::Machine machine_of(const Target &target) {
+  support::Machine machine;
   machine.vector_bits = target.vector_bits;
   // For tests: blocks of other sizes, from this seed, in all of the process.
   if (const char *seed = std::getenv("BROADLOOM_BLOCKS"); seed != nullptr && *seed != '\0')

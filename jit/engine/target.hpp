@@ -17,8 +17,8 @@ struct Target {
   bool avx512() const { return vector_bits == 512; }
 };
 
-// What the choice of blocks knows of it.
-block::Machine machine_of(const Target &target);
+// Its core, as choices know it; caches and threads are not of the target.
+support::Machine machine_of(const Target &target);
 
 // What code of the target is made from, unless other blocks are given.
 block::Program blocks_of(const loop::Program &program, const Target &target);

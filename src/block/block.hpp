@@ -36,9 +36,9 @@
 //   TransposedTile   i turns x j lanes                 (transposition in registers)
 #pragma once
 
-#include "block/machine.hpp"
 #include "block/survey.hpp"
 #include "loop/loop.hpp"
+#include "support/machine.hpp"
 
 #include <broadloom/decision.hpp>
 
@@ -48,6 +48,9 @@
 #include <vector>
 
 namespace broadloom::block {
+
+using support::Machine;
+using support::Sizes;
 
 enum class As : std::uint8_t { Lanes, Copies, Turns };
 
@@ -137,6 +140,9 @@ struct Program {
 };
 
 Program choose(const loop::Program &program, const Machine &machine);
+
+// Any sizes within their bounds, for tests.
+Sizes random_sizes(std::uint64_t seed);
 
 // The run of this loop among those of a box's body. One that is missing is our bug.
 const Run &run_of(const Box &box, loop::LoopId loop);

@@ -11,14 +11,10 @@
 #include "plan/arranger.hpp"
 #include "plan/pairing.hpp"
 #include "plan/place.hpp"
-#include "plan/rows.hpp"
-#include "plan/wishes.hpp"
-#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_set>
 
 namespace broadloom::plan {
@@ -26,217 +22,24 @@ namespace broadloom::plan {
 using support::decide;
 using support::Reason;
 
-namespace {
-constexpr double most_row_bytes =
-    128 * 1024; // of the states of one row: they stay in the second-level cache
-constexpr double most_kept_in_chunks =
-    4096; // positions of which each chunk has a result, where the schedule asks for chunks
-} // namespace
-
 Nests Arranger::run() {
-  nests_.item_of_fold.assign(spec_.graph.size(), -1);
-  nests_.order = trees_.order();
-  nests_.by_stride = trees_.by_stride();
-  if (nests_.why.wanted) nests_.why.decisions = trees_.explain();
-  std::vector<NodeId> folds;
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
-    if (trees_.needed(NodeId{n}) && is_fold(NodeId{n})) folds.push_back(NodeId{n});
-  nests_.item_of_held.assign(spec_.graph.size(), -1);
-  for (NodeId fold : folds) note_chunks(fold);
-  for (NodeId fold : folds) note_sweep(fold);
-  for (NodeId fold : folds) note_short_rows(fold);
-  // Where there are folds, stores may share their loops.
-  for (std::size_t k = 0; k < spec_.outputs.size() && folds.empty(); ++k)
-    if (wanted_[k]) {
-      note_tile(int(k));
-      note_short_rows(int(k));
-    }
+  nests_.item_of_fold.assign(request_.spec.graph.size(), -1);
+  nests_.item_of_held.assign(request_.spec.graph.size(), -1);
   add_repeated();
-  hold_values(folds);
-  for (NodeId fold : folds) {
+  for (NodeId fold : trees_.folds()) {
     add_holds_below(fold);
-    const bool scan = spec_.graph[fold].kind == NodeKind::Scan;
-    const bool ordered = !spec_.graph.recipe(fold).has_combine();
+    const bool scan = request_.spec.graph[fold].kind == NodeKind::Scan;
+    const bool ordered = !request_.spec.graph.recipe(fold).has_combine();
     scan ? add_scan(fold) : ordered ? add_ordered_fold(fold) : add_fold(fold);
     nests_.items[nests_.item_of_fold[fold.index]].read |= std::uint64_t(1)
-                                                          << spec_.graph[fold].payload;
+                                                          << request_.spec.graph[fold].payload;
   }
-  add_holds_below(NodeId{std::uint32_t(spec_.graph.size())});
-  for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
-    if (wanted_[k]) add_store(int(k));
-  nests_.apart = paired_outputs(spec_, wanted_, false);
-  nests_.together = paired_outputs(spec_, wanted_, true);
-  note_paired_items(spec_, trees_, wanted_, nests_);
-  place_items(nests_);
-  note_pairings(spec_, trees_, nests_);
-  choose_rows(spec_, resolved_, trees_, nests_);
+  add_holds_below(NodeId{std::uint32_t(request_.spec.graph.size())});
+  for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k)
+    if (request_.wanted[k]) add_store(int(k));
+  place_items(nests_, find_pairs(request_, trees_, nests_));
+  explain_pairs(request_, trees_, nests_, why_);
   return std::move(nests_);
-}
-
-bool Arranger::asks_for_lanes(const Group &group) const {
-  return spec_.wishes.vector && std::ranges::any_of(group, [&](int c) {
-           return resolved_.classes[std::size_t(c)].axis == *spec_.wishes.vector;
-         });
-}
-
-bool Arranger::is_cut(const std::vector<Group> &prefix) const {
-  return std::find(cut_.begin(), cut_.end(), prefix) != cut_.end();
-}
-
-// The chunks of a sweep are single leaves of its own, less than one of a fold in lanes or a block of a scan: those run uncut
-// beside it, as their trees must not depend on who else walks the axis.
-bool Arranger::is_cut_for(const std::vector<Group> &prefix, std::int64_t leaf) const {
-  const bool swept = std::count(nests_.swept.begin(), nests_.swept.end(), prefix.back()) > 0;
-  return is_cut(prefix) && (!swept || leaf <= steps_per_leaf);
-}
-
-void Arranger::note_chunks(NodeId fold) {
-  if (!spec_.graph.recipe(fold).has_combine()) return;
-  const bool scan = spec_.graph[fold].kind == NodeKind::Scan;
-  const Tree tree = trees_.tree_of(fold);
-  double kept = 1, folded = 1;
-  for (const Group &g : tree.kept) kept *= double(group_extent(resolved_, g));
-  for (const Group &g : tree.folded) folded *= double(group_extent(resolved_, g));
-  const bool too_little_kept = kept < 32 && folded >= 32 * 1024 && kept * folded >= 256 * 1024;
-  const std::int64_t leaf = scan                     ? scan_block
-                            : tree.folded.size() > 1 ? 1
-                            : tree.lanes             ? steps_per_leaf * loop::fold_lanes
-                                                     : steps_per_leaf;
-  const bool asked = asks_for_threads(spec_, resolved_, tree.folded.front()) &&
-                     kept <= most_kept_in_chunks &&
-                     group_extent(resolved_, tree.folded.front()) > leaf;
-  if ((!tree.kept.empty() || scan) && !too_little_kept && !asked) return;
-  std::vector<Group> prefix = tree.kept;
-  prefix.push_back(tree.folded.front());
-  std::int64_t &least = least_chunk_[prefix.back()];
-  least = std::max(least, leaf);
-  if (is_cut(prefix)) return;
-  const bool none = tree.kept.empty(), few = too_little_kept;
-  nests_.why.add([&] {
-    return decide(
-        none  ? Reason::NoAxisKept
-        : few ? Reason::FewPositionsKept
-              : Reason::ChunksAsked,
-        group_name(resolved_, prefix.back()), "in chunks",
-        fmt::format("{} is folded in chunks that run in parallel and are joined at the end: {}",
-                    group_name(resolved_, prefix.back()),
-                    none  ? "no axis is kept"
-                    : few ? "few positions are kept"
-                          : "the schedule asks for it"),
-        {{"uncut", none || few
-                       ? fmt::format("{:.3g} kept positions cannot occupy the threads", kept)
-                       : "the kept positions would be shared out alone"}});
-  });
-  cut_.push_back(std::move(prefix));
-}
-
-void Arranger::note_sweep(NodeId fold) {
-  const ops::Recipe &recipe = spec_.graph.recipe(fold);
-  if (spec_.graph[fold].kind != NodeKind::Fold || !recipe.has_combine() ||
-      !spec_.graph.start_args(fold).empty())
-    return;
-  const Tree tree = trees_.tree_of(fold);
-  if (tree.folded.size() != 1 || tree.lanes || tree.kept.empty()) return;
-  for (NodeId inner : trees_.folds_in(spec_.graph.folded_args(fold))) // a scan has loops of its own
-    if (spec_.graph[inner].kind == NodeKind::Scan) return;
-  std::vector<int> classes = trees_.classes_of(fold);
-  classes.insert(classes.end(), tree.folded[0].begin(), tree.folded[0].end());
-  const std::vector<Group> nest = trees_.kept_groups(classes);
-  const auto at = std::find(nest.begin(), nest.end(), tree.folded[0]);
-  if (at == nest.end() || at + 1 == nest.end() || nest.back() != tree.kept.back()) return;
-
-  double outer = 1, row = 1, bytes = 0;
-  for (auto group = nest.begin(); group != at; ++group)
-    outer *= double(group_extent(resolved_, *group));
-  for (auto group = at + 1; group != nest.end(); ++group)
-    row *= double(group_extent(resolved_, *group));
-  for (DType state : recipe.states) bytes += row * double(size_of(state));
-  const double chunks = std::ceil(double(group_extent(resolved_, *at)) / double(steps_per_leaf));
-  // Row by row is the way to read an array that has all these axes, once; what is read again and again, as in
-  // products of matrices, is in the caches anyway, and the states are better off in registers.
-  const std::string along = group_name(resolved_, *at);
-  const auto in_registers = [&](Reason reason, const std::string &because) {
-    nests_.why.add([&] {
-      return decide(
-          reason, along, "states in registers",
-          fmt::format("{} over {} keeps its states in registers: {}", recipe.name, along, because),
-          {{"a row of states in memory", because, {.bytes = bytes}}});
-    });
-  };
-  if (group_extent(resolved_, nest.back()) < shortest_line)
-    return in_registers(Reason::ShortRows, "the rows are short");
-  if (bytes > most_row_bytes)
-    return in_registers(Reason::StatesExceedCache, "a row of states would leave the caches");
-  if (outer * chunks < 2 * machine_.threads)
-    return in_registers(Reason::TooFewRows, "there are too few chunks of rows for the threads");
-  if (trees_.inputs_over(classes, spec_.graph.folded_args(fold)).empty())
-    return in_registers(Reason::ReadRepeatedly,
-                        "no operand has all axes, so all of them are read many times");
-  const auto cut = least_chunk_.find(*at);
-  if (cut != least_chunk_.end() && cut->second > steps_per_leaf) return;
-  least_chunk_[*at] = steps_per_leaf;
-  nests_.swept.push_back(*at);
-  std::vector<Group> prefix(nest.begin(), at + 1);
-  if (!is_cut(prefix)) cut_.push_back(std::move(prefix));
-  nests_.why.add([&] {
-    return decide(
-        Reason::RowsAsTheyLie, along, "row by row",
-        fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
-                    "({:.3g} bytes), and those are joined at the end",
-                    recipe.name, along, steps_per_leaf, bytes),
-        {{"states in registers",
-          "reads its operands in steps of a row, and in a sweep of its own"}},
-        {.bytes = 2 * bytes * outer * chunks});
-  });
-  swept_.emplace(fold.index, nest);
-}
-
-// What else goes along the rows, an output or a scan, has its lanes along them: then the fold has, too.
-void Arranger::note_short_rows(NodeId fold) {
-  const Tree tree = trees_.tree_of(fold);
-  if (spec_.graph[fold].kind != NodeKind::Fold || !tree.lanes || tree.kept.empty() ||
-      !spec_.graph.recipe(fold).has_combine() || !spec_.graph.start_args(fold).empty())
-    return;
-  const Group &row = tree.folded.back();
-  const std::int64_t turns = group_extent(resolved_, row);
-  double rows = 1;
-  for (const Group &group : tree.kept) rows *= double(group_extent(resolved_, group));
-  const bool few =
-      rows < double(fewest_short_rows) || group_extent(resolved_, tree.kept.back()) < shortest_line;
-  if (turns < 2 || turns > longest_short_row || asks_for_lanes(row) ||
-      (few && !asks_for_lanes(tree.kept.back())))
-    return;
-  const auto goes_along = [&](const std::vector<int> &classes) {
-    return std::any_of(row.begin(), row.end(),
-                       [&](int c) { return std::count(classes.begin(), classes.end(), c) > 0; });
-  };
-  std::vector<Group> nest = tree.kept;
-  nest.push_back(row);
-  for (std::size_t k = 0; k < spec_.outputs.size(); ++k) {
-    if (!wanted_[k]) continue;
-    const std::vector<Group> loops = trees_.kept_groups(output_classes(int(k)));
-    if (loops == nest) continue;
-    if (goes_along(output_classes(int(k)))) return;
-    if (std::count(loops.begin(), loops.end(), tree.kept.back()) > 0 &&
-        loops.back() != tree.kept.back())
-      return;
-  }
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
-    if (trees_.needed(NodeId{n}) && spec_.graph[NodeId{n}].kind == NodeKind::Scan &&
-        goes_along(trees_.classes_of(NodeId{n})))
-      return;
-  short_rows_.emplace(fold.index, std::move(nest));
-  nests_.why.add([&] {
-    const std::string along = group_name(resolved_, row),
-                      lanes = group_name(resolved_, tree.kept.back());
-    return decide(
-        Reason::ShortRowsTogether, spec_.graph.recipe(fold).name + " over " + along,
-        "lanes along " + lanes,
-        fmt::format("{} is the vector axis, not {}, which has {} positions only: each "
-                    "lane folds a row",
-                    lanes, along, turns),
-        {{"lanes along " + along, "most of them would be idle, and joined for each row"}});
-  });
 }
 
 std::vector<LoopKey> Arranger::path_of(const std::vector<Group> &groups) const {
@@ -244,7 +47,7 @@ std::vector<LoopKey> Arranger::path_of(const std::vector<Group> &groups) const {
   std::vector<Group> prefix;
   for (const Group &group : groups) {
     prefix.push_back(group);
-    if (is_cut(prefix)) {
+    if (chosen_.cuts.has(prefix)) {
       path.push_back({LoopKind::Chunks, group, false});
       path.push_back({LoopKind::Within, group, false});
     } else {
@@ -254,7 +57,8 @@ std::vector<LoopKey> Arranger::path_of(const std::vector<Group> &groups) const {
   return path;
 }
 
-std::vector<int> Arranger::needs_of(std::span<const NodeId> roots, std::size_t use) const {
+std::vector<int> Arranger::needs_of(std::span<const NodeId> roots,
+                                    std::optional<std::size_t> use) const {
   std::vector<int> needs;
   std::vector<NodeId> work(roots.begin(), roots.end());
   std::unordered_set<std::uint32_t> seen;
@@ -262,12 +66,12 @@ std::vector<int> Arranger::needs_of(std::span<const NodeId> roots, std::size_t u
     const NodeId id = work.back();
     work.pop_back();
     if (!seen.insert(id.index).second) continue;
-    if (waits(use, id))
+    if (use && chosen_.holds.waits(*use, id))
       needs.push_back(nests_.item_of_held[id.index]);
-    else if (is_fold(id))
+    else if (trees_.is_fold(id))
       needs.push_back(nests_.item_of_fold[id.index]);
     else
-      for (NodeId arg : spec_.graph.operands(id)) work.push_back(arg);
+      for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
   }
   return needs;
 }
@@ -302,17 +106,19 @@ int Arranger::add_item(const Item &item) {
 }
 
 void Arranger::explain_fold(NodeId fold, const Tree &tree) {
-  if (!nests_.why.wanted) return;
-  const ops::Recipe &recipe = spec_.graph.recipe(fold);
+  if (!why_.wanted) return;
+  const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
   std::string folded, kept;
   for (const Group &g : tree.folded)
-    folded += (folded.empty() ? "" : ", ") + group_name(resolved_, g);
-  for (const Group &g : tree.kept) kept += (kept.empty() ? "" : ", ") + group_name(resolved_, g);
+    folded += (folded.empty() ? "" : ", ") + group_name(request_.resolved, g);
+  for (const Group &g : tree.kept)
+    kept += (kept.empty() ? "" : ", ") + group_name(request_.resolved, g);
   const std::string lanes =
-      tree.lanes ? fmt::format("32 lanes along {}", group_name(resolved_, tree.folded.back()))
+      tree.lanes
+          ? fmt::format("32 lanes along {}", group_name(request_.resolved, tree.folded.back()))
       : tree.kept.empty() ? "one lane"
                           : fmt::format("one lane for each element of {}, which is the vector axis",
-                                        group_name(resolved_, tree.kept.back()));
+                                        group_name(request_.resolved, tree.kept.back()));
   const Reason reason = !recipe.has_combine() ? Reason::FoldWithoutCombine
                         : recipe.exact        ? Reason::ExactFold
                         : !recipe.commutes    ? Reason::LogicalOrder
@@ -325,7 +131,7 @@ void Arranger::explain_fold(NodeId fold, const Tree &tree) {
           ? "in logical order, because its combine may not be symmetric: leaves of 128 steps "
             "joined pairwise"
           : "leaves of 128 steps joined pairwise";
-  nests_.why.add([&] {
+  why_.add([&] {
     return decide(reason, fmt::format("{} over {}", recipe.name, folded),
                   tree.lanes ? "32 lanes" : "one lane",
                   fmt::format("{} over {} in {}: {}, {}", recipe.name, folded, state_names(recipe),
@@ -333,9 +139,8 @@ void Arranger::explain_fold(NodeId fold, const Tree &tree) {
   });
 }
 
-Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-              const std::vector<bool> &wanted, const Machine &machine, bool explain) {
-  return Arranger(spec, resolved, walks, wanted, machine, explain).run();
+Nests arrange(const Request &request, const Trees &trees, const Schedule &chosen, Why &why) {
+  return Arranger(request, trees, chosen, why).run();
 }
 
 } // namespace broadloom::plan

@@ -1,6 +1,6 @@
 // Arranging, the folds and scans: which items they are made of.
 #include "plan/arranger.hpp"
-#include "support/reasons.hpp"
+#include "plan/thresholds.hpp"
 
 #include <fmt/format.h>
 
@@ -8,45 +8,39 @@
 
 namespace broadloom::plan {
 
-namespace {
-constexpr int most_cost_in_lanes = 64; // of a step and a combine of a scan in groups of lanes
-}
-
 Item Arranger::first_item(NodeId fold) {
   Item item;
-  const auto args = spec_.graph.folded_args(fold), start = spec_.graph.start_args(fold);
+  const auto args = request_.spec.graph.folded_args(fold),
+             start = request_.spec.graph.start_args(fold);
   item.kind = ItemKind::Fold;
-  item.recipe = ops::intern(nests_.recipes, spec_.graph.recipe(fold));
+  item.recipe = ops::intern(nests_.recipes, request_.spec.graph.recipe(fold));
   item.args.assign(args.begin(), args.end());
   item.start.assign(start.begin(), start.end());
-  item.needs = needs_of(spec_.graph.args(fold), use_of_fold_.at(fold.index));
+  item.needs = needs_of(request_.spec.graph.args(fold), chosen_.holds.use_of_fold.at(fold));
   return item;
 }
 
 void Arranger::add_fold(NodeId fold) {
-  const ops::Recipe &recipe = spec_.graph.recipe(fold);
-  const Tree tree = trees_.tree_of(fold);
-  if (const auto nest = swept_.find(fold.index); nest != swept_.end())
+  const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
+  const Tree &tree = trees_.tree_of(fold);
+  if (const auto nest = chosen_.sweeps.find(fold); nest != chosen_.sweeps.end())
     return add_swept_fold(fold, tree, nest->second);
   int below = -1;
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
     const bool innermost = k + 1 == tree.folded.size();
     Item item = innermost ? first_item(fold) : joining(below, recipe);
-    item.leaf = recipe.exact ? 0
-                : !innermost ? 1
-                : tree.lanes ? steps_per_leaf * loop::fold_lanes
-                             : steps_per_leaf;
+    item.leaf = recipe.exact ? 0 : innermost ? tree.leaf() : 1;
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
     item.path = path_of(innermost ? in_storage_order(around, tree) : around);
-    const bool rows = short_rows_.contains(fold.index);
+    const bool rows = chosen_.short_rows.contains(fold);
     if ((!tree.lanes || rows) && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);
-    const bool cut = is_cut_for(around, item.leaf);
+    const bool cut = chosen_.cuts.has(around, item.leaf);
     item.loop.kind = cut ? LoopKind::Within : LoopKind::Plain;
     item.loop.group = tree.folded[k];
     item.loop.vector = innermost && tree.lanes && !rows;
-    if (innermost && rows) item.loop.turns = int(group_extent(resolved_, tree.folded[k]));
+    if (innermost && rows) item.loop.turns = int(group_extent(request_.resolved, tree.folded[k]));
     if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k]});
     below = add_item(item);
     if (cut) {
@@ -66,14 +60,13 @@ void Arranger::add_fold(NodeId fold) {
 // are walked as they lie, and the results of the rows go through memory to the folds over the outer axes.
 std::vector<Group> Arranger::in_storage_order(const std::vector<Group> &around, const Tree &tree) {
   if (around.size() == tree.kept.size() || !tree.lanes ||
-      group_extent(resolved_, tree.folded.back()) < shortest_line)
+      group_extent(request_.resolved, tree.folded.back()) < shortest_line)
     return around;
   std::vector<int> classes;
   for (const Group &group : around) classes.insert(classes.end(), group.begin(), group.end());
   const std::vector<Group> lying = trees_.kept_groups(classes);
   for (const Group &group : lying)
-    if (std::count(cut_.begin(), cut_.end(), std::vector<Group>{group}) > 0 ||
-        std::count(around.begin(), around.end(), group) == 0)
+    if (chosen_.cuts.has({group}) || std::count(around.begin(), around.end(), group) == 0)
       return around;
   return lying;
 }
@@ -86,11 +79,11 @@ void Arranger::add_swept_fold(NodeId fold, const Tree &tree, const std::vector<G
   partial.loop = {LoopKind::Within, along};
   partial.leaf = steps_per_leaf;
   const int below = add_item(partial);
-  Item join = joining(below, spec_.graph.recipe(fold));
+  Item join = joining(below, request_.spec.graph.recipe(fold));
   join.path = path_of(tree.kept);
   make_vector(join.path, tree.kept.back());
   join.loop = {LoopKind::Join, along};
-  join.leaf = spec_.graph.recipe(fold).exact ? 0 : 1;
+  join.leaf = request_.spec.graph.recipe(fold).exact ? 0 : 1;
   nests_.item_of_fold[fold.index] = add_item(join);
   explain_fold(fold, tree);
 }
@@ -105,7 +98,7 @@ Item Arranger::joining(int below, const ops::Recipe &recipe) {
 }
 
 void Arranger::add_ordered_fold(NodeId fold) {
-  const Tree tree = trees_.tree_of(fold);
+  const Tree &tree = trees_.tree_of(fold);
   const int chain = chain_of(fold);
   int below = -1;
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
@@ -120,7 +113,7 @@ void Arranger::add_ordered_fold(NodeId fold) {
     if (below >= 0) {
       item.args.clear();
       item.arg_item = below;
-      item.recipe = ops::intern(nests_.recipes, handing_on(spec_.graph.recipe(fold)));
+      item.recipe = ops::intern(nests_.recipes, handing_on(request_.spec.graph.recipe(fold)));
       item.needs.push_back(below);
     }
     const int above = add_item(item);
@@ -132,10 +125,10 @@ void Arranger::add_ordered_fold(NodeId fold) {
 }
 
 int Arranger::chain_of(NodeId fold) {
-  const auto args = spec_.graph.args(fold);
-  std::vector<std::uint32_t> key{spec_.graph[fold].recipe.index,
-                                 std::uint32_t(spec_.graph[fold].folded.bits()),
-                                 std::uint32_t(spec_.graph[fold].folded.bits() >> 32)};
+  const auto args = request_.spec.graph.args(fold);
+  std::vector<std::uint32_t> key{request_.spec.graph[fold].recipe.index,
+                                 std::uint32_t(request_.spec.graph[fold].folded.bits()),
+                                 std::uint32_t(request_.spec.graph[fold].folded.bits() >> 32)};
   for (NodeId arg : args) key.push_back(arg.index);
   return chains_.try_emplace(std::move(key), int(chains_.size()) + 1).first->second;
 }
@@ -150,9 +143,9 @@ ops::Recipe Arranger::handing_on(const ops::Recipe &recipe) {
 }
 
 void Arranger::add_scan(NodeId scan) {
-  const expr::Node &node = spec_.graph[scan];
-  const ops::Recipe &recipe = spec_.graph.recipe(scan);
-  const Tree tree = trees_.tree_of(scan);
+  const expr::Node &node = request_.spec.graph[scan];
+  const ops::Recipe &recipe = request_.spec.graph.recipe(scan);
+  const Tree &tree = trees_.tree_of(scan);
   const Group &along = tree.folded.front();
   Item item = first_item(scan);
   item.kind = ItemKind::Scan;
@@ -164,8 +157,7 @@ void Arranger::add_scan(NodeId scan) {
   item.loop = {LoopKind::Plain, along, groups, true, node.reverse};
   std::vector<Group> around = tree.kept;
   around.push_back(along);
-  if (recipe.has_combine() && is_cut_for(around, scan_block)) {
-    nests_.scanned.push_back(along);
+  if (recipe.has_combine() && chosen_.cuts.has(around, scan_block)) {
     Item total = first_item(scan);
     total.leaf = in_order;
     total.path = item.path;
@@ -187,21 +179,20 @@ void Arranger::add_scan(NodeId scan) {
   }
   nests_.item_of_fold[scan.index] = add_item(item);
   const bool parallel = item.carried_item >= 0;
-  nests_.why.add([&] {
-    return support::decide(!recipe.has_combine() ? support::Reason::ScanWithoutCombine
-                           : parallel            ? support::Reason::ScanInParallel
-                                                 : support::Reason::ScanInOrder,
-                           fmt::format("{} along {}", recipe.name, group_name(resolved_, along)),
-                           parallel ? "blocks in parallel" : "in order",
-                           fmt::format("{} along {} in {}: {}", recipe.name,
-                                       group_name(resolved_, along), state_names(recipe),
-                                       scan_way(recipe, parallel)) +
-                               (groups ? ", in groups of 16 lanes" : ""));
+  why_.add([&] {
+    return support::decide(
+        !recipe.has_combine() ? support::Reason::ScanWithoutCombine
+        : parallel            ? support::Reason::ScanInParallel
+                              : support::Reason::ScanInOrder,
+        fmt::format("{} along {}", recipe.name, group_name(request_.resolved, along)),
+        parallel ? "blocks in parallel" : "in order",
+        fmt::format("{} along {} in {}: {}", recipe.name, group_name(request_.resolved, along),
+                    state_names(recipe), scan_way(recipe, parallel)) +
+            (groups ? ", in groups of 16 lanes" : ""));
   });
 }
 
-// A group takes some seven combines of its lanes in place of a step and a combine for each position, which
-// pays where they are a few instructions. The answer follows from the recipe alone, as it decides the tree.
+// The answer follows from the recipe alone, as it decides the tree.
 bool Arranger::joins_in_lanes(const ops::Recipe &recipe) {
   if (!recipe.has_combine()) return false;
   int cost = 0;

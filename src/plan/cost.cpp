@@ -1,8 +1,6 @@
 // See cost.hpp.
 #include "plan/cost.hpp"
 
-#include "plan/nest.hpp"
-
 #include <algorithm>
 #include <map>
 
@@ -13,8 +11,6 @@ using loop::Stmt;
 using loop::StmtKind;
 using loop::Value;
 using loop::ValueKind;
-
-constexpr double store_cost = 4; // as the table of operations counts
 
 class Counter {
 public:

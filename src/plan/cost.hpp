@@ -11,6 +11,11 @@
 
 namespace broadloom::plan {
 
+// What an operation costs (ops::info) is in sixteenths of a rough cycle for each element. So are these.
+inline constexpr double cost_per_cycle = 16;
+inline constexpr double load_cost = 2; // a cast's, too
+inline constexpr double store_cost = 4;
+
 // Of the statements of a loop's own body, without the loops inside it, over all turns.
 struct BodyCost {
   double turns = 0; // how often the body runs

@@ -1,6 +1,8 @@
 // See hold.hpp. Costs are in rough cycles of one core.
 #include "plan/hold.hpp"
 
+#include "plan/cost.hpp"
+#include "plan/thresholds.hpp"
 #include "support/min_cut.hpp"
 #include "support/reasons.hpp"
 
@@ -16,26 +18,33 @@ using expr::NodeId;
 using expr::NodeKind;
 using support::MinCut;
 
-constexpr double cycles_per_byte = 0.1;   // to store and to load, in the caches
-constexpr double far_cycles_per_byte = 1; // in memory
-constexpr double phase_cost = 5000;       // one phase more
-constexpr double least_gain = 1.25;       // the model is rough: less is not worth a phase
-constexpr std::size_t most_nodes = 20000, most_uses = 200; // beyond, planning would take long
+// A fold, scan or store to be: what it reads at each position, and its loops, outermost first.
+struct Use {
+  std::vector<NodeId> roots;
+  std::vector<Group> loops;
+};
+
+struct HoldChoice {
+  std::vector<Held> held;
+  double again_cycles = 0; // of what is computed more often than it has positions, nevertheless
+  double cut_cycles = 0;   // of the cheapest way
+};
 
 class Chooser {
 public:
-  Chooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-          const std::vector<Use> &uses, const Machine &machine)
-      : spec_(spec), resolved_(resolved), trees_(trees), uses_(uses), machine_(machine),
-        positions_(spec.graph.size()), turns_(spec.graph.size(), 0) {}
+  Chooser(const Request &request, const Trees &trees, const std::vector<Use> &uses,
+          const Machine &machine)
+      : request_(request), trees_(trees), uses_(uses), machine_(machine),
+        positions_(request.spec.graph.size()), turns_(request.spec.graph.size(), 0) {}
 
   HoldChoice run() {
-    if (spec_.graph.size() > most_nodes || uses_.size() > most_uses) return {};
+    if (request_.spec.graph.size() > most_nodes_to_cut || uses_.size() > most_uses_to_cut)
+      return {};
     follow_uses();
     note_marks();
     double all_again = 0;
     for (NodeId id : reached_) all_again += excess(id);
-    if (all_again == 0 && spec_.marks.empty()) return {};
+    if (all_again == 0 && request_.spec.marks.empty()) return {};
 
     const std::size_t source = 2 * reached_.size(), sink = source + 1;
     MinCut graph(sink + 1);
@@ -46,11 +55,12 @@ public:
       graph.add_edge(computed(k), sink, mark == Mark::Keep ? MinCut::uncuttable : excess(id));
       if (is_read_directly_[id.index]) graph.add_edge(source, needed(k), MinCut::uncuttable);
       if (!trees_.is_fold(id))
-        for (NodeId arg : spec_.graph.operands(id))
+        for (NodeId arg : request_.spec.graph.operands(id))
           graph.add_edge(computed(k), needed(place_[arg.index]), MinCut::uncuttable);
     }
     const double cost = graph.cut(source, sink);
-    const bool pays = all_again >= cost * least_gain && all_again - cost >= 2 * phase_cost;
+    const bool pays =
+        all_again >= cost * least_gain && all_again - cost >= least_phases_gained * phase_cycles;
     HoldChoice chosen;
     double again = 0;
     for (std::size_t k = 0; k < reached_.size(); ++k) {
@@ -73,10 +83,10 @@ private:
 
   // Uses with the same loops may well share them, and then their values, too: they count once.
   void follow_uses() {
-    is_read_directly_.assign(spec_.graph.size(), false);
-    place_.assign(spec_.graph.size(), 0);
-    users_.assign(spec_.graph.size(), 0);
-    reads_.assign(uses_.size(), std::vector<bool>(spec_.graph.size(), false));
+    is_read_directly_.assign(request_.spec.graph.size(), false);
+    place_.assign(request_.spec.graph.size(), 0);
+    users_.assign(request_.spec.graph.size(), 0);
+    reads_.assign(uses_.size(), std::vector<bool>(request_.spec.graph.size(), false));
     std::vector<std::vector<bool>> counted = reads_; // [first use with these loops]
     for (std::size_t u = 0; u < uses_.size(); ++u) {
       std::vector<NodeId> work = uses_[u].roots;
@@ -94,16 +104,16 @@ private:
           ++users_[id.index];
         }
         if (trees_.is_fold(id)) continue;
-        for (NodeId arg : spec_.graph.operands(id)) work.push_back(arg);
+        for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
       }
     }
-    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
+    for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n) {
       if (users_[n] == 0) continue;
       place_[n] = reached_.size();
       reached_.push_back(NodeId{n});
       positions_[n] = 1;
       for (int c : trees_.classes_of(NodeId{n}))
-        positions_[n] *= double(resolved_.classes[c].extent);
+        positions_[n] *= double(request_.resolved.classes[c].extent);
     }
   }
 
@@ -112,7 +122,7 @@ private:
     const std::vector<int> classes = trees_.classes_of(id);
     double all = 1, result = 1;
     for (const Group &group : loops) {
-      all *= double(group_extent(resolved_, group));
+      all *= double(group_extent(request_.resolved, group));
       const bool moves = std::any_of(group.begin(), group.end(), [&](int c) {
         return std::count(classes.begin(), classes.end(), c) > 0;
       });
@@ -122,20 +132,20 @@ private:
   }
 
   double excess(NodeId id) const {
-    const expr::Node &node = spec_.graph[id];
+    const expr::Node &node = request_.spec.graph[id];
     if (node.kind != NodeKind::Op && node.kind != NodeKind::Cast) return 0;
     const double cost = node.kind == NodeKind::Op ? ops::info(node.op).cost : load_cost;
     return cost / cost_per_cycle * std::max(0.0, turns_[id.index] - positions_[id.index]);
   }
 
   bool can_be_held(NodeId id) const {
-    const NodeKind kind = spec_.graph[id].kind;
+    const NodeKind kind = request_.spec.graph[id].kind;
     return (kind == NodeKind::Op || kind == NodeKind::Cast) && !trees_.classes_of(id).empty() &&
            positions_[id.index] > 0;
   }
 
   double bytes(NodeId id) const {
-    return positions_[id.index] * double(size_of(spec_.graph[id].dtype));
+    return positions_[id.index] * double(size_of(request_.spec.graph[id].dtype));
   }
 
   double hold_cost(NodeId id, Mark mark) const {
@@ -146,8 +156,8 @@ private:
   }
 
   double held_cycles(NodeId id) const {
-    const bool far = bytes(id) > double(machine_.last_level_cache) / 2;
-    return phase_cost + 2 * bytes(id) * (far ? far_cycles_per_byte : cycles_per_byte) +
+    const bool far = bytes(id) > double(machine_.last_level_cache) * near_share;
+    return phase_cycles + 2 * bytes(id) * (far ? far_cycles_per_byte : cycles_per_byte) +
            turns_[id.index] * load_cost / cost_per_cycle;
   }
 
@@ -156,25 +166,25 @@ private:
     const auto consider = [&](const std::vector<int> &classes, DType dtype) {
       double size = double(size_of(dtype));
       for (int c : classes)
-        if (c != one) size *= double(resolved_.classes[c].extent);
+        if (c != one) size *= double(request_.resolved.classes[c].extent);
       largest = std::max(largest, size);
     };
-    for (std::size_t i = 0; i < spec_.inputs.size(); ++i)
-      consider(resolved_.input_classes[i], spec_.inputs[i].dtype);
-    for (std::size_t o = 0; o < spec_.outputs.size(); ++o)
-      consider(resolved_.output_classes[o], spec_.outputs[o].dtype);
+    for (std::size_t i = 0; i < request_.spec.inputs.size(); ++i)
+      consider(request_.resolved.input_classes[i], request_.spec.inputs[i].dtype);
+    for (std::size_t o = 0; o < request_.spec.outputs.size(); ++o)
+      consider(request_.resolved.output_classes[o], request_.spec.outputs[o].dtype);
     return largest;
   }
 
   void note_marks() {
-    for (const spec::Mark &mark : spec_.marks)
+    for (const spec::Mark &mark : request_.spec.marks)
       if (mark.at) marks_[mark.value.index] = Mark::Recompute; // other loops compute it anew
-    for (const spec::Mark &mark : spec_.marks)
+    for (const spec::Mark &mark : request_.spec.marks)
       // A value that one use reads, once for each position, is at hand there anyway.
       if (mark.keep && !mark.at && can_be_held(mark.value) &&
           (users_[mark.value.index] > 1 || excess(mark.value) > 0))
         marks_[mark.value.index] = Mark::Keep;
-    const std::vector<bool> again = computed_again(spec_, trees_);
+    const std::vector<bool> again = computed_again(request_.spec, trees_);
     for (std::uint32_t n = 0; n < again.size(); ++n)
       if (again[n]) marks_.emplace(n, Mark::Recompute);
   }
@@ -185,8 +195,9 @@ private:
   }
 
   bool by_schedule(NodeId id) const {
-    return std::ranges::any_of(
-        spec_.marks, [&](const spec::Mark &mark) { return mark.value == id && mark.by_schedule; });
+    return std::ranges::any_of(request_.spec.marks, [&](const spec::Mark &mark) {
+      return mark.value == id && mark.by_schedule;
+    });
   }
 
   Held describe(NodeId id, bool wished) const {
@@ -195,10 +206,10 @@ private:
       held.waits.push_back(reads_[u][id.index] && turns(id, uses_[u].loops) > positions_[id.index]);
     std::string axes;
     for (int c : trees_.classes_of(id))
-      axes += (axes.empty() ? "" : ", ") + resolved_.classes[c].name;
+      axes += (axes.empty() ? "" : ", ") + request_.resolved.classes[c].name;
     const std::string text = fmt::format(
         "a value over {} in {} ({:.3g} bytes) is held in memory: {}", axes,
-        name(spec_.graph[id].dtype), bytes(id),
+        name(request_.spec.graph[id].dtype), bytes(id),
         wished ? (by_schedule(id) ? "the schedule asks for it" : "keep() says so")
                : fmt::format("it would be computed {:.3g} times, of which {:.3g} are enough",
                              turns_[id.index], positions_[id.index]));
@@ -213,8 +224,7 @@ private:
     return held;
   }
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
+  const Request &request_;
   const Trees &trees_;
   const std::vector<Use> &uses_;
   const Machine &machine_;
@@ -227,7 +237,40 @@ private:
   std::vector<NodeId> reached_;                   // arguments before their users
 };
 
+// The array lies as its own loops go; loops that merge axes must find them merged in it.
+bool can_be_walked(const Held &held, const std::vector<Use> &uses, const Trees &trees) {
+  std::vector<int> classes;
+  for (const Group &group : trees.kept_groups(trees.classes_of(held.value)))
+    classes.insert(classes.end(), group.begin(), group.end());
+  const auto place = [&](int c) { return std::find(classes.begin(), classes.end(), c); };
+  for (const Use &use : uses)
+    for (const Group &group : use.loops)
+      for (std::size_t k = 1; k < group.size(); ++k) {
+        const bool outer = place(group[k - 1]) != classes.end(),
+                   inner = place(group[k]) != classes.end();
+        if (outer != inner || (outer && place(group[k - 1]) + 1 != place(group[k]))) return false;
+      }
+  return true;
+}
+
+Decision explain_again(const Request &request, const HoldChoice &chosen) {
+  const bool asked = std::any_of(request.spec.marks.begin(), request.spec.marks.end(),
+                                 [](const spec::Mark &mark) { return !mark.keep; });
+  return support::decide(
+      support::Reason::RecomputeCheaper, "values", "computed where they are needed",
+      fmt::format("values are computed again where they are needed, for {:.3g} cycles: {}",
+                  chosen.again_cycles,
+                  asked ? "recompute() says so, or it is cheaper" : "it is cheaper"),
+      {{"held in memory", "traffic and a phase more", {.cycles = chosen.cut_cycles}}},
+      {.cycles = chosen.again_cycles});
+}
+
 } // namespace
+
+bool Holds::waits(std::size_t use, NodeId value) const {
+  return std::any_of(values.begin(), values.end(),
+                     [&](const Held &held) { return held.value == value && held.waits[use]; });
+}
 
 std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees) {
   std::vector<bool> again(spec.graph.size());
@@ -248,9 +291,29 @@ std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees
   return again;
 }
 
-HoldChoice choose_held(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-                       const std::vector<Use> &uses, const Machine &machine) {
-  return Chooser(spec, resolved, trees, uses, machine).run();
+Holds choose_holds(const Request &request, const Trees &trees, const LoopsOfFolds &sweeps,
+                   const Machine &machine, Why &why) {
+  Holds holds;
+  std::vector<Use> uses;
+  for (const NodeId fold : trees.folds()) {
+    const auto args = request.spec.graph.args(fold);
+    const Trees::Tree &tree = trees.tree_of(fold);
+    std::vector<Group> loops = tree.kept;
+    loops.insert(loops.end(), tree.folded.begin(), tree.folded.end());
+    if (const auto nest = sweeps.find(fold); nest != sweeps.end()) loops = nest->second;
+    holds.use_of_fold.emplace(fold, uses.size());
+    uses.push_back({{args.begin(), args.end()}, std::move(loops)});
+  }
+  for (std::size_t k = 0; k < request.spec.outputs.size(); ++k) {
+    holds.use_of_output.push_back(uses.size());
+    if (request.wanted[k])
+      uses.push_back({{request.spec.outputs[k].addend}, trees.output_groups(k)});
+  }
+  HoldChoice chosen = Chooser(request, trees, uses, machine).run();
+  for (Held &held : chosen.held)
+    if (can_be_walked(held, uses, trees)) holds.values.push_back(std::move(held));
+  if (chosen.again_cycles > 0) why.add([&] { return explain_again(request, chosen); });
+  return holds;
 }
 
 } // namespace broadloom::plan

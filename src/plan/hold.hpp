@@ -14,13 +14,11 @@
 
 #include "plan/trees.hpp"
 
-namespace broadloom::plan {
+#include <cstddef>
+#include <map>
+#include <vector>
 
-// A fold, scan or store to be: what it reads at each position, and its loops, outermost first.
-struct Use {
-  std::vector<expr::NodeId> roots;
-  std::vector<Group> loops;
-};
+namespace broadloom::plan {
 
 struct Held {
   expr::NodeId value;
@@ -28,16 +26,18 @@ struct Held {
   Decision why;
 };
 
-struct HoldChoice {
-  std::vector<Held> held;
-  double again_cycles = 0; // of what is computed more often than it has positions, nevertheless
-  double cut_cycles = 0;   // of the cheapest way
+struct Holds {
+  std::vector<Held> values; // arguments before their users
+  std::map<expr::NodeId, std::size_t> use_of_fold;
+  std::vector<std::size_t> use_of_output;
+
+  bool waits(std::size_t use, expr::NodeId value) const;
 };
 
 // [node]: is it in a recompute(), or part of what such a value is made of, down to folds? keep() goes before.
 std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees);
 
-HoldChoice choose_held(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-                       const std::vector<Use> &uses, const Machine &machine);
+Holds choose_holds(const Request &request, const Trees &trees, const LoopsOfFolds &sweeps,
+                   const Machine &machine, Why &why);
 
 } // namespace broadloom::plan

@@ -6,6 +6,7 @@
 // program itself holds for every shape of the pattern.
 #include "plan/lowering.hpp"
 
+#include "plan/cost.hpp"
 #include "plan/explain.hpp"
 #include "plan/repeat.hpp"
 #include "plan/wishes.hpp"
@@ -21,31 +22,25 @@ namespace broadloom::plan {
 using support::decide;
 using support::Reason;
 
-namespace {
-constexpr std::int64_t shortest_streamed_row =
-    256; // positions: each row begins with a few plain stores
-}
-
 Plan Lowering::run() {
-  plan_.program.name = spec_.name;
-  plan_.program.accuracy = spec_.accuracy;
+  plan_.program.name = request_.spec.name;
+  plan_.program.accuracy = request_.spec.accuracy;
   plan_.program.scratch_count = std::uint32_t(nests_.scratch_count);
   plan_.binding.scratch_bytes.assign(nests_.scratch_count, 0);
   scratch_.resize(nests_.scratch_count);
-  row_filled_.assign(nests_.rows.size(), false);
-  for (const Row &row : nests_.rows)
-    plan_.binding.row_bytes.push_back(group_extent(resolved_, row.group) *
-                                      std::int64_t(size_of(spec_.graph[row.value].dtype)));
-  sweeps_.resize(spec_.inputs.size());
-  choose_chunks();
+  row_filled_.assign(schedule_.rows.size(), false);
+  for (const Row &row : schedule_.rows)
+    plan_.binding.row_bytes.push_back(group_extent(request_.resolved, row.group) *
+                                      std::int64_t(size_of(request_.spec.graph[row.value].dtype)));
+  sweeps_.resize(request_.spec.inputs.size());
   plan_.program.recipes = nests_.recipes;
-  for (Item &item : nests_.items)
+  for (const Item &item : nests_.items)
     if (item.scratch >= 0) lay_out_scratch(item);
   for (const PhaseTree &phase : nests_.phases) lower_phase(phase);
   bind();
   plan_.in_place = is_in_place();
-  plan_.why = std::move(nests_.why.decisions);
-  if (nests_.why.wanted) explain();
+  plan_.why = schedule_.why.decisions;
+  if (schedule_.why.wanted) explain();
   return std::move(plan_);
 }
 
@@ -150,7 +145,7 @@ std::vector<ValueId> Lowering::start_of(const Item &item) {
 
 Stmt Lowering::set_of(const Item &item) {
   if (item.kind == ItemKind::Hold && item.repeated >= 0) {
-    const Repeated &repeated = walks_.repeated[std::size_t(item.repeated)];
+    const Repeated &repeated = request_.walks.repeated[std::size_t(item.repeated)];
     const BufferId own = operand_buffer(repeated.input, repeated.own);
     return Stmt::set(scratch_buffer(item, 0), add_load(own, no_key).id);
   }
@@ -158,13 +153,13 @@ Stmt Lowering::set_of(const Item &item) {
     const ValueId value = value_of(item.value).id;
     return Stmt::set(scratch_buffer(item, 0), value);
   }
-  const spec::TypedOutput &out = spec_.outputs[item.output];
+  const spec::TypedOutput &out = request_.spec.outputs[item.output];
   BufferId buffer;
   Placed value{};
   if (out.add) {
     buffer = output_buffer(item.output);
     // `+=` adds in the type of the addend, before the cast to the output's.
-    const DType dtype = spec_.graph[out.addend].dtype;
+    const DType dtype = request_.spec.graph[out.addend].dtype;
     const Placed old = add_cast(add_load(buffer, no_key), out.dtype, dtype, no_key);
     const Placed both[] = {old, value_of(out.addend)};
     value = add_cast(add_op(ops::Op::Add, dtype, dtype, both, no_key), dtype, out.dtype, no_key);
@@ -172,8 +167,8 @@ Stmt Lowering::set_of(const Item &item) {
     value = value_of(out.value);
     buffer = output_buffer(item.output);
   }
-  consider_streaming(buffer, item.output, out.add);
-  work_ += 4 / cost_per_cycle * scopes_.back().turns;
+  plan_.program.buffers[buffer.index].stream = schedule_.stores[std::size_t(item.output)].streamed;
+  work_ += store_cost / cost_per_cycle * scopes_.back().turns;
   return Stmt::set(buffer, value.id);
 }
 
@@ -192,31 +187,7 @@ void Lowering::set_row(const Item &item, bool start, std::vector<Stmt> &writes) 
     states = add_code(recipe.step, std::move(states));
   }
   for (std::size_t k = 0; k < rows.size(); ++k) writes.push_back(Stmt::set(rows[k], states[k].id));
-  work_ += 4 / cost_per_cycle * scopes_.back().turns * double(rows.size());
-}
-
-void Lowering::consider_streaming(BufferId id, int output, bool add) {
-  loop::Buffer &buffer = plan_.program.buffers[id.index];
-  const TreeNode &node = nests_.tree[scopes_.back().node];
-  std::int64_t bytes = std::int64_t(size_of(buffer.dtype));
-  for (std::int64_t n : resolved_.output_shapes[output]) bytes *= n;
-  const bool unit =
-      std::any_of(buffer.walks.begin(), buffer.walks.end(), [&](const loop::Walk &walk) {
-        return walk.axis == scopes_.back().axis && walk.stride == loop::StrideClass::Unit;
-      });
-  const Reason reason = add                                  ? Reason::AddsIntoOutput
-                        : bytes <= machine_.last_level_cache ? Reason::OutputFitsCache
-                        : !unit || !node.key.vector          ? Reason::StoreNotUnitStride
-                        : group_extent(resolved_, node.key.group) < shortest_streamed_row
-                            ? Reason::ShortStreamedRows
-                            : Reason::OutputExceedsCache;
-  buffer.stream = reason == Reason::OutputExceedsCache;
-  switch (spec_.wishes.stores[std::size_t(output)]) {
-  case spec::Stores::AsItFits: break;
-  case spec::Stores::Streamed: buffer.stream = !add && unit && node.key.vector; break;
-  case spec::Stores::Cached: buffer.stream = false; break;
-  }
-  streaming_[id.index] = {reason, double(bytes)};
+  work_ += store_cost / cost_per_cycle * scopes_.back().turns * double(rows.size());
 }
 
 void Lowering::lower_loop(int index) {
@@ -258,7 +229,7 @@ void Lowering::lower_loop(int index) {
 double Lowering::turns_of(const LoopKey &key, AxisId axis) const {
   const double extent = double(plan_.binding.extents[axis.index]);
   if (key.kind != LoopKind::Within) return extent;
-  return std::min(extent, double(chunk_of_.at(key.group)));
+  return std::min(extent, double(schedule_.chunk_sizes.at(key.group)));
 }
 
 void Lowering::mark_parallel(loop::Phase &phase) {
@@ -318,31 +289,26 @@ std::string Lowering::nest_of_phase(int phase) const {
       if (entry.kind == Entry::Kind::Loop && next == nullptr) next = &nests_.tree[entry.index];
     if (next == nullptr) return names;
     if (has_positions(next->key.kind))
-      names += (names.empty() ? "" : ", ") + group_name(resolved_, next->key.group);
+      names += (names.empty() ? "" : ", ") + group_name(request_.resolved, next->key.group);
     node = next;
   }
-}
-
-// As the input itself lies, and not an array into which it is repeated.
-const Steps &Lowering::own_steps(std::size_t input) const {
-  for (const Repeated &repeated : walks_.repeated)
-    if (repeated.input == input) return repeated.own;
-  return walks_.inputs[input];
 }
 
 // One sweep over the data serves all that can share its loops; what cannot pays for another.
 void Lowering::explain_sweeps() {
   for (std::size_t i = 0; i < sweeps_.size(); ++i) {
-    double bytes = double(size_of(spec_.inputs[i].dtype));
-    for (const Step &step : own_steps(i)) bytes *= double(resolved_.classes[step.cls].extent);
+    double bytes = double(size_of(request_.spec.inputs[i].dtype));
+    for (const Step &step : request_.walks.own_steps(i))
+      bytes *= double(request_.resolved.classes[step.cls].extent);
     for (std::size_t k = 1; k < sweeps_[i].size(); ++k) {
       const int before = sweeps_[i][k - 1], phase = sweeps_[i][k];
       if (const auto first = pipeline_with(phase); first && int(*first) <= before) {
         plan_.why.push_back(decide(
-            Reason::ReadInBlocks, fmt::format("{} in phase {}", spec_.inputs[i].name, phase),
+            Reason::ReadInBlocks,
+            fmt::format("{} in phase {}", request_.spec.inputs[i].name, phase),
             "read again from the caches",
             fmt::format("phase {} reads '{}' again, block by block while it is in the caches",
-                        phase, spec_.inputs[i].name),
+                        phase, request_.spec.inputs[i].name),
             {{"from memory", "its blocks would have left the caches", {.bytes = bytes}}},
             {.bytes = 0}));
         continue;
@@ -359,17 +325,17 @@ void Lowering::explain_sweeps() {
                             nest_of_phase(phase), nest_of_phase(before));
       plan_.why.push_back(
           decide(waits ? Reason::WaitsForResults : Reason::LoopsDiffer,
-                 fmt::format("{} in phase {}", spec_.inputs[i].name, phase), "read again",
+                 fmt::format("{} in phase {}", request_.spec.inputs[i].name, phase), "read again",
                  fmt::format("phase {} reads '{}' again ({:.3g} bytes): {}", phase,
-                             spec_.inputs[i].name, bytes, reason),
+                             request_.spec.inputs[i].name, bytes, reason),
                  {{fmt::format("one sweep with phase {}", before), reason, {.bytes = 0}}},
                  {.bytes = bytes}));
     }
     if (sweeps_[i].size() == 1)
-      plan_.why.push_back(decide(
-          Reason::OneSweep, spec_.inputs[i].name, "read once",
-          fmt::format("'{}' is read in phase {} only", spec_.inputs[i].name, sweeps_[i].front()),
-          {}, {.bytes = bytes}));
+      plan_.why.push_back(decide(Reason::OneSweep, request_.spec.inputs[i].name, "read once",
+                                 fmt::format("'{}' is read in phase {} only",
+                                             request_.spec.inputs[i].name, sweeps_[i].front()),
+                                 {}, {.bytes = bytes}));
   }
 }
 
@@ -405,33 +371,32 @@ void Lowering::explain() {
                            axes.empty() ? "runs once, on one thread" : "parallel over " + axes),
                {}, costs[p]));
   }
-  for (const auto &[input, ahead] : read_ahead_)
-    plan_.why.push_back(explain_reading(spec_.inputs[input].name, ahead.first, ahead.second));
-  for (const auto &[buffer, streaming] : streaming_)
+  for (const auto &[input, reason] : reading_)
     plan_.why.push_back(
-        explain_streaming(plan_.program.buffers[buffer], streaming.first, streaming.second,
-                          spec_.wishes.stores[plan_.program.buffers[buffer].operand]));
+        explain_reading(request_.spec.inputs[input].name, reason, schedule_.reads[input].bytes));
+  for (const loop::Buffer &buffer : plan_.program.buffers)
+    if (buffer.role == Role::Output)
+      plan_.why.push_back(explain_streaming(buffer, schedule_.stores[buffer.operand].reason,
+                                            schedule_.stores[buffer.operand].bytes,
+                                            request_.spec.wishes.stores[buffer.operand]));
   for (std::size_t s = 0; s < plan_.binding.scratch_bytes.size(); ++s)
     plan_.why.push_back(decide(
         Reason::BetweenPhases, fmt::format("s{}", s), "scratch memory",
         fmt::format("s{}: {} bytes hold results between phases", s, plan_.binding.scratch_bytes[s]),
         {}, {.bytes = double(plan_.binding.scratch_bytes[s])}));
-  explain_wishes(spec_, resolved_, nests_, plan_.program, group_of_axis_, plan_.why);
+  explain_wishes(request_, schedule_, plan_.program, group_of_axis_, plan_.why);
 }
 
-Plan lower(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks, Nests nests,
-           const Machine &machine) {
-  return Lowering(spec, resolved, walks, std::move(nests), machine).run();
+Plan build(const Request &request, const Schedule &schedule) {
+  return Lowering(request, schedule).run();
 }
 
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
                const std::vector<bool> &wanted, const Machine &machine, bool explain) {
-  Walks walks = walks_of(resolved, inputs, outputs);
-  Resolved room;
-  const Resolved &classes = repeat_short_operands(spec, resolved, wanted, walks, room);
-  return lower(spec, classes, walks, arrange(spec, classes, walks, wanted, machine, explain),
-               machine);
+  const Request request = repeat_short_operands(
+      {spec, resolved, walks_of(resolved, inputs, outputs), wanted, explain}, machine);
+  return build(request, choose(request, machine));
 }
 
 } // namespace broadloom::plan

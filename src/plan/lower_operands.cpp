@@ -1,15 +1,11 @@
 // Lowering, the operands: which axes and chunks there are, how scratch arrays lie, how buffers walk.
 #include "plan/lowering.hpp"
-#include "plan/wishes.hpp"
 
 #include "support/check.hpp"
-#include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <set>
 
 namespace broadloom::plan {
 
@@ -17,22 +13,23 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
   const bool chunk = kind == LoopKind::Chunks || kind == LoopKind::Join;
   const auto key = std::pair(chunk, group);
   if (const auto found = axis_ids_.find(key); found != axis_ids_.end()) return found->second;
-  const std::string name = group_name(resolved_, group);
+  const std::string name = group_name(request_.resolved, group);
   loop::Axis axis{chunk ? name + ".chunk" : name, std::nullopt};
-  const std::int64_t extent = group_extent(resolved_, group);
+  const std::int64_t extent = group_extent(request_.resolved, group);
   std::int64_t count = extent, cut = 0;
   if (chunk) {
     axis.chunks_of = axis_of(LoopKind::Plain, group);
-    count = extent == 0 ? 0 : (extent - 1) / chunk_of_.at(group) + 1;
-  } else if (const auto found = chunk_of_.find(group); found != chunk_of_.end()) {
+    count = extent == 0 ? 0 : (extent - 1) / schedule_.chunk_sizes.at(group) + 1;
+  } else if (const auto found = schedule_.chunk_sizes.find(group);
+             found != schedule_.chunk_sizes.end()) {
     cut = found->second;
   }
   const AxisId id{std::uint32_t(plan_.program.axes.size())};
   for (int c : group) {
-    const int of_spec = resolved_.classes[std::size_t(c)].axis;
+    const int of_spec = request_.resolved.classes[std::size_t(c)].axis;
     if (chunk || of_spec == no_axis) continue;
-    if (const int asked = spec_.wishes.copies_of(of_spec); asked > 0) axis.copies = asked;
-    if (const int asked = spec_.wishes.tile_of(of_spec); asked > 0) axis.tile = asked;
+    if (const int asked = request_.spec.wishes.copies_of(of_spec); asked > 0) axis.copies = asked;
+    if (const int asked = request_.spec.wishes.tile_of(of_spec); asked > 0) axis.tile = asked;
   }
   plan_.program.axes.push_back(axis);
   group_of_axis_.push_back(group);
@@ -42,41 +39,8 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
   return id;
 }
 
-void Lowering::choose_chunks() {
-  for (const Item &item : nests_.items) {
-    if (item.kind != ItemKind::Fold && item.kind != ItemKind::Scan) continue;
-    if (item.loop.kind != LoopKind::Within) continue;
-    const std::int64_t unit = item.leaf <= 0 ? 4096 : item.leaf;
-    std::int64_t &chunk = chunk_of_[item.loop.group];
-    chunk = std::max(chunk, unit);
-  }
-  std::set<Group> fixed;
-  const auto fix = [&](const Group &group, std::int64_t positions) {
-    chunk_of_[group] = positions;
-    fixed.insert(group);
-  };
-  for (const Group &group : nests_.scanned) fix(group, scan_block);
-  for (const Group &group : nests_.swept) fix(group, steps_per_leaf);
-  for (const Group &group : nests_.tiled) fix(group, tile_side);
-  for (const auto &[group, positions] : nests_.blocks) fix(group, positions);
-  for (auto &[group, chunk] : chunk_of_) {
-    if (fixed.count(group) > 0) continue;
-    const double extent = double(group_extent(resolved_, group));
-    double inner = 1; // positions of the loops inside
-    for (const TreeNode &node : nests_.tree)
-      if (node.parent >= 0 && node.key.kind == LoopKind::Plain &&
-          nests_.tree[node.parent].parent >= 0 && nests_.tree[node.parent].key.group == group)
-        inner = std::max(inner, double(group_extent(resolved_, node.key.group)));
-    const bool asked = asks_for_threads(spec_, resolved_, group); // few positions, all the same
-    while ((!asked && double(chunk) * inner < 32 * 1024) || double(chunk) * 64 < extent) {
-      if (double(chunk) >= extent) break;
-      chunk *= 2;
-    }
-  }
-}
-
 std::vector<DType> Lowering::scratch_types(const Item &item) const {
-  if (item.kind == ItemKind::Hold) return {spec_.graph[item.value].dtype};
+  if (item.kind == ItemKind::Hold) return {request_.spec.graph[item.value].dtype};
   return recipe_of(item).states;
 }
 
@@ -86,7 +50,7 @@ void Lowering::lay_out_scratch(const Item &item) {
   const auto add_dim = [&](const LoopKey &key) {
     for (std::size_t c = key.group.size(); c-- > 0;) {
       array.steps.insert(array.steps.begin(), {key.group[c], stride});
-      stride *= std::max<std::int64_t>(1, resolved_.classes[key.group[c]].extent);
+      stride *= std::max<std::int64_t>(1, request_.resolved.classes[key.group[c]].extent);
     }
   };
   const auto add_chunks = [&](const Group &group) {
@@ -122,10 +86,10 @@ std::vector<Cut> Lowering::cuts_of(const loop::Phase &phase) const {
   for (const AxisId axis : phase.parallel) {
     Cut cut = Cut::AsItFits;
     for (int c : group_of_axis_[axis.index]) {
-      const int of_spec = resolved_.classes[std::size_t(c)].axis;
+      const int of_spec = request_.resolved.classes[std::size_t(c)].axis;
       if (of_spec == no_axis) continue;
-      if (spec_.wishes.serial.has(of_spec)) cut = Cut::Never;
-      if (spec_.wishes.parallel.has(of_spec) && cut == Cut::AsItFits) cut = Cut::First;
+      if (request_.spec.wishes.serial.has(of_spec)) cut = Cut::Never;
+      if (request_.spec.wishes.parallel.has(of_spec) && cut == Cut::AsItFits) cut = Cut::First;
     }
     any = any || cut != Cut::AsItFits;
     cuts.push_back(cut);
@@ -189,84 +153,59 @@ loop::StrideClass Lowering::known_step(Role role, std::size_t scope, std::int64_
 void Lowering::check_merged(const Steps &steps, const Group &group) const {
   for (std::size_t k = 0; k + 1 < group.size(); ++k)
     support::check(stride_along(steps, group[k]) ==
-                       stride_along(steps, group[k + 1]) * resolved_.classes[group[k + 1]].extent,
+                       stride_along(steps, group[k + 1]) *
+                           request_.resolved.classes[group[k + 1]].extent,
                    "merged axes are not walked as one");
 }
 
 BufferId Lowering::input_buffer(std::uint32_t input) {
   const int item = nests_.item_of_input[input];
-  if (item < 0) return operand_buffer(input, walks_.inputs[input]);
+  if (item < 0) return operand_buffer(input, request_.walks.inputs[input]);
   const Item &filled = nests_.items[std::size_t(item)];
-  const Repeated &repeated = walks_.repeated[std::size_t(filled.repeated)];
+  const Repeated &repeated = request_.walks.repeated[std::size_t(filled.repeated)];
   if (repeated.block == 0) return scratch_buffer(filled, 0);
   // Position p of chunk k is element p - k * block: back by a block for each chunk.
-  const ScratchArray blocks{walks_.inputs[input], repeated.loop, -repeated.block};
+  const ScratchArray blocks{request_.walks.inputs[input], repeated.loop, -repeated.block};
   return buffer_for(Role::Scratch, filled.scratch, fmt::format("s{}", filled.scratch),
-                    spec_.inputs[input].dtype, blocks.steps, &blocks);
+                    request_.spec.inputs[input].dtype, blocks.steps, &blocks);
 }
 
 BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
-  const BufferId id = buffer_for(Role::Input, int(input), spec_.inputs[input].name,
-                                 spec_.inputs[input].dtype, steps);
-  consider_reading_ahead(id, input, steps);
+  const BufferId id = buffer_for(Role::Input, int(input), request_.spec.inputs[input].name,
+                                 request_.spec.inputs[input].dtype, steps);
+  mark_reading(id, input);
   return id;
 }
 
-// A fold's steps wait for each other, and the processor looks less far ahead the fuller it is of those; loads that nothing
-// waits for are many at a time by themselves. One that stays in a core's own caches comes faster than it could be asked for
-// ahead, and so do parts of one that is read again and again, as in a product of matrices. In a tile, the lines that come
-// next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
-void Lowering::consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps) {
-  using support::Reason;
-  constexpr double most_reads = 8; // of an element
-  double elements = 1;
-  for (const Step &step : steps) elements *= double(resolved_.classes[step.cls].extent);
-  const double bytes = elements * double(size_of(spec_.inputs[input].dtype));
-  const bool folded = std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope &scope) {
+void Lowering::mark_reading(BufferId id, std::uint32_t input) {
+  const Reading &reading = schedule_.reads[input];
+  const double turns = scopes_.back().turns;
+  const bool in_fold = std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope &scope) {
     return !nests_.tree[scope.node].folds.empty();
   });
-  const bool often = scopes_.back().turns > most_reads * elements;
-  const Reason reason = bytes <= double(machine_.last_level_cache / 8) ? Reason::InputStaysNear
-                        : !folded                                      ? Reason::InputNotFolded
-                        : often                                        ? Reason::InputReadOften
-                        : !nests_.tiled.empty()                        ? Reason::InputReadInTiles
-                        : has_gaps(input, steps)                       ? Reason::InputHasGaps
-                                                                       : Reason::InputReadAhead;
-  const bool ahead = reason == Reason::InputReadAhead;
-  plan_.program.buffers[id.index].stream |= ahead;
-  plan_.program.buffers[id.index].reread |= often && bytes > double(machine_.own_caches);
-  if (ahead || read_ahead_.count(input) == 0) read_ahead_[input] = {reason, bytes};
-}
-
-// Between runs so short that a good part of what is asked for would lie there.
-bool Lowering::has_gaps(std::uint32_t input, Steps steps) const {
-  constexpr std::int64_t long_run = 64 * 1024; // bytes
-  std::sort(steps.begin(), steps.end(),
-            [](const Step &a, const Step &b) { return std::abs(a.stride) < std::abs(b.stride); });
-  std::int64_t run = 1; // elements
-  for (const Step &step : steps) {
-    if (run * std::int64_t(size_of(spec_.inputs[input].dtype)) >= long_run) return false;
-    if (std::abs(step.stride) > run) return true;
-    run = std::max(run, std::abs(step.stride) * resolved_.classes[step.cls].extent);
-  }
-  return false;
+  const support::Reason reason = reading.reason(in_fold, turns);
+  const bool ahead = reason == support::Reason::InputReadAhead;
+  loop::Buffer &buffer = plan_.program.buffers[id.index];
+  buffer.stream |= ahead;
+  buffer.reread |= reading.is_often(turns) && reading.exceeds_own_caches;
+  if (ahead || !reading_.contains(input)) reading_[input] = reason;
 }
 
 BufferId Lowering::output_buffer(int output) {
-  return buffer_for(Role::Output, output, spec_.outputs[output].name, spec_.outputs[output].dtype,
-                    walks_.outputs[output]);
+  return buffer_for(Role::Output, output, request_.spec.outputs[output].name,
+                    request_.spec.outputs[output].dtype, request_.walks.outputs[output]);
 }
 
 BufferId Lowering::row_buffer(std::size_t row) {
-  const Row &kept = nests_.rows[row];
+  const Row &kept = schedule_.rows[row];
   Steps steps;
   std::int64_t stride = 1;
   for (std::size_t c = kept.group.size(); c-- > 0;) {
     steps.insert(steps.begin(), {kept.group[c], stride});
-    stride *= std::max<std::int64_t>(1, resolved_.classes[kept.group[c]].extent);
+    stride *= std::max<std::int64_t>(1, request_.resolved.classes[kept.group[c]].extent);
   }
-  return buffer_for(Role::Row, int(row), fmt::format("row{}", row), spec_.graph[kept.value].dtype,
-                    steps);
+  return buffer_for(Role::Row, int(row), fmt::format("row{}", row),
+                    request_.spec.graph[kept.value].dtype, steps);
 }
 
 BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {

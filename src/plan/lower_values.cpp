@@ -1,6 +1,7 @@
 // Lowering, the values: each is computed once, in the outermost open body in which all it needs is known.
 #include "plan/lowering.hpp"
 
+#include "plan/cost.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -87,7 +88,7 @@ Lowering::Placed Lowering::add_cast(Placed arg, DType from, DType to, std::uint6
 }
 
 void Lowering::add_extent(NodeId id) {
-  const Group classes = resolved_.counted_classes(spec_, id);
+  const Group classes = request_.resolved.counted_classes(request_.spec, id);
   if (classes.empty()) {
     add_literal(DType::I64, {1}, node_key(id));
     return;
@@ -100,7 +101,7 @@ void Lowering::add_extent(NodeId id) {
 }
 
 void Lowering::add_index(NodeId id) {
-  const int cls = resolved_.index_class(spec_, id);
+  const int cls = request_.resolved.index_class(request_.spec, id);
   if (cls == one) {
     add_literal(DType::I64, {0}, node_key(id));
     return;
@@ -138,16 +139,16 @@ std::vector<Lowering::Placed> Lowering::add_code(const ops::Code &code,
 
 // A fold or scan over nothing: one step from the start, or none.
 void Lowering::add_single_step(NodeId id) {
-  const expr::Node &node = spec_.graph[id];
-  const ops::Recipe &recipe = spec_.graph.recipe(id);
+  const expr::Node &node = request_.spec.graph[id];
+  const ops::Recipe &recipe = request_.spec.graph.recipe(id);
   std::vector<Placed> states;
-  const auto start = spec_.graph.start_args(id);
+  const auto start = request_.spec.graph.start_args(id);
   for (std::size_t k = 0; k < recipe.states.size(); ++k)
     states.push_back(start.empty() ? add_literal(recipe.states[k], recipe.start[k], no_key)
                                    : known(start[k]));
   if (!node.exclusive) {
     std::vector<Placed> inputs = states;
-    for (NodeId arg : spec_.graph.folded_args(id)) inputs.push_back(known(arg));
+    for (NodeId arg : request_.spec.graph.folded_args(id)) inputs.push_back(known(arg));
     states = add_code(recipe.step, std::move(inputs));
   }
   alias(id, states[node.payload]);
@@ -156,7 +157,7 @@ void Lowering::add_single_step(NodeId id) {
 // The v of a cast f32(0 + f64(v)), which is what a sum of f32 over nothing comes to: it is 0 + v in f32, to
 // the bit, as no step of it rounds.
 std::optional<NodeId> Lowering::summed_once(NodeId id) const {
-  const expr::Graph &graph = spec_.graph;
+  const expr::Graph &graph = request_.spec.graph;
   if (graph[id].kind != NodeKind::Cast || graph[id].dtype != DType::F32) return std::nullopt;
   const NodeId fold = graph.args(id)[0];
   if (graph[fold].kind != NodeKind::Fold || nests_.item_of_fold[fold.index] >= 0 ||
@@ -191,7 +192,8 @@ Lowering::Placed Lowering::value_of(NodeId root) {
     bool ready = true;
     if (nests_.item_of_fold[id.index] < 0 && !is_in_memory(id) && !is_in_row(id)) {
       const std::optional<NodeId> narrow = summed_once(id);
-      const auto args = narrow ? std::span<const NodeId>(&*narrow, 1) : spec_.graph.operands(id);
+      const auto args =
+          narrow ? std::span<const NodeId>(&*narrow, 1) : request_.spec.graph.operands(id);
       for (std::size_t k = args.size(); k-- > 0;) // the first argument comes out first
         if (!find(node_key(args[k]), placed)) stack.push_back(args[k]), ready = false;
     }
@@ -211,9 +213,9 @@ Lowering::Placed Lowering::known(NodeId id) const {
 
 std::optional<std::size_t> Lowering::row_of(NodeId id) const {
   const int node = scopes_.back().node;
-  for (std::size_t row = 0; row < nests_.rows.size(); ++row)
-    if (const std::vector<int> &loops = nests_.rows[row].loops;
-        nests_.rows[row].value == id && std::count(loops.begin(), loops.end(), node) > 0)
+  for (std::size_t row = 0; row < schedule_.rows.size(); ++row)
+    if (const std::vector<int> &loops = schedule_.rows[row].loops;
+        schedule_.rows[row].value == id && std::count(loops.begin(), loops.end(), node) > 0)
       return row;
   return std::nullopt;
 }
@@ -236,8 +238,8 @@ void Lowering::compute(NodeId id) {
 }
 
 void Lowering::compute_anew(NodeId id) {
-  const expr::Node &node = spec_.graph[id];
-  const auto args = spec_.graph.args(id);
+  const expr::Node &node = request_.spec.graph[id];
+  const auto args = request_.spec.graph.args(id);
   if (const int item = nests_.item_of_fold[id.index]; item >= 0) {
     alias(id, fold_value(item, node.payload));
     return;
@@ -250,7 +252,7 @@ void Lowering::compute_anew(NodeId id) {
   case NodeKind::Input: add_load(input_buffer(node.payload), node_key(id)); return;
   case NodeKind::Literal: add_literal(node.dtype, node.literal, node_key(id)); return;
   case NodeKind::Cast: {
-    const DType from = spec_.graph[args[0]].dtype;
+    const DType from = request_.spec.graph[args[0]].dtype;
     if (const std::optional<NodeId> narrow = summed_once(id))
       add_op(ops::Op::Add, DType::F32, DType::F32,
              std::array{add_literal(DType::F32, ops::scalar_from(0.0f), no_key), known(*narrow)},
@@ -269,7 +271,7 @@ void Lowering::compute_anew(NodeId id) {
   case NodeKind::Op: {
     std::vector<Placed> placed;
     for (NodeId arg : args) placed.push_back(known(arg));
-    const DType compute = spec_.graph[args[node.op == ops::Op::Where ? 1 : 0]].dtype;
+    const DType compute = request_.spec.graph[args[node.op == ops::Op::Where ? 1 : 0]].dtype;
     add_op(node.op, compute, node.dtype, placed, node_key(id));
     return;
   }

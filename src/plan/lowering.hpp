@@ -1,8 +1,7 @@
 // Inside the plan stage: the class that lowers arranged nests (see lower.cpp for the method).
 #pragma once
 
-#include "plan/nest.hpp"
-#include "support/reasons.hpp"
+#include "plan/schedule.hpp"
 
 #include <map>
 #include <optional>
@@ -23,10 +22,8 @@ using loop::ValueKind;
 
 class Lowering {
 public:
-  Lowering(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks, Nests nests,
-           const Machine &machine)
-      : spec_(spec), resolved_(resolved), walks_(walks), nests_(std::move(nests)),
-        machine_(machine) {}
+  Lowering(const Request &request, const Schedule &schedule)
+      : request_(request), schedule_(schedule), nests_(schedule.nests) {}
   Plan run();
 
 private:
@@ -45,8 +42,6 @@ private:
 
   // axes and numbers
   AxisId axis_of(LoopKind kind, const Group &group);
-  // Chunks are a power of two of whole leaves, large enough to be worth a task and at most 64 in number.
-  void choose_chunks();
   struct ScratchArray {
     Steps steps;       // by class, outermost first
     Group chunk_group; // one dim, the innermost but for a Partial, counts the chunks of this group;
@@ -118,11 +113,8 @@ private:
   std::vector<ValueId> start_of(const Item &item);
   Stmt set_of(const Item &item);
   void set_row(const Item &item, bool start, std::vector<Stmt> &writes);
-  // An output larger than the last-level cache is stored around the caches: it would only push out
-  // what is still to be read, and a normal store reads each line first.
-  void consider_reading_ahead(BufferId id, std::uint32_t input, const Steps &steps);
-  bool has_gaps(std::uint32_t input, Steps steps) const;
-  void consider_streaming(BufferId id, int output, bool add);
+  // As the input is to be read at this place.
+  void mark_reading(BufferId id, std::uint32_t input);
   std::vector<Cut> cuts_of(const loop::Phase &phase) const;
   void lower_loop(int index);
   double turns_of(const LoopKey &key, AxisId axis) const;
@@ -139,29 +131,22 @@ private:
   void explain();
   void explain_sweeps();
   std::optional<std::size_t> pipeline_with(int phase) const;
-  const Steps &own_steps(std::size_t input) const;
   std::string nest_of_phase(int phase) const;
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
-  const Walks &walks_;
-  Nests nests_;
-  const Machine &machine_;
+  const Request &request_;
+  const Schedule &schedule_;
+  const Nests &nests_;
   Plan plan_;
   std::vector<Scope> scopes_;
   std::map<std::pair<bool, Group>, AxisId> axis_ids_;
   std::vector<Group> group_of_axis_; // or of its chunks
-  std::map<Group, std::int64_t> chunk_of_;
   std::map<std::string, BufferId> buffer_ids_;
   std::vector<std::vector<std::int64_t>> buffer_strides_;
   std::vector<ScratchArray> scratch_;
   std::vector<std::vector<int>> sweeps_; // [input]: the phases that read it
   std::map<int, loop::AccId> acc_of_;
-  std::vector<bool> row_filled_; // [row]: by a loop before
-  std::map<std::uint32_t, std::pair<support::Reason, double>>
-      streaming_; // [buffer of an output]: why it would be streamed or not, its bytes
-  std::map<std::uint32_t, std::pair<support::Reason, double>>
-      read_ahead_; // [input]: why it is asked for ahead or not, its bytes
+  std::vector<bool> row_filled_;                     // [row]: by a loop before
+  std::map<std::uint32_t, support::Reason> reading_; // [input]: why it is prefetched, or is nowhere
   double work_ = 0, cost_ = 0;
 };
 

@@ -2,8 +2,8 @@
 //
 // An item is one fold over one group of axes, one scan, the store of one output, or that of a value held. Each item has a
 // path: the loops around it. A Partial is a fold over the rows of an array: its states are a row in memory for each chunk
-// of the folded axis, so that it goes along with whatever else sweeps the rows; a join of the chunks follows. Items whose paths agree share loops, which is how outputs of several modes come out
-// of one sweep:
+// of the folded axis, so that it goes along with whatever else sweeps the rows; a join of the chunks follows. Items whose paths agree share loops,
+// which is how outputs of several modes come out of one sweep:
 //
 //   out z = broadcast x * y          path i j, store         for i
 //   out s = accumulate(sum) x        path i, fold over j       for j { z[i,j] = ..; a1 += .. }
@@ -13,59 +13,13 @@
 // it goes through a scratch array, and the user waits for a later phase.
 #pragma once
 
-#include "plan/plan.hpp"
+#include "plan/request.hpp"
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
 namespace broadloom::plan {
-
-using Group = std::vector<int>; // classes merged into one loop, outermost first
-
-// What an operation costs (ops::info) is in sixteenths of a rough cycle for each element.
-inline constexpr double cost_per_cycle = 16;
-inline constexpr double load_cost = 2; // a cast's, too
-
-// [node]: is its value needed for the wanted outputs? What only lends its shape is not.
-std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bool> &wanted);
-
-// The strides of one operand by class; classes that it does not walk (or walks with stride 0) are left out.
-struct Step {
-  int cls;
-  std::int64_t stride;
-};
-using Steps = std::vector<Step>;
-
-std::int64_t stride_along(const Steps &steps, int cls);
-std::int64_t stride_along(const Steps &steps, const Group &group); // of its innermost class
-
-// An input that is read once, into a scratch array over more classes, which takes its place: see repeat.hpp.
-struct Repeated {
-  std::uint32_t input;
-  Group classes; // of the scratch array, outermost first
-  Steps own;     // how the input itself lies
-  // Where the array holds a block of the loop and not all of it: the loop that is cut into such blocks, of so many
-  // positions. Every block reads the same array.
-  Group loop = {};
-  std::int64_t block = 0;
-};
-
-struct Walks {
-  std::vector<Steps> inputs, outputs;
-  std::vector<Repeated> repeated;
-};
-Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
-               std::span<const Layout> outputs);
-
-// Sorts classes so that the one with the greatest strides comes first. Operands that walk more of the
-// classes decide before others; where no operand walks both of two classes, their order stays.
-std::vector<int> sort_by_stride(std::vector<int> classes,
-                                const std::vector<const Steps *> &operands);
-
-// Whether each operand walks `outer` and `inner` as if they were one axis.
-bool merges(int outer, int inner, const Resolved &resolved,
-            const std::vector<const Steps *> &operands);
 
 enum class LoopKind : std::uint8_t {
   Plain,  // all positions of the group
@@ -120,17 +74,6 @@ struct Item {
   int scratch = -1;   // index of the scratch array that takes state 0; the others follow
 };
 inline constexpr std::int64_t in_order = -1;
-inline constexpr std::int64_t scan_block = 4096; // positions
-inline constexpr std::int64_t steps_per_leaf = 128;
-inline constexpr std::int64_t tile_side = 64; // positions
-inline constexpr std::int64_t shortest_vector =
-    4; // positions of a vector axis, where there is a longer one
-inline constexpr std::int64_t longest_short_row =
-    loop::fold_lanes; // positions of a folded axis, of which the lanes of a vector take a row each
-inline constexpr std::int64_t fewest_short_rows =
-    512; // for fewer, code for just their length would not pay
-inline constexpr std::int64_t shortest_line =
-    64; // positions; shorter ones make poor use of cache lines
 
 struct Entry {
   enum class Kind : std::uint8_t { Loop, Step, Set, Clear } kind;
@@ -151,24 +94,6 @@ struct PhaseTree {
   int items = 0;
 };
 
-// A value that the first of these loops computes and keeps for the others, which come after it in the same body.
-struct Row {
-  expr::NodeId value;
-  Group group;
-  std::vector<int> loops; // tree nodes
-};
-
-// The decisions so far. A call with new layouts plans without them: putting them into words takes as long as a fair
-// part of the planning.
-struct Why {
-  bool wanted = true;
-  std::vector<Decision> decisions = {};
-
-  template <class Make> void add(Make make) {
-    if (wanted) decisions.push_back(make());
-  }
-};
-
 struct Nests {
   std::vector<Item> items;
   std::vector<TreeNode> tree;
@@ -178,31 +103,7 @@ struct Nests {
   std::vector<int> item_of_held;  // [graph node]: the item that holds it, or -1
   std::vector<int> item_of_input; // [input]: the item that repeats it, or -1
   std::vector<ops::Recipe> recipes;
-  std::vector<Group> scanned; // groups whose chunks are blocks of a scan
-  std::vector<Group> swept;   // groups whose chunks are single leaves of a Partial
-  std::vector<Group> tiled;   // groups whose chunks are sides of a tile
-  std::vector<std::pair<Group, std::int64_t>>
-      blocks;                 // whose chunks have so many positions: repeat.hpp
-  std::vector<int> order;     // all classes, by stride or as the schedule asks
-  std::vector<int> by_stride; // all classes
   int scratch_count = 0;
-  std::vector<Row> rows;
-  std::vector<std::array<int, 2>> apart;    // outputs that share no phase: see pairing.hpp
-  std::vector<std::array<int, 2>> together; // outputs that share one where they can
-  // The same of pairs with a let, by their items: those of its folds and of its value in memory, and an output's store.
-  using Items = std::vector<int>;
-  std::vector<std::array<Items, 2>> items_apart, items_together;
-  Why why;
 };
-
-Nests arrange(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-              const std::vector<bool> &wanted, const Machine &machine, bool explain);
-
-std::string group_name(const Resolved &resolved, const Group &group); // "i" or "i.j"
-std::int64_t group_extent(const Resolved &resolved, const Group &group);
-
-// The third step: arranged nests to a program and its numbers.
-Plan lower(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks, Nests nests,
-           const Machine &machine);
 
 } // namespace broadloom::plan

@@ -20,9 +20,9 @@ int output_called(const spec::TypedSpec &spec, const std::string &name) {
 }
 
 // What a let or an output that is computed has loops for: empty where it has none of its own.
-Nests::Items items_called(const spec::TypedSpec &spec, const Trees &trees, const Nests &nests,
+Pairs::Items items_called(const spec::TypedSpec &spec, const Trees &trees, const Nests &nests,
                           const std::string &name) {
-  Nests::Items items;
+  Pairs::Items items;
   const auto add = [&](int item) {
     for (; item >= 0; item = nests.items[std::size_t(item)].arg_item) // a fold over several groups
       if (std::ranges::find(items, item) == items.end()) items.push_back(item);
@@ -42,18 +42,38 @@ Nests::Items items_called(const spec::TypedSpec &spec, const Trees &trees, const
 
 } // namespace
 
-Apart::Apart(const Nests &nests) : nests_(nests), pairs_(nests.apart.size()) {
-  if (pairs_ == 0) return;
-  needed_.assign(nests.items.size(), std::vector<bool>(2 * pairs_));
+Pairs find_pairs(const Request &request, const Trees &trees, const Nests &nests) {
+  Pairs pairs;
+  const spec::TypedSpec &spec = request.spec;
+  for (const Pairing &pairing : spec.pairings) {
+    const int a = output_called(spec, pairing.a), b = output_called(spec, pairing.b);
+    const auto computed = [&](int output) {
+      return output < 0 || request.wanted[std::size_t(output)];
+    };
+    if (!computed(a) || !computed(b)) continue;
+    if (a >= 0 && b >= 0)
+      (pairing.fuse ? pairs.together : pairs.apart).push_back({a, b});
+    else
+      (pairing.fuse ? pairs.items_together : pairs.items_apart)
+          .push_back({items_called(spec, trees, nests, pairing.a),
+                      items_called(spec, trees, nests, pairing.b)});
+  }
+  return pairs;
+}
+
+Apart::Apart(const Nests &nests, const Pairs &pairs) : pairs_(pairs) {
+  const std::size_t count = pairs.apart.size();
+  if (count == 0) return;
+  needed_.assign(nests.items.size(), std::vector<bool>(2 * count));
   for (std::size_t i = nests.items.size(); i-- > 0;) { // users come after what they need
     const Item &item = nests.items[i];
-    for (std::size_t p = 0; p < pairs_; ++p)
+    for (std::size_t p = 0; p < count; ++p)
       for (std::size_t side = 0; side < 2; ++side)
-        if (item.kind == ItemKind::Store && item.output == nests.apart[p][side])
+        if (item.kind == ItemKind::Store && item.output == pairs.apart[p][side])
           needed_[i][2 * p + side] = true;
     auto pass = [&](int need) {
       if (need < 0) return;
-      for (std::size_t k = 0; k < 2 * pairs_; ++k)
+      for (std::size_t k = 0; k < 2 * count; ++k)
         if (needed_[i][k]) needed_[std::size_t(need)][k] = true;
     };
     for (int need : item.needs) pass(need);
@@ -62,53 +82,25 @@ Apart::Apart(const Nests &nests) : nests_(nests), pairs_(nests.apart.size()) {
 }
 
 bool Apart::may_meet(int item, int other) const {
-  const auto has = [](const Nests::Items &items, int index) {
+  const auto has = [](const Pairs::Items &items, int index) {
     return std::ranges::find(items, index) != items.end();
   };
-  for (const auto &[a, b] : nests_.items_apart)
+  for (const auto &[a, b] : pairs_.items_apart)
     if ((has(a, item) && has(b, other)) || (has(b, item) && has(a, other))) return false;
-  if (pairs_ == 0) return true;
+  if (needed_.empty()) return true;
   const std::vector<bool> &x = needed_[std::size_t(item)], &y = needed_[std::size_t(other)];
-  for (std::size_t p = 0; p < pairs_; ++p) {
+  for (std::size_t p = 0; p < pairs_.apart.size(); ++p) {
     const bool xa = x[2 * p], xb = x[2 * p + 1], ya = y[2 * p], yb = y[2 * p + 1];
     if ((xa && !xb && yb && !ya) || (xb && !xa && ya && !yb)) return false;
   }
   return true;
 }
 
-std::vector<std::array<int, 2>> paired_outputs(const spec::TypedSpec &spec,
-                                               const std::vector<bool> &wanted, bool fuse) {
-  std::vector<std::array<int, 2>> pairs;
-  for (const Pairing &pairing : spec.pairings) {
-    const int a = output_called(spec, pairing.a), b = output_called(spec, pairing.b);
-    if (pairing.fuse != fuse || a < 0 || b < 0 || !wanted[std::size_t(a)] ||
-        !wanted[std::size_t(b)])
-      continue;
-    pairs.push_back({a, b});
-  }
-  return pairs;
-}
-
-void note_paired_items(const spec::TypedSpec &spec, const Trees &trees,
-                       const std::vector<bool> &wanted, Nests &nests) {
-  for (const Pairing &pairing : spec.pairings) {
-    bool computed = true, both_outputs = true;
-    for (const std::string *name : {&pairing.a, &pairing.b}) {
-      const int output = output_called(spec, *name);
-      computed = computed && (output < 0 || wanted[std::size_t(output)]);
-      both_outputs = both_outputs && output >= 0;
-    }
-    if (!computed || both_outputs) continue;
-    const Nests::Items a = items_called(spec, trees, nests, pairing.a),
-                       b = items_called(spec, trees, nests, pairing.b);
-    (pairing.fuse ? nests.items_together : nests.items_apart).push_back({a, b});
-  }
-}
-
-void note_pairings(const spec::TypedSpec &spec, const Trees &trees, Nests &nests) {
+void explain_pairs(const Request &request, const Trees &trees, const Nests &nests, Why &why) {
+  const spec::TypedSpec &spec = request.spec;
   for (const Pairing &pairing : spec.pairings) {
     const auto note = [&](Reason fuse, Reason separate, const char *choice, std::string text) {
-      nests.why.add([&] {
+      why.add([&] {
         return support::decide(pairing.fuse ? fuse : separate, pairing.a + ", " + pairing.b, choice,
                                std::move(text));
       });
@@ -118,7 +110,7 @@ void note_pairings(const spec::TypedSpec &spec, const Trees &trees, Nests &nests
     int phases[2] = {-1, -1}, k = 0;
     bool without_loops = false;
     for (const std::string *name : {&pairing.a, &pairing.b}) {
-      const Nests::Items items = items_called(spec, trees, nests, *name);
+      const Pairs::Items items = items_called(spec, trees, nests, *name);
       for (int item : items) phases[k] = std::max(phases[k], nests.items[std::size_t(item)].phase);
       without_loops = without_loops || (items.empty() && output_called(spec, *name) < 0);
       ++k;

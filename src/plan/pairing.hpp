@@ -7,31 +7,32 @@
 // `separate m, y` keeps these out of the phase that stores y, and `fuse m, y` lets the store wait for their phase.
 #pragma once
 
+#include "plan/nest.hpp"
 #include "plan/trees.hpp"
 
 namespace broadloom::plan {
 
+// What the pairs that are computed mean for items.
+struct Pairs {
+  std::vector<std::array<int, 2>> apart, together; // outputs
+  // Pairs with a let, by items: those of its folds and of its value in memory, and an output's store.
+  using Items = std::vector<int>;
+  std::vector<std::array<Items, 2>> items_apart, items_together;
+};
+Pairs find_pairs(const Request &request, const Trees &trees, const Nests &nests);
+
 class Apart {
 public:
-  explicit Apart(const Nests &nests);
-  bool empty() const { return pairs_ == 0 && nests_.items_apart.empty(); }
+  Apart(const Nests &nests, const Pairs &pairs);
+  bool empty() const { return pairs_.apart.empty() && pairs_.items_apart.empty(); }
   bool may_meet(int item, int other) const;
 
 private:
-  const Nests &nests_;
-  std::size_t pairs_;
+  const Pairs &pairs_;
   std::vector<std::vector<bool>> needed_; // [item][2 * pair + side]: does that output need it?
 };
 
-// The pairs of outputs that `fuse` or `separate` names, of those that are computed.
-std::vector<std::array<int, 2>> paired_outputs(const spec::TypedSpec &spec,
-                                               const std::vector<bool> &wanted, bool fuse);
-
-// The items of pairs of which one is a let.
-void note_paired_items(const spec::TypedSpec &spec, const Trees &trees,
-                       const std::vector<bool> &wanted, Nests &nests);
-
-// Notes for `why`, once all items have their phases.
-void note_pairings(const spec::TypedSpec &spec, const Trees &trees, Nests &nests);
+// What came of them, once all items have their phases.
+void explain_pairs(const Request &request, const Trees &trees, const Nests &nests, Why &why);
 
 } // namespace broadloom::plan

@@ -14,7 +14,7 @@
 // made of joins, ordered folds and rank-0 stores, have several or none.
 #include "plan/place.hpp"
 
-#include "plan/pairing.hpp"
+#include "plan/thresholds.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -22,11 +22,9 @@
 namespace broadloom::plan {
 namespace {
 
-constexpr int most_items_in_a_phase = 48;
-
 class Placer {
 public:
-  explicit Placer(Nests &nests) : nests_(nests), apart_(nests) {}
+  Placer(Nests &nests, const Pairs &pairs) : nests_(nests), pairs_(pairs), apart_(nests, pairs) {}
 
   void run() {
     std::vector<int> fused; // stores, which nothing needs: they can wait
@@ -44,16 +42,16 @@ private:
   bool is_fused(int index) const {
     const Item &item = nests_.items[index];
     return item.kind == ItemKind::Store &&
-           (std::any_of(nests_.together.begin(), nests_.together.end(),
+           (std::any_of(pairs_.together.begin(), pairs_.together.end(),
                         [&](const auto &pair) {
                           return pair[0] == item.output || pair[1] == item.output;
                         }) ||
-            std::ranges::any_of(nests_.items_together, [&](const auto &pair) {
+            std::ranges::any_of(pairs_.items_together, [&](const auto &pair) {
               return has(pair[0], index) || has(pair[1], index);
             }));
   }
 
-  static bool has(const Nests::Items &items, int index) {
+  static bool has(const Pairs::Items &items, int index) {
     return std::find(items.begin(), items.end(), index) != items.end();
   }
 
@@ -61,13 +59,13 @@ private:
   int phase_of_partner(int index) const {
     int phase = 0;
     const int output = nests_.items[index].output;
-    for (const auto &pair : nests_.together)
+    for (const auto &pair : pairs_.together)
       for (const Item &other : nests_.items)
         if (other.kind == ItemKind::Store && other.phase >= 0 &&
             ((pair[0] == output && pair[1] == other.output) ||
              (pair[1] == output && pair[0] == other.output)))
           phase = std::max(phase, other.phase);
-    for (const auto &pair : nests_.items_together)
+    for (const auto &pair : pairs_.items_together)
       for (std::size_t side = 0; side < 2; ++side)
         if (has(pair[side], index))
           for (int other : pair[1 - side])
@@ -308,11 +306,12 @@ private:
   }
 
   Nests &nests_;
+  const Pairs &pairs_;
   const Apart apart_;
 };
 
 } // namespace
 
-void place_items(Nests &nests) { Placer(nests).run(); }
+void place_items(Nests &nests, const Pairs &pairs) { Placer(nests, pairs).run(); }
 
 } // namespace broadloom::plan

@@ -1,11 +1,11 @@
 // The second half of `arrange`: items to loops.
 #pragma once
 
-#include "plan/nest.hpp"
+#include "plan/pairing.hpp"
 
 namespace broadloom::plan {
 
 // Gives every item its phase and its loops; see place.cpp.
-void place_items(Nests &nests);
+void place_items(Nests &nests, const Pairs &pairs);
 
 } // namespace broadloom::plan

@@ -13,6 +13,7 @@
 
 #include "loop/loop.hpp"
 #include "spec/spec.hpp"
+#include "support/machine.hpp"
 
 #include <broadloom/array.hpp>
 
@@ -22,6 +23,8 @@
 #include <vector>
 
 namespace broadloom::plan {
+
+using support::Machine;
 
 inline constexpr int one = -1;     // an axis on which a value has extent 1
 inline constexpr int no_axis = -1; // of a class that is not in the spec
@@ -55,13 +58,6 @@ struct Resolved {
 // nothing for a wanted output, while the result is not empty).
 Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs,
                  const std::vector<bool> &wanted);
-
-// What the choices by size depend on.
-struct Machine {
-  std::int64_t own_caches = 1 << 20; // bytes, of one core
-  std::int64_t last_level_cache = 32 << 20;
-  int threads = 1;
-};
 
 // How the schedule wants an axis to be cut into blocks for threads.
 enum class Cut : std::uint8_t { AsItFits, First, Never };

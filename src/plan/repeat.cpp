@@ -1,42 +1,45 @@
 // See repeat.hpp.
 #include "plan/repeat.hpp"
 
+#include "plan/thresholds.hpp"
+
 #include <algorithm>
 #include <set>
 
 namespace broadloom::plan {
 namespace {
 
-constexpr double most_repeated_bytes = 32 * 1024; // all of them: they stay in the nearest cache
-constexpr std::int64_t fewest_reads = 16;         // of each repeated element, or it is not worth it
-constexpr std::int64_t most_rows = 1024;          // of a block
-constexpr std::int64_t fewest_blocks = 64;        // short rows are slow to fill
-
 using expr::NodeId;
 using expr::NodeKind;
 
 class Repeater {
 public:
-  Repeater(const spec::TypedSpec &spec, const Resolved &resolved, const std::vector<bool> &wanted,
-           Walks &walks)
-      : spec_(spec), resolved_(resolved), walks_(walks) {
-    const std::vector<bool> needed = needed_nodes(spec, wanted);
-    for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
+  Repeater(Request request, const Machine &machine)
+      : request_(std::move(request)), machine_(machine) {
+    const expr::Graph &graph = request_.spec.graph;
+    const std::vector<bool> needed = needed_nodes(request_.spec, request_.wanted);
+    for (std::uint32_t n = 0; n < graph.size(); ++n) {
       if (!needed[n]) continue;
-      const expr::Node &node = spec.graph[NodeId{n}];
+      const expr::Node &node = graph[NodeId{n}];
       if (node.kind == NodeKind::Input) inputs_.insert(node.payload);
       plain_ = plain_ && node.kind != NodeKind::Fold && node.kind != NodeKind::Scan &&
                node.kind != NodeKind::Index;
     }
-    for (std::size_t k = 0; k < wanted.size(); ++k)
-      if (wanted[k]) outputs_.push_back(k);
+    for (std::size_t k = 0; k < request_.wanted.size(); ++k)
+      if (request_.wanted[k]) outputs_.push_back(k);
   }
 
-  void run() {
+  Request run() {
+    choose();
+    return std::move(request_);
+  }
+
+private:
+  void choose() {
     if (!plain_ || outputs_.empty() || !find_axes()) return;
     std::vector<std::uint32_t> chosen;
     for (std::uint32_t input : inputs_) {
-      const Steps &steps = walks_.inputs[input];
+      const Steps &steps = request_.walks.inputs[input];
       if (lies_as_one(steps)) continue;
       const bool only_inner = steps.size() == 1 && steps[0].cls == inner_;
       if (!only_inner) return; // w and c would not be one axis all the same
@@ -46,48 +49,48 @@ public:
     if (const double row = double(extent(outer_)) * double(extent(inner_));
         is_worth_it(row, chosen))
       for (std::uint32_t input : chosen) {
-        walks_.repeated.push_back({input, {outer_, inner_}, walks_.inputs[input]});
-        walks_.inputs[input] = {{outer_, extent(inner_)}, {inner_, 1}};
+        request_.walks.repeated.push_back({input, {outer_, inner_}, request_.walks.inputs[input]});
+        request_.walks.inputs[input] = {{outer_, extent(inner_)}, {inner_, 1}};
       }
     else if (const std::int64_t rows = rows_of_a_block(chosen); rows > 0)
       repeat_in_blocks(rows, chosen);
   }
 
-  std::int64_t block_rows() const { return block_rows_; }
+  std::int64_t extent(int cls) const { return request_.resolved.classes[cls].extent; }
 
-private:
-  std::int64_t extent(int cls) const { return resolved_.classes[cls].extent; }
-
-  bool lies_as_one(const Steps &steps) const { return merges(outer_, inner_, resolved_, {&steps}); }
+  bool lies_as_one(const Steps &steps) const {
+    return merges(outer_, inner_, request_.resolved, {&steps});
+  }
 
   // The two innermost axes, which every output has side by side.
   bool find_axes() {
     std::vector<int> classes;
-    for (int c = 0; c < int(resolved_.classes.size()); ++c) classes.push_back(c);
+    for (int c = 0; c < int(request_.resolved.classes.size()); ++c) classes.push_back(c);
     std::vector<const Steps *> operands;
-    for (std::uint32_t input : inputs_) operands.push_back(&walks_.inputs[input]);
-    for (std::size_t output : outputs_) operands.push_back(&walks_.outputs[output]);
+    for (std::uint32_t input : inputs_) operands.push_back(&request_.walks.inputs[input]);
+    for (std::size_t output : outputs_) operands.push_back(&request_.walks.outputs[output]);
     order_ = sort_by_stride(classes, operands);
     inner_ = order_.back();
     outer_ = order_[order_.size() - 2];
     return std::all_of(outputs_.begin(), outputs_.end(), [&](std::size_t output) {
-      const Steps &steps = walks_.outputs[output];
+      const Steps &steps = request_.walks.outputs[output];
       return stride_along(steps, inner_) == 1 && lies_as_one(steps) &&
-             steps.size() == resolved_.classes.size();
+             steps.size() == request_.resolved.classes.size();
     });
   }
 
   bool fits_cache(double row, const std::vector<std::uint32_t> &chosen) const {
     double bytes = 0;
-    for (std::uint32_t input : chosen) bytes += row * double(size_of(spec_.inputs[input].dtype));
-    return row >= double(shortest_line) && bytes <= most_repeated_bytes;
+    for (std::uint32_t input : chosen)
+      bytes += row * double(size_of(request_.spec.inputs[input].dtype));
+    return row >= double(shortest_line) && bytes <= double(machine_.nearest_cache);
   }
 
   bool is_worth_it(double row, const std::vector<std::uint32_t> &chosen) const {
     double reads = 1;
     for (int c : order_)
       if (c != outer_ && c != inner_) reads *= double(extent(c));
-    return fits_cache(row, chosen) && reads >= double(fewest_reads);
+    return fits_cache(row, chosen) && reads >= fewest_reads;
   }
 
   // A power of two, so that blocks begin where vectors do; 0: blocks are not worth it.
@@ -96,61 +99,53 @@ private:
     for (std::size_t k = 0; k + 1 < order_.size(); ++k) {
       all *= double(extent(order_[k]));
       const auto as_one = [&](const Steps &steps) {
-        return merges(order_[k], order_[k + 1], resolved_, {&steps});
+        return merges(order_[k], order_[k + 1], request_.resolved, {&steps});
       };
       for (std::uint32_t input : inputs_)
-        if (std::count(chosen.begin(), chosen.end(), input) == 0 && !as_one(walks_.inputs[input]))
+        if (std::count(chosen.begin(), chosen.end(), input) == 0 &&
+            !as_one(request_.walks.inputs[input]))
           return 0;
       for (std::size_t output : outputs_)
-        if (!as_one(walks_.outputs[output])) return 0;
+        if (!as_one(request_.walks.outputs[output])) return 0;
     }
-    for (std::int64_t rows = most_rows; rows > 0; rows /= 2)
-      if (double(rows * fewest_blocks) <= all &&
+    for (std::int64_t rows = most_repeated_rows; rows > 0; rows /= 2)
+      if (double(rows * fewest_repeated_blocks) <= all &&
           fits_cache(double(rows) * double(extent(inner_)), chosen))
         return rows;
     return 0;
   }
 
   void repeat_in_blocks(std::int64_t rows, const std::vector<std::uint32_t> &chosen) {
-    block_rows_ = rows;
-    const int block = int(resolved_.classes.size()); // the class that is added
+    const int block = int(request_.resolved.classes.size());
+    request_.resolved.classes.push_back({"block", rows, no_axis});
     for (std::uint32_t input : chosen) {
-      walks_.repeated.push_back(
-          {input, {block, inner_}, walks_.inputs[input], order_, rows * extent(inner_)});
+      request_.walks.repeated.push_back(
+          {input, {block, inner_}, request_.walks.inputs[input], order_, rows * extent(inner_)});
       Steps all;
       std::int64_t stride = 1;
       for (std::size_t k = order_.size(); k-- > 0;) {
         all.insert(all.begin(), {order_[k], stride});
         stride *= extent(order_[k]);
       }
-      walks_.inputs[input] = all;
+      request_.walks.inputs[input] = all;
     }
   }
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
-  Walks &walks_;
+  Request request_;
+  const Machine &machine_;
   std::set<std::uint32_t> inputs_;
   std::vector<std::size_t> outputs_;
   bool plain_ = true;
   std::vector<int> order_; // all classes
   int outer_ = one, inner_ = one;
-  std::int64_t block_rows_ = 0;
 };
 
 } // namespace
 
-const Resolved &repeat_short_operands(const spec::TypedSpec &spec, const Resolved &resolved,
-                                      const std::vector<bool> &wanted, Walks &walks,
-                                      Resolved &room) {
+Request repeat_short_operands(Request request, const Machine &machine) {
   // Axes that the schedule names stay axes of their own.
-  if (resolved.classes.size() < 2 || spec.wishes.names_axes()) return resolved;
-  Repeater repeater(spec, resolved, wanted, walks);
-  repeater.run();
-  if (repeater.block_rows() == 0) return resolved;
-  room = resolved;
-  room.classes.push_back({"block", repeater.block_rows(), no_axis});
-  return room;
+  if (request.resolved.classes.size() < 2 || request.spec.wishes.names_axes()) return request;
+  return Repeater(std::move(request), machine).run();
 }
 
 } // namespace broadloom::plan

@@ -8,15 +8,12 @@
 // x[n, c] + bias[c], the array holds a block of n, and the loops are `for n.c.chunk`, `vector for n.c within n.c.chunk`.
 #pragma once
 
-#include "plan/nest.hpp"
+#include "plan/request.hpp"
 
 namespace broadloom::plan {
 
-// Chooses such operands and lets `walks` walk their scratch arrays. A kernel with folds, scans or
-// positions is left as it is: their meaning hangs on how its operands lie. Gives the classes, to which a block of n is
-// added where there is one: `resolved`, or a copy of it in `room`.
-const Resolved &repeat_short_operands(const spec::TypedSpec &spec, const Resolved &resolved,
-                                      const std::vector<bool> &wanted, Walks &walks,
-                                      Resolved &room);
+// Chooses such operands and lets their walks be those of their scratch arrays; where there is a block of n, it is a class more. A
+// kernel with folds, scans or positions is left as it is: their meaning hangs on how its operands lie.
+Request repeat_short_operands(Request request, const Machine &machine);
 
 } // namespace broadloom::plan

@@ -7,7 +7,7 @@
 // none: its value simply does not vary. Example, order f: x[5, 1] + y[3] has classes {0: 5} and {1: 3}.
 //
 // Joining two classes of different extents is the user's shape error, reported where it happens.
-#include "plan/nest.hpp"
+#include "plan/request.hpp"
 
 #include "support/check.hpp"
 

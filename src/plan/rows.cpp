@@ -1,7 +1,9 @@
 // See rows.hpp. Costs are as in the table of operations: sixteenths of a cycle for each element.
 #include "plan/rows.hpp"
 
+#include "plan/cost.hpp"
 #include "plan/hold.hpp"
+#include "plan/thresholds.hpp"
 #include "support/min_cut.hpp"
 #include "support/reasons.hpp"
 
@@ -16,18 +18,13 @@ using expr::NodeId;
 using expr::NodeKind;
 using support::MinCut;
 
-constexpr double store_cost = 4;
-constexpr double most_bytes =
-    256 * 1024; // of all rows of one loop: they stay in the second-level cache
-
 class RowChooser {
 public:
-  RowChooser(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-             Nests &nests)
-      : spec_(spec), resolved_(resolved), trees_(trees), nests_(nests),
-        again_(computed_again(spec, trees)) {}
+  RowChooser(const Request &request, const Trees &trees, const Nests &nests, Why &why)
+      : request_(request), trees_(trees), nests_(nests), why_(why),
+        again_(computed_again(request.spec, trees)) {}
 
-  void run() {
+  std::vector<Row> run() {
     for (int parent = 0; parent < int(nests_.tree.size()); ++parent) {
       if (nests_.tree[parent].parent < 0) continue; // a root: what it holds is not in a loop
       std::vector<std::vector<int>> sets;           // loops of this body over the same axis
@@ -43,6 +40,7 @@ public:
       for (const std::vector<int> &loops : sets)
         if (loops.size() > 1) choose(loops);
     }
+    return std::move(rows_);
   }
 
 private:
@@ -60,7 +58,7 @@ private:
     case ItemKind::Fold:
     case ItemKind::Scan:
     case ItemKind::Partial: return item.args;
-    case ItemKind::Store: return {spec_.outputs[item.output].addend};
+    case ItemKind::Store: return {request_.spec.outputs[item.output].addend};
     case ItemKind::Hold: return {item.value};
     }
     return {};
@@ -79,7 +77,7 @@ private:
 
   // Counts this loop for all values that it computes or reads at every position.
   void follow(int loop) {
-    std::vector<bool> seen(spec_.graph.size());
+    std::vector<bool> seen(request_.spec.graph.size());
     for (const Entry &entry : nests_.tree[loop].body) {
       const Item &item = nests_.items[entry.index];
       std::vector<NodeId> work = roots(item);
@@ -92,20 +90,20 @@ private:
         ++loops_of_[id.index];
         ends_[id.index] = trees_.is_fold(id) || is_in_memory(id, item.phase);
         if (ends_[id.index]) continue;
-        for (NodeId arg : spec_.graph.operands(id)) work.push_back(arg);
+        for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
       }
     }
   }
 
   double excess(NodeId id) const {
-    const expr::Node &node = spec_.graph[id];
+    const expr::Node &node = request_.spec.graph[id];
     if (ends_[id.index] || (node.kind != NodeKind::Op && node.kind != NodeKind::Cast)) return 0;
     const double cost = node.kind == NodeKind::Op ? ops::info(node.op).cost : load_cost;
     return cost * size_factor(id) * (loops_of_[id.index] - 1);
   }
 
   double keep_cost(NodeId id) const {
-    const NodeKind kind = spec_.graph[id].kind;
+    const NodeKind kind = request_.spec.graph[id].kind;
     if (ends_[id.index] || (kind != NodeKind::Op && kind != NodeKind::Cast) || again_[id.index] ||
         loops_of_[id.index] < 2)
       return MinCut::uncuttable;
@@ -114,29 +112,29 @@ private:
   }
 
   double size_factor(NodeId id) const {
-    return std::max(1.0, double(size_of(spec_.graph[id].dtype)) / 4);
+    return std::max(1.0, double(size_of(request_.spec.graph[id].dtype)) / 4);
   }
 
   // What keep() or the schedule asks to be kept for the loops of one turn of this loop.
   void note_asked(int around) {
-    asked_.assign(spec_.graph.size(), false);
+    asked_.assign(request_.spec.graph.size(), false);
     const Group &group = nests_.tree[around].key.group;
     const auto is_of = [&](int axis) {
-      return std::ranges::any_of(group, [&](int c) { return resolved_.classes[c].axis == axis; });
+      return std::ranges::any_of(group, [&](int c) { return request_.resolved.classes[c].axis == axis; });
     };
-    for (const spec::Mark &mark : spec_.marks)
+    for (const spec::Mark &mark : request_.spec.marks)
       if (mark.keep && (!mark.at || is_of(*mark.at))) asked_[mark.value.index] = true;
   }
 
   void choose(const std::vector<int> &loops) {
     note_asked(nests_.tree[loops[0]].parent);
-    is_root_.assign(spec_.graph.size(), false);
-    ends_.assign(spec_.graph.size(), false);
-    loops_of_.assign(spec_.graph.size(), 0);
+    is_root_.assign(request_.spec.graph.size(), false);
+    ends_.assign(request_.spec.graph.size(), false);
+    loops_of_.assign(request_.spec.graph.size(), 0);
     for (int loop : loops) follow(loop);
     std::vector<NodeId> reached;
-    std::vector<std::size_t> place(spec_.graph.size(), 0);
-    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+    std::vector<std::size_t> place(request_.spec.graph.size(), 0);
+    for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
       if (loops_of_[n] > 0) {
         place[n] = reached.size();
         reached.push_back(NodeId{n});
@@ -149,7 +147,7 @@ private:
       graph.add_edge(2 * k + 1, sink, excess(id));
       if (is_root_[id.index]) graph.add_edge(source, 2 * k, MinCut::uncuttable);
       if (ends_[id.index]) continue;
-      for (NodeId arg : spec_.graph.operands(id))
+      for (NodeId arg : request_.spec.graph.operands(id))
         if (loops_of_[arg.index] > 0)
           graph.add_edge(2 * k + 1, 2 * place[arg.index], MinCut::uncuttable);
     }
@@ -160,14 +158,14 @@ private:
     for (std::size_t k = 0; k < reached.size(); ++k) {
       if (!graph.with_source(2 * k) || graph.with_source(2 * k + 1)) continue;
       kept.push_back(reached[k]);
-      bytes +=
-          double(group_extent(resolved_, group)) * double(size_of(spec_.graph[reached[k]].dtype));
+      bytes += double(group_extent(request_.resolved, group)) *
+               double(size_of(request_.spec.graph[reached[k]].dtype));
     }
     if (kept.empty()) return;
     const std::string what = kept.size() == 1 ? "a value" : fmt::format("{} values", kept.size());
-    const std::string axis = group_name(resolved_, group);
-    if (bytes > most_bytes) {
-      nests_.why.add([&] {
+    const std::string axis = group_name(request_.resolved, group);
+    if (bytes > most_row_bytes) {
+      why_.add([&] {
         return support::decide(
             support::Reason::RowExceedsCache, axis, "computed in each loop",
             fmt::format("{} over {} {} computed in each loop: {:.3g} bytes would leave the caches",
@@ -176,8 +174,8 @@ private:
       });
       return;
     }
-    for (NodeId id : kept) nests_.rows.push_back({id, group, loops});
-    nests_.why.add([&] {
+    for (NodeId id : kept) rows_.push_back({id, group, loops});
+    why_.add([&] {
       return support::decide(
           support::Reason::RowKept, axis, "kept in a row",
           fmt::format("{} over {} {} kept for the loops after the first ({:.3g} bytes for each "
@@ -188,10 +186,11 @@ private:
     });
   }
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
+  const Request &request_;
   const Trees &trees_;
-  Nests &nests_;
+  const Nests &nests_;
+  Why &why_;
+  std::vector<Row> rows_;
   const std::vector<bool> again_;    // [node]: recompute() says so
   std::vector<bool> asked_;          // [node]: to be kept in a row, whatever it costs
   std::vector<bool> is_root_, ends_; // [node]: asked for itself; its arguments are not read here
@@ -200,11 +199,11 @@ private:
 
 } // namespace
 
-void choose_rows(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-                 Nests &nests) {
-  constexpr std::size_t most_nodes = 20000, most_loops = 2000; // beyond, planning would take long
-  if (spec.graph.size() > most_nodes || nests.tree.size() > most_loops) return;
-  RowChooser(spec, resolved, trees, nests).run();
+std::vector<Row> choose_rows(const Request &request, const Trees &trees, const Nests &nests,
+                             Why &why) {
+  if (request.spec.graph.size() > most_nodes_to_cut || nests.tree.size() > most_loops_to_search)
+    return {};
+  return RowChooser(request, trees, nests, why).run();
 }
 
 } // namespace broadloom::plan

@@ -9,12 +9,20 @@
 // kept, which costs a store and loads, or computed in each loop that needs it. The bits are the same either way.
 #pragma once
 
+#include "plan/nest.hpp"
 #include "plan/trees.hpp"
 
 namespace broadloom::plan {
 
-// In place, once all items have their loops: fills nests.rows.
-void choose_rows(const spec::TypedSpec &spec, const Resolved &resolved, const Trees &trees,
-                 Nests &nests);
+// A value that the first of these loops computes and keeps for the others, which come after it in the same body.
+struct Row {
+  expr::NodeId value;
+  Group group;
+  std::vector<int> loops; // tree nodes
+};
+
+// Once all items have their loops.
+std::vector<Row> choose_rows(const Request &request, const Trees &trees, const Nests &nests,
+                             Why &why);
 
 } // namespace broadloom::plan

@@ -1,6 +1,7 @@
 // See tasks.hpp.
 #include "plan/tasks.hpp"
 
+#include "plan/thresholds.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -8,31 +9,22 @@
 namespace broadloom::plan {
 namespace {
 
-// At about 3 cycles a nanosecond: a task of at least 30 us, and no tasks at all below two of them.
-constexpr double cycles_per_task = 90'000;
-constexpr int tasks_per_thread = 8;
-constexpr std::int64_t vector_granule = 1024; // a page of f32: blocks share no cache line or page
-constexpr std::int64_t column_granule = 64;   // of columns that are walked downwards: whole vectors
-constexpr double interpreter_slowdown = 100;
-constexpr std::int64_t most_chunks =
-    16; // of a pipeline's block: with their outputs some half of a second-level cache
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
-std::int64_t tasks_worth_making(double work, int threads) {
-  if (threads <= 1 || !(work >= 2 * cycles_per_task)) return 1;
-  return std::int64_t(std::min(work / cycles_per_task, double(threads) * tasks_per_thread));
+std::int64_t tasks_worth_making(double work, const Machine &machine) {
+  if (machine.threads <= 1 || !(work >= fewest_tasks * machine.task_cycles)) return 1;
+  return std::int64_t(
+      std::min(work / machine.task_cycles, double(machine.threads) * tasks_per_thread));
 }
 
 std::int64_t tasks_of_at_most(double most, double work) {
-  constexpr double many = 1e6;
-  return most > 0 && work > most ? std::int64_t(std::min(work / most, many)) + 1 : 1;
+  return most > 0 && work > most ? std::int64_t(std::min(work / most, most_tasks)) + 1 : 1;
 }
 
 } // namespace
 
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, int threads, double most, std::span<const Cut> cuts) {
+               double work, const Machine &machine, double most, std::span<const Cut> cuts) {
   support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
   Grid grid;
   grid.lo.assign(extents.size(), 0);
@@ -41,11 +33,11 @@ Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t>
   std::vector<std::size_t> order; // in which axes are cut
   for (std::size_t k = 0; k < extents.size(); ++k)
     if (asked(k) == Cut::First) order.push_back(k);
-  const std::int64_t least = order.empty() ? 1 : threads;
+  const std::int64_t least = order.empty() ? 1 : machine.threads;
   for (std::size_t k = 0; k < extents.size(); ++k)
     if (asked(k) != Cut::First) order.push_back(k);
   const std::int64_t tasks =
-      std::max({least, tasks_worth_making(work, threads), tasks_of_at_most(most, work)});
+      std::max({least, tasks_worth_making(work, machine), tasks_of_at_most(most, work)});
   grid.step.resize(extents.size());
   grid.count.resize(extents.size());
   for (const std::size_t k : order) {
@@ -64,11 +56,12 @@ Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t>
   return grid;
 }
 
-Grid grid_of(const loop::Program &program, std::size_t index, const Binding &binding, int threads,
-             bool interpreted, bool cancellable) {
+Grid grid_of(const loop::Program &program, std::size_t index, const Binding &binding,
+             const Machine &machine, bool interpreted, bool cancellable) {
   const loop::Phase &phase = program.phases[index];
   const bool in_order = loop::handing_loop(program, phase) != nullptr;
-  if (in_order) threads = 1;
+  Machine used = machine;
+  if (in_order) used.threads = 1;
   std::vector<std::int64_t> extents;
   for (const loop::AxisId axis : phase.parallel) extents.push_back(binding.extents[axis.index]);
   std::optional<std::size_t> vector_axis;
@@ -78,7 +71,7 @@ Grid grid_of(const loop::Program &program, std::size_t index, const Binding &bin
         vector_axis = std::size_t(at - phase.parallel.begin());
   // The interpreter runs the blocks one after the other.
   const double work = binding.phase_work[index] * (interpreted ? interpreter_slowdown : 1);
-  return make_grid(extents, vector_axis, work, threads,
+  return make_grid(extents, vector_axis, work, used,
                    cancellable && !in_order ? cycles_between_looks : 0,
                    index < binding.cuts.size() ? std::span<const Cut>(binding.cuts[index])
                                                : std::span<const Cut>());
@@ -91,7 +84,7 @@ std::optional<Pipeline> pipeline_of(const loop::Program &program, std::size_t fi
   Pipeline pipeline;
   pipeline.chunks = binding.extents[phase.parallel.front().index];
   pipeline.step = std::clamp<std::int64_t>(pipeline.chunks / std::max<std::int64_t>(grid.blocks, 1),
-                                           1, most_chunks);
+                                           1, most_pipelined_chunks);
   pipeline.reverse = loop::handing_loop(program, program.phases[first + 1])->reverse;
   pipeline.on_threads = grid.blocks > 1;
   return pipeline;

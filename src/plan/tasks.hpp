@@ -32,14 +32,12 @@ struct Grid {
 // than `most` cycles, however few the threads; 0 stands for any number. `cuts` has what the schedule asks of each axis:
 // one that comes first is cut for all threads however little work there is.
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, int threads, double most = 0, std::span<const Cut> cuts = {});
+               double work, const Machine &machine, double most = 0,
+               std::span<const Cut> cuts = {});
 
-// How long a block may run where a call can be cancelled: some 5 ms.
-inline constexpr double cycles_between_looks = 15e6;
-
-// How a phase is cut into blocks for so many threads: into shorter ones where a call can be cancelled.
-Grid grid_of(const loop::Program &program, std::size_t phase, const Binding &binding, int threads,
-             bool interpreted = false, bool cancellable = false);
+// How a phase is cut into blocks for the machine's threads: into shorter ones where a call can be cancelled.
+Grid grid_of(const loop::Program &program, std::size_t phase, const Binding &binding,
+             const Machine &machine, bool interpreted = false, bool cancellable = false);
 
 // How a phase and the two after it run as one (loop::is_pipeline).
 struct Pipeline {

@@ -1,6 +1,7 @@
 // See trees.hpp.
 #include "plan/trees.hpp"
 
+#include "plan/thresholds.hpp"
 #include "support/reasons.hpp"
 
 #include <algorithm>
@@ -10,11 +11,21 @@ namespace broadloom::plan {
 using expr::NodeId;
 using expr::NodeKind;
 
-Trees::Trees(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-             const std::vector<bool> &wanted)
-    : spec_(spec), resolved_(resolved), walks_(walks), wanted_(wanted),
-      needed_(needed_nodes(spec, wanted)) {
+Trees::Trees(const Request &request)
+    : request_(request), needed_(needed_nodes(request.spec, request.wanted)),
+      is_fold_(request.spec.graph.size()) {
+  for (std::uint32_t n = 0; n < request.spec.graph.size(); ++n) {
+    const NodeKind kind = request.spec.graph[NodeId{n}].kind;
+    is_fold_[n] =
+        (kind == NodeKind::Fold || kind == NodeKind::Scan) && !folded_classes(NodeId{n}).empty();
+    if (is_fold_[n] && needed_[n]) folds_.push_back(NodeId{n});
+  }
   order_classes();
+  for (const NodeId fold : folds_) trees_.emplace(fold, make_tree(fold));
+}
+
+std::int64_t Trees::Tree::leaf() const {
+  return lanes ? steps_per_leaf * loop::fold_lanes : steps_per_leaf;
 }
 
 std::vector<Decision> Trees::explain() const {
@@ -22,7 +33,7 @@ std::vector<Decision> Trees::explain() const {
   std::string text;
   for (std::size_t k = 0; k < order_.size(); ++k) {
     if (k > 0) text += joins_previous_[order_[k]] ? "." : ", ";
-    text += resolved_.classes[order_[k]].name;
+    text += request_.resolved.classes[order_[k]].name;
   }
   const std::string how = order_ == by_stride_ ? "by descending stride" : "as the schedule asks";
   std::vector<Decision> why{support::decide(
@@ -33,73 +44,79 @@ std::vector<Decision> Trees::explain() const {
   return why;
 }
 
-// A fold or scan over no class at all is an operation: its one step.
-bool Trees::is_fold(NodeId id) const {
-  const NodeKind kind = spec_.graph[id].kind;
-  return (kind == NodeKind::Fold || kind == NodeKind::Scan) && !folded_classes(id).empty();
-}
-
 std::vector<int> Trees::classes_of(NodeId id) const {
   std::vector<int> classes;
-  for (int axis = 0; axis < resolved_.axis_count; ++axis) {
-    const int c = resolved_.class_of_axis[std::size_t(id.index) * resolved_.axis_count + axis];
+  for (int axis = 0; axis < request_.resolved.axis_count; ++axis) {
+    const int c = request_.resolved
+                      .class_of_axis[std::size_t(id.index) * request_.resolved.axis_count + axis];
     if (c != one) classes.push_back(c);
   }
+  return classes;
+}
+
+std::vector<int> Trees::output_classes(std::size_t output) const {
+  std::vector<int> classes;
+  for (int c : request_.resolved.output_classes[output])
+    if (c != one) classes.push_back(c);
   return classes;
 }
 
 // In logical order. Of several arguments, some may not vary along an axis that others have.
 std::vector<int> Trees::folded_classes(NodeId fold) const {
   std::vector<int> classes;
-  for (int axis = 0; axis < resolved_.axis_count; ++axis)
-    if (resolved_.folded[fold.index].has(axis))
+  for (int axis = 0; axis < request_.resolved.axis_count; ++axis)
+    if (request_.resolved.folded[fold.index].has(axis))
       if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
   return classes;
 }
 
 int Trees::class_of_args(NodeId fold, int axis) const {
-  for (NodeId arg : spec_.graph.folded_args(fold))
-    if (const int c = resolved_.class_of(arg, axis); c != one) return c;
+  for (NodeId arg : request_.spec.graph.folded_args(fold))
+    if (const int c = request_.resolved.class_of(arg, axis); c != one) return c;
   return one;
 }
 
 // Of all that is accumulated.
 std::vector<int> Trees::classes_of_args(NodeId fold) const {
   std::vector<int> classes;
-  for (int axis = 0; axis < resolved_.axis_count; ++axis)
+  for (int axis = 0; axis < request_.resolved.axis_count; ++axis)
     if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
   return classes;
 }
 
 std::vector<const Steps *> Trees::used_operands() const {
   std::vector<const Steps *> operands;
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
-    if (needed_[n] && spec_.graph[NodeId{n}].kind == NodeKind::Input)
-      operands.push_back(&walks_.inputs[spec_.graph[NodeId{n}].payload]);
-  for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
-    if (wanted_[k]) operands.push_back(&walks_.outputs[k]);
+  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
+    if (needed_[n] && request_.spec.graph[NodeId{n}].kind == NodeKind::Input)
+      operands.push_back(&request_.walks.inputs[request_.spec.graph[NodeId{n}].payload]);
+  for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k)
+    if (request_.wanted[k]) operands.push_back(&request_.walks.outputs[k]);
   return operands;
 }
 
 // Global order, and for each class whether it merges with the one before it.
 void Trees::order_classes() {
   std::vector<int> classes;
-  for (int c = 0; c < int(resolved_.classes.size()); ++c)
-    if (resolved_.classes[c].axis != no_axis) classes.push_back(c);
+  for (int c = 0; c < int(request_.resolved.classes.size()); ++c)
+    if (request_.resolved.classes[c].axis != no_axis) classes.push_back(c);
   std::sort(classes.begin(), classes.end(), [&](int a, int b) {
-    return std::pair(resolved_.classes[a].axis, a) < std::pair(resolved_.classes[b].axis, b);
+    return std::pair(request_.resolved.classes[a].axis, a) <
+           std::pair(request_.resolved.classes[b].axis, b);
   });
   by_stride_ = sort_by_stride(classes, used_operands());
   set_order(by_stride_);
-  if (!spec_.wishes.moves_loops()) return;
+  if (!request_.spec.wishes.moves_loops()) return;
   set_order(asked_order());
   // A kept axis whose lanes take a short row each stays outside of the row.
-  const auto asked = [&](int c) { return resolved_.classes[c].axis == spec_.wishes.vector; };
-  const std::vector<int> &wished = spec_.wishes.order;
+  const auto asked = [&](int c) {
+    return request_.resolved.classes[c].axis == request_.spec.wishes.vector;
+  };
+  const std::vector<int> &wished = request_.spec.wishes.order;
   const bool others_inside =
-      std::ranges::any_of(wished, [&](int axis) { return axis == spec_.wishes.vector; }) &&
-      wished.back() != spec_.wishes.vector;
-  if (!spec_.wishes.vector || others_inside || has_short_rows(*spec_.wishes.vector)) return;
+      std::ranges::any_of(wished, [&](int axis) { return axis == request_.spec.wishes.vector; }) &&
+      wished.back() != request_.spec.wishes.vector;
+  if (!request_.spec.wishes.vector || others_inside || has_short_rows(*request_.spec.wishes.vector))
+    return;
   std::vector<int> order;
   for (const bool inside : {false, true})
     for (int c : order_)
@@ -109,8 +126,8 @@ void Trees::order_classes() {
 
 // The axes that `order` names change places among themselves.
 std::vector<int> Trees::asked_order() const {
-  const std::vector<int> &wished = spec_.wishes.order;
-  const auto is_of = [&](int c, int axis) { return resolved_.classes[c].axis == axis; };
+  const std::vector<int> &wished = request_.spec.wishes.order;
+  const auto is_of = [&](int c, int axis) { return request_.resolved.classes[c].axis == axis; };
   std::vector<int> named, order = order_;
   for (int axis : wished)
     for (int c : order_)
@@ -121,16 +138,16 @@ std::vector<int> Trees::asked_order() const {
   return order;
 }
 
-// Whether a fold of short rows keeps this axis, so that each lane can take a row: Arranger::note_short_rows.
+// Whether a fold of short rows keeps this axis, so that each lane can take a row: choose_short_rows.
 bool Trees::has_short_rows(int axis) const {
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
-    if (!needed_[n] || !is_fold(NodeId{n}) || spec_.graph[NodeId{n}].kind != NodeKind::Fold)
+  for (const NodeId fold : folds_) {
+    if (request_.spec.graph[fold].kind != NodeKind::Fold) continue;
+    const Tree tree = make_tree(fold);
+    if (!tree.lanes || group_extent(request_.resolved, tree.folded.back()) > longest_short_row)
       continue;
-    const Tree tree = tree_of(NodeId{n});
-    if (!tree.lanes || group_extent(resolved_, tree.folded.back()) > longest_short_row) continue;
     for (const Group &group : tree.kept)
       for (int c : group)
-        if (resolved_.classes[c].axis == axis) return true;
+        if (request_.resolved.classes[c].axis == axis) return true;
   }
   return false;
 }
@@ -138,8 +155,8 @@ bool Trees::has_short_rows(int axis) const {
 void Trees::set_order(std::vector<int> order) {
   const auto operands = used_operands();
   order_ = std::move(order);
-  rank_.resize(resolved_.classes.size());
-  joins_previous_.assign(resolved_.classes.size(), false);
+  rank_.resize(request_.resolved.classes.size());
+  joins_previous_.assign(request_.resolved.classes.size(), false);
   for (int k = 0; k < int(order_.size()); ++k) {
     rank_[order_[k]] = k;
     if (k > 0) joins_previous_[order_[k]] = all_merge(order_[k - 1], order_[k], operands);
@@ -147,17 +164,16 @@ void Trees::set_order(std::vector<int> order) {
 }
 
 bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const {
-  if (!merges(outer, inner, resolved_, operands) || asked_apart(outer, inner)) return false;
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+  if (!merges(outer, inner, request_.resolved, operands) || asked_apart(outer, inner)) return false;
+  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
     if (needed_[n] && is_index_of(NodeId{n}, outer, inner)) return false;
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
-    if (!needed_[n] || !is_fold(NodeId{n})) continue;
-    const auto kept = classes_of(NodeId{n});
+  for (const NodeId fold : folds_) {
+    const auto kept = classes_of(fold);
     const bool has_outer = std::count(kept.begin(), kept.end(), outer) > 0;
     const bool has_inner = std::count(kept.begin(), kept.end(), inner) > 0;
     if (has_outer != has_inner) return false;
-    if (spec_.graph[NodeId{n}].kind == NodeKind::Scan)
-      for (int c : folded_classes(NodeId{n}))
+    if (request_.spec.graph[fold].kind == NodeKind::Scan)
+      for (int c : folded_classes(fold))
         if (c == outer || c == inner) return false;
   }
   return true;
@@ -165,8 +181,8 @@ bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &op
 
 // Whether the schedule asks for other blocks or cuts along one than along the other.
 bool Trees::asked_apart(int outer, int inner) const {
-  const spec::Wishes &wishes = spec_.wishes;
-  const int a = resolved_.classes[outer].axis, b = resolved_.classes[inner].axis;
+  const spec::Wishes &wishes = request_.spec.wishes;
+  const int a = request_.resolved.classes[outer].axis, b = request_.resolved.classes[inner].axis;
   return wishes.parallel.has(a) != wishes.parallel.has(b) ||
          wishes.serial.has(a) != wishes.serial.has(b) ||
          wishes.copies_of(a) != wishes.copies_of(b) || wishes.tile_of(a) != wishes.tile_of(b);
@@ -174,7 +190,8 @@ bool Trees::asked_apart(int outer, int inner) const {
 
 // Why two neighbours in the order are one loop, or are not.
 Decision Trees::explain_merge(int outer, int inner) const {
-  const std::string a = resolved_.classes[outer].name, b = resolved_.classes[inner].name;
+  const std::string a = request_.resolved.classes[outer].name,
+                    b = request_.resolved.classes[inner].name;
   if (joins_previous_[inner])
     return support::decide(support::Reason::OneStride, a + ", " + b, "one loop",
                            a + " and " + b + " are one loop: every operand walks them as one",
@@ -185,23 +202,23 @@ Decision Trees::explain_merge(int outer, int inner) const {
   };
   std::string names; // of the operands that stand against it
   const auto consider = [&](const Steps &steps, const std::string &name) {
-    if (!merges(outer, inner, resolved_, {&steps}))
+    if (!merges(outer, inner, request_.resolved, {&steps}))
       names += (names.empty() ? "'" : ", '") + name + "'";
   };
-  std::vector<bool> seen(spec_.inputs.size());
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
-    const expr::Node &node = spec_.graph[NodeId{n}];
+  std::vector<bool> seen(request_.spec.inputs.size());
+  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n) {
+    const expr::Node &node = request_.spec.graph[NodeId{n}];
     if (!needed_[n] || node.kind != NodeKind::Input || seen[node.payload]) continue;
     seen[node.payload] = true;
-    consider(walks_.inputs[node.payload], spec_.inputs[node.payload].name);
+    consider(request_.walks.inputs[node.payload], request_.spec.inputs[node.payload].name);
   }
-  for (std::size_t k = 0; k < spec_.outputs.size(); ++k)
-    if (wanted_[k]) consider(walks_.outputs[k], spec_.outputs[k].name);
+  for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k)
+    if (request_.wanted[k]) consider(request_.walks.outputs[k], request_.spec.outputs[k].name);
   if (!names.empty())
     return two(support::Reason::StridesDiffer, "no one stride walks both in " + names);
   if (asked_apart(outer, inner))
     return two(support::Reason::AskedApart, "the schedule asks for other things along one of them");
-  for (std::uint32_t n = 0; n < spec_.graph.size(); ++n)
+  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
     if (needed_[n] && is_index_of(NodeId{n}, outer, inner))
       return two(support::Reason::PositionIsRead, "iota asks for the position along one of them");
   return two(support::Reason::FoldSplitsAxes, "a fold keeps only one, or a scan runs along one");
@@ -209,8 +226,8 @@ Decision Trees::explain_merge(int outer, int inner) const {
 
 // The index along an axis is the position of a loop over that axis alone.
 bool Trees::is_index_of(NodeId id, int outer, int inner) const {
-  if (spec_.graph[id].kind != NodeKind::Index) return false;
-  const int cls = resolved_.index_class(spec_, id);
+  if (request_.spec.graph[id].kind != NodeKind::Index) return false;
+  const int cls = request_.resolved.index_class(request_.spec, id);
   return cls == outer || cls == inner;
 }
 
@@ -238,36 +255,36 @@ Trees::Reads Trees::reads_of(NodeId root) const {
     const auto [id, how] = work.back();
     work.pop_back();
     if (seen[id.index] >= how) continue;
-    const expr::Node &node = spec_.graph[id];
+    const expr::Node &node = request_.spec.graph[id];
     if (node.kind == NodeKind::Input && seen[id.index] == unseen)
-      reads.inputs.push_back(&walks_.inputs[node.payload]);
+      reads.inputs.push_back(&request_.walks.inputs[node.payload]);
     if (node.kind == NodeKind::Index && seen[id.index] == unseen) reads.indices.push_back(id);
     if (is_fold(id) && how == directly) reads.folds.push_back(id);
     seen[id.index] = how;
-    for (NodeId arg : spec_.graph.operands(id))
+    for (NodeId arg : request_.spec.graph.operands(id))
       work.push_back({arg, is_fold(id) ? char(inside_a_fold) : how});
   }
   std::sort(reads.inputs.begin(), reads.inputs.end());
   return reads;
 }
 
-Trees::Tree Trees::tree_of(NodeId fold) const {
+Trees::Tree Trees::make_tree(NodeId fold) const {
   Reads reads;
-  for (NodeId arg : spec_.graph.folded_args(fold)) {
+  for (NodeId arg : request_.spec.graph.folded_args(fold)) {
     const Reads more = reads_of(arg);
     reads.inputs.insert(reads.inputs.end(), more.inputs.begin(), more.inputs.end());
     reads.folds.insert(reads.folds.end(), more.folds.begin(), more.folds.end());
     reads.indices.insert(reads.indices.end(), more.indices.begin(), more.indices.end());
   }
-  const bool ordered = !spec_.graph.recipe(fold).commutes; // so it is without a combine
+  const bool ordered = !request_.spec.graph.recipe(fold).commutes; // so it is without a combine
   const std::vector<int> folded = folded_classes(fold);
   const std::vector<int> order =
       ordered ? folded : sort_by_stride(classes_of_args(fold), reads.inputs);
   Tree tree;
   for (int c : order) {
     if (std::count(folded.begin(), folded.end(), c) == 0) continue;
-    bool joins =
-        !tree.folded.empty() && merges(tree.folded.back().back(), c, resolved_, reads.inputs);
+    bool joins = !tree.folded.empty() &&
+                 merges(tree.folded.back().back(), c, request_.resolved, reads.inputs);
     for (NodeId index : reads.indices)
       if (joins && is_index_of(index, tree.folded.back().back(), c)) joins = false;
     for (NodeId inner : reads.folds) { // a fold's result has no order of its own: it never merges
@@ -282,7 +299,8 @@ Trees::Tree Trees::tree_of(NodeId fold) const {
     else
       tree.folded.push_back({c});
   }
-  const bool scan = spec_.graph[fold].kind == NodeKind::Scan; // keeps the order in lanes, too
+  const bool scan =
+      request_.spec.graph[fold].kind == NodeKind::Scan; // keeps the order in lanes, too
   const int innermost =
       scan ? sort_by_stride(classes_of_args(fold), reads.inputs).back() : order.back();
   tree.lanes = (scan || !ordered) && std::count(folded.begin(), folded.end(), innermost) > 0;
@@ -310,7 +328,7 @@ std::vector<std::uint32_t> Trees::inputs_over(const std::vector<int> &classes,
       const bool all = std::all_of(classes.begin(), classes.end(), [&](int c) {
         return std::any_of(steps->begin(), steps->end(), [&](Step s) { return s.cls == c; });
       });
-      if (all) inputs.push_back(std::uint32_t(steps - walks_.inputs.data()));
+      if (all) inputs.push_back(std::uint32_t(steps - request_.walks.inputs.data()));
     }
   std::sort(inputs.begin(), inputs.end());
   inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());

@@ -6,29 +6,42 @@
 // order of elements matters), merged where those inputs merge.
 #pragma once
 
-#include "plan/nest.hpp"
+#include "plan/request.hpp"
+
+#include <map>
+#include <span>
 
 namespace broadloom::plan {
 
+// [fold]: its loops, outermost first.
+using LoopsOfFolds = std::map<expr::NodeId, std::vector<Group>>;
+
 class Trees {
 public:
-  Trees(const spec::TypedSpec &spec, const Resolved &resolved, const Walks &walks,
-        const std::vector<bool> &wanted);
+  explicit Trees(const Request &request);
 
   bool needed(expr::NodeId id) const { return needed_[id.index]; }
   // A fold or scan over no class at all is an operation: its one step.
-  bool is_fold(expr::NodeId id) const;
+  bool is_fold(expr::NodeId id) const { return is_fold_[id.index]; }
+  // Those that are needed, arguments before their users.
+  const std::vector<expr::NodeId> &folds() const { return folds_; }
 
   struct Tree {
     std::vector<Group> kept, folded; // outermost first
     bool lanes = false;              // along the last folded group: 32 of a fold, 16 of a scan
+    std::int64_t leaf() const;       // positions of the last folded group
   };
-  Tree tree_of(expr::NodeId fold) const;
+  const Tree &tree_of(expr::NodeId fold) const { return trees_.at(fold); } // of one of folds()
 
   // The groups in which these classes are looped over where they are kept, outermost first.
   std::vector<Group> kept_groups(std::vector<int> classes) const;
 
   std::vector<int> classes_of(expr::NodeId id) const;
+
+  std::vector<int> output_classes(std::size_t output) const;
+  std::vector<Group> output_groups(std::size_t output) const {
+    return kept_groups(output_classes(output));
+  }
 
   // The inputs that these expressions read at every position of the classes, in order.
   std::vector<std::uint32_t> inputs_over(const std::vector<int> &classes,
@@ -37,10 +50,8 @@ public:
   // The folds and scans that these expressions are made of, not those inside them.
   std::vector<expr::NodeId> folds_in(std::span<const expr::NodeId> roots) const;
 
-  const std::vector<int> &order() const { return order_; } // all classes, outermost first
-  const std::vector<int> &by_stride() const {
-    return by_stride_;
-  } // what it is where no schedule says otherwise
+  // All classes, outermost first, as they are nested where no schedule says otherwise.
+  const std::vector<int> &by_stride() const { return by_stride_; }
   std::vector<Decision> explain() const;
 
 private:
@@ -51,6 +62,7 @@ private:
     std::vector<expr::NodeId> indices;
   };
   Reads reads_of(expr::NodeId root) const;
+  Tree make_tree(expr::NodeId fold) const;
   std::vector<int> folded_classes(expr::NodeId fold) const; // in logical order
   std::vector<int> classes_of_args(expr::NodeId fold) const;
   int class_of_args(expr::NodeId fold, int axis) const;
@@ -64,11 +76,10 @@ private:
   Decision explain_merge(int outer, int inner) const;
   bool is_index_of(expr::NodeId id, int outer, int inner) const;
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
-  const Walks &walks_;
-  const std::vector<bool> &wanted_;
-  std::vector<bool> needed_;
+  const Request &request_;
+  std::vector<bool> needed_, is_fold_; // [node]
+  std::vector<expr::NodeId> folds_;
+  std::map<expr::NodeId, Tree> trees_; // of folds_
   std::vector<int> order_, by_stride_;
   std::vector<int> rank_;            // [class]: its place in the order
   std::vector<bool> joins_previous_; // [class]: merges with the class before it in the order

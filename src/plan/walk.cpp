@@ -1,5 +1,5 @@
 // How operands move along the classes: strides, their order, and what merges.
-#include "plan/nest.hpp"
+#include "plan/request.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -53,6 +53,12 @@ Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
   for (std::size_t i = 0; i < outputs.size(); ++i)
     walks.outputs.push_back(steps_of(resolved.output_classes[i], outputs[i]));
   return walks;
+}
+
+const Steps &Walks::own_steps(std::size_t input) const {
+  for (const Repeated &one : repeated)
+    if (one.input == input) return one.own;
+  return inputs[input];
 }
 
 std::vector<int> sort_by_stride(std::vector<int> classes,

@@ -15,12 +15,11 @@ using support::Reason;
 
 class WishTeller {
 public:
-  WishTeller(const spec::TypedSpec &spec, const Resolved &resolved, const Nests &nests,
-             const loop::Program &program, const std::vector<Group> &groups,
-             std::vector<Decision> &why)
-      : spec_(spec), resolved_(resolved), nests_(nests), program_(program), groups_(groups),
-        why_(why) {
-    for (const spec::NamedValue &let : spec.lets) values_.emplace(let.let, let.value);
+  WishTeller(const Request &request, const Schedule &schedule, const loop::Program &program,
+             const std::vector<Group> &groups, std::vector<Decision> &why)
+      : request_(request), schedule_(schedule), nests_(schedule.nests), program_(program),
+        groups_(groups), why_(why) {
+    for (const spec::NamedValue &let : request.spec.lets) values_.emplace(let.let, let.value);
   }
 
   void run() {
@@ -28,10 +27,10 @@ public:
       loops_.emplace_back();
       gather(nests_.phases[p].root, p);
     }
-    const spec::Wishes &wishes = spec_.wishes;
+    const spec::Wishes &wishes = request_.spec.wishes;
     if (wishes.vector) vector(*wishes.vector);
     if (!wishes.order.empty()) order();
-    for (int axis = 0; axis < int(spec_.axes.size()); ++axis) {
+    for (int axis = 0; axis < int(request_.spec.axes.size()); ++axis) {
       if (wishes.parallel.has(axis)) parallel(axis);
       if (wishes.serial.has(axis)) serial(axis);
     }
@@ -53,12 +52,12 @@ private:
   const TreeNode &loop(int index) const { return nests_.tree[std::size_t(index)]; }
   // As loops are called: i0 for axis 0 of unlabelled dims.
   std::string name_of(int axis) const {
-    const spec::Axis &named = spec_.axes[std::size_t(axis)];
+    const spec::Axis &named = request_.spec.axes[std::size_t(axis)];
     return named.labelled ? named.name : "i" + named.name;
   }
   bool is_of(const Group &group, int axis) const {
     return std::ranges::any_of(
-        group, [&](int c) { return resolved_.classes[std::size_t(c)].axis == axis; });
+        group, [&](int c) { return request_.resolved.classes[std::size_t(c)].axis == axis; });
   }
   bool walks(std::size_t phase, int axis) const {
     return std::ranges::any_of(loops_[phase], [&](int l) {
@@ -100,12 +99,14 @@ private:
       const TreeNode *lanes = nullptr;
       for (int l : loops_[p])
         if (loop(l).key.vector && (!lanes || is_of(loop(l).key.group, axis))) lanes = &loop(l);
-      const std::string choice = lanes ? "lanes along " + group_name(resolved_, lanes->key.group)
-                                       : "one position at a time";
+      const std::string choice =
+          lanes ? "lanes along " + group_name(request_.resolved, lanes->key.group)
+                : "one position at a time";
       if (lanes && is_of(lanes->key.group, axis)) {
         std::vector<Alternative> others;
-        if (const int c = nests_.by_stride.back(); !is_of({c}, axis))
-          others.push_back({"lanes along " + group_name(resolved_, {c}), "innermost by stride"});
+        if (const int c = schedule_.by_stride.back(); !is_of({c}, axis))
+          others.push_back(
+              {"lanes along " + group_name(request_.resolved, {c}), "innermost by stride"});
         met(wish, choice, fmt::format("phase {}: {}, as the schedule asks", p, choice),
             std::move(others));
         continue;
@@ -118,7 +119,7 @@ private:
 
   std::string why_no_lanes(std::size_t phase, int axis, const TreeNode *lanes) const {
     if (!lanes) return "the order of the steps matters";
-    const std::string along = group_name(resolved_, lanes->key.group);
+    const std::string along = group_name(request_.resolved, lanes->key.group);
     if (lanes->key.scan) return "the groups of a scan are part of its result's bits";
     if (!lanes->folds.empty())
       return fmt::format("the 32 lanes of the fold along {} are part of its result's bits", along);
@@ -130,12 +131,12 @@ private:
   // Of two axes that one path passes, is the one that `order` names later outside?
   void order() {
     std::string wish = "order ";
-    for (std::size_t k = 0; k < spec_.wishes.order.size(); ++k)
-      wish += (k == 0 ? "" : ", ") + name_of(spec_.wishes.order[k]);
+    for (std::size_t k = 0; k < request_.spec.wishes.order.size(); ++k)
+      wish += (k == 0 ? "" : ", ") + name_of(request_.spec.wishes.order[k]);
     bool all = true;
     for (std::size_t p = 0; p < loops_.size(); ++p) {
-      for (std::size_t k = 1; k < spec_.wishes.order.size(); ++k) {
-        const int outer = spec_.wishes.order[k - 1], inner = spec_.wishes.order[k];
+      for (std::size_t k = 1; k < request_.spec.wishes.order.size(); ++k) {
+        const int outer = request_.spec.wishes.order[k - 1], inner = request_.spec.wishes.order[k];
         if (!is_inside(p, outer, inner)) continue;
         all = false;
         not_met(wish, name_of(inner) + " outside of " + name_of(outer),
@@ -147,8 +148,8 @@ private:
     }
     if (!all) return;
     std::string stride;
-    for (int c : nests_.by_stride)
-      stride += (stride.empty() ? "" : ", ") + resolved_.classes[std::size_t(c)].name;
+    for (int c : schedule_.by_stride)
+      stride += (stride.empty() ? "" : ", ") + request_.resolved.classes[std::size_t(c)].name;
     met(wish, wish.substr(6), "the loops are nested as the schedule asks: " + wish.substr(6),
         {{stride, "by descending stride"}});
   }
@@ -222,7 +223,7 @@ private:
     const bool held = std::ranges::any_of(
         values, [&](expr::NodeId id) { return nests_.item_of_held[id.index] >= 0; });
     const bool row = std::ranges::any_of(values, [&](expr::NodeId id) {
-      return std::ranges::any_of(nests_.rows, [&](const Row &r) {
+      return std::ranges::any_of(schedule_.rows, [&](const Row &r) {
         return r.value == id &&
                (!asked_for.at || is_of(loop(loop(r.loops[0]).parent).key.group, *asked_for.at));
       });
@@ -258,8 +259,8 @@ private:
                           : fmt::format("no loop runs along {}", name_of(axis)));
   }
 
-  const spec::TypedSpec &spec_;
-  const Resolved &resolved_;
+  const Request &request_;
+  const Schedule &schedule_;
   const Nests &nests_;
   const loop::Program &program_;
   const std::vector<Group> &groups_;
@@ -270,17 +271,23 @@ private:
 
 } // namespace
 
-bool asks_for_threads(const spec::TypedSpec &spec, const Resolved &resolved, const Group &group) {
+bool asks_for_threads(const Request &request, const Group &group) {
   return std::ranges::any_of(group, [&](int c) {
-    const int axis = resolved.classes[std::size_t(c)].axis;
-    return axis != no_axis && spec.wishes.parallel.has(axis);
+    const int axis = request.resolved.classes[std::size_t(c)].axis;
+    return axis != no_axis && request.spec.wishes.parallel.has(axis);
   });
 }
 
-void explain_wishes(const spec::TypedSpec &spec, const Resolved &resolved, const Nests &nests,
-                    const loop::Program &program, const std::vector<Group> &groups,
-                    std::vector<Decision> &why) {
-  WishTeller(spec, resolved, nests, program, groups, why).run();
+bool asks_for_lanes(const Request &request, const Group &group) {
+  const std::optional<int> &asked = request.spec.wishes.vector;
+  return asked && std::ranges::any_of(group, [&](int c) {
+           return request.resolved.classes[std::size_t(c)].axis == *asked;
+         });
+}
+
+void explain_wishes(const Request &request, const Schedule &schedule, const loop::Program &program,
+                    const std::vector<Group> &groups, std::vector<Decision> &why) {
+  WishTeller(request, schedule, program, groups, why).run();
 }
 
 } // namespace broadloom::plan

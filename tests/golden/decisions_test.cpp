@@ -41,7 +41,7 @@ std::vector<Decision> decisions_of(const std::string &text) {
   target.vector_bits = 512;
   const loop::Numbers numbers = plan.binding.numbers();
   append(block::explain(plan.program, jit::blocks_of(plan.program, target), &numbers));
-  append(jit::explain_threads(plan.program, plan.binding, machine.threads));
+  append(jit::explain_threads(plan.program, plan.binding, machine));
   return why;
 }
 

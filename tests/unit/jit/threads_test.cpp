@@ -39,7 +39,7 @@ std::pair<int, int> visits(std::int64_t rows, std::int64_t columns, double work,
   loop::Frame frame;
   frame.extents = extents;
   frame.buffers = buffers;
-  const runtime::Grid grid = runtime::make_grid(extents, 1, work, threads);
+  const runtime::Grid grid = runtime::make_grid(extents, 1, work, {.threads = threads});
   runtime::run_phase(runtime::workers(threads), grid, count_visits, frame, {});
   int least = 1, most = 1;
   for (const int count : counts) {
@@ -67,32 +67,33 @@ struct Environment { // a variable set for the time of a test
 } // namespace
 
 TEST_CASE("A phase without parallel axes runs once") {
-  CHECK(runtime::make_grid({}, std::nullopt, much_work, 8).blocks == 1);
+  CHECK(runtime::make_grid({}, std::nullopt, much_work, {.threads = 8}).blocks == 1);
 }
 
 TEST_CASE("An extent of 0 runs nothing") {
   const std::int64_t extents[] = {4, 0, 5};
-  CHECK(runtime::make_grid(extents, 2, much_work, 4).blocks == 0);
+  CHECK(runtime::make_grid(extents, 2, much_work, {.threads = 4}).blocks == 0);
 }
 
 TEST_CASE("Little work and one thread both give a single block") {
   const std::int64_t extents[] = {1'000'000};
-  CHECK(runtime::make_grid(extents, 0, 1000, 64).blocks == 1);
-  CHECK(runtime::make_grid(extents, 0, much_work, 1).blocks == 1);
+  CHECK(runtime::make_grid(extents, 0, 1000, {.threads = 64}).blocks == 1);
+  CHECK(runtime::make_grid(extents, 0, much_work, {.threads = 1}).blocks == 1);
 }
 
 TEST_CASE("A vector axis is cut between whole vectors, wherever it stands") {
   const std::int64_t few[] = {8, 64}, many[] = {1000, 4};
-  CHECK(runtime::make_grid(few, 0, much_work, 2).count == std::vector<std::int64_t>{1, 16});
-  const runtime::Grid columns = runtime::make_grid(many, 0, much_work, 2);
+  CHECK(runtime::make_grid(few, 0, much_work, {.threads = 2}).count ==
+        std::vector<std::int64_t>{1, 16});
+  const runtime::Grid columns = runtime::make_grid(many, 0, much_work, {.threads = 2});
   CHECK(columns.step == std::vector<std::int64_t>{64, 4});
 }
 
 TEST_CASE("The outer axis is cut first, and the inner one only where that gives too few blocks") {
   const std::int64_t tall[] = {1000, 1'000'000}, flat[] = {3, 1'000'000};
-  const runtime::Grid rows = runtime::make_grid(tall, 1, much_work, 2);
+  const runtime::Grid rows = runtime::make_grid(tall, 1, much_work, {.threads = 2});
   CHECK(rows.count == std::vector<std::int64_t>{16, 1});
-  const runtime::Grid both = runtime::make_grid(flat, 1, much_work, 2);
+  const runtime::Grid both = runtime::make_grid(flat, 1, much_work, {.threads = 2});
   CHECK(both.count == std::vector<std::int64_t>{3, 6});
   CHECK(both.step[1] == 166912);
   CHECK(both.step[1] % 1024 == 0);

@@ -77,8 +77,8 @@ TEST_CASE("A check of a gradient can be cancelled") {
 
 TEST_CASE("Calls that can be cancelled are cut into short blocks, and give the same bits") {
   const std::int64_t extents[] = {1000, 4000};
-  const jit::runtime::Grid whole = jit::runtime::make_grid(extents, true, 1e9, 1);
-  const jit::runtime::Grid cut = jit::runtime::make_grid(extents, true, 1e9, 1, 1e7);
+  const jit::runtime::Grid whole = jit::runtime::make_grid(extents, true, 1e9, {.threads = 1});
+  const jit::runtime::Grid cut = jit::runtime::make_grid(extents, true, 1e9, {.threads = 1}, 1e7);
   CHECK(whole.blocks == 1);
   CHECK(cut.blocks >= 100);
 

@@ -1,13 +1,14 @@
-// What the choice of blocks knows of a processor's core, and the sizes that it goes by. A second target is a second value of this.
+// The machine that code is made for and runs on: every number of it that a choice depends on. A second target is a second value
+// of this.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-namespace broadloom::block {
+namespace broadloom::support {
 
-// How large blocks may become. Any value within the bounds given here gives code with the same bits: random_sizes() draws from
-// all of them, which is how the tests hold schedules that nobody has chosen yet.
+// How large blocks may become. Any value within the bounds given here gives code with the same bits: block::random_sizes() draws
+// from all of them, which is how the tests hold schedules that nobody has chosen yet.
 struct Sizes {
   int columns = 4;              // registers of a strip of columns: 1, 2, 4, 8
   int leaves = 4;               // of a fold that step side by side: 1, 2, 4, 8
@@ -22,9 +23,9 @@ struct Sizes {
   std::size_t transposed_body = 12;   // statements that a transposed tile may have
   std::int64_t least_leaf = 64;       // positions; leaves of joins have one
 };
-Sizes random_sizes(std::uint64_t seed);
 
 struct Machine {
+  // A core: what blocks are chosen by.
   int vector_bits = 256;
   int registers = 16; // of so many bits
   bool masks_free =
@@ -32,7 +33,18 @@ struct Machine {
   bool gathers = false; // faster than loads one by one, for elements of at least four bytes
   std::size_t least_masked_move =
       4; // bytes of the smallest element of which a vector moves under a mask
-  Sizes sizes;
+  Sizes sizes = {};
+
+  // Its memory, in bytes: what the plan is chosen by. The first two are a line and a nearest cache that any x86-64 has; the others
+  // are those of this machine.
+  std::int64_t cache_line = 64;
+  std::int64_t nearest_cache = 32 << 10;    // of one core (L1)
+  std::int64_t own_caches = 1 << 20;        // of one core (L2)
+  std::int64_t last_level_cache = 32 << 20; // of all cores
+
+  // Its threads: what phases are cut by.
+  int threads = 1;
+  double task_cycles = 90'000; // of work that is worth waking one: 30 us at 3 GHz
 
   int vector_bytes() const { return vector_bits / 8; }
   // Bytes of accumulators that a block may hold: half of the registers, as the other half holds operands.
@@ -41,4 +53,4 @@ struct Machine {
   bool has_gather(std::size_t size) const { return gathers && size >= 4; }
 };
 
-} // namespace broadloom::block
+} // namespace broadloom::support

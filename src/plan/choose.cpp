@@ -1,0 +1,157 @@
+// The choice of a schedule: see schedule.hpp. The parts that are chosen before there are items are here and in choose_folds.cpp,
+// choose_tiles.cpp and hold.cpp; those that go by the loops of the items in choose_access.cpp and rows.cpp.
+#include "plan/choose.hpp"
+
+#include "plan/arrange.hpp"
+#include "plan/thresholds.hpp"
+#include "plan/wishes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace broadloom::plan {
+
+using expr::NodeId;
+using expr::NodeKind;
+using support::decide;
+using support::Reason;
+
+Schedule choose(const Request &request, const Machine &machine) {
+  const Trees trees(request);
+  Schedule chosen;
+  Why &why = chosen.why;
+  why.wanted = request.explain;
+  if (why.wanted) why.decisions = trees.explain();
+  chosen.by_stride = trees.by_stride();
+
+  // Beyond this point the order of the axes and the trees of the folds are fixed.
+
+  const Cuts chunks = choose_chunks(request, trees, why);
+  chosen.sweeps = choose_sweeps(request, trees, chunks, machine, why);
+  chosen.short_rows = choose_short_rows(request, trees, why);
+  chosen.tiles = choose_tiles(request, trees, machine, why);
+  chosen.cuts = all_cuts(request, trees, chunks, chosen);
+  chosen.holds = choose_holds(request, trees, chosen.sweeps, machine, why);
+  chosen.nests = arrange(request, trees, chosen, why);
+
+  // Beyond this point items have their loops and their phases.
+
+  chosen.rows = choose_rows(request, trees, chosen.nests, why);
+  chosen.chunk_sizes = choose_chunk_sizes(request, chosen.cuts, chosen.nests);
+  chosen.stores = choose_stores(request, chosen.nests, machine);
+  chosen.reads = choose_reads(request, chosen.cuts, machine);
+  return chosen;
+}
+
+bool Cuts::has(const std::vector<Group> &path) const {
+  return std::find(paths.begin(), paths.end(), path) != paths.end();
+}
+
+// The chunks of a sweep are single leaves of its own, less than one of a fold in lanes or a block of a scan: those run uncut
+// beside it, as their trees must not depend on who else walks the axis.
+bool Cuts::has(const std::vector<Group> &path, std::int64_t leaf) const {
+  if (!has(path)) return false;
+  const Chunks &found = chunks.at(path.back());
+  return found.kind != ChunkKind::SweptLeaf || leaf <= found.least;
+}
+
+Cuts choose_chunks(const Request &request, const Trees &trees, Why &why) {
+  const Resolved &resolved = request.resolved;
+  Cuts cuts;
+  for (const NodeId fold : trees.folds()) {
+    if (!request.spec.graph.recipe(fold).has_combine()) continue;
+    const bool scan = request.spec.graph[fold].kind == NodeKind::Scan;
+    const Trees::Tree &tree = trees.tree_of(fold);
+    double kept = 1, folded = 1;
+    for (const Group &g : tree.kept) kept *= double(group_extent(resolved, g));
+    for (const Group &g : tree.folded) folded *= double(group_extent(resolved, g));
+    const bool few =
+        kept < few_kept && folded >= fewest_folded && kept * folded >= fewest_in_chunks;
+    const std::int64_t leaf = scan ? scan_block : tree.folded.size() > 1 ? 1 : tree.leaf();
+    const Group &along = tree.folded.front();
+    const bool asked = asks_for_threads(request, along) && kept <= most_kept_in_chunks &&
+                       group_extent(resolved, along) > leaf;
+    if ((!tree.kept.empty() || scan) && !few && !asked) continue;
+    std::int64_t &least = cuts.chunks[along].least;
+    least = std::max(least, leaf);
+    std::vector<Group> path = tree.kept;
+    path.push_back(along);
+    if (cuts.has(path)) continue;
+    cuts.paths.push_back(std::move(path));
+    why.add([&] {
+      const bool none = tree.kept.empty();
+      const std::string name = group_name(resolved, along);
+      return decide(
+          none  ? Reason::NoAxisKept
+          : few ? Reason::FewPositionsKept
+                : Reason::ChunksAsked,
+          name, "in chunks",
+          fmt::format("{} is folded in chunks that run in parallel and are joined at the end: {}",
+                      name,
+                      none  ? "no axis is kept"
+                      : few ? "few positions are kept"
+                            : "the schedule asks for it"),
+          {{"uncut", none || few
+                         ? fmt::format("{:.3g} kept positions cannot occupy the threads", kept)
+                         : "the kept positions would be shared out alone"}});
+    });
+  }
+  return cuts;
+}
+
+Cuts all_cuts(const Request &request, const Trees &trees, Cuts cuts, const Schedule &chosen) {
+  const auto add = [&](const std::vector<Group> &path) {
+    if (!cuts.has(path)) cuts.paths.push_back(path);
+  };
+  for (const auto &[fold, loops] : chosen.sweeps) {
+    const Group &along = trees.tree_of(fold).folded.front();
+    cuts.chunks[along] = {ChunkKind::SweptLeaf, steps_per_leaf};
+    add({loops.begin(), std::find(loops.begin(), loops.end(), along) + 1});
+  }
+  // A scan runs in the chunks of a fold, too, and its blocks are their size then.
+  for (const NodeId scan : trees.folds()) {
+    if (request.spec.graph[scan].kind != NodeKind::Scan ||
+        !request.spec.graph.recipe(scan).has_combine())
+      continue;
+    const Trees::Tree &tree = trees.tree_of(scan);
+    std::vector<Group> path = tree.kept;
+    path.push_back(tree.folded.front());
+    if (cuts.has(path, scan_block)) cuts.chunks[path.back()] = {ChunkKind::ScanBlock, scan_block};
+  }
+  for (const Tile &tile : chosen.tiles)
+    for (const LoopKey &loop : tile.path)
+      if (loop.kind == LoopKind::Chunks) cuts.chunks[loop.group] = tile.chunks;
+  return cuts;
+}
+
+std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const Cuts &cuts,
+                                                 const Nests &nests) {
+  std::map<Group, std::int64_t> sizes;
+  for (const Item &item : nests.items) {
+    if (item.kind != ItemKind::Fold && item.kind != ItemKind::Scan) continue;
+    if (item.loop.kind != LoopKind::Within) continue;
+    std::int64_t &size = sizes[item.loop.group];
+    size = std::max(size, item.leaf <= 0 ? exact_leaf : item.leaf);
+  }
+  for (auto &[group, size] : sizes) {
+    if (cuts.chunks.at(group).kind != ChunkKind::Leaves) continue;
+    const double extent = double(group_extent(request.resolved, group));
+    double inner = 1; // positions of the loops inside
+    for (const TreeNode &node : nests.tree)
+      if (node.parent >= 0 && node.key.kind == LoopKind::Plain &&
+          nests.tree[node.parent].parent >= 0 && nests.tree[node.parent].key.group == group)
+        inner = std::max(inner, double(group_extent(request.resolved, node.key.group)));
+    const bool asked = asks_for_threads(request, group); // few positions, all the same
+    while ((!asked && double(size) * inner < least_chunk) || double(size) * most_chunks < extent) {
+      if (double(size) >= extent) break;
+      size *= 2;
+    }
+  }
+  for (const auto &[group, chunks] : cuts.chunks)
+    if (chunks.kind != ChunkKind::Leaves) sizes[group] = chunks.least;
+  return sizes;
+}
+
+} // namespace broadloom::plan

@@ -1,0 +1,98 @@
+// Choosing non-temporal stores and prefetches: see choose.hpp.
+#include "plan/choose.hpp"
+
+#include "plan/thresholds.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace broadloom::plan {
+
+using support::Reason;
+
+// A fold's steps wait for each other, and the processor looks less far ahead the fuller it is of those; loads that nothing
+// waits for are many at a time by themselves. One that stays in a core's own caches comes faster than it could be asked for
+// ahead, and so do parts of one that is read again and again, as in a product of matrices. In a tile, the lines that come
+// next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
+Reason Reading::reason(bool in_fold, double turns) const {
+  return stays_near        ? Reason::InputStaysNear
+         : !in_fold        ? Reason::InputNotFolded
+         : is_often(turns) ? Reason::InputReadOften
+                           : in_folds;
+}
+
+namespace {
+
+// Between runs so short that a good part of what is asked for would lie there.
+bool has_gaps(const Request &request, Steps steps, std::int64_t size) {
+  std::sort(steps.begin(), steps.end(),
+            [](const Step &a, const Step &b) { return std::abs(a.stride) < std::abs(b.stride); });
+  std::int64_t run = 1; // elements
+  for (const Step &step : steps) {
+    if (run * size >= long_run) return false;
+    if (std::abs(step.stride) > run) return true;
+    run = std::max(run, std::abs(step.stride) * request.resolved.classes[step.cls].extent);
+  }
+  return false;
+}
+
+// An output larger than the last-level cache is stored around the caches: it would only push out
+// what is still to be read, and a normal store reads each line first.
+Storing storing(const Request &request, const Item &item, const LoopKey &loop,
+                const Machine &machine) {
+  const spec::TypedOutput &output = request.spec.outputs[item.output];
+  std::int64_t bytes = std::int64_t(size_of(output.dtype));
+  for (std::int64_t n : request.resolved.output_shapes[item.output]) bytes *= n;
+  const bool unit =
+      !loop.group.empty() && stride_along(request.walks.outputs[item.output], loop.group) == 1;
+  Storing chosen;
+  chosen.bytes = double(bytes);
+  chosen.reason = output.add                          ? Reason::AddsIntoOutput
+                  : bytes <= machine.last_level_cache ? Reason::OutputFitsCache
+                  : !unit || !loop.vector             ? Reason::StoreNotUnitStride
+                  : group_extent(request.resolved, loop.group) < shortest_streamed_row
+                      ? Reason::ShortStreamedRows
+                      : Reason::OutputExceedsCache;
+  switch (request.spec.wishes.stores[std::size_t(item.output)]) {
+  case spec::Stores::AsItFits: chosen.streamed = chosen.reason == Reason::OutputExceedsCache; break;
+  case spec::Stores::Streamed: chosen.streamed = !output.add && unit && loop.vector; break;
+  case spec::Stores::Cached: chosen.streamed = false; break;
+  }
+  return chosen;
+}
+
+} // namespace
+
+std::vector<Storing> choose_stores(const Request &request, const Nests &nests,
+                                   const Machine &machine) {
+  std::vector<Storing> stores(request.spec.outputs.size());
+  for (const Item &item : nests.items)
+    if (item.kind == ItemKind::Store)
+      stores[std::size_t(item.output)] = storing(request, item, nests.tree[item.body].key, machine);
+  return stores;
+}
+
+std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
+                                  const Machine &machine) {
+  const bool tiled = std::ranges::any_of(
+      cuts.chunks, [](const auto &cut) { return cut.second.kind == ChunkKind::TileSide; });
+  std::vector<Reading> reads;
+  for (std::size_t input = 0; input < request.spec.inputs.size(); ++input) {
+    const Steps &steps = request.walks.own_steps(input);
+    const std::size_t size = size_of(request.spec.inputs[input].dtype);
+    double elements = 1;
+    for (const Step &step : steps) elements *= double(request.resolved.classes[step.cls].extent);
+    Reading reading;
+    reading.bytes = elements * double(size);
+    reading.stays_near = reading.bytes <= double(machine.last_level_cache / far_inputs);
+    reading.exceeds_own_caches = reading.bytes > double(machine.own_caches);
+    reading.most_turns = most_reads * elements;
+    reading.in_folds = tiled                                          ? Reason::InputReadInTiles
+                       : has_gaps(request, steps, std::int64_t(size)) ? Reason::InputHasGaps
+                                                                      : Reason::InputReadAhead;
+    reads.push_back(reading);
+  }
+  return reads;
+}
+
+} // namespace broadloom::plan

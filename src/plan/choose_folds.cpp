@@ -1,0 +1,156 @@
+// Choosing how folds walk their rows: see choose.hpp.
+#include "plan/choose.hpp"
+
+#include "plan/thresholds.hpp"
+#include "plan/wishes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace broadloom::plan {
+
+using expr::NodeId;
+using expr::NodeKind;
+using support::decide;
+using support::Reason;
+
+namespace {
+
+// A fold of values into the start of its recipe, with a combine: its tree may be cut in other ways.
+bool is_free(const Request &request, NodeId fold) {
+  const expr::Graph &graph = request.spec.graph;
+  return graph[fold].kind == NodeKind::Fold && graph.recipe(fold).has_combine() &&
+         graph.start_args(fold).empty();
+}
+
+// The loops of this fold as a sweep, or none.
+std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId fold,
+                            const Cuts &chunks, const Machine &machine, Why &why) {
+  const ops::Recipe &recipe = request.spec.graph.recipe(fold);
+  if (!is_free(request, fold)) return {};
+  const Trees::Tree &tree = trees.tree_of(fold);
+  if (tree.folded.size() != 1 || tree.lanes || tree.kept.empty()) return {};
+  for (NodeId inner :
+       trees.folds_in(request.spec.graph.folded_args(fold))) // a scan has loops of its own
+    if (request.spec.graph[inner].kind == NodeKind::Scan) return {};
+  std::vector<int> classes = trees.classes_of(fold);
+  classes.insert(classes.end(), tree.folded[0].begin(), tree.folded[0].end());
+  const std::vector<Group> nest = trees.kept_groups(classes);
+  const auto at = std::find(nest.begin(), nest.end(), tree.folded[0]);
+  if (at == nest.end() || at + 1 == nest.end() || nest.back() != tree.kept.back()) return {};
+
+  const auto extent = [&](const Group &group) {
+    return double(group_extent(request.resolved, group));
+  };
+  double outer = 1, row = 1, bytes = 0;
+  for (auto group = nest.begin(); group != at; ++group) outer *= extent(*group);
+  for (auto group = at + 1; group != nest.end(); ++group) row *= extent(*group);
+  for (DType state : recipe.states) bytes += row * double(size_of(state));
+  const double leaves = std::ceil(extent(*at) / double(steps_per_leaf));
+  // Row by row is the way to read an array that has all these axes, once; what is read again and again, as in
+  // products of matrices, is in the caches anyway, and the states are better off in registers.
+  const std::string along = group_name(request.resolved, *at);
+  const auto in_registers = [&](Reason reason, const std::string &because) {
+    why.add([&] {
+      return decide(
+          reason, along, "states in registers",
+          fmt::format("{} over {} keeps its states in registers: {}", recipe.name, along, because),
+          {{"a row of states in memory", because, {.bytes = bytes}}});
+    });
+    return std::vector<Group>();
+  };
+  if (extent(nest.back()) < double(shortest_line))
+    return in_registers(Reason::ShortRows, "the rows are short");
+  if (bytes > most_state_bytes)
+    return in_registers(Reason::StatesExceedCache, "a row of states would leave the caches");
+  if (outer * leaves < fewest_chunks_of_rows * machine.threads)
+    return in_registers(Reason::TooFewRows, "there are too few chunks of rows for the threads");
+  if (trees.inputs_over(classes, request.spec.graph.folded_args(fold)).empty())
+    return in_registers(Reason::ReadRepeatedly,
+                        "no operand has all axes, so all of them are read many times");
+  // Others that run in chunks of this axis have larger leaves.
+  const auto cut = chunks.chunks.find(*at);
+  if (cut != chunks.chunks.end() && cut->second.least > steps_per_leaf) return {};
+  why.add([&] {
+    return decide(
+        Reason::RowsAsTheyLie, along, "row by row",
+        fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
+                    "({:.3g} bytes), and those are joined at the end",
+                    recipe.name, along, steps_per_leaf, bytes),
+        {{"states in registers",
+          "reads its operands in steps of a row, and in a sweep of its own"}},
+        {.bytes = 2 * bytes * outer * leaves});
+  });
+  return nest;
+}
+
+// Whether an output or a scan has its lanes along the rows of this nest: then a fold of them has, too.
+bool has_lanes_along_rows(const Request &request, const Trees &trees,
+                          const std::vector<Group> &nest) {
+  const Group &row = nest.back(), &kept = nest[nest.size() - 2];
+  const auto goes_along = [&](const std::vector<int> &classes) {
+    return std::any_of(row.begin(), row.end(),
+                       [&](int c) { return std::count(classes.begin(), classes.end(), c) > 0; });
+  };
+  for (std::size_t k = 0; k < request.spec.outputs.size(); ++k) {
+    if (!request.wanted[k]) continue;
+    const std::vector<Group> loops = trees.output_groups(k);
+    if (loops == nest) continue;
+    if (goes_along(trees.output_classes(k))) return true;
+    if (std::count(loops.begin(), loops.end(), kept) > 0 && loops.back() != kept) return true;
+  }
+  for (std::uint32_t n = 0; n < request.spec.graph.size(); ++n)
+    if (trees.needed(NodeId{n}) && request.spec.graph[NodeId{n}].kind == NodeKind::Scan &&
+        goes_along(trees.classes_of(NodeId{n})))
+      return true;
+  return false;
+}
+
+} // namespace
+
+LoopsOfFolds choose_sweeps(const Request &request, const Trees &trees, const Cuts &chunks,
+                           const Machine &machine, Why &why) {
+  LoopsOfFolds sweeps;
+  for (const NodeId fold : trees.folds())
+    if (std::vector<Group> loops = sweep_of(request, trees, fold, chunks, machine, why);
+        !loops.empty())
+      sweeps.emplace(fold, std::move(loops));
+  return sweeps;
+}
+
+LoopsOfFolds choose_short_rows(const Request &request, const Trees &trees, Why &why) {
+  const Resolved &resolved = request.resolved;
+  LoopsOfFolds chosen;
+  for (const NodeId fold : trees.folds()) {
+    const Trees::Tree &tree = trees.tree_of(fold);
+    if (!is_free(request, fold) || !tree.lanes || tree.kept.empty()) continue;
+    const Group &row = tree.folded.back(), &kept = tree.kept.back();
+    const std::int64_t turns = group_extent(resolved, row);
+    double rows = 1;
+    for (const Group &group : tree.kept) rows *= double(group_extent(resolved, group));
+    const bool few =
+        rows < double(fewest_short_rows) || group_extent(resolved, kept) < shortest_line;
+    if (turns < 2 || turns > longest_short_row || asks_for_lanes(request, row) ||
+        (few && !asks_for_lanes(request, kept)))
+      continue;
+    std::vector<Group> nest = tree.kept;
+    nest.push_back(row);
+    if (has_lanes_along_rows(request, trees, nest)) continue;
+    chosen.emplace(fold, std::move(nest));
+    why.add([&] {
+      const std::string along = group_name(resolved, row), lanes = group_name(resolved, kept);
+      return decide(
+          Reason::ShortRowsTogether, request.spec.graph.recipe(fold).name + " over " + along,
+          "lanes along " + lanes,
+          fmt::format("{} is the vector axis, not {}, which has {} positions only: each "
+                      "lane folds a row",
+                      lanes, along, turns),
+          {{"lanes along " + along, "most of them would be idle, and joined for each row"}});
+    });
+  }
+  return chosen;
+}
+
+} // namespace broadloom::plan

@@ -1,0 +1,86 @@
+// Inside the plan stage: all that it chooses, as data. `choose` fills it part by part, in this order, each part by a function that gives
+// it; the numbers that they go by are in thresholds.hpp. `build` makes the loop program of it and chooses nothing.
+#pragma once
+
+#include "plan/hold.hpp"
+#include "plan/nest.hpp"
+#include "plan/rows.hpp"
+#include "support/reasons.hpp"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace broadloom::plan {
+
+// What the chunks of a group of axes are.
+enum class ChunkKind : std::uint8_t {
+  Leaves,     // of a fold: a power of two of whole ones
+  ScanBlock,  // one block of a scan
+  SweptLeaf,  // one leaf of a fold over rows
+  TileSide,   // the side of a tile
+  RepeatBlock // what an operand is repeated for: repeat.hpp
+};
+struct Chunks {
+  ChunkKind kind = ChunkKind::Leaves;
+  std::int64_t least = 0; // positions: of Leaves, the largest leaf; of others, all that a chunk has
+};
+
+// Which loops run in chunks: a group of axes has chunks of one kind, wherever it is cut.
+struct Cuts {
+  std::map<Group, Chunks> chunks;
+  std::vector<std::vector<Group>> paths; // loops, outermost first, of which the last one is cut
+
+  bool has(const std::vector<Group> &path) const;
+  // Whether a fold or scan with these leaves or blocks along the last loop runs in its chunks.
+  bool has(const std::vector<Group> &path, std::int64_t leaf) const;
+};
+
+// Loops of stores that are walked in tiles or blocks: by this path instead.
+struct Tile {
+  std::vector<Group> loops;
+  std::vector<LoopKey> path;
+  Chunks chunks; // of those of the path
+};
+
+// How an output is stored.
+struct Storing {
+  support::Reason reason = support::Reason::OutputFitsCache;
+  double bytes = 0;
+  bool streamed =
+      false; // by non-temporal stores, as far as the schedule lets the reason have its way
+};
+
+// How an input is read: by the place, as a fold's steps wait for what they load.
+struct Reading {
+  double bytes = 0;
+  bool stays_near = false; // in a core's own caches
+  bool exceeds_own_caches = false;
+  double most_turns = 0; // of a loop that reads it: beyond, its elements are read again and again
+  support::Reason in_folds = support::Reason::InputReadAhead;
+
+  bool is_often(double turns) const { return turns > most_turns; }
+  // InputReadAhead, or why it is not prefetched.
+  support::Reason reason(bool in_fold, double turns) const;
+};
+
+struct Schedule {
+  Cuts cuts;
+  LoopsOfFolds sweeps;     // folds over rows, with the states of a row in memory
+  LoopsOfFolds short_rows; // folds of which each lane takes a row: their kept loops, and the row
+  std::vector<Tile> tiles;
+  Holds holds;
+  Nests nests; // the items of all these, in the loops of their phases
+  std::vector<Row> rows;
+  std::map<Group, std::int64_t> chunk_sizes; // positions
+  std::vector<Storing> stores;               // [output]
+  std::vector<Reading> reads;                // [input]
+  std::vector<int> by_stride; // all classes, as they are nested where no schedule says otherwise
+  Why why;
+};
+
+Schedule choose(const Request &request, const Machine &machine);
+
+Plan build(const Request &request, const Schedule &schedule);
+
+} // namespace broadloom::plan
