@@ -1,7 +1,7 @@
 // A call: look the layouts up, check the pointers, run.
 //
 // The way of a repeated call is kept short: one pass over the operands checks dtypes and ranks, one
-// hashes the layouts, one compares them with the key of the Bound found, one checks pointers and
+// hashes the layouts, one compares them with the key of the Specialisation found, one checks pointers and
 // which spans of memory meet. It allocates nothing, takes no lock and counts no references.
 //
 // Inputs that share memory with an output behave as if they had been copied beforehand. Where the
@@ -22,10 +22,10 @@
 namespace broadloom {
 namespace {
 
-using jit::Bound;
 using jit::few_buffers;
 using jit::few_operands;
 using jit::Small;
+using jit::Specialisation;
 using kernel::Operands;
 using kernel::Span;
 
@@ -42,23 +42,24 @@ inline bool KernelImpl::fits(Operands operands) const {
 }
 
 void KernelImpl::run(Operands operands) const {
-  if (engine_ == Engine::Reference) return run_reference(operands);
+  if (engine_ == Engine::reference) return run_reference(operands);
   if (fits(operands))
-    if (const Bound *bound = memo_.find_pinned(operands)) return execute(*bound, operands);
+    if (const Specialisation *special = layout_cache_.find_pinned(operands))
+      return execute(*special, operands);
   execute(*bind(operands), operands);
 }
 
-std::shared_ptr<const Bound> KernelImpl::bind(Operands operands) const {
+std::shared_ptr<const Specialisation> KernelImpl::bind(Operands operands) const {
   kernel::check_operands(typed_, operands);
   const std::uint64_t hash = jit::layout_hash(operands);
-  if (auto known = memo_.find(operands, hash)) return known;
+  if (auto known = layout_cache_.find(operands, hash)) return known;
   return build(operands, hash);
 }
 
-void KernelImpl::execute(const Bound &bound, Operands operands) const {
-  if (bound.engine == Engine::Reference) [[unlikely]]
+void KernelImpl::execute(const Specialisation &special, Operands operands) const {
+  if (special.engine == Engine::reference) [[unlikely]]
     return run_reference(operands);
-  const std::size_t count = operands.size(), inputs = bound.input_count, outputs = count - inputs;
+  const std::size_t count = operands.size(), inputs = special.input_count, outputs = count - inputs;
   Small<void *, few_operands> addresses(count);
   Small<Span, few_operands> spans(count);
   bool good = true;
@@ -69,7 +70,7 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
       spans[k] = {};
       continue;
     }
-    const Bound::Operand &expected = bound.operands[k];
+    const Specialisation::Operand &expected = special.operands[k];
     const auto address = reinterpret_cast<std::uintptr_t>(view->data);
     good &= (address & expected.misaligned) == 0;
     good &= address != 0 || expected.reach.low == expected.reach.high;
@@ -79,12 +80,12 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
   }
   if (!good) [[unlikely]]
     kernel::check_pointers(typed_, operands);
-  if (verifies_ && bound.engine == Engine::Jit) [[unlikely]] {
+  if (verifies_ && special.engine == Engine::jit) [[unlikely]] {
     kernel::check_apart(typed_, operands);
-    return execute_twice(bound, operands);
+    return execute_twice(special, operands);
   }
 
-  bool copy = bound.engine == Engine::Interpreter && engine_ == Engine::Auto;
+  bool copy = special.engine == Engine::interpreter && engine_ == Engine::automatic;
   for (std::size_t o = 0; o < outputs; ++o) {
     const Span span = spans[inputs + o];
     for (std::size_t other = o + 1; other < outputs; ++other)
@@ -92,104 +93,108 @@ void KernelImpl::execute(const Bound &bound, Operands operands) const {
         kernel::check_apart(typed_, operands);
     for (std::size_t i = 0; i < inputs; ++i)
       if (kernel::meet(span, spans[i]))
-        copy |= !(bound.exact[i * outputs + o] && addresses[i] == addresses[inputs + o]);
+        copy |= !(special.exact[i * outputs + o] && addresses[i] == addresses[inputs + o]);
   }
   if (copy) [[unlikely]]
-    return execute_on_copies(bound, operands);
-  invoke(bound, addresses.data(), false);
+    return execute_on_copies(special, operands);
+  invoke(special, addresses.data(), false);
 }
 
 // Whether an input shares memory with an output in another way than element by element.
-static bool must_copy(const Bound &bound, Operands operands, std::size_t input) {
-  const std::size_t inputs = bound.input_count, outputs = operands.size() - inputs;
+static bool must_copy(const Specialisation &special, Operands operands, std::size_t input) {
+  const std::size_t inputs = special.input_count, outputs = operands.size() - inputs;
   const auto span = [&](std::size_t k) {
-    return kernel::span_of(operands[k]->data, bound.operands[k].reach);
+    return kernel::span_of(operands[k]->data, special.operands[k].reach);
   };
   for (std::size_t o = 0; o < outputs; ++o)
     if (operands[inputs + o] != nullptr && kernel::meet(span(inputs + o), span(input)) &&
-        !(bound.exact[input * outputs + o] && operands[input]->data == operands[inputs + o]->data))
+        !(special.exact[input * outputs + o] &&
+          operands[input]->data == operands[inputs + o]->data))
       return true;
   return false;
 }
 
-std::vector<char *> KernelImpl::ready_buffers(const Bound &bound, Operands operands) const {
-  if (bound.engine != Engine::Jit || bound.scratch_bytes > 0 || verifies_) return {};
-  for (std::size_t i = 0; i < bound.input_count; ++i)
-    if (must_copy(bound, operands, i)) return {};
+std::vector<char *> KernelImpl::ready_buffers(const Specialisation &special,
+                                              Operands operands) const {
+  if (special.engine != Engine::jit || special.scratch_bytes > 0 || verifies_) return {};
+  for (std::size_t i = 0; i < special.input_count; ++i)
+    if (must_copy(special, operands, i)) return {};
   std::vector<char *> buffers;
-  for (const Bound::Source source : bound.buffers)
+  for (const Specialisation::Source source : special.buffers)
     buffers.push_back(static_cast<char *>(operands[std::size_t(source.operand)]->data));
   return buffers;
 }
 
-void KernelImpl::execute_on_copies(const Bound &bound, Operands operands) const {
-  if (bound.engine == Engine::Interpreter && engine_ == Engine::Auto)
-    return interpret_or_refer(bound, operands);
+void KernelImpl::execute_on_copies(const Specialisation &special, Operands operands) const {
+  if (special.engine == Engine::interpreter && engine_ == Engine::automatic)
+    return interpret_or_refer(special, operands);
   std::vector<void *> addresses = kernel::addresses_of(operands);
   std::vector<kernel::OperandCopy> copies; // all are made before the first output is written
-  for (std::size_t i = 0; i < bound.input_count; ++i) {
-    if (!must_copy(bound, operands, i)) continue;
-    kernel::OperandCopy &copy = copies.emplace_back(*operands[i], bound.operands[i].reach);
+  for (std::size_t i = 0; i < special.input_count; ++i) {
+    if (!must_copy(special, operands, i)) continue;
+    kernel::OperandCopy &copy = copies.emplace_back(*operands[i], special.operands[i].reach);
     copy.load();
     addresses[i] = copy.view().data;
   }
-  invoke(bound, addresses.data(), false);
+  invoke(special, addresses.data(), false);
 }
 
 // The interpreter writes copies of the outputs, so that the reference can begin with the outputs as they were
 // where a bug of ours ends it half-way.
-void KernelImpl::interpret_or_refer(const Bound &bound, Operands operands) const {
-  if (bound.interpreter_failed.load(std::memory_order_relaxed)) return run_reference(operands);
+void KernelImpl::interpret_or_refer(const Specialisation &special, Operands operands) const {
+  if (special.interpreter_failed.load(std::memory_order_relaxed)) return run_reference(operands);
   std::vector<void *> addresses = kernel::addresses_of(operands);
   std::vector<kernel::OperandCopy> copies;
-  for (std::size_t k = bound.input_count; k < operands.size(); ++k) {
+  for (std::size_t k = special.input_count; k < operands.size(); ++k) {
     if (operands[k] == nullptr) continue;
-    kernel::OperandCopy &copy = copies.emplace_back(*operands[k], bound.operands[k].reach);
+    kernel::OperandCopy &copy = copies.emplace_back(*operands[k], special.operands[k].reach);
     copy.load();
     addresses[k] = copy.view().data;
   }
   try {
-    jit::with_ir([&] { invoke(bound, addresses.data(), true); },
-                 [&] { return loop::print(bound.pattern->program); });
+    jit::with_ir([&] { invoke(special, addresses.data(), true); },
+                 [&] { return loop::print(special.pattern->program); });
   } catch (const InternalError &error) {
     if (!may_fall_back()) throw;
-    if (!bound.interpreter_failed.exchange(true))
-      tell(error, "runs in the reference", bound.layouts);
+    if (!special.interpreter_failed.exchange(true))
+      tell(error, "runs in the reference", special.layouts);
     return run_reference(operands);
   }
   for (const kernel::OperandCopy &copy : copies) copy.store();
 }
 
-void KernelImpl::invoke(const Bound &bound, void *const *addresses, bool interpreted) const {
-  const jit::runtime::Scratch scratch(bound.scratch_bytes);
-  Small<char *, few_buffers> buffers(bound.buffers.size());
-  for (std::size_t b = 0; b < bound.buffers.size(); ++b) {
-    const Bound::Source source = bound.buffers[b];
+void KernelImpl::invoke(const Specialisation &special, void *const *addresses,
+                        bool interpreted) const {
+  const jit::runtime::Scratch scratch(special.scratch_bytes);
+  Small<char *, few_buffers> buffers(special.buffers.size());
+  for (std::size_t b = 0; b < special.buffers.size(); ++b) {
+    const Specialisation::Source source = special.buffers[b];
     buffers[b] = source.operand >= 0 ? static_cast<char *>(addresses[source.operand])
                                      : scratch.data() + source.scratch_at;
   }
-  run_phases(bound, buffers.data(), interpreted);
+  run_phases(special, buffers.data(), interpreted);
 }
 
-void KernelImpl::run_phases(const Bound &bound, char *const *buffers, bool interpreted) const {
+void KernelImpl::run_phases(const Specialisation &special, char *const *buffers,
+                            bool interpreted) const {
   loop::Frame frame;
   frame.version = jit::abi_version;
-  frame.extents = bound.binding.extents.data();
-  frame.chunks = bound.binding.chunks.data();
-  frame.strides = bound.binding.strides.data();
+  frame.extents = special.binding.extents.data();
+  frame.chunks = special.binding.chunks.data();
+  frame.strides = special.binding.strides.data();
   frame.buffers = buffers;
 
   const support::FloatControl control;
-  if (interpreted || !bound.pattern->code) return interpret(bound, frame);
-  for (std::size_t p = 0; p < bound.phases.size(); ++p) {
-    const Bound::Phase &phase = bound.phases[p];
+  if (interpreted || !special.pattern->code) return interpret(special, frame);
+  for (std::size_t p = 0; p < special.phases.size(); ++p) {
+    const Specialisation::Phase &phase = special.phases[p];
     stop_if_cancelled();
-    if (phase.train) {
-      jit::runtime::run_train(workers_, *phase.train, frame, cancel_.get());
-      p += phase.train->phases.size() - 1;
+    if (phase.pipeline) {
+      jit::runtime::run_pipeline(workers_, *phase.pipeline, frame, cancel_.get());
+      p += phase.pipeline->phases.size() - 1;
       continue;
     }
-    jit::runtime::run_phase(workers_, phase.grid, phase.code, frame, bound.rows, cancel_.get());
+    jit::runtime::run_phase(workers_, phase.grid, phase.code, frame, special.rows, cancel_.get());
   }
   stop_if_cancelled();
 }
@@ -200,13 +205,13 @@ inline void KernelImpl::stop_if_cancelled() const {
                 "what its outputs hold is of no use; reset Options::cancel before the next call");
 }
 
-void KernelImpl::interpret(const Bound &bound, const loop::Frame &frame) const {
+void KernelImpl::interpret(const Specialisation &special, const loop::Frame &frame) const {
   interpreted_.fetch_add(1, std::memory_order_relaxed);
-  for (std::size_t p = 0; p < bound.phases.size(); ++p) {
-    const jit::runtime::Grid &grid = bound.phases[p].grid;
+  for (std::size_t p = 0; p < special.phases.size(); ++p) {
+    const jit::runtime::Grid &grid = special.phases[p].grid;
     jit::runtime::for_each_block(grid, [&](const std::int64_t *lo, const std::int64_t *hi) {
       stop_if_cancelled();
-      loop::interpret(bound.pattern->program, p, frame, lo, hi);
+      loop::interpret(special.pattern->program, p, frame, lo, hi);
       jit::fail_if_asked(jit::Fault::Interpret);
     });
   }

@@ -37,7 +37,7 @@ struct Output { // a real or complex one
 
 // How much of what is allowed; none where nothing was compared.
 double share(const SlopeCheck &slope) {
-  if (slope.slope == Slope::NotSmooth || slope.slope == Slope::NoGradient) return -1;
+  if (slope.slope == Slope::not_smooth || slope.slope == Slope::no_gradient) return -1;
   if (slope.difference == 0) return 0;
   const double share = slope.difference / slope.tolerance;
   return std::isnan(share) ? std::numeric_limits<double>::infinity() : share;
@@ -50,11 +50,11 @@ public:
       : options_(options), draw_(options.seed),
         wide_(std::make_shared<const SpecData>(grad::widened(spec.data()))),
         typed_(spec::analyse(wide_.data())),
-        reference_(compile(wide_, {.engine = Engine::Reference, .cancel = options.cancel})) {
+        reference_(compile(wide_, {.engine = Engine::reference, .cancel = options.cancel})) {
     check_names(spec);
     // What is wrong with the arguments is found on the kernel as it was written.
     const Results results =
-        compile(spec, {.engine = Engine::Reference, .cancel = options.cancel}).call(inputs);
+        compile(spec, {.engine = Engine::reference, .cancel = options.cancel}).call(inputs);
     for (const spec::TypedInput &input : typed_.inputs)
       for (const NamedView &given : inputs)
         if (given.name == input.name) {
@@ -118,7 +118,7 @@ private:
       slopes[o].output = outputs_[o].name;
       slopes[o].input = names_[wrt_[wrt]];
       slopes[o].reason = outputs_[o].derived.reason(wrt);
-      if (!slopes[o].reason.empty()) slopes[o].slope = Slope::NoGradient;
+      if (!slopes[o].reason.empty()) slopes[o].slope = Slope::no_gradient;
     }
     const Direction scale = grad::scales(arrays_[wrt_[wrt]]);
     for (int d = 0; d < options_.directions; ++d) {
@@ -174,12 +174,12 @@ private:
     const std::vector<grad::Measured> all =
         grad::measure([&](double t) { return values(wrt_[wrt], direction, t); });
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
-      if (slopes[o].slope == Slope::NoGradient) continue;
+      if (slopes[o].slope == Slope::no_gradient) continue;
       const auto first = all.begin() + std::ptrdiff_t(outputs_[o].first);
       std::vector<grad::Measured> measured(first,
                                            first + std::ptrdiff_t(outputs_[o].weights.size()));
       SlopeCheck now = compared(outputs_[o], wrt, direction, measured);
-      if (now.slope == Slope::Differs && leave_out_corners(outputs_[o], wrt, measured, now))
+      if (now.slope == Slope::differs && leave_out_corners(outputs_[o], wrt, measured, now))
         now = compared(outputs_[o], wrt, direction, measured);
       add(slopes[o], now);
     }
@@ -225,7 +225,7 @@ private:
     }
     now.difference = std::fabs(now.derived - now.measured);
     now.tolerance = options_.tolerance * size + 4 * errors;
-    now.slope = now.difference <= now.tolerance ? Slope::Agrees : Slope::Differs; // of NaN: Differs
+    now.slope = now.difference <= now.tolerance ? Slope::agrees : Slope::differs; // of NaN: Differs
     return now;
   }
 
@@ -274,7 +274,7 @@ private:
 
 bool GradientCheck::passed() const {
   return std::none_of(slopes.begin(), slopes.end(),
-                      [](const SlopeCheck &s) { return s.slope == Slope::Differs; });
+                      [](const SlopeCheck &s) { return s.slope == Slope::differs; });
 }
 
 const SlopeCheck &GradientCheck::worst() const {
@@ -298,17 +298,17 @@ std::string describe(const SlopeCheck &slope) {
   const support::FloatWorld world;
   const std::string pair = slope.output + " by " + slope.input;
   switch (slope.slope) {
-  case Slope::Agrees:
-  case Slope::Differs:
+  case Slope::agrees:
+  case Slope::differs:
     return fmt::format("{} {}: derived {:.9g}, measured {:.9g} ({:.1e} apart, {:.1e} allowed){}",
-                       pair, slope.slope == Slope::Agrees ? "agrees" : "differs", slope.derived,
+                       pair, slope.slope == Slope::agrees ? "agrees" : "differs", slope.derived,
                        slope.measured, slope.difference, slope.tolerance,
                        slope.left_out == 0
                            ? ""
                            : fmt::format("; not smooth at {} of {} elements", slope.left_out,
                                          slope.left_out + slope.compared));
-  case Slope::NotSmooth: return pair + " is not smooth here: nothing to compare";
-  case Slope::NoGradient: return pair + " has no gradient: " + slope.reason;
+  case Slope::not_smooth: return pair + " is not smooth here: nothing to compare";
+  case Slope::no_gradient: return pair + " has no gradient: " + slope.reason;
   }
   return pair;
 }

@@ -29,8 +29,8 @@
 namespace broadloom {
 namespace {
 
-using jit::Bound;
 using jit::Pattern;
+using jit::Specialisation;
 
 class Stopwatch {
 public:
@@ -55,7 +55,7 @@ jit::MemoryCache<jit::Code> &code_cache() {
 std::string code_key(const std::string &program_key, const jit::Target &target, Profile profile,
                      const std::string &kernel) {
   const std::string known_as =
-      profile == Profile::None ? "" : std::to_string(unsigned(profile)) + ' ' + kernel;
+      profile == Profile::none ? "" : std::to_string(unsigned(profile)) + ' ' + kernel;
   return target.name + '\n' + target.cpu + '\n' + target.features + '\n' +
          std::to_string(target.vector_bits) + '\n' + known_as + '\n' + program_key;
 }
@@ -64,10 +64,10 @@ std::string code_key(const std::string &program_key, const jit::Target &target, 
 // and this machine is none: then `spec` gets a note of it.
 std::optional<jit::Target> find_target(const Options &options, spec::TypedSpec &spec) {
   switch (options.engine) {
-  case Engine::Auto: break;
-  case Engine::Jit: return jit::find_target(options.target);
-  case Engine::Interpreter:
-  case Engine::Reference: return std::nullopt;
+  case Engine::automatic: break;
+  case Engine::jit: return jit::find_target(options.target);
+  case Engine::interpreter:
+  case Engine::reference: return std::nullopt;
   }
   const char *variable = std::getenv("BROADLOOM_TARGET");
   const bool asked = !options.target.empty() || (variable != nullptr && *variable != '\0');
@@ -90,7 +90,7 @@ int thread_count(const Options &options) {
 
 // Where each buffer of the program finds its memory: scratch arrays, then the rows of the first thread, then
 // those of the next.
-void place_buffers(Bound &bound, int threads) {
+void place_buffers(Specialisation &special, int threads) {
   std::int64_t end = 0;
   const auto lay_out = [&](const std::vector<std::int64_t> &sizes) {
     std::vector<std::int64_t> starts;
@@ -101,57 +101,58 @@ void place_buffers(Bound &bound, int threads) {
     }
     return starts;
   };
-  const std::vector<std::int64_t> scratch_at = lay_out(bound.binding.scratch_bytes);
+  const std::vector<std::int64_t> scratch_at = lay_out(special.binding.scratch_bytes);
   const std::int64_t first_row = end;
-  const std::vector<std::int64_t> row_at = lay_out(bound.binding.row_bytes);
-  bound.rows.bytes = end - first_row;
-  bound.rows.threads = std::max(threads, 2); // oneTBB's smallest arena has two places
+  const std::vector<std::int64_t> row_at = lay_out(special.binding.row_bytes);
+  special.rows.bytes = end - first_row;
+  special.rows.threads = std::max(threads, 2); // oneTBB's smallest arena has two places
   std::int64_t others = 0;
-  support::check(
-      !__builtin_mul_overflow(bound.rows.bytes, std::int64_t(bound.rows.threads - 1), &others) &&
-          !__builtin_add_overflow(end, others, &end),
-      "rows overflow");
-  bound.rows.buffer_count = bound.pattern->program.buffers.size();
-  bound.scratch_bytes = std::size_t(end);
-  for (const loop::Buffer &buffer : bound.pattern->program.buffers) {
+  support::check(!__builtin_mul_overflow(special.rows.bytes, std::int64_t(special.rows.threads - 1),
+                                         &others) &&
+                     !__builtin_add_overflow(end, others, &end),
+                 "rows overflow");
+  special.rows.buffer_count = special.pattern->program.buffers.size();
+  special.scratch_bytes = std::size_t(end);
+  for (const loop::Buffer &buffer : special.pattern->program.buffers) {
     switch (buffer.role) {
-    case loop::Role::Input: bound.buffers.push_back({std::int32_t(buffer.operand), 0}); break;
+    case loop::Role::Input: special.buffers.push_back({std::int32_t(buffer.operand), 0}); break;
     case loop::Role::Output:
-      bound.buffers.push_back({std::int32_t(bound.input_count + buffer.operand), 0});
+      special.buffers.push_back({std::int32_t(special.input_count + buffer.operand), 0});
       break;
-    case loop::Role::Scratch: bound.buffers.push_back({-1, scratch_at[buffer.operand]}); break;
+    case loop::Role::Scratch: special.buffers.push_back({-1, scratch_at[buffer.operand]}); break;
     case loop::Role::Row:
-      bound.rows.buffers.push_back(bound.buffers.size());
-      bound.buffers.push_back({-1, row_at[buffer.operand]});
+      special.rows.buffers.push_back(special.buffers.size());
+      special.buffers.push_back({-1, row_at[buffer.operand]});
       break;
     }
   }
 }
 
 // How each phase is cut into blocks.
-void place_phases(Bound &bound, const support::Machine &machine, bool cancellable) {
-  const loop::Program &program = bound.pattern->program;
+void place_phases(Specialisation &special, const support::Machine &machine, bool cancellable) {
+  const loop::Program &program = special.pattern->program;
   for (std::size_t p = 0; p < program.phases.size(); ++p)
-    bound.phases.push_back(
-        {bound.pattern->code ? bound.pattern->code->phases()[p] : nullptr,
-         plan::grid_of(program, p, bound.binding, machine, !bound.pattern->code, cancellable)});
-  for (std::size_t p = 0; bound.pattern->code && p < program.phases.size(); ++p)
-    if (const auto pipeline = plan::pipeline_of(program, p, bound.binding, bound.phases[p].grid)) {
-      jit::runtime::Train train{*pipeline, {}};
-      for (std::size_t k = 0; k < train.phases.size(); ++k)
-        train.phases[k] = bound.pattern->code->phases()[p + k];
-      bound.phases[p].train = train;
+    special.phases.push_back(
+        {special.pattern->code ? special.pattern->code->phases()[p] : nullptr,
+         plan::grid_of(program, p, special.binding, machine, !special.pattern->code, cancellable)});
+  for (std::size_t p = 0; special.pattern->code && p < program.phases.size(); ++p)
+    if (const auto pipeline =
+            plan::pipeline_of(program, p, special.binding, special.phases[p].grid)) {
+      jit::runtime::PipelineCode code{*pipeline, {}};
+      for (std::size_t k = 0; k < code.phases.size(); ++k)
+        code.phases[k] = special.pattern->code->phases()[p + k];
+      special.phases[p].pipeline = code;
     }
 }
 
 // Which inputs may be the very memory of an output: the same elements at the same positions.
-void mark_exact_pairs(Bound &bound, const spec::TypedSpec &spec, const plan::Resolved &resolved,
-                      bool in_place) {
-  bound.exact.assign(spec.inputs.size() * spec.outputs.size(), 0);
+void mark_exact_pairs(Specialisation &special, const spec::TypedSpec &spec,
+                      const plan::Resolved &resolved, bool in_place) {
+  special.exact.assign(spec.inputs.size() * spec.outputs.size(), 0);
   if (!in_place) return;
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
-      const Layout &in = bound.layouts.inputs[i], &out = bound.layouts.outputs[o];
+      const Layout &in = special.layouts.inputs[i], &out = special.layouts.outputs[o];
       bool same =
           size_of(spec.inputs[i].dtype) == size_of(spec.outputs[o].dtype) && in.rank == out.rank;
       for (int d = 0; same && d < in.rank; ++d)
@@ -159,7 +160,7 @@ void mark_exact_pairs(Bound &bound, const spec::TypedSpec &spec, const plan::Res
             in.extents[d] == out.extents[d] &&
             (in.extents[d] == 1 || (in.strides[d] == out.strides[d] &&
                                     resolved.input_classes[i][d] == resolved.output_classes[o][d]));
-      bound.exact[i * spec.outputs.size() + o] = same;
+      special.exact[i * spec.outputs.size() + o] = same;
     }
   }
 }
@@ -186,19 +187,19 @@ void verify_plan(const plan::Plan &plan, const kernel::Layouts &layouts, bool co
   }
 }
 
-void describe_operands(Bound &bound, const spec::TypedSpec &spec) {
+void describe_operands(Specialisation &special, const spec::TypedSpec &spec) {
   const std::vector<bool> read = kernel::elements_read(spec);
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     if (!read[i]) {
-      bound.operands.push_back({});
+      special.operands.push_back({});
       continue;
     }
-    bound.operands.push_back({kernel::reach_of(bound.layouts.inputs[i], spec.inputs[i].dtype),
-                              kernel::alignment_of(spec.inputs[i].dtype) - 1});
+    special.operands.push_back({kernel::reach_of(special.layouts.inputs[i], spec.inputs[i].dtype),
+                                kernel::alignment_of(spec.inputs[i].dtype) - 1});
   }
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
-    bound.operands.push_back({kernel::reach_of(bound.layouts.outputs[o], spec.outputs[o].dtype),
-                              kernel::alignment_of(spec.outputs[o].dtype) - 1});
+    special.operands.push_back({kernel::reach_of(special.layouts.outputs[o], spec.outputs[o].dtype),
+                                kernel::alignment_of(spec.outputs[o].dtype) - 1});
 }
 
 } // namespace
@@ -218,8 +219,8 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
   support::out_of_memory();
 }
 
-std::shared_ptr<const Bound> KernelImpl::build(kernel::Operands operands,
-                                               std::uint64_t hash) const {
+std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operands,
+                                                        std::uint64_t hash) const {
   const support::FloatWorld world;
   const Stopwatch watch;
   kernel::Layouts layouts;
@@ -238,28 +239,28 @@ std::shared_ptr<const Bound> KernelImpl::build(kernel::Operands operands,
   // Beyond this point the layouts are right: a failure is our bug, or no code could be had.
 
   const auto begin = [&] { // afresh for each attempt
-    auto bound = std::make_shared<Bound>();
-    bound->hash = hash;
-    bound->input_count = typed_.inputs.size();
-    bound->key = jit::layout_key(operands, bound->input_count);
-    bound->layouts = layouts;
-    return bound;
+    auto special = std::make_shared<Specialisation>();
+    special->hash = hash;
+    special->input_count = typed_.inputs.size();
+    special->key = jit::layout_key(operands, special->input_count);
+    special->layouts = layouts;
+    return special;
   };
-  std::shared_ptr<Bound> bound = begin();
+  std::shared_ptr<Specialisation> special = begin();
   try {
-    place(*bound, resolved, threads_);
+    place(*special, resolved, threads_);
   } catch (const InternalError &error) {
     if (!may_fall_back()) throw;
     std::string instead = "runs by a plan for one thread";
     try {
-      bound = begin();
-      place(*bound, resolved, 1);
+      special = begin();
+      place(*special, resolved, 1);
     } catch (const InternalError &) { // the first one is told
-      bound = begin();
-      bound->engine = Engine::Reference;
+      special = begin();
+      special->engine = Engine::reference;
       instead = "runs in the reference";
     }
-    bound->failure = error.message();
+    special->failure = error.message();
     tell(error, instead, layouts);
   }
 
@@ -267,26 +268,26 @@ std::shared_ptr<const Bound> KernelImpl::build(kernel::Operands operands,
     const std::lock_guard lock(mutex_);
     counters_.compile_ms += watch.ms();
   }
-  return memo_.add(std::move(bound));
+  return layout_cache_.add(std::move(special));
 }
 
 // From layouts to all that a call needs. Throws InternalError.
-void KernelImpl::place(Bound &bound, const plan::Resolved &resolved, int threads) const {
-  bound.threads = threads;
-  plan::Plan plan = make_plan(bound.layouts, resolved, threads, false);
+void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, int threads) const {
+  special.threads = threads;
+  plan::Plan plan = make_plan(special.layouts, resolved, threads, false);
 
   // Beyond this point axes, phases and widths are fixed.
 
-  bound.pattern = find_pattern(std::move(plan.program), bound.layouts, bound.found);
-  bound.engine = bound.pattern->code ? Engine::Jit : Engine::Interpreter;
-  bound.binding = std::move(plan.binding);
+  special.pattern = find_pattern(std::move(plan.program), special.layouts, special.found);
+  special.engine = special.pattern->code ? Engine::jit : Engine::interpreter;
+  special.binding = std::move(plan.binding);
   const auto rest = [&] {
-    describe_operands(bound, typed_);
-    mark_exact_pairs(bound, typed_, resolved, plan.in_place);
-    place_buffers(bound, threads);
-    place_phases(bound, machine(threads), cancel_ != nullptr);
+    describe_operands(special, typed_);
+    mark_exact_pairs(special, typed_, resolved, plan.in_place);
+    place_buffers(special, threads);
+    place_phases(special, machine(threads), cancel_ != nullptr);
   };
-  jit::with_ir(rest, [&] { return loop::print(bound.pattern->program); });
+  jit::with_ir(rest, [&] { return loop::print(special.pattern->program); });
 }
 
 // The target's core, with what this process may use of caches and threads.
@@ -314,7 +315,7 @@ plan::Plan KernelImpl::make_plan(const kernel::Layouts &layouts, const plan::Res
   return plan;
 }
 
-bool KernelImpl::may_fall_back() const { return engine_ == Engine::Auto && !jit::is_strict(); }
+bool KernelImpl::may_fall_back() const { return engine_ == Engine::automatic && !jit::is_strict(); }
 
 void KernelImpl::tell(const InternalError &error, const std::string &instead,
                       const kernel::Layouts &layouts) const {
@@ -408,7 +409,7 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
     pattern->no_code = error.message();
     tell(error, "runs in the interpreter", layouts);
   } catch (const CompileError &error) {
-    if (engine_ == Engine::Jit) throw;
+    if (engine_ == Engine::jit) throw;
     pattern->no_code = error.message();
     support::log().warn("kernel '{}' runs in the interpreter: {}", typed_.name, error.message());
   }

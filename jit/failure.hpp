@@ -4,12 +4,12 @@
 //   native code cannot be made         the interpreter runs the same program, and gives the same bits
 //   the interpreter fails, too         the reference; the outputs are untouched until one of them has come to its end
 //
-// This holds for Engine::Auto, unless the environment variable BROADLOOM_STRICT is set (to other than 0), as in all
+// This holds for Engine::automatic, unless the environment variable BROADLOOM_STRICT is set (to other than 0), as in all
 // tests: then, and where another engine was asked for, the InternalError goes to the caller. Each failure gives one line
 // of the log, and a file with all that is needed to see it again.
 #pragma once
 
-#include "jit/bound.hpp"
+#include "jit/specialisation.hpp"
 
 #include <broadloom/error.hpp>
 

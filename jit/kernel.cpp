@@ -21,9 +21,9 @@ using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 // A call with its arguments fixed.
 struct BoundState {
   std::shared_ptr<const KernelImpl> kernel;
-  std::shared_ptr<const jit::Bound> bound; // null: the reference evaluates
-  std::vector<AnyView> views;              // of all operands; unused where one is not wanted
-  std::vector<const AnyView *> operands;   // into views, null where one is not wanted
+  std::shared_ptr<const jit::Specialisation> special; // null: the reference evaluates
+  std::vector<AnyView> views;            // of all operands; unused where one is not wanted
+  std::vector<const AnyView *> operands; // into views, null where one is not wanted
   // Ready for the phases where nothing else is left to do; empty where a call needs scratch memory
   // or copies of inputs.
   std::vector<char *> buffers;
@@ -134,9 +134,9 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   kernel::check_operands(spec, state->operands);
   kernel::check_pointers(spec, state->operands);
   kernel::check_apart(spec, state->operands);
-  if (kernel->engine() != Engine::Reference) {
-    state->bound = kernel->bind(state->operands);
-    state->buffers = kernel->ready_buffers(*state->bound, state->operands);
+  if (kernel->engine() != Engine::reference) {
+    state->special = kernel->bind(state->operands);
+    state->buffers = kernel->ready_buffers(*state->special, state->operands);
   }
   state->kernel = std::move(kernel);
   return state;
@@ -163,9 +163,9 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
 void BoundCall::operator()() const try {
   const auto &state = *static_cast<const BoundState *>(state_.get());
   if (!state.buffers.empty())
-    state.kernel->run_phases(*state.bound, state.buffers.data());
-  else if (state.bound)
-    state.kernel->execute(*state.bound, state.operands);
+    state.kernel->run_phases(*state.special, state.buffers.data());
+  else if (state.special)
+    state.kernel->execute(*state.special, state.operands);
   else
     state.kernel->run(state.operands);
 } catch (const std::bad_alloc &) {
@@ -175,7 +175,7 @@ void BoundCall::operator()() const try {
 void Kernel::prepare(std::span<const AnyView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   const kernel::Layouts layouts = impl_->allocated_layouts(inputs);
-  if (impl_->engine() == Engine::Reference) return;
+  if (impl_->engine() == Engine::reference) return;
   std::vector<AnyView> views(inputs.begin(), inputs.end());
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     views.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});

@@ -1,17 +1,17 @@
 // What stands behind a Kernel: the checked spec, the target, and what was learned from the calls.
 //
-//   compile.cpp   from the spec to a KernelImpl, from layouts to a Bound: the table of contents
+//   compile.cpp   from the spec to a KernelImpl, from layouts to a Specialisation: the table of contents
 //   check.cpp     the arguments of a call
 //   call.cpp      a call: look the layouts up, check the pointers, run
 //   failure.cpp   what a bug of ours leaves behind
-//   memo.cpp      the layouts seen so far
+//   layout_cache.cpp  the layouts seen so far
 //   show.cpp      its stages as text
 //   kernel.cpp    the public face
 #pragma once
 
-#include "jit/bound.hpp"
-#include "jit/memo.hpp"
+#include "jit/layout_cache.hpp"
 #include "jit/runtime/threads.hpp"
+#include "jit/specialisation.hpp"
 #include "kernel/check.hpp"
 
 #include <atomic>
@@ -29,13 +29,17 @@ public:
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
   void run(kernel::Operands operands) const;
-  std::shared_ptr<const jit::Bound> bind(kernel::Operands operands) const; // looks at layouts only
-  void execute(const jit::Bound &bound, kernel::Operands operands) const;  // looks at pointers only
+  std::shared_ptr<const jit::Specialisation>
+  bind(kernel::Operands operands) const; // looks at layouts only
+  void execute(const jit::Specialisation &special,
+               kernel::Operands operands) const; // looks at pointers only
 
   // For calls on the same memory again and again: the buffers of the frame, if the phases are all that
   // such a call has to run; else empty.
-  std::vector<char *> ready_buffers(const jit::Bound &bound, kernel::Operands operands) const;
-  void run_phases(const jit::Bound &bound, char *const *buffers, bool interpreted = false) const;
+  std::vector<char *> ready_buffers(const jit::Specialisation &special,
+                                    kernel::Operands operands) const;
+  void run_phases(const jit::Specialisation &special, char *const *buffers,
+                  bool interpreted = false) const;
 
   // The layouts of a call with these inputs that allocates its outputs.
   kernel::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
@@ -58,8 +62,9 @@ private:
   };
 
   // compile.cpp
-  std::shared_ptr<const jit::Bound> build(kernel::Operands operands, std::uint64_t hash) const;
-  void place(jit::Bound &bound, const plan::Resolved &resolved, int threads) const;
+  std::shared_ptr<const jit::Specialisation> build(kernel::Operands operands,
+                                                   std::uint64_t hash) const;
+  void place(jit::Specialisation &special, const plan::Resolved &resolved, int threads) const;
   support::Machine machine(int threads) const;
   plan::Plan make_plan(const kernel::Layouts &layouts, const plan::Resolved &resolved, int threads,
                        bool explain) const;
@@ -74,14 +79,14 @@ private:
   // call.cpp
   bool fits(kernel::Operands operands) const;
   void run_reference(kernel::Operands operands) const;
-  void execute_on_copies(const jit::Bound &bound, kernel::Operands operands) const;
-  void interpret_or_refer(const jit::Bound &bound, kernel::Operands operands) const;
-  void invoke(const jit::Bound &bound, void *const *addresses, bool interpreted) const;
-  void interpret(const jit::Bound &bound, const loop::Frame &frame) const;
+  void execute_on_copies(const jit::Specialisation &special, kernel::Operands operands) const;
+  void interpret_or_refer(const jit::Specialisation &special, kernel::Operands operands) const;
+  void invoke(const jit::Specialisation &special, void *const *addresses, bool interpreted) const;
+  void interpret(const jit::Specialisation &special, const loop::Frame &frame) const;
   void stop_if_cancelled() const;
 
   // twice.cpp
-  void execute_twice(const jit::Bound &bound, kernel::Operands operands) const;
+  void execute_twice(const jit::Specialisation &special, kernel::Operands operands) const;
 
   // show.cpp
   struct Shown;
@@ -114,7 +119,7 @@ private:
 
   // What the calls teach: layouts, and behind them at most 64 patterns.
   static constexpr std::size_t most_patterns = 64;
-  mutable jit::Memo memo_;
+  mutable jit::LayoutCache layout_cache_;
   mutable std::mutex mutex_; // guards all below
   mutable std::unordered_map<std::string, KnownPattern> patterns_;
   mutable std::uint64_t clock_ = 0;

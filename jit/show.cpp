@@ -26,12 +26,12 @@ namespace broadloom {
 using support::decide;
 using support::Reason;
 
-// Program and numbers to print, from a Bound or from a plan made for the purpose.
+// Program and numbers to print, from a Specialisation or from a plan made for the purpose.
 struct KernelImpl::Shown {
-  std::shared_ptr<const jit::Bound> bound; // null before the first call
+  std::shared_ptr<const jit::Specialisation> special; // null before the first call
   kernel::Layouts layouts;
   std::shared_ptr<const jit::Pattern> pattern; // null before `find_engine`
-  Engine engine = Engine::Jit; // from `find_engine` on; Reference: there is no program
+  Engine engine = Engine::jit; // from `find_engine` on; Reference: there is no program
   std::string failure;         // of ours, which left a plan for one thread, or none
   int threads = 1;             // that the plan is for
   loop::Program program;
@@ -40,7 +40,7 @@ struct KernelImpl::Shown {
 };
 
 kernel::Layouts KernelImpl::layouts_to_show() const {
-  if (const auto bound = memo_.latest()) return bound->layouts;
+  if (const auto special = layout_cache_.latest()) return special->layouts;
   std::vector<AnyView> inputs;
   for (const Layout &layout : kernel::typical_inputs(typed_))
     inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
@@ -49,8 +49,8 @@ kernel::Layouts KernelImpl::layouts_to_show() const {
 
 KernelImpl::Shown KernelImpl::what_to_show() const {
   Shown shown;
-  shown.bound = memo_.latest();
-  shown.layouts = shown.bound ? shown.bound->layouts : layouts_to_show();
+  shown.special = layout_cache_.latest();
+  shown.layouts = shown.special ? shown.special->layouts : layouts_to_show();
   const plan::Resolved resolved = plan::resolve(typed_, shown.layouts.inputs, shown.layouts.wanted);
   const auto plan_for = [&](int threads) {
     plan::Plan plan = make_plan(shown.layouts, resolved, threads, true);
@@ -59,11 +59,11 @@ KernelImpl::Shown KernelImpl::what_to_show() const {
     shown.binding = std::move(plan.binding);
     shown.why = std::move(plan.why);
   };
-  if (shown.bound) { // its plan is made once more, now with the reasons
-    shown.failure = shown.bound->failure;
-    shown.engine = shown.bound->engine;
-    shown.pattern = shown.bound->pattern;
-    if (shown.engine != Engine::Reference) plan_for(shown.bound->threads);
+  if (shown.special) { // its plan is made once more, now with the reasons
+    shown.failure = shown.special->failure;
+    shown.engine = shown.special->engine;
+    shown.pattern = shown.special->pattern;
+    if (shown.engine != Engine::reference) plan_for(shown.special->threads);
     return shown;
   }
   try { // as `build`
@@ -74,7 +74,7 @@ KernelImpl::Shown KernelImpl::what_to_show() const {
     try {
       plan_for(1);
     } catch (const InternalError &) {
-      shown.engine = Engine::Reference;
+      shown.engine = Engine::reference;
     }
   }
   return shown;
@@ -82,17 +82,17 @@ KernelImpl::Shown KernelImpl::what_to_show() const {
 
 // What runs, or would run, the program.
 void KernelImpl::find_engine(Shown &shown) const {
-  if (shown.engine == Engine::Reference) return;
+  if (shown.engine == Engine::reference) return;
   if (!shown.pattern)
     shown.pattern = make_pattern(shown.program, loop::key(shown.program), shown.layouts);
-  shown.engine = shown.pattern->code ? Engine::Jit : Engine::Interpreter;
-  if (shown.bound && shown.bound->interpreter_failed) shown.engine = Engine::Reference;
+  shown.engine = shown.pattern->code ? Engine::jit : Engine::interpreter;
+  if (shown.special && shown.special->interpreter_failed) shown.engine = Engine::reference;
 }
 
 Engine KernelImpl::engine_used() const {
-  if (engine_ == Engine::Reference) return engine_;
-  if (const auto bound = memo_.latest())
-    return bound->interpreter_failed ? Engine::Reference : bound->engine;
+  if (engine_ == Engine::reference) return engine_;
+  if (const auto special = layout_cache_.latest())
+    return special->interpreter_failed ? Engine::reference : special->engine;
   Shown shown = what_to_show();
   find_engine(shown);
   return shown.engine;
@@ -102,10 +102,10 @@ namespace {
 
 std::string engine_name(Engine engine) {
   switch (engine) {
-  case Engine::Auto: return "auto";
-  case Engine::Jit: return "jit";
-  case Engine::Interpreter: return "interpreter";
-  case Engine::Reference: return "reference";
+  case Engine::automatic: return "auto";
+  case Engine::jit: return "jit";
+  case Engine::interpreter: return "interpreter";
+  case Engine::reference: return "reference";
   }
   return {};
 }
@@ -131,7 +131,7 @@ void add_libm(const loop::Program &program, std::vector<Decision> &result) {
 
 // What runs the program.
 Decision KernelImpl::explain_engine(const Shown &shown) const {
-  if (shown.engine == Engine::Reference) {
+  if (shown.engine == Engine::reference) {
     const std::string reason =
         shown.failure.empty() ? "the interpreter failed by a bug of ours" : shown.failure;
     return decide(Reason::NoPlan, "", "reference",
@@ -139,13 +139,13 @@ Decision KernelImpl::explain_engine(const Shown &shown) const {
                   {{"native code", reason}, {"interpreter", reason}});
   }
   if (!target_) {
-    const bool asked = engine_ == Engine::Interpreter;
+    const bool asked = engine_ == Engine::interpreter;
     return decide(asked ? Reason::InterpreterAsked : Reason::NoNativeTarget, "", "interpreter",
                   engine_name(engine_) + ": the loop IR, one point at a time");
   }
   const std::string native = fmt::format("native code for {} ({}, {}-bit vectors)", target_->name,
                                          target_->cpu, target_->vector_bits);
-  if (shown.engine == Engine::Interpreter)
+  if (shown.engine == Engine::interpreter)
     return decide(Reason::NoNativeCode, "", "interpreter",
                   "interpreter, for want of native code: " + shown.pattern->no_code,
                   {{"native code", shown.pattern->no_code}});
@@ -156,14 +156,14 @@ Decision KernelImpl::explain_engine(const Shown &shown) const {
 std::vector<Decision> KernelImpl::why() const try {
   const support::FloatWorld world;
   std::vector<Decision> result = typed_.notes;
-  if (engine_ == Engine::Reference) {
+  if (engine_ == Engine::reference) {
     result.push_back(decide(Reason::ReferenceAsked, "", "reference",
                             "reference: point by point from the definition"));
     return result;
   }
   Shown shown = what_to_show();
   find_engine(shown);
-  if (shown.engine == Engine::Reference) {
+  if (shown.engine == Engine::reference) {
     result.push_back(explain_engine(shown));
     return result;
   }
@@ -177,15 +177,15 @@ std::vector<Decision> KernelImpl::why() const try {
                             "a plan for one thread: " + shown.failure,
                             {{"a plan for several threads", shown.failure}}));
   result.push_back(explain_engine(shown));
-  if (shown.engine == Engine::Jit) {
+  if (shown.engine == Engine::jit) {
     const block::Program &blocks = shown.pattern->code->blocks();
     const loop::Numbers numbers = shown.binding.numbers();
     append(block::explain(shown.program, blocks, &numbers));
     append(jit::explain_weights(blocks.weights));
     add_libm(shown.program, result);
   }
-  if (!shown.bound) return result;
-  result.push_back(shown.bound->found);
+  if (!shown.special) return result;
+  result.push_back(shown.special->found);
   if (shown.pattern->code) {
     const Counters counters = this->counters();
     result.push_back(
@@ -202,7 +202,7 @@ std::vector<Decision> KernelImpl::why() const try {
 
 KernelImpl::Shown KernelImpl::program_to_show() const {
   Shown shown = what_to_show();
-  if (shown.engine == Engine::Reference)
+  if (shown.engine == Engine::reference)
     support::fail("E0501",
                   fmt::format("kernel '{}' has no loop program: {}", typed_.name, shown.failure),
                   {}, "the reference evaluates it, with the same results; please report the bug");
@@ -215,10 +215,10 @@ KernelImpl::Shown KernelImpl::native_to_show() const {
     support::fail("E0501",
                   fmt::format("kernel '{}' was compiled for the {} engine and has no native code",
                               typed_.name, engine_name(engine_)),
-                  {}, "compile it with Engine::Auto or Engine::Jit");
+                  {}, "compile it with Engine::automatic or Engine::jit");
   Shown shown = program_to_show();
   find_engine(shown);
-  if (shown.engine != Engine::Jit)
+  if (shown.engine != Engine::jit)
     support::fail("E0501",
                   fmt::format("kernel '{}' has no native code, and runs in the {}: {}", typed_.name,
                               engine_name(shown.engine), shown.pattern->no_code),
@@ -228,9 +228,9 @@ KernelImpl::Shown KernelImpl::native_to_show() const {
 
 std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
   switch (format) {
-  case ShowFormat::Graph::Text: return spec::print_graph(typed_);
-  case ShowFormat::Graph::Dot: return spec::print_dot(typed_);
-  case ShowFormat::Graph::Html: return spec::print_html(typed_);
+  case ShowFormat::Graph::text: return spec::print_graph(typed_);
+  case ShowFormat::Graph::dot: return spec::print_dot(typed_);
+  case ShowFormat::Graph::html: return spec::print_html(typed_);
   }
   return {};
 }
@@ -238,33 +238,33 @@ std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
 std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   const support::FloatWorld world;
   switch (stage) {
-  case Stage::Spec: return print(spec_);
-  case Stage::Axes: {
+  case Stage::spec: return print(spec_);
+  case Stage::axes: {
     const kernel::Layouts layouts = layouts_to_show();
     return spec::print_axes(typed_) +
            spec::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
   }
-  case Stage::Graph: return show_graph(format.graph);
-  case Stage::Plan: {
+  case Stage::graph: return show_graph(format.graph);
+  case Stage::plan: {
     const Shown shown = program_to_show();
     return jit::plan_text(typed_, shown.layouts, shown.program, shown.binding, shown.why);
   }
-  case Stage::Loop: return loop::print(program_to_show().program);
-  case Stage::Block: {
+  case Stage::loop: return loop::print(program_to_show().program);
+  case Stage::block: {
     const Shown shown = native_to_show();
     const loop::Numbers numbers = shown.binding.numbers();
     return block::print(shown.program, shown.pattern->code->blocks(), &numbers);
   }
-  case Stage::Llvm: {
+  case Stage::llvm: {
     const Shown shown = native_to_show();
     return jit::llvm_text(shown.program, shown.pattern->code->blocks(), *target_);
   }
-  case Stage::Asm: {
+  case Stage::assembly: {
     const Shown shown = native_to_show();
     return jit::asm_listing(shown.program, shown.pattern->code->blocks(), shown.binding, *target_,
                             format.whole);
   }
-  case Stage::Why: {
+  case Stage::why: {
     if (format.json) return to_json(why());
     std::string text;
     for (const Decision &decision : why())

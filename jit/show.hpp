@@ -1,8 +1,8 @@
 // Texts of single stages: see show.cpp.
 #pragma once
 
-#include "jit/bound.hpp"
 #include "jit/engine/target.hpp"
+#include "jit/specialisation.hpp"
 
 #include <span>
 #include <string>

@@ -72,8 +72,9 @@ bool only_pattern(std::span<const char> bytes) {
 
 } // namespace
 
-void KernelImpl::execute_twice(const jit::Bound &bound, kernel::Operands operands) const {
-  const std::size_t inputs = bound.input_count;
+void KernelImpl::execute_twice(const jit::Specialisation &special,
+                               kernel::Operands operands) const {
+  const std::size_t inputs = special.input_count;
   std::vector<OperandCopy> ours, told;
   std::vector<std::size_t> outputs; // those that are wanted
   for (std::size_t k = inputs; k < operands.size(); ++k) {
@@ -81,7 +82,7 @@ void KernelImpl::execute_twice(const jit::Bound &bound, kernel::Operands operand
     outputs.push_back(k - inputs);
     for (std::vector<OperandCopy> *copies : {&ours, &told})
       copies->push_back(
-          prepared(*operands[k], bound.operands[k].reach, typed_.outputs[k - inputs].add));
+          prepared(*operands[k], special.operands[k].reach, typed_.outputs[k - inputs].add));
   }
   const auto with = [&](const std::vector<OperandCopy> &copies) {
     std::vector<void *> addresses = kernel::addresses_of(operands);
@@ -89,12 +90,12 @@ void KernelImpl::execute_twice(const jit::Bound &bound, kernel::Operands operand
       addresses[inputs + outputs[k]] = copies[k].view().data;
     return addresses;
   };
-  invoke(bound, with(ours).data(), false);
-  invoke(bound, with(told).data(), true);
+  invoke(special, with(ours).data(), false);
+  invoke(special, with(told).data(), true);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const std::vector<char> result(ours[k].bytes().begin(), ours[k].bytes().end());
     const std::string &name = typed_.outputs[outputs[k]].name;
-    const std::string ir = loop::print(bound.pattern->program);
+    const std::string ir = loop::print(special.pattern->program);
     if (const std::int64_t at = first_difference(ours[k], told[k]); at >= 0)
       support::bug(fmt::format("native code and the interpreter differ in output '{}', element {} "
                                "in C order",

@@ -76,8 +76,8 @@ int main(int argc, char **argv) try {
   const bl::Results got = kernel({{"x", x}, {"label", label}, {"digit", digit}, {"count", count}});
 
   std::cout << "The loops that were built\n-------------------------\n"
-            << kernel.show(bl::Stage::Loop) << "\n";
-  std::cout << "Why\n---\n" << kernel.show(bl::Stage::Why) << "\n";
+            << kernel.show(bl::Stage::loop) << "\n";
+  std::cout << "Why\n---\n" << kernel.show(bl::Stage::why) << "\n";
 
   std::cout << "The mean image of each class, standardised (## well above the average pixel)\n";
   for (int d : {0, 3, 7}) {
@@ -86,7 +86,7 @@ int main(int argc, char **argv) try {
   }
   std::cout << "  energy of all images: " << got["energy"].data<float>()[0] << "\n\n";
 
-  const bl::Kernel slow = bl::compile(kernel.spec(), {.engine = bl::Engine::Reference});
+  const bl::Kernel slow = bl::compile(kernel.spec(), {.engine = bl::Engine::reference});
   const bl::Results want = slow({{"x", x}, {"label", label}, {"digit", digit}, {"count", count}});
   bool right = true;
   std::cout << "Against the reference evaluator (largest relative difference)\n";

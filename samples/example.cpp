@@ -19,5 +19,5 @@ int main() {
                           {"y", bl::View<const float>(ys.data(), {2})}});
   std::cout << "s = " << r["s"].data<float>()[0] << " " << r["s"].data<float>()[1]
             << "\n";                         // s = 1.5 3
-  std::cout << kernel.show(bl::Stage::Loop); // the loop nest that was built
+  std::cout << kernel.show(bl::Stage::loop); // the loop nest that was built
 }

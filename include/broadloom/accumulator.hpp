@@ -69,9 +69,9 @@ struct Correction {
 inline Correction correction(double value) { return {value}; }
 
 // Of a scan: the value before the step at each position; from the end; that state, not the result.
-enum class ScanFlag { Exclusive, Reverse };
-inline constexpr ScanFlag exclusive = ScanFlag::Exclusive;
-inline constexpr ScanFlag reverse = ScanFlag::Reverse;
+enum class ScanFlag { exclusive, reverse };
+inline constexpr ScanFlag exclusive = ScanFlag::exclusive;
+inline constexpr ScanFlag reverse = ScanFlag::reverse;
 struct State {
   std::string name;
 };

@@ -36,23 +36,24 @@ namespace broadloom {
 struct GradientCheckOptions {
   std::vector<std::string> wrt = {}, of = {}; // inputs, outputs; empty: all real and complex ones
   int directions = 2;                         // random directions for each input
-  std::uint64_t seed = 1;       // of weights and directions: the same seed, the same check
-  double tolerance = 1e-6;      // of the sum of the absolute values of what is added up
-  Engine engine = Engine::Auto; // runs the derived kernel; the measured slopes are the reference's
+  std::uint64_t seed = 1;  // of weights and directions: the same seed, the same check
+  double tolerance = 1e-6; // of the sum of the absolute values of what is added up
+  Engine engine =
+      Engine::automatic; // runs the derived kernel; the measured slopes are the reference's
   std::shared_ptr<const std::atomic<bool>> cancel = nullptr; // as in Options
 };
 
 enum class Slope {
-  Agrees,
-  Differs,
-  NotSmooth, // no element of the output has a slope that can be measured, or an operation has none
-  NoGradient // it cannot be derived: `reason`
+  agrees,
+  differs,
+  not_smooth, // no element of the output has a slope that can be measured, or an operation has none
+  no_gradient // it cannot be derived: `reason`
 };
 
 // One output by one input, at the direction where the two were farthest apart for their tolerance.
 struct SlopeCheck {
   std::string output, input;
-  Slope slope = Slope::NotSmooth;
+  Slope slope = Slope::not_smooth;
   double measured = 0, derived = 0;
   double difference = 0, tolerance = 0; // Differs: difference > tolerance, or derived is NaN
   std::int64_t compared = 0;            // elements of the output, over all directions

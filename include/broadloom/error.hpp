@@ -62,7 +62,7 @@ struct CompileError : Error { // a limit was reached, or code could not be made
 struct CancelledError : Error { // the caller's own wish: Options::cancel
   using Error::Error;
 };
-// E0901, a bug in Broadloom. Compiling with Engine::Auto reports it and goes on with a slower engine; it is
+// E0901, a bug in Broadloom. Compiling with Engine::automatic reports it and goes on with a slower engine; it is
 // thrown where another engine was asked for, where BROADLOOM_STRICT is 1, and where nothing else is left.
 class InternalError : public Error {
 public:

@@ -21,29 +21,29 @@ namespace broadloom {
 
 // How the backward pass comes by the values of the forward one. Every choice gives the same bits.
 enum class Policy {
-  Auto,      // in the same kernel, which holds in memory what is dearer to compute again
-  Save,      // a forward kernel saves them, the backward kernel reads them
-  Recompute, // all are computed again where they are read (but for reductions, once each)
+  automatic, // in the same kernel, which holds in memory what is dearer to compute again
+  save,      // a forward kernel saves them, the backward kernel reads them
+  recompute, // all are computed again where they are read (but for reductions, once each)
 };
 
 struct GradientOptions {
   std::vector<std::string> of = {}; // outputs to differentiate; empty: all that are real or complex
-  bool value = false;               // the kernel's own outputs, too: value and gradient in one
-  bool add = false;                 // `d_IN += ..`: added to what the call finds in d_IN
-  Policy policy = Policy::Auto;
+  Policy policy = Policy::automatic;
+  bool value = false; // the kernel's own outputs, too: value and gradient in one
+  bool add = false;   // `d_IN += ..`: added to what the call finds in d_IN
 };
 
 // The kernel NAME_grad: all inputs of `spec`, an input d_OUT for each output asked about (its cotangent: how
 // much the loss changes with each element), and an output d_IN for each input in `wrt`, in the shape and
 // the dtype of that input. For complex inputs d_IN is dL/dRe + i dL/dIm.
-// With Policy::Save the kernel has further inputs saved_0, saved_1, ..: outputs of `saving_forward`.
+// With Policy::save the kernel has further inputs saved_0, saved_1, ..: outputs of `saving_forward`.
 // Throws what `check` throws; SpecError E0601 for an operation without a derivative, E0602 for a cast to an
 // integer on the way, E0003 for a name that is not an input or an output; DTypeError E0603 for an integer or
 // bool input or output.
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                   const GradientOptions &options = {});
 
-// For Policy::Save: the kernel NAME_forward, which is `spec` with the outputs saved_0, saved_1, .. that
+// For Policy::save: the kernel NAME_forward, which is `spec` with the outputs saved_0, saved_1, .. that
 // `gradient` with the same arguments takes, each in the dtype in which it was computed. A value in recompute() is
 // not saved but what it is made of, and neither are f16 and bf16 values between operations, which have
 // more bits than their dtype. Throws what `gradient` throws.

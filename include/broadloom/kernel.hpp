@@ -176,7 +176,7 @@ private:
 };
 
 // Checks the spec and makes it runnable. Throws SpecError, DTypeError, ShapeError (fixed extents that
-// contradict each other) and CompileError (a limit, or Engine::Jit where native code cannot be had).
+// contradict each other) and CompileError (a limit, or Engine::jit where native code cannot be had).
 Kernel compile(const LoopSpec &spec, const Options &options = {});
 
 } // namespace broadloom

@@ -25,21 +25,21 @@ namespace broadloom {
 // Alignment of unlabelled dims: f aligns trailing dims (NumPy), c leading dims, none demands equal ranks.
 enum class Order { c, f, none };
 
-enum class ModeKind : std::uint8_t { Plain, Broadcast, Accumulate, Reduce };
+enum class ModeKind : std::uint8_t { plain, broadcast, accumulate, reduce };
 
 struct Mode {
-  ModeKind kind = ModeKind::Plain;
+  ModeKind kind = ModeKind::plain;
   FoldUse use; // Accumulate and Reduce; of Broadcast only `like`, the input whose axes it takes
 };
-inline const Mode broadcast{ModeKind::Broadcast, {}};
+inline const Mode broadcast{ModeKind::broadcast, {}};
 Mode broadcast_like(std::string input);
 Mode fold_mode(ModeKind kind, const Accumulator &accumulator,
                const std::vector<ModeOption> &options);
 template <class... Options> Mode accumulate(const Accumulator &a, const Options &...options) {
-  return fold_mode(ModeKind::Accumulate, a, {ModeOption(options)...});
+  return fold_mode(ModeKind::accumulate, a, {ModeOption(options)...});
 }
 template <class... Options> Mode reduce(const Accumulator &a, const Options &...options) {
-  return fold_mode(ModeKind::Reduce, a, {ModeOption(options)...});
+  return fold_mode(ModeKind::reduce, a, {ModeOption(options)...});
 }
 inline Mode reduce_like(const Accumulator &a, std::string input) {
   return reduce(a, like(std::move(input)));

@@ -70,7 +70,7 @@ bool has_other_blocks() {
 
 KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
                          const Target &target, Profile profile, const std::string &folder) {
-  const bool may_keep = profile == Profile::None && !has_other_blocks();
+  const bool may_keep = profile == Profile::none && !has_other_blocks();
   const std::optional<DiskCache> cache = may_keep ? DiskCache::open(folder) : std::nullopt;
   if (!cache) return {compile_native(program, target, profile), false};
   const std::string key = key_of(program_key, target);

@@ -22,7 +22,7 @@ namespace broadloom::jit {
 
 [[noreturn]] static void fail(const std::string &message) {
   support::fail("E0501", "the vector math cannot be linked: " + message, {},
-                "run with the interpreter (Engine::Interpreter), which gives the same bits");
+                "run with the interpreter (Engine::interpreter), which gives the same bits");
 }
 
 bool link_math(llvm::Module &module, const Target &target) {

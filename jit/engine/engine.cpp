@@ -47,19 +47,19 @@ namespace {
 class Announcement {
 public:
   Announcement(Profile profile, llvm::MemoryBufferRef object) : profile_(profile) {
-    if (profile_ == Profile::None) return;
+    if (profile_ == Profile::none) return;
     functions_ = functions_of(object);
-    if (has(profile_, Profile::Gdb)) copy_.assign(object.getBufferStart(), object.getBufferEnd());
+    if (has(profile_, Profile::gdb)) copy_.assign(object.getBufferStart(), object.getBufferEnd());
   }
 
   // `phase` is a function of the object file, and `address` where it lies now.
   void make(const std::string &phase, std::uint64_t address, Code::Place &place) {
-    if (profile_ == Profile::None) return;
+    if (profile_ == Profile::none) return;
     for (const Function &function : functions_)
       if (function.name == phase) address -= function.offset;
-    if (has(profile_, Profile::Perf)) append_perf_map(functions_, address);
-    if (has(profile_, Profile::Jitdump)) append_jitdump(functions_, address);
-    if (has(profile_, Profile::Gdb))
+    if (has(profile_, Profile::perf)) append_perf_map(functions_, address);
+    if (has(profile_, Profile::jitdump)) append_jitdump(functions_, address);
+    if (has(profile_, Profile::gdb))
       place.gdb = std::make_unique<GdbEntry>(std::move(copy_), address);
     support::log().debug("profilers know the kernel's code as {}", phase);
   }

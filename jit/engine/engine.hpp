@@ -52,11 +52,11 @@ private:
 // Throws CompileError E0501, with LLVM's message, where native code cannot be had. Thread-safe.
 // The tools of `profile` are told of the code, under the program's name (profile.hpp).
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
-                                           Profile profile = Profile::None);
+                                           Profile profile = Profile::none);
 
 // The same with other blocks than those that are chosen for the target.
 std::shared_ptr<const Code> compile_native(const loop::Program &program, block::Program blocks,
-                                           const Target &target, Profile profile = Profile::None);
+                                           const Target &target, Profile profile = Profile::none);
 
 // The program as LLVM IR after all passes, and as assembly. With a listing of the program, `.loc` directives give
 // its lines.

@@ -40,7 +40,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
   }
   if (!machine) {
     support::fail("E0501", "LLVM has no code generator for this machine: " + error, {},
-                  "run with the interpreter (Engine::Interpreter), which gives the same bits");
+                  "run with the interpreter (Engine::interpreter), which gives the same bits");
   }
   return machine;
 }
@@ -145,7 +145,7 @@ llvm::SmallVector<char, 0> Generator::generate(llvm::Module &module,
   llvm::legacy::PassManager passes;
   if (!add_machine_passes(*machine_, passes, out, type)) {
     support::fail("E0501", "LLVM cannot write code of this kind", {},
-                  "run with the interpreter (Engine::Interpreter), which gives the same bits");
+                  "run with the interpreter (Engine::interpreter), which gives the same bits");
   }
   passes.run(module);
   return bytes;

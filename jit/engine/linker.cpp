@@ -14,7 +14,7 @@ namespace orc = llvm::orc;
 
 void fail_native(const std::string &message) {
   support::fail("E0501", "native code cannot be had: " + message, {},
-                "run with the interpreter (Engine::Interpreter), which gives the same bits");
+                "run with the interpreter (Engine::interpreter), which gives the same bits");
 }
 
 namespace {

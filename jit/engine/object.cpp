@@ -59,7 +59,7 @@ Made make_module(const loop::Program &program, const block::Program &blocks, con
 class Names {
 public:
   Names(const loop::Program &program, const Target &target, Profile profile)
-      : kernel_(program.name), long_(profile != Profile::None),
+      : kernel_(program.name), long_(profile != Profile::none),
         pattern_(long_ ? llvm::xxh3_64bits(target.cpu + target.features + loop::key(program)) : 0) {
   }
 
@@ -130,7 +130,7 @@ Object generate(const loop::Program &program, block::Program blocks, const Targe
   Object object;
   const Names names(program, target, profile);
   const auto file = machine_code(program, blocks, target, llvm::CodeGenFileType::ObjectFile, names,
-                                 object.times, nullptr, has(profile, Profile::Paths));
+                                 object.times, nullptr, has(profile, Profile::paths));
   object.file.assign(file.begin(), file.end());
   object.phases = names.phases(program.phases.size());
   object.blocks = std::move(blocks);
@@ -153,7 +153,7 @@ std::string asm_text(const loop::Program &program, const block::Program &blocks,
                      const Target &target, const loop::Listing *listing) {
   CompileTimes times;
   const auto bytes = machine_code(program, blocks, target, llvm::CodeGenFileType::AssemblyFile,
-                                  Names(program, target, Profile::None), times, listing);
+                                  Names(program, target, Profile::none), times, listing);
   return std::string(bytes.data(), bytes.size());
 }
 

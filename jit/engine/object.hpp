@@ -17,12 +17,12 @@ struct Object {
   std::vector<std::string> phases; // the symbols of the phases' functions
   block::Program blocks;           // that they were made of
   CompileTimes times;              // up to here
-  Profile profile = Profile::None; // whom to tell of the code
+  Profile profile = Profile::none; // whom to tell of the code
 };
 
 // E0501 and E0502 as compile_native has them. A function of its arguments: no code is linked, and nobody is told.
 Object generate(const loop::Program &program, block::Program blocks, const Target &target,
-                Profile profile = Profile::None);
+                Profile profile = Profile::none);
 
 // Puts the functions into memory and tells the profilers. Throws CompileError E0501.
 std::shared_ptr<const Code> link(Object object);

@@ -17,7 +17,7 @@ namespace broadloom::jit {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Profile>, 3> tools = {
-    {{"perf", Profile::Perf}, {"jitdump", Profile::Jitdump}, {"gdb", Profile::Gdb}}};
+    {{"perf", Profile::perf}, {"jitdump", Profile::jitdump}, {"gdb", Profile::gdb}}};
 
 Profile from_environment() {
   const char *words = std::getenv("BROADLOOM_PROFILE");
@@ -37,7 +37,7 @@ bool is_plain(char c) {
 } // namespace
 
 Profile parse_profile(std::string_view words, std::vector<std::string> &unknown) {
-  Profile found = Profile::None;
+  Profile found = Profile::none;
   while (!words.empty()) {
     const std::string_view word = words.substr(0, words.find(','));
     words.remove_prefix(std::min(word.size() + 1, words.size()));

@@ -14,7 +14,7 @@ void set(FoldUse &use, const Acc &acc) { use.acc = acc.dtype; }
 void set(FoldUse &use, const Correction &correction) { use.correction = correction.value; }
 void set(FoldUse &use, const State &state) { use.state = state.name; }
 void set(FoldUse &use, ScanFlag flag) {
-  (flag == ScanFlag::Exclusive ? use.exclusive : use.reverse) = true;
+  (flag == ScanFlag::exclusive ? use.exclusive : use.reverse) = true;
 }
 
 // A ModeOption or a ScanOption.
@@ -57,7 +57,7 @@ Expr scan_along(const Accumulator &accumulator, std::vector<Operand> values, Axi
 }
 
 Mode broadcast_like(std::string input) {
-  Mode mode{ModeKind::Broadcast, {}};
+  Mode mode{ModeKind::broadcast, {}};
   mode.use.like = std::move(input);
   return mode;
 }

@@ -67,7 +67,7 @@ std::vector<ReadValue> ForwardValues::read_by(const std::vector<Expr> &backward,
     if (walker_.seen(&node) && !is_another_name(node)) {
       if (is_free(expr) || facts_.inputs(expr).empty()) continue;
       const bool recomputed = recompute_.has(expr, facts_);
-      if (policy != Policy::Save || (!recomputed && facts_.can_be_saved(expr))) {
+      if (policy != Policy::save || (!recomputed && facts_.can_be_saved(expr))) {
         read.push_back({expr, keep_.has(expr, facts_), recomputed});
         continue;
       }

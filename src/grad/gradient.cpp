@@ -116,9 +116,9 @@ private:
     bind(output.value);
     for (Expr &init : output.mode.use.init) bind(init);
     switch (output.mode.kind) {
-    case ModeKind::Plain:
-    case ModeKind::Broadcast: return output.value;
-    case ModeKind::Accumulate: {
+    case ModeKind::plain:
+    case ModeKind::broadcast: return output.value;
+    case ModeKind::accumulate: {
       const AxisSet kept = kept_axes(output);
       return exchange(output.value, [&](const ExprNode &node) {
         if (node.kind != ExprKind::Input) return Expr();
@@ -128,7 +128,7 @@ private:
                          facts_.axis_refs(extra), node.where);
       });
     }
-    case ModeKind::Reduce: {
+    case ModeKind::reduce: {
       if (!output.mode.use.like.empty())
         return make_fold(output.mode.use, {output.value}, {}, output.value.node()->where);
       AxisSet kept;
@@ -241,7 +241,7 @@ private:
     for (const ReadValue &read : forward_.read_by(roots, options_.policy)) {
       const Terms t(read.value.node()->where);
       Expr &now = instead[read.value.node()];
-      if (options_.policy == Policy::Save) {
+      if (options_.policy == Policy::save) {
         Expr &input = saved[facts_.node(read.value).index];
         if (!input.node())
           input = save("saved_" + std::to_string(saved.size() - 1), read.value, forward);
@@ -249,7 +249,7 @@ private:
       } else if (read.kept) {
         now = t.op(ops::Op::Keep, {read.value});
       } else if (read.recomputed ||
-                 (options_.policy == Policy::Recompute && !read.is_reduction())) {
+                 (options_.policy == Policy::recompute && !read.is_reduction())) {
         now = t.op(ops::Op::Recompute, {read.value});
       }
     }
@@ -311,7 +311,7 @@ LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wr
                         const GradientOptions &options) try {
   const support::FloatWorld world;
   GradientOptions saving = options;
-  saving.policy = Policy::Save;
+  saving.policy = Policy::save;
   return spec_of(grad::Gradient(spec.data(), wrt, saving).run().forward);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -117,18 +117,18 @@ void Analysis::add_output(const OutputDecl &decl) {
   shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
   const Place &where = decl.value.node()->where;
   // A listed axis may come from an input that has others too: only what is listed is taken from it.
-  const bool listing = decl.mode.kind == ModeKind::Broadcast && decl.has_axes;
+  const bool listing = decl.mode.kind == ModeKind::broadcast && decl.has_axes;
   const AxisSet wanted = listing ? listed : expr::every_axis;
   output.value = repeated(typer_.cast(value.node, output.dtype, where), lent, wanted, where);
   // A whole-output reduction: one over no axes is one, too.
-  const bool open = value.open || decl.mode.kind == ModeKind::Reduce ||
+  const bool open = value.open || decl.mode.kind == ModeKind::reduce ||
                     spec_.graph[value.node].kind == expr::NodeKind::Fold;
   const DType meeting = ops::compute_dtype(
       open ? promote(spec_.graph[value.node].dtype, output.dtype) : output.dtype);
   output.addend = repeated(typer_.cast(value.node, meeting, where), lent, wanted, where);
 
   AxisSet has = spec_.graph[output.value].axes;
-  if (decl.mode.kind == ModeKind::Broadcast && !decl.mode.use.like.empty()) {
+  if (decl.mode.kind == ModeKind::broadcast && !decl.mode.use.like.empty()) {
     output.like = space_.input_called(decl.mode.use.like, decl.where);
     check_like(decl, output);
   }
@@ -157,12 +157,12 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
   const Place &where = decl.value.node()->where;
   std::uint32_t like =
       mode.use.like.empty() ? expr::no_input : space_.input_called(mode.use.like, decl.where);
-  if (mode.kind == ModeKind::Accumulate || mode.kind == ModeKind::Reduce)
+  if (mode.kind == ModeKind::accumulate || mode.kind == ModeKind::reduce)
     typer_.check_use({mode.use, {Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
   switch (mode.kind) {
-  case ModeKind::Plain: return typer_.type_whole(decl.value, {});
+  case ModeKind::plain: return typer_.type_whole(decl.value, {});
 
-  case ModeKind::Broadcast: {
+  case ModeKind::broadcast: {
     lent.shapes = reads_.inputs(decl.value);
     if (like != expr::no_input) lent.shapes.push_back(like);
     Folded value = typer_.type_whole(decl.value, {});
@@ -174,13 +174,13 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
     return value;
   }
 
-  case ModeKind::Accumulate: {
+  case ModeKind::accumulate: {
     Entry entry{&mode.use, decl.has_axes ? listed : least_rank_axes(decl)};
     warn_about_scalars(decl);
     return typer_.type_whole(decl.value, entry);
   }
 
-  case ModeKind::Reduce: {
+  case ModeKind::reduce: {
     Value value = typer_.type(decl.value, {});
     AxisSet has = spec_.graph[value.node].axes;
     auto fold = [&](AxisSet axes) {

@@ -308,7 +308,7 @@ private:
   void mode(Mode &mode) {
     if (cursor_.is_word("broadcast")) {
       cursor_.next();
-      mode.kind = ModeKind::Broadcast;
+      mode.kind = ModeKind::broadcast;
       bool like = cursor_.is(Tok::LeftParen) && cursor_.peek(1).kind == Tok::Name &&
                   cursor_.word(cursor_.peek(1)) == "like" && cursor_.peek(2).kind == Tok::Assign;
       if (!like) return;
@@ -319,7 +319,7 @@ private:
     }
     bool accumulate = cursor_.is_word("accumulate");
     if (!accumulate && !cursor_.is_word("reduce")) return;
-    mode.kind = accumulate ? ModeKind::Accumulate : ModeKind::Reduce;
+    mode.kind = accumulate ? ModeKind::accumulate : ModeKind::reduce;
     cursor_.next();
     cursor_.expect(Tok::LeftParen, "'(' and an accumulator");
     mode.use.accumulator = parse_accumulator_name(cursor_, definitions_);

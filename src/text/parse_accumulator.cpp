@@ -285,7 +285,7 @@ void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions
     cursor.next(), cursor.next();
     use.init = parse_tuple(cursor, symbols, definitions);
   } else if (cursor.word(option) == "like") {
-    if (mode.kind == ModeKind::Accumulate)
+    if (mode.kind == ModeKind::accumulate)
       cursor.fail("E0105", "accumulate takes no like=", option,
                   "name the kept axes in brackets, or use reduce");
     once(cursor, option, !use.like.empty());

@@ -250,13 +250,13 @@ private:
     const Mode &mode = decl.mode;
     const std::string like = mode.use.like.empty() ? "" : "like=" + mode.use.like;
     switch (mode.kind) {
-    case ModeKind::Plain: break;
-    case ModeKind::Broadcast:
+    case ModeKind::plain: break;
+    case ModeKind::broadcast:
       text_ += like.empty() ? "broadcast " : "broadcast(" + like + ") ";
       break;
-    case ModeKind::Accumulate:
-    case ModeKind::Reduce:
-      text_ += mode.kind == ModeKind::Reduce ? "reduce(" : "accumulate(";
+    case ModeKind::accumulate:
+    case ModeKind::reduce:
+      text_ += mode.kind == ModeKind::reduce ? "reduce(" : "accumulate(";
       text_ += std::string(spec::name_of(mode.use.accumulator)) + options(mode.use);
       if (!like.empty()) text_ += ", " + like;
       for (std::size_t k = 0; k < mode.use.init.size(); ++k) {

@@ -68,7 +68,7 @@ public:
     }
     for (const CaseOperand &out : case_.outputs) tally_.points += element_count(out.layout);
     const std::vector<Bytes> truth =
-        run_engine({.threads = 1, .engine = Engine::Interpreter}, Operand::pattern);
+        run_engine({.threads = 1, .engine = Engine::interpreter}, Operand::pattern);
     if (!spec_.data().schedule.clauses().empty()) compare_without_schedule(truth);
     if (how_.reference) compare_with_reference(truth);
     const bool odd = case_.inputs.empty() || case_.inputs[0].seed % 2 == 1;
@@ -82,12 +82,12 @@ public:
     if (!v3_only)
       for (const int t : threads)
         compare(
-            {.threads = t, .engine = Engine::Jit, .profile = odd ? Profile::Paths : Profile::None});
+            {.threads = t, .engine = Engine::jit, .profile = odd ? Profile::paths : Profile::none});
     if (how_.both_targets || v3_only)
       compare({.threads = threads.front() == 2 ? 1 : 2,
                .target = "x86-64-v3",
-               .engine = Engine::Jit,
-               .profile = odd ? Profile::None : Profile::Paths});
+               .engine = Engine::jit,
+               .profile = odd ? Profile::none : Profile::paths});
     if (!how_.numpy.empty()) compare_with_numpy(truth);
     if (!case_.gradient.empty()) check_gradients();
   }
@@ -114,9 +114,9 @@ private:
       if (case_.outputs[k].wanted) to.push_back({case_.outputs[k].name, outputs[k].view()});
     const Kernel kernel = compile(spec, options);
     kernel.run_named(in, to);
-    if (options.engine == Engine::Jit && kernel.counters().interpreted > 0)
+    if (options.engine == Engine::jit && kernel.counters().interpreted > 0)
       throw Mistake{"native code was asked for, and the interpreter ran"};
-    if (options.profile == Profile::Paths)
+    if (options.profile == Profile::paths)
       for (const Decision &decision : kernel.why()) ++tally_.decisions[decision.code];
     std::vector<Bytes> results;
     for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -140,14 +140,14 @@ private:
 
   static std::string named(const Options &options) {
     switch (options.engine) {
-    case Engine::Interpreter: return "the interpreter";
-    case Engine::Reference: return "the reference engine";
-    case Engine::Auto:
-    case Engine::Jit: break;
+    case Engine::interpreter: return "the interpreter";
+    case Engine::reference: return "the reference engine";
+    case Engine::automatic:
+    case Engine::jit: break;
     }
     return "native code" + (options.target.empty() ? "" : " for " + options.target) + " on " +
            std::to_string(options.threads) + " threads" +
-           (options.profile == Profile::Paths ? ", counting" : "");
+           (options.profile == Profile::paths ? ", counting" : "");
   }
 
   void compare_bits(const Options &options, const std::vector<Bytes> &got,
@@ -165,7 +165,7 @@ private:
 
   // A schedule changes no bit.
   void compare_without_schedule(const std::vector<Bytes> &got) {
-    const Options options{.threads = 1, .engine = Engine::Interpreter};
+    const Options options{.threads = 1, .engine = Engine::interpreter};
     ++tally_.scheduled;
     const std::vector<Bytes> plain =
         run_engine(LoopSpec(spec_).schedule({}), options, Operand::pattern);
@@ -258,7 +258,7 @@ private:
   }
 
   void compare_engine(const std::vector<Array> &expected) {
-    const Options options{.engine = Engine::Reference};
+    const Options options{.engine = Engine::reference};
     const std::vector<Bytes> got = run_engine(options, 0x3c);
     for (std::size_t k = 0; k < got.size(); ++k)
       if (case_.outputs[k].wanted && got[k] != bytes_of(expected[k]))
@@ -292,7 +292,7 @@ private:
       in.push_back({case_.inputs[k].name, inputs_[k].view()});
     for (std::size_t k = 0; k < outputs.size(); ++k)
       to.push_back({typed_.outputs[k].name, outputs[k].view()});
-    for (const Engine engine : {Engine::Interpreter, Engine::Jit}) {
+    for (const Engine engine : {Engine::interpreter, Engine::jit}) {
       std::string got = "no error";
       try {
         compile(spec_, {.engine = engine}).run_named(in, to);
@@ -311,14 +311,14 @@ private:
     for (std::size_t k = 0; k < inputs_.size(); ++k)
       in.push_back({case_.inputs[k].name, inputs_[k].view()});
     const GradientCheck check =
-        check_gradient(spec_, in, {.wrt = case_.gradient, .engine = Engine::Interpreter});
+        check_gradient(spec_, in, {.wrt = case_.gradient, .engine = Engine::interpreter});
     for (const SlopeCheck &slope : check.slopes)
-      if (slope.slope == Slope::Differs || slope.slope == Slope::NoGradient)
+      if (slope.slope == Slope::differs || slope.slope == Slope::no_gradient)
         throw Mistake{describe(slope)};
     const LoopSpec derived = broadloom::gradient(spec_, case_.gradient);
     std::vector<Operand> cotangents;
     std::vector<std::string> names;
-    const Results values = compile(spec_, {.engine = Engine::Interpreter}).call(in);
+    const Results values = compile(spec_, {.engine = Engine::interpreter}).call(in);
     names.reserve(values.size());
     cotangents.reserve(values.size());
     for (const auto &[output, array] : values) {
@@ -329,9 +329,9 @@ private:
       cotangents.back().fill_smooth(random);
       in.push_back({names.back(), cotangents.back().view()});
     }
-    const Results steps = compile(derived, {.engine = Engine::Interpreter}).call(in);
+    const Results steps = compile(derived, {.engine = Engine::interpreter}).call(in);
     for (const int threads : {1, 3}) {
-      const Options options{.threads = threads, .engine = Engine::Jit};
+      const Options options{.threads = threads, .engine = Engine::jit};
       const Results native = compile(derived, options).call(in);
       for (const auto &[output, array] : steps) {
         const std::vector<ops::Scalar> a = elements(native[output]), b = elements(array);

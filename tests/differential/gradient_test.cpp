@@ -37,14 +37,14 @@ public:
   std::pair<int, int> check_slopes() {
     INFO("seed " << made_.seed << "\n" << made_.text);
     if (is_wrong()) return {0, 0};
-    const GradientCheck check = check_gradient(spec_, views(), {.engine = Engine::Interpreter});
+    const GradientCheck check = check_gradient(spec_, views(), {.engine = Engine::interpreter});
     int agree = 0;
     for (const SlopeCheck &slope : check.slopes) {
-      if (slope.slope == Slope::Differs) {
+      if (slope.slope == Slope::differs) {
         INFO(print(gradient(spec_, {slope.input}, {.of = {slope.output}})));
         FAIL_CHECK(describe(slope));
       }
-      agree += slope.slope == Slope::Agrees;
+      agree += slope.slope == Slope::agrees;
     }
     return {agree, int(check.slopes.size())};
   }
@@ -56,11 +56,11 @@ public:
     if (cotangents_.empty()) return {0, 0};
     const LoopSpec first = gradient(spec_, wrt_);
     INFO("seed " << made_.seed << "\n" << made_.text << print(first));
-    const GradientCheck check = check_gradient(first, views(), {.engine = Engine::Interpreter});
+    const GradientCheck check = check_gradient(first, views(), {.engine = Engine::interpreter});
     int agree = 0;
     for (const SlopeCheck &slope : check.slopes) {
-      CHECK_MESSAGE(slope.slope != Slope::Differs, describe(slope));
-      agree += slope.slope == Slope::Agrees;
+      CHECK_MESSAGE(slope.slope != Slope::differs, describe(slope));
+      agree += slope.slope == Slope::agrees;
     }
     return {agree, int(check.slopes.size())};
   }
@@ -69,7 +69,7 @@ public:
   bool check_ties() {
     if (is_wrong() || wrt_.empty()) return false;
     const LoopSpec wide(std::make_shared<const SpecData>(grad::widened(spec_.data())));
-    const Kernel value = compile(wide, {.engine = Engine::Reference});
+    const Kernel value = compile(wide, {.engine = Engine::reference});
     const double few[] = {0.3 + random_.unit(), 0.3 + random_.unit()};
     std::vector<Array> arrays;
     for (const RandomInput &in : made_.inputs) {
@@ -123,7 +123,7 @@ public:
     }
     for (std::size_t o = 0; o < weights.size(); ++o) given.push_back({names[o], weights[o]});
     const LoopSpec derived = gradient(wide, wrt_);
-    const Results slopes = compile(derived, {.engine = Engine::Interpreter}).call(given);
+    const Results slopes = compile(derived, {.engine = Engine::interpreter}).call(given);
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       if (!is_moved(arrays[i])) continue;
       const Array d = slopes["d_" + made_.inputs[i].name].copy();
@@ -148,10 +148,10 @@ public:
       if (random_.chance(50)) input.fill(random_, false);
     add_cotangents(false);
     const std::vector<NamedView> all = views();
-    const Results steps = compile(derived, {.engine = Engine::Interpreter}).call(all);
+    const Results steps = compile(derived, {.engine = Engine::interpreter}).call(all);
     for (const int threads : {1, 3}) {
       const Results native =
-          compile(derived, {.threads = threads, .engine = Engine::Jit}).call(all);
+          compile(derived, {.threads = threads, .engine = Engine::jit}).call(all);
       for (const auto &[output, array] : steps) CHECK(same_bits(native[output], array));
     }
     return true;
@@ -175,7 +175,7 @@ public:
     for (Operand &input : inputs_) input.fill(random_, false);
     add_cotangents(true);
     for (const auto &[name, array] :
-         compile(derived, {.engine = Engine::Interpreter}).call(views()))
+         compile(derived, {.engine = Engine::interpreter}).call(views()))
       for (const ops::Scalar value : elements(array)) {
         const DType part = real_dtype(array.dtype());
         CHECK_MESSAGE(ops::as_f64(ops::convert({value.bits}, part, f64)) == 0, name);
@@ -196,7 +196,7 @@ private:
   // Extents that do not fit, and folds of nothing.
   bool is_wrong() {
     try {
-      compile(spec_, {.engine = Engine::Reference}).call(views());
+      compile(spec_, {.engine = Engine::reference}).call(views());
       return false;
     } catch (const InternalError &) {
       throw;
@@ -206,7 +206,7 @@ private:
   }
 
   void add_cotangents(bool smooth) {
-    const Kernel kernel = compile(spec_, {.engine = Engine::Reference});
+    const Kernel kernel = compile(spec_, {.engine = Engine::reference});
     for (const auto &[output, array] : kernel.call(views())) {
       if (!is_float(array.dtype()) && !is_complex(array.dtype())) continue;
       cotangents_.push_back("d_" + output);

@@ -55,13 +55,13 @@ void check(const LoopSpec &spec, DType dtype, const std::vector<Shapes> &shapes)
     if (print(spec).find("in  d_z") != std::string::npos) inputs.push_back({"d_z", x});
     return std::span<const NamedView>(inputs);
   };
-  const Kernel slow = compile(spec, {.threads = 1, .engine = Engine::Interpreter});
+  const Kernel slow = compile(spec, {.threads = 1, .engine = Engine::interpreter});
   std::vector<Results> told;
   for (const Shapes &shape : shapes) told.push_back(slow.call(given(numbers(dtype, shape))));
   for (const std::string target : {"x86-64-v3", "x86-64-v4"}) {
     std::optional<Kernel> fast;
     try {
-      fast.emplace(compile(spec, {.threads = 2, .target = target, .engine = Engine::Jit}));
+      fast.emplace(compile(spec, {.threads = 2, .target = target, .engine = Engine::jit}));
     } catch (const CompileError &) {
       MESSAGE("not tested, since this machine cannot run it: " << target);
       continue;
@@ -175,7 +175,7 @@ TEST_CASE("the gradient of a large kernel has the interpreter's bits in native c
 TEST_CASE("calls of functions keep masks as wide as they are") {
   const LoopSpec spec =
       over("f64[i]", "out z[i] = " + joined({"exp(x / #)", "log(x + #)"}, 300, " + ") + " > 3");
-  const Kernel kernel = compile(spec, {.engine = Engine::Jit});
+  const Kernel kernel = compile(spec, {.engine = Engine::jit});
   for (const std::int64_t extent : {8, 16, 21}) {
     const Array x = numbers(f64, {extent});
     std::vector<unsigned char> bytes(64, 0xAB);

@@ -135,8 +135,8 @@ TEST_CASE("an unrelated input or output changes no bit of the others") {
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     INFO("seed " << seed);
     Pair pair(seed);
-    pair.run(Engine::Interpreter);
-    pair.run(Engine::Jit);
+    pair.run(Engine::interpreter);
+    pair.run(Engine::jit);
   }
 }
 

@@ -28,7 +28,7 @@ TEST_CASE("every random kernel prints as a text that means the same and prints i
     std::vector<NamedView> views;
     for (std::size_t k = 0; k < operands.size(); ++k)
       views.push_back({random.inputs[k].name, operands[k].view()});
-    const Options options{.threads = 1, .engine = Engine::Interpreter};
+    const Options options{.threads = 1, .engine = Engine::interpreter};
     try {
       const Results written = compile(parse(random.text), options).call(views);
       const Results printed = compile(parse(text), options).call(views);

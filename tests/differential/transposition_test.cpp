@@ -38,7 +38,7 @@ public:
     const bool is_wrong = code_of(true) != "";
     CHECK(code_of(true) == code_of(false));
     if (is_wrong) return;
-    for (const Engine engine : {Engine::Interpreter, Engine::Jit}) {
+    for (const Engine engine : {Engine::interpreter, Engine::jit}) {
       const Results c = results(true, engine, [&](std::size_t k) { return arrays[k]; });
       const Results f =
           results(false, engine, [&](std::size_t k) { return arrays[k].transposed(); });

@@ -140,7 +140,7 @@ struct Work {
     const Results results = (*kernel)({{"x", x}});
     if (!slopes) slopes = compile(*derived, {.threads = 1});
     const Array d_x = (*slopes)({{"x", x}, {"d_p", results["p"]}})["d_x"].copy();
-    const std::string shown = kernel->show(Stage::Loop);
+    const std::string shown = kernel->show(Stage::loop);
     save_npy(file, d_x);
     const Array loaded = load_npy(file);
     if (!std::equal(d_x.data<double>(), d_x.data<double>() + 120, loaded.data<double>()))
@@ -248,11 +248,11 @@ int try_little_memory() {
   };
   limit.rlim_cur = address_space() + (24 << 20);
   setrlimit(RLIMIT_AS, &limit);
-  bool good = holds("without memory there is no native code (E0501)", code(Engine::Jit) == "E0501");
+  bool good = holds("without memory there is no native code (E0501)", code(Engine::jit) == "E0501");
   good &= holds("the interpreter takes over", work.run() && work.kernel->counters().compiles == 0);
   limit.rlim_cur = before;
   setrlimit(RLIMIT_AS, &limit);
-  good &= holds("with memory there is native code again", code(Engine::Jit).empty());
+  good &= holds("with memory there is native code again", code(Engine::jit).empty());
   return good ? 0 : 1;
 }
 

@@ -123,8 +123,8 @@ public:
       if (outputs_.empty()) add_outputs(random, {});
     }
     std::vector<Operand> interpreted = outputs_, native = outputs_;
-    if (!run(Engine::Interpreter, interpreted, refused)) return;
-    if (!run(Engine::Jit, native, refused)) return;
+    if (!run(Engine::interpreter, interpreted, refused)) return;
+    if (!run(Engine::jit, native, refused)) return;
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
       const DType dtype = typed_.outputs[k].dtype;
       for (std::int64_t e = 0; e < outputs_[k].count(); ++e) {

@@ -21,7 +21,7 @@ namespace {
 
 std::string stages(const std::string &text, const std::string &file) {
   const bl::Kernel kernel =
-      bl::compile(bl::parse(text, {}, file), {.threads = 2, .engine = bl::Engine::Interpreter});
+      bl::compile(bl::parse(text, {}, file), {.threads = 2, .engine = bl::Engine::interpreter});
   const auto layouts = bl::golden::layouts_in(text);
   if (!layouts.empty()) {
     std::vector<bl::AnyView> views;
@@ -31,11 +31,11 @@ std::string stages(const std::string &text, const std::string &file) {
     kernel.prepare(std::span<const bl::AnyView>(views));
   }
   std::string out;
-  out += "---- spec\n" + kernel.show(bl::Stage::Spec);
-  out += "---- axes\n" + kernel.show(bl::Stage::Axes);
-  out += "---- graph\n" + kernel.show(bl::Stage::Graph);
-  out += "---- loop\n" + kernel.show(bl::Stage::Loop);
-  out += "---- plan\n" + kernel.show(bl::Stage::Plan);
+  out += "---- spec\n" + kernel.show(bl::Stage::spec);
+  out += "---- axes\n" + kernel.show(bl::Stage::axes);
+  out += "---- graph\n" + kernel.show(bl::Stage::graph);
+  out += "---- loop\n" + kernel.show(bl::Stage::loop);
+  out += "---- plan\n" + kernel.show(bl::Stage::plan);
   return out;
 }
 

@@ -9,7 +9,7 @@ namespace bl = broadloom;
 int main() {
   const bl::LoopSpec spec = bl::parse("kernel k { in x : f32[i, j]; out s[i] = reduce(sum) x }");
   const std::vector<float> x = {0.5f, 0.5f, 0.5f, 1, 1, 1};
-  const bl::Results r = bl::compile(spec, {.engine = bl::Engine::Jit})(
+  const bl::Results r = bl::compile(spec, {.engine = bl::Engine::jit})(
       {{"x", bl::View<const float>(x.data(), {2, 3})}});
   std::printf("s = %g %g\n", r["s"].data<float>()[0], r["s"].data<float>()[1]);
   try { // an exception of the library has its type on this side, too

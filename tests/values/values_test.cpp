@@ -240,10 +240,10 @@ struct Way {
 };
 
 std::vector<Way> ways() {
-  std::vector<Way> all{{"the reference", {.threads = 1, .engine = Engine::Reference}},
-                       {"the interpreter", {.threads = 1, .engine = Engine::Interpreter}}};
+  std::vector<Way> all{{"the reference", {.threads = 1, .engine = Engine::reference}},
+                       {"the interpreter", {.threads = 1, .engine = Engine::interpreter}}};
   for (const std::string target : {"x86-64-v3", "x86-64-v4"}) {
-    const Options options{.threads = 1, .target = target, .engine = Engine::Jit};
+    const Options options{.threads = 1, .target = target, .engine = Engine::jit};
     try {
       compile(parse("kernel k { in x : f32; out z = x }"), options);
       all.push_back({target, options});

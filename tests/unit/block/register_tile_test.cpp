@@ -37,9 +37,9 @@ TEST_CASE("a large product has the interpreter's bits on any number of threads")
     const float *c = r["c"].data<float>();
     return std::vector<float>(c, c + rows * columns);
   };
-  const std::vector<float> told = run(Engine::Interpreter, 1);
-  CHECK(run(Engine::Auto, 1) == told);
-  CHECK(run(Engine::Auto, 2) == told);
+  const std::vector<float> told = run(Engine::interpreter, 1);
+  CHECK(run(Engine::automatic, 1) == told);
+  CHECK(run(Engine::automatic, 2) == told);
 }
 
 } // namespace

@@ -76,7 +76,7 @@ void check_slopes(const std::string &body, const std::vector<Input> &inputs) {
   const LoopSpec back = gradient(spec, wrt);
   INFO(print(back));
   CHECK(print(parse(print(back))) == print(back));
-  for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference}) {
+  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
     Options options;
     options.engine = engine;
     std::vector<NamedView> views{{"d_z", g}};
@@ -247,7 +247,7 @@ TEST_CASE("a sum like an input that folds nothing at a call is one addition in t
                                "out z = sum(g * row, like=x)");
   const float zero = 0, g[] = {-0.0f, 1.5f, 1e-45f, 3e38f}, row[] = {1, 3, -1, 10};
   const View<const float> gv(g, {2, 2}), rv(row, {1, 2}), x(&zero, {2, 2}, {0, 0});
-  for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference}) {
+  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
     Options options;
     options.engine = engine;
     const Results r = compile(spec, options)({{"x", x}, {"g", gv}, {"row", rv}});

@@ -43,9 +43,9 @@ void check_slopes(const std::string &text, const std::vector<Given> &inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) views.push_back({inputs[i].name, arrays[i]});
   // Interpreted: these kernels are too many to compile.
   const GradientCheck check =
-      check_gradient(spec, std::span<const NamedView>(views), {.engine = Engine::Interpreter});
+      check_gradient(spec, std::span<const NamedView>(views), {.engine = Engine::interpreter});
   for (const SlopeCheck &slope : check.slopes)
-    CHECK_MESSAGE(slope.slope == Slope::Agrees, describe(slope));
+    CHECK_MESSAGE(slope.slope == Slope::agrees, describe(slope));
 }
 
 std::string code_of(const std::string &text) {
@@ -76,7 +76,7 @@ TEST_CASE("a scan of logsumexp has its slope at equal elements, too") {
       check_gradient(parse("kernel k { in x : f64[n]; out y = scan(logsumexp, x, n) }"),
                      {{"x", View<const double>(x, {6})}});
   REQUIRE(check.slopes.size() == 1);
-  CHECK_MESSAGE(check.slopes[0].slope == Slope::Agrees, describe(check.slopes[0]));
+  CHECK_MESSAGE(check.slopes[0].slope == Slope::agrees, describe(check.slopes[0]));
 }
 
 TEST_CASE(

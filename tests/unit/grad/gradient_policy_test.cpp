@@ -58,10 +58,10 @@ void check_policies(const LoopSpec &spec, const std::vector<std::string> &wrt,
   const LoopSpec automatic = gradient(spec, wrt);
   const Results want = call(automatic, inputs);
   GradientOptions options;
-  options.policy = Policy::Recompute;
+  options.policy = Policy::recompute;
   const LoopSpec again = gradient(spec, wrt, options);
   const Results recomputed = call(again, inputs);
-  options.policy = Policy::Save;
+  options.policy = Policy::save;
   const LoopSpec forward = saving_forward(spec, wrt, options), back = gradient(spec, wrt, options);
   const Results saved = call(forward, inputs);
   const Results read = call(back, inputs, &saved);
@@ -129,7 +129,7 @@ TEST_CASE("folds of modes are saved like any other value") {
 
 TEST_CASE("a value saved is an output of the forward kernel and an input of the backward one") {
   GradientOptions options;
-  options.policy = Policy::Save;
+  options.policy = Policy::save;
   const LoopSpec spec = kernel("in x : f32[i, j]\nin y : f32[i, j=1]\nout z = x * exp(y)\n"
                                "out w = exp(y)");
   CHECK(print(std::vector{saving_forward(spec, {"x", "y"}, options),
@@ -155,10 +155,10 @@ TEST_CASE("a value saved is an output of the forward kernel and an input of the 
 
 TEST_CASE("keep and recompute of the kernel hold in every policy") {
   const std::string body = "in x : f32[i]\nout z = recompute(exp(x)) * keep(sin(x))";
-  CHECK(text(body, Policy::Save).find("exp(x)") != std::string::npos);
-  CHECK(text(body, Policy::Save).find("sin(x)") == std::string::npos);
-  CHECK(text(body, Policy::Recompute).find("keep(sin(x))") != std::string::npos);
-  CHECK(text(body, Policy::Auto).find("recompute(exp(x))") != std::string::npos);
+  CHECK(text(body, Policy::save).find("exp(x)") != std::string::npos);
+  CHECK(text(body, Policy::save).find("sin(x)") == std::string::npos);
+  CHECK(text(body, Policy::recompute).find("keep(sin(x))") != std::string::npos);
+  CHECK(text(body, Policy::automatic).find("recompute(exp(x))") != std::string::npos);
 }
 
 TEST_CASE("kernels of one text share their definitions, and may not define one name in two ways") {

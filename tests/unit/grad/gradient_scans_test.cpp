@@ -29,9 +29,9 @@ void check_slopes(const LoopSpec &spec, const std::vector<Given> &inputs) {
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) views.push_back({inputs[i].name, arrays[i]});
   const GradientCheck check =
-      check_gradient(spec, std::span<const NamedView>(views), {.engine = Engine::Interpreter});
+      check_gradient(spec, std::span<const NamedView>(views), {.engine = Engine::interpreter});
   for (const SlopeCheck &slope : check.slopes)
-    CHECK_MESSAGE(slope.slope == Slope::Agrees, describe(slope));
+    CHECK_MESSAGE(slope.slope == Slope::agrees, describe(slope));
 }
 
 const std::string damped = "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m * m }\n";

@@ -35,12 +35,12 @@ D slope(const std::string &expression, const D &x, const std::string &before = "
   const auto gv = scalar ? View<const double>(ones.data(), {})
                          : View<const double>(ones.data(), {std::int64_t(ones.size())});
   D first;
-  for (const Engine engine : {Engine::Interpreter, Engine::Auto}) {
+  for (const Engine engine : {Engine::interpreter, Engine::automatic}) {
     Options options;
     options.engine = engine;
     const Results results = compile(spec, options)({{"x", xv}, {"d_z", gv}});
     const D now = values(results["d_x"]);
-    if (engine == Engine::Auto)
+    if (engine == Engine::automatic)
       for (std::size_t k = 0; k < now.size(); ++k)
         CHECK((now[k] == first[k] || (std::isnan(now[k]) && std::isnan(first[k]))));
     first = now;

@@ -31,11 +31,11 @@ template <class T> D slope(const LoopSpec &spec, const std::vector<T> &x, bool s
   const auto gv = scalar ? View<const T>(ones.data(), {})
                          : View<const T>(ones.data(), {std::int64_t(ones.size())});
   D first;
-  for (const Engine engine : {Engine::Interpreter, Engine::Auto}) {
+  for (const Engine engine : {Engine::interpreter, Engine::automatic}) {
     const Results r = compile(spec, {.engine = engine})({{"x", xv}, {"d_z", gv}});
     const T *values = r["d_x"].data<T>();
     const D now(values, values + x.size());
-    if (engine == Engine::Auto) CHECK(now == first);
+    if (engine == Engine::automatic) CHECK(now == first);
     first = now;
   }
   return first;
@@ -129,7 +129,7 @@ TEST_CASE("the slope of a slope holds at ties, too") {
          {"y", View<const double>(y.data(), shape)},
          {"d_z", scalar ? View<const double>(g.data(), {}) : View<const double>(g.data(), shape)}});
     for (const SlopeCheck &slope : check.slopes)
-      CHECK_MESSAGE(slope.slope == Slope::Agrees, describe(slope));
+      CHECK_MESSAGE(slope.slope == Slope::agrees, describe(slope));
   };
   twice("logsumexp(x + 0 * y)", {1, 1, 1, 0.5});
   twice("logaddexp(x, y)", {1, 2});

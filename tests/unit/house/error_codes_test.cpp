@@ -41,9 +41,9 @@ TEST_CASE("more memory than there is cannot be had") {
 
 TEST_CASE("there is no machine code of a kernel that is interpreted") {
   const Kernel kernel = compile(parse("kernel k { in x : f32[i]; out z = x }"),
-                                {.threads = 1, .engine = Engine::Interpreter});
-  CHECK(code_of([&] { kernel.show(Stage::Llvm); }) == "E0501");
-  CHECK(code_of([&] { kernel.show(Stage::Asm); }) == "E0501");
+                                {.threads = 1, .engine = Engine::interpreter});
+  CHECK(code_of([&] { kernel.show(Stage::llvm); }) == "E0501");
+  CHECK(code_of([&] { kernel.show(Stage::assembly); }) == "E0501");
 }
 
 TEST_CASE("native code has a limit of size, and says so where nothing else may run") {
@@ -51,6 +51,6 @@ TEST_CASE("native code has a limit of size, and says so where nothing else may r
   for (int k = 0; k < 1'000; ++k) step += " + a * " + std::to_string(k % 7);
   for (int k = 0; k < 60; ++k) text += " + heavy(x * " + std::to_string(k) + ")";
   text = "accumulator heavy(a; m) { init a = 0; step a = " + step + " }\nkernel k { " + text;
-  const Kernel kernel = compile(parse(text + " }"), {.threads = 1, .engine = Engine::Jit});
+  const Kernel kernel = compile(parse(text + " }"), {.threads = 1, .engine = Engine::jit});
   CHECK(code_of([&] { kernel({{"x", Array(f64, {3})}}); }) == "E0502");
 }

@@ -23,7 +23,7 @@ std::vector<To> converted(const std::vector<From> &in, const std::string &target
                            "[i]; out y = " + std::string(name(dtype_of<To>())) + "(x) }";
   std::vector<To> out(in.size());
   const auto n = std::int64_t(in.size());
-  const Kernel kernel = compile(parse(text), {.target = target, .engine = Engine::Jit});
+  const Kernel kernel = compile(parse(text), {.target = target, .engine = Engine::jit});
   kernel.run({View<const From>(in.data(), {n})}, {View<To>(out.data(), {n})});
   return out;
 }

@@ -60,11 +60,11 @@ bool contains(std::string_view text, std::string_view part) {
 
 TEST_CASE("words name the tools that want to know of code, and wrong words are told apart") {
   std::vector<std::string> unknown;
-  CHECK(parse_profile("", unknown) == Profile::None);
-  CHECK(parse_profile("gdb", unknown) == Profile::Gdb);
-  CHECK(parse_profile("perf,,jitdump,", unknown) == (Profile::Perf | Profile::Jitdump));
+  CHECK(parse_profile("", unknown) == Profile::none);
+  CHECK(parse_profile("gdb", unknown) == Profile::gdb);
+  CHECK(parse_profile("perf,,jitdump,", unknown) == (Profile::perf | Profile::jitdump));
   CHECK(unknown.empty());
-  CHECK(parse_profile("Perf,gdb,vtune", unknown) == Profile::Gdb);
+  CHECK(parse_profile("Perf,gdb,vtune", unknown) == Profile::gdb);
   CHECK(unknown == std::vector<std::string>{"Perf", "vtune"});
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("a name for profilers has no character that a line or a command would 
 
 TEST_CASE("the perf map has the address, the size and the name of each function") {
   fs::remove(map_path);
-  const auto code = row_sums_for(Profile::Perf);
+  const auto code = row_sums_for(Profile::perf);
   const std::vector<Entry> entries = read_map();
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].address == reinterpret_cast<std::uint64_t>(code->phases()[0]));
@@ -90,10 +90,10 @@ TEST_CASE("the perf map has the address, the size and the name of each function"
 
 TEST_CASE("lines are added to a perf map of this process, and none are without being asked for") {
   fs::remove(map_path);
-  row_sums_for(Profile::None);
+  row_sums_for(Profile::none);
   CHECK(!fs::exists(map_path));
-  row_sums_for(Profile::Perf);
-  row_sums_for(Profile::Perf);
+  row_sums_for(Profile::perf);
+  row_sums_for(Profile::perf);
   CHECK(read_map().size() == 2);
   fs::remove(map_path);
 }
@@ -104,12 +104,12 @@ TEST_CASE("a link in the place of the perf map is not followed") {
   std::ofstream(victim) << "precious\n";
   fs::remove(map_path);
   fs::create_symlink(victim, map_path);
-  const auto code = row_sums_for(Profile::Perf);
+  const auto code = row_sums_for(Profile::perf);
   CHECK(code->phases().size() == 1); // the kernel is fine all the same
   CHECK(fs::file_size(victim) == 9);
   fs::remove(map_path);
   fs::create_hard_link(victim, map_path);
-  row_sums_for(Profile::Perf);
+  row_sums_for(Profile::perf);
   CHECK(fs::file_size(victim) == 9);
   fs::remove(map_path);
 }
@@ -119,7 +119,7 @@ TEST_CASE("a perf map that an earlier process of this number left is begun anew"
   std::ofstream(map_path) << "10 10 of_long_ago\n";
   timespec times[2] = {{1000000000, 0}, {1000000000, 0}};
   REQUIRE(utimensat(AT_FDCWD, map_path.c_str(), times, 0) == 0);
-  row_sums_for(Profile::Perf);
+  row_sums_for(Profile::perf);
   const std::vector<Entry> entries = read_map();
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].name.rfind("broadloom.rows.", 0) == 0);
@@ -129,7 +129,7 @@ TEST_CASE("a perf map that an earlier process of this number left is begun anew"
 TEST_CASE("the jitdump file has a header, and a record with the name and the code") {
   const TempFolder folder;
   setenv("JITDUMPDIR", folder.path.c_str(), 1);
-  const auto code = row_sums_for(Profile::Jitdump);
+  const auto code = row_sums_for(Profile::jitdump);
   unsetenv("JITDUMPDIR");
   std::string bytes;
   for (const auto &entry : fs::recursive_directory_iterator(folder.path))
@@ -155,7 +155,7 @@ TEST_CASE("the jitdump file has a header, and a record with the name and the cod
 TEST_CASE("a debugger finds an object file with the kernel's name as long as the code lives") {
   const std::size_t before = gdb_files().size();
   {
-    const auto first = row_sums_for(Profile::Gdb), second = row_sums_for(Profile::Gdb);
+    const auto first = row_sums_for(Profile::gdb), second = row_sums_for(Profile::gdb);
     REQUIRE(gdb_files().size() == before + 2);
     CHECK(contains(gdb_files().front(), "broadloom.rows.phase_0."));
     CHECK(gdb_files().front().starts_with("\177ELF"));
@@ -168,7 +168,7 @@ TEST_CASE("Options::profile reaches the code, under the name of the kernel that 
   for (const char *name : {"first", "second"}) {
     const Kernel kernel =
         compile(parse("kernel " + std::string(name) + " { in x : f32[i]; out y = x * 3.25 + 1.5 }"),
-                Options{.profile = Profile::Perf});
+                Options{.profile = Profile::perf});
     std::vector<float> x(8, 1);
     kernel({{"x", View<const float>(x.data(), {8})}});
   }
@@ -185,7 +185,7 @@ TEST_CASE("code for profilers has the bits of other code") {
   for (int k = 0; k < 300; ++k) x.push_back(float(k % 37) * 0.21f - 3.1f);
   const View<const float> xv(x.data(), {6, 50});
   const Array plain = compile(spec)({{"x", xv}})["y"];
-  const Array known = compile(spec, Options{.profile = Profile::Gdb})({{"x", xv}})["y"];
+  const Array known = compile(spec, Options{.profile = Profile::gdb})({{"x", xv}})["y"];
   CHECK(std::memcmp(plain.raw(), known.raw(), x.size() * sizeof(float)) == 0);
 }
 

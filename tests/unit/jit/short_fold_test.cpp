@@ -72,7 +72,7 @@ bool agrees(const std::string &text, const std::vector<Array> &inputs, const std
   const std::vector<std::string> names{"x", "y"};
   std::vector<NamedView> named;
   for (std::size_t k = 0; k < inputs.size(); ++k) named.push_back({names[k], inputs[k]});
-  const Results told = compile(spec, {.engine = Engine::Interpreter}).call(named);
+  const Results told = compile(spec, {.engine = Engine::interpreter}).call(named);
   const auto check = [&](const Results &ours, const std::string &who) {
     INFO(text, " by ", who);
     for (std::size_t k = 0; k < told.size(); ++k) CHECK(equal(ours[k], told[k]));
@@ -206,7 +206,7 @@ TEST_CASE("Outputs of every type lie along short rows") {
 TEST_CASE("Outputs along short rows may lie apart or have other strides") {
   const LoopSpec spec = parse("kernel k { in x : f32[i, j]\nout z = x / sum(x, j) }");
   const Array x = numbers(f32, {523, 6});
-  const Array told = compile(spec, {.engine = Engine::Interpreter})({{"x", x}})[0];
+  const Array told = compile(spec, {.engine = Engine::interpreter})({{"x", x}})[0];
   for (const auto &[first, across, along] :
        {std::array{0, 9, 1}, std::array{522 * 9, -9, 1}, std::array{0, 12, 2},
         std::array{0, 1, 523}, std::array{5, 6, -1}}) {

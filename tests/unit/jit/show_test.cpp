@@ -69,7 +69,7 @@ std::vector<std::string> instructions(const std::string &code) {
 TEST_CASE("The decisions are a JSON array of objects with the same keys in the same order") {
   const Kernel kernel =
       compile(parse("kernel k { in x : f32[i, j]; out s = sum(x, j); out t = sum(x, i) }"));
-  const std::string text = kernel.show(Stage::Why, {.json = true});
+  const std::string text = kernel.show(Stage::why, {.json = true});
   auto parsed = llvm::json::parse(text);
   REQUIRE(bool(parsed));
   const llvm::json::Array *array = parsed->getAsArray();
@@ -110,9 +110,9 @@ TEST_CASE("why tells whether the code was there, and in what the nearest known p
 
 TEST_CASE("why says which engine runs and why not another") {
   const LoopSpec spec = parse("kernel k { in x : f32[i]; out y = x + 1 }");
-  CHECK(last_of(compile(spec, {.engine = Engine::Interpreter}), "engine").code ==
+  CHECK(last_of(compile(spec, {.engine = Engine::interpreter}), "engine").code ==
         "interpreter-asked");
-  CHECK(last_of(compile(spec, {.engine = Engine::Reference}), "engine").code == "reference-asked");
+  CHECK(last_of(compile(spec, {.engine = Engine::reference}), "engine").code == "reference-asked");
   CHECK(last_of(compile(spec), "engine").code == "native-code");
 }
 
@@ -180,13 +180,13 @@ TEST_CASE(
     "The hot loop is shown under the lines that it comes from, and all of the code on request") {
   const Kernel kernel =
       compile(parse("kernel k { in a : f32[i]; in b : f32[i]; in c : f32[i]; out z = a * b + c }"));
-  const std::string hot = kernel.show(Stage::Asm);
+  const std::string hot = kernel.show(Stage::assembly);
   CAPTURE(hot);
   CHECK(contains(hot, "set z[i] = a[i] * b[i] + c[i]\n\tvmov"));
   CHECK(contains(hot, "\tvaddps"));
   CHECK(count(hot, "\n\tj") == 1);
   CHECK_FALSE(contains(hot, "\tret"));
-  const std::string all = kernel.show(Stage::Asm, {.whole = true});
+  const std::string all = kernel.show(Stage::assembly, {.whole = true});
   CHECK(contains(all, "phase_0:"));
   CHECK(contains(all, "\tret"));
   CHECK_FALSE(contains(all, "\t.loc"));
@@ -196,7 +196,7 @@ TEST_CASE("The axes table says what stands side by side, what stretches, and wha
   const Kernel kernel = compile(parse(
       "kernel k { in x : f32[:, :, :]; in y : f32[1, :, 1]; in z : f32[:]; out w = x * y + z }"));
   kernel.prepare({f32_of(shaped({4, 5, 6})), f32_of(shaped({1, 5, 1})), f32_of(shaped({6}))});
-  const std::string table = kernel.show(Stage::Axes);
+  const std::string table = kernel.show(Stage::axes);
   CAPTURE(table);
   CHECK(contains(table, "  x     4 step 30  5 step 6  6 unit\n"));
   CHECK(contains(table, "  y     stretched  5 unit    stretched\n"));
@@ -206,12 +206,12 @@ TEST_CASE("The axes table says what stands side by side, what stretches, and wha
 TEST_CASE("The drawing of a graph is one page that needs no other file") {
   const Kernel kernel =
       compile(parse("kernel k { in x : f32[i, j]; out y = exp(x) / sum(exp(x), j) }"));
-  const std::string page = kernel.show(Stage::Graph, {.graph = ShowFormat::Graph::Html});
+  const std::string page = kernel.show(Stage::graph, {.graph = ShowFormat::Graph::html});
   CHECK(page.starts_with("<!DOCTYPE html>"));
-  CHECK(count(page, "<rect ") == count(kernel.show(Stage::Graph), "\n")); // nodes and outputs
+  CHECK(count(page, "<rect ") == count(kernel.show(Stage::graph), "\n")); // nodes and outputs
   for (const char *outside : {"<script", "<link", "src=", "href=", "url("})
     CHECK_FALSE(contains(page, outside));
-  const std::string dot = kernel.show(Stage::Graph, {.graph = ShowFormat::Graph::Dot});
+  const std::string dot = kernel.show(Stage::graph, {.graph = ShowFormat::Graph::dot});
   CHECK(dot.starts_with("digraph \"k\" {"));
   CHECK(count(dot, " -> ") == count(page, "<path "));
 }

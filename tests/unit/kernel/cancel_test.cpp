@@ -12,7 +12,7 @@ using namespace broadloom;
 
 namespace {
 
-Options with(const std::shared_ptr<std::atomic<bool>> &flag, Engine engine = Engine::Auto,
+Options with(const std::shared_ptr<std::atomic<bool>> &flag, Engine engine = Engine::automatic,
              int threads = 2) {
   Options options;
   options.cancel = flag;
@@ -39,7 +39,7 @@ template <class F> std::string code_of(const F &call) {
 TEST_CASE("A call that is cancelled throws, and the next one runs") {
   const Array x(f64, {3}), y(f64, {4}), z(f64, {3});
   const auto flag = std::make_shared<std::atomic<bool>>(false);
-  for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference}) {
+  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
     const Kernel kernel = compile(sums, with(flag, engine));
     const BoundCall bound = kernel.bind({x, y}, {z});
     *flag = true;
@@ -55,7 +55,7 @@ TEST_CASE("A call that would take hours stops soon after the flag is set") {
   const Array x(f64, {1 << 20}), y(f64, {1 << 20}), z(f64, {1 << 20});
   for (const int threads : {1, 2}) {
     const auto flag = std::make_shared<std::atomic<bool>>(false);
-    const Kernel kernel = compile(sums, with(flag, Engine::Auto, threads));
+    const Kernel kernel = compile(sums, with(flag, Engine::automatic, threads));
     kernel.prepare({x, y});
     std::thread impatient([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));

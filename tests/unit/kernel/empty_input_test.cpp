@@ -75,7 +75,7 @@ TEST_CASE("nothing is read of an input without elements, whatever its strides") 
                                 "kernel k { in x : f64[i, j]; in y : f64[i]; out z = " +
                                     std::string(form.text) + "; out u = y; out v = x }",
                                 "k");
-    for (const Engine engine : {Engine::Jit, Engine::Interpreter, Engine::Reference})
+    for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference})
       for (const std::int64_t row : {0, 1, -7, 1000})
         for (const std::int64_t column : {0, 1, -3}) {
           INFO(form.text << " of " << form.x[0] << " by " << form.x[1] << " with strides " << row
@@ -84,7 +84,7 @@ TEST_CASE("nothing is read of an input without elements, whatever its strides") 
           const View<const double> x(nullptr, {form.x[0], form.x[1]}, {row, column}),
               y(at, {form.y[0]});
           const Results r = compile(spec, {.engine = engine})({{"x", x}, {"y", y}});
-          const Results wanted = compile(spec, {.engine = Engine::Reference})(
+          const Results wanted = compile(spec, {.engine = Engine::reference})(
               {{"x", Array(f64, {form.x[0], form.x[1]})}, {"y", y}});
           const auto a = values(r["z"]), b = values(wanted["z"]);
           REQUIRE(a.size() == b.size());

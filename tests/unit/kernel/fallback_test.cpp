@@ -88,7 +88,7 @@ std::string choice_of(const Kernel &kernel, const std::string &topic) {
 } // namespace
 
 TEST_CASE("Where emission fails the interpreter runs the kernel, and a line and a report say so") {
-  const std::vector<float> expected = wanted(row_share(1.25), Engine::Interpreter);
+  const std::vector<float> expected = wanted(row_share(1.25), Engine::interpreter);
   const Faults faults("emit");
   const Kernel kernel = compile(row_share(1.25));
   Data data;
@@ -97,10 +97,10 @@ TEST_CASE("Where emission fails the interpreter runs the kernel, and a line and 
   std::fill(data.z.begin(), data.z.end(), -1.f);
   kernel.bind({data.in()}, {data.out()})();
   CHECK(data.z == expected);
-  CHECK(kernel.engine() == Engine::Interpreter);
+  CHECK(kernel.engine() == Engine::interpreter);
   CHECK(kernel.counters().interpreted == 2);
   CHECK(choice_of(kernel, "engine") == "interpreter");
-  CHECK_THROWS_AS(kernel.show(Stage::Asm), CompileError);
+  CHECK_THROWS_AS(kernel.show(Stage::assembly), CompileError);
   CHECK(faults.logged() == 1);
   CHECK(has(faults.log(), "kernel 'row_share' runs in the interpreter: bug in Broadloom: "));
   REQUIRE(faults.reports() == 1);
@@ -120,7 +120,7 @@ TEST_CASE("Nothing of a failure remains in the caches") {
   Faults::ask("");
   const Kernel again = compile(row_share(2.25));
   again.run({data.in()}, {data.out()});
-  CHECK(again.engine() == Engine::Jit);
+  CHECK(again.engine() == Engine::jit);
   CHECK(again.counters().compiles == 1);
   CHECK(faults.logged() == 1);
 }
@@ -143,41 +143,41 @@ TEST_CASE("A bug is an error where Broadloom is strict or the engine was asked f
   const Faults strict("emit", true);
   fails({}, "phase 0:");
   Faults::ask("plan");
-  fails({.engine = Engine::Interpreter}, "fold sum");
+  fails({.engine = Engine::interpreter}, "fold sum");
   setenv("BROADLOOM_STRICT", "0", 1);
-  fails({.engine = Engine::Interpreter}, "fold sum");
+  fails({.engine = Engine::interpreter}, "fold sum");
   Faults::ask("emit");
-  fails({.engine = Engine::Jit}, "phase 0:");
+  fails({.engine = Engine::jit}, "phase 0:");
   CHECK(strict.logged() == 0);
   CHECK(strict.reports() == 0);
 }
 
 TEST_CASE("Where the plan fails one for a single thread is tried, then the reference evaluates") {
-  const std::vector<float> native = wanted(row_share(4.25), Engine::Jit);
-  const std::vector<float> reference = wanted(row_share(4.25), Engine::Reference);
+  const std::vector<float> native = wanted(row_share(4.25), Engine::jit);
+  const std::vector<float> reference = wanted(row_share(4.25), Engine::reference);
   const Faults faults("parallel-plan");
   Data data;
   const Kernel serial = compile(row_share(4.25), {.threads = 3});
-  CHECK(serial.engine() == Engine::Jit); // before any call: found out, not told
+  CHECK(serial.engine() == Engine::jit); // before any call: found out, not told
   CHECK(faults.logged() == 0);
   serial.run({data.in()}, {data.out()});
   CHECK(data.z == native);
-  CHECK(serial.engine() == Engine::Jit);
+  CHECK(serial.engine() == Engine::jit);
   CHECK(has(faults.log(), "runs by a plan for one thread: bug in Broadloom"));
   CHECK(choice_of(serial, "engine") == "a plan for one thread");
 
   Faults::ask("plan");
   const Kernel none = compile(row_share(4.25), {.threads = 3});
-  CHECK(none.engine() == Engine::Reference);
+  CHECK(none.engine() == Engine::reference);
   none.run({data.in()}, {data.out()});
   CHECK(data.z == reference);
   std::fill(data.z.begin(), data.z.end(), -1.f);
   none.bind({data.in()}, {data.out()})();
   CHECK(data.z == reference);
-  CHECK(none.engine() == Engine::Reference);
+  CHECK(none.engine() == Engine::reference);
   CHECK(choice_of(none, "engine") == "reference");
-  CHECK_THROWS_AS(none.show(Stage::Loop), CompileError);
-  CHECK_FALSE(none.show(Stage::Axes).empty());
+  CHECK_THROWS_AS(none.show(Stage::loop), CompileError);
+  CHECK_FALSE(none.show(Stage::axes).empty());
   CHECK(faults.logged() == 2);
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("Where the interpreter fails half-way the reference begins with what w
   kernel.run({xv}, {same, hv}); // z lies where x does
   CHECK(x == std::vector<double>(1000, 7.5));
   CHECK(h == std::vector<double>(1000, 3));
-  CHECK(kernel.engine() == Engine::Reference);
+  CHECK(kernel.engine() == Engine::reference);
   CHECK(choice_of(kernel, "engine") == "reference");
   kernel.run({{"x", xv}}, {{"h", hv}});
   CHECK(h == std::vector<double>(1000, 10.5));

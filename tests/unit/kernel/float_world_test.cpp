@@ -59,8 +59,8 @@ Made make(const std::string &text, const Array &x, Engine engine) {
   made.texts.push_back(print(derived));
   const Kernel kernel = compile(spec, {.threads = 1, .engine = engine});
   const Results results = kernel({{"x", x}});
-  if (engine == Engine::Jit) made.texts.push_back(kernel.show(Stage::Llvm));
-  if (engine != Engine::Reference) made.texts.push_back(kernel.show(Stage::Loop));
+  if (engine == Engine::jit) made.texts.push_back(kernel.show(Stage::llvm));
+  if (engine != Engine::reference) made.texts.push_back(kernel.show(Stage::loop));
   kernel.why();
   const Array weights = results[0].copy();
   const Results slopes =
@@ -87,7 +87,7 @@ TEST_CASE("Kernels made and run in an odd floating-point world have the bits of 
   for (int k = 0; k < 37; ++k) x.data<double>()[k] = 0.3 + k / 7.;
   const std::vector<World> worlds = odd_worlds();
   for (const std::string &body : bodies)
-    for (const Engine engine : {Engine::Jit, Engine::Interpreter, Engine::Reference})
+    for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference})
       for (std::size_t w = 0; w < worlds.size(); ++w) {
         // A number of its own, so that no code of another world is found in the cache.
         const std::string text =
@@ -96,7 +96,7 @@ TEST_CASE("Kernels made and run in an odd floating-point world have the bits of 
         const Made odd = make(text, x, engine);
         const World after = current();
         enter(normal);
-        const Made usual = make(text, x, engine == Engine::Jit ? Engine::Interpreter : engine);
+        const Made usual = make(text, x, engine == Engine::jit ? Engine::interpreter : engine);
         CAPTURE(text);
         CAPTURE(w);
         CHECK(after.sse == worlds[w].sse);
@@ -105,7 +105,7 @@ TEST_CASE("Kernels made and run in an odd floating-point world have the bits of 
         CHECK(odd.texts.at(0) == usual.texts.at(0));
         CHECK(odd.texts.at(1) == usual.texts.at(1));
         CHECK(odd.texts.back() == usual.texts.back());
-        if (engine == Engine::Jit) CHECK(odd.texts.at(2) == make(text, x, engine).texts.at(2));
+        if (engine == Engine::jit) CHECK(odd.texts.at(2) == make(text, x, engine).texts.at(2));
       }
 }
 

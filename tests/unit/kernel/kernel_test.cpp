@@ -17,7 +17,7 @@ using namespace broadloom;
 namespace {
 
 const Options interpreted{
-    .threads = 1, .target = {}, .cache_dir = {}, .engine = Engine::Interpreter};
+    .threads = 1, .target = {}, .cache_dir = {}, .engine = Engine::interpreter};
 
 Options with(Engine engine, int threads = 1) {
   Options options;
@@ -65,7 +65,7 @@ bool has(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-const std::vector<Engine> engines = {Engine::Interpreter, Engine::Auto, Engine::Reference};
+const std::vector<Engine> engines = {Engine::interpreter, Engine::automatic, Engine::reference};
 
 } // namespace
 
@@ -276,7 +276,7 @@ TEST_CASE("infer gives dtypes and shapes without data") {
 
 TEST_CASE("Ten shapes of a pattern are compiled once, prepare compiles ahead") {
   const Expr x = input("x", f32, {"i", "j"});
-  const Kernel kernel = compile(LoopSpec("ten").out("z", x * 3 + 0.25), with(Engine::Jit));
+  const Kernel kernel = compile(LoopSpec("ten").out("z", x * 3 + 0.25), with(Engine::jit));
   kernel.prepare({View<const float>(nullptr, {4, 5})});
   CHECK(kernel.counters().compiles == 1);
   for (int n = 2; n < 12; ++n) {
@@ -289,7 +289,7 @@ TEST_CASE("Ten shapes of a pattern are compiled once, prepare compiles ahead") {
   CHECK(kernel.counters().interpreted == 0);
   CHECK(kernel.counters().compile_ms > 0);
 
-  const Kernel same = compile(LoopSpec("other_name").out("w", x * 3 + 0.25), with(Engine::Jit));
+  const Kernel same = compile(LoopSpec("other_name").out("w", x * 3 + 0.25), with(Engine::jit));
   same.prepare({View<const float>(nullptr, {4, 5})});
   CHECK(same.counters().compiles == 0); // the code is in the cache of the process
 }
@@ -313,16 +313,16 @@ TEST_CASE("Every number of threads gives the same bits") {
   std::vector<float> data(300 * 5000);
   for (std::size_t k = 0; k < data.size(); ++k) data[k] = float(k % 1000) / 17 - 20;
   const View<const float> view(data.data(), {300, 5000});
-  const Results one = compile(spec, with(Engine::Auto, 1))({{"x", view}});
+  const Results one = compile(spec, with(Engine::automatic, 1))({{"x", view}});
   for (const int threads : {2, 3, 7}) {
-    const Results many = compile(spec, with(Engine::Auto, threads))({{"x", view}});
+    const Results many = compile(spec, with(Engine::automatic, threads))({{"x", view}});
     for (std::size_t o = 0; o < one.size(); ++o)
       CHECK(std::memcmp(one[o].raw(), many[o].raw(), std::size_t(one[o].size()) * 4) == 0);
   }
 }
 
 TEST_CASE("A kernel may be called from many threads, with old and new layouts") {
-  const Kernel kernel = compile(scaled_rows(), with(Engine::Auto, 2));
+  const Kernel kernel = compile(scaled_rows(), with(Engine::automatic, 2));
   std::atomic<int> good = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 6; ++t)
@@ -345,7 +345,7 @@ TEST_CASE("A bound call outlives its kernel and sees new data") {
   auto x = counting<float>(6);
   std::vector<float> z(6);
   const BoundCall call = [&] {
-    const Kernel kernel = compile(scaled_rows(), with(Engine::Auto));
+    const Kernel kernel = compile(scaled_rows(), with(Engine::automatic));
     return kernel.bind({View<const float>(x.data(), {2, 3}), View<const float>(y.data(), {2})},
                        {View<float>(z.data(), {2, 3})});
   }();
@@ -368,7 +368,7 @@ TEST_CASE("Binding checks pointers too") {
 TEST_CASE("Floating-point control of the caller neither matters nor changes") {
   const Expr x = input("x", f32, {"i"});
   const float tiny[] = {1e-40f, 1e-41f};
-  for (const Engine engine : {Engine::Interpreter, Engine::Auto}) {
+  for (const Engine engine : {Engine::interpreter, Engine::automatic}) {
     const Kernel kernel = compile(LoopSpec("tiny").out("z", x * 0.5), with(engine));
     float z[2] = {};
     const unsigned before = _mm_getcsr();
@@ -385,11 +385,11 @@ TEST_CASE("Floating-point control of the caller neither matters nor changes") {
 #endif
 
 TEST_CASE("Every stage can be shown before the first call") {
-  const Kernel kernel = compile(scaled_rows(), with(Engine::Auto));
-  for (const Stage stage : {Stage::Spec, Stage::Axes, Stage::Graph, Stage::Plan, Stage::Loop,
-                            Stage::Llvm, Stage::Asm, Stage::Why})
+  const Kernel kernel = compile(scaled_rows(), with(Engine::automatic));
+  for (const Stage stage : {Stage::spec, Stage::axes, Stage::graph, Stage::plan, Stage::loop,
+                            Stage::llvm, Stage::assembly, Stage::why})
     CHECK_FALSE(kernel.show(stage).empty());
-  CHECK(has(kernel.show(Stage::Plan), "in       x : f32 shape (1000, 1001) strides (1001, 1)"));
+  CHECK(has(kernel.show(Stage::plan), "in       x : f32 shape (1000, 1001) strides (1001, 1)"));
   CHECK(kernel.counters().compiles == 0);
 }
 
@@ -397,15 +397,15 @@ TEST_CASE("The plan that is shown is that of the latest call") {
   const Kernel kernel = compile(row_sums(), interpreted);
   const auto x = counting<float>(12);
   (void)kernel({{"x", View<const float>(x.data(), {3, 4})}});
-  CHECK(has(kernel.show(Stage::Plan), "shape (3, 4)"));
+  CHECK(has(kernel.show(Stage::plan), "shape (3, 4)"));
   (void)kernel({{"x", View<const float>(x.data(), {2, 6})}});
-  CHECK(has(kernel.show(Stage::Plan), "shape (2, 6)"));
+  CHECK(has(kernel.show(Stage::plan), "shape (2, 6)"));
 }
 
 TEST_CASE("why names the engine and what runs one lane at a time") {
   const Expr x = input("x", f32, {"i"});
-  const Kernel kernel = compile(LoopSpec("k").out("z", fmod(x, 3.0)), with(Engine::Auto));
-  const std::string why = kernel.show(Stage::Why);
+  const Kernel kernel = compile(LoopSpec("k").out("z", fmod(x, 3.0)), with(Engine::automatic));
+  const std::string why = kernel.show(Stage::why);
   CHECK(has(why, "engine: "));
   CHECK(has(why, "fmod runs one lane at a time"));
 }
@@ -413,7 +413,7 @@ TEST_CASE("why names the engine and what runs one lane at a time") {
 TEST_CASE("A kernel of tens of thousands of operations runs in native code") {
   std::string text = "kernel k {\n in x : f64[:]\n out z = x";
   for (int k = 0; k < 30'000; ++k) text += " + x * " + std::to_string(k % 7);
-  const Kernel kernel = compile(parse(text + "\n}"), {.engine = Engine::Jit});
+  const Kernel kernel = compile(parse(text + "\n}"), {.engine = Engine::jit});
   const Array x(f64, {3});
   for (int k = 0; k < 3; ++k) x.data<double>()[k] = k;
   double factor = 1;
@@ -436,8 +436,8 @@ TEST_CASE("A kernel too large for native code is interpreted, or refused where n
   CHECK(z.data<double>()[1] == 1 + 2 * 60 * 59 / 2);
   CHECK(kernel.counters().interpreted == 1);
   CHECK(kernel.counters().compiles == 0);
-  CHECK(has(kernel.show(Stage::Why), "too large for native code"));
-  const Kernel native = compile(spec, {.engine = Engine::Jit});
+  CHECK(has(kernel.show(Stage::why), "too large for native code"));
+  const Kernel native = compile(spec, {.engine = Engine::jit});
   CHECK_THROWS_WITH_AS(native.run({x}, {z}), doctest::Contains("too large for native code"),
                        CompileError);
 }
@@ -472,7 +472,7 @@ TEST_CASE("An input of which only the shape is read needs no data") {
             "out s += sum(y, like=x) }");
   const std::vector<double> y{3, 4};
   const auto odd = reinterpret_cast<const float *>(std::uintptr_t(3)); // nor need it be aligned
-  for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference})
+  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference})
     for (const float *data : {static_cast<const float *>(nullptr), odd}) {
       const Kernel kernel = compile(spec, with(engine));
       for (int turn = 0; turn < 2; ++turn) {

@@ -81,11 +81,11 @@ std::vector<std::uint32_t> bits_of(const Kernel &kernel, const Inputs &in) {
 TEST_CASE("each mode gives the same bits in native code and interpreted, at every tail length") {
   const std::string outputs = all_functions();
   for (const Accuracy accuracy : all_modes) {
-    const Kernel interpreted = kernel_of(accuracy, outputs, Engine::Interpreter);
+    const Kernel interpreted = kernel_of(accuracy, outputs, Engine::interpreter);
     for (const std::string target : {"x86-64-v3", "x86-64-v4"}) {
       INFO(target << ", " << jit::word_for(accuracy));
       try {
-        const Kernel native = kernel_of(accuracy, outputs, Engine::Jit, target);
+        const Kernel native = kernel_of(accuracy, outputs, Engine::jit, target);
         for (int n = 1; n <= 70; ++n) {
           INFO(n << " elements");
           CHECK(bits_of(native, inputs_of(n)) == bits_of(interpreted, inputs_of(n)));
@@ -126,7 +126,7 @@ TEST_CASE("a function with a form of its own for the mode runs that form, in eve
       ++differences;
       INFO(f.name << " at " << d.x << ", " << jit::word_for(accuracy));
       const Inputs in{{d.x}, {d.y}};
-      for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference}) {
+      for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
         const std::string output = "; out z = " + call(f);
         CHECK(bits_of(kernel_of(accuracy, output, engine), in)[0] ==
               std::bit_cast<std::uint32_t>(d.own));
@@ -149,7 +149,7 @@ TEST_CASE("the steps of accumulators, functions of the user and constants take t
                            "accumulator last(t; v) {\n  init t = 0\n  step t = exp(v)\n}\n";
   const std::string outputs = std::string("; out a = grown(x); out b = last(x, acc=f32); ") +
                               "out c = x * 0 + exp(" + number + ")";
-  for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference}) {
+  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
     for (const std::uint32_t bits :
          bits_of(kernel_of(Accuracy::exact, outputs, engine, {}, defs), {{d.x}, {0}}))
       CHECK(bits == std::bit_cast<std::uint32_t>(d.own));
@@ -174,7 +174,7 @@ TEST_CASE_TEMPLATE("f16 and bf16 are the result of f32, rounded once, in each mo
     body += "; out z_" + std::string(f.name) + " = " + call(f);
   }
   for (const Accuracy accuracy : all_modes) {
-    for (const Engine engine : {Engine::Auto, Engine::Interpreter}) {
+    for (const Engine engine : {Engine::automatic, Engine::interpreter}) {
       const Results results =
           compile(parse("kernel k { " + setting(accuracy) + body + " }"),
                   {.engine = engine})({{"x", View<const T>(x.data(), {std::int64_t(x.size())})}});

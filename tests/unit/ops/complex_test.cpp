@@ -204,7 +204,7 @@ TEST_CASE("halves and complex numbers go through the C++ API") {
 
 TEST_CASE("a complex number to the power 0 is 1 at each of its elements") {
   const std::vector<C128> x{{0, 0}, {1, 2}, {nan, 0}, {inf, 1}};
-  for (const Engine engine : {Engine::Jit, Engine::Interpreter, Engine::Reference}) {
+  for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
     const Results r = compile(parse("kernel k { in x : c128[i, j]; out z = x ^ 0 }"),
                               {.engine = engine})({{"x", View<const C128>(x.data(), {2, 2})}});
     REQUIRE(r["z"].rank() == 2);
@@ -231,9 +231,9 @@ TEST_CASE("a product of complex numbers has the same bits on any number of threa
     const auto *bytes = reinterpret_cast<const char *>(r["o"].data<C64>());
     return std::string(bytes, columns * sizeof(C64));
   };
-  const std::string one = bits({.threads = 1, .engine = Engine::Jit});
+  const std::string one = bits({.threads = 1, .engine = Engine::jit});
   for (const int threads : {1, 2, 3})
-    for (const Engine engine : {Engine::Jit, Engine::Interpreter})
+    for (const Engine engine : {Engine::jit, Engine::interpreter})
       CHECK(bits({.threads = threads, .engine = engine}) == one);
 }
 

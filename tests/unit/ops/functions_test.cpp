@@ -220,7 +220,7 @@ TEST_CASE("every function of the language can be called, and gives the same bits
     const std::string text = "kernel k { in x : f64[i]; out z = " + std::string(function.name) +
                              "(x" + more[function.arity - 1] + ") }";
     std::vector<Array> results;
-    for (Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference}) {
+    for (Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
       Options options;
       options.engine = engine;
       const Kernel kernel = compile(parse(text), options);

@@ -91,7 +91,7 @@ TEST_CASE("held or not, on any number of threads and in every engine: the bits a
   const Array x = random({70, 130}, 1), w = random({40, 130}, 2), z = random({70, 40}, 3);
   std::vector<Results> all;
   for (const std::string mark : {"keep", "recompute", ""})
-    for (const Engine engine : {Engine::Auto, Engine::Interpreter})
+    for (const Engine engine : {Engine::automatic, Engine::interpreter})
       for (const int threads : {1, 3}) {
         Options options;
         options.engine = engine;

@@ -45,7 +45,7 @@ TEST_CASE("a parallel scan has the bits of the interpreter for any number of thr
         "scan(sum, scan(sum, x, i), i)", "scan(var, x, i)"}) {
     INFO(expression);
     Options told;
-    told.engine = Engine::Interpreter;
+    told.engine = Engine::interpreter;
     const std::vector<char> expected = bytes_of(expression, x, told);
     for (const int threads : {1, 2, 3}) {
       Options options;

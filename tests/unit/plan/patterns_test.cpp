@@ -55,7 +55,7 @@ TEST_CASE("Folding an operand of n dims over any of its axes takes at most 2n pa
   const std::vector<std::int64_t> extents{3, 2, 4, 2, 3, 2};
   for (int rank = 1; rank <= 6; ++rank) {
     CAPTURE(rank);
-    const Kernel kernel = folding_kernel(rank, Engine::Interpreter);
+    const Kernel kernel = folding_kernel(rank, Engine::interpreter);
     for (unsigned bits = 0; bits < 1u << rank; ++bits) {
       CAPTURE(bits);
       CHECK(folds_right(kernel, {extents.begin(), extents.begin() + rank}, bits));
@@ -65,7 +65,7 @@ TEST_CASE("Folding an operand of n dims over any of its axes takes at most 2n pa
 }
 
 TEST_CASE("Folding an operand of 4 dims over any of its axes is compiled at most 8 times") {
-  const Kernel kernel = folding_kernel(4, Engine::Jit);
+  const Kernel kernel = folding_kernel(4, Engine::jit);
   for (int turn = 0; turn < 2; ++turn)
     for (unsigned bits = 0; bits < 16; ++bits)
       CHECK(folds_right(kernel,
@@ -79,7 +79,7 @@ TEST_CASE("One compile serves ten shapes of a kernel of mixed modes") {
   const Kernel kernel = compile(parse("kernel k { in x : f32[i, j]; in y : f32[i]\n"
                                       "out z = x * y + 1; out s = accumulate(sum) x * y\n"
                                       "out c[j] = reduce(max) x * y; out n = x / sum(x, j) }"),
-                                with(Engine::Jit));
+                                with(Engine::jit));
   for (int n = 2; n < 12; ++n) {
     Array x(f32, {n, 13 - n}), y(f32, {n});
     for (int k = 0; k < n * (13 - n); ++k) x.data<float>()[k] = 1;
@@ -93,7 +93,7 @@ TEST_CASE("One compile serves ten shapes of a kernel of mixed modes") {
 
 TEST_CASE("Dims of size 1 fold into the pattern of their neighbours") {
   const Kernel kernel =
-      compile(parse("kernel k { in x : f32[:, :, :]; out z = x * 2 }"), with(Engine::Interpreter));
+      compile(parse("kernel k { in x : f32[:, :, :]; out z = x * 2 }"), with(Engine::interpreter));
   for (const std::vector<std::int64_t> &shape : std::vector<std::vector<std::int64_t>>{
            {2, 3, 4}, {1, 3, 4}, {2, 1, 4}, {2, 3, 1}, {1, 1, 4}, {24, 1, 1}})
     kernel({{"x", Array(f32, shape)}});
@@ -103,7 +103,7 @@ TEST_CASE("Dims of size 1 fold into the pattern of their neighbours") {
 TEST_CASE("A kernel keeps at most 64 patterns, and goes on giving right answers") {
   const Kernel kernel = compile(parse("kernel k { in x : f32[:, :, :, :]; in y : f32[:, :, :, :]\n"
                                       "in w : f32[:, :, :, :]; out z = x * 2 - y + w }"),
-                                with(Engine::Interpreter));
+                                with(Engine::interpreter));
   const auto counting = [](unsigned bits) { // extent 1 for each 1
     std::vector<std::int64_t> shape;
     for (int d = 0; d < 4; ++d) shape.push_back(bits >> d & 1 ? 1 : 3);
@@ -122,7 +122,7 @@ TEST_CASE("A kernel keeps at most 64 patterns, and goes on giving right answers"
 }
 
 TEST_CASE("A dim of size 1 met at run time picks another pattern and is never read past") {
-  for (const Engine engine : {Engine::Interpreter, Engine::Jit}) {
+  for (const Engine engine : {Engine::interpreter, Engine::jit}) {
     const Kernel kernel = compile(parse("kernel k { in x : f32[:, :]; in y : f32[:, :]; out z = x "
                                         "+ y; out s = sum(x * y, 1) }"),
                                   with(engine));

@@ -48,7 +48,7 @@ bool agrees(const std::string &text, const std::vector<Array> &inputs) {
   const auto run = [&](Engine engine) { return compile(spec, {.engine = engine}).call(named); };
   const Kernel kernel = compile(spec);
   const Results ours = kernel.call(named);
-  for (const Engine engine : {Engine::Interpreter, Engine::Reference}) {
+  for (const Engine engine : {Engine::interpreter, Engine::reference}) {
     const Results theirs = run(engine);
     for (std::size_t k = 0; k < ours.size(); ++k) CHECK(equal(ours[k], theirs[k]));
   }

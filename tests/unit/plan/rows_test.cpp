@@ -47,7 +47,7 @@ void check_bits(const std::string &body, const Shapes &shapes) {
   }
   const std::vector<AnyView> views(arrays.begin(), arrays.end());
   std::vector<std::vector<Array>> all;
-  for (const Engine engine : {Engine::Jit, Engine::Interpreter})
+  for (const Engine engine : {Engine::jit, Engine::interpreter})
     for (const int threads : {1, 2, 3, 64}) {
       Options options;
       options.engine = engine;

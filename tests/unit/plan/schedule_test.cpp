@@ -67,12 +67,12 @@ std::vector<std::string> targets_here() {
 
 void agree(const std::string &statements, const std::vector<Input> &inputs) {
   const LoopSpec spec = parse("kernel k {\n" + statements + "\n}");
-  const auto told = outputs(spec, inputs, {.threads = 1, .engine = Engine::Interpreter});
+  const auto told = outputs(spec, inputs, {.threads = 1, .engine = Engine::interpreter});
   for (const std::string &target : targets_here())
     for (const int threads : {1, 2, 3, 7}) {
       INFO(statements, " by ", target, " on ", threads, " threads");
       const auto ours =
-          outputs(spec, inputs, {.threads = threads, .target = target, .engine = Engine::Jit});
+          outputs(spec, inputs, {.threads = threads, .target = target, .engine = Engine::jit});
       for (std::size_t k = 0; k < told.size(); ++k) CHECK((ours[k] == told[k]));
     }
 }

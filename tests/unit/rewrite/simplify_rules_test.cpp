@@ -213,7 +213,7 @@ TEST_CASE("every engine casts twice as the definition does, for all dtypes") {
         }
     const std::vector<Scalar> values = boundary_values(a);
     const Array x = array_of(values, a);
-    for (const Engine engine : {Engine::Jit, Engine::Interpreter, Engine::Reference}) {
+    for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
       const Results r = compile(parse(text + " }"), {.engine = engine})({{"x", x}});
       for (std::size_t o = 0; o < casts.size(); ++o) {
         const auto [b, c] = casts[o];

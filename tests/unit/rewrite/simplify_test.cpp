@@ -91,7 +91,7 @@ template <class T> void check_bits(const Row &row, DType dtype, const std::vecto
   const bool yes = true;
   const std::string text =
       "kernel k { " + before(dtype) + "out a = " + row.given + "; out b = " + row.kept + " }";
-  for (Engine engine : {Engine::Auto, Engine::Interpreter}) {
+  for (Engine engine : {Engine::automatic, Engine::interpreter}) {
     Options options;
     options.engine = engine;
     const Results r =

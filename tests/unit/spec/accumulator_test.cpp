@@ -21,7 +21,7 @@ template <class T> std::vector<T> values(const Array &a) {
 // Runs the kernel in every engine and hands each result to `check`.
 template <class Check>
 void everywhere(const LoopSpec &spec, const std::vector<AnyView> &inputs, const Check &check) {
-  for (const Engine engine : {Engine::Reference, Engine::Interpreter, Engine::Auto}) {
+  for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::automatic}) {
     Options options;
     options.engine = engine;
     const Kernel kernel = compile(spec, options);

@@ -272,7 +272,7 @@ TEST_CASE(
     "a broadcast takes only the listed axes from an input that its expression does not read") {
   const broadloom::Kernel kernel = broadloom::compile(
       broadloom::parse("kernel k { in x: u8[i, j]\n in y: f64\n out o[i] = broadcast y }"),
-      {.engine = broadloom::Engine::Reference});
+      {.engine = broadloom::Engine::reference});
   const broadloom::AnyView inputs[] = {broadloom::Array(broadloom::u8, {3, 4}),
                                        broadloom::Array(broadloom::f64, {})};
   CHECK(kernel.infer(inputs)[0].shape == std::vector<std::int64_t>{3});
@@ -282,7 +282,7 @@ TEST_CASE("a broadcast may list the axes that like= gave its value") {
   const broadloom::Kernel kernel =
       broadloom::compile(broadloom::parse("kernel k { order c\n in y: f64[i, j]\n in z: i16[:]\n "
                                           "out o[i] = broadcast sum(y, like=z) }"),
-                         {.engine = broadloom::Engine::Reference});
+                         {.engine = broadloom::Engine::reference});
   const broadloom::AnyView inputs[] = {broadloom::Array(broadloom::f64, {3, 4}),
                                        broadloom::Array(broadloom::i16, {3})};
   CHECK(kernel.infer(inputs)[0].shape == std::vector<std::int64_t>{3});
@@ -291,7 +291,7 @@ TEST_CASE("a broadcast may list the axes that like= gave its value") {
 TEST_CASE("a fold is added into an output in the type in which both meet") {
   const broadloom::Kernel kernel =
       broadloom::compile(broadloom::parse("kernel k { in x: i32[:]\n out z: f64 += sum(x) }"),
-                         {.engine = broadloom::Engine::Interpreter});
+                         {.engine = broadloom::Engine::interpreter});
   const broadloom::Array x(broadloom::i32, {3}), z(broadloom::f64, {});
   for (int k = 0; k < 3; ++k) x.data<std::int32_t>()[k] = 1;
   z.data<double>()[0] = 0.5;
@@ -303,7 +303,7 @@ TEST_CASE("a broadcast may list unlabelled axes that a whole sum got from like="
   const broadloom::Kernel kernel = broadloom::compile(
       broadloom::parse(
           "kernel k { in x: f32[:, :]\n in w: f32[:]\n out o[0, 1] = broadcast sum(w, like=x) }"),
-      {.engine = broadloom::Engine::Reference});
+      {.engine = broadloom::Engine::reference});
   const broadloom::AnyView inputs[] = {broadloom::Array(broadloom::f32, {3, 4}),
                                        broadloom::Array(broadloom::f32, {4})};
   CHECK(kernel.infer(inputs)[0].shape == std::vector<std::int64_t>{3, 4});

@@ -34,7 +34,7 @@ D slope(const std::string &definitions, const std::string &expression, const D &
   const auto gv = scalar ? View<const double>(ones.data(), {})
                          : View<const double>(ones.data(), {std::int64_t(ones.size())});
   D first;
-  for (const Engine engine : {Engine::Reference, Engine::Interpreter, Engine::Auto}) {
+  for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::automatic}) {
     Options options;
     options.engine = engine;
     const D now = values(compile(read, options)({{"x", xv}, {"d_z", gv}})["d_x"]);

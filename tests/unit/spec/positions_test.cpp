@@ -28,7 +28,7 @@ Results call(const Kernel &kernel, const std::vector<AnyView> &inputs) {
 // Runs the kernel in every engine and hands each result to `check`.
 template <class Check>
 void everywhere(const LoopSpec &spec, const std::vector<AnyView> &inputs, const Check &check) {
-  for (const Engine engine : {Engine::Reference, Engine::Interpreter, Engine::Auto}) {
+  for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::automatic}) {
     Options options;
     options.engine = engine;
     INFO("engine " << int(engine));

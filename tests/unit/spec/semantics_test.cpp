@@ -16,7 +16,7 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-const std::vector<Engine> engines{Engine::Reference, Engine::Interpreter, Engine::Auto};
+const std::vector<Engine> engines{Engine::reference, Engine::interpreter, Engine::automatic};
 
 template <class T> Array array_of(std::vector<std::int64_t> shape, const std::vector<T> &values) {
   Array array(dtype_of<T>(), shape);

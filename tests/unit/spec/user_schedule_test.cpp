@@ -277,7 +277,7 @@ TEST_CASE("a wish that is met changes what runs and no bit, one that is not is t
       const bool wide = wish.line == "wish-not-met: 2 copies" && *target != '\0';
       if (!wide) CHECK(holds(lines, wish.line)); // a fold of 32 lanes is four registers of 256 bits
     }
-    CHECK((run(asked, wish.inputs, {.engine = Engine::Interpreter}).bytes == bytes));
+    CHECK((run(asked, wish.inputs, {.engine = Engine::interpreter}).bytes == bytes));
   }
 }
 
@@ -317,7 +317,7 @@ TEST_CASE("the kernel of the derivatives has no schedule, what computes forward 
   const LoopSpec spec = parse("kernel k { in x : f64[i, j]; let e = exp(x); out y = e * e; "
                               "out s = sum(e); schedule { vector i; keep e; separate e, s } }");
   CHECK(print(gradient(spec, {"x"})).find("schedule") == std::string::npos);
-  const GradientOptions save{.policy = Policy::Save};
+  const GradientOptions save{.policy = Policy::save};
   CHECK(print(gradient(spec, {"x"}, save)).find("schedule") == std::string::npos);
   const LoopSpec forward = saving_forward(spec, {"x"}, save);
   CHECK(print(forward).find("separate e, s") != std::string::npos);

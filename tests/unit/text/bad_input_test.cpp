@@ -19,7 +19,7 @@ std::string repeat(const std::string &text, int count) {
   return all;
 }
 
-const std::vector<Engine> engines{Engine::Reference, Engine::Interpreter, Engine::Auto};
+const std::vector<Engine> engines{Engine::reference, Engine::interpreter, Engine::automatic};
 
 // The only output of the kernel for x = [3, 4].
 double second_of(const std::string &body, Engine engine) {
@@ -141,7 +141,7 @@ TEST_CASE("Texts with bytes changed at random are right or refused, and run wher
       changed[random() % changed.size()] = alphabet[random() % alphabet.size()];
     try {
       const LoopSpec spec = parse(changed);
-      const Kernel kernel = compile(spec, {.threads = 1, .engine = Engine::Interpreter});
+      const Kernel kernel = compile(spec, {.threads = 1, .engine = Engine::interpreter});
       CHECK(print(parse(print(spec))) == print(spec));
       kernel({{"x", Array(f64, {3})}, {"y", Array(f64, {3, 1})}});
       ++right;

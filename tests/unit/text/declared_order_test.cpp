@@ -34,7 +34,7 @@ TEST_CASE("Positions are those of the declarations, not of the first reading") {
                      "  in price : f64[i]; in vol : f64[i]; in strike : f64[i]\n"
                      "  out z = strike * 0 + vol * 100 + price\n}";
   for (const LoopSpec &spec : {option(), parse(text), parse(print(option()))}) {
-    for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference}) {
+    for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
       const Kernel kernel = compile(spec, {.engine = engine});
       CHECK(names_of(kernel.inputs()) == Names{"price", "vol", "strike"});
       double z = 0;
@@ -97,7 +97,7 @@ TEST_CASE("A gradient has the inputs of the kernel in their order, then the cota
 TEST_CASE("bind, prepare and infer take names; an output that bind is not given is not computed") {
   const double price = 1, vol = 2, strike = 3;
   const View<const double> pv(&price, {1}), vv(&vol, {1}), sv(&strike, {1});
-  for (const Engine engine : {Engine::Auto, Engine::Interpreter, Engine::Reference}) {
+  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
     const Kernel kernel = compile(option().out("w", Expr(input("price", f64, {"i"})) + 1),
                                   {.threads = 1, .engine = engine});
     kernel.prepare({{"vol", vv}, {"strike", sv}, {"price", pv}});
@@ -138,12 +138,12 @@ TEST_CASE("A kernel says what its inputs and outputs are") {
   const std::vector<OutputInfo> out = kernel.outputs();
   REQUIRE(out.size() == 4);
   CHECK(out[0].axes == Names{"j", "i"});
-  CHECK(out[0].mode == ModeKind::Broadcast);
-  CHECK(out[1].mode == ModeKind::Accumulate);
-  CHECK(out[2].mode == ModeKind::Reduce);
+  CHECK(out[0].mode == ModeKind::broadcast);
+  CHECK(out[1].mode == ModeKind::accumulate);
+  CHECK(out[2].mode == ModeKind::reduce);
   CHECK(out[2].dtype == DType::F64);
   CHECK(out[2].add);
-  CHECK(out[3].mode == ModeKind::Plain);
+  CHECK(out[3].mode == ModeKind::plain);
   CHECK(out[3].rank() == 1);
   CHECK_FALSE(out[3].add);
   const Kernel plain =

@@ -140,7 +140,7 @@ TEST_CASE("contextual words may be names, reserved ones may not") {
 
 TEST_CASE("broadcast before a parenthesis is the mode of what follows") {
   auto spec = bl::parse("kernel k { in like : f32; out z = broadcast (like == like) }");
-  CHECK(spec.data().outputs[0].mode.kind == bl::ModeKind::Broadcast);
+  CHECK(spec.data().outputs[0].mode.kind == bl::ModeKind::broadcast);
   CHECK(spec.data().outputs[0].mode.use.like.empty());
 }
 

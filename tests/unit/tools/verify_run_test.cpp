@@ -19,7 +19,7 @@ cli::OutputCheck sum_that_gave(const std::string &expression, float result) {
   const Array before(f32, std::initializer_list<std::int64_t>{});
   for (int k = 0; k < 3; ++k) x.data<float>()[k] = float(k + 1);
   *out.data<float>() = result;
-  return cli::check_run(spec, {x}, {"z"}, {out}, {before}, Engine::Auto).outputs.at(0);
+  return cli::check_run(spec, {x}, {"z"}, {out}, {before}, Engine::automatic).outputs.at(0);
 }
 
 cli::RunCheck with_slope(Slope slope) {
@@ -48,11 +48,11 @@ TEST_CASE("a wrong derivative is the mistake of the clauses that say it, else ou
                              "def four(a) = twice(twice(a))\n"
                              "kernel k { in x : f64[i]; out z = four(x) }");
   const LoopSpec plain = parse("kernel k { in x : f64[i]; out z = 2 * x }");
-  cli::require_passed(own, with_slope(Slope::Agrees));
-  cli::require_passed(own, with_slope(Slope::NotSmooth));
-  CHECK_THROWS_AS(cli::require_passed(plain, with_slope(Slope::Differs)), support::InternalError);
+  cli::require_passed(own, with_slope(Slope::agrees));
+  cli::require_passed(own, with_slope(Slope::not_smooth));
+  CHECK_THROWS_AS(cli::require_passed(plain, with_slope(Slope::differs)), support::InternalError);
   try {
-    cli::require_passed(own, with_slope(Slope::Differs));
+    cli::require_passed(own, with_slope(Slope::differs));
     FAIL("no error");
   } catch (const SpecError &error) {
     CHECK(error.code() == "E0604");
@@ -62,7 +62,7 @@ TEST_CASE("a wrong derivative is the mistake of the clauses that say it, else ou
 }
 
 TEST_CASE("numbers that JSON does not have are null") {
-  cli::RunCheck check = with_slope(Slope::Differs);
+  cli::RunCheck check = with_slope(Slope::differs);
   check.gradient.slopes[0].derived = std::numeric_limits<double>::quiet_NaN();
   CHECK(cli::to_json(check) ==
         R"({"passed": false, "outputs": {}, "gradient": [{"output": "z", "input": "x", )"
@@ -81,7 +81,7 @@ template <class Spoil> cli::OutputCheck check_of(const std::string &expression, 
   const Results r = compile(spec)({{"x", x}});
   const Array got = r["z"].copy(), before(r["z"].dtype(), r["z"].shape());
   spoil(got);
-  return cli::check_run(spec, {x}, {"z"}, {got}, {before}, Engine::Auto).outputs.at(0);
+  return cli::check_run(spec, {x}, {"z"}, {got}, {before}, Engine::automatic).outputs.at(0);
 }
 
 void leave(const Array &) {}

@@ -21,22 +21,22 @@ namespace broadloom::cli {
 namespace {
 
 const std::map<std::string, Engine> engines{
-    {"jit", Engine::Jit}, {"interpreter", Engine::Interpreter}, {"reference", Engine::Reference}};
+    {"jit", Engine::jit}, {"interpreter", Engine::interpreter}, {"reference", Engine::reference}};
 
 const std::map<std::string, Profile> profiles{
-    {"perf", Profile::Perf}, {"jitdump", Profile::Jitdump}, {"gdb", Profile::Gdb}};
+    {"perf", Profile::perf}, {"jitdump", Profile::jitdump}, {"gdb", Profile::gdb}};
 
 const std::map<std::string, Policy> policies{
-    {"auto", Policy::Auto}, {"save", Policy::Save}, {"recompute", Policy::Recompute}};
+    {"auto", Policy::automatic}, {"save", Policy::save}, {"recompute", Policy::recompute}};
 
 const std::map<std::string, Stage> stages{
-    {"spec", Stage::Spec}, {"axes", Stage::Axes}, {"graph", Stage::Graph},
-    {"plan", Stage::Plan}, {"loop", Stage::Loop}, {"block", Stage::Block},
-    {"llvm", Stage::Llvm}, {"asm", Stage::Asm},   {"why", Stage::Why}};
+    {"spec", Stage::spec}, {"axes", Stage::axes},    {"graph", Stage::graph},
+    {"plan", Stage::plan}, {"loop", Stage::loop},    {"block", Stage::block},
+    {"llvm", Stage::llvm}, {"asm", Stage::assembly}, {"why", Stage::why}};
 
-const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::Text},
-                                                             {"dot", ShowFormat::Graph::Dot},
-                                                             {"html", ShowFormat::Graph::Html}};
+const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::text},
+                                                             {"dot", ShowFormat::Graph::dot},
+                                                             {"html", ShowFormat::Graph::html}};
 
 constexpr const char *source_help =
     "SOURCE is a.npy, a number, rand(3,4), randn(..), zeros(..), ones(..) or arange(n), with "
@@ -235,9 +235,9 @@ private:
         throw UsageError("E0401", std::string(option) + " says nothing to --stage " + stage_,
                          std::string(option) + " goes with --stage " + name);
     };
-    only_with(show_->count("--format") > 0, "--format", Stage::Graph, "graph");
-    only_with(show_options_.format.whole, "--all", Stage::Asm, "asm");
-    only_with(show_options_.format.json, "--json", Stage::Why, "why");
+    only_with(show_->count("--format") > 0, "--format", Stage::graph, "graph");
+    only_with(show_options_.format.whole, "--all", Stage::assembly, "asm");
+    only_with(show_options_.format.json, "--json", Stage::why, "why");
   }
 
   std::string help_hint() const {

@@ -150,7 +150,7 @@ void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   require_known(request.of, outputs, typed.name, "output");
   std::vector<LoopSpec> made;
   request.policy = options.policy;
-  if (request.policy == Policy::Save) made.push_back(saving_forward(chosen, wrt, request));
+  if (request.policy == Policy::save) made.push_back(saving_forward(chosen, wrt, request));
   made.push_back(gradient(chosen, wrt, request));
   streams.out << print(made);
 }

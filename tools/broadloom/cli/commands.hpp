@@ -34,21 +34,21 @@ struct RunOptions {
   int repeat = 0;                   // 0: not asked for, one call
   bool json = false;
   bool check = false; // against the reference, and the gradient against slopes
-  Engine engine = Engine::Auto;
-  Profile profile = Profile::None;
+  Engine engine = Engine::automatic;
+  Profile profile = Profile::none;
 };
 
 struct GradOptions {
   TextOptions text;
   std::string wrt, of; // names with commas between
   bool value = false, add = false;
-  Policy policy = Policy::Auto;
+  Policy policy = Policy::automatic;
 };
 
 struct ShowOptions {
   TextOptions text;
   std::vector<std::string> inputs;
-  Stage stage = Stage::Spec;
+  Stage stage = Stage::spec;
   ShowFormat format;
 };
 

@@ -27,10 +27,10 @@ Summary summarise(std::vector<std::int64_t> ns) {
 // As --engine has it.
 std::string_view word(Engine engine) {
   switch (engine) {
-  case Engine::Auto: return "auto";
-  case Engine::Jit: return "jit";
-  case Engine::Interpreter: return "interpreter";
-  case Engine::Reference: return "reference";
+  case Engine::automatic: return "auto";
+  case Engine::jit: return "jit";
+  case Engine::interpreter: return "interpreter";
+  case Engine::reference: return "reference";
   }
   return {};
 }

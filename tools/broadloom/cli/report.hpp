@@ -28,7 +28,7 @@ struct RunReport {
   int threads = 1;
   std::int64_t bytes = 0;      // of all inputs and outputs
   std::string check;           // the JSON object of `--check`, or nothing
-  Engine engine = Engine::Jit; // that ran the last call
+  Engine engine = Engine::jit; // that ran the last call
 };
 
 std::string to_json(const RunReport &report); // one line, keys as in docs/language.md

@@ -139,7 +139,7 @@ double Roofline::bytes_per_ns(double bytes) const {
 
 Roofline measure_roofline(const Options &given) {
   Options options = given;
-  options.engine = Engine::Auto;
+  options.engine = Engine::automatic;
   const Kernel copy = compile(parse("kernel copy { in x : f32[:]; out z = x * 1.5 }"), options);
   const Kernel most = compile(parse("kernel most { in x : f32[:]; out z = max(x) }"), options);
   Roofline roofline;

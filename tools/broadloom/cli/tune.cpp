@@ -32,7 +32,7 @@ bool is_legal(const LoopSpec &spec) {
 
 // What runs, and how it is shared out.
 std::string what_runs(const Kernel &kernel) {
-  std::string text = kernel.show(Stage::Block);
+  std::string text = kernel.show(Stage::block);
   for (const Decision &decision : kernel.why())
     if (decision.topic == "threads") text += decision.subject + ": " + decision.choice + "\n";
   return text;

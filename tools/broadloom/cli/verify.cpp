@@ -185,10 +185,10 @@ std::string number_or_null(double value) {
 
 const char *word(Slope slope) {
   switch (slope) {
-  case Slope::Agrees: return "agrees";
-  case Slope::Differs: return "differs";
-  case Slope::NotSmooth: return "not smooth";
-  case Slope::NoGradient: return "no gradient";
+  case Slope::agrees: return "agrees";
+  case Slope::differs: return "differs";
+  case Slope::not_smooth: return "not smooth";
+  case Slope::no_gradient: return "no gradient";
   }
   return "";
 }
@@ -211,7 +211,7 @@ RunCheck check_run(const LoopSpec &spec, const std::vector<Array> &inputs,
   for (std::size_t o = 0; o < names.size(); ++o) output_views.push_back({names[o], initial[o]});
   std::vector<Array> begin; // the run below writes to `initial`
   for (const Array &array : initial) begin.push_back(array.copy());
-  compile(spec, {.engine = Engine::Reference, .cancel = cancel})
+  compile(spec, {.engine = Engine::reference, .cancel = cancel})
       .run_named(input_views, output_views);
   const std::vector<double> relative = relative_tolerances(typed);
   RunCheck check;

@@ -20,10 +20,10 @@ namespace broadloom::cli {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Engine>, 4> engines{
-    {{"auto", Engine::Auto},
-     {"jit", Engine::Jit},
-     {"interpreter", Engine::Interpreter},
-     {"reference", Engine::Reference}}};
+    {{"auto", Engine::automatic},
+     {"jit", Engine::jit},
+     {"interpreter", Engine::interpreter},
+     {"reference", Engine::reference}}};
 
 std::string dims_of(const spec::TypedSpec &spec, const std::vector<int> &axes) {
   std::vector<std::string> names;

@@ -19,7 +19,7 @@ namespace broadloom::cli {
 
 struct Settings {  // see `setting_table`
   int threads = 0; // 0: as the library decides
-  Engine engine = Engine::Auto;
+  Engine engine = Engine::automatic;
   bool plot = false;
 };
 

@@ -17,15 +17,15 @@ namespace broadloom::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 9> stages{{{"spec", Stage::Spec},
-                                                                    {"axes", Stage::Axes},
-                                                                    {"graph", Stage::Graph},
-                                                                    {"plan", Stage::Plan},
-                                                                    {"loop", Stage::Loop},
-                                                                    {"block", Stage::Block},
-                                                                    {"llvm", Stage::Llvm},
-                                                                    {"asm", Stage::Asm},
-                                                                    {"why", Stage::Why}}};
+constexpr std::array<std::pair<std::string_view, Stage>, 9> stages{{{"spec", Stage::spec},
+                                                                    {"axes", Stage::axes},
+                                                                    {"graph", Stage::graph},
+                                                                    {"plan", Stage::plan},
+                                                                    {"loop", Stage::loop},
+                                                                    {"block", Stage::block},
+                                                                    {"llvm", Stage::llvm},
+                                                                    {"asm", Stage::assembly},
+                                                                    {"why", Stage::why}}};
 
 Stage stage_of(const std::string &word) {
   std::vector<std::string> names;
@@ -57,7 +57,7 @@ void Session::show(const Words &words) {
   show_stage(stage, {words.begin() + 1, words.end()});
 }
 
-void Session::why(const Words &words) { show_stage(Stage::Why, words); }
+void Session::why(const Words &words) { show_stage(Stage::why, words); }
 
 void Session::show_stage(Stage stage, const Words &given) {
   Words words = given;
@@ -68,7 +68,7 @@ void Session::show_stage(Stage stage, const Words &given) {
     std::string made_up;
     const bool has_data = !words.empty() || given_.count(defined->typed.name) > 0;
     // Machine code is there only for layouts that have been asked for.
-    const bool code = stage == Stage::Block || stage == Stage::Llvm || stage == Stage::Asm;
+    const bool code = stage == Stage::block || stage == Stage::llvm || stage == Stage::assembly;
     if (has_data || code) {
       const std::vector<Array> inputs = make_inputs(defined, words, small_points, made_up);
       apart([defined, kernel, inputs] {
@@ -100,9 +100,9 @@ void Session::grad(const Words &given) {
       require_known(value, outputs, defined->typed.name, "output", "E0405");
       request.of.push_back(value);
     } else if (word == "policy=save" || word == "policy=recompute" || word == "policy=auto") {
-      request.policy = value == "save"        ? Policy::Save
-                       : value == "recompute" ? Policy::Recompute
-                                              : Policy::Auto;
+      request.policy = value == "save"        ? Policy::save
+                       : value == "recompute" ? Policy::recompute
+                                              : Policy::automatic;
     } else {
       require_known(word, inputs, defined->typed.name, "input", "E0404");
       asked.push_back(word);
@@ -111,7 +111,7 @@ void Session::grad(const Words &given) {
   if (!asked.empty()) wrt = asked;
   std::vector<LoopSpec> made;
   with_places(defined->text, [&] {
-    if (request.policy == Policy::Save) made.push_back(saving_forward(defined->spec, wrt, request));
+    if (request.policy == Policy::save) made.push_back(saving_forward(defined->spec, wrt, request));
     made.push_back(gradient(defined->spec, wrt, request));
   });
   const std::string text = print(made);

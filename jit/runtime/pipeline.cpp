@@ -1,5 +1,5 @@
-// See train.hpp.
-#include "jit/runtime/train.hpp"
+// See pipeline.hpp.
+#include "jit/runtime/pipeline.hpp"
 
 #include "jit/runtime/workers.hpp"
 #include "support/float_control.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 // The atomics also say what comes before what to ThreadSanitizer, as those of Job in threads.cpp do.
 struct Journey {
-  const Train &train;
+  const PipelineCode &pipeline;
   const loop::Frame &frame;
   const CancelFlag cancel;
   const std::int64_t blocks;
@@ -41,14 +41,14 @@ struct Journey {
 
   // A block that was begun goes to its end, so that nobody waits for it in vain.
   void visit(std::int64_t block) {
-    const std::int64_t place = train.reverse ? blocks - 1 - block : block;
-    const std::int64_t lo = place * train.step;
-    const std::int64_t hi = std::min(lo + train.step, train.chunks);
-    train.phases[0](&frame, &lo, &hi);
+    const std::int64_t place = pipeline.reverse ? blocks - 1 - block : block;
+    const std::int64_t lo = place * pipeline.step;
+    const std::int64_t hi = std::min(lo + pipeline.step, pipeline.chunks);
+    pipeline.phases[0](&frame, &lo, &hi);
     wait_for(block);
-    train.phases[1](&frame, &lo, &hi);
+    pipeline.phases[1](&frame, &lo, &hi);
     passed.store(block + 1, std::memory_order_release);
-    train.phases[2](&frame, &lo, &hi);
+    pipeline.phases[2](&frame, &lo, &hi);
   }
 
   void wait_for(std::int64_t block) const {
@@ -60,11 +60,12 @@ struct Journey {
 
 } // namespace
 
-void run_train(Workers &workers, const Train &train, const loop::Frame &frame, CancelFlag cancel) {
-  const std::int64_t blocks = (train.chunks + train.step - 1) / train.step;
-  Journey journey{train, frame, cancel, blocks};
+void run_pipeline(Workers &workers, const PipelineCode &pipeline, const loop::Frame &frame,
+                  CancelFlag cancel) {
+  const std::int64_t blocks = (pipeline.chunks + pipeline.step - 1) / pipeline.step;
+  Journey journey{pipeline, frame, cancel, blocks};
   journey.ready.store(true, std::memory_order_release);
-  if (!train.on_threads) return journey.run();
+  if (!pipeline.on_threads) return journey.run();
   const std::int64_t threads = std::min<std::int64_t>(workers.arena.max_concurrency(), blocks);
   workers.arena.execute([&] {
     tbb::parallel_for(

@@ -1,4 +1,4 @@
-// The layouts that a kernel has seen, each with its Bound.
+// The layouts that a kernel has seen, each with its Specialisation.
 //
 // The first few are pinned: they stand in a small table of atomic pointers that only ever fills up, and
 // live as long as the kernel, so that a call finds them without a lock and may use them without
@@ -6,7 +6,7 @@
 // one is forgotten first. Keys are compared in full.
 #pragma once
 
-#include "jit/bound.hpp"
+#include "jit/specialisation.hpp"
 
 #include <array>
 #include <atomic>
@@ -37,41 +37,41 @@ inline std::uint64_t layout_hash(kernel::Operands operands) {
   return hash ^ hash >> 32;
 }
 
-class Memo {
+class LayoutCache {
 public:
-  // The pinned Bound for these operands, or null. The latest one needs no hash.
-  const Bound *find_pinned(kernel::Operands operands) const {
-    const Bound *latest = latest_pinned_.load(std::memory_order_acquire);
+  // The pinned Specialisation for these operands, or null. The latest one needs no hash.
+  const Specialisation *find_pinned(kernel::Operands operands) const {
+    const Specialisation *latest = latest_pinned_.load(std::memory_order_acquire);
     if (latest != nullptr && matches(*latest, operands)) return latest;
     const std::uint64_t hash = layout_hash(operands);
     for (std::size_t k = hash % slot_count;; k = (k + 1) % slot_count) {
-      const Bound *bound = slots_[k].load(std::memory_order_acquire);
-      if (bound == nullptr) return nullptr; // met at last: the table is never full
-      if (bound->hash == hash && matches(*bound, operands)) {
-        latest_pinned_.store(bound, std::memory_order_release);
-        return bound;
+      const Specialisation *special = slots_[k].load(std::memory_order_acquire);
+      if (special == nullptr) return nullptr; // met at last: the table is never full
+      if (special->hash == hash && matches(*special, operands)) {
+        latest_pinned_.store(special, std::memory_order_release);
+        return special;
       }
     }
   }
 
-  // Any Bound for these operands, or null.
-  std::shared_ptr<const Bound> find(kernel::Operands operands, std::uint64_t hash);
+  // Any Specialisation for these operands, or null.
+  std::shared_ptr<const Specialisation> find(kernel::Operands operands, std::uint64_t hash);
 
   // Keeps `bound`, unless another thread was faster: gives the one that is kept.
-  std::shared_ptr<const Bound> add(std::shared_ptr<const Bound> bound);
+  std::shared_ptr<const Specialisation> add(std::shared_ptr<const Specialisation> special);
 
   // That of the latest call; null before any.
-  std::shared_ptr<const Bound> latest() const;
+  std::shared_ptr<const Specialisation> latest() const;
 
 private:
   static constexpr std::size_t slot_count = 16, most_pinned = 12, most_recent = 256;
-  using Recent = std::list<std::shared_ptr<const Bound>>; // used last in front
+  using Recent = std::list<std::shared_ptr<const Specialisation>>; // used last in front
 
-  static bool matches(const Bound &bound, kernel::Operands operands) {
-    const std::int64_t *word = bound.key.data();
+  static bool matches(const Specialisation &special, kernel::Operands operands) {
+    const std::int64_t *word = special.key.data();
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const AnyView *view = operands[k];
-      if (k >= bound.input_count && *word++ != (view != nullptr)) return false;
+      if (k >= special.input_count && *word++ != (view != nullptr)) return false;
       if (view == nullptr) continue;
       for (int d = 0; d < view->layout.rank; ++d) {
         if (word[0] != view->layout.extents[d] || word[1] != view->layout.strides[d]) return false;
@@ -82,13 +82,14 @@ private:
   }
 
   template <class Same>
-  std::shared_ptr<const Bound> find_locked(std::uint64_t hash, const Same &same);
+  std::shared_ptr<const Specialisation> find_locked(std::uint64_t hash, const Same &same);
 
-  std::array<std::atomic<const Bound *>, slot_count> slots_{};
-  mutable std::atomic<const Bound *> latest_pinned_{nullptr}; // null: the latest one is in recent_
+  std::array<std::atomic<const Specialisation *>, slot_count> slots_{};
+  mutable std::atomic<const Specialisation *> latest_pinned_{
+      nullptr}; // null: the latest one is in recent_
 
   mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<const Bound>> pinned_;
+  std::vector<std::shared_ptr<const Specialisation>> pinned_;
   Recent recent_;
   std::unordered_multimap<std::uint64_t, Recent::iterator> recent_index_;
 };

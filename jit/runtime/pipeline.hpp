@@ -18,11 +18,12 @@
 
 namespace broadloom::jit::runtime {
 
-struct Train : plan::Pipeline {
+struct PipelineCode : plan::Pipeline {
   std::array<PhaseFn, 3> phases = {};
 };
 
 // The caller has set FloatControl. Once `cancel` is true no further block is begun.
-void run_train(Workers &workers, const Train &train, const loop::Frame &frame, CancelFlag cancel);
+void run_pipeline(Workers &workers, const PipelineCode &pipeline, const loop::Frame &frame,
+                  CancelFlag cancel);
 
 } // namespace broadloom::jit::runtime

@@ -1,5 +1,5 @@
-// See memo.hpp.
-#include "jit/memo.hpp"
+// See layout_cache.hpp.
+#include "jit/layout_cache.hpp"
 
 namespace broadloom::jit {
 
@@ -18,11 +18,12 @@ std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t inpu
 }
 
 template <class Same>
-std::shared_ptr<const Bound> Memo::find_locked(std::uint64_t hash, const Same &same) {
-  for (const std::shared_ptr<const Bound> &bound : pinned_) {
-    if (bound->hash != hash || !same(*bound)) continue;
-    latest_pinned_.store(bound.get(), std::memory_order_release);
-    return bound;
+std::shared_ptr<const Specialisation> LayoutCache::find_locked(std::uint64_t hash,
+                                                               const Same &same) {
+  for (const std::shared_ptr<const Specialisation> &special : pinned_) {
+    if (special->hash != hash || !same(*special)) continue;
+    latest_pinned_.store(special.get(), std::memory_order_release);
+    return special;
   }
   const auto [first, last] = recent_index_.equal_range(hash);
   for (auto entry = first; entry != last; ++entry) {
@@ -34,28 +35,33 @@ std::shared_ptr<const Bound> Memo::find_locked(std::uint64_t hash, const Same &s
   return nullptr;
 }
 
-std::shared_ptr<const Bound> Memo::find(kernel::Operands operands, std::uint64_t hash) {
+std::shared_ptr<const Specialisation> LayoutCache::find(kernel::Operands operands,
+                                                        std::uint64_t hash) {
   const std::lock_guard lock(mutex_);
-  return find_locked(hash, [&](const Bound &bound) { return matches(bound, operands); });
+  return find_locked(hash,
+                     [&](const Specialisation &special) { return matches(special, operands); });
 }
 
-std::shared_ptr<const Bound> Memo::add(std::shared_ptr<const Bound> bound) {
-  std::shared_ptr<const Bound> dropped; // outlives the lock: it may be the last to hold its code
+std::shared_ptr<const Specialisation>
+LayoutCache::add(std::shared_ptr<const Specialisation> special) {
+  std::shared_ptr<const Specialisation>
+      dropped; // outlives the lock: it may be the last to hold its code
   const std::lock_guard lock(mutex_);
-  if (auto other = find_locked(bound->hash,
-                               [&](const Bound &candidate) { return candidate.key == bound->key; }))
+  if (auto other = find_locked(special->hash, [&](const Specialisation &candidate) {
+        return candidate.key == special->key;
+      }))
     return other;
   if (pinned_.size() < most_pinned) {
-    pinned_.push_back(bound);
-    std::size_t k = bound->hash % slot_count;
+    pinned_.push_back(special);
+    std::size_t k = special->hash % slot_count;
     while (slots_[k].load(std::memory_order_relaxed) != nullptr) k = (k + 1) % slot_count;
-    slots_[k].store(bound.get(), std::memory_order_release);
-    latest_pinned_.store(bound.get(), std::memory_order_release);
-    return bound;
+    slots_[k].store(special.get(), std::memory_order_release);
+    latest_pinned_.store(special.get(), std::memory_order_release);
+    return special;
   }
   Recent made; // what is in `recent_` is in the index, too
-  made.push_front(bound);
-  recent_index_.emplace(bound->hash, made.begin());
+  made.push_front(special);
+  recent_index_.emplace(special->hash, made.begin());
   if (recent_.size() >= most_recent) {
     const auto [first, last] = recent_index_.equal_range(recent_.back()->hash);
     for (auto entry = first; entry != last; ++entry) {
@@ -68,14 +74,14 @@ std::shared_ptr<const Bound> Memo::add(std::shared_ptr<const Bound> bound) {
   }
   recent_.splice(recent_.begin(), made);
   latest_pinned_.store(nullptr, std::memory_order_relaxed);
-  return bound;
+  return special;
 }
 
-std::shared_ptr<const Bound> Memo::latest() const {
+std::shared_ptr<const Specialisation> LayoutCache::latest() const {
   const std::lock_guard lock(mutex_);
-  const Bound *latest = latest_pinned_.load(std::memory_order_relaxed);
-  for (const std::shared_ptr<const Bound> &bound : pinned_)
-    if (bound.get() == latest) return bound;
+  const Specialisation *latest = latest_pinned_.load(std::memory_order_relaxed);
+  for (const std::shared_ptr<const Specialisation> &special : pinned_)
+    if (special.get() == latest) return special;
   return recent_.empty() ? nullptr : recent_.front();
 }
 

@@ -1,12 +1,12 @@
 // What a kernel keeps for the layouts of a call.
 //
-//   Bound     one tuple of layouts: numbers, blocks, what to check about a call's pointers
+//   Specialisation     one tuple of layouts: numbers, blocks, what to check about a call's pointers
 //   Pattern   the loop program and its native code, shared by all layouts of a pattern
 #pragma once
 
 #include "jit/engine/engine.hpp"
+#include "jit/runtime/pipeline.hpp"
 #include "jit/runtime/threads.hpp"
-#include "jit/runtime/train.hpp"
 #include "kernel/operands.hpp"
 #include "kernel/overlap.hpp"
 #include "plan/plan.hpp"
@@ -27,10 +27,11 @@ struct Pattern {
   std::shared_ptr<const Code> code; // null: the interpreter runs the program
   std::string no_code;              // why there is none, where it was asked for
   enum class Origin : std::uint8_t { Process, Disk, Made };
-  Origin origin = Origin::Process; // of the code: found in this process, or on disk, or made for this pattern
+  Origin origin =
+      Origin::Process; // of the code: found in this process, or on disk, or made for this pattern
 };
 
-struct Bound {
+struct Specialisation {
   // What a call must look like.
   std::uint64_t hash = 0;
   std::vector<std::int64_t> key; // see layout_key
@@ -44,7 +45,7 @@ struct Bound {
   std::vector<std::uint8_t> exact;
 
   // What it runs, and why nothing faster does where a bug of ours is the reason.
-  Engine engine = Engine::Jit; // or Interpreter; or Reference, which needs nothing of what follows
+  Engine engine = Engine::jit; // or Interpreter; or Reference, which needs nothing of what follows
   std::string failure;
   mutable std::atomic<bool> interpreter_failed{false}; // then the reference evaluates
   int threads = 1;                                     // that the plan is for
@@ -60,7 +61,7 @@ struct Bound {
   struct Phase {
     PhaseFn code = nullptr;
     runtime::Grid grid;
-    std::optional<runtime::Train> train = {}; // runs this phase and the two after it
+    std::optional<runtime::PipelineCode> pipeline = {}; // runs this phase and the two after it
   };
   std::vector<Phase> phases;
 
