@@ -7,6 +7,15 @@ namespace broadloom::jit {
 
 using namespace loop;
 
+Values flat(const AllStates &block) { return flat(Blocks{block}); }
+
+Values flat(const Blocks &blocks) {
+  Values values;
+  for (const AllStates &block : blocks)
+    for (const States &states : block) values.insert(values.end(), states.begin(), states.end());
+  return values;
+}
+
 Accumulators::Accumulators(Context &context)
     : program_(context.program), ir_(context.ir), lanes_(context.lanes),
       all_(context.program.accs.size()) {
@@ -77,25 +86,13 @@ void Accumulators::set_running(const Loop &loop, const AllStates &states) {
   for (std::size_t k = 0; k < loop.accs.size(); ++k) all_[loop.accs[k].index].now = states[k];
 }
 
-Values Accumulators::flat(const AllStates &block) {
-  Values values;
-  for (const States &states : block) values.insert(values.end(), states.begin(), states.end());
-  return values;
-}
-
-Values Accumulators::flat(const std::vector<AllStates> &blocks) {
-  Values values;
-  for (const AllStates &block : blocks)
-    for (const States &states : block) values.insert(values.end(), states.begin(), states.end());
-  return values;
-}
-
 AllStates Accumulators::shaped(const Loop &loop, const Values &values) const {
   return blocks(loop, values).front();
 }
 
-std::vector<AllStates> Accumulators::blocks(const Loop &loop, const Values &values) const {
-  std::vector<AllStates> blocks;
+Blocks Accumulators::blocks(const Loop &loop, const Values &values) const {
+  if (loop.accs.empty()) return {AllStates{}}; // of a loop that has none
+  Blocks blocks;
   for (auto next = values.begin(); next != values.end();) {
     AllStates &block = blocks.emplace_back();
     for (const AccId acc : loop.accs) {
@@ -107,20 +104,31 @@ std::vector<AllStates> Accumulators::blocks(const Loop &loop, const Values &valu
   return blocks;
 }
 
-Accumulators::Slots Accumulators::slots(const Values &states, int count) {
+Blocks Accumulators::counted_loop(const Loop &loop, Range range, std::int64_t step,
+                                  const Blocks &start,
+                                  llvm::function_ref<void(llvm::Value *, Blocks &)> turn) {
+  const auto next = [&](llvm::Value *position, const Values &now) {
+    Blocks states = blocks(loop, now);
+    turn(position, states);
+    return flat(states);
+  };
+  return blocks(loop, lanes_.counted_loop(range.begin, range.end, step, flat(start), next));
+}
+
+Accumulators::Slots Accumulators::slots(const AllStates &states, int count) {
   Slots slots;
-  for (llvm::Value *state : states)
+  for (llvm::Value *state : flat(states))
     slots.push_back(lanes_.room(state->getType(), static_cast<std::uint64_t>(count)));
   return slots;
 }
 
-Values Accumulators::load(const Slots &slots, llvm::Value *index) {
+AllStates Accumulators::load(const Loop &loop, const Slots &slots, llvm::Value *index) {
   Values states;
   for (llvm::AllocaInst *slot : slots) {
     llvm::Type *type = slot->getAllocatedType();
     states.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, slot, index)));
   }
-  return states;
+  return shaped(loop, states);
 }
 
 void Accumulators::store(const Slots &slots, llvm::Value *index, const Values &states) {

@@ -7,6 +7,11 @@ namespace broadloom::jit {
 
 using States = Values;                 // of one accumulator
 using AllStates = std::vector<States>; // of all the accumulators of a loop
+using Blocks = std::vector<AllStates>; // of several parts of its range
+
+// Loops carry plain lists of values.
+Values flat(const AllStates &block);
+Values flat(const Blocks &blocks);
 
 struct Accumulator {
   States now;                // running inside its loop, joined after it
@@ -32,16 +37,16 @@ public:
   AllStates running(const loop::Loop &loop) const;
   void set_running(const loop::Loop &loop, const AllStates &states);
 
-  // Loops carry plain lists of values; several blocks one after the other.
-  static Values flat(const AllStates &block);
-  static Values flat(const std::vector<AllStates> &blocks);
-  AllStates shaped(const loop::Loop &loop, const Values &values) const;
-  std::vector<AllStates> blocks(const loop::Loop &loop, const Values &values) const;
+  AllStates shaped(const loop::Loop &loop, const Values &values) const; // the reverse of flat()
+  Blocks blocks(const loop::Loop &loop, const Values &values) const;
+  // Lanes::counted_loop, whose turns change the states that it carries.
+  Blocks counted_loop(const loop::Loop &loop, Range range, std::int64_t step, const Blocks &start,
+                      llvm::function_ref<void(llvm::Value *, Blocks &)> turn);
 
   // So many of each of these, on the stack.
   using Slots = std::vector<llvm::AllocaInst *>;
-  Slots slots(const Values &states, int count);
-  Values load(const Slots &slots, llvm::Value *index);
+  Slots slots(const AllStates &states, int count);
+  AllStates load(const loop::Loop &loop, const Slots &slots, llvm::Value *index);
   void store(const Slots &slots, llvm::Value *index, const Values &states);
 
 private:

@@ -29,15 +29,13 @@ constexpr int cascade_levels = 48; // more leaves than a process has addresses
 //       stack[level] = joined, count += 1, start += leaf
 //
 // A range of a single leaf passes straight through.
-AllStates Folds::cascade(const Place &here, const block::Run &run, llvm::Value *begin,
-                         llvm::Value *end) {
+AllStates Folds::cascade(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
   llvm::Type *i64 = ir_.getInt64Ty();
-  const Accumulators::Slots stacks =
-      accs_.slots(Accumulators::flat(this->start(here, loop, false)), cascade_levels);
-  llvm::Value *first = begin, *leaves = ir_.getInt64(0);
+  const Accumulators::Slots stacks = accs_.slots(this->start(here, loop, false), cascade_levels);
+  llvm::Value *first = range.begin, *leaves = ir_.getInt64(0);
   if (run.boxes.size() > 1 && run.whole().dims[0].leaves)
-    std::tie(first, leaves) = groups_of_leaves(here, run, begin, end, stacks);
+    std::tie(first, leaves) = groups_of_leaves(here, run, range, stacks);
   llvm::BasicBlock *before = ir_.GetInsertBlock();
   llvm::BasicBlock *next_leaf = context_.block("leaf"), *level_head = context_.block("level");
   llvm::BasicBlock *carry = context_.block("carry"), *carried = context_.block("carried");
@@ -49,9 +47,10 @@ AllStates Folds::cascade(const Place &here, const block::Run &run, llvm::Value *
   llvm::PHINode *count = ir_.CreatePHI(i64, 2);
   start->addIncoming(first, before);
   count->addIncoming(leaves, before);
-  llvm::Value *leaf_end = context_.least(end, ir_.CreateAdd(start, context_.number(loop.leaf)));
-  const Values fresh = Accumulators::flat(leaf(here, run, start, leaf_end));
-  llvm::Value *more = ir_.CreateICmpSLT(leaf_end, end);
+  llvm::Value *leaf_end =
+      context_.least(range.end, ir_.CreateAdd(start, context_.number(loop.leaf)));
+  const Values fresh = flat(leaf(here, run, {start, leaf_end}));
+  llvm::Value *more = ir_.CreateICmpSLT(leaf_end, range.end);
   llvm::BasicBlock *leaf_done = ir_.GetInsertBlock();
   ir_.CreateBr(level_head);
 
@@ -74,8 +73,8 @@ AllStates Folds::cascade(const Place &here, const block::Run &run, llvm::Value *
   context_.took(Path::LeafJoined);
   llvm::Value *next_level = ir_.CreateAdd(level, ir_.getInt64(1));
   llvm::Value *next_bits = ir_.CreateLShr(bits, ir_.getInt64(1));
-  const Values both = Accumulators::flat(
-      accs_.join(loop, accs_.shaped(loop, accs_.load(stacks, level)), accs_.shaped(loop, joined)));
+  const Values both =
+      flat(accs_.join(loop, accs_.load(loop, stacks, level), accs_.shaped(loop, joined)));
   Values next;
   for (std::size_t k = 0; k < joined.size(); ++k)
     next.push_back(lanes_.select(odd, both[k], joined[k]));
@@ -103,7 +102,7 @@ AllStates Folds::joined_leaves(const Place &here, const block::Run &run, llvm::V
   const int leaves = run.whole().positions();
   llvm::Value *stop = ir_.CreateNSWAdd(start, context_.number(loop.leaf));
   Blocks blocks(static_cast<std::size_t>(leaves), this->start(here, loop, false));
-  blocks = steps(here, run, run.whole(), start, stop, 1, blocks, loop.leaf, {});
+  blocks = steps(here, run, run.whole(), {start, stop}, 1, blocks, loop.leaf, {});
   tree::pair(leaves, [&](int into, int from) {
     AllStates &block = blocks[std::size_t(into)];
     block = accs_.join(loop, block, blocks[std::size_t(from)]);
@@ -113,34 +112,33 @@ AllStates Folds::joined_leaves(const Place &here, const block::Run &run, llvm::V
 
 // All groups of so many leaves but for one that ends the range, each put on the stack like a leaf, some levels up.
 // Gives the position and the number of leaves reached.
-std::pair<llvm::Value *, llvm::Value *>
-Folds::groups_of_leaves(const Place &here, const block::Run &run, llvm::Value *begin,
-                        llvm::Value *end, const Accumulators::Slots &stacks) {
+std::pair<llvm::Value *, llvm::Value *> Folds::groups_of_leaves(const Place &here,
+                                                                const block::Run &run, Range range,
+                                                                const Accumulators::Slots &stacks) {
   const Loop &loop = program_[run.loop];
   const int leaves = run.whole().positions();
   const std::int64_t positions = leaves * loop.leaf;
   llvm::Value *one = ir_.getInt64(1);
   llvm::Value *count = context_.greatest(
       ir_.getInt64(0),
-      ir_.CreateAShr(ir_.CreateSub(ir_.CreateSub(end, begin), one),
+      ir_.CreateAShr(ir_.CreateSub(ir_.CreateSub(range.end, range.begin), one),
                      static_cast<std::uint64_t>(std::countr_zero(std::uint64_t(positions)))));
   llvm::Value *bottom = context_.number(std::countr_zero(unsigned(leaves)));
-  lanes_.counted_loop(ir_.getInt64(0), count, 1, {}, [&](llvm::Value *group, Values) {
-    llvm::Value *start = ir_.CreateAdd(begin, ir_.CreateMul(group, context_.number(positions)));
+  context_.each({ir_.getInt64(0), count}, 1, [&](llvm::Value *group) {
+    llvm::Value *start =
+        ir_.CreateAdd(range.begin, ir_.CreateMul(group, context_.number(positions)));
     context_.took(Path::LeavesTogether);
-    const Values fresh = Accumulators::flat(joined_leaves(here, run, start));
+    const AllStates fresh = joined_leaves(here, run, start);
     llvm::Value *carries =
         ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ir_.CreateNot(group), ir_.getTrue());
     llvm::Value *top = ir_.CreateAdd(bottom, carries);
-    const Values up =
-        lanes_.counted_loop(bottom, top, 1, fresh, [&](llvm::Value *level, Values now) {
-          return Accumulators::flat(accs_.join(loop, accs_.shaped(loop, accs_.load(stacks, level)),
-                                               accs_.shaped(loop, now)));
-        });
-    accs_.store(stacks, top, up);
-    return Values{};
+    const auto join = [&](llvm::Value *level, Blocks &now) {
+      now[0] = accs_.join(loop, accs_.load(loop, stacks, level), now[0]);
+    };
+    accs_.store(stacks, top, flat(accs_.counted_loop(loop, {bottom, top}, 1, {fresh}, join)));
   });
-  llvm::Value *reached = ir_.CreateAdd(begin, ir_.CreateMul(count, context_.number(positions)));
+  llvm::Value *reached =
+      ir_.CreateAdd(range.begin, ir_.CreateMul(count, context_.number(positions)));
   return {reached, ir_.CreateMul(count, context_.number(leaves))};
 }
 

@@ -62,7 +62,7 @@ Place Context::root() {
   return root;
 }
 
-std::pair<llvm::Value *, llvm::Value *> Context::range(const Place &here, const Loop &loop) {
+Range Context::range(const Place &here, const Loop &loop) {
   if (loop.parallel || !loop.handed.empty()) {
     const auto found = std::find(phase.parallel.begin(), phase.parallel.end(), loop.axis);
     support::check(found != phase.parallel.end(), "a parallel loop is not listed by its phase");
@@ -91,6 +91,10 @@ llvm::Value *Context::address(llvm::Value *base, llvm::Value *bytes) {
   return ir.CreateGEP(ir.getInt8Ty(), base, bytes);
 }
 
+llvm::Value *Context::address(llvm::Value *base, BufferId id, AxisId axis, llvm::Value *positions) {
+  return address(base, ir.CreateMul(positions, step_bytes(id, axis)));
+}
+
 llvm::Value *Context::number(std::int64_t value) {
   return ir.getInt64(static_cast<std::uint64_t>(value));
 }
@@ -103,9 +107,9 @@ llvm::Value *Context::greatest(llvm::Value *a, llvm::Value *b) {
   return ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
 }
 
-llvm::Value *Context::whole(llvm::Value *begin, llvm::Value *end, std::int64_t group) {
-  llvm::Value *count = ir.CreateSub(end, begin);
-  return ir.CreateAdd(begin, ir.CreateAnd(count, number(-group)));
+llvm::Value *Context::whole(Range range, std::int64_t group) {
+  llvm::Value *count = ir.CreateSub(range.end, range.begin);
+  return ir.CreateAdd(range.begin, ir.CreateAnd(count, number(-group)));
 }
 
 Place Context::lanes_of(const Place &around, const Loop &loop, int width, llvm::Value *active) {
@@ -118,6 +122,13 @@ Place Context::lanes_of(const Place &around, const Loop &loop, int width, llvm::
   here.group.mask = ir.CreateICmpSLT(llvm::ConstantDataVector::get(ir.getContext(), numbers),
                                      lanes.splat(count, width));
   return here;
+}
+
+void Context::each(Range range, std::int64_t step, llvm::function_ref<void(llvm::Value *)> turn) {
+  lanes.counted_loop(range.begin, range.end, step, {}, [&](llvm::Value *position, Values) {
+    turn(position);
+    return Values{};
+  });
 }
 
 llvm::BasicBlock *Context::block(const char *name) {

@@ -8,8 +8,6 @@
 
 #include <llvm/IR/Function.h>
 
-#include <utility>
-
 namespace broadloom::jit {
 
 class Context {
@@ -18,19 +16,24 @@ public:
           const block::Program &blocks, llvm::Function *function, bool count_paths);
 
   Place root(); // reads the frame: where nothing has been entered
-  std::pair<llvm::Value *, llvm::Value *> range(const Place &here, const loop::Loop &loop);
+  Range range(const Place &here, const loop::Loop &loop);
 
   const loop::Walk *walk(loop::BufferId id, loop::AxisId axis) const;
   llvm::Value *step_bytes(loop::BufferId id, loop::AxisId axis) const;
   llvm::Value *address(llvm::Value *base, llvm::Value *bytes);
+  // So many positions of the axis on.
+  llvm::Value *address(llvm::Value *base, loop::BufferId id, loop::AxisId axis,
+                       llvm::Value *positions);
   llvm::Value *number(std::int64_t value); // i64
   llvm::Value *least(llvm::Value *a, llvm::Value *b);
   llvm::Value *greatest(llvm::Value *a, llvm::Value *b);
-  // begin + the greatest multiple of `group` that fits; `group` is a power of two.
-  llvm::Value *whole(llvm::Value *begin, llvm::Value *end, std::int64_t group);
+  // The end of the whole groups in there, of a power of two of positions.
+  llvm::Value *whole(Range range, std::int64_t group);
   // From here on this many positions of the loop run at once, of which the first `active` count.
   Place lanes_of(const Place &around, const loop::Loop &loop, int width,
                  llvm::Value *active = nullptr);
+  // A loop that carries nothing.
+  void each(Range range, std::int64_t step, llvm::function_ref<void(llvm::Value *)> turn);
   llvm::BasicBlock *block(const char *name);
   void took(Path path); // code that counts paths notes that it has come here
 

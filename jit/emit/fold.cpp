@@ -47,77 +47,65 @@ void Folds::step(const Place &here, AccId acc, const std::vector<ValueId> &args)
     now[k] = across_lanes ? lanes_.select(here.group.mask, next[k], now[k]) : next[k];
 }
 
-void Folds::fold(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+void Folds::fold(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
-  accs_.set_running(loop,
-                    loop.leaf == 0 ? leaf(here, run, begin, end) : cascade(here, run, begin, end));
+  accs_.set_running(loop, loop.leaf == 0 ? leaf(here, run, range) : cascade(here, run, range));
 }
 
-AllStates Folds::leaf(const Place &here, const block::Run &run, llvm::Value *begin,
-                      llvm::Value *end) {
+AllStates Folds::leaf(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
   return run.shape == block::Shape::VectorFold
-             ? vector_leaf(here, run, begin, end)
-             : serial_leaf(here, run, begin, end, start(here, loop, loop.leaf == 0));
+             ? vector_leaf(here, run, range)
+             : serial_leaf(here, run, range, start(here, loop, loop.leaf == 0));
 }
 
-AllStates Folds::serial_leaf(const Place &here, const block::Run &run, llvm::Value *begin,
-                             llvm::Value *end, const AllStates &start) {
+AllStates Folds::serial_leaf(const Place &here, const block::Run &run, Range range,
+                             const AllStates &start) {
   const Path path = program_[run.loop].scan ? Path::ScanSerial : Path::FoldSerial;
-  return steps(here, run, run.rest(), begin, end, 1, {start}, 0, path).front();
+  return steps(here, run, run.rest(), range, 1, {start}, 0, path).front();
 }
 
 // Steps of the box, a copy of its body for each block of states, whose positions lie `apart`.
-Folds::Blocks Folds::steps(const Place &here, const block::Run &run, const block::Box &box,
-                           llvm::Value *begin, llvm::Value *end, std::int64_t stride,
-                           const Blocks &blocks, std::int64_t apart, std::optional<Path> path) {
+Blocks Folds::steps(const Place &here, const block::Run &run, const block::Box &box, Range range,
+                    std::int64_t stride, const Blocks &blocks, std::int64_t apart,
+                    std::optional<Path> path) {
+  const auto [begin, end] = range;
   const Loop &loop = program_[run.loop];
-  const Values stepped = lanes_.counted_loop(
-      begin, end, stride, Accumulators::flat(blocks), [&](llvm::Value *position, Values now) {
-        // The other way round, the turn for begin is that for end - 1.
-        if (loop.reverse)
-          position =
-              ir_.CreateSub(ir_.CreateAdd(begin, ir_.CreateSub(end, ir_.getInt64(1))), position);
-        if (path) context_.took(*path);
-        Blocks next = accs_.blocks(loop, now);
-        for (std::size_t u = 0; u < next.size(); ++u) {
-          accs_.set_running(loop, next[u]);
-          walk_.turn(here, box, run.loop, position, static_cast<std::int64_t>(u) * apart);
-          next[u] = accs_.running(loop);
-        }
-        return Accumulators::flat(next);
-      });
-  return accs_.blocks(loop, stepped);
+  const auto turn = [&](llvm::Value *position, Blocks &now) {
+    // The other way round, the turn for begin is that for end - 1.
+    if (loop.reverse)
+      position = ir_.CreateSub(ir_.CreateAdd(begin, ir_.CreateSub(end, ir_.getInt64(1))), position);
+    if (path) context_.took(*path);
+    for (std::size_t u = 0; u < now.size(); ++u) {
+      accs_.set_running(loop, now[u]);
+      walk_.turn(here, box, run.loop, position, static_cast<std::int64_t>(u) * apart);
+      now[u] = accs_.running(loop);
+    }
+  };
+  return accs_.counted_loop(loop, range, stride, blocks, turn);
 }
 
-AllStates Folds::vector_leaf(const Place &here, const block::Run &run, llvm::Value *begin,
-                             llvm::Value *end) {
+AllStates Folds::vector_leaf(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
   const int width = run.rest().positions();
   AllStates first;
   for (const AccId acc : loop.accs) first.push_back(accs_.identity(acc, width));
   Blocks blocks(static_cast<std::size_t>(fold_lanes / width), first);
-  llvm::Value *rest = begin;
+  llvm::Value *rest = range.begin;
   if (run.boxes.size() > 1) {
-    rest = context_.whole(begin, end, fold_lanes);
+    rest = context_.whole(range, fold_lanes);
     // Whole groups of 32 positions, each copy of the body with lanes of its own.
-    const auto whole_steps = [&](const Place &place) {
-      return steps(context_.lanes_of(place, loop, width), run, run.whole(), begin, rest, fold_lanes,
-                   blocks, width, Path::FoldGroups);
-    };
-    const std::vector<BufferId> buffers = Memory::streamed(run.whole());
-    blocks = buffers.empty()
-                 ? whole_steps(here)
-                 : accs_.blocks(loop, walk_.around_caches(
-                                          here, memory_.misaligned(here, buffers, begin, width),
-                                          [&](const Place &place) {
-                                            return Accumulators::flat(whole_steps(place));
-                                          }));
+    llvm::Value *wrong = memory_.misaligned(here, run.whole(), range.begin, width);
+    const Values stepped = memory_.around_caches(here, wrong, [&](const Place &place) {
+      return flat(steps(context_.lanes_of(place, loop, width), run, run.whole(),
+                        {range.begin, rest}, fold_lanes, blocks, width, Path::FoldGroups));
+    });
+    blocks = accs_.blocks(loop, stepped);
   }
   // Up to the next multiple of 32, so that every vector is back in its place.
   llvm::Value *stop =
-      context_.whole(rest, ir_.CreateAdd(end, ir_.getInt64(fold_lanes - 1)), fold_lanes);
-  blocks = masked_steps(here, run, rest, stop, end, blocks);
+      context_.whole({rest, ir_.CreateAdd(range.end, ir_.getInt64(fold_lanes - 1))}, fold_lanes);
+  blocks = masked_steps(here, run, {rest, stop}, range.end, blocks);
 
   AllStates result;
   for (std::size_t k = 0; k < loop.accs.size(); ++k) {
@@ -128,27 +116,24 @@ AllStates Folds::vector_leaf(const Place &here, const block::Run &run, llvm::Val
   return result;
 }
 
-// Steps of one vector each from `begin` to `stop`, of which positions below `end` count. The vector
+// Steps of one vector each, of which positions below `end` count. The vector
 // that stepped goes to the back of the row, so the one that is next is always the first.
-Folds::Blocks Folds::masked_steps(const Place &here, const block::Run &run, llvm::Value *begin,
-                                  llvm::Value *stop, llvm::Value *end, const Blocks &blocks) {
+Blocks Folds::masked_steps(const Place &here, const block::Run &run, Range range, llvm::Value *end,
+                           const Blocks &blocks) {
   const Loop &loop = program_[run.loop];
   const int width = run.rest().positions();
-  const Values stepped = lanes_.counted_loop(
-      begin, stop, width, Accumulators::flat(blocks), [&](llvm::Value *position, Values now) {
-        llvm::Value *active = context_.least(ir_.CreateSub(end, position), context_.number(width));
-        // Where no lane is active, addresses are those of the last position: inside the array.
-        llvm::Value *inside = context_.least(position, ir_.CreateSub(end, ir_.getInt64(1)));
-        const Place place = context_.lanes_of(here, loop, width, active);
-        Blocks next = accs_.blocks(loop, now);
-        accs_.set_running(loop, next.front());
-        context_.took(Path::FoldMasked);
-        walk_.turn(place, run.rest(), run.loop, inside);
-        next.erase(next.begin());
-        next.push_back(accs_.running(loop));
-        return Accumulators::flat(next);
-      });
-  return accs_.blocks(loop, stepped);
+  const auto turn = [&](llvm::Value *position, Blocks &now) {
+    llvm::Value *active = context_.least(ir_.CreateSub(end, position), context_.number(width));
+    // Where no lane is active, addresses are those of the last position: inside the array.
+    llvm::Value *inside = context_.least(position, ir_.CreateSub(end, ir_.getInt64(1)));
+    const Place place = context_.lanes_of(here, loop, width, active);
+    accs_.set_running(loop, now.front());
+    context_.took(Path::FoldMasked);
+    walk_.turn(place, run.rest(), run.loop, inside);
+    now.erase(now.begin());
+    now.push_back(accs_.running(loop));
+  };
+  return accs_.counted_loop(loop, range, width, blocks, turn);
 }
 
 } // namespace broadloom::jit

@@ -18,37 +18,34 @@ public:
       : context_(context), program_(context.program), ir_(context.ir), lanes_(context.lanes),
         accs_(accs), memory_(memory), walk_(walk) {}
 
-  void fold(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void fold(const Place &here, const block::Run &run, Range range);
   void step(const Place &here, loop::AccId acc, const std::vector<loop::ValueId> &args);
   void short_loop(const Place &around, const block::Run &run);
 
   // What the accumulators of a loop start from: the values given, or the recipes' own start.
   AllStates start(const Place &here, const loop::Loop &loop, bool given);
   // One position after the other.
-  AllStates serial_leaf(const Place &here, const block::Run &run, llvm::Value *begin,
-                        llvm::Value *end, const AllStates &start);
+  AllStates serial_leaf(const Place &here, const block::Run &run, Range range,
+                        const AllStates &start);
 
 private:
   // fold.cpp
-  AllStates leaf(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
-  AllStates vector_leaf(const Place &here, const block::Run &run, llvm::Value *begin,
-                        llvm::Value *end);
-  using Blocks = std::vector<AllStates>;
-  Blocks steps(const Place &here, const block::Run &run, const block::Box &box, llvm::Value *begin,
-               llvm::Value *end, std::int64_t stride, const Blocks &blocks, std::int64_t apart,
+  AllStates leaf(const Place &here, const block::Run &run, Range range);
+  AllStates vector_leaf(const Place &here, const block::Run &run, Range range);
+  Blocks steps(const Place &here, const block::Run &run, const block::Box &box, Range range,
+               std::int64_t stride, const Blocks &blocks, std::int64_t apart,
                std::optional<Path> path);
-  Blocks masked_steps(const Place &here, const block::Run &run, llvm::Value *begin,
-                      llvm::Value *stop, llvm::Value *end, const Blocks &blocks);
+  Blocks masked_steps(const Place &here, const block::Run &run, Range range, llvm::Value *end,
+                      const Blocks &blocks);
 
   // cascade.cpp
-  AllStates cascade(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  AllStates cascade(const Place &here, const block::Run &run, Range range);
   AllStates joined_leaves(const Place &here, const block::Run &run, llvm::Value *start);
   std::pair<llvm::Value *, llvm::Value *> groups_of_leaves(const Place &here, const block::Run &run,
-                                                           llvm::Value *begin, llvm::Value *end,
+                                                           Range range,
                                                            const Accumulators::Slots &stacks);
 
   // short_rows.cpp
-  void short_map(const Place &here, const block::Run &run, bool copied);
   AllStates unrolled(const Place &here, const block::Run &run);
   std::optional<AllStates> lane_tree(const Place &here, const block::Run &run, int lane, int apart);
   AllStates on_stack(const Place &here, const block::Run &run);

@@ -7,40 +7,33 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-void PhaseEmitter::plain_loop(const Place &here, const block::Run &run, llvm::Value *begin,
-                              llvm::Value *end) {
-  lanes_.counted_loop(begin, end, 1, {}, [&](llvm::Value *position, Values) {
-    turn(here, run.whole(), run.loop, position);
-    return Values{};
-  });
+void PhaseEmitter::plain_loop(const Place &here, const block::Run &run, Range range) {
+  context_.each(range, 1,
+                [&](llvm::Value *position) { turn(here, run.whole(), run.loop, position); });
 }
 
-void PhaseEmitter::map(const Place &here, const block::Run &run, llvm::Value *begin,
-                       llvm::Value *end) {
-  if (run.shape == block::Shape::StreamedMap) return streamed_map(here, run, begin, end);
-  if (run.shape == block::Shape::MaskedMap) return masked_map(here, run, begin, end);
+void PhaseEmitter::map(const Place &here, const block::Run &run, Range range) {
+  if (run.shape == block::Shape::StreamedMap) return streamed_map(here, run, range);
+  if (run.shape == block::Shape::MaskedMap) return masked_map(here, run, range);
   const int width = run.whole().positions(), part = run.boxes[1].positions();
-  llvm::Value *rest = context_.whole(begin, end, width);
-  whole_boxes(here, run, begin, rest);
+  llvm::Value *rest = context_.whole(range, width);
+  whole_boxes(here, run, {range.begin, rest});
   llvm::Value *most = context_.number(part);
-  lanes_.counted_loop(rest, end, part, {}, [&](llvm::Value *position, Values) {
-    llvm::Value *count = ir_.CreateSub(end, position);
+  context_.each({rest, range.end}, part, [&](llvm::Value *position) {
+    llvm::Value *count = ir_.CreateSub(range.end, position);
     if (part < width) count = context_.least(count, most);
     narrowest_part(here, run, 1, position, count);
-    return Values{};
   });
 }
 
-void PhaseEmitter::whole_boxes(const Place &here, const block::Run &run, llvm::Value *begin,
-                               llvm::Value *end) {
+void PhaseEmitter::whole_boxes(const Place &here, const block::Run &run, Range range) {
   const int width = run.whole().positions();
   const Place place = context_.lanes_of(here, program_[run.loop], width);
-  lanes_.counted_loop(begin, end, width, {}, [&](llvm::Value *position, Values) {
+  context_.each(range, width, [&](llvm::Value *position) {
     context_.took(run.shape != block::Shape::StreamedMap ? Path::MapGroup
                   : here.aligned                         ? Path::StreamAligned
                                                          : Path::StreamMisaligned);
     turn(place, run.whole(), run.loop, position);
-    return Values{};
   });
 }
 
@@ -74,29 +67,27 @@ void PhaseEmitter::narrowest_part(const Place &here, const block::Run &run, std:
 //   for turn in 0, 1: for position from (turn ? rest : begin) to (turn ? end : rest): the body, masked
 //
 // The mask does not change within a turn.
-void PhaseEmitter::masked_map(const Place &here, const block::Run &run, llvm::Value *begin,
-                              llvm::Value *end) {
+void PhaseEmitter::masked_map(const Place &here, const block::Run &run, Range range) {
+  const auto [begin, end] = range;
   const int width = run.whole().positions();
-  llvm::Value *rest = context_.whole(begin, end, width);
+  llvm::Value *rest = context_.whole(range, width);
   llvm::Value *all = context_.number(width);
-  lanes_.counted_loop(ir_.getInt64(0), ir_.getInt64(2), 1, {}, [&](llvm::Value *turn, Values) {
+  context_.each({ir_.getInt64(0), ir_.getInt64(2)}, 1, [&](llvm::Value *turn) {
     llvm::Value *last = ir_.CreateICmpNE(turn, ir_.getInt64(0));
     llvm::Value *from = ir_.CreateSelect(last, rest, begin);
     llvm::Value *to = ir_.CreateSelect(last, end, rest);
     llvm::Value *count = ir_.CreateSelect(last, ir_.CreateSub(end, rest), all);
-    Place place = context_.lanes_of(here, program_[run.loop], width, count);
+    Place place = context_.lanes_of(here, program_[run.loop], width);
+    place.group.active = count;
     // From an integer: the code generator would sink a comparison into the loop.
     llvm::Value *bits =
         ir_.CreateLShr(ir_.getInt64(~std::uint64_t{0}), ir_.CreateSub(ir_.getInt64(64), count));
-    llvm::Type *type = place.group.mask->getType();
-    place.group.mask =
-        ir_.CreateBitCast(ir_.CreateTrunc(bits, ir_.getIntNTy(unsigned(width))), type);
-    lanes_.counted_loop(from, to, width, {}, [&](llvm::Value *position, Values) {
+    place.group.mask = ir_.CreateBitCast(ir_.CreateTrunc(bits, ir_.getIntNTy(unsigned(width))),
+                                         lanes_.type(DType::Bool, width));
+    context_.each({from, to}, width, [&](llvm::Value *position) {
       context_.took(Path::MapMasked);
       this->turn(place, run.whole(), run.loop, position);
-      return Values{};
     });
-    return Values{};
   });
 }
 
@@ -108,15 +99,10 @@ void PhaseEmitter::masked_map(const Place &here, const block::Run &run, llvm::Va
 //
 // Both partial groups are one piece of code, in a loop of at most three turns: p is the position,
 // and count the size of the partial group to run next (0: whole groups).
-void PhaseEmitter::streamed_map(const Place &here, const block::Run &run, llvm::Value *begin,
-                                llvm::Value *end) {
+void PhaseEmitter::streamed_map(const Place &here, const block::Run &run, Range range) {
+  const auto [begin, end] = range;
   const int width = run.whole().positions();
-  const std::vector<BufferId> buffers = Memory::streamed(run.whole());
-  llvm::Value *size = ir_.getInt64(size_of(program_[buffers[0]].dtype));
-  llvm::Value *short_of =
-      ir_.CreateAnd(ir_.CreateNeg(memory_.misaligned(here, buffers[0], begin, width)),
-                    ir_.getInt64(memory_.stream_alignment(buffers[0], width) - 1));
-  llvm::Value *head = context_.least(ir_.CreateUDiv(short_of, size), ir_.CreateSub(end, begin));
+  llvm::Value *head = memory_.before_aligned(here, run.whole(), range, width);
 
   llvm::BasicBlock *before = ir_.GetInsertBlock();
   llvm::BasicBlock *next = context_.block("stream"), *part = context_.block("part");
@@ -139,9 +125,10 @@ void PhaseEmitter::streamed_map(const Place &here, const block::Run &run, llvm::
   ir_.CreateBr(latch);
 
   ir_.SetInsertPoint(middle);
-  llvm::Value *rest = context_.whole(position, end, width);
-  around_caches(here, memory_.misaligned(here, buffers, position, width), [&](const Place &place) {
-    whole_boxes(place, run, position, rest);
+  llvm::Value *rest = context_.whole({position, end}, width);
+  llvm::Value *wrong = memory_.misaligned(here, run.whole(), position, width);
+  memory_.around_caches(here, wrong, [&](const Place &place) {
+    whole_boxes(place, run, {position, rest});
     return Values{};
   });
   llvm::BasicBlock *done = ir_.GetInsertBlock();

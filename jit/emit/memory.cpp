@@ -6,8 +6,6 @@
 //   re0 im0 re1 im1 ..  <->  re0 re1 ..  and  im0 im1 ..
 #include "jit/emit/memory.hpp"
 
-#include "block/rules.hpp"
-
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -34,15 +32,13 @@ llvm::Value *mask_of(Builder &ir, const Group &group, int parts) {
 void Memory::each_row(const Place &here, const block::Access &access,
                       llvm::function_ref<void(const Row &, int)> move) {
   const BufferId id = access.buffer;
-  llvm::Value *first = here.at[id.index];
   const std::optional<AxisId> rows = here.group.rows;
-  Group group = here.group;
-  group.copies = 1;
-  group.rows.reset();
-  if (!rows || context_.walk(id, *rows) == nullptr) return move({here, access, group, first}, 0);
+  Row row{here, access, here.group, here.at[id.index], program_[id].dtype};
+  row.group.copies = 1;
+  if (!rows || context_.walk(id, *rows) == nullptr) return move(row, 0);
   for (int r = 0; r < here.group.copies; ++r) {
-    llvm::Value *distance = ir_.CreateMul(context_.step_bytes(id, *rows), context_.number(r));
-    move({here, access, group, context_.address(first, distance)}, r);
+    row.at = context_.address(here.at[id.index], id, *rows, context_.number(r));
+    move(row, r);
   }
 }
 
@@ -70,41 +66,37 @@ void Memory::store(const Place &here, BufferId id, llvm::Value *value) {
 }
 
 llvm::Value *Memory::load_row(const Row &row) {
-  const DType dtype = program_[row.access.buffer].dtype;
-  if (row.access.prefetch.lines && row.access.move != Move::Transposed) read_ahead(row);
-  if (is_complex(dtype) && row.access.move != Move::Stack)
-    return load_complex(row, real_dtype(dtype));
-  llvm::Value *raw = load_lanes(row, row.at, dtype);
-  if (dtype != DType::Bool || row.access.move == Move::Stack) return raw;
+  const bool transposed = row.access.move == Move::Transposed;
+  if (row.access.move == Move::Stack) return load_lanes(row); // a value as it is
+  if (row.access.prefetch.lines && !transposed) read_ahead(row);
+  if (is_complex(row.dtype)) return load_complex(row);
+  llvm::Value *raw = load_lanes(row);
+  if (row.dtype != DType::Bool) return raw;
   return ir_.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
 }
 
 void Memory::store_row(const Row &row, llvm::Value *value) {
-  const BufferId id = row.access.buffer;
-  const DType dtype = program_[id].dtype;
+  if (row.access.move == Move::Stack) return store_lanes(row, value);
   if (row.access.move == Move::Held) {
-    (*row.here.held)[id.index] = value;
+    (*row.here.held)[row.access.buffer.index] = value;
     if (!row.here.last) return;
   }
-  if (is_complex(dtype) && row.access.move != Move::Stack)
-    return store_complex(row, real_dtype(dtype), value);
-  if (dtype == DType::Bool && row.access.move != Move::Stack)
+  if (is_complex(row.dtype)) return store_complex(row, value);
+  if (row.dtype == DType::Bool)
     value = ir_.CreateZExt(value, lanes_.widen(ir_.getInt8Ty(), Lanes::width(value)));
-  store_lanes(row, row.at, dtype, value);
+  store_lanes(row, value);
 }
 
-// What is at `base` for the first lane: an element, or a part of one.
-llvm::Value *Memory::load_lanes(const Row &row, llvm::Value *base, DType dtype) {
+llvm::Value *Memory::load_lanes(const Row &row) {
   const BufferId id = row.access.buffer;
   switch (row.access.move) {
   case Move::Scalar:
-    return ir_.CreateAlignedLoad(lanes_.memory_type(dtype), base, llvm::Align(size_of(dtype)));
-  case Move::Row: return load_neighbours(row, dtype, 1);
-  case Move::Window:
-    return load_window(apart(row, base, dtype),
-                       block::window_step(program_[id], row.group.loop->axis));
+    return ir_.CreateAlignedLoad(lanes_.memory_type(row.dtype), row.at,
+                                 llvm::Align(size_of(row.dtype)));
+  case Move::Row: return load_neighbours(row, 1);
+  case Move::Window: return load_window(row);
   case Move::Gather:
-  case Move::Single: return load_apart(apart(row, base, dtype));
+  case Move::Single: return load_apart(row);
   case Move::Transposed: return load_element(row.here, *row.here.loaded.at(id));
   case Move::Stack: {
     llvm::Type *type = slots_[id.index]->getAllocatedType();
@@ -116,75 +108,80 @@ llvm::Value *Memory::load_lanes(const Row &row, llvm::Value *base, DType dtype) 
   support::bug("a load that is none of lanes");
 }
 
-void Memory::store_lanes(const Row &row, llvm::Value *base, DType dtype, llvm::Value *value) {
+void Memory::store_lanes(const Row &row, llvm::Value *value) {
   const BufferId id = row.access.buffer;
   switch (row.access.move) {
-  case Move::Scalar: ir_.CreateAlignedStore(value, base, llvm::Align(size_of(dtype))); return;
+  case Move::Scalar: ir_.CreateAlignedStore(value, row.at, llvm::Align(size_of(row.dtype))); return;
   case Move::Row:
   case Move::Streamed:
-  case Move::Held: store_neighbours(row, dtype, 1, value); return;
+  case Move::Held: return store_neighbours(row, 1, value);
   case Move::Gather:
-  case Move::Single: store_apart(apart(row, base, dtype), value); return;
-  case Move::Transposed: store_element(row.here, *row.here.awaited.at(id), value); return;
+  case Move::Single: return store_apart(row, value);
+  case Move::Transposed: return store_element(row.here, *row.here.awaited.at(id), value);
   case Move::Stack: ir_.CreateStore(value, slot(row.here, id, value->getType())); return;
   case Move::Window: break;
   }
   support::bug("a store that is none of lanes");
 }
 
-llvm::Value *Memory::load_neighbours(const Row &row, DType dtype, int parts) {
-  const llvm::Align align(size_of(dtype));
-  llvm::Type *type = lanes_.widen(lanes_.memory_type(dtype), parts * row.group.width);
+llvm::Value *Memory::load_neighbours(const Row &row, int parts) {
+  const llvm::Align align(size_of(row.dtype));
+  llvm::Type *type = lanes_.widen(lanes_.memory_type(row.dtype), parts * row.group.width);
   llvm::Value *mask = mask_of(ir_, row.group, parts);
   if (mask == nullptr) return ir_.CreateAlignedLoad(type, row.at, align);
   return ir_.CreateMaskedLoad(type, row.at, align, mask, llvm::Constant::getNullValue(type));
 }
 
 // All of a group's elements at once, in one piece; non-temporal where that is wanted.
-void Memory::store_neighbours(const Row &row, DType dtype, int parts, llvm::Value *value) {
-  const std::size_t size = size_of(dtype);
+void Memory::store_neighbours(const Row &row, int parts, llvm::Value *value) {
+  const std::size_t size = size_of(row.dtype);
   if (llvm::Value *mask = mask_of(ir_, row.group, parts)) {
     if (context_.machine.has_masked_move(size))
       ir_.CreateMaskedStore(value, row.at, llvm::Align(size), mask);
     else // of what is held: a row has been looked at already
-      store_apart(apart(row, row.at, dtype), value);
+      store_apart(row, value);
     return;
   }
   const bool around = row.here.aligned && row.access.move == Move::Streamed;
-  const std::size_t alignment =
-      around ? stream_alignment(row.access.buffer, row.group.width) : size;
-  llvm::StoreInst *stored = ir_.CreateAlignedStore(value, row.at, llvm::Align(alignment));
+  const llvm::Align align(around ? stream_alignment(row.access.buffer, row.group.width) : size);
+  llvm::StoreInst *stored = ir_.CreateAlignedStore(value, row.at, align);
   if (around)
     stored->setMetadata(
         llvm::LLVMContext::MD_nontemporal,
         llvm::MDNode::get(ir_.getContext(), {llvm::ConstantAsMetadata::get(ir_.getInt32(1))}));
 }
 
-llvm::Value *Memory::load_complex(const Row &row, DType part) {
-  const int width = row.group.width;
-  llvm::Value *first = row.at, *second = context_.address(first, ir_.getInt64(size_of(part)));
-  if (row.access.move != Move::Row)
-    return lanes_.pair(load_lanes(row, first, part), load_lanes(row, second, part));
-  llvm::Value *alternating = load_neighbours(row, part, 2);
+// Of a row of complex numbers: their real parts, or the imaginary ones.
+Memory::Row Memory::part(const Row &row, int number) {
+  Row part = row;
+  part.dtype = real_dtype(row.dtype);
+  if (number > 0) part.at = context_.address(row.at, ir_.getInt64(size_of(part.dtype)));
+  return part;
+}
+
+llvm::Value *Memory::load_complex(const Row &row) {
+  const Row re = part(row, 0), im = part(row, 1);
+  if (row.access.move != Move::Row) return lanes_.pair(load_lanes(re), load_lanes(im));
+  llvm::Value *alternating = load_neighbours(re, 2);
   std::vector<int> even, odd;
-  for (int k = 0; k < width; ++k) even.push_back(2 * k), odd.push_back(2 * k + 1);
+  for (int k = 0; k < row.group.width; ++k) even.push_back(2 * k), odd.push_back(2 * k + 1);
   return lanes_.pair(ir_.CreateShuffleVector(alternating, even),
                      ir_.CreateShuffleVector(alternating, odd));
 }
 
-void Memory::store_complex(const Row &row, DType part, llvm::Value *value) {
-  const int width = row.group.width;
-  llvm::Value *first = row.at, *second = context_.address(first, ir_.getInt64(size_of(part)));
+void Memory::store_complex(const Row &row, llvm::Value *value) {
+  const Row first = part(row, 0), second = part(row, 1);
   llvm::Value *re = lanes_.part(value, 0), *im = lanes_.part(value, 1);
   if (row.access.move == Move::Scalar || row.access.move == Move::Gather ||
       row.access.move == Move::Single) {
-    store_lanes(row, first, part, re);
-    store_lanes(row, second, part, im);
+    store_lanes(first, re);
+    store_lanes(second, im);
     return;
   }
   std::vector<int> alternating;
-  for (int k = 0; k < width; ++k) alternating.push_back(k), alternating.push_back(width + k);
-  store_neighbours(row, part, 2, ir_.CreateShuffleVector(re, im, alternating));
+  for (int k = 0; k < row.group.width; ++k)
+    alternating.push_back(k), alternating.push_back(row.group.width + k);
+  store_neighbours(first, 2, ir_.CreateShuffleVector(re, im, alternating));
 }
 
 // Where the element of each lane is on the stack, of a row that each lane has for itself.

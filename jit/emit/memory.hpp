@@ -20,9 +20,8 @@ public:
   llvm::Value *load(const Place &here, loop::BufferId id);
   void store(const Place &here, loop::BufferId id, llvm::Value *value);
 
-  // transpose.cpp: what a short loop loads before its turns, and stores after them.
-  Registers load_columns(const Place &here, const block::Run &run, bool on_stack);
-  Registers await_columns(const Place &here, const block::Run &run, bool on_stack);
+  // transpose.cpp: what a short loop loads of rows before its turns, or leaves to store_columns after them.
+  Registers columns(const Place &here, const block::Run &run, bool store, bool on_stack);
   void store_columns(const Place &here, Registers &awaited);
   // A block of as many rows along `along` as it has lanes along `across`, from these positions on.
   Elements load_block(const Place &here, loop::BufferId id, loop::AxisId along, llvm::Value *row,
@@ -32,30 +31,28 @@ public:
   struct NextLines {
     llvm::Value *first, *step;
   };
-  using Range = std::pair<llvm::Value *, llvm::Value *>;
   std::vector<NextLines> next_lines(const Place &here, const block::Run &run, Range rows,
                                     llvm::Value *row, llvm::Value *lane);
   void ask(const NextLines &lines, llvm::Value *number);
 
-  // stream.cpp
-  static std::vector<loop::BufferId> streamed(const block::Box &box);
-  std::size_t stream_alignment(loop::BufferId id, int width) const;
-  llvm::Value *misaligned(const Place &here, loop::BufferId id, llvm::Value *position, int width);
-  llvm::Value *misaligned(const Place &here, const std::vector<loop::BufferId> &buffers,
-                          llvm::Value *position, int width);
+  // stream.cpp: 0 where all that the box streams, `width` elements at a time from this position on, is aligned, in all rows along an
+  // axis; null where it streams nothing.
+  llvm::Value *misaligned(const Place &here, const block::Box &box, llvm::Value *position,
+                          int width, std::optional<loop::AxisId> rows = {});
+  // What `run` gives, which stands twice: with stores around the caches for where nothing is `wrong`, and with plain ones.
+  Values around_caches(const Place &here, llvm::Value *wrong,
+                       llvm::function_ref<Values(const Place &)> run);
+  // How many positions of the range come before the first aligned address of the first stream.
+  llvm::Value *before_aligned(const Place &here, const block::Box &box, Range range, int width);
+  bool streamed() const { return streamed_; } // some store goes around the caches
 
 private:
-  // One row of the place: its lanes and the address of the first one's element.
+  // One row of the place: its lanes, the address of the first one's element or part of an element, and of what type it is.
   struct Row {
     const Place &here;
     const block::Access &access;
     Group group;
     llvm::Value *at;
-  };
-  // A number for each lane, `step` bytes apart: an element, or a part of one.
-  struct Apart {
-    const Group &group;
-    llvm::Value *base, *step;
     DType dtype;
   };
 
@@ -64,21 +61,23 @@ private:
                 llvm::function_ref<void(const Row &, int)> move);
   llvm::Value *load_row(const Row &row);
   void store_row(const Row &row, llvm::Value *value);
-  llvm::Value *load_lanes(const Row &row, llvm::Value *base, DType dtype);
-  void store_lanes(const Row &row, llvm::Value *base, DType dtype, llvm::Value *value);
-  llvm::Value *load_neighbours(const Row &row, DType dtype, int parts);
-  void store_neighbours(const Row &row, DType dtype, int parts, llvm::Value *value);
-  llvm::Value *load_complex(const Row &row, DType part);
-  void store_complex(const Row &row, DType part, llvm::Value *value);
+  llvm::Value *load_lanes(const Row &row);
+  void store_lanes(const Row &row, llvm::Value *value);
+  llvm::Value *load_neighbours(const Row &row, int parts);
+  void store_neighbours(const Row &row, int parts, llvm::Value *value);
+  Row part(const Row &row, int number);
+  llvm::Value *load_complex(const Row &row);
+  void store_complex(const Row &row, llvm::Value *value);
   llvm::Value *slot(const Place &here, loop::BufferId id, llvm::Type *type);
 
   // strided.cpp
-  Apart apart(const Row &row, llvm::Value *base, DType dtype) const;
-  llvm::Value *load_window(const Apart &from, int step);
-  llvm::Value *pick_lanes(const Apart &from, int step);
-  llvm::Value *load_apart(const Apart &from);
-  void store_apart(const Apart &to, llvm::Value *value);
-  llvm::Value *lane_addresses(const Apart &of);
+  llvm::Value *load_window(const Row &row);
+  llvm::Value *pick_lanes(const Row &row, int step);
+  llvm::Value *load_apart(const Row &row);
+  void store_apart(const Row &row, llvm::Value *value);
+  llvm::Value *step_of(const Row &row) const;
+  llvm::Value *address_of(const Row &row, llvm::Value *lane);
+  llvm::Value *addresses_of(const Row &row);
 
   // transpose.cpp
   Values columns_of_block(const Place &here, loop::BufferId id, int first, int count);
@@ -86,7 +85,7 @@ private:
   Values row_addresses(const Place &here, loop::BufferId id, int first);
   llvm::Value *load_element(const Place &here, const Elements &elements);
   void store_element(const Place &here, Elements &elements, llvm::Value *value);
-  void put_on_stack(Elements &elements);
+  void put_on_stack(Elements &elements, llvm::Type *type);
   Values transposed(Values vectors, std::size_t size);
 
   // prefetch.cpp
@@ -96,11 +95,16 @@ private:
   void ask(llvm::Value *first, std::int64_t distance, std::int64_t bytes, unsigned locality);
   void prefetch(llvm::Value *there, unsigned locality);
 
+  // stream.cpp
+  std::size_t stream_alignment(loop::BufferId id, int width) const;
+  llvm::Value *misaligned(const Place &here, loop::BufferId id, llvm::Value *position, int width);
+
   Context &context_;
   const loop::Program &program_;
   Builder &ir_;
   Lanes &lanes_;
   std::vector<llvm::AllocaInst *> slots_; // by buffer: the rows of all lanes
+  bool streamed_ = false;
 };
 
 } // namespace broadloom::jit

@@ -29,7 +29,7 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
 void PhaseEmitter::run(llvm::function_ref<void(llvm::Function &)> made) {
   body(context_.root(), context_.phase.body);
   // Streaming stores are not ordered with others: make them visible before the phase's end.
-  if (streamed_) ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  if (memory_.streamed()) ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   ir_.CreateRetVoid();
   if (const std::uint64_t bytes = context_.pieces.move_out(*context_.function, made);
       bytes > most_frame_bytes)
@@ -120,20 +120,20 @@ llvm::Value *PhaseEmitter::position(const Place &here, AxisId axis) {
 
 void PhaseEmitter::loop(const Place &here, const block::Run &run) {
   using block::Shape;
-  const auto [begin, end] = context_.range(here, program_[run.loop]);
+  const Range range = context_.range(here, program_[run.loop]);
   switch (run.shape) {
-  case Shape::Turns: return plain_loop(here, run, begin, end);
+  case Shape::Turns: return plain_loop(here, run, range);
   case Shape::Short: return folds_.short_loop(here, run);
   case Shape::SerialFold:
-  case Shape::VectorFold: return folds_.fold(here, run, begin, end);
+  case Shape::VectorFold: return folds_.fold(here, run, range);
   case Shape::SerialScan:
-  case Shape::GroupScan: return scans_.scan(here, run, begin, end);
+  case Shape::GroupScan: return scans_.scan(here, run, range);
   case Shape::Map:
   case Shape::MaskedMap:
-  case Shape::StreamedMap: return map(here, run, begin, end);
-  case Shape::Jam: return jam(here, run, begin, end);
-  case Shape::RowTile: return register_tile(here, run, begin, end);
-  case Shape::TransposedTile: return transposed_tile(here, run, begin, end);
+  case Shape::StreamedMap: return map(here, run, range);
+  case Shape::Jam: return jam(here, run, range);
+  case Shape::RowTile:
+  case Shape::TransposedTile: return tile(here, run, range);
   }
 }
 
@@ -172,27 +172,13 @@ Place PhaseEmitter::moved(const Place &around, const block::Box &box, LoopId id,
                                   static_cast<std::uint64_t>(offset));
       continue;
     }
-    llvm::Value *step = context_.step_bytes(buffer, axis);
-    if (llvm::Value *walking = lanes_.walking_address(at, position, step))
-      at = offset == 0 ? walking
-                       : context_.address(walking, ir_.CreateMul(step, context_.number(offset)));
+    llvm::Value *walking = lanes_.walking_address(at, position, context_.step_bytes(buffer, axis));
+    if (walking == nullptr)
+      at = context_.address(at, buffer, axis, here.positions[axis.index]);
     else
-      at = context_.address(at, ir_.CreateMul(here.positions[axis.index], step));
+      at = offset == 0 ? walking : context_.address(walking, buffer, axis, context_.number(offset));
   }
   return here;
-}
-
-Values PhaseEmitter::around_caches(const Place &here, llvm::Value *wrong,
-                                   llvm::function_ref<Values(const Place &)> run) {
-  streamed_ = true;
-  return lanes_.either(
-      ir_.CreateICmpEQ(wrong, ir_.getInt64(0)),
-      [&] {
-        Place aligned = here;
-        aligned.aligned = true;
-        return run(aligned);
-      },
-      [&] { return run(here); });
 }
 
 } // namespace broadloom::jit

@@ -29,9 +29,6 @@ public:
   void turn(const Place &around, const block::Box &box, loop::LoopId id, llvm::Value *position,
             std::int64_t offset = 0);
   llvm::Value *value(loop::ValueId id);
-  // What `run` gives, which stands twice: with stores around the caches for where nothing is `wrong`, and with plain ones.
-  Values around_caches(const Place &here, llvm::Value *wrong,
-                       llvm::function_ref<Values(const Place &)> run);
 
 private:
   // phase.cpp
@@ -46,24 +43,21 @@ private:
   void loop(const Place &here, const block::Run &run);
 
   // maps.cpp
-  void plain_loop(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
-  void map(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
-  void masked_map(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
-  void streamed_map(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
-  void whole_boxes(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void plain_loop(const Place &here, const block::Run &run, Range range);
+  void map(const Place &here, const block::Run &run, Range range);
+  void masked_map(const Place &here, const block::Run &run, Range range);
+  void streamed_map(const Place &here, const block::Run &run, Range range);
+  void whole_boxes(const Place &here, const block::Run &run, Range range);
   void part(const Place &here, const block::Run &run, const block::Box &box, llvm::Value *position,
             llvm::Value *count);
   void narrowest_part(const Place &here, const block::Run &run, std::size_t box,
                       llvm::Value *position, llvm::Value *count);
 
   // tiles.cpp
-  void jam(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
-  void register_tile(const Place &here, const block::Run &run, llvm::Value *begin,
-                     llvm::Value *end);
-  void transposed_tile(const Place &here, const block::Run &run, llvm::Value *begin,
-                       llvm::Value *end);
-  void transposed_blocks(const Place &here, const block::Run &run, Memory::Range rows,
-                         Memory::Range lanes, llvm::Value *wrong);
+  void jam(const Place &here, const block::Run &run, Range range);
+  void tile(const Place &here, const block::Run &run, Range rows);
+  void register_blocks(const Place &here, const block::Run &run, Range rows, Range lanes);
+  void transposed_blocks(const Place &here, const block::Run &run, Range rows, Range lanes);
 
   const loop::Program &program_;
   Context context_;
@@ -74,8 +68,7 @@ private:
   Folds folds_;
   Scans scans_;
   const loop::Listing *listing_;
-  Values values_;         // by value, where it has been computed
-  bool streamed_ = false; // some store goes around the caches
+  Values values_; // by value, where it has been computed
 };
 
 } // namespace broadloom::jit

@@ -21,6 +21,11 @@ namespace broadloom::jit {
 
 using Values = std::vector<llvm::Value *>;
 
+// Positions of an axis.
+struct Range {
+  llvm::Value *begin, *end;
+};
+
 // Positions that run as lanes of registers.
 struct Group {
   const loop::Loop *loop = nullptr; // whose positions they are; null outside of vector loops

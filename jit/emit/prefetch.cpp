@@ -55,9 +55,7 @@ void Memory::ask_for_steps(const Place &here, BufferId id) {
   for (const Stmt &s : here.group.loop->body)
     if (s.kind == StmtKind::Loop && down == nullptr)
       down = context_.walk(id, program_[s.loop].axis);
-  llvm::Value *distance =
-      ir_.CreateMul(context_.step_bytes(id, down->axis), context_.number(steps));
-  ask(context_.address(here.at[id.index], distance), 0,
+  ask(context_.address(here.at[id.index], id, down->axis, context_.number(steps)), 0,
       static_cast<std::int64_t>(size_of(program_[id].dtype)) * here.group.width, 3);
 }
 
@@ -66,20 +64,24 @@ void Memory::ask_for_steps(const Place &here, BufferId id) {
 // rows at distances of a power of two share a few lines of the first.
 std::vector<Memory::NextLines> Memory::next_lines(const Place &here, const block::Run &run,
                                                   Range rows, llvm::Value *row, llvm::Value *lane) {
+  const std::vector<block::Access> &accesses = run.whole().accesses;
+  if (std::none_of(accesses.begin(), accesses.end(),
+                   [](const block::Access &access) { return access.prefetch.block; }))
+    return {};
   const AxisId down = program_[run.loop].axis, across = program_[run.inner].axis;
   llvm::Value *below = ir_.CreateAdd(row, context_.number(run.whole().positions()));
-  llvm::Value *inside = ir_.CreateICmpSLT(below, rows.second);
-  llvm::Value *next_row = ir_.CreateSelect(inside, below, rows.first);
+  llvm::Value *inside = ir_.CreateICmpSLT(below, rows.end);
+  llvm::Value *next_row = ir_.CreateSelect(inside, below, rows.begin);
   llvm::Value *next_lane =
       ir_.CreateSelect(inside, lane, ir_.CreateAdd(lane, context_.chunks[across.index]));
   std::vector<NextLines> lines;
-  for (const block::Access &access : run.whole().accesses) {
+  for (const block::Access &access : accesses) {
     if (!access.prefetch.block) continue;
     const BufferId buffer = access.buffer;
     const bool lies_across = context_.walk(buffer, down)->stride == StrideClass::Unit;
     llvm::Value *base = here.at[buffer.index];
-    base = context_.address(base, ir_.CreateMul(next_row, context_.step_bytes(buffer, down)));
-    base = context_.address(base, ir_.CreateMul(next_lane, context_.step_bytes(buffer, across)));
+    base = context_.address(base, buffer, down, next_row);
+    base = context_.address(base, buffer, across, next_lane);
     lines.push_back({base, context_.step_bytes(buffer, lies_across ? across : down)});
   }
   return lines;

@@ -14,56 +14,54 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-void Scans::scan(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end) {
+void Scans::scan(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
-  if (loop.leaf > 0) return scan_in_blocks(here, run, begin, end);
-  accs_.set_running(loop, scan_block(here, run, begin, end, first_states(here, loop, begin, end)));
-  const Values last = Accumulators::flat(accs_.running(loop));
+  if (loop.leaf > 0) return scan_in_blocks(here, run, range);
+  accs_.set_running(loop, scan_block(here, run, range, first_states(here, loop, range)));
+  const Values last = flat(accs_.running(loop));
   if (!loop.handed.empty()) context_.took(Path::ScanHanded);
   for (std::size_t k = 0; k < loop.handed.size(); ++k) memory_.store(here, loop.handed[k], last[k]);
 }
 
 // From the start, or where an earlier box has run, from what it has handed on.
-AllStates Scans::first_states(const Place &here, const Loop &loop, llvm::Value *begin,
-                              llvm::Value *end) {
+AllStates Scans::first_states(const Place &here, const Loop &loop, Range range) {
   const AllStates given = folds_.start(here, loop, true);
   if (loop.handed.empty()) return given;
-  llvm::Value *goes_on = loop.reverse ? ir_.CreateICmpSLT(end, context_.extents[loop.axis.index])
-                                      : ir_.CreateICmpSGT(begin, ir_.getInt64(0));
-  Values states = Accumulators::flat(given);
+  llvm::Value *goes_on = loop.reverse
+                             ? ir_.CreateICmpSLT(range.end, context_.extents[loop.axis.index])
+                             : ir_.CreateICmpSGT(range.begin, ir_.getInt64(0));
+  Values states = flat(given);
   for (std::size_t k = 0; k < states.size(); ++k)
     states[k] = lanes_.select(goes_on, memory_.load(here, loop.handed[k]), states[k]);
   return accs_.shaped(loop, states);
 }
 
 //   carried = start; for each block { stepped = identity; steps; carried = carried (+) stepped }
-void Scans::scan_in_blocks(const Place &here, const block::Run &run, llvm::Value *begin,
-                           llvm::Value *end) {
+void Scans::scan_in_blocks(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
   llvm::Value *size = context_.number(loop.leaf);
-  llvm::Value *count = context_.greatest(ir_.CreateSub(end, begin), ir_.getInt64(0));
+  llvm::Value *count = context_.greatest(ir_.CreateSub(range.end, range.begin), ir_.getInt64(0));
   llvm::Value *blocks = ir_.CreateUDiv(ir_.CreateAdd(count, context_.number(loop.leaf - 1)), size);
-  const Values after = lanes_.counted_loop(
-      ir_.getInt64(0), blocks, 1, Accumulators::flat(folds_.start(here, loop, true)),
-      [&](llvm::Value *block, Values now) {
-        context_.took(Path::ScanBlock);
-        const AllStates carried = accs_.shaped(loop, now);
-        for (std::size_t k = 0; k < loop.accs.size(); ++k) accs_[loop.accs[k]].carried = carried[k];
-        if (loop.reverse) block = ir_.CreateSub(ir_.CreateSub(blocks, ir_.getInt64(1)), block);
-        llvm::Value *first = ir_.CreateAdd(begin, ir_.CreateMul(block, size));
-        llvm::Value *last = context_.least(end, ir_.CreateAdd(first, size));
-        const AllStates stepped =
-            scan_block(here, run, first, last, folds_.start(here, loop, false));
-        return Accumulators::flat(accs_.join(loop, carried, stepped));
-      });
+  const auto turn = [&](llvm::Value *block, Blocks &now) {
+    context_.took(Path::ScanBlock);
+    for (std::size_t k = 0; k < loop.accs.size(); ++k) accs_[loop.accs[k]].carried = now[0][k];
+    if (loop.reverse) block = ir_.CreateSub(ir_.CreateSub(blocks, ir_.getInt64(1)), block);
+    llvm::Value *first = ir_.CreateAdd(range.begin, ir_.CreateMul(block, size));
+    llvm::Value *last = context_.least(range.end, ir_.CreateAdd(first, size));
+    const AllStates start = folds_.start(here, loop, false);
+    now[0] = accs_.join(loop, now[0], scan_block(here, run, {first, last}, start));
+  };
+  const AllStates after =
+      accs_.counted_loop(loop, {ir_.getInt64(0), blocks}, 1, {folds_.start(here, loop, true)}, turn)
+          .front();
   for (const AccId acc : loop.accs) accs_[acc].carried.clear();
-  accs_.set_running(loop, accs_.shaped(loop, after));
+  accs_.set_running(loop, after);
 }
 
-AllStates Scans::scan_block(const Place &here, const block::Run &run, llvm::Value *begin,
-                            llvm::Value *end, const AllStates &start) {
-  return run.shape == block::Shape::GroupScan ? scan_groups(here, run, begin, end, start)
-                                              : folds_.serial_leaf(here, run, begin, end, start);
+AllStates Scans::scan_block(const Place &here, const block::Run &run, Range range,
+                            const AllStates &start) {
+  return run.shape == block::Shape::GroupScan ? scan_groups(here, run, range, start)
+                                              : folds_.serial_leaf(here, run, range, start);
 }
 
 llvm::Value *Scans::running_state(const Place &here, AccId acc, std::uint32_t state) {

@@ -30,63 +30,55 @@ bool Scans::reads_running(const Loop &loop, AccId acc) const {
 }
 
 // The groups of a block; the last one in memory may be partial, and comes first in reverse.
-AllStates Scans::scan_groups(const Place &here, const block::Run &run, llvm::Value *begin,
-                             llvm::Value *end, const AllStates &start) {
-  const block::Box &box = run.whole(), &part = run.rest();
-  if (box.masked) return run_groups(here, run, box, begin, end, start);
-  llvm::Value *rest = context_.whole(begin, end, box.positions());
-  if (program_[run.loop].reverse)
-    return whole_groups(here, run, begin, rest, run_groups(here, run, part, rest, end, start));
-  return run_groups(here, run, part, rest, end, whole_groups(here, run, begin, rest, start));
-}
-
-AllStates Scans::whole_groups(const Place &here, const block::Run &run, llvm::Value *begin,
-                              llvm::Value *end, const AllStates &start) {
+AllStates Scans::scan_groups(const Place &here, const block::Run &run, Range range,
+                             const AllStates &start) {
   const block::Box &box = run.whole();
-  const std::vector<BufferId> buffers = Memory::streamed(box);
-  if (buffers.empty()) return run_groups(here, run, box, begin, end, start);
-  const Values chosen = walk_.around_caches(
-      here, memory_.misaligned(here, buffers, begin, scan_lanes), [&](const Place &place) {
-        return Accumulators::flat(run_groups(place, run, box, begin, end, start));
-      });
-  return accs_.shaped(program_[run.loop], chosen);
+  if (box.masked) return run_groups(here, run, box, range, start);
+  llvm::Value *rest = context_.whole(range, box.positions());
+  const auto whole_groups = [&](const AllStates &from) {
+    llvm::Value *wrong = memory_.misaligned(here, box, range.begin, scan_lanes);
+    return accs_.shaped(program_[run.loop],
+                        memory_.around_caches(here, wrong, [&](const Place &place) {
+                          return flat(run_groups(place, run, box, {range.begin, rest}, from));
+                        }));
+  };
+  const auto part = [&](const AllStates &from) {
+    return run_groups(here, run, run.rest(), {rest, range.end}, from);
+  };
+  return program_[run.loop].reverse ? whole_groups(part(start)) : part(whole_groups(start));
 }
 
 AllStates Scans::run_groups(const Place &here, const block::Run &run, const block::Box &box,
-                            llvm::Value *begin, llvm::Value *end, const AllStates &start) {
+                            Range range, const AllStates &start) {
+  const auto [begin, end] = range;
   const Loop &loop = program_[run.loop];
   const bool masked = box.masked;
   const int groups = box.count(block::As::Copies);
   llvm::Value *last = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(1));
   last = ir_.CreateAnd(last, context_.number(-scan_lanes));
   llvm::Value *both_ends = ir_.CreateAdd(begin, ir_.CreateAdd(begin, last));
-  const Values result = lanes_.counted_loop(
-      begin, end, groups * scan_lanes, Accumulators::flat(start),
-      [&](llvm::Value *position, Values now) {
-        if (loop.reverse) position = ir_.CreateSub(both_ends, position);
-        llvm::Value *active =
-            masked ? context_.least(ir_.CreateSub(end, position), ir_.getInt64(scan_lanes))
-                   : nullptr;
-        const Place place = context_.lanes_of(here, loop, groups * scan_lanes, active);
-        context_.took(masked         ? Path::ScanMasked
-                      : groups > 1   ? Path::ScanGroups
-                      : loop.reverse ? Path::ScanReverse
-                                     : Path::ScanGroup);
-        const AllStates before = accs_.shaped(loop, now);
-        for (std::size_t k = 0; k < loop.accs.size(); ++k) {
-          accs_[loop.accs[k]].before = before[k];
-          accs_[loop.accs[k]].now.clear();
-        }
-        walk_.turn(place, box, run.loop, position);
-        AllStates after;
-        for (const AccId acc : loop.accs) {
-          States &last = after.emplace_back(std::exchange(accs_[acc].before, {}));
-          for (int group = 0; group < groups; ++group)
-            last = accs_.join(acc, last, last_of_group(place.group, accs_[acc].now, group));
-        }
-        return Accumulators::flat(after);
-      });
-  return accs_.shaped(loop, result);
+  const auto turn = [&](llvm::Value *position, Blocks &now) {
+    if (loop.reverse) position = ir_.CreateSub(both_ends, position);
+    llvm::Value *active =
+        masked ? context_.least(ir_.CreateSub(end, position), ir_.getInt64(scan_lanes)) : nullptr;
+    const Place place = context_.lanes_of(here, loop, groups * scan_lanes, active);
+    context_.took(masked         ? Path::ScanMasked
+                  : groups > 1   ? Path::ScanGroups
+                  : loop.reverse ? Path::ScanReverse
+                                 : Path::ScanGroup);
+    for (std::size_t k = 0; k < loop.accs.size(); ++k) {
+      accs_[loop.accs[k]].before = now[0][k];
+      accs_[loop.accs[k]].now.clear();
+    }
+    walk_.turn(place, box, run.loop, position);
+    for (std::size_t k = 0; k < loop.accs.size(); ++k) {
+      Accumulator &acc = accs_[loop.accs[k]];
+      for (int group = 0; group < groups; ++group)
+        now[0][k] = accs_.join(loop.accs[k], now[0][k], last_of_group(place.group, acc.now, group));
+      acc.before.clear();
+    }
+  };
+  return accs_.counted_loop(loop, range, groups * scan_lanes, {start}, turn).front();
 }
 
 void Scans::step_group(const Place &here, AccId acc, const std::vector<ValueId> &args) {

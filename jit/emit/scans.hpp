@@ -13,7 +13,7 @@ public:
       : context_(context), program_(context.program), ir_(context.ir), lanes_(context.lanes),
         accs_(accs), memory_(memory), folds_(folds), walk_(walk) {}
 
-  void scan(const Place &here, const block::Run &run, llvm::Value *begin, llvm::Value *end);
+  void scan(const Place &here, const block::Run &run, Range range);
   llvm::Value *running_state(const Place &here, loop::AccId acc, std::uint32_t state);
   // Whether we are in a group of the scan that carries this accumulator, and its step there.
   bool in_group(loop::AccId acc) const { return !accs_[acc].before.empty(); }
@@ -21,20 +21,16 @@ public:
 
 private:
   // scan.cpp
-  void scan_in_blocks(const Place &here, const block::Run &run, llvm::Value *begin,
-                      llvm::Value *end);
-  AllStates first_states(const Place &here, const loop::Loop &loop, llvm::Value *begin,
-                         llvm::Value *end);
-  AllStates scan_block(const Place &here, const block::Run &run, llvm::Value *begin,
-                       llvm::Value *end, const AllStates &start);
+  void scan_in_blocks(const Place &here, const block::Run &run, Range range);
+  AllStates first_states(const Place &here, const loop::Loop &loop, Range range);
+  AllStates scan_block(const Place &here, const block::Run &run, Range range,
+                       const AllStates &start);
 
   // scan_groups.cpp
-  AllStates scan_groups(const Place &here, const block::Run &run, llvm::Value *begin,
-                        llvm::Value *end, const AllStates &start);
-  AllStates whole_groups(const Place &here, const block::Run &run, llvm::Value *begin,
-                         llvm::Value *end, const AllStates &start);
-  AllStates run_groups(const Place &here, const block::Run &run, const block::Box &box,
-                       llvm::Value *begin, llvm::Value *end, const AllStates &start);
+  AllStates scan_groups(const Place &here, const block::Run &run, Range range,
+                        const AllStates &start);
+  AllStates run_groups(const Place &here, const block::Run &run, const block::Box &box, Range range,
+                       const AllStates &start);
   llvm::Value *later_lanes(bool reverse, int distance);
   llvm::Value *select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b);
   States join_group(const Group &group, loop::AccId acc, States states);

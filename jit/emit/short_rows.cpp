@@ -25,28 +25,13 @@ void Folds::short_loop(const Place &around, const block::Run &run) {
                  "a short row outside of a vector loop");
   const bool copied = run.whole().dims[0].as == block::As::Copies;
   context_.took(copied ? Path::ShortCopied : Path::ShortLooped);
-  Registers loaded = memory_.load_columns(around, run, !copied);
-  Registers awaited = memory_.await_columns(around, run, !copied);
+  Registers loaded = memory_.columns(around, run, false, !copied);
+  Registers awaited = memory_.columns(around, run, true, !copied);
   Place here = around;
   for (auto &[buffer, elements] : loaded) here.loaded[buffer] = &elements;
   for (auto &[buffer, elements] : awaited) here.awaited[buffer] = &elements;
-  if (loop.accs.empty())
-    short_map(here, run, copied);
-  else
-    accs_.set_running(loop, copied ? unrolled(here, run) : on_stack(here, run));
+  accs_.set_running(loop, copied ? unrolled(here, run) : on_stack(here, run));
   memory_.store_columns(around, awaited);
-}
-
-void Folds::short_map(const Place &here, const block::Run &run, bool copied) {
-  const int turns = program_[run.loop].turns;
-  for (int p = 0; copied && p < turns; ++p)
-    walk_.turn(here, run.whole(), run.loop, ir_.getInt64(0), p);
-  if (copied) return;
-  lanes_.counted_loop(ir_.getInt64(0), context_.number(turns), 1, {},
-                      [&](llvm::Value *position, Values) {
-                        walk_.turn(here, run.whole(), run.loop, position);
-                        return Values{};
-                      });
 }
 
 AllStates Folds::unrolled(const Place &here, const block::Run &run) {
@@ -86,28 +71,24 @@ AllStates Folds::on_stack(const Place &here, const block::Run &run) {
   const Loop &loop = program_[run.loop];
   llvm::Value *none = ir_.getInt64(0), *turns = context_.number(loop.turns);
   if (loop.lanes == 1)
-    return steps(here, run, run.whole(), none, turns, 1, {start(here, loop, true)}, 0, {}).front();
+    return steps(here, run, run.whole(), {none, turns}, 1, {start(here, loop, true)}, 0, {})
+        .front();
   context_.took(Path::ShortInMemory);
   const AllStates first = start(here, loop, false);
-  const Accumulators::Slots slots = accs_.slots(Accumulators::flat(first), fold_lanes);
-  lanes_.counted_loop(none, turns, 1, {}, [&](llvm::Value *position, Values) {
+  const Accumulators::Slots slots = accs_.slots(first, fold_lanes);
+  context_.each({none, turns}, 1, [&](llvm::Value *position) {
     accs_.set_running(loop, first);
     walk_.turn(here, run.whole(), run.loop, position);
-    accs_.store(slots, position, Accumulators::flat(accs_.running(loop)));
-    return Values{};
+    accs_.store(slots, position, flat(accs_.running(loop)));
   });
   return join_on_stack(loop, slots);
 }
 
 AllStates Folds::join_on_stack(const Loop &loop, const Accumulators::Slots &slots) {
-  const auto states_at = [&](llvm::Value *lane) {
-    return accs_.shaped(loop, accs_.load(slots, lane));
-  };
+  const auto states_at = [&](llvm::Value *lane) { return accs_.load(loop, slots, lane); };
   const auto for_lanes = [&](llvm::Value *from, llvm::Value *to, auto joined) {
-    lanes_.counted_loop(from, to, 1, {}, [&](llvm::Value *lane, Values) {
-      accs_.store(slots, lane, Accumulators::flat(joined(lane)));
-      return Values{};
-    });
+    context_.each({from, to}, 1,
+                  [&](llvm::Value *lane) { accs_.store(slots, lane, flat(joined(lane))); });
   };
   llvm::Value *none = ir_.getInt64(0), *one = ir_.getInt64(1);
   lanes_.counted_loop(

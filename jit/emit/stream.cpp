@@ -1,5 +1,8 @@
-// The alignment of rows that are stored around the caches: non-temporal stores must be aligned, which depends on the memory that is
-// given.
+// Stores around the caches.
+//
+// Problem: an output larger than the caches would push out what is still to be read, and a plain store reads each line
+// first; stores that go around the caches must be aligned, which depends on the memory that is given.
+// Method: the code stands twice, once with such stores for where all of them are aligned, and once with plain ones.
 #include "jit/emit/memory.hpp"
 
 #include <algorithm>
@@ -8,13 +11,17 @@ namespace broadloom::jit {
 
 using namespace loop;
 
+namespace {
+
 // In the order of the statements.
-std::vector<BufferId> Memory::streamed(const block::Box &box) {
+std::vector<BufferId> streams_of(const block::Box &box) {
   std::vector<BufferId> buffers;
   for (const block::Access &access : box.accesses)
     if (access.move == block::Move::Streamed) buffers.push_back(access.buffer);
   return buffers;
 }
+
+} // namespace
 
 // Of a group of `width` elements: a register, or less where the group is.
 std::size_t Memory::stream_alignment(BufferId id, int width) const {
@@ -30,13 +37,41 @@ llvm::Value *Memory::misaligned(const Place &here, BufferId id, llvm::Value *pos
   return ir_.CreateAnd(there, ir_.getInt64(stream_alignment(id, width) - 1));
 }
 
-// The same of several: 0 where all of them are aligned.
-llvm::Value *Memory::misaligned(const Place &here, const std::vector<BufferId> &buffers,
-                                llvm::Value *position, int width) {
+llvm::Value *Memory::misaligned(const Place &here, const block::Box &box, llvm::Value *position,
+                                int width, std::optional<AxisId> rows) {
+  const std::vector<BufferId> buffers = streams_of(box);
+  if (buffers.empty()) return nullptr;
   llvm::Value *wrong = ir_.getInt64(0);
-  for (const BufferId buffer : buffers)
-    wrong = ir_.CreateOr(wrong, misaligned(here, buffer, position, width));
+  for (const BufferId id : buffers)
+    wrong = ir_.CreateOr(wrong, misaligned(here, id, position, width));
+  for (const BufferId id : buffers)
+    if (rows && context_.walk(id, *rows) != nullptr)
+      wrong = ir_.CreateOr(
+          wrong, ir_.CreateAnd(context_.step_bytes(id, *rows), stream_alignment(id, width) - 1));
   return wrong;
+}
+
+llvm::Value *Memory::before_aligned(const Place &here, const block::Box &box, Range range,
+                                    int width) {
+  const BufferId id = streams_of(box).front();
+  llvm::Value *size = ir_.getInt64(size_of(program_[id].dtype));
+  llvm::Value *bytes = ir_.CreateAnd(ir_.CreateNeg(misaligned(here, id, range.begin, width)),
+                                     ir_.getInt64(stream_alignment(id, width) - 1));
+  return context_.least(ir_.CreateUDiv(bytes, size), ir_.CreateSub(range.end, range.begin));
+}
+
+Values Memory::around_caches(const Place &here, llvm::Value *wrong,
+                             llvm::function_ref<Values(const Place &)> run) {
+  if (wrong == nullptr) return run(here);
+  streamed_ = true;
+  const auto run_where = [&](bool aligned) {
+    Place place = here;
+    place.aligned = aligned;
+    return run(place);
+  };
+  return lanes_.either(
+      ir_.CreateICmpEQ(wrong, ir_.getInt64(0)), [&] { return run_where(true); },
+      [&] { return run_where(false); });
 }
 
 } // namespace broadloom::jit

@@ -21,13 +21,12 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-void PhaseEmitter::jam(const Place &here, const block::Run &run, llvm::Value *begin,
-                       llvm::Value *end) {
+void PhaseEmitter::jam(const Place &here, const block::Run &run, Range range) {
   const Loop &rows = program_[run.loop];
   const block::Box &box = run.whole();
   const int count = box.positions();
-  llvm::Value *rest = context_.whole(begin, end, count);
-  lanes_.counted_loop(begin, rest, count, {}, [&](llvm::Value *position, Values) {
+  llvm::Value *rest = context_.whole(range, count);
+  context_.each({range.begin, rest}, count, [&](llvm::Value *position) {
     context_.took(Path::RowsJammed);
     Place place;
     std::vector<Copy> copies;
@@ -40,115 +39,87 @@ void PhaseEmitter::jam(const Place &here, const block::Run &run, llvm::Value *be
     }
     place.copies = &copies;
     loop(place, block::run_of(box, run.inner));
-    return Values{};
   });
-  lanes_.counted_loop(rest, end, 1, {}, [&](llvm::Value *position, Values) {
+  context_.each({rest, range.end}, 1, [&](llvm::Value *position) {
     context_.took(Path::RowsJammedRest);
     turn(here, run.rest(), run.loop, position);
-    return Values{};
   });
 }
 
-void PhaseEmitter::register_tile(const Place &here, const block::Run &run, llvm::Value *begin,
-                                 llvm::Value *end) {
+// Blocks of rows by lanes, then the lanes beside them and whole rows below.
+void PhaseEmitter::tile(const Place &here, const block::Run &run, Range rows) {
+  const Range lanes = context_.range(here, program_[run.inner]);
+  const block::Box &box = run.whole(), &rest = run.rest();
+  llvm::Value *whole_rows = context_.whole(rows, box.dims.front().count);
+  llvm::Value *whole_lanes = context_.whole(lanes, box.positions());
+  const bool transposed = run.shape == block::Shape::TransposedTile;
+  if (transposed)
+    transposed_blocks(here, run, {rows.begin, whole_rows}, {lanes.begin, whole_lanes});
+  else
+    register_blocks(here, run, {rows.begin, whole_rows}, {lanes.begin, whole_lanes});
+  llvm::Value *left =
+      ir_.CreateSelect(ir_.CreateICmpEQ(whole_lanes, lanes.end), whole_rows, rows.begin);
+  context_.each({left, rows.end}, 1, [&](llvm::Value *row) {
+    context_.took(transposed ? Path::TileBeside : Path::RegisterTileBeside);
+    llvm::Value *from =
+        ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_lanes, lanes.begin);
+    body(moved(here, rest, run.loop, row), program_[run.loop].body,
+         [&](const Place &in_row, LoopId inner) {
+           map(in_row, block::run_of(rest, inner), {from, lanes.end});
+         });
+  });
+}
+
+void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, Range rows,
+                                   Range lanes) {
   const block::Box &box = run.whole();
-  const Loop &lanes = program_[run.inner];
   const int copies = box.count(block::As::Copies), width = box.count(block::As::Lanes);
-  const auto [first, last] = context_.range(here, lanes);
-  llvm::Value *whole_rows = context_.whole(begin, end, copies);
-  llvm::Value *whole_lanes = context_.whole(first, last, width);
-  lanes_.counted_loop(first, whole_lanes, width, {}, [&](llvm::Value *lane, Values) {
-    lanes_.counted_loop(begin, whole_rows, copies, {}, [&](llvm::Value *row, Values) {
+  context_.each(lanes, width, [&](llvm::Value *lane) {
+    context_.each(rows, copies, [&](llvm::Value *row) {
       context_.took(Path::RegisterTile);
       Place place = moved(here, box, run.loop, row);
-      place.group = {&lanes, width, program_[run.loop].axis, copies, nullptr, nullptr};
+      place.group = {
+          &program_[run.inner], width, program_[run.loop].axis, copies, nullptr, nullptr};
       turn(place, box, run.inner, lane);
-      return Values{};
     });
-    return Values{};
-  });
-  // The lanes beside the blocks, and whole rows below them.
-  llvm::Value *left = ir_.CreateSelect(ir_.CreateICmpEQ(whole_lanes, last), whole_rows, begin);
-  lanes_.counted_loop(left, end, 1, {}, [&](llvm::Value *row, Values) {
-    context_.took(Path::RegisterTileBeside);
-    const Place place = moved(here, run.rest(), run.loop, row);
-    map(place, block::run_of(run.rest(), run.inner),
-        ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_lanes, first), last);
-    return Values{};
   });
 }
 
-void PhaseEmitter::transposed_tile(const Place &here, const block::Run &run, llvm::Value *begin,
-                                   llvm::Value *end) {
-  const Loop &rows = program_[run.loop];
-  const block::Box &box = run.whole();
-  const int width = box.positions();
-  const auto [first, last] = context_.range(here, program_[run.inner]);
-  llvm::Value *whole_rows = context_.whole(begin, end, width);
-  llvm::Value *whole_lanes = context_.whole(first, last, width);
-  llvm::Value *wrong = nullptr; // zero where the stores are aligned in every row
-  if (const std::vector<BufferId> stores = Memory::streamed(box); !stores.empty()) {
-    wrong = memory_.misaligned(here, stores, first, width);
-    for (const BufferId buffer : stores)
-      if (context_.walk(buffer, rows.axis) != nullptr)
-        wrong = ir_.CreateOr(wrong, ir_.CreateAnd(context_.step_bytes(buffer, rows.axis),
-                                                  memory_.stream_alignment(buffer, width) - 1));
-  }
-  transposed_blocks(here, run, {begin, whole_rows}, {first, whole_lanes}, wrong);
-
-  // The columns beside the blocks, and whole rows below them.
-  llvm::Value *left = ir_.CreateSelect(ir_.CreateICmpEQ(whole_lanes, last), whole_rows, begin);
-  lanes_.counted_loop(left, end, 1, {}, [&](llvm::Value *row, Values) {
-    context_.took(Path::TileBeside);
-    llvm::Value *from = ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_lanes, first);
-    body(moved(here, run.rest(), run.loop, row), rows.body, [&](const Place &place, LoopId id) {
-      map(place, block::run_of(run.rest(), id), from, context_.range(place, program_[id]).second);
-    });
-    return Values{};
-  });
-}
-
-void PhaseEmitter::transposed_blocks(const Place &here, const block::Run &run, Memory::Range rows,
-                                     Memory::Range lanes, llvm::Value *wrong) {
+void PhaseEmitter::transposed_blocks(const Place &here, const block::Run &run, Range rows,
+                                     Range lanes) {
   const block::Box &box = run.whole();
   const Loop &outer = program_[run.loop], &inner = program_[run.inner];
   const int width = box.positions();
-  lanes_.counted_loop(rows.first, rows.second, width, {}, [&](llvm::Value *row, Values) {
-    lanes_.counted_loop(lanes.first, lanes.second, width, {}, [&](llvm::Value *lane, Values) {
+  llvm::Value *wrong = memory_.misaligned(here, box, lanes.begin, width, outer.axis);
+  context_.each(rows, width, [&](llvm::Value *row) {
+    context_.each(lanes, width, [&](llvm::Value *lane) {
       context_.took(Path::TileBlock);
       Registers blocks;
       for (const block::Access &access : box.accesses)
         if (!access.store && access.move == block::Move::Transposed)
           blocks[access.buffer] =
               memory_.load_block(here, access.buffer, outer.axis, row, inner.axis, lane, width);
-      std::vector<Memory::NextLines> ahead;
-      if (wrong != nullptr) ahead = memory_.next_lines(here, run, rows, row, lane);
+      const auto ahead = memory_.next_lines(here, run, rows, row, lane);
+      const auto one_row = [&](const Place &around, llvm::Value *k) {
+        for (const Memory::NextLines &lines : ahead) memory_.ask(lines, k);
+        if (around.aligned) context_.took(Path::TileStreamed);
+        Place place = moved(around, box, run.loop, ir_.CreateAdd(row, k));
+        for (auto &[buffer, elements] : blocks) {
+          elements.row = k;
+          place.loaded[buffer] = &elements;
+        }
+        body(place, outer.body, [&](const Place &in_row, LoopId id) {
+          turn(context_.lanes_of(in_row, inner, width), box, id, lane);
+        });
+      };
       const auto all_rows = [&](const Place &around) {
-        lanes_.counted_loop(ir_.getInt64(0), context_.number(width), 1, {},
-                            [&](llvm::Value *k, Values) {
-                              for (const Memory::NextLines &lines : ahead) memory_.ask(lines, k);
-                              if (around.aligned) context_.took(Path::TileStreamed);
-                              Place place = moved(around, box, run.loop, ir_.CreateAdd(row, k));
-                              for (auto &[buffer, elements] : blocks) {
-                                elements.row = k;
-                                place.loaded[buffer] = &elements;
-                              }
-                              body(place, outer.body, [&](const Place &in_row, LoopId id) {
-                                context_.range(in_row, inner);
-                                turn(context_.lanes_of(in_row, inner, width), box, id, lane);
-                              });
-                              return Values{};
-                            });
+        context_.each({ir_.getInt64(0), context_.number(width)}, 1,
+                      [&](llvm::Value *k) { one_row(around, k); });
         return Values{};
       };
       // Here, and not around all blocks, so that the shuffles stand once.
-      if (wrong == nullptr)
-        all_rows(here);
-      else
-        around_caches(here, wrong, all_rows);
-      return Values{};
+      memory_.around_caches(here, wrong, all_rows);
     });
-    return Values{};
   });
 }
 

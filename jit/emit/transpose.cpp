@@ -1,9 +1,12 @@
 // Blocks of rows that are transposed in registers, where the lanes of a vector are rows: what short loops read and write of the rows
 // of all lanes, and what lies across in a tile of two loops.
 //
-//   rows of 4 in 8 lanes, loaded two to a vector      a0 a1 a2 a3 b0 b1 b2 b3 | c0 .. | e0 .. | g0 ..
-//   evens and odds of neighbours, as columns are two  a0 a2 b0 b2 c0 c2 d0 d2 | e0 .. | a1 a3 b1 b3 .. | ..
-//   and again                                         a0 b0 c0 d0 e0 f0 g0 h0 | a2 .. | a1 .. | a3 ..
+// In each round, at distance d, the vectors r and r + d exchange every second run of d lanes, so that the bits of a row's number and
+// those of its elements' change places:
+//
+//   rows of 4 in 8 lanes, two to a vector   a0 a1 a2 a3 e0 e1 e2 e3 | b0 b1 .. f3 | c0 .. g3 | d0 .. h3
+//   d = 1                                   a0 b0 a2 b2 e0 f0 e2 f2 | a1 b1 a3 b3 .. | c0 d0 c2 d2 .. | ..
+//   d = 2                                   a0 b0 c0 d0 e0 f0 g0 h0 | a1 b1 .. h1 | a2 .. h2 | a3 .. h3
 //
 // Loads one by one, or gathers, would take several times as long. In a partial group, lanes that do not count stand for the
 // last one that does: they load its row, and store theirs there before it stores its own. Where no lane counts, as in the last
@@ -14,6 +17,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace broadloom::jit {
 
@@ -21,50 +25,13 @@ using namespace loop;
 
 namespace {
 
-// first, first + step, ..: `count` lanes of the two vectors side by side.
-llvm::Value *pick(Builder &ir, llvm::Value *a, llvm::Value *b, int first, int step, int count) {
-  std::vector<int> lanes;
-  for (int k = 0; k < count; ++k) lanes.push_back(first + k * step);
-  return ir.CreateShuffleVector(a, b, lanes);
-}
+int padded(int count) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(count))); }
 
-// a[first], b[first], a[first + 1], b[first + 1], .. up to a whole vector.
-llvm::Value *interleave(Builder &ir, llvm::Value *a, llvm::Value *b, int first, int width) {
-  std::vector<int> lanes;
-  for (int k = 0; k < width; ++k) lanes.push_back(first + k / 2 + (k % 2) * width);
-  return ir.CreateShuffleVector(a, b, lanes);
+std::vector<int> run_of(int first, int count) {
+  std::vector<int> lanes(static_cast<std::size_t>(count));
+  std::iota(lanes.begin(), lanes.end(), first);
+  return lanes;
 }
-
-// Of vectors that hold one row after another: the columns of these rows.
-Values columns_from(Builder &ir, const Values &rows) {
-  if (rows.size() == 1) return rows;
-  const int width = Lanes::width(rows[0]);
-  Values halves[2];
-  for (int odd = 0; odd < 2; ++odd) {
-    for (std::size_t k = 0; k < rows.size(); k += 2)
-      halves[odd].push_back(pick(ir, rows[k], rows[k + 1], odd, 2, width));
-    halves[odd] = columns_from(ir, halves[odd]);
-  }
-  Values columns;
-  for (std::size_t k = 0; k < rows.size(); ++k) columns.push_back(halves[k % 2][k / 2]);
-  return columns;
-}
-
-// The other way round.
-Values rows_from(Builder &ir, const Values &columns) {
-  if (columns.size() == 1) return columns;
-  const int width = Lanes::width(columns[0]);
-  Values halves[2];
-  for (std::size_t k = 0; k < columns.size(); ++k) halves[k % 2].push_back(columns[k]);
-  for (Values &half : halves) half = rows_from(ir, half);
-  Values rows;
-  for (std::size_t k = 0; k < columns.size(); ++k)
-    rows.push_back(
-        interleave(ir, halves[0][k / 2], halves[1][k / 2], k % 2 == 0 ? 0 : width / 2, width));
-  return rows;
-}
-
-int padded(std::size_t count) { return static_cast<int>(std::bit_ceil(count)); }
 
 llvm::Constant *first_of(Builder &ir, int count, int all) {
   std::vector<llvm::Constant *> lanes;
@@ -74,12 +41,12 @@ llvm::Constant *first_of(Builder &ir, int count, int all) {
 
 } // namespace
 
-// Until the end of the turns, in stack memory, so that one copy of the body does for all of them.
-void Memory::put_on_stack(Elements &elements) {
-  llvm::Type *type = elements.vectors[0]->getType();
+// In stack memory, so that one copy of the body does for all of them.
+void Memory::put_on_stack(Elements &elements, llvm::Type *type) {
   elements.room = lanes_.room(type, elements.vectors.size());
   for (std::size_t k = 0; k < elements.vectors.size(); ++k)
-    ir_.CreateStore(elements.vectors[k], ir_.CreateConstGEP1_64(type, elements.room, k));
+    if (elements.vectors[k] != nullptr)
+      ir_.CreateStore(elements.vectors[k], ir_.CreateConstGEP1_64(type, elements.room, k));
 }
 
 llvm::Value *Memory::load_element(const Place &here, const Elements &elements) {
@@ -98,51 +65,33 @@ void Memory::store_element(const Place &here, Elements &elements, llvm::Value *v
     ir_.CreateStore(value, ir_.CreateGEP(value->getType(), elements.room, row));
 }
 
-Registers Memory::load_columns(const Place &here, const block::Run &run, bool on_stack) {
+Registers Memory::columns(const Place &here, const block::Run &run, bool store, bool on_stack) {
   const Loop &loop = program_[run.loop];
-  Registers loaded;
+  const int width = here.group.width;
+  Registers found;
   for (const block::Access &access : run.whole().accesses) {
     const BufferId id = access.buffer;
-    if (access.store || access.move != block::Move::Transposed ||
+    if (access.store != store || access.move != block::Move::Transposed ||
         context_.walk(id, loop.axis) == nullptr) // of a short loop around
       continue;
+    Elements &columns = found[id];
+    columns.along = loop.axis;
     if (access.prefetch.lines) // row after row, more or less
       ask_ahead(here.group, here.at[id.index],
-                static_cast<std::int64_t>(size_of(program_[id].dtype)) * here.group.width *
-                    loop.turns);
-    Elements &columns = loaded[id];
-    columns.along = loop.axis;
-    for (int first = 0; first < loop.turns; first += here.group.width) {
-      const Values block =
-          columns_of_block(here, id, first, std::min(here.group.width, loop.turns - first));
+                static_cast<std::int64_t>(size_of(program_[id].dtype)) * width * loop.turns);
+    for (int first = 0; !store && first < loop.turns; first += width) {
+      const Values block = columns_of_block(here, id, first, std::min(width, loop.turns - first));
       columns.vectors.insert(columns.vectors.end(), block.begin(), block.end());
     }
-    if (on_stack) put_on_stack(columns);
+    columns.vectors.resize(static_cast<std::size_t>(loop.turns));
+    llvm::Type *type = lanes_.widen(lanes_.memory_type(program_[id].dtype), width);
+    if (on_stack) put_on_stack(columns, type);
   }
-  return loaded;
-}
-
-// From here on the body leaves what it stores into rows to `store_columns`.
-Registers Memory::await_columns(const Place &here, const block::Run &run, bool on_stack) {
-  const Loop &loop = program_[run.loop];
-  const auto turns = static_cast<std::size_t>(loop.turns);
-  Registers awaited;
-  for (const block::Access &access : run.whole().accesses) {
-    const BufferId id = access.buffer;
-    if (!access.store || access.move != block::Move::Transposed ||
-        context_.walk(id, loop.axis) == nullptr)
-      continue;
-    Elements &columns = awaited[id];
-    columns.along = loop.axis;
-    columns.vectors.resize(turns);
-    if (on_stack)
-      columns.room = lanes_.room(
-          lanes_.widen(lanes_.memory_type(program_[id].dtype), here.group.width), turns);
-  }
-  return awaited;
+  return found;
 }
 
 void Memory::store_columns(const Place &here, Registers &awaited) {
+  if (awaited.empty()) return;
   const auto store_all = [&] {
     for (auto &[id, columns] : awaited) {
       Values &vectors = columns.vectors;
@@ -179,53 +128,50 @@ Values Memory::row_addresses(const Place &here, BufferId id, int first) {
   for (int lane = 0; lane < group.width; ++lane) {
     llvm::Value *row = context_.number(lane);
     if (last != nullptr) row = context_.least(row, last);
-    llvm::Value *step = context_.step_bytes(id, group.loop->axis);
-    rows.push_back(context_.address(corner, ir_.CreateMul(row, step)));
+    rows.push_back(context_.address(corner, id, group.loop->axis, row));
   }
   return rows;
 }
 
 Values Memory::columns_of_block(const Place &here, BufferId id, int first, int count) {
-  const DType dtype = program_[id].dtype;
-  const int width = here.group.width;
-  const llvm::Align align(size_of(dtype));
-  llvm::Type *scalar = lanes_.memory_type(dtype);
-  const int all = padded(static_cast<std::size_t>(count));
+  const std::size_t size = size_of(program_[id].dtype);
+  const int all = padded(count), width = here.group.width;
+  llvm::Type *scalar = lanes_.memory_type(program_[id].dtype);
   const auto load = [&](llvm::Value *there) -> llvm::Value * {
     auto *whole = llvm::FixedVectorType::get(scalar, static_cast<unsigned>(all));
-    if (count == all) return ir_.CreateAlignedLoad(whole, there, align);
-    if (context_.machine.has_masked_move(size_of(dtype)))
-      return ir_.CreateMaskedLoad(whole, there, align, first_of(ir_, count, all),
+    if (count == all) return ir_.CreateAlignedLoad(whole, there, llvm::Align(size));
+    if (context_.machine.has_masked_move(size))
+      return ir_.CreateMaskedLoad(whole, there, llvm::Align(size), first_of(ir_, count, all),
                                   llvm::Constant::getNullValue(whole));
     auto *part = llvm::FixedVectorType::get(scalar, static_cast<unsigned>(count));
-    llvm::Value *row = ir_.CreateAlignedLoad(part, there, align);
-    return pick(ir_, row, llvm::Constant::getNullValue(part), 0, 1, all);
+    return ir_.CreateShuffleVector(ir_.CreateAlignedLoad(part, there, llvm::Align(size)),
+                                   llvm::Constant::getNullValue(part), run_of(0, all));
   };
   context_.took(Path::ColumnsLoaded);
-  Values rows;
+  Values rows, vectors;
   for (llvm::Value *there : row_addresses(here, id, first)) rows.push_back(load(there));
-  for (int together = all; together < width; together *= 2) { // several rows to a vector
-    Values joined;
-    for (std::size_t k = 0; k < rows.size(); k += 2)
-      joined.push_back(pick(ir_, rows[k], rows[k + 1], 0, 1, 2 * together));
-    rows = std::move(joined);
+  for (int k = 0; k < all; ++k) { // several rows to a vector
+    Values together;
+    for (int lane = k; lane < width; lane += all)
+      together.push_back(rows[static_cast<std::size_t>(lane)]);
+    vectors.push_back(lanes_.joined(together));
   }
-  Values columns = columns_from(ir_, rows);
-  columns.resize(static_cast<std::size_t>(count));
-  return columns;
+  vectors = transposed(std::move(vectors), size);
+  vectors.resize(static_cast<std::size_t>(count));
+  return vectors;
 }
 
 void Memory::store_block(const Place &here, BufferId id, int first, Values columns) {
   const std::size_t size = size_of(program_[id].dtype);
-  const int width = here.group.width;
-  const int count = static_cast<int>(columns.size()), all = padded(columns.size());
+  const int count = static_cast<int>(columns.size()), all = padded(count);
   columns.resize(static_cast<std::size_t>(all), llvm::PoisonValue::get(columns[0]->getType()));
-  const Values rows = rows_from(ir_, columns), addresses = row_addresses(here, id, first);
+  const Values vectors = transposed(std::move(columns), size);
+  const Values addresses = row_addresses(here, id, first);
   const bool masked = count < all && context_.machine.has_masked_move(size);
   context_.took(Path::ColumnsStored);
-  for (int lane = width - 1; lane >= 0; --lane) {
-    llvm::Value *vector = rows[static_cast<std::size_t>(lane * all / width)];
-    llvm::Value *row = pick(ir_, vector, vector, lane * all % width, 1, masked ? all : count);
+  for (int lane = here.group.width - 1; lane >= 0; --lane) {
+    llvm::Value *row = ir_.CreateShuffleVector(vectors[static_cast<std::size_t>(lane % all)],
+                                               run_of(lane / all * all, masked ? all : count));
     llvm::Value *there = addresses[static_cast<std::size_t>(lane)];
     if (masked)
       ir_.CreateMaskedStore(row, there, llvm::Align(size), first_of(ir_, count, all));
@@ -238,31 +184,25 @@ Elements Memory::load_block(const Place &here, BufferId id, AxisId along, llvm::
                             AxisId across, llvm::Value *lane, int width) {
   const std::size_t size = size_of(program_[id].dtype);
   llvm::Type *type = lanes_.widen(lanes_.memory_type(program_[id].dtype), width);
-  llvm::Value *step = context_.step_bytes(id, across);
-  llvm::Value *there =
-      context_.address(here.at[id.index], ir_.CreateMul(row, context_.step_bytes(id, along)));
-  there = context_.address(there, ir_.CreateMul(lane, step));
+  llvm::Value *there = context_.address(here.at[id.index], id, along, row);
+  there = context_.address(there, id, across, lane);
   Elements block;
   block.along = along;
   for (int k = 0; k < width; ++k) {
     block.vectors.push_back(ir_.CreateAlignedLoad(type, there, llvm::Align(size)));
-    there = context_.address(there, step);
+    there = context_.address(there, context_.step_bytes(id, across));
   }
   block.vectors = transposed(std::move(block.vectors), size);
-  put_on_stack(block);
+  put_on_stack(block, type);
   return block;
 }
 
-// In each round, at distance d, the vectors r and r + d exchange every second run of d lanes:
-//
-//   a0 a1 a2 a3, b0 b1 b2 b3   with d = 1:   a0 b0 a2 b2, a1 b1 a3 b3
-//
 // Inside of 16 bytes the machine has cheap shuffles that take neighbours from either vector, so for elements of four
 // bytes the first two rounds are made of those.
 Values Memory::transposed(Values v, std::size_t size) {
-  const int width = static_cast<int>(v.size());
+  const int width = Lanes::width(v[0]);
   int distance = 1;
-  if (size == 4 && width >= 4) {
+  if (size == 4 && v.size() >= 4) {
     std::vector<int> low, high, first, second;
     for (int lane = 0; lane < width; lane += 4)
       for (const int k : {0, width, 1, width + 1}) {
@@ -286,16 +226,15 @@ Values Memory::transposed(Values v, std::size_t size) {
     }
     distance = 4;
   }
-  for (; distance < width; distance *= 2) {
+  for (; distance < static_cast<int>(v.size()); distance *= 2) {
     std::vector<int> upper, lower;
     for (int lane = 0; lane < width; ++lane) {
       upper.push_back((lane & distance) != 0 ? width + lane - distance : lane);
       lower.push_back((lane & distance) != 0 ? width + lane : lane + distance);
     }
-    for (int r = 0; r < width; ++r) {
-      if ((r & distance) != 0) continue;
-      llvm::Value *&a = v[static_cast<std::size_t>(r)];
-      llvm::Value *&b = v[static_cast<std::size_t>(r + distance)];
+    for (std::size_t r = 0; r < v.size(); ++r) {
+      if ((r & static_cast<std::size_t>(distance)) != 0) continue;
+      llvm::Value *&a = v[r], *&b = v[r + static_cast<std::size_t>(distance)];
       llvm::Value *top = ir_.CreateShuffleVector(a, b, upper);
       b = ir_.CreateShuffleVector(a, b, lower);
       a = top;

@@ -257,7 +257,7 @@ TEST_CASE("what has no derivative is an error that names it") {
   CHECK(code_of(indices, {"x"}) == "E0601");
   CHECK(code_of(indices, {"n"}) == "E0603");
   CHECK(code_of(indices, {"y"}) == "E0003");
-  CHECK(code_of(indices, {"x"}, {{"q"}, false}) == "E0603");
+  CHECK(code_of(indices, {"x"}, {.of = {"q"}}) == "E0603");
   CHECK(code_of(kernel("in x : f64[i]\nout z = f64(i32(x)) * x"), {"x"}) == "E0602");
   CHECK(code_of(kernel("in x : f64[i]\nout z = f64(x > 0) * x"), {"x"}) == "none");
 }
