@@ -23,20 +23,20 @@ using support::decide;
 using support::Reason;
 
 Nests Arranger::run() {
-  nests_.item_of_fold.assign(request_.spec.graph.size(), -1);
-  nests_.item_of_held.assign(request_.spec.graph.size(), -1);
+  nests_.item_of_fold.assign(request_.spec.graph.size(), std::nullopt);
+  nests_.item_of_held.assign(request_.spec.graph.size(), std::nullopt);
   add_repeated();
   for (NodeId fold : trees_.folds()) {
     add_holds_below(fold);
     const bool scan = request_.spec.graph[fold].kind == NodeKind::Scan;
     const bool ordered = !request_.spec.graph.recipe(fold).has_combine();
     scan ? add_scan(fold) : ordered ? add_ordered_fold(fold) : add_fold(fold);
-    nests_.items[nests_.item_of_fold[fold.index]].read |= std::uint64_t(1)
-                                                          << request_.spec.graph[fold].payload;
+    nests_[*nests_.item_of_fold[fold.index]].read |= std::uint64_t(1)
+                                                     << request_.spec.graph[fold].payload;
   }
   add_holds_below(NodeId{std::uint32_t(request_.spec.graph.size())});
   for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k)
-    if (request_.wanted[k]) add_store(int(k));
+    if (request_.wanted[k]) add_store(k);
   place_items(nests_, find_pairs(request_, trees_, nests_));
   explain_pairs(request_, trees_, nests_, why_);
   return std::move(nests_);
@@ -57,9 +57,9 @@ std::vector<LoopKey> Arranger::path_of(const std::vector<Group> &groups) const {
   return path;
 }
 
-std::vector<int> Arranger::needs_of(std::span<const NodeId> roots,
-                                    std::optional<std::size_t> use) const {
-  std::vector<int> needs;
+std::vector<ItemId> Arranger::needs_of(std::span<const NodeId> roots,
+                                       std::optional<std::size_t> use) const {
+  std::vector<ItemId> needs;
   std::vector<NodeId> work(roots.begin(), roots.end());
   std::unordered_set<std::uint32_t> seen;
   while (!work.empty()) {
@@ -67,9 +67,9 @@ std::vector<int> Arranger::needs_of(std::span<const NodeId> roots,
     work.pop_back();
     if (!seen.insert(id.index).second) continue;
     if (use && chosen_.holds.waits(*use, id))
-      needs.push_back(nests_.item_of_held[id.index]);
+      needs.push_back(*nests_.item_of_held[id.index]);
     else if (trees_.is_fold(id))
-      needs.push_back(nests_.item_of_fold[id.index]);
+      needs.push_back(*nests_.item_of_fold[id.index]);
     else
       for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
   }
@@ -87,20 +87,21 @@ void Arranger::make_vector(std::vector<LoopKey> &path, const Group &group) {
     if (key.group == group && key.kind != LoopKind::Chunks) key.vector = true;
 }
 
-int Arranger::add_item(const Item &item) {
+ItemId Arranger::add_item(const Item &item) {
+  const auto number = [](std::optional<ItemId> id) { return id ? std::int64_t(id->index) : -1; };
   std::string key = fmt::format("{} {} {} {} {} {}", int(item.kind), item.recipe, item.leaf,
-                                item.exclusive, item.arg_item, item.carried_item);
+                                item.exclusive, number(item.arg_item), number(item.carried_item));
   for (NodeId arg : item.args) key += fmt::format(" {}", arg.index);
   for (NodeId start : item.start) key += fmt::format(" ={}", start.index);
   const auto add_loop = [&](const LoopKey &loop) {
     key += fmt::format("|{}{}{}{} {} {}:", int(loop.kind), loop.vector, loop.scan, loop.reverse,
                        loop.chain, loop.turns);
-    for (int c : loop.group) key += fmt::format(" {}", c);
+    for (ClassId c : loop.group) key += fmt::format(" {}", c.index);
   };
   for (const LoopKey &loop : item.path) add_loop(loop);
   key += "#";
   add_loop(item.loop);
-  const auto [found, fresh] = known_.try_emplace(key, int(nests_.items.size()));
+  const auto [found, fresh] = known_.try_emplace(key, ItemId{std::uint32_t(nests_.items.size())});
   if (fresh) nests_.items.push_back(item);
   return found->second;
 }

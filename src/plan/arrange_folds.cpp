@@ -25,10 +25,10 @@ void Arranger::add_fold(NodeId fold) {
   const Tree &tree = trees_.tree_of(fold);
   if (const auto nest = chosen_.sweeps.find(fold); nest != chosen_.sweeps.end())
     return add_swept_fold(fold, tree, nest->second);
-  int below = -1;
+  std::optional<ItemId> below;
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
     const bool innermost = k + 1 == tree.folded.size();
-    Item item = innermost ? first_item(fold) : joining(below, recipe);
+    Item item = innermost ? first_item(fold) : joining(*below, recipe);
     item.leaf = recipe.exact ? 0 : innermost ? tree.leaf() : 1;
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
@@ -44,7 +44,7 @@ void Arranger::add_fold(NodeId fold) {
     if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k]});
     below = add_item(item);
     if (cut) {
-      Item join = joining(below, recipe);
+      Item join = joining(*below, recipe);
       join.path = item.path;
       join.path.pop_back();
       join.loop = {LoopKind::Join, tree.folded[k]};
@@ -62,7 +62,7 @@ std::vector<Group> Arranger::in_storage_order(const std::vector<Group> &around, 
   if (around.size() == tree.kept.size() || !tree.lanes ||
       group_extent(request_.resolved, tree.folded.back()) < shortest_line)
     return around;
-  std::vector<int> classes;
+  std::vector<ClassId> classes;
   for (const Group &group : around) classes.insert(classes.end(), group.begin(), group.end());
   const std::vector<Group> lying = trees_.kept_groups(classes);
   for (const Group &group : lying)
@@ -78,7 +78,7 @@ void Arranger::add_swept_fold(NodeId fold, const Tree &tree, const std::vector<G
   partial.path = path_of(nest);
   partial.loop = {LoopKind::Within, along};
   partial.leaf = steps_per_leaf;
-  const int below = add_item(partial);
+  const ItemId below = add_item(partial);
   Item join = joining(below, request_.spec.graph.recipe(fold));
   join.path = path_of(tree.kept);
   make_vector(join.path, tree.kept.back());
@@ -88,7 +88,7 @@ void Arranger::add_swept_fold(NodeId fold, const Tree &tree, const std::vector<G
   explain_fold(fold, tree);
 }
 
-Item Arranger::joining(int below, const ops::Recipe &recipe) {
+Item Arranger::joining(ItemId below, const ops::Recipe &recipe) {
   Item item;
   item.kind = ItemKind::Fold;
   item.recipe = ops::intern(nests_.recipes, ops::joining(recipe));
@@ -100,7 +100,7 @@ Item Arranger::joining(int below, const ops::Recipe &recipe) {
 void Arranger::add_ordered_fold(NodeId fold) {
   const Tree &tree = trees_.tree_of(fold);
   const int chain = chain_of(fold);
-  int below = -1;
+  std::optional<ItemId> below;
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
     Item item = first_item(fold);
     item.leaf = in_order;
@@ -110,14 +110,14 @@ void Arranger::add_ordered_fold(NodeId fold) {
     if (!tree.kept.empty()) make_vector(item.path, tree.kept.back());
     for (std::size_t outer = 0; outer < k; ++outer)
       item.path.push_back({LoopKind::Plain, tree.folded[outer], false, false, false, chain});
-    if (below >= 0) {
+    if (below) {
       item.args.clear();
       item.arg_item = below;
       item.recipe = ops::intern(nests_.recipes, handing_on(request_.spec.graph.recipe(fold)));
-      item.needs.push_back(below);
+      item.needs.push_back(*below);
     }
-    const int above = add_item(item);
-    if (below >= 0) nests_.items[below].start_item = above;
+    const ItemId above = add_item(item);
+    if (below) nests_[*below].start_item = above;
     below = above;
   }
   nests_.item_of_fold[fold.index] = below;
@@ -163,22 +163,22 @@ void Arranger::add_scan(NodeId scan) {
     total.path = item.path;
     total.path.push_back({LoopKind::Chunks, along});
     total.loop = {LoopKind::Within, along, groups, groups, node.reverse};
-    const int totals = add_item(total);
+    const ItemId totals = add_item(total);
     Item carry = joining(totals, recipe);
     carry.kind = ItemKind::Scan;
     carry.exclusive = true;
     carry.leaf = in_order;
     carry.path = item.path;
     carry.loop = {LoopKind::Join, along, false, true, node.reverse};
-    const int carries = add_item(carry);
-    nests_.items[carries].read = ~std::uint64_t(0);
+    const ItemId carries = add_item(carry);
+    nests_[carries].read = ~std::uint64_t(0);
     item.path.push_back({LoopKind::Chunks, along});
     item.loop.kind = LoopKind::Within;
     item.carried_item = carries;
     item.needs.push_back(carries);
   }
   nests_.item_of_fold[scan.index] = add_item(item);
-  const bool parallel = item.carried_item >= 0;
+  const bool parallel = item.carried_item.has_value();
   why_.add([&] {
     return support::decide(
         !recipe.has_combine() ? support::Reason::ScanWithoutCombine

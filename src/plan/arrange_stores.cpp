@@ -21,43 +21,41 @@ void Arranger::add_holds_below(NodeId limit) {
     item.needs = needs_of({&held.value, 1});
     item.path = path_of(trees_.kept_groups(trees_.classes_of(held.value)));
     item.scratch = nests_.scratch_count++;
-    nests_.item_of_held[held.value.index] = int(nests_.items.size());
-    nests_.items.push_back(std::move(item));
+    nests_.item_of_held[held.value.index] = nests_.add(std::move(item));
     why_.add([&] { return held.why; });
   }
 }
 
 // Their arrays are filled in the order of their own axes, before all else.
 void Arranger::add_repeated() {
-  nests_.item_of_input.assign(request_.spec.inputs.size(), -1);
+  nests_.item_of_input.assign(request_.spec.inputs.size(), std::nullopt);
   for (std::size_t k = 0; k < request_.walks.repeated.size(); ++k) {
     const Repeated &repeated = request_.walks.repeated[k];
     Item item;
     item.kind = ItemKind::Hold;
-    item.repeated = int(k);
+    item.repeated = k;
     for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
       if (request_.spec.graph[NodeId{n}].kind == NodeKind::Input &&
           request_.spec.graph[NodeId{n}].payload == repeated.input)
         item.value = NodeId{n};
-    for (int c : repeated.classes) item.path.push_back({LoopKind::Plain, {c}});
+    for (ClassId c : repeated.classes) item.path.push_back({LoopKind::Plain, {c}});
     item.scratch = nests_.scratch_count++;
-    nests_.item_of_input[repeated.input] = int(nests_.items.size());
-    nests_.items.push_back(std::move(item));
+    nests_.item_of_input[repeated.input] = nests_.add(std::move(item));
   }
 }
 
-void Arranger::add_store(int output) {
+void Arranger::add_store(std::size_t output) {
   Item item;
   item.kind = ItemKind::Store;
   item.output = output;
-  const std::vector<int> classes = trees_.output_classes(std::size_t(output));
-  item.needs = needs_of({&request_.spec.outputs[output].addend, 1},
-                        chosen_.holds.use_of_output[std::size_t(output)]);
+  const std::vector<ClassId> classes = trees_.output_classes(output);
+  item.needs =
+      needs_of({&request_.spec.outputs[output].addend, 1}, chosen_.holds.use_of_output[output]);
   for (std::uint32_t input : trees_.inputs_over({}, {&request_.spec.outputs[output].addend, 1}))
-    if (nests_.item_of_input[input] >= 0) item.needs.push_back(nests_.item_of_input[input]);
+    if (const auto repeat = nests_.item_of_input[input]) item.needs.push_back(*repeat);
   const std::vector<Group> groups = store_groups(output, classes, item.needs);
-  const bool only_repeats = std::all_of(item.needs.begin(), item.needs.end(), [&](int need) {
-    return nests_.items[std::size_t(need)].repeated >= 0;
+  const bool only_repeats = std::all_of(item.needs.begin(), item.needs.end(), [&](ItemId need) {
+    return nests_[need].repeated.has_value();
   });
   item.path = only_repeats ? store_path(groups) : path_of(groups);
   make_rows_short(item.path, groups);
@@ -78,11 +76,11 @@ std::vector<LoopKey> Arranger::store_path(const std::vector<Group> &groups) cons
   return path_of(groups);
 }
 
-std::vector<Group> Arranger::store_groups(int output, const std::vector<int> &classes,
-                                          const std::vector<int> &needs) {
+std::vector<Group> Arranger::store_groups(std::size_t output, const std::vector<ClassId> &classes,
+                                          const std::vector<ItemId> &needs) {
   const std::vector<Group> own = trees_.kept_groups(classes);
-  for (int need : needs)
-    if (const Item &scan = nests_.items[need]; scan.kind == ItemKind::Scan)
+  for (ItemId need : needs)
+    if (const Item &scan = nests_[need]; scan.kind == ItemKind::Scan)
       if (const auto groups = loops_over(scan, classes); !groups.empty()) return groups;
   if (own.size() < 2) return own;
   const std::vector<std::uint32_t> reads =
@@ -114,9 +112,9 @@ std::vector<Group> Arranger::store_groups(int output, const std::vector<int> &cl
   return own;
 }
 
-std::vector<Group> Arranger::loops_over(const Item &item, const std::vector<int> &classes) {
+std::vector<Group> Arranger::loops_over(const Item &item, const std::vector<ClassId> &classes) {
   std::vector<Group> groups;
-  std::vector<int> covered;
+  std::vector<ClassId> covered;
   for (const LoopKey &key : item.path)
     if (key.kind == LoopKind::Plain || key.kind == LoopKind::Within) groups.push_back(key.group);
   groups.push_back(item.loop.group);

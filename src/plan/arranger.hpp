@@ -24,10 +24,10 @@ private:
   // arrange.cpp
   std::vector<LoopKey> path_of(const std::vector<Group> &groups) const;
   // The folds whose results these values are made of, and the held values for which the use waits.
-  std::vector<int> needs_of(std::span<const NodeId> roots,
-                            std::optional<std::size_t> use = {}) const;
+  std::vector<ItemId> needs_of(std::span<const NodeId> roots,
+                               std::optional<std::size_t> use = {}) const;
   // Equal items are one: the row sums inside a total and the row sums of an output, say.
-  int add_item(const Item &item);
+  ItemId add_item(const Item &item);
   static void make_vector(std::vector<LoopKey> &path, const Group &group);
   static std::string state_names(const ops::Recipe &recipe);
   void explain_fold(NodeId fold, const Tree &tree);
@@ -39,7 +39,7 @@ private:
   std::vector<Group> in_storage_order(const std::vector<Group> &around, const Tree &tree);
   void add_swept_fold(NodeId fold, const Tree &tree, const std::vector<Group> &nest);
   // An item that accumulates the states of another one.
-  Item joining(int below, const ops::Recipe &recipe);
+  Item joining(ItemId below, const ops::Recipe &recipe);
   // Without a combine the states step through the folded axes in logical order. Of several groups the
   // inner loop starts from the running states of the outer one, which then takes over its result.
   void add_ordered_fold(NodeId fold);
@@ -59,16 +59,16 @@ private:
   // Their arrays are filled in the order of their own axes, before all else.
   void add_repeated();
   std::vector<LoopKey> store_path(const std::vector<Group> &groups) const;
-  void add_store(int output);
+  void add_store(std::size_t output);
   // Where folds of short rows have lanes along another axis, what goes along the rows has, too.
   void make_rows_short(std::vector<LoopKey> &path, const std::vector<Group> &groups) const;
   // The loops of a store. One that reads a scan of its own axes may go inside the scan's loops; one that reads
   // the same data as a fold goes along with it, so that both come out of one sweep, where the fold's
   // innermost axis is the store's, too, and long enough to be walked in lines.
-  std::vector<Group> store_groups(int output, const std::vector<int> &classes,
-                                  const std::vector<int> &needs);
+  std::vector<Group> store_groups(std::size_t output, const std::vector<ClassId> &classes,
+                                  const std::vector<ItemId> &needs);
   // The loops of a fold or scan, if they are over just these classes.
-  static std::vector<Group> loops_over(const Item &item, const std::vector<int> &classes);
+  static std::vector<Group> loops_over(const Item &item, const std::vector<ClassId> &classes);
 
   const Request &request_;
   const Trees &trees_;
@@ -76,7 +76,7 @@ private:
   Why &why_;
   Nests nests_;
   std::size_t next_held_ = 0;
-  std::map<std::string, int> known_;
+  std::map<std::string, ItemId> known_;
   std::map<std::vector<std::uint32_t>, int> chains_;
 };
 

@@ -140,8 +140,8 @@ std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const C
     const double extent = double(group_extent(request.resolved, group));
     double inner = 1; // positions of the loops inside
     for (const TreeNode &node : nests.tree)
-      if (node.parent >= 0 && node.key.kind == LoopKind::Plain &&
-          nests.tree[node.parent].parent >= 0 && nests.tree[node.parent].key.group == group)
+      if (node.parent && node.key.kind == LoopKind::Plain && nests[*node.parent].parent &&
+          nests[*node.parent].key.group == group)
         inner = std::max(inner, double(group_extent(request.resolved, node.key.group)));
     const bool asked = asks_for_threads(request, group); // few positions, all the same
     while ((!asked && double(size) * inner < least_chunk) || double(size) * most_chunks < extent) {

@@ -31,7 +31,7 @@ bool has_gaps(const Request &request, Steps steps, std::int64_t size) {
   for (const Step &step : steps) {
     if (run * size >= long_run) return false;
     if (std::abs(step.stride) > run) return true;
-    run = std::max(run, std::abs(step.stride) * request.resolved.classes[step.cls].extent);
+    run = std::max(run, std::abs(step.stride) * request.resolved[step.cls].extent);
   }
   return false;
 }
@@ -53,7 +53,7 @@ Storing storing(const Request &request, const Item &item, const LoopKey &loop,
                   : group_extent(request.resolved, loop.group) < shortest_streamed_row
                       ? Reason::ShortStreamedRows
                       : Reason::OutputExceedsCache;
-  switch (request.spec.wishes.stores[std::size_t(item.output)]) {
+  switch (request.spec.wishes.stores[item.output]) {
   case spec::Stores::AsItFits: chosen.streamed = chosen.reason == Reason::OutputExceedsCache; break;
   case spec::Stores::Streamed: chosen.streamed = !output.add && unit && loop.vector; break;
   case spec::Stores::Cached: chosen.streamed = false; break;
@@ -68,7 +68,7 @@ std::vector<Storing> choose_stores(const Request &request, const Nests &nests,
   std::vector<Storing> stores(request.spec.outputs.size());
   for (const Item &item : nests.items)
     if (item.kind == ItemKind::Store)
-      stores[std::size_t(item.output)] = storing(request, item, nests.tree[item.body].key, machine);
+      stores[item.output] = storing(request, item, nests[item.place->body].key, machine);
   return stores;
 }
 
@@ -81,7 +81,7 @@ std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
     const Steps &steps = request.walks.own_steps(input);
     const std::size_t size = size_of(request.spec.inputs[input].dtype);
     double elements = 1;
-    for (const Step &step : steps) elements *= double(request.resolved.classes[step.cls].extent);
+    for (const Step &step : steps) elements *= double(request.resolved[step.cls].extent);
     Reading reading;
     reading.bytes = elements * double(size);
     reading.stays_near = reading.bytes <= double(machine.last_level_cache / far_inputs);

@@ -35,7 +35,7 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
   for (NodeId inner :
        trees.folds_in(request.spec.graph.folded_args(fold))) // a scan has loops of its own
     if (request.spec.graph[inner].kind == NodeKind::Scan) return {};
-  std::vector<int> classes = trees.classes_of(fold);
+  std::vector<ClassId> classes = trees.classes_of(fold);
   classes.insert(classes.end(), tree.folded[0].begin(), tree.folded[0].end());
   const std::vector<Group> nest = trees.kept_groups(classes);
   const auto at = std::find(nest.begin(), nest.end(), tree.folded[0]);
@@ -90,9 +90,10 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
 bool has_lanes_along_rows(const Request &request, const Trees &trees,
                           const std::vector<Group> &nest) {
   const Group &row = nest.back(), &kept = nest[nest.size() - 2];
-  const auto goes_along = [&](const std::vector<int> &classes) {
-    return std::any_of(row.begin(), row.end(),
-                       [&](int c) { return std::count(classes.begin(), classes.end(), c) > 0; });
+  const auto goes_along = [&](const std::vector<ClassId> &classes) {
+    return std::any_of(row.begin(), row.end(), [&](ClassId c) {
+      return std::count(classes.begin(), classes.end(), c) > 0;
+    });
   };
   for (std::size_t k = 0; k < request.spec.outputs.size(); ++k) {
     if (!request.wanted[k]) continue;

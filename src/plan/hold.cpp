@@ -112,18 +112,18 @@ private:
       place_[n] = reached_.size();
       reached_.push_back(NodeId{n});
       positions_[n] = 1;
-      for (int c : trees_.classes_of(NodeId{n}))
-        positions_[n] *= double(request_.resolved.classes[c].extent);
+      for (ClassId c : trees_.classes_of(NodeId{n}))
+        positions_[n] *= double(request_.resolved[c].extent);
     }
   }
 
   // How often these loops turn down to the innermost one that changes the value.
   double turns(NodeId id, const std::vector<Group> &loops) const {
-    const std::vector<int> classes = trees_.classes_of(id);
+    const std::vector<ClassId> classes = trees_.classes_of(id);
     double all = 1, result = 1;
     for (const Group &group : loops) {
       all *= double(group_extent(request_.resolved, group));
-      const bool moves = std::any_of(group.begin(), group.end(), [&](int c) {
+      const bool moves = std::any_of(group.begin(), group.end(), [&](ClassId c) {
         return std::count(classes.begin(), classes.end(), c) > 0;
       });
       if (moves) result = all;
@@ -163,10 +163,10 @@ private:
 
   double largest_operand() const {
     double largest = 0;
-    const auto consider = [&](const std::vector<int> &classes, DType dtype) {
+    const auto consider = [&](const auto &classes, DType dtype) {
       double size = double(size_of(dtype));
-      for (int c : classes)
-        if (c != one) size *= double(request_.resolved.classes[c].extent);
+      for (const std::optional<ClassId> c : classes)
+        if (c) size *= double(request_.resolved[*c].extent);
       largest = std::max(largest, size);
     };
     for (std::size_t i = 0; i < request_.spec.inputs.size(); ++i)
@@ -205,8 +205,8 @@ private:
     for (std::size_t u = 0; u < uses_.size(); ++u)
       held.waits.push_back(reads_[u][id.index] && turns(id, uses_[u].loops) > positions_[id.index]);
     std::string axes;
-    for (int c : trees_.classes_of(id))
-      axes += (axes.empty() ? "" : ", ") + request_.resolved.classes[c].name;
+    for (ClassId c : trees_.classes_of(id))
+      axes += (axes.empty() ? "" : ", ") + request_.resolved[c].name;
     const std::string text = fmt::format(
         "a value over {} in {} ({:.3g} bytes) is held in memory: {}", axes,
         name(request_.spec.graph[id].dtype), bytes(id),
@@ -239,10 +239,10 @@ private:
 
 // The array lies as its own loops go; loops that merge axes must find them merged in it.
 bool can_be_walked(const Held &held, const std::vector<Use> &uses, const Trees &trees) {
-  std::vector<int> classes;
+  std::vector<ClassId> classes;
   for (const Group &group : trees.kept_groups(trees.classes_of(held.value)))
     classes.insert(classes.end(), group.begin(), group.end());
-  const auto place = [&](int c) { return std::find(classes.begin(), classes.end(), c); };
+  const auto place = [&](ClassId c) { return std::find(classes.begin(), classes.end(), c); };
   for (const Use &use : uses)
     for (const Group &group : use.loops)
       for (std::size_t k = 1; k < group.size(); ++k) {

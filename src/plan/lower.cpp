@@ -35,7 +35,7 @@ Plan Lowering::run() {
   sweeps_.resize(request_.spec.inputs.size());
   plan_.program.recipes = nests_.recipes;
   for (const Item &item : nests_.items)
-    if (item.scratch >= 0) lay_out_scratch(item);
+    if (item.scratch) lay_out_scratch(item);
   for (const PhaseTree &phase : nests_.phases) lower_phase(phase);
   bind();
   plan_.in_place = is_in_place();
@@ -61,70 +61,70 @@ void Lowering::lower_phase(const PhaseTree &tree) {
   plan_.binding.phase_work.push_back(work_);
 }
 
-void Lowering::lower_body(int node) {
-  const std::vector<Entry> &entries = nests_.tree[node].body;
+void Lowering::lower_body(TreeId node) {
+  const std::vector<Entry> &entries = nests_[node].body;
   for (std::size_t k = 0; k < entries.size();) {
     if (entries[k].kind == Entry::Kind::Loop) {
-      lower_loop(entries[k++].index);
+      lower_loop(entries[k++].loop);
       continue;
     }
     // All values of neighbouring stores come first: an output may lie exactly on an input.
     std::vector<Stmt> writes;
     for (; k < entries.size() && entries[k].kind != Entry::Kind::Loop; ++k) {
-      const int item = entries[k].index;
-      if (nests_.items[item].kind == ItemKind::Scan) break;
+      const ItemId id = entries[k].item;
+      const Item &item = nests_[id];
+      if (item.kind == ItemKind::Scan) break;
       if (entries[k].kind == Entry::Kind::Step)
-        writes.push_back(step_of(item));
-      else if (nests_.items[item].kind == ItemKind::Partial)
-        set_row(nests_.items[item], entries[k].kind == Entry::Kind::Clear, writes);
+        writes.push_back(step_of(id));
+      else if (item.kind == ItemKind::Partial)
+        set_row(item, entries[k].kind == Entry::Kind::Clear, writes);
       else
-        writes.push_back(set_of(nests_.items[item]));
+        writes.push_back(set_of(item));
     }
     scopes_.back().out->insert(scopes_.back().out->end(), writes.begin(), writes.end());
-    if (k < entries.size() && entries[k].kind != Entry::Kind::Loop) scan_step(entries[k++].index);
+    if (k < entries.size() && entries[k].kind != Entry::Kind::Loop) scan_step(entries[k++].item);
   }
 }
 
-Stmt Lowering::step_of(int index) {
-  const Item &item = nests_.items[index];
+Stmt Lowering::step_of(ItemId id) {
+  const Item &item = nests_[id];
   std::vector<ValueId> args;
   for (NodeId arg : item.args) args.push_back(value_of(arg).id);
-  for (std::size_t k = 0; item.arg_item >= 0 && k < recipe_of(item).args.size(); ++k)
-    args.push_back(fold_value(item.arg_item, k).id);
+  for (std::size_t k = 0; item.arg_item && k < recipe_of(item).args.size(); ++k)
+    args.push_back(fold_value(*item.arg_item, k).id);
   for (const ops::Code::Line &line : recipe_of(item).step.lines)
     if (line.kind == ops::Code::Line::Kind::Op) {
       work_ += ops::info(line.op).cost / cost_per_cycle * scopes_.back().turns;
       cost_ += ops::info(line.op).cost;
     }
-  return Stmt::step(acc_of_.at(index), std::move(args));
+  return Stmt::step(acc_of_.at(id), std::move(args));
 }
 
 // The running states before the step are those of an exclusive scan, after it of an inclusive one.
-void Lowering::scan_step(int index) {
-  const Item &item = nests_.items[index];
-  const Stmt step = step_of(index);
-  if (item.exclusive) give_states(index, ValueKind::Running);
+void Lowering::scan_step(ItemId id) {
+  const Item &item = nests_[id];
+  const Stmt step = step_of(id);
+  if (item.exclusive) give_states(id, ValueKind::Running);
   scopes_.back().out->push_back(step);
-  if (!item.exclusive) give_states(index, ValueKind::Running);
+  if (!item.exclusive) give_states(id, ValueKind::Running);
 }
 
-void Lowering::give_states(int index, ValueKind kind) {
-  const Item &item = nests_.items[index];
+void Lowering::give_states(ItemId id, ValueKind kind) {
+  const Item &item = nests_[id];
   for (std::size_t k = 0; k < recipe_of(item).states.size(); ++k) {
     // A running state is combined at every position: only those that somebody reads.
     if (kind == ValueKind::Running && !(item.read >> k & 1)) continue;
-    const Placed state = add_state(index, kind, k, item_key(index, k));
-    if (item.scratch >= 0)
-      scopes_.back().out->push_back(Stmt::set(scratch_buffer(item, k), state.id));
+    const Placed state = add_state(id, kind, k, item_key(id, k));
+    if (item.scratch) scopes_.back().out->push_back(Stmt::set(scratch_buffer(item, k), state.id));
   }
 }
 
-Lowering::Placed Lowering::add_state(int index, ValueKind kind, std::size_t state,
+Lowering::Placed Lowering::add_state(ItemId id, ValueKind kind, std::size_t state,
                                      std::uint64_t key) {
   Value value;
   value.kind = kind;
-  value.dtype = recipe_of(nests_.items[index]).states[state];
-  value.acc = acc_of_.at(index);
+  value.dtype = recipe_of(nests_[id]).states[state];
+  value.acc = acc_of_.at(id);
   value.state = std::uint32_t(state);
   return add(value, int(scopes_.size()) - 1, key);
 }
@@ -133,10 +133,10 @@ Lowering::Placed Lowering::add_state(int index, ValueKind kind, std::size_t stat
 std::vector<ValueId> Lowering::start_of(const Item &item) {
   std::vector<ValueId> start;
   for (std::size_t k = 0; k < recipe_of(item).states.size(); ++k) {
-    if (item.start_item >= 0)
-      start.push_back(add_state(item.start_item, ValueKind::Running, k, no_key).id);
-    else if (item.carried_item >= 0)
-      start.push_back(fold_value(item.carried_item, k).id);
+    if (item.start_item)
+      start.push_back(add_state(*item.start_item, ValueKind::Running, k, no_key).id);
+    else if (item.carried_item)
+      start.push_back(fold_value(*item.carried_item, k).id);
     else if (!item.start.empty())
       start.push_back(value_of(item.start[k]).id);
   }
@@ -144,8 +144,8 @@ std::vector<ValueId> Lowering::start_of(const Item &item) {
 }
 
 Stmt Lowering::set_of(const Item &item) {
-  if (item.kind == ItemKind::Hold && item.repeated >= 0) {
-    const Repeated &repeated = request_.walks.repeated[std::size_t(item.repeated)];
+  if (item.kind == ItemKind::Hold && item.repeated) {
+    const Repeated &repeated = request_.walks.repeated[*item.repeated];
     const BufferId own = operand_buffer(repeated.input, repeated.own);
     return Stmt::set(scratch_buffer(item, 0), add_load(own, no_key).id);
   }
@@ -167,7 +167,7 @@ Stmt Lowering::set_of(const Item &item) {
     value = value_of(out.value);
     buffer = output_buffer(item.output);
   }
-  plan_.program.buffers[buffer.index].stream = schedule_.stores[std::size_t(item.output)].streamed;
+  plan_.program.buffers[buffer.index].stream = schedule_.stores[item.output].streamed;
   work_ += store_cost / cost_per_cycle * scopes_.back().turns;
   return Stmt::set(buffer, value.id);
 }
@@ -190,8 +190,8 @@ void Lowering::set_row(const Item &item, bool start, std::vector<Stmt> &writes) 
   work_ += store_cost / cost_per_cycle * scopes_.back().turns * double(rows.size());
 }
 
-void Lowering::lower_loop(int index) {
-  const TreeNode &node = nests_.tree[index];
+void Lowering::lower_loop(TreeId tree) {
+  const TreeNode &node = nests_[tree];
   const loop::LoopId id{std::uint32_t(plan_.program.loops.size())};
   plan_.program.loops.emplace_back();
   loop::Loop made;
@@ -204,26 +204,25 @@ void Lowering::lower_loop(int index) {
   made.leaf = std::max<std::int64_t>(node.leaf, 0);
   made.scan = node.key.scan;
   made.reverse = node.key.reverse;
-  for (int index : node.folds) {
-    const Item &item = nests_.items[index];
+  for (ItemId item_id : node.folds) {
+    const Item &item = nests_[item_id];
     std::vector<ValueId> start = start_of(item);
-    acc_of_[index] = loop::AccId{std::uint32_t(plan_.program.accs.size())};
-    made.accs.push_back(acc_of_[index]);
+    acc_of_[item_id] = loop::AccId{std::uint32_t(plan_.program.accs.size())};
+    made.accs.push_back(acc_of_[item_id]);
     plan_.program.accs.push_back({item.recipe, std::move(start)});
   }
   Scope scope;
-  scope.node = index;
+  scope.node = tree;
   scope.axis = made.axis;
   scope.out = &made.body;
   scope.turns = scopes_.back().turns * turns_of(node.key, made.axis);
   scopes_.push_back(std::move(scope));
-  lower_body(index);
+  lower_body(tree);
   scopes_.pop_back();
-  const std::vector<int> folds = node.folds;
   plan_.program.loops[id.index] = std::move(made);
   scopes_.back().out->push_back(Stmt::run(id));
-  for (int item : folds)
-    if (nests_.items[item].kind == ItemKind::Fold) give_states(item, ValueKind::Result);
+  for (ItemId item : node.folds)
+    if (nests_[item].kind == ItemKind::Fold) give_states(item, ValueKind::Result);
 }
 
 double Lowering::turns_of(const LoopKey &key, AxisId axis) const {
@@ -261,7 +260,7 @@ bool Lowering::is_in_place() const {
   std::vector<int> loops_in_body(nests_.tree.size(), 0);
   for (const TreeNode &node : nests_.tree) {
     if (!node.folds.empty()) return false;
-    if (node.parent >= 0 && ++loops_in_body[node.parent] > 1) return false;
+    if (node.parent && ++loops_in_body[node.parent->index] > 1) return false;
   }
   for (const TreeNode &node :
        nests_.tree) // a store beside a loop would come before or after its reads
@@ -274,19 +273,19 @@ bool Lowering::is_in_place() const {
 
 // What is repeated is read as a whole before anything is written.
 bool Lowering::only_repeats(const PhaseTree &phase) const {
-  const std::ptrdiff_t index = &phase - nests_.phases.data();
+  const std::size_t index = std::size_t(&phase - nests_.phases.data());
   return std::all_of(nests_.items.begin(), nests_.items.end(),
-                     [&](const Item &item) { return item.phase != index || item.repeated >= 0; });
+                     [&](const Item &item) { return !item.is_in(index) || item.repeated; });
 }
 
 // "i, j": the loops of a phase, outermost first, down to where it branches.
-std::string Lowering::nest_of_phase(int phase) const {
+std::string Lowering::nest_of_phase(std::size_t phase) const {
   std::string names;
-  const TreeNode *node = &nests_.tree[nests_.phases[phase].root];
+  const TreeNode *node = &nests_[nests_.phases[phase].root];
   for (;;) {
     const TreeNode *next = nullptr;
     for (const Entry &entry : node->body)
-      if (entry.kind == Entry::Kind::Loop && next == nullptr) next = &nests_.tree[entry.index];
+      if (entry.kind == Entry::Kind::Loop && next == nullptr) next = &nests_[entry.loop];
     if (next == nullptr) return names;
     if (has_positions(next->key.kind))
       names += (names.empty() ? "" : ", ") + group_name(request_.resolved, next->key.group);
@@ -299,10 +298,10 @@ void Lowering::explain_sweeps() {
   for (std::size_t i = 0; i < sweeps_.size(); ++i) {
     double bytes = double(size_of(request_.spec.inputs[i].dtype));
     for (const Step &step : request_.walks.own_steps(i))
-      bytes *= double(request_.resolved.classes[step.cls].extent);
+      bytes *= double(request_.resolved[step.cls].extent);
     for (std::size_t k = 1; k < sweeps_[i].size(); ++k) {
-      const int before = sweeps_[i][k - 1], phase = sweeps_[i][k];
-      if (const auto first = pipeline_with(phase); first && int(*first) <= before) {
+      const std::size_t before = sweeps_[i][k - 1], phase = sweeps_[i][k];
+      if (const auto first = pipeline_with(phase); first && *first <= before) {
         plan_.why.push_back(decide(
             Reason::ReadInBlocks,
             fmt::format("{} in phase {}", request_.spec.inputs[i].name, phase),
@@ -315,8 +314,8 @@ void Lowering::explain_sweeps() {
       }
       bool waits = false;
       for (const Item &item : nests_.items)
-        for (int need : item.needs)
-          waits = waits || (item.phase == phase && nests_.items[need].phase < phase);
+        for (ItemId need : item.needs)
+          waits = waits || (item.is_in(phase) && nests_[need].place->phase < phase);
       const std::string reason =
           waits
               ? "it needs results of an earlier one"
@@ -340,9 +339,9 @@ void Lowering::explain_sweeps() {
 }
 
 // The first phase of the pipeline that has this one.
-std::optional<std::size_t> Lowering::pipeline_with(int phase) const {
-  for (int first = std::max(0, phase - 2); first <= phase; ++first)
-    if (loop::is_pipeline(plan_.program, std::size_t(first))) return std::size_t(first);
+std::optional<std::size_t> Lowering::pipeline_with(std::size_t phase) const {
+  for (std::size_t first = phase < 2 ? 0 : phase - 2; first <= phase; ++first)
+    if (loop::is_pipeline(plan_.program, first)) return first;
   return std::nullopt;
 }
 
@@ -355,7 +354,7 @@ void Lowering::explain() {
     for (AxisId axis : phase.parallel)
       if (loop::handing_loop(plan_.program, phase) == nullptr)
         axes += (axes.empty() ? "" : ", ") + plan_.program[axis].name;
-    if (const auto first = pipeline_with(int(p)); first && axes.empty()) {
+    if (const auto first = pipeline_with(p); first && axes.empty()) {
       plan_.why.push_back(decide(
           Reason::HandsOn, fmt::format("phase {}", p), "in a pipeline",
           fmt::format("{}: each block of {} hands its states on to the next, between its phases {} "

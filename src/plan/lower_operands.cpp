@@ -25,11 +25,11 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
     cut = found->second;
   }
   const AxisId id{std::uint32_t(plan_.program.axes.size())};
-  for (int c : group) {
-    const int of_spec = request_.resolved.classes[std::size_t(c)].axis;
-    if (chunk || of_spec == no_axis) continue;
-    if (const int asked = request_.spec.wishes.copies_of(of_spec); asked > 0) axis.copies = asked;
-    if (const int asked = request_.spec.wishes.tile_of(of_spec); asked > 0) axis.tile = asked;
+  for (ClassId c : group) {
+    const std::optional<int> of_spec = request_.resolved[c].axis;
+    if (chunk || !of_spec) continue;
+    if (const int asked = request_.spec.wishes.copies_of(*of_spec); asked > 0) axis.copies = asked;
+    if (const int asked = request_.spec.wishes.tile_of(*of_spec); asked > 0) axis.tile = asked;
   }
   plan_.program.axes.push_back(axis);
   group_of_axis_.push_back(group);
@@ -50,7 +50,7 @@ void Lowering::lay_out_scratch(const Item &item) {
   const auto add_dim = [&](const LoopKey &key) {
     for (std::size_t c = key.group.size(); c-- > 0;) {
       array.steps.insert(array.steps.begin(), {key.group[c], stride});
-      stride *= std::max<std::int64_t>(1, request_.resolved.classes[key.group[c]].extent);
+      stride *= std::max<std::int64_t>(1, request_.resolved[key.group[c]].extent);
     }
   };
   const auto add_chunks = [&](const Group &group) {
@@ -73,7 +73,7 @@ void Lowering::lay_out_scratch(const Item &item) {
   }
   const std::vector<DType> types = scratch_types(item);
   for (std::size_t k = 0; k < types.size(); ++k) {
-    const std::size_t index = std::size_t(item.scratch) + k;
+    const std::size_t index = *item.scratch + k;
     scratch_[index] = array;
     const bool used = item.kind != ItemKind::Scan || (item.read >> k & 1);
     plan_.binding.scratch_bytes[index] = used ? stride * std::int64_t(size_of(types[k])) : 0;
@@ -85,11 +85,11 @@ std::vector<Cut> Lowering::cuts_of(const loop::Phase &phase) const {
   bool any = false;
   for (const AxisId axis : phase.parallel) {
     Cut cut = Cut::AsItFits;
-    for (int c : group_of_axis_[axis.index]) {
-      const int of_spec = request_.resolved.classes[std::size_t(c)].axis;
-      if (of_spec == no_axis) continue;
-      if (request_.spec.wishes.serial.has(of_spec)) cut = Cut::Never;
-      if (request_.spec.wishes.parallel.has(of_spec) && cut == Cut::AsItFits) cut = Cut::First;
+    for (ClassId c : group_of_axis_[axis.index]) {
+      const std::optional<int> of_spec = request_.resolved[c].axis;
+      if (!of_spec) continue;
+      if (request_.spec.wishes.serial.has(*of_spec)) cut = Cut::Never;
+      if (request_.spec.wishes.parallel.has(*of_spec) && cut == Cut::AsItFits) cut = Cut::First;
     }
     any = any || cut != Cut::AsItFits;
     cuts.push_back(cut);
@@ -97,7 +97,7 @@ std::vector<Cut> Lowering::cuts_of(const loop::Phase &phase) const {
   return any ? cuts : std::vector<Cut>();
 }
 
-BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, DType dtype,
+BufferId Lowering::buffer_for(Role role, std::size_t operand, const std::string &name, DType dtype,
                               const Steps &steps, const ScratchArray *scratch) {
   struct Walked {
     std::size_t place; // among the operand's dims, from 1; a dim of chunks may come before them
@@ -108,7 +108,7 @@ BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, D
   std::vector<Walked> walked;
   std::size_t covered = 0;
   for (std::size_t s = 1; s < scopes_.size(); ++s) {
-    const LoopKey &loop = nests_.tree[scopes_[s].node].key;
+    const LoopKey &loop = nests_[scopes_[s].node].key;
     if (has_positions(loop.kind)) {
       for (std::size_t place = 0; place < steps.size(); ++place) {
         covered += std::count(loop.group.begin(), loop.group.end(), steps[place].cls);
@@ -146,32 +146,31 @@ BufferId Lowering::buffer_for(Role role, int operand, const std::string &name, D
 // The steps by which lanes are picked from whole vectors are part of the pattern; all other steps but 1 share their code.
 loop::StrideClass Lowering::known_step(Role role, std::size_t scope, std::int64_t stride) const {
   if (stride == 1) return loop::StrideClass::Unit;
-  const bool lanes = role == Role::Input && nests_.tree[scopes_[scope].node].key.vector;
+  const bool lanes = role == Role::Input && nests_[scopes_[scope].node].key.vector;
   return lanes ? loop::stride_class(stride) : loop::StrideClass::Other;
 }
 
 void Lowering::check_merged(const Steps &steps, const Group &group) const {
   for (std::size_t k = 0; k + 1 < group.size(); ++k)
     support::check(stride_along(steps, group[k]) ==
-                       stride_along(steps, group[k + 1]) *
-                           request_.resolved.classes[group[k + 1]].extent,
+                       stride_along(steps, group[k + 1]) * request_.resolved[group[k + 1]].extent,
                    "merged axes are not walked as one");
 }
 
 BufferId Lowering::input_buffer(std::uint32_t input) {
-  const int item = nests_.item_of_input[input];
-  if (item < 0) return operand_buffer(input, request_.walks.inputs[input]);
-  const Item &filled = nests_.items[std::size_t(item)];
-  const Repeated &repeated = request_.walks.repeated[std::size_t(filled.repeated)];
+  const std::optional<ItemId> item = nests_.item_of_input[input];
+  if (!item) return operand_buffer(input, request_.walks.inputs[input]);
+  const Item &filled = nests_[*item];
+  const Repeated &repeated = request_.walks.repeated[*filled.repeated];
   if (repeated.block == 0) return scratch_buffer(filled, 0);
   // Position p of chunk k is element p - k * block: back by a block for each chunk.
   const ScratchArray blocks{request_.walks.inputs[input], repeated.loop, -repeated.block};
-  return buffer_for(Role::Scratch, filled.scratch, fmt::format("s{}", filled.scratch),
+  return buffer_for(Role::Scratch, *filled.scratch, fmt::format("s{}", *filled.scratch),
                     request_.spec.inputs[input].dtype, blocks.steps, &blocks);
 }
 
 BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
-  const BufferId id = buffer_for(Role::Input, int(input), request_.spec.inputs[input].name,
+  const BufferId id = buffer_for(Role::Input, input, request_.spec.inputs[input].name,
                                  request_.spec.inputs[input].dtype, steps);
   mark_reading(id, input);
   return id;
@@ -181,7 +180,7 @@ void Lowering::mark_reading(BufferId id, std::uint32_t input) {
   const Reading &reading = schedule_.reads[input];
   const double turns = scopes_.back().turns;
   const bool in_fold = std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope &scope) {
-    return !nests_.tree[scope.node].folds.empty();
+    return !nests_[scope.node].folds.empty();
   });
   const support::Reason reason = reading.reason(in_fold, turns);
   const bool ahead = reason == support::Reason::InputReadAhead;
@@ -191,7 +190,7 @@ void Lowering::mark_reading(BufferId id, std::uint32_t input) {
   if (ahead || !reading_.contains(input)) reading_[input] = reason;
 }
 
-BufferId Lowering::output_buffer(int output) {
+BufferId Lowering::output_buffer(std::size_t output) {
   return buffer_for(Role::Output, output, request_.spec.outputs[output].name,
                     request_.spec.outputs[output].dtype, request_.walks.outputs[output]);
 }
@@ -202,16 +201,16 @@ BufferId Lowering::row_buffer(std::size_t row) {
   std::int64_t stride = 1;
   for (std::size_t c = kept.group.size(); c-- > 0;) {
     steps.insert(steps.begin(), {kept.group[c], stride});
-    stride *= std::max<std::int64_t>(1, request_.resolved.classes[kept.group[c]].extent);
+    stride *= std::max<std::int64_t>(1, request_.resolved[kept.group[c]].extent);
   }
-  return buffer_for(Role::Row, int(row), fmt::format("row{}", row),
+  return buffer_for(Role::Row, row, fmt::format("row{}", row),
                     request_.spec.graph[kept.value].dtype, steps);
 }
 
 BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {
-  const int index = item.scratch + int(state);
+  const std::size_t index = *item.scratch + state;
   return buffer_for(Role::Scratch, index, fmt::format("s{}", index), scratch_types(item)[state],
-                    scratch_[std::size_t(index)].steps, &scratch_[std::size_t(index)]);
+                    scratch_[index].steps, &scratch_[index]);
 }
 
 // What scans the totals of chunks can go on from box to box, so that the phases before and after it need not

@@ -52,8 +52,8 @@ Lowering::Placed Lowering::add_load(BufferId buffer, std::uint64_t key) {
   value.buffer = buffer;
   value.dtype = plan_.program[buffer].dtype;
   if (plan_.program[buffer].role == Role::Input) {
-    std::vector<int> &phases = sweeps_[plan_.program[buffer].operand];
-    const int phase = int(plan_.program.phases.size());
+    std::vector<std::size_t> &phases = sweeps_[plan_.program[buffer].operand];
+    const std::size_t phase = plan_.program.phases.size();
     if (phases.empty() || phases.back() != phase) phases.push_back(phase);
   }
   int depth = 0;
@@ -101,26 +101,26 @@ void Lowering::add_extent(NodeId id) {
 }
 
 void Lowering::add_index(NodeId id) {
-  const int cls = request_.resolved.index_class(request_.spec, id);
-  if (cls == one) {
+  const auto cls = request_.resolved.index_class(request_.spec, id);
+  if (!cls) {
     add_literal(DType::I64, {0}, node_key(id));
     return;
   }
   Value value;
   value.kind = ValueKind::Index;
   value.dtype = DType::I64;
-  value.axis = axis_of(LoopKind::Plain, {cls});
+  value.axis = axis_of(LoopKind::Plain, {*cls});
   const int depth = depth_of_axis(value.axis);
   support::check(depth > 0, "an index along an axis that no loop around walks");
   add(value, depth, node_key(id));
 }
 
-Lowering::Placed Lowering::fold_value(int item, std::size_t state) {
+Lowering::Placed Lowering::fold_value(ItemId item, std::size_t state) {
   Placed placed;
   if (find(item_key(item, state), placed)) return placed;
-  support::check(nests_.items[item].scratch >= 0,
+  support::check(nests_[item].scratch.has_value(),
                  "a fold's result is neither in reach nor in memory");
-  return add_load(scratch_buffer(nests_.items[item], state), item_key(item, state));
+  return add_load(scratch_buffer(nests_[item], state), item_key(item, state));
 }
 
 std::vector<Lowering::Placed> Lowering::add_code(const ops::Code &code,
@@ -160,7 +160,7 @@ std::optional<NodeId> Lowering::summed_once(NodeId id) const {
   const expr::Graph &graph = request_.spec.graph;
   if (graph[id].kind != NodeKind::Cast || graph[id].dtype != DType::F32) return std::nullopt;
   const NodeId fold = graph.args(id)[0];
-  if (graph[fold].kind != NodeKind::Fold || nests_.item_of_fold[fold.index] >= 0 ||
+  if (graph[fold].kind != NodeKind::Fold || nests_.item_of_fold[fold.index] ||
       graph[fold].dtype != DType::F64 || !graph.start_args(fold).empty())
     return std::nullopt;
   const ops::Recipe &recipe = graph.recipe(fold);
@@ -176,8 +176,8 @@ std::optional<NodeId> Lowering::summed_once(NodeId id) const {
 
 // Held by an earlier phase.
 bool Lowering::is_in_memory(NodeId id) const {
-  const int item = nests_.item_of_held[id.index];
-  return item >= 0 && nests_.items[item].phase < int(plan_.program.phases.size());
+  const std::optional<ItemId> item = nests_.item_of_held[id.index];
+  return item && nests_[*item].place->phase < plan_.program.phases.size();
 }
 
 Lowering::Placed Lowering::value_of(NodeId root) {
@@ -190,7 +190,7 @@ Lowering::Placed Lowering::value_of(NodeId root) {
       continue;
     }
     bool ready = true;
-    if (nests_.item_of_fold[id.index] < 0 && !is_in_memory(id) && !is_in_row(id)) {
+    if (!nests_.item_of_fold[id.index] && !is_in_memory(id) && !is_in_row(id)) {
       const std::optional<NodeId> narrow = summed_once(id);
       const auto args =
           narrow ? std::span<const NodeId>(&*narrow, 1) : request_.spec.graph.operands(id);
@@ -212,9 +212,9 @@ Lowering::Placed Lowering::known(NodeId id) const {
 }
 
 std::optional<std::size_t> Lowering::row_of(NodeId id) const {
-  const int node = scopes_.back().node;
+  const TreeId node = scopes_.back().node;
   for (std::size_t row = 0; row < schedule_.rows.size(); ++row)
-    if (const std::vector<int> &loops = schedule_.rows[row].loops;
+    if (const std::vector<TreeId> &loops = schedule_.rows[row].loops;
         schedule_.rows[row].value == id && std::count(loops.begin(), loops.end(), node) > 0)
       return row;
   return std::nullopt;
@@ -240,12 +240,12 @@ void Lowering::compute(NodeId id) {
 void Lowering::compute_anew(NodeId id) {
   const expr::Node &node = request_.spec.graph[id];
   const auto args = request_.spec.graph.args(id);
-  if (const int item = nests_.item_of_fold[id.index]; item >= 0) {
-    alias(id, fold_value(item, node.payload));
+  if (const std::optional<ItemId> item = nests_.item_of_fold[id.index]) {
+    alias(id, fold_value(*item, node.payload));
     return;
   }
   if (is_in_memory(id)) {
-    add_load(scratch_buffer(nests_.items[nests_.item_of_held[id.index]], 0), node_key(id));
+    add_load(scratch_buffer(nests_[*nests_.item_of_held[id.index]], 0), node_key(id));
     return;
   }
   switch (node.kind) {

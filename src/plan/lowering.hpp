@@ -29,15 +29,15 @@ public:
 private:
   // One open body: the root of a phase or the inside of a loop.
   struct Scope {
-    int node = -1; // tree node
-    AxisId axis;   // of the loop; unused at the root
+    TreeId node;
+    AxisId axis; // of the loop; unused at the root
     std::vector<Stmt> *out = nullptr;
     double turns = 1;                                  // how often the body runs
     std::unordered_map<std::uint64_t, ValueId> values; // graph nodes, fold items, loads
   };
   static std::uint64_t node_key(NodeId id) { return id.index; }
-  static std::uint64_t item_key(int item, std::size_t state) {
-    return std::uint64_t(1) << 63 | std::uint64_t(item) << 8 | state;
+  static std::uint64_t item_key(ItemId item, std::size_t state) {
+    return std::uint64_t(1) << 63 | std::uint64_t(item.index) << 8 | state;
   }
 
   // axes and numbers
@@ -57,13 +57,13 @@ private:
   scratch_types(const Item &item) const; // of its arrays: the states, or the value held
 
   // buffers
-  BufferId buffer_for(Role role, int operand, const std::string &name, DType dtype,
+  BufferId buffer_for(Role role, std::size_t operand, const std::string &name, DType dtype,
                       const Steps &steps, const ScratchArray *scratch = nullptr);
   loop::StrideClass known_step(Role role, std::size_t scope, std::int64_t stride) const;
   void check_merged(const Steps &steps, const Group &group) const;
   BufferId input_buffer(std::uint32_t input);
   BufferId operand_buffer(std::uint32_t input, const Steps &steps);
-  BufferId output_buffer(int output);
+  BufferId output_buffer(std::size_t output);
   BufferId scratch_buffer(const Item &item, std::size_t state);
   BufferId row_buffer(std::size_t row);
   const ops::Recipe &recipe_of(const Item &item) const { return nests_.recipes[item.recipe]; }
@@ -84,7 +84,7 @@ private:
   Placed add_cast(Placed arg, DType from, DType to, std::uint64_t key);
   void add_extent(NodeId id);
   void add_index(NodeId id);
-  Placed fold_value(int item, std::size_t state);
+  Placed fold_value(ItemId item, std::size_t state);
   // The results of an accumulator's code, as operations.
   std::vector<Placed> add_code(const ops::Code &code, std::vector<Placed> values);
   void add_single_step(NodeId id);
@@ -103,20 +103,20 @@ private:
 
   // bodies
   void lower_phase(const PhaseTree &tree);
-  void lower_body(int node);
-  Stmt step_of(int index);
-  void scan_step(int index);
+  void lower_body(TreeId node);
+  Stmt step_of(ItemId id);
+  void scan_step(ItemId id);
   // The states of an item's accumulator, after its loop or as they are running, for its users in this
   // body and, through scratch arrays, elsewhere.
-  void give_states(int index, ValueKind kind);
-  Placed add_state(int index, ValueKind kind, std::size_t state, std::uint64_t key);
+  void give_states(ItemId id, ValueKind kind);
+  Placed add_state(ItemId id, ValueKind kind, std::size_t state, std::uint64_t key);
   std::vector<ValueId> start_of(const Item &item);
   Stmt set_of(const Item &item);
   void set_row(const Item &item, bool start, std::vector<Stmt> &writes);
   // As the input is to be read at this place.
   void mark_reading(BufferId id, std::uint32_t input);
   std::vector<Cut> cuts_of(const loop::Phase &phase) const;
-  void lower_loop(int index);
+  void lower_loop(TreeId tree);
   double turns_of(const LoopKey &key, AxisId axis) const;
   // From the root, loops that hold nothing but the next loop, and the first that holds more.
   void mark_parallel(loop::Phase &phase);
@@ -130,8 +130,8 @@ private:
   bool only_repeats(const PhaseTree &phase) const;
   void explain();
   void explain_sweeps();
-  std::optional<std::size_t> pipeline_with(int phase) const;
-  std::string nest_of_phase(int phase) const;
+  std::optional<std::size_t> pipeline_with(std::size_t phase) const;
+  std::string nest_of_phase(std::size_t phase) const;
 
   const Request &request_;
   const Schedule &schedule_;
@@ -143,8 +143,8 @@ private:
   std::map<std::string, BufferId> buffer_ids_;
   std::vector<std::vector<std::int64_t>> buffer_strides_;
   std::vector<ScratchArray> scratch_;
-  std::vector<std::vector<int>> sweeps_; // [input]: the phases that read it
-  std::map<int, loop::AccId> acc_of_;
+  std::vector<std::vector<std::size_t>> sweeps_; // [input]: the phases that read it
+  std::map<ItemId, loop::AccId> acc_of_;
   std::vector<bool> row_filled_;                     // [row]: by a loop before
   std::map<std::uint32_t, support::Reason> reading_; // [input]: why it is prefetched, or is nowhere
   double work_ = 0, cost_ = 0;

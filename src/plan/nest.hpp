@@ -17,6 +17,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace broadloom::plan {
@@ -37,19 +39,28 @@ struct LoopKey {
   friend bool operator==(const LoopKey &, const LoopKey &) = default;
 };
 
+struct ItemId {
+  std::uint32_t index = 0;
+  friend auto operator<=>(const ItemId &, const ItemId &) = default;
+};
+struct TreeId { // a loop of a phase, or its root
+  std::uint32_t index = 0;
+  friend auto operator<=>(const TreeId &, const TreeId &) = default;
+};
+
 enum class ItemKind : std::uint8_t { Fold, Scan, Partial, Store, Hold };
 struct Item {
   ItemKind kind = ItemKind::Store;
   std::vector<LoopKey> path; // outermost first; of a Fold without its own loop
-  std::vector<int> needs;    // fold and scan items whose results it reads directly
-  int output = -1;           // Store
+  std::vector<ItemId> needs; // fold and scan items whose results it reads directly
+  std::size_t output = 0;    // Store
   expr::NodeId value;        // Hold: what goes into its scratch array, for later phases
-  int repeated = -1;         // Hold of an input: in Walks::repeated
+  std::optional<std::size_t> repeated = {}; // Hold of an input: in Walks::repeated
 
   // Fold, Scan, Partial: values of graph nodes, or the states of the item below it in a chain of groups,
   // accumulated along `loop`.
   std::vector<expr::NodeId> args;
-  int arg_item = -1;
+  std::optional<ItemId> arg_item = {};
   LoopKey loop;
   std::uint32_t recipe = 0; // in Nests::recipes
   std::int64_t leaf = 0;    // as loop::Loop; `in_order` for a single leaf that is stepped in order
@@ -58,38 +69,43 @@ struct Item {
   // Where the states start, if not at the recipe's start: graph nodes; or the running states of the
   // item that carries an outer loop of the same ordered fold; or what a scan over the chunks left.
   std::vector<expr::NodeId> start;
-  int start_item = -1;
-  int carried_item = -1;
+  std::optional<ItemId> start_item = {}, carried_item = {};
   std::uint64_t read = 0; // bit k: somebody reads state k
 
+  std::optional<std::uint32_t> scratch = {}; // the array that takes state 0; the others follow
+
+  // Where it is, once it is placed.
+  struct Place {
+    std::size_t phase = 0;
+    TreeId body; // that holds it (a Fold: its loop)
+    TreeId loop; // its own: Fold, Scan
+  };
+  std::optional<Place> place = {};
+
+  bool is_in(std::size_t phase) const { return place && place->phase == phase; }
   // Something that is stored at every position of its path, and no loop of its own.
   bool is_store() const {
     return kind == ItemKind::Store || kind == ItemKind::Hold || kind == ItemKind::Partial;
   }
-
-  // Where it ended up.
-  int phase = -1;
-  int body = -1;      // the tree node whose body holds it (a Fold: its loop)
-  int loop_node = -1; // Fold
-  int scratch = -1;   // index of the scratch array that takes state 0; the others follow
 };
 inline constexpr std::int64_t in_order = -1;
 
 struct Entry {
   enum class Kind : std::uint8_t { Loop, Step, Set, Clear } kind;
-  int index; // Loop: tree node; Step, Set: item; Clear: a Partial, whose states are set to their start
+  TreeId loop = {}; // Loop
+  ItemId item = {}; // Step, Set; Clear: a Partial, whose states are set to their start
 };
 
-struct TreeNode { // a loop, or the root of a phase
+struct TreeNode {
   LoopKey key;
-  int parent = -1;
+  std::optional<TreeId> parent; // none: the root of a phase
   std::vector<Entry> body;
-  std::vector<int> folds; // items accumulated by this loop
+  std::vector<ItemId> folds; // accumulated by this loop
   std::int64_t leaf = 0;
 };
 
 struct PhaseTree {
-  int root = -1;
+  TreeId root;
   bool serial = false; // runs once: joins and rank-0 stores
   int items = 0;
 };
@@ -98,12 +114,20 @@ struct Nests {
   std::vector<Item> items;
   std::vector<TreeNode> tree;
   std::vector<PhaseTree> phases;
-  std::vector<int>
-      item_of_fold; // [graph node]: the item that gives a fold's or scan's value, or -1
-  std::vector<int> item_of_held;  // [graph node]: the item that holds it, or -1
-  std::vector<int> item_of_input; // [input]: the item that repeats it, or -1
+  std::vector<std::optional<ItemId>> item_of_fold;  // [graph node]: gives a fold's or scan's value
+  std::vector<std::optional<ItemId>> item_of_held;  // [graph node]: holds it
+  std::vector<std::optional<ItemId>> item_of_input; // [input]: repeats it
   std::vector<ops::Recipe> recipes;
-  int scratch_count = 0;
+  std::uint32_t scratch_count = 0;
+
+  ItemId add(Item item) {
+    items.push_back(std::move(item));
+    return {std::uint32_t(items.size() - 1)};
+  }
+  Item &operator[](ItemId id) { return items[id.index]; }
+  const Item &operator[](ItemId id) const { return items[id.index]; }
+  TreeNode &operator[](TreeId id) { return tree[id.index]; }
+  const TreeNode &operator[](TreeId id) const { return tree[id.index]; }
 };
 
 } // namespace broadloom::plan

@@ -13,23 +13,24 @@ using support::Reason;
 
 namespace {
 
-int output_called(const spec::TypedSpec &spec, const std::string &name) {
+std::optional<std::size_t> output_called(const spec::TypedSpec &spec, const std::string &name) {
   for (std::size_t k = 0; k < spec.outputs.size(); ++k)
-    if (spec.outputs[k].name == name) return int(k);
-  return -1; // a let
+    if (spec.outputs[k].name == name) return k;
+  return std::nullopt; // a let
 }
 
 // What a let or an output that is computed has loops for: empty where it has none of its own.
 Pairs::Items items_called(const spec::TypedSpec &spec, const Trees &trees, const Nests &nests,
                           const std::string &name) {
   Pairs::Items items;
-  const auto add = [&](int item) {
-    for (; item >= 0; item = nests.items[std::size_t(item)].arg_item) // a fold over several groups
-      if (std::ranges::find(items, item) == items.end()) items.push_back(item);
+  const auto add = [&](std::optional<ItemId> item) {
+    for (; item; item = nests[*item].arg_item) // a fold over several groups
+      if (std::ranges::find(items, *item) == items.end()) items.push_back(*item);
   };
-  if (const int output = output_called(spec, name); output >= 0) {
-    for (std::size_t k = 0; k < nests.items.size(); ++k)
-      if (nests.items[k].kind == ItemKind::Store && nests.items[k].output == output) add(int(k));
+  if (const auto output = output_called(spec, name)) {
+    for (std::uint32_t k = 0; k < nests.items.size(); ++k)
+      if (nests.items[k].kind == ItemKind::Store && nests.items[k].output == *output)
+        add(ItemId{k});
     return items;
   }
   for (const spec::NamedValue &let : spec.lets) {
@@ -46,13 +47,10 @@ Pairs find_pairs(const Request &request, const Trees &trees, const Nests &nests)
   Pairs pairs;
   const spec::TypedSpec &spec = request.spec;
   for (const Pairing &pairing : spec.pairings) {
-    const int a = output_called(spec, pairing.a), b = output_called(spec, pairing.b);
-    const auto computed = [&](int output) {
-      return output < 0 || request.wanted[std::size_t(output)];
-    };
-    if (!computed(a) || !computed(b)) continue;
-    if (a >= 0 && b >= 0)
-      (pairing.fuse ? pairs.together : pairs.apart).push_back({a, b});
+    const auto a = output_called(spec, pairing.a), b = output_called(spec, pairing.b);
+    if ((a && !request.wanted[*a]) || (b && !request.wanted[*b])) continue;
+    if (a && b)
+      (pairing.fuse ? pairs.together : pairs.apart).push_back({*a, *b});
     else
       (pairing.fuse ? pairs.items_together : pairs.items_apart)
           .push_back({items_called(spec, trees, nests, pairing.a),
@@ -71,24 +69,24 @@ Apart::Apart(const Nests &nests, const Pairs &pairs) : pairs_(pairs) {
       for (std::size_t side = 0; side < 2; ++side)
         if (item.kind == ItemKind::Store && item.output == pairs.apart[p][side])
           needed_[i][2 * p + side] = true;
-    auto pass = [&](int need) {
-      if (need < 0) return;
+    auto pass = [&](ItemId need) {
       for (std::size_t k = 0; k < 2 * count; ++k)
-        if (needed_[i][k]) needed_[std::size_t(need)][k] = true;
+        if (needed_[i][k]) needed_[need.index][k] = true;
     };
-    for (int need : item.needs) pass(need);
-    for (int need : {item.arg_item, item.start_item, item.carried_item}) pass(need);
+    for (ItemId need : item.needs) pass(need);
+    for (const auto &need : {item.arg_item, item.start_item, item.carried_item})
+      if (need) pass(*need);
   }
 }
 
-bool Apart::may_meet(int item, int other) const {
-  const auto has = [](const Pairs::Items &items, int index) {
-    return std::ranges::find(items, index) != items.end();
+bool Apart::may_meet(ItemId item, ItemId other) const {
+  const auto has = [](const Pairs::Items &items, ItemId id) {
+    return std::ranges::find(items, id) != items.end();
   };
   for (const auto &[a, b] : pairs_.items_apart)
     if ((has(a, item) && has(b, other)) || (has(b, item) && has(a, other))) return false;
   if (needed_.empty()) return true;
-  const std::vector<bool> &x = needed_[std::size_t(item)], &y = needed_[std::size_t(other)];
+  const std::vector<bool> &x = needed_[item.index], &y = needed_[other.index];
   for (std::size_t p = 0; p < pairs_.apart.size(); ++p) {
     const bool xa = x[2 * p], xb = x[2 * p + 1], ya = y[2 * p], yb = y[2 * p + 1];
     if ((xa && !xb && yb && !ya) || (xb && !xa && ya && !yb)) return false;
@@ -107,30 +105,29 @@ void explain_pairs(const Request &request, const Trees &trees, const Nests &nest
     };
     const std::string names = fmt::format("{}, {}: ", pairing.a, pairing.b);
     // The phases, and of a let the last one that it needs.
-    int phases[2] = {-1, -1}, k = 0;
+    std::optional<std::size_t> first, second;
     bool without_loops = false;
-    for (const std::string *name : {&pairing.a, &pairing.b}) {
+    for (const auto &[name, phase] :
+         {std::pair(&pairing.a, &first), std::pair(&pairing.b, &second)}) {
       const Pairs::Items items = items_called(spec, trees, nests, *name);
-      for (int item : items) phases[k] = std::max(phases[k], nests.items[std::size_t(item)].phase);
-      without_loops = without_loops || (items.empty() && output_called(spec, *name) < 0);
-      ++k;
+      for (ItemId item : items) *phase = std::max(*phase, std::optional(nests[item].place->phase));
+      without_loops = without_loops || (items.empty() && !output_called(spec, *name));
     }
     if (without_loops) {
       note(Reason::FuseOfLet, Reason::SeparateOfLet, "where it is read",
            names + "a let has no loops of its own, it is computed where it is read");
       continue;
     }
-    const int first = phases[0], second = phases[1];
-    if (first < 0 || second < 0) continue; // not asked for
+    if (!first || !second) continue; // not asked for
     const bool together = first == second;
     if (together)
       note(Reason::FuseDone, Reason::SeparateImpossible, "one phase",
-           names +
-               fmt::format("{}both in phase {}", pairing.fuse ? "" : "not possible here: ", first));
+           names + fmt::format("{}both in phase {}",
+                               pairing.fuse ? "" : "not possible here: ", *first));
     else
       note(Reason::FuseImpossible, Reason::SeparateDone, "two phases",
            names + fmt::format("{}in phases {} and {}", pairing.fuse ? "not possible here: " : "",
-                               first, second));
+                               *first, *second));
   }
 }
 

@@ -14,9 +14,9 @@ namespace broadloom::plan {
 
 // What the pairs that are computed mean for items.
 struct Pairs {
-  std::vector<std::array<int, 2>> apart, together; // outputs
+  std::vector<std::array<std::size_t, 2>> apart, together; // outputs
   // Pairs with a let, by items: those of its folds and of its value in memory, and an output's store.
-  using Items = std::vector<int>;
+  using Items = std::vector<ItemId>;
   std::vector<std::array<Items, 2>> items_apart, items_together;
 };
 Pairs find_pairs(const Request &request, const Trees &trees, const Nests &nests);
@@ -25,7 +25,7 @@ class Apart {
 public:
   Apart(const Nests &nests, const Pairs &pairs);
   bool empty() const { return pairs_.apart.empty() && pairs_.items_apart.empty(); }
-  bool may_meet(int item, int other) const;
+  bool may_meet(ItemId item, ItemId other) const;
 
 private:
   const Pairs &pairs_;

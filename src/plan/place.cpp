@@ -27,157 +27,158 @@ public:
   Placer(Nests &nests, const Pairs &pairs) : nests_(nests), pairs_(pairs), apart_(nests, pairs) {}
 
   void run() {
-    std::vector<int> fused; // stores, which nothing needs: they can wait
-    for (int k = 0; k < int(nests_.items.size()); ++k)
-      is_fused(k) ? fused.push_back(k) : place(k, 0);
-    std::sort(fused.begin(), fused.end(), [&](int a, int b) {
-      return std::pair(-first_phase(a), a) < std::pair(-first_phase(b), b);
+    std::vector<ItemId> fused; // stores, which nothing needs: they can wait
+    for (std::uint32_t k = 0; k < nests_.items.size(); ++k)
+      is_fused(ItemId{k}) ? fused.push_back(ItemId{k}) : place(ItemId{k}, 0);
+    std::sort(fused.begin(), fused.end(), [&](ItemId a, ItemId b) {
+      return std::pair(first_phase(b), a) < std::pair(first_phase(a), b);
     });
-    for (int k : fused) place(k, phase_of_partner(k));
-    for (int k = 0; k < int(nests_.items.size()); ++k)
-      for (int need : nests_.items[k].needs) hand_over(nests_.items[need], nests_.items[k]);
+    for (ItemId id : fused) place(id, phase_of_partner(id));
+    for (const Item &user : nests_.items)
+      for (ItemId need : user.needs) hand_over(nests_[need], user);
   }
 
 private:
-  bool is_fused(int index) const {
-    const Item &item = nests_.items[index];
+  bool is_fused(ItemId id) const {
+    const Item &item = nests_[id];
     return item.kind == ItemKind::Store &&
            (std::any_of(pairs_.together.begin(), pairs_.together.end(),
                         [&](const auto &pair) {
                           return pair[0] == item.output || pair[1] == item.output;
                         }) ||
             std::ranges::any_of(pairs_.items_together, [&](const auto &pair) {
-              return has(pair[0], index) || has(pair[1], index);
+              return has(pair[0], id) || has(pair[1], id);
             }));
   }
 
-  static bool has(const Pairs::Items &items, int index) {
-    return std::find(items.begin(), items.end(), index) != items.end();
+  static bool has(const Pairs::Items &items, ItemId id) {
+    return std::find(items.begin(), items.end(), id) != items.end();
   }
 
   // Of the outputs with which `fuse` pairs this one, the latest phase that one of them has already.
-  int phase_of_partner(int index) const {
-    int phase = 0;
-    const int output = nests_.items[index].output;
+  std::size_t phase_of_partner(ItemId id) const {
+    std::size_t phase = 0;
+    const std::size_t output = nests_[id].output;
     for (const auto &pair : pairs_.together)
       for (const Item &other : nests_.items)
-        if (other.kind == ItemKind::Store && other.phase >= 0 &&
+        if (other.kind == ItemKind::Store && other.place &&
             ((pair[0] == output && pair[1] == other.output) ||
              (pair[1] == output && pair[0] == other.output)))
-          phase = std::max(phase, other.phase);
+          phase = std::max(phase, other.place->phase);
     for (const auto &pair : pairs_.items_together)
       for (std::size_t side = 0; side < 2; ++side)
-        if (has(pair[side], index))
-          for (int other : pair[1 - side])
-            phase = std::max(phase, nests_.items[std::size_t(other)].phase);
+        if (has(pair[side], id))
+          for (ItemId other : pair[1 - side])
+            if (nests_[other].place) phase = std::max(phase, nests_[other].place->phase);
     return phase;
   }
 
   // The first phase in which all that the item needs is at hand.
-  int first_phase(int index) const {
-    const Item &item = nests_.items[index];
-    int first = 0;
-    for (int need : item.needs) {
-      const Item &fold = nests_.items[need];
+  std::size_t first_phase(ItemId id) const {
+    const Item &item = nests_[id];
+    std::size_t first = 0;
+    for (ItemId need : item.needs) {
+      const Item &fold = nests_[need];
       // Chunk results and held values are complete only when the phase that makes them is. What a scan
       // gives is at hand inside its loop only, where nothing but a store goes.
       const bool next = (!item.is_store() && item.loop.kind == LoopKind::Join) ||
                         need == item.carried_item || fold.kind == ItemKind::Hold ||
                         (fold.kind == ItemKind::Scan && !item.is_store());
-      first = std::max(first, next ? fold.phase + 1 : fold.phase);
+      first = std::max(first, fold.place->phase + (next ? 1 : 0));
     }
     return first;
   }
 
   // Into the first phase that takes it: from `wish` on, else from where it can be.
-  void place(int index, int wish) {
-    const int first = first_phase(index);
-    if (place_within(index, std::max(first, wish), int(nests_.phases.size()))) return;
-    if (place_within(index, first, wish)) return;
-    const Item &item = nests_.items[index];
-    const bool serial = item.path.empty() || item.path.front().chain != 0;
-    nests_.tree.push_back({});
-    nests_.phases.push_back({int(nests_.tree.size()) - 1, serial, 0});
-    support::check(fits(index, int(nests_.phases.size()) - 1),
-                   "an item does not fit into an empty phase");
+  void place(ItemId id, std::size_t wish) {
+    const std::size_t first = first_phase(id);
+    if (place_within(id, std::max(first, wish), nests_.phases.size())) return;
+    if (place_within(id, first, wish)) return;
+    nests_.phases.push_back({add_node({}), is_serial(nests_[id]), 0});
+    support::check(fits(id, nests_.phases.size() - 1), "an item does not fit into an empty phase");
   }
 
-  bool place_within(int index, int first, int last) {
-    const Item &item = nests_.items[index];
-    const bool serial = item.path.empty() || item.path.front().chain != 0;
-    for (int phase = first; phase < last; ++phase)
+  static bool is_serial(const Item &item) {
+    return item.path.empty() || item.path.front().chain != 0;
+  }
+
+  bool place_within(ItemId id, std::size_t first, std::size_t last) {
+    const bool serial = is_serial(nests_[id]);
+    for (std::size_t phase = first; phase < last; ++phase)
       if (nests_.phases[phase].serial == serial &&
-          nests_.phases[phase].items < most_items_in_a_phase && may_join(index, phase) &&
-          fits(index, phase))
+          nests_.phases[phase].items < most_items_in_a_phase && may_join(id, phase) &&
+          fits(id, phase))
         return true;
     return false;
   }
 
   // Is there nothing in this phase from which `separate` keeps the item away? What is at hand in one place
   // only, an inner group of its own fold or a scan, it must follow.
-  bool may_join(int index, int phase) const {
+  bool may_join(ItemId id, std::size_t phase) const {
     if (apart_.empty()) return true;
-    const Item &item = nests_.items[index];
-    if (item.arg_item >= 0 && item.loop.kind != LoopKind::Join) return true;
-    for (int need : item.needs)
-      if (nests_.items[need].kind == ItemKind::Scan) return true;
-    for (int k = 0; k < int(nests_.items.size()); ++k)
-      if (nests_.items[k].phase == phase && !apart_.may_meet(index, k)) return false;
+    const Item &item = nests_[id];
+    if (item.arg_item && item.loop.kind != LoopKind::Join) return true;
+    for (ItemId need : item.needs)
+      if (nests_[need].kind == ItemKind::Scan) return true;
+    for (std::uint32_t k = 0; k < nests_.items.size(); ++k)
+      if (nests_.items[k].is_in(phase) && !apart_.may_meet(id, ItemId{k})) return false;
     return true;
   }
 
-  // The child of `ancestor` through which `node` is reached, or -1 where it is not below it.
-  int child_towards(int ancestor, int node) const {
-    while (node >= 0 && nests_.tree[node].parent != ancestor) node = nests_.tree[node].parent;
+  // The child of `ancestor` through which `node` is reached, if it is below it.
+  std::optional<TreeId> child_towards(TreeId ancestor, TreeId node) const {
+    while (nests_[node].parent != ancestor) {
+      if (!nests_[node].parent) return std::nullopt;
+      node = *nests_[node].parent;
+    }
     return node;
   }
 
-  int position_of(int parent, int child) const {
-    const auto &body = nests_.tree[parent].body;
-    for (int k = 0; k < int(body.size()); ++k)
-      if (body[k].kind == Entry::Kind::Loop && body[k].index == child) return k;
+  std::size_t position_of(TreeId parent, TreeId child) const {
+    const auto &body = nests_[parent].body;
+    for (std::size_t k = 0; k < body.size(); ++k)
+      if (body[k].kind == Entry::Kind::Loop && body[k].loop == child) return k;
     support::bug("a loop is not in its parent's body");
   }
 
-  bool fits(int index, int phase) {
-    Item &item = nests_.items[index];
+  bool fits(ItemId id, std::size_t phase) {
+    const Item &item = nests_[id];
     const bool store = item.is_store();
-    int at = nests_.phases[phase].root;
+    TreeId at = nests_.phases[phase].root;
     bool has_vector = false;
-    std::size_t depth = 0;
-    int earliest = 0;
+    std::size_t depth = 0, earliest = 0;
     for (;; ++depth) {
-      int forced = -1;
+      std::optional<TreeId> forced;
       earliest = 0;
-      for (int need : item.needs) {
-        const Item &fold = nests_.items[need];
-        if (fold.phase != phase) continue;
+      for (ItemId need : item.needs) {
+        const Item &fold = nests_[need];
+        if (!fold.is_in(phase)) continue;
+        const auto &[phase_of_fold, body, loop] = *fold.place;
         const bool scan = fold.kind == ItemKind::Scan;
-        if (scan && at == fold.loop_node) {
-          earliest = int(nests_.tree[at].body.size());
+        if (scan && at == loop) {
+          earliest = nests_[at].body.size();
           continue;
         }
-        if (!scan && fold.body == at) {
-          earliest = std::max(earliest, position_of(at, fold.loop_node) + 1);
+        if (!scan && body == at) {
+          earliest = std::max(earliest, position_of(at, loop) + 1);
           continue;
         }
-        if (!scan && child_towards(fold.body, at) >= 0)
-          continue; // further out: the way led past it
-        const int child = child_towards(at, scan ? fold.loop_node : fold.body);
-        if (child < 0 || (forced >= 0 && forced != child)) return false;
+        if (!scan && child_towards(body, at)) continue; // further out: the way led past it
+        const std::optional<TreeId> child = child_towards(at, scan ? loop : body);
+        if (!child || (forced && forced != child)) return false;
         forced = child;
       }
+      if (forced && position_of(at, *forced) < earliest) return false;
       if (depth == item.path.size()) {
-        if (forced < 0) break;
+        if (!forced) break;
         // The needed fold lies deeper: right where it lies in this item's own loop (a chain of groups).
-        if (store || position_of(at, forced) < earliest || !takes(forced, item)) return false;
-        settle(index, phase, at, position_of(at, forced));
+        if (store || !takes(*forced, item)) return false;
+        settle(id, phase, at, position_of(at, *forced));
         return true;
       }
-      if (forced >= 0 && position_of(at, forced) < earliest) return false;
       LoopKey want = item.path[depth];
-      if (forced >= 0) {
-        const LoopKey &key = nests_.tree[forced].key;
+      if (forced) {
+        const LoopKey &key = nests_[*forced].key;
         if (key.kind != want.kind || key.group != want.group) return false;
         if (!chooses_vector(item) && key.vector != want.vector) return false;
         if (key.scan && key.vector && depth + 1 < item.path.size()) return false; // no loops inside
@@ -185,21 +186,20 @@ private:
         if (item.kind == ItemKind::Partial && key.vector && want.kind == LoopKind::Within)
           return false;
         has_vector = has_vector || key.vector;
-        at = forced;
+        at = *forced;
         continue;
       }
       if (chooses_vector(item)) want.vector = depth + 1 == item.path.size() && !has_vector;
-      const int child = find_loop(at, want, earliest);
-      if (child < 0) {
+      const std::optional<TreeId> child = find_loop(at, want, earliest);
+      if (!child) {
         if (is_full(at)) return false;
         break;
       }
-      has_vector = has_vector || nests_.tree[child].key.vector;
-      at = child;
+      has_vector = has_vector || nests_[*child].key.vector;
+      at = *child;
     }
     // From here on nothing can fail but the fold's own loop, which needs room beside others at a root.
-    if (depth == item.path.size() && !store && is_full(at) &&
-        find_fold_loop(at, item, earliest) < 0)
+    if (depth == item.path.size() && !store && is_full(at) && !find_fold_loop(at, item, earliest))
       return false;
     for (; depth < item.path.size(); ++depth) {
       LoopKey key = item.path[depth];
@@ -207,7 +207,7 @@ private:
       at = add_loop(at, key);
       earliest = 0;
     }
-    settle(index, phase, at, earliest);
+    settle(id, phase, at, earliest);
     return true;
   }
 
@@ -217,92 +217,90 @@ private:
   }
 
   // A parallel phase has one loop at its root.
-  bool is_full(int at) const {
+  bool is_full(TreeId at) const {
     for (const PhaseTree &phase : nests_.phases)
-      if (phase.root == at && !phase.serial) return !nests_.tree[at].body.empty();
+      if (phase.root == at && !phase.serial) return !nests_[at].body.empty();
     return false;
   }
 
-  int find_loop(int at, const LoopKey &key, int earliest) const {
-    const auto &body = nests_.tree[at].body;
-    for (int k = earliest; k < int(body.size()); ++k)
-      if (body[k].kind == Entry::Kind::Loop && nests_.tree[body[k].index].key == key)
-        return body[k].index;
-    return -1;
+  std::optional<TreeId> find_loop(TreeId at, const LoopKey &key, std::size_t earliest) const {
+    const auto &body = nests_[at].body;
+    for (std::size_t k = earliest; k < body.size(); ++k)
+      if (body[k].kind == Entry::Kind::Loop && nests_[body[k].loop].key == key) return body[k].loop;
+    return std::nullopt;
   }
 
-  int find_fold_loop(int at, const Item &item, int earliest) const {
-    const auto &body = nests_.tree[at].body;
-    for (int k = earliest; k < int(body.size()); ++k) {
-      if (body[k].kind == Entry::Kind::Loop && takes(body[k].index, item)) return body[k].index;
-    }
-    return -1;
+  std::optional<TreeId> find_fold_loop(TreeId at, const Item &item, std::size_t earliest) const {
+    const auto &body = nests_[at].body;
+    for (std::size_t k = earliest; k < body.size(); ++k)
+      if (body[k].kind == Entry::Kind::Loop && takes(body[k].loop, item)) return body[k].loop;
+    return std::nullopt;
   }
 
   // Whether a loop can carry this fold. An exact fold (leaf 0) takes any leaves; others must agree.
-  bool takes(int loop, const Item &item) const {
-    const TreeNode &node = nests_.tree[loop];
+  bool takes(TreeId loop, const Item &item) const {
+    const TreeNode &node = nests_[loop];
     if (node.key != item.loop) return false;
     if (item.leaf == in_order) return node.folds.empty() || node.leaf == in_order;
     return node.leaf == item.leaf || (node.leaf != in_order && (node.leaf == 0 || item.leaf == 0));
   }
 
-  int add_loop(int at, const LoopKey &key) {
-    return add_loop(at, key, int(nests_.tree[at].body.size()));
+  TreeId add_node(TreeNode node) {
+    nests_.tree.push_back(std::move(node));
+    return {std::uint32_t(nests_.tree.size() - 1)};
   }
-  int add_loop(int at, const LoopKey &key, int position) {
-    const int child = int(nests_.tree.size());
-    nests_.tree.push_back({});
-    nests_.tree[child].key = key;
-    nests_.tree[child].parent = at;
-    auto &body = nests_.tree[at].body;
-    body.insert(body.begin() + position, {Entry::Kind::Loop, child});
+
+  TreeId add_loop(TreeId at, const LoopKey &key) {
+    return add_loop(at, key, nests_[at].body.size());
+  }
+  TreeId add_loop(TreeId at, const LoopKey &key, std::size_t position) {
+    const TreeId child = add_node({key, at, {}, {}, 0});
+    auto &body = nests_[at].body;
+    body.insert(body.begin() + std::ptrdiff_t(position), {Entry::Kind::Loop, child, {}});
     return child;
   }
 
-  void settle(int index, int phase, int at, int earliest) {
-    Item &item = nests_.items[index];
-    item.phase = phase;
+  void settle(ItemId id, std::size_t phase, TreeId at, std::size_t earliest) {
+    Item &item = nests_[id];
+    item.place = {phase, at, {}};
     ++nests_.phases[phase].items;
-    item.body = at;
     if (item.is_store()) {
-      nests_.tree[at].body.push_back({Entry::Kind::Set, index});
-      if (item.kind == ItemKind::Partial) clear(index, at);
+      nests_[at].body.push_back({Entry::Kind::Set, {}, id});
+      if (item.kind == ItemKind::Partial) clear(id, at);
       return;
     }
-    int loop = find_fold_loop(at, item, earliest);
-    if (loop < 0) loop = add_loop(at, item.loop);
-    item.loop_node = loop;
-    TreeNode &node = nests_.tree[loop];
+    const std::optional<TreeId> known = find_fold_loop(at, item, earliest);
+    item.place->loop = known ? *known : add_loop(at, item.loop);
+    TreeNode &node = nests_[item.place->loop];
     node.leaf = item.leaf == in_order ? in_order : std::max(node.leaf, item.leaf);
-    node.folds.push_back(index);
-    node.body.push_back({Entry::Kind::Step, index});
+    node.folds.push_back(id);
+    node.body.push_back({Entry::Kind::Step, {}, id});
   }
 
   // The states of a Partial start anew before the loop over the rows of each chunk.
-  void clear(int index, int body) {
-    const Item &item = nests_.items[index];
+  void clear(ItemId id, TreeId body) {
+    const Item &item = nests_[id];
     std::vector<LoopKey> inside;
-    while (nests_.tree[body].key.kind != LoopKind::Within ||
-           nests_.tree[body].key.group != item.loop.group) {
-      inside.push_back(nests_.tree[body].key);
-      body = nests_.tree[body].parent;
+    while (nests_[body].key.kind != LoopKind::Within || nests_[body].key.group != item.loop.group) {
+      inside.push_back(nests_[body].key);
+      body = *nests_[body].parent;
     }
-    int at = nests_.tree[body].parent, limit = position_of(at, body);
+    TreeId at = *nests_[body].parent;
+    std::size_t limit = position_of(at, body);
     for (auto key = inside.rbegin(); key != inside.rend(); ++key) {
-      const int known = find_loop(at, *key, 0);
-      const bool before = known >= 0 && position_of(at, known) < limit;
-      at = before ? known : add_loop(at, *key, limit);
-      limit = int(nests_.tree[at].body.size());
+      const std::optional<TreeId> known = find_loop(at, *key, 0);
+      const bool before = known && position_of(at, *known) < limit;
+      at = before ? *known : add_loop(at, *key, limit);
+      limit = nests_[at].body.size();
     }
-    nests_.tree[at].body.push_back({Entry::Kind::Clear, index});
+    nests_[at].body.push_back({Entry::Kind::Clear, {}, id});
   }
 
   // A result read in another phase goes through memory.
   void hand_over(Item &fold, const Item &user) {
-    if (fold.phase == user.phase || fold.scratch >= 0) return;
+    if (fold.is_in(user.place->phase) || fold.scratch) return;
     fold.scratch = nests_.scratch_count;
-    nests_.scratch_count += int(nests_.recipes[fold.recipe].states.size());
+    nests_.scratch_count += std::uint32_t(nests_.recipes[fold.recipe].states.size());
   }
 
   Nests &nests_;

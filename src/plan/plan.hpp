@@ -18,6 +18,7 @@
 #include <broadloom/array.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,32 +27,36 @@ namespace broadloom::plan {
 
 using support::Machine;
 
-inline constexpr int one = -1;     // an axis on which a value has extent 1
-inline constexpr int no_axis = -1; // of a class that is not in the spec
+struct ClassId {
+  std::uint32_t index = 0;
+  friend auto operator<=>(const ClassId &, const ClassId &) = default;
+};
 
 // The spec for given shapes: axes renamed to classes that each have a single extent.
 struct Resolved {
   struct Class {
     std::string name;
     std::int64_t extent = 0;
-    int axis = 0; // of the iteration space; no_axis: a block of positions of another class
+    std::optional<int> axis =
+        0; // of the iteration space; none: a block of positions of another class
   };
   std::vector<Class> classes;
-  // For each graph node, the class of each axis of the iteration space (`one` where it does not vary),
-  // stored flat; for folds, the axes of the argument that are really folded.
+  // For each graph node, the class of each axis of the iteration space (none where it has extent 1), stored flat; for folds, the
+  // axes of the argument that are really folded.
   int axis_count = 0;
-  std::vector<std::int32_t> class_of_axis;      // [node * axis_count + axis]
-  std::vector<expr::AxisSet> folded;            // [node]; for extents, the axes that are counted
-  std::vector<std::vector<int>> input_classes;  // [input][dim]
-  std::vector<std::vector<int>> output_classes; // [output][dim]
+  std::vector<std::optional<ClassId>> class_of_axis; // [node * axis_count + axis]
+  std::vector<expr::AxisSet> folded; // [node]; for extents, the axes that are counted
+  std::vector<std::vector<std::optional<ClassId>>> input_classes;  // [input][dim]
+  std::vector<std::vector<std::optional<ClassId>>> output_classes; // [output][dim]
   std::vector<std::vector<std::int64_t>> output_shapes;
 
-  int class_of(expr::NodeId node, int axis) const {
+  const Class &operator[](ClassId id) const { return classes[id.index]; }
+  std::optional<ClassId> class_of(expr::NodeId node, int axis) const {
     return class_of_axis[std::size_t(node.index) * std::size_t(axis_count) + std::size_t(axis)];
   }
-  // Of an Extent: the classes whose extents it multiplies. Of an Index: that of its axis, or `one`.
-  std::vector<int> counted_classes(const spec::TypedSpec &spec, expr::NodeId extent) const;
-  int index_class(const spec::TypedSpec &spec, expr::NodeId index) const;
+  // Of an Extent: the classes whose extents it multiplies. Of an Index: that of its axis.
+  std::vector<ClassId> counted_classes(const spec::TypedSpec &spec, expr::NodeId extent) const;
+  std::optional<ClassId> index_class(const spec::TypedSpec &spec, expr::NodeId index) const;
 };
 
 // Throws ShapeError E0101, E0102 (names operands, axes, sizes) and DataError E0307 (min or max of

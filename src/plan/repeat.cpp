@@ -56,7 +56,7 @@ private:
       repeat_in_blocks(rows, chosen);
   }
 
-  std::int64_t extent(int cls) const { return request_.resolved.classes[cls].extent; }
+  std::int64_t extent(ClassId cls) const { return request_.resolved[cls].extent; }
 
   bool lies_as_one(const Steps &steps) const {
     return merges(outer_, inner_, request_.resolved, {&steps});
@@ -64,8 +64,9 @@ private:
 
   // The two innermost axes, which every output has side by side.
   bool find_axes() {
-    std::vector<int> classes;
-    for (int c = 0; c < int(request_.resolved.classes.size()); ++c) classes.push_back(c);
+    std::vector<ClassId> classes;
+    for (std::uint32_t c = 0; c < request_.resolved.classes.size(); ++c)
+      classes.push_back(ClassId{c});
     std::vector<const Steps *> operands;
     for (std::uint32_t input : inputs_) operands.push_back(&request_.walks.inputs[input]);
     for (std::size_t output : outputs_) operands.push_back(&request_.walks.outputs[output]);
@@ -88,7 +89,7 @@ private:
 
   bool is_worth_it(double row, const std::vector<std::uint32_t> &chosen) const {
     double reads = 1;
-    for (int c : order_)
+    for (ClassId c : order_)
       if (c != outer_ && c != inner_) reads *= double(extent(c));
     return fits_cache(row, chosen) && reads >= fewest_reads;
   }
@@ -116,8 +117,8 @@ private:
   }
 
   void repeat_in_blocks(std::int64_t rows, const std::vector<std::uint32_t> &chosen) {
-    const int block = int(request_.resolved.classes.size());
-    request_.resolved.classes.push_back({"block", rows, no_axis});
+    const ClassId block{std::uint32_t(request_.resolved.classes.size())};
+    request_.resolved.classes.push_back({"block", rows, std::nullopt});
     for (std::uint32_t input : chosen) {
       request_.walks.repeated.push_back(
           {input, {block, inner_}, request_.walks.inputs[input], order_, rows * extent(inner_)});
@@ -136,8 +137,8 @@ private:
   std::set<std::uint32_t> inputs_;
   std::vector<std::size_t> outputs_;
   bool plain_ = true;
-  std::vector<int> order_; // all classes
-  int outer_ = one, inner_ = one;
+  std::vector<ClassId> order_; // all classes
+  ClassId outer_, inner_;
 };
 
 } // namespace

@@ -10,19 +10,19 @@
 
 namespace broadloom::plan {
 
-using Group = std::vector<int>; // classes merged into one loop, outermost first
+using Group = std::vector<ClassId>; // classes merged into one loop, outermost first
 
 // [node]: is its value needed for the wanted outputs? What only lends its shape is not.
 std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bool> &wanted);
 
 // The strides of one operand by class; classes that it does not walk (or walks with stride 0) are left out.
 struct Step {
-  int cls;
+  ClassId cls;
   std::int64_t stride;
 };
 using Steps = std::vector<Step>;
 
-std::int64_t stride_along(const Steps &steps, int cls);
+std::int64_t stride_along(const Steps &steps, ClassId cls);
 std::int64_t stride_along(const Steps &steps, const Group &group); // of its innermost class
 
 // An input that is read once, into a scratch array over more classes, which takes its place: see repeat.hpp.
@@ -67,11 +67,11 @@ struct Why {
 
 // Sorts classes so that the one with the greatest strides comes first. Operands that walk more of the
 // classes decide before others; where no operand walks both of two classes, their order stays.
-std::vector<int> sort_by_stride(std::vector<int> classes,
-                                const std::vector<const Steps *> &operands);
+std::vector<ClassId> sort_by_stride(std::vector<ClassId> classes,
+                                    const std::vector<const Steps *> &operands);
 
 // Whether each operand walks `outer` and `inner` as if they were one axis.
-bool merges(int outer, int inner, const Resolved &resolved,
+bool merges(ClassId outer, ClassId inner, const Resolved &resolved,
             const std::vector<const Steps *> &operands);
 
 std::string group_name(const Resolved &resolved, const Group &group); // "i" or "i.j"

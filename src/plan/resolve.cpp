@@ -22,6 +22,7 @@ namespace {
 using expr::AxisSet;
 using expr::NodeId;
 using expr::NodeKind;
+using MaybeClass = std::optional<ClassId>;
 
 class Resolver {
 public:
@@ -33,7 +34,7 @@ public:
   Resolved run() {
     check_ranks();
     seed_inputs();
-    resolved_.class_of_axis.assign(spec_.graph.size() * std::size_t(axis_count_), one);
+    resolved_.class_of_axis.assign(spec_.graph.size() * std::size_t(axis_count_), std::nullopt);
     resolved_.folded.assign(spec_.graph.size(), AxisSet());
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) visit(NodeId{n});
     check_likes();
@@ -69,7 +70,7 @@ private:
   // Each dim of each input gets its class. A dim of extent 1 has none where it may stretch; elsewhere
   // it keeps a class of extent 1 so that meeting a larger one is noticed.
   void seed_inputs() {
-    std::vector<int> label_class(axis_count_, one);
+    std::vector<MaybeClass> label_class(axis_count_);
     resolved_.axis_count = axis_count_;
     resolved_.input_classes.resize(spec_.inputs.size());
     for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
@@ -77,13 +78,13 @@ private:
       for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d) {
         const int axis = in.axis_of_dim[d];
         const std::int64_t extent = inputs_[i].extents[d];
-        int id = one;
+        MaybeClass id;
         if (extent != 1 || !in.may_stretch[d]) {
-          int &shared = label_class[axis];
-          if (in.labelled && shared != one) {
+          MaybeClass &shared = label_class[axis];
+          if (in.labelled && shared) {
             id = shared;
-            if (extents_[id] != extent)
-              spec::fail_extents(spec_, origins_[id], {i, d, extent}, in.where);
+            if (extents_[id->index] != extent)
+              spec::fail_extents(spec_, origins_[id->index], {i, d, extent}, in.where);
           } else {
             id = new_class({i, d, extent}, axis);
             if (in.labelled) shared = id;
@@ -94,35 +95,34 @@ private:
     }
   }
 
-  int new_class(Origin origin, int axis) {
+  ClassId new_class(Origin origin, int axis) {
     extents_.push_back(origin.extent);
     origins_.push_back(origin);
     axes_.push_back(axis);
-    parent_.push_back(int(parent_.size()));
-    return int(parent_.size()) - 1;
+    parent_.push_back(ClassId{std::uint32_t(parent_.size())});
+    return parent_.back();
   }
 
-  int find(int id) {
-    while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
+  ClassId find(ClassId id) {
+    while (parent_[id.index] != id) id = parent_[id.index] = parent_[parent_[id.index].index];
     return id;
   }
 
-  int join(int a, int b, NodeId at) {
-    if (a == one) return b;
-    if (b == one) return a;
-    a = find(a), b = find(b);
+  MaybeClass join(MaybeClass one, MaybeClass other, NodeId at) {
+    if (!one) return other;
+    if (!other) return one;
+    const ClassId a = find(*one), b = find(*other);
     if (a == b) return a;
-    if (extents_[a] != extents_[b])
-      spec::fail_extents(spec_, origins_[a], origins_[b], spec_.where(at));
-    parent_[std::max(a, b)] = std::min(a, b);
-    return std::min(a, b);
+    if (extents_[a.index] != extents_[b.index])
+      spec::fail_extents(spec_, origins_[a.index], origins_[b.index], spec_.where(at));
+    return parent_[std::max(a, b).index] = std::min(a, b);
   }
 
-  std::int32_t &slot(NodeId id, int axis) {
+  MaybeClass &slot(NodeId id, int axis) {
     return resolved_.class_of_axis[std::size_t(id.index) * axis_count_ + axis];
   }
 
-  bool varies(int id) { return id != one && extents_[find(id)] != 1; }
+  bool varies(MaybeClass id) { return id && extents_[find(*id).index] != 1; }
 
   void visit(NodeId id) {
     const expr::Node &node = spec_.graph[id];
@@ -151,7 +151,7 @@ private:
     case NodeKind::Extent:
       resolved_.folded[id.index] = folded_axes(id);
       for (int axis = 0; axis < axis_count_; ++axis) {
-        int met = one;
+        MaybeClass met;
         if (resolved_.folded[id.index].has(axis))
           for (NodeId arg : args) met = join(met, slot(arg, axis), id);
       }
@@ -163,7 +163,7 @@ private:
       for (NodeId arg : spec_.graph.folded_args(id)) has = has | spec_.graph[arg].axes;
       resolved_.folded[id.index] = folded & has;
       for (int axis = 0; axis < axis_count_; ++axis) {
-        int met = one;
+        MaybeClass met;
         for (NodeId arg : args)
           if (spec_.graph[arg].axes.has(axis)) met = join(met, slot(arg, axis), id);
         if (node.kind == NodeKind::Scan || !folded.has(axis)) slot(id, axis) = met;
@@ -190,31 +190,35 @@ private:
       if (out.like == expr::no_input) continue;
       const std::vector<int> &axes = spec_.inputs[out.like].axis_of_dim;
       for (std::size_t d = 0; d < axes.size(); ++d) {
-        const int id = slot(out.value, axes[d]) == one ? one : find(slot(out.value, axes[d]));
+        const MaybeClass met = slot(out.value, axes[d]);
+        if (!met) continue;
+        const ClassId id = find(*met);
         const std::int64_t extent = inputs_[out.like].extents[d];
-        if (id != one && extents_[id] != extent)
-          spec::fail_like(spec_, out, origins_[id], {out.like, d, extent});
+        if (extents_[id.index] != extent)
+          spec::fail_like(spec_, out, origins_[id.index], {out.like, d, extent});
       }
     }
   }
 
   // Classes that turned out to be one class get one number; those of extent 1 vary no more than a scalar.
   void number_classes() {
-    std::vector<int> number(parent_.size(), one);
+    std::vector<MaybeClass> number(parent_.size());
     std::vector<int> uses(axis_count_, 0);
-    for (int id = 0; id < int(parent_.size()); ++id) {
-      if (find(id) != id || extents_[id] == 1) continue;
-      number[id] = int(resolved_.classes.size());
+    for (std::uint32_t id = 0; id < parent_.size(); ++id) {
+      if (find(ClassId{id}) != ClassId{id} || extents_[id] == 1) continue;
+      number[id] = ClassId{std::uint32_t(resolved_.classes.size())};
       const int copy = ++uses[axes_[id]];
       const std::string &axis = spec_.axes[axes_[id]].name;
       const std::string name = (axis[0] >= '0' && axis[0] <= '9') ? "i" + axis : axis;
       resolved_.classes.push_back(
           {copy == 1 ? name : fmt::format("{}_{}", name, copy), extents_[id], axes_[id]});
     }
-    const auto renumber = [&](int &id) { id = id == one ? one : number[find(id)]; };
-    for (std::int32_t &id : resolved_.class_of_axis) renumber(id);
+    const auto renumber = [&](MaybeClass &id) {
+      if (id) id = number[find(*id).index];
+    };
+    for (MaybeClass &id : resolved_.class_of_axis) renumber(id);
     for (auto &dims : resolved_.input_classes)
-      for (int &id : dims) renumber(id);
+      for (MaybeClass &id : dims) renumber(id);
   }
 
   void shape_outputs() {
@@ -223,7 +227,7 @@ private:
       auto &classes = resolved_.output_classes.emplace_back();
       for (int axis : out.axes) {
         classes.push_back(slot(out.value, axis));
-        shape.push_back(classes.back() == one ? 1 : resolved_.classes[classes.back()].extent);
+        shape.push_back(classes.back() ? resolved_[*classes.back()].extent : 1);
       }
     }
   }
@@ -233,8 +237,8 @@ private:
     for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
       double points = 1;
       for (int axis = 0; axis < axis_count_; ++axis) {
-        const int c = resolved_.class_of_axis[std::size_t(n) * axis_count_ + axis];
-        if (c != one) points *= double(resolved_.classes[c].extent);
+        const MaybeClass c = resolved_.class_of(NodeId{n}, axis);
+        if (c) points *= double(resolved_[*c].extent);
       }
       if (points > double(std::int64_t(1) << 62))
         throw ShapeError("E0112", "the iteration space has more than 2^62 points",
@@ -253,8 +257,8 @@ private:
       std::string axis_name;
       for (int axis = 0; axis < axis_count_; ++axis) {
         const auto extent = [&](NodeId id) {
-          const int c = slot(id, axis);
-          return c == one ? std::int64_t(1) : resolved_.classes[c].extent;
+          const MaybeClass c = slot(id, axis);
+          return c ? resolved_[*c].extent : 1;
         };
         const auto args = spec_.graph.folded_args(NodeId{n});
         const bool none =
@@ -279,7 +283,7 @@ private:
   std::vector<bool> needed_;
   int axis_count_;
   Resolved resolved_;
-  std::vector<int> parent_;
+  std::vector<ClassId> parent_;
   std::vector<std::int64_t> extents_;
   std::vector<Origin> origins_;
   std::vector<int> axes_;
@@ -287,24 +291,24 @@ private:
 
 } // namespace
 
-std::vector<int> Resolved::counted_classes(const spec::TypedSpec &spec, NodeId extent) const {
-  std::vector<int> classes;
+std::vector<ClassId> Resolved::counted_classes(const spec::TypedSpec &spec, NodeId extent) const {
+  std::vector<ClassId> classes;
   for (int axis = 0; axis < axis_count; ++axis) {
     if (!folded[extent.index].has(axis)) continue;
     for (NodeId arg : spec.graph.args(extent)) {
-      const int cls = class_of(arg, axis);
-      if (cls == one) continue;
-      classes.push_back(cls);
+      const std::optional<ClassId> cls = class_of(arg, axis);
+      if (!cls) continue;
+      classes.push_back(*cls);
       break;
     }
   }
   return classes;
 }
 
-int Resolved::index_class(const spec::TypedSpec &spec, NodeId index) const {
+std::optional<ClassId> Resolved::index_class(const spec::TypedSpec &spec, NodeId index) const {
   for (int axis = 0; axis < axis_count; ++axis)
     if (spec.graph[index].axes.has(axis)) return class_of(index, axis);
-  return one;
+  return std::nullopt;
 }
 
 Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs,

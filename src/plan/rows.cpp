@@ -25,19 +25,19 @@ public:
         again_(computed_again(request.spec, trees)) {}
 
   std::vector<Row> run() {
-    for (int parent = 0; parent < int(nests_.tree.size()); ++parent) {
-      if (nests_.tree[parent].parent < 0) continue; // a root: what it holds is not in a loop
-      std::vector<std::vector<int>> sets;           // loops of this body over the same axis
-      for (const Entry &entry : nests_.tree[parent].body) {
-        if (entry.kind != Entry::Kind::Loop || !may_share(nests_.tree[entry.index])) continue;
-        const Group &group = nests_.tree[entry.index].key.group;
-        auto set = std::find_if(sets.begin(), sets.end(), [&](const std::vector<int> &loops) {
-          return nests_.tree[loops[0]].key.group == group;
+    for (const TreeNode &parent : nests_.tree) {
+      if (!parent.parent) continue;          // a root: what it holds is not in a loop
+      std::vector<std::vector<TreeId>> sets; // loops of this body over the same axis
+      for (const Entry &entry : parent.body) {
+        if (entry.kind != Entry::Kind::Loop || !may_share(nests_[entry.loop])) continue;
+        const Group &group = nests_[entry.loop].key.group;
+        auto set = std::find_if(sets.begin(), sets.end(), [&](const std::vector<TreeId> &loops) {
+          return nests_[loops[0]].key.group == group;
         });
-        if (set == sets.end()) set = sets.insert(sets.end(), std::vector<int>());
-        set->push_back(entry.index);
+        if (set == sets.end()) set = sets.insert(sets.end(), std::vector<TreeId>());
+        set->push_back(entry.loop);
       }
-      for (const std::vector<int> &loops : sets)
+      for (const std::vector<TreeId> &loops : sets)
         if (loops.size() > 1) choose(loops);
     }
     return std::move(rows_);
@@ -65,30 +65,31 @@ private:
   }
 
   bool varies(NodeId id, const Group &group) const {
-    const std::vector<int> classes = trees_.classes_of(id);
-    return std::any_of(group.begin(), group.end(),
-                       [&](int c) { return std::count(classes.begin(), classes.end(), c) > 0; });
+    const std::vector<ClassId> classes = trees_.classes_of(id);
+    return std::any_of(group.begin(), group.end(), [&](ClassId c) {
+      return std::count(classes.begin(), classes.end(), c) > 0;
+    });
   }
 
-  bool is_in_memory(NodeId id, int phase) const {
-    const int item = nests_.item_of_held[id.index];
-    return item >= 0 && nests_.items[item].phase < phase;
+  bool is_in_memory(NodeId id, std::size_t phase) const {
+    const std::optional<ItemId> item = nests_.item_of_held[id.index];
+    return item && nests_[*item].place->phase < phase;
   }
 
   // Counts this loop for all values that it computes or reads at every position.
-  void follow(int loop) {
+  void follow(TreeId loop) {
     std::vector<bool> seen(request_.spec.graph.size());
-    for (const Entry &entry : nests_.tree[loop].body) {
-      const Item &item = nests_.items[entry.index];
+    for (const Entry &entry : nests_[loop].body) {
+      const Item &item = nests_[entry.item];
       std::vector<NodeId> work = roots(item);
       for (NodeId root : work) is_root_[root.index] = true;
       while (!work.empty()) {
         const NodeId id = work.back();
         work.pop_back();
-        if (seen[id.index] || !varies(id, nests_.tree[loop].key.group)) continue;
+        if (seen[id.index] || !varies(id, nests_[loop].key.group)) continue;
         seen[id.index] = true;
         ++loops_of_[id.index];
-        ends_[id.index] = trees_.is_fold(id) || is_in_memory(id, item.phase);
+        ends_[id.index] = trees_.is_fold(id) || is_in_memory(id, item.place->phase);
         if (ends_[id.index]) continue;
         for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
       }
@@ -116,22 +117,22 @@ private:
   }
 
   // What keep() or the schedule asks to be kept for the loops of one turn of this loop.
-  void note_asked(int around) {
+  void note_asked(const Group &around) {
     asked_.assign(request_.spec.graph.size(), false);
-    const Group &group = nests_.tree[around].key.group;
     const auto is_of = [&](int axis) {
-      return std::ranges::any_of(group, [&](int c) { return request_.resolved.classes[c].axis == axis; });
+      return std::ranges::any_of(around,
+                                 [&](ClassId c) { return request_.resolved[c].axis == axis; });
     };
     for (const spec::Mark &mark : request_.spec.marks)
       if (mark.keep && (!mark.at || is_of(*mark.at))) asked_[mark.value.index] = true;
   }
 
-  void choose(const std::vector<int> &loops) {
-    note_asked(nests_.tree[loops[0]].parent);
+  void choose(const std::vector<TreeId> &loops) {
+    note_asked(nests_[*nests_[loops[0]].parent].key.group);
     is_root_.assign(request_.spec.graph.size(), false);
     ends_.assign(request_.spec.graph.size(), false);
     loops_of_.assign(request_.spec.graph.size(), 0);
-    for (int loop : loops) follow(loop);
+    for (TreeId loop : loops) follow(loop);
     std::vector<NodeId> reached;
     std::vector<std::size_t> place(request_.spec.graph.size(), 0);
     for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
@@ -154,7 +155,7 @@ private:
     graph.cut(source, sink);
     std::vector<NodeId> kept;
     double bytes = 0;
-    const Group &group = nests_.tree[loops[0]].key.group;
+    const Group &group = nests_[loops[0]].key.group;
     for (std::size_t k = 0; k < reached.size(); ++k) {
       if (!graph.with_source(2 * k) || graph.with_source(2 * k + 1)) continue;
       kept.push_back(reached[k]);

@@ -18,7 +18,7 @@ namespace broadloom::plan {
 struct Row {
   expr::NodeId value;
   Group group;
-  std::vector<int> loops; // tree nodes
+  std::vector<TreeId> loops;
 };
 
 // Once all items have their loops.

@@ -75,7 +75,8 @@ struct Schedule {
   std::map<Group, std::int64_t> chunk_sizes; // positions
   std::vector<Storing> stores;               // [output]
   std::vector<Reading> reads;                // [input]
-  std::vector<int> by_stride; // all classes, as they are nested where no schedule says otherwise
+  std::vector<ClassId>
+      by_stride; // all classes, as they are nested where no schedule says otherwise
   Why why;
 };
 

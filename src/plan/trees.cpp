@@ -32,8 +32,8 @@ std::vector<Decision> Trees::explain() const {
   if (order_.empty()) return {};
   std::string text;
   for (std::size_t k = 0; k < order_.size(); ++k) {
-    if (k > 0) text += joins_previous_[order_[k]] ? "." : ", ";
-    text += request_.resolved.classes[order_[k]].name;
+    if (k > 0) text += joins_previous_[order_[k].index] ? "." : ", ";
+    text += request_.resolved[order_[k]].name;
   }
   const std::string how = order_ == by_stride_ ? "by descending stride" : "as the schedule asks";
   std::vector<Decision> why{support::decide(
@@ -44,43 +44,41 @@ std::vector<Decision> Trees::explain() const {
   return why;
 }
 
-std::vector<int> Trees::classes_of(NodeId id) const {
-  std::vector<int> classes;
+std::vector<ClassId> Trees::classes_of(NodeId id) const {
+  std::vector<ClassId> classes;
   for (int axis = 0; axis < request_.resolved.axis_count; ++axis) {
-    const int c = request_.resolved
-                      .class_of_axis[std::size_t(id.index) * request_.resolved.axis_count + axis];
-    if (c != one) classes.push_back(c);
+    if (const auto c = request_.resolved.class_of(id, axis)) classes.push_back(*c);
   }
   return classes;
 }
 
-std::vector<int> Trees::output_classes(std::size_t output) const {
-  std::vector<int> classes;
-  for (int c : request_.resolved.output_classes[output])
-    if (c != one) classes.push_back(c);
+std::vector<ClassId> Trees::output_classes(std::size_t output) const {
+  std::vector<ClassId> classes;
+  for (const std::optional<ClassId> c : request_.resolved.output_classes[output])
+    if (c) classes.push_back(*c);
   return classes;
 }
 
 // In logical order. Of several arguments, some may not vary along an axis that others have.
-std::vector<int> Trees::folded_classes(NodeId fold) const {
-  std::vector<int> classes;
+std::vector<ClassId> Trees::folded_classes(NodeId fold) const {
+  std::vector<ClassId> classes;
   for (int axis = 0; axis < request_.resolved.axis_count; ++axis)
     if (request_.resolved.folded[fold.index].has(axis))
-      if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
+      if (const auto c = class_of_args(fold, axis)) classes.push_back(*c);
   return classes;
 }
 
-int Trees::class_of_args(NodeId fold, int axis) const {
+std::optional<ClassId> Trees::class_of_args(NodeId fold, int axis) const {
   for (NodeId arg : request_.spec.graph.folded_args(fold))
-    if (const int c = request_.resolved.class_of(arg, axis); c != one) return c;
-  return one;
+    if (const auto c = request_.resolved.class_of(arg, axis)) return c;
+  return std::nullopt;
 }
 
 // Of all that is accumulated.
-std::vector<int> Trees::classes_of_args(NodeId fold) const {
-  std::vector<int> classes;
+std::vector<ClassId> Trees::classes_of_args(NodeId fold) const {
+  std::vector<ClassId> classes;
   for (int axis = 0; axis < request_.resolved.axis_count; ++axis)
-    if (const int c = class_of_args(fold, axis); c != one) classes.push_back(c);
+    if (const auto c = class_of_args(fold, axis)) classes.push_back(*c);
   return classes;
 }
 
@@ -96,20 +94,19 @@ std::vector<const Steps *> Trees::used_operands() const {
 
 // Global order, and for each class whether it merges with the one before it.
 void Trees::order_classes() {
-  std::vector<int> classes;
-  for (int c = 0; c < int(request_.resolved.classes.size()); ++c)
-    if (request_.resolved.classes[c].axis != no_axis) classes.push_back(c);
-  std::sort(classes.begin(), classes.end(), [&](int a, int b) {
-    return std::pair(request_.resolved.classes[a].axis, a) <
-           std::pair(request_.resolved.classes[b].axis, b);
+  std::vector<ClassId> classes;
+  for (std::uint32_t c = 0; c < request_.resolved.classes.size(); ++c)
+    if (request_.resolved.classes[c].axis) classes.push_back(ClassId{c});
+  std::sort(classes.begin(), classes.end(), [&](ClassId a, ClassId b) {
+    return std::pair(request_.resolved[a].axis, a) < std::pair(request_.resolved[b].axis, b);
   });
   by_stride_ = sort_by_stride(classes, used_operands());
   set_order(by_stride_);
   if (!request_.spec.wishes.moves_loops()) return;
   set_order(asked_order());
   // A kept axis whose lanes take a short row each stays outside of the row.
-  const auto asked = [&](int c) {
-    return request_.resolved.classes[c].axis == request_.spec.wishes.vector;
+  const auto asked = [&](ClassId c) {
+    return request_.resolved[c].axis == request_.spec.wishes.vector;
   };
   const std::vector<int> &wished = request_.spec.wishes.order;
   const bool others_inside =
@@ -117,23 +114,23 @@ void Trees::order_classes() {
       wished.back() != request_.spec.wishes.vector;
   if (!request_.spec.wishes.vector || others_inside || has_short_rows(*request_.spec.wishes.vector))
     return;
-  std::vector<int> order;
+  std::vector<ClassId> order;
   for (const bool inside : {false, true})
-    for (int c : order_)
+    for (ClassId c : order_)
       if (asked(c) == inside) order.push_back(c);
   set_order(std::move(order));
 }
 
 // The axes that `order` names change places among themselves.
-std::vector<int> Trees::asked_order() const {
+std::vector<ClassId> Trees::asked_order() const {
   const std::vector<int> &wished = request_.spec.wishes.order;
-  const auto is_of = [&](int c, int axis) { return request_.resolved.classes[c].axis == axis; };
-  std::vector<int> named, order = order_;
+  const auto is_of = [&](ClassId c, int axis) { return request_.resolved[c].axis == axis; };
+  std::vector<ClassId> named, order = order_;
   for (int axis : wished)
-    for (int c : order_)
+    for (ClassId c : order_)
       if (is_of(c, axis)) named.push_back(c);
   auto next = named.begin();
-  for (int &c : order)
+  for (ClassId &c : order)
     if (std::ranges::any_of(wished, [&](int axis) { return is_of(c, axis); })) c = *next++;
   return order;
 }
@@ -146,24 +143,25 @@ bool Trees::has_short_rows(int axis) const {
     if (!tree.lanes || group_extent(request_.resolved, tree.folded.back()) > longest_short_row)
       continue;
     for (const Group &group : tree.kept)
-      for (int c : group)
-        if (request_.resolved.classes[c].axis == axis) return true;
+      for (ClassId c : group)
+        if (request_.resolved[c].axis == axis) return true;
   }
   return false;
 }
 
-void Trees::set_order(std::vector<int> order) {
+void Trees::set_order(std::vector<ClassId> order) {
   const auto operands = used_operands();
   order_ = std::move(order);
   rank_.resize(request_.resolved.classes.size());
   joins_previous_.assign(request_.resolved.classes.size(), false);
   for (int k = 0; k < int(order_.size()); ++k) {
-    rank_[order_[k]] = k;
-    if (k > 0) joins_previous_[order_[k]] = all_merge(order_[k - 1], order_[k], operands);
+    rank_[order_[k].index] = k;
+    if (k > 0) joins_previous_[order_[k].index] = all_merge(order_[k - 1], order_[k], operands);
   }
 }
 
-bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const {
+bool Trees::all_merge(ClassId outer, ClassId inner,
+                      const std::vector<const Steps *> &operands) const {
   if (!merges(outer, inner, request_.resolved, operands) || asked_apart(outer, inner)) return false;
   for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
     if (needed_[n] && is_index_of(NodeId{n}, outer, inner)) return false;
@@ -173,26 +171,25 @@ bool Trees::all_merge(int outer, int inner, const std::vector<const Steps *> &op
     const bool has_inner = std::count(kept.begin(), kept.end(), inner) > 0;
     if (has_outer != has_inner) return false;
     if (request_.spec.graph[fold].kind == NodeKind::Scan)
-      for (int c : folded_classes(fold))
+      for (ClassId c : folded_classes(fold))
         if (c == outer || c == inner) return false;
   }
   return true;
 }
 
 // Whether the schedule asks for other blocks or cuts along one than along the other.
-bool Trees::asked_apart(int outer, int inner) const {
+bool Trees::asked_apart(ClassId outer, ClassId inner) const {
   const spec::Wishes &wishes = request_.spec.wishes;
-  const int a = request_.resolved.classes[outer].axis, b = request_.resolved.classes[inner].axis;
+  const int a = *request_.resolved[outer].axis, b = *request_.resolved[inner].axis;
   return wishes.parallel.has(a) != wishes.parallel.has(b) ||
          wishes.serial.has(a) != wishes.serial.has(b) ||
          wishes.copies_of(a) != wishes.copies_of(b) || wishes.tile_of(a) != wishes.tile_of(b);
 }
 
 // Why two neighbours in the order are one loop, or are not.
-Decision Trees::explain_merge(int outer, int inner) const {
-  const std::string a = request_.resolved.classes[outer].name,
-                    b = request_.resolved.classes[inner].name;
-  if (joins_previous_[inner])
+Decision Trees::explain_merge(ClassId outer, ClassId inner) const {
+  const std::string a = request_.resolved[outer].name, b = request_.resolved[inner].name;
+  if (joins_previous_[inner.index])
     return support::decide(support::Reason::OneStride, a + ", " + b, "one loop",
                            a + " and " + b + " are one loop: every operand walks them as one",
                            {{"two loops", "the inner one would start anew for each turn"}});
@@ -225,18 +222,19 @@ Decision Trees::explain_merge(int outer, int inner) const {
 }
 
 // The index along an axis is the position of a loop over that axis alone.
-bool Trees::is_index_of(NodeId id, int outer, int inner) const {
+bool Trees::is_index_of(NodeId id, ClassId outer, ClassId inner) const {
   if (request_.spec.graph[id].kind != NodeKind::Index) return false;
-  const int cls = request_.resolved.index_class(request_.spec, id);
+  const auto cls = request_.resolved.index_class(request_.spec, id);
   return cls == outer || cls == inner;
 }
 
-std::vector<Group> Trees::kept_groups(std::vector<int> classes) const {
-  std::sort(classes.begin(), classes.end(), [&](int a, int b) { return rank_[a] < rank_[b]; });
+std::vector<Group> Trees::kept_groups(std::vector<ClassId> classes) const {
+  std::sort(classes.begin(), classes.end(),
+            [&](ClassId a, ClassId b) { return rank_[a.index] < rank_[b.index]; });
   std::vector<Group> groups;
-  for (int c : classes) {
-    const bool joins =
-        joins_previous_[c] && !groups.empty() && rank_[groups.back().back()] == rank_[c] - 1;
+  for (ClassId c : classes) {
+    const bool joins = joins_previous_[c.index] && !groups.empty() &&
+                       rank_[groups.back().back().index] == rank_[c.index] - 1;
     if (joins)
       groups.back().push_back(c);
     else
@@ -277,11 +275,11 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
     reads.indices.insert(reads.indices.end(), more.indices.begin(), more.indices.end());
   }
   const bool ordered = !request_.spec.graph.recipe(fold).commutes; // so it is without a combine
-  const std::vector<int> folded = folded_classes(fold);
-  const std::vector<int> order =
+  const std::vector<ClassId> folded = folded_classes(fold);
+  const std::vector<ClassId> order =
       ordered ? folded : sort_by_stride(classes_of_args(fold), reads.inputs);
   Tree tree;
-  for (int c : order) {
+  for (ClassId c : order) {
     if (std::count(folded.begin(), folded.end(), c) == 0) continue;
     bool joins = !tree.folded.empty() &&
                  merges(tree.folded.back().back(), c, request_.resolved, reads.inputs);
@@ -301,11 +299,11 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   }
   const bool scan =
       request_.spec.graph[fold].kind == NodeKind::Scan; // keeps the order in lanes, too
-  const int innermost =
+  const ClassId innermost =
       scan ? sort_by_stride(classes_of_args(fold), reads.inputs).back() : order.back();
   tree.lanes = (scan || !ordered) && std::count(folded.begin(), folded.end(), innermost) > 0;
-  std::vector<int> kept;
-  for (int c : classes_of(fold))
+  std::vector<ClassId> kept;
+  for (ClassId c : classes_of(fold))
     if (std::count(folded.begin(), folded.end(), c) == 0) kept.push_back(c);
   tree.kept = kept_groups(kept);
   return tree;
@@ -320,12 +318,12 @@ std::vector<NodeId> Trees::folds_in(std::span<const NodeId> roots) const {
   return folds;
 }
 
-std::vector<std::uint32_t> Trees::inputs_over(const std::vector<int> &classes,
+std::vector<std::uint32_t> Trees::inputs_over(const std::vector<ClassId> &classes,
                                               std::span<const NodeId> roots) const {
   std::vector<std::uint32_t> inputs;
   for (NodeId root : roots)
     for (const Steps *steps : reads_of(root).inputs) {
-      const bool all = std::all_of(classes.begin(), classes.end(), [&](int c) {
+      const bool all = std::all_of(classes.begin(), classes.end(), [&](ClassId c) {
         return std::any_of(steps->begin(), steps->end(), [&](Step s) { return s.cls == c; });
       });
       if (all) inputs.push_back(std::uint32_t(steps - request_.walks.inputs.data()));

@@ -34,24 +34,24 @@ public:
   const Tree &tree_of(expr::NodeId fold) const { return trees_.at(fold); } // of one of folds()
 
   // The groups in which these classes are looped over where they are kept, outermost first.
-  std::vector<Group> kept_groups(std::vector<int> classes) const;
+  std::vector<Group> kept_groups(std::vector<ClassId> classes) const;
 
-  std::vector<int> classes_of(expr::NodeId id) const;
+  std::vector<ClassId> classes_of(expr::NodeId id) const;
 
-  std::vector<int> output_classes(std::size_t output) const;
+  std::vector<ClassId> output_classes(std::size_t output) const;
   std::vector<Group> output_groups(std::size_t output) const {
     return kept_groups(output_classes(output));
   }
 
   // The inputs that these expressions read at every position of the classes, in order.
-  std::vector<std::uint32_t> inputs_over(const std::vector<int> &classes,
+  std::vector<std::uint32_t> inputs_over(const std::vector<ClassId> &classes,
                                          std::span<const expr::NodeId> roots) const;
 
   // The folds and scans that these expressions are made of, not those inside them.
   std::vector<expr::NodeId> folds_in(std::span<const expr::NodeId> roots) const;
 
   // All classes, outermost first, as they are nested where no schedule says otherwise.
-  const std::vector<int> &by_stride() const { return by_stride_; }
+  const std::vector<ClassId> &by_stride() const { return by_stride_; }
   std::vector<Decision> explain() const;
 
 private:
@@ -63,24 +63,24 @@ private:
   };
   Reads reads_of(expr::NodeId root) const;
   Tree make_tree(expr::NodeId fold) const;
-  std::vector<int> folded_classes(expr::NodeId fold) const; // in logical order
-  std::vector<int> classes_of_args(expr::NodeId fold) const;
-  int class_of_args(expr::NodeId fold, int axis) const;
+  std::vector<ClassId> folded_classes(expr::NodeId fold) const; // in logical order
+  std::vector<ClassId> classes_of_args(expr::NodeId fold) const;
+  std::optional<ClassId> class_of_args(expr::NodeId fold, int axis) const;
   std::vector<const Steps *> used_operands() const;
   void order_classes();
-  void set_order(std::vector<int> order);
-  std::vector<int> asked_order() const;
+  void set_order(std::vector<ClassId> order);
+  std::vector<ClassId> asked_order() const;
   bool has_short_rows(int axis) const;
-  bool asked_apart(int outer, int inner) const;
-  bool all_merge(int outer, int inner, const std::vector<const Steps *> &operands) const;
-  Decision explain_merge(int outer, int inner) const;
-  bool is_index_of(expr::NodeId id, int outer, int inner) const;
+  bool asked_apart(ClassId outer, ClassId inner) const;
+  bool all_merge(ClassId outer, ClassId inner, const std::vector<const Steps *> &operands) const;
+  Decision explain_merge(ClassId outer, ClassId inner) const;
+  bool is_index_of(expr::NodeId id, ClassId outer, ClassId inner) const;
 
   const Request &request_;
   std::vector<bool> needed_, is_fold_; // [node]
   std::vector<expr::NodeId> folds_;
   std::map<expr::NodeId, Tree> trees_; // of folds_
-  std::vector<int> order_, by_stride_;
+  std::vector<ClassId> order_, by_stride_;
   std::vector<int> rank_;            // [class]: its place in the order
   std::vector<bool> joins_previous_; // [class]: merges with the class before it in the order
 };

@@ -19,7 +19,7 @@ std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bo
   return needed;
 }
 
-std::int64_t stride_along(const Steps &steps, int cls) {
+std::int64_t stride_along(const Steps &steps, ClassId cls) {
   for (const Step &step : steps)
     if (step.cls == cls) return step.stride;
   return 0;
@@ -31,14 +31,14 @@ std::int64_t stride_along(const Steps &steps, const Group &group) {
 
 namespace {
 
-Steps steps_of(const std::vector<int> &classes, const Layout &layout) {
+Steps steps_of(const std::vector<std::optional<ClassId>> &classes, const Layout &layout) {
   Steps steps;
   for (std::size_t d = 0; d < classes.size(); ++d) {
-    if (classes[d] == one) continue;
+    if (!classes[d]) continue;
     // What has no elements moves along the axis that has none: a load before that axis's loop would read.
     const bool empty = layout.extents[d] == 0;
     const std::int64_t stride = empty && layout.strides[d] == 0 ? 1 : layout.strides[d];
-    if (stride != 0) steps.push_back({classes[d], stride});
+    if (stride != 0) steps.push_back({*classes[d], stride});
   }
   return steps;
 }
@@ -61,13 +61,13 @@ const Steps &Walks::own_steps(std::size_t input) const {
   return inputs[input];
 }
 
-std::vector<int> sort_by_stride(std::vector<int> classes,
-                                const std::vector<const Steps *> &operands) {
+std::vector<ClassId> sort_by_stride(std::vector<ClassId> classes,
+                                    const std::vector<const Steps *> &operands) {
   // Those that walk most come first, equal ones in the order given.
   std::multimap<std::size_t, const Steps *, std::greater<>> by_rank;
   for (const Steps *steps : operands) by_rank.emplace(steps->size(), steps);
   // -1: a goes outside b, +1: inside, 0: nothing says.
-  const auto compare = [&](int a, int b) {
+  const auto compare = [&](ClassId a, ClassId b) {
     for (const auto &[rank, steps] : by_rank) {
       const std::int64_t sa = std::abs(stride_along(*steps, a)),
                          sb = std::abs(stride_along(*steps, b));
@@ -89,9 +89,9 @@ std::vector<int> sort_by_stride(std::vector<int> classes,
   return classes;
 }
 
-bool merges(int outer, int inner, const Resolved &resolved,
+bool merges(ClassId outer, ClassId inner, const Resolved &resolved,
             const std::vector<const Steps *> &operands) {
-  const std::int64_t extent = resolved.classes[inner].extent;
+  const std::int64_t extent = resolved[inner].extent;
   return std::all_of(operands.begin(), operands.end(), [&](const Steps *steps) {
     return stride_along(*steps, outer) == stride_along(*steps, inner) * extent;
   });
@@ -99,15 +99,15 @@ bool merges(int outer, int inner, const Resolved &resolved,
 
 std::string group_name(const Resolved &resolved, const Group &group) {
   std::string text;
-  for (int cls : group) text += (text.empty() ? "" : ".") + resolved.classes[cls].name;
+  for (ClassId cls : group) text += (text.empty() ? "" : ".") + resolved[cls].name;
   return text;
 }
 
 std::int64_t group_extent(const Resolved &resolved, const Group &group) {
   std::int64_t n = 1;
-  for (int cls : group)
-    if (resolved.classes[cls].extent == 0) return 0;
-  for (int cls : group) n *= resolved.classes[cls].extent; // bounded: an operand walks them all
+  for (ClassId cls : group)
+    if (resolved[cls].extent == 0) return 0;
+  for (ClassId cls : group) n *= resolved[cls].extent; // bounded: an operand walks them all
   return n;
 }
 

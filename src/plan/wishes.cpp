@@ -41,26 +41,25 @@ public:
   }
 
 private:
-  void gather(int node, std::size_t phase) {
-    for (const Entry &entry : nests_.tree[std::size_t(node)].body) {
+  void gather(TreeId node, std::size_t phase) {
+    for (const Entry &entry : nests_[node].body) {
       if (entry.kind != Entry::Kind::Loop) continue;
-      loops_[phase].push_back(entry.index);
-      gather(entry.index, phase);
+      loops_[phase].push_back(entry.loop);
+      gather(entry.loop, phase);
     }
   }
 
-  const TreeNode &loop(int index) const { return nests_.tree[std::size_t(index)]; }
+  const TreeNode &loop(TreeId id) const { return nests_[id]; }
   // As loops are called: i0 for axis 0 of unlabelled dims.
   std::string name_of(int axis) const {
     const spec::Axis &named = request_.spec.axes[std::size_t(axis)];
     return named.labelled ? named.name : "i" + named.name;
   }
   bool is_of(const Group &group, int axis) const {
-    return std::ranges::any_of(
-        group, [&](int c) { return request_.resolved.classes[std::size_t(c)].axis == axis; });
+    return std::ranges::any_of(group, [&](ClassId c) { return request_.resolved[c].axis == axis; });
   }
   bool walks(std::size_t phase, int axis) const {
-    return std::ranges::any_of(loops_[phase], [&](int l) {
+    return std::ranges::any_of(loops_[phase], [&](TreeId l) {
       return loop(l).key.kind != LoopKind::Join && is_of(loop(l).key.group, axis);
     });
   }
@@ -70,7 +69,7 @@ private:
     return false;
   }
   bool folds(std::size_t phase, int axis) const {
-    return std::ranges::any_of(loops_[phase], [&](int l) {
+    return std::ranges::any_of(loops_[phase], [&](TreeId l) {
       return is_of(loop(l).key.group, axis) && !loop(l).folds.empty();
     });
   }
@@ -97,14 +96,14 @@ private:
     for (std::size_t p = 0; p < loops_.size(); ++p) {
       if (!walks(p, axis)) continue;
       const TreeNode *lanes = nullptr;
-      for (int l : loops_[p])
+      for (TreeId l : loops_[p])
         if (loop(l).key.vector && (!lanes || is_of(loop(l).key.group, axis))) lanes = &loop(l);
       const std::string choice =
           lanes ? "lanes along " + group_name(request_.resolved, lanes->key.group)
                 : "one position at a time";
       if (lanes && is_of(lanes->key.group, axis)) {
         std::vector<Alternative> others;
-        if (const int c = schedule_.by_stride.back(); !is_of({c}, axis))
+        if (const ClassId c = schedule_.by_stride.back(); !is_of({c}, axis))
           others.push_back(
               {"lanes along " + group_name(request_.resolved, {c}), "innermost by stride"});
         met(wish, choice, fmt::format("phase {}: {}, as the schedule asks", p, choice),
@@ -148,20 +147,20 @@ private:
     }
     if (!all) return;
     std::string stride;
-    for (int c : schedule_.by_stride)
-      stride += (stride.empty() ? "" : ", ") + request_.resolved.classes[std::size_t(c)].name;
+    for (ClassId c : schedule_.by_stride)
+      stride += (stride.empty() ? "" : ", ") + request_.resolved[c].name;
     met(wish, wish.substr(6), "the loops are nested as the schedule asks: " + wish.substr(6),
         {{stride, "by descending stride"}});
   }
 
   // Whether the outermost loop of `axis` on some path lies inside of one of `other`.
   bool is_inside(std::size_t phase, int axis, int other) const {
-    return std::ranges::any_of(loops_[phase], [&](int l) {
+    return std::ranges::any_of(loops_[phase], [&](TreeId l) {
       if (!is_of(loop(l).key.group, axis) || is_of(loop(l).key.group, other)) return false;
       bool inside = false;
-      for (int at = loop(l).parent; at >= 0; at = loop(at).parent) {
-        if (is_of(loop(at).key.group, axis)) return false;
-        inside = inside || is_of(loop(at).key.group, other);
+      for (std::optional<TreeId> at = loop(l).parent; at; at = loop(*at).parent) {
+        if (is_of(loop(*at).key.group, axis)) return false;
+        inside = inside || is_of(loop(*at).key.group, other);
       }
       return inside;
     });
@@ -221,11 +220,11 @@ private:
     if (values.empty())
       return not_met(wish, "nothing is computed", asked, "no output reads '" + name + "'");
     const bool held = std::ranges::any_of(
-        values, [&](expr::NodeId id) { return nests_.item_of_held[id.index] >= 0; });
+        values, [&](expr::NodeId id) { return nests_.item_of_held[id.index].has_value(); });
     const bool row = std::ranges::any_of(values, [&](expr::NodeId id) {
       return std::ranges::any_of(schedule_.rows, [&](const Row &r) {
         return r.value == id &&
-               (!asked_for.at || is_of(loop(loop(r.loops[0]).parent).key.group, *asked_for.at));
+               (!asked_for.at || is_of(loop(*loop(r.loops[0]).parent).key.group, *asked_for.at));
       });
     });
     if (asked_for.at) return at(wish, name, *asked_for.at, held, row);
@@ -266,23 +265,22 @@ private:
   const std::vector<Group> &groups_;
   std::vector<Decision> &why_;
   std::unordered_multimap<std::string, expr::NodeId> values_; // of lets
-  std::vector<std::vector<int>> loops_; // [phase]: tree nodes, outer ones first
+  std::vector<std::vector<TreeId>> loops_; // [phase]: tree nodes, outer ones first
 };
 
 } // namespace
 
 bool asks_for_threads(const Request &request, const Group &group) {
-  return std::ranges::any_of(group, [&](int c) {
-    const int axis = request.resolved.classes[std::size_t(c)].axis;
-    return axis != no_axis && request.spec.wishes.parallel.has(axis);
+  return std::ranges::any_of(group, [&](ClassId c) {
+    const std::optional<int> axis = request.resolved[c].axis;
+    return axis && request.spec.wishes.parallel.has(*axis);
   });
 }
 
 bool asks_for_lanes(const Request &request, const Group &group) {
   const std::optional<int> &asked = request.spec.wishes.vector;
-  return asked && std::ranges::any_of(group, [&](int c) {
-           return request.resolved.classes[std::size_t(c)].axis == *asked;
-         });
+  return asked &&
+         std::ranges::any_of(group, [&](ClassId c) { return request.resolved[c].axis == *asked; });
 }
 
 void explain_wishes(const Request &request, const Schedule &schedule, const loop::Program &program,
