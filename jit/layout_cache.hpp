@@ -1,4 +1,4 @@
-// The layouts that a kernel has seen, each with its Specialisation.
+// The layout cache of a kernel: the layouts that it has seen, each with its Specialisation.
 //
 // The first few are pinned: they stand in a small table of atomic pointers that only ever fills up, and
 // live as long as the kernel, so that a call finds them without a lock and may use them without

@@ -1,5 +1,6 @@
 // The disk cache: what is broken, foreign or half written is a miss and never code that runs.
 #include "jit/cache/disk.hpp"
+#include "tools/broadloom/cli/cli.hpp"
 
 #include <broadloom/broadloom.hpp>
 
@@ -239,6 +240,35 @@ TEST_CASE("a second process takes the code from disk, with the same bits, and ma
   CHECK(slurp(a) == slurp(b));
   CHECK(run_json(cached) == "disk");
   CHECK(run_json(cached, "--threads 1") != "memory");
+}
+
+TEST_CASE("the program tells what its disk cache holds, and removes what is broken, or all") {
+  const Folder folder;
+  const auto run = [&](const char *what) {
+    std::istringstream in;
+    std::ostringstream out, err;
+    const int status = cli::run_cli({"cache", what}, in, out, err);
+    return status == 0 ? out.str() : err.str();
+  };
+  setenv("BROADLOOM_CACHE_DIR", folder.path.c_str(), 1);
+  const DiskCache cache = folder.cache();
+  cache.store(key, "one for x86-64-v4", "code");
+  cache.store("another", "two for x86-64-v3", std::string(3000, 'x'));
+  CHECK(run("info").starts_with("folder   " + folder.path +
+                                "\nfiles    2, 3.05 KiB of at most 1 GiB"));
+  CHECK(run("list").find("3 KiB  two for x86-64-v3\n") != std::string::npos);
+  CHECK(run("list").find("  one for x86-64-v4\n") != std::string::npos);
+  CHECK(run("verify") == "2 files, 0 broken and removed\n");
+  spill(folder.path + "/" + cache.list()[0].file, "broken");
+  CHECK(run("list").find("  broken\n") != std::string::npos);
+  CHECK(run("verify") == "2 files, 1 broken and removed\n");
+  CHECK(run("clear") == "1 file removed from " + folder.path + "\n");
+  setenv("BROADLOOM_CACHE", "0", 1);
+  CHECK(run("info") == "the disk cache is off: BROADLOOM_CACHE is 0\n");
+  unsetenv("BROADLOOM_CACHE");
+  chmod(folder.path.c_str(), 0755);
+  CHECK(run("info").find("error[E0408]") != std::string::npos);
+  unsetenv("BROADLOOM_CACHE_DIR");
 }
 
 TEST_CASE("an entry that is whole but holds no object code is made anew") {
