@@ -255,8 +255,8 @@ TEST_CASE("the program tells what its disk cache holds, and removes what is brok
   cache.store(key, "one for x86-64-v4", "code");
   cache.store("another", "two for x86-64-v3", std::string(3000, 'x'));
   CHECK(run("info").starts_with("folder   " + folder.path +
-                                "\nfiles    2, 3.05 KiB of at most 1 GiB"));
-  CHECK(run("list").find("3 KiB  two for x86-64-v3\n") != std::string::npos);
+                                "\nfiles    2, 3.06 KiB of at most 1 GiB"));
+  CHECK(run("list").find("2.99 KiB  two for x86-64-v3\n") != std::string::npos);
   CHECK(run("list").find("  one for x86-64-v4\n") != std::string::npos);
   CHECK(run("verify") == "2 files, 0 broken and removed\n");
   spill(folder.path + "/" + cache.list()[0].file, "broken");
