@@ -47,7 +47,7 @@ std::vector<LoopKey> Arranger::path_of(const std::vector<Group> &groups) const {
   std::vector<Group> prefix;
   for (const Group &group : groups) {
     prefix.push_back(group);
-    if (chosen_.cuts.has(prefix)) {
+    if (ways_.cuts.has(prefix)) {
       path.push_back({LoopKind::Chunks, group, false});
       path.push_back({LoopKind::Within, group, false});
     } else {
@@ -66,7 +66,7 @@ std::vector<ItemId> Arranger::needs_of(std::span<const NodeId> roots,
     const NodeId id = work.back();
     work.pop_back();
     if (!seen.insert(id.index).second) continue;
-    if (use && chosen_.holds.waits(*use, id))
+    if (use && ways_.holds.waits(*use, id))
       needs.push_back(*nests_.item_of_held[id.index]);
     else if (trees_.is_fold(id))
       needs.push_back(*nests_.item_of_fold[id.index]);
@@ -88,14 +88,14 @@ void Arranger::make_vector(std::vector<LoopKey> &path, const Group &group) {
 }
 
 ItemId Arranger::add_item(const Item &item) {
-  const auto number = [](std::optional<ItemId> id) { return id ? std::int64_t(id->index) : -1; };
+  const auto number = [](const auto &id) { return id ? std::int64_t(id->index) : -1; };
   std::string key = fmt::format("{} {} {} {} {} {}", int(item.kind), item.recipe, item.leaf,
                                 item.exclusive, number(item.arg_item), number(item.carried_item));
   for (NodeId arg : item.args) key += fmt::format(" {}", arg.index);
   for (NodeId start : item.start) key += fmt::format(" ={}", start.index);
   const auto add_loop = [&](const LoopKey &loop) {
     key += fmt::format("|{}{}{}{} {} {}:", int(loop.kind), loop.vector, loop.scan, loop.reverse,
-                       loop.chain, loop.turns);
+                       number(loop.chain), loop.turns);
     for (ClassId c : loop.group) key += fmt::format(" {}", c.index);
   };
   for (const LoopKey &loop : item.path) add_loop(loop);
@@ -140,8 +140,8 @@ void Arranger::explain_fold(NodeId fold, const Tree &tree) {
   });
 }
 
-Nests arrange(const Request &request, const Trees &trees, const Schedule &chosen, Why &why) {
-  return Arranger(request, trees, chosen, why).run();
+Nests arrange(const Request &request, const Trees &trees, const Ways &ways, Why &why) {
+  return Arranger(request, trees, ways, why).run();
 }
 
 } // namespace broadloom::plan

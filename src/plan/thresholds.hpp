@@ -13,8 +13,8 @@ namespace broadloom::plan {
 
 inline constexpr std::int64_t steps_per_leaf = 128; // of each lane: bounds the error of a leaf
 inline constexpr std::int64_t scan_block = 4096;    // positions
-// Of a step and a combine of a scan in groups of lanes, as the table of operations counts. A group takes some seven combines of its
-// lanes in place of a step and a combine for each position, which pays where they are a few instructions.
+// Of a step and a combine of a scan in groups of lanes, as the table of operations counts. A group takes some seven combines of
+// its lanes in place of a step and a combine for each position, which pays where they are a few instructions.
 inline constexpr int most_cost_in_lanes = 64;
 
 // --- Chunks. What keeps few positions cannot occupy the threads, unless it is cut along the folded axis.
