@@ -76,7 +76,8 @@ KeptCode find_or_compile(const loop::Program &program, const std::string &progra
   const std::string key = key_of(program_key, target);
   if (auto code = load(*cache, key, program, target)) return {std::move(code), true};
   Object object = generate(program, blocks_of(program, target), target, profile);
-  cache->store(key, program.name + " for " + target.name, payload_of(object));
+  const char *level = target.avx512() ? "x86-64-v4" : "x86-64-v3";
+  cache->store(key, program.name + " for " + level, payload_of(object));
   return {link(std::move(object)), false};
 }
 

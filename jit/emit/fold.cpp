@@ -1,6 +1,6 @@
 // Loops with accumulators: the fixed tree of loop.hpp, whatever the width of the vectors.
 //
-// Problem: a row of x summed in 32 lanes, leaves of 4096 positions, must give the same bits with 16
+// Problem: a row of x summed in 32 ways, leaves of 4096 positions, must give the same bits with 16
 // lanes to a register as with 4, and be as fast as the hardware adds.
 // Method: position p of a leaf belongs to lane p % 32, so U = 32 / W vectors of W lanes are kept
 // and the body is emitted U times, once for each vector; or, for a heavy body, once with the
@@ -90,21 +90,21 @@ AllStates Folds::vector_leaf(const Place &here, const block::Run &run, Range ran
   const int width = run.rest().positions();
   AllStates first;
   for (const AccId acc : loop.accs) first.push_back(accs_.identity(acc, width));
-  Blocks blocks(static_cast<std::size_t>(fold_lanes / width), first);
+  Blocks blocks(static_cast<std::size_t>(fold_ways / width), first);
   llvm::Value *rest = range.begin;
   if (run.boxes.size() > 1) {
-    rest = context_.whole(range, fold_lanes);
+    rest = context_.whole(range, fold_ways);
     // Whole groups of 32 positions, each copy of the body with lanes of its own.
     llvm::Value *wrong = memory_.misaligned(here, run.whole(), range.begin, width);
     const Values stepped = memory_.around_caches(here, wrong, [&](const Place &place) {
       return flat(steps(context_.lanes_of(place, loop, width), run, run.whole(),
-                        {range.begin, rest}, fold_lanes, blocks, width, Path::FoldGroups));
+                        {range.begin, rest}, fold_ways, blocks, width, Path::FoldGroups));
     });
     blocks = accs_.blocks(loop, stepped);
   }
   // Up to the next multiple of 32, so that every vector is back in its place.
   llvm::Value *stop =
-      context_.whole({rest, ir_.CreateAdd(range.end, ir_.getInt64(fold_lanes - 1))}, fold_lanes);
+      context_.whole({rest, ir_.CreateAdd(range.end, ir_.getInt64(fold_ways - 1))}, fold_ways);
   blocks = masked_steps(here, run, {rest, stop}, range.end, blocks);
 
   AllStates result;

@@ -188,7 +188,7 @@ void Memory::store_complex(const Row &row, llvm::Value *value) {
 llvm::Value *Memory::slot(const Place &here, BufferId id, llvm::Type *type) {
   context_.took(Path::RowOfLanes);
   llvm::AllocaInst *&room = slots_[id.index];
-  if (room == nullptr || room->getAllocatedType() != type) room = lanes_.room(type, fold_lanes);
+  if (room == nullptr || room->getAllocatedType() != type) room = lanes_.room(type, fold_ways);
   return ir_.CreateGEP(type, room, here.positions[program_[id].walks.front().axis.index]);
 }
 

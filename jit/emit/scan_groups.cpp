@@ -36,7 +36,7 @@ AllStates Scans::scan_groups(const Place &here, const block::Run &run, Range ran
   if (box.masked) return run_groups(here, run, box, range, start);
   llvm::Value *rest = context_.whole(range, box.positions());
   const auto whole_groups = [&](const AllStates &from) {
-    llvm::Value *wrong = memory_.misaligned(here, box, range.begin, scan_lanes);
+    llvm::Value *wrong = memory_.misaligned(here, box, range.begin, scan_ways);
     return accs_.shaped(program_[run.loop],
                         memory_.around_caches(here, wrong, [&](const Place &place) {
                           return flat(run_groups(place, run, box, {range.begin, rest}, from));
@@ -55,13 +55,13 @@ AllStates Scans::run_groups(const Place &here, const block::Run &run, const bloc
   const bool masked = box.masked;
   const int groups = box.count(block::As::Copies);
   llvm::Value *last = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(1));
-  last = ir_.CreateAnd(last, context_.number(-scan_lanes));
+  last = ir_.CreateAnd(last, context_.number(-scan_ways));
   llvm::Value *both_ends = ir_.CreateAdd(begin, ir_.CreateAdd(begin, last));
   const auto turn = [&](llvm::Value *position, Blocks &now) {
     if (loop.reverse) position = ir_.CreateSub(both_ends, position);
     llvm::Value *active =
-        masked ? context_.least(ir_.CreateSub(end, position), ir_.getInt64(scan_lanes)) : nullptr;
-    const Place place = context_.lanes_of(here, loop, groups * scan_lanes, active);
+        masked ? context_.least(ir_.CreateSub(end, position), ir_.getInt64(scan_ways)) : nullptr;
+    const Place place = context_.lanes_of(here, loop, groups * scan_ways, active);
     context_.took(masked         ? Path::ScanMasked
                   : groups > 1   ? Path::ScanGroups
                   : loop.reverse ? Path::ScanReverse
@@ -78,7 +78,7 @@ AllStates Scans::run_groups(const Place &here, const block::Run &run, const bloc
       acc.before.clear();
     }
   };
-  return accs_.counted_loop(loop, range, groups * scan_lanes, {start}, turn).front();
+  return accs_.counted_loop(loop, range, groups * scan_ways, {start}, turn).front();
 }
 
 void Scans::step_group(const Place &here, AccId acc, const std::vector<ValueId> &args) {
@@ -107,14 +107,14 @@ States Scans::shuffled(const States &states, const std::vector<int> &sources) {
 // a constant mask into one more shuffle: so it must not see that the mask is constant. The highest bit of an
 // address is 0.
 llvm::Value *Scans::later_lanes(bool reverse, int distance) {
-  constexpr int half = scan_lanes / 2;
+  constexpr int half = scan_ways / 2;
   const auto joins = [&](int lane) {
-    const int place = reverse ? scan_lanes - 1 - lane : lane;
+    const int place = reverse ? scan_ways - 1 - lane : lane;
     return (place & distance) != 0;
   };
   if (!context_.target.avx512() || distance >= half) {
     std::vector<llvm::Constant *> later;
-    for (int lane = 0; lane < scan_lanes; ++lane) later.push_back(ir_.getInt1(joins(lane)));
+    for (int lane = 0; lane < scan_ways; ++lane) later.push_back(ir_.getInt1(joins(lane)));
     return llvm::ConstantVector::get(later);
   }
   std::uint8_t bits = 0;
@@ -132,7 +132,7 @@ llvm::Value *Scans::later_lanes(bool reverse, int distance) {
 // for each use.
 llvm::Value *Scans::select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b) {
   const int width = Lanes::width(mask);
-  if (width == scan_lanes) return lanes_.select(mask, a, b);
+  if (width == scan_ways) return lanes_.select(mask, a, b);
   if (a->getType()->getScalarSizeInBits() != 64)
     return lanes_.select(lanes_.joined({mask, mask}), a, b);
   const auto half = [&](int first) {
@@ -173,7 +173,7 @@ States Scans::totals_of_groups(const Group &group, AccId acc, States states) {
     if (group.loop->reverse) std::swap(left, right);
     return accs_.join(acc, left, right);
   };
-  for (int width = group.width; width > std::max(group.width / scan_lanes, 2); width /= 2) {
+  for (int width = group.width; width > std::max(group.width / scan_ways, 2); width /= 2) {
     std::vector<int> even, odd;
     for (int lane = 0; lane < width; lane += 2) {
       even.push_back(lane);
@@ -181,7 +181,7 @@ States Scans::totals_of_groups(const Group &group, AccId acc, States states) {
     }
     states = join_neighbours(shuffled(states, even), shuffled(states, odd));
   }
-  if (group.width > scan_lanes) return states;
+  if (group.width > scan_ways) return states;
   States left, right;
   for (llvm::Value *state : states) {
     left.push_back(lanes_.some_lanes(state, 0, 1));
@@ -192,9 +192,9 @@ States Scans::totals_of_groups(const Group &group, AccId acc, States states) {
 
 States Scans::last_of_group(const Group &group, const States &joined, int number) {
   support::check(!joined.empty(), "a scan's group has not stepped");
-  const bool totals = Lanes::width(joined[0]) < scan_lanes; // a lane for each group
+  const bool totals = Lanes::width(joined[0]) < scan_ways; // a lane for each group
   const bool reverse = group.loop->reverse;
-  llvm::Value *lane = context_.number(totals ? number : reverse ? 0 : scan_lanes - 1);
+  llvm::Value *lane = context_.number(totals ? number : reverse ? 0 : scan_ways - 1);
   if (group.active != nullptr && !reverse) lane = ir_.CreateSub(group.active, ir_.getInt64(1));
   States last;
   for (llvm::Value *state : joined) last.push_back(lanes_.lane(state, lane));

@@ -1,6 +1,6 @@
 // Folds of a few known turns inside a vector loop: rows of 8, of which the vector loop takes 16 at once.
 //
-// Problem: the tree of loop.hpp has 32 lanes, of which a row of 8 fills 8; lanes along the row would run mostly idle,
+// Problem: the tree of loop.hpp has 32 ways, of which a row of 8 fills 8; lanes along the row would run mostly idle,
 // and join five times for each row.
 // Method: the lanes of the vector are rows. Each lane of the tree is a vector of states of its own, with one step or
 // none, and the joins are joins of whole vectors. Lanes without a step hold the identity; joins with it are made where they may
@@ -36,7 +36,7 @@ void Folds::short_loop(const Place &around, const block::Run &run) {
 
 AllStates Folds::unrolled(const Place &here, const block::Run &run) {
   const Loop &loop = program_[run.loop];
-  if (loop.lanes > 1) {
+  if (loop.ways > 1) {
     context_.took(Path::ShortTree);
     return *lane_tree(here, run, 0, 1);
   }
@@ -50,7 +50,7 @@ std::optional<AllStates> Folds::lane_tree(const Place &here, const block::Run &r
                                           int apart) {
   const Loop &loop = program_[run.loop];
   if (lane >= loop.turns) return std::nullopt;
-  if (apart == loop.lanes) {
+  if (apart == loop.ways) {
     accs_.set_running(loop, start(here, loop, false));
     walk_.turn(here, run.whole(), run.loop, ir_.getInt64(0), lane);
     return accs_.running(loop);
@@ -59,7 +59,7 @@ std::optional<AllStates> Folds::lane_tree(const Place &here, const block::Run &r
   const std::optional<AllStates> right = lane_tree(here, run, lane + apart, 2 * apart);
   for (std::size_t k = 0; k < loop.accs.size(); ++k)
     left[k] = right ? accs_.join(loop.accs[k], left[k], (*right)[k])
-                    : accs_.join_identities(loop.accs[k], left[k], loop.lanes / (2 * apart));
+                    : accs_.join_identities(loop.accs[k], left[k], loop.ways / (2 * apart));
   return left;
 }
 
@@ -70,12 +70,12 @@ std::optional<AllStates> Folds::lane_tree(const Place &here, const block::Run &r
 AllStates Folds::on_stack(const Place &here, const block::Run &run) {
   const Loop &loop = program_[run.loop];
   llvm::Value *none = ir_.getInt64(0), *turns = context_.number(loop.turns);
-  if (loop.lanes == 1)
+  if (loop.ways == 1)
     return steps(here, run, run.whole(), {none, turns}, 1, {start(here, loop, true)}, 0, {})
         .front();
   context_.took(Path::ShortInMemory);
   const AllStates first = start(here, loop, false);
-  const Accumulators::Slots slots = accs_.slots(first, fold_lanes);
+  const Accumulators::Slots slots = accs_.slots(first, fold_ways);
   context_.each({none, turns}, 1, [&](llvm::Value *position) {
     accs_.set_running(loop, first);
     walk_.turn(here, run.whole(), run.loop, position);
@@ -92,8 +92,8 @@ AllStates Folds::join_on_stack(const Loop &loop, const Accumulators::Slots &slot
   };
   llvm::Value *none = ir_.getInt64(0), *one = ir_.getInt64(1);
   lanes_.counted_loop(
-      none, context_.number(std::countr_zero(unsigned(fold_lanes))), 1,
-      {ir_.getInt64(fold_lanes / 2), context_.number(loop.turns)}, [&](llvm::Value *, Values now) {
+      none, context_.number(std::countr_zero(unsigned(fold_ways))), 1,
+      {ir_.getInt64(fold_ways / 2), context_.number(loop.turns)}, [&](llvm::Value *, Values now) {
         llvm::Value *half = now[0], *used = now[1];
         llvm::Value *pairs = context_.greatest(none, ir_.CreateSub(used, half));
         llvm::Value *left = context_.least(half, used);

@@ -10,7 +10,7 @@
 //
 // Loads one by one, or gathers, would take several times as long. In a partial group, lanes that do not count stand for the
 // last one that does: they load its row, and store theirs there before it stores its own. Where no lane counts, as in the last
-// registers of a fold's 32 lanes, nothing is stored.
+// registers of a fold's 32 ways, nothing is stored.
 #include "jit/emit/memory.hpp"
 
 #include <llvm/IR/Constants.h>

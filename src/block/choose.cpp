@@ -51,10 +51,10 @@ Run Chooser::turns(LoopId id, const Place &place) const {
 int Chooser::base_width(LoopId id) const {
   const Survey::LoopFacts &f = facts(id);
   const int bytes = f.widest <= 2 ? f.widest : f.narrowest <= 4 && !f.doubles ? 4 : 8;
-  if (loop(id).scan) return scan_lanes;
+  if (loop(id).scan) return scan_ways;
   constexpr int fewest = 2; // one lane is a turn
   const int width = std::max(fewest, machine_.vector_bytes() / bytes / machine_.sizes.narrower);
-  return loop(id).accs.empty() ? width : std::min(width, fold_lanes);
+  return loop(id).accs.empty() ? width : std::min(width, fold_ways);
 }
 
 // A loop over columns with folds over rows inside takes a strip of columns, so that each row is read in pieces of several
@@ -137,7 +137,7 @@ Run Chooser::fold(LoopId id, Place place) const {
     if (!f.costly && !f.inner_loops) {
       place.streamed = streams(program_, id);
       run.boxes.push_back(
-          box({copies_of(l.axis, fold_lanes / width), lanes_of(l.axis, width)}, l.body, place));
+          box({copies_of(l.axis, fold_ways / width), lanes_of(l.axis, width)}, l.body, place));
     }
     place.masked = true;
     run.boxes.push_back(box({lanes_of(l.axis, width)}, l.body, place));
@@ -176,7 +176,7 @@ int Chooser::leaves_together(LoopId id, int width) const {
 
 Run Chooser::scan(LoopId id, Place place) const {
   const Loop &l = loop(id);
-  if (l.lanes == 1) return {id, Shape::SerialScan, {box({turns_of(l.axis, 1)}, l.body, place)}, {}};
+  if (l.ways == 1) return {id, Shape::SerialScan, {box({turns_of(l.axis, 1)}, l.body, place)}, {}};
   Run run{id, Shape::GroupScan, {}, {}};
   place.vector = &l;
   if (!facts(id).costly) {
@@ -184,15 +184,15 @@ Run Chooser::scan(LoopId id, Place place) const {
     const bool totals = !reads_running(program_, l) && !l.reverse;
     const int groups = totals ? machine_.sizes.scan_totals : 1;
     if (!totals) place.streamed = streams(program_, id);
-    place.width = groups * scan_lanes;
+    place.width = groups * scan_ways;
     std::vector<Dim> dims;
     if (groups > 1) dims.push_back(copies_of(l.axis, groups));
-    dims.push_back(lanes_of(l.axis, scan_lanes));
+    dims.push_back(lanes_of(l.axis, scan_ways));
     run.boxes.push_back(box(std::move(dims), l.body, place));
   }
   place.masked = true;
-  place.width = scan_lanes;
-  run.boxes.push_back(box({lanes_of(l.axis, scan_lanes)}, l.body, place));
+  place.width = scan_ways;
+  run.boxes.push_back(box({lanes_of(l.axis, scan_ways)}, l.body, place));
   run.boxes.back().rest = run.boxes.size() > 1;
   return run;
 }

@@ -155,10 +155,10 @@ private:
                    "1 group of lanes in a turn: the body is heavy");
       const std::string groups = support::count(box.count(As::Copies), "group");
       return add(Reason::RegistersOfLanes, subject(axis), groups,
-                 groups + " of lanes in a turn: the 32 lanes of the fold");
+                 groups + " of lanes in a turn: the 32 ways of the fold");
     }
     case Shape::GroupScan: {
-      width(run.loop, scan_lanes);
+      width(run.loop, scan_ways);
       windows(box, axis);
       const std::string groups = support::count(box.count(As::Copies), "group");
       return add(Reason::GroupOfScan, subject(axis), groups,
@@ -247,7 +247,7 @@ private:
     case Shape::SerialFold:
       because = "its body is heavy, has loops or stores, or has no leaves";
       break;
-    case Shape::VectorFold: because = "its copies are the 32 lanes of the fold"; break;
+    case Shape::VectorFold: because = "its copies are the 32 ways of the fold"; break;
     case Shape::SerialScan: because = "the order of the steps matters"; break;
     case Shape::GroupScan: because = "its copies are groups of 16 lanes of the scan"; break;
     case Shape::TransposedTile: because = "it is transposed in square blocks"; break;

@@ -95,7 +95,7 @@ Interpreter::AllStates Interpreter::serial_leaf(const Run &run, Range range, All
 Interpreter::AllStates Interpreter::vector_leaf(const Run &run, Range range) {
   const Loop &loop = program_[run.loop];
   const Addresses outer = at_;
-  set_lanes(&loop, fold_lanes, fold_lanes);
+  set_lanes(&loop, fold_ways, fold_ways);
   set_running(loop, start(loop, false));
   const auto step = [&](const Box &box, std::int64_t p, int first, int active) {
     set_lanes(&loop, box.count(As::Lanes), active);
@@ -112,13 +112,13 @@ Interpreter::AllStates Interpreter::vector_leaf(const Run &run, Range range) {
   for (int first = 0; p < range.end; p += run.rest().positions()) {
     const std::int64_t left = range.end - p;
     step(run.rest(), p, first, int(std::min<std::int64_t>(left, run.rest().positions())));
-    first = (first + run.rest().positions()) % fold_lanes;
+    first = (first + run.rest().positions()) % fold_ways;
   }
   set_lanes(nullptr, 1, 1);
   at_ = outer;
   AllStates all = running(loop);
   for (std::size_t k = 0; k < all.size(); ++k) {
-    tree::halve(fold_lanes, [&](int into, int from) {
+    tree::halve(fold_ways, [&](int into, int from) {
       States &state = all[k][std::size_t(into)];
       accs_[loop.accs[k].index].code.join(state, all[k][std::size_t(from)], state);
     });
@@ -153,7 +153,7 @@ void Interpreter::short_row(const Run &run) {
   const std::vector<Columns> around = columns_;
   const Addresses outer = at_;
   load_columns(run);
-  if (loop.lanes > 1) {
+  if (loop.ways > 1) {
     set_running(loop, short_tree(run));
   } else {
     set_running(loop, start(loop, true));
@@ -168,14 +168,14 @@ void Interpreter::short_row(const Run &run) {
 Interpreter::AllStates Interpreter::short_tree(const Run &run) {
   const Loop &loop = program_[run.loop];
   const Addresses outer = at_;
-  std::vector<AllStates> lanes(std::size_t(loop.lanes), start(loop, false));
+  std::vector<AllStates> lanes(std::size_t(loop.ways), start(loop, false));
   for (int p = 0; p < run.whole().positions(); ++p) {
     set_running(loop, start(loop, false));
     turn(run.whole(), run.loop, outer, p);
     lanes.at(std::size_t(p)) = running(loop);
   }
   at_ = outer;
-  tree::halve(loop.lanes, [&](int into, int from) {
+  tree::halve(loop.ways, [&](int into, int from) {
     join(loop, lanes[std::size_t(into)], lanes[std::size_t(from)]);
     lanes[std::size_t(into)] = std::move(lanes[std::size_t(from)]);
   });

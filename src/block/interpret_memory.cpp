@@ -46,9 +46,9 @@ std::uintptr_t Interpreter::address(const Access &access, int lane) const {
 // The elements of a row of each lane's own at the current position.
 Interpreter::Lanes &Interpreter::slot(BufferId id) {
   const auto position = std::size_t(positions_[program_[id].walks.front().axis.index]);
-  support::check(position < std::size_t(fold_lanes), "a row of a lane is longer than a short row");
+  support::check(position < std::size_t(fold_ways), "a row of a lane is longer than a short row");
   std::vector<Lanes> &slots = slots_[id.index];
-  slots.resize(fold_lanes);
+  slots.resize(fold_ways);
   slots[position].resize(std::size_t(width_));
   return slots[position];
 }

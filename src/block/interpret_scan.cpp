@@ -68,7 +68,7 @@ Interpreter::AllStates Interpreter::groups(const Run &run, const Box &box, Range
   const Loop &loop = program_[run.loop];
   const Addresses outer = at_;
   const int width = box.positions();
-  const std::int64_t last = range.begin + (range.count() - 1) / scan_lanes * scan_lanes;
+  const std::int64_t last = range.begin + (range.count() - 1) / scan_ways * scan_ways;
   for (std::int64_t p = range.begin; p < range.end; p += width) {
     const std::int64_t first = loop.reverse ? range.begin + last - p : p;
     const std::int64_t left = range.end - first;
@@ -107,12 +107,10 @@ void Interpreter::step_group(AccId id, const std::vector<ValueId> &args) {
     for (const ValueId arg : args) acc.code.inputs.push_back(value(arg, lane));
     acc.code.take(acc.code.recipe->step, acc.now[std::size_t(lane)]);
   }
-  const auto mirrored = [&](int place) {
-    return vector_->reverse ? scan_lanes - 1 - place : place;
-  };
-  for (int distance = 1; distance < scan_lanes; distance *= 2)
+  const auto mirrored = [&](int place) { return vector_->reverse ? scan_ways - 1 - place : place; };
+  for (int distance = 1; distance < scan_ways; distance *= 2)
     for (int lane = 0; lane < active_; ++lane) {
-      const int group = lane / scan_lanes * scan_lanes;
+      const int group = lane / scan_ways * scan_ways;
       const int from = tree::earlier(mirrored(lane - group), distance);
       if (from < 0 || group + mirrored(from) >= active_) continue; // positions that are not there
       States &state = acc.now[std::size_t(lane)];

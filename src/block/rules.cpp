@@ -12,7 +12,7 @@ using namespace loop;
 bool identity_stays(const loop::Program &program, const Loop &loop) {
   return std::ranges::all_of(loop.accs, [&](AccId acc) {
     const ops::Recipe &recipe = program.recipe(acc);
-    if (loop.lanes == 1 || ops::identity_is_neutral(recipe)) return true;
+    if (loop.ways == 1 || ops::identity_is_neutral(recipe)) return true;
     std::vector<ops::Scalar> both = recipe.start, joined = recipe.start, work;
     both.insert(both.end(), recipe.start.begin(), recipe.start.end());
     ops::run(recipe.combine, both, work, program.accuracy);

@@ -157,7 +157,7 @@ private:
 } // namespace
 
 bool runs_as_vector(const Program &program, const Loop &loop) {
-  if (!loop.vector || loop.accs.empty() || loop.lanes > 1) return loop.vector;
+  if (!loop.vector || loop.accs.empty() || loop.ways > 1) return loop.vector;
   return std::all_of(loop.accs.begin(), loop.accs.end(),
                      [&](AccId id) { return program.recipe(id).exact; });
 }

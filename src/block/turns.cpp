@@ -67,10 +67,10 @@ private:
       return turns(rest, n - together * (&whole != &rest ? whole.positions() : 1));
     }
     case Shape::VectorFold: {
-      const std::int64_t groups = &whole != &rest ? n / fold_lanes : 0;
+      const std::int64_t groups = &whole != &rest ? n / fold_ways : 0;
       if (groups > 0) turns(whole, groups);
-      const std::int64_t left = n - groups * fold_lanes;
-      return turns(rest, (left + fold_lanes - 1) / fold_lanes * (fold_lanes / rest.positions()));
+      const std::int64_t left = n - groups * fold_ways;
+      return turns(rest, (left + fold_ways - 1) / fold_ways * (fold_ways / rest.positions()));
     }
     case Shape::Map:
     case Shape::MaskedMap:

@@ -157,9 +157,9 @@ private:
       return require(folds && !ordered && loop.turns == 0 && !runs_as_vector(program_, loop),
                      "no serial fold");
     case Shape::VectorFold: return require(folds && !ordered && lanes, "no fold over lanes");
-    case Shape::SerialScan: return require(ordered && loop.lanes == 1, "no serial scan");
+    case Shape::SerialScan: return require(ordered && loop.ways == 1, "no serial scan");
     case Shape::GroupScan:
-      return require(loop.scan && loop.lanes == scan_lanes && lanes, "no scan in groups");
+      return require(loop.scan && loop.ways == scan_ways && lanes, "no scan in groups");
     case Shape::Map:
     case Shape::MaskedMap:
     case Shape::StreamedMap: return require(!folds && !ordered && lanes, "no map");
@@ -296,14 +296,14 @@ private:
     require(rest.masked, "a rest that is not masked");
     const bool scan = run.shape == Shape::GroupScan;
     require(run.boxes.size() <= 2 && is(rest, {{loop.axis, As::Lanes}}) &&
-                (scan ? rest.positions() == scan_lanes : rest.positions() <= fold_lanes),
+                (scan ? rest.positions() == scan_ways : rest.positions() <= fold_ways),
             "the lanes of a rest are those of the tree, or a part of them");
     if (run.boxes.size() == 1) return;
     box_ = whole.id;
     require(is_strip(whole, loop.axis) && !whole.masked &&
                 whole.count(As::Lanes) == rest.positions(),
             "a whole block has the lanes of its rest");
-    require(scan || whole.positions() == fold_lanes, "a whole block has all lanes of the tree");
+    require(scan || whole.positions() == fold_ways, "a whole block has all ways of the tree");
     require(!scan || whole.count(As::Copies) == 1 ||
                 (!loop.reverse && !reads_running(program_, loop)),
             "several groups of a scan come to their totals alone");

@@ -43,7 +43,7 @@ struct Nest { // a loop made ready
   std::uint32_t axis = 0;
   std::vector<Move> moves;
   std::vector<std::uint32_t> folds;
-  std::int64_t lanes = 1, leaf = 0;
+  std::int64_t ways = 1, leaf = 0;
   bool scan = false, reverse = false;
   std::vector<BufferId> handed;
   std::int64_t extent = 0;
@@ -173,7 +173,7 @@ private:
             {std::uint32_t(b), stride * std::int64_t(size_of(p_.buffers[b].dtype))});
       }
     }
-    nest.lanes = l.lanes;
+    nest.ways = l.ways;
     nest.leaf = l.leaf;
     nest.scan = l.scan;
     nest.reverse = l.reverse;
@@ -184,9 +184,9 @@ private:
       fold.code = {&p_.recipe(a), p_.accuracy, {}, {}};
       fold.start = fold.code.recipe->start;
       for (ValueId start : p_[a].start) fold.start_values.push_back(start.index);
-      fold.grouped = l.scan && l.lanes > 1;
+      fold.grouped = l.scan && l.ways > 1;
       fold.takes_blocks = takes_blocks(p_, l, a);
-      fold.lanes.resize(std::size_t(fold.grouped ? 1 : l.lanes));
+      fold.ways.resize(std::size_t(fold.grouped ? 1 : l.ways));
       nest.folds.push_back(a.index);
     }
     nests_[id.index] = std::move(nest);
@@ -216,16 +216,16 @@ private:
       case Instruction::Kind::Step: {
         Fold &fold = folds_[i.index];
         if (fold.takes_blocks) {
-          for (std::size_t k = 0; k < i.more.size(); ++k) fold.lanes[0][k] = values_[i.more[k]];
+          for (std::size_t k = 0; k < i.more.size(); ++k) fold.ways[0][k] = values_[i.more[k]];
           break;
         }
         States &inputs = fold.code.inputs;
-        inputs = fold.grouped ? fold.code.recipe->start : fold.lanes[lane_];
+        inputs = fold.grouped ? fold.code.recipe->start : fold.ways[lane_];
         for (std::uint32_t arg : i.more) inputs.push_back(values_[arg]);
         if (fold.grouped)
           fold.step_in_group(lane_);
         else
-          fold.code.take(fold.code.recipe->step, fold.lanes[lane_]);
+          fold.code.take(fold.code.recipe->step, fold.ways[lane_]);
         break;
       }
       case Instruction::Kind::Loop: run(nests_[i.index]); break;
@@ -263,14 +263,14 @@ private:
     for (std::uint32_t f : nest.folds) folds_[f].begin_leaf(nest.leaf == 0);
     for (std::int64_t p = begin; p < end; ++p) {
       positions_[nest.axis] = p;
-      run_turn(nest, std::size_t((p - begin) & (nest.lanes - 1)));
+      run_turn(nest, std::size_t((p - begin) & (nest.ways - 1)));
       for (const Move &m : nest.moves) addresses_[m.buffer] += std::uintptr_t(m.bytes);
     }
     for (std::uint32_t f : nest.folds) folds_[f].end_leaf();
   }
 
   Scalar running(Fold &fold, std::uint32_t state) {
-    States now = fold.lanes[0];
+    States now = fold.ways[0];
     if (!fold.carried.empty()) fold.join(fold.carried, now, now);
     if (!fold.joined.empty()) fold.join(now, fold.joined, now);
     return now[state];
@@ -315,24 +315,24 @@ private:
       const std::int64_t p = nest.reverse ? end - 1 - (k - begin) : k;
       positions_[nest.axis] = p;
       for (const Move &m : nest.moves) addresses_[m.buffer] += std::uintptr_t(p * m.bytes);
-      nest.lanes > 1 ? run_in_group(nest, p - begin, k + 1 == end) : run_turn(nest, 0);
+      nest.ways > 1 ? run_in_group(nest, p - begin, k + 1 == end) : run_turn(nest, 0);
       for (const Move &m : nest.moves) addresses_[m.buffer] -= std::uintptr_t(p * m.bytes);
     }
     for (std::uint32_t f : nest.folds) {
       Fold &fold = folds_[f];
       if (fold.carried.empty())
-        fold.result = fold.lanes[0];
+        fold.result = fold.ways[0];
       else
-        fold.join(fold.carried, fold.lanes[0], fold.carried), fold.result = fold.carried;
+        fold.join(fold.carried, fold.ways[0], fold.carried), fold.result = fold.carried;
     }
   }
 
   // `offset` is the distance from the begin of the block, where the groups begin, too.
   void run_in_group(const Nest &nest, std::int64_t offset, bool last_of_block) {
-    const std::int64_t lane = offset & (nest.lanes - 1);
-    const std::int64_t place = nest.reverse ? nest.lanes - 1 - lane : lane;
+    const std::int64_t lane = offset & (nest.ways - 1);
+    const std::int64_t place = nest.reverse ? nest.ways - 1 - lane : lane;
     run_turn(nest, std::size_t(place));
-    if (place != nest.lanes - 1 && !last_of_block) return;
+    if (place != nest.ways - 1 && !last_of_block) return;
     for (std::uint32_t f : nest.folds) {
       folds_[f].end_group();
       folds_[f].begin_group();

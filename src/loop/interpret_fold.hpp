@@ -15,7 +15,7 @@ struct Fold {
   RecipeRunner code;
   std::vector<std::uint32_t> start_values; // or none: the recipe's own start
   States start;                            // of this run of the loop
-  std::vector<States> lanes;
+  std::vector<States> ways;
   tree::Leaves<States> leaves;
   States carried;               // of a scan in blocks: what the blocks before have come to
   States joined;                // of a scan in groups: the group up to the last step, or nothing
@@ -44,16 +44,16 @@ struct Fold {
         join(halves[k], joined, joined);
     }
   }
-  void end_group() { join(lanes[0], joined, lanes[0]); }
+  void end_group() { join(ways[0], joined, ways[0]); }
   void begin_leaf(bool from_start) {
-    for (States &lane : lanes) lane = from_start ? start : code.recipe->start;
+    for (States &way : ways) way = from_start ? start : code.recipe->start;
     begin_group();
   }
   void end_leaf() {
-    tree::halve(int(lanes.size()), [&](int into, int from) {
-      join(lanes[std::size_t(into)], lanes[std::size_t(from)], lanes[std::size_t(into)]);
+    tree::halve(int(ways.size()), [&](int into, int from) {
+      join(ways[std::size_t(into)], ways[std::size_t(from)], ways[std::size_t(into)]);
     });
-    leaves.add(lanes[0], 1, [&](const States &a, States &b) { join(a, b, b); });
+    leaves.add(ways[0], 1, [&](const States &a, States &b) { join(a, b, b); });
   }
   void end() {
     result =

@@ -120,7 +120,7 @@ public:
     put(l.parallel);
     put(l.vector);
     put(l.accs);
-    put(l.lanes);
+    put(l.ways);
     put(l.turns);
     put(l.leaf);
     put(l.scan);

@@ -22,7 +22,7 @@ std::string_view name(StrideClass stride) {
 }
 
 bool takes_blocks(const Program &program, const Loop &loop, AccId acc) {
-  return loop.leaf == 1 && loop.lanes == 1 && !loop.scan && ops::step_is_join(program.recipe(acc));
+  return loop.leaf == 1 && loop.ways == 1 && !loop.scan && ops::step_is_join(program.recipe(acc));
 }
 
 std::optional<LoopId> only_loop(const std::vector<Stmt> &body) {

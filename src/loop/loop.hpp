@@ -15,7 +15,7 @@
 // z[i] = f(sum_j x[i, j], y[i]) is one phase, in the words of the 2008 page:
 //
 //   parallel for i
-//     init a0 : f64 = 0                      # sum; 32 lanes, leaves of 128 steps
+//     init a0 : f64 = 0                      # sum; 32 ways, leaves of 128 steps
 //     vector for j
 //       step a0 += f64(x[i, j])
 //       next x
@@ -31,8 +31,8 @@
 // - A `parallel` loop may be split into boxes that run in any order on any threads. Parallel loops form
 //   an unbroken chain from the phase's root, carry no accumulators, and contain every store.
 // - A loop with accumulators folds in a fixed tree. Its range is cut into leaves of `leaf` steps of
-//   `lanes` positions; position p of a leaf belongs to lane p % lanes; each lane starts from the identity
-//   and steps in order; lanes are joined by halving (lane l with lane l + lanes/2, ..); leaves are
+//   `ways` positions; position p of a leaf belongs to way p % ways; each way starts from the identity
+//   and steps in order; ways are joined by halving (way w with way w + ways/2, ..); leaves are
 //   joined pairwise in index order (0 with 1, 2 with 3, .., then these; an odd last one is carried up).
 //   A loop of few known `turns` has the same tree, of one leaf, without being the vector loop: the one around it takes
 //   16 rows of 8, say, at once. Loops without accumulators may have known turns, too; a Row is then one for each lane.
@@ -43,7 +43,7 @@
 //   at multiples of it. Its accumulators carry what the blocks before have come to, from their start;
 //   within a block they step from the recipe's start; the running state is combine(carried, stepped).
 //   leaf 0: one block, whose steps begin at the start, so that the running state is the stepped one.
-// - A scan with `lanes` cuts each block into groups of so many positions, from its first on. Every position
+// - A scan with `ways` cuts each block into groups of so many positions, from its first on. Every position
 //   takes one step from the recipe's start. Then, for d = 1, 2, 4, 8, in every 2d aligned positions of a
 //   group each one of the later half is joined to the last one of the earlier half (earlier and last
 //   in the direction of the loop; positions beyond the end of the axis are not there):
@@ -181,8 +181,8 @@ struct Stmt {
   static Stmt run(LoopId loop) { return {StmtKind::Loop, {}, {}, {}, {}, loop}; }
 };
 
-inline constexpr int fold_lanes = 32; // of a vector loop with accumulators; the most known turns
-inline constexpr int scan_lanes = 16; // of a vector loop that scans
+inline constexpr int fold_ways = 32; // of a vector loop with accumulators; the most known turns
+inline constexpr int scan_ways = 16; // of a vector loop that scans
 
 struct Loop {
   AxisId axis;
@@ -191,9 +191,9 @@ struct Loop {
   bool parallel = false;
   bool vector = false; // at most one on any path from the root
   std::vector<AccId> accs;
-  int lanes = 1; // 1; where `vector`, fold_lanes or scan_lanes; where there are `turns`, fold_lanes
+  int ways = 1;  // 1; where `vector`, fold_ways or scan_ways; where there are `turns`, fold_ways
   int turns = 0; // the number of positions, where the code is for that number alone; 0: any
-  std::int64_t leaf = 0; // positions per leaf, a multiple of lanes; 0: one leaf
+  std::int64_t leaf = 0; // positions per leaf, a multiple of ways; 0: one leaf
   bool scan = false;     // its running states are read inside, or they are those of a scan's block
   bool reverse = false;  // from the last position to the first; scans and ordered folds only
   std::vector<BufferId> handed; // one for each state, of one element; or none

@@ -9,7 +9,7 @@
 //   phase 0:
 //     parallel for i
 //       init a0 : sum f64
-//       vector for j, 32 lanes, leaves of 4096
+//       vector for j, 32 ways, leaves of 4096
 //         step a0 with f64(x[i, j])
 //       set z[i] = f32(a0) * y[i]
 //
@@ -219,14 +219,13 @@ private:
       while (cursor.accept(","));
       cursor.expect(")");
     } else {
-      const int count = int(cursor.integer("lanes, turns, leaves, blocks, 'from' or 'loop'", 1000));
-      if (cursor.accept("lanes"))
-        loop.lanes = count;
+      const int count = int(cursor.integer("ways, turns, leaves, blocks, 'from' or 'loop'", 1000));
+      if (cursor.accept("ways"))
+        loop.ways = count;
       else
         cursor.expect("turns"), loop.turns = count;
-      if (loop.lanes == 0)
-        cursor.fail(cursor.peek(), "a loop of no lanes",
-                    "a loop without lanes says nothing of them");
+      if (loop.ways == 0)
+        cursor.fail(cursor.peek(), "a loop of no ways", "a loop without ways says nothing of them");
     }
   }
 

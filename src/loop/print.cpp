@@ -1,7 +1,7 @@
 // A loop program as the nest that a person would write.
 //
 //   parallel for i
-//     init a0 : f64 = 0   # sum; 32 lanes, leaves of 128 steps
+//     init a0 : f64 = 0   # sum; 32 ways, leaves of 128 steps
 //     vector for j
 //       step a0 += f64(x[i, j])
 //       next x
@@ -319,10 +319,10 @@ private:
       std::string how = r.name;
       if (!ops::only_op(r)) how += " (r" + std::to_string(p_[id].recipe) + ")";
       if (!r.has_combine()) how += "; in order";
-      if (l.lanes > 1) how += "; " + std::to_string(l.lanes) + " lanes";
+      if (l.ways > 1) how += "; " + std::to_string(l.ways) + " ways";
       if (l.leaf > 0) {
-        how += (l.lanes > 1 ? ", " : "; ") + std::string(l.scan ? "blocks of " : "leaves of ") +
-               std::to_string(l.leaf / l.lanes) + (l.leaf / l.lanes == 1 ? " step" : " steps");
+        how += (l.ways > 1 ? ", " : "; ") + std::string(l.scan ? "blocks of " : "leaves of ") +
+               std::to_string(l.leaf / l.ways) + (l.leaf / l.ways == 1 ? " step" : " steps");
       }
       std::vector<std::string> types, starts;
       for (std::size_t k = 0; k < r.states.size(); ++k) {

@@ -160,9 +160,9 @@ private:
       state(v, me);
       require(
           !open_.empty() && carries(*open_.back(), v.acc) &&
-              (open_.back()->scan || (open_.back()->lanes == 1 && !p_.recipe(v.acc).has_combine())),
+              (open_.back()->scan || (open_.back()->ways == 1 && !p_.recipe(v.acc).has_combine())),
           me + " reads a running accumulator of no scan around it");
-      if (open_.back()->lanes > 1) steps_can_begin(v.acc, me);
+      if (open_.back()->ways > 1) steps_can_begin(v.acc, me);
       break;
     case ValueKind::Extent:
       require(v.dtype == DType::I64, me + " is an extent, but no i64");
@@ -280,10 +280,10 @@ private:
       require(l.accs.empty(), me + " is parallel and carries accumulators");
       chain_.push_back(l.axis);
     }
-    require(l.lanes == 1 || (l.lanes == fold_lanes && !l.scan && (l.vector || l.turns > 0)) ||
-                (l.lanes == scan_lanes && l.scan && l.vector),
-            me + " has a wrong number of lanes");
-    require(l.turns == 0 || (l.turns > 0 && l.turns <= fold_lanes && !l.vector && !l.parallel &&
+    require(l.ways == 1 || (l.ways == fold_ways && !l.scan && (l.vector || l.turns > 0)) ||
+                (l.ways == scan_ways && l.scan && l.vector),
+            me + " has a wrong number of ways");
+    require(l.turns == 0 || (l.turns > 0 && l.turns <= fold_ways && !l.vector && !l.parallel &&
                              !l.within && !l.scan && !l.reverse),
             me + " is no plain loop of a short row, and has known turns");
     require(l.turns == 0 ||
@@ -293,10 +293,10 @@ private:
                                          [](const Loop *o) { return o->turns > 0; }),
             me + " has known turns within another that has");
     require(l.leaf == 0 || l.leaf >= l.turns, me + " has known turns, and more than one leaf");
-    require(l.leaf >= 0 && l.leaf % l.lanes == 0, me + " has leaves that are not whole lanes");
+    require(l.leaf >= 0 && l.leaf % l.ways == 0, me + " has leaves that are not whole ways");
     const bool in_order = runs_in_order(l);
     require(!l.reverse || in_order, me + " runs in reverse, but not in order");
-    require(!l.scan || l.lanes == 1 || !has_loops(l), me + " scans in lanes and has loops inside");
+    require(!l.scan || l.ways == 1 || !has_loops(l), me + " scans in lanes and has loops inside");
     require(!l.scan || (in_order && !l.accs.empty()), me + " is no proper scan");
     if (!l.handed.empty()) handed(l, around, me);
     for (AccId a : l.accs) {
@@ -312,7 +312,7 @@ private:
   }
 
   void handed(const Loop &l, const Loop *around, const std::string &me) {
-    require(around == nullptr && l.scan && l.lanes == 1 && l.leaf == 0 && !l.within,
+    require(around == nullptr && l.scan && l.ways == 1 && l.leaf == 0 && !l.within,
             me + " hands states on, but is no scan of one block at the root");
     std::size_t next = 0;
     for (const AccId a : l.accs)
@@ -327,7 +327,7 @@ private:
   }
 
   static bool runs_in_order(const Loop &l) {
-    return (l.lanes == 1 && !l.vector) || (l.scan && l.lanes > 1);
+    return (l.ways == 1 && !l.vector) || (l.scan && l.ways > 1);
   }
 
   static bool has_loops(const Loop &l) {
@@ -339,7 +339,7 @@ private:
     const ops::Recipe &recipe = p_.recipe(id);
     const std::vector<ValueId> &start = p_[id].start;
     const bool in_order = runs_in_order(l);
-    require(recipe.has_combine() || (in_order && l.lanes == 1 && l.leaf == 0),
+    require(recipe.has_combine() || (in_order && l.ways == 1 && l.leaf == 0),
             me + " has leaves for an accumulator that cannot join them");
     if (start.empty()) return;
     require(in_order && (l.scan || l.leaf == 0), me + " starts several leaves from given values");

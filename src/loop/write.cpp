@@ -3,7 +3,7 @@
 //   phase 0, cost 4:
 //     parallel for i
 //       init a0 : r0
-//       vector for j, 32 lanes, leaves of 4096
+//       vector for j, 32 ways, leaves of 4096
 //         v0 : f32 = x[i, j]
 //         v1 : f64 = f64(v0)
 //         step a0 with v1
@@ -278,7 +278,7 @@ private:
                        (l.scan ? "scan " : "") + (l.reverse ? "reverse " : "") + "for " +
                        of(l.axis) + (l.within ? " within " + of(*l.within) : "");
     if (l.turns > 0) text += ", " + std::to_string(l.turns) + " turns";
-    if (l.lanes > 1) text += ", " + std::to_string(l.lanes) + " lanes";
+    if (l.ways > 1) text += ", " + std::to_string(l.ways) + " ways";
     if (l.leaf > 0) text += (l.scan ? ", blocks of " : ", leaves of ") + std::to_string(l.leaf);
     if (!l.handed.empty())
       text += ", from box to box in (" +

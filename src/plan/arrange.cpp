@@ -1,8 +1,8 @@
 // Orders the work: folds become chains of items, items find their loops, loops gather in phases.
 //
 // 1. Each fold has a tree (trees.hpp). One group of folded axes gives one item; several give a chain,
-//    inner first, each item folding the results of the one below. 32 lanes where the fold's innermost
-//    axis is folded (the lanes walk it), else one lane, with the vector along the innermost kept axis.
+//    inner first, each item folding the results of the one below. 32 ways where the fold's innermost
+//    axis is folded (the ways walk it), else one way, with the vector along the innermost kept axis.
 //    An ordered fold is a chain, too, in which each inner loop goes on from the running states of the
 //    outer one. A scan is one item, or three where its blocks run in parallel.
 // 2. A fold that keeps nothing, or too little for all threads, is cut into chunks: the chunks run in
@@ -47,7 +47,7 @@ std::vector<LoopKey> Arranger::path_of(const std::vector<Group> &groups) const {
   std::vector<Group> prefix;
   for (const Group &group : groups) {
     prefix.push_back(group);
-    if (chosen_.cuts.has(prefix)) {
+    if (ways_.cuts.has(prefix)) {
       path.push_back({LoopKind::Chunks, group, false});
       path.push_back({LoopKind::Within, group, false});
     } else {
@@ -66,7 +66,7 @@ std::vector<ItemId> Arranger::needs_of(std::span<const NodeId> roots,
     const NodeId id = work.back();
     work.pop_back();
     if (!seen.insert(id.index).second) continue;
-    if (use && chosen_.holds.waits(*use, id))
+    if (use && ways_.holds.waits(*use, id))
       needs.push_back(*nests_.item_of_held[id.index]);
     else if (trees_.is_fold(id))
       needs.push_back(*nests_.item_of_fold[id.index]);
@@ -88,14 +88,14 @@ void Arranger::make_vector(std::vector<LoopKey> &path, const Group &group) {
 }
 
 ItemId Arranger::add_item(const Item &item) {
-  const auto number = [](std::optional<ItemId> id) { return id ? std::int64_t(id->index) : -1; };
+  const auto number = [](const auto &id) { return id ? std::int64_t(id->index) : -1; };
   std::string key = fmt::format("{} {} {} {} {} {}", int(item.kind), item.recipe, item.leaf,
                                 item.exclusive, number(item.arg_item), number(item.carried_item));
   for (NodeId arg : item.args) key += fmt::format(" {}", arg.index);
   for (NodeId start : item.start) key += fmt::format(" ={}", start.index);
   const auto add_loop = [&](const LoopKey &loop) {
     key += fmt::format("|{}{}{}{} {} {}:", int(loop.kind), loop.vector, loop.scan, loop.reverse,
-                       loop.chain, loop.turns);
+                       number(loop.chain), loop.turns);
     for (ClassId c : loop.group) key += fmt::format(" {}", c.index);
   };
   for (const LoopKey &loop : item.path) add_loop(loop);
@@ -115,10 +115,9 @@ void Arranger::explain_fold(NodeId fold, const Tree &tree) {
   for (const Group &g : tree.kept)
     kept += (kept.empty() ? "" : ", ") + group_name(request_.resolved, g);
   const std::string lanes =
-      tree.lanes
-          ? fmt::format("32 lanes along {}", group_name(request_.resolved, tree.folded.back()))
-      : tree.kept.empty() ? "one lane"
-                          : fmt::format("one lane for each element of {}, which is the vector axis",
+      tree.ways ? fmt::format("32 ways along {}", group_name(request_.resolved, tree.folded.back()))
+      : tree.kept.empty() ? "one way"
+                          : fmt::format("one way for each element of {}, which is the vector axis",
                                         group_name(request_.resolved, tree.kept.back()));
   const Reason reason = !recipe.has_combine() ? Reason::FoldWithoutCombine
                         : recipe.exact        ? Reason::ExactFold
@@ -134,14 +133,14 @@ void Arranger::explain_fold(NodeId fold, const Tree &tree) {
           : "leaves of 128 steps joined pairwise";
   why_.add([&] {
     return decide(reason, fmt::format("{} over {}", recipe.name, folded),
-                  tree.lanes ? "32 lanes" : "one lane",
+                  tree.ways ? "32 ways" : "one way",
                   fmt::format("{} over {} in {}: {}, {}", recipe.name, folded, state_names(recipe),
                               lanes, how));
   });
 }
 
-Nests arrange(const Request &request, const Trees &trees, const Schedule &chosen, Why &why) {
-  return Arranger(request, trees, chosen, why).run();
+Nests arrange(const Request &request, const Trees &trees, const Ways &ways, Why &why) {
+  return Arranger(request, trees, ways, why).run();
 }
 
 } // namespace broadloom::plan

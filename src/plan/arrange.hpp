@@ -6,7 +6,6 @@
 
 namespace broadloom::plan {
 
-// Of `chosen` it takes what does not go by the items: cuts, sweeps, short rows, tiles, holds.
-Nests arrange(const Request &request, const Trees &trees, const Schedule &chosen, Why &why);
+Nests arrange(const Request &request, const Trees &trees, const Ways &ways, Why &why);
 
 } // namespace broadloom::plan

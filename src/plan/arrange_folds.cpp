@@ -16,14 +16,14 @@ Item Arranger::first_item(NodeId fold) {
   item.recipe = ops::intern(nests_.recipes, request_.spec.graph.recipe(fold));
   item.args.assign(args.begin(), args.end());
   item.start.assign(start.begin(), start.end());
-  item.needs = needs_of(request_.spec.graph.args(fold), chosen_.holds.use_of_fold.at(fold));
+  item.needs = needs_of(request_.spec.graph.args(fold), ways_.holds.use_of_fold.at(fold));
   return item;
 }
 
 void Arranger::add_fold(NodeId fold) {
   const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
   const Tree &tree = trees_.tree_of(fold);
-  if (const auto nest = chosen_.sweeps.find(fold); nest != chosen_.sweeps.end())
+  if (const auto nest = ways_.sweeps.find(fold); nest != ways_.sweeps.end())
     return add_swept_fold(fold, tree, nest->second);
   std::optional<ItemId> below;
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
@@ -33,13 +33,13 @@ void Arranger::add_fold(NodeId fold) {
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
     item.path = path_of(innermost ? in_storage_order(around, tree) : around);
-    const bool rows = chosen_.short_rows.contains(fold);
-    if ((!tree.lanes || rows) && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
+    const bool rows = ways_.short_rows.contains(fold);
+    if ((!tree.ways || rows) && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);
-    const bool cut = chosen_.cuts.has(around, item.leaf);
+    const bool cut = ways_.cuts.has(around, item.leaf);
     item.loop.kind = cut ? LoopKind::Within : LoopKind::Plain;
     item.loop.group = tree.folded[k];
-    item.loop.vector = innermost && tree.lanes && !rows;
+    item.loop.vector = innermost && tree.ways && !rows;
     if (innermost && rows) item.loop.turns = int(group_extent(request_.resolved, tree.folded[k]));
     if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k]});
     below = add_item(item);
@@ -59,14 +59,14 @@ void Arranger::add_fold(NodeId fold) {
 // A row of the innermost axis is folded to next to nothing: where the axes around would be walked in large steps, they
 // are walked as they lie, and the results of the rows go through memory to the folds over the outer axes.
 std::vector<Group> Arranger::in_storage_order(const std::vector<Group> &around, const Tree &tree) {
-  if (around.size() == tree.kept.size() || !tree.lanes ||
+  if (around.size() == tree.kept.size() || !tree.ways ||
       group_extent(request_.resolved, tree.folded.back()) < shortest_line)
     return around;
   std::vector<ClassId> classes;
   for (const Group &group : around) classes.insert(classes.end(), group.begin(), group.end());
   const std::vector<Group> lying = trees_.kept_groups(classes);
   for (const Group &group : lying)
-    if (chosen_.cuts.has({group}) || std::count(around.begin(), around.end(), group) == 0)
+    if (ways_.cuts.has({group}) || std::count(around.begin(), around.end(), group) == 0)
       return around;
   return lying;
 }
@@ -99,7 +99,7 @@ Item Arranger::joining(ItemId below, const ops::Recipe &recipe) {
 
 void Arranger::add_ordered_fold(NodeId fold) {
   const Tree &tree = trees_.tree_of(fold);
-  const int chain = chain_of(fold);
+  const ChainId chain = chain_of(fold);
   std::optional<ItemId> below;
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
     Item item = first_item(fold);
@@ -124,13 +124,13 @@ void Arranger::add_ordered_fold(NodeId fold) {
   explain_fold(fold, tree);
 }
 
-int Arranger::chain_of(NodeId fold) {
+ChainId Arranger::chain_of(NodeId fold) {
   const auto args = request_.spec.graph.args(fold);
   std::vector<std::uint32_t> key{request_.spec.graph[fold].recipe.index,
                                  std::uint32_t(request_.spec.graph[fold].folded.bits()),
                                  std::uint32_t(request_.spec.graph[fold].folded.bits() >> 32)};
   for (NodeId arg : args) key.push_back(arg.index);
-  return chains_.try_emplace(std::move(key), int(chains_.size()) + 1).first->second;
+  return chains_.try_emplace(std::move(key), ChainId{std::uint32_t(chains_.size())}).first->second;
 }
 
 ops::Recipe Arranger::handing_on(const ops::Recipe &recipe) {
@@ -152,12 +152,12 @@ void Arranger::add_scan(NodeId scan) {
   item.exclusive = node.exclusive;
   item.leaf = recipe.has_combine() ? scan_block : in_order;
   item.path = path_of(tree.kept);
-  const bool groups = tree.lanes && joins_in_lanes(recipe);
+  const bool groups = tree.ways && joins_in_lanes(recipe);
   if (!groups && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
   item.loop = {LoopKind::Plain, along, groups, true, node.reverse};
   std::vector<Group> around = tree.kept;
   around.push_back(along);
-  if (recipe.has_combine() && chosen_.cuts.has(around, scan_block)) {
+  if (recipe.has_combine() && ways_.cuts.has(around, scan_block)) {
     Item total = first_item(scan);
     total.leaf = in_order;
     total.path = item.path;

@@ -12,7 +12,7 @@ using support::decide;
 using support::Reason;
 
 void Arranger::add_holds_below(NodeId limit) {
-  const std::vector<Held> &values = chosen_.holds.values;
+  const std::vector<Held> &values = ways_.holds.values;
   for (; next_held_ < values.size() && values[next_held_].value < limit; ++next_held_) {
     const Held &held = values[next_held_];
     Item item;
@@ -50,7 +50,7 @@ void Arranger::add_store(std::size_t output) {
   item.output = output;
   const std::vector<ClassId> classes = trees_.output_classes(output);
   item.needs =
-      needs_of({&request_.spec.outputs[output].addend, 1}, chosen_.holds.use_of_output[output]);
+      needs_of({&request_.spec.outputs[output].addend, 1}, ways_.holds.use_of_output[output]);
   for (std::uint32_t input : trees_.inputs_over({}, {&request_.spec.outputs[output].addend, 1}))
     if (const auto repeat = nests_.item_of_input[input]) item.needs.push_back(*repeat);
   const std::vector<Group> groups = store_groups(output, classes, item.needs);
@@ -63,7 +63,7 @@ void Arranger::add_store(std::size_t output) {
 }
 
 void Arranger::make_rows_short(std::vector<LoopKey> &path, const std::vector<Group> &groups) const {
-  const bool along = std::any_of(chosen_.short_rows.begin(), chosen_.short_rows.end(),
+  const bool along = std::any_of(ways_.short_rows.begin(), ways_.short_rows.end(),
                                  [&](const auto &rows) { return rows.second == groups; });
   if (!along) return;
   make_vector(path, groups[groups.size() - 2]);
@@ -71,7 +71,7 @@ void Arranger::make_rows_short(std::vector<LoopKey> &path, const std::vector<Gro
 }
 
 std::vector<LoopKey> Arranger::store_path(const std::vector<Group> &groups) const {
-  for (const Tile &tile : chosen_.tiles)
+  for (const Tile &tile : ways_.tiles)
     if (tile.loops == groups) return tile.path;
   return path_of(groups);
 }

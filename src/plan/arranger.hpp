@@ -14,8 +14,8 @@ using expr::NodeKind;
 
 class Arranger {
 public:
-  Arranger(const Request &request, const Trees &trees, const Schedule &chosen, Why &why)
-      : request_(request), trees_(trees), chosen_(chosen), why_(why) {}
+  Arranger(const Request &request, const Trees &trees, const Ways &ways, Why &why)
+      : request_(request), trees_(trees), ways_(ways), why_(why) {}
   Nests run();
 
 private:
@@ -44,7 +44,7 @@ private:
   // inner loop starts from the running states of the outer one, which then takes over its result.
   void add_ordered_fold(NodeId fold);
   // The states of one accumulator make one chain.
-  int chain_of(NodeId fold);
+  ChainId chain_of(NodeId fold);
   // The states are replaced by the arguments.
   static ops::Recipe handing_on(const ops::Recipe &recipe);
   // The scanned axis is the innermost loop, in blocks. Where it is cut, the chunks are the blocks: first
@@ -72,12 +72,12 @@ private:
 
   const Request &request_;
   const Trees &trees_;
-  const Schedule &chosen_; // the parts that are chosen before there are items
+  const Ways &ways_;
   Why &why_;
   Nests nests_;
   std::size_t next_held_ = 0;
   std::map<std::string, ItemId> known_;
-  std::map<std::vector<std::uint32_t>, int> chains_;
+  std::map<std::vector<std::uint32_t>, ChainId> chains_;
 };
 
 } // namespace broadloom::plan

@@ -1,5 +1,5 @@
-// The choice of a schedule: see schedule.hpp. The parts that are chosen before there are items are here and in choose_folds.cpp,
-// choose_tiles.cpp and hold.cpp; those that go by the loops of the items in choose_access.cpp and rows.cpp.
+// The choice of a schedule, as a table of contents, and the chunks: see schedule.hpp. What is chosen before there are items is here and
+// in choose_folds.cpp, choose_tiles.cpp and hold.cpp; what goes by their loops is in choose_access.cpp and rows.cpp.
 #include "plan/choose.hpp"
 
 #include "plan/arrange.hpp"
@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace broadloom::plan {
 
@@ -29,19 +28,20 @@ Schedule choose(const Request &request, const Machine &machine) {
   // Beyond this point the order of the axes and the trees of the folds are fixed.
 
   const Cuts chunks = choose_chunks(request, trees, why);
-  chosen.sweeps = choose_sweeps(request, trees, chunks, machine, why);
-  chosen.short_rows = choose_short_rows(request, trees, why);
-  chosen.tiles = choose_tiles(request, trees, machine, why);
-  chosen.cuts = all_cuts(request, trees, chunks, chosen);
-  chosen.holds = choose_holds(request, trees, chosen.sweeps, machine, why);
-  chosen.nests = arrange(request, trees, chosen, why);
+  Ways &ways = chosen.ways;
+  ways.sweeps = choose_sweeps(request, trees, chunks, machine, why);
+  ways.short_rows = choose_short_rows(request, trees, why);
+  ways.tiles = choose_tiles(request, trees, machine, why);
+  ways.cuts = all_cuts(request, trees, chunks, ways);
+  ways.holds = choose_holds(request, trees, ways.sweeps, machine, why);
+  chosen.nests = arrange(request, trees, ways, why);
 
   // Beyond this point items have their loops and their phases.
 
   chosen.rows = choose_rows(request, trees, chosen.nests, why);
-  chosen.chunk_sizes = choose_chunk_sizes(request, chosen.cuts, chosen.nests);
+  chosen.chunk_sizes = choose_chunk_sizes(request, ways.cuts, chosen.nests);
   chosen.stores = choose_stores(request, chosen.nests, machine);
-  chosen.reads = choose_reads(request, chosen.cuts, machine);
+  chosen.reads = choose_reads(request, ways.cuts, machine);
   return chosen;
 }
 
@@ -101,11 +101,11 @@ Cuts choose_chunks(const Request &request, const Trees &trees, Why &why) {
   return cuts;
 }
 
-Cuts all_cuts(const Request &request, const Trees &trees, Cuts cuts, const Schedule &chosen) {
+Cuts all_cuts(const Request &request, const Trees &trees, Cuts cuts, const Ways &ways) {
   const auto add = [&](const std::vector<Group> &path) {
     if (!cuts.has(path)) cuts.paths.push_back(path);
   };
-  for (const auto &[fold, loops] : chosen.sweeps) {
+  for (const auto &[fold, loops] : ways.sweeps) {
     const Group &along = trees.tree_of(fold).folded.front();
     cuts.chunks[along] = {ChunkKind::SweptLeaf, steps_per_leaf};
     add({loops.begin(), std::find(loops.begin(), loops.end(), along) + 1});
@@ -120,7 +120,7 @@ Cuts all_cuts(const Request &request, const Trees &trees, Cuts cuts, const Sched
     path.push_back(tree.folded.front());
     if (cuts.has(path, scan_block)) cuts.chunks[path.back()] = {ChunkKind::ScanBlock, scan_block};
   }
-  for (const Tile &tile : chosen.tiles)
+  for (const Tile &tile : ways.tiles)
     for (const LoopKey &loop : tile.path)
       if (loop.kind == LoopKind::Chunks) cuts.chunks[loop.group] = tile.chunks;
   return cuts;

@@ -1,4 +1,4 @@
-// Inside the plan stage: the functions that choose() calls, each of which gives a part of the schedule. Decisions are noted in `why`.
+// Inside the plan stage: the functions that choose() calls, each of which gives a part of the schedule and notes its decisions.
 #pragma once
 
 #include "plan/schedule.hpp"
@@ -6,10 +6,10 @@
 
 namespace broadloom::plan {
 
-// choose.cpp: folds and scans whose kept positions cannot occupy the threads. The first is what they want; with the chunks of sweeps,
-// scans and tiles it becomes the one table.
+// choose.cpp: the chunks of folds and scans whose kept positions cannot occupy the threads; with those of sweeps, scans and tiles they
+// are the one table of cuts.
 Cuts choose_chunks(const Request &request, const Trees &trees, Why &why);
-Cuts all_cuts(const Request &request, const Trees &trees, Cuts chunks, const Schedule &chosen);
+Cuts all_cuts(const Request &request, const Trees &trees, Cuts chunks, const Ways &ways);
 // Chunks of leaves are a power of two of them, large enough to be worth a task, and most_chunks at most.
 std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const Cuts &cuts,
                                                  const Nests &nests);

@@ -31,7 +31,7 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
   const ops::Recipe &recipe = request.spec.graph.recipe(fold);
   if (!is_free(request, fold)) return {};
   const Trees::Tree &tree = trees.tree_of(fold);
-  if (tree.folded.size() != 1 || tree.lanes || tree.kept.empty()) return {};
+  if (tree.folded.size() != 1 || tree.ways || tree.kept.empty()) return {};
   for (NodeId inner :
        trees.folds_in(request.spec.graph.folded_args(fold))) // a scan has loops of its own
     if (request.spec.graph[inner].kind == NodeKind::Scan) return {};
@@ -126,7 +126,7 @@ LoopsOfFolds choose_short_rows(const Request &request, const Trees &trees, Why &
   LoopsOfFolds chosen;
   for (const NodeId fold : trees.folds()) {
     const Trees::Tree &tree = trees.tree_of(fold);
-    if (!is_free(request, fold) || !tree.lanes || tree.kept.empty()) continue;
+    if (!is_free(request, fold) || !tree.ways || tree.kept.empty()) continue;
     const Group &row = tree.folded.back(), &kept = tree.kept.back();
     const std::int64_t turns = group_extent(resolved, row);
     double rows = 1;

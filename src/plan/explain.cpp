@@ -137,7 +137,7 @@ private:
     std::vector<Alternative> others;
     for (const AxisId other : axes_)
       if (other != axis) others.push_back({program_[other].name, why_not(other)});
-    const std::string because = reason == Reason::FoldLanes   ? "32 lanes of the fold"
+    const std::string because = reason == Reason::FoldLanes   ? "32 ways of the fold"
                                 : reason == Reason::ScanLanes ? "groups of 16 positions of the scan"
                                 : reason == Reason::BlocksOfLongAxis ? "in blocks"
                                 : reason == Reason::UnitStride       ? "unit stride"

@@ -219,7 +219,7 @@ void Lowering::hand_on_states(loop::Phase &phase) {
   const std::optional<loop::LoopId> only = loop::only_loop(phase.body);
   if (!only || !phase.parallel.empty()) return;
   loop::Loop &loop = plan_.program.loops[only->index];
-  if (!loop.scan || loop.leaf != 0 || loop.lanes > 1 || loop.within ||
+  if (!loop.scan || loop.leaf != 0 || loop.ways > 1 || loop.within ||
       !plan_.program[loop.axis].chunks_of)
     return;
   for (const loop::AccId acc : loop.accs)

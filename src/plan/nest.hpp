@@ -2,8 +2,8 @@
 //
 // An item is one fold over one group of axes, one scan, the store of one output, or that of a value held. Each item has a
 // path: the loops around it. A Partial is a fold over the rows of an array: its states are a row in memory for each chunk
-// of the folded axis, so that it goes along with whatever else sweeps the rows; a join of the chunks follows. Items whose paths agree share loops,
-// which is how outputs of several modes come out of one sweep:
+// of the folded axis, so that it goes along with whatever else sweeps the rows; a join of the chunks follows. Items whose paths
+// agree share loops, which is how outputs of several modes come out of one sweep:
 //
 //   out z = broadcast x * y          path i j, store         for i
 //   out s = accumulate(sum) x        path i, fold over j       for j { z[i,j] = ..; a1 += .. }
@@ -29,12 +29,16 @@ enum class LoopKind : std::uint8_t {
   Within, // the positions of the current chunk
   Join,   // the chunks again, joining their results
 };
+struct ChainId { // the loops of an ordered fold, which carry its states and nobody else's
+  std::uint32_t index = 0;
+  friend auto operator<=>(const ChainId &, const ChainId &) = default;
+};
 struct LoopKey {
   LoopKind kind = LoopKind::Plain;
   Group group;
   bool vector = false;
   bool scan = false, reverse = false;
-  int chain = 0; // of an ordered fold: its loops carry its states and nobody else's
+  std::optional<ChainId> chain = {};
   int turns = 0; // of a short fold inside a vector loop: its number of positions
   friend bool operator==(const LoopKey &, const LoopKey &) = default;
 };

@@ -99,7 +99,7 @@ private:
   }
 
   static bool is_serial(const Item &item) {
-    return item.path.empty() || item.path.front().chain != 0;
+    return item.path.empty() || item.path.front().chain.has_value();
   }
 
   bool place_within(ItemId id, std::size_t first, std::size_t last) {

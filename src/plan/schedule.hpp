@@ -1,5 +1,11 @@
-// Inside the plan stage: all that it chooses, as data. `choose` fills it part by part, in this order, each part by a function that gives
-// it; the numbers that they go by are in thresholds.hpp. `build` makes the loop program of it and chooses nothing.
+// Inside the plan stage: all that it chooses, as data. `choose` asks one function for each part (choose.hpp), which go by the machine
+// and by the numbers of thresholds.hpp. `build` makes the loop program of the schedule, and chooses nothing.
+//
+//   c[j] = sum(x[i, j], i)     cuts     i: chunks are single leaves of a sweep, 128 positions
+//   x of 2048 by 2048          sweeps   the fold, by the loops i, j
+//                              nests    phase 0: i.chunk (j; i, j), a Partial;  phase 1: j, i.chunk, the join, and the store of c
+//                              stores   c: plainly, it fits into the last-level cache
+//                              reads    x: would be prefetched in folds; in the loops of a sweep no step waits for it
 #pragma once
 
 #include "plan/hold.hpp"
@@ -48,10 +54,10 @@ struct Storing {
   support::Reason reason = support::Reason::OutputFitsCache;
   double bytes = 0;
   bool streamed =
-      false; // by non-temporal stores, as far as the schedule lets the reason have its way
+      false; // by non-temporal stores: as the reason says, or as the user's schedule does
 };
 
-// How an input is read: by the place, as a fold's steps wait for what they load.
+// How an input is read. The last word has the place, as only a fold's steps wait for what they load.
 struct Reading {
   double bytes = 0;
   bool stays_near = false; // in a core's own caches
@@ -64,19 +70,24 @@ struct Reading {
   support::Reason reason(bool in_fold, double turns) const;
 };
 
-struct Schedule {
+// How folds and stores walk their axes: what is chosen before there are items.
+struct Ways {
   Cuts cuts;
   LoopsOfFolds sweeps;     // folds over rows, with the states of a row in memory
   LoopsOfFolds short_rows; // folds of which each lane takes a row: their kept loops, and the row
   std::vector<Tile> tiles;
   Holds holds;
-  Nests nests; // the items of all these, in the loops of their phases
+};
+
+struct Schedule {
+  std::vector<ClassId>
+      by_stride; // all classes, as they are nested where no schedule says otherwise
+  Ways ways;
+  Nests nests; // the items, in the loops of their phases
   std::vector<Row> rows;
   std::map<Group, std::int64_t> chunk_sizes; // positions
   std::vector<Storing> stores;               // [output]
   std::vector<Reading> reads;                // [input]
-  std::vector<ClassId>
-      by_stride; // all classes, as they are nested where no schedule says otherwise
   Why why;
 };
 

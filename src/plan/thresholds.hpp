@@ -13,8 +13,8 @@ namespace broadloom::plan {
 
 inline constexpr std::int64_t steps_per_leaf = 128; // of each lane: bounds the error of a leaf
 inline constexpr std::int64_t scan_block = 4096;    // positions
-// Of a step and a combine of a scan in groups of lanes, as the table of operations counts. A group takes some seven combines of its
-// lanes in place of a step and a combine for each position, which pays where they are a few instructions.
+// Of a step and a combine of a scan in groups of lanes, as the table of operations counts. A group takes some seven combines of
+// its lanes in place of a step and a combine for each position, which pays where they are a few instructions.
 inline constexpr int most_cost_in_lanes = 64;
 
 // --- Chunks. What keeps few positions cannot occupy the threads, unless it is cut along the folded axis.
@@ -42,7 +42,7 @@ inline constexpr std::int64_t shortest_line =
 inline constexpr std::int64_t shortest_vector =
     4; // positions of a vector axis, where there is a longer one
 inline constexpr std::int64_t longest_short_row =
-    loop::fold_lanes; // positions of a folded axis, of which the lanes of a vector take a row each
+    loop::fold_ways; // positions of a folded axis, of which the lanes of a vector take a row each
 inline constexpr std::int64_t fewest_short_rows =
     512; // for fewer, code for just their length would not pay
 

@@ -25,7 +25,7 @@ Trees::Trees(const Request &request)
 }
 
 std::int64_t Trees::Tree::leaf() const {
-  return lanes ? steps_per_leaf * loop::fold_lanes : steps_per_leaf;
+  return ways ? steps_per_leaf * loop::fold_ways : steps_per_leaf;
 }
 
 std::vector<Decision> Trees::explain() const {
@@ -140,7 +140,7 @@ bool Trees::has_short_rows(int axis) const {
   for (const NodeId fold : folds_) {
     if (request_.spec.graph[fold].kind != NodeKind::Fold) continue;
     const Tree tree = make_tree(fold);
-    if (!tree.lanes || group_extent(request_.resolved, tree.folded.back()) > longest_short_row)
+    if (!tree.ways || group_extent(request_.resolved, tree.folded.back()) > longest_short_row)
       continue;
     for (const Group &group : tree.kept)
       for (ClassId c : group)
@@ -301,7 +301,7 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
       request_.spec.graph[fold].kind == NodeKind::Scan; // keeps the order in lanes, too
   const ClassId innermost =
       scan ? sort_by_stride(classes_of_args(fold), reads.inputs).back() : order.back();
-  tree.lanes = (scan || !ordered) && std::count(folded.begin(), folded.end(), innermost) > 0;
+  tree.ways = (scan || !ordered) && std::count(folded.begin(), folded.end(), innermost) > 0;
   std::vector<ClassId> kept;
   for (ClassId c : classes_of(fold))
     if (std::count(folded.begin(), folded.end(), c) == 0) kept.push_back(c);

@@ -28,7 +28,7 @@ public:
 
   struct Tree {
     std::vector<Group> kept, folded; // outermost first
-    bool lanes = false;              // along the last folded group: 32 of a fold, 16 of a scan
+    bool ways = false;               // along the last folded group: 32 of a fold, 16 of a scan
     std::int64_t leaf() const;       // positions of the last folded group
   };
   const Tree &tree_of(expr::NodeId fold) const { return trees_.at(fold); } // of one of folds()

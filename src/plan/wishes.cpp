@@ -121,7 +121,7 @@ private:
     const std::string along = group_name(request_.resolved, lanes->key.group);
     if (lanes->key.scan) return "the groups of a scan are part of its result's bits";
     if (!lanes->folds.empty())
-      return fmt::format("the 32 lanes of the fold along {} are part of its result's bits", along);
+      return fmt::format("the 32 ways of the fold along {} are part of its result's bits", along);
     if (folds(phase, axis))
       return fmt::format("{} is folded step by step, and lanes are kept positions", name_of(axis));
     return fmt::format("{} is inside of it", along);

@@ -42,7 +42,7 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "the loops of a phase; two axes are walked in tiles, or one in blocks", usual},
 
     {Reason::FoldLanes, "fold-lanes", "vector",
-     "the innermost folded axis: 32 lanes walk it and are joined at the end of each leaf", usual},
+     "the innermost folded axis: 32 ways walk it and are joined at the end of each leaf", usual},
     {Reason::ScanLanes, "scan-lanes", "vector",
      "the scanned axis is the innermost one: its positions run in groups of 16 lanes", usual},
     {Reason::UnitStride, "unit-stride", "vector",
@@ -70,7 +70,7 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "would cost compile time and gain nothing",
      usual},
     {Reason::RegistersOfLanes, "registers-of-lanes", "unroll",
-     "the 32 lanes of a fold are several registers, and the body is repeated for each", usual},
+     "the 32 ways of a fold are several registers, and the body is repeated for each", usual},
     {Reason::HeavyBody, "heavy-body", "unroll", "the body is heavy: it is not repeated", usual},
     {Reason::GroupOfScan, "group-of-scan", "unroll",
      "a scan takes 16 positions at a time and joins them in the lanes of one group", usual},

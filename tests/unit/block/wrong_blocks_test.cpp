@@ -43,7 +43,7 @@ TEST_CASE("blocks that lose a position, or put one in another place, are seen to
   const Wrong all[] = {
       {"half of a tree's lanes step",
        "whole_fold.loop",
-       "fold=sum; T=f64; how=, 32 lanes, leaves of 64",
+       "fold=sum; T=f64; how=, 32 ways, leaves of 64",
        {{"i", 4000}, {"i.chunk", 1}},
        [](block::Program &b) { b.phases[0].runs[0].boxes[0].dims[0].count = 1; }},
       {"the head and the tail are too short",

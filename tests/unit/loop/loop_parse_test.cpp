@@ -150,7 +150,7 @@ TEST_CASE("a person's text may write expressions inline and leave out all places
 phase 0, cost 2:
   parallel for i
     init a0 : sum f64
-    vector for j, 32 lanes, leaves of 4096   # positions
+    vector for j, 32 ways, leaves of 4096   # positions
       step a0 with f64(x[i, j])
     set z[i] = f32(a0) * y[i]
 )");
@@ -241,7 +241,7 @@ TEST_CASE("a nest that breaks a rule is E0802 at its statement") {
             "program p\n  axes i\n  out z : i64\nphase 0:\n  parallel for i\n    set z[] = i\n") ==
         "E0802 6:5 several turns of the parallel loop over i store to one element of z");
   CHECK(storing(
-            "x[i]\n  init a0 : sum f32\n  vector scan for i, 16 lanes\n    t0 : f32 = running a0\n"
+            "x[i]\n  init a0 : sum f32\n  vector scan for i, 16 ways\n    t0 : f32 = running a0\n"
             "    step a0 with x[i]") ==
         "E0802 11:5 value 1 reads a running state in lanes before the arguments of its step are "
         "computed");

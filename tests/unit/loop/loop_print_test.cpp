@@ -20,7 +20,7 @@ TEST_CASE("a loop program prints as the nest that a person would write") {
 
 phase 0:
   parallel for i
-    init a0 : f64 = 0   # sum; 32 lanes, leaves of 128 steps
+    init a0 : f64 = 0   # sum; 32 ways, leaves of 128 steps
     vector for j
       step a0 += f64(x[i, j])
       next x
@@ -38,7 +38,7 @@ TEST_CASE("a fold in chunks prints its two phases") {
 
 phase 0:
   parallel for i.chunk
-    init a0 : i32 = -2147483648   # max; 32 lanes
+    init a0 : i32 = -2147483648   # max; 32 ways
     vector for i within i.chunk
       step a0 = max(a0, x[i])
       next x

@@ -93,11 +93,11 @@ TEST_CASE("what is in the tables is in use") {
 
 TEST_CASE("loops must nest soundly") {
   Program p = row_sums();
-  p.loops[0].lanes = 8;
-  CHECK_COMPLAINT(p, "wrong number of lanes");
+  p.loops[0].ways = 8;
+  CHECK_COMPLAINT(p, "wrong number of ways");
   p = row_sums();
   p.loops[0].leaf = 100;
-  CHECK_COMPLAINT(p, "whole lanes");
+  CHECK_COMPLAINT(p, "whole ways");
   p = row_sums();
   p.loops[1].vector = true;
   CHECK_COMPLAINT(p, "vector loop within another");
@@ -132,9 +132,9 @@ TEST_CASE("an index needs a loop, an extent needs none") {
 
 TEST_CASE("a complaint shows the program and the line that breaks a rule") {
   Program p = row_sums();
-  p.loops[0].lanes = 8;
+  p.loops[0].ways = 8;
   CHECK_COMPLAINT(p, "parallel for i");
-  CHECK_COMPLAINT(p, "line 10: the loop over j has a wrong number of lanes");
+  CHECK_COMPLAINT(p, "line 10: the loop over j has a wrong number of ways");
 }
 
 Program copy_in_chunks() { return nest("copy_in_chunks.loop"); }

@@ -275,7 +275,7 @@ TEST_CASE("a wish that is met changes what runs and no bit, one that is not is t
       for (const std::string &line : lines) shown += line + "\n";
       CAPTURE(shown);
       const bool wide = wish.line == "wish-not-met: 2 copies" && *target != '\0';
-      if (!wide) CHECK(holds(lines, wish.line)); // a fold of 32 lanes is four registers of 256 bits
+      if (!wide) CHECK(holds(lines, wish.line)); // a fold of 32 ways is four registers of 256 bits
     }
     CHECK((run(asked, wish.inputs, {.engine = Engine::interpreter}).bytes == bytes));
   }

@@ -1,0 +1,89 @@
+// The schedule as data: what is chosen can be read and changed before anything is built of it.
+#include "plan/schedule.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace broadloom::plan {
+namespace {
+
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
+struct Asked {
+  spec::TypedSpec typed;
+  Request request;
+
+  Asked(const std::string &body, const Shapes &shapes)
+      : typed(spec::analyse(parse("kernel k {\n" + body + "\n}").data())),
+        request{typed, {}, {}, std::vector<bool>(typed.outputs.size(), true)} {
+    std::vector<Layout> inputs, outputs;
+    for (const auto &shape : shapes) inputs.push_back(contiguous_layout(shape));
+    request.resolved = resolve(typed, inputs, request.wanted);
+    for (const auto &shape : request.resolved.output_shapes)
+      outputs.push_back(contiguous_layout(shape));
+    request.walks = walks_of(request.resolved, inputs, outputs);
+  }
+};
+
+// The kind of the chunks of each group, with their size.
+std::vector<std::pair<ChunkKind, std::int64_t>> chunks_of(const Schedule &schedule) {
+  std::vector<std::pair<ChunkKind, std::int64_t>> found;
+  for (const auto &[group, chunks] : schedule.ways.cuts.chunks)
+    found.emplace_back(chunks.kind, schedule.chunk_sizes.at(group));
+  return found;
+}
+
+TEST_CASE("a group of axes has chunks of one kind") {
+  struct Row {
+    std::string body;
+    Shapes shapes;
+    std::vector<std::pair<ChunkKind, std::int64_t>> chunks;
+  };
+  const std::vector<Row> rows{
+      {"in x : f32[i]; out s = sum(x)", {{1'000'000}}, {{ChunkKind::Leaves, 32768}}},
+      {"in x : f32[i]; out s = scan(sum, x, i)", {{1'000'000}}, {{ChunkKind::ScanBlock, 4096}}},
+      {"in x : f32[i, j]; out s[j] = reduce(sum) x", {{2000, 1000}}, {{ChunkKind::SweptLeaf, 128}}},
+      {"in x : f32[i, j]; in y : f32[j, i]; out z[i, j] = x + y",
+       {{500, 700}, {700, 500}},
+       {{ChunkKind::TileSide, 64}, {ChunkKind::TileSide, 64}}},
+      {"in x : f32[i, j]; out z = x * 2", {{500, 700}}, {}},
+  };
+  for (const Row &row : rows) {
+    CAPTURE(row.body);
+    const Asked asked(row.body, row.shapes);
+    CHECK((chunks_of(choose(asked.request, {.threads = 2})) == row.chunks));
+  }
+}
+
+TEST_CASE("what is chosen goes by the machine") {
+  const Asked map("in x : f32[i, j]; out z = x * 2", {{500, 700}});
+  CHECK(!choose(map.request, {}).stores[0].streamed);
+  CHECK(choose(map.request, {.last_level_cache = 1 << 16}).stores[0].streamed);
+  const Asked columns("in x : f32[i, j]; out s[j] = reduce(sum) x", {{2000, 1000}});
+  CHECK(choose(columns.request, {.threads = 2}).ways.sweeps.size() == 1);
+  CHECK(choose(columns.request, {.threads = 64}).ways.sweeps.empty());
+}
+
+TEST_CASE("another schedule is built as it is") {
+  const Asked asked("in x : f32[i]; out s = sum(x); out z = x * 2", {{1'000'000}});
+  Schedule schedule = choose(asked.request, {.threads = 2});
+  schedule.stores[1].streamed = true;
+  for (auto &[group, positions] : schedule.chunk_sizes) positions *= 2;
+  const Plan plan = build(asked.request, schedule);
+  loop::verify(plan.program);
+  loop::verify_numbers(plan.program, plan.binding.numbers());
+  CHECK(std::ranges::max(plan.binding.chunks) == 65536);
+  bool streamed = false;
+  for (const loop::Buffer &buffer : plan.program.buffers)
+    streamed = streamed || (buffer.name == "z" && buffer.stream);
+  CHECK(streamed);
+}
+
+} // namespace
+} // namespace broadloom::plan
