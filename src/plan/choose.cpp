@@ -1,5 +1,5 @@
-// The choice of a schedule, as a table of contents, and the chunks: see schedule.hpp. What is chosen before there are items is here and
-// in choose_folds.cpp, choose_tiles.cpp and hold.cpp; what goes by their loops is in choose_access.cpp and rows.cpp.
+// The choice of a schedule, as a table of contents, and the chunks: see schedule.hpp. What is chosen before there are items is
+// here and in choose_folds.cpp, choose_tiles.cpp and hold.cpp; what goes by their loops is in choose_access.cpp and rows.cpp.
 #include "plan/choose.hpp"
 
 #include "plan/arrange.hpp"

@@ -1,5 +1,5 @@
-// What work costs, and what a loop program is predicted to cost for the extents of a call: the latter is a guide for people and for the
-// choice of what to show, and nothing that the plan decides depends on it.
+// What work costs, and what a loop program is predicted to cost for the extents of a call: the latter is a guide for people and for
+// the choice of what to show, and nothing that the plan decides depends on it.
 //
 //   for i (100 turns)               body: 100 turns, 0 flops
 //     vector for j (200 turns)      body: 20000 turns, 2 flops each
