@@ -35,8 +35,8 @@ struct Machine {
       4; // bytes of the smallest element of which a vector moves under a mask
   Sizes sizes = {};
 
-  // Its memory, in bytes: what the plan is chosen by. The first two are a line and a nearest cache that any x86-64 has; the
-  // others are those of this machine.
+  // Its memory, in bytes: what the plan is chosen by. The first two are a line and a nearest cache that any x86-64 has; the others
+  // are those of this machine.
   std::int64_t cache_line = 64;
   std::int64_t nearest_cache = 32 << 10;    // of one core (L1)
   std::int64_t own_caches = 1 << 20;        // of one core (L2)
