@@ -86,7 +86,6 @@ private:
   llvm::Value *load_element(const Place &here, const Elements &elements);
   void store_element(const Place &here, Elements &elements, llvm::Value *value);
   void put_on_stack(Elements &elements, llvm::Type *type);
-  Values transposed(Values vectors, std::size_t size);
 
   // prefetch.cpp
   void read_ahead(const Row &row);

@@ -39,6 +39,52 @@ llvm::Constant *first_of(Builder &ir, int count, int all) {
   return llvm::ConstantVector::get(lanes);
 }
 
+// Each round as above. Inside of 16 bytes the machine has cheap shuffles that take neighbours from either vector, so for elements of four
+// bytes the first two rounds are made of those.
+Values transposed(Builder &ir, Values v, std::size_t size) {
+  const int width = Lanes::width(v[0]);
+  int distance = 1;
+  if (size == 4 && v.size() >= 4) {
+    std::vector<int> low, high, first, second;
+    for (int lane = 0; lane < width; lane += 4)
+      for (const int k : {0, width, 1, width + 1}) {
+        low.push_back(lane + k);
+        high.push_back(lane + k + 2);
+      }
+    for (int lane = 0; lane < width; lane += 4)
+      for (const int k : {0, 1, width, width + 1}) {
+        first.push_back(lane + k);
+        second.push_back(lane + k + 2);
+      }
+    for (std::size_t r = 0; r < v.size(); r += 4) {
+      llvm::Value *a = ir.CreateShuffleVector(v[r], v[r + 1], low);
+      llvm::Value *b = ir.CreateShuffleVector(v[r], v[r + 1], high);
+      llvm::Value *c = ir.CreateShuffleVector(v[r + 2], v[r + 3], low);
+      llvm::Value *d = ir.CreateShuffleVector(v[r + 2], v[r + 3], high);
+      v[r] = ir.CreateShuffleVector(a, c, first);
+      v[r + 1] = ir.CreateShuffleVector(a, c, second);
+      v[r + 2] = ir.CreateShuffleVector(b, d, first);
+      v[r + 3] = ir.CreateShuffleVector(b, d, second);
+    }
+    distance = 4;
+  }
+  for (; distance < static_cast<int>(v.size()); distance *= 2) {
+    std::vector<int> upper, lower;
+    for (int lane = 0; lane < width; ++lane) {
+      upper.push_back((lane & distance) != 0 ? width + lane - distance : lane);
+      lower.push_back((lane & distance) != 0 ? width + lane : lane + distance);
+    }
+    for (std::size_t r = 0; r < v.size(); ++r) {
+      if ((r & static_cast<std::size_t>(distance)) != 0) continue;
+      llvm::Value *&a = v[r], *&b = v[r + static_cast<std::size_t>(distance)];
+      llvm::Value *top = ir.CreateShuffleVector(a, b, upper);
+      b = ir.CreateShuffleVector(a, b, lower);
+      a = top;
+    }
+  }
+  return v;
+}
+
 } // namespace
 
 // In stack memory, so that one copy of the body does for all of them.
@@ -156,7 +202,7 @@ Values Memory::columns_of_block(const Place &here, BufferId id, int first, int c
       together.push_back(rows[static_cast<std::size_t>(lane)]);
     vectors.push_back(lanes_.joined(together));
   }
-  vectors = transposed(std::move(vectors), size);
+  vectors = transposed(ir_, std::move(vectors), size);
   vectors.resize(static_cast<std::size_t>(count));
   return vectors;
 }
@@ -165,7 +211,7 @@ void Memory::store_block(const Place &here, BufferId id, int first, Values colum
   const std::size_t size = size_of(program_[id].dtype);
   const int count = static_cast<int>(columns.size()), all = padded(count);
   columns.resize(static_cast<std::size_t>(all), llvm::PoisonValue::get(columns[0]->getType()));
-  const Values vectors = transposed(std::move(columns), size);
+  const Values vectors = transposed(ir_, std::move(columns), size);
   const Values addresses = row_addresses(here, id, first);
   const bool masked = count < all && context_.machine.has_masked_move(size);
   context_.took(Path::ColumnsStored);
@@ -192,55 +238,9 @@ Elements Memory::load_block(const Place &here, BufferId id, AxisId along, llvm::
     block.vectors.push_back(ir_.CreateAlignedLoad(type, there, llvm::Align(size)));
     there = context_.address(there, context_.step_bytes(id, across));
   }
-  block.vectors = transposed(std::move(block.vectors), size);
+  block.vectors = transposed(ir_, std::move(block.vectors), size);
   put_on_stack(block, type);
   return block;
-}
-
-// Inside of 16 bytes the machine has cheap shuffles that take neighbours from either vector, so for elements of four
-// bytes the first two rounds are made of those.
-Values Memory::transposed(Values v, std::size_t size) {
-  const int width = Lanes::width(v[0]);
-  int distance = 1;
-  if (size == 4 && v.size() >= 4) {
-    std::vector<int> low, high, first, second;
-    for (int lane = 0; lane < width; lane += 4)
-      for (const int k : {0, width, 1, width + 1}) {
-        low.push_back(lane + k);
-        high.push_back(lane + k + 2);
-      }
-    for (int lane = 0; lane < width; lane += 4)
-      for (const int k : {0, 1, width, width + 1}) {
-        first.push_back(lane + k);
-        second.push_back(lane + k + 2);
-      }
-    for (std::size_t r = 0; r < v.size(); r += 4) {
-      llvm::Value *a = ir_.CreateShuffleVector(v[r], v[r + 1], low);
-      llvm::Value *b = ir_.CreateShuffleVector(v[r], v[r + 1], high);
-      llvm::Value *c = ir_.CreateShuffleVector(v[r + 2], v[r + 3], low);
-      llvm::Value *d = ir_.CreateShuffleVector(v[r + 2], v[r + 3], high);
-      v[r] = ir_.CreateShuffleVector(a, c, first);
-      v[r + 1] = ir_.CreateShuffleVector(a, c, second);
-      v[r + 2] = ir_.CreateShuffleVector(b, d, first);
-      v[r + 3] = ir_.CreateShuffleVector(b, d, second);
-    }
-    distance = 4;
-  }
-  for (; distance < static_cast<int>(v.size()); distance *= 2) {
-    std::vector<int> upper, lower;
-    for (int lane = 0; lane < width; ++lane) {
-      upper.push_back((lane & distance) != 0 ? width + lane - distance : lane);
-      lower.push_back((lane & distance) != 0 ? width + lane : lane + distance);
-    }
-    for (std::size_t r = 0; r < v.size(); ++r) {
-      if ((r & static_cast<std::size_t>(distance)) != 0) continue;
-      llvm::Value *&a = v[r], *&b = v[r + static_cast<std::size_t>(distance)];
-      llvm::Value *top = ir_.CreateShuffleVector(a, b, upper);
-      b = ir_.CreateShuffleVector(a, b, lower);
-      a = top;
-    }
-  }
-  return v;
 }
 
 } // namespace broadloom::jit
