@@ -84,7 +84,8 @@ std::string suggestion(std::string_view word, const std::vector<std::string> &kn
   const std::string *best = nullptr;
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string &other : known)
-    if (const std::size_t apart = distance(word, other); apart < least) {
+    if (const std::size_t apart = distance(word, other);
+        apart < least && apart < std::max(word.size(), other.size())) {
       least = apart;
       best = &other;
     }
