@@ -87,10 +87,6 @@ std::optional<DType> dtype_of(const PyArray_Descr *descr) {
   }
 }
 
-std::string words(PyObject *object) { // str(object)
-  return nb::str(nb::handle(object)).c_str();
-}
-
 std::string described(const Slot &slot) {
   return std::string(slot.output ? "output" : "input") + " '" + slot.name + "'";
 }
@@ -110,10 +106,10 @@ void read_array(PyArrayObject *array, const Slot &slot, AnyView &view) {
   const PyArray_Descr *descr = PyArray_DESCR(array);
   const std::optional<DType> dtype = dtype_of(descr);
   if (dtype != slot.dtype) [[unlikely]]
-    wrong_type(slot, "an array of " + words((PyObject *)descr) +
+    wrong_type(slot, "an array of " + words_of((PyObject *)descr) +
                          (dtype ? " (" + std::string(name(*dtype)) + ")" : ""));
   if (!PyArray_ISNOTSWAPPED(array)) [[unlikely]]
-    wrong_type(slot, "an array of " + words((PyObject *)descr) + " in the other byte order",
+    wrong_type(slot, "an array of " + words_of((PyObject *)descr) + " in the other byte order",
                "turn the bytes round: x.astype(x.dtype.newbyteorder('='))");
   const int rank = PyArray_NDIM(array);
   if (rank > max_rank) [[unlikely]]
@@ -187,7 +183,7 @@ void read_dlpack(PyObject *object, const Slot &slot, AnyView &view, std::vector<
   Tensor tensor;
   if (!nb::try_cast(handle, tensor, false) || !tensor.is_valid())
     throw DTypeError("E0203",
-                     described(slot) + ": __dlpack__ of " + words((PyObject *)Py_TYPE(object)) +
+                     described(slot) + ": __dlpack__ of " + words_of((PyObject *)Py_TYPE(object)) +
                          " gave nothing that can be " + (slot.output ? "written" : "read"),
                      {}, "pass a NumPy array");
   const std::optional<DType> dtype = dtype_of(tensor.dtype());
@@ -217,7 +213,7 @@ nb::object shared_array(PyObject *object, const Slot &slot) {
   if (nb::hasattr(handle, "__array_interface__")) return as_array(handle);
   if (nb::hasattr(handle, "__cuda_array_interface__"))
     wrong_type(slot, "on a GPU", "move it to the host first: Broadloom runs on the processor");
-  wrong_type(slot, "of class " + words(handle.type().attr("__name__").ptr()),
+  wrong_type(slot, "of class " + words_of(handle.type().attr("__name__").ptr()),
              "pass an array: what has a buffer, __array_interface__ or __dlpack__ is taken as it "
              "lies; numpy.asarray(x) "
              "makes one of lists and tables");
@@ -276,7 +272,7 @@ void read_operand(PyObject *object, const Slot &slot, AnyView &view, Number &num
   }
   keep.push_back(shared_array(object, slot));
   if (!PyArray_Check(keep.back().ptr()))
-    wrong_type(slot, "of class " + words((PyObject *)Py_TYPE(object)));
+    wrong_type(slot, "of class " + words_of((PyObject *)Py_TYPE(object)));
   read_array(reinterpret_cast<PyArrayObject *>(keep.back().ptr()), slot, view);
 }
 

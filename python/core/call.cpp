@@ -25,8 +25,6 @@ std::vector<std::string> names_of(const std::vector<Slot> &slots) {
   return names;
 }
 
-std::string word_of(PyObject *name) { return nb::str(nb::handle(name)).c_str(); }
-
 std::string listed(const State &state) {
   return "the inputs are " + quoted_list(names_of(state.inputs)) + ", the outputs " +
          quoted_list(names_of(state.outputs));
@@ -50,7 +48,7 @@ struct Arguments {
         out = object;
         return;
       }
-      unknown(state, "input", word_of(name), state.inputs);
+      unknown(state, "input", words_of(name), state.inputs);
     }
     PyObject *&place = objects[std::size_t(found)];
     if (place != nullptr)
@@ -104,18 +102,20 @@ template <class Body> void run(const State &state, double points, Body &&body) {
     const nb::gil_scoped_release others_run;
     return body();
   }
+  struct Reset {
+    std::atomic<bool> &flag;
+    ~Reset() { flag.store(false); }
+  } const reset{*state.cancel()}; // also where something else is thrown
   try {
     const Interruptible listening(*state.cancel());
     const nb::gil_scoped_release others_run;
     body();
   } catch (const CancelledError &error) {
-    state.cancel()->store(false);
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     throw CancelledError(
         error.code(), error.message(), {},
         "SIGINT stopped it, and its handler threw nothing; what arrays of out= hold is of no use");
   }
-  state.cancel()->store(false);
 }
 
 // A call that may compile, or whose size is not known.
@@ -132,7 +132,7 @@ std::vector<PyObject *> given_outputs(const State &state, PyObject *out) {
     Py_ssize_t position = 0;
     while (PyDict_Next(out, &position, &name, &object) != 0) {
       const int found = state.find_output(name);
-      if (found < 0) unknown(state, "output", word_of(name), state.outputs);
+      if (found < 0) unknown(state, "output", words_of(name), state.outputs);
       if (object != Py_None) objects[std::size_t(found)] = object;
     }
     return objects;

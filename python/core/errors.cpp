@@ -80,6 +80,24 @@ void set_python_error() noexcept {
   }
 }
 
+std::string words_of(PyObject *object) {
+  const nb::object text = nb::steal(PyObject_Str(object));
+  if (!text.is_valid()) throw nb::python_error();
+  const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "replace"));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {PyBytes_AS_STRING(bytes.ptr()), std::size_t(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+std::string utf8_of(PyObject *text) {
+  Py_ssize_t size = 0;
+  const char *words = PyUnicode_AsUTF8AndSize(text, &size);
+  if (words != nullptr) return {words, std::size_t(size)};
+  if (PyErr_ExceptionMatches(PyExc_UnicodeError) == 0) throw nb::python_error();
+  PyErr_Clear();
+  throw SpecError("E0014", "'" + words_of(text) + "' is no text in UTF-8", {},
+                  "it has halves of characters (surrogates): decode it from its bytes as UTF-8");
+}
+
 std::string suggestion(std::string_view word, const std::vector<std::string> &known) {
   const std::string *best = nullptr;
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;

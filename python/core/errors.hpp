@@ -32,6 +32,12 @@ template <class Body> PyObject *guarded(Body &&body) noexcept {
   }
 }
 
+// str(object), where what is no text in UTF-8 becomes question marks.
+std::string words_of(PyObject *object);
+
+// The text of a str. Throws SpecError E0014 where it has halves of characters, which UTF-8 lacks.
+std::string utf8_of(PyObject *text);
+
 // "did you mean 'alpha'? " where one of the known words is near, else nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string> &known);
 

@@ -6,8 +6,6 @@
 
 #include <nanobind/stl/string.h>
 
-#include <structmember.h>
-
 #include <new>
 
 namespace broadloom::python {
@@ -45,7 +43,7 @@ std::string show(const KernelObject &kernel, const std::string &stage, const std
 std::vector<std::string> names_from(const nb::object &names, const char *what) {
   std::vector<std::string> result;
   if (names.is_none()) return result;
-  if (nb::isinstance<nb::str>(names)) return {nb::cast<std::string>(names)};
+  if (nb::isinstance<nb::str>(names)) return {utf8_of(names.ptr())};
   try {
     for (const nb::handle name : names) result.push_back(nb::cast<std::string>(name));
   } catch (const nb::python_error &) {
@@ -117,8 +115,8 @@ nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs
 
 KernelObject compile_text(nb::str text, const nb::object &name, int threads, std::string target,
                           std::string engine, const std::string &file) {
-  const std::string words = nb::cast<std::string>(text);
-  const std::string kernel = name.is_none() ? "" : nb::cast<std::string>(name);
+  const std::string words = utf8_of(text.ptr());
+  const std::string kernel = name.is_none() ? "" : utf8_of(name.ptr());
   return make_kernel(parse(words, kernel, file), {threads, std::move(target), std::move(engine)});
 }
 
@@ -162,7 +160,7 @@ nb::object result_at(const ResultsObject &results, const nb::object &index) {
     if (results.names[o].equal(index)) return results.arrays[o];
     names.push_back(nb::cast<std::string>(results.names[o]));
   }
-  const std::string word = nb::cast<std::string>(index);
+  const std::string word = utf8_of(index.ptr());
   throw ArgumentError("E0304", "there is no result called '" + word + "'", {},
                       suggestion(word, names) + "the results are " + quoted_list(names));
 }

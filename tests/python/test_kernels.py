@@ -182,6 +182,14 @@ class Compiling(unittest.TestCase):
         with self.assertRaises(bl.SpecError):
             bl.compile("kernel \0")
 
+    def test_words_that_are_no_utf8_are_errors_of_ours(self):
+        k, half = bl.compile(TWO), "\udcff"
+        for wrong in (lambda: bl.compile(half), lambda: bl.compile(TWO, half), lambda: k(**{half: 1}), lambda: k.grad(half),
+                      lambda: k.grad([half]), lambda: k(np.ones((2, 3)), np.ones(2))[half],
+                      lambda: k(np.ones((2, 3)), np.ones(2), out={half: 1}), lambda: k(np.ones((2, 3)), np.ones(2), out={1: 1})):
+            with self.assertRaises(bl.Error):
+                wrong()
+
     def test_engines_agree_to_the_bit(self):
         x = np.random.default_rng(1).normal(size=(37, 53))
         y = x[:, 0].copy()
