@@ -1,5 +1,6 @@
 """Kernels from text: compiling, calling, errors, what they tell."""
 
+import ast
 import pathlib
 import tempfile
 import threading
@@ -279,3 +280,32 @@ class Gradients(unittest.TestCase):
         self.assertFalse(wrong.check(x))
         with self.assertRaises(bl.ArgumentError):
             k.check(x, seed=x, tolerence=1)
+
+
+class Stubs(unittest.TestCase):
+    def names(self, body):
+        for node in body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                yield node.name
+            elif isinstance(node, ast.AnnAssign):
+                yield node.target.id
+            elif isinstance(node, ast.ImportFrom):
+                yield from (name.asname for name in node.names if name.asname)
+
+    def test_the_stubs_name_what_there_is(self):
+        folder = pathlib.Path(bl.__file__).parent
+        self.assertTrue((folder / "py.typed").exists())
+        told = set(self.names(ast.parse((folder / "__init__.pyi").read_text()).body))
+        modules = {"errors", "expr", "functions", "records", "trace", "os", "annotations", "ELEMENTWISE", "FOLDS"}
+        self.assertEqual(told, {name for name in dir(bl) if not name.startswith("_")} - modules | {"__version__"})
+        core = ast.parse((folder / "_core.pyi").read_text()).body
+        for node in core:
+            if isinstance(node, ast.ClassDef):
+                for name in self.names(node.body):
+                    self.assertTrue(hasattr(getattr(bl._core, node.name), name), (node.name, name))
+                public = {name for name in dir(getattr(bl._core, node.name)) if not name.startswith("_")}
+                self.assertEqual(public - set(self.names(node.body)), set())
+            elif isinstance(node, ast.FunctionDef):
+                self.assertTrue(hasattr(bl._core, node.name), node.name)
+        for thing in (bl.Kernel, bl.Bound, bl.Results, bl.compile, bl.kernel, bl.Kernel.grad, bl.Kernel.show, bl.exp, bl.sum, bl.out):
+            self.assertTrue(thing.__doc__, thing)
