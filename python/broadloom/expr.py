@@ -125,6 +125,9 @@ class Expr:
     def __getitem__(self, index):
         self._refuse("cannot be indexed: pass views of arrays as inputs")
 
+    def __array__(self, dtype=None, copy=None):
+        self._refuse("cannot be made an array")
+
     def __float__(self):
         self._refuse("is no number")
 

@@ -143,7 +143,7 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
             return e / bl.sum(e, "j")
 
     The function is called once, now, with values that note what is done to them; it returns one expression, or a dict of
-    outputs by their names. What comes back is a Kernel, called with arrays. `order`, `accuracy` and `relaxed` are the
+    outputs by their names. Parameters with a default and no annotation are constants. What comes back is a Kernel, called with arrays. `order`, `accuracy` and `relaxed` are the
     settings of docs/language.md, the others those of `compile`.
     """
     if function is None:
@@ -152,11 +152,22 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
     code = function.__code__
     where = Place(code.co_filename, code.co_firstlineno, 1, 1, "")
     inputs: Dict[str, Annotation] = {}
+    args, named = [], {}
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise SpecError("E0002", f"parameter '*{parameter.name}' has no declaration", where, "inputs are named one by one")
+        if parameter.default is not parameter.empty:
+            if parameter.annotation is parameter.empty:
+                continue  # a constant
+            raise SpecError("E0002", f"input '{parameter.name}' has a default", where,
+                            "inputs come with each call; a constant has a default and no annotation")
         inputs[parameter.name] = _declared(function, parameter, where)
-    returned = function(**{word: Expr((word,), None, word) for word in inputs})
+        expr = Expr((parameter.name,), None, parameter.name)
+        if parameter.kind == parameter.KEYWORD_ONLY:
+            named[parameter.name] = expr
+        else:
+            args.append(expr)
+    returned = function(*args, **named)
     settings = [f"order {order}"] * (order is not None) + [f"set accuracy = {accuracy}"] * (accuracy is not None)
     writer = _text(name or function.__name__, inputs, _outputs(returned, inputs, where),
                    settings + ["set relaxed = on"] * relaxed)

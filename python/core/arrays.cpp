@@ -209,8 +209,20 @@ void read_dlpack(PyObject *object, const Slot &slot, AnyView &view, std::vector<
 nb::object shared_array(PyObject *object, const Slot &slot) {
   const nb::handle handle(object);
   const nb::object as_array = nb::module_::import_("numpy").attr("asarray");
-  if (PyObject_CheckBuffer(object)) return as_array(nb::steal(PyMemoryView_FromObject(object)));
-  if (nb::hasattr(handle, "__array_interface__")) return as_array(handle);
+  try {
+    if (PyObject_CheckBuffer(object)) {
+      const nb::object memory = nb::steal(PyMemoryView_FromObject(object));
+      if (!memory.is_valid()) throw nb::python_error();
+      return as_array(memory);
+    }
+    if (nb::hasattr(handle, "__array_interface__")) return as_array(handle);
+  } catch (const nb::python_error &error) {
+    if (!error.matches(PyExc_BufferError) && !error.matches(PyExc_ValueError) &&
+        !error.matches(PyExc_TypeError) && !error.matches(PyExc_RuntimeError))
+      throw;
+    wrong_type(slot, "of class " + words_of((PyObject *)Py_TYPE(object)) +
+                         ", which NumPy does not read: " + words_of(error.value().ptr()));
+  }
   if (nb::hasattr(handle, "__cuda_array_interface__"))
     wrong_type(slot, "on a GPU", "move it to the host first: Broadloom runs on the processor");
   wrong_type(slot, "of class " + words_of(handle.type().attr("__name__").ptr()),
@@ -266,10 +278,11 @@ void read_operand(PyObject *object, const Slot &slot, AnyView &view, Number &num
     view = {slot.dtype, number.bytes, false, {}};
     return;
   }
-  if (nb::hasattr(nb::handle(object), "__dlpack__")) {
-    if (slot.output) return read_dlpack<nb::ndarray<>>(object, slot, view, keep);
-    return read_dlpack<nb::ndarray<nb::ro>>(object, slot, view, keep);
-  }
+  // DLPack as it was first does not say what may be written; a buffer does.
+  const bool by_dlpack = nb::hasattr(nb::handle(object), "__dlpack__");
+  if (by_dlpack && slot.output && PyObject_CheckBuffer(object) == 0)
+    return read_dlpack<nb::ndarray<>>(object, slot, view, keep);
+  if (by_dlpack && !slot.output) return read_dlpack<nb::ndarray<nb::ro>>(object, slot, view, keep);
   keep.push_back(shared_array(object, slot));
   if (!PyArray_Check(keep.back().ptr()))
     wrong_type(slot, "of class " + words_of((PyObject *)Py_TYPE(object)));

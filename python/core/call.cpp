@@ -304,7 +304,8 @@ BoundObject bind(const std::shared_ptr<State> &state, nb::args args, nb::kwargs 
       read_outputs(*state, made.inputs, given_outputs(*state, arguments.out), objects, made.keep);
   for (const nb::object &object : objects) made.keep.push_back(object);
   made.result = joined(*state, std::move(objects));
-  made.bound = state->kernel().bind(made.inputs, made.outputs);
+  run(*state, unknown_points,
+      [&] { made.bound = state->kernel().bind(made.inputs, made.outputs); });
   return made;
 }
 

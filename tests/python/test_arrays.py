@@ -142,6 +142,22 @@ class Arrays(unittest.TestCase):
             self.assertIs(double(x, out=wrapped), wrapped)
             np.testing.assert_array_equal(out, [0, 2, 4])
 
+    def test_read_only_memory_is_not_written_by_dlpack(self):
+        class Both(bytes):  # like jax's arrays, whose DLPack does not say that they never change
+            def __dlpack__(self, **options):
+                return np.frombuffer(bytearray(8), "u1").__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return (1, 0)
+
+        frozen = np.arange(3.0)
+        frozen.flags.writeable = False
+        with self.assertRaises(bl.Error):
+            double(np.ones(3), out=Tensor(frozen))
+        np.testing.assert_array_equal(frozen, [0, 1, 2])
+        with self.assertRaisesRegex(bl.DataError, "E0309"):
+            bl.compile("kernel k { in x : u8[i]; out z = x }")(np.ones(8, "u1"), out=Both(8))
+
     def test_every_dtype_comes_by_dlpack(self):
         for word, dtype in NUMPY.items():
             kernel = bl.compile(f"kernel k {{ in x : {word}[i, j]; out z = x }}")
@@ -307,7 +323,7 @@ class WrongArrays(unittest.TestCase):
                 return 7
 
         for odd in (Odd(), Half()):
-            with self.assertRaises(Exception):
+            with self.assertRaises(bl.DTypeError):
                 double(odd)
 
     def test_memory_that_a_call_reads_cannot_be_resized(self):

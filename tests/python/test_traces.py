@@ -105,6 +105,14 @@ class Traces(unittest.TestCase):
             want = want * 0.5 + k
         np.testing.assert_array_equal(f(np.ones(2)), want)
 
+    def test_parameters_with_defaults_are_constants(self):
+        @bl.kernel
+        def f(x: bl.f64["i"], /, by=3, *, y: bl.f64["i"], plus=1):
+            return x * by + y + plus
+
+        self.assertEqual([i.name for i in f.inputs], ["x", "y"])
+        np.testing.assert_array_equal(f(np.ones(2), y=np.zeros(2)), [4, 4])
+
     def test_constants_keep_their_values(self):
         @bl.kernel
         def f(x: bl.f64["i"]):
@@ -178,7 +186,8 @@ class Mistakes(unittest.TestCase):
         self.refused(array, 1, "E0002", "ndarray meets a traced value")
 
         for wrong in (lambda x: x[0], lambda x: [a for a in x], lambda x: float(x), lambda x: len(x), lambda x: x + 1j,
-                      lambda x: x + "a", lambda x: np.add.at(x, 0, 1), lambda x: np.add.outer(x, x), lambda x: bl.exp(x, x)):
+                      lambda x: x + "a", lambda x: np.add.at(x, 0, 1), lambda x: np.add.outer(x, x), lambda x: bl.exp(x, x),
+                      lambda x: np.array(x), lambda x: np.asarray([x, x])):
             wrong.__annotations__ = {"x": bl.f32["i"]}
             with self.assertRaises(bl.SpecError):
                 bl.kernel(wrong, name="f")
@@ -193,6 +202,11 @@ class Mistakes(unittest.TestCase):
             return x
 
         self.refused(star, 0, "E0002", "x")
+
+        def default(x: bl.f32 = 3):
+            return x
+
+        self.refused(default, 0, "E0002", "'x' has a default")
 
         def nothing(x: bl.f32):
             pass
