@@ -333,6 +333,11 @@ class WrongArrays(unittest.TestCase):
             memory.append(1)
         del bound
         memory.append(1)
+        x = np.ones(8)
+        bound = double.bind(x)
+        with self.assertRaises(ValueError):
+            x.resize(1 << 20)
+        np.testing.assert_array_equal(bound(), np.full(8, 2.0))
 
 
 class RandomCalls(unittest.TestCase):
