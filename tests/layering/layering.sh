@@ -55,10 +55,13 @@ all_checks() {
     include
   only 'samples use the standard library and the public headers only' \
     '<[a-z_]+>|<broadloom/[a-z0-9_/]+\.hpp>' samples
+  only 'the Python package uses the public headers, Python, NumPy and nanobind only' \
+    '<[a-z_]+>|<pthread\.h>|<broadloom/[a-z0-9_/]+\.hpp>|<nanobind/[a-z/]+\.h>|<numpy/arrayobject\.h>|<nb_combined\.cpp>|"[a-z]+\.hpp"' \
+    python
   never 'src includes nothing of jit, tools, samples or tests' \
     '(\.\./)*(jit|tools|samples|tests)/' src include
   never 'jit includes nothing of tools, samples or tests' '(\.\./)*(tools|samples|tests)/' jit
-  never 'no include climbs out of its folder' '\.\./' include src jit tools samples tests
+  never 'no include climbs out of its folder' '\.\./' include src jit tools samples tests python
 
   { git ls-files -z 2>/dev/null || find . -type f -not -path './build*' -not -path './.git/*' -print0; } |
     xargs -0 grep -nIE '(\.\./)+[s]hared|/[w]ork/' 2>/dev/null | cut -c 1-120 >"$work/found"

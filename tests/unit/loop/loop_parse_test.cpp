@@ -240,11 +240,11 @@ TEST_CASE("a nest that breaks a rule is E0802 at its statement") {
   CHECK(complaint(
             "program p\n  axes i\n  out z : i64\nphase 0:\n  parallel for i\n    set z[] = i\n") ==
         "E0802 6:5 several turns of the parallel loop over i store to one element of z");
-  CHECK(storing(
-            "x[i]\n  init a0 : sum f32\n  vector scan for i, 16 ways\n    t0 : f32 = running a0\n"
-            "    step a0 with x[i]") ==
-        "E0802 11:5 value 1 reads a running state in lanes before the arguments of its step are "
-        "computed");
+  CHECK(
+      storing("x[i]\n  init a0 : sum f32\n  vector scan for i, 16 ways\n    t0 : f32 = running a0\n"
+              "    step a0 with x[i]") ==
+      "E0802 11:5 value 1 reads a running state in lanes before the arguments of its step are "
+      "computed");
 }
 
 TEST_CASE("a row of each lane is short, and stored by the lanes before they load it") {

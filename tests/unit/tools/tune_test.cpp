@@ -43,7 +43,8 @@ TEST_CASE(
   CHECK(clauses_of(labels) ==
         std::vector<std::string>{"vector i", "parallel i", "serial i", "copies i 1", "copies i 2",
                                  "copies i 4", "copies i 8", "tile i 1", "tile i 2", "tile i 4",
-                                 "tile i 8", "keep m", "recompute m", "at m i", "stream y", "cached y"});
+                                 "tile i 8", "keep m", "recompute m", "at m i", "stream y",
+                                 "cached y"});
   CHECK(clauses_of(labels + "; schedule { serial i; copies i 2; keep m; vector i }") ==
         std::vector<std::string>{"tile i 1", "tile i 2", "tile i 4", "tile i 8", "stream y",
                                  "cached y"});

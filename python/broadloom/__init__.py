@@ -1,0 +1,48 @@
+"""Broadloom: a run-time compiler for loops over n-d arrays.
+
+    import broadloom as bl
+    softmax = bl.compile("kernel softmax { in x : f32[i, j]; let e = exp(x - max(x, j)); out p = e / sum(e, j) }")
+    p = softmax(x)                  # x is a NumPy array, or anything that shares its memory; p is a NumPy array
+
+docs/python.md is the manual of this package, docs/language.md that of the language.
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import _core
+from ._core import Bound, Kernel, Results, release_kept_memory
+from .errors import (ArgumentError, CancelledError, CompileError, DataError, DTypeError, Error, InternalError,
+                     ShapeError, SpecError)
+from .expr import DType, Expr
+from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
+from .trace import kernel
+from .records import Decision, GradientCheck, Input, Output, Place, Slope
+
+__version__ = "0.1.0"
+
+bool_, i8, i16, i32, i64, u8, u16, u32, u64 = map(DType, "bool i8 i16 i32 i64 u8 u16 u32 u64".split())
+f16, bf16, f32, f64, c64, c128 = map(DType, "f16 bf16 f32 f64 c64 c128".split())
+globals().update(ELEMENTWISE)  # bl.exp, bl.where, ..: for traced kernels
+globals().update(FOLDS)  # bl.sum, bl.max, ..
+
+
+def compile(text, name=None, *, threads=0, target="", engine="auto"):
+    """Compiles the kernel of a text, or the one called `name` where there are several.
+
+    `text` is a string, or a path (os.PathLike) of a .loom file, which errors then name. `threads` is the greatest number
+    of threads of a call, 0 for as many as the machine gives. `target` is "", "x86-64-v3" or "x86-64-v4"; `engine`
+    "auto", "jit", "interpreter" or "reference". Results have the same bits whatever these are, but for "reference".
+    """
+    file = "<text>"
+    if isinstance(text, os.PathLike):
+        file = os.fspath(text)
+        with open(file, encoding="utf-8") as source:
+            text = source.read()
+    return _core._compile(text, name, threads, target, engine, file)
+
+
+def _restore(*state):
+    """What pickle calls, by this name."""
+    return _core._restore(*state)

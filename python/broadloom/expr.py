@@ -1,0 +1,210 @@
+"""Expressions of traced kernels: values that note what is done to them, as text of the language."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from typing import Optional, Tuple
+
+from .errors import DTypeError, SpecError
+from .records import Place
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "c64", "c128")
+_NUMPY_DTYPES = {
+    "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
+    "uint32": "u32", "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
+    "complex64": "c64", "complex128": "c128",
+}
+
+
+def caller() -> Place:
+    """The place in the user's source that is being executed: outside of this package and of NumPy."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        file = frame.f_code.co_filename
+        if os.path.dirname(os.path.abspath(file)) != _HERE and "numpy" + os.sep not in file:
+            break
+        frame = frame.f_back
+    line, column, length = frame.f_lineno, 1, 1
+    text = linecache.getline(frame.f_code.co_filename, line).rstrip("\n")
+    if hasattr(frame.f_code, "co_positions"):  # from Python 3.11 on
+        positions = list(frame.f_code.co_positions())
+        first, last, begin, end = positions[frame.f_lasti // 2]
+        if first == line and begin is not None:
+            # Columns of code objects count bytes of UTF-8, ours characters.
+            raw = text.encode()
+            column = len(raw[:begin].decode(errors="replace")) + 1
+            stop = end if last == first and end is not None else len(raw)
+            length = max(1, len(raw[begin:stop].decode(errors="replace")))
+    return Place(frame.f_code.co_filename, line, column, length, text)
+
+
+def dtype_name(dtype) -> str:
+    """The language's word for a dtype of ours, of NumPy's, or for the word itself."""
+    if isinstance(dtype, DType):
+        return dtype.name
+    if isinstance(dtype, str) and dtype in _DTYPES:
+        return dtype
+    import numpy
+
+    try:
+        word = numpy.dtype(dtype).name
+    except TypeError:
+        word = str(dtype)
+    if word in _NUMPY_DTYPES:
+        return _NUMPY_DTYPES[word]
+    raise DTypeError("E0203", f"there is no dtype {word}", caller(), "the dtypes are " + ", ".join(_DTYPES))
+
+
+class Annotation:
+    """The declaration of an input: ``bl.f32["i", "j"]``."""
+
+    def __init__(self, dtype: "DType", dims: Tuple[str, ...]):
+        self.dtype = dtype
+        self.dims = dims
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{', '.join(self.dims)}]" if self.dims else str(self.dtype)
+
+
+class DType:
+    """An element type. In an annotation ``bl.f32["i", "j"]`` declares an input with these axes, ``bl.f32`` one without any;
+    called in a traced function it casts."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __getitem__(self, dims) -> Annotation:
+        words = []
+        for dim in dims if isinstance(dims, tuple) else (dims,):
+            if isinstance(dim, slice) and dim == slice(None):
+                words.append(":")
+            elif isinstance(dim, (str, int)) and not isinstance(dim, bool):
+                words.append(str(dim))
+            else:
+                raise SpecError("E0012", f"{dim!r} is no dim", caller(), "a dim is a label ('i'), an extent (3, 'i=3') or ':'")
+        return Annotation(self, tuple(words))
+
+    def __call__(self, value) -> "Expr":
+        return function(self.name, value)
+
+
+class Expr:
+    """A value of a traced kernel. Operators, NumPy's functions and those of `broadloom` make others of it."""
+
+    __slots__ = ("parts", "place", "name")
+    __hash__ = object.__hash__
+    __array_priority__ = 1000
+
+    def __init__(self, parts: tuple, place: Optional[Place] = None, name: str = ""):
+        self.parts = parts  # words, and the expressions between them
+        self.place = place
+        self.name = name  # of an input
+
+    def __repr__(self) -> str:
+        return "".join(part if isinstance(part, str) else repr(part) for part in self.parts)
+
+    def __bool__(self):
+        raise SpecError("E0002", "a traced value has no truth: it stands for whole arrays, which are not there yet", caller(),
+                        "write bl.where(condition, a, b) instead of `if`, and `&`, `|`, `~` instead of and, or, not")
+
+    def _refuse(self, what):
+        raise SpecError("E0002", f"a traced value {what}", caller(), "it stands for whole arrays, which are not there yet")
+
+    def __iter__(self):
+        self._refuse("cannot be iterated over")
+
+    def __len__(self):
+        self._refuse("has no length: bl.extent('i') is the one along an axis")
+
+    def __getitem__(self, index):
+        self._refuse("cannot be indexed: pass views of arrays as inputs")
+
+    def __array__(self, dtype=None, copy=None):
+        self._refuse("cannot be made an array")
+
+    def __float__(self):
+        self._refuse("is no number")
+
+    __int__ = __index__ = __complex__ = __float__
+
+    def astype(self, dtype) -> "Expr":
+        return function(dtype_name(dtype), self)
+
+    @property
+    def real(self) -> "Expr":
+        return function("real", self)
+
+    @property
+    def imag(self) -> "Expr":
+        return function("imag", self)
+
+    def __array_ufunc__(self, ufunc, method, *args, **kwargs):
+        from . import functions
+
+        return functions.call_ufunc(ufunc, method, args, kwargs)
+
+    def __array_function__(self, called, types, args, kwargs):
+        from . import functions
+
+        return functions.call_numpy(called, args, kwargs)
+
+
+def operand(value) -> "Expr":
+    """An expression of a value: itself, or a number."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, bool):
+        return Expr(("true" if value else "false",))
+    if isinstance(value, int):
+        return Expr((str(value) if value >= 0 else f"({value})",))
+    if type(value) is float:
+        if value != value:
+            return Expr(("nan",))
+        word = "inf" if value in (float("inf"), -float("inf")) else repr(abs(value))
+        return Expr((word if str(value)[0] != "-" else f"(-{word})",))
+    if getattr(value, "shape", None) == () and hasattr(value, "dtype") and hasattr(value, "item"):  # a number of NumPy's
+        return Expr((dtype_name(value.dtype) + "(", operand(value.item()), ")"))
+    kind = type(value).__name__
+    if isinstance(value, complex):
+        raise SpecError("E0006", "there are no complex numbers in the language", caller(), "pass it as an input of no dims")
+    raise SpecError("E0002", f"a {kind} meets a traced value", caller(), "arrays are inputs: give the function a parameter for it")
+
+
+def function(name: str, *args, options: str = "") -> Expr:
+    parts = [name + "("]
+    for k, arg in enumerate(args):
+        parts += [", "] * (k > 0) + [operand(arg)]
+    return Expr((*parts, options + ")"), caller())
+
+
+def binary(word: str, a, b) -> Expr:
+    return Expr(("(", operand(a), f" {word} ", operand(b), ")"), caller())
+
+
+def unary(word: str, a) -> Expr:
+    return Expr(("(" + word, operand(a), ")"), caller())
+
+
+def _define_operators():
+    words = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "^", "and": "&", "or": "|",
+             "lshift": "<<", "rshift": ">>"}
+    for name, word in words.items():
+        setattr(Expr, f"__{name}__", lambda a, b, word=word: binary(word, a, b))
+        setattr(Expr, f"__r{name}__", lambda a, b, word=word: binary(word, b, a))
+    for name, word in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items():
+        setattr(Expr, f"__{name}__", lambda a, b, word=word: binary(word, a, b))
+    Expr.__xor__ = lambda a, b: function("xor", a, b)
+    Expr.__rxor__ = lambda a, b: function("xor", b, a)
+    Expr.__neg__ = lambda a: unary("-", a)
+    Expr.__invert__ = lambda a: unary("~", a)
+    Expr.__pos__ = lambda a: a
+    Expr.__abs__ = lambda a: function("abs", a)
+
+
+_define_operators()

@@ -1,0 +1,206 @@
+"""The functions of traced kernels, by the language's names and by NumPy's."""
+
+from __future__ import annotations
+
+import difflib
+
+from .errors import SpecError
+from .expr import Expr, binary, caller, dtype_name, function, operand, unary
+
+_ELEMENTWISE = {
+    1: "abs sign floor ceil round trunc sqrt rsqrt square reciprocal relu exp exp2 expm1 log log2 log10 log1p sin cos tan asin "
+       "acos atan sinh cosh tanh asinh acosh atanh cbrt erf erfc lgamma digamma sigmoid softplus silu gelu gelu_tanh isnan "
+       "isinf isfinite real imag conj keep recompute",
+    2: "maximum minimum fmax fmin copysign xor pow hypot fmod atan2 logaddexp polygamma",
+    3: "where clip fma",
+}
+_FOLDS = "sum prod min max any all mean var std norm logsumexp argmin argmax"
+
+# NumPy's names that are not ours. An operator stands for itself.
+_UFUNCS = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/", "floor_divide": "//", "remainder": "%",
+    "mod": "%", "power": "^", "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
+    "greater_equal": ">=", "logical_and": "&&", "logical_or": "||", "bitwise_and": "&", "bitwise_or": "|", "left_shift": "<<",
+    "right_shift": ">>", "negative": "-", "logical_not": "!", "invert": "~", "bitwise_xor": "xor", "absolute": "abs",
+    "fabs": "abs", "rint": "round", "conjugate": "conj", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
+    "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+}
+_NUMPY_FOLDS = {"amin": "min", "amax": "max"}
+_REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
+             "logaddexp": "logsumexp"}
+
+
+def _axes(axes) -> str:
+    words = []
+    for axis in axes:
+        if not isinstance(axis, (str, int)) or isinstance(axis, bool):
+            raise SpecError("E0104", f"{axis!r} is no axis", caller(), "an axis is a label ('i') or a position (0, -1)")
+        words.append(str(axis))
+    return "".join(", " + word for word in words)
+
+
+def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, like=None) -> Expr:
+    """Folds a value along axes (all, where none is named) by an accumulator: a built-in one."""
+    tail = _axes(axes)
+    parts = [f"{accumulator}(", operand(value)]
+    if like is not None:
+        tail += f", like={_input(like)}"
+    if acc is not None:
+        tail += f", acc={dtype_name(acc)}"
+    if correction is not None:
+        tail += f", correction={correction}"
+    parts.append(tail)
+    if init is not None:
+        parts += [", init=", operand(init)]
+    return Expr((*parts, ")"), caller())
+
+
+def scan(accumulator, value, axis, *, reverse=False, exclusive=False, init=None) -> Expr:
+    """The fold so far at each position along an axis: ``bl.scan("sum", x, "j")`` is a cumulative sum."""
+    tail = _axes((axis,)) + ", reverse" * reverse + ", exclusive" * exclusive
+    parts = [f"scan({_word(accumulator)}, ", operand(value), tail]
+    if init is not None:
+        parts += [", init=", operand(init)]
+    return Expr((*parts, ")"), caller())
+
+
+def extent(axis, of=None) -> Expr:
+    """The number of elements along an axis."""
+    return Expr((f"extent({_axes((axis,))[2:]}" + ("" if of is None else f", of={_input(of)}") + ")",), caller())
+
+
+def iota(axis, of=None) -> Expr:
+    """The index along an axis, from 0."""
+    return Expr((f"iota({_axes((axis,))[2:]}" + ("" if of is None else f", of={_input(of)}") + ")",), caller())
+
+
+def logical_and(a, b) -> Expr:
+    return binary("&&", a, b)
+
+
+def logical_or(a, b) -> Expr:
+    return binary("||", a, b)
+
+
+def logical_not(a) -> Expr:
+    return unary("!", a)
+
+
+def _word(name) -> str:
+    return getattr(name, "__name__", name)
+
+
+def _input(value) -> str:
+    if isinstance(value, Expr) and value.name:
+        return value.name
+    raise SpecError("E0003", "this is no input", caller(), "name a parameter of the function")
+
+
+class Out:
+    """An output with a mode, axes or a dtype of its own."""
+
+    def __init__(self, value, mode: str, axes, dtype, add: bool):
+        self.value, self.mode, self.axes, self.dtype, self.add = operand(value), mode, axes, dtype, add
+
+
+def out(value, mode="", *, axes=None, dtype=None, add=False) -> Out:
+    """An output of a traced kernel: its mode ("broadcast", "reduce(sum)", "accumulate(max)"), the axes that it keeps or in
+    which order it has them, its dtype, and whether a call adds to what the array holds."""
+    return Out(value, mode, axes, None if dtype is None else dtype_name(dtype), add)
+
+
+def _elementwise(name: str, count: int):
+    def call(*args):
+        if len(args) != count:
+            raise SpecError("E0009", f"{name} takes {count} arguments, {len(args)} were given", caller(), "see docs/language.md")
+        if not any(isinstance(arg, Expr) for arg in args):
+            raise SpecError("E0002", f"bl.{name} of no traced value", caller(),
+                            "it works on parameters of @bl.kernel functions; NumPy has a function for arrays")
+        return function(name, *args)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`{name}` of docs/language.md, in traced kernels."
+    return call
+
+
+def _fold(name: str):
+    def call(value, *axes, init=None, acc=None, correction=None, like=None):
+        return fold(name, value, *axes, init=init, acc=acc, correction=correction, like=like)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Folds a traced value by `{name}`: bl.{name}(x, 'j'), over all axes where none is named."
+    return call
+
+
+def _method(name: str):
+    def call(self, *axes, axis=None, **options):
+        return fold(name, self, *(axes or _positions(axis)), **options)
+
+    call.__name__ = name
+    return call
+
+
+ELEMENTWISE = {name: _elementwise(name, count) for count, names in _ELEMENTWISE.items() for name in names.split()}
+FOLDS = {name: _fold(name) for name in _FOLDS.split()}
+for _name in ("sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax"):
+    setattr(Expr, _name, _method(_name))
+
+
+# --- NumPy's protocols ----------------------------------------------------------------------------
+
+
+def _positions(axis) -> tuple:
+    return () if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+
+
+def _unknown(name: str):
+    near = difflib.get_close_matches(name, [*ELEMENTWISE, *FOLDS], 1)
+    help = f"did you mean 'bl.{near[0]}'? " if near else ""
+    raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/language.md has the functions that can")
+
+
+def _plain(name: str, options: dict):
+    for option, value in options.items():
+        if value is not None and value is not False and type(value).__name__ != "_NoValueType":
+            raise SpecError("E0021", f"numpy.{name} cannot be traced with {option}=", caller(), "see docs/python.md")
+
+
+def call_ufunc(ufunc, method, args, options):
+    name = ufunc.__name__
+    if method == "reduce" and name in _REDUCING:
+        axis = options.pop("axis", 0)
+        _plain(name + ".reduce", options)
+        return fold(_REDUCING[name], args[0], *_positions(axis))
+    if method == "accumulate" and name in _REDUCING:
+        axis = args[1] if len(args) > 1 else options.pop("axis", 0)
+        _plain(name + ".accumulate", options)
+        return scan(_REDUCING[name], args[0], axis)
+    if method != "__call__":
+        _unknown(f"{name}.{method}")
+    _plain(name, options)
+    word = _UFUNCS.get(name, name)
+    if word in ELEMENTWISE:
+        return ELEMENTWISE[word](*args)
+    if name not in _UFUNCS:
+        _unknown(name)
+    return binary(word, *args) if len(args) == 2 else unary(word, *args)
+
+
+def call_numpy(called, args, options):
+    name = called.__name__
+    word = _NUMPY_FOLDS.get(name, name)
+    if word in FOLDS:
+        axis = args[1] if len(args) > 1 else options.pop("axis", None)
+        correction = options.pop("ddof", None)
+        _plain(name, options)
+        return fold(word, args[0], *_positions(axis), correction=correction)
+    if name in ("cumsum", "cumprod"):
+        axis = args[1] if len(args) > 1 else options.pop("axis", None)
+        _plain(name, options)
+        if axis is None:
+            raise SpecError("E0103", f"numpy.{name} of a traced value needs axis=", caller(), "name the axis")
+        return scan(name[3:], args[0], axis)
+    if name in ("where", "clip", "real", "imag", "round"):
+        _plain(name, options)
+        return ELEMENTWISE[name](*args)
+    _unknown(name)

@@ -1,0 +1,179 @@
+"""``@bl.kernel``: a Python function, called once with traced values, becomes a kernel.
+
+Problem: errors of the text that a function becomes must point into the function.
+Method: the text is made of pieces, each of which knows the expression that it is of, and an expression knows where in the
+user's source it was made. The innermost piece around the place of an error is what the error is about.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Dict, List, Tuple
+
+from . import _core
+from .errors import Error, SpecError
+from .expr import Annotation, DType, Expr, operand
+from .functions import Out
+from .records import Place
+
+
+class _Writer:
+    def __init__(self):
+        self.text = ""
+        self.pieces: List[Tuple[int, int, Expr]] = []
+        self.names: Dict[int, str] = {}  # of expressions that have a `let`, by id
+
+    def write(self, word: str):
+        self.text += word
+
+    def write_expr(self, expr: Expr, whole: bool = False):
+        """`whole`: also what has a name of its own is written out."""
+        if not whole and id(expr) in self.names:
+            self.write(self.names[id(expr)])
+            return
+        begin = len(self.text)
+        for part in expr.parts:
+            if isinstance(part, str):
+                self.write(part)
+            else:
+                self.write_expr(part)
+        if expr.place is not None:
+            self.pieces.append((begin, len(self.text), expr))
+
+    def place_of(self, line: int, column: int):
+        lines = self.text.split("\n")
+        offset = sum(len(other) + 1 for other in lines[: line - 1]) + column - 1
+        around = [piece for piece in self.pieces if piece[0] <= offset < piece[1]]
+        return min(around, key=lambda piece: piece[1] - piece[0])[2].place if around else None
+
+
+def _declared(function, parameter: inspect.Parameter, where: Place) -> Annotation:
+    said = parameter.annotation
+    if isinstance(said, str):  # from __future__ import annotations
+        closure = inspect.getclosurevars(function)
+        said = eval(said, {**closure.builtins, **function.__globals__, **closure.nonlocals})
+    if isinstance(said, DType):
+        said = Annotation(said, ())
+    if not isinstance(said, Annotation):
+        raise SpecError("E0002", f"parameter '{parameter.name}' does not say what it is", where,
+                        f'annotate it with a dtype and its axes: `{parameter.name}: bl.f32["i", "j"]`')
+    return said
+
+
+def _outputs(returned, inputs, where: Place) -> Dict[str, Out]:
+    if not isinstance(returned, dict):
+        name = "result"
+        while name in inputs:
+            name += "_"
+        returned = {name: returned}
+    outputs = {}
+    for name, value in returned.items():
+        if isinstance(value, tuple) or value is None or not isinstance(name, str):
+            raise SpecError("E0002", "a traced function returns one expression, or a dict of them by the names of the outputs",
+                            where, "return {'s': .., 'm': ..}")
+        outputs[name] = value if isinstance(value, Out) else Out(value, "", None, None, False)
+    return outputs
+
+
+def _shared(outputs: Dict[str, Out]) -> List[Expr]:
+    """What is read several times and is worth a name, arguments first."""
+    uses: Dict[int, int] = {}
+    order: List[Expr] = []
+
+    stack = [(out.value, False) for out in reversed(list(outputs.values()))]
+    while stack:  # not by recursion: a loop in the function may make long chains
+        expr, done = stack.pop()
+        if done:
+            order.append(expr)
+            continue
+        uses[id(expr)] = uses.get(id(expr), 0) + 1
+        if uses[id(expr)] > 1:
+            continue
+        stack.append((expr, True))
+        stack.extend((part, False) for part in reversed(expr.parts) if isinstance(part, Expr))
+    depth: Dict[int, int] = {}
+    named = []
+    for expr in order:
+        deepest = max((depth[id(part)] for part in expr.parts if isinstance(part, Expr)), default=0)
+        # A long chain is cut, too, as texts are not nested without end.
+        name = any(isinstance(part, Expr) for part in expr.parts) and (uses[id(expr)] > 1 or deepest >= 60)
+        depth[id(expr)] = 0 if name else deepest + 1
+        if name:
+            named.append(expr)
+    return named
+
+
+def _text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out], settings: List[str]) -> _Writer:
+    writer = _Writer()
+    writer.write(f"kernel {name} {{\n")
+    for setting in settings:
+        writer.write(f"  {setting}\n")
+    for word, said in inputs.items():
+        writer.write(f"  in {word} : {said.dtype}[{', '.join(said.dims)}]\n" if said.dims else f"  in {word} : {said.dtype}\n")
+    taken = {*inputs, *outputs}
+    count = 0
+    for expr in _shared(outputs):
+        while f"t{count}" in taken:
+            count += 1
+        writer.write(f"  let t{count} = ")
+        writer.write_expr(expr, whole=True)
+        writer.write("\n")
+        writer.names[id(expr)] = f"t{count}"
+        count += 1
+    for word, out in outputs.items():
+        axes = "" if out.axes is None else f"[{', '.join(str(axis) for axis in _tuple(out.axes))}]"
+        dtype = "" if out.dtype is None else f" : {out.dtype}"
+        writer.write(f"  out {word}{axes}{dtype} {'+=' if out.add else '='} {out.mode + ' ' if out.mode else ''}")
+        writer.write_expr(out.value)
+        writer.write("\n")
+    writer.write("}\n")
+    return writer
+
+
+def _tuple(axes) -> tuple:
+    return axes if isinstance(axes, (tuple, list)) else (axes,)
+
+
+def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False, threads=0, target="", engine="auto"):
+    """Makes a kernel of a function whose parameters are annotated with dtypes and axes.
+
+        @bl.kernel
+        def softmax(x: bl.f32["i", "j"]):
+            e = bl.exp(x - bl.max(x, "j"))
+            return e / bl.sum(e, "j")
+
+    The function is called once, now, with values that note what is done to them; it returns one expression, or a dict of
+    outputs by their names. Parameters with a default and no annotation are constants. What comes back is a Kernel, called with arrays. `order`, `accuracy` and `relaxed` are the
+    settings of docs/language.md, the others those of `compile`.
+    """
+    if function is None:
+        return lambda function: kernel(function, name=name, order=order, accuracy=accuracy, relaxed=relaxed, threads=threads,
+                                       target=target, engine=engine)
+    code = function.__code__
+    where = Place(code.co_filename, code.co_firstlineno, 1, 1, "")
+    inputs: Dict[str, Annotation] = {}
+    args, named = [], {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise SpecError("E0002", f"parameter '*{parameter.name}' has no declaration", where, "inputs are named one by one")
+        if parameter.default is not parameter.empty:
+            if parameter.annotation is parameter.empty:
+                continue  # a constant
+            raise SpecError("E0002", f"input '{parameter.name}' has a default", where,
+                            "inputs come with each call; a constant has a default and no annotation")
+        inputs[parameter.name] = _declared(function, parameter, where)
+        expr = Expr((parameter.name,), None, parameter.name)
+        if parameter.kind == parameter.KEYWORD_ONLY:
+            named[parameter.name] = expr
+        else:
+            args.append(expr)
+    returned = function(*args, **named)
+    settings = [f"order {order}"] * (order is not None) + [f"set accuracy = {accuracy}"] * (accuracy is not None)
+    writer = _text(name or function.__name__, inputs, _outputs(returned, inputs, where),
+                   settings + ["set relaxed = on"] * relaxed)
+    try:
+        return _core._compile(writer.text, None, threads, target, engine, f"<traced {function.__qualname__}>")
+    except Error as error:
+        if error.where is not None and error.where.file.startswith("<traced "):
+            error.where = writer.place_of(error.where.line, error.where.column) or where
+        raise error from None

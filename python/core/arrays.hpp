@@ -1,0 +1,46 @@
+// Arrays from Python and to Python. Nothing is copied on the way.
+#pragma once
+
+#include <broadloom/array.hpp>
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <vector>
+
+namespace broadloom::python {
+
+namespace nb = nanobind;
+
+// Fills the table of NumPy's functions. Throws nb::python_error where there is no NumPy.
+void import_numpy();
+
+// An operand as a kernel declares it.
+struct Slot {
+  std::string name;
+  DType dtype = DType::F32;
+  int rank = 0;
+  bool output = false;
+};
+
+// Memory for a number that is given in place of an array.
+struct Number {
+  alignas(16) std::byte bytes[16] = {};
+};
+
+// The elements of `object`, which is a NumPy array, exports a buffer, has `__array_interface__` or `__dlpack__`, or, for an
+// input of no dims, is a number of Python, which goes into `number`. What must live as long as the view, beside `object`
+// itself, is put into `keep`. Throws DTypeError and DataError; ranks and extents are left to the kernel.
+void read_operand(PyObject *object, const Slot &slot, AnyView &view, Number &number,
+                  std::vector<nb::object> &keep);
+
+// Writes 1 as a number of this type.
+void write_one(DType dtype, Number &number);
+
+// A NumPy array that shares the storage of `array` and keeps it alive.
+nb::object to_numpy(Array array);
+
+// How many arrays of Broadloom are kept alive by NumPy arrays, for tests.
+std::int64_t live_arrays();
+
+} // namespace broadloom::python

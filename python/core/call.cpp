@@ -1,0 +1,354 @@
+// Calls from Python.
+//
+// The way of a repeated call is kept short: names are compared by address, views are read off NumPy's own structs, and the
+// layouts of the outputs are remembered. Calls of few points keep Python's lock and are not made to listen for Ctrl-C, as
+// both would take longer than the work.
+#include "errors.hpp"
+#include "interrupt.hpp"
+#include "kernel.hpp"
+#include "small.hpp"
+
+#include <cstring>
+
+namespace broadloom::python {
+
+Py_ssize_t kernel_offset = 0, bound_offset = 0;
+
+namespace {
+
+constexpr double quick_points = 2048;    // some microseconds
+constexpr double patient_points = 65536; // below, a call ends before anyone presses Ctrl-C
+
+std::vector<std::string> names_of(const std::vector<Slot> &slots) {
+  std::vector<std::string> names;
+  for (const Slot &slot : slots) names.push_back(slot.name);
+  return names;
+}
+
+std::string listed(const State &state) {
+  return "the inputs are " + quoted_list(names_of(state.inputs)) + ", the outputs " +
+         quoted_list(names_of(state.outputs));
+}
+
+[[noreturn]] void unknown(const State &state, const char *what, const std::string &word,
+                          const std::vector<Slot> &slots) {
+  throw ArgumentError("E0308",
+                      "kernel '" + state.name + "' has no " + what + " called '" + word + "'", {},
+                      suggestion(word, names_of(slots)) + listed(state));
+}
+
+// The arguments of a call by the inputs that they are for, borrowed; and the value of `out=`.
+struct Arguments {
+  explicit Arguments(State &state) : objects(state.inputs.size()) {}
+
+  void place(const State &state, PyObject *name, PyObject *object) {
+    const int found = state.find_input(name);
+    if (found < 0) {
+      if (PyUnicode_CompareWithASCIIString(name, "out") == 0) { // a reserved word, so no input
+        out = object;
+        return;
+      }
+      unknown(state, "input", words_of(name), state.inputs);
+    }
+    PyObject *&place = objects[std::size_t(found)];
+    if (place != nullptr)
+      throw ArgumentError("E0308",
+                          "input '" + state.inputs[std::size_t(found)].name + "' is given twice",
+                          {}, "give each input once");
+    place = object;
+  }
+
+  void place_positional(const State &state, PyObject *const *args, std::size_t count) {
+    if (count > objects.size())
+      throw ArgumentError("E0308",
+                          "kernel '" + state.name + "' takes " + std::to_string(objects.size()) +
+                              " inputs, " + std::to_string(count) + " were given",
+                          {}, listed(state));
+    for (std::size_t k = 0; k < count; ++k) objects[k] = args[k];
+  }
+
+  Small<PyObject *> objects;
+  PyObject *out = nullptr;
+};
+
+// The views of the inputs of a call.
+struct Inputs {
+  Inputs(const State &state, const Arguments &arguments, Number *numbers,
+         std::vector<nb::object> &keep)
+      : views(state.inputs.size()) {
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      PyObject *object = arguments.objects[i];
+      if (object != nullptr)
+        read_operand(object, state.inputs[i], views[i], numbers[i], keep);
+      else if (state.defaults_to_one[i]) {
+        write_one(state.inputs[i].dtype, numbers[i]);
+        views[i] = {state.inputs[i].dtype, numbers[i].bytes, false, {}};
+      } else
+        throw ArgumentError("E0308", "input '" + state.inputs[i].name + "' is not given", {},
+                            listed(state));
+    }
+  }
+
+  std::span<const AnyView> span() { return {views.data(), views.size()}; }
+
+  Small<AnyView, 4> views;
+};
+
+// Runs `body` with the lock of Python let go, unless it is quick. Where Ctrl-C stopped it, Python's own handler says
+// what is thrown.
+template <class Body> void run(const State &state, double points, Body &&body) {
+  if (points < quick_points) return body();
+  if (points < patient_points || !is_main_thread()) {
+    const nb::gil_scoped_release others_run;
+    return body();
+  }
+  struct Reset {
+    std::atomic<bool> &flag;
+    ~Reset() { flag.store(false); }
+  } const reset{*state.cancel()}; // also where something else is thrown
+  try {
+    const Interruptible listening(*state.cancel());
+    const nb::gil_scoped_release others_run;
+    body();
+  } catch (const CancelledError &error) {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    throw CancelledError(
+        error.code(), error.message(), {},
+        "SIGINT stopped it, and its handler threw nothing; what arrays of out= hold is of no use");
+  }
+}
+
+// A call that may compile, or whose size is not known.
+constexpr double unknown_points = patient_points;
+
+// The arrays given as outputs, in declared order; empty where none is given, null where one is not.
+std::vector<PyObject *> given_outputs(const State &state, PyObject *out) {
+  if (out == nullptr || out == Py_None) return {};
+  const std::size_t count = state.outputs.size();
+  std::vector<PyObject *> objects(count, nullptr);
+  const nb::handle handle(out);
+  if (PyDict_Check(out)) {
+    PyObject *name = nullptr, *object = nullptr;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(out, &position, &name, &object) != 0) {
+      const int found = state.find_output(name);
+      if (found < 0) unknown(state, "output", words_of(name), state.outputs);
+      if (object != Py_None) objects[std::size_t(found)] = object;
+    }
+    return objects;
+  }
+  if (nb::isinstance<ResultsObject>(handle))
+    out = nb::cast<const ResultsObject &>(handle).arrays.ptr();
+  if (PyTuple_Check(out) || PyList_Check(out)) {
+    const auto given = std::size_t(PySequence_Fast_GET_SIZE(out));
+    if (given != count)
+      throw ArgumentError("E0308",
+                          "out= has " + std::to_string(given) + " arrays for " +
+                              std::to_string(count) + " outputs",
+                          {}, "give one for each, or a dict: " + listed(state));
+    for (std::size_t o = 0; o < count; ++o) {
+      PyObject *object = PySequence_Fast_GET_ITEM(out, Py_ssize_t(o));
+      if (object != Py_None) objects[o] = object;
+    }
+    return objects;
+  }
+  if (count != 1)
+    throw ArgumentError("E0308", "out= is one array for " + std::to_string(count) + " outputs", {},
+                        "pass a tuple or a dict: " + listed(state));
+  objects[0] = out;
+  return objects;
+}
+
+nb::object joined(const State &state, std::vector<nb::object> arrays) {
+  if (arrays.size() == 1) return std::move(arrays[0]);
+  const nb::object tuple = nb::steal(PyTuple_New(Py_ssize_t(arrays.size())));
+  if (!tuple.is_valid()) throw nb::python_error();
+  for (std::size_t o = 0; o < arrays.size(); ++o)
+    PyTuple_SET_ITEM(tuple.ptr(), Py_ssize_t(o), arrays[o].release().ptr());
+  return nb::cast(ResultsObject{state.output_names, nb::borrow<nb::tuple>(tuple)});
+}
+
+std::vector<nb::object> all_to_numpy(std::vector<Array> &arrays) {
+  std::vector<nb::object> objects;
+  for (Array &array : arrays) objects.push_back(to_numpy(std::move(array)));
+  return objects;
+}
+
+Array allocate(const State &state, std::size_t o, const Layout &layout) {
+  Array array = Array::to_be_written(state.outputs[o].dtype, layout);
+  if (state.adds[o])
+    std::memset(array.raw(), 0, std::size_t(array.size()) * size_of(array.dtype()));
+  return array;
+}
+
+// The first call with some layouts: the library says how the outputs lie.
+nb::object call_first(State &state, std::span<const AnyView> inputs) {
+  std::vector<NamedView> named;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    named.push_back({state.inputs[i].name, inputs[i]});
+  const Kernel kernel = state.kernel_here();
+  std::vector<Array> arrays;
+  run(state, unknown_points, [&] {
+    for (const auto &[name, array] : kernel.call(named)) arrays.push_back(array);
+  });
+  Memo &entry = state.memo(inputs.data()); // others may have called meanwhile
+  entry.outputs.clear();
+  for (const Array &array : arrays) entry.outputs.push_back(array.layout());
+  return joined(state, all_to_numpy(arrays));
+}
+
+nb::object call_repeated(State &state, const Memo &memo, std::span<const AnyView> inputs) {
+  const std::size_t count = state.outputs.size();
+  const double points = memo.points;
+  const Kernel &kernel = state.kernel_here();
+  if (count == 1) {
+    Array array = allocate(state, 0, memo.outputs[0]);
+    const AnyView view = array;
+    run(state, points, [&] { kernel.run(inputs, {&view, 1}); });
+    return to_numpy(std::move(array));
+  }
+  std::vector<Array> arrays;
+  std::vector<AnyView> views;
+  for (std::size_t o = 0; o < count; ++o) {
+    arrays.push_back(allocate(state, o, memo.outputs[o]));
+    views.push_back(arrays.back());
+  }
+  run(state, points, [&] { kernel.run(inputs, views); });
+  return joined(state, all_to_numpy(arrays));
+}
+
+// Reads the outputs that are given, and makes the others. What is returned for each is in `objects`.
+std::vector<AnyView> read_outputs(State &state, std::span<const AnyView> inputs,
+                                  const std::vector<PyObject *> &given,
+                                  std::vector<nb::object> &objects, std::vector<nb::object> &keep) {
+  std::vector<AnyView> views(state.outputs.size());
+  Number unused;
+  std::vector<Signature> signatures;
+  for (std::size_t o = 0; o < views.size(); ++o) {
+    if (!given.empty() && given[o] != nullptr) {
+      read_operand(given[o], state.outputs[o], views[o], unused, keep);
+      objects.push_back(nb::borrow(given[o]));
+      continue;
+    }
+    if (signatures.empty()) signatures = state.kernel().infer(inputs);
+    Array array(signatures[o].dtype, signatures[o].shape);
+    views[o] = array;
+    objects.push_back(to_numpy(std::move(array)));
+  }
+  return views;
+}
+
+nb::object call_into(State &state, Inputs &inputs, double points,
+                     const std::vector<PyObject *> &given, std::vector<nb::object> &keep) {
+  std::vector<nb::object> objects;
+  const std::vector<AnyView> outputs = read_outputs(state, inputs.span(), given, objects, keep);
+  const Kernel &kernel = state.kernel_here();
+  run(state, points, [&] { kernel.run(inputs.span(), outputs); });
+  state.memo(inputs.views.data()).compiled = true;
+  return joined(state, std::move(objects));
+}
+
+template <class T> T &payload(PyObject *self, Py_ssize_t offset) {
+  return *reinterpret_cast<T *>(reinterpret_cast<char *>(self) + offset);
+}
+
+void place_all(Arguments &arguments, const State &state, const nb::args &args,
+               const nb::kwargs &kwargs) {
+  arguments.place_positional(state, reinterpret_cast<PyTupleObject *>(args.ptr())->ob_item,
+                             args.size());
+  for (const auto &[name, object] : kwargs) arguments.place(state, name.ptr(), object.ptr());
+}
+
+} // namespace
+
+PyObject *call_kernel(PyObject *self, PyObject *const *args, std::size_t nargsf, PyObject *names) {
+  return guarded([&] {
+    State &state = *payload<KernelObject>(self, kernel_offset).state;
+    Arguments arguments(state);
+    const auto positional = std::size_t(PyVectorcall_NARGS(nargsf));
+    arguments.place_positional(state, args, positional);
+    if (names != nullptr)
+      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k)
+        arguments.place(state, PyTuple_GET_ITEM(names, k), args[positional + std::size_t(k)]);
+
+    std::vector<nb::object> keep;
+    Small<Number> numbers(state.inputs.size());
+    Inputs inputs(state, arguments, numbers.data(), keep);
+    Memo &memo = state.memo(inputs.views.data());
+    const std::vector<PyObject *> given = given_outputs(state, arguments.out);
+    nb::object result;
+    if (!given.empty())
+      result = call_into(state, inputs, memo.compiled ? memo.points : unknown_points, given, keep);
+    else if (memo.outputs.empty()) [[unlikely]]
+      result = call_first(state, inputs.span());
+    else
+      result = call_repeated(state, memo, inputs.span());
+    return result.release().ptr();
+  });
+}
+
+BoundObject bind(const std::shared_ptr<State> &state, nb::args args, nb::kwargs kwargs) {
+  BoundObject made;
+  made.call = call_bound;
+  made.state = state;
+  Arguments arguments(*state);
+  place_all(arguments, *state, args, kwargs);
+  made.numbers = std::make_unique<Number[]>(state->inputs.size());
+  Inputs inputs(*state, arguments, made.numbers.get(), made.keep);
+  for (PyObject *object : arguments.objects)
+    if (object != nullptr) made.keep.push_back(nb::borrow(object));
+  made.quick = state->memo(inputs.views.data()).points < quick_points;
+  made.inputs.assign(inputs.views.begin(), inputs.views.end());
+  std::vector<nb::object> objects;
+  made.outputs =
+      read_outputs(*state, made.inputs, given_outputs(*state, arguments.out), objects, made.keep);
+  for (const nb::object &object : objects) made.keep.push_back(object);
+  made.result = joined(*state, std::move(objects));
+  run(*state, unknown_points,
+      [&] { made.bound = state->kernel().bind(made.inputs, made.outputs); });
+  return made;
+}
+
+PyObject *call_bound(PyObject *self, PyObject *const *, std::size_t nargsf, PyObject *names) {
+  return guarded([&] {
+    if (PyVectorcall_NARGS(nargsf) != 0 || (names != nullptr && PyTuple_GET_SIZE(names) != 0))
+      throw ArgumentError(
+          "E0308", "a bound call takes no arguments", {},
+          "its arrays are those that it was bound to: write into them, or bind others");
+    BoundObject &made = payload<BoundObject>(self, bound_offset);
+    if (!is_main_thread() && !made.other)
+      made.other = made.state->kernel_here().bind(made.inputs, made.outputs);
+    const BoundCall call = is_main_thread() ? *made.bound : *made.other;
+    run(*made.state, made.quick ? 0 : patient_points, [&] { call(); });
+    return nb::object(made.result).release().ptr();
+  });
+}
+
+void prepare(State &state, nb::args args, nb::kwargs kwargs) {
+  Arguments arguments(state);
+  place_all(arguments, state, args, kwargs);
+  std::vector<nb::object> keep;
+  Small<Number> numbers(state.inputs.size());
+  Inputs inputs(state, arguments, numbers.data(), keep);
+  run(state, unknown_points, [&] { state.kernel().prepare(inputs.span()); });
+}
+
+GradientCheck check(State &state, nb::args args, nb::kwargs kwargs,
+                    const GradientCheckOptions &wanted) {
+  Arguments arguments(state);
+  place_all(arguments, state, args, kwargs);
+  std::vector<nb::object> keep;
+  Small<Number> numbers(state.inputs.size());
+  Inputs inputs(state, arguments, numbers.data(), keep);
+  std::vector<NamedView> named;
+  for (std::size_t i = 0; i < state.inputs.size(); ++i)
+    named.push_back({state.inputs[i].name, inputs.views[i]});
+  GradientCheckOptions options = wanted;
+  if (is_main_thread()) options.cancel = state.cancel();
+  GradientCheck result;
+  run(state, unknown_points,
+      [&] { result = check_gradient(state.kernel().spec(), named, options); });
+  return result;
+}
+
+} // namespace broadloom::python

@@ -1,0 +1,392 @@
+// The module broadloom._core: classes and functions as Python sees them.
+#include "errors.hpp"
+#include "interrupt.hpp"
+#include "kernel.hpp"
+#include "records.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <new>
+
+namespace broadloom::python {
+namespace {
+
+const std::vector<std::string> stages = {"spec",  "axes", "graph", "plan", "loop",
+                                         "block", "llvm", "asm",   "why"};
+
+Stage stage_from(const std::string &word) {
+  for (std::size_t k = 0; k < stages.size(); ++k)
+    if (stages[k] == word) return Stage(k);
+  throw ArgumentError("E0401", "there is no stage '" + word + "'", {},
+                      suggestion(word, stages) + "the stages are " + quoted_list(stages));
+}
+
+std::string show(const KernelObject &kernel, const std::string &stage, const std::string &graph,
+                 bool whole, bool json) {
+  ShowFormat format;
+  if (graph == "dot")
+    format.graph = ShowFormat::Graph::dot;
+  else if (graph == "html")
+    format.graph = ShowFormat::Graph::html;
+  else if (graph != "text")
+    throw ArgumentError("E0401", "there is no form of graphs called '" + graph + "'", {},
+                        suggestion(graph, {"text", "dot", "html"}) +
+                            "the forms are 'text', 'dot' and 'html'");
+  format.whole = whole;
+  format.json = json;
+  const Stage wanted = stage_from(stage);
+  const nb::gil_scoped_release others_run;
+  return kernel.state->kernel().show(wanted, format);
+}
+
+// None, one name, or several.
+std::vector<std::string> names_from(const nb::object &names, const char *what) {
+  std::vector<std::string> result;
+  if (names.is_none()) return result;
+  if (nb::isinstance<nb::str>(names)) return {utf8_of(names.ptr())};
+  try {
+    for (const nb::handle name : names) result.push_back(nb::cast<std::string>(name));
+  } catch (const nb::python_error &) {
+    result.clear();
+  } catch (const nb::cast_error &) {
+    result.clear();
+  }
+  if (result.empty())
+    throw ArgumentError("E0401", std::string(what) + "= is no name and no list of names", {},
+                        "as in wrt='x' or wrt=['x', 'y']");
+  return result;
+}
+
+std::vector<std::string> inputs_with_gradient(const State &state) {
+  std::vector<std::string> names;
+  for (const Slot &slot : state.inputs)
+    if (is_float(slot.dtype) || is_complex(slot.dtype)) names.push_back(slot.name);
+  return names;
+}
+
+KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
+                  bool value, bool add, const std::string &policy) {
+  State &state = *kernel.state;
+  std::vector<std::string> inputs = names_from(wrt, "wrt");
+  if (inputs.empty()) inputs = inputs_with_gradient(state);
+  GradientOptions options;
+  options.of = names_from(of, "of");
+  options.value = value;
+  options.add = add;
+  if (policy == "recompute")
+    options.policy = Policy::recompute;
+  else if (policy != "auto")
+    throw ArgumentError("E0401", "there is no policy '" + policy + "'", {},
+                        suggestion(policy, {"auto", "recompute"}) +
+                            "the policies are 'auto' and 'recompute'");
+  KernelObject made = make_kernel(gradient(state.kernel().spec(), inputs, options), state.choices);
+  for (const Slot &output : state.outputs)
+    for (std::size_t i = state.inputs.size(); i < made.state->inputs.size(); ++i)
+      if (output.rank == 0 && made.state->inputs[i].rank == 0 &&
+          made.state->inputs[i].name == "d_" + output.name)
+        made.state->defaults_to_one[i] = true;
+  return made;
+}
+
+// The value of an option of `check`, taken out of the keyword arguments, unless an input has its name.
+nb::object taken(const State &state, nb::kwargs &kwargs, const char *name) {
+  const nb::str word(name);
+  if (!kwargs.contains(word) || state.find_input(word.ptr()) >= 0) return nb::none();
+  const nb::object value = kwargs[word];
+  nb::del(kwargs[word]);
+  return value;
+}
+
+nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs kwargs) {
+  State &state = *kernel.state;
+  GradientCheckOptions options;
+  options.wrt = names_from(taken(state, kwargs, "wrt"), "wrt");
+  options.of = names_from(taken(state, kwargs, "of"), "of");
+  if (const nb::object value = taken(state, kwargs, "directions"); !value.is_none())
+    options.directions = nb::cast<int>(value);
+  if (const nb::object value = taken(state, kwargs, "seed"); !value.is_none())
+    options.seed = nb::cast<std::uint64_t>(value);
+  if (const nb::object value = taken(state, kwargs, "tolerance"); !value.is_none())
+    options.tolerance = nb::cast<double>(value);
+  return record_of(check(state, args, kwargs, options));
+}
+
+// --- kernels from text ----------------------------------------------------------------------------
+
+KernelObject compile_text(nb::str text, const nb::object &name, int threads, std::string target,
+                          std::string engine, const std::string &file) {
+  const std::string words = utf8_of(text.ptr());
+  const std::string kernel = name.is_none() ? "" : utf8_of(name.ptr());
+  return make_kernel(parse(words, kernel, file), {threads, std::move(target), std::move(engine)});
+}
+
+// What pickle calls.
+KernelObject restore(const std::string &text, int threads, std::string target, std::string engine,
+                     const nb::tuple &ones) {
+  KernelObject made = make_kernel(parse(text), {threads, std::move(target), std::move(engine)});
+  for (const nb::handle name : ones)
+    if (const int found = made.state->find_input(name.ptr()); found >= 0)
+      made.state->defaults_to_one[std::size_t(found)] = true;
+  return made;
+}
+
+nb::object reduce(const KernelObject &kernel) {
+  const State &state = *kernel.state;
+  nb::list ones;
+  for (std::size_t i = 0; i < state.inputs.size(); ++i)
+    if (state.defaults_to_one[i]) ones.append(state.inputs[i].name);
+  return nb::make_tuple(nb::module_::import_("broadloom").attr("_restore"),
+                        nb::make_tuple(state.text, state.choices.threads, state.choices.target,
+                                       state.choices.engine, nb::tuple(ones)));
+}
+
+std::string engine_name(Engine engine) {
+  switch (engine) {
+  case Engine::automatic: return "auto";
+  case Engine::jit: return "jit";
+  case Engine::interpreter: return "interpreter";
+  case Engine::reference: return "reference";
+  }
+  return {};
+}
+
+// --- results --------------------------------------------------------------------------------------
+
+nb::object result_at(const ResultsObject &results, const nb::object &index) {
+  if (!nb::isinstance<nb::str>(index))
+    return nb::steal(PyObject_GetItem(results.arrays.ptr(), index.ptr()));
+  std::vector<std::string> names;
+  for (std::size_t o = 0; o < results.names.size(); ++o) {
+    if (results.names[o].equal(index)) return results.arrays[o];
+    names.push_back(nb::cast<std::string>(results.names[o]));
+  }
+  const std::string word = utf8_of(index.ptr());
+  throw ArgumentError("E0304", "there is no result called '" + word + "'", {},
+                      suggestion(word, names) + "the results are " + quoted_list(names));
+}
+
+nb::object result_attribute(const ResultsObject &results, const std::string &name) {
+  std::vector<std::string> names;
+  for (std::size_t o = 0; o < results.names.size(); ++o) {
+    names.push_back(nb::cast<std::string>(results.names[o]));
+    if (names.back() == name) return results.arrays[o];
+  }
+  const std::string message = "there is no result called '" + name +
+                              "': " + suggestion(name, names) + "the results are " +
+                              quoted_list(names);
+  PyErr_SetString(PyExc_AttributeError, message.c_str());
+  throw nb::python_error();
+}
+
+nb::dict as_dict(const ResultsObject &results) {
+  nb::dict dict;
+  for (std::size_t o = 0; o < results.names.size(); ++o) dict[results.names[o]] = results.arrays[o];
+  return dict;
+}
+
+// --- slots ----------------------------------------------------------------------------------------
+
+// Python's collector of cycles. It also has objects that are not constructed come as zeros, whose calls are refused.
+int visit_kernel(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+int visit_bound(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto *bound = nb::inst_ptr<BoundObject>(self);
+  for (const nb::object &object : bound->keep) Py_VISIT(object.ptr());
+  Py_VISIT(bound->result.ptr());
+  return 0;
+}
+
+int clear_bound(PyObject *self) {
+  if (!nb::inst_ready(self)) return 0;
+  auto *bound = nb::inst_ptr<BoundObject>(self);
+  bound->bound.reset(); // whose memory goes
+  bound->other.reset();
+  bound->keep.clear();
+  bound->result.reset();
+  return 0;
+}
+
+int visit_results(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto *results = nb::inst_ptr<ResultsObject>(self);
+  Py_VISIT(results->names.ptr());
+  Py_VISIT(results->arrays.ptr());
+  return 0;
+}
+
+int clear_results(PyObject *self) {
+  if (!nb::inst_ready(self)) return 0;
+  auto *results = nb::inst_ptr<ResultsObject>(self);
+  results->arrays = nb::tuple();
+  return 0;
+}
+
+PyType_Slot kernel_slots[] = {
+    {Py_tp_traverse, (void *)visit_kernel}, {Py_tp_call, (void *)PyVectorcall_Call}, {0, nullptr}};
+PyType_Slot bound_slots[] = {{Py_tp_traverse, (void *)visit_bound},
+                             {Py_tp_clear, (void *)clear_bound},
+                             {Py_tp_call, (void *)PyVectorcall_Call},
+                             {0, nullptr}};
+PyType_Slot results_slots[] = {
+    {Py_tp_traverse, (void *)visit_results}, {Py_tp_clear, (void *)clear_results}, {0, nullptr}};
+
+// Has instances called without a tuple of arguments. Where in an instance the C++ value lies, a first one tells.
+template <class T> Py_ssize_t enable_vectorcall(const nb::object &type) {
+  const nb::object probe = nb::inst_alloc(type);
+  const Py_ssize_t offset =
+      reinterpret_cast<char *>(nb::inst_ptr<T>(probe)) - reinterpret_cast<char *>(probe.ptr());
+  auto *object = reinterpret_cast<PyTypeObject *>(type.ptr());
+  object->tp_vectorcall_offset = offset; // `call` is the first member
+  object->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Modified(object);
+  return offset;
+}
+
+void define_kernel(nb::module_ &module) {
+  nb::class_<KernelObject> type(module, "Kernel", nb::is_final(), nb::type_slots(kernel_slots),
+                                "A compiled kernel: call it with arrays, by position or by name.");
+  type.def_prop_ro(
+          "name", [](const KernelObject &k) { return k.state->name; }, "The name in the text.")
+      .def_prop_ro(
+          "text", [](const KernelObject &k) { return k.state->text; },
+          "The kernel as Broadloom prints it; compiles to the same kernel.")
+      .def_prop_ro(
+          "inputs", [](const KernelObject &k) { return records_of(k.state->kernel().inputs()); },
+          "The inputs in declared order: tuples of name, dtype, axes, extents and where.")
+      .def_prop_ro(
+          "outputs", [](const KernelObject &k) { return records_of(k.state->kernel().outputs()); },
+          "The outputs in declared order: tuples of name, dtype, axes, mode, add and where.")
+      .def_prop_ro(
+          "threads", [](const KernelObject &k) { return k.state->kernel().threads(); },
+          "The greatest number of threads of a call.")
+      .def_prop_ro(
+          "engine", [](const KernelObject &k) { return engine_name(k.state->kernel().engine()); },
+          "What runs calls with the latest layouts: 'jit', 'interpreter' or 'reference'.")
+      .def_prop_ro(
+          "counters", [](const KernelObject &k) { return record_of(k.state->kernel().counters()); },
+          "How often code was made, and how long that took.")
+      .def("show", show, nb::arg("stage") = "loop", nb::kw_only(), nb::arg("graph") = "text",
+           nb::arg("whole") = false, nb::arg("json") = false,
+           "The text of a stage of the compiler, for the layouts of the latest call: 'spec', "
+           "'axes', 'graph', 'plan', "
+           "'loop', 'block', 'llvm', 'asm' or 'why'.")
+      .def(
+          "why", [](const KernelObject &k) { return records_of(k.state->kernel().why()); },
+          "What the compiler decided, and why: a list of tuples, of which pandas.DataFrame makes a "
+          "table.")
+      .def(
+          "bind",
+          [](const KernelObject &k, nb::args args, nb::kwargs kwargs) {
+            return bind(k.state, args, kwargs);
+          },
+          "The same call again and again: arguments as of a call, `out=` too. What comes back is "
+          "called without any.")
+      .def(
+          "prepare",
+          [](const KernelObject &k, nb::args args, nb::kwargs kwargs) {
+            prepare(*k.state, args, kwargs);
+          },
+          "Compiles ahead for arrays like these.")
+      .def("grad", grad, nb::arg("wrt") = nb::none(), nb::kw_only(), nb::arg("of") = nb::none(),
+           nb::arg("value") = false, nb::arg("add") = false, nb::arg("policy") = "auto",
+           "The kernel of the derivatives by these inputs (by all of real and complex numbers). It "
+           "takes the inputs and, "
+           "for each output, a cotangent d_OUTPUT, which is 1 where it is left out and the output "
+           "has no dims.")
+      .def(
+          "value_and_grad",
+          [](const KernelObject &k, const nb::object &wrt, const nb::object &of, bool add,
+             const std::string &policy) { return grad(k, wrt, of, true, add, policy); },
+          nb::arg("wrt") = nb::none(), nb::kw_only(), nb::arg("of") = nb::none(),
+          nb::arg("add") = false, nb::arg("policy") = "auto",
+          "As `grad`, with the outputs of the kernel before the derivatives.")
+      .def("check", check_gradients,
+           "Holds derived gradients against measured slopes, at these inputs. Options: wrt=, of=, "
+           "directions=2, seed=1, "
+           "tolerance=1e-6.")
+      .def("__repr__",
+           [](const KernelObject &k) {
+             return "<broadloom.Kernel " + signature(k.state->kernel(), k.state->name) + ">";
+           })
+      .def("__reduce__", reduce)
+      .def("__copy__", [](const nb::object &self) { return self; })
+      .def("__deepcopy__", [](const nb::object &self, const nb::object &) { return self; });
+  kernel_offset = enable_vectorcall<KernelObject>(type);
+}
+
+void define_bound(nb::module_ &module) {
+  nb::class_<BoundObject> type(module, "Bound", nb::is_final(), nb::type_slots(bound_slots),
+                               "A call with its arrays fixed, as Kernel.bind makes it.");
+  type.def_prop_ro(
+          "result", [](const BoundObject &b) { return b.result; },
+          "What a call returns: always the same arrays.")
+      .def("__repr__", [](const BoundObject &b) {
+        return "<broadloom.Bound " + signature(b.state->kernel(), b.state->name) + ">";
+      });
+  bound_offset = enable_vectorcall<BoundObject>(type);
+}
+
+void define_results(nb::module_ &module) {
+  nb::class_<ResultsObject>(module, "Results", nb::is_final(), nb::type_slots(results_slots),
+                            "The outputs of a call: by attribute, by [\"name\"], by [index], or "
+                            "unpacked in declared order.")
+      .def(
+          "__init__",
+          [](ResultsObject *self, const nb::tuple &names, const nb::tuple &arrays) {
+            if (names.size() != arrays.size())
+              throw ArgumentError("E0304", "names and arrays differ in number", {},
+                                  "give one name for each");
+            new (self) ResultsObject{names, arrays};
+          },
+          nb::arg("names"), nb::arg("arrays"))
+      .def("__len__", [](const ResultsObject &r) { return r.arrays.size(); })
+      .def("__iter__", [](const ResultsObject &r) { return r.arrays.attr("__iter__")(); })
+      .def("__getitem__", result_at, nb::arg("index"))
+      .def("__getattr__", result_attribute, nb::arg("name"))
+      .def("__dir__", [](const ResultsObject &r) { return nb::list(r.names); })
+      .def("_asdict", as_dict, "A dict of the outputs by their names.")
+      .def("__repr__",
+           [](const ResultsObject &r) {
+             std::string words;
+             for (std::size_t o = 0; o < r.names.size(); ++o)
+               words += (o > 0 ? ",\n  " : "\n  ") + nb::cast<std::string>(r.names[o]) + "=" +
+                        nb::cast<std::string>(nb::repr(r.arrays[o]));
+             return "Results(" + words + ")";
+           })
+      .def("__reduce__", [](const nb::object &self) {
+        const auto &r = nb::cast<const ResultsObject &>(self);
+        return nb::make_tuple(self.type(), nb::make_tuple(r.names, r.arrays));
+      });
+}
+
+} // namespace
+} // namespace broadloom::python
+
+NB_MODULE(_core, module) {
+  using namespace broadloom::python;
+  module.doc() = "The compiled part of broadloom.";
+  import_numpy();
+  note_main_thread();
+  nb::register_exception_translator([](const std::exception_ptr &error, void *) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const broadloom::Error &) {
+      set_python_error();
+    }
+  });
+  define_results(module);
+  define_bound(module);
+  define_kernel(module);
+  module.def("_compile", compile_text, nb::arg("text"), nb::arg("name").none(), nb::arg("threads"),
+             nb::arg("target"), nb::arg("engine"), nb::arg("file"));
+  module.def("_restore", restore);
+  module.def("_live_arrays", live_arrays);
+  module.def("release_kept_memory", broadloom::release_kept_memory,
+             "Gives the memory that is kept for the next outputs back to the system.");
+}

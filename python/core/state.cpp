@@ -1,0 +1,162 @@
+// What a kernel of Python knows beside the kernel itself.
+#include "errors.hpp"
+#include "interrupt.hpp"
+#include "kernel.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace broadloom::python {
+namespace {
+
+constexpr std::size_t memos_kept = 8;
+
+Engine engine_from(const std::string &word) {
+  if (word == "auto") return Engine::automatic;
+  if (word == "jit") return Engine::jit;
+  if (word == "interpreter") return Engine::interpreter;
+  if (word == "reference") return Engine::reference;
+  const std::vector<std::string> engines = {"auto", "jit", "interpreter", "reference"};
+  throw ArgumentError("E0401", "there is no engine '" + word + "'", {},
+                      suggestion(word, engines) + "the engines are " + quoted_list(engines));
+}
+
+Options options_from(const Choices &choices, std::shared_ptr<const std::atomic<bool>> cancel) {
+  if (choices.threads < 0)
+    throw ArgumentError("E0401", "threads is " + std::to_string(choices.threads), {},
+                        "0 takes as many as the machine gives");
+  Options options;
+  options.threads = choices.threads;
+  options.target = choices.target;
+  options.engine = engine_from(choices.engine);
+  options.cancel = std::move(cancel);
+  return options;
+}
+
+Kernel compiled(const LoopSpec &spec, const Options &options) {
+  const nb::gil_scoped_release others_run;
+  return compile(spec, options);
+}
+
+nb::tuple interned(const std::vector<Slot> &slots) {
+  const nb::object names = nb::steal(PyTuple_New(Py_ssize_t(slots.size())));
+  if (!names.is_valid()) throw nb::python_error();
+  for (std::size_t k = 0; k < slots.size(); ++k) {
+    PyObject *word = PyUnicode_InternFromString(slots[k].name.c_str());
+    if (word == nullptr) throw nb::python_error();
+    PyTuple_SET_ITEM(names.ptr(), Py_ssize_t(k), word);
+  }
+  return nb::borrow<nb::tuple>(names);
+}
+
+int find(const nb::tuple &names, PyObject *word) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(names.ptr());
+  for (Py_ssize_t k = 0; k < count; ++k)
+    if (PyTuple_GET_ITEM(names.ptr(), k) == word) return int(k);
+  if (PyUnicode_Check(word))
+    for (Py_ssize_t k = 0; k < count; ++k)
+      if (PyUnicode_Compare(PyTuple_GET_ITEM(names.ptr(), k), word) == 0) return int(k);
+  return -1;
+}
+
+// The public interface tells a kernel's name in its text only, where its line is the last one that begins so.
+std::string name_in(const std::string &text) {
+  const std::string before = "kernel ";
+  const std::size_t line = text.rfind("\n" + before);
+  const std::size_t begin = (line == std::string::npos ? 0 : line + 1) + before.size();
+  return text.substr(begin, text.find(' ', begin) - begin);
+}
+
+} // namespace
+
+State::State(const LoopSpec &spec, const Choices &how)
+    : choices(how), cancel_(std::make_shared<std::atomic<bool>>(false)),
+      kernel_(compiled(spec, options_from(how, cancel_))) {
+  std::map<std::string, int> axes;
+  for (const InputInfo &input : kernel_.inputs()) {
+    inputs.push_back({input.name, input.dtype, input.rank(), false});
+    std::vector<int> &dims = axes_.emplace_back();
+    for (const std::string &axis : input.axes)
+      dims.push_back(axes.emplace(axis, int(axes.size())).first->second);
+  }
+  for (const OutputInfo &output : kernel_.outputs()) {
+    outputs.push_back({output.name, output.dtype, output.rank(), true});
+    adds.push_back(output.add);
+  }
+  text = print(spec);
+  name = name_in(text);
+  axis_count_ = int(axes.size());
+  defaults_to_one.assign(inputs.size(), false);
+  input_names = interned(inputs);
+  output_names = interned(outputs);
+}
+
+const Kernel &State::kernel_here() {
+  if (is_main_thread()) return kernel_;
+  if (!other_) {
+    Kernel made = compiled(kernel_.spec(), options_from(choices, nullptr));
+    if (!other_) other_.emplace(std::move(made)); // another thread may have come first
+  }
+  return *other_;
+}
+
+bool State::same_layouts(const Memo &memo, const AnyView *views) const {
+  const std::int64_t *key = memo.key.data();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Layout &layout = views[i].layout;
+    for (int d = 0; d < layout.rank; ++d) {
+      if (key[0] != layout.extents[std::size_t(d)] || key[1] != layout.strides[std::size_t(d)])
+        return false;
+      key += 2;
+    }
+  }
+  return true;
+}
+
+double State::points(const AnyView *views) const {
+  std::vector<std::int64_t> extents(std::size_t(axis_count_), 1);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (std::size_t d = 0; d < axes_[i].size(); ++d) {
+      std::int64_t &extent = extents[std::size_t(axes_[i][d])];
+      extent = std::max(extent, views[i].layout.extents[d]);
+    }
+  double product = 1;
+  for (const std::int64_t extent : extents) product *= double(extent);
+  return product;
+}
+
+Memo &State::memo(const AnyView *views) {
+  // Keys have the length that the declared ranks give, which the views must have.
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (views[i].layout.rank != inputs[i].rank) [[unlikely]]
+      throw ShapeError("E0101",
+                       "input '" + inputs[i].name + "' has " + std::to_string(inputs[i].rank) +
+                           (inputs[i].rank == 1 ? " dim" : " dims") + ", the array given has " +
+                           std::to_string(views[i].layout.rank),
+                       kernel_.inputs()[i].where,
+                       "pass an array of that rank, or change the kernel");
+  for (std::size_t m = 0; m < memos_.size(); ++m)
+    if (same_layouts(*memos_[m], views)) {
+      if (m > 0) std::swap(memos_[m], memos_[0]);
+      return *memos_[0];
+    }
+  auto made = std::make_unique<Memo>();
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (int d = 0; d < views[i].layout.rank; ++d) {
+      made->key.push_back(views[i].layout.extents[std::size_t(d)]);
+      made->key.push_back(views[i].layout.strides[std::size_t(d)]);
+    }
+  made->points = points(views);
+  if (memos_.size() == memos_kept) memos_.pop_back();
+  memos_.insert(memos_.begin(), std::move(made));
+  return *memos_[0];
+}
+
+int State::find_input(PyObject *word) const { return find(input_names, word); }
+int State::find_output(PyObject *word) const { return find(output_names, word); }
+
+KernelObject make_kernel(const LoopSpec &spec, const Choices &choices) {
+  return {call_kernel, std::make_shared<State>(spec, choices)};
+}
+
+} // namespace broadloom::python

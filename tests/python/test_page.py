@@ -1,0 +1,27 @@
+"""The examples of docs/python.md, as doctest reads them."""
+
+import doctest
+import pathlib
+import re
+import unittest
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+
+
+class Page(unittest.TestCase):
+    def test_the_examples_on_the_page_do_what_it_says(self):
+        text = PAGE.read_text(encoding="utf-8")
+        runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+        names, said = {}, []
+        blocks = list(re.finditer(r"^```pycon\n(.*?)^```$", text, re.M | re.S))
+        self.assertGreater(len(blocks), 10)
+        for block in blocks:
+            line = text[: block.start(1)].count("\n")
+            test = doctest.DocTestParser().get_doctest(block[1], names, PAGE.name, str(PAGE), line)
+            runner.run(test, out=said.append, clear_globs=False)
+            names = test.globs
+        self.assertEqual(runner.summarize(verbose=False).failed, 0, "".join(said))
+
+    def test_other_blocks_are_shell_commands(self):
+        kinds = set(re.findall(r"^```(\w+)$", PAGE.read_text(encoding="utf-8"), re.M))
+        self.assertEqual(kinds, {"pycon", "sh"})
