@@ -80,8 +80,8 @@ inline Program positions() { return nest("positions.loop"); }
 inline Program row_sums() { return nest("rows.loop"); }
 
 // One fold of x over i, either in one loop or in chunks whose results a second phase joins.
-inline Program whole_fold(Fold fold, DType dtype, int lanes, std::int64_t leaf, bool chunked) {
-  std::string how = lanes > 1 ? ", " + std::to_string(lanes) + " lanes" : "";
+inline Program whole_fold(Fold fold, DType dtype, int ways, std::int64_t leaf, bool chunked) {
+  std::string how = ways > 1 ? ", " + std::to_string(ways) + " ways" : "";
   if (leaf > 0) how += ", leaves of " + std::to_string(leaf);
   return nest(chunked ? "chunked_fold.loop" : "whole_fold.loop",
               "fold=" + std::string(ops::info(fold).name) + "; T=" + std::string(name(dtype)) +
