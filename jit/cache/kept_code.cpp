@@ -3,6 +3,7 @@
 
 #include "jit/cache/disk.hpp"
 #include "jit/code_version.hpp"
+#include "jit/engine/laps.hpp"
 #include "jit/engine/object.hpp"
 #include "support/log.hpp"
 
@@ -46,13 +47,12 @@ std::optional<Object> object_of(const std::string &payload, std::size_t phases) 
 }
 
 std::shared_ptr<const Code> load(const DiskCache &cache, const std::string &key,
-                                 const loop::Program &program, const Target &target) {
+                                 const block::Program &blocks) {
   const std::optional<std::string> payload = cache.load(key);
-  std::optional<Object> object =
-      payload ? object_of(*payload, program.phases.size()) : std::nullopt;
+  std::optional<Object> object = payload ? object_of(*payload, blocks.phases.size()) : std::nullopt;
   if (!object) return nullptr;
   try {
-    object->blocks = blocks_of(program, target);
+    object->blocks = blocks;
     return link(std::move(*object));
   } catch (const CompileError &error) { // made anew, and stored in its place
     support::log().debug("code from the disk cache does not link: {}", error.message());
@@ -70,14 +70,17 @@ bool has_other_blocks() {
 
 KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
                          const Target &target, Profile profile, const std::string &folder) {
+  Laps laps;
+  block::Program blocks = blocks_of(program, target);
+  const double choose = laps.lap();
   const bool may_keep = profile == Profile::none && !has_other_blocks();
   const std::optional<DiskCache> cache = may_keep ? DiskCache::open(folder) : std::nullopt;
-  if (!cache) return {compile_native(program, target, profile), false};
-  const std::string key = key_of(program_key, target);
-  if (auto code = load(*cache, key, program, target)) return {std::move(code), true};
-  Object object = generate(program, blocks_of(program, target), target, profile);
+  const std::string key = cache ? key_of(program_key, target) : "";
+  if (auto code = cache ? load(*cache, key, blocks) : nullptr) return {std::move(code), true};
+  Object object = generate(program, std::move(blocks), target, profile);
+  object.times.choose = choose;
   const char *level = target.avx512() ? "x86-64-v4" : "x86-64-v3";
-  cache->store(key, program.name + " for " + level, payload_of(object));
+  if (cache) cache->store(key, program.name + " for " + level, payload_of(object));
   return {link(std::move(object)), false};
 }
 
