@@ -89,6 +89,16 @@ void KernelImpl::find_engine(Shown &shown) const {
   if (shown.special && shown.special->interpreter_failed) shown.engine = Engine::reference;
 }
 
+std::string_view name(Engine engine) {
+  switch (engine) {
+  case Engine::automatic: return "auto";
+  case Engine::jit: return "jit";
+  case Engine::interpreter: return "interpreter";
+  case Engine::reference: return "reference";
+  }
+  return {};
+}
+
 Engine KernelImpl::engine_used() const {
   if (engine_ == Engine::reference) return engine_;
   if (const auto special = layout_cache_.latest())
@@ -99,16 +109,6 @@ Engine KernelImpl::engine_used() const {
 }
 
 namespace {
-
-std::string engine_name(Engine engine) {
-  switch (engine) {
-  case Engine::automatic: return "auto";
-  case Engine::jit: return "jit";
-  case Engine::interpreter: return "interpreter";
-  case Engine::reference: return "reference";
-  }
-  return {};
-}
 
 void add_libm(const loop::Program &program, std::vector<Decision> &result) {
   std::set<ops::Op> seen;
@@ -141,7 +141,7 @@ Decision KernelImpl::explain_engine(const Shown &shown) const {
   if (!target_) {
     const bool asked = engine_ == Engine::interpreter;
     return decide(asked ? Reason::InterpreterAsked : Reason::NoNativeTarget, "", "interpreter",
-                  engine_name(engine_) + ": the loop IR, one point at a time");
+                  std::string(name(engine_)) + ": the loop IR, one point at a time");
   }
   const std::string native = fmt::format("native code for {} ({}, {}-bit vectors)", target_->name,
                                          target_->cpu, target_->vector_bits);
@@ -214,14 +214,14 @@ KernelImpl::Shown KernelImpl::native_to_show() const {
   if (!target_)
     support::fail("E0501",
                   fmt::format("kernel '{}' was compiled for the {} engine and has no native code",
-                              typed_.name, engine_name(engine_)),
+                              typed_.name, name(engine_)),
                   {}, "compile it with Engine::automatic or Engine::jit");
   Shown shown = program_to_show();
   find_engine(shown);
   if (shown.engine != Engine::jit)
     support::fail("E0501",
                   fmt::format("kernel '{}' has no native code, and runs in the {}: {}", typed_.name,
-                              engine_name(shown.engine), shown.pattern->no_code),
+                              name(shown.engine), shown.pattern->no_code),
                   {}, "`--stage loop` shows what runs, `--stage why` the reasons");
   return shown;
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace broadloom {
 
@@ -13,6 +14,8 @@ enum class Engine {
   interpreter, // the loop IR, one point at a time; needs no LLVM; same bits as native code
   reference,   // from the definition, slow; float folds may differ in the last bits
 };
+// "auto", "jit", "interpreter" or "reference", as `--engine` has it; throws nothing.
+std::string_view name(Engine engine);
 
 // A tool that is told of machine code as it is made, so that it shows kernels by name. Several are joined
 // by `|`. See docs/profiling.md.

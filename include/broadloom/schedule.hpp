@@ -12,7 +12,7 @@
 //              E0016   what is fused is also separated
 //              E0017   keep, recompute, inline or at of what is no let, stream or cached of what is no output
 //              E0018   two clauses contradict each other, or say one thing twice
-//              E0019   copies or tile of other than 1, 2, 4 or 8
+//              E0019   copies of other than 1, 2, 4 or 8, tile of another number than these or a power of two up to 4096
 #pragma once
 
 #include <broadloom/error.hpp>
@@ -63,8 +63,9 @@ public:
   Schedule &serial(AxisRef axis, Where where = Where::current());
   // How many groups of lanes of a map, or leaves of a fold, one turn of the loop over this axis takes: 1, 2, 4 or 8.
   Schedule &copies(AxisRef axis, int count, Where where = Where::current());
-  // How many rows along this axis a register tile or a jam takes together: 2, 4 or 8; 1 stands for none of either.
-  Schedule &tile(AxisRef axis, int rows, Where where = Where::current());
+  // How many rows along this axis a register tile or a jam takes together: 2, 4 or 8; 1 stands for none of either. 16 to 4096, a
+  // power of two: the side of tiles, which outputs without folds go through one by one.
+  Schedule &tile(AxisRef axis, int count, Where where = Where::current());
   // How the loops over these axes are nested, outermost first. Others stay where they are.
   Schedule &order(std::vector<AxisRef> axes, Where where = Where::current());
   // Whether a let that is read in several loops is held in memory, or computed again in each.

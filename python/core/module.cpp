@@ -140,16 +140,6 @@ nb::object reduce(const KernelObject &kernel) {
                                        state.choices.engine, nb::tuple(ones)));
 }
 
-std::string engine_name(Engine engine) {
-  switch (engine) {
-  case Engine::automatic: return "auto";
-  case Engine::jit: return "jit";
-  case Engine::interpreter: return "interpreter";
-  case Engine::reference: return "reference";
-  }
-  return {};
-}
-
 // --- results --------------------------------------------------------------------------------------
 
 nb::object result_at(const ResultsObject &results, const nb::object &index) {
@@ -266,7 +256,7 @@ void define_kernel(nb::module_ &module) {
           "threads", [](const KernelObject &k) { return k.state->kernel().threads(); },
           "The greatest number of threads of a call.")
       .def_prop_ro(
-          "engine", [](const KernelObject &k) { return engine_name(k.state->kernel().engine()); },
+          "engine", [](const KernelObject &k) { return name(k.state->kernel().engine()); },
           "What runs calls with the latest layouts: 'jit', 'interpreter' or 'reference'.")
       .def_prop_ro(
           "counters", [](const KernelObject &k) { return record_of(k.state->kernel().counters()); },

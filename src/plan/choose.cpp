@@ -121,8 +121,7 @@ Cuts all_cuts(const Request &request, const Trees &trees, Cuts cuts, const Ways 
     if (cuts.has(path, scan_block)) cuts.chunks[path.back()] = {ChunkKind::ScanBlock, scan_block};
   }
   for (const Tile &tile : ways.tiles)
-    for (const LoopKey &loop : tile.path)
-      if (loop.kind == LoopKind::Chunks) cuts.chunks[loop.group] = tile.chunks;
+    for (const auto &[group, chunks] : tile.chunks) cuts.chunks[group] = chunks;
   return cuts;
 }
 

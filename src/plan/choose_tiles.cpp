@@ -22,6 +22,26 @@ public:
       : request_(request), resolved_(request.resolved), trees_(trees), machine_(machine),
         why_(why) {}
 
+  // What the schedule asks for: tile by tile, and within each the loops as they are nested without it.
+  //
+  //   tile i 64; tile j 256     i.chunk, j.chunk, i, j
+  //   tile j 256                j.chunk, i, j
+  std::optional<Tile> asked(std::size_t output) const {
+    const std::vector<Group> loops = trees_.output_groups(output);
+    Tile tile{loops, {}};
+    for (const Group &group : loops) {
+      const std::int64_t side = asked_tile(request_, group);
+      if (side == 0 || side >= extent(group)) continue;
+      tile.path.push_back({LoopKind::Chunks, group});
+      tile.chunks[group] = {ChunkKind::TileSide, side};
+    }
+    if (tile.path.empty()) return std::nullopt;
+    for (const Group &group : loops)
+      tile.path.push_back(
+          {tile.chunks.contains(group) ? LoopKind::Within : LoopKind::Plain, group});
+    return tile;
+  }
+
   // Operands that lie the other way round are walked in tiles, by all stores with these loops.
   std::optional<Tile> across(std::size_t output) const {
     const std::string &name = request_.spec.outputs[output].name;
@@ -40,7 +60,7 @@ public:
         across = true;
         if (extent(side) < shortest_line || extent(inner) < shortest_line) continue;
         explain_tile(name, loops, side);
-        return tile_of(loops, side);
+        return tile_of(loops, {side, inner});
       }
     }
     why_.add([&] {
@@ -64,10 +84,6 @@ public:
     for (const Group &group : loops)
       if (extent(group) > extent(*longest)) longest = &group;
     if (extent(*longest) < shortest_line) return std::nullopt;
-    Tile tile{loops, {}, {ChunkKind::TileSide, tile_side}};
-    for (const Group &group : loops)
-      tile.path.push_back({group == *longest ? LoopKind::Chunks : LoopKind::Plain, group});
-    tile.path.push_back({LoopKind::Within, *longest});
     why_.add([&] {
       const std::string lanes = group_name(resolved_, *longest),
                         row = group_name(resolved_, loops.back());
@@ -77,20 +93,20 @@ public:
                                 lanes, tile_side, row, extent(loops.back())),
                     {{"lanes along " + row, "most of them would be idle"}});
     });
-    return tile;
+    return tile_of(loops, {*longest});
   }
 
 private:
   std::int64_t extent(const Group &group) const { return group_extent(resolved_, group); }
 
-  static Tile tile_of(const std::vector<Group> &loops, const Group &side) {
-    Tile tile{loops, {}, {ChunkKind::TileSide, tile_side}};
-    for (const Group &group : loops) {
-      const bool cut = group == side || group == loops.back();
-      tile.path.push_back({cut ? LoopKind::Chunks : LoopKind::Plain, group});
-    }
-    tile.path.push_back({LoopKind::Within, side});
-    tile.path.push_back({LoopKind::Within, loops.back()});
+  // The positions of a tile are walked inside of all other loops.
+  static Tile tile_of(const std::vector<Group> &loops, const std::vector<Group> &sides) {
+    Tile tile{loops, {}};
+    for (const Group &side : sides) tile.chunks[side] = {ChunkKind::TileSide, tile_side};
+    for (const Group &group : loops)
+      tile.path.push_back(
+          {tile.chunks.contains(group) ? LoopKind::Chunks : LoopKind::Plain, group});
+    for (const Group &side : sides) tile.path.push_back({LoopKind::Within, side});
     return tile;
   }
 
@@ -147,8 +163,10 @@ std::vector<Tile> choose_tiles(const Request &request, const Trees &trees, const
   // Where there are folds, stores may share their loops.
   for (std::size_t k = 0; k < request.spec.outputs.size() && trees.folds().empty(); ++k) {
     if (!request.wanted[k]) continue;
-    if (std::optional<Tile> tile = chooser.across(k)) tiles.push_back(std::move(*tile));
-    if (std::optional<Tile> tile = chooser.short_rows(k)) tiles.push_back(std::move(*tile));
+    std::optional<Tile> tile = chooser.asked(k);
+    if (!tile) tile = chooser.across(k);
+    if (!tile) tile = chooser.short_rows(k);
+    if (tile) tiles.push_back(std::move(*tile));
   }
   // The loop that reads an operand that is repeated for a block goes from block to block.
   for (const Repeated &repeated : request.walks.repeated) {
@@ -157,7 +175,7 @@ std::vector<Tile> choose_tiles(const Request &request, const Trees &trees, const
     const Group &loop = repeated.loop;
     tiles.push_back({{loop},
                      {{LoopKind::Chunks, loop}, {LoopKind::Within, loop}},
-                     {ChunkKind::RepeatBlock, repeated.block}});
+                     {{loop, {ChunkKind::RepeatBlock, repeated.block}}}});
   }
   return tiles;
 }

@@ -29,7 +29,7 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
     const std::optional<int> of_spec = request_.resolved[c].axis;
     if (chunk || !of_spec) continue;
     if (const int asked = request_.spec.wishes.copies_of(*of_spec); asked > 0) axis.copies = asked;
-    if (const int asked = request_.spec.wishes.tile_of(*of_spec); asked > 0) axis.tile = asked;
+    if (const int asked = request_.spec.wishes.rows_of(*of_spec); asked > 0) axis.tile = asked;
   }
   plan_.program.axes.push_back(axis);
   group_of_axis_.push_back(group);

@@ -46,7 +46,7 @@ struct Cuts {
 struct Tile {
   std::vector<Group> loops;
   std::vector<LoopKey> path;
-  Chunks chunks; // of those of the path
+  std::map<Group, Chunks> chunks = {}; // of those of the path
 };
 
 // How an output is stored.

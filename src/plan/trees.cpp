@@ -177,11 +177,12 @@ bool Trees::all_merge(ClassId outer, ClassId inner,
   return true;
 }
 
-// Whether the schedule asks for other blocks or cuts along one than along the other.
+// Whether the schedule asks for other blocks or cuts along one than along the other, or for tiles, which each have a side.
 bool Trees::asked_apart(ClassId outer, ClassId inner) const {
   const spec::Wishes &wishes = request_.spec.wishes;
   const int a = *request_.resolved[outer].axis, b = *request_.resolved[inner].axis;
-  return wishes.parallel.has(a) != wishes.parallel.has(b) ||
+  return wishes.side_of(a) > 0 || wishes.side_of(b) > 0 ||
+         wishes.parallel.has(a) != wishes.parallel.has(b) ||
          wishes.serial.has(a) != wishes.serial.has(b) ||
          wishes.copies_of(a) != wishes.copies_of(b) || wishes.tile_of(a) != wishes.tile_of(b);
 }

@@ -34,9 +34,9 @@ public:
       if (wishes.parallel.has(axis)) parallel(axis);
       if (wishes.serial.has(axis)) serial(axis);
     }
-    for (const spec::Wishes::Count &count : wishes.copies)
-      blocks("copies", count.axis, count.count);
-    for (const spec::Wishes::Count &count : wishes.tile) blocks("tile", count.axis, count.count);
+    for (const spec::Wishes::Count &wish : wishes.copies) blocks("copies", wish);
+    for (const spec::Wishes::Count &wish : wishes.tile)
+      wishes.side_of(wish.axis) > 0 ? sides(wish) : blocks("tile", wish);
     for (const spec::Wishes::Let &wish : wishes.lets) let(wish);
   }
 
@@ -206,8 +206,42 @@ private:
                 : std::vector<Alternative>{});
   }
 
-  void blocks(const char *word, int axis, int count) {
-    if (!walks(axis)) no_loop(fmt::format("{} {} {}", word, name_of(axis), count), axis);
+  void blocks(const char *word, spec::Wishes::Count wish) {
+    if (!walks(wish.axis))
+      no_loop(fmt::format("{} {} {}", word, name_of(wish.axis), wish.count), wish.axis);
+  }
+
+  void sides(spec::Wishes::Count asked) {
+    const std::string name = name_of(asked.axis),
+                      wish = fmt::format("tile {} {}", name, asked.count);
+    if (!walks(asked.axis)) return no_loop(wish, asked.axis);
+    for (std::size_t p = 0; p < loops_.size(); ++p) {
+      if (!walks(p, asked.axis)) continue;
+      const auto cut = std::ranges::find_if(loops_[p], [&](TreeId l) {
+        return loop(l).key.kind == LoopKind::Chunks && is_of(loop(l).key.group, asked.axis) &&
+               schedule_.ways.cuts.chunks.at(loop(l).key.group).kind == ChunkKind::TileSide;
+      });
+      if (cut != loops_[p].end()) {
+        met(wish, fmt::format("tiles of {} along {}", asked.count, name),
+            fmt::format("phase {}: {} runs in tiles of {}, as the schedule asks", p, name,
+                        asked.count),
+            {{"all of " + name, "the loops outside of it would pass all of it each time"}});
+        continue;
+      }
+      const Group group = group_along(p, asked.axis);
+      const std::int64_t extent = group_extent(request_.resolved, group);
+      not_met(wish, "no tiles",
+              fmt::format("phase {}: the schedule asks for tiles along {}", p, name),
+              extent <= asked.count ? fmt::format("it has {} positions", extent)
+                                    : "tiles are of kernels whose outputs read no fold, scan or "
+                                      "value held");
+    }
+  }
+  Group group_along(std::size_t phase, int axis) const {
+    for (TreeId l : loops_[phase])
+      if (loop(l).key.kind != LoopKind::Join && is_of(loop(l).key.group, axis))
+        return loop(l).key.group;
+    return {};
   }
 
   void let(const spec::Wishes::Let &asked_for) {
@@ -281,6 +315,14 @@ bool asks_for_lanes(const Request &request, const Group &group) {
   const std::optional<int> &asked = request.spec.wishes.vector;
   return asked &&
          std::ranges::any_of(group, [&](ClassId c) { return request.resolved[c].axis == *asked; });
+}
+
+std::int64_t asked_tile(const Request &request, const Group &group) {
+  std::int64_t side = 0;
+  for (ClassId c : group)
+    if (const std::optional<int> axis = request.resolved[c].axis)
+      side = std::max<std::int64_t>(side, request.spec.wishes.side_of(*axis));
+  return side;
 }
 
 void explain_wishes(const Request &request, const Schedule &schedule, const loop::Program &program,

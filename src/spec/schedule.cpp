@@ -5,8 +5,11 @@
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -40,8 +43,8 @@ Schedule &Schedule::serial(AxisRef axis, Where where) {
 Schedule &Schedule::copies(AxisRef axis, int count, Where where) {
   return add(clause_of(Kind::Copies, {std::move(axis)}, {}, count, where));
 }
-Schedule &Schedule::tile(AxisRef axis, int rows, Where where) {
-  return add(clause_of(Kind::Tile, {std::move(axis)}, {}, rows, where));
+Schedule &Schedule::tile(AxisRef axis, int count, Where where) {
+  return add(clause_of(Kind::Tile, {std::move(axis)}, {}, count, where));
 }
 Schedule &Schedule::order(std::vector<AxisRef> axes, Where where) {
   return add(clause_of(Kind::Order, std::move(axes), {}, 0, where));
@@ -96,14 +99,19 @@ Place shown(const SpecData &data, const ScheduleClause &clause) {
 }
 
 void check_count(const SpecData &data, const ScheduleClause &clause) {
-  constexpr std::array allowed{1, 2, 4, 8};
-  if (std::ranges::find(allowed, clause.count) != allowed.end()) return;
+  constexpr int least_side = 2 * Wishes::most_rows, most_side = 4096;
+  const bool tile = clause.kind == Kind::Tile;
+  const int most = tile ? most_side : Wishes::most_rows;
+  if (clause.count > 0 && clause.count <= most && std::has_single_bit(unsigned(clause.count)))
+    return;
   fail("E0019",
-       "'" + std::string(word_of(clause.kind)) + "' takes 1, 2, 4 or 8, not " +
-           std::to_string(clause.count),
+       "'" + std::string(word_of(clause.kind)) + "' takes 1, 2, 4 or 8" +
+           (tile ? fmt::format(" rows, or a side from {} to {}, a power of two", least_side,
+                               most_side)
+                 : "") +
+           ", not " + std::to_string(clause.count),
        shown(data, clause),
-       clause.kind == Kind::Copies ? "write 1 for a body that is not repeated"
-                                   : "write 1 for rows one by one");
+       tile ? "write 1 for rows one by one" : "write 1 for a body that is not repeated");
 }
 
 // The lets or the outputs of a kernel.

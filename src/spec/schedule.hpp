@@ -31,6 +31,8 @@ struct Wishes {
     int axis = 0;
     int count = 0;
   };
+  // Of `tile`: up to here rows that a turn takes together, beyond it positions of a block of the axis.
+  static constexpr int most_rows = 8;
   struct Let { // Keep, Recompute, Inline, At
     ScheduleClause clause;
     std::optional<int> at; // At: in each turn of the loops over this axis
@@ -47,6 +49,8 @@ struct Wishes {
 
   int copies_of(int axis) const { return of(copies, axis); } // 0: as it fits
   int tile_of(int axis) const { return of(tile, axis); }
+  int rows_of(int axis) const { return tile_of(axis) <= most_rows ? tile_of(axis) : 0; }
+  int side_of(int axis) const { return tile_of(axis) > most_rows ? tile_of(axis) : 0; }
   bool moves_loops() const { return vector.has_value() || !order.empty(); }
   bool names_axes() const {
     return moves_loops() || !(parallel | serial).empty() || !copies.empty() || !tile.empty();

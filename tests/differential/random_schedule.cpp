@@ -39,10 +39,13 @@ private:
       if (random_.chance(25))
         clauses_.push_back(random_.pick<std::string>({"parallel ", "parallel ", "serial "}) +
                            axis(a));
-      for (const char *word : {"copies ", "tile "})
-        if (random_.chance(25))
-          clauses_.push_back(word + axis(a) + " " +
-                             random_.pick<std::string>({"1", "2", "4", "8"}));
+      if (random_.chance(25))
+        clauses_.push_back("copies " + axis(a) + " " +
+                           random_.pick<std::string>({"1", "2", "4", "8"}));
+      if (random_.chance(35))
+        clauses_.push_back(
+            "tile " + axis(a) + " " +
+            random_.pick<std::string>({"1", "2", "4", "8", "16", "32", "64", "256"}));
     }
   }
 

@@ -24,17 +24,6 @@ Summary summarise(std::vector<std::int64_t> ns) {
   return {double(ns.front()) * 1e-6, median * 1e-6, double(ns.back()) * 1e-6};
 }
 
-// As --engine has it.
-std::string_view word(Engine engine) {
-  switch (engine) {
-  case Engine::automatic: return "auto";
-  case Engine::jit: return "jit";
-  case Engine::interpreter: return "interpreter";
-  case Engine::reference: return "reference";
-  }
-  return {};
-}
-
 } // namespace
 
 std::string json_string(std::string_view text) {
@@ -75,7 +64,7 @@ std::string to_json(const RunReport &report) {
                      R"("threads": {}, "engine": "{}", "bytes": {}{}}})",
                      json_string(report.kernel), outputs, report.compile_ms, report.cache, time.min,
                      time.median, time.max, report.run_ns.size(), report.threads,
-                     word(report.engine), report.bytes,
+                     name(report.engine), report.bytes,
                      report.check.empty() ? "" : ", \"check\": " + report.check);
 }
 

@@ -139,8 +139,8 @@ std::vector<ScheduleClause> possible_clauses(const LoopSpec &spec) {
   }
   for (const AxisRef &axis : axes) {
     for (const Kind kind : {Kind::Vector, Kind::Parallel, Kind::Serial}) add({kind, {axis}});
-    for (const Kind kind : {Kind::Copies, Kind::Tile})
-      for (const int count : {1, 2, 4, 8}) add({kind, {axis}, {}, count});
+    for (const int count : {1, 2, 4, 8}) add({Kind::Copies, {axis}, {}, count});
+    for (const int count : {1, 2, 4, 8, 64, 512}) add({Kind::Tile, {axis}, {}, count});
   }
   for (const Expr &let : spec.data().lets) {
     for (const Kind kind : {Kind::Keep, Kind::Recompute}) add({kind, {}, {let.node()->name}});
