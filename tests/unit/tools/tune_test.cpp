@@ -43,11 +43,11 @@ TEST_CASE(
   CHECK(clauses_of(labels) ==
         std::vector<std::string>{"vector i", "parallel i", "serial i", "copies i 1", "copies i 2",
                                  "copies i 4", "copies i 8", "tile i 1", "tile i 2", "tile i 4",
-                                 "tile i 8", "keep m", "recompute m", "at m i", "stream y",
-                                 "cached y"});
+                                 "tile i 8", "tile i 64", "tile i 512", "keep m", "recompute m",
+                                 "at m i", "stream y", "cached y"});
   CHECK(clauses_of(labels + "; schedule { serial i; copies i 2; keep m; vector i }") ==
-        std::vector<std::string>{"tile i 1", "tile i 2", "tile i 4", "tile i 8", "stream y",
-                                 "cached y"});
+        std::vector<std::string>{"tile i 1", "tile i 2", "tile i 4", "tile i 8", "tile i 64",
+                                 "tile i 512", "stream y", "cached y"});
   const std::vector<std::string> by_position = clauses_of("in x : f32[:, :]; out y = x");
   for (const char *clause : {"vector 1", "order 0, 1", "order 1, 0"})
     CHECK(std::count(by_position.begin(), by_position.end(), clause) == 1);
