@@ -32,7 +32,7 @@ void Arranger::add_fold(NodeId fold) {
     item.leaf = recipe.exact ? 0 : innermost ? tree.leaf() : 1;
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
-    item.path = path_of(innermost ? in_storage_order(around, tree) : around);
+    item.path = path_of(innermost ? in_storage_order(fold, around, tree) : around);
     const bool rows = ways_.short_rows.contains(fold);
     if ((!tree.ways || rows) && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);
@@ -58,13 +58,14 @@ void Arranger::add_fold(NodeId fold) {
 
 // A row of the innermost axis is folded to next to nothing: where the axes around would be walked in large steps, they
 // are walked as they lie, and the results of the rows go through memory to the folds over the outer axes.
-std::vector<Group> Arranger::in_storage_order(const std::vector<Group> &around, const Tree &tree) {
+std::vector<Group> Arranger::in_storage_order(NodeId fold, const std::vector<Group> &around,
+                                              const Tree &tree) {
   if (around.size() == tree.kept.size() || !tree.ways ||
       group_extent(request_.resolved, tree.folded.back()) < shortest_line)
     return around;
   std::vector<ClassId> classes;
   for (const Group &group : around) classes.insert(classes.end(), group.begin(), group.end());
-  const std::vector<Group> lying = trees_.kept_groups(classes);
+  const std::vector<Group> lying = trees_.kept_groups(trees_.component_of(fold), classes);
   for (const Group &group : lying)
     if (ways_.cuts.has({group}) || std::count(around.begin(), around.end(), group) == 0)
       return around;

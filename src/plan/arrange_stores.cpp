@@ -19,7 +19,8 @@ void Arranger::add_holds_below(NodeId limit) {
     item.kind = ItemKind::Hold;
     item.value = held.value;
     item.needs = needs_of({&held.value, 1});
-    item.path = path_of(trees_.kept_groups(trees_.classes_of(held.value)));
+    item.path =
+        path_of(trees_.kept_groups(trees_.component_of(held.value), trees_.classes_of(held.value)));
     item.scratch = nests_.scratch_count++;
     nests_.item_of_held[held.value.index] = nests_.add(std::move(item));
     why_.add([&] { return held.why; });
@@ -78,7 +79,7 @@ std::vector<LoopKey> Arranger::store_path(const std::vector<Group> &groups) cons
 
 std::vector<Group> Arranger::store_groups(std::size_t output, const std::vector<ClassId> &classes,
                                           const std::vector<ItemId> &needs) {
-  const std::vector<Group> own = trees_.kept_groups(classes);
+  const std::vector<Group> own = trees_.output_groups(output);
   for (ItemId need : needs)
     if (const Item &scan = nests_[need]; scan.kind == ItemKind::Scan)
       if (const auto groups = loops_over(scan, classes); !groups.empty()) return groups;

@@ -36,7 +36,8 @@ private:
   // An item that accumulates the values of graph nodes.
   Item first_item(NodeId fold);
   void add_fold(NodeId fold);
-  std::vector<Group> in_storage_order(const std::vector<Group> &around, const Tree &tree);
+  std::vector<Group> in_storage_order(NodeId fold, const std::vector<Group> &around,
+                                      const Tree &tree);
   void add_swept_fold(NodeId fold, const Tree &tree, const std::vector<Group> &nest);
   // An item that accumulates the states of another one.
   Item joining(ItemId below, const ops::Recipe &recipe);

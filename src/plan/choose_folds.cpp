@@ -37,7 +37,7 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
     if (request.spec.graph[inner].kind == NodeKind::Scan) return {};
   std::vector<ClassId> classes = trees.classes_of(fold);
   classes.insert(classes.end(), tree.folded[0].begin(), tree.folded[0].end());
-  const std::vector<Group> nest = trees.kept_groups(classes);
+  const std::vector<Group> nest = trees.kept_groups(trees.component_of(fold), classes);
   const auto at = std::find(nest.begin(), nest.end(), tree.folded[0]);
   if (at == nest.end() || at + 1 == nest.end() || nest.back() != tree.kept.back()) return {};
 

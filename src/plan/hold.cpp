@@ -240,7 +240,8 @@ private:
 // The array lies as its own loops go; loops that merge axes must find them merged in it.
 bool can_be_walked(const Held &held, const std::vector<Use> &uses, const Trees &trees) {
   std::vector<ClassId> classes;
-  for (const Group &group : trees.kept_groups(trees.classes_of(held.value)))
+  for (const Group &group :
+       trees.kept_groups(trees.component_of(held.value), trees.classes_of(held.value)))
     classes.insert(classes.end(), group.begin(), group.end());
   const auto place = [&](ClassId c) { return std::find(classes.begin(), classes.end(), c); };
   for (const Use &use : uses)

@@ -20,7 +20,8 @@ Trees::Trees(const Request &request)
         (kind == NodeKind::Fold || kind == NodeKind::Scan) && !folded_classes(NodeId{n}).empty();
     if (is_fold_[n] && needed_[n]) folds_.push_back(NodeId{n});
   }
-  order_classes();
+  find_components();
+  for (Component &component : components_) order_classes(component);
   for (const NodeId fold : folds_) trees_.emplace(fold, make_tree(fold));
 }
 
@@ -29,18 +30,27 @@ std::int64_t Trees::Tree::leaf() const {
 }
 
 std::vector<Decision> Trees::explain() const {
-  if (order_.empty()) return {};
-  std::string text;
-  for (std::size_t k = 0; k < order_.size(); ++k) {
-    if (k > 0) text += joins_previous_[order_[k].index] ? "." : ", ";
-    text += request_.resolved[order_[k]].name;
+  std::vector<Decision> why;
+  for (const Component &component : components_) {
+    const std::vector<ClassId> &order = component.order;
+    if (order.empty()) continue;
+    std::string text, names;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      if (k > 0) text += component.joins_previous[order[k].index] ? "." : ", ";
+      text += request_.resolved[order[k]].name;
+    }
+    for (std::size_t output : component.outputs)
+      names += (names.empty() ? "" : ", ") + request_.spec.outputs[output].name;
+    const bool asked = order != component.by_stride;
+    const std::string how = asked ? "as the schedule asks" : "by descending stride",
+                      whose = components_.size() == 1 ? "" : "of " + names + ": ";
+    why.push_back(support::decide(
+        asked ? support::Reason::AskedOrder : support::Reason::DescendingStride,
+        whose.empty() ? "" : names, text,
+        whose + text + ": " + how + "; axes joined by a dot are walked as one by every operand"));
+    for (std::size_t k = 1; k < order.size(); ++k)
+      why.push_back(explain_merge(component, order[k - 1], order[k]));
   }
-  const std::string how = order_ == by_stride_ ? "by descending stride" : "as the schedule asks";
-  std::vector<Decision> why{support::decide(
-      order_ == by_stride_ ? support::Reason::DescendingStride : support::Reason::AskedOrder, "",
-      text, text + ": " + how + "; axes joined by a dot are walked as one by every operand")};
-  for (std::size_t k = 1; k < order_.size(); ++k)
-    why.push_back(explain_merge(order_[k - 1], order_[k]));
   return why;
 }
 
@@ -82,115 +92,10 @@ std::vector<ClassId> Trees::classes_of_args(NodeId fold) const {
   return classes;
 }
 
-std::vector<const Steps *> Trees::used_operands() const {
-  std::vector<const Steps *> operands;
-  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
-    if (needed_[n] && request_.spec.graph[NodeId{n}].kind == NodeKind::Input)
-      operands.push_back(&request_.walks.inputs[request_.spec.graph[NodeId{n}].payload]);
-  for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k)
-    if (request_.wanted[k]) operands.push_back(&request_.walks.outputs[k]);
-  return operands;
-}
-
-// Global order, and for each class whether it merges with the one before it.
-void Trees::order_classes() {
-  std::vector<ClassId> classes;
-  for (std::uint32_t c = 0; c < request_.resolved.classes.size(); ++c)
-    if (request_.resolved.classes[c].axis) classes.push_back(ClassId{c});
-  std::sort(classes.begin(), classes.end(), [&](ClassId a, ClassId b) {
-    return std::pair(request_.resolved[a].axis, a) < std::pair(request_.resolved[b].axis, b);
-  });
-  by_stride_ = sort_by_stride(classes, used_operands());
-  set_order(by_stride_);
-  if (!request_.spec.wishes.moves_loops()) return;
-  set_order(asked_order());
-  // A kept axis whose lanes take a short row each stays outside of the row.
-  const auto asked = [&](ClassId c) {
-    return request_.resolved[c].axis == request_.spec.wishes.vector;
-  };
-  const std::vector<int> &wished = request_.spec.wishes.order;
-  const bool others_inside =
-      std::ranges::any_of(wished, [&](int axis) { return axis == request_.spec.wishes.vector; }) &&
-      wished.back() != request_.spec.wishes.vector;
-  if (!request_.spec.wishes.vector || others_inside || has_short_rows(*request_.spec.wishes.vector))
-    return;
-  std::vector<ClassId> order;
-  for (const bool inside : {false, true})
-    for (ClassId c : order_)
-      if (asked(c) == inside) order.push_back(c);
-  set_order(std::move(order));
-}
-
-// The axes that `order` names change places among themselves.
-std::vector<ClassId> Trees::asked_order() const {
-  const std::vector<int> &wished = request_.spec.wishes.order;
-  const auto is_of = [&](ClassId c, int axis) { return request_.resolved[c].axis == axis; };
-  std::vector<ClassId> named, order = order_;
-  for (int axis : wished)
-    for (ClassId c : order_)
-      if (is_of(c, axis)) named.push_back(c);
-  auto next = named.begin();
-  for (ClassId &c : order)
-    if (std::ranges::any_of(wished, [&](int axis) { return is_of(c, axis); })) c = *next++;
-  return order;
-}
-
-// Whether a fold of short rows keeps this axis, so that each lane can take a row: choose_short_rows.
-bool Trees::has_short_rows(int axis) const {
-  for (const NodeId fold : folds_) {
-    if (request_.spec.graph[fold].kind != NodeKind::Fold) continue;
-    const Tree tree = make_tree(fold);
-    if (!tree.ways || group_extent(request_.resolved, tree.folded.back()) > longest_short_row)
-      continue;
-    for (const Group &group : tree.kept)
-      for (ClassId c : group)
-        if (request_.resolved[c].axis == axis) return true;
-  }
-  return false;
-}
-
-void Trees::set_order(std::vector<ClassId> order) {
-  const auto operands = used_operands();
-  order_ = std::move(order);
-  rank_.resize(request_.resolved.classes.size());
-  joins_previous_.assign(request_.resolved.classes.size(), false);
-  for (int k = 0; k < int(order_.size()); ++k) {
-    rank_[order_[k].index] = k;
-    if (k > 0) joins_previous_[order_[k].index] = all_merge(order_[k - 1], order_[k], operands);
-  }
-}
-
-bool Trees::all_merge(ClassId outer, ClassId inner,
-                      const std::vector<const Steps *> &operands) const {
-  if (!merges(outer, inner, request_.resolved, operands) || asked_apart(outer, inner)) return false;
-  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
-    if (needed_[n] && is_index_of(NodeId{n}, outer, inner)) return false;
-  for (const NodeId fold : folds_) {
-    const auto kept = classes_of(fold);
-    const bool has_outer = std::count(kept.begin(), kept.end(), outer) > 0;
-    const bool has_inner = std::count(kept.begin(), kept.end(), inner) > 0;
-    if (has_outer != has_inner) return false;
-    if (request_.spec.graph[fold].kind == NodeKind::Scan)
-      for (ClassId c : folded_classes(fold))
-        if (c == outer || c == inner) return false;
-  }
-  return true;
-}
-
-// Whether the schedule asks for other blocks or cuts along one than along the other, or for tiles, which each have a side.
-bool Trees::asked_apart(ClassId outer, ClassId inner) const {
-  const spec::Wishes &wishes = request_.spec.wishes;
-  const int a = *request_.resolved[outer].axis, b = *request_.resolved[inner].axis;
-  return wishes.side_of(a) > 0 || wishes.side_of(b) > 0 ||
-         wishes.parallel.has(a) != wishes.parallel.has(b) ||
-         wishes.serial.has(a) != wishes.serial.has(b) ||
-         wishes.copies_of(a) != wishes.copies_of(b) || wishes.tile_of(a) != wishes.tile_of(b);
-}
-
 // Why two neighbours in the order are one loop, or are not.
-Decision Trees::explain_merge(ClassId outer, ClassId inner) const {
+Decision Trees::explain_merge(const Component &component, ClassId outer, ClassId inner) const {
   const std::string a = request_.resolved[outer].name, b = request_.resolved[inner].name;
-  if (joins_previous_[inner.index])
+  if (component.joins_previous[inner.index])
     return support::decide(support::Reason::OneStride, a + ", " + b, "one loop",
                            a + " and " + b + " are one loop: every operand walks them as one",
                            {{"two loops", "the inner one would start anew for each turn"}});
@@ -204,38 +109,32 @@ Decision Trees::explain_merge(ClassId outer, ClassId inner) const {
       names += (names.empty() ? "'" : ", '") + name + "'";
   };
   std::vector<bool> seen(request_.spec.inputs.size());
-  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n) {
-    const expr::Node &node = request_.spec.graph[NodeId{n}];
-    if (!needed_[n] || node.kind != NodeKind::Input || seen[node.payload]) continue;
+  for (NodeId id : component.nodes) {
+    const expr::Node &node = request_.spec.graph[id];
+    if (node.kind != NodeKind::Input || seen[node.payload]) continue;
     seen[node.payload] = true;
     consider(request_.walks.inputs[node.payload], request_.spec.inputs[node.payload].name);
   }
-  for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k)
-    if (request_.wanted[k]) consider(request_.walks.outputs[k], request_.spec.outputs[k].name);
+  for (std::size_t k : component.outputs)
+    consider(request_.walks.outputs[k], request_.spec.outputs[k].name);
   if (!names.empty())
     return two(support::Reason::StridesDiffer, "no one stride walks both in " + names);
   if (asked_apart(outer, inner))
     return two(support::Reason::AskedApart, "the schedule asks for other things along one of them");
-  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
-    if (needed_[n] && is_index_of(NodeId{n}, outer, inner))
+  for (NodeId id : component.nodes)
+    if (is_index_of(id, outer, inner))
       return two(support::Reason::PositionIsRead, "iota asks for the position along one of them");
   return two(support::Reason::FoldSplitsAxes, "a fold keeps only one, or a scan runs along one");
 }
 
-// The index along an axis is the position of a loop over that axis alone.
-bool Trees::is_index_of(NodeId id, ClassId outer, ClassId inner) const {
-  if (request_.spec.graph[id].kind != NodeKind::Index) return false;
-  const auto cls = request_.resolved.index_class(request_.spec, id);
-  return cls == outer || cls == inner;
-}
-
-std::vector<Group> Trees::kept_groups(std::vector<ClassId> classes) const {
-  std::sort(classes.begin(), classes.end(),
-            [&](ClassId a, ClassId b) { return rank_[a.index] < rank_[b.index]; });
+std::vector<Group> Trees::kept_groups(ComponentId id, std::vector<ClassId> classes) const {
+  const Component &component = components_[id.index];
+  const auto rank = [&](ClassId c) { return component.rank[c.index]; };
+  std::ranges::sort(classes, {}, rank);
   std::vector<Group> groups;
   for (ClassId c : classes) {
-    const bool joins = joins_previous_[c.index] && !groups.empty() &&
-                       rank_[groups.back().back().index] == rank_[c.index] - 1;
+    const bool joins = component.joins_previous[c.index] && !groups.empty() &&
+                       rank(groups.back().back()) == rank(c) - 1;
     if (joins)
       groups.back().push_back(c);
     else
@@ -306,7 +205,7 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   std::vector<ClassId> kept;
   for (ClassId c : classes_of(fold))
     if (std::count(folded.begin(), folded.end(), c) == 0) kept.push_back(c);
-  tree.kept = kept_groups(kept);
+  tree.kept = kept_groups(component_of(fold), kept);
   return tree;
 }
 

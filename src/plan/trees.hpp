@@ -1,7 +1,8 @@
 // Inside the plan stage: how folds and kept axes are to be walked, before anything is put into loops.
 //
-// The global order of classes is by stride over all operands; kept axes are looped in this order, and
-// neighbours merge where every operand allows it. Each fold has a tree of its own, which follows from
+// Outputs that share an input, or a fold, make a component. The order of its classes is by stride over all its operands; kept
+// axes are looped in this order, and neighbours merge where each of these operands allows it. What another component does with
+// the same axes is nothing to it. Each fold has a tree of its own, which follows from
 // the inputs that it reads and nothing else: its folded axes by stride (in logical order where the
 // order of elements matters), merged where those inputs merge.
 #pragma once
@@ -15,6 +16,11 @@ namespace broadloom::plan {
 
 // [fold]: its loops, outermost first.
 using LoopsOfFolds = std::map<expr::NodeId, std::vector<Group>>;
+
+struct ComponentId { // outputs that share what they read, with all that they are made of
+  std::uint32_t index = 0;
+  friend auto operator<=>(const ComponentId &, const ComponentId &) = default;
+};
 
 class Trees {
 public:
@@ -33,14 +39,16 @@ public:
   };
   const Tree &tree_of(expr::NodeId fold) const { return trees_.at(fold); } // of one of folds()
 
-  // The groups in which these classes are looped over where they are kept, outermost first.
-  std::vector<Group> kept_groups(std::vector<ClassId> classes) const;
+  ComponentId component_of(expr::NodeId id) const { return component_of_[id.index]; }
+
+  // The groups in which these classes of a component are looped over where they are kept, outermost first.
+  std::vector<Group> kept_groups(ComponentId component, std::vector<ClassId> classes) const;
 
   std::vector<ClassId> classes_of(expr::NodeId id) const;
 
   std::vector<ClassId> output_classes(std::size_t output) const;
   std::vector<Group> output_groups(std::size_t output) const {
-    return kept_groups(output_classes(output));
+    return kept_groups(component_of_output_[output], output_classes(output));
   }
 
   // The inputs that these expressions read at every position of the classes, in order.
@@ -50,8 +58,8 @@ public:
   // The folds and scans that these expressions are made of, not those inside them.
   std::vector<expr::NodeId> folds_in(std::span<const expr::NodeId> roots) const;
 
-  // All classes, outermost first, as they are nested where no schedule says otherwise.
-  const std::vector<ClassId> &by_stride() const { return by_stride_; }
+  // The classes of each component, outermost first, as they are nested where no schedule says otherwise.
+  std::vector<ClassId> by_stride() const;
   std::vector<Decision> explain() const;
 
 private:
@@ -66,23 +74,35 @@ private:
   std::vector<ClassId> folded_classes(expr::NodeId fold) const; // in logical order
   std::vector<ClassId> classes_of_args(expr::NodeId fold) const;
   std::optional<ClassId> class_of_args(expr::NodeId fold, int axis) const;
-  std::vector<const Steps *> used_operands() const;
-  void order_classes();
-  void set_order(std::vector<ClassId> order);
-  std::vector<ClassId> asked_order() const;
-  bool has_short_rows(int axis) const;
+
+  struct Component {
+    std::vector<std::size_t> outputs;
+    std::vector<expr::NodeId> nodes; // arguments before their users
+    std::vector<expr::NodeId> folds;
+    std::vector<const Steps *> operands;
+    std::vector<ClassId> order, by_stride;
+    std::vector<int> rank;            // [class]: its place in the order
+    std::vector<bool> joins_previous; // [class]: merges with the class before it in the order
+  };
+  void find_components();
+  std::vector<ClassId> classes_of(const Component &component) const;
+  std::vector<const Steps *> operands_of(const Component &component) const;
+  void order_classes(Component &component);
+  void set_order(Component &component, std::vector<ClassId> order) const;
+  std::vector<ClassId> asked_order(const Component &component) const;
+  bool has_short_rows(const Component &component, int axis) const;
   bool asked_apart(ClassId outer, ClassId inner) const;
-  bool all_merge(ClassId outer, ClassId inner, const std::vector<const Steps *> &operands) const;
-  Decision explain_merge(ClassId outer, ClassId inner) const;
+  bool all_merge(const Component &component, ClassId outer, ClassId inner) const;
+  Decision explain_merge(const Component &component, ClassId outer, ClassId inner) const;
   bool is_index_of(expr::NodeId id, ClassId outer, ClassId inner) const;
 
   const Request &request_;
   std::vector<bool> needed_, is_fold_; // [node]
   std::vector<expr::NodeId> folds_;
   std::map<expr::NodeId, Tree> trees_; // of folds_
-  std::vector<ClassId> order_, by_stride_;
-  std::vector<int> rank_;            // [class]: its place in the order
-  std::vector<bool> joins_previous_; // [class]: merges with the class before it in the order
+  std::vector<Component> components_;
+  std::vector<ComponentId> component_of_;        // [node], of those that are needed and no literals
+  std::vector<ComponentId> component_of_output_; // [output], of those that are wanted
 };
 
 } // namespace broadloom::plan

@@ -111,4 +111,36 @@ TEST_CASE("An unlabelled dim on a labelled axis meets only what its expression r
   CHECK_THROWS_AS(plan_of(body + "; out z = x + y", {shaped({2, 3}), shaped({5})}), ShapeError);
 }
 
+TEST_CASE("What another output does with its axes keeps nobody's from being walked as one") {
+  const auto axes = [](const plan::Plan &plan) {
+    std::string names;
+    for (const loop::Axis &axis : plan.program.axes) names += axis.name + " ";
+    return names;
+  };
+  const std::string maps = "in x : f32[i, j]; in u : f32[i, j]; in r : f32[j]; out z = x * 2; ";
+  const std::vector<Layout> shapes{shaped({40000, 3}), shaped({40000, 3}), shaped({3})};
+  CHECK(axes(plan_of("in x : f32[i, j]; out z = x * 2", {shapes[0]})) == "i.j ");
+  CHECK(axes(plan_of(maps + "out w = u * r", shapes)).starts_with("i.j "));
+  // What is shared is still read once: both loops are the one that both allow.
+  CHECK(axes(plan_of(maps + "out w = x * r + u", shapes)).find("i.j") == std::string::npos);
+  CHECK(plan_of(maps + "out w = x * r + u", shapes).program.phases.size() == 1);
+  // So is what is to be.
+  CHECK(plan_of(maps + "out w = u * r; fuse z, w", shapes).program.phases.size() == 1);
+  // Axes of one place without a label, and operands that lend their shape alone.
+  const std::string unlabelled =
+      "in x : f32[:, :]; in u : f32[:, :]; in r : f32[:]; out z = x * 2; ";
+  CHECK(axes(plan_of(unlabelled + "out w = u * r", shapes)).starts_with("i0.i1 "));
+  CHECK(axes(plan_of("in g : f32[:, :]; in x : f32[:, :]; out d = sum(g, like=x)",
+                     {shapes[0], shapes[0]})) == "i0.i1 ");
+  // Another order of the axes is no other's, either.
+  Layout across = shaped({50, 70});
+  across.strides = {1, 50};
+  const plan::Plan plan =
+      plan_of("in x : f32[i, j]; in u : f32[i, j]; in r : f32[j]; out z = x * r; out w = sum(u, j)",
+              {shaped({50, 70}), across, shaped({70})});
+  CHECK(loop::print(plan.program).find("parallel for i\n    parallel vector for j") !=
+        std::string::npos);
+  CHECK(loop::print(plan.program).find("parallel vector for i\n    for j") != std::string::npos);
+}
+
 } // namespace broadloom

@@ -1,0 +1,206 @@
+// Components, see trees.hpp: which outputs share what they read, and the order in which each component nests its classes.
+#include "plan/trees.hpp"
+
+#include "plan/thresholds.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace broadloom::plan {
+
+using expr::NodeId;
+using expr::NodeKind;
+
+// A walk from each output: where it meets what another output reads, the two are one component.
+void Trees::find_components() {
+  const expr::Graph &graph = request_.spec.graph;
+  const std::vector<spec::TypedOutput> &outputs = request_.spec.outputs;
+  std::vector<std::size_t> leader(outputs.size());
+  std::iota(leader.begin(), leader.end(), 0);
+  const auto find = [&](std::size_t k) {
+    while (leader[k] != k) k = leader[k] = leader[leader[k]];
+    return k;
+  };
+  const auto join = [&](std::size_t a, std::size_t b) {
+    leader[std::max(find(a), find(b))] = std::min(find(a), find(b));
+  };
+  std::vector<std::optional<std::size_t>> met(graph.size()), met_input(request_.spec.inputs.size());
+  std::optional<std::size_t> first;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (!request_.wanted[k]) continue;
+    if (!first) first = k;
+    if (!request_.spec.pairings.empty()) join(*first, k); // some may be to share their loops
+    std::vector<NodeId> work{outputs[k].addend};
+    while (!work.empty()) {
+      const NodeId id = work.back();
+      work.pop_back();
+      const expr::Node &node = graph[id];
+      if (node.kind == NodeKind::Literal) continue;
+      if (met[id.index]) {
+        join(*met[id.index], k);
+        continue;
+      }
+      met[id.index] = k;
+      if (node.kind == NodeKind::Input) {
+        std::optional<std::size_t> &reader = met_input[node.payload];
+        if (reader) join(*reader, k);
+        reader = k;
+      }
+      for (NodeId arg : graph.operands(id)) work.push_back(arg);
+    }
+  }
+  component_of_.resize(graph.size());
+  component_of_output_.resize(outputs.size());
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (!request_.wanted[k]) continue;
+    if (find(k) == k) {
+      component_of_output_[k] = {std::uint32_t(components_.size())};
+      components_.emplace_back();
+    }
+    component_of_output_[k] = component_of_output_[find(k)];
+    components_[component_of_output_[k].index].outputs.push_back(k);
+  }
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    if (!met[n]) continue;
+    component_of_[n] = component_of_output_[*met[n]];
+    Component &component = components_[component_of_[n].index];
+    component.nodes.push_back(NodeId{n});
+    if (is_fold_[n]) component.folds.push_back(NodeId{n});
+  }
+}
+
+std::vector<const Steps *> Trees::operands_of(const Component &component) const {
+  std::vector<const Steps *> operands;
+  for (NodeId id : component.nodes)
+    if (request_.spec.graph[id].kind == NodeKind::Input)
+      operands.push_back(&request_.walks.inputs[request_.spec.graph[id].payload]);
+  for (std::size_t k : component.outputs) operands.push_back(&request_.walks.outputs[k]);
+  return operands;
+}
+
+// Those of its operands, of its outputs, and of what reads positions; by axis.
+std::vector<ClassId> Trees::classes_of(const Component &component) const {
+  std::vector<ClassId> classes;
+  for (const Steps *steps : component.operands)
+    for (const Step &step : *steps) classes.push_back(step.cls);
+  const auto add = [&](const std::vector<ClassId> &more) {
+    classes.insert(classes.end(), more.begin(), more.end());
+  };
+  for (NodeId id : component.nodes) add(classes_of(id));
+  for (std::size_t k : component.outputs) add(output_classes(k));
+  const auto by_axis = [&](ClassId c) { return std::pair(request_.resolved[c].axis, c); };
+  std::erase_if(classes, [&](ClassId c) { return !request_.resolved[c].axis; });
+  std::ranges::sort(classes, {}, by_axis);
+  const auto again = std::ranges::unique(classes);
+  classes.erase(again.begin(), again.end());
+  return classes;
+}
+
+// The order, and for each class whether it merges with the one before it.
+void Trees::order_classes(Component &component) {
+  component.operands = operands_of(component);
+  component.by_stride = sort_by_stride(classes_of(component), component.operands);
+  set_order(component, component.by_stride);
+  if (!request_.spec.wishes.moves_loops()) return;
+  set_order(component, asked_order(component));
+  // A kept axis whose lanes take a short row each stays outside of the row.
+  const auto asked = [&](ClassId c) {
+    return request_.resolved[c].axis == request_.spec.wishes.vector;
+  };
+  const std::vector<int> &wished = request_.spec.wishes.order;
+  const bool others_inside =
+      std::ranges::any_of(wished, [&](int axis) { return axis == request_.spec.wishes.vector; }) &&
+      wished.back() != request_.spec.wishes.vector;
+  if (!request_.spec.wishes.vector || others_inside ||
+      has_short_rows(component, *request_.spec.wishes.vector))
+    return;
+  std::vector<ClassId> order;
+  for (const bool inside : {false, true})
+    for (ClassId c : component.order)
+      if (asked(c) == inside) order.push_back(c);
+  set_order(component, std::move(order));
+}
+
+// The axes that `order` names change places among themselves.
+std::vector<ClassId> Trees::asked_order(const Component &component) const {
+  const std::vector<int> &wished = request_.spec.wishes.order;
+  const auto is_of = [&](ClassId c, int axis) { return request_.resolved[c].axis == axis; };
+  std::vector<ClassId> named, order = component.order;
+  for (int axis : wished)
+    for (ClassId c : component.order)
+      if (is_of(c, axis)) named.push_back(c);
+  auto next = named.begin();
+  for (ClassId &c : order)
+    if (std::ranges::any_of(wished, [&](int axis) { return is_of(c, axis); })) c = *next++;
+  return order;
+}
+
+// Whether a fold of short rows keeps this axis, so that each lane can take a row: choose_short_rows.
+bool Trees::has_short_rows(const Component &component, int axis) const {
+  for (const NodeId fold : component.folds) {
+    if (request_.spec.graph[fold].kind != NodeKind::Fold) continue;
+    const Tree tree = make_tree(fold);
+    if (!tree.ways || group_extent(request_.resolved, tree.folded.back()) > longest_short_row)
+      continue;
+    for (const Group &group : tree.kept)
+      for (ClassId c : group)
+        if (request_.resolved[c].axis == axis) return true;
+  }
+  return false;
+}
+
+void Trees::set_order(Component &component, std::vector<ClassId> order) const {
+  component.order = std::move(order);
+  component.rank.resize(request_.resolved.classes.size());
+  component.joins_previous.assign(request_.resolved.classes.size(), false);
+  for (int k = 0; k < int(component.order.size()); ++k) {
+    const ClassId c = component.order[k];
+    component.rank[c.index] = k;
+    if (k > 0) component.joins_previous[c.index] = all_merge(component, component.order[k - 1], c);
+  }
+}
+
+bool Trees::all_merge(const Component &component, ClassId outer, ClassId inner) const {
+  if (!merges(outer, inner, request_.resolved, component.operands) || asked_apart(outer, inner))
+    return false;
+  for (const NodeId id : component.nodes)
+    if (is_index_of(id, outer, inner)) return false;
+  for (const NodeId fold : component.folds) {
+    const auto kept = classes_of(fold);
+    const bool has_outer = std::count(kept.begin(), kept.end(), outer) > 0;
+    const bool has_inner = std::count(kept.begin(), kept.end(), inner) > 0;
+    if (has_outer != has_inner) return false;
+    if (request_.spec.graph[fold].kind == NodeKind::Scan)
+      for (ClassId c : folded_classes(fold))
+        if (c == outer || c == inner) return false;
+  }
+  return true;
+}
+
+// Whether the schedule asks for other blocks or cuts along one than along the other, or for tiles, which each have a side.
+bool Trees::asked_apart(ClassId outer, ClassId inner) const {
+  const spec::Wishes &wishes = request_.spec.wishes;
+  const int a = *request_.resolved[outer].axis, b = *request_.resolved[inner].axis;
+  return wishes.side_of(a) > 0 || wishes.side_of(b) > 0 ||
+         wishes.parallel.has(a) != wishes.parallel.has(b) ||
+         wishes.serial.has(a) != wishes.serial.has(b) ||
+         wishes.copies_of(a) != wishes.copies_of(b) || wishes.tile_of(a) != wishes.tile_of(b);
+}
+
+// The index along an axis is the position of a loop over that axis alone.
+bool Trees::is_index_of(NodeId id, ClassId outer, ClassId inner) const {
+  if (request_.spec.graph[id].kind != NodeKind::Index) return false;
+  const auto cls = request_.resolved.index_class(request_.spec, id);
+  return cls == outer || cls == inner;
+}
+
+std::vector<ClassId> Trees::by_stride() const {
+  std::vector<ClassId> classes;
+  for (const Component &component : components_)
+    for (ClassId c : component.by_stride)
+      if (std::ranges::find(classes, c) == classes.end()) classes.push_back(c);
+  return classes;
+}
+
+} // namespace broadloom::plan
