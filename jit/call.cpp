@@ -194,6 +194,12 @@ void KernelImpl::run_phases(const Specialisation &special, char *const *buffers,
       p += phase.pipeline->phases.size() - 1;
       continue;
     }
+    if (phase.interleaved) {
+      jit::runtime::run_interleaved(workers_, *phase.interleaved, frame, special.rows,
+                                    cancel_.get());
+      p += phase.interleaved->parts.size() - 1;
+      continue;
+    }
     jit::runtime::run_phase(workers_, phase.grid, phase.code, frame, special.rows, cancel_.get());
   }
   stop_if_cancelled();

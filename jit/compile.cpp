@@ -143,25 +143,37 @@ void place_phases(Specialisation &special, const support::Machine &machine, bool
         code.phases[k] = special.pattern->code->phases()[p + k];
       special.phases[p].pipeline = code;
     }
+  for (const plan::Interleaving &together : special.binding.interleavings) {
+    if (!special.pattern->code) break;
+    jit::runtime::InterleavedCode code{together.blocks, {}, false};
+    for (std::size_t k = 0; k < together.phases; ++k) {
+      const std::size_t p = together.first + k;
+      std::vector<std::int64_t> extents;
+      for (const loop::AxisId axis : program.phases[p].parallel)
+        extents.push_back(special.binding.extents[axis.index]);
+      code.parts.push_back(
+          {special.pattern->code->phases()[p], std::move(extents), together.granules[k]});
+      code.on_threads = code.on_threads || special.phases[p].grid.blocks > 1;
+    }
+    special.phases[together.first].interleaved = std::move(code);
+  }
 }
 
 // Which inputs may be the very memory of an output: the same elements at the same positions.
 void mark_exact_pairs(Specialisation &special, const spec::TypedSpec &spec,
-                      const plan::Resolved &resolved, bool in_place) {
+                      const plan::Resolved &resolved,
+                      std::span<const plan::Plan::InPlace> in_place) {
   special.exact.assign(spec.inputs.size() * spec.outputs.size(), 0);
-  if (!in_place) return;
-  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
-    for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
-      const Layout &in = special.layouts.inputs[i], &out = special.layouts.outputs[o];
-      bool same =
-          size_of(spec.inputs[i].dtype) == size_of(spec.outputs[o].dtype) && in.rank == out.rank;
-      for (int d = 0; same && d < in.rank; ++d)
-        same =
-            in.extents[d] == out.extents[d] &&
-            (in.extents[d] == 1 || (in.strides[d] == out.strides[d] &&
-                                    resolved.input_classes[i][d] == resolved.output_classes[o][d]));
-      special.exact[i * spec.outputs.size() + o] = same;
-    }
+  for (const auto [i, o] : in_place) {
+    const Layout &in = special.layouts.inputs[i], &out = special.layouts.outputs[o];
+    bool same =
+        size_of(spec.inputs[i].dtype) == size_of(spec.outputs[o].dtype) && in.rank == out.rank;
+    for (int d = 0; same && d < in.rank; ++d)
+      same =
+          in.extents[d] == out.extents[d] &&
+          (in.extents[d] == 1 || (in.strides[d] == out.strides[d] &&
+                                  resolved.input_classes[i][d] == resolved.output_classes[o][d]));
+    special.exact[i * spec.outputs.size() + o] = same;
   }
 }
 

@@ -62,6 +62,8 @@ struct Specialisation {
     PhaseFn code = nullptr;
     runtime::Grid grid;
     std::optional<runtime::PipelineCode> pipeline = {}; // runs this phase and the two after it
+    std::optional<runtime::InterleavedCode> interleaved =
+        {}; // runs this phase and those after it, one for each further part
   };
   std::vector<Phase> phases;
 

@@ -30,6 +30,34 @@ std::vector<Decision> explain_weights(const block::Weights &weights) {
   return why;
 }
 
+namespace {
+
+Decision explain_interleaved(const loop::Program &program, const plan::Binding &binding,
+                             const plan::Interleaving &together, const support::Machine &machine) {
+  bool on_threads = false;
+  double cycles = 0;
+  for (std::size_t p = together.first; p < together.first + together.phases; ++p) {
+    on_threads = on_threads || plan::grid_of(program, p, binding, machine).blocks > 1;
+    cycles += binding.phase_work[p];
+  }
+  std::string input;
+  for (const loop::Buffer &buffer : program.buffers)
+    if (buffer.role == loop::Role::Input && buffer.operand == together.input) input = buffer.name;
+  const std::string phases =
+      fmt::format("phases {} to {}", together.first, together.first + together.phases - 1);
+  const std::string blocks = support::count(together.blocks, "block");
+  return decide(
+      Reason::PhasesInterleaved, phases, blocks,
+      fmt::format("{} run as {}, each through all of them while its part of '{}' is in the caches, "
+                  "on {}",
+                  phases, blocks, input,
+                  support::count(on_threads ? machine.threads : 1, "thread")),
+      {{"one phase after the other", "each would read '" + input + "' from memory"}},
+      {.cycles = cycles});
+}
+
+} // namespace
+
 std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
                                       const support::Machine &machine) {
   const int threads = machine.threads;
@@ -47,6 +75,13 @@ std::vector<Decision> explain_threads(const loop::Program &program, const plan::
                       "caches, on {}",
                       phases, way, support::count(pipeline->on_threads ? threads : 1, "thread"))));
       p += 2;
+      continue;
+    }
+    if (const auto together =
+            std::ranges::find(binding.interleavings, p, &plan::Interleaving::first);
+        together != binding.interleavings.end()) {
+      why.push_back(explain_interleaved(program, binding, *together, machine));
+      p += together->phases - 1;
       continue;
     }
     const Reason reason = blocks > 1                           ? Reason::WorkShared

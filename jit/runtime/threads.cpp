@@ -21,12 +21,12 @@
 namespace broadloom::jit::runtime {
 namespace {
 
-// One phase being run. oneTBB orders what its tasks do, but ThreadSanitizer cannot see into its library;
+// Blocks being run, each by `visit(frame, block)`. oneTBB orders what its tasks do, but ThreadSanitizer cannot see into its library;
 // the two atomics say the same once more, at the cost of an addition for each block: what the caller did
 // comes before every block, and every block before what the caller does next.
-struct Job {
-  const Grid &grid;
-  const PhaseFn phase;
+template <class Visit> struct Job {
+  const std::int64_t all;
+  const Visit &visit;
   const loop::Frame &frame;
   const Rows &rows;
   const CancelFlag cancel;
@@ -34,7 +34,7 @@ struct Job {
   mutable std::atomic<std::int64_t> finished{0};
 
   void operator()() const { // perhaps on a thread of the arena, where that is full
-    const std::int64_t blocks = ready.load(std::memory_order_acquire) ? grid.blocks : 0;
+    const std::int64_t blocks = ready.load(std::memory_order_acquire) ? all : 0;
     tbb::parallel_for(
         tbb::blocked_range<std::int64_t>(0, blocks, 1),
         [this](const auto &range) { run(range.begin(), range.end()); }, tbb::simple_partitioner());
@@ -53,18 +53,20 @@ struct Job {
       for (const std::size_t b : rows.buffers) buffers[b] += thread * rows.bytes;
       own.buffers = buffers.data();
     }
-    std::int64_t lo[most_parallel_axes], hi[most_parallel_axes];
-    for (std::int64_t block = first; block != last && !is_cancelled(cancel); ++block) {
-      place_block(grid, block, lo, hi);
-      phase(&own, lo, hi);
-    }
+    for (std::int64_t block = first; block != last && !is_cancelled(cancel); ++block)
+      visit(own, block);
     finished.fetch_add(last - first, std::memory_order_release);
   }
 };
 
-} // namespace
-
-namespace {
+template <class Visit>
+void share_out(Workers &workers, std::int64_t blocks, const Visit &visit, const loop::Frame &frame,
+               const Rows &rows, CancelFlag cancel) {
+  Job<Visit> job{blocks, visit, frame, rows, cancel};
+  job.ready.store(true, std::memory_order_release);
+  workers.arena.execute(job);
+  job.finished.load(std::memory_order_acquire);
+}
 
 // oneTBB starts no more threads than the machine has, and says so on stderr, unless it is told that
 // more are wanted. It goes by the least of all wishes in force, so there must be one of ours at most.
@@ -98,10 +100,35 @@ Workers &workers(int threads) {
 
 void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
                 const Rows &rows, CancelFlag cancel) {
-  Job job{grid, phase, frame, rows, cancel};
-  job.ready.store(true, std::memory_order_release);
-  workers.arena.execute(job);
-  job.finished.load(std::memory_order_acquire);
+  const auto visit = [&](const loop::Frame &own, std::int64_t block) {
+    std::int64_t lo[most_parallel_axes], hi[most_parallel_axes];
+    place_block(grid, block, lo, hi);
+    phase(&own, lo, hi);
+  };
+  share_out(workers, grid.blocks, visit, frame, rows, cancel);
+}
+
+void run_interleaved(Workers &workers, const InterleavedCode &code, const loop::Frame &frame,
+                     const Rows &rows, CancelFlag cancel) {
+  const auto visit = [&](const loop::Frame &own, std::int64_t block) {
+    std::int64_t lo[most_parallel_axes], hi[most_parallel_axes];
+    for (const InterleavedCode::Part &part : code.parts) {
+      std::fill_n(lo, part.extents.size(), 0);
+      std::copy(part.extents.begin(), part.extents.end(), hi);
+      const auto begin = [&](std::int64_t k) { // of block k
+        const std::int64_t granules = (part.extents[0] + part.granule - 1) / part.granule;
+        const std::int64_t first =
+            granules / code.blocks * k + granules % code.blocks * k / code.blocks;
+        return std::min(first * part.granule, part.extents[0]);
+      };
+      lo[0] = begin(block);
+      hi[0] = begin(block + 1);
+      if (lo[0] < hi[0]) part.code(&own, lo, hi);
+    }
+  };
+  if (code.on_threads) return share_out(workers, code.blocks, visit, frame, rows, cancel);
+  for (std::int64_t block = 0; block != code.blocks && !is_cancelled(cancel); ++block)
+    visit(frame, block);
 }
 
 } // namespace broadloom::jit::runtime

@@ -58,6 +58,21 @@ template <class Visit> void for_each_block(const Grid &grid, Visit visit) {
 void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
                 const Rows &rows, CancelFlag cancel);
 
+// Phases that run together (plan/interleave.hpp).
+struct InterleavedCode {
+  std::int64_t blocks = 0;
+  struct Part {
+    PhaseFn code = nullptr;
+    std::vector<std::int64_t> extents; // of its parallel axes
+    std::int64_t granule = 1; // positions of the outermost one at whose multiples blocks begin
+  };
+  std::vector<Part> parts;
+  bool on_threads = false; // worth more than the calling thread
+};
+// A block of each part after the same block of the part before. Otherwise as run_phase.
+void run_interleaved(Workers &workers, const InterleavedCode &code, const loop::Frame &frame,
+                     const Rows &rows, CancelFlag cancel = nullptr);
+
 // The caller has set FloatControl; the other threads set their own. Once `cancel` is true no further
 // block is begun.
 inline void run_phase(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,

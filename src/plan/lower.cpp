@@ -30,7 +30,9 @@ Plan Lowering::run() {
     if (item.scratch) lay_out_scratch(item);
   for (const PhaseTree &phase : nests_.phases) lower_phase(phase);
   bind();
-  plan_.in_place = is_in_place();
+  plan_.binding.interleavings =
+      find_interleavings(plan_.program, plan_.binding, schedule_.blocks_of_input);
+  find_in_place();
   plan_.why = schedule_.why.decisions;
   if (schedule_.why.wanted) explain();
   return std::move(plan_);
@@ -245,22 +247,30 @@ void Lowering::bind() {
   }
 }
 
-bool Lowering::is_in_place() const {
-  std::size_t phases = plan_.program.phases.size();
-  for (const PhaseTree &phase : nests_.phases) phases -= only_repeats(phase);
-  if (phases != 1) return false;
-  std::vector<int> loops_in_body(nests_.tree.size(), 0);
-  for (const TreeNode &node : nests_.tree) {
-    if (!node.folds.empty()) return false;
-    if (node.parent && ++loops_in_body[node.parent->index] > 1) return false;
+void Lowering::find_in_place() {
+  std::vector<bool> repeats;
+  for (const PhaseTree &phase : nests_.phases) repeats.push_back(only_repeats(phase));
+  for (const Item &item : nests_.items) {
+    if (item.kind != ItemKind::Store || !is_chain(nests_.phases[item.place->phase])) continue;
+    for (std::size_t input = 0; input < sweeps_.size(); ++input) {
+      std::size_t here = 0, elsewhere = 0;
+      for (std::size_t phase : sweeps_[input])
+        if (!repeats[phase]) ++(phase == item.place->phase ? here : elsewhere);
+      if (here > 0 && elsewhere == 0) plan_.in_place.push_back({input, item.output});
+    }
   }
-  for (const TreeNode &node :
-       nests_.tree) // a store beside a loop would come before or after its reads
-    if (std::any_of(node.body.begin(), node.body.end(),
-                    [](const Entry &e) { return e.kind == Entry::Kind::Loop; }) &&
-        node.body.size() > 1)
-      return false;
-  return true;
+}
+
+bool Lowering::is_chain(const PhaseTree &phase) const {
+  const TreeNode *node = &nests_[phase.root];
+  for (;;) {
+    if (!node->folds.empty()) return false;
+    const auto loop = std::ranges::find(node->body, Entry::Kind::Loop, &Entry::kind);
+    if (loop == node->body.end()) return true;
+    if (node->body.size() > 1)
+      return false; // what is beside a loop would come before or after its reads
+    node = &nests_[loop->loop];
+  }
 }
 
 // What is repeated is read as a whole before anything is written.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace broadloom::plan {
 
 using support::decide;
@@ -34,7 +36,7 @@ void Lowering::explain_sweeps() {
       bytes *= double(request_.resolved[step.cls].extent);
     for (std::size_t k = 1; k < sweeps_[i].size(); ++k) {
       const std::size_t before = sweeps_[i][k - 1], phase = sweeps_[i][k];
-      if (const auto first = pipeline_with(phase); first && *first <= before) {
+      if (runs_with(phase, before)) {
         plan_.why.push_back(decide(
             Reason::ReadInBlocks,
             fmt::format("{} in phase {}", request_.spec.inputs[i].name, phase),
@@ -69,6 +71,14 @@ void Lowering::explain_sweeps() {
                                              request_.spec.inputs[i].name, sweeps_[i].front()),
                                  {}, {.bytes = bytes}));
   }
+}
+
+// Whether each block of a phase runs right after one of an earlier phase, in a pipeline or interleaved.
+bool Lowering::runs_with(std::size_t phase, std::size_t before) const {
+  if (const auto first = pipeline_with(phase)) return *first <= before;
+  return std::ranges::any_of(plan_.binding.interleavings, [&](const Interleaving &together) {
+    return together.first <= before && phase < together.first + together.phases;
+  });
 }
 
 // The first phase of the pipeline that has this one.

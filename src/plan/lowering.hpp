@@ -124,13 +124,15 @@ private:
 
   // the rest
   void bind();
-  // One phase whose loops form a single chain without folds: each element is read, if at all, at the
-  // position at which it is overwritten.
-  bool is_in_place() const;
+  // Where the loops of a phase form a single chain without folds, each element is read, if at all, at the position at
+  // which it is overwritten.
+  void find_in_place();
+  bool is_chain(const PhaseTree &phase) const;
   bool only_repeats(const PhaseTree &phase) const;
   void explain();
   void explain_sweeps();
   std::optional<std::size_t> pipeline_with(std::size_t phase) const;
+  bool runs_with(std::size_t phase, std::size_t before) const;
   std::string nest_of_phase(std::size_t phase) const;
 
   const Request &request_;

@@ -67,12 +67,21 @@ Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs,
 // How the schedule wants an axis to be cut into blocks for threads.
 enum class Cut : std::uint8_t { AsItFits, First, Never };
 
+// Phases that run together, a block of each after the same block of the one before: see interleave.hpp.
+struct Interleaving {
+  std::size_t first = 0, phases = 0;
+  std::uint32_t input = 0;            // that all of them go through
+  std::int64_t blocks = 0;            // of each phase, along its outermost parallel axis
+  std::vector<std::int64_t> granules; // [phase]: positions at whose multiples blocks begin
+};
+
 struct Binding {
   std::vector<std::int64_t> extents, chunks, strides; // as loop::Frame
   std::vector<std::int64_t> scratch_bytes;            // [scratch]
   std::vector<std::int64_t> row_bytes;                // [row], for each thread
   std::vector<double> phase_work;                     // [phase]: rough cycles in all
   std::vector<std::vector<Cut>> cuts; // [phase][parallel axis]; empty where nothing is asked
+  std::vector<Interleaving> interleavings = {};
 
   // Of the binding, which must outlive them.
   loop::Numbers numbers() const { return {extents, chunks, strides}; }
@@ -81,9 +90,12 @@ struct Binding {
 struct Plan {
   loop::Program program;
   Binding binding;
-  // Every output element is written after the inputs at its own position were read, and nothing is
-  // read later: exact overlap needs no copy.
-  bool in_place = false;
+  // Inputs and outputs of which every element is written after the input at its position was read, for the last time: exact
+  // overlap needs no copy.
+  struct InPlace {
+    std::size_t input = 0, output = 0;
+  };
+  std::vector<InPlace> in_place;
   std::vector<Decision> why;
 };
 

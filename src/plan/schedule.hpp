@@ -9,6 +9,7 @@
 #pragma once
 
 #include "plan/hold.hpp"
+#include "plan/interleave.hpp"
 #include "plan/nest.hpp"
 #include "plan/rows.hpp"
 #include "support/reasons.hpp"
@@ -88,6 +89,7 @@ struct Schedule {
   std::map<Group, std::int64_t> chunk_sizes; // positions
   std::vector<Storing> stores;               // [output]
   std::vector<Reading> reads;                // [input]
+  BlocksOfInput blocks_of_input;             // for phases that are interleaved
   Why why;
 };
 

@@ -195,7 +195,7 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::LoopsDiffer, "loops-differ", "sweeps",
      "an input is read again: the loops of the two phases are not the same"},
     {Reason::ReadInBlocks, "read-in-blocks", "sweeps",
-     "an input is read again from the caches: each block goes through both phases of a pipeline"},
+     "an input is read again from the caches: each block goes through both phases"},
     {Reason::FuseDone, "fuse-done", "fuse", "two outputs that `fuse` names share a phase"},
     {Reason::FuseImpossible, "fuse-impossible", "fuse",
      "two outputs that `fuse` names cannot share a phase"},
@@ -217,6 +217,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::BlocksInTurn, "blocks-in-turn", "threads",
      "the phases of a parallel scan run block by block, each block through all three while it is "
      "in the caches"},
+    {Reason::PhasesInterleaved, "phases-interleaved", "threads",
+     "phases that go through the same input run block by block, each block of it through all of "
+     "them while it is in the caches"},
     {Reason::TooLittleWork, "too-little-work", "threads",
      "the caller's thread runs the phase: waking others would take longer"},
     {Reason::OneThread, "one-thread", "threads", "the kernel was compiled for one thread"},

@@ -109,6 +109,7 @@ enum class Reason : std::uint8_t {
   HandsOn,
   WorkShared,
   BlocksInTurn,
+  PhasesInterleaved,
   TooLittleWork,
   OneThread,
   SerialPhase,

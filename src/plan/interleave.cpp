@@ -1,0 +1,193 @@
+// See interleave.hpp.
+#include "plan/interleave.hpp"
+
+#include "plan/cost.hpp"
+#include "plan/thresholds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace broadloom::plan {
+namespace {
+
+using loop::AxisId;
+using loop::BufferId;
+using loop::Role;
+using loop::Stmt;
+using loop::StmtKind;
+using loop::ValueKind;
+
+class Finder {
+public:
+  Finder(const loop::Program &program, const Binding &binding, const BlocksOfInput &sizes)
+      : program_(program), binding_(binding), sizes_(sizes) {
+    for (std::size_t p = 0; p < program.phases.size(); ++p) phases_.push_back(look_at(p));
+  }
+
+  std::vector<Interleaving> run() const {
+    std::vector<Interleaving> found;
+    for (std::size_t first = 0; first + 1 < phases_.size();) {
+      Interleaving together{first, 1, 0, 0, {}};
+      double bytes = 0;
+      while (first + together.phases < phases_.size()) {
+        const std::optional<std::uint32_t> input = shared(first, first + together.phases);
+        if (!input) break;
+        const double more = operand_bytes(program_, binding_, Role::Input, *input);
+        if (more > bytes) together.input = *input;
+        bytes = std::max(bytes, more);
+        ++together.phases;
+      }
+      together.blocks = together.phases > 1 ? blocks(together, bytes) : 0;
+      if (together.blocks > 0) {
+        for (std::size_t p = first; p < first + together.phases; ++p)
+          together.granules.push_back(phases_[p].granule);
+        found.push_back(together);
+      }
+      first += together.blocks > 0 ? together.phases : 1;
+    }
+    return found;
+  }
+
+private:
+  struct Looked {
+    bool may = false;                       // cut along its outermost axis
+    std::int64_t extent = 0;                // of that axis
+    std::int64_t granule = 1;               // positions of it
+    std::set<std::uint32_t> loaded, stored; // scratch arrays
+    std::map<std::uint32_t, bool>
+        inputs; // those whose parts are the blocks: whether from the last to the first
+  };
+
+  Looked look_at(std::size_t p) const {
+    const loop::Phase &phase = program_.phases[p];
+    Looked looked;
+    std::vector<BufferId> loads;
+    follow(phase.body, looked, loads);
+    if (phase.parallel.empty() || loop::handing_loop(program_, phase) != nullptr || in_pipeline(p))
+      return looked;
+    if (p < binding_.cuts.size() && !binding_.cuts[p].empty())
+      return looked; // as the schedule asks
+    const AxisId outer = phase.parallel.front();
+    looked.extent = binding_.extents[outer.index];
+    looked.granule = granule(phase, outer);
+    looked.may = looked.extent > 0;
+    std::set<std::uint32_t> others;
+    for (const BufferId id : loads) {
+      if (program_[id].role != Role::Input) continue;
+      const double step = step_along(id, outer);
+      if (step == 0 || span_inside(id, outer) > std::abs(step))
+        others.insert(program_[id].operand);
+      else
+        looked.inputs[program_[id].operand] = step < 0;
+    }
+    for (const std::uint32_t other : others) looked.inputs.erase(other);
+    return looked;
+  }
+
+  void follow(const std::vector<Stmt> &body, Looked &looked, std::vector<BufferId> &loads) const {
+    for (const Stmt &s : body) {
+      if (s.kind == StmtKind::Loop) follow(program_[s.loop].body, looked, loads);
+      if (s.kind == StmtKind::Set && program_[s.buffer].role == Role::Scratch)
+        looked.stored.insert(program_[s.buffer].operand);
+      if (s.kind != StmtKind::Let || program_[s.value].kind != ValueKind::Load) continue;
+      const BufferId id = program_[s.value].buffer;
+      loads.push_back(id);
+      if (program_[id].role == Role::Scratch) looked.loaded.insert(program_[id].operand);
+    }
+  }
+
+  bool in_pipeline(std::size_t p) const {
+    for (std::size_t first = p < 2 ? 0 : p - 2; first <= p; ++first)
+      if (loop::is_pipeline(program_, first)) return true;
+    return false;
+  }
+
+  // A vector loop is cut where its lines begin.
+  std::int64_t granule(const loop::Phase &phase, AxisId outer) const {
+    for (const loop::Loop &loop : program_.loops)
+      if (loop.parallel && loop.vector && loop.axis == outer)
+        return phase.parallel.size() == 1 ? vector_granule : column_granule;
+    return 1;
+  }
+
+  std::int64_t stride(BufferId id, AxisId axis) const {
+    return binding_.strides[id.index * program_.axes.size() + axis.index];
+  }
+
+  // In elements, from one position of the outermost axis to the next. An input does not walk chunks: it walks what they are of.
+  double step_along(BufferId id, AxisId outer) const {
+    const std::optional<AxisId> whole = program_[outer].chunks_of;
+    if (!whole) return double(stride(id, outer));
+    return double(stride(id, *whole)) * double(binding_.chunks[whole->index]);
+  }
+
+  // From the first to the last element that one position of the outermost axis reaches.
+  double span_inside(BufferId id, AxisId outer) const {
+    double span = 0;
+    for (const loop::Walk &walk : program_[id].walks) {
+      if (walk.axis == outer) continue;
+      const bool cut = program_[outer].chunks_of == walk.axis;
+      const std::int64_t positions =
+          cut ? binding_.chunks[walk.axis.index] : binding_.extents[walk.axis.index];
+      span += std::abs(double(stride(id, walk.axis))) *
+              double(std::max<std::int64_t>(positions - 1, 0));
+    }
+    return span;
+  }
+
+  // The largest input that a phase may go through with the one before it and with the first.
+  std::optional<std::uint32_t> shared(std::size_t first, std::size_t p) const {
+    if (!phases_[first].may || !phases_[p].may) return std::nullopt;
+    for (std::size_t before = first; before < p; ++before)
+      for (const std::uint32_t array : phases_[p].loaded)
+        if (phases_[before].stored.contains(array)) return std::nullopt;
+    std::optional<std::uint32_t> largest;
+    double bytes = 0;
+    for (const auto &[input, reverse] : phases_[p].inputs) {
+      const auto same = phases_[first].inputs.find(input);
+      if (same == phases_[first].inputs.end() || same->second != reverse || reverse) continue;
+      const double own = operand_bytes(program_, binding_, Role::Input, input);
+      if (own < sizes_.least_input || own <= bytes) continue;
+      largest = input;
+      bytes = own;
+    }
+    return largest;
+  }
+
+  // 0: they are not worth it, or too few for the threads, or too large for the caches.
+  std::int64_t blocks(const Interleaving &together, double bytes) const {
+    std::int64_t most = 0;
+    for (std::size_t p = together.first; p < together.first + together.phases; ++p) {
+      const std::int64_t own = phases_[p].extent / phases_[p].granule;
+      most = p == together.first ? own : std::min(most, own);
+    }
+    const std::int64_t count =
+        std::min(most, std::max(sizes_.fewest, std::int64_t(std::ceil(bytes / sizes_.block))));
+    return count < sizes_.fewest || bytes / double(count) > sizes_.most_block ? 0 : count;
+  }
+
+  const loop::Program &program_;
+  const Binding &binding_;
+  const BlocksOfInput &sizes_;
+  std::vector<Looked> phases_;
+};
+
+} // namespace
+
+BlocksOfInput blocks_of_input(const Machine &machine) {
+  const auto own = double(machine.own_caches), all = double(machine.last_level_cache);
+  const std::int64_t threads = std::max(machine.threads, 1);
+  return {own, own / 2, std::max(own / 2, all / 4 / double(threads)),
+          threads == 1 ? 2 : threads * tasks_per_thread};
+}
+
+std::vector<Interleaving> find_interleavings(const loop::Program &program, const Binding &binding,
+                                             const BlocksOfInput &sizes) {
+  return Finder(program, binding, sizes).run();
+}
+
+} // namespace broadloom::plan
