@@ -1,5 +1,5 @@
 #!/bin/sh
-# Large random kernels in all engines, always the same ones: every path of the emitted code must run.
+# Large random kernels in all engines, always the same ones: every path must run.
 # `./dev fuzz large` runs others. Prints `ok - SENTENCE` or `not ok - SENTENCE` lines.
 set -u
 state=$(mktemp -d)

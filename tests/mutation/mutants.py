@@ -131,8 +131,16 @@ MUTANTS = [
     ("plan: no sweep of rows", "src/plan/choose_folds.cpp",
      "  if (tree.folded.size() != 1 || tree.ways || tree.kept.empty()) return {};\n  for", "  return {};\n  for"),
     ("plan: no short rows", "src/plan/choose_folds.cpp", "  if (turns < 2 || turns > longest_short_row ||", "  if (turns > 0 || turns > longest_short_row ||"),
+    ("interleaved phases: the last block of each is left out", "jit/runtime/threads.cpp",
+     "hi[0] = begin(block + 1);", "hi[0] = block + 1 == code.blocks ? lo[0] : begin(block + 1);"),
+    ("interleaved phases: blocks of the first phase only", "jit/runtime/threads.cpp",
+     "      if (lo[0] < hi[0]) part.code(&own, lo, hi);", "      if (lo[0] < hi[0] && (&part == &code.parts[0] || block % 2 == 0)) part.code(&own, lo, hi);"),
+    ("interleaved phases: never", "src/plan/interleave.cpp",
+     "together.blocks = together.phases > 1 ? blocks(together, bytes) : 0;", "together.blocks = 0;"),
+    ("interleaved phases: also where one needs the other", "src/plan/interleave.cpp",
+     "        if (phases_[before].stored.contains(array)) return std::nullopt;\n", "        (void)array;\n"),
     ("runtime: the last block of a grid is left out", "jit/runtime/threads.cpp",
-     "ready.load(std::memory_order_acquire) ? grid.blocks : 0;", "ready.load(std::memory_order_acquire) ? grid.blocks - 1 : 0;"),
+     "ready.load(std::memory_order_acquire) ? all : 0;", "ready.load(std::memory_order_acquire) ? all - 1 : 0;"),
 ]
 
 

@@ -118,7 +118,7 @@ TEST_CASE("What another output does with its axes keeps nobody's from being walk
     return names;
   };
   const std::string maps = "in x : f32[i, j]; in u : f32[i, j]; in r : f32[j]; out z = x * 2; ";
-  const std::vector<Layout> shapes{shaped({40000, 3}), shaped({40000, 3}), shaped({3})};
+  const std::vector<Layout> shapes{shaped({400, 100}), shaped({400, 100}), shaped({100})};
   CHECK(axes(plan_of("in x : f32[i, j]; out z = x * 2", {shapes[0]})) == "i.j ");
   CHECK(axes(plan_of(maps + "out w = u * r", shapes)).starts_with("i.j "));
   // What is shared is still read once: both loops are the one that both allow.
@@ -140,7 +140,7 @@ TEST_CASE("What another output does with its axes keeps nobody's from being walk
               {shaped({50, 70}), across, shaped({70})});
   CHECK(loop::print(plan.program).find("parallel for i\n    parallel vector for j") !=
         std::string::npos);
-  CHECK(loop::print(plan.program).find("parallel vector for i\n    for j") != std::string::npos);
+  CHECK(loop::print(plan.program).find("parallel vector for i\n    init a0") != std::string::npos);
 }
 
 } // namespace broadloom

@@ -1,0 +1,104 @@
+// Which phases go through an input together, and that no bit depends on it.
+#include "plan/interleave.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace broadloom {
+namespace {
+
+constexpr support::Machine small{.own_caches = 64 << 10, .last_level_cache = 4 << 20, .threads = 2};
+
+plan::Plan plan_of(const std::string &body, const std::vector<Layout> &inputs,
+                   const support::Machine &machine = small) {
+  const spec::TypedSpec typed = spec::analyse(parse("kernel k {\n" + body + "\n}").data());
+  const std::vector<bool> wanted(typed.outputs.size(), true);
+  const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
+  std::vector<Layout> outputs;
+  for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));
+  return plan::make_plan(typed, resolved, inputs, outputs, wanted, machine);
+}
+
+// "0-1: 64" for phases 0 and 1 in 64 blocks.
+std::string interleaved(const plan::Plan &plan) {
+  std::string text;
+  for (const plan::Interleaving &together : plan.binding.interleavings)
+    text += (text.empty() ? "" : ", ") + std::to_string(together.first) + "-" +
+            std::to_string(together.first + together.phases - 1) + ": " +
+            std::to_string(together.blocks);
+  return text;
+}
+
+Layout shaped(std::vector<std::int64_t> shape) { return contiguous_layout(shape); }
+
+const std::string ranks = "in x : f32[:, :, :]; out z = x * 2; out r[0, 1] = reduce(sum) x;\n"
+                          "out q[0] = reduce(sum) x; out s[] = reduce(sum) x";
+
+} // namespace
+
+TEST_CASE("Folds to several ranks go through their input together") {
+  const plan::Plan plan = plan_of(ranks, {shaped({256, 64, 64})}); // 4 MB
+  CHECK(interleaved(plan) == "0-1: 64");
+  bool told = false;
+  for (const Decision &d : plan.why) told = told || d.code == "read-in-blocks";
+  CHECK(told);
+  // Half of a core's caches for each block, and blocks for all threads.
+  CHECK(interleaved(plan_of(ranks, {shaped({256, 64, 64})},
+                            {.own_caches = 2 << 20, .last_level_cache = 64 << 20, .threads = 2})) ==
+        "0-1: 16");
+}
+
+TEST_CASE("Phases run one after the other where blocks would gain nothing") {
+  const Layout x = shaped({256, 64, 64});
+  CHECK(interleaved(plan_of(ranks, {x}, {.own_caches = 8 << 20})).empty()); // in the caches anyway
+  CHECK(interleaved(plan_of(ranks, {shaped({3, 1000, 1000})})).empty());    // three blocks only
+  // The second needs what the first gives.
+  CHECK(
+      interleaved(plan_of("in x : f32[i, j]; out y = x / sum(x)", {shaped({1000, 1000})})).empty());
+  // Two inputs, each read once.
+  CHECK(interleaved(plan_of("in x : f32[i, j]; in y : f32[i, j]; out r = sum(x, j); out s = sum(y)",
+                            {shaped({1000, 1000}), shaped({1000, 1000})}))
+            .empty());
+  // One walks x by its columns: a block of them is spread over all of x.
+  Layout across = shaped({1000, 1000});
+  across.strides = {1, 1000};
+  CHECK(interleaved(plan_of("in x : f32[i, j]; in y : f32[i, j]; out z = x * y + 1; out s = sum(x)",
+                            {across, shaped({1000, 1000})}))
+            .empty());
+  // The schedule says how the axis is to be shared out.
+  CHECK(interleaved(
+            plan_of("in x : f32[i, j]; out r = sum(x, j); out s = sum(x); schedule { serial i }",
+                    {shaped({1000, 1000})}))
+            .empty());
+}
+
+TEST_CASE(
+    "Interleaved or not, on any number of threads: every element is written, to the same bits") {
+  for (const std::vector<std::int64_t> &shape :
+       std::vector<std::vector<std::int64_t>>{{67, 100, 101}, {1000, 31, 33}, {4099, 2, 300}}) {
+    const Array x(f32, shape);
+    for (std::int64_t k = 0; k < x.size(); ++k)
+      x.data<float>()[k] = float(double(k * 7919 % 10007) / 700 + 0.1);
+    std::vector<std::vector<char>> expected;
+    for (const int threads : {0, 1, 2, 3, 7}) {
+      const Kernel kernel =
+          compile(parse("kernel k { " + ranks + " }"),
+                  {.threads = threads, .engine = threads == 0 ? Engine::interpreter : Engine::jit});
+      std::vector<std::vector<char>> bytes;
+      for (const auto &[name, array] : kernel({{"x", x}})) {
+        const auto *data = static_cast<const char *>(array.raw());
+        bytes.emplace_back(data, data + std::size_t(array.size()) * size_of(array.dtype()));
+      }
+      if (expected.empty()) expected = bytes;
+      CAPTURE(threads);
+      CHECK((bytes == expected));
+    }
+  }
+}
+
+} // namespace broadloom
