@@ -24,7 +24,7 @@ plan::Plan plan_of(const std::string &body, const std::vector<Layout> &inputs,
   return plan::make_plan(typed, resolved, inputs, outputs, wanted, machine);
 }
 
-// "0-1: 64" for phases 0 and 1 in 64 blocks.
+// "0-1: 32" for phases 0 and 1 in 64 blocks.
 std::string interleaved(const plan::Plan &plan) {
   std::string text;
   for (const plan::Interleaving &together : plan.binding.interleavings)
@@ -43,7 +43,7 @@ const std::string ranks = "in x : f32[:, :, :]; out z = x * 2; out r[0, 1] = red
 
 TEST_CASE("Folds to several ranks go through their input together") {
   const plan::Plan plan = plan_of(ranks, {shaped({256, 64, 64})}); // 4 MB
-  CHECK(interleaved(plan) == "0-1: 64");
+  CHECK(interleaved(plan) == "0-1: 32");
   bool told = false;
   for (const Decision &d : plan.why) told = told || d.code == "read-in-blocks";
   CHECK(told);
