@@ -249,7 +249,11 @@ def smooth(name, x, dtype, accuracy):
 def power(x, y, dtype):
     """Of exact arguments, or of a positive base: it is monotone in each."""
     with np.errstate(all="ignore"):
-        result = corners(lambda a, b: np.where((a < 0) & np.isinf(b) & (a == -1), 1.0, np.power(a, b)), x, y, "f64")
+        def raised(a, b):  # NumPy takes ^ 0.5 for a square root, which -inf has none
+            whole = np.where((a == -1) & np.isinf(b), 1.0, np.power(a, b))
+            return np.where((a == -np.inf) & (b == 0.5), np.inf, whole)
+
+        result = corners(raised, x, y, "f64")
         finite = np.isfinite(result.lo) & np.isfinite(result.hi)
         low = result.lo - np.where(finite, 8 * UNIT["f64"] * np.abs(result.lo), 0)
         high = result.hi + np.where(finite, 8 * UNIT["f64"] * np.abs(result.hi), 0)

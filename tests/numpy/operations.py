@@ -131,6 +131,13 @@ class Operations:
             return Value(x.dtype, least, np.maximum(a, b), x.sure, x.axes)
 
     def call(self, name, args):
+        result = self.result_of(name, args)
+        # What is made of numbers and extents alone is one of them; a cast or a test is not.
+        if name != "where" and name not in iv.NUMPY and result.dtype != "bool" and args and all(a.weak for a in args):
+            result.weak = "extent" if any(a.weak == "extent" for a in args) else True
+        return result
+
+    def result_of(self, name, args):
         if name in KEPT:
             return args[0]
         if name in iv.NUMPY:
