@@ -152,12 +152,11 @@ bool Trees::has_short_rows(const Component &component, int axis) const {
 
 void Trees::set_order(Component &component, std::vector<ClassId> order) const {
   component.order = std::move(order);
-  component.rank.resize(request_.resolved.classes.size());
-  component.joins_previous.assign(request_.resolved.classes.size(), false);
-  for (int k = 0; k < int(component.order.size()); ++k) {
+  component.joins_previous.assign(component.order.size(), false);
+  for (std::size_t k = 0; k < component.order.size(); ++k) {
     const ClassId c = component.order[k];
-    component.rank[c.index] = k;
-    if (k > 0) component.joins_previous[c.index] = all_merge(component, component.order[k - 1], c);
+    component.place[c] = k;
+    if (k > 0) component.joins_previous[k] = all_merge(component, component.order[k - 1], c);
   }
 }
 

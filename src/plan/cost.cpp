@@ -154,4 +154,15 @@ double operand_bytes(const loop::Program &program, const Binding &binding, loop:
   return most;
 }
 
+std::map<std::uint32_t, double> bytes_of_inputs(const loop::Program &program,
+                                                const Binding &binding) {
+  std::map<std::uint32_t, double> bytes;
+  for (std::uint32_t b = 0; b < program.buffers.size(); ++b)
+    if (const loop::Buffer &buffer = program.buffers[b]; buffer.role == loop::Role::Input) {
+      double &most = bytes[buffer.operand];
+      most = std::max(most, bytes_of(program, binding, loop::BufferId{b}));
+    }
+  return bytes;
+}
+
 } // namespace broadloom::plan

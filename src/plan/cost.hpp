@@ -7,6 +7,7 @@
 
 #include "plan/plan.hpp"
 
+#include <map>
 #include <vector>
 
 namespace broadloom::plan {
@@ -34,5 +35,8 @@ std::vector<Cost> phase_costs(const loop::Program &program, const Binding &bindi
 // Of all elements of an input or output that the program touches, once.
 double operand_bytes(const loop::Program &program, const Binding &binding, loop::Role role,
                      std::uint32_t operand);
+// The same of each input that the program reads.
+std::map<std::uint32_t, double> bytes_of_inputs(const loop::Program &program,
+                                                const Binding &binding);
 
 } // namespace broadloom::plan

@@ -24,7 +24,8 @@ using loop::ValueKind;
 class Finder {
 public:
   Finder(const loop::Program &program, const Binding &binding, const BlocksOfInput &sizes)
-      : program_(program), binding_(binding), sizes_(sizes) {
+      : program_(program), binding_(binding), sizes_(sizes),
+        bytes_(bytes_of_inputs(program, binding)) {
     for (std::size_t p = 0; p < program.phases.size(); ++p) phases_.push_back(look_at(p));
   }
 
@@ -36,7 +37,7 @@ public:
       while (first + together.phases < phases_.size()) {
         const std::optional<std::uint32_t> input = shared(first, first + together.phases);
         if (!input) break;
-        const double more = operand_bytes(program_, binding_, Role::Input, *input);
+        const double more = bytes_.at(*input);
         if (more > bytes) together.input = *input;
         bytes = std::max(bytes, more);
         ++together.phases;
@@ -150,7 +151,7 @@ private:
     for (const auto &[input, reverse] : phases_[p].inputs) {
       const auto same = phases_[first].inputs.find(input);
       if (same == phases_[first].inputs.end() || same->second != reverse || reverse) continue;
-      const double own = operand_bytes(program_, binding_, Role::Input, input);
+      const double own = bytes_.at(input);
       if (own < sizes_.least_input || own <= bytes) continue;
       largest = input;
       bytes = own;
@@ -173,6 +174,7 @@ private:
   const loop::Program &program_;
   const Binding &binding_;
   const BlocksOfInput &sizes_;
+  const std::map<std::uint32_t, double> bytes_; // of the inputs
   std::vector<Looked> phases_;
 };
 

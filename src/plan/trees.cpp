@@ -36,7 +36,7 @@ std::vector<Decision> Trees::explain() const {
     if (order.empty()) continue;
     std::string text, names;
     for (std::size_t k = 0; k < order.size(); ++k) {
-      if (k > 0) text += component.joins_previous[order[k].index] ? "." : ", ";
+      if (k > 0) text += component.joins_previous[k] ? "." : ", ";
       text += request_.resolved[order[k]].name;
     }
     for (std::size_t output : component.outputs)
@@ -95,7 +95,7 @@ std::vector<ClassId> Trees::classes_of_args(NodeId fold) const {
 // Why two neighbours in the order are one loop, or are not.
 Decision Trees::explain_merge(const Component &component, ClassId outer, ClassId inner) const {
   const std::string a = request_.resolved[outer].name, b = request_.resolved[inner].name;
-  if (component.joins_previous[inner.index])
+  if (component.joins_previous[component.place.at(inner)])
     return support::decide(support::Reason::OneStride, a + ", " + b, "one loop",
                            a + " and " + b + " are one loop: every operand walks them as one",
                            {{"two loops", "the inner one would start anew for each turn"}});
@@ -129,12 +129,12 @@ Decision Trees::explain_merge(const Component &component, ClassId outer, ClassId
 
 std::vector<Group> Trees::kept_groups(ComponentId id, std::vector<ClassId> classes) const {
   const Component &component = components_[id.index];
-  const auto rank = [&](ClassId c) { return component.rank[c.index]; };
-  std::ranges::sort(classes, {}, rank);
+  const auto place = [&](ClassId c) { return component.place.at(c); };
+  std::ranges::sort(classes, {}, place);
   std::vector<Group> groups;
   for (ClassId c : classes) {
-    const bool joins = component.joins_previous[c.index] && !groups.empty() &&
-                       rank(groups.back().back()) == rank(c) - 1;
+    const bool joins = component.joins_previous[place(c)] && !groups.empty() &&
+                       place(groups.back().back()) + 1 == place(c);
     if (joins)
       groups.back().push_back(c);
     else

@@ -81,8 +81,8 @@ private:
     std::vector<expr::NodeId> folds;
     std::vector<const Steps *> operands;
     std::vector<ClassId> order, by_stride;
-    std::vector<int> rank;            // [class]: its place in the order
-    std::vector<bool> joins_previous; // [class]: merges with the class before it in the order
+    std::vector<bool> joins_previous;     // [place in the order]: merges with the class before it
+    std::map<ClassId, std::size_t> place; // in the order
   };
   void find_components();
   std::vector<ClassId> classes_of(const Component &component) const;
