@@ -29,10 +29,15 @@ class Reductions(Operations):
 
     def fold(self, name, args, options, scope, contexts):
         value = self.full(self.evaluate(args[0], scope, contexts + [args[0]]))
+        init, correction = self.init(options, scope, contexts), self.correction(options)
         if "like" in options:
-            return self.fold_like(name, value, options["like"][1], self.init(options, scope, contexts), self.correction(options))
-        axes = [self.axis(self.axis_name(a)) for a in args[1:]] or sorted(value.axes)
-        return self.fold_over(name, value, axes, self.init(options, scope, contexts), self.correction(options))
+            result = self.fold_like(name, value, options["like"][1], init, correction)
+        else:
+            axes = [self.axis(self.axis_name(a)) for a in args[1:]] or sorted(value.axes)
+            result = self.fold_over(name, value, axes, init, correction)
+        if result.whole is None:  # what rounds nothing is whole as it is
+            result.whole = Value(result.dtype, result.lo, result.hi, result.sure, result.axes)
+        return result
 
     @staticmethod
     def axis_name(tree):
