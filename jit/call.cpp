@@ -188,6 +188,7 @@ void KernelImpl::run_phases(const Specialisation &special, char *const *buffers,
   if (interpreted || !special.pattern->code) return interpret(special, frame);
   for (std::size_t p = 0; p < special.phases.size(); ++p) {
     const Specialisation::Phase &phase = special.phases[p];
+    if (phase.runs_before) continue;
     stop_if_cancelled();
     if (phase.pipeline) {
       jit::runtime::run_pipeline(workers_, *phase.pipeline, frame, cancel_.get());
@@ -197,7 +198,6 @@ void KernelImpl::run_phases(const Specialisation &special, char *const *buffers,
     if (phase.interleaved) {
       jit::runtime::run_interleaved(workers_, *phase.interleaved, frame, special.rows,
                                     cancel_.get());
-      p += phase.interleaved->parts.size() - 1;
       continue;
     }
     jit::runtime::run_phase(workers_, phase.grid, phase.code, frame, special.rows, cancel_.get());

@@ -146,8 +146,9 @@ void place_phases(Specialisation &special, const support::Machine &machine, bool
   for (const plan::Interleaving &together : special.binding.interleavings) {
     if (!special.pattern->code) break;
     jit::runtime::InterleavedCode code{together.blocks, {}, false};
-    for (std::size_t k = 0; k < together.phases; ++k) {
-      const std::size_t p = together.first + k;
+    for (std::size_t k = 0; k < together.phases.size(); ++k) {
+      const std::size_t p = together.phases[k];
+      special.phases[p].runs_before = k > 0;
       std::vector<std::int64_t> extents;
       for (const loop::AxisId axis : program.phases[p].parallel)
         extents.push_back(special.binding.extents[axis.index]);
@@ -155,7 +156,7 @@ void place_phases(Specialisation &special, const support::Machine &machine, bool
           {special.pattern->code->phases()[p], std::move(extents), together.granules[k]});
       code.on_threads = code.on_threads || special.phases[p].grid.blocks > 1;
     }
-    special.phases[together.first].interleaved = std::move(code);
+    special.phases[together.phases.front()].interleaved = std::move(code);
   }
 }
 

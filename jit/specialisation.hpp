@@ -62,8 +62,8 @@ struct Specialisation {
     PhaseFn code = nullptr;
     runtime::Grid grid;
     std::optional<runtime::PipelineCode> pipeline = {}; // runs this phase and the two after it
-    std::optional<runtime::InterleavedCode> interleaved =
-        {}; // runs this phase and those after it, one for each further part
+    std::optional<runtime::InterleavedCode> interleaved = {}; // runs this phase and later ones
+    bool runs_before = false;                                 // with an earlier phase
   };
   std::vector<Phase> phases;
 

@@ -36,15 +36,16 @@ Decision explain_interleaved(const loop::Program &program, const plan::Binding &
                              const plan::Interleaving &together, const support::Machine &machine) {
   bool on_threads = false;
   double cycles = 0;
-  for (std::size_t p = together.first; p < together.first + together.phases; ++p) {
+  std::string phases;
+  for (const std::size_t p : together.phases) {
+    phases += phases.empty() ? "phases " : p == together.phases.back() ? " and " : ", ";
+    phases += std::to_string(p);
     on_threads = on_threads || plan::grid_of(program, p, binding, machine).blocks > 1;
     cycles += binding.phase_work[p];
   }
   std::string input;
   for (const loop::Buffer &buffer : program.buffers)
     if (buffer.role == loop::Role::Input && buffer.operand == together.input) input = buffer.name;
-  const std::string phases =
-      fmt::format("phases {} to {}", together.first, together.first + together.phases - 1);
   const std::string blocks = support::count(together.blocks, "block");
   return decide(
       Reason::PhasesInterleaved, phases, blocks,
@@ -77,11 +78,14 @@ std::vector<Decision> explain_threads(const loop::Program &program, const plan::
       p += 2;
       continue;
     }
-    if (const auto together =
-            std::ranges::find(binding.interleavings, p, &plan::Interleaving::first);
+    if (const auto together = std::ranges::find_if(binding.interleavings,
+                                                   [&](const plan::Interleaving &interleaving) {
+                                                     return std::ranges::count(interleaving.phases,
+                                                                               p) > 0;
+                                                   });
         together != binding.interleavings.end()) {
-      why.push_back(explain_interleaved(program, binding, *together, machine));
-      p += together->phases - 1;
+      if (p == together->phases.front())
+        why.push_back(explain_interleaved(program, binding, *together, machine));
       continue;
     }
     const Reason reason = blocks > 1                           ? Reason::WorkShared

@@ -31,24 +31,28 @@ public:
 
   std::vector<Interleaving> run() const {
     std::vector<Interleaving> found;
-    for (std::size_t first = 0; first + 1 < phases_.size();) {
-      Interleaving together{first, 1, 0, 0, {}};
+    std::vector<bool> taken(phases_.size());
+    for (std::size_t first = 0; first < phases_.size(); ++first) {
+      if (taken[first] || !phases_[first].may) continue;
+      Interleaving together{{first}, 0, 0, {}};
       double bytes = 0;
-      while (first + together.phases < phases_.size()) {
-        const std::optional<std::uint32_t> input = shared(first, first + together.phases);
-        if (!input) break;
-        const double more = bytes_.at(*input);
-        if (more > bytes) together.input = *input;
-        bytes = std::max(bytes, more);
-        ++together.phases;
+      std::set<std::uint32_t> stored = phases_[first].stored; // by it, and by all after it
+      for (std::size_t p = first + 1; p < phases_.size() && p <= first + most_phases_passed; ++p) {
+        const std::optional<std::uint32_t> input =
+            taken[p] || needs(p, stored) ? std::nullopt : shared(first, p);
+        stored.insert(phases_[p].stored.begin(), phases_[p].stored.end());
+        if (!input) continue;
+        if (bytes_.at(*input) > bytes) together.input = *input;
+        bytes = std::max(bytes, bytes_.at(*input));
+        together.phases.push_back(p);
       }
-      together.blocks = together.phases > 1 ? blocks(together, bytes) : 0;
-      if (together.blocks > 0) {
-        for (std::size_t p = first; p < first + together.phases; ++p)
-          together.granules.push_back(phases_[p].granule);
-        found.push_back(together);
+      together.blocks = together.phases.size() > 1 ? blocks(together, bytes) : 0;
+      if (together.blocks == 0) continue;
+      for (const std::size_t p : together.phases) {
+        taken[p] = true;
+        together.granules.push_back(phases_[p].granule);
       }
-      first += together.blocks > 0 ? together.phases : 1;
+      found.push_back(together);
     }
     return found;
   }
@@ -140,12 +144,14 @@ private:
     return span;
   }
 
-  // The largest input that a phase may go through with the one before it and with the first.
+  bool needs(std::size_t p, const std::set<std::uint32_t> &stored) const {
+    return std::ranges::any_of(phases_[p].loaded,
+                               [&](std::uint32_t array) { return stored.contains(array); });
+  }
+
+  // The largest input that both phases may go through.
   std::optional<std::uint32_t> shared(std::size_t first, std::size_t p) const {
-    if (!phases_[first].may || !phases_[p].may) return std::nullopt;
-    for (std::size_t before = first; before < p; ++before)
-      for (const std::uint32_t array : phases_[p].loaded)
-        if (phases_[before].stored.contains(array)) return std::nullopt;
+    if (!phases_[p].may) return std::nullopt;
     std::optional<std::uint32_t> largest;
     double bytes = 0;
     for (const auto &[input, reverse] : phases_[p].inputs) {
@@ -162,9 +168,9 @@ private:
   // 0: they are not worth it, or too few for the threads, or too large for the caches.
   std::int64_t blocks(const Interleaving &together, double bytes) const {
     std::int64_t most = 0;
-    for (std::size_t p = together.first; p < together.first + together.phases; ++p) {
+    for (const std::size_t p : together.phases) {
       const std::int64_t own = phases_[p].extent / phases_[p].granule;
-      most = p == together.first ? own : std::min(most, own);
+      most = p == together.phases.front() ? own : std::min(most, own);
     }
     const std::int64_t count =
         std::min(most, std::max(sizes_.fewest, std::int64_t(std::ceil(bytes / sizes_.block))));

@@ -4,7 +4,7 @@
 // from memory.
 // Method: both go through x from its first element to its last. Their boxes are cut into the same number of blocks, each along
 // its outermost axis, and a block of the second phase runs right after the same block of the first, which left its part of x in the
-// caches. Neither reads what the other stores, so that no bit depends on it.
+// caches. Neither reads what the other stores, so that no bit depends on it. What joins the chunks of the first runs after both.
 //
 //   x of 256 MB in blocks of 4 MB     phase 0: i in [0, 64)       phase 1: i.j.chunk in [0, 1)
 //                                     phase 0: i in [64, 128)     phase 1: i.j.chunk in [1, 2)  ..
@@ -26,7 +26,7 @@ struct BlocksOfInput {
 };
 BlocksOfInput blocks_of_input(const Machine &machine);
 
-// In the order of their phases; none has a phase of another.
+// In the order of their first phases; none has a phase of another.
 std::vector<Interleaving> find_interleavings(const loop::Program &program, const Binding &binding,
                                              const BlocksOfInput &sizes);
 

@@ -77,7 +77,8 @@ void Lowering::explain_sweeps() {
 bool Lowering::runs_with(std::size_t phase, std::size_t before) const {
   if (const auto first = pipeline_with(phase)) return *first <= before;
   return std::ranges::any_of(plan_.binding.interleavings, [&](const Interleaving &together) {
-    return together.first <= before && phase < together.first + together.phases;
+    return std::ranges::count(together.phases, before) > 0 &&
+           std::ranges::count(together.phases, phase) > 0;
   });
 }
 

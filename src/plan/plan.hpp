@@ -69,7 +69,7 @@ enum class Cut : std::uint8_t { AsItFits, First, Never };
 
 // Phases that run together, a block of each after the same block of the one before: see interleave.hpp.
 struct Interleaving {
-  std::size_t first = 0, phases = 0;
+  std::vector<std::size_t> phases;    // in order; those between them run later
   std::uint32_t input = 0;            // that all of them go through
   std::int64_t blocks = 0;            // of each phase, along its outermost parallel axis
   std::vector<std::int64_t> granules; // [phase]: positions at whose multiples blocks begin

@@ -99,6 +99,8 @@ inline constexpr std::int64_t vector_granule =
 inline constexpr std::int64_t column_granule =
     64; // of columns that are walked downwards: whole vectors
 inline constexpr double interpreter_slowdown = 100;
+inline constexpr std::size_t most_phases_passed =
+    64; // between the first and the last that are interleaved: looking for more would take long
 inline constexpr std::int64_t most_pipelined_chunks =
     16; // of a pipeline's block: with their outputs some half of a second-level cache
 inline constexpr double cycles_between_looks =

@@ -136,9 +136,10 @@ MUTANTS = [
     ("interleaved phases: blocks of the first phase only", "jit/runtime/threads.cpp",
      "      if (lo[0] < hi[0]) part.code(&own, lo, hi);", "      if (lo[0] < hi[0] && (&part == &code.parts[0] || block % 2 == 0)) part.code(&own, lo, hi);"),
     ("interleaved phases: never", "src/plan/interleave.cpp",
-     "together.blocks = together.phases > 1 ? blocks(together, bytes) : 0;", "together.blocks = 0;"),
+     "together.blocks = together.phases.size() > 1 ? blocks(together, bytes) : 0;", "together.blocks = 0;"),
+    ("interleaved phases: run again", "jit/call.cpp", "    if (phase.runs_before) continue;\n", ""),
     ("interleaved phases: also where one needs the other", "src/plan/interleave.cpp",
-     "        if (phases_[before].stored.contains(array)) return std::nullopt;\n", "        (void)array;\n"),
+     "[&](std::uint32_t array) { return stored.contains(array); });", "[&](std::uint32_t) { return false && stored.empty(); });"),
     ("runtime: the last block of a grid is left out", "jit/runtime/threads.cpp",
      "ready.load(std::memory_order_acquire) ? all : 0;", "ready.load(std::memory_order_acquire) ? all - 1 : 0;"),
 ]

@@ -24,13 +24,15 @@ plan::Plan plan_of(const std::string &body, const std::vector<Layout> &inputs,
   return plan::make_plan(typed, resolved, inputs, outputs, wanted, machine);
 }
 
-// "0-1: 32" for phases 0 and 1 in 64 blocks.
+// "0 1: 64" for phases 0 and 1 in 64 blocks.
 std::string interleaved(const plan::Plan &plan) {
   std::string text;
-  for (const plan::Interleaving &together : plan.binding.interleavings)
-    text += (text.empty() ? "" : ", ") + std::to_string(together.first) + "-" +
-            std::to_string(together.first + together.phases - 1) + ": " +
-            std::to_string(together.blocks);
+  for (const plan::Interleaving &together : plan.binding.interleavings) {
+    if (!text.empty()) text += ", ";
+    for (const std::size_t p : together.phases)
+      text += (p == together.phases.front() ? "" : " ") + std::to_string(p);
+    text += ": " + std::to_string(together.blocks);
+  }
   return text;
 }
 
@@ -43,14 +45,24 @@ const std::string ranks = "in x : f32[:, :, :]; out z = x * 2; out r[0, 1] = red
 
 TEST_CASE("Folds to several ranks go through their input together") {
   const plan::Plan plan = plan_of(ranks, {shaped({256, 64, 64})}); // 4 MB
-  CHECK(interleaved(plan) == "0-1: 32");
+  CHECK(interleaved(plan) == "0 1: 32");
   bool told = false;
   for (const Decision &d : plan.why) told = told || d.code == "read-in-blocks";
   CHECK(told);
   // Half of a core's caches for each block, and blocks for all threads.
   CHECK(interleaved(plan_of(ranks, {shaped({256, 64, 64})},
                             {.own_caches = 2 << 20, .last_level_cache = 64 << 20, .threads = 2})) ==
-        "0-1: 16");
+        "0 1: 16");
+}
+
+TEST_CASE("What joins the chunks of one phase waits for those that go through the input with it") {
+  const plan::Plan plan =
+      plan_of("in x : f32[i, j]; out r = mean(x, j); out c = max(x, i); out s = sum(x)",
+              {shaped({4096, 1024})}, {.own_caches = 256 << 10, .threads = 2});
+  CAPTURE(loop::print(plan.program));
+  CHECK(plan.program.phases.size() ==
+        4); // rows and columns, the join of columns, the total, its join
+  CHECK(interleaved(plan) == "0 2: 32");
 }
 
 TEST_CASE("Phases run one after the other where blocks would gain nothing") {
@@ -79,6 +91,7 @@ TEST_CASE("Phases run one after the other where blocks would gain nothing") {
 
 TEST_CASE(
     "Interleaved or not, on any number of threads: every element is written, to the same bits") {
+  const std::string columns = ranks + "; out c[2] = reduce(max) x; out d[1, 2] = reduce(sum) x";
   for (const std::vector<std::int64_t> &shape :
        std::vector<std::vector<std::int64_t>>{{67, 100, 101}, {1000, 31, 33}, {4099, 2, 300}}) {
     const Array x(f32, shape);
@@ -87,7 +100,7 @@ TEST_CASE(
     std::vector<std::vector<char>> expected;
     for (const int threads : {0, 1, 2, 3, 7}) {
       const Kernel kernel =
-          compile(parse("kernel k { " + ranks + " }"),
+          compile(parse("kernel k { " + columns + " }"),
                   {.threads = threads, .engine = threads == 0 ? Engine::interpreter : Engine::jit});
       std::vector<std::vector<char>> bytes;
       for (const auto &[name, array] : kernel({{"x", x}})) {
