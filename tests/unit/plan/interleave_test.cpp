@@ -79,7 +79,7 @@ TEST_CASE("Phases run one after the other where blocks would gain nothing") {
   // One walks x by its columns: a block of them is spread over all of x.
   Layout across = shaped({1000, 1000});
   across.strides = {1, 1000};
-  CHECK(interleaved(plan_of("in y : f32[i, j]; in x : f32[i, j]; out z = x * y + 1; out s = sum(x)",
+  CHECK(interleaved(plan_of("in y : f32[i, j]; in x : f32[i, j]; out z = y * x + 1; out s = sum(x)",
                             {shaped({1000, 1000}), across}))
             .empty());
   // The schedule says how the axis is to be shared out.
