@@ -131,6 +131,12 @@ MUTANTS = [
     ("plan: no sweep of rows", "src/plan/choose_folds.cpp",
      "  if (tree.folded.size() != 1 || tree.ways || tree.kept.empty()) return {};\n  for", "  return {};\n  for"),
     ("plan: no short rows", "src/plan/choose_folds.cpp", "  if (turns < 2 || turns > longest_short_row ||", "  if (turns > 0 || turns > longest_short_row ||"),
+    ("plan: no scan is kept in a row", "src/plan/place.cpp",
+     "return scan.loop.kind == LoopKind::Plain &&", "return scan.loop.kind != LoopKind::Plain &&"),
+    ("plan: all states of a scan are read from one row", "src/plan/lower_values.cpp",
+     "graph[id].payload == graph[kept.value].payload;", "true;"),
+    ("plan: a scan goes along with the one that it reads", "src/plan/place.cpp",
+     "earliest = std::max(earliest, position_of(at, loop) + 1);", "earliest = std::max(earliest, position_of(at, loop));"),
     ("runtime: the last block of a grid is left out", "jit/runtime/threads.cpp",
      "ready.load(std::memory_order_acquire) ? grid.blocks : 0;", "ready.load(std::memory_order_acquire) ? grid.blocks - 1 : 0;"),
 ]
