@@ -41,7 +41,7 @@ struct Scale {
   int most; // steps up or down, beyond which every number is inf or 0
 };
 const double half = std::ldexp(1.0, 256);
-const Scale real_scale{"product_mantissa", "product_exponent", half, half, false, 6};
+const Scale real_scale{"product_mantissa", "product_exponent", half, half, false, 7};
 const Scale complex_scale{"complex_mantissa", "complex_exponent", half *half, half, true, 4};
 
 // Up or down by a step where the condition holds.
@@ -74,8 +74,11 @@ Parts parts_of(const Scale &scale, const Expr &x, bool narrow) {
   return parts;
 }
 
+Parts product(const Parts &a, const Parts &b) {
+  return {t.mul(a.mantissa, b.mantissa), t.add(a.exponent, b.exponent)};
+}
 Parts multiply(const Scale &scale, const Parts &a, const Parts &b) {
-  return settled(scale, {t.mul(a.mantissa, b.mantissa), t.add(a.exponent, b.exponent)});
+  return settled(scale, product(a, b));
 }
 
 Accumulator product_parts(const Scale &scale, const std::string &name, bool exponent) {
@@ -104,9 +107,11 @@ public:
   Parts of(Parts x, std::vector<int> axes) {
     const AxisRef along = facts_.axis_ref(axes.back());
     axes.pop_back();
-    const Parts result = multiply(scale_, scan(x, along, false), scan(x, along, true));
-    if (axes.empty()) return result;
-    return multiply(scale_, result, of(fold(x, along), axes));
+    const Parts before = scan(x, along, false), after = scan(x, along, true);
+    // Below 2^512, and not settled: that is one step more at the end.
+    if (axes.empty() && !scale_.complex) return product(before, after);
+    const Parts result = multiply(scale_, before, after);
+    return axes.empty() ? result : multiply(scale_, result, of(fold(x, along), axes));
   }
 
 private:
@@ -138,15 +143,15 @@ private:
   Accumulator mantissa_, exponent_;
 };
 
-// The number again: step by step, so that none of them overflows too early. Only the last one that leaves anything rounds.
+// The number again: all steps go one way, so that none of them overflows too early, and only the last one that leaves anything
+// rounds.
 Expr value_of(const Scale &scale, const Parts &x) {
+  const Expr count = t.op(Op::Abs, {x.exponent});
+  const Expr factor =
+      t.where(t.op(Op::Lt, {x.exponent, t.num(0)}), real(1 / scale.step), real(scale.step));
   Expr value = x.mantissa;
-  for (int k = 1; k <= scale.most; ++k) {
-    const Expr up = t.op(Op::Ge, {x.exponent, t.num(k)});
-    const Expr down = t.op(Op::Le, {x.exponent, t.num(-k)});
-    value =
-        t.mul(value, t.where(up, real(scale.step), t.where(down, real(1 / scale.step), real(1))));
-  }
+  for (int k = 1; k <= scale.most; ++k)
+    value = t.where(t.op(Op::Ge, {count, t.num(k)}), t.mul(value, factor), value);
   return value;
 }
 
