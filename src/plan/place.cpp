@@ -177,15 +177,21 @@ private:
     support::bug("a loop is not in its parent's body");
   }
 
-  // A store goes into the loop of a scan that it needs, the latest if it can, and else after all of them.
+  // A store goes into the loop of a scan that it needs, the latest if it can, and else after all of them. Of scans without lanes
+  // it goes after them if it can: there it has lanes.
   bool fits(ItemId id, std::size_t phase) {
     std::vector<TreeId> scans;
+    bool lanes = true;
     if (nests_[id].is_store())
-      for (ItemId need : nests_[id].needs)
-        if (nests_[need].kind == ItemKind::Scan && nests_[need].is_in(phase))
-          scans.push_back(nests_[need].place->loop);
+      for (ItemId need : nests_[id].needs) {
+        const Item &scan = nests_[need];
+        if (scan.kind != ItemKind::Scan || !scan.is_in(phase)) continue;
+        scans.push_back(scan.place->loop);
+        lanes = lanes && (scan.loop.vector || std::ranges::any_of(scan.path, &LoopKey::vector));
+      }
     std::ranges::sort(scans, std::greater());
-    return std::ranges::any_of(scans, [&](TreeId scan) { return fits(id, phase, scan); }) ||
+    return (!lanes && fits(id, phase, std::nullopt)) ||
+           std::ranges::any_of(scans, [&](TreeId scan) { return fits(id, phase, scan); }) ||
            fits(id, phase, std::nullopt);
   }
 

@@ -133,6 +133,8 @@ MUTANTS = [
     ("plan: no short rows", "src/plan/choose_folds.cpp", "  if (turns < 2 || turns > longest_short_row ||", "  if (turns > 0 || turns > longest_short_row ||"),
     ("plan: no scan is kept in a row", "src/plan/place.cpp",
      "return scan.loop.kind == LoopKind::Plain &&", "return scan.loop.kind != LoopKind::Plain &&"),
+    ("plan: rows that crowd the cache are scanned in lanes", "src/plan/arrange_folds.cpp",
+     "const bool alone = !groups && rows_crowd(scan, tree) && is_light(scan);", "const bool alone = false;"),
     ("plan: all states of a scan are read from one row", "src/plan/lower_values.cpp",
      "graph[id].payload == graph[kept.value].payload;", "true;"),
     ("plan: a scan goes along with the one that it reads", "src/plan/place.cpp",

@@ -147,6 +147,29 @@ TEST_CASE("all states of a scan that are read have rows, beside those of other v
   check_bits(text, {{20, 1003}});
 }
 
+TEST_CASE("rows that would crowd the nearest cache are scanned one by one, and what reads them has "
+          "lanes") {
+  const std::string own = "accumulator decay(s; x) { init s = 0; step s = 0.9 * s + STEP }\n";
+  const auto plan_for = [&](const std::string &step, std::int64_t columns, const std::string &out) {
+    std::string text = own;
+    text.replace(text.find("STEP"), 4, step);
+    text += "kernel k {\nin x : f32[i, j]\nlet s = scan(decay, x, j)\nout y = " + out + "\n}";
+    return loops(plan_of(parse(text), {{500, columns}}));
+  };
+  const std::string alone = plan_for("x", 512, "s * x");
+  CAPTURE(alone);
+  CHECK(count(alone, "vector for i") == 0);
+  CHECK(count(alone, "set row0[j] = running") == 1);
+  CHECK(count(alone, "    vector for j\n") == 1);
+  CHECK(count(alone, "phase") == 1);
+  CHECK(count(plan_for("x", 500, "s * x"), "vector for i") == 1);
+  CHECK(count(plan_for("exp(x)", 512, "s * x"), "vector for i") == 1);
+  const std::string back = plan_for("x", 1024, "scan(decay, s, j, reverse)");
+  CAPTURE(back);
+  CHECK(count(back, "phase") == 1);
+  CHECK(count(back, "scratch") == 0);
+}
+
 TEST_CASE("the gradient of a product needs no memory of the size of its input") {
   const LoopSpec forward = parse("kernel k {\nin x : f32[i, j]\nout p = prod(x, j)\n}");
   const plan::Plan plan = plan_of(gradient(forward, {"x"}), {{500, 700}, {500}});
