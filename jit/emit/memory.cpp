@@ -57,6 +57,8 @@ llvm::Value *Memory::load(const Place &here, BufferId id) {
 void Memory::store(const Place &here, BufferId id, llvm::Value *value) {
   const block::Access &access = here.box->access(id, true);
   const int width = here.group.width;
+  if (program_[id].role == Role::Row && here.group.loop != nullptr && here.group.loop->scan)
+    context_.took(Path::RowOfScan);
   if (access.move != Move::Scalar) value = lanes_.splat(value, here.group.lanes());
   support::check(access.move != Move::Scalar || Lanes::width(value) == 1,
                  "lanes are stored to one place");

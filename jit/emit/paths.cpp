@@ -33,6 +33,7 @@ std::string_view name(Path path) {
   case Path::ColumnsLoaded: return "columns-loaded";
   case Path::ColumnsStored: return "columns-stored";
   case Path::RowOfLanes: return "row-of-lanes";
+  case Path::RowOfScan: return "row-of-scan";
   case Path::RowsJammed: return "rows-jammed";
   case Path::RowsJammedRest: return "rows-jammed-rest";
   case Path::RegisterTile: return "register-tile";

@@ -37,6 +37,7 @@ enum class Path : std::uint8_t {
   ColumnsLoaded, // rows transposed in registers
   ColumnsStored,
   RowOfLanes,
+  RowOfScan,      // a scan's states, kept for later loops of the same turn
   RowsJammed,     // unroll-and-jam: several rows, one row of states
   RowsJammedRest, // rows beside them
   RegisterTile,   // a register tile of rows and lanes

@@ -13,6 +13,7 @@
 #include "spec/definition.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace broadloom::grad {
 namespace {
@@ -54,6 +55,7 @@ public:
     find_seeds();
     find_live();
     if (live_.empty()) return;
+    find_read();
     const Accumulator back = backward();
     std::vector<Expr> after;
     for (const std::string &state : live_) after.push_back(backward_scan(back, state, true));
@@ -123,22 +125,42 @@ private:
                                               : "_scan_back";
     if (live_.size() < steps_.states.size())
       for (const std::string &state : live_) kind += "_" + state;
+    if (read_.size() < steps_.states.size()) kind += "_alone";
     return facts_.helper(name_ + kind,
                          [&](const std::string &free) { return make_backward(free); });
   }
 
-  // Of a scan, each position adds the cotangent of its own value: q.
-  Accumulator make_backward(const std::string &free) const {
-    std::vector<std::string> states, args = steps_.states;
-    args.insert(args.end(), steps_.args.begin(), steps_.args.end());
+  Names seeds_of_step() const {
     Names seeds;
     const bool adds_after = is_scan_ && !node_.use->exclusive;
+    for (const std::string &state : live_)
+      seeds[state] = adds_after ? t_.add(named(l(state)), named(q(state))) : named(l(state));
+    return seeds;
+  }
+
+  // The states that the steps back read. Where a step is linear in one, it reads none, and nobody has to scan it. What
+  // is started from given values has their axes, which the elements may lack: there all are read.
+  void find_read() {
+    std::unordered_set<std::string> names;
+    const Names pulled = pull_step(seeds_of_step());
+    for (const std::string &state : live_)
+      if (const auto found = pulled.find(state); found != pulled.end() && found->second.node())
+        expr::Walker().walk(found->second.node(), [&](const ExprNode &node) {
+          if (node.kind == ExprKind::Parameter) names.insert(node.name);
+        });
+    for (const std::string &state : steps_.states)
+      if (!init_.empty() || names.count(state)) read_.push_back(state);
+  }
+
+  // Of a scan, each position adds the cotangent of its own value: q.
+  Accumulator make_backward(const std::string &free) const {
+    std::vector<std::string> states, args = read_;
+    args.insert(args.end(), steps_.args.begin(), steps_.args.end());
     for (const std::string &state : live_) {
       states.push_back(l(state));
       if (is_scan_) args.push_back(q(state));
-      seeds[state] = adds_after ? t_.add(named(l(state)), named(q(state))) : named(l(state));
     }
-    const Names pulled = pull_step(seeds);
+    const Names pulled = pull_step(seeds_of_step());
     Accumulator made = accumulator(free, states, args);
     for (const std::string &state : live_) {
       const auto found = pulled.find(state);
@@ -180,7 +202,7 @@ private:
     use.reverse = !node_.use->reverse;
     use.state = l(state);
     std::vector<Expr> args;
-    for (const std::string &name : steps_.states) args.push_back(before_.at(name));
+    for (const std::string &name : read_) args.push_back(before_.at(name));
     args.insert(args.end(), elements_.begin(), elements_.end());
     for (const std::string &name : live_) {
       if (is_scan_)
@@ -240,7 +262,8 @@ private:
   int axis_ = 0;
   std::vector<Expr> elements_, init_; // in f64
   Names before_, of_result_;
-  std::vector<std::string> live_;
+  std::vector<std::string> live_; // states
+  std::vector<std::string> read_; // states, by the steps back
 };
 
 } // namespace

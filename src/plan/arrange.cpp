@@ -37,7 +37,7 @@ Nests Arranger::run() {
   add_holds_below(NodeId{std::uint32_t(request_.spec.graph.size())});
   for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k)
     if (request_.wanted[k]) add_store(k);
-  place_items(nests_, find_pairs(request_, trees_, nests_));
+  place_items(request_.resolved, nests_, find_pairs(request_, trees_, nests_));
   explain_pairs(request_, trees_, nests_, why_);
   return std::move(nests_);
 }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <unordered_set>
 
 namespace broadloom::plan {
 
@@ -154,7 +156,8 @@ void Arranger::add_scan(NodeId scan) {
   item.leaf = recipe.has_combine() ? scan_block : in_order;
   item.path = path_of(tree.kept);
   const bool groups = tree.ways && joins_in_lanes(recipe);
-  if (!groups && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
+  const bool alone = !groups && rows_crowd(scan, tree) && is_light(scan);
+  if (!groups && !tree.kept.empty() && !alone) make_vector(item.path, tree.kept.back());
   item.loop = {LoopKind::Plain, along, groups, true, node.reverse};
   std::vector<Group> around = tree.kept;
   around.push_back(along);
@@ -189,8 +192,48 @@ void Arranger::add_scan(NodeId scan) {
         parallel ? "blocks in parallel" : "in order",
         fmt::format("{} along {} in {}: {}", recipe.name, group_name(request_.resolved, along),
                     state_names(recipe), scan_way(recipe, parallel)) +
-            (groups ? ", in groups of 16 lanes" : ""));
+            (groups ? ", in groups of 16 lanes"
+             : alone
+                 ? ", row by row, as the lines of neighbouring rows would crowd the nearest cache"
+                 : ""));
   });
+}
+
+// Whether an input of the scan lies in rows along it, and these so that their lines share few sets of a cache.
+bool Arranger::rows_crowd(NodeId scan, const Tree &tree) const {
+  if (!tree.ways || tree.kept.empty()) return false;
+  const ClassId along = tree.folded.back().back(), across = tree.kept.back().back();
+  const std::vector<std::uint32_t> inputs =
+      trees_.inputs_over({across, along}, request_.spec.graph.folded_args(scan));
+  return std::ranges::any_of(inputs, [&](std::uint32_t input) {
+    const Steps &steps = request_.walks.inputs[input];
+    const auto size = std::int64_t(size_of(request_.spec.inputs[input].dtype));
+    return std::abs(stride_along(steps, along)) == 1 &&
+           stride_along(steps, across) * size % crowding_bytes == 0;
+  });
+}
+
+// Whether a step and what it takes are a few instructions, for which it does without lanes.
+bool Arranger::is_light(NodeId scan) const {
+  int cost = 0;
+  const auto add = [&](ops::Op op) {
+    const ops::Math math = ops::info(op).math;
+    const bool inlined = math != ops::Math::Vector && math != ops::Math::Libm;
+    cost += inlined ? ops::info(op).cost : most_cost_alone + 1;
+  };
+  for (const ops::Code::Line &line : request_.spec.graph.recipe(scan).step.lines)
+    if (line.kind == ops::Code::Line::Kind::Op) add(line.op);
+  const auto args = request_.spec.graph.folded_args(scan);
+  std::vector<NodeId> work(args.begin(), args.end());
+  std::unordered_set<std::uint32_t> seen;
+  while (!work.empty() && cost <= most_cost_alone) {
+    const NodeId id = work.back();
+    work.pop_back();
+    if (!seen.insert(id.index).second || trees_.is_fold(id)) continue;
+    if (request_.spec.graph[id].kind == NodeKind::Op) add(request_.spec.graph[id].op);
+    for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
+  }
+  return cost <= most_cost_alone;
 }
 
 // The answer follows from the recipe alone, as it decides the tree.

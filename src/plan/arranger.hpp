@@ -51,6 +51,8 @@ private:
   // The scanned axis is the innermost loop, in blocks. Where it is cut, the chunks are the blocks: first
   // the total of each chunk, then what each chunk starts from, then the scan itself.
   void add_scan(NodeId scan);
+  bool rows_crowd(NodeId scan, const Tree &tree) const;
+  bool is_light(NodeId scan) const;
   static bool joins_in_lanes(const ops::Recipe &recipe);
   static std::string scan_way(const ops::Recipe &recipe, bool in_chunks);
 

@@ -109,7 +109,21 @@ void Lowering::give_states(ItemId id, ValueKind kind) {
     // A running state is combined at every position: only those that somebody reads.
     if (kind == ValueKind::Running && !(item.read >> k & 1)) continue;
     const Placed state = add_state(id, kind, k, item_key(id, k));
+    if (kind == ValueKind::Running) keep_state(id, k, state);
     if (item.scratch) scopes_.back().out->push_back(Stmt::set(scratch_buffer(item, k), state.id));
+  }
+}
+
+// In its row, if later loops of this turn read it.
+void Lowering::keep_state(ItemId scan, std::size_t state, Placed running) {
+  for (std::size_t row = 0; row < schedule_.rows.size(); ++row) {
+    const Row &kept = schedule_.rows[row];
+    if (!kept.scan || nests_.item_of_fold[kept.value.index] != scan ||
+        request_.spec.graph[kept.value].payload != state)
+      continue;
+    scopes_.back().out->push_back(Stmt::set(row_buffer(row), running.id));
+    work_ += store_cost / cost_per_cycle * scopes_.back().turns;
+    row_filled_[row] = true;
   }
 }
 

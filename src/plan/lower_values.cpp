@@ -212,12 +212,25 @@ Lowering::Placed Lowering::known(NodeId id) const {
 }
 
 std::optional<std::size_t> Lowering::row_of(NodeId id) const {
-  const TreeId node = scopes_.back().node;
-  for (std::size_t row = 0; row < schedule_.rows.size(); ++row)
-    if (const std::vector<TreeId> &loops = schedule_.rows[row].loops;
-        schedule_.rows[row].value == id && std::count(loops.begin(), loops.end(), node) > 0)
+  const auto is_open = [&](TreeId loop) {
+    return std::ranges::any_of(scopes_, [&](const Scope &scope) { return scope.node == loop; });
+  };
+  for (std::size_t row = 0; row < schedule_.rows.size(); ++row) {
+    const Row &kept = schedule_.rows[row];
+    if (kept.scan ? is_state_of(kept, id) &&
+                        std::any_of(kept.loops.begin() + 1, kept.loops.end(), is_open)
+                  : kept.value == id && std::ranges::any_of(kept.loops, is_open))
       return row;
+  }
   return std::nullopt;
+}
+
+// Equal scans are one item, whose states several nodes may stand for.
+bool Lowering::is_state_of(const Row &kept, NodeId id) const {
+  const expr::Graph &graph = request_.spec.graph;
+  return nests_.item_of_fold[id.index] &&
+         nests_.item_of_fold[id.index] == nests_.item_of_fold[kept.value.index] &&
+         graph[id].payload == graph[kept.value].payload;
 }
 
 bool Lowering::is_in_row(NodeId id) const {

@@ -94,6 +94,7 @@ private:
   Placed known(NodeId id) const;
   bool is_in_memory(NodeId id) const;
   std::optional<std::size_t> row_of(NodeId id) const; // that the loop around keeps or reads
+  bool is_state_of(const Row &kept, NodeId id) const;
   bool is_in_row(NodeId id) const;
   void compute(NodeId id);
   void compute_anew(NodeId id);
@@ -109,6 +110,7 @@ private:
   // The states of an item's accumulator, after its loop or as they are running, for its users in this
   // body and, through scratch arrays, elsewhere.
   void give_states(ItemId id, ValueKind kind);
+  void keep_state(ItemId scan, std::size_t state, Placed running);
   Placed add_state(ItemId id, ValueKind kind, std::size_t state, std::uint64_t key);
   std::vector<ValueId> start_of(const Item &item);
   Stmt set_of(const Item &item);

@@ -18,13 +18,16 @@
 #include "support/check.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace broadloom::plan {
 namespace {
 
 class Placer {
 public:
-  Placer(Nests &nests, const Pairs &pairs) : nests_(nests), pairs_(pairs), apart_(nests, pairs) {}
+  Placer(const Resolved &resolved, Nests &nests, const Pairs &pairs)
+      : resolved_(resolved), nests_(nests), pairs_(pairs), apart_(nests, pairs) {}
 
   void run() {
     std::vector<ItemId> fused; // stores, which nothing needs: they can wait
@@ -80,13 +83,46 @@ private:
     for (ItemId need : item.needs) {
       const Item &fold = nests_[need];
       // Chunk results and held values are complete only when the phase that makes them is. What a scan
-      // gives is at hand inside its loop only, where nothing but a store goes.
+      // gives is at hand inside its loop, where nothing but a store goes, and from there on in a row.
       const bool next = (!item.is_store() && item.loop.kind == LoopKind::Join) ||
                         need == item.carried_item || fold.kind == ItemKind::Hold ||
-                        (fold.kind == ItemKind::Scan && !item.is_store());
+                        (fold.kind == ItemKind::Scan && !item.is_store() && !reads_row(item, need));
       first = std::max(first, fold.place->phase + (next ? 1 : 0));
     }
     return first;
+  }
+
+  // Whether the states of a scan that somebody reads can be kept in rows, for what comes later in the same turn of the
+  // loops around: where these rows stay in the caches, with those that are kept already, and no lanes are around.
+  bool has_room(ItemId id) const {
+    const Item &scan = nests_[id];
+    const auto other = row_bytes_.find(scan.place->body);
+    const double bytes = row_bytes_of(scan) +
+                         (other == row_bytes_.end() || in_rows_.contains(id) ? 0 : other->second);
+    return scan.loop.kind == LoopKind::Plain && bytes <= most_row_bytes &&
+           std::ranges::none_of(scan.path, &LoopKey::vector);
+  }
+
+  double row_bytes_of(const Item &scan) const {
+    double bytes = 0;
+    const std::vector<DType> &states = nests_.recipes[scan.recipe].states;
+    for (std::size_t k = 0; k < states.size(); ++k)
+      if (scan.read >> k & 1) bytes += double(size_of(states[k]));
+    return bytes * double(group_extent(resolved_, scan.loop.group));
+  }
+
+  // Whether this item can read the scan from a row: it has to walk the scanned axis inside the loops around the scan.
+  bool reads_row(const Item &item, ItemId need) const {
+    const Item &scan = nests_[need];
+    const auto walks = [&](const LoopKey &key) {
+      return key.kind == LoopKind::Plain && key.group == scan.loop.group && key.turns == 0;
+    };
+    if (!has_room(need)) return false;
+    for (std::size_t k = scan.path.size(); k < item.path.size(); ++k) {
+      if (walks(item.path[k])) return true;
+      if (item.path[k].vector) return false;
+    }
+    return !item.is_store() && walks(item.loop);
   }
 
   // Into the first phase that takes it: from `wish` on, else from where it can be.
@@ -141,9 +177,31 @@ private:
     support::bug("a loop is not in its parent's body");
   }
 
+  // A store goes into the loop of a scan that it needs, the latest if it can, and else after all of them. Of scans without lanes
+  // it goes after them if it can: there it has lanes.
   bool fits(ItemId id, std::size_t phase) {
+    std::vector<TreeId> scans;
+    bool lanes = true;
+    if (nests_[id].is_store())
+      for (ItemId need : nests_[id].needs) {
+        const Item &scan = nests_[need];
+        if (scan.kind != ItemKind::Scan || !scan.is_in(phase)) continue;
+        scans.push_back(scan.place->loop);
+        lanes = lanes && (scan.loop.vector || std::ranges::any_of(scan.path, &LoopKey::vector));
+      }
+    std::ranges::sort(scans, std::greater());
+    return (!lanes && fits(id, phase, std::nullopt)) ||
+           std::ranges::any_of(scans, [&](TreeId scan) { return fits(id, phase, scan); }) ||
+           fits(id, phase, std::nullopt);
+  }
+
+  bool fits(ItemId id, std::size_t phase, std::optional<TreeId> inside) {
     const Item &item = nests_[id];
     const bool store = item.is_store();
+    for (ItemId need : item.needs)
+      if (nests_[need].kind == ItemKind::Scan && nests_[need].is_in(phase) &&
+          nests_[need].place->loop != inside && !reads_row(item, need))
+        return false;
     TreeId at = nests_.phases[phase].root;
     bool has_vector = false;
     std::size_t depth = 0, earliest = 0;
@@ -154,7 +212,7 @@ private:
         const Item &fold = nests_[need];
         if (!fold.is_in(phase)) continue;
         const auto &[phase_of_fold, body, loop] = *fold.place;
-        const bool scan = fold.kind == ItemKind::Scan;
+        const bool scan = fold.kind == ItemKind::Scan && loop == inside;
         if (scan && at == loop) {
           earliest = nests_[at].body.size();
           continue;
@@ -264,6 +322,10 @@ private:
     Item &item = nests_[id];
     item.place = {phase, at, {}};
     ++nests_.phases[phase].items;
+    for (ItemId need : item.needs)
+      if (nests_[need].kind == ItemKind::Scan && nests_[need].is_in(phase) &&
+          nests_[need].place->loop != at && in_rows_.insert(need).second)
+        row_bytes_[nests_[need].place->body] += row_bytes_of(nests_[need]);
     if (item.is_store()) {
       nests_[at].body.push_back({Entry::Kind::Set, {}, id});
       if (item.kind == ItemKind::Partial) clear(id, at);
@@ -303,13 +365,18 @@ private:
     nests_.scratch_count += std::uint32_t(nests_.recipes[fold.recipe].states.size());
   }
 
+  const Resolved &resolved_;
   Nests &nests_;
   const Pairs &pairs_;
   const Apart apart_;
+  std::set<ItemId> in_rows_;           // scans that are read in rows
+  std::map<TreeId, double> row_bytes_; // [body]: of their rows
 };
 
 } // namespace
 
-void place_items(Nests &nests, const Pairs &pairs) { Placer(nests, pairs).run(); }
+void place_items(const Resolved &resolved, Nests &nests, const Pairs &pairs) {
+  Placer(resolved, nests, pairs).run();
+}
 
 } // namespace broadloom::plan

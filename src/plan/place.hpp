@@ -6,6 +6,6 @@
 namespace broadloom::plan {
 
 // Gives every item its phase and its loops; see place.cpp.
-void place_items(Nests &nests, const Pairs &pairs);
+void place_items(const Resolved &resolved, Nests &nests, const Pairs &pairs);
 
 } // namespace broadloom::plan

@@ -18,6 +18,18 @@ using expr::NodeId;
 using expr::NodeKind;
 using support::MinCut;
 
+// What an item asks for, less the starts of its states.
+std::vector<NodeId> roots_of(const Request &request, const Item &item) {
+  switch (item.kind) {
+  case ItemKind::Fold:
+  case ItemKind::Scan:
+  case ItemKind::Partial: return item.args;
+  case ItemKind::Store: return {request.spec.outputs[item.output].addend};
+  case ItemKind::Hold: return {item.value};
+  }
+  return {};
+}
+
 class RowChooser {
 public:
   RowChooser(const Request &request, const Trees &trees, const Nests &nests, Why &why)
@@ -53,17 +65,6 @@ private:
            });
   }
 
-  std::vector<NodeId> roots(const Item &item) const {
-    switch (item.kind) {
-    case ItemKind::Fold:
-    case ItemKind::Scan:
-    case ItemKind::Partial: return item.args;
-    case ItemKind::Store: return {request_.spec.outputs[item.output].addend};
-    case ItemKind::Hold: return {item.value};
-    }
-    return {};
-  }
-
   bool varies(NodeId id, const Group &group) const {
     const std::vector<ClassId> classes = trees_.classes_of(id);
     return std::any_of(group.begin(), group.end(), [&](ClassId c) {
@@ -81,7 +82,7 @@ private:
     std::vector<bool> seen(request_.spec.graph.size());
     for (const Entry &entry : nests_[loop].body) {
       const Item &item = nests_[entry.item];
-      std::vector<NodeId> work = roots(item);
+      std::vector<NodeId> work = roots_of(request_, item);
       for (NodeId root : work) is_root_[root.index] = true;
       while (!work.empty()) {
         const NodeId id = work.back();
@@ -198,13 +199,63 @@ private:
   std::vector<int> loops_of_;        // [node]: how many of the loops need it
 };
 
+// The loop around an item, or its own, that walks the axis of the scan.
+TreeId reading_loop(const Nests &nests, const Item &user, const Item &scan) {
+  TreeId at = user.is_store() ? user.place->body : user.place->loop;
+  while (nests[at].key.group != scan.loop.group) at = nests[at].parent.value();
+  return at;
+}
+
+// The scans that items read outside of the scan's loop, where place.cpp has put them.
+std::vector<Row> rows_of_scans(const Request &request, const Trees &trees, const Nests &nests,
+                               Why &why) {
+  std::vector<Row> rows;
+  const expr::Graph &graph = request.spec.graph;
+  const auto row_of = [&](NodeId id) {
+    return std::ranges::find_if(rows, [&](const Row &row) {
+      return nests.item_of_fold[row.value.index] == nests.item_of_fold[id.index] &&
+             graph[row.value].payload == graph[id].payload;
+    });
+  };
+  for (const Item &user : nests.items) {
+    std::vector<NodeId> read = roots_of(request, user);
+    read.insert(read.end(), user.start.begin(), user.start.end());
+    for (NodeId id : trees.folds_in(read)) {
+      const Item &scan = nests[nests.item_of_fold[id.index].value()];
+      if (scan.kind != ItemKind::Scan || !scan.is_in(user.place->phase)) continue;
+      const TreeId loop = reading_loop(nests, user, scan);
+      if (loop == scan.place->loop) continue;
+      auto row = row_of(id);
+      if (row == rows.end())
+        row = rows.insert(row, {id, scan.loop.group, {scan.place->loop}, true});
+      if (std::count(row->loops.begin(), row->loops.end(), loop) == 0) row->loops.push_back(loop);
+    }
+  }
+  for (const Row &row : rows)
+    why.add([&] {
+      const std::string axis = group_name(request.resolved, row.group);
+      const std::string &name = graph.recipe(row.value).name;
+      const double bytes = double(group_extent(request.resolved, row.group)) *
+                           double(size_of(graph[row.value].dtype));
+      return support::decide(
+          support::Reason::RowKept, axis, "kept in a row",
+          fmt::format(
+              "{} along {} is kept for the loops after the scan ({:.3g} bytes for each thread)",
+              name, axis, bytes),
+          {{"in memory", "a phase of its own would write and read all of it"}}, {.bytes = bytes});
+    });
+  return rows;
+}
+
 } // namespace
 
 std::vector<Row> choose_rows(const Request &request, const Trees &trees, const Nests &nests,
                              Why &why) {
+  std::vector<Row> rows = rows_of_scans(request, trees, nests, why);
   if (request.spec.graph.size() > most_nodes_to_cut || nests.tree.size() > most_loops_to_search)
-    return {};
-  return RowChooser(request, trees, nests, why).run();
+    return rows;
+  std::ranges::move(RowChooser(request, trees, nests, why).run(), std::back_inserter(rows));
+  return rows;
 }
 
 } // namespace broadloom::plan

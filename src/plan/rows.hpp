@@ -7,6 +7,12 @@
 // The second loop cannot be part of the first, which it waits for; but a row of exp(x - m), as long as j, stays in
 // the nearest caches, and each thread needs one only. The choice is a minimum cut, as in hold.hpp: a value is either
 // kept, which costs a store and loads, or computed in each loop that needs it. The bits are the same either way.
+//
+// The states of a scan that other loops of the same turn read are kept in rows as well: they are at hand nowhere else.
+//
+//   for i
+//     vector scan for j: set row0[j] = running a0; step a0 += x[i, j]
+//     vector scan reverse for j: step a1 += row0[j]; set y[i, j] = running a1
 #pragma once
 
 #include "plan/nest.hpp"
@@ -19,6 +25,7 @@ struct Row {
   expr::NodeId value;
   Group group;
   std::vector<TreeId> loops;
+  bool scan = false; // a state of the scan that the first loop runs
 };
 
 // Once all items have their loops.

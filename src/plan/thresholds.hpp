@@ -68,6 +68,14 @@ inline constexpr double least_phases_gained = 2;
 inline constexpr std::size_t most_nodes_to_cut = 20000;
 inline constexpr std::size_t most_uses_to_cut = 200;
 
+// --- Scans whose lanes could be rows.
+
+// Rows that lie a multiple of so many bytes apart fall into few sets of the nearest cache, and lanes of a row each would fetch
+// every line once for each of its elements.
+inline constexpr std::int64_t crowding_bytes = 2048;
+inline constexpr int most_cost_alone =
+    32; // of a step and its arguments, as the table of operations counts
+
 // --- Values kept in rows (rows.hpp).
 
 inline constexpr double most_row_bytes =

@@ -257,7 +257,8 @@ private:
         values, [&](expr::NodeId id) { return nests_.item_of_held[id.index].has_value(); });
     const bool row = std::ranges::any_of(values, [&](expr::NodeId id) {
       return std::ranges::any_of(schedule_.rows, [&](const Row &r) {
-        return r.value == id &&
+        // A scan is not computed again, whatever is asked.
+        return r.value == id && (asked_for.keeps() || !r.scan) &&
                (!asked_for.at || is_of(loop(*loop(r.loops[0]).parent).key.group, *asked_for.at));
       });
     });

@@ -68,8 +68,15 @@ Term LargeTerms::usual() {
   }
   case 1: {
     Term out = expressions.folded(x, fold);
-    out.text = "scan(" + Expressions::name_of(fold) + ", " + x.text + ", " + along +
-               (random_.chance(30) ? ", reverse)" : ")");
+    const auto scanned = [&](const std::string &how) {
+      return "scan(" + Expressions::name_of(fold) + ", " + x.text + ", " + along + how + ")";
+    };
+    out.text = scanned(random_.chance(30) ? ", reverse" : "");
+    if (!random_.chance(30)) return out;
+    // One of the two reads the other from a row.
+    out.text = "(" + scanned(random_.chance(50) ? ", exclusive" : "") +
+               random_.pick<std::string>({" - ", " + "}) + scanned(", reverse") + ")";
+    out.plain = false;
     return out;
   }
   case 2: return x;

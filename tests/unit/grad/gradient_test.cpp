@@ -133,6 +133,11 @@ TEST_CASE("products of all others need no division and lose nothing on the way")
   const D mixed = folded("prod(x)", {5, 1e170, 1e-170, 1e-170});
   CHECK(mixed[0] == doctest::Approx(1e-170));
   CHECK(folded("prod(x)", {1e200, 1e200, 1e200})[0] == inf);
+  // At the ends of the range, where the last step alone rounds.
+  CHECK(folded("prod(x)", {0x1p-900, 0x1p-925, 1}) == D{0x1p-925, 0x1p-900, 0});
+  CHECK(folded("prod(x)", {0x1p-1074, 0x1.8p1000, 0x1p100}) == D{inf, 0x1p-974, 0x1.8p-74});
+  CHECK(folded("prod(x)", {0x1.8p-530, -0x1.fp-531, 1}) ==
+        D{-0x1.fp-531, 0x1.8p-530, -0x1.8p-530 * 0x1.fp-531});
 }
 
 TEST_CASE("ties of max share evenly, and so do those of maximum") {

@@ -16,14 +16,18 @@ namespace {
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
-plan::Plan plan_of(const std::string &body, const Shapes &shapes, int threads = 2) {
-  const spec::TypedSpec typed = spec::analyse(parse("kernel k {\n" + body + "\n}").data());
+plan::Plan plan_of(const LoopSpec &spec, const Shapes &shapes, int threads = 2) {
+  const spec::TypedSpec typed = spec::analyse(spec.data());
   std::vector<Layout> inputs, outputs;
   for (const auto &shape : shapes) inputs.push_back(contiguous_layout(shape));
   const std::vector<bool> wanted(typed.outputs.size(), true);
   const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
   for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));
   return plan::make_plan(typed, resolved, inputs, outputs, wanted, {.threads = threads});
+}
+
+plan::Plan plan_of(const std::string &body, const Shapes &shapes, int threads = 2) {
+  return plan_of(parse("kernel k {\n" + body + "\n}"), shapes, threads);
 }
 
 int count(const std::string &text, const std::string &part) {
@@ -97,6 +101,82 @@ TEST_CASE("rows are each thread's own: the bits are the same on any number") {
     check_bits(marked(mark), {{300, 1001}, {300, 1001}});
   check_bits("in x : f32[i, j]; in w : f32[k, j]; let e = exp(x * w); out s = e / sum(e, j)",
              {{30, 70}, {20, 70}});
+}
+
+TEST_CASE("a scan that another loop of the same turn reads is kept in a row") {
+  const std::string back = "in x : f32[i, j]; let s = scan(sum, x, j)\n";
+  for (const std::string out :
+       {"out y = scan(sum, s, j, reverse)", "out y = scan(sum, x, j, exclusive, reverse) * s",
+        "out y = s; out m = max(s, j)", "out y = scan(max, s, j)", "out y = s / sum(s, j)"}) {
+    const plan::Plan plan = plan_of(back + out, {{500, 700}});
+    CAPTURE(loops(plan));
+    CHECK(plan.binding.row_bytes == std::vector<std::int64_t>{700 * 8});
+    CHECK(plan.binding.scratch_bytes.empty());
+    CHECK(plan.program.phases.size() == 1);
+    check_bits(back + out, {{30, 5003}});
+  }
+}
+
+TEST_CASE(
+    "a scan waits in memory for what goes another way, and where its rows would leave the caches") {
+  const auto in_memory = [](const std::string &out, const Shapes &shapes) {
+    const plan::Plan plan = plan_of("in x : f32[i, j]; let s = scan(sum, x, j)\n" + out, shapes);
+    CAPTURE(loops(plan));
+    CHECK(plan.binding.row_bytes.empty());
+    CHECK(plan.binding.scratch_bytes.size() > 0);
+  };
+  in_memory("out y = scan(sum, s, j, reverse)", {{50, 33'000}});
+  in_memory("out y = sum(s, i)", {{500, 700}});
+  in_memory("out y = scan(sum, s, i)", {{500, 700}});
+  in_memory("out y = scan(sum, s, j, reverse)", {{2, 700'000}});
+}
+
+TEST_CASE("what is read of a scan both in a row and in another phase is in both places") {
+  const std::string both = "in x : f32[i, j]; let s = scan(sum, x, j)\n"
+                           "out y = scan(sum, s, j, reverse); out c = sum(s, i)";
+  const plan::Plan plan = plan_of(both, {{500, 700}});
+  CAPTURE(loops(plan));
+  CHECK(plan.binding.row_bytes == std::vector<std::int64_t>{700 * 8});
+  CHECK(plan.binding.scratch_bytes.at(0) == 500 * 700 * 8);
+  check_bits(both, {{30, 701}});
+}
+
+TEST_CASE("all states of a scan that are read have rows, beside those of other values") {
+  const std::string text = "in x : f32[i, j]; let e = exp(x - max(x, j))\n"
+                           "out y = scan(var, x, j) + scan(argmax, x, j, reverse) + e / sum(e, j)";
+  check_bits(text, {{20, 1003}});
+}
+
+TEST_CASE("rows that would crowd the nearest cache are scanned one by one, and what reads them has "
+          "lanes") {
+  const std::string own = "accumulator decay(s; x) { init s = 0; step s = 0.9 * s + STEP }\n";
+  const auto plan_for = [&](const std::string &step, std::int64_t columns, const std::string &out) {
+    std::string text = own;
+    text.replace(text.find("STEP"), 4, step);
+    text += "kernel k {\nin x : f32[i, j]\nlet s = scan(decay, x, j)\nout y = " + out + "\n}";
+    return loops(plan_of(parse(text), {{500, columns}}));
+  };
+  const std::string alone = plan_for("x", 512, "s * x");
+  CAPTURE(alone);
+  CHECK(count(alone, "vector for i") == 0);
+  CHECK(count(alone, "set row0[j] = running") == 1);
+  CHECK(count(alone, "    vector for j\n") == 1);
+  CHECK(count(alone, "phase") == 1);
+  CHECK(count(plan_for("x", 500, "s * x"), "vector for i") == 1);
+  CHECK(count(plan_for("exp(x)", 512, "s * x"), "vector for i") == 1);
+  const std::string back = plan_for("x", 1024, "scan(decay, s, j, reverse)");
+  CAPTURE(back);
+  CHECK(count(back, "phase") == 1);
+  CHECK(count(back, "scratch") == 0);
+}
+
+TEST_CASE("the gradient of a product needs no memory of the size of its input") {
+  const LoopSpec forward = parse("kernel k {\nin x : f32[i, j]\nout p = prod(x, j)\n}");
+  const plan::Plan plan = plan_of(gradient(forward, {"x"}), {{500, 700}, {500}});
+  CAPTURE(loops(plan));
+  CHECK(plan.program.phases.size() == 1);
+  CHECK(plan.binding.scratch_bytes.empty());
+  CHECK(plan.binding.row_bytes == std::vector<std::int64_t>{700 * 8, 700 * 8});
 }
 
 TEST_CASE("a fold over rows goes along with the folds of the rows themselves") {
