@@ -37,9 +37,10 @@ enum class Path : std::uint8_t {
   ColumnsLoaded, // rows transposed in registers
   ColumnsStored,
   RowOfLanes,
-  RowsJammed,     // unroll-and-jam: several rows, one row of states
-  RowsJammedRest, // rows beside them
-  RegisterTile,   // a register tile of rows and lanes
+  RowsJammed,          // unroll-and-jam: several rows, one row of states
+  RowsJammedRest,      // rows beside them
+  RegisterTile,        // a register tile of rows and lanes
+  RegisterTileOfPanel, // one that reads what is packed
   RegisterTileBeside,
   TileBlock, // a block transposed in registers
   TileStreamed,

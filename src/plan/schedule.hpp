@@ -10,6 +10,7 @@
 
 #include "plan/hold.hpp"
 #include "plan/nest.hpp"
+#include "plan/panels.hpp"
 #include "plan/rows.hpp"
 #include "support/reasons.hpp"
 
@@ -21,11 +22,12 @@ namespace broadloom::plan {
 
 // What the chunks of a group of axes are.
 enum class ChunkKind : std::uint8_t {
-  Leaves,     // of a fold: a power of two of whole ones
-  ScanBlock,  // one block of a scan
-  SweptLeaf,  // one leaf of a fold over rows
-  TileSide,   // the side of a tile
-  RepeatBlock // what an operand is repeated for: repeat.hpp
+  Leaves,      // of a fold: a power of two of whole ones
+  ScanBlock,   // one block of a scan
+  SweptLeaf,   // one leaf of a fold over rows
+  TileSide,    // the side of a tile
+  RepeatBlock, // what an operand is repeated for: repeat.hpp
+  Panel        // the lanes of a register tile: panels.hpp
 };
 struct Chunks {
   ChunkKind kind = ChunkKind::Leaves;
@@ -77,6 +79,7 @@ struct Ways {
   LoopsOfFolds short_rows; // folds of which each lane takes a row: their kept loops, and the row
   std::vector<Tile> tiles;
   Holds holds;
+  Panels panels;
 };
 
 struct Schedule {
