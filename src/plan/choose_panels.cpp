@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <optional>
 
 namespace broadloom::plan {
 
@@ -42,14 +44,20 @@ public:
 private:
   // Positions of a panel: the lanes of a register tile (block/choose_tiles.cpp), whose states fill the registers.
   std::int64_t width(NodeId fold) const {
-    const auto known = panels_.widths.find(trees_.tree_of(fold).kept.back());
-    if (known != panels_.widths.end()) return known->second;
     std::int64_t bytes = 0;
     for (const DType state : request_.spec.graph.recipe(fold).states)
       bytes += std::int64_t(size_of(state));
     const std::int64_t lanes = machine_.accumulator_bytes() /
                                (machine_.sizes.tile_rows * std::max<std::int64_t>(bytes, 1));
     return std::max(std::int64_t(std::bit_floor(std::uint64_t(lanes))), shortest_panel);
+  }
+
+  // Rows of a tile.
+  std::int64_t height(const Group &rows) const {
+    for (const ClassId cls : rows)
+      if (const std::optional<int> axis = request_.resolved[cls].axis)
+        if (const int asked = request_.spec.wishes.tile_of(*axis); asked > 0) return asked;
+    return machine_.sizes.tile_rows;
   }
 
   // A fold that a register tile can take: kept positions are lanes, and its steps are cheap.
@@ -99,64 +107,75 @@ private:
 
   void pack(NodeId fold) {
     const Trees::Tree &tree = trees_.tree_of(fold);
-    const Group &lanes = tree.kept.back(), &steps = tree.folded[0];
+    const Group &lanes = tree.kept.back(), &rows = rows_of(tree);
+    if (!pack(fold, lanes, rows, width(fold))) return;
+    const bool both = pack(fold, rows, lanes, height(rows));
+    std::vector<LoopKey> path;
+    for (std::size_t k = 0; k + 2 < tree.kept.size(); ++k)
+      path.push_back({LoopKind::Plain, tree.kept[k]});
+    path.push_back({LoopKind::Chunks, lanes});
+    if (both) path.push_back({LoopKind::Chunks, rows});
+    path.push_back({both ? LoopKind::Within : LoopKind::Plain, rows});
+    path.push_back({LoopKind::Within, lanes});
+    panels_.folds.emplace(fold, std::move(path));
+  }
+
+  // Into panels of so many positions along one side of the tile, each of which is read by all of the other side.
+  bool pack(NodeId fold, const Group &side, const Group &other, std::int64_t width) {
+    const Trees::Tree &tree = trees_.tree_of(fold);
+    const auto cut = panels_.widths.find(side);
+    if (cut != panels_.widths.end() && cut->second != width) return false;
     bool packed = false;
     for (const NodeId id : computed_in(fold)) {
       const expr::Node &node = request_.spec.graph[id];
-      if (node.kind != NodeKind::Input || !is_worth_it(node.payload, tree)) continue;
+      if (node.kind != NodeKind::Input || !is_worth_it(node.payload, tree, side, other)) continue;
       std::vector<LoopKey> path;
       for (const Group &group : tree.kept)
-        if (group != lanes && walks(request_.walks.inputs[node.payload], group))
+        if (group != side && walks(request_.walks.inputs[node.payload], group))
           path.push_back({LoopKind::Plain, group});
-      path.push_back({LoopKind::Chunks, lanes});
-      path.push_back({LoopKind::Plain, steps});
-      path.push_back({LoopKind::Within, lanes, true});
+      path.push_back({LoopKind::Chunks, side});
+      path.push_back({LoopKind::Plain, tree.folded[0]});
+      path.push_back({LoopKind::Within, side, true});
       const auto known = std::ranges::find(panels_.arrays, node.payload, &Panel::input);
       if (known != panels_.arrays.end() && known->path != path) continue;
       packed = true;
       if (known != panels_.arrays.end()) continue;
       panels_.arrays.push_back({node.payload, std::move(path)});
-      explain(fold, node.payload);
+      explain(node.payload, side, other, width);
     }
-    if (!packed) return;
-    panels_.widths.emplace(lanes, width(fold));
-    std::vector<LoopKey> path;
-    for (std::size_t k = 0; k + 2 < tree.kept.size(); ++k)
-      path.push_back({LoopKind::Plain, tree.kept[k]});
-    path.push_back({LoopKind::Chunks, lanes});
-    path.push_back({LoopKind::Plain, rows_of(tree)});
-    path.push_back({LoopKind::Within, lanes});
-    panels_.folds.emplace(fold, std::move(path));
+    if (packed) panels_.widths.emplace(side, width);
+    return packed;
   }
 
-  // What all rows of a tile share, and would not find in the nearest cache.
-  bool is_worth_it(std::uint32_t input, const Trees::Tree &tree) const {
+  // What the other side of a tile shares, and would not find in the nearest cache. Rows that lie along the fold are read line by
+  // line as they are.
+  bool is_worth_it(std::uint32_t input, const Trees::Tree &tree, const Group &side,
+                   const Group &other) const {
     const Steps &steps = request_.walks.inputs[input];
-    const Group &lanes = tree.kept.back(), &folded = tree.folded[0];
-    if (!walks(steps, lanes) || !walks(steps, folded) || !walks_none(steps, rows_of(tree)))
-      return false;
+    const Group &folded = tree.folded[0];
+    if (!walks(steps, side) || !walks(steps, folded) || !walks_none(steps, other)) return false;
+    if (side != tree.kept.back() && std::abs(stride_along(steps, folded)) == 1) return false;
     for (std::size_t k = 0; k + 2 < tree.kept.size(); ++k)
       if (!walks(steps, tree.kept[k]) && !walks_none(steps, tree.kept[k])) return false;
-    return double(extent(lanes)) * double(extent(folded)) *
+    return double(extent(side)) * double(extent(folded)) *
                double(size_of(request_.spec.inputs[input].dtype)) >
            double(machine_.nearest_cache);
   }
 
-  void explain(NodeId fold, std::uint32_t input) {
+  void explain(std::uint32_t input, const Group &side, const Group &other, std::int64_t width) {
     why_.add([&] {
-      const Trees::Tree &tree = trees_.tree_of(fold);
-      const std::string lanes = group_name(request_.resolved, tree.kept.back()),
-                        rows = group_name(request_.resolved, rows_of(tree)),
+      const std::string along = group_name(request_.resolved, side),
+                        reader = group_name(request_.resolved, other),
                         &name = request_.spec.inputs[input].name;
       double bytes = double(size_of(request_.spec.inputs[input].dtype));
       for (const Step &step : request_.walks.inputs[input])
         bytes *= double(request_.resolved[step.cls].extent);
-      return decide(
-          Reason::OperandPacked, name, fmt::format("panels of {} of {}", width(fold), lanes),
-          fmt::format("'{}' is packed into panels of {} positions of {}: all {} of {} "
-                      "read each panel, and find it side by side",
-                      name, width(fold), lanes, extent(rows_of(tree)), rows),
-          {{"as it lies", "each step would read a piece of another row"}}, {.bytes = 2 * bytes});
+      return decide(Reason::OperandPacked, name, fmt::format("panels of {} of {}", width, along),
+                    fmt::format("'{}' is packed into panels of {} positions of {}: all {} of {} "
+                                "read each panel, and find it side by side",
+                                name, width, along, extent(other), reader),
+                    {{"as it lies", "each step would read a piece of another row"}},
+                    {.bytes = 2 * bytes});
     });
   }
 

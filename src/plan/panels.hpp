@@ -10,6 +10,8 @@
 //   phase 0    for j.chunk, k, j in the chunk: s0 = b[k, j]
 //   phase 1    for j.chunk, i, j in the chunk: init a0; for k: a0 += a[i, k] * s0; c[i, j] = a0
 //
+// Where rows of a do not lie along k, a is packed as well, in panels of as many rows as a tile has: i.chunk, i in the chunk.
+//
 // The tree of the fold is that of the operands as they lie, so no bit changes.
 #pragma once
 
@@ -25,13 +27,13 @@ namespace broadloom::plan {
 struct Panel {
   std::uint32_t input;
   std::vector<LoopKey>
-      path; // of its filling, as the array lies: chunks of the lanes, steps of the fold, lanes
+      path; // of its filling, as the array lies: chunks of a side of the tile, steps of the fold, the side
 };
 
 struct Panels {
   std::vector<Panel> arrays;
   std::map<expr::NodeId, std::vector<LoopKey>> folds; // that read them: the loops around each
-  std::map<Group, std::int64_t> widths;               // positions of the lanes' chunks
+  std::map<Group, std::int64_t> widths;               // positions of the chunks
 };
 
 } // namespace broadloom::plan

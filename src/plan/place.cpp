@@ -218,8 +218,9 @@ private:
 
   // Other rows beside those that read a panel: its chunks alone would be shared out among threads.
   bool shares_panels_alone(TreeId at, const LoopKey &rows) const {
-    return nests_[at].key.kind == LoopKind::Chunks && rows.kind == LoopKind::Plain &&
-           !nests_[at].body.empty();
+    const bool other = rows.kind == LoopKind::Plain ||
+                       (rows.kind == LoopKind::Chunks && rows.group != nests_[at].key.group);
+    return nests_[at].key.kind == LoopKind::Chunks && other && !nests_[at].body.empty();
   }
 
   // A parallel phase has one loop at its root.

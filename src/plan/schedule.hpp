@@ -27,7 +27,7 @@ enum class ChunkKind : std::uint8_t {
   SweptLeaf,   // one leaf of a fold over rows
   TileSide,    // the side of a tile
   RepeatBlock, // what an operand is repeated for: repeat.hpp
-  Panel        // the lanes of a register tile: panels.hpp
+  Panel        // a side of a register tile: panels.hpp
 };
 struct Chunks {
   ChunkKind kind = ChunkKind::Leaves;
