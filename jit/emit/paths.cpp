@@ -37,6 +37,7 @@ std::string_view name(Path path) {
   case Path::RowsJammed: return "rows-jammed";
   case Path::RowsJammedRest: return "rows-jammed-rest";
   case Path::RegisterTile: return "register-tile";
+  case Path::RegisterTileOfPanel: return "register-tile-of-panel";
   case Path::RegisterTileBeside: return "register-tile-beside";
   case Path::TileBlock: return "tile-block";
   case Path::TileStreamed: return "tile-streamed";

@@ -37,10 +37,11 @@ enum class Path : std::uint8_t {
   ColumnsLoaded, // rows transposed in registers
   ColumnsStored,
   RowOfLanes,
-  RowOfScan,      // a scan's states, kept for later loops of the same turn
-  RowsJammed,     // unroll-and-jam: several rows, one row of states
-  RowsJammedRest, // rows beside them
-  RegisterTile,   // a register tile of rows and lanes
+  RowOfScan,           // a scan's states, kept for later loops of the same turn
+  RowsJammed,          // unroll-and-jam: several rows, one row of states
+  RowsJammedRest,      // rows beside them
+  RegisterTile,        // a register tile of rows and lanes
+  RegisterTileOfPanel, // one that reads what is packed
   RegisterTileBeside,
   TileBlock, // a block transposed in registers
   TileStreamed,

@@ -17,6 +17,8 @@
 // The states step as they would one row after the other, so the bits are the same. What is left over beside the boxes runs row by row.
 #include "jit/emit/phase.hpp"
 
+#include <algorithm>
+
 namespace broadloom::jit {
 
 using namespace loop;
@@ -74,9 +76,13 @@ void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, Ran
                                    Range lanes) {
   const block::Box &box = run.whole();
   const int copies = box.count(block::As::Copies), width = box.count(block::As::Lanes);
+  const bool panel =
+      std::ranges::any_of(context_.survey.loops[run.inner.index].buffers, [&](BufferId buffer) {
+        return program_[buffer].reread && program_[buffer].role == Role::Scratch;
+      });
   context_.each(lanes, width, [&](llvm::Value *lane) {
     context_.each(rows, copies, [&](llvm::Value *row) {
-      context_.took(Path::RegisterTile);
+      context_.took(panel ? Path::RegisterTileOfPanel : Path::RegisterTile);
       Place place = moved(here, box, run.loop, row);
       place.group = {
           &program_[run.inner], width, program_[run.loop].axis, copies, nullptr, nullptr};

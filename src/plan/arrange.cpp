@@ -26,6 +26,7 @@ Nests Arranger::run() {
   nests_.item_of_fold.assign(request_.spec.graph.size(), std::nullopt);
   nests_.item_of_held.assign(request_.spec.graph.size(), std::nullopt);
   add_repeated();
+  add_panels();
   for (NodeId fold : trees_.folds()) {
     add_holds_below(fold);
     const bool scan = request_.spec.graph[fold].kind == NodeKind::Scan;

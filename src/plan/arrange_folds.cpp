@@ -35,6 +35,11 @@ void Arranger::add_fold(NodeId fold) {
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
     item.path = path_of(innermost ? in_storage_order(fold, around, tree) : around);
+    if (const auto panels = ways_.panels.folds.find(fold); panels != ways_.panels.folds.end()) {
+      item.path = panels->second;
+      for (const std::optional<ItemId> &panel : nests_.item_of_panel)
+        if (panel) item.needs.push_back(*panel);
+    }
     const bool rows = ways_.short_rows.contains(fold);
     if ((!tree.ways || rows) && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);

@@ -35,14 +35,34 @@ void Arranger::add_repeated() {
     Item item;
     item.kind = ItemKind::Hold;
     item.repeated = k;
-    for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
-      if (request_.spec.graph[NodeId{n}].kind == NodeKind::Input &&
-          request_.spec.graph[NodeId{n}].payload == repeated.input)
-        item.value = NodeId{n};
+    item.value = node_of_input(repeated.input);
     for (ClassId c : repeated.classes) item.path.push_back({LoopKind::Plain, {c}});
     item.scratch = nests_.scratch_count++;
     nests_.item_of_input[repeated.input] = nests_.add(std::move(item));
   }
+}
+
+void Arranger::add_panels() {
+  nests_.item_of_panel.assign(request_.spec.inputs.size(), std::nullopt);
+  for (std::size_t k = 0; k < ways_.panels.arrays.size(); ++k) {
+    const Panel &panel = ways_.panels.arrays[k];
+    Item item;
+    item.kind = ItemKind::Hold;
+    item.panel = k;
+    item.value = node_of_input(panel.input);
+    item.path = panel.path;
+    item.scratch = nests_.scratch_count++;
+    nests_.item_of_panel[panel.input] = nests_.add(std::move(item));
+  }
+}
+
+NodeId Arranger::node_of_input(std::uint32_t input) const {
+  NodeId found;
+  for (std::uint32_t n = 0; n < request_.spec.graph.size(); ++n)
+    if (request_.spec.graph[NodeId{n}].kind == NodeKind::Input &&
+        request_.spec.graph[NodeId{n}].payload == input)
+      found = NodeId{n};
+  return found;
 }
 
 void Arranger::add_store(std::size_t output) {
@@ -59,6 +79,13 @@ void Arranger::add_store(std::size_t output) {
     return nests_[need].repeated.has_value();
   });
   item.path = only_repeats ? store_path(groups) : path_of(groups);
+  // What is made of a product goes along with it, from panel to panel.
+  for (const auto &[fold, path] : ways_.panels.folds) {
+    const std::optional<ItemId> product = nests_.item_of_fold[fold.index];
+    if (product && std::ranges::find(item.needs, *product) != item.needs.end() &&
+        groups_of(path) == groups)
+      item.path = path;
+  }
   make_rows_short(item.path, groups);
   nests_.items.push_back(std::move(item));
 }
@@ -113,11 +140,16 @@ std::vector<Group> Arranger::store_groups(std::size_t output, const std::vector<
   return own;
 }
 
-std::vector<Group> Arranger::loops_over(const Item &item, const std::vector<ClassId> &classes) {
+std::vector<Group> Arranger::groups_of(const std::vector<LoopKey> &path) {
   std::vector<Group> groups;
-  std::vector<ClassId> covered;
-  for (const LoopKey &key : item.path)
+  for (const LoopKey &key : path)
     if (key.kind == LoopKind::Plain || key.kind == LoopKind::Within) groups.push_back(key.group);
+  return groups;
+}
+
+std::vector<Group> Arranger::loops_over(const Item &item, const std::vector<ClassId> &classes) {
+  std::vector<Group> groups = groups_of(item.path);
+  std::vector<ClassId> covered;
   groups.push_back(item.loop.group);
   for (const Group &group : groups) covered.insert(covered.end(), group.begin(), group.end());
   if (std::is_permutation(covered.begin(), covered.end(), classes.begin(), classes.end()))

@@ -61,6 +61,8 @@ private:
   void add_holds_below(NodeId limit);
   // Their arrays are filled in the order of their own axes, before all else.
   void add_repeated();
+  void add_panels();
+  NodeId node_of_input(std::uint32_t input) const;
   std::vector<LoopKey> store_path(const std::vector<Group> &groups) const;
   void add_store(std::size_t output);
   // Where folds of short rows have lanes along another axis, what goes along the rows has, too.
@@ -70,6 +72,7 @@ private:
   // innermost axis is the store's, too, and long enough to be walked in lines.
   std::vector<Group> store_groups(std::size_t output, const std::vector<ClassId> &classes,
                                   const std::vector<ItemId> &needs);
+  static std::vector<Group> groups_of(const std::vector<LoopKey> &path);
   // The loops of a fold or scan, if they are over just these classes.
   static std::vector<Group> loops_over(const Item &item, const std::vector<ClassId> &classes);
 

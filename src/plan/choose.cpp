@@ -34,6 +34,9 @@ Schedule choose(const Request &request, const Machine &machine) {
   ways.tiles = choose_tiles(request, trees, machine, why);
   ways.cuts = all_cuts(request, trees, chunks, ways);
   ways.holds = choose_holds(request, trees, ways.sweeps, machine, why);
+  ways.panels = choose_panels(request, trees, ways, machine, why);
+  for (const auto &[lanes, width] : ways.panels.widths)
+    ways.cuts.chunks[lanes] = {ChunkKind::Panel, width};
   chosen.nests = arrange(request, trees, ways, why);
 
   // Beyond this point items have their loops and their phases.

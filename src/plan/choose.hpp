@@ -24,6 +24,10 @@ LoopsOfFolds choose_short_rows(const Request &request, const Trees &trees, Why &
 std::vector<Tile> choose_tiles(const Request &request, const Trees &trees, const Machine &machine,
                                Why &why);
 
+// choose_panels.cpp: operands of products that are packed, and the loops of the folds that read them.
+Panels choose_panels(const Request &request, const Trees &trees, const Ways &ways,
+                     const Machine &machine, Why &why);
+
 // choose_access.cpp
 std::vector<Storing> choose_stores(const Request &request, const Nests &nests,
                                    const Machine &machine);

@@ -157,6 +157,11 @@ Stmt Lowering::set_of(const Item &item) {
     const BufferId own = operand_buffer(repeated.input, repeated.own);
     return Stmt::set(scratch_buffer(item, 0), add_load(own, no_key).id);
   }
+  if (item.kind == ItemKind::Hold && item.panel) {
+    const std::uint32_t input = schedule_.ways.panels.arrays[*item.panel].input;
+    const BufferId own = operand_buffer(input, request_.walks.inputs[input]);
+    return Stmt::set(scratch_buffer(item, 0), add_load(own, no_key).id);
+  }
   if (item.kind == ItemKind::Hold) {
     const ValueId value = value_of(item.value).id;
     return Stmt::set(scratch_buffer(item, 0), value);

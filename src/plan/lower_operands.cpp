@@ -59,6 +59,12 @@ void Lowering::lay_out_scratch(const Item &item) {
     stride *=
         std::max<std::int64_t>(1, plan_.binding.extents[axis_of(LoopKind::Chunks, group).index]);
   };
+  // The panels lie one after the other. A position counts from the start of its axis: so far it has moved within the panel.
+  const auto add_panels = [&](const Group &group) {
+    const std::int64_t width = schedule_.chunk_sizes.at(group), panel = stride;
+    add_chunks(group);
+    array.chunk_stride = panel - width;
+  };
   std::vector<LoopKey> dims = item.path;
   if (item.kind == ItemKind::Scan) dims.push_back(item.loop);
   // The result of a chunk, or of a scan over chunks, has one element for each of them.
@@ -69,7 +75,10 @@ void Lowering::lay_out_scratch(const Item &item) {
     if (dims[k].kind == LoopKind::Join || (partial && last) ||
         (rows && dims[k].kind == LoopKind::Chunks))
       add_chunks(dims[k].group);
+    if (item.panel && dims[k].kind == LoopKind::Chunks) add_panels(dims[k].group);
     if (has_positions(dims[k].kind) && !rows) add_dim(dims[k]);
+    if (item.panel && dims[k].kind == LoopKind::Within)
+      stride = schedule_.chunk_sizes.at(dims[k].group);
   }
   const std::vector<DType> types = scratch_types(item);
   for (std::size_t k = 0; k < types.size(); ++k) {
@@ -157,7 +166,23 @@ void Lowering::check_merged(const Steps &steps, const Group &group) const {
                    "merged axes are not walked as one");
 }
 
+// Its loops are open: those of the fold that it was packed for.
+bool Lowering::reads_panel(const Item &panel) const {
+  return std::ranges::all_of(panel.path, [&](const LoopKey &key) {
+    return std::any_of(scopes_.begin() + 1, scopes_.end(), [&](const Scope &scope) {
+      const LoopKey &open = nests_[scope.node].key;
+      return open.kind == key.kind && open.group == key.group;
+    });
+  });
+}
+
 BufferId Lowering::input_buffer(std::uint32_t input) {
+  if (const std::optional<ItemId> panel = nests_.item_of_panel[input];
+      panel && reads_panel(nests_[*panel])) {
+    const BufferId id = scratch_buffer(nests_[*panel], 0);
+    plan_.program.buffers[id.index].reread = true;
+    return id;
+  }
   const std::optional<ItemId> item = nests_.item_of_input[input];
   if (!item) return operand_buffer(input, request_.walks.inputs[input]);
   const Item &filled = nests_[*item];

@@ -62,6 +62,7 @@ private:
   loop::StrideClass known_step(Role role, std::size_t scope, std::int64_t stride) const;
   void check_merged(const Steps &steps, const Group &group) const;
   BufferId input_buffer(std::uint32_t input);
+  bool reads_panel(const Item &panel) const;
   BufferId operand_buffer(std::uint32_t input, const Steps &steps);
   BufferId output_buffer(std::size_t output);
   BufferId scratch_buffer(const Item &item, std::size_t state);

@@ -60,6 +60,7 @@ struct Item {
   std::size_t output = 0;    // Store
   expr::NodeId value;        // Hold: what goes into its scratch array, for later phases
   std::optional<std::size_t> repeated = {}; // Hold of an input: in Walks::repeated
+  std::optional<std::size_t> panel = {};    // Hold of an input: in Panels::arrays
 
   // Fold, Scan, Partial: values of graph nodes, or the states of the item below it in a chain of groups,
   // accumulated along `loop`.
@@ -121,6 +122,7 @@ struct Nests {
   std::vector<std::optional<ItemId>> item_of_fold;  // [graph node]: gives a fold's or scan's value
   std::vector<std::optional<ItemId>> item_of_held;  // [graph node]: holds it
   std::vector<std::optional<ItemId>> item_of_input; // [input]: repeats it
+  std::vector<std::optional<ItemId>> item_of_panel; // [input]: packs it
   std::vector<ops::Recipe> recipes;
   std::uint32_t scratch_count = 0;
 

@@ -250,7 +250,7 @@ private:
       if (chooses_vector(item)) want.vector = depth + 1 == item.path.size() && !has_vector;
       const std::optional<TreeId> child = find_loop(at, want, earliest);
       if (!child) {
-        if (is_full(at)) return false;
+        if (is_full(at) || shares_panels_alone(at, want)) return false;
         break;
       }
       has_vector = has_vector || nests_[*child].key.vector;
@@ -272,6 +272,13 @@ private:
   // A store has its lanes along its innermost loop, if it has no others: but not along short rows.
   static bool chooses_vector(const Item &item) {
     return item.is_store() && (item.path.empty() || item.path.back().turns == 0);
+  }
+
+  // Other rows beside those that read a panel: its chunks alone would be shared out among threads.
+  bool shares_panels_alone(TreeId at, const LoopKey &rows) const {
+    const bool other = rows.kind == LoopKind::Plain ||
+                       (rows.kind == LoopKind::Chunks && rows.group != nests_[at].key.group);
+    return nests_[at].key.kind == LoopKind::Chunks && other && !nests_[at].body.empty();
   }
 
   // A parallel phase has one loop at its root.

@@ -11,6 +11,7 @@
 #include "plan/hold.hpp"
 #include "plan/interleave.hpp"
 #include "plan/nest.hpp"
+#include "plan/panels.hpp"
 #include "plan/rows.hpp"
 #include "support/reasons.hpp"
 
@@ -22,11 +23,12 @@ namespace broadloom::plan {
 
 // What the chunks of a group of axes are.
 enum class ChunkKind : std::uint8_t {
-  Leaves,     // of a fold: a power of two of whole ones
-  ScanBlock,  // one block of a scan
-  SweptLeaf,  // one leaf of a fold over rows
-  TileSide,   // the side of a tile
-  RepeatBlock // what an operand is repeated for: repeat.hpp
+  Leaves,      // of a fold: a power of two of whole ones
+  ScanBlock,   // one block of a scan
+  SweptLeaf,   // one leaf of a fold over rows
+  TileSide,    // the side of a tile
+  RepeatBlock, // what an operand is repeated for: repeat.hpp
+  Panel        // a side of a register tile: panels.hpp
 };
 struct Chunks {
   ChunkKind kind = ChunkKind::Leaves;
@@ -78,6 +80,7 @@ struct Ways {
   LoopsOfFolds short_rows; // folds of which each lane takes a row: their kept loops, and the row
   std::vector<Tile> tiles;
   Holds holds;
+  Panels panels;
 };
 
 struct Schedule {

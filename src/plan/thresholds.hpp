@@ -50,6 +50,15 @@ inline constexpr std::int64_t fewest_short_rows =
 
 inline constexpr std::int64_t tile_side = 64; // positions
 
+// --- Panels of operands that are packed (panels.hpp).
+
+inline constexpr std::int64_t fewest_panel_rows =
+    64; // that read a panel: it is to be worth filling
+inline constexpr std::int64_t fewest_panel_steps = 16; // of the fold
+inline constexpr std::int64_t shortest_panel = 8;      // positions
+inline constexpr int most_panel_cost =
+    16; // of a step, as the table of operations counts: heavier ones hide their loads
+
 // --- Short operands that are repeated beforehand (repeat.hpp); all of them are to stay in the nearest cache.
 
 inline constexpr double fewest_reads = 16;                 // of an element that is repeated

@@ -96,6 +96,10 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "vectorised, in blocks"},
     {Reason::ShortOperandRepeated, "short-operand-repeated", "tile",
      "a short operand is written out along the next axis, so that both axes are one long one"},
+    {Reason::OperandPacked, "operand-packed", "tile",
+     "an operand of a product is written out in panels as wide as a register tile, so that each "
+     "step "
+     "of the fold finds its elements side by side"},
     {Reason::SideBySide, "side-by-side", "tile",
      "no tiles: all operands have their elements side by side along the innermost axis, or along "
      "none",

@@ -54,6 +54,7 @@ enum class Reason : std::uint8_t {
   OperandAcross,
   ShortInnermostAxis,
   ShortOperandRepeated,
+  OperandPacked,
   SideBySide,
   ShortTileSides,
   // folds

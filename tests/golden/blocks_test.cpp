@@ -26,19 +26,15 @@ std::vector<fs::path> all_looms() {
   return files;
 }
 
-jit::Target target_of(int bits) {
-  jit::Target target;
-  target.vector_bits = bits;
-  return target;
-}
+using golden::target_of;
 
-plan::Plan plan_in(const fs::path &file) {
+plan::Plan plan_in(const fs::path &file, int bits) {
   const std::string text = golden::read(file);
-  return golden::plan_of(spec::analyse(parse(text).data()), text);
+  return golden::plan_of(spec::analyse(parse(text).data()), text, golden::machine_of(bits));
 }
 
 std::string blocks_text(const fs::path &file, int bits) {
-  const plan::Plan plan = plan_in(file);
+  const plan::Plan plan = plan_in(file, bits);
   const block::Program blocks = jit::blocks_of(plan.program, target_of(bits));
   block::verify(plan.program, blocks);
   const loop::Numbers numbers = plan.binding.numbers();
@@ -69,10 +65,11 @@ TEST_CASE("the golden kernels have every shape and every move between them") {
   std::set<block::Shape> shapes;
   std::set<block::Move> moves;
   for (const fs::path &file : all_looms()) {
-    const plan::Plan plan = plan_in(file);
-    for (const int bits : {512, 256})
+    for (const int bits : {512, 256}) {
+      const plan::Plan plan = plan_in(file, bits);
       for (const block::Box &phase : jit::blocks_of(plan.program, target_of(bits)).phases)
         gather(phase, shapes, moves);
+    }
   }
   CHECK(shapes.size() == std::size_t(block::Shape::TransposedTile) + 1);
   CHECK(moves.size() == std::size_t(block::Move::Held) + 1);
@@ -81,7 +78,7 @@ TEST_CASE("the golden kernels have every shape and every move between them") {
 TEST_CASE("blocks print as a text that reads back as the same blocks, whatever their sizes") {
   for (const fs::path &file : all_looms()) {
     CAPTURE(file.filename().string());
-    const loop::Program program = plan_in(file).program;
+    const loop::Program program = plan_in(file, 512).program;
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
       block::Machine machine = jit::machine_of(target_of(seed % 2 == 0 ? 512 : 256));
       if (seed > 1) machine.sizes = block::random_sizes(seed);
@@ -94,7 +91,7 @@ TEST_CASE("blocks print as a text that reads back as the same blocks, whatever t
 
 TEST_CASE("a text of blocks that is malformed or breaks a rule is refused at its line") {
   const loop::Program program =
-      plan_in(fs::path(BROADLOOM_SOURCE_DIR) / "tests" / "blocks" / "column_sum.loom").program;
+      plan_in(fs::path(BROADLOOM_SOURCE_DIR) / "tests" / "blocks" / "column_sum.loom", 512).program;
   const std::string text = block::print(program, jit::blocks_of(program, target_of(512)));
   struct Wrong {
     std::string what, with, code, message;

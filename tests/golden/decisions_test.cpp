@@ -26,21 +26,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using golden::machine;
 using golden::plan_of;
 
 std::vector<Decision> decisions_of(const std::string &text) {
   const spec::TypedSpec typed = spec::analyse(parse(text).data());
-  const plan::Plan plan = plan_of(typed, text);
+  const plan::Machine machine = golden::machine_of(512);
+  const plan::Plan plan = plan_of(typed, text, machine);
   std::vector<Decision> why = plan.why;
   const auto append = [&](const std::vector<Decision> &more) {
     why.insert(why.end(), more.begin(), more.end());
   };
   append(plan::explain_program(typed, plan.program, plan.binding));
-  jit::Target target;
-  target.vector_bits = 512;
   const loop::Numbers numbers = plan.binding.numbers();
-  append(block::explain(plan.program, jit::blocks_of(plan.program, target), &numbers));
+  append(
+      block::explain(plan.program, jit::blocks_of(plan.program, golden::target_of(512)), &numbers));
   append(jit::explain_threads(plan.program, plan.binding, machine));
   return why;
 }

@@ -3,16 +3,30 @@
 
 #include "golden_files.hpp"
 
+#include "jit/engine/target.hpp"
 #include "kernel/layouts.hpp"
 #include "plan/plan.hpp"
 #include "spec/spec.hpp"
 
 namespace broadloom::golden {
 
-inline constexpr plan::Machine machine{.last_level_cache = 32 << 20, .threads = 2};
+inline jit::Target target_of(int bits) {
+  jit::Target target;
+  target.vector_bits = bits;
+  return target;
+}
+
+// With vectors of so many bits.
+inline plan::Machine machine_of(int bits) {
+  plan::Machine machine = jit::machine_of(target_of(bits));
+  machine.last_level_cache = 32 << 20;
+  machine.threads = 2;
+  return machine;
+}
 
 // What a call of the kernel with these inputs would run.
-inline plan::Plan plan_of(const spec::TypedSpec &typed, const std::string &text) {
+inline plan::Plan plan_of(const spec::TypedSpec &typed, const std::string &text,
+                          const plan::Machine &machine) {
   const auto given = layouts_in(text);
   std::vector<Layout> inputs, outputs;
   for (const spec::TypedInput &input : typed.inputs) inputs.push_back(given.at(input.name));

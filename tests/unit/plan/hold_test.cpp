@@ -54,7 +54,7 @@ TEST_CASE("what the loops of a fold would compute for every position is computed
   const plan::Plan plan = plan_of(marked(""), shapes);
   CAPTURE(loop::print(plan.program));
   CHECK(held(plan) == 1);
-  CHECK(plan.binding.scratch_bytes == std::vector<std::int64_t>{200 * 100 * 4});
+  CHECK(plan.binding.scratch_bytes.back() == 200 * 100 * 4); // after the panels of x and w
   const std::string text = loop::print(plan.program);
   CHECK(text.find("exp(") == text.rfind("exp("));
   CHECK(held(plan_of(marked("recompute"), shapes)) == 0);

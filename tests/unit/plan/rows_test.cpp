@@ -191,7 +191,7 @@ TEST_CASE("a fold over rows goes along with the folds of the rows themselves") {
 
 TEST_CASE("products of matrices, short rows, and rows beyond the caches are folded in registers") {
   const auto chunks = [](const std::string &body, const Shapes &shapes) {
-    return count(loops(plan_of(body, shapes)), "within");
+    return count(loops(plan_of(body, shapes)), "for i within");
   };
   CHECK(chunks("in x : f32[i, j]; out s = sum(x, i)", {{3000, 700}}) == 1);
   CHECK(chunks("in x : f32[i, j]; in y : f32[k, i]; out s = sum(x * y, i)",
