@@ -113,7 +113,7 @@ class Operations:
                 return Value(dtype, r, None, sure & exact & ~infinite, axes)
             if op == "copysign":
                 signed = np.copysign(x.lo, np.where(np.isnan(y.lo), 0, y.lo))
-                return Value(dtype, signed, None, sure & exact, axes)
+                return Value(dtype, signed, None, sure & exact & (y.lo != 0), axes)  # a rounded zero has lost its sign
             f = {"atan2": np.arctan2, "hypot": np.hypot, "logaddexp": np.logaddexp}[op]
             r = f(x.lo, y.lo)
             # logaddexp may cancel: then NumPy's own digits are few.
