@@ -308,6 +308,7 @@ support::Machine KernelImpl::machine(int threads) const {
   support::Machine machine = target_ ? jit::machine_of(*target_) : support::Machine();
   const jit::runtime::Caches caches = jit::runtime::caches();
   machine.own_caches = caches.own;
+  machine.nearest_cache = std::min<std::int64_t>(machine.nearest_cache, caches.own);
   machine.last_level_cache = caches.last_level;
   machine.threads = threads;
   return machine;

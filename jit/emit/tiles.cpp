@@ -82,7 +82,8 @@ void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, Ran
       });
   context_.each(lanes, width, [&](llvm::Value *lane) {
     context_.each(rows, copies, [&](llvm::Value *row) {
-      context_.took(panel ? Path::RegisterTileOfPanel : Path::RegisterTile);
+      context_.took(Path::RegisterTile);
+      if (panel) context_.took(Path::RegisterTileOfPanel);
       Place place = moved(here, box, run.loop, row);
       place.group = {
           &program_[run.inner], width, program_[run.loop].axis, copies, nullptr, nullptr};

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace broadloom::plan {
 
@@ -79,11 +80,11 @@ void Arranger::add_store(std::size_t output) {
     return nests_[need].repeated.has_value();
   });
   item.path = only_repeats ? store_path(groups) : path_of(groups);
-  // What is made of a product goes along with it, from panel to panel.
+  // What is made of a product goes along with it, from panel to panel; but functions there would take the registers of its tile.
   for (const auto &[fold, path] : ways_.panels.folds) {
     const std::optional<ItemId> product = nests_.item_of_fold[fold.index];
     if (product && std::ranges::find(item.needs, *product) != item.needs.end() &&
-        groups_of(path) == groups)
+        groups_of(path) == groups && !calls_functions(request_.spec.outputs[output].addend))
       item.path = path;
   }
   make_rows_short(item.path, groups);
@@ -138,6 +139,23 @@ std::vector<Group> Arranger::store_groups(std::size_t output, const std::vector<
     return groups;
   }
   return own;
+}
+
+bool Arranger::calls_functions(NodeId root) const {
+  std::vector<NodeId> work{root};
+  std::unordered_set<std::uint32_t> seen;
+  while (!work.empty()) {
+    const NodeId id = work.back();
+    work.pop_back();
+    const expr::Node &node = request_.spec.graph[id];
+    if (trees_.is_fold(id) || !seen.insert(id.index).second) continue;
+    if (node.kind == NodeKind::Op) {
+      const ops::Math math = ops::info(node.op).math;
+      if (math == ops::Math::Vector || math == ops::Math::Libm) return true;
+    }
+    for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
+  }
+  return false;
 }
 
 std::vector<Group> Arranger::groups_of(const std::vector<LoopKey> &path) {

@@ -72,6 +72,7 @@ private:
   // innermost axis is the store's, too, and long enough to be walked in lines.
   std::vector<Group> store_groups(std::size_t output, const std::vector<ClassId> &classes,
                                   const std::vector<ItemId> &needs);
+  bool calls_functions(NodeId root) const; // beyond its folds
   static std::vector<Group> groups_of(const std::vector<LoopKey> &path);
   // The loops of a fold or scan, if they are over just these classes.
   static std::vector<Group> loops_over(const Item &item, const std::vector<ClassId> &classes);

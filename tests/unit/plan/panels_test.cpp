@@ -105,9 +105,13 @@ TEST_CASE("Products of all types that accumulate are packed") {
   CHECK(packs(integers, {counting(i32, {70, 130}), counting(i32, {130, 165})}) == of({"b"}, 2));
 }
 
-TEST_CASE("What is made of a product is made in its loops") {
+TEST_CASE("What is made of a product is made in its loops, but functions have loops of their own") {
   CHECK(packs("kernel k { in a : f32[i, k]; in b : f32[k, j]; in x : f32[j]; in y : f32[i, j]\n"
               "out c = gelu(sum(a * b, k) + x) * y }",
+              {counting(f32, {70, 130}), counting(f32, {130, 99}), counting(f32, {99}),
+               counting(f32, {70, 99})}) == of({"b"}, 3));
+  CHECK(packs("kernel k { in a : f32[i, k]; in b : f32[k, j]; in x : f32[j]; in y : f32[i, j]\n"
+              "out c = relu(sum(a * b, k) + x) * y }",
               {counting(f32, {70, 130}), counting(f32, {130, 99}), counting(f32, {99}),
                counting(f32, {70, 99})}) == of({"b"}, 2));
 }
