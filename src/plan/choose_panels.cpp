@@ -73,7 +73,8 @@ private:
     groups.push_back(tree.folded[0]);
     for (const Group &group : groups)
       if (ways_.cuts.chunks.contains(group)) return false;
-    return extent(rows_of(tree)) >= fewest_panel_rows && extent(tree.kept.back()) >= width(fold) &&
+    return extent(rows_of(tree)) * panel_row_bytes >= machine_.nearest_cache &&
+           extent(tree.kept.back()) >= width(fold) &&
            extent(tree.folded[0]) >= fewest_panel_steps && is_light(fold);
   }
 

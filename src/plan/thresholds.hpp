@@ -52,8 +52,8 @@ inline constexpr std::int64_t tile_side = 64; // positions
 
 // --- Panels of operands that are packed (panels.hpp).
 
-inline constexpr std::int64_t fewest_panel_rows =
-    64; // that read a panel: it is to be worth filling
+inline constexpr std::int64_t panel_row_bytes =
+    256; // of the nearest cache for each row that reads a panel: with fewer rows it is not worth filling
 inline constexpr std::int64_t fewest_panel_steps = 16; // of the fold
 inline constexpr std::int64_t shortest_panel = 8;      // positions
 inline constexpr int most_panel_cost =

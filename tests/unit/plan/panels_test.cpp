@@ -70,24 +70,24 @@ Packed of(std::vector<std::string> inputs, std::size_t phases) {
 } // namespace
 
 TEST_CASE("What the rows of a product share is packed, where it is larger than the nearest cache") {
-  CHECK(packs(product, {counting(f64, {70, 130}), counting(f64, {130, 99})}) == of({"b"}, 2));
-  CHECK(packs(product, {counting(f64, {64, 300}), counting(f64, {300, 64})}) == of({"b"}, 2));
-  CHECK(packs(product, {counting(f64, {70, 16}), counting(f64, {16, 99})}) == of({}, 1));
+  CHECK(packs(product, {counting(f64, {140, 130}), counting(f64, {130, 99})}) == of({"b"}, 2));
+  CHECK(packs(product, {counting(f64, {128, 300}), counting(f64, {300, 64})}) == of({"b"}, 2));
+  CHECK(packs(product, {counting(f64, {140, 16}), counting(f64, {16, 99})}) == of({}, 1));
 }
 
 TEST_CASE("Few rows, few columns or few steps are not worth a panel") {
-  CHECK(packs(product, {counting(f64, {20, 130}), counting(f64, {130, 99})}) == of({}, 1));
-  CHECK(packs(product, {counting(f64, {70, 1500}), counting(f64, {1500, 5})}) == of({}, 1));
-  CHECK(packs(product, {counting(f64, {70, 9}), counting(f64, {9, 1100})}) == of({}, 1));
+  CHECK(packs(product, {counting(f64, {100, 130}), counting(f64, {130, 99})}) == of({}, 1));
+  CHECK(packs(product, {counting(f64, {140, 1500}), counting(f64, {1500, 5})}) == of({}, 1));
+  CHECK(packs(product, {counting(f64, {140, 9}), counting(f64, {9, 1100})}) == of({}, 1));
 }
 
 TEST_CASE("Panels are filled from operands of any strides") {
-  const Array a = counting(f64, {70, 130});
+  const Array a = counting(f64, {140, 130});
   CHECK(packs(product, {a, counting(f64, {99, 130}).transposed()}).phases <= 2);
-  CHECK(packs(product, {counting(f64, {130, 70}).transposed(), counting(f64, {130, 99})}) ==
+  CHECK(packs(product, {counting(f64, {130, 140}).transposed(), counting(f64, {130, 99})}) ==
         of({"b", "a"}, 3));
   CHECK(packs("kernel k { in a : f64[k, i]; in b : f64[j, k]\n out c = sum(a * b, k) }",
-              {counting(f64, {130, 70}), counting(f64, {99, 130})})
+              {counting(f64, {130, 140}), counting(f64, {99, 130})})
             .phases == 3);
 }
 
@@ -101,35 +101,35 @@ TEST_CASE("Products of all types that accumulate are packed") {
   const std::string greatest = "kernel k { in a : f32[i, k]; in b : f32[k, j]\n"
                                "out c = max(a + b, k) }";
   for (const std::string &text : {f32_in_f64, f32_alone, greatest})
-    CHECK(packs(text, {counting(f32, {70, 130}), counting(f32, {130, 165})}) == of({"b"}, 2));
-  CHECK(packs(integers, {counting(i32, {70, 130}), counting(i32, {130, 165})}) == of({"b"}, 2));
+    CHECK(packs(text, {counting(f32, {140, 130}), counting(f32, {130, 165})}) == of({"b"}, 2));
+  CHECK(packs(integers, {counting(i32, {140, 130}), counting(i32, {130, 165})}) == of({"b"}, 2));
 }
 
 TEST_CASE("What is made of a product is made in its loops, but functions have loops of their own") {
   CHECK(packs("kernel k { in a : f32[i, k]; in b : f32[k, j]; in x : f32[j]; in y : f32[i, j]\n"
               "out c = gelu(sum(a * b, k) + x) * y }",
-              {counting(f32, {70, 130}), counting(f32, {130, 99}), counting(f32, {99}),
-               counting(f32, {70, 99})}) == of({"b"}, 3));
+              {counting(f32, {140, 130}), counting(f32, {130, 99}), counting(f32, {99}),
+               counting(f32, {140, 99})}) == of({"b"}, 3));
   CHECK(packs("kernel k { in a : f32[i, k]; in b : f32[k, j]; in x : f32[j]; in y : f32[i, j]\n"
               "out c = relu(sum(a * b, k) + x) * y }",
-              {counting(f32, {70, 130}), counting(f32, {130, 99}), counting(f32, {99}),
-               counting(f32, {70, 99})}) == of({"b"}, 2));
+              {counting(f32, {140, 130}), counting(f32, {130, 99}), counting(f32, {99}),
+               counting(f32, {140, 99})}) == of({"b"}, 2));
 }
 
 TEST_CASE("Batches of products have panels for each") {
   CHECK(packs("kernel k { in a : f64[n, i, k]; in b : f64[n, k, j]\n out c = sum(a * b, k) }",
-              {counting(f64, {3, 65, 80}), counting(f64, {3, 80, 70})}) == of({"b"}, 2));
+              {counting(f64, {3, 130, 80}), counting(f64, {3, 80, 70})}) == of({"b"}, 2));
   CHECK(packs("kernel k { in a : f64[n, i, k]; in b : f64[k, j]\n out c = sum(a * b, k) }",
-              {counting(f64, {3, 65, 80}), counting(f64, {80, 70})}) == of({"b"}, 2));
+              {counting(f64, {3, 130, 80}), counting(f64, {80, 70})}) == of({"b"}, 2));
 }
 
 TEST_CASE("Two products share a panel, and others read the operand as it lies") {
   CHECK(packs("kernel k { in a : f64[i, k]; in b : f64[k, j]; in x : f64[i, k]\n"
               "out c = sum(a * b, k)\n out d = sum(x * b, k)\n out e = b * 2 }",
-              {counting(f64, {70, 130}), counting(f64, {130, 99}), counting(f64, {70, 130})})
+              {counting(f64, {140, 130}), counting(f64, {130, 99}), counting(f64, {140, 130})})
             .inputs == std::vector<std::string>{"b"});
   CHECK(packs("kernel k { in a : f32[i, k]; in b : f32[k, j]\n"
               "out c = sum(a * b, k)\n out d = sum(a - b, k, acc=f32)\n out e = sum(b, k) }",
-              {counting(f32, {70, 130}), counting(f32, {130, 99})})
+              {counting(f32, {140, 130}), counting(f32, {130, 99})})
             .inputs == std::vector<std::string>{"b"});
 }
