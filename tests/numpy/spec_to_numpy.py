@@ -209,8 +209,9 @@ class Evaluator(Reductions):
             if listed is None:
                 axes = sorted(value.axes.union(*(self.inputs[n].axes for n in lenders)))
             for axis in axes:
+                labelled = [d["name"] for d in self.kernel["inputs"] if d["labels"]]
                 candidates = [n for n in lenders if axis in self.inputs[n].axes] or [
-                    n for n in self.inputs if axis in self.inputs[n].axes]
+                    n for n in labelled if axis in self.inputs[n].axes]
                 for n in candidates:
                     if shape[axis] == 1:
                         shape[axis] = self.inputs[n].lo.shape[axis]
