@@ -89,37 +89,44 @@ TEST_CASE("Phases run one after the other where blocks would gain nothing") {
             .empty());
 }
 
-TEST_CASE(
-    "Interleaved or not, on any number of threads: every element is written, to the same bits") {
-  const std::string body =
-      ranks + "; out c[2] = reduce(max) x; out d[1, 2] = reduce(sum) x; out t[] += reduce(sum) x";
-  for (const std::vector<std::int64_t> &shape :
-       std::vector<std::vector<std::int64_t>>{{67, 100, 101}, {1000, 31, 33}, {4099, 2, 300}}) {
-    const Array x(f32, shape), other(f32, shape);
-    for (std::int64_t k = 0; k < x.size(); ++k) {
-      x.data<float>()[k] = float(double(k * 7919 % 10007) / 700 + 0.1);
-      other.data<float>()[k] = -x.data<float>()[k];
-    }
-    std::vector<std::vector<char>> expected;
-    for (const int threads : {0, 1, 2, 3, 7}) {
-      const Kernel kernel =
-          compile(parse("kernel k { " + body + " }"),
-                  {.threads = threads, .engine = threads == 0 ? Engine::interpreter : Engine::jit});
+TEST_CASE("Interleaved or not, on any number of threads: every element is written once, to the "
+          "same bits") {
+  const auto numbers = [](const std::vector<std::int64_t> &shape, double factor) {
+    const Array array(f32, shape);
+    for (std::int64_t k = 0; k < array.size(); ++k)
+      array.data<float>()[k] = float(factor * (double(k * 7919 % 10007) / 700 + 0.1));
+    return array;
+  };
+  for (const std::string &body :
+       {ranks + "; out c[2] = reduce(max) x; in w : f32[1]",
+        std::string("in x : f32[i, j, k]; in w : f32[k]; out s = sum(x); out y += x * w")}) {
+    const LoopSpec spec = parse("kernel k { " + body + " }");
+    const Kernel interpreter = compile(spec, {.engine = Engine::interpreter});
+    for (const std::vector<std::int64_t> &shape :
+         std::vector<std::vector<std::int64_t>>{{67, 100, 101}, {1000, 31, 33}, {4099, 2, 300}}) {
+      const Array w = numbers({body.starts_with("in x : f32[i") ? shape[2] : 1}, 0.5);
+      const Array x = numbers(shape, 1), other = numbers(shape, -1);
+      const std::vector<AnyView> inputs{x, w}, others{other, w};
       std::vector<Array> outputs;
-      for (const Signature &of : kernel.infer({x})) outputs.emplace_back(f32, of.shape);
+      for (const Signature &of : interpreter.infer(inputs)) outputs.emplace_back(f32, of.shape);
       const std::vector<AnyView> views(outputs.begin(), outputs.end());
-      kernel.run(std::vector<AnyView>{other}, views); // leaves other results, also between phases
-      for (const Array &output : outputs)
-        for (std::int64_t k = 0; k < output.size(); ++k) output.data<float>()[k] = 7;
-      kernel.run(std::vector<AnyView>{x}, views);
-      std::vector<std::vector<char>> bytes;
-      for (const Array &output : outputs) {
-        const auto *data = static_cast<const char *>(output.raw());
-        bytes.emplace_back(data, data + std::size_t(output.size()) * size_of(output.dtype()));
+      std::vector<std::vector<char>> expected;
+      for (const int threads : {0, 1, 2, 3, 7}) {
+        const Kernel kernel = compile(
+            spec, {.threads = threads, .engine = threads == 0 ? Engine::interpreter : Engine::jit});
+        interpreter.run(others, views); // leaves other results in what is between phases
+        for (const Array &output : outputs)
+          for (std::int64_t k = 0; k < output.size(); ++k) output.data<float>()[k] = 7;
+        kernel.run(inputs, views);
+        std::vector<std::vector<char>> bytes;
+        for (const Array &output : outputs) {
+          const auto *data = static_cast<const char *>(output.raw());
+          bytes.emplace_back(data, data + std::size_t(output.size()) * size_of(output.dtype()));
+        }
+        if (expected.empty()) expected = bytes;
+        CAPTURE(threads);
+        CHECK((bytes == expected));
       }
-      if (expected.empty()) expected = bytes;
-      CAPTURE(threads);
-      CHECK((bytes == expected));
     }
   }
 }
