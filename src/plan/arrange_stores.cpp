@@ -16,13 +16,10 @@ void Arranger::add_holds_below(NodeId limit) {
   const std::vector<Held> &values = ways_.holds.values;
   for (; next_held_ < values.size() && values[next_held_].value < limit; ++next_held_) {
     const Held &held = values[next_held_];
-    Item item;
-    item.kind = ItemKind::Hold;
-    item.value = held.value;
+    Item item = hold(held.value);
     item.needs = needs_of({&held.value, 1});
     item.path =
         path_of(trees_.kept_groups(trees_.component_of(held.value), trees_.classes_of(held.value)));
-    item.scratch = nests_.scratch_count++;
     nests_.item_of_held[held.value.index] = nests_.add(std::move(item));
     why_.add([&] { return held.why; });
   }
@@ -33,12 +30,9 @@ void Arranger::add_repeated() {
   nests_.item_of_input.assign(request_.spec.inputs.size(), std::nullopt);
   for (std::size_t k = 0; k < request_.walks.repeated.size(); ++k) {
     const Repeated &repeated = request_.walks.repeated[k];
-    Item item;
-    item.kind = ItemKind::Hold;
+    Item item = hold(node_of_input(repeated.input));
     item.repeated = k;
-    item.value = node_of_input(repeated.input);
     for (ClassId c : repeated.classes) item.path.push_back({LoopKind::Plain, {c}});
-    item.scratch = nests_.scratch_count++;
     nests_.item_of_input[repeated.input] = nests_.add(std::move(item));
   }
 }
@@ -47,14 +41,19 @@ void Arranger::add_panels() {
   nests_.item_of_panel.assign(request_.spec.inputs.size(), std::nullopt);
   for (std::size_t k = 0; k < ways_.panels.arrays.size(); ++k) {
     const Panel &panel = ways_.panels.arrays[k];
-    Item item;
-    item.kind = ItemKind::Hold;
+    Item item = hold(node_of_input(panel.input));
     item.panel = k;
-    item.value = node_of_input(panel.input);
     item.path = panel.path;
-    item.scratch = nests_.scratch_count++;
     nests_.item_of_panel[panel.input] = nests_.add(std::move(item));
   }
+}
+
+Item Arranger::hold(NodeId value) {
+  Item item;
+  item.kind = ItemKind::Hold;
+  item.value = value;
+  item.scratch = nests_.scratch_count++;
+  return item;
 }
 
 NodeId Arranger::node_of_input(std::uint32_t input) const {

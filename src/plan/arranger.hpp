@@ -62,6 +62,7 @@ private:
   // Their arrays are filled in the order of their own axes, before all else.
   void add_repeated();
   void add_panels();
+  Item hold(NodeId value); // of an array of its own, which it fills
   NodeId node_of_input(std::uint32_t input) const;
   std::vector<LoopKey> store_path(const std::vector<Group> &groups) const;
   void add_store(std::size_t output);

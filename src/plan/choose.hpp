@@ -14,7 +14,9 @@ Cuts all_cuts(const Request &request, const Trees &trees, Cuts chunks, const Way
 std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const Cuts &cuts,
                                                  const Nests &nests);
 
-// choose_folds.cpp: folds over rows, with the elements of a row kept: row by row, with the states in memory.
+// choose_folds.cpp: a fold of values into the start of its recipe, with a combine: its tree may be cut in other ways.
+bool is_free(const Request &request, expr::NodeId fold);
+// Folds over rows, with the elements of a row kept: row by row, with the states in memory.
 LoopsOfFolds choose_sweeps(const Request &request, const Trees &trees, const Cuts &chunks,
                            const Machine &machine, Why &why);
 // Folds of short rows, of which several are taken at once.

@@ -16,14 +16,13 @@ using expr::NodeKind;
 using support::decide;
 using support::Reason;
 
-namespace {
-
-// A fold of values into the start of its recipe, with a combine: its tree may be cut in other ways.
 bool is_free(const Request &request, NodeId fold) {
   const expr::Graph &graph = request.spec.graph;
   return graph[fold].kind == NodeKind::Fold && graph.recipe(fold).has_combine() &&
          graph.start_args(fold).empty();
 }
+
+namespace {
 
 // The loops of this fold as a sweep, or none.
 std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId fold,

@@ -63,8 +63,7 @@ private:
   // A fold that a register tile can take: kept positions are lanes, and its steps are cheap.
   bool is_product(NodeId fold) const {
     const expr::Graph &graph = request_.spec.graph;
-    if (graph[fold].kind != NodeKind::Fold || !graph.recipe(fold).has_combine() ||
-        !graph.start_args(fold).empty() || ways_.sweeps.contains(fold) ||
+    if (!is_free(request_, fold) || ways_.sweeps.contains(fold) ||
         ways_.short_rows.contains(fold) || !trees_.folds_in(graph.folded_args(fold)).empty())
       return false;
     const Trees::Tree &tree = trees_.tree_of(fold);

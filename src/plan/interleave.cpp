@@ -2,6 +2,7 @@
 #include "plan/interleave.hpp"
 
 #include "plan/cost.hpp"
+#include "plan/tasks.hpp"
 #include "plan/thresholds.hpp"
 
 #include <algorithm>
@@ -63,8 +64,8 @@ private:
     std::int64_t extent = 0;                // of that axis
     std::int64_t granule = 1;               // positions of it
     std::set<std::uint32_t> loaded, stored; // scratch arrays
-    std::map<std::uint32_t, bool>
-        inputs; // those whose parts are the blocks: whether from the last to the first
+    std::set<std::uint32_t>
+        inputs; // gone through from the first part to the last: the blocks are parts of them
   };
 
   Looked look_at(std::size_t p) const {
@@ -72,22 +73,21 @@ private:
     Looked looked;
     std::vector<BufferId> loads;
     follow(phase.body, looked, loads);
-    if (phase.parallel.empty() || loop::handing_loop(program_, phase) != nullptr || in_pipeline(p))
+    if (phase.parallel.empty() || loop::handing_loop(program_, phase) != nullptr ||
+        pipeline_with(program_, p))
       return looked;
     if (p < binding_.cuts.size() && !binding_.cuts[p].empty())
       return looked; // as the schedule asks
     const AxisId outer = phase.parallel.front();
     looked.extent = binding_.extents[outer.index];
-    looked.granule = granule(phase, outer);
+    looked.granule = granule_of(0, phase.parallel.size(), vector_axis_of(program_, phase));
     looked.may = looked.extent > 0;
     std::set<std::uint32_t> others;
     for (const BufferId id : loads) {
       if (program_[id].role != Role::Input) continue;
       const double step = step_along(id, outer);
-      if (step == 0 || span_inside(id, outer) > std::abs(step))
-        others.insert(program_[id].operand);
-      else
-        looked.inputs[program_[id].operand] = step < 0;
+      const bool forward = step > 0 && span_inside(id, outer) <= step;
+      (forward ? looked.inputs : others).insert(program_[id].operand);
     }
     for (const std::uint32_t other : others) looked.inputs.erase(other);
     return looked;
@@ -103,20 +103,6 @@ private:
       loads.push_back(id);
       if (program_[id].role == Role::Scratch) looked.loaded.insert(program_[id].operand);
     }
-  }
-
-  bool in_pipeline(std::size_t p) const {
-    for (std::size_t first = p < 2 ? 0 : p - 2; first <= p; ++first)
-      if (loop::is_pipeline(program_, first)) return true;
-    return false;
-  }
-
-  // A vector loop is cut where its lines begin.
-  std::int64_t granule(const loop::Phase &phase, AxisId outer) const {
-    for (const loop::Loop &loop : program_.loops)
-      if (loop.parallel && loop.vector && loop.axis == outer)
-        return phase.parallel.size() == 1 ? vector_granule : column_granule;
-    return 1;
   }
 
   std::int64_t stride(BufferId id, AxisId axis) const {
@@ -154,9 +140,8 @@ private:
     if (!phases_[p].may) return std::nullopt;
     std::optional<std::uint32_t> largest;
     double bytes = 0;
-    for (const auto &[input, reverse] : phases_[p].inputs) {
-      const auto same = phases_[first].inputs.find(input);
-      if (same == phases_[first].inputs.end() || same->second != reverse || reverse) continue;
+    for (const std::uint32_t input : phases_[p].inputs) {
+      if (!phases_[first].inputs.contains(input)) continue;
       const double own = bytes_.at(input);
       if (own < sizes_.least_input || own <= bytes) continue;
       largest = input;

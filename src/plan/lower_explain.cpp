@@ -2,6 +2,7 @@
 #include "plan/lowering.hpp"
 
 #include "plan/explain.hpp"
+#include "plan/tasks.hpp"
 #include "plan/wishes.hpp"
 
 #include <fmt/format.h>
@@ -75,18 +76,11 @@ void Lowering::explain_sweeps() {
 
 // Whether each block of a phase runs right after one of an earlier phase, in a pipeline or interleaved.
 bool Lowering::runs_with(std::size_t phase, std::size_t before) const {
-  if (const auto first = pipeline_with(phase)) return *first <= before;
+  if (const auto first = pipeline_with(plan_.program, phase)) return *first <= before;
   return std::ranges::any_of(plan_.binding.interleavings, [&](const Interleaving &together) {
     return std::ranges::count(together.phases, before) > 0 &&
            std::ranges::count(together.phases, phase) > 0;
   });
-}
-
-// The first phase of the pipeline that has this one.
-std::optional<std::size_t> Lowering::pipeline_with(std::size_t phase) const {
-  for (std::size_t first = phase < 2 ? 0 : phase - 2; first <= phase; ++first)
-    if (loop::is_pipeline(plan_.program, first)) return first;
-  return std::nullopt;
 }
 
 void Lowering::explain() {
@@ -98,7 +92,7 @@ void Lowering::explain() {
     for (AxisId axis : phase.parallel)
       if (loop::handing_loop(plan_.program, phase) == nullptr)
         axes += (axes.empty() ? "" : ", ") + plan_.program[axis].name;
-    if (const auto first = pipeline_with(p); first && axes.empty()) {
+    if (const auto first = pipeline_with(plan_.program, p); first && axes.empty()) {
       plan_.why.push_back(decide(
           Reason::HandsOn, fmt::format("phase {}", p), "in a pipeline",
           fmt::format("{}: each block of {} hands its states on to the next, between its phases {} "

@@ -134,7 +134,6 @@ private:
   bool only_repeats(const PhaseTree &phase) const;
   void explain();
   void explain_sweeps();
-  std::optional<std::size_t> pipeline_with(std::size_t phase) const;
   bool runs_with(std::size_t phase, std::size_t before) const;
   std::string nest_of_phase(std::size_t phase) const;
 

@@ -23,6 +23,25 @@ std::int64_t tasks_of_at_most(double most, double work) {
 
 } // namespace
 
+std::optional<std::size_t> vector_axis_of(const loop::Program &program, const loop::Phase &phase) {
+  std::optional<std::size_t> vector_axis;
+  for (const loop::Loop &loop : program.loops)
+    if (loop.parallel && loop.vector)
+      if (const auto at = std::ranges::find(phase.parallel, loop.axis); at != phase.parallel.end())
+        vector_axis = std::size_t(at - phase.parallel.begin());
+  return vector_axis;
+}
+
+std::int64_t granule_of(std::size_t k, std::size_t axes, std::optional<std::size_t> vector_axis) {
+  return k != vector_axis ? 1 : k + 1 == axes ? vector_granule : column_granule;
+}
+
+std::optional<std::size_t> pipeline_with(const loop::Program &program, std::size_t phase) {
+  for (std::size_t first = phase < 2 ? 0 : phase - 2; first <= phase; ++first)
+    if (loop::is_pipeline(program, first)) return first;
+  return std::nullopt;
+}
+
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
                double work, const Machine &machine, double most, std::span<const Cut> cuts) {
   support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
@@ -42,9 +61,7 @@ Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t>
   grid.count.resize(extents.size());
   for (const std::size_t k : order) {
     const std::int64_t extent = extents[k];
-    const std::int64_t granule = k != vector_axis          ? 1
-                                 : k + 1 == extents.size() ? vector_granule
-                                                           : column_granule;
+    const std::int64_t granule = granule_of(k, extents.size(), vector_axis);
     const bool cut = grid.blocks > 0 && asked(k) != Cut::Never;
     const std::int64_t wanted = cut ? ceil_div(tasks, grid.blocks) : 1;
     std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
@@ -64,14 +81,9 @@ Grid grid_of(const loop::Program &program, std::size_t index, const Binding &bin
   if (in_order) used.threads = 1;
   std::vector<std::int64_t> extents;
   for (const loop::AxisId axis : phase.parallel) extents.push_back(binding.extents[axis.index]);
-  std::optional<std::size_t> vector_axis;
-  for (const loop::Loop &loop : program.loops)
-    if (loop.parallel && loop.vector)
-      if (const auto at = std::ranges::find(phase.parallel, loop.axis); at != phase.parallel.end())
-        vector_axis = std::size_t(at - phase.parallel.begin());
   // The interpreter runs the blocks one after the other.
   const double work = binding.phase_work[index] * (interpreted ? interpreter_slowdown : 1);
-  return make_grid(extents, vector_axis, work, used,
+  return make_grid(extents, vector_axis_of(program, phase), work, used,
                    cancellable && !in_order ? cycles_between_looks : 0,
                    index < binding.cuts.size() ? std::span<const Cut>(binding.cuts[index])
                                                : std::span<const Cut>());

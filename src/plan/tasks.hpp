@@ -39,6 +39,14 @@ Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t>
 Grid grid_of(const loop::Program &program, std::size_t phase, const Binding &binding,
              const Machine &machine, bool interpreted = false, bool cancellable = false);
 
+// The place of the parallel axis that runs several positions at once.
+std::optional<std::size_t> vector_axis_of(const loop::Program &program, const loop::Phase &phase);
+// Positions of the k-th of so many parallel axes at whose multiples blocks begin: a vector loop is cut where its lines do.
+std::int64_t granule_of(std::size_t k, std::size_t axes, std::optional<std::size_t> vector_axis);
+
+// The first phase of the pipeline that has this one.
+std::optional<std::size_t> pipeline_with(const loop::Program &program, std::size_t phase);
+
 // How a phase and the two after it run as one (loop::is_pipeline).
 struct Pipeline {
   std::int64_t chunks = 0;
