@@ -154,7 +154,7 @@ void place_phases(Specialisation &special, const support::Machine &machine, bool
         extents.push_back(special.binding.extents[axis.index]);
       code.parts.push_back(
           {special.pattern->code->phases()[p], std::move(extents), together.granules[k]});
-      code.on_threads = code.on_threads || special.phases[p].grid.blocks > 1;
+      code.on_threads = code.on_threads || special.phases[p].grid.wakes_threads();
     }
     special.phases[together.phases.front()].interleaved = std::move(code);
   }

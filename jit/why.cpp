@@ -40,7 +40,7 @@ Decision explain_interleaved(const loop::Program &program, const plan::Binding &
   for (const std::size_t p : together.phases) {
     phases += phases.empty() ? "phases " : p == together.phases.back() ? " and " : ", ";
     phases += std::to_string(p);
-    on_threads = on_threads || plan::grid_of(program, p, binding, machine).blocks > 1;
+    on_threads = on_threads || plan::grid_of(program, p, binding, machine).wakes_threads();
     cycles += binding.phase_work[p];
   }
   std::string input;
@@ -88,7 +88,8 @@ std::vector<Decision> explain_threads(const loop::Program &program, const plan::
         why.push_back(explain_interleaved(program, binding, *together, machine));
       continue;
     }
-    const Reason reason = blocks > 1                           ? Reason::WorkShared
+    const Reason reason = grid.only_if_awake                   ? Reason::SharedIfAwake
+                          : blocks > 1                         ? Reason::WorkShared
                           : program.phases[p].parallel.empty() ? Reason::SerialPhase
                           : threads == 1                       ? Reason::OneThread
                                                                : Reason::TooLittleWork;

@@ -31,7 +31,7 @@ template <class Visit> struct Job {
   const Rows &rows;
   const CancelFlag cancel;
   std::atomic<bool> ready{false};
-  mutable std::atomic<std::int64_t> finished{0};
+  mutable std::atomic<std::int64_t> taken{0}, finished{0};
 
   void operator()() const { // perhaps on a thread of the arena, where that is full
     const std::int64_t blocks = ready.load(std::memory_order_acquire) ? all : 0;
@@ -44,28 +44,59 @@ template <class Visit> struct Job {
   void run(std::int64_t first, std::int64_t last) const {
     if (!ready.load(std::memory_order_acquire)) return; // never
     const support::FloatControl control;
-    Small<char *, few_buffers> buffers(rows.bytes > 0 ? rows.buffer_count : 0);
-    loop::Frame own = frame;
-    if (rows.bytes > 0) {
-      const int thread = tbb::this_task_arena::current_thread_index();
-      support::check(thread >= 0 && thread < rows.threads, "a thread has no rows");
-      std::copy_n(frame.buffers, rows.buffer_count, buffers.data());
-      for (const std::size_t b : rows.buffers) buffers[b] += thread * rows.bytes;
-      own.buffers = buffers.data();
-    }
+    const int thread = tbb::this_task_arena::current_thread_index();
+    support::check(rows.bytes == 0 || (thread >= 0 && thread < rows.threads),
+                   "a thread has no rows");
+    Own own(frame, rows, thread);
     for (std::int64_t block = first; block != last && !is_cancelled(cancel); ++block)
-      visit(own, block);
+      visit(own.frame, block);
     finished.fetch_add(last - first, std::memory_order_release);
   }
+
+  // Blocks one after the other, as the `place`-th of those that stood by.
+  void take_part(int place) const {
+    if (rows.bytes > 0 && place >= rows.threads) return;
+    const support::FloatControl control;
+    Own own(frame, rows, place);
+    while (!is_cancelled(cancel)) {
+      const std::int64_t block = taken.fetch_add(1, std::memory_order_relaxed);
+      if (block >= all) return;
+      visit(own.frame, block);
+    }
+  }
+
+  // A frame with the rows of a thread.
+  struct Own {
+    Own(const loop::Frame &shared, const Rows &rows, int thread)
+        : buffers(rows.bytes > 0 ? rows.buffer_count : 0), frame(shared) {
+      if (rows.bytes == 0) return;
+      std::copy_n(shared.buffers, rows.buffer_count, buffers.data());
+      for (const std::size_t b : rows.buffers) buffers[b] += thread * rows.bytes;
+      frame.buffers = buffers.data();
+    }
+    Small<char *, few_buffers> buffers;
+    loop::Frame frame;
+  };
 };
+
+// Whether threads stood by and the job is done.
+template <class Visit>
+bool share_with_standby(Workers &workers, int threads, const Job<Visit> &job) {
+  return workers.standby.share(threads - 1, [&](int place) { job.take_part(place); });
+}
 
 template <class Visit>
 void share_out(Workers &workers, std::int64_t blocks, const Visit &visit, const loop::Frame &frame,
                const Rows &rows, CancelFlag cancel) {
   Job<Visit> job{blocks, visit, frame, rows, cancel};
-  job.ready.store(true, std::memory_order_release);
-  workers.arena.execute(job);
-  job.finished.load(std::memory_order_acquire);
+  const int threads = int(std::min<std::int64_t>(workers.threads, blocks));
+  if (!share_with_standby(workers, threads, job)) {
+    const Standby::Elsewhere elsewhere(workers.standby);
+    job.ready.store(true, std::memory_order_release);
+    workers.arena.execute(job);
+    job.finished.load(std::memory_order_acquire);
+  }
+  workers.standby.expect_more();
 }
 
 // oneTBB starts no more threads than the machine has, and says so on stderr, unless it is told that
@@ -105,7 +136,11 @@ void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::F
     place_block(grid, block, lo, hi);
     phase(&own, lo, hi);
   };
-  share_out(workers, grid.blocks, visit, frame, rows, cancel);
+  if (!grid.only_if_awake) return share_out(workers, grid.blocks, visit, frame, rows, cancel);
+  constexpr int fewest = 2; // threads
+  if (!share_with_standby(workers, fewest, Job{grid.blocks, visit, frame, rows, cancel}))
+    phase(&frame, grid.lo.data(), grid.hi.data());
+  workers.standby.expect_more();
 }
 
 void run_interleaved(Workers &workers, const InterleavedCode &code, const loop::Frame &frame,

@@ -11,10 +11,9 @@ namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
-std::int64_t tasks_worth_making(double work, const Machine &machine) {
-  if (machine.threads <= 1 || !(work >= fewest_tasks * machine.task_cycles)) return 1;
-  return std::int64_t(
-      std::min(work / machine.task_cycles, double(machine.threads) * tasks_per_thread));
+std::int64_t tasks_worth_making(double work, const Machine &machine, double task_cycles) {
+  if (machine.threads <= 1 || !(work >= fewest_tasks * task_cycles)) return 1;
+  return std::int64_t(std::min(work / task_cycles, double(machine.threads) * tasks_per_thread));
 }
 
 std::int64_t tasks_of_at_most(double most, double work) {
@@ -55,8 +54,12 @@ Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t>
   const std::int64_t least = order.empty() ? 1 : machine.threads;
   for (std::size_t k = 0; k < extents.size(); ++k)
     if (asked(k) != Cut::First) order.push_back(k);
-  const std::int64_t tasks =
-      std::max({least, tasks_worth_making(work, machine), tasks_of_at_most(most, work)});
+  std::int64_t tasks = std::max({least, tasks_worth_making(work, machine, machine.task_cycles),
+                                 tasks_of_at_most(most, work)});
+  if (tasks == 1) {
+    tasks = tasks_worth_making(work, machine, machine.awake_task_cycles);
+    grid.only_if_awake = tasks > 1;
+  }
   grid.step.resize(extents.size());
   grid.count.resize(extents.size());
   for (const std::size_t k : order) {
@@ -95,10 +98,10 @@ std::optional<Pipeline> pipeline_of(const loop::Program &program, std::size_t fi
   const loop::Phase &phase = program.phases[first];
   Pipeline pipeline;
   pipeline.chunks = binding.extents[phase.parallel.front().index];
-  pipeline.step = std::clamp<std::int64_t>(pipeline.chunks / std::max<std::int64_t>(grid.blocks, 1),
-                                           1, most_pipelined_chunks);
+  pipeline.on_threads = grid.wakes_threads();
+  const std::int64_t blocks = pipeline.on_threads ? grid.blocks : 1;
+  pipeline.step = std::clamp<std::int64_t>(pipeline.chunks / blocks, 1, most_pipelined_chunks);
   pipeline.reverse = loop::handing_loop(program, program.phases[first + 1])->reverse;
-  pipeline.on_threads = grid.blocks > 1;
   return pipeline;
 }
 

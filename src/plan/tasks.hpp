@@ -3,7 +3,7 @@
 //
 // The box of all positions of a phase is cut into blocks beforehand, when the layouts of a call are first seen. Nothing depends
 // on which thread runs which block, so the results have the same bits for every number of threads. Work of a few tens of
-// microseconds is not worth waking a thread and runs where it is.
+// microseconds is not worth waking a thread: it is shared with threads that are awake after another call, or runs where it is.
 //
 //   extents 3 x 1000000, the inner axis vectorised, 2 threads, work for 16 tasks
 //     outer axis: 3 blocks of 1;  inner axis: 6 blocks of 166912 (a multiple of 1024);  18 blocks
@@ -25,6 +25,9 @@ struct Grid {
   std::vector<std::int64_t> step;   // [axis]: positions of a block
   std::vector<std::int64_t> count;  // [axis]: blocks
   std::int64_t blocks = 1;          // their product; 0 where an extent is 0: nothing runs
+  bool only_if_awake = false; // too little to wake a thread for: shared with those that stand by
+
+  bool wakes_threads() const { return blocks > 1 && !only_if_awake; }
 };
 
 // `work` is in rough cycles for the whole phase; `vector_axis` is the place of the axis that runs

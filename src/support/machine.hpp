@@ -44,7 +44,8 @@ struct Machine {
 
   // Its threads: what phases are cut by.
   int threads = 1;
-  double task_cycles = 90'000; // of work that is worth waking one: 30 us at 3 GHz
+  double task_cycles = 90'000;      // of work that is worth waking one: 30 us at 3 GHz
+  double awake_task_cycles = 7'500; // of work that is worth handing to one that is awake
 
   int vector_bytes() const { return vector_bits / 8; }
   // Bytes of accumulators that a block may hold: half of the registers, as the other half holds operands.

@@ -218,6 +218,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "the phase is the middle of a pipeline: each block hands its states on to the next"},
     {Reason::WorkShared, "work-shared", "threads",
      "the phase is cut into blocks for several threads"},
+    {Reason::SharedIfAwake, "shared-if-awake", "threads",
+     "the phase takes some microseconds: it is cut into blocks for threads that are awake after a "
+     "call shortly before, and the caller's thread runs it alone where none is"},
     {Reason::BlocksInTurn, "blocks-in-turn", "threads",
      "the phases of a parallel scan run block by block, each block through all three while it is "
      "in the caches"},

@@ -109,6 +109,7 @@ enum class Reason : std::uint8_t {
   RunsOnce,
   HandsOn,
   WorkShared,
+  SharedIfAwake,
   BlocksInTurn,
   PhasesInterleaved,
   TooLittleWork,

@@ -63,7 +63,7 @@ Rounds alternate(const std::vector<Participant> &participants, const RoundLimits
     double once = participants[p].seconds(1);
     // A call of microseconds is known only after some more of them.
     if (once < 1e-4) once = participants[p].seconds(50);
-    repeats[p] = int(std::clamp(std::ceil(3e-4 / std::max(once, 1e-9)), 1.0, 1e5));
+    repeats[p] = int(std::clamp(std::ceil(1e-3 / std::max(once, 1e-9)), 1.0, 1e5));
   }
   Rounds rounds;
   rounds.seconds.resize(count);

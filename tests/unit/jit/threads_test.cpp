@@ -7,7 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -79,6 +81,57 @@ TEST_CASE("Little work and one thread both give a single block") {
   const std::int64_t extents[] = {1'000'000};
   CHECK(runtime::make_grid(extents, 0, 1000, {.threads = 64}).blocks == 1);
   CHECK(runtime::make_grid(extents, 0, much_work, {.threads = 1}).blocks == 1);
+}
+
+TEST_CASE("Work of some microseconds is cut into blocks for threads that are awake already") {
+  const std::int64_t extents[] = {1'000'000};
+  const double some_work = 30'000;
+  const runtime::Grid grid = runtime::make_grid(extents, 0, some_work, {.threads = 2});
+  CHECK(grid.only_if_awake);
+  CHECK(!grid.wakes_threads());
+  CHECK(grid.blocks == 4);
+  CHECK(runtime::make_grid(extents, 0, some_work, {.threads = 1}).blocks == 1);
+  CHECK(runtime::make_grid(extents, 0, much_work, {.threads = 2}).wakes_threads());
+}
+
+TEST_CASE("Short calls close upon each other are shared with a thread that looks out for them") {
+  struct Seen {
+    static void thread(const loop::Frame *frame, const std::int64_t *lo, const std::int64_t *) {
+      auto *helped = reinterpret_cast<std::atomic<int> *>(frame->buffers[0]);
+      const auto caller = *reinterpret_cast<std::thread::id *>(frame->buffers[1]);
+      helped[lo[0]] += 1;
+      if (std::this_thread::get_id() != caller) helped[4] += 1;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(5);
+      while (std::chrono::steady_clock::now() < end) {
+      }
+    }
+  };
+  std::array<std::atomic<int>, 5>
+      counts{}; // visits of each block, and how many were another thread's
+  std::thread::id caller = std::this_thread::get_id();
+  char *buffers[] = {reinterpret_cast<char *>(counts.data()), reinterpret_cast<char *>(&caller)};
+  loop::Frame frame;
+  frame.buffers = buffers;
+  const runtime::Grid four{{0}, {4}, {1}, {4}, 4, true};
+  int calls = 0;
+  for (; calls < 100'000 && counts[4] < 100; ++calls)
+    runtime::run_phase(runtime::workers(2), four, Seen::thread, frame, {});
+  CHECK(counts[4] >= 100);
+  // A call that is not shared is one call of the phase, for all of the box.
+  for (int k = 1; k < 4; ++k) CHECK(counts[k] <= counts[0]);
+  CHECK(counts[0] == calls);
+}
+
+TEST_CASE("Short calls of many threads, some shared and some not, visit each position once") {
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0;
+  for (int k = 0; k < 4; ++k)
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 2000; ++turn)
+        good += visits(8, 4096, 30'000, 2 + turn % 2) == std::pair(1, 1);
+    });
+  for (std::thread &thread : threads) thread.join();
+  CHECK(good == 8000);
 }
 
 TEST_CASE("A vector axis is cut between whole vectors, wherever it stands") {
