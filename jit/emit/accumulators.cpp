@@ -16,6 +16,24 @@ Values flat(const Blocks &blocks) {
   return values;
 }
 
+// Whether each step adds 1 to this state, which is 0 before the first.
+static bool counts_steps(const ops::Recipe &recipe, std::size_t state) {
+  const ops::Code &step = recipe.step;
+  const auto line = [&](std::uint32_t value) {
+    return value < std::uint32_t(step.inputs) ? nullptr : &step.lines[value - step.inputs];
+  };
+  const auto is_one = [&](std::uint32_t value) {
+    const ops::Code::Line *literal = line(value);
+    return literal != nullptr && literal->kind == ops::Code::Line::Kind::Literal &&
+           literal->literal == ops::scalar_from(1.0);
+  };
+  if (recipe.states[state] != DType::F64 || recipe.start[state] != ops::scalar_from(0.0))
+    return false;
+  const ops::Code::Line *next = line(step.results[state]);
+  return next != nullptr && next->kind == ops::Code::Line::Kind::Op && next->op == ops::Op::Add &&
+         next->args[0] == state && is_one(next->args[1]);
+}
+
 Accumulators::Accumulators(Context &context)
     : program_(context.program), ir_(context.ir), lanes_(context.lanes),
       all_(context.program.accs.size()) {
@@ -74,6 +92,17 @@ States Accumulators::join_identities(AccId acc, const States &states, int count)
   for (std::size_t k = 0; k < none.size(); ++k)
     right.push_back(lanes_.literal(recipe.states[k], none[k], Lanes::width(states[k])));
   return join(acc, states, right);
+}
+
+void Accumulators::set_counts(const Loop &loop, Blocks &blocks, llvm::Value *steps) {
+  for (std::size_t k = 0; k < loop.accs.size(); ++k) {
+    const ops::Recipe &recipe = program_.recipe(loop.accs[k]);
+    for (std::size_t s = 0; s < recipe.states.size(); ++s) {
+      if (!counts_steps(recipe, s) || all_[loop.accs[k].index].takes_blocks) continue;
+      llvm::Value *count = ir_.CreateSIToFP(steps, ir_.getDoubleTy());
+      for (AllStates &block : blocks) block[k][s] = lanes_.splat(count, Lanes::width(block[k][s]));
+    }
+  }
 }
 
 AllStates Accumulators::running(const Loop &loop) const {

@@ -102,7 +102,7 @@ AllStates Folds::joined_leaves(const Place &here, const block::Run &run, llvm::V
   const int leaves = run.whole().positions();
   llvm::Value *stop = ir_.CreateNSWAdd(start, context_.number(loop.leaf));
   Blocks blocks(static_cast<std::size_t>(leaves), this->start(here, loop, false));
-  blocks = steps(here, run, run.whole(), {start, stop}, 1, blocks, loop.leaf, {});
+  blocks = steps(here, run, run.whole(), {start, stop}, 1, blocks, loop.leaf, {}, true);
   tree::pair(leaves, [&](int into, int from) {
     AllStates &block = blocks[std::size_t(into)];
     block = accs_.join(loop, block, blocks[std::size_t(from)]);

@@ -62,27 +62,36 @@ AllStates Folds::leaf(const Place &here, const block::Run &run, Range range) {
 AllStates Folds::serial_leaf(const Place &here, const block::Run &run, Range range,
                              const AllStates &start) {
   const Path path = program_[run.loop].scan ? Path::ScanSerial : Path::FoldSerial;
-  return steps(here, run, run.rest(), range, 1, {start}, 0, path).front();
+  return steps(here, run, run.rest(), range, 1, {start}, 0, path, program_[run.loop].leaf > 0)
+      .front();
 }
 
 // Steps of the box, a copy of its body for each block of states, whose positions lie `apart`.
 Blocks Folds::steps(const Place &here, const block::Run &run, const block::Box &box, Range range,
                     std::int64_t stride, const Blocks &blocks, std::int64_t apart,
-                    std::optional<Path> path) {
+                    std::optional<Path> path, bool from_identity) {
   const auto [begin, end] = range;
   const Loop &loop = program_[run.loop];
+  const auto taken = [&, begin = begin](llvm::Value *position) {
+    return ir_.CreateSDiv(ir_.CreateSub(position, begin), ir_.getInt64(std::uint64_t(stride)));
+  };
   const auto turn = [&](llvm::Value *position, Blocks &now) {
+    llvm::Value *at = position;
     // The other way round, the turn for begin is that for end - 1.
     if (loop.reverse)
       position = ir_.CreateSub(ir_.CreateAdd(begin, ir_.CreateSub(end, ir_.getInt64(1))), position);
     if (path) context_.took(*path);
+    Blocks counted = now;
+    if (from_identity) accs_.set_counts(loop, counted, taken(at));
     for (std::size_t u = 0; u < now.size(); ++u) {
-      accs_.set_running(loop, now[u]);
+      accs_.set_running(loop, counted[u]);
       walk_.turn(here, box, run.loop, position, static_cast<std::int64_t>(u) * apart);
       now[u] = accs_.running(loop);
     }
   };
-  return accs_.counted_loop(loop, range, stride, blocks, turn);
+  Blocks after = accs_.counted_loop(loop, range, stride, blocks, turn);
+  if (from_identity) accs_.set_counts(loop, after, taken(end));
+  return after;
 }
 
 AllStates Folds::vector_leaf(const Place &here, const block::Run &run, Range range) {
@@ -98,7 +107,7 @@ AllStates Folds::vector_leaf(const Place &here, const block::Run &run, Range ran
     llvm::Value *wrong = memory_.misaligned(here, run.whole(), range.begin, width);
     const Values stepped = memory_.around_caches(here, wrong, [&](const Place &place) {
       return flat(steps(context_.lanes_of(place, loop, width), run, run.whole(),
-                        {range.begin, rest}, fold_ways, blocks, width, Path::FoldGroups));
+                        {range.begin, rest}, fold_ways, blocks, width, Path::FoldGroups, true));
     });
     blocks = accs_.blocks(loop, stepped);
   }

@@ -34,7 +34,7 @@ private:
   AllStates vector_leaf(const Place &here, const block::Run &run, Range range);
   Blocks steps(const Place &here, const block::Run &run, const block::Box &box, Range range,
                std::int64_t stride, const Blocks &blocks, std::int64_t apart,
-               std::optional<Path> path);
+               std::optional<Path> path, bool from_identity);
   Blocks masked_steps(const Place &here, const block::Run &run, Range range, llvm::Value *end,
                       const Blocks &blocks);
 

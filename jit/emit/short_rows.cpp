@@ -71,7 +71,7 @@ AllStates Folds::on_stack(const Place &here, const block::Run &run) {
   const Loop &loop = program_[run.loop];
   llvm::Value *none = ir_.getInt64(0), *turns = context_.number(loop.turns);
   if (loop.ways == 1)
-    return steps(here, run, run.whole(), {none, turns}, 1, {start(here, loop, true)}, 0, {})
+    return steps(here, run, run.whole(), {none, turns}, 1, {start(here, loop, true)}, 0, {}, false)
         .front();
   context_.took(Path::ShortInMemory);
   const AllStates first = start(here, loop, false);

@@ -61,6 +61,9 @@ Target make(std::string name, std::string cpu, bool v4) {
 support::Machine machine_of(const Target &target) {
   support::Machine machine;
   machine.vector_bits = target.vector_bits;
+  // Measured on Zen 4 over 64 MB, two threads, time without asking ahead over time with it: sum 0.75 to 0.86, mean of rows 0.88,
+  // sum of (x - y)^2 0.92, sum of columns 0.90, layernorm 0.92. On Sapphire Rapids a sum takes 1.8 times as long without.
+  machine.sizes.asks_ahead = !target.cpu.starts_with("znver");
   // For tests: blocks of other sizes, from this seed, in all of the process.
   if (const char *seed = std::getenv("BROADLOOM_BLOCKS"); seed != nullptr && *seed != '\0')
     machine.sizes = block::random_sizes(std::strtoull(seed, nullptr, 10));

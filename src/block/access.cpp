@@ -58,11 +58,12 @@ Prefetch Chooser::prefetch(BufferId id, Move move, const Place &place) const {
   Prefetch found;
   found.block = holds(place.next_block, id);
   if (move == Move::Transposed && !place.in_tile) { // the rows of a short axis, one after the other
-    found.lines = buffer.stream;
+    found.lines = buffer.stream && machine_.sizes.asks_ahead;
     return found;
   }
   // Several rows of a jam are read fast enough.
-  found.lines = buffer.stream && buffer.role == Role::Input && unit && !place.jammed;
+  found.lines = buffer.stream && machine_.sizes.asks_ahead && buffer.role == Role::Input && unit &&
+                !place.jammed;
   // Each step of the folds reads another row of what the rows of the tile share, often in another page, where the processor
   // does not look ahead by itself; where rows lie a power of two apart, few of them stay in the nearest caches.
   if (place.tiled && unit && walk(id, *place.tiled) == nullptr)

@@ -100,9 +100,10 @@ Run Chooser::map(LoopId id, Place place) const {
   }
   add(map_width(id, place), false);
   add(base, true);
-  // Columns that fill a part of a register only are folded in smaller ones: three channels in 8 lanes, not 16.
+  // Columns that fill a part of a register only are folded in smaller ones: three channels in 4 lanes, not 16.
   if (!f.inner_folds || f.costly) return run;
-  for (int width = base; width > 2 && width * f.widest * 8 > machine_.vector_bits; width /= 2)
+  constexpr int narrow_register = 256; // bits
+  for (int width = base; width > 2 && width * f.widest * 8 > narrow_register; width /= 2)
     add(width / 2, true);
   return run;
 }

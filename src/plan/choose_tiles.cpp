@@ -58,7 +58,7 @@ public:
       for (const Group &side : loops) {
         if (side == inner || stride_along(*steps, side) != 1) continue;
         across = true;
-        if (extent(side) < shortest_line || extent(inner) < shortest_line) continue;
+        if (extent(side) < shortest_side || extent(inner) < shortest_side) continue;
         explain_tile(name, loops, side);
         return tile_of(loops, {side, inner});
       }

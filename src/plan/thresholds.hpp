@@ -48,7 +48,8 @@ inline constexpr std::int64_t fewest_short_rows =
 
 // --- Tiles.
 
-inline constexpr std::int64_t tile_side = 64; // positions
+inline constexpr std::int64_t tile_side = 64;     // positions
+inline constexpr std::int64_t shortest_side = 16; // positions: a line of four-byte elements
 
 // --- Panels of operands that are packed (panels.hpp).
 

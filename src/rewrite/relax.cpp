@@ -19,10 +19,23 @@ using ops::Op;
 
 constexpr int greatest_power = 8;
 
-enum Kind { Quotient, Fused, Power, Joined };
-constexpr std::array<const char *, 4> kinds{
+enum Kind { Quotient, Fused, Power, Joined, Dot };
+constexpr std::array<const char *, 5> kinds{
     "quotients by a number became products: ", "products and sums became fma: ",
-    "powers became products: ", "chains of numbers were joined: "};
+    "powers became products: ", "chains of numbers were joined: ",
+    "sums of products became dot products by fma: "};
+
+// The sum of x * y, which is not rounded on the way.
+ops::Recipe dot_product(DType dtype) {
+  ops::Recipe dot = ops::recipe_of(Fold::Sum, dtype);
+  dot.name = "dot";
+  dot.args = {dtype, dtype};
+  dot.step = {};
+  dot.step.inputs = 3; // the state, x, y
+  dot.step.lines.push_back({ops::Code::Line::Kind::Op, Op::Fma, dtype, dtype, {1, 2, 0}, 3, {}});
+  dot.step.results = {3};
+  return dot;
+}
 
 class Relaxer {
 public:
@@ -49,6 +62,7 @@ public:
         once_.push_back(users_[arg.index] == 1);
       }
       std::optional<NodeId> other;
+      if (node.kind == NodeKind::Fold) other = dot(node, args, old_.args(id)[0]);
       if (node.kind == NodeKind::Op && (node.dtype == DType::F32 || node.dtype == DType::F64) &&
           args.size() == 2 && graph_[args[0]].dtype == node.dtype)
         other = rule(node, args);
@@ -77,6 +91,13 @@ private:
     for (NodeId arg : args) node.axes = node.axes | graph_[arg].axes;
     return graph_.add(node, std::vector<NodeId>(args), *where_);
   }
+  NodeId cast(NodeId x, DType dtype) {
+    Node node;
+    node.kind = NodeKind::Cast;
+    node.dtype = dtype;
+    node.axes = graph_[x].axes;
+    return graph_.add(node, {{x}}, *where_);
+  }
   NodeId literal(DType dtype, double value) {
     Node node;
     node.kind = NodeKind::Literal;
@@ -97,6 +118,34 @@ private:
   std::optional<NodeId> count(Kind kind, NodeId id) {
     ++made_[kind];
     return id;
+  }
+
+  // sum(x * y), or sum(f64(x * y)) of f32. `like` asks about one argument only.
+  std::optional<NodeId> dot(const Node &node, const std::vector<NodeId> &args, NodeId old_arg) {
+    const ops::Recipe &recipe = graph_.recipe(node.recipe);
+    if (ops::only_op(recipe) != Op::Add || recipe.args != recipe.states || args.size() != 1 ||
+        node.like != expr::no_input || !once_[0])
+      return {};
+    const DType sum = recipe.states[0];
+    NodeId product = args[0];
+    const bool widened = graph_[product].kind == NodeKind::Cast;
+    if (widened) {
+      if (users_[old_.args(old_arg)[0].index] != 1) return {};
+      product = arg(product, 0);
+    }
+    const DType dtype = graph_[product].dtype;
+    const bool fits = sum == DType::F64 ? dtype == (widened ? DType::F32 : DType::F64)
+                                        : sum == DType::F32 && dtype == DType::F32 && !widened;
+    if (!fits || !is_op(product, Op::Mul)) return {};
+    std::vector<NodeId> factors{arg(product, 0), arg(product, 1)};
+    for (NodeId &factor : factors) {
+      if (number(factor)) return {};
+      if (widened) factor = cast(factor, sum);
+    }
+    Node fold = node;
+    fold.recipe = graph_.add_recipe(dot_product(sum));
+    ++made_[Dot];
+    return graph_.add(fold, factors, *where_);
   }
 
   std::optional<NodeId> rule(const Node &node, const std::vector<NodeId> &args) {

@@ -22,6 +22,8 @@ struct Sizes {
   std::size_t short_statements = 512; // of all copies of a short loop's body
   std::size_t transposed_body = 12;   // statements that a transposed tile may have
   std::int64_t least_leaf = 64;       // positions; leaves of joins have one
+  bool asks_ahead =
+      true; // for the lines of a long stream: some processors' own prefetchers do better alone
 };
 
 struct Machine {

@@ -74,6 +74,11 @@ LargeShape large_shape(Random &random) {
   case 7: // many axes
     for (int k = random.between(4, 6); k > 1; --k) n.push_back(extent(random, 2, 12));
     n.push_back(extent(random, 2, std::max(3.0, rest(n))));
+    if (random.chance(30)) { // as long as the shortest sides of tiles
+      n.assign(4, 16);
+      n[std::size_t(random.below(4))] += random.between(-1, 2);
+      shape.maps = random.chance(60);
+    }
     break;
   case 8:
   case 10: // products: i, j, k

@@ -93,6 +93,8 @@ private:
   void declare_inputs() {
     if (order_c_) lines_.push_back("order c");
     if (random_.chance(5)) lines_.push_back("stretch off");
+    if (!scope_.smooth && random_.chance(shape_.factors.empty() ? 5 : 30))
+      lines_.push_back("set relaxed = on");
     const int least = only_maps_ ? 2 : shape_.factors.empty() ? 1 : int(shape_.factors.size());
     const int most = scope_.large ? std::max(least, 3) : 4;
     for (int k = 0, count = random_.between(least, most); k < count; ++k) declare_input(k);

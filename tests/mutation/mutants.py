@@ -14,6 +14,12 @@ TREE = ROOT / "build" / "mutants" / "tree"
 
 # (name, file, what stands there, what the mutant has in its place)
 MUTANTS = [
+    ("counted states: one step too many", "jit/emit/accumulators.cpp",
+     "ir_.CreateSIToFP(steps, ir_.getDoubleTy())", "ir_.CreateSIToFP(ir_.CreateAdd(steps, ir_.getInt64(1)), ir_.getDoubleTy())"),
+    ("standby: the last block is taken by nobody", "jit/runtime/threads.cpp",
+     "if (block >= all) return;", "if (block + 1 >= all) return;"),
+    ("tiles: of no short sides", "src/plan/choose_tiles.cpp",
+     "extent(side) < shortest_side", "extent(side) < tile_side"),
     ("map: the rest is left out", "jit/emit/maps.cpp",
      "context_.each({rest, range.end}, part", "context_.each({rest, rest}, part"),
     ("map: a narrowed group does nothing", "jit/emit/maps.cpp",

@@ -239,9 +239,10 @@ TEST_CASE("operands that lie the other way round are walked in tiles, and to the
   const std::string turned = "in a : f32[i, j]; in b : f32[j, i]; out z = a + b; out y = b * 2";
   CHECK(tiles(turned, {{300, 200}, {200, 300}}) == 1);
   CHECK(tiles("in a : f32[i, j]; in b : f32[i, j]; out z = a + b", {{300, 200}, {300, 200}}) == 0);
-  CHECK(tiles(turned, {{300, 20}, {20, 300}}) == 0);
-  for (const std::int64_t m : {64, 130, 200})
-    for (const std::int64_t n : {65, 128, 300}) check_bits(turned, {{m, n}, {n, m}});
+  CHECK(tiles(turned, {{300, 16}, {16, 300}}) == 1);
+  CHECK(tiles(turned, {{300, 15}, {15, 300}}) == 0);
+  for (const std::int64_t m : {16, 64, 130, 200})
+    for (const std::int64_t n : {17, 65, 128, 300}) check_bits(turned, {{m, n}, {n, m}});
   check_bits("in a : f32[k, i, j]; in b : f32[j, k, i]; out z = a * b", {{3, 70, 90}, {90, 3, 70}});
 }
 

@@ -137,6 +137,7 @@ TEST_CASE("relaxed rewrites are off by default, and each says what it did") {
       {"x ^ 5", "= mul", "powers became products: 1"},
       {"x ^ -3", "= div", "powers became products: 1"},
       {"x + 1.5 + 2.5", "literal 4 ", "chains of numbers were joined: 1"},
+      {"x + sum(x * y)", "dot", "sums of products became dot products by fma: 1"},
   };
   for (const auto &rule : rules) {
     INFO(rule.given);
@@ -166,6 +167,32 @@ TEST_CASE("relaxed results differ in the last bits only") {
       const double a = results[0][std::size_t(i)], b = results[1][std::size_t(i)];
       CHECK((a == b || std::fabs(a - b) <= 4e-15 * std::fabs(a)));
     }
+  }
+}
+
+TEST_CASE("a relaxed sum of products rounds none of them") {
+  // 4097^2 has 25 bits, one more than f32.
+  const float x[] = {4097, 4097};
+  const auto sum = [&](const char *relaxed) {
+    const Results r = compile(parse(std::string("kernel k { set relaxed = ") + relaxed +
+                                    "; in x : f32[i]; out s : f64 = sum(x * x) }"))(
+        {{"x", View<const float>(x, {2})}});
+    return r["s"].data<double>()[0];
+  };
+  CHECK(sum("on") == 33570818);
+  CHECK(sum("off") == 33570816);
+}
+
+TEST_CASE(
+    "a relaxed sum of products stays a sum where the product is read elsewhere or is no float") {
+  for (const char *text :
+       {"in x : f32[i]; in y : f32[i]; let p = x * y; out s = sum(p); out p2 = p",
+        "in x : i32[i]; in y : i32[i]; out s = sum(x * y)",
+        "in x : c64[i]; in y : c64[i]; out s = sum(x * y)", "in x : f32[i]; out s = sum(x * 3)",
+        "in x : f32[i]; in y : f32[i]; out s = prod(x * y)",
+        "in x : f16[i]; in y : f16[i]; out s = sum(x * y)"}) {
+    INFO(text);
+    CHECK(!holds(graph_of(std::string("set relaxed = on; ") + text), "dot"));
   }
 }
 
