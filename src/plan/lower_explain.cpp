@@ -108,6 +108,7 @@ void Lowering::explain() {
                            axes.empty() ? "runs once, on one thread" : "parallel over " + axes),
                {}, costs[p]));
   }
+  if (request_.generic) return; // nothing else was chosen
   for (const auto &[input, reason] : reading_)
     plan_.why.push_back(
         explain_reading(request_.spec.inputs[input].name, reason, schedule_.reads[input].bytes));

@@ -84,6 +84,7 @@ private:
                 std::uint64_t key);
   Placed add_cast(Placed arg, DType from, DType to, std::uint64_t key);
   void add_extent(NodeId id);
+  AxisId counted_axis(const Group &classes);
   void add_index(NodeId id);
   Placed fold_value(ItemId item, std::size_t state);
   // The results of an accumulator's code, as operations.

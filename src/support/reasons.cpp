@@ -265,12 +265,14 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "miss: the first pattern of layouts of this kernel", usual},
     {Reason::NewPattern, "new-pattern", "cache",
      "miss: the nearest pattern of the last eight, and in what it differs", usual},
+    {Reason::PatternGeneric, "pattern-generic", "cache",
+     "this kernel has compiled as many patterns as it keeps: its generic program, which fits others too, runs"},
 });
 
 constexpr bool in_order() {
   for (std::size_t k = 0; k < table.size(); ++k)
     if (std::size_t(table[k].reason) != k) return false;
-  return table.size() == std::size_t(Reason::NewPattern) + 1;
+  return table.size() == std::size_t(Reason::PatternGeneric) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumerators");
 

@@ -134,6 +134,7 @@ enum class Reason : std::uint8_t {
   CodeOnDisk,
   FirstPattern,
   NewPattern,
+  PatternGeneric,
 };
 
 struct ReasonInfo {
