@@ -293,8 +293,7 @@ support::Machine KernelImpl::machine(int threads) const {
 
 // A plan that verifies. Throws InternalError.
 plan::Plan KernelImpl::make_plan(const kernel::Layouts &layouts, const plan::Resolved &resolved,
-                                 int threads, bool explain,
-                                 plan::Generality generality) const {
+                                 int threads, bool explain, plan::Generality generality) const {
   plan::Plan plan;
   const auto make = [&] {
     jit::fail_if_asked(jit::Fault::Plan);

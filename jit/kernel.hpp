@@ -77,9 +77,10 @@ private:
             const kernel::Layouts &layouts) const;
 
   // patterns.cpp
-  std::shared_ptr<const jit::Pattern>
-  find_pattern(loop::Program program, const std::string &key, plan::Generality generality,
-               const kernel::Layouts &layouts, Decision &found) const;
+  std::shared_ptr<const jit::Pattern> find_pattern(loop::Program program, const std::string &key,
+                                                   plan::Generality generality,
+                                                   const kernel::Layouts &layouts,
+                                                   Decision &found) const;
   std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program, const std::string &key,
                                                    const kernel::Layouts &layouts) const;
   static std::size_t most_patterns(); // 64, or BROADLOOM_PATTERNS

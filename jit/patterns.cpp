@@ -64,7 +64,8 @@ Decision KernelImpl::explain_generic(bool hit) const {
       support::Reason::PatternGeneric, "", hit ? "hit" : "miss",
       fmt::format("{}: this kernel keeps {}, and its generic one serves the others",
                   hit ? "hit" : "miss", patterns),
-      {{"a pattern of its own", "compiled once these layouts have run for longer than that takes"}});
+      {{"a pattern of its own",
+        "compiled once these layouts have run for longer than that takes"}});
 }
 
 // `found` becomes what `why` says about it.
@@ -93,11 +94,15 @@ KernelImpl::find_pattern(loop::Program program, const std::string &key, Generali
                                             : jit::explain_miss(program, programs);
   std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key, layouts);
   if (pattern->code && pattern->origin == Pattern::Origin::Process)
-    found = generality == Generality::Generic ? explain_generic(true) : support::decide(support::Reason::CodeKnown, "", "hit",
-                            "hit: another kernel of this process has the same loop program");
+    found = generality == Generality::Generic
+                ? explain_generic(true)
+                : support::decide(support::Reason::CodeKnown, "", "hit",
+                                  "hit: another kernel of this process has the same loop program");
   if (pattern->code && pattern->origin == Pattern::Origin::Disk)
-    found = generality == Generality::Generic ? explain_generic(true) : support::decide(support::Reason::CodeOnDisk, "", "hit",
-                            "hit: the disk cache has code for the same loop program");
+    found = generality == Generality::Generic
+                ? explain_generic(true)
+                : support::decide(support::Reason::CodeOnDisk, "", "hit",
+                                  "hit: the disk cache has code for the same loop program");
   std::shared_ptr<const Pattern> dropped; // outlives the lock
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = patterns_.try_emplace(key, KnownPattern{pattern, generality});

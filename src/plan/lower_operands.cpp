@@ -120,8 +120,7 @@ BufferId Lowering::buffer_for(Role role, std::size_t operand, const std::string 
   for (std::size_t s = 1; s < scopes_.size(); ++s) {
     const LoopKey &loop = nests_[scopes_[s].node].key;
     if (request_.generic) { // all loops, which move it or do not
-      for (ClassId c : loop.group)
-        covered += std::ranges::count(steps, c, &Step::cls);
+      for (ClassId c : loop.group) covered += std::ranges::count(steps, c, &Step::cls);
       const std::int64_t stride = stride_along(steps, loop.group);
       walked.push_back({s, scopes_[s].axis, stride, known_step(role, s, stride)});
       check_merged(steps, loop.group);

@@ -148,8 +148,7 @@ Trees::Tree Trees::filled_up(NodeId fold, Tree tree) const {
   for (NodeId arg : graph.folded_args(fold)) args = args | graph[arg].axes;
   const bool like = graph[fold].like != expr::no_input; // its shape says which axes are folded
   fill_up(tree.kept, request_.generic->kept, graph[fold].axes.size());
-  fill_up(tree.folded, request_.generic->folded,
-          (like ? args : args & graph[fold].folded).size());
+  fill_up(tree.folded, request_.generic->folded, (like ? args : args & graph[fold].folded).size());
   return tree;
 }
 
@@ -226,10 +225,9 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   }
   const bool scan =
       request_.spec.graph[fold].kind == NodeKind::Scan; // keeps the order in lanes, too
-  const ClassId innermost =
-      scan            ? sort_by_stride(classes_of_args(fold), reads.inputs).back()
-      : order.empty() ? ClassId()
-                      : order.back();
+  const ClassId innermost = scan ? sort_by_stride(classes_of_args(fold), reads.inputs).back()
+                            : order.empty() ? ClassId()
+                                            : order.back();
   tree.ways = (scan || !ordered) && std::count(folded.begin(), folded.end(), innermost) > 0;
   std::vector<ClassId> kept;
   for (ClassId c : classes_of(fold))

@@ -266,7 +266,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::NewPattern, "new-pattern", "cache",
      "miss: the nearest pattern of the last eight, and in what it differs", usual},
     {Reason::PatternGeneric, "pattern-generic", "cache",
-     "this kernel has compiled as many patterns as it keeps: its generic program, which fits others too, runs"},
+     "this kernel has compiled as many patterns as it keeps: its generic program, which fits them "
+     "all, runs"},
 });
 
 constexpr bool in_order() {

@@ -152,6 +152,13 @@ MUTANTS = [
      "graph[id].payload == graph[kept.value].payload;", "true;"),
     ("plan: a scan goes along with the one that it reads", "src/plan/place.cpp",
      "earliest = std::max(earliest, position_of(at, loop) + 1);", "earliest = std::max(earliest, position_of(at, loop));"),
+    ("generic: fillers are the innermost loops", "src/plan/trees.cpp",
+     "groups.insert(groups.begin(), filled.begin()", "groups.insert(groups.end(), filled.begin()"),
+    ("generic: never", "jit/patterns.cpp", "  if (!has_generic_) return false;\n", "  return false;\n"),
+    ("generic: loops of equal shapes are one", "src/plan/place.cpp", "    if (alone_) return false;\n", ""),
+    ("generic: phases share their axes", "src/plan/lower.cpp", "  if (request_.generic) axis_ids_.clear();", "  if (false) axis_ids_.clear();"),
+    ("generic: the extents of folded axes are 1", "src/plan/lower_values.cpp",
+     "plan_.binding.extents.push_back(group_extent(request_.resolved, classes));", "plan_.binding.extents.push_back(1);"),
     ("runtime: the last block of a grid is left out", "jit/runtime/threads.cpp",
      "ready.load(std::memory_order_acquire) ? all : 0;", "ready.load(std::memory_order_acquire) ? all - 1 : 0;"),
 ]
