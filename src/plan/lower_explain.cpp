@@ -84,7 +84,7 @@ bool Lowering::runs_with(std::size_t phase, std::size_t before) const {
 }
 
 void Lowering::explain() {
-  explain_sweeps();
+  if (!request_.generic) explain_sweeps();
   const std::vector<Cost> costs = phase_costs(plan_.program, plan_.binding);
   for (std::size_t p = 0; p < plan_.program.phases.size(); ++p) {
     std::string axes;

@@ -9,12 +9,23 @@
 
 namespace broadloom::plan {
 
+// Phases of a generic plan have axes of their own: i, i_2, i_3.
+std::string Lowering::name_of_axis(const std::string &name) const {
+  if (!request_.generic) return name;
+  const auto is_free = [&](const std::string &wish) {
+    return std::ranges::count(plan_.program.axes, wish, &loop::Axis::name) == 0;
+  };
+  std::string free = name;
+  for (int k = 2; !is_free(free); ++k) free = fmt::format("{}_{}", name, k);
+  return free;
+}
+
 AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
   const bool chunk = kind == LoopKind::Chunks || kind == LoopKind::Join;
   const auto key = std::pair(chunk, group);
   if (const auto found = axis_ids_.find(key); found != axis_ids_.end()) return found->second;
   const std::string name = group_name(request_.resolved, group);
-  loop::Axis axis{chunk ? name + ".chunk" : name, std::nullopt};
+  loop::Axis axis{name_of_axis(chunk ? name + ".chunk" : name), std::nullopt};
   const std::int64_t extent = group_extent(request_.resolved, group);
   std::int64_t count = extent, cut = 0;
   if (chunk) {

@@ -111,7 +111,7 @@ void Lowering::add_extent(NodeId id) {
 AxisId Lowering::counted_axis(const Group &classes) {
   const AxisId id{std::uint32_t(plan_.program.axes.size())};
   plan_.program.axes.push_back(
-      {classes.empty() ? "one" : group_name(request_.resolved, classes), std::nullopt});
+      {name_of_axis(classes.empty() ? "one" : group_name(request_.resolved, classes)), {}});
   group_of_axis_.push_back(classes);
   plan_.binding.extents.push_back(group_extent(request_.resolved, classes));
   plan_.binding.chunks.push_back(0);

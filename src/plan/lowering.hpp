@@ -42,6 +42,7 @@ private:
 
   // axes and numbers
   AxisId axis_of(LoopKind kind, const Group &group);
+  std::string name_of_axis(const std::string &name) const;
   struct ScratchArray {
     Steps steps;       // by class, outermost first
     Group chunk_group; // one dim, the innermost but for a Partial, counts the chunks of this group;

@@ -146,6 +146,20 @@ TEST_CASE(
   CHECK(std::signbit(results["p"].data<float>()[7]));
 }
 
+TEST_CASE("A generic program is a text that is read again") {
+  const spec::TypedSpec spec = spec::analyse(
+      parse(two_operands(3, "out z = x - mean(x, 1); out d = sum(x * y, like=y)")).data());
+  const std::vector<Layout> inputs{contiguous_layout(Shape{5, 1, 70}),
+                                   contiguous_layout(Shape{5, 4, 1})},
+      outputs{contiguous_layout(Shape{5, 1, 70}), contiguous_layout(Shape{5, 4, 1})};
+  const std::vector<bool> wanted{true, true};
+  const loop::Program program =
+      plan::make_plan(spec, plan::resolve(spec, inputs, wanted), inputs, outputs, wanted, {}, false,
+                      plan::Generality::Generic)
+          .program;
+  CHECK(loop::key(loop::parse(loop::write(program))) == loop::key(program));
+}
+
 TEST_CASE("A bound call has a pattern of its own") {
   const PatternsKept none("0");
   const Kernel kernel =
