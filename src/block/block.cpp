@@ -88,6 +88,7 @@ Sizes random_sizes(std::uint64_t seed) {
   sizes.short_statements = std::size_t(one_of({0, 32, 512}));
   sizes.transposed_body = std::size_t(one_of({4, 12, 32}));
   sizes.least_leaf = one_of({2, 64, 128});
+  sizes.copied_functions = one_of({0, 12, 40});
   return sizes;
 }
 

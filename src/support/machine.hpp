@@ -22,6 +22,8 @@ struct Sizes {
   std::size_t short_statements = 512; // of all copies of a short loop's body
   std::size_t transposed_body = 12;   // statements that a transposed tile may have
   std::int64_t least_leaf = 64;       // positions; leaves of joins have one
+  std::int64_t copied_functions =
+      12; // their weight in the body of a fold, to have its ways as copies
 };
 
 struct Machine {
