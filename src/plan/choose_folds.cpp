@@ -106,7 +106,9 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
     return in_registers(Reason::StatesExceedCache, "a row of states would leave the caches");
   if (outer * leaves < fewest_chunks_of_rows * machine.threads)
     return in_registers(Reason::TooFewRows, "there are too few chunks of rows for the threads");
-  if (trees.inputs_over(classes, request.spec.graph.folded_args(fold)).empty() &&
+  const bool computed =
+      trees.inputs_over(classes, request.spec.graph.folded_args(fold)).empty(); // and not read
+  if (computed &&
       shared_cost(request, trees, fold, nest) < least_cost_shared * double(recipe.states.size()))
     return in_registers(Reason::ReadRepeatedly,
                         "no operand has all axes, so all of them are read many times, and it "
@@ -116,12 +118,13 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
   if (cut != chunks.chunks.end() && cut->second.least > steps_per_leaf) return {};
   why.add([&] {
     return decide(
-        Reason::RowsAsTheyLie, along, "row by row",
+        computed ? Reason::RowsComputedOnce : Reason::RowsAsTheyLie, along, "row by row",
         fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
                     "({:.3g} bytes), and those are joined at the end",
                     recipe.name, along, steps_per_leaf, bytes),
         {{"states in registers",
-          "reads its operands in steps of a row, and in a sweep of its own"}},
+          computed ? "computes its functions again, in a sweep of its own"
+                   : "reads its operands in steps of a row, and in a sweep of its own"}},
         {.bytes = 2 * bytes * outer * leaves});
   });
   return nest;

@@ -129,6 +129,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::RowsAsTheyLie, "rows-as-they-lie", "rows",
      "a fold over rows reads them as they lie, with a row of states in memory for each 128 of "
      "them"},
+    {Reason::RowsComputedOnce, "rows-computed-once", "rows",
+     "a fold over rows goes row by row with the states in memory, though no operand has all axes: "
+     "what goes through the rows anyway computes the same functions"},
     {Reason::ShortRows, "short-rows", "rows",
      "a fold over rows keeps its states in registers: the rows are shorter than 64 elements",
      usual},

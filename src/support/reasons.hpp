@@ -67,6 +67,7 @@ enum class Reason : std::uint8_t {
   ChunksAsked,
   ShortRowsTogether,
   RowsAsTheyLie,
+  RowsComputedOnce,
   ShortRows,
   StatesExceedCache,
   TooFewRows,

@@ -250,7 +250,7 @@ int run_file(const fs::path &path, bool make_smaller) {
 
 // What the run time does with phases is in no emitted code: the decisions tell of it.
 constexpr std::array run_time_paths{"blocks-in-turn", "pattern-generic", "phases-interleaved",
-                                    "work-shared"};
+                                    "rows-computed-once", "work-shared"};
 
 int report(const Plan &plan, std::uint64_t failed) {
   Counts all;
