@@ -29,6 +29,7 @@ using plan::Generality;
 
 // Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
 constexpr std::size_t most_codes = 512;
+constexpr std::size_t most_generic = 64; // of a kernel
 constexpr std::size_t most_compared = 8; // known patterns, when `why` looks for the nearest one
 jit::MemoryCache<jit::Code> &code_cache() {
   static auto &cache = *new jit::MemoryCache<jit::Code>(most_codes);
@@ -109,7 +110,9 @@ KernelImpl::find_pattern(loop::Program program, const std::string &key, Generali
   place->second.used = ++clock_;
   if (!is_new) return place->second.pattern;
   // Of its own kind: generic ones take no room from exact ones.
-  if (std::size_t(count_patterns(generality)) > std::max<std::size_t>(most_patterns_, 1)) {
+  const std::size_t most =
+      generality == Generality::Exact ? std::max<std::size_t>(most_patterns_, 1) : most_generic;
+  if (std::size_t(count_patterns(generality)) > most) {
     auto oldest = place;
     for (auto entry = patterns_.begin(); entry != patterns_.end(); ++entry)
       if (entry->second.generality == generality && entry->second.used < oldest->second.used)

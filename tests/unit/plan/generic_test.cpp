@@ -31,16 +31,16 @@ std::string dims(int rank) {
 }
 
 std::string two_operands(int rank, const std::string &rest) {
-  return "kernel k { in x : f32" + dims(rank) + "; in y : f32" + dims(rank) + "; " + rest + " }";
+  return "kernel k { in x : f64" + dims(rank) + "; in y : f64" + dims(rank) + "; " + rest + " }";
 }
 
 using Shape = std::vector<std::int64_t>;
 
-// No two sums of them in different orders are alike.
+// Sums of them in different orders differ.
 Array numbers(const Shape &shape, int seed) {
-  Array array(f32, shape);
+  Array array(f64, shape);
   for (std::int64_t k = 0; k < array.size(); ++k)
-    array.data<float>()[k] = float((k * 7919 + seed * 31) % 1009) / 37 - 11.3f;
+    array.data<double>()[k] = double((k * 7919 + seed * 31) % 1009) / 37 - 11.3f;
   return array;
 }
 
@@ -138,12 +138,12 @@ TEST_CASE(
   const Kernel kernel =
       compile(parse(two_operands(2, "out d = sum(x, like=y); out p = prod(x, like=y)")),
               {.threads = 1, .engine = Engine::jit});
-  Array x(f32, {3, 20}), y(f32, {3, 20});
-  for (std::int64_t k = 0; k < x.size(); ++k) x.data<float>()[k] = -0.0f;
+  Array x(f64, {3, 20}), y(f64, {3, 20});
+  for (std::int64_t k = 0; k < x.size(); ++k) x.data<double>()[k] = -0.0;
   const Results results = kernel({{"x", x}, {"y", y}});
   CHECK(served_generically(kernel));
-  CHECK(!std::signbit(results["d"].data<float>()[7]));
-  CHECK(std::signbit(results["p"].data<float>()[7]));
+  CHECK(!std::signbit(results["d"].data<double>()[7]));
+  CHECK(std::signbit(results["p"].data<double>()[7]));
 }
 
 TEST_CASE("A generic program is a text that is read again") {
@@ -164,14 +164,14 @@ TEST_CASE("A bound call has a pattern of its own") {
   const PatternsKept none("0");
   const Kernel kernel =
       compile(parse(two_operands(2, "out z = x * y")), {.threads = 1, .engine = Engine::jit});
-  Array x = numbers({3, 20}, 1), y = numbers({3, 1}, 2), z(f32, {3, 20});
+  Array x = numbers({3, 20}, 1), y = numbers({3, 1}, 2), z(f64, {3, 20});
   kernel({{"x", x}, {"y", y}});
   CHECK(served_generically(kernel));
   const std::vector<AnyView> in{x, y}, out{z};
   const BoundCall bound = kernel.bind(in, out);
   CHECK(!served_generically(kernel));
   bound();
-  CHECK(z.data<float>()[45] == x.data<float>()[45] * y.data<float>()[2]);
+  CHECK(z.data<double>()[45] == x.data<double>()[45] * y.data<double>()[2]);
   kernel({{"x", x}, {"y", y}}); // the layouts are known by that pattern now
   CHECK(!served_generically(kernel));
 }
@@ -185,8 +185,8 @@ TEST_CASE("Kernels with scans, positions, ordered folds or schedules have no gen
   CHECK(!has(two_operands(2, "out z = x + iota(1) + y")));
   CHECK(!has("accumulator damped(a; m) { init a = 0; step a = 0.5*a + m }\n" +
              two_operands(2, "out z = y + damped(x, 1)")));
-  CHECK(!has("kernel k { in x : f32[i, j]; out z = x * 2; schedule { vector i } }"));
-  CHECK(!has("kernel k { in x : f32[i, j]; out z = x * 2; schedule { stream z } }"));
+  CHECK(!has("kernel k { in x : f64[i, j]; out z = x * 2; schedule { vector i } }"));
+  CHECK(!has("kernel k { in x : f64[i, j]; out z = x * 2; schedule { stream z } }"));
 }
 
 TEST_CASE("A kernel without a generic plan keeps its latest patterns, as many as it may") {
