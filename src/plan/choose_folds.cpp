@@ -27,8 +27,10 @@ namespace {
 
 // The operations, as the table counts their costs, that this fold and others would both compute at every position of these loops:
 // outputs that are stored and folds that run along the row.
+// Where masks are not free, 0 with functions heavier than exp among them: such a body stands once, under a mask, and moves of its
+// states would be masked, too.
 double shared_cost(const Request &request, const Trees &trees, NodeId fold,
-                   const std::vector<Group> &nest) {
+                   const std::vector<Group> &nest, const Machine &machine) {
   const expr::Graph &graph = request.spec.graph;
   std::vector<ClassId> all;
   for (const Group &group : nest) all.insert(all.end(), group.begin(), group.end());
@@ -59,8 +61,12 @@ double shared_cost(const Request &request, const Trees &trees, NodeId fold,
     if (request.wanted[k] && trees.output_groups(k) == nest)
       others.merge(reached({&request.spec.outputs[k].addend, 1}));
   double cost = 0;
-  for (const NodeId id : reached(graph.folded_args(fold)))
-    if (graph[id].kind == NodeKind::Op && others.contains(id)) cost += ops::info(graph[id].op).cost;
+  for (const NodeId id : reached(graph.folded_args(fold))) {
+    if (graph[id].kind != NodeKind::Op || !others.contains(id)) continue;
+    const int own = ops::info(graph[id].op).cost;
+    if (own > most_cost_under_masks && !machine.masks_free) return 0;
+    cost += own;
+  }
   return cost;
 }
 
@@ -108,8 +114,8 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
     return in_registers(Reason::TooFewRows, "there are too few chunks of rows for the threads");
   const bool computed =
       trees.inputs_over(classes, request.spec.graph.folded_args(fold)).empty(); // and not read
-  if (computed &&
-      shared_cost(request, trees, fold, nest) < least_cost_shared * double(recipe.states.size()))
+  if (computed && shared_cost(request, trees, fold, nest, machine) <
+                      least_cost_shared * double(recipe.states.size()))
     return in_registers(Reason::ReadRepeatedly,
                         "no operand has all axes, so all of them are read many times, and it "
                         "shares no functions with what goes row by row");

@@ -153,7 +153,7 @@ MUTANTS = [
     ("plan: a scan goes along with the one that it reads", "src/plan/place.cpp",
      "earliest = std::max(earliest, position_of(at, loop) + 1);", "earliest = std::max(earliest, position_of(at, loop));"),
     ("plan: folds compute again what rows have computed", "src/plan/choose_folds.cpp",
-     "shared_cost(request, trees, fold, nest) < least_cost_shared", "0 * shared_cost(request, trees, fold, nest) < least_cost_shared"),
+     "shared_cost(request, trees, fold, nest, machine) <", "0 * shared_cost(request, trees, fold, nest, machine) <"),
     ("fold: functions stand once", "src/block/choose.cpp",
      "!f.costly || f.functions <= machine_.sizes.copied_functions;", "!f.costly;"),
     ("generic: fillers are the innermost loops", "src/plan/trees.cpp",
