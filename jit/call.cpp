@@ -14,6 +14,7 @@
 #include "jit/failure.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
+#include "jit/stopwatch.hpp"
 #include "kernel/operand_copy.hpp"
 #include "reference/reference.hpp"
 #include "support/fail.hpp"
@@ -46,14 +47,22 @@ void KernelImpl::run(Operands operands) const {
   if (fits(operands))
     if (const Specialisation *special = layout_cache_.find_pinned(operands))
       return execute(*special, operands);
-  execute(*bind(operands), operands);
+  const std::shared_ptr<const Specialisation> special = bind(operands, Use::Once);
+  if (special->generality == plan::Generality::Exact) return execute(*special, operands);
+  const jit::Stopwatch watch;
+  execute(*special, operands);
+  special->generic_ms.fetch_add(watch.ms(), std::memory_order_relaxed);
 }
 
-std::shared_ptr<const Specialisation> KernelImpl::bind(Operands operands) const {
+std::shared_ptr<const Specialisation> KernelImpl::bind(Operands operands, Use use) const {
   kernel::check_operands(typed_, operands);
   const std::uint64_t hash = jit::layout_hash(operands);
-  if (auto known = layout_cache_.find(operands, hash)) return known;
-  return build(operands, hash);
+  if (auto known = layout_cache_.find(operands, hash)) {
+    if (known->generality == plan::Generality::Exact) return known;
+    if (use == Use::Once && !known->deserves_exact()) return known;
+    use = Use::Often;
+  }
+  return build(operands, hash, use);
 }
 
 void KernelImpl::execute(const Specialisation &special, Operands operands) const {

@@ -2,16 +2,15 @@
 //
 //   compile      text or expressions -> checked spec                        once for a kernel
 //   build        layouts -> shapes -> plan (loop program and its numbers)   once for a tuple of layouts
-//   make_pattern loop program -> native code                                once for a pattern
+//   find_pattern loop program -> native code (patterns.cpp)                 once for a pattern
 //
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
-#include "jit/cache/cache.hpp"
-#include "jit/cache/kept_code.hpp"
 #include "jit/engine/profile.hpp"
 #include "jit/failure.hpp"
 #include "jit/kernel.hpp"
 #include "jit/runtime/machine.hpp"
+#include "jit/stopwatch.hpp"
 #include "jit/why.hpp"
 #include "kernel/layouts.hpp"
 #include "support/check.hpp"
@@ -23,42 +22,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 
 namespace broadloom {
 namespace {
 
-using jit::Pattern;
 using jit::Specialisation;
-
-class Stopwatch {
-public:
-  double ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
-        .count();
-  }
-
-private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-// Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
-constexpr std::size_t most_codes = 512;
-constexpr std::size_t most_compared = 8; // known patterns, when `why` looks for the nearest one
-jit::MemoryCache<jit::Code> &code_cache() {
-  static auto &cache = *new jit::MemoryCache<jit::Code>(most_codes);
-  return cache;
-}
-
-// Kernels of equal programs share their code; those that are profiled do not, as code has one name there.
-std::string code_key(const std::string &program_key, const jit::Target &target, Profile profile,
-                     const std::string &kernel) {
-  const std::string known_as =
-      profile == Profile::none ? "" : std::to_string(unsigned(profile)) + ' ' + kernel;
-  return target.name + '\n' + target.cpu + '\n' + target.features + '\n' +
-         std::to_string(target.vector_bits) + '\n' + known_as + '\n' + program_key;
-}
 
 // The target of native code; empty where the engine wants none, or where nobody asked for a target
 // and this machine is none: then `spec` gets a note of it.
@@ -219,7 +188,7 @@ void describe_operands(Specialisation &special, const spec::TypedSpec &spec) {
 
 Kernel compile(const LoopSpec &spec, const Options &options) try {
   const support::FloatWorld world;
-  const Stopwatch watch;
+  const jit::Stopwatch watch;
   spec::TypedSpec typed = spec::analyse(spec.data());
 
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
@@ -233,9 +202,9 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
 }
 
 std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operands,
-                                                        std::uint64_t hash) const {
+                                                        std::uint64_t hash, Use use) const {
   const support::FloatWorld world;
-  const Stopwatch watch;
+  const jit::Stopwatch watch;
   kernel::Layouts layouts;
   for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
     layouts.inputs.push_back(operands[i]->layout);
@@ -261,13 +230,13 @@ std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operand
   };
   std::shared_ptr<Specialisation> special = begin();
   try {
-    place(*special, resolved, threads_);
+    place(*special, resolved, threads_, use);
   } catch (const InternalError &error) {
     if (!may_fall_back()) throw;
     std::string instead = "runs by a plan for one thread";
     try {
       special = begin();
-      place(*special, resolved, 1);
+      place(*special, resolved, 1, use);
     } catch (const InternalError &) { // the first one is told
       special = begin();
       special->engine = Engine::reference;
@@ -285,13 +254,21 @@ std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operand
 }
 
 // From layouts to all that a call needs. Throws InternalError.
-void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, int threads) const {
+void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, int threads,
+                       Use use) const {
   special.threads = threads;
-  plan::Plan plan = make_plan(special.layouts, resolved, threads, false);
+  plan::Plan plan = make_plan(special.layouts, resolved, threads, false, special.generality);
+  std::string key = loop::key(plan.program);
+  if (use == Use::Once && serves_generic(key)) {
+    special.generality = plan::Generality::Generic;
+    plan = make_plan(special.layouts, resolved, threads, false, special.generality);
+    key = loop::key(plan.program);
+  }
 
   // Beyond this point axes, phases and widths are fixed.
 
-  special.pattern = find_pattern(std::move(plan.program), special.layouts, special.found);
+  special.pattern = find_pattern(std::move(plan.program), key, special.generality, special.layouts,
+                                 special.found);
   special.engine = special.pattern->code ? Engine::jit : Engine::interpreter;
   special.binding = std::move(plan.binding);
   const auto rest = [&] {
@@ -316,13 +293,13 @@ support::Machine KernelImpl::machine(int threads) const {
 
 // A plan that verifies. Throws InternalError.
 plan::Plan KernelImpl::make_plan(const kernel::Layouts &layouts, const plan::Resolved &resolved,
-                                 int threads, bool explain) const {
+                                 int threads, bool explain, plan::Generality generality) const {
   plan::Plan plan;
   const auto make = [&] {
     jit::fail_if_asked(jit::Fault::Plan);
     if (threads > 1) jit::fail_if_asked(jit::Fault::ParallelPlan);
     plan = plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
-                           machine(threads), explain);
+                           machine(threads), explain, generality);
     verify_plan(plan, layouts, verifies_);
   };
   jit::with_ir(make, [&] { return spec::print_graph(typed_); });
@@ -338,96 +315,6 @@ void KernelImpl::tell(const InternalError &error, const std::string &instead,
                   target_ ? target_->name + " (" + target_->cpu + ")" : "none", unsigned(profile_),
                   cancel_ ? "can be cancelled" : "cannot be cancelled");
   jit::tell({error, instead, spec_, typed_, layouts, options});
-}
-
-// `found` becomes what `why` says about it.
-std::shared_ptr<const Pattern> KernelImpl::find_pattern(loop::Program program,
-                                                        const kernel::Layouts &layouts,
-                                                        Decision &found) const {
-  const std::string key = loop::key(program);
-  std::vector<KnownPattern> others;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = patterns_.find(key); known != patterns_.end()) {
-      known->second.used = ++clock_;
-      found = support::decide(support::Reason::PatternKnown, "", "hit",
-                              "hit: this kernel knows the pattern");
-      return known->second.pattern;
-    }
-    for (const auto &entry : patterns_) others.push_back(entry.second);
-  }
-  std::sort(others.begin(), others.end(),
-            [](const KnownPattern &a, const KnownPattern &b) { return a.used > b.used; });
-  if (others.size() > most_compared) others.resize(most_compared);
-  std::vector<const loop::Program *> programs;
-  for (const KnownPattern &other : others) programs.push_back(&other.pattern->program);
-  found = jit::explain_miss(program, programs);
-  std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key, layouts);
-  if (pattern->code && pattern->origin == Pattern::Origin::Process)
-    found = support::decide(support::Reason::CodeKnown, "", "hit",
-                            "hit: another kernel of this process has the same loop program");
-  if (pattern->code && pattern->origin == Pattern::Origin::Disk)
-    found = support::decide(support::Reason::CodeOnDisk, "", "hit",
-                            "hit: the disk cache has code for the same loop program");
-  std::shared_ptr<const Pattern> dropped; // outlives the lock
-  const std::lock_guard lock(mutex_);
-  const auto [place, is_new] = patterns_.try_emplace(key, KnownPattern{pattern, 0});
-  place->second.used = ++clock_;
-  if (!is_new) return place->second.pattern;
-  if (patterns_.size() > most_patterns) {
-    auto oldest = patterns_.begin();
-    for (auto entry = patterns_.begin(); entry != patterns_.end(); ++entry)
-      if (entry->second.used < oldest->second.used) oldest = entry;
-    dropped = std::move(oldest->second.pattern);
-    patterns_.erase(oldest);
-  }
-  return pattern;
-}
-
-std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
-                                                        const std::string &key,
-                                                        const kernel::Layouts &layouts) const {
-  auto pattern = std::make_shared<Pattern>();
-  pattern->program = std::move(program);
-  if (!target_) return pattern;
-  const Stopwatch watch;
-  const auto compile = [&] {
-    bool from_disk = false;
-    const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
-      jit::fail_if_asked(jit::Fault::Emit);
-      jit::KeptCode kept =
-          jit::find_or_compile(pattern->program, key, *target_, profile_, cache_dir_);
-      from_disk = kept.from_disk;
-      return std::move(kept.code);
-    });
-    pattern->code = found.value;
-    pattern->origin = !found.made ? jit::Pattern::Origin::Process
-                      : from_disk ? jit::Pattern::Origin::Disk
-                                  : jit::Pattern::Origin::Made;
-    if (from_disk) {
-      support::log().debug("read a pattern of '{}' for {} from the disk cache in {:.2f} ms",
-                           typed_.name, target_->name, watch.ms());
-      const std::lock_guard lock(mutex_);
-      ++counters_.loaded;
-    } else if (found.made) {
-      support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms", typed_.name,
-                           target_->name, pattern->code->code_bytes(), watch.ms());
-      const std::lock_guard lock(mutex_);
-      ++counters_.compiles;
-    }
-  };
-  try {
-    jit::with_ir(compile, [&] { return loop::print(pattern->program); });
-  } catch (const InternalError &error) {
-    if (!may_fall_back()) throw;
-    pattern->no_code = error.message();
-    tell(error, "runs in the interpreter", layouts);
-  } catch (const CompileError &error) {
-    if (engine_ == Engine::jit) throw;
-    pattern->no_code = error.message();
-    support::log().warn("kernel '{}' runs in the interpreter: {}", typed_.name, error.message());
-  }
-  return pattern;
 }
 
 } // namespace broadloom

@@ -47,7 +47,8 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
     : spec_(spec), typed_(std::move(typed)), names_(typed_), reads_(kernel::inputs_read(typed_)),
       engine_(options.engine), target_(std::move(target)), profile_(profile),
       cache_dir_(options.cache_dir), threads_(threads), verifies_(asked_to_verify()),
-      cancel_(options.cancel), workers_(jit::runtime::workers(threads)) {
+      cancel_(options.cancel), workers_(jit::runtime::workers(threads)),
+      most_patterns_(most_patterns()), has_generic_(plan::has_generic(typed_)) {
   for (const spec::TypedInput &input : typed_.inputs)
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)
@@ -135,7 +136,7 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   kernel::check_pointers(spec, state->operands);
   kernel::check_apart(spec, state->operands);
   if (kernel->engine() != Engine::reference) {
-    state->special = kernel->bind(state->operands);
+    state->special = kernel->bind(state->operands, KernelImpl::Use::Often);
     state->buffers = kernel->ready_buffers(*state->special, state->operands);
   }
   state->kernel = std::move(kernel);
@@ -179,7 +180,7 @@ void Kernel::prepare(std::span<const AnyView> inputs) const try {
   std::vector<AnyView> views(inputs.begin(), inputs.end());
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     views.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-  impl_->bind(pointers_to(views));
+  impl_->bind(pointers_to(views), KernelImpl::Use::Once);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

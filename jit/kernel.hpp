@@ -1,6 +1,7 @@
 // What stands behind a Kernel: the checked spec, the target, and what was learned from the calls.
 //
 //   compile.cpp   from the spec to a KernelImpl, from layouts to a Specialisation: the table of contents
+//   patterns.cpp  the programs and their code
 //   check.cpp     the arguments of a call
 //   call.cpp      a call: look the layouts up, check the pointers, run
 //   failure.cpp   what a bug of ours leaves behind
@@ -29,8 +30,9 @@ public:
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
   void run(kernel::Operands operands) const;
-  std::shared_ptr<const jit::Specialisation>
-  bind(kernel::Operands operands) const; // looks at layouts only
+  // Looks at layouts only. For many calls, by a pattern of their own.
+  enum class Use : std::uint8_t { Once, Often };
+  std::shared_ptr<const jit::Specialisation> bind(kernel::Operands operands, Use use) const;
   void execute(const jit::Specialisation &special,
                kernel::Operands operands) const; // looks at pointers only
 
@@ -58,23 +60,34 @@ public:
 private:
   struct KnownPattern {
     std::shared_ptr<const jit::Pattern> pattern;
+    plan::Generality generality = plan::Generality::Exact;
     std::uint64_t used = 0;
   };
 
   // compile.cpp
-  std::shared_ptr<const jit::Specialisation> build(kernel::Operands operands,
-                                                   std::uint64_t hash) const;
-  void place(jit::Specialisation &special, const plan::Resolved &resolved, int threads) const;
+  std::shared_ptr<const jit::Specialisation> build(kernel::Operands operands, std::uint64_t hash,
+                                                   Use use) const;
+  void place(jit::Specialisation &special, const plan::Resolved &resolved, int threads,
+             Use use) const;
   support::Machine machine(int threads) const;
   plan::Plan make_plan(const kernel::Layouts &layouts, const plan::Resolved &resolved, int threads,
-                       bool explain) const;
-  std::shared_ptr<const jit::Pattern>
-  find_pattern(loop::Program program, const kernel::Layouts &layouts, Decision &found) const;
-  std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program, const std::string &key,
-                                                   const kernel::Layouts &layouts) const;
+                       bool explain, plan::Generality generality) const;
   bool may_fall_back() const; // from a bug of ours to a slower engine
   void tell(const InternalError &error, const std::string &instead,
             const kernel::Layouts &layouts) const;
+
+  // patterns.cpp
+  std::shared_ptr<const jit::Pattern> find_pattern(loop::Program program, const std::string &key,
+                                                   plan::Generality generality,
+                                                   const kernel::Layouts &layouts,
+                                                   Decision &found) const;
+  std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program, const std::string &key,
+                                                   const kernel::Layouts &layouts) const;
+  static std::size_t most_patterns(); // 64, or BROADLOOM_PATTERNS
+  // Whether the generic plan takes the place of the exact one with this program.
+  bool serves_generic(const std::string &key) const;
+  std::int64_t count_patterns(plan::Generality generality) const; // under the lock
+  Decision explain_generic(bool hit) const;
 
   // call.cpp
   bool fits(kernel::Operands operands) const;
@@ -117,8 +130,9 @@ private:
   const std::shared_ptr<const std::atomic<bool>> cancel_; // null: calls run to their end
   jit::runtime::Workers &workers_;
 
-  // What the calls teach: layouts, and behind them at most 64 patterns.
-  static constexpr std::size_t most_patterns = 64;
+  // What the calls teach: layouts, and behind them exact patterns, 64 or as BROADLOOM_PATTERNS says, and generic ones.
+  const std::size_t most_patterns_;
+  const bool has_generic_;
   mutable jit::LayoutCache layout_cache_;
   mutable std::mutex mutex_; // guards all below
   mutable std::unordered_map<std::string, KnownPattern> patterns_;

@@ -1,6 +1,8 @@
 // See layout_cache.hpp.
 #include "jit/layout_cache.hpp"
 
+#include <utility>
+
 namespace broadloom::jit {
 
 std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count) {
@@ -49,9 +51,14 @@ LayoutCache::add(std::shared_ptr<const Specialisation> special) {
   const std::lock_guard lock(mutex_);
   if (auto other = find_locked(special->hash, [&](const Specialisation &candidate) {
         return candidate.key == special->key;
-      }))
-    return other;
-  if (pinned_.size() < most_pinned) {
+      })) {
+    if (other->generality == special->generality ||
+        special->generality == plan::Generality::Generic)
+      return other;
+    dropped = std::exchange(recent_.front(), special); // where `find_locked` has put it
+    return special;
+  }
+  if (pinned_.size() < most_pinned && special->generality == plan::Generality::Exact) {
     pinned_.push_back(special);
     std::size_t k = special->hash % slot_count;
     while (slots_[k].load(std::memory_order_relaxed) != nullptr) k = (k + 1) % slot_count;

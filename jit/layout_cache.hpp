@@ -57,7 +57,8 @@ public:
   // Any Specialisation for these operands, or null.
   std::shared_ptr<const Specialisation> find(kernel::Operands operands, std::uint64_t hash);
 
-  // Keeps `bound`, unless another thread was faster: gives the one that is kept.
+  // Keeps `special`, unless another thread was faster: gives the one that is kept. An exact one takes the place of a generic one,
+  // which is never pinned.
   std::shared_ptr<const Specialisation> add(std::shared_ptr<const Specialisation> special);
 
   // That of the latest call; null before any.

@@ -53,7 +53,9 @@ KernelImpl::Shown KernelImpl::what_to_show() const {
   shown.layouts = shown.special ? shown.special->layouts : layouts_to_show();
   const plan::Resolved resolved = plan::resolve(typed_, shown.layouts.inputs, shown.layouts.wanted);
   const auto plan_for = [&](int threads) {
-    plan::Plan plan = make_plan(shown.layouts, resolved, threads, true);
+    plan::Plan plan =
+        make_plan(shown.layouts, resolved, threads, true,
+                  shown.special ? shown.special->generality : plan::Generality::Exact);
     shown.threads = threads;
     shown.program = std::move(plan.program);
     shown.binding = std::move(plan.binding);

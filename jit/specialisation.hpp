@@ -13,6 +13,7 @@
 
 #include <broadloom/kernel.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,7 @@ struct Pattern {
   enum class Origin : std::uint8_t { Process, Disk, Made };
   Origin origin =
       Origin::Process; // of the code: found in this process, or on disk, or made for this pattern
+  double ms = 0;       // that making it took, if it was made
 };
 
 struct Specialisation {
@@ -49,6 +51,8 @@ struct Specialisation {
   std::string failure;
   mutable std::atomic<bool> interpreter_failed{false}; // then the reference evaluates
   int threads = 1;                                     // that the plan is for
+  plan::Generality generality = plan::Generality::Exact;
+  mutable std::atomic<double> generic_ms{0}; // that calls by a generic plan took
   std::shared_ptr<const Pattern> pattern;
   struct Source {
     std::int32_t operand = -1;   // or scratch:
@@ -66,6 +70,12 @@ struct Specialisation {
     bool runs_before = false;                                 // with an earlier phase
   };
   std::vector<Phase> phases;
+
+  // Whether a pattern of its own would have been made in the time that its calls have taken.
+  bool deserves_exact() const {
+    constexpr double usual_ms = 20;
+    return generic_ms.load(std::memory_order_relaxed) > std::max(pattern->ms, usual_ms);
+  }
 
   // What it tells.
   kernel::Layouts layouts;

@@ -59,7 +59,7 @@ struct Signature { // an output's dtype and shape for given inputs
 struct Counters {
   std::int64_t compiles = 0;    // patterns compiled to native code by this kernel
   std::int64_t loaded = 0;      // patterns whose code came from the disk cache
-  std::int64_t patterns = 0;    // patterns that this kernel keeps: at most 64
+  std::int64_t patterns = 0;    // patterns that this kernel keeps: 64, and generic ones
   std::int64_t interpreted = 0; // calls that ran in the interpreter
   double compile_ms = 0;        // total, from the typed spec to code ready
 };

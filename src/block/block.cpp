@@ -89,6 +89,7 @@ Sizes random_sizes(std::uint64_t seed) {
   sizes.transposed_body = std::size_t(one_of({4, 12, 32}));
   sizes.least_leaf = one_of({2, 64, 128});
   sizes.asks_ahead = one_of({0, 1, 1}) > 0;
+  sizes.copied_functions = one_of({0, 12, 40});
   return sizes;
 }
 

@@ -135,7 +135,8 @@ Run Chooser::fold(LoopId id, Place place) const {
     const int width = base_width(id);
     place.vector = &l;
     place.width = width;
-    if (!f.costly && !f.inner_loops) {
+    const bool light = !f.costly || f.functions <= machine_.sizes.copied_functions;
+    if (light && !f.inner_loops) {
       place.streamed = streams(program_, id);
       run.boxes.push_back(
           box({copies_of(l.axis, fold_ways / width), lanes_of(l.axis, width)}, l.body, place));

@@ -12,7 +12,8 @@ using namespace loop;
 
 class Surveyor {
 public:
-  Surveyor(const Program &program, Survey &facts) : program_(program), facts_(facts) {}
+  Surveyor(const Program &program, const Weights &weights, Survey &facts)
+      : program_(program), weights_(weights), facts_(facts) {}
 
   void body(const std::vector<Stmt> &statements) {
     for (const Stmt &s : statements) {
@@ -76,13 +77,23 @@ private:
     }
     facts_.value_varies[id.index] = varying;
     if (varying) note_type(value.dtype);
-    if (value.kind == ValueKind::Op && is_costly(value.op, value.compute)) mark_costly();
+    if (value.kind == ValueKind::Op && is_costly(value.op, value.compute))
+      mark_costly(is_function(value) ? weights_.values[id.index] : not_copied);
     if (varying && value.compute == DType::C64 && ops::complex::is_function(value.op))
       for (const LoopId loop : around_) facts_.loops[loop.index].doubles = true;
   }
 
-  void mark_costly() {
-    for (const LoopId loop : around_) facts_.loops[loop.index].costly = true;
+  static constexpr std::int64_t not_copied = 1'000'000;
+  void mark_costly(std::int64_t weight) {
+    for (const LoopId loop : around_) {
+      facts_.loops[loop.index].costly = true;
+      facts_.loops[loop.index].functions += weight;
+    }
+  }
+
+  // That has lanes.
+  static bool is_function(const Value &value) {
+    return !is_complex(value.compute) && ops::info(value.op).math == ops::Math::Vector;
   }
 
   static bool is_costly(ops::Op op, DType compute) {
@@ -100,9 +111,10 @@ private:
     for (const ValueId start : program_[s.acc].start) varying = varying || varies(start);
     if (varying) facts_.acc_varies[s.acc.index] = true;
     constexpr std::size_t lines_worth_copying = 12;
-    if (recipe.step.lines.size() > lines_worth_copying) mark_costly();
+    if (recipe.step.lines.size() > lines_worth_copying) mark_costly(not_copied);
     for (const ops::Code::Line &line : recipe.step.lines)
-      if (line.kind == ops::Code::Line::Kind::Op && is_costly(line.op, line.compute)) mark_costly();
+      if (line.kind == ops::Code::Line::Kind::Op && is_costly(line.op, line.compute))
+        mark_costly(not_copied);
   }
 
   void set(const Stmt &s) {
@@ -149,6 +161,7 @@ private:
   }
 
   const Program &program_;
+  const Weights &weights_;
   Survey &facts_;
   std::vector<LoopId> around_;
   const Loop *vector_ = nullptr;
@@ -173,9 +186,12 @@ Survey survey(const Program &program, std::size_t phase, const Weights &weights)
   facts.value_varies.resize(program.values.size());
   facts.acc_varies.resize(program.accs.size());
   facts.loops.resize(program.loops.size());
-  Surveyor(program, facts).body(program.phases[phase].body);
+  Surveyor(program, weights, facts).body(program.phases[phase].body);
   for (std::size_t k = 0; weights.split[phase] && k < program.loops.size(); ++k)
-    if (weights.loops[k] > most_copied_weight) facts.loops[k].costly = true;
+    if (weights.loops[k] > most_copied_weight) {
+      facts.loops[k].costly = true;
+      facts.loops[k].functions = weights.loops[k];
+    }
   return facts;
 }
 

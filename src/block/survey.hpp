@@ -12,7 +12,8 @@ namespace broadloom::block {
 struct Survey {
   struct LoopFacts {
     std::vector<loop::BufferId> buffers; // loaded or stored in the loop or in loops inside
-    bool costly = false;                 // heavy math inside: do not copy the body
+    bool costly = false;                 // heavy math inside: do not copy the body,
+    std::int64_t functions = 0;          // or only where functions are all of it, of this weight
     bool doubles = false;                // functions of c64 inside, which compute in f64
     bool inner_loops = false;
     bool inner_folds =

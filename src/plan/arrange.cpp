@@ -38,7 +38,8 @@ Nests Arranger::run() {
   add_holds_below(NodeId{std::uint32_t(request_.spec.graph.size())});
   for (std::size_t k = 0; k < request_.spec.outputs.size(); ++k)
     if (request_.wanted[k]) add_store(k);
-  place_items(request_.resolved, nests_, find_pairs(request_, trees_, nests_));
+  place_items(request_.resolved, nests_, find_pairs(request_, trees_, nests_),
+              request_.generic.has_value());
   explain_pairs(request_, trees_, nests_, why_);
   return std::move(nests_);
 }
@@ -88,7 +89,7 @@ void Arranger::make_vector(std::vector<LoopKey> &path, const Group &group) {
     if (key.group == group && key.kind != LoopKind::Chunks) key.vector = true;
 }
 
-ItemId Arranger::add_item(const Item &item) {
+ItemId Arranger::add_item(NodeId fold, const Item &item) {
   const auto number = [](const auto &id) { return id ? std::int64_t(id->index) : -1; };
   std::string key = fmt::format("{} {} {} {} {} {}", int(item.kind), item.recipe, item.leaf,
                                 item.exclusive, number(item.arg_item), number(item.carried_item));
@@ -102,6 +103,10 @@ ItemId Arranger::add_item(const Item &item) {
   for (const LoopKey &loop : item.path) add_loop(loop);
   key += "#";
   add_loop(item.loop);
+  // Which axes are equal hangs on the shape, and a generic plan has the same items for all of them.
+  if (request_.generic)
+    key += fmt::format("#{} {}", request_.spec.graph[fold].folded.bits(),
+                       request_.spec.graph[fold].like);
   const auto [found, fresh] = known_.try_emplace(key, ItemId{std::uint32_t(nests_.items.size())});
   if (fresh) nests_.items.push_back(item);
   return found->second;

@@ -49,14 +49,14 @@ void Arranger::add_fold(NodeId fold) {
     item.loop.vector = innermost && tree.ways && !rows;
     if (innermost && rows) item.loop.turns = int(group_extent(request_.resolved, tree.folded[k]));
     if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k]});
-    below = add_item(item);
+    below = add_item(fold, item);
     if (cut) {
       Item join = joining(*below, recipe);
       join.path = item.path;
       join.path.pop_back();
       join.loop = {LoopKind::Join, tree.folded[k]};
       join.leaf = recipe.exact ? 0 : 1;
-      below = add_item(join);
+      below = add_item(fold, join);
     }
   }
   nests_.item_of_fold[fold.index] = below;
@@ -67,7 +67,7 @@ void Arranger::add_fold(NodeId fold) {
 // are walked as they lie, and the results of the rows go through memory to the folds over the outer axes.
 std::vector<Group> Arranger::in_storage_order(NodeId fold, const std::vector<Group> &around,
                                               const Tree &tree) {
-  if (around.size() == tree.kept.size() || !tree.ways ||
+  if (request_.generic || around.size() == tree.kept.size() || !tree.ways ||
       group_extent(request_.resolved, tree.folded.back()) < shortest_line)
     return around;
   std::vector<ClassId> classes;
@@ -86,13 +86,13 @@ void Arranger::add_swept_fold(NodeId fold, const Tree &tree, const std::vector<G
   partial.path = path_of(nest);
   partial.loop = {LoopKind::Within, along};
   partial.leaf = steps_per_leaf;
-  const ItemId below = add_item(partial);
+  const ItemId below = add_item(fold, partial);
   Item join = joining(below, request_.spec.graph.recipe(fold));
   join.path = path_of(tree.kept);
   make_vector(join.path, tree.kept.back());
   join.loop = {LoopKind::Join, along};
   join.leaf = request_.spec.graph.recipe(fold).exact ? 0 : 1;
-  nests_.item_of_fold[fold.index] = add_item(join);
+  nests_.item_of_fold[fold.index] = add_item(fold, join);
   explain_fold(fold, tree);
 }
 
@@ -124,7 +124,7 @@ void Arranger::add_ordered_fold(NodeId fold) {
       item.recipe = ops::intern(nests_.recipes, handing_on(request_.spec.graph.recipe(fold)));
       item.needs.push_back(*below);
     }
-    const ItemId above = add_item(item);
+    const ItemId above = add_item(fold, item);
     if (below) nests_[*below].start_item = above;
     below = above;
   }
@@ -172,21 +172,21 @@ void Arranger::add_scan(NodeId scan) {
     total.path = item.path;
     total.path.push_back({LoopKind::Chunks, along});
     total.loop = {LoopKind::Within, along, groups, groups, node.reverse};
-    const ItemId totals = add_item(total);
+    const ItemId totals = add_item(scan, total);
     Item carry = joining(totals, recipe);
     carry.kind = ItemKind::Scan;
     carry.exclusive = true;
     carry.leaf = in_order;
     carry.path = item.path;
     carry.loop = {LoopKind::Join, along, false, true, node.reverse};
-    const ItemId carries = add_item(carry);
+    const ItemId carries = add_item(scan, carry);
     nests_[carries].read = ~std::uint64_t(0);
     item.path.push_back({LoopKind::Chunks, along});
     item.loop.kind = LoopKind::Within;
     item.carried_item = carries;
     item.needs.push_back(carries);
   }
-  nests_.item_of_fold[scan.index] = add_item(item);
+  nests_.item_of_fold[scan.index] = add_item(scan, item);
   const bool parallel = item.carried_item.has_value();
   why_.add([&] {
     return support::decide(

@@ -110,7 +110,7 @@ std::vector<Group> Arranger::store_groups(std::size_t output, const std::vector<
   for (ItemId need : needs)
     if (const Item &scan = nests_[need]; scan.kind == ItemKind::Scan)
       if (const auto groups = loops_over(scan, classes); !groups.empty()) return groups;
-  if (own.size() < 2) return own;
+  if (own.size() < 2 || request_.generic) return own;
   const std::vector<std::uint32_t> reads =
       trees_.inputs_over(classes, {&request_.spec.outputs[output].addend, 1});
   for (const Item &fold : nests_.items) {

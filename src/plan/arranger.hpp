@@ -27,7 +27,7 @@ private:
   std::vector<ItemId> needs_of(std::span<const NodeId> roots,
                                std::optional<std::size_t> use = {}) const;
   // Equal items are one: the row sums inside a total and the row sums of an output, say.
-  ItemId add_item(const Item &item);
+  ItemId add_item(NodeId fold, const Item &item);
   static void make_vector(std::vector<LoopKey> &path, const Group &group);
   static std::string state_names(const ops::Recipe &recipe);
   void explain_fold(NodeId fold, const Tree &tree);

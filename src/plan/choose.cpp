@@ -27,6 +27,14 @@ Schedule choose(const Request &request, const Machine &machine) {
 
   // Beyond this point the order of the axes and the trees of the folds are fixed.
 
+  if (request.generic) { // and nothing else is chosen that goes by sizes
+    chosen.ways.holds = no_holds(request, trees);
+    chosen.nests = arrange(request, trees, chosen.ways, why);
+    chosen.stores.resize(request.spec.outputs.size());
+    chosen.reads.assign(request.spec.inputs.size(), {.stays_near = true});
+    return chosen;
+  }
+
   const Cuts chunks = choose_chunks(request, trees, why);
   Ways &ways = chosen.ways;
   ways.sweeps = choose_sweeps(request, trees, chunks, machine, why);

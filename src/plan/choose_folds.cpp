@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace broadloom::plan {
 
@@ -23,6 +24,51 @@ bool is_free(const Request &request, NodeId fold) {
 }
 
 namespace {
+
+// The operations, as the table counts their costs, that this fold and others would both compute at every position of these loops:
+// outputs that are stored and folds that run along the row.
+// Where masks are not free, 0 with functions heavier than exp among them: such a body stands once, under a mask, and moves of its
+// states would be masked, too.
+double shared_cost(const Request &request, const Trees &trees, NodeId fold,
+                   const std::vector<Group> &nest, const Machine &machine) {
+  const expr::Graph &graph = request.spec.graph;
+  std::vector<ClassId> all;
+  for (const Group &group : nest) all.insert(all.end(), group.begin(), group.end());
+  const auto at_every_position = [&](NodeId id) {
+    const std::vector<ClassId> classes = trees.classes_of(id);
+    return std::ranges::all_of(all, [&](ClassId c) { return std::ranges::count(classes, c) > 0; });
+  };
+  const auto reached = [&](std::span<const NodeId> roots) {
+    std::set<NodeId> nodes;
+    std::vector<NodeId> work(roots.begin(), roots.end());
+    while (!work.empty()) {
+      const NodeId id = work.back();
+      work.pop_back();
+      if (trees.is_fold(id) || !at_every_position(id) || !nodes.insert(id).second) continue;
+      for (NodeId arg : graph.operands(id)) work.push_back(arg);
+    }
+    return nodes;
+  };
+  std::set<NodeId> others;
+  for (const NodeId other : trees.folds()) {
+    const Trees::Tree &tree = trees.tree_of(other);
+    std::vector<Group> loops = tree.kept;
+    loops.insert(loops.end(), tree.folded.begin(), tree.folded.end());
+    if (loops == nest && tree.ways && is_free(request, other))
+      others.merge(reached(graph.folded_args(other)));
+  }
+  for (std::size_t k = 0; k < request.spec.outputs.size(); ++k)
+    if (request.wanted[k] && trees.output_groups(k) == nest)
+      others.merge(reached({&request.spec.outputs[k].addend, 1}));
+  double cost = 0;
+  for (const NodeId id : reached(graph.folded_args(fold))) {
+    if (graph[id].kind != NodeKind::Op || !others.contains(id)) continue;
+    const int own = ops::info(graph[id].op).cost;
+    if (own > most_cost_under_masks && !machine.masks_free) return 0;
+    cost += own;
+  }
+  return cost;
+}
 
 // The loops of this fold as a sweep, or none.
 std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId fold,
@@ -66,20 +112,25 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
     return in_registers(Reason::StatesExceedCache, "a row of states would leave the caches");
   if (outer * leaves < fewest_chunks_of_rows * machine.threads)
     return in_registers(Reason::TooFewRows, "there are too few chunks of rows for the threads");
-  if (trees.inputs_over(classes, request.spec.graph.folded_args(fold)).empty())
+  const bool computed =
+      trees.inputs_over(classes, request.spec.graph.folded_args(fold)).empty(); // and not read
+  if (computed && shared_cost(request, trees, fold, nest, machine) <
+                      least_cost_shared * double(recipe.states.size()))
     return in_registers(Reason::ReadRepeatedly,
-                        "no operand has all axes, so all of them are read many times");
+                        "no operand has all axes, so all of them are read many times, and it "
+                        "shares no functions with what goes row by row");
   // Others that run in chunks of this axis have larger leaves.
   const auto cut = chunks.chunks.find(*at);
   if (cut != chunks.chunks.end() && cut->second.least > steps_per_leaf) return {};
   why.add([&] {
     return decide(
-        Reason::RowsAsTheyLie, along, "row by row",
+        computed ? Reason::RowsComputedOnce : Reason::RowsAsTheyLie, along, "row by row",
         fmt::format("{} over {} goes row by row: each {} rows have a row of states in memory "
                     "({:.3g} bytes), and those are joined at the end",
                     recipe.name, along, steps_per_leaf, bytes),
         {{"states in registers",
-          "reads its operands in steps of a row, and in a sweep of its own"}},
+          computed ? "computes its functions again, in a sweep of its own"
+                   : "reads its operands in steps of a row, and in a sweep of its own"}},
         {.bytes = 2 * bytes * outer * leaves});
   });
   return nest;

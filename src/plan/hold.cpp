@@ -292,6 +292,13 @@ std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees
   return again;
 }
 
+Holds no_holds(const Request &request, const Trees &trees) {
+  Holds holds;
+  for (const NodeId fold : trees.folds()) holds.use_of_fold.emplace(fold, 0);
+  holds.use_of_output.assign(request.spec.outputs.size(), 0);
+  return holds;
+}
+
 Holds choose_holds(const Request &request, const Trees &trees, const LoopsOfFolds &sweeps,
                    const Machine &machine, Why &why) {
   Holds holds;

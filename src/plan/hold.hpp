@@ -37,6 +37,9 @@ struct Holds {
 // [node]: is it in a recompute(), or part of what such a value is made of, down to folds? keep() goes before.
 std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees);
 
+// Every value is computed where it is needed.
+Holds no_holds(const Request &request, const Trees &trees);
+
 Holds choose_holds(const Request &request, const Trees &trees, const LoopsOfFolds &sweeps,
                    const Machine &machine, Why &why);
 

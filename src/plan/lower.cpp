@@ -7,6 +7,7 @@
 #include "plan/lowering.hpp"
 
 #include "plan/cost.hpp"
+#include "plan/generic.hpp"
 #include "plan/repeat.hpp"
 #include "support/check.hpp"
 
@@ -41,6 +42,7 @@ Plan Lowering::run() {
 void Lowering::lower_phase(const PhaseTree &tree) {
   loop::Phase phase;
   work_ = cost_ = 0;
+  if (request_.generic) axis_ids_.clear(); // which phases walk the same axes hangs on the shape
   std::vector<Stmt> body;
   scopes_.assign(1, Scope{});
   scopes_[0].node = tree.root;
@@ -305,9 +307,12 @@ Plan build(const Request &request, const Schedule &schedule) {
 
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
-               const std::vector<bool> &wanted, const Machine &machine, bool explain) {
-  const Request request = repeat_short_operands(
-      {spec, resolved, walks_of(resolved, inputs, outputs), wanted, explain}, machine);
+               const std::vector<bool> &wanted, const Machine &machine, bool explain,
+               Generality generality) {
+  Request asked{spec, resolved, walks_of(resolved, inputs, outputs), wanted, explain};
+  const Request request = generality == Generality::Generic
+                              ? make_generic(std::move(asked))
+                              : repeat_short_operands(std::move(asked), machine);
   return build(request, choose(request, machine));
 }
 

@@ -84,7 +84,7 @@ bool Lowering::runs_with(std::size_t phase, std::size_t before) const {
 }
 
 void Lowering::explain() {
-  explain_sweeps();
+  if (!request_.generic) explain_sweeps();
   const std::vector<Cost> costs = phase_costs(plan_.program, plan_.binding);
   for (std::size_t p = 0; p < plan_.program.phases.size(); ++p) {
     std::string axes;
@@ -108,6 +108,7 @@ void Lowering::explain() {
                            axes.empty() ? "runs once, on one thread" : "parallel over " + axes),
                {}, costs[p]));
   }
+  if (request_.generic) return; // nothing else was chosen
   for (const auto &[input, reason] : reading_)
     plan_.why.push_back(
         explain_reading(request_.spec.inputs[input].name, reason, schedule_.reads[input].bytes));

@@ -9,12 +9,23 @@
 
 namespace broadloom::plan {
 
+// Phases of a generic plan have axes of their own: i, i_2, i_3.
+std::string Lowering::name_of_axis(const std::string &name) const {
+  if (!request_.generic) return name;
+  const auto is_free = [&](const std::string &wish) {
+    return std::ranges::count(plan_.program.axes, wish, &loop::Axis::name) == 0;
+  };
+  std::string free = name;
+  for (int k = 2; !is_free(free); ++k) free = fmt::format("{}_{}", name, k);
+  return free;
+}
+
 AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
   const bool chunk = kind == LoopKind::Chunks || kind == LoopKind::Join;
   const auto key = std::pair(chunk, group);
   if (const auto found = axis_ids_.find(key); found != axis_ids_.end()) return found->second;
   const std::string name = group_name(request_.resolved, group);
-  loop::Axis axis{chunk ? name + ".chunk" : name, std::nullopt};
+  loop::Axis axis{name_of_axis(chunk ? name + ".chunk" : name), std::nullopt};
   const std::int64_t extent = group_extent(request_.resolved, group);
   std::int64_t count = extent, cut = 0;
   if (chunk) {
@@ -49,6 +60,7 @@ void Lowering::lay_out_scratch(const Item &item) {
   std::int64_t stride = 1;
   const auto add_dim = [&](const LoopKey &key) {
     for (std::size_t c = key.group.size(); c-- > 0;) {
+      if (request_.generic && request_.generic->has(key.group[c])) continue;
       array.steps.insert(array.steps.begin(), {key.group[c], stride});
       stride *= std::max<std::int64_t>(1, request_.resolved[key.group[c]].extent);
     }
@@ -118,7 +130,12 @@ BufferId Lowering::buffer_for(Role role, std::size_t operand, const std::string 
   std::size_t covered = 0;
   for (std::size_t s = 1; s < scopes_.size(); ++s) {
     const LoopKey &loop = nests_[scopes_[s].node].key;
-    if (has_positions(loop.kind)) {
+    if (request_.generic) { // all loops, which move it or do not
+      for (ClassId c : loop.group) covered += std::ranges::count(steps, c, &Step::cls);
+      const std::int64_t stride = stride_along(steps, loop.group);
+      walked.push_back({s, scopes_[s].axis, stride, known_step(role, s, stride)});
+      check_merged(steps, loop.group);
+    } else if (has_positions(loop.kind)) {
       for (std::size_t place = 0; place < steps.size(); ++place) {
         covered += std::count(loop.group.begin(), loop.group.end(), steps[place].cls);
         if (steps[place].cls == loop.group.back())
@@ -152,8 +169,11 @@ BufferId Lowering::buffer_for(Role role, std::size_t operand, const std::string 
   return found->second;
 }
 
-// The steps by which lanes are picked from whole vectors are part of the pattern; all other steps but 1 share their code.
+// The steps by which lanes are picked from whole vectors are part of the pattern; all other steps but 1 share their code. A
+// generic plan knows of lanes that lie side by side, and of no other step.
 loop::StrideClass Lowering::known_step(Role role, std::size_t scope, std::int64_t stride) const {
+  if (request_.generic && (stride != 1 || !nests_[scopes_[scope].node].key.vector))
+    return loop::StrideClass::Other;
   if (stride == 1) return loop::StrideClass::Unit;
   const bool lanes = role == Role::Input && nests_[scopes_[scope].node].key.vector;
   return lanes ? loop::stride_class(stride) : loop::StrideClass::Other;

@@ -89,6 +89,14 @@ Lowering::Placed Lowering::add_cast(Placed arg, DType from, DType to, std::uint6
 
 void Lowering::add_extent(NodeId id) {
   const Group classes = request_.resolved.counted_classes(request_.spec, id);
+  if (request_.generic) { // an axis of its own, as the number of classes hangs on the shape
+    Value value;
+    value.kind = ValueKind::Extent;
+    value.dtype = DType::I64;
+    value.axis = counted_axis(classes);
+    add(value, 0, node_key(id));
+    return;
+  }
   if (classes.empty()) {
     add_literal(DType::I64, {1}, node_key(id));
     return;
@@ -98,6 +106,16 @@ void Lowering::add_extent(NodeId id) {
   value.dtype = DType::I64;
   value.axis = axis_of(LoopKind::Plain, classes);
   add(value, 0, node_key(id));
+}
+
+AxisId Lowering::counted_axis(const Group &classes) {
+  const AxisId id{std::uint32_t(plan_.program.axes.size())};
+  plan_.program.axes.push_back(
+      {name_of_axis(classes.empty() ? "one" : group_name(request_.resolved, classes)), {}});
+  group_of_axis_.push_back(classes);
+  plan_.binding.extents.push_back(group_extent(request_.resolved, classes));
+  plan_.binding.chunks.push_back(0);
+  return id;
 }
 
 void Lowering::add_index(NodeId id) {

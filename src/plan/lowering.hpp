@@ -42,6 +42,7 @@ private:
 
   // axes and numbers
   AxisId axis_of(LoopKind kind, const Group &group);
+  std::string name_of_axis(const std::string &name) const;
   struct ScratchArray {
     Steps steps;       // by class, outermost first
     Group chunk_group; // one dim, the innermost but for a Partial, counts the chunks of this group;
@@ -84,6 +85,7 @@ private:
                 std::uint64_t key);
   Placed add_cast(Placed arg, DType from, DType to, std::uint64_t key);
   void add_extent(NodeId id);
+  AxisId counted_axis(const Group &classes);
   void add_index(NodeId id);
   Placed fold_value(ItemId item, std::size_t state);
   // The results of an accumulator's code, as operations.

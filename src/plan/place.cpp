@@ -26,8 +26,8 @@ namespace {
 
 class Placer {
 public:
-  Placer(const Resolved &resolved, Nests &nests, const Pairs &pairs)
-      : resolved_(resolved), nests_(nests), pairs_(pairs), apart_(nests, pairs) {}
+  Placer(const Resolved &resolved, Nests &nests, const Pairs &pairs, bool alone)
+      : resolved_(resolved), nests_(nests), pairs_(pairs), apart_(nests, pairs), alone_(alone) {}
 
   void run() {
     std::vector<ItemId> fused; // stores, which nothing needs: they can wait
@@ -151,11 +151,12 @@ private:
   // Is there nothing in this phase from which `separate` keeps the item away? What is at hand in one place
   // only, an inner group of its own fold or a scan, it must follow.
   bool may_join(ItemId id, std::size_t phase) const {
-    if (apart_.empty()) return true;
+    if (apart_.empty() && !alone_) return true;
     const Item &item = nests_[id];
     if (item.arg_item && item.loop.kind != LoopKind::Join) return true;
     for (ItemId need : item.needs)
       if (nests_[need].kind == ItemKind::Scan) return true;
+    if (alone_) return false;
     for (std::uint32_t k = 0; k < nests_.items.size(); ++k)
       if (nests_.items[k].is_in(phase) && !apart_.may_meet(id, ItemId{k})) return false;
     return true;
@@ -376,14 +377,15 @@ private:
   Nests &nests_;
   const Pairs &pairs_;
   const Apart apart_;
+  const bool alone_;
   std::set<ItemId> in_rows_;           // scans that are read in rows
   std::map<TreeId, double> row_bytes_; // [body]: of their rows
 };
 
 } // namespace
 
-void place_items(const Resolved &resolved, Nests &nests, const Pairs &pairs) {
-  Placer(resolved, nests, pairs).run();
+void place_items(const Resolved &resolved, Nests &nests, const Pairs &pairs, bool alone) {
+  Placer(resolved, nests, pairs, alone).run();
 }
 
 } // namespace broadloom::plan

@@ -99,10 +99,17 @@ struct Plan {
   std::vector<Decision> why;
 };
 
+// Whether the program is for one pattern, or for nearly all of them: see generic.hpp.
+enum class Generality : std::uint8_t { Exact, Generic };
+
 // `outputs` has one layout for each output of the spec; `wanted[k]` false skips output k. Without `explain` the plan is
-// the same, but for an empty `why`.
+// the same, but for an empty `why`. A generic one gives the same bits, if there is one (has_generic).
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
-               const std::vector<bool> &wanted, const Machine &machine, bool explain = true);
+               const std::vector<bool> &wanted, const Machine &machine, bool explain = true,
+               Generality generality = Generality::Exact);
+
+// Whether this kernel has generic plans.
+bool has_generic(const spec::TypedSpec &spec);
 
 } // namespace broadloom::plan

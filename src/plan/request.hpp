@@ -4,7 +4,9 @@
 
 #include "plan/plan.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,12 +48,22 @@ struct Walks {
 Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
                std::span<const Layout> outputs);
 
+// Of a generic plan (generic.hpp): classes of extent 1, which fill up the loops over kept and over folded axes, so that
+// there are as many for every shape.
+struct Fillers {
+  Group kept, folded;
+  bool has(ClassId cls) const {
+    return std::ranges::count(kept, cls) + std::ranges::count(folded, cls) > 0;
+  }
+};
+
 struct Request {
   const spec::TypedSpec &spec;
   Resolved resolved;
   Walks walks;
   std::vector<bool> wanted; // [output]
   bool explain = true;      // else no decision is put into words
+  std::optional<Fillers> generic = {};
 };
 
 // The decisions so far. A call with new layouts plans without them: putting them into words takes as long as a fair

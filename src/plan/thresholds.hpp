@@ -34,6 +34,10 @@ inline constexpr std::int64_t exact_leaf = 4096; // positions, where any leaf gi
 inline constexpr double most_state_bytes =
     128 * 1024; // of one row: they stay in the second-level cache
 inline constexpr double fewest_chunks_of_rows = 2; // for each thread
+// Of the operations that a fold shares with what goes row by row, for each of its states, as the table of operations counts. It is
+// twice what loading and storing a state takes.
+inline constexpr double least_cost_shared = 12;
+inline constexpr int most_cost_under_masks = 20; // of one of them, where masks are not free: exp's
 
 // --- Short axes.
 

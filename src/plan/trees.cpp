@@ -16,13 +16,13 @@ Trees::Trees(const Request &request)
       is_fold_(request.spec.graph.size()) {
   for (std::uint32_t n = 0; n < request.spec.graph.size(); ++n) {
     const NodeKind kind = request.spec.graph[NodeId{n}].kind;
-    is_fold_[n] =
-        (kind == NodeKind::Fold || kind == NodeKind::Scan) && !folded_classes(NodeId{n}).empty();
+    is_fold_[n] = (kind == NodeKind::Fold || kind == NodeKind::Scan) &&
+                  (request.generic || !folded_classes(NodeId{n}).empty());
     if (is_fold_[n] && needed_[n]) folds_.push_back(NodeId{n});
   }
   find_components();
   for (Component &component : components_) order_classes(component);
-  for (const NodeId fold : folds_) trees_.emplace(fold, make_tree(fold));
+  for (const NodeId fold : folds_) trees_.emplace(fold, filled_up(fold, make_tree(fold)));
 }
 
 std::int64_t Trees::Tree::leaf() const {
@@ -127,6 +127,31 @@ Decision Trees::explain_merge(const Component &component, ClassId outer, ClassId
   return two(support::Reason::FoldSplitsAxes, "a fold keeps only one, or a scan runs along one");
 }
 
+std::vector<Group> Trees::output_groups(std::size_t output) const {
+  std::vector<Group> groups = kept_groups(component_of_output_[output], output_classes(output));
+  if (request_.generic)
+    fill_up(groups, request_.generic->kept, int(request_.spec.outputs[output].axes.size()));
+  return groups;
+}
+
+void Trees::fill_up(std::vector<Group> &groups, const Group &fillers, int count) const {
+  std::vector<Group> filled;
+  for (std::size_t k = 0; groups.size() + k < std::size_t(count); ++k)
+    filled.push_back({fillers[k]});
+  groups.insert(groups.begin(), filled.begin(), filled.end());
+}
+
+Trees::Tree Trees::filled_up(NodeId fold, Tree tree) const {
+  if (!request_.generic) return tree;
+  const expr::Graph &graph = request_.spec.graph;
+  expr::AxisSet args;
+  for (NodeId arg : graph.folded_args(fold)) args = args | graph[arg].axes;
+  const bool like = graph[fold].like != expr::no_input; // its shape says which axes are folded
+  fill_up(tree.kept, request_.generic->kept, graph[fold].axes.size());
+  fill_up(tree.folded, request_.generic->folded, (like ? args : args & graph[fold].folded).size());
+  return tree;
+}
+
 std::vector<Group> Trees::kept_groups(ComponentId id, std::vector<ClassId> classes) const {
   const Component &component = components_[id.index];
   const auto place = [&](ClassId c) { return component.place.at(c); };
@@ -186,6 +211,7 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
     for (NodeId index : reads.indices)
       if (joins && is_index_of(index, tree.folded.back().back(), c)) joins = false;
     for (NodeId inner : reads.folds) { // a fold's result has no order of its own: it never merges
+      if (folded_classes(inner).empty()) continue;
       const auto kept = classes_of(inner);
       if (std::count(kept.begin(), kept.end(), c) > 0) joins = false;
       if (!tree.folded.empty() &&
@@ -199,8 +225,9 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   }
   const bool scan =
       request_.spec.graph[fold].kind == NodeKind::Scan; // keeps the order in lanes, too
-  const ClassId innermost =
-      scan ? sort_by_stride(classes_of_args(fold), reads.inputs).back() : order.back();
+  const ClassId innermost = scan ? sort_by_stride(classes_of_args(fold), reads.inputs).back()
+                            : order.empty() ? ClassId()
+                                            : order.back();
   tree.ways = (scan || !ordered) && std::count(folded.begin(), folded.end(), innermost) > 0;
   std::vector<ClassId> kept;
   for (ClassId c : classes_of(fold))

@@ -27,7 +27,7 @@ public:
   explicit Trees(const Request &request);
 
   bool needed(expr::NodeId id) const { return needed_[id.index]; }
-  // A fold or scan over no class at all is an operation: its one step.
+  // A fold or scan over no class at all is an operation: its one step. In a generic plan it is a fold over fillers.
   bool is_fold(expr::NodeId id) const { return is_fold_[id.index]; }
   // Those that are needed, arguments before their users.
   const std::vector<expr::NodeId> &folds() const { return folds_; }
@@ -47,9 +47,7 @@ public:
   std::vector<ClassId> classes_of(expr::NodeId id) const;
 
   std::vector<ClassId> output_classes(std::size_t output) const;
-  std::vector<Group> output_groups(std::size_t output) const {
-    return kept_groups(component_of_output_[output], output_classes(output));
-  }
+  std::vector<Group> output_groups(std::size_t output) const;
 
   // The inputs that these expressions read at every position of the classes, in order.
   std::vector<std::uint32_t> inputs_over(const std::vector<ClassId> &classes,
@@ -71,6 +69,9 @@ private:
   };
   Reads reads_of(expr::NodeId root) const;
   Tree make_tree(expr::NodeId fold) const;
+  // In a generic plan, so many groups: fillers are the outermost, which join nothing.
+  void fill_up(std::vector<Group> &groups, const Group &fillers, int count) const;
+  Tree filled_up(expr::NodeId fold, Tree tree) const;
   std::vector<ClassId> folded_classes(expr::NodeId fold) const; // in logical order
   std::vector<ClassId> classes_of_args(expr::NodeId fold) const;
   std::optional<ClassId> class_of_args(expr::NodeId fold, int axis) const;

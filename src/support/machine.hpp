@@ -24,6 +24,8 @@ struct Sizes {
   std::int64_t least_leaf = 64;       // positions; leaves of joins have one
   bool asks_ahead =
       true; // for the lines of a long stream: some processors' own prefetchers do better alone
+  std::int64_t copied_functions =
+      12; // their weight in the body of a fold, to have its ways as copies
 };
 
 struct Machine {

@@ -129,6 +129,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::RowsAsTheyLie, "rows-as-they-lie", "rows",
      "a fold over rows reads them as they lie, with a row of states in memory for each 128 of "
      "them"},
+    {Reason::RowsComputedOnce, "rows-computed-once", "rows",
+     "a fold over rows goes row by row with the states in memory, though no operand has all axes: "
+     "what goes through the rows anyway computes the same functions"},
     {Reason::ShortRows, "short-rows", "rows",
      "a fold over rows keeps its states in registers: the rows are shorter than 64 elements",
      usual},
@@ -268,12 +271,15 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "miss: the first pattern of layouts of this kernel", usual},
     {Reason::NewPattern, "new-pattern", "cache",
      "miss: the nearest pattern of the last eight, and in what it differs", usual},
+    {Reason::PatternGeneric, "pattern-generic", "cache",
+     "this kernel has compiled as many patterns as it keeps: its generic program, which fits them "
+     "all, runs"},
 });
 
 constexpr bool in_order() {
   for (std::size_t k = 0; k < table.size(); ++k)
     if (std::size_t(table[k].reason) != k) return false;
-  return table.size() == std::size_t(Reason::NewPattern) + 1;
+  return table.size() == std::size_t(Reason::PatternGeneric) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumerators");
 

@@ -67,6 +67,7 @@ enum class Reason : std::uint8_t {
   ChunksAsked,
   ShortRowsTogether,
   RowsAsTheyLie,
+  RowsComputedOnce,
   ShortRows,
   StatesExceedCache,
   TooFewRows,
@@ -135,6 +136,7 @@ enum class Reason : std::uint8_t {
   CodeOnDisk,
   FirstPattern,
   NewPattern,
+  PatternGeneric,
 };
 
 struct ReasonInfo {

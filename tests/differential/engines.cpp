@@ -5,6 +5,7 @@
 #include "tolerance.hpp"
 
 #include "ops/ops.hpp"
+#include "plan/plan.hpp"
 #include "reference/reference.hpp"
 #include "spec/spec.hpp"
 
@@ -51,6 +52,7 @@ public:
     };
     set("BROADLOOM_CACHES", c.caches);
     set("BROADLOOM_BLOCKS", c.blocks);
+    set("BROADLOOM_PATTERNS", "");
     for (const CaseOperand &in : c.inputs) inputs_.push_back(make_input(in));
     for (const spec::TypedInput &declared : typed_.inputs)
       for (std::size_t k = 0; k < c.inputs.size(); ++k)
@@ -70,6 +72,7 @@ public:
     const std::vector<Bytes> truth =
         run_engine({.threads = 1, .engine = Engine::interpreter}, Operand::pattern);
     if (!spec_.data().schedule.clauses().empty()) compare_without_schedule(truth);
+    if (plan::has_generic(typed_)) compare_generic(truth);
     if (how_.reference) compare_with_reference(truth);
     const bool odd = case_.inputs.empty() || case_.inputs[0].seed % 2 == 1;
     const auto compare = [&](const Options &options) {
@@ -151,16 +154,33 @@ private:
   }
 
   void compare_bits(const Options &options, const std::vector<Bytes> &got,
-                    const std::vector<Bytes> &expected) {
+                    const std::vector<Bytes> &expected, const std::string &how = "") {
     for (std::size_t k = 0; k < got.size(); ++k) {
       if (got[k] == expected[k]) continue;
       const DType dtype = case_.outputs[k].dtype;
       for (std::size_t e = 0; e * size_of(dtype) < got[k].size(); ++e) {
         const ops::Scalar a = element(got[k], dtype, e), b = element(expected[k], dtype, e);
         if (!same(a, b, dtype))
-          differ(named(options), k, e, a, "the interpreter", b, got[k], expected[k]);
+          differ(named(options) + how, k, e, a, "the interpreter", b, got[k], expected[k]);
       }
     }
+  }
+
+  // Nor does a generic plan, as a kernel that keeps no pattern of its own runs it.
+  void compare_generic(const std::vector<Bytes> &truth) {
+    ++tally_.generic;
+    const std::uint64_t seed = case_.inputs.empty() ? 0 : case_.inputs[0].seed;
+    setenv("BROADLOOM_PATTERNS", "0", 1);
+    std::vector<Options> ways{{.threads = seed % 4 == 0 ? 1 : 3,
+                               .target = seed % 3 == 0 ? "x86-64-v3" : "",
+                               .engine = Engine::jit,
+                               .profile = Profile::paths}};
+    if (seed % 4 == 0) ways.push_back({.threads = 1, .engine = Engine::interpreter});
+    for (const Options &options : ways) {
+      const std::vector<Bytes> got = run_engine(options, 0x69);
+      compare_bits(options, got, truth, " by a generic plan");
+    }
+    unsetenv("BROADLOOM_PATTERNS");
   }
 
   // A schedule changes no bit.

@@ -249,8 +249,8 @@ int run_file(const fs::path &path, bool make_smaller) {
 }
 
 // What the run time does with phases is in no emitted code: the decisions tell of it.
-constexpr std::array run_time_paths{"blocks-in-turn", "phases-interleaved", "work-shared",
-                                    "shared-if-awake"};
+constexpr std::array run_time_paths{"blocks-in-turn",     "pattern-generic", "phases-interleaved",
+                                    "rows-computed-once", "shared-if-awake", "work-shared"};
 
 int report(const Plan &plan, std::uint64_t failed) {
   Counts all;

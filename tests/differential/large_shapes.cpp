@@ -82,6 +82,12 @@ LargeShape large_shape(Random &random) {
     break;
   case 8:
   case 10: // products: i, j, k
+    if (family == 10 && random.chance(40)) {
+      n = {extent(random, 1000, 2500), extent(random, 64, 300)};
+      shape.factors = {{0}, {1}};
+      shape.pairs = true;
+      break;
+    }
     n = {extent(random, 16, 150), extent(random, 33, 250)};
     n.push_back(extent(random, 2, std::max(20.0, rest(n))));
     shape.factors = {{0, 2}, {2, 1}};

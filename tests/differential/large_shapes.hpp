@@ -12,6 +12,7 @@ struct LargeShape {
   std::vector<std::int64_t> extents;
   // Products: x[i, k] and y[k, j] lack an axis each. Else empty: the first input has all axes.
   std::vector<std::vector<int>> factors;
+  bool pairs = false;  // x[i] and y[j], whose pairs are folded over either
   bool maps = false;   // outputs without folds
   bool across = false; // folds over rows
   bool along = false;  // folds along rows

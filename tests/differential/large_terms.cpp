@@ -20,6 +20,29 @@ Term LargeTerms::product() {
   return out;
 }
 
+Term LargeTerms::pairs(std::size_t output) {
+  const Term &x = scope_.terms[0], &y = scope_.terms[1];
+  Term both = x;
+  both.dtype = promote(x.dtype, y.dtype);
+  both.axes = x.axes | y.axes;
+  both.plain = false;
+  if (both.dtype == DType::Bool || is_complex(both.dtype)) return x;
+  both.text = scope_.exact || !is_float(both.dtype) ? "((" + x.text + " + " + y.text + ") // 3)"
+                                                    : "exp(-abs(" + x.text + " - " + y.text + "))";
+  Term out = Expressions(random_, scope_).folded(both, Fold::Sum);
+  const auto over = [&](int axis) {
+    return "sum(" + both.text + ", " + scope_.axis_names[std::size_t(axis)] + ")";
+  };
+  if (random_.chance(50)) {
+    out.text = "(" + over(1) + " - " + over(0) + ")";
+    return out;
+  }
+  const int along = output % 2 == 0 ? 1 : 0;
+  out.text = over(along);
+  out.axes = both.axes - AxisSet::of(along);
+  return out;
+}
+
 Term LargeTerms::map() {
   const bool first_two = scope_.terms.size() > 1 && random_.chance(60);
   const Term &x = first_two ? scope_.terms[0] : random_.pick(scope_.terms);

@@ -13,6 +13,8 @@ public:
 
   // sum(x * y, k), or the product before it is folded.
   Term product();
+  // sum(f(x, y), i) and sum(f(x, y), j), in one output or in two: no operand has both axes, and f is worth sharing.
+  Term pairs(std::size_t output);
   // Of two inputs, without a fold: what may run in tiles.
   Term map();
   // A fold along one axis, alone or beside what it folds; softmax; a scan; a map.

@@ -190,6 +190,8 @@ private:
     LargeTerms large(random_, scope_, shape_);
     if (only_maps_)
       value = large.map();
+    else if (shape_.pairs)
+      value = large.pairs(outputs_.size());
     else if (!shape_.factors.empty() && random_.chance(80))
       value = large.product();
     else if (scope_.large && random_.chance(60))

@@ -3,6 +3,7 @@
 // tests/golden/NAME.loom holds one kernel, preceded by lines that give layouts for the inputs:
 //   #@ x 3 4            C-contiguous
 //   #@ y 3 4 : 1 3      with strides
+//   #@ generic          of a kernel that keeps no pattern of its own
 // tests/golden/NAME.golden holds spec, axes, graph, loop and plan as printed. `./dev bless` rewrites
 // them; a missing file fails. No machine code is involved, so the files hold on every machine.
 #include "golden_files.hpp"
@@ -14,14 +15,19 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+
 namespace fs = std::filesystem;
 namespace bl = broadloom;
 
 namespace {
 
 std::string stages(const std::string &text, const std::string &file) {
+  const bool generic = text.find("#@ generic\n") != text.npos;
+  if (generic) setenv("BROADLOOM_PATTERNS", "0", 1);
   const bl::Kernel kernel =
       bl::compile(bl::parse(text, {}, file), {.threads = 2, .engine = bl::Engine::interpreter});
+  if (generic) unsetenv("BROADLOOM_PATTERNS");
   const auto layouts = bl::golden::layouts_in(text);
   if (!layouts.empty()) {
     std::vector<bl::AnyView> views;

@@ -100,7 +100,7 @@ TEST_CASE("Dims of size 1 fold into the pattern of their neighbours") {
   CHECK(kernel.counters().patterns == 1); // one loop over all elements
 }
 
-TEST_CASE("A kernel keeps at most 64 patterns, and goes on giving right answers") {
+TEST_CASE("A kernel keeps 64 patterns and few generic ones, and goes on giving right answers") {
   const Kernel kernel = compile(parse("kernel k { in x : f32[:, :, :, :]; in y : f32[:, :, :, :]\n"
                                       "in w : f32[:, :, :, :]; out z = x * 2 - y + w }"),
                                 with(Engine::interpreter));
@@ -118,7 +118,8 @@ TEST_CASE("A kernel keeps at most 64 patterns, and goes on giving right answers"
       CHECK(results["z"].data<float>()[0] == 2);
       CHECK(results["z"].data<float>()[80] == float(162 - y.size() + w.size()));
     }
-  CHECK(kernel.counters().patterns == 64);
+  CHECK(kernel.counters().patterns > 64); // the generic ones
+  CHECK(kernel.counters().patterns <= 72);
 }
 
 TEST_CASE("A dim of size 1 met at run time picks another pattern and is never read past") {

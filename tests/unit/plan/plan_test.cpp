@@ -54,6 +54,30 @@ TEST_CASE("A sum of radial basis functions needs no memory of the size of the pa
   }
 }
 
+TEST_CASE(
+    "The value and all gradients of a sum of radial basis functions are one sweep with one exp") {
+  const LoopSpec value = parse("kernel k { in x : f32[i]; in y : f32[j]; in w : f32[j]\n"
+                               "out s = sum(w * exp(-(x - y) ^ 2), j) }");
+  const std::string text = print(gradient(value, {"x", "y", "w"}, {.value = true}));
+  const std::size_t open = text.find('{') + 1;
+  for (const auto &[m, n] :
+       std::vector<std::pair<int, int>>{{4096, 4096}, {100'000, 100}, {1024, 16'000}}) {
+    const plan::Plan plan = plan_of(text.substr(open, text.rfind('}') - open),
+                                    {shaped({m}), shaped({n}), shaped({n}), shaped({m})});
+    CAPTURE(loop::print(plan.program));
+    CHECK(count(loop::print(plan.program), "exp(") == 1);
+    CHECK(scratch(plan) <= 2 * 8 * std::int64_t(n) * (m / 128 + 1)); // a row of states for 128 rows
+  }
+}
+
+TEST_CASE("What shares no function with the rows keeps its states in registers") {
+  const plan::Plan plan = plan_of("in x : f32[i]; in y : f32[j]\n"
+                                  "out r = sum((x - y) ^ 2, j); out c = sum((x - y) ^ 2, i)",
+                                  {shaped({4096}), shaped({4096})});
+  CAPTURE(loop::print(plan.program));
+  CHECK(scratch(plan) == 0);
+}
+
 TEST_CASE("Softmax and its kin fold each row once per reduction and keep rows for threads only") {
   struct Case {
     std::string name, body;

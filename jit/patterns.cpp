@@ -1,0 +1,185 @@
+// The patterns of a kernel: which program serves a call, and its native code.
+//
+// Each new pattern is compiled, until the kernel keeps 64. From then on its generic program (plan/generic.hpp) serves all
+// others, slower but with the same bits, and a layout has a pattern of its own compiled once its calls have taken
+// longer than that would: then it is worth it, and the exact pattern that was used last goes.
+#include "jit/cache/cache.hpp"
+#include "jit/cache/kept_code.hpp"
+#include "jit/failure.hpp"
+#include "jit/kernel.hpp"
+#include "jit/stopwatch.hpp"
+#include "jit/why.hpp"
+#include "support/check.hpp"
+#include "support/log.hpp"
+#include "support/reasons.hpp"
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace broadloom {
+namespace {
+
+using jit::Pattern;
+using plan::Generality;
+
+// Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
+constexpr std::size_t most_codes = 512;
+constexpr std::size_t most_generic = 64; // of a kernel
+constexpr std::size_t most_compared = 8; // known patterns, when `why` looks for the nearest one
+jit::MemoryCache<jit::Code> &code_cache() {
+  static auto &cache = *new jit::MemoryCache<jit::Code>(most_codes);
+  return cache;
+}
+
+// Kernels of equal programs share their code; those that are profiled do not, as code has one name there.
+std::string code_key(const std::string &program_key, const jit::Target &target, Profile profile,
+                     const std::string &kernel) {
+  const std::string known_as =
+      profile == Profile::none ? "" : std::to_string(unsigned(profile)) + ' ' + kernel;
+  return target.name + '\n' + target.cpu + '\n' + target.features + '\n' +
+         std::to_string(target.vector_bits) + '\n' + known_as + '\n' + program_key;
+}
+
+} // namespace
+
+std::size_t KernelImpl::most_patterns() {
+  constexpr std::size_t most = 64;
+  const char *variable = std::getenv("BROADLOOM_PATTERNS");
+  if (variable == nullptr || *variable == '\0') return most;
+  const std::string_view text = variable;
+  std::size_t asked = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked);
+  if (error == std::errc() && end == text.data() + text.size()) return asked;
+  support::log().warn("BROADLOOM_PATTERNS is '{}': write a number", text);
+  return most;
+}
+
+Decision KernelImpl::explain_generic(bool hit) const {
+  const std::string patterns = support::count(std::int64_t(most_patterns_), "pattern");
+  return support::decide(
+      support::Reason::PatternGeneric, "", hit ? "hit" : "miss",
+      fmt::format("{}: this kernel keeps {}, and its generic one serves the others",
+                  hit ? "hit" : "miss", patterns),
+      {{"a pattern of its own",
+        "compiled once these layouts have run for longer than that takes"}});
+}
+
+// `found` becomes what `why` says about it.
+std::shared_ptr<const Pattern>
+KernelImpl::find_pattern(loop::Program program, const std::string &key, Generality generality,
+                         const kernel::Layouts &layouts, Decision &found) const {
+  std::vector<KnownPattern> others;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = patterns_.find(key); known != patterns_.end()) {
+      known->second.used = ++clock_;
+      found = generality == Generality::Generic
+                  ? explain_generic(true)
+                  : support::decide(support::Reason::PatternKnown, "", "hit",
+                                    "hit: this kernel knows the pattern");
+      return known->second.pattern;
+    }
+    for (const auto &entry : patterns_) others.push_back(entry.second);
+  }
+  std::sort(others.begin(), others.end(),
+            [](const KnownPattern &a, const KnownPattern &b) { return a.used > b.used; });
+  if (others.size() > most_compared) others.resize(most_compared);
+  std::vector<const loop::Program *> programs;
+  for (const KnownPattern &other : others) programs.push_back(&other.pattern->program);
+  found = generality == Generality::Generic ? explain_generic(false)
+                                            : jit::explain_miss(program, programs);
+  std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key, layouts);
+  if (pattern->code && pattern->origin == Pattern::Origin::Process)
+    found = generality == Generality::Generic
+                ? explain_generic(true)
+                : support::decide(support::Reason::CodeKnown, "", "hit",
+                                  "hit: another kernel of this process has the same loop program");
+  if (pattern->code && pattern->origin == Pattern::Origin::Disk)
+    found = generality == Generality::Generic
+                ? explain_generic(true)
+                : support::decide(support::Reason::CodeOnDisk, "", "hit",
+                                  "hit: the disk cache has code for the same loop program");
+  std::shared_ptr<const Pattern> dropped; // outlives the lock
+  const std::lock_guard lock(mutex_);
+  const auto [place, is_new] = patterns_.try_emplace(key, KnownPattern{pattern, generality});
+  place->second.used = ++clock_;
+  if (!is_new) return place->second.pattern;
+  // Of its own kind: generic ones take no room from exact ones.
+  const std::size_t most =
+      generality == Generality::Exact ? std::max<std::size_t>(most_patterns_, 1) : most_generic;
+  if (std::size_t(count_patterns(generality)) > most) {
+    auto oldest = place;
+    for (auto entry = patterns_.begin(); entry != patterns_.end(); ++entry)
+      if (entry->second.generality == generality && entry->second.used < oldest->second.used)
+        oldest = entry;
+    dropped = std::move(oldest->second.pattern);
+    patterns_.erase(oldest);
+  }
+  return pattern;
+}
+
+std::int64_t KernelImpl::count_patterns(Generality generality) const {
+  return std::ranges::count_if(
+      patterns_, [&](const auto &entry) { return entry.second.generality == generality; });
+}
+
+bool KernelImpl::serves_generic(const std::string &key) const {
+  if (!has_generic_) return false;
+  const std::lock_guard lock(mutex_);
+  return !patterns_.contains(key) &&
+         std::size_t(count_patterns(Generality::Exact)) >= most_patterns_;
+}
+
+std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
+                                                        const std::string &key,
+                                                        const kernel::Layouts &layouts) const {
+  auto pattern = std::make_shared<Pattern>();
+  pattern->program = std::move(program);
+  if (!target_) return pattern;
+  const jit::Stopwatch watch;
+  const auto compile = [&] {
+    bool from_disk = false;
+    const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
+      jit::fail_if_asked(jit::Fault::Emit);
+      jit::KeptCode kept =
+          jit::find_or_compile(pattern->program, key, *target_, profile_, cache_dir_);
+      from_disk = kept.from_disk;
+      return std::move(kept.code);
+    });
+    pattern->code = found.value;
+    pattern->origin = !found.made ? jit::Pattern::Origin::Process
+                      : from_disk ? jit::Pattern::Origin::Disk
+                                  : jit::Pattern::Origin::Made;
+    if (from_disk) {
+      support::log().debug("read a pattern of '{}' for {} from the disk cache in {:.2f} ms",
+                           typed_.name, target_->name, watch.ms());
+      const std::lock_guard lock(mutex_);
+      ++counters_.loaded;
+    } else if (found.made) {
+      support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms", typed_.name,
+                           target_->name, pattern->code->code_bytes(), watch.ms());
+      const std::lock_guard lock(mutex_);
+      ++counters_.compiles;
+      pattern->ms = watch.ms();
+    }
+  };
+  try {
+    jit::with_ir(compile, [&] { return loop::print(pattern->program); });
+  } catch (const InternalError &error) {
+    if (!may_fall_back()) throw;
+    pattern->no_code = error.message();
+    tell(error, "runs in the interpreter", layouts);
+  } catch (const CompileError &error) {
+    if (engine_ == Engine::jit) throw;
+    pattern->no_code = error.message();
+    support::log().warn("kernel '{}' runs in the interpreter: {}", typed_.name, error.message());
+  }
+  return pattern;
+}
+
+} // namespace broadloom

@@ -1,0 +1,47 @@
+// See generic.hpp.
+#include "plan/generic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::plan {
+
+Request make_generic(Request request) {
+  Fillers fillers;
+  const std::size_t axes = request.spec.axes.size();
+  for (std::size_t k = 0; k < 2 * axes; ++k) {
+    (k < axes ? fillers.kept : fillers.folded)
+        .push_back({std::uint32_t(request.resolved.classes.size())});
+    request.resolved.classes.push_back({fmt::format("one{}", k + 1), 1, std::nullopt});
+  }
+  request.generic = std::move(fillers);
+  return request;
+}
+
+bool has_generic(const spec::TypedSpec &spec) {
+  const spec::Wishes &wishes = spec.wishes;
+  const auto asks = [](spec::Stores stores) { return stores != spec::Stores::AsItFits; };
+  if (wishes.names_axes() || !wishes.lets.empty() || std::ranges::any_of(wishes.stores, asks) ||
+      !spec.pairings.empty())
+    return false;
+  for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
+    const expr::NodeId id{n};
+    switch (spec.graph[id].kind) {
+    case expr::NodeKind::Scan:
+    case expr::NodeKind::Index: return false;
+    case expr::NodeKind::Fold:
+      if (!spec.graph.recipe(id).has_combine()) return false;
+      break;
+    case expr::NodeKind::Input:
+    case expr::NodeKind::Literal:
+    case expr::NodeKind::Op:
+    case expr::NodeKind::Cast:
+    case expr::NodeKind::Expand:
+    case expr::NodeKind::Extent: break;
+    }
+  }
+  return true;
+}
+
+} // namespace broadloom::plan
