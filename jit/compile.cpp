@@ -7,8 +7,10 @@
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
 #include "jit/cache/cache.hpp"
+#include "jit/cache/disk.hpp"
 #include "jit/cache/kept_code.hpp"
 #include "jit/engine/profile.hpp"
+#include "jit/engine/start.hpp"
 #include "jit/failure.hpp"
 #include "jit/kernel.hpp"
 #include "jit/runtime/machine.hpp"
@@ -225,9 +227,11 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
   std::optional<jit::Target> target = find_target(options, typed);
+  const int threads = thread_count(options);
+  if (target && !jit::DiskCache::wanted()) jit::start_llvm(*target, threads); // code must be made
   return Kernel(std::make_shared<const KernelImpl>(
       spec, std::move(typed), options, std::move(target), jit::find_profile(options.profile),
-      thread_count(options), watch.ms()));
+      threads, watch.ms()));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -396,7 +400,7 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
     const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
       jit::fail_if_asked(jit::Fault::Emit);
       jit::KeptCode kept =
-          jit::find_or_compile(pattern->program, key, *target_, profile_, cache_dir_);
+          jit::find_or_compile(pattern->program, key, *target_, profile_, cache_dir_, threads_);
       from_disk = kept.from_disk;
       return std::move(kept.code);
     });
