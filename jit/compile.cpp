@@ -284,6 +284,7 @@ std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operand
   {
     const std::lock_guard lock(mutex_);
     counters_.compile_ms += watch.ms();
+    counters_.steps.plan += watch.ms() - special->code_ms;
   }
   return layout_cache_.add(std::move(special));
 }
@@ -295,7 +296,9 @@ void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, 
 
   // Beyond this point axes, phases and widths are fixed.
 
+  const Stopwatch watch;
   special.pattern = find_pattern(std::move(plan.program), special.layouts, special.found);
+  special.code_ms = watch.ms();
   special.engine = special.pattern->code ? Engine::jit : Engine::interpreter;
   special.binding = std::move(plan.binding);
   const auto rest = [&] {
@@ -397,14 +400,29 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
   const Stopwatch watch;
   const auto compile = [&] {
     bool from_disk = false;
+    double looking = 0;
     const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
       jit::fail_if_asked(jit::Fault::Emit);
       jit::KeptCode kept =
           jit::find_or_compile(pattern->program, key, *target_, profile_, cache_dir_, threads_);
       from_disk = kept.from_disk;
+      looking = kept.load_ms;
       return std::move(kept.code);
     });
     pattern->code = found.value;
+    if (found.made) {
+      const std::lock_guard lock(mutex_);
+      CompileSteps &steps = counters_.steps;
+      const jit::CompileTimes &times = pattern->code->times();
+      steps.block += times.choose;
+      steps.load += looking;
+      steps.start += times.start;
+      steps.emit += times.emit;
+      steps.math += times.link_math;
+      steps.optimise += times.optimise;
+      steps.select += times.codegen;
+      steps.link += times.link;
+    }
     pattern->origin = !found.made ? jit::Pattern::Origin::Process
                       : from_disk ? jit::Pattern::Origin::Disk
                                   : jit::Pattern::Origin::Made;

@@ -93,13 +93,16 @@ KeptCode find_or_compile(const loop::Program &program, const std::string &progra
   const bool may_keep = profile == Profile::none && !has_other_blocks();
   const std::optional<DiskCache> cache = may_keep ? DiskCache::open(folder) : std::nullopt;
   const std::string key = cache ? key_of(program_key, target) : "";
-  if (auto code = cache ? load(*cache, key, blocks) : nullptr) return {std::move(code), true};
+  laps.lap();
+  auto code = cache ? load(*cache, key, blocks) : nullptr;
+  const double looking = laps.lap();
+  if (code) return {std::move(code), true, looking};
   start_llvm(target, threads);
   Object object = generate(program, std::move(blocks), target, profile, threads);
   object.times.choose = choose;
   const char *level = target.avx512() ? "x86-64-v4" : "x86-64-v3";
   if (cache) cache->store(key, program.name + " for " + level, payload_of(object));
-  return {link(std::move(object)), false};
+  return {link(std::move(object)), false, looking};
 }
 
 } // namespace broadloom::jit

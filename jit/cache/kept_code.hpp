@@ -13,6 +13,7 @@ namespace broadloom::jit {
 struct KeptCode {
   std::shared_ptr<const Code> code;
   bool from_disk = false;
+  double load_ms = 0; // for looking
 };
 
 // As compile_native, on so many threads; `program_key` is loop::key(program) and `folder` as Options::cache_dir. Code that profilers are told of is

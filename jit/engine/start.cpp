@@ -22,6 +22,8 @@
 namespace broadloom::jit {
 namespace {
 
+constexpr const char *function_name = "loop";
+
 // void loop(float *x, i64 n) { for (i64 k = 0; k < n; k += lanes) x[k .. k + lanes] += 1, under a mask }
 void make_loop(llvm::Module &module, const Target &target) {
   llvm::LLVMContext &context = module.getContext();
@@ -30,7 +32,7 @@ void make_loop(llvm::Module &module, const Target &target) {
   auto *vector = llvm::FixedVectorType::get(ir.getFloatTy(), lanes);
   auto *function = llvm::Function::Create(
       llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getInt64Ty()}, false),
-      llvm::Function::ExternalLinkage, "loop", module);
+      llvm::Function::ExternalLinkage, function_name, module);
   set_attributes(*function, target);
   auto *entry = llvm::BasicBlock::Create(context, "", function);
   auto *turn = llvm::BasicBlock::Create(context, "", function);
@@ -58,17 +60,33 @@ void make_loop(llvm::Module &module, const Target &target) {
   ir.CreateRetVoid();
 }
 
-// The code generator comes last in a compilation, and takes most of it.
+llvm::SmallVector<char, 0> generated(const Generator &generator, const Target &target,
+                                     bool optimised) {
+  llvm::LLVMContext context;
+  llvm::Module module("start", context);
+  module.setTargetTriple("x86_64-unknown-linux-gnu");
+  make_loop(module, target);
+  generator.prepare(module);
+  if (optimised) {
+    generator.optimise(module, true);
+    return {};
+  }
+  return generator.generate(module, llvm::CodeGenFileType::ObjectFile);
+}
+
+// The code generator comes first here: in a compilation it comes last, and takes most of it.
 void run_once(const Target &target) {
   try {
     const Generator generator(target);
-    llvm::LLVMContext context;
-    llvm::Module module("start", context);
-    module.setTargetTriple("x86_64-unknown-linux-gnu");
-    make_loop(module, target);
-    generator.prepare(module);
-    generator.generate(module, llvm::CodeGenFileType::ObjectFile);
-    Linker::instance();
+    const auto file = generated(generator, target, false);
+    Linker &linker = Linker::instance();
+    std::vector<std::unique_ptr<llvm::MemoryBuffer>> files;
+    files.push_back(
+        llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(file.data(), file.size()), "start"));
+    llvm::orc::JITDylib &library = linker.add(std::move(files));
+    linker.find(library, {std::string(function_name)});
+    linker.remove(library);
+    generated(generator, target, true);
   } catch (const std::exception &) { // whoever compiles finds out
   }
 }
