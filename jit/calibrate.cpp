@@ -4,6 +4,7 @@
 #include "jit/cache/disk.hpp"
 #include "jit/runtime/machine.hpp"
 #include "jit/runtime/threads.hpp"
+#include "plan/predict.hpp"
 #include "support/log.hpp"
 
 #include <broadloom/kernel.hpp>
@@ -26,9 +27,9 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-// The median of calls for some 2 ms, in batches that the clock can tell apart.
+// The median of calls for some 1 ms, in batches that the clock can tell apart.
 double ns_of(const std::function<void()> &call) {
-  constexpr double in_all = 2e6, batch_ns = 2e4;
+  constexpr double in_all = 1e6, batch_ns = 2e4;
   call();
   const auto first = Clock::now();
   call();
@@ -92,10 +93,9 @@ private:
     grid.blocks = 2 * threads_;
     const loop::Frame frame;
     const auto nothing = [](const loop::Frame *, const std::int64_t *, const std::int64_t *) {};
-    rates_.share_ns = std::max(1.0, ns_of([&] {
-                                 runtime::run_phase(runtime::workers(threads_), grid, nothing, frame,
-                                                    {});
-                               }));
+    rates_.share_ns = std::max(
+        1.0,
+        ns_of([&] { runtime::run_phase(runtime::workers(threads_), grid, nothing, frame, {}); }));
   }
 
   // Operands of 8 KiB, with 16 simple operations, some divisions, or functions, between a load and a store.
@@ -120,32 +120,37 @@ private:
         std::max(1e-3, ns("kernel functions { in x : f32[:]; out z = exp(x) + sin(x) + log(x) + "
                           "tanh(x) }") -
                            moved - 3 * rates_.simple_ns) /
-        (20 + 30 + 25 + 40);
+        (plan::function_cost(ops::Op::Exp, f32) + plan::function_cost(ops::Op::Sin, f32) +
+         plan::function_cost(ops::Op::Log, f32) + plan::function_cost(ops::Op::Tanh, f32));
   }
 
   void measure_memory() {
+    constexpr double few_bytes = 256 << 10; // no loop over so few is shared out
     for (std::size_t k = 0; k < rates_.levels.size(); ++k) {
       support::Rates::Level &level = rates_.levels[k];
       level.bytes = support::Rates::sizes[k];
       std::tie(level.read_one, level.write_one) = rates(level.bytes, 1);
-      std::tie(level.read_all, level.write_all) =
-          threads_ > 1 ? rates(level.bytes, threads_) : std::pair(level.read_one, level.write_one);
+      std::tie(level.read_all, level.write_all) = threads_ > 1 && level.bytes > few_bytes
+                                                      ? rates(level.bytes, threads_)
+                                                      : std::pair(level.read_one, level.write_one);
     }
   }
 
   // Bytes for a ns, read and written: what a copy takes longer than reading is the writing.
   std::pair<double, double> rates(double bytes, int threads) const {
     const auto count = std::int64_t(bytes) / 4;
-    const Kernel sum = kernel(greatest, threads), map = kernel(copy, threads);
-    const Array one(f32, {});
-    const double read_ns =
-        std::max(1.0, ns_of(sum.bind({part(0, count)}, {AnyView(one)})) - rates_.call_ns);
+    const Kernel fold = kernel(sum, threads), map = kernel(copy, threads);
+    const Array one(f64, {});
+    const View<const double> read(reinterpret_cast<const double *>(memory_.data<float>()),
+                                  {count / 2});
+    const double read_ns = std::max(1.0, ns_of(fold.bind({read}, {AnyView(one)})) - rates_.call_ns);
     const double copy_ns = std::max(1.0, map_ns(map, count / 2) - rates_.call_ns);
     return {bytes / read_ns, bytes / 2 / std::max(copy_ns - read_ns / 2, copy_ns / 4)};
   }
 
   static constexpr const char *copy = "kernel copy { in x : f32[:]; out z = x * 1.5 }";
-  static constexpr const char *greatest = "kernel greatest { in x : f32[:]; out z = max(x) }";
+  static constexpr const char *sum =
+      "kernel sum { in x : f64[:]; out z = sum(x) }"; // an addition for each load
 
   Options options_;
   int threads_;

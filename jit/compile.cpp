@@ -229,9 +229,9 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
   std::optional<jit::Target> target = find_target(options, typed);
   const int threads = thread_count(options);
   if (target && !jit::DiskCache::wanted()) jit::start_llvm(*target, threads); // code must be made
-  return Kernel(std::make_shared<const KernelImpl>(
-      spec, std::move(typed), options, std::move(target), jit::find_profile(options.profile),
-      threads, watch.ms()));
+  return Kernel(
+      std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
+                                         jit::find_profile(options.profile), threads, watch.ms()));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

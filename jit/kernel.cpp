@@ -246,9 +246,7 @@ std::string Kernel::show(Stage stage, const ShowFormat &format) const {
 std::vector<Decision> Kernel::why() const { return impl_->why(); }
 const LoopSpec &Kernel::spec() const { return impl_->spec(); }
 Counters Kernel::counters() const { return impl_->counters(); }
-Prediction Kernel::predict() const try {
-  return impl_->predict();
-} catch (const std::bad_alloc &) {
+Prediction Kernel::predict() const try { return impl_->predict(); } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 Engine Kernel::engine() const { return impl_->engine_used(); }

@@ -28,15 +28,22 @@ double instructions(block::Move move, int lanes) {
 
 class Bodies {
 public:
-  explicit Bodies(const loop::Program &program) : runs_(program.loops.size()) {}
+  Bodies(const loop::Program &program, const plan::Binding &binding)
+      : program_(program), binding_(binding), runs_(program.loops.size()) {}
 
   // Of the boxes that take most: those for whole groups.
   void visit(const block::Box &box, int lanes) {
     for (const block::Run &run : box.runs) {
       const block::Box &whole = run.whole();
-      const int own = std::max(lanes, whole.count(block::As::Lanes));
+      const auto extent = binding_.extents[program_[run.loop].axis.index];
+      const auto lanes_of = whole.count(block::As::Lanes);
+      // Of few positions some lanes hold nothing.
+      const int own = lanes_of == 1 || run.takes_inner()
+                          ? std::max(lanes, lanes_of)
+                          : int(std::clamp<std::int64_t>(extent, 1, lanes_of));
       plan::BodyRun &body = runs_[whole.dims.empty() ? run.loop.index : run.body_of(whole).index];
       body.lanes = own;
+      if (run.shape == block::Shape::GroupScan) body.joins = 8; // four distances, by shuffles
       double loads = 0, stores = 0, loaded = 0, stored = 0;
       for (const block::Access &access : whole.accesses) {
         (access.store ? stores : loads) += instructions(access.move, own);
@@ -51,6 +58,8 @@ public:
   std::vector<plan::BodyRun> take() && { return std::move(runs_); }
 
 private:
+  const loop::Program &program_;
+  const plan::Binding &binding_;
   std::vector<plan::BodyRun> runs_;
 };
 
@@ -67,8 +76,7 @@ std::vector<plan::PhaseRun> phase_runs(const loop::Program &program, const plan:
     }
   }
   for (const plan::Interleaving &together : binding.interleavings)
-    for (std::size_t k = 1; k < together.phases.size(); ++k)
-      runs[together.phases[k]].cached = true;
+    for (std::size_t k = 1; k < together.phases.size(); ++k) runs[together.phases[k]].cached = true;
   return runs;
 }
 
@@ -77,7 +85,7 @@ std::vector<plan::PhaseRun> phase_runs(const loop::Program &program, const plan:
 Prediction predict(const loop::Program &program, const block::Program &blocks,
                    const plan::Binding &binding, const support::Machine &machine,
                    const support::Rates &rates) {
-  Bodies bodies(program);
+  Bodies bodies(program, binding);
   for (const block::Box &phase : blocks.phases) bodies.visit(phase, 1);
   const std::vector<plan::BodyRun> loops = std::move(bodies).take();
   Prediction prediction;

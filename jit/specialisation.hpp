@@ -69,7 +69,7 @@ struct Specialisation {
 
   // What it tells.
   kernel::Layouts layouts;
-  Decision found; // whether the code was there
+  Decision found;     // whether the code was there
   double code_ms = 0; // that it took to have it
 };
 

@@ -19,7 +19,8 @@ struct Cost {
       {}; // to and from memory, each element once where it is used in one sweep
   std::optional<double> flops = {};  // operations on elements: exp counts as one
   std::optional<double> cycles = {}; // rough ones, of one core, if all operands were in the caches
-  std::optional<double> ns = {}; // of a call, by what this machine was measured to do; see Kernel::predict
+  std::optional<double> ns =
+      {}; // of a call, by what this machine was measured to do; see Kernel::predict
 };
 
 struct Alternative { // what was not chosen

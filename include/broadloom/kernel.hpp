@@ -59,13 +59,13 @@ struct Signature { // an output's dtype and shape for given inputs
 // Where the time of a kernel's compilations went: milliseconds of each step, all compilations together. Of parts that were made side by
 // side each step has its share of the time that they took together.
 struct CompileSteps {
-  double analyse = 0; // the spec: types, axes, simplification
-  double plan = 0;    // loops and their schedule
-  double block = 0;   // which positions are lanes, copies and turns
-  double load = 0;    // looking into the disk cache
-  double start = 0;   // LLVM's code generator, as far as it had to be waited for
-  double emit = 0;    // loop program -> LLVM IR
-  double math = 0;    // the bodies of functions
+  double analyse = 0;  // the spec: types, axes, simplification
+  double plan = 0;     // loops and their schedule
+  double block = 0;    // which positions are lanes, copies and turns
+  double load = 0;     // looking into the disk cache
+  double start = 0;    // LLVM's code generator, as far as it had to be waited for
+  double emit = 0;     // loop program -> LLVM IR
+  double math = 0;     // the bodies of functions
   double optimise = 0; // passes on IR
   double select = 0;   // machine code: instructions, registers, object files
   double link = 0;     // into memory

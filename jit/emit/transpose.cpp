@@ -66,7 +66,9 @@ void exchange_pieces(Builder &ir, Values &v, int piece) {
 llvm::Value *fenced(Builder &ir, llvm::Value *vector) {
   llvm::Type *type = vector->getType(), *floats = type;
   if (!type->isFPOrFPVectorTy())
-    floats = llvm::VectorType::get(type->getScalarSizeInBits() == 64 ? ir.getDoubleTy() : ir.getFloatTy(), llvm::cast<llvm::VectorType>(type)->getElementCount());
+    floats = llvm::VectorType::get(type->getScalarSizeInBits() == 64 ? ir.getDoubleTy()
+                                                                     : ir.getFloatTy(),
+                                   llvm::cast<llvm::VectorType>(type)->getElementCount());
   return ir.CreateBitCast(ir.CreateArithmeticFence(ir.CreateBitCast(vector, floats), floats), type);
 }
 

@@ -34,9 +34,6 @@ bool add_machine_passes(llvm::TargetMachine &machine, llvm::legacy::PassManager 
       new llvm::MachineModuleInfoWrapperPass(&target); // the passes own what they are given
   llvm::TargetPassConfig *config = target.createPassConfig(passes);
   config->setDisableVerify(true);
-  // Registers are assigned by then, and processors that reorder instructions gain nothing from an order that lost 9 % of
-  // the time until the first call.
-  config->disablePass(&llvm::PostRASchedulerID);
   passes.add(config);
   passes.add(info);
   if (!add_instruction_selection(target, *config, passes)) return false;

@@ -142,8 +142,8 @@ std::vector<std::size_t> all_phases(const loop::Program &program) {
 } // namespace
 
 bool has_memory_for(std::int64_t weight) {
-  void *memory = mmap(nullptr, bytes_for(weight), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *memory =
+      mmap(nullptr, bytes_for(weight), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   munmap(memory, bytes_for(weight));
   return true;
@@ -151,11 +151,10 @@ bool has_memory_for(std::int64_t weight) {
 
 // The heaviest phase first, each into the part that is lightest so far.
 std::vector<std::vector<std::size_t>> parts_of(const block::Weights &weights) {
-  const std::int64_t all = std::accumulate(weights.phases.begin(), weights.phases.end(),
-                                           std::int64_t{0});
-  const std::size_t count =
-      std::clamp(std::min(std::size_t(all / part_weight), weights.phases.size()), std::size_t{1},
-                 most_parts);
+  const std::int64_t all =
+      std::accumulate(weights.phases.begin(), weights.phases.end(), std::int64_t{0});
+  const std::size_t count = std::clamp(
+      std::min(std::size_t(all / part_weight), weights.phases.size()), std::size_t{1}, most_parts);
   std::vector<std::size_t> order(weights.phases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(),
@@ -180,8 +179,8 @@ Object generate(const loop::Program &program, block::Program blocks, const Targe
                       ", the limit is " + std::to_string(heaviest_program),
                   {}, "split the kernel, or run it with the interpreter");
   if (!has_memory_for(heavy))
-    fail_native("out of memory: a compilation may take " +
-                std::to_string(bytes_for(heavy) >> 20) + " MiB");
+    fail_native("out of memory: a compilation may take " + std::to_string(bytes_for(heavy) >> 20) +
+                " MiB");
   Object object;
   const Names names(program, target, profile);
   const std::vector<std::vector<std::size_t>> parts = parts_of(blocks.weights);
@@ -189,8 +188,9 @@ Object generate(const loop::Program &program, block::Program blocks, const Targe
   std::vector<CompileTimes> times(parts.size());
   Laps laps;
   on_threads(parts.size(), threads, [&](std::size_t k) {
-    const auto file = machine_code(program, blocks, target, llvm::CodeGenFileType::ObjectFile,
-                                   names, times[k], parts[k], nullptr, has(profile, Profile::paths));
+    const auto file =
+        machine_code(program, blocks, target, llvm::CodeGenFileType::ObjectFile, names, times[k],
+                     parts[k], nullptr, has(profile, Profile::paths));
     object.files[k].assign(file.begin(), file.end());
   });
   object.times = joined(times, laps.lap());
@@ -205,8 +205,8 @@ std::string llvm_text(const loop::Program &program, const block::Program &blocks
   const Generator generator(target);
   std::string errors, text;
   CompileTimes times;
-  const Made made = make_module(program, blocks, target, generator, errors, times, true,
-                                all_phases(program));
+  const Made made =
+      make_module(program, blocks, target, generator, errors, times, true, all_phases(program));
   llvm::raw_string_ostream out(text);
   made.module->print(out, nullptr);
   return text;
@@ -215,9 +215,9 @@ std::string llvm_text(const loop::Program &program, const block::Program &blocks
 std::string asm_text(const loop::Program &program, const block::Program &blocks,
                      const Target &target, const loop::Listing *listing) {
   CompileTimes times;
-  const auto bytes = machine_code(program, blocks, target, llvm::CodeGenFileType::AssemblyFile,
-                                  Names(program, target, Profile::none), times,
-                                  all_phases(program), listing);
+  const auto bytes =
+      machine_code(program, blocks, target, llvm::CodeGenFileType::AssemblyFile,
+                   Names(program, target, Profile::none), times, all_phases(program), listing);
   return std::string(bytes.data(), bytes.size());
 }
 

@@ -14,10 +14,10 @@ namespace broadloom::jit {
 
 struct Object {
   std::vector<std::vector<char>> files; // ELF: one for each part of the program
-  std::vector<std::string> phases; // the symbols of the phases' functions
-  block::Program blocks;           // that they were made of
-  CompileTimes times;              // up to here
-  Profile profile = Profile::none; // whom to tell of the code
+  std::vector<std::string> phases;      // the symbols of the phases' functions
+  block::Program blocks;                // that they were made of
+  CompileTimes times;                   // up to here
+  Profile profile = Profile::none;      // whom to tell of the code
 };
 
 // E0501 and E0502 as compile_native has them. A function of its arguments: no code is linked, and nobody is told.

@@ -48,8 +48,8 @@ void make_loop(llvm::Module &module, const Target &target) {
   llvm::Value *mask =
       ir.CreateICmpULT(llvm::ConstantVector::get(numbers),
                        ir.CreateVectorSplat(lanes, ir.CreateTrunc(left, ir.getInt32Ty())));
-  llvm::Value *x = ir.CreateMaskedLoad(vector, at, llvm::Align(4), mask,
-                                       llvm::Constant::getNullValue(vector));
+  llvm::Value *x =
+      ir.CreateMaskedLoad(vector, at, llvm::Align(4), mask, llvm::Constant::getNullValue(vector));
   x = ir.CreateFMul(ir.CreateFAdd(x, llvm::ConstantFP::get(vector, 1)), x);
   ir.CreateMaskedStore(x, at, llvm::Align(4), mask);
   llvm::Value *next = ir.CreateAdd(k, ir.getInt64(lanes));

@@ -67,7 +67,8 @@ int main(int, char **argv) {
   at += (name_bytes + 7) / 8 * 8;
   std::string text, bodies;
   for (const auto &[name, bitcode] : modules) {
-    index.insert(index.end(), {names + text.size(), name.size(), at + bodies.size(), bitcode.size()});
+    index.insert(index.end(),
+                 {names + text.size(), name.size(), at + bodies.size(), bitcode.size()});
     text += name;
     bodies += bitcode;
   }

@@ -16,6 +16,10 @@
 
 namespace broadloom::plan {
 
+// What a function of our own takes for a vector of this type, beside others. Measured on one machine: another one has another scale,
+// which Rates::function_ns is.
+double function_cost(ops::Op op, DType compute);
+
 // How a phase runs.
 struct PhaseRun {
   int threads = 1;     // that share it
@@ -26,6 +30,9 @@ struct PhaseRun {
 struct BodyRun {
   int lanes = 1;              // positions of a vector
   double load = 1, store = 1; // instructions for one that moves a vector
+  double joins = 1;           // of the states of a scan in groups, for one step
+  double waits =
+      1; // longer than the operations take, as each step of a fold waits for the one before
 };
 
 // [phase], in ns.

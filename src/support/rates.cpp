@@ -16,8 +16,8 @@ std::vector<double *> numbers_of(Rates &rates) {
   std::vector<double *> numbers = {&rates.vector_bits, &rates.simple_ns, &rates.division_ns,
                                    &rates.function_ns, &rates.call_ns,   &rates.share_ns};
   for (Rates::Level &level : rates.levels)
-    for (double *number : {&level.bytes, &level.read_one, &level.read_all, &level.write_one,
-                           &level.write_all})
+    for (double *number :
+         {&level.bytes, &level.read_one, &level.read_all, &level.write_one, &level.write_all})
       numbers.push_back(number);
   return numbers;
 }

@@ -19,8 +19,8 @@ struct Rates {
     double read_one = 0, read_all = 0; // on one thread, on all
     double write_one = 0, write_all = 0;
   };
-  static constexpr std::array<double, 6> sizes = {16 << 10, 128 << 10, 768 << 10,
-                                                  4 << 20,  16 << 20,  64 << 20};
+  static constexpr std::array<double, 7> sizes = {16 << 10, 128 << 10, 768 << 10, 4 << 20,
+                                                  12 << 20, 24 << 20,  64 << 20};
   std::array<Level, sizes.size()> levels = {};
 
   // Of one thread, for a vector of vector_bits and a unit of cost as the table of operations has it.

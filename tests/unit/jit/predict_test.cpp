@@ -27,7 +27,8 @@ Prediction of(const Kernel &kernel, std::vector<std::int64_t> shape) {
   return kernel.predict();
 }
 
-TEST_CASE("a call has a predicted time, which grows with its operands and is made of those of its phases") {
+TEST_CASE("a call has a predicted time, which grows with its operands and is made of those of its "
+          "phases") {
   const Kernel kernel = compile(parse("kernel k { in x : f32[i, j]\n"
                                       "out r[i] = reduce(sum) exp(x); out s[] = reduce(sum) x }"));
   const Prediction small = of(kernel, {64, 64}), large = of(kernel, {1024, 1024});
@@ -46,8 +47,8 @@ TEST_CASE("more work on the same operands is predicted to take longer") {
 }
 
 TEST_CASE("a kernel without native code has no predicted time") {
-  const Kernel kernel = compile(parse("kernel k { in x : f32[:]; out y = x + 1 }"),
-                                {.engine = Engine::interpreter});
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[:]; out y = x + 1 }"), {.engine = Engine::interpreter});
   CHECK_THROWS_AS(kernel.predict(), CompileError);
 }
 

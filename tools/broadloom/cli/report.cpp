@@ -32,9 +32,9 @@ struct Step {
 // In the order in which they happen.
 std::vector<Step> steps_of(const RunReport &report) {
   const CompileSteps &steps = report.steps;
-  return {{"parse", report.parse_ms}, {"analyse", steps.analyse},   {"plan", steps.plan},
-          {"block", steps.block},     {"load", steps.load},         {"start", steps.start},
-          {"emit", steps.emit},       {"math", steps.math},         {"optimise", steps.optimise},
+  return {{"parse", report.parse_ms}, {"analyse", steps.analyse}, {"plan", steps.plan},
+          {"block", steps.block},     {"load", steps.load},       {"start", steps.start},
+          {"emit", steps.emit},       {"math", steps.math},       {"optimise", steps.optimise},
           {"select", steps.select},   {"link", steps.link}};
 }
 
@@ -80,8 +80,8 @@ std::string to_json(const RunReport &report) {
                      R"("steps_ms": {{{}}}, "cache": "{}", )"
                      R"("run_ms": {{"min": {:.6f}, "median": {:.6f}, "max": {:.6f}, "n": {}}}, )"
                      R"("threads": {}, "engine": "{}", "bytes": {}{}}})",
-                     json_string(report.kernel), outputs, report.compile_ms, steps, report.cache, time.min,
-                     time.median, time.max, report.run_ns.size(), report.threads,
+                     json_string(report.kernel), outputs, report.compile_ms, steps, report.cache,
+                     time.min, time.median, time.max, report.run_ns.size(), report.threads,
                      name(report.engine), report.bytes,
                      report.check.empty() ? "" : ", \"check\": " + report.check);
 }
