@@ -6,7 +6,9 @@
 //
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
+#include "jit/cache/disk.hpp"
 #include "jit/engine/profile.hpp"
+#include "jit/engine/start.hpp"
 #include "jit/failure.hpp"
 #include "jit/kernel.hpp"
 #include "jit/runtime/machine.hpp"
@@ -194,9 +196,11 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
   std::optional<jit::Target> target = find_target(options, typed);
-  return Kernel(std::make_shared<const KernelImpl>(
-      spec, std::move(typed), options, std::move(target), jit::find_profile(options.profile),
-      thread_count(options), watch.ms()));
+  const int threads = thread_count(options);
+  if (target && !jit::DiskCache::wanted()) jit::start_llvm(*target, threads); // code must be made
+  return Kernel(
+      std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
+                                         jit::find_profile(options.profile), threads, watch.ms()));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -249,6 +253,7 @@ std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operand
   {
     const std::lock_guard lock(mutex_);
     counters_.compile_ms += watch.ms();
+    counters_.steps.plan += watch.ms() - special->code_ms;
   }
   return layout_cache_.add(std::move(special));
 }
@@ -267,8 +272,10 @@ void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, 
 
   // Beyond this point axes, phases and widths are fixed.
 
+  const jit::Stopwatch watch;
   special.pattern = find_pattern(std::move(plan.program), key, special.generality, special.layouts,
                                  special.found);
+  special.code_ms = watch.ms();
   special.engine = special.pattern->code ? Engine::jit : Engine::interpreter;
   special.binding = std::move(plan.binding);
   const auto rest = [&] {

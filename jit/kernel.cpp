@@ -53,7 +53,7 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)
     declared_.push_back({output.dtype, int(output.axes.size())});
-  counters_.compile_ms = ms;
+  counters_.compile_ms = counters_.steps.analyse = ms;
 }
 
 // The outputs have no memory yet: a layout for each.
@@ -247,6 +247,9 @@ std::string Kernel::show(Stage stage, const ShowFormat &format) const {
 std::vector<Decision> Kernel::why() const { return impl_->why(); }
 const LoopSpec &Kernel::spec() const { return impl_->spec(); }
 Counters Kernel::counters() const { return impl_->counters(); }
+Prediction Kernel::predict() const try { return impl_->predict(); } catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
 Engine Kernel::engine() const { return impl_->engine_used(); }
 int Kernel::threads() const { return impl_->threads(); }
 

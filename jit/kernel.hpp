@@ -48,6 +48,7 @@ public:
 
   std::string show(Stage stage, const ShowFormat &format) const;
   std::vector<Decision> why() const;
+  Prediction predict() const;
   Engine engine_used() const;
   Counters counters() const;
 
@@ -108,6 +109,7 @@ private:
   void find_engine(Shown &shown) const;
   Shown native_to_show() const;
   Shown program_to_show() const;
+  std::vector<Decision> why_with_times() const;
   std::string show_graph(ShowFormat::Graph format) const;
   Decision explain_engine(const Shown &shown) const;
 

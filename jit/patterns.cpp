@@ -135,6 +135,17 @@ bool KernelImpl::serves_generic(const std::string &key) const {
          std::size_t(count_patterns(Generality::Exact)) >= most_patterns_;
 }
 
+static void count_steps(CompileSteps &steps, const jit::CompileTimes &times, double looking) {
+  steps.block += times.choose;
+  steps.load += looking;
+  steps.start += times.start;
+  steps.emit += times.emit;
+  steps.math += times.link_math;
+  steps.optimise += times.optimise;
+  steps.select += times.codegen;
+  steps.link += times.link;
+}
+
 std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
                                                         const std::string &key,
                                                         const kernel::Layouts &layouts) const {
@@ -144,14 +155,20 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
   const jit::Stopwatch watch;
   const auto compile = [&] {
     bool from_disk = false;
+    double looking = 0;
     const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
       jit::fail_if_asked(jit::Fault::Emit);
       jit::KeptCode kept =
-          jit::find_or_compile(pattern->program, key, *target_, profile_, cache_dir_);
+          jit::find_or_compile(pattern->program, key, *target_, profile_, cache_dir_, threads_);
       from_disk = kept.from_disk;
+      looking = kept.load_ms;
       return std::move(kept.code);
     });
     pattern->code = found.value;
+    if (found.made) {
+      const std::lock_guard lock(mutex_);
+      count_steps(counters_.steps, pattern->code->times(), looking);
+    }
     pattern->origin = !found.made ? jit::Pattern::Origin::Process
                       : from_disk ? jit::Pattern::Origin::Disk
                                   : jit::Pattern::Origin::Made;

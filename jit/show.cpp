@@ -3,7 +3,9 @@
 // Shown is what the latest call or `prepare` ran; before any, what C-contiguous inputs of typical
 // extents would give. Which engine that is shows only when the code is made, so then it is.
 #include "jit/show.hpp"
+#include "jit/calibrate.hpp"
 #include "jit/kernel.hpp"
+#include "jit/predict.hpp"
 #include "jit/why.hpp"
 #include "kernel/layouts.hpp"
 
@@ -228,6 +230,28 @@ KernelImpl::Shown KernelImpl::native_to_show() const {
   return shown;
 }
 
+Prediction KernelImpl::predict() const {
+  const support::FloatWorld world;
+  const Shown shown = native_to_show();
+  return jit::predict(shown.program, shown.pattern->code->blocks(), shown.binding,
+                      machine(shown.threads), jit::rates_here(*target_, threads_, cache_dir_));
+}
+
+// The decisions, and behind them what each phase is predicted to take where there is native code.
+std::vector<Decision> KernelImpl::why_with_times() const {
+  std::vector<Decision> result = why();
+  if (engine_used() != Engine::jit) return result;
+  const Prediction prediction = predict();
+  for (std::size_t p = 0; p < prediction.phases.size(); ++p) {
+    const std::string phase = fmt::format("phase {}", p);
+    const std::string time = fmt::format("{:.3g} ms", prediction.phases[p] * 1e3);
+    result.push_back(decide(Reason::PredictedTime, phase, time,
+                            fmt::format("{} is predicted to take {}", phase, time), {},
+                            {.ns = prediction.phases[p] * 1e9}));
+  }
+  return result;
+}
+
 std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
   switch (format) {
   case ShowFormat::Graph::text: return spec::print_graph(typed_);
@@ -267,7 +291,7 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
                             format.whole);
   }
   case Stage::why: {
-    if (format.json) return to_json(why());
+    if (format.json) return to_json(why_with_times());
     std::string text;
     for (const Decision &decision : why())
       text += fmt::format("{}: {}\n", decision.topic, decision.text);

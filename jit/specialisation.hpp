@@ -79,7 +79,8 @@ struct Specialisation {
 
   // What it tells.
   kernel::Layouts layouts;
-  Decision found; // whether the code was there
+  Decision found;     // whether the code was there
+  double code_ms = 0; // that it took to have it
 };
 
 } // namespace broadloom::jit

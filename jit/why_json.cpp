@@ -18,6 +18,7 @@ void put(llvm::json::OStream &json, const Cost &cost) {
   number("bytes", cost.bytes);
   number("flops", cost.flops);
   number("cycles", cost.cycles);
+  number("ns", cost.ns);
 }
 
 void put(llvm::json::OStream &json, const Decision &decision) {

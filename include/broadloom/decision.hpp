@@ -19,6 +19,8 @@ struct Cost {
       {}; // to and from memory, each element once where it is used in one sweep
   std::optional<double> flops = {};  // operations on elements: exp counts as one
   std::optional<double> cycles = {}; // rough ones, of one core, if all operands were in the caches
+  std::optional<double> ns =
+      {}; // of a call, by what this machine was measured to do; see Kernel::predict
 };
 
 struct Alternative { // what was not chosen
@@ -38,8 +40,8 @@ struct Decision {
 };
 
 // A JSON array with one object for each decision, a line each, always with the keys "topic", "code", "subject",
-// "choice", "bytes", "flops", "cycles", "alternatives", "text" in this order; an unknown number is null. Each
-// alternative has "choice", "why_not", "bytes", "flops", "cycles".
+// "choice", "bytes", "flops", "cycles", "ns", "alternatives", "text" in this order; an unknown number is null. Each
+// alternative has "choice", "why_not", "bytes", "flops", "cycles", "ns".
 std::string to_json(std::span<const Decision> decisions);
 
 } // namespace broadloom

@@ -56,12 +56,34 @@ struct Signature { // an output's dtype and shape for given inputs
   std::vector<std::int64_t> shape;
 };
 
+// Where the time of a kernel's compilations went: milliseconds of each step, all compilations together. Of parts that were made side by
+// side each step has its share of the time that they took together.
+struct CompileSteps {
+  double analyse = 0;  // the spec: types, axes, simplification
+  double plan = 0;     // loops and their schedule
+  double block = 0;    // which positions are lanes, copies and turns
+  double load = 0;     // looking into the disk cache
+  double start = 0;    // LLVM's code generator, as far as it had to be waited for
+  double emit = 0;     // loop program -> LLVM IR
+  double math = 0;     // the bodies of functions
+  double optimise = 0; // passes on IR
+  double select = 0;   // machine code: instructions, registers, object files
+  double link = 0;     // into memory
+};
+
+// What a call is predicted to take, by the loop program and what this machine was measured to do.
+struct Prediction {
+  double seconds = 0;         // of a call
+  std::vector<double> phases; // of them
+};
+
 struct Counters {
   std::int64_t compiles = 0;    // patterns compiled to native code by this kernel
   std::int64_t loaded = 0;      // patterns whose code came from the disk cache
   std::int64_t patterns = 0;    // patterns that this kernel keeps: 64, and generic ones
   std::int64_t interpreted = 0; // calls that ran in the interpreter
-  double compile_ms = 0;        // total, from the typed spec to code ready
+  double compile_ms = 0;        // total, from the parsed spec to code ready
+  CompileSteps steps = {};      // of these
 };
 
 // Outputs of a call that allocates them, in declared order.
@@ -163,6 +185,11 @@ public:
   // Throws CompileError E0501 for Llvm and Asm where the kernel has no native code.
   std::string show(Stage stage, const ShowFormat &format = {}) const;
   std::vector<Decision> why() const;
+
+  // For the layouts that `show` is about, in native code. The first prediction on a machine measures it, which takes some 0.2 s and
+  // is kept beside the disk cache; nothing but predictions depends on it. Throws CompileError E0501 where the kernel has no
+  // native code.
+  Prediction predict() const;
 
   // What runs calls with the layouts that `show` is about: Jit, Interpreter or Reference. It may compile.
   Engine engine() const;

@@ -134,8 +134,10 @@ std::string DiskCache::folder_of(const std::string &request) {
   return {};
 }
 
+bool DiskCache::wanted() { return variable("BROADLOOM_CACHE") != "0"; }
+
 std::optional<DiskCache> DiskCache::open(const std::string &request) {
-  if (variable("BROADLOOM_CACHE") == "0") return std::nullopt;
+  if (!wanted()) return std::nullopt;
   const std::string path = folder_of(request);
   const auto none = [&](const std::string &why) {
     tell_once(path, why);

@@ -29,6 +29,8 @@ public:
   // once for each folder. Only opens it: what is wrong later makes misses.
   static std::optional<DiskCache> open(const std::string &request);
 
+  static bool wanted(); // BROADLOOM_CACHE is not 0
+
   const std::string &folder() const { return folder_->path; }
 
   // The payload that was stored last for the key.

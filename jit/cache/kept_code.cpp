@@ -1,10 +1,12 @@
-// See kept_code.hpp. The payload of an entry: the number of phases, their symbols with a zero behind each, the object file.
+// See kept_code.hpp. The payload of an entry: the number of phases, their symbols with a zero behind each, then each object file with
+// its size before it.
 #include "jit/cache/kept_code.hpp"
 
 #include "jit/cache/disk.hpp"
 #include "jit/code_version.hpp"
 #include "jit/engine/laps.hpp"
 #include "jit/engine/object.hpp"
+#include "jit/engine/start.hpp"
 #include "support/log.hpp"
 
 #include <llvm/Config/llvm-config.h>
@@ -25,7 +27,12 @@ std::string payload_of(const Object &object) {
   const auto count = std::uint32_t(object.phases.size());
   std::string payload(reinterpret_cast<const char *>(&count), sizeof count);
   for (const std::string &phase : object.phases) payload.append(phase).push_back('\0');
-  return payload.append(object.file.begin(), object.file.end());
+  for (const std::vector<char> &file : object.files) {
+    const auto bytes = std::uint32_t(file.size());
+    payload.append(reinterpret_cast<const char *>(&bytes), sizeof bytes);
+    payload.append(file.begin(), file.end());
+  }
+  return payload;
 }
 
 // Of whole payloads: a checksum has seen to that.
@@ -42,7 +49,16 @@ std::optional<Object> object_of(const std::string &payload, std::size_t phases) 
     object.phases.push_back(payload.substr(at, end - at));
     at = end + 1;
   }
-  object.file.assign(payload.begin() + std::ptrdiff_t(at), payload.end());
+  while (at < payload.size()) {
+    std::uint32_t bytes = 0;
+    if (payload.size() - at < sizeof bytes) return std::nullopt;
+    std::memcpy(&bytes, payload.data() + at, sizeof bytes);
+    at += sizeof bytes;
+    if (payload.size() - at < bytes) return std::nullopt;
+    const char *file = payload.data() + at;
+    object.files.emplace_back(file, file + bytes);
+    at += bytes;
+  }
   return object;
 }
 
@@ -69,19 +85,24 @@ bool has_other_blocks() {
 } // namespace
 
 KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
-                         const Target &target, Profile profile, const std::string &folder) {
+                         const Target &target, Profile profile, const std::string &folder,
+                         int threads) {
   Laps laps;
   block::Program blocks = blocks_of(program, target);
   const double choose = laps.lap();
   const bool may_keep = profile == Profile::none && !has_other_blocks();
   const std::optional<DiskCache> cache = may_keep ? DiskCache::open(folder) : std::nullopt;
   const std::string key = cache ? key_of(program_key, target) : "";
-  if (auto code = cache ? load(*cache, key, blocks) : nullptr) return {std::move(code), true};
-  Object object = generate(program, std::move(blocks), target, profile);
+  laps.lap();
+  auto code = cache ? load(*cache, key, blocks) : nullptr;
+  const double looking = laps.lap();
+  if (code) return {std::move(code), true, looking};
+  start_llvm(target, threads);
+  Object object = generate(program, std::move(blocks), target, profile, threads);
   object.times.choose = choose;
   const char *level = target.avx512() ? "x86-64-v4" : "x86-64-v3";
   if (cache) cache->store(key, program.name + " for " + level, payload_of(object));
-  return {link(std::move(object)), false};
+  return {link(std::move(object)), false, looking};
 }
 
 } // namespace broadloom::jit

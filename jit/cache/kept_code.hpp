@@ -13,11 +13,13 @@ namespace broadloom::jit {
 struct KeptCode {
   std::shared_ptr<const Code> code;
   bool from_disk = false;
+  double load_ms = 0; // for looking
 };
 
-// As compile_native; `program_key` is loop::key(program) and `folder` as Options::cache_dir. Code that profilers are told of is
+// As compile_native, on so many threads; `program_key` is loop::key(program) and `folder` as Options::cache_dir. Code that profilers are told of is
 // made anew: its names are the kernel's.
 KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
-                         const Target &target, Profile profile, const std::string &folder);
+                         const Target &target, Profile profile, const std::string &folder,
+                         int threads);
 
 } // namespace broadloom::jit

@@ -47,8 +47,19 @@ private:
 
 std::string phase_name(std::size_t phase) { return "phase_" + std::to_string(phase); }
 
+void set_attributes(llvm::Function &function, const Target &target) {
+  function.setDoesNotThrow();
+  function.addFnAttr("target-cpu", "x86-64");
+  function.addFnAttr("tune-cpu", target.cpu);
+  function.addFnAttr("target-features", target.features);
+  function.addFnAttr("prefer-vector-width", std::to_string(target.vector_bits));
+  function.addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits));
+  function.addFnAttr("frame-pointer", "none");
+}
+
 std::unique_ptr<llvm::Module> emit(const loop::Program &program, const block::Program &blocks,
                                    const Target &target, llvm::LLVMContext &context,
+                                   std::span<const std::size_t> phases,
                                    const loop::Listing *listing, bool count_paths) {
   auto module = std::make_unique<llvm::Module>("kernel", context);
   module->setTargetTriple("x86_64-unknown-linux-gnu");
@@ -57,18 +68,12 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const block::Pr
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false);
   std::optional<Lines> lines;
   if (listing != nullptr) lines.emplace(*module);
-  for (std::size_t k = 0; k < program.phases.size(); ++k) {
+  for (const std::size_t k : phases) {
     auto *function =
         llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase_name(k), module.get());
     const char *const names[] = {"frame", "lo", "hi"};
     for (unsigned a = 0; a < 3; ++a) function->getArg(a)->setName(names[a]);
-    function->setDoesNotThrow();
-    function->addFnAttr("target-cpu", "x86-64");
-    function->addFnAttr("tune-cpu", target.cpu);
-    function->addFnAttr("target-features", target.features);
-    function->addFnAttr("prefer-vector-width", std::to_string(target.vector_bits));
-    function->addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits));
-    function->addFnAttr("frame-pointer", "none");
+    set_attributes(*function, target);
     if (lines) lines->attach(*function);
     PhaseEmitter(program, k, target, blocks, function, listing, count_paths)
         .run([&](llvm::Function &part) {

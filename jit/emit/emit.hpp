@@ -11,26 +11,32 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace llvm {
+class Function;
 class LLVMContext;
 class Module;
 } // namespace llvm
 
 namespace broadloom::jit {
 
-// Runs as `blocks` say, whoever has made them: chosen for the target, or given as a text.
+// The functions of these phases. They run as `blocks` say, whoever has made them: chosen for the target, or given as a text.
 // `listing`, where given, is of this program: its lines, and as columns the boxes, become debug locations, for code that is only
 // shown.
 // With `count_paths` the code counts the ways that it takes (paths.hpp).
 std::unique_ptr<llvm::Module> emit(const loop::Program &program, const block::Program &blocks,
                                    const Target &target, llvm::LLVMContext &context,
+                                   std::span<const std::size_t> phases,
                                    const loop::Listing *listing = nullptr,
                                    bool count_paths = false);
 
 // Of an instruction's debug location: which box of the blocks it was made for. LLVM keeps 0 for "none".
 inline unsigned column_of(int box) { return unsigned(box) + 1; }
+
+// What instructions a function may use, and how it is tuned.
+void set_attributes(llvm::Function &function, const Target &target);
 
 // The name of the function of a phase: "phase_0".
 std::string phase_name(std::size_t phase);

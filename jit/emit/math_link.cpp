@@ -1,6 +1,6 @@
 // Brings our vector math into a module: see link_math in emit.hpp.
 //
-// The bitcode is read lazily, so that only the functions which are called are ever parsed. They
+// Each function that is called has a module of its own, so that nothing else is read. They
 // were compiled for an instruction set as a whole; here they take over the target of the kernel,
 // since a function is inlined only into one that has all of its features.
 #include "jit/emit/emit.hpp"
@@ -25,30 +25,30 @@ namespace broadloom::jit {
                 "run with the interpreter (Engine::interpreter), which gives the same bits");
 }
 
-bool link_math(llvm::Module &module, const Target &target) {
-  bool any = false;
-  for (const llvm::Function &function : module) {
-    any = any || (function.isDeclaration() && function.getName().starts_with("bl_") &&
-                  !function.getName().starts_with("bl_libm_"));
-  }
-  if (!any) return false;
-
+static void link_function(llvm::Module &module, const Target &target, const std::string &name) {
   const std::span<const unsigned char> bytes =
-      bitcode(target.avx512() ? IsaLevel::V4 : IsaLevel::V3);
+      bitcode(target.avx512() ? IsaLevel::V4 : IsaLevel::V3, name);
+  if (bytes.empty()) return; // one that the linker knows
   const llvm::StringRef text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   auto library =
       llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(text, "vector math"), module.getContext());
   if (!library) fail(llvm::toString(library.takeError()));
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
+  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded))
+    fail("the module of " + name + " does not fit");
+}
 
-  std::vector<std::string> before;
+bool link_math(llvm::Module &module, const Target &target) {
+  std::vector<std::string> wanted, before;
   for (const llvm::Function &function : module) {
-    if (!function.isDeclaration()) before.push_back(function.getName().str());
+    if (!function.isDeclaration())
+      before.push_back(function.getName().str());
+    else if (function.getName().starts_with("bl_") && !function.getName().starts_with("bl_libm_"))
+      wanted.push_back(function.getName().str());
   }
-  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) {
-    fail("the module does not fit");
-  }
+  if (wanted.empty()) return false;
+  for (const std::string &name : wanted) link_function(module, target, name);
   const llvm::Function *phase = module.getFunction(before.front());
   for (llvm::Function &function : module) {
     if (function.isDeclaration() ||

@@ -39,6 +39,39 @@ llvm::Constant *first_of(Builder &ir, int count, int all) {
   return llvm::ConstantVector::get(lanes);
 }
 
+// The last two rounds for vectors of four pieces of so many elements, the same of four vectors A B C D that lie so many apart:
+//
+//   A0 A2 B0 B2 | C0 C2 D0 D2    of which A0 B0 C0 D0 and A2 B2 C2 D2 are made
+//   A1 A3 B1 B3 | C1 C3 D1 D3    .. A1 B1 C1 D1 and A3 B3 C3 D3
+void exchange_pieces(Builder &ir, Values &v, int piece) {
+  const auto pick = [&](llvm::Value *a, llvm::Value *b, int first) { // every second piece of both
+    std::vector<int> lanes;
+    for (int k = first; k < 8; k += 2)
+      for (int lane = 0; lane < piece; ++lane) lanes.push_back(k * piece + lane);
+    return ir.CreateShuffleVector(a, b, lanes);
+  };
+  const auto each = static_cast<std::size_t>(piece);
+  for (std::size_t c = 0; c < each; ++c) {
+    llvm::Value *even[] = {pick(v[c], v[each + c], 0), pick(v[2 * each + c], v[3 * each + c], 0)};
+    llvm::Value *odd[] = {pick(v[c], v[each + c], 1), pick(v[2 * each + c], v[3 * each + c], 1)};
+    for (std::size_t k = 0; k < 2; ++k) {
+      v[2 * k * each + c] = pick(even[0], even[1], static_cast<int>(k));
+      v[(2 * k + 1) * each + c] = pick(odd[0], odd[1], static_cast<int>(k));
+    }
+  }
+}
+
+// The same value, behind which the code generator does not look: it would try to make one shuffle of every four, round by
+// round, which took most of a compilation, and finds none that is cheaper. No instruction comes of it.
+llvm::Value *fenced(Builder &ir, llvm::Value *vector) {
+  llvm::Type *type = vector->getType(), *floats = type;
+  if (!type->isFPOrFPVectorTy())
+    floats = llvm::VectorType::get(type->getScalarSizeInBits() == 64 ? ir.getDoubleTy()
+                                                                     : ir.getFloatTy(),
+                                   llvm::cast<llvm::VectorType>(type)->getElementCount());
+  return ir.CreateBitCast(ir.CreateArithmeticFence(ir.CreateBitCast(vector, floats), floats), type);
+}
+
 // Each round as above. Inside of 16 bytes the machine has cheap shuffles that take neighbours from either vector, so for elements of four
 // bytes the first two rounds are made of those.
 Values transposed(Builder &ir, Values v, std::size_t size) {
@@ -68,7 +101,13 @@ Values transposed(Builder &ir, Values v, std::size_t size) {
     }
     distance = 4;
   }
-  for (; distance < static_cast<int>(v.size()); distance *= 2) {
+  // Squares of four pieces of 16 bytes each way: here it is cheapest to take two pieces of either vector at a time.
+  const int piece = 16 / static_cast<int>(size);
+  const bool square = size >= 4 && static_cast<int>(v.size()) == width;
+  const bool by_pieces = square && width == 4 * piece;
+  for (; distance < (by_pieces ? piece : static_cast<int>(v.size())); distance *= 2) {
+    if (square && distance == piece)
+      for (llvm::Value *&vector : v) vector = fenced(ir, vector);
     std::vector<int> upper, lower;
     for (int lane = 0; lane < width; ++lane) {
       upper.push_back((lane & distance) != 0 ? width + lane - distance : lane);
@@ -81,6 +120,10 @@ Values transposed(Builder &ir, Values v, std::size_t size) {
       b = ir.CreateShuffleVector(a, b, lower);
       a = top;
     }
+  }
+  if (by_pieces) {
+    for (llvm::Value *&vector : v) vector = fenced(ir, vector);
+    exchange_pieces(ir, v, piece);
   }
   return v;
 }

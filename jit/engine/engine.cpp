@@ -26,10 +26,10 @@ std::size_t text_bytes(llvm::MemoryBufferRef buffer) {
 
 struct Code::Place {
   llvm::orc::JITDylib *library = nullptr;
-  std::unique_ptr<GdbEntry> gdb = {};
+  std::vector<std::unique_ptr<GdbEntry>> gdb = {};
 
   ~Place() {
-    gdb.reset(); // before the code that it tells of is gone
+    gdb.clear(); // before the code that it tells of is gone
     if (library != nullptr) Linker::instance().remove(*library);
   }
 };
@@ -52,19 +52,25 @@ public:
     if (has(profile_, Profile::gdb)) copy_.assign(object.getBufferStart(), object.getBufferEnd());
   }
 
-  // `phase` is a function of the object file, and `address` where it lies now.
-  void make(const std::string &phase, std::uint64_t address, Code::Place &place) {
+  // `phases` lie at `addresses` now; some of them are functions of the object file.
+  void make(const std::vector<std::string> &phases,
+            const std::vector<llvm::orc::ExecutorAddr> &addresses, Code::Place &place) {
     if (profile_ == Profile::none) return;
-    for (const Function &function : functions_)
-      if (function.name == phase) address -= function.offset;
-    if (has(profile_, Profile::perf)) append_perf_map(functions_, address);
-    if (has(profile_, Profile::jitdump)) append_jitdump(functions_, address);
-    if (has(profile_, Profile::gdb))
-      place.gdb = std::make_unique<GdbEntry>(std::move(copy_), address);
-    support::log().debug("profilers know the kernel's code as {}", phase);
+    for (std::size_t k = 0; k < phases.size(); ++k)
+      for (const Function &function : functions_)
+        if (function.name == phases[k])
+          return tell(addresses[k].getValue() - function.offset, phases[k], place);
   }
 
 private:
+  void tell(std::uint64_t address, const std::string &phase, Code::Place &place) {
+    if (has(profile_, Profile::perf)) append_perf_map(functions_, address);
+    if (has(profile_, Profile::jitdump)) append_jitdump(functions_, address);
+    if (has(profile_, Profile::gdb))
+      place.gdb.push_back(std::make_unique<GdbEntry>(std::move(copy_), address));
+    support::log().debug("profilers know the kernel's code as {}", phase);
+  }
+
   Profile profile_;
   std::vector<Function> functions_;
   llvm::SmallVector<char, 0> copy_;
@@ -74,19 +80,24 @@ private:
 
 std::shared_ptr<const Code> link(Object object) {
   Laps laps;
-  const llvm::StringRef bytes(object.file.data(), object.file.size());
-  const llvm::MemoryBufferRef file(bytes, "kernel");
-  const std::size_t code_bytes = text_bytes(file);
-  Announcement announcement(object.profile, file);
+  std::size_t code_bytes = 0;
+  std::vector<Announcement> announcements;
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> files;
+  for (const std::vector<char> &file : object.files) {
+    const llvm::MemoryBufferRef bytes(llvm::StringRef(file.data(), file.size()), "kernel");
+    code_bytes += text_bytes(bytes);
+    announcements.emplace_back(object.profile, bytes);
+    files.push_back(llvm::MemoryBuffer::getMemBufferCopy(bytes.getBuffer(), "kernel"));
+  }
   Linker &linker = Linker::instance();
   auto place = std::make_unique<Code::Place>(); // before there is anything to be lost
-  place->library = &linker.add(llvm::MemoryBuffer::getMemBufferCopy(bytes, "kernel"));
+  place->library = &linker.add(std::move(files));
   const auto addresses = linker.find(*place->library, object.phases);
   std::vector<PhaseFn> phases;
   for (const llvm::orc::ExecutorAddr address : addresses)
     phases.push_back(address.toPtr<PhaseFn>());
-  if (!addresses.empty())
-    announcement.make(object.phases.front(), addresses.front().getValue(), *place);
+  for (Announcement &announcement : announcements)
+    announcement.make(object.phases, addresses, *place);
   object.times.link = laps.lap();
   return std::make_shared<const Code>(std::move(place), std::move(phases), std::move(object.blocks),
                                       code_bytes, object.times);

@@ -51,15 +51,16 @@ Linker::Linker()
     fail_native(llvm::toString(std::move(error)));
 }
 
-orc::JITDylib &Linker::add(std::unique_ptr<llvm::MemoryBuffer> object) {
+orc::JITDylib &Linker::add(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects) {
   orc::JITDylib &library =
       session_.createBareJITDylib("kernel " + std::to_string(next_.fetch_add(1)));
   library.addToLinkOrder(libm_);
-  if (auto error = linker_.add(library, std::move(object))) {
-    const std::string message = llvm::toString(std::move(error));
-    remove(library);
-    fail_native(message);
-  }
+  for (std::unique_ptr<llvm::MemoryBuffer> &object : objects)
+    if (auto error = linker_.add(library, std::move(object))) {
+      const std::string message = llvm::toString(std::move(error));
+      remove(library);
+      fail_native(message);
+    }
   return library;
 }
 

@@ -23,7 +23,8 @@ class Linker { // thread-safe
 public:
   static Linker &instance();
 
-  llvm::orc::JITDylib &add(std::unique_ptr<llvm::MemoryBuffer> object); // throws CompileError E0501
+  // All of these as one library. Throws CompileError E0501.
+  llvm::orc::JITDylib &add(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects);
   void remove(llvm::orc::JITDylib &library);
 
   // Where these functions lie. Throws CompileError E0501.

@@ -5,6 +5,7 @@
 #include "jit/engine/generate.hpp"
 #include "jit/engine/laps.hpp"
 #include "jit/engine/linker.hpp"
+#include "jit/engine/on_threads.hpp"
 #include "jit/engine/profile.hpp"
 #include "support/fail.hpp"
 
@@ -15,6 +16,11 @@
 #include <llvm/Support/xxhash.h>
 
 #include <sys/mman.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <span>
 
 namespace broadloom::jit {
 namespace {
@@ -38,14 +44,14 @@ struct Made {
 };
 Made make_module(const loop::Program &program, const block::Program &blocks, const Target &target,
                  const Generator &generator, std::string &errors, CompileTimes &times,
-                 bool keep_names, const loop::Listing *listing = nullptr,
-                 bool count_paths = false) {
+                 bool keep_names, std::span<const std::size_t> phases,
+                 const loop::Listing *listing = nullptr, bool count_paths = false) {
   Laps laps;
   Made made;
   made.context = std::make_unique<llvm::LLVMContext>();
   made.context->setDiscardValueNames(!keep_names);
   collect_errors(*made.context, errors);
-  made.module = emit(program, blocks, target, *made.context, listing, count_paths);
+  made.module = emit(program, blocks, target, *made.context, phases, listing, count_paths);
   generator.prepare(*made.module);
   times.emit = laps.lap();
   const bool has_math = link_math(*made.module, target);
@@ -89,13 +95,17 @@ private:
 llvm::SmallVector<char, 0> machine_code(const loop::Program &program, const block::Program &blocks,
                                         const Target &target, llvm::CodeGenFileType type,
                                         const Names &names, CompileTimes &times,
+                                        std::span<const std::size_t> phases,
                                         const loop::Listing *listing = nullptr,
                                         bool count_paths = false) {
-  const Generator generator(target);
-  std::string errors;
-  const Made made = make_module(program, blocks, target, generator, errors, times,
-                                type == llvm::CodeGenFileType::AssemblyFile, listing, count_paths);
   Laps laps;
+  const Generator generator(target);
+  times.start = laps.lap();
+  std::string errors;
+  const Made made =
+      make_module(program, blocks, target, generator, errors, times,
+                  type == llvm::CodeGenFileType::AssemblyFile, phases, listing, count_paths);
+  laps.lap();
   names.apply(*made.module);
   llvm::SmallVector<char, 0> bytes = generator.generate(*made.module, type);
   if (!errors.empty()) fail_native(errors);
@@ -108,30 +118,82 @@ constexpr std::int64_t heaviest_program = 400'000;
 
 // LLVM is built without exceptions: where memory ends inside it, the process may. So nobody enters who does not
 // find as much as a compilation takes: 16 MiB and 1 KiB for each unit of weight were measured, and this is twice that.
-void require_memory(std::int64_t weight) {
-  const std::size_t bytes = (std::size_t{32} << 20) + std::size_t(weight) * 2048;
-  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
-    fail_native("out of memory: a compilation may take " + std::to_string(bytes >> 20) + " MiB");
-  munmap(memory, bytes);
+std::size_t bytes_for(std::int64_t weight) {
+  return (std::size_t{32} << 20) + std::size_t(weight) * 2048;
+}
+
+// Of parts that were made side by side: what each step had of the time that all of them took together.
+CompileTimes joined(std::span<const CompileTimes> parts, double ms) {
+  CompileTimes sum;
+  for (const CompileTimes &part : parts) sum.add(part);
+  if (sum.total() > 0) sum.scale(ms / sum.total());
+  return sum;
+}
+
+constexpr std::int64_t part_weight = 150; // some 8 ms; a part of its own costs half a millisecond
+constexpr std::size_t most_parts = 16;
+
+std::vector<std::size_t> all_phases(const loop::Program &program) {
+  std::vector<std::size_t> phases(program.phases.size());
+  std::iota(phases.begin(), phases.end(), std::size_t{0});
+  return phases;
 }
 
 } // namespace
 
+bool has_memory_for(std::int64_t weight) {
+  void *memory =
+      mmap(nullptr, bytes_for(weight), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  munmap(memory, bytes_for(weight));
+  return true;
+}
+
+// The heaviest phase first, each into the part that is lightest so far.
+std::vector<std::vector<std::size_t>> parts_of(const block::Weights &weights) {
+  const std::int64_t all =
+      std::accumulate(weights.phases.begin(), weights.phases.end(), std::int64_t{0});
+  const std::size_t count = std::clamp(
+      std::min(std::size_t(all / part_weight), weights.phases.size()), std::size_t{1}, most_parts);
+  std::vector<std::size_t> order(weights.phases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](std::size_t phase) { return weights.phases[phase]; });
+  std::vector<std::vector<std::size_t>> parts(count);
+  std::vector<std::int64_t> filled(count, 0);
+  for (const std::size_t phase : order) {
+    const auto lightest = std::size_t(std::ranges::min_element(filled) - filled.begin());
+    parts[lightest].push_back(phase);
+    filled[lightest] += weights.phases[phase];
+  }
+  for (std::vector<std::size_t> &part : parts) std::ranges::sort(part);
+  return parts;
+}
+
 Object generate(const loop::Program &program, block::Program blocks, const Target &target,
-                Profile profile) {
+                Profile profile, int threads) {
   const std::int64_t heavy = blocks.weights.total;
   if (heavy > heaviest_program)
     support::fail("E0502",
                   "the kernel is too large for native code: a weight of " + std::to_string(heavy) +
                       ", the limit is " + std::to_string(heaviest_program),
                   {}, "split the kernel, or run it with the interpreter");
-  require_memory(heavy);
+  if (!has_memory_for(heavy))
+    fail_native("out of memory: a compilation may take " + std::to_string(bytes_for(heavy) >> 20) +
+                " MiB");
   Object object;
   const Names names(program, target, profile);
-  const auto file = machine_code(program, blocks, target, llvm::CodeGenFileType::ObjectFile, names,
-                                 object.times, nullptr, has(profile, Profile::paths));
-  object.file.assign(file.begin(), file.end());
+  const std::vector<std::vector<std::size_t>> parts = parts_of(blocks.weights);
+  object.files.resize(parts.size());
+  std::vector<CompileTimes> times(parts.size());
+  Laps laps;
+  on_threads(parts.size(), threads, [&](std::size_t k) {
+    const auto file =
+        machine_code(program, blocks, target, llvm::CodeGenFileType::ObjectFile, names, times[k],
+                     parts[k], nullptr, has(profile, Profile::paths));
+    object.files[k].assign(file.begin(), file.end());
+  });
+  object.times = joined(times, laps.lap());
   object.phases = names.phases(program.phases.size());
   object.blocks = std::move(blocks);
   object.profile = profile;
@@ -143,7 +205,8 @@ std::string llvm_text(const loop::Program &program, const block::Program &blocks
   const Generator generator(target);
   std::string errors, text;
   CompileTimes times;
-  const Made made = make_module(program, blocks, target, generator, errors, times, true);
+  const Made made =
+      make_module(program, blocks, target, generator, errors, times, true, all_phases(program));
   llvm::raw_string_ostream out(text);
   made.module->print(out, nullptr);
   return text;
@@ -152,8 +215,9 @@ std::string llvm_text(const loop::Program &program, const block::Program &blocks
 std::string asm_text(const loop::Program &program, const block::Program &blocks,
                      const Target &target, const loop::Listing *listing) {
   CompileTimes times;
-  const auto bytes = machine_code(program, blocks, target, llvm::CodeGenFileType::AssemblyFile,
-                                  Names(program, target, Profile::none), times, listing);
+  const auto bytes =
+      machine_code(program, blocks, target, llvm::CodeGenFileType::AssemblyFile,
+                   Names(program, target, Profile::none), times, all_phases(program), listing);
   return std::string(bytes.data(), bytes.size());
 }
 

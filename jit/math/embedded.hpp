@@ -2,12 +2,13 @@
 //
 // Problem: a native kernel inlines our math functions, whose source is compiled when Broadloom is
 // built, not when the kernel is.
-// Method: kernels.cpp is compiled to one bitcode module for each ISA level; embed.S takes both
-// files into read-only data.
-// Example: jit::bitcode(jit::IsaLevel::V4) starts with the bytes 'B' 'C' and holds bl_exp_f32x16.
+// Method: kernels.cpp is compiled to one bitcode module for each ISA level, which split.cpp takes apart into one for each function;
+// embed.S takes both files into read-only data.
+// Example: jit::bitcode(jit::IsaLevel::V4, "bl_exp_f32x16") starts with the bytes 'B' 'C'.
 #pragma once
 
 #include <span>
+#include <string_view>
 
 namespace broadloom::jit {
 
@@ -16,6 +17,7 @@ enum class IsaLevel {
   V4, // x86-64-v4: AVX-512; f32x16 and f64x8 too
 };
 
-std::span<const unsigned char> bitcode(IsaLevel level);
+// A module of this function and all that it needs; empty where there is none of that name.
+std::span<const unsigned char> bitcode(IsaLevel level, std::string_view function);
 
 } // namespace broadloom::jit

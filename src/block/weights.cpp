@@ -119,6 +119,7 @@ public:
     for (const Phase &phase : program_.phases) {
       const std::int64_t weight = body(phase.body);
       weights_.split.push_back(weight > split_from);
+      weights_.phases.push_back(weight);
       weights_.total += weight;
     }
     for (const auto &[key, use] : ops_)

@@ -30,6 +30,7 @@ struct Weights {
   std::vector<std::int64_t> values; // as they are emitted; by value
   std::vector<std::int64_t> loops;  // with all inside
   std::vector<bool> split;          // by phase: it is cut into pieces
+  std::vector<std::int64_t> phases; // what is called is not counted
   std::int64_t total = 0;
 
   std::int64_t of(const loop::Program &program, const loop::Stmt &statement) const;

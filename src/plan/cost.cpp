@@ -2,6 +2,7 @@
 #include "plan/cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace broadloom::plan {
@@ -94,6 +95,16 @@ public:
   Traffic(const loop::Program &program, const Binding &binding)
       : program_(program), binding_(binding) {}
 
+  std::vector<Moved> moved(const std::vector<Stmt> &body) {
+    lines_ = true;
+    follow(body);
+    std::vector<Moved> result;
+    for (const auto &[key, bytes] : loaded_)
+      result.push_back({key.first, key.second, false, bytes});
+    for (const auto &[key, bytes] : stored_) result.push_back({key.first, key.second, true, bytes});
+    return result;
+  }
+
   double of(const std::vector<Stmt> &body) {
     loaded_.clear();
     stored_.clear();
@@ -111,7 +122,20 @@ private:
     const loop::Buffer &buffer = program_[id];
     if (buffer.role == loop::Role::Row) return;
     double &most = bytes[{buffer.role, buffer.operand}];
-    most = std::max(most, bytes_of(program_, binding_, id));
+    most = std::max(most, bytes_of(program_, binding_, id) * (lines_ ? apart(id) : 1));
+  }
+
+  // Bytes of memory for one of an element, as lines are moved as a whole.
+  double apart(loop::BufferId id) const {
+    constexpr double line = 64;
+    const double size = double(size_of(program_[id].dtype));
+    double least = line / size;
+    for (const loop::Walk &walk : program_[id].walks) {
+      const std::size_t at = id.index * program_.axes.size() + walk.axis.index;
+      const double stride = std::abs(double(binding_.strides[at]));
+      if (stride > 0 && binding_.extents[walk.axis.index] > 1) least = std::min(least, stride);
+    }
+    return std::max(1.0, least);
   }
 
   void follow(const std::vector<Stmt> &body) {
@@ -126,6 +150,7 @@ private:
   const loop::Program &program_;
   const Binding &binding_;
   Bytes loaded_, stored_;
+  bool lines_ = false;
 };
 
 } // namespace
@@ -143,6 +168,11 @@ std::vector<Cost> phase_costs(const loop::Program &program, const Binding &bindi
   for (std::size_t p = 0; p < program.phases.size(); ++p)
     costs.push_back({traffic.of(program.phases[p].body), flops[p], binding.phase_work[p]});
   return costs;
+}
+
+std::vector<Moved> bytes_moved(const loop::Program &program, const Binding &binding,
+                               std::size_t phase) {
+  return Traffic(program, binding).moved(program.phases[phase].body);
 }
 
 double operand_bytes(const loop::Program &program, const Binding &binding, loop::Role role,

@@ -32,6 +32,16 @@ std::vector<BodyCost> loop_costs(const loop::Program &program, const Binding &bi
 // it. Rows, which stay in the caches, count nothing.
 std::vector<Cost> phase_costs(const loop::Program &program, const Binding &binding); // [phase]
 
+// What a phase loads or stores of an operand or scratch array: whole cache lines, where its elements lie apart.
+struct Moved {
+  loop::Role role = loop::Role::Input;
+  std::uint32_t operand = 0;
+  bool stored = false;
+  double bytes = 0;
+};
+std::vector<Moved> bytes_moved(const loop::Program &program, const Binding &binding,
+                               std::size_t phase);
+
 // Of all elements of an input or output that the program touches, once.
 double operand_bytes(const loop::Program &program, const Binding &binding, loop::Role role,
                      std::uint32_t operand);

@@ -254,6 +254,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "the reference: a bug of Broadloom leaves no loop program to run"},
     {Reason::CodeSize, "code-size", "code",
      "how large the code is, and the time of compiling so far"},
+    {Reason::PredictedTime, "predicted-time", "time",
+     "what a phase is predicted to take on this machine, which is measured for it; with `--json` "
+     "only"},
     {Reason::CalledOutOfLine, "called-out-of-line", "code",
      "an operation is called, not inlined: copies of it wherever it stands would take long to "
      "compile"},

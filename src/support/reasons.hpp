@@ -128,6 +128,7 @@ enum class Reason : std::uint8_t {
   PlanFailed,
   NoPlan,
   CodeSize,
+  PredictedTime,
   CalledOutOfLine,
   CutIntoPieces,
   LaneAtATime,

@@ -38,6 +38,7 @@ struct Row {
   std::int64_t bytes = 0; // that must be read and written
   std::optional<Roof> roof;
   std::vector<PeerRow> peers;
+  std::optional<double> predicted; // seconds: Kernel::predict
   double compile_ms = 0;
   std::optional<std::int64_t> code_bytes;
   std::string cache;   // "miss", "memory" or "interpreted"

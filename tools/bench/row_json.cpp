@@ -55,6 +55,7 @@ json::Value value_of(const Row &row) {
   json::Array peers;
   for (const PeerRow &peer : row.peers) peers.push_back(value_of(peer));
   object["peers"] = std::move(peers);
+  if (row.predicted) object["predicted"] = *row.predicted;
   object["compile_ms"] = row.compile_ms;
   if (row.code_bytes) object["code_bytes"] = *row.code_bytes;
   object["cache"] = row.cache;
@@ -157,6 +158,7 @@ Row read_row(const Reader &from) {
                     roof.number("fraction")};
   }
   for (const Reader &peer : from.objects("peers")) row.peers.push_back(read_peer(peer));
+  if (from.has("predicted")) row.predicted = from.number("predicted");
   row.compile_ms = from.number("compile_ms");
   if (from.has("code_bytes")) row.code_bytes = from.integer("code_bytes");
   row.cache = from.text("cache");

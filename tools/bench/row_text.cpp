@@ -38,20 +38,24 @@ std::string ratio_text(double ratio) {
   return ratio < 0.1 ? fmt::format("{:.3f}", ratio) : fmt::format("{:.2f}", ratio);
 }
 
+std::string predicted_text(const Row &row) {
+  return row.predicted ? fmt::format("{:.2f}", *row.predicted / row.seconds) : "";
+}
+
 std::string text_header() {
-  return fmt::format("{:<17} {:>10} {:>7} {:>6} {:>9}  {:>6} {:<14} {:>8} {:>7} {:<7} {}", "case",
-                     "time", "GB/s", "roof", "ns/elem", "ratio", "to best peer", "compile", "code",
-                     "cache", "");
+  return fmt::format("{:<17} {:>10} {:>9} {:>7} {:>6} {:>9}  {:>6} {:<14} {:>8} {:>7} {:<7} {}",
+                     "case", "time", "predicted", "GB/s", "roof", "ns/elem", "ratio",
+                     "to best peer", "compile", "code", "cache", "");
 }
 
 std::string text_row(const Row &row) {
   if (!row.failure.empty()) return fmt::format("{:<17} FAILED: {}", row.id, row.failure);
   const PeerRow *best = row.best_peer();
   std::string line = fmt::format(
-      "{:<17} {:>10} {:>7} {:>6} {:>9.4g}  {:>6} {:<14} {:>5.1f} ms {:>5} B {:<7} {}", row.id,
-      time_text(row.seconds), bandwidth_text(row), roof_text(row), row.ns_per_element(),
-      best ? ratio_text(best->ratio) : "", best ? best->name : "no peer", row.compile_ms,
-      row.code_bytes ? std::to_string(*row.code_bytes) : "?", row.cache, row.title);
+      "{:<17} {:>10} {:>9} {:>7} {:>6} {:>9.4g}  {:>6} {:<14} {:>5.1f} ms {:>5} B {:<7} {}", row.id,
+      time_text(row.seconds), predicted_text(row), bandwidth_text(row), roof_text(row),
+      row.ns_per_element(), best ? ratio_text(best->ratio) : "", best ? best->name : "no peer",
+      row.compile_ms, row.code_bytes ? std::to_string(*row.code_bytes) : "?", row.cache, row.title);
   for (const PeerRow &peer : row.peers) {
     if (peer.status == PeerRow::Status::Failed)
       line += fmt::format("\n{:>18}{} FAILED: {}", "", peer.name, peer.note);
@@ -120,11 +124,11 @@ std::string table_cell(std::string text) {
 
 std::string table_row(const Row &row) {
   if (!row.failure.empty())
-    return fmt::format("| {} | {} | failed | | | | | | | |\n", row.id, table_cell(row.title));
+    return fmt::format("| {} | {} | failed | | | | | | | | |\n", row.id, table_cell(row.title));
   const PeerRow *best = row.best_peer();
-  return fmt::format("| {} | `{}` | {} | {} | {} | {:.3g} | {} | {} | {:.1f} | {} |\n", row.id,
-                     table_cell(row.title), time_text(row.seconds), bandwidth_text(row),
-                     roof_text(row), row.ns_per_element(),
+  return fmt::format("| {} | `{}` | {} | {} | {} | {} | {:.3g} | {} | {} | {:.1f} | {} |\n", row.id,
+                     table_cell(row.title), time_text(row.seconds), predicted_text(row),
+                     bandwidth_text(row), roof_text(row), row.ns_per_element(),
                      best ? fmt::format("**{}** {}", ratio_text(best->ratio), best->name) : "",
                      other_peers(row), row.compile_ms,
                      row.code_bytes ? std::to_string(*row.code_bytes) : "");
@@ -142,9 +146,10 @@ std::string to_markdown(const Run &run) {
   text += "\n| the machine at the start of the run | |\n| --- | --- |\n";
   for (const ProbeLine &line : run.probe)
     text += fmt::format("| {} | {:.1f} {} |\n", line.name, line.value, line.unit);
-  text += "\n| case | | time | GB/s | roofline | ns/element | ratio to the best peer | to others | "
+  text += "\n| case | | time | predicted | GB/s | roofline | ns/element | ratio to the best peer | "
+          "to others | "
           "compile ms | code bytes |\n"
-          "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+          "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const Row &row : run.rows) text += table_row(row);
   const std::vector<Miss> misses = misses_of(run);
   text += misses.empty() ? "\nNo row misses.\n" : "\nMisses, the greatest first:\n\n";

@@ -221,6 +221,8 @@ Row run_ready(const Case &c, const Bench &bench, const Ready &ready, Row row) {
   const Rounds rounds = alternate(field.participants, bench.limits);
   if (bench.peers != nullptr) bench.peers->drop();
 
+  if (!c.first && !c.via_run && ready.kernel->engine() == bl::Engine::jit)
+    row.predicted = ready.kernel->predict().seconds;
   row.seconds = rounds.median(0);
   row.low = rounds.quantile(0, 0.25);
   row.high = rounds.quantile(0, 0.75);

@@ -21,7 +21,9 @@
 namespace broadloom::cli {
 
 void run(const RunOptions &options, const Streams &streams, Phase &phase) {
+  const auto begin = std::chrono::steady_clock::now();
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const auto parsed = std::chrono::steady_clock::now();
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
   Options compile_options;
   compile_options.threads = options.threads;
@@ -71,7 +73,9 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
     const Counters counters = kernel.counters();
     report.kernel = name;
     report.outputs = outputs.report();
+    report.parse_ms = std::chrono::duration<double, std::milli>(parsed - begin).count();
     report.compile_ms = counters.compile_ms;
+    report.steps = counters.steps;
     report.cache = counters.compiles > 0 ? "miss" : counters.loaded > 0 ? "disk" : "memory";
     report.threads = kernel.threads();
     report.engine = kernel.engine();

@@ -24,6 +24,20 @@ Summary summarise(std::vector<std::int64_t> ns) {
   return {double(ns.front()) * 1e-6, median * 1e-6, double(ns.back()) * 1e-6};
 }
 
+struct Step {
+  const char *name;
+  double ms;
+};
+
+// In the order in which they happen.
+std::vector<Step> steps_of(const RunReport &report) {
+  const CompileSteps &steps = report.steps;
+  return {{"parse", report.parse_ms}, {"analyse", steps.analyse}, {"plan", steps.plan},
+          {"block", steps.block},     {"load", steps.load},       {"start", steps.start},
+          {"emit", steps.emit},       {"math", steps.math},       {"optimise", steps.optimise},
+          {"select", steps.select},   {"link", steps.link}};
+}
+
 } // namespace
 
 std::string json_string(std::string_view text) {
@@ -58,23 +72,31 @@ std::string to_json(const RunReport &report) {
                     fmt::join(output.shape, ", "), output.fortran_order ? "f" : "c",
                     output.path ? json_string(*output.path) : "null");
   }
+  std::string steps;
+  for (const Step &step : steps_of(report))
+    steps += fmt::format(R"({}"{}": {:.6f})", steps.empty() ? "" : ", ", step.name, step.ms);
   const Summary time = summarise(report.run_ns);
-  return fmt::format(R"({{"kernel": {}, "outputs": {{{}}}, "compile_ms": {:.6f}, "cache": "{}", )"
+  return fmt::format(R"({{"kernel": {}, "outputs": {{{}}}, "compile_ms": {:.6f}, )"
+                     R"("steps_ms": {{{}}}, "cache": "{}", )"
                      R"("run_ms": {{"min": {:.6f}, "median": {:.6f}, "max": {:.6f}, "n": {}}}, )"
                      R"("threads": {}, "engine": "{}", "bytes": {}{}}})",
-                     json_string(report.kernel), outputs, report.compile_ms, report.cache, time.min,
-                     time.median, time.max, report.run_ns.size(), report.threads,
+                     json_string(report.kernel), outputs, report.compile_ms, steps, report.cache,
+                     time.min, time.median, time.max, report.run_ns.size(), report.threads,
                      name(report.engine), report.bytes,
                      report.check.empty() ? "" : ", \"check\": " + report.check);
 }
 
 std::string to_text(const RunReport &report) {
   const Summary time = summarise(report.run_ns);
+  std::string steps;
+  for (const Step &step : steps_of(report))
+    if (step.ms >= 0.005)
+      steps += fmt::format("{}{} {:.2f}", steps.empty() ? "" : ", ", step.name, step.ms);
   return fmt::format(
       "{}: compiled in {:.3f} ms; {} calls: min {:.6f}, median {:.6f}, max {:.6f} ms "
-      "on {} threads",
+      "on {} threads{}{}",
       report.kernel, report.compile_ms, report.run_ns.size(), time.min, time.median, time.max,
-      report.threads);
+      report.threads, steps.empty() ? "" : "\n  ms of the first call: ", steps);
 }
 
 } // namespace broadloom::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <broadloom/dtype.hpp>
+#include <broadloom/kernel.hpp>
 #include <broadloom/options.hpp>
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct RunReport {
   std::int64_t bytes = 0;      // of all inputs and outputs
   std::string check;           // the JSON object of `--check`, or nothing
   Engine engine = Engine::jit; // that ran the last call
+  double parse_ms = 0;
+  CompileSteps steps = {}; // of compile_ms
 };
 
 std::string to_json(const RunReport &report); // one line, keys as in docs/language.md

@@ -89,7 +89,7 @@ private:
   void apart(std::function<void()> work);
   static void run_once(const Call &call);
   static std::string report(const Call &call, const Timing &timing, double compile_ms,
-                            const Roofline &roofline);
+                            const Roofline &roofline, std::optional<double> predicted_ns);
   void keep_sources(const Call &call);
   // The kernel that the first word names, which is taken off, or the latest one.
   std::shared_ptr<const DefinedKernel> choose(Words &words) const;

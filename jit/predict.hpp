@@ -1,0 +1,16 @@
+// How long a call is going to take: how loops and phases run, for plan::predict.
+#pragma once
+
+#include "block/block.hpp"
+#include "plan/plan.hpp"
+#include "support/rates.hpp"
+
+#include <broadloom/kernel.hpp>
+
+namespace broadloom::jit {
+
+Prediction predict(const loop::Program &program, const block::Program &blocks,
+                   const plan::Binding &binding, const support::Machine &machine,
+                   const support::Rates &rates);
+
+} // namespace broadloom::jit

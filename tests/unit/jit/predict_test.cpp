@@ -1,0 +1,65 @@
+// Predicted times: that there are some, and what they follow from. None is held against a clock.
+#include "jit/predict.hpp"
+
+#include "jit/cache/disk.hpp"
+#include "support/rates.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+namespace broadloom {
+namespace {
+
+Prediction of(const Kernel &kernel, std::vector<std::int64_t> shape) {
+  std::vector<AnyView> views;
+  for (const InputInfo &input : kernel.inputs()) {
+    Array made(input.dtype, {shape.begin(), shape.begin() + input.rank()});
+    views.push_back(made);
+    views.back().data = nullptr; // only looked at
+  }
+  kernel.prepare(views);
+  return kernel.predict();
+}
+
+TEST_CASE("a call has a predicted time, which grows with its operands and is made of those of its "
+          "phases") {
+  const Kernel kernel = compile(parse("kernel k { in x : f32[i, j]\n"
+                                      "out r[i] = reduce(sum) exp(x); out s[] = reduce(sum) x }"));
+  const Prediction small = of(kernel, {64, 64}), large = of(kernel, {1024, 1024});
+  CHECK(small.seconds > 0);
+  CHECK(large.seconds > 4 * small.seconds);
+  double sum = 0;
+  for (const double seconds : large.phases) sum += seconds;
+  CHECK(!large.phases.empty());
+  CHECK(sum <= large.seconds);
+}
+
+TEST_CASE("more work on the same operands is predicted to take longer") {
+  const Kernel light = compile(parse("kernel k { in x : f32[:]; out y = x + 1 }"));
+  const Kernel heavy = compile(parse("kernel k { in x : f32[:]; out y = lgamma(lgamma(x)) }"));
+  CHECK(of(heavy, {4096}).seconds > 2 * of(light, {4096}).seconds);
+}
+
+TEST_CASE("a kernel without native code has no predicted time") {
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[:]; out y = x + 1 }"), {.engine = Engine::interpreter});
+  CHECK_THROWS_AS(kernel.predict(), CompileError);
+}
+
+TEST_CASE("why as JSON ends with a predicted time for each phase") {
+  const Kernel kernel = compile(parse("kernel k { in x : f32[:]; out y = x + 1 }"));
+  ShowFormat format;
+  format.json = true;
+  const std::string text = kernel.show(Stage::why, format);
+  CHECK(text.find("\"code\":\"predicted-time\",\"subject\":\"phase 0\"") != text.npos);
+  CHECK(kernel.show(Stage::why).find("predicted") == std::string::npos);
+}
+
+} // namespace
+} // namespace broadloom
