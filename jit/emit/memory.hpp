@@ -80,6 +80,7 @@ private:
   llvm::Value *addresses_of(const Row &row);
 
   // transpose.cpp
+  void ask_along_rows(const Place &here, loop::BufferId id, bool reverse);
   Values columns_of_block(const Place &here, loop::BufferId id, int first, int count);
   void store_block(const Place &here, loop::BufferId id, int first, Values columns);
   Values row_addresses(const Place &here, loop::BufferId id, int first);

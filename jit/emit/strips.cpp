@@ -61,8 +61,8 @@ AllStates Folds::strip(const Place &here, const block::Run &run, llvm::Value *fi
       turn(number, ir_.CreateAdd(first, number), 0);
       now[0] = accs_.running(loop);
     };
-    after = accs_.counted_loop(loop, {ir_.getInt64(0), context_.number(size)}, 1, {start}, one)
-                .front();
+    after =
+        accs_.counted_loop(loop, {ir_.getInt64(0), context_.number(size)}, 1, {start}, one).front();
   }
   memory_.store_columns(corner, awaited);
   return after;

@@ -125,6 +125,7 @@ Registers Memory::columns(const Place &here, const block::Run &run, bool store, 
     if (access.prefetch.lines) // row after row, more or less
       ask_ahead(here.group, here.at[id.index],
                 static_cast<std::int64_t>(size_of(program_[id].dtype)) * width * turns);
+    if (access.prefetch.block) ask_along_rows(here, id, loop.reverse);
     for (int first = 0; !store && first < turns; first += width) {
       const Values block = columns_of_block(here, id, first, std::min(width, turns - first));
       columns.vectors.insert(columns.vectors.end(), block.begin(), block.end());
@@ -177,6 +178,14 @@ Values Memory::row_addresses(const Place &here, BufferId id, int first) {
     rows.push_back(context_.address(corner, id, group.loop->axis, row));
   }
   return rows;
+}
+
+// The lines of later blocks, in the row of each lane: more rows than the processor follows by itself. Into the second-level cache, as
+// rows at distances of a power of two share a few lines of the first.
+void Memory::ask_along_rows(const Place &here, BufferId id, bool reverse) {
+  constexpr int lines_ahead = 4;
+  llvm::Value *ahead = context_.number((reverse ? -lines_ahead : lines_ahead) * 64);
+  for (llvm::Value *there : row_addresses(here, id, 0)) prefetch(context_.address(there, ahead), 2);
 }
 
 Values Memory::columns_of_block(const Place &here, BufferId id, int first, int count) {

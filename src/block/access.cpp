@@ -59,7 +59,7 @@ Prefetch Chooser::prefetch(BufferId id, Move move, const Place &place) const {
   Prefetch found;
   found.block = holds(place.next_block, id);
   if (move == Move::Transposed && !place.in_tile) { // the rows of a short axis, one after the other
-    found.lines = buffer.stream && !place.in_strip; // of all lanes at once, where they are long
+    (place.in_strip ? found.block : found.lines) = buffer.stream;
     return found;
   }
   // Several rows of a jam are read fast enough.

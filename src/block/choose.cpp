@@ -111,8 +111,9 @@ Run Chooser::map(LoopId id, Place place) const {
     add(base, true); // up to the first aligned address, and at the end
     return run;
   }
-  // Heavy math takes long to compile, so there is one copy of it for whole and partial groups, where masks cost nothing.
-  if (f.costly && machine_.masks_free) {
+  // Heavy math takes long to compile, and so do blocks that are transposed: so there is one copy of them for whole and partial
+  // groups, where masks cost nothing.
+  if ((f.costly || takes_rows_inside(id)) && machine_.masks_free) {
     run.shape = Shape::MaskedMap;
     add(base, true);
     return run;
@@ -220,8 +221,8 @@ Run Chooser::serial_scan(LoopId id, Place place) const {
     const int count = std::min(place.width, scan_ways);
     std::size_t statements = l.body.size();
     for (const AccId acc : l.accs) statements += program_.recipe(acc).step.lines.size();
-    const bool light = !facts(id).costly &&
-                       statements * std::size_t(count) <= machine_.sizes.short_statements / 8;
+    const bool light =
+        !facts(id).costly && statements * std::size_t(count) <= machine_.sizes.short_statements / 8;
     const Dim dim = light ? copies_of(l.axis, count) : turns_of(l.axis, count);
     run.boxes.push_back(box({dim}, l.body, strip));
   }

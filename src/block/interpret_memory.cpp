@@ -100,8 +100,7 @@ void Interpreter::store(BufferId id, ValueId stored) {
   };
   switch (access.move) {
   case Move::Stack: return keep(slot(id));
-  case Move::Transposed:
-    return keep(columns_[id.index].awaited.at(column(id)));
+  case Move::Transposed: return keep(columns_[id.index].awaited.at(column(id)));
   case Move::Held:
     support::check(!held_.empty(), "a state is held where no rows are copies");
     keep(held_[id.index]);

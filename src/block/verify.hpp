@@ -11,8 +11,9 @@ struct Around {
   int width = 1;                     // of them, all copies counted
   bool masked = false;
   bool streams = false; // stores of the very body may go around the caches: its lanes are aligned
-  const loop::Loop *short_row = nullptr;  // a loop of known turns, or of a block of turns of a scan, and
-  const Box *short_box = nullptr;         // its box
+  const loop::Loop *short_row =
+      nullptr;                    // a loop of known turns, or of a block of turns of a scan, and
+  const Box *short_box = nullptr; // its box
   const loop::Loop *jammed = nullptr;     // rows, of which the body is one of several copies
   const loop::Loop *tiled = nullptr;      // rows that are lanes, too
   const loop::Loop *transposed = nullptr; // rows of a tile that is transposed

@@ -110,6 +110,8 @@ private:
     if ((ahead.lines || ahead.steps || ahead.block) && (a_.store || around_.lanes == nullptr))
       return "a prefetch of what lanes do not load";
     if (ahead.steps && !goes_down()) return "steps ahead of no fold of a register tile";
+    const bool strip = around_.short_row != nullptr && around_.short_row->turns == 0;
+    if (ahead.block && strip && a_.move == Move::Transposed) return nullptr;
     if (ahead.block && (around_.transposed == nullptr || along_ == nullptr ||
                         walk(p_, a_.buffer, around_.transposed->axis) == nullptr))
       return "no next block of a transposed tile";

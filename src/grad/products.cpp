@@ -3,12 +3,12 @@
 //   x = 2 0 4      before 1 2 0      after 0 4 1      others 0 8 0
 //
 // Products are carried as (mantissa, exponent), so that only a result that is itself too small or too large
-// ends at 0 or inf: of 1e-170 1e-170 1e170 the others are 1, 1 and 0 (1e-340). The exponent counts powers of 2^512, and a
-// mantissa stays between 2^-256 and 2^256, so that a product of two is one factor away from there, and so is that with an f32 as
-// it is: nothing has to be taken apart before the scan. Powers of two round nothing, so it is of no matter when they are taken out.
-// A number has one such form, so it is of no matter either in which order the factors met.
+// ends at 0 or inf: of 1e-170 1e-170 1e170 the others are 1, 1 and 0 (1e-340). The exponent counts powers of 2^256, and a
+// mantissa stays between 1 and 2^256, so that a product of two can only be too large: one comparison and one factor. Powers of
+// two round nothing, so it is of no matter when they are taken out.
 //
-// The parts of a complex number may differ in size by any factor: it is the larger one that is brought there.
+// The parts of a complex number may differ in size by any factor, and what brings the larger one to 1 could lose the smaller
+// one. So those are let be between 2^-256 and 2^256, and their exponents count powers of 2^512.
 #include "grad/folds.hpp"
 
 #include "support/fail.hpp"
@@ -36,44 +36,57 @@ struct Parts {
 // How numbers of a kind are carried.
 struct Scale {
   const char *mantissa, *exponent; // accumulators: one, with different results
+  double step, upper;              // what the exponent counts; mantissas stay below
   bool complex;
+  int most; // steps up or down, beyond which every number is inf or 0
 };
-const Scale real_scale{"product_mantissa", "product_exponent", false};
-const Scale complex_scale{"complex_mantissa", "complex_exponent", true};
+const double half = std::ldexp(1.0, 256);
+const Scale real_scale{"product_mantissa", "product_exponent", half, half, false, 7};
+const Scale complex_scale{"complex_mantissa", "complex_exponent", half *half, half, true, 4};
 
-const double upper = std::ldexp(1.0, 256); // of a mantissa, and 1 / upper is the least
-const double factor = upper * upper;       // what an exponent counts
-constexpr int most_factors = 4; // up or down, beyond which every product of two mantissas is inf or 0
+// Up or down by a step where the condition holds.
+Parts moved(const Scale &scale, const Parts &x, const Expr &when, bool up) {
+  return {t.where(when, t.mul(real(up ? 1 / scale.step : scale.step), x.mantissa), x.mantissa),
+          t.add(x.exponent, t.where(when, t.num(up ? 1 : -1), t.num(0)))};
+}
 
 Expr below(const Expr &x, double bound) { return t.op(Op::Lt, {t.op(Op::Abs, {x}), real(bound)}); }
 Expr from(const Expr &x, double bound) { return t.op(Op::Ge, {t.op(Op::Abs, {x}), real(bound)}); }
 
 // In range again after a product, or on the way there.
-Parts settled(const Parts &x) {
-  const Expr large = from(x.mantissa, upper);
-  const Expr small = t.both(below(x.mantissa, 1 / upper), t.op(Op::Ne, {x.mantissa, t.num(0)}));
-  return {t.where(large, t.mul(real(1 / factor), x.mantissa),
-                  t.where(small, t.mul(real(factor), x.mantissa), x.mantissa)),
+Parts settled(const Scale &scale, const Parts &x) {
+  const Expr large = from(x.mantissa, scale.upper);
+  if (!scale.complex) return moved(scale, x, large, true);
+  const Expr small =
+      t.both(below(x.mantissa, 1 / scale.upper), t.op(Op::Ne, {x.mantissa, t.num(0)}));
+  return {t.where(large, t.mul(real(1 / scale.step), x.mantissa),
+                  t.where(small, t.mul(real(scale.step), x.mantissa), x.mantissa)),
           t.add(x.exponent, t.where(large, t.num(1), t.where(small, t.num(-1), t.num(0))))};
 }
 
-// A number of this type: f32 is no smaller than 2^-149, and needs no factor; f64 is no smaller than 2^-1074.
-Parts parts_of(const Expr &x, bool narrow) {
-  const Parts parts{x, t.num(0)};
-  return narrow ? parts : settled(settled(parts));
+// A number of this type: f32 is no smaller than 2^-149 and f64 than 2^-1074. A 0 may have any exponent.
+Parts parts_of(const Scale &scale, const Expr &x, bool narrow) {
+  Parts parts{x, t.num(0)};
+  if (scale.complex) return settled(scale, settled(scale, parts));
+  if (narrow) return moved(scale, parts, below(x, 1), false);
+  for (int k = 0; k < 3; ++k) parts = moved(scale, parts, from(parts.mantissa, half), true);
+  for (int k = 0; k < 5; ++k) parts = moved(scale, parts, below(parts.mantissa, 1), false);
+  return parts;
 }
 
 Parts product(const Parts &a, const Parts &b) {
   return {t.mul(a.mantissa, b.mantissa), t.add(a.exponent, b.exponent)};
 }
-Parts multiply(const Parts &a, const Parts &b) { return settled(product(a, b)); }
+Parts multiply(const Scale &scale, const Parts &a, const Parts &b) {
+  return settled(scale, product(a, b));
+}
 
-Accumulator product_parts(const std::string &name, bool exponent) {
+Accumulator product_parts(const Scale &scale, const std::string &name, bool exponent) {
   const Expr m = make_parameter("m", {}), e = make_parameter("e", {});
   const Parts now{m, e};
-  const Parts next = multiply(now, {make_parameter("x", {}), make_parameter("f", {})});
+  const Parts next = multiply(scale, now, {make_parameter("x", {}), make_parameter("f", {})});
   const Parts both =
-      multiply(now, {make_parameter("m_other", {}), make_parameter("e_other", {})});
+      multiply(scale, now, {make_parameter("m_other", {}), make_parameter("e_other", {})});
   return accumulator(name, {"m", "e"}, {"x", "f"})
       .init("m", real(1))
       .init("e", t.num(0))
@@ -95,16 +108,16 @@ public:
     const AxisRef along = facts_.axis_ref(axes.back());
     axes.pop_back();
     const Parts before = scan(x, along, false), after = scan(x, along, true);
-    // Not settled: that may be one factor more at the end.
+    // Below 2^512, and not settled: that is one step more at the end.
     if (axes.empty() && !scale_.complex) return product(before, after);
-    const Parts result = multiply(before, after);
-    return axes.empty() ? result : multiply(result, of(fold(x, along), axes));
+    const Parts result = multiply(scale_, before, after);
+    return axes.empty() ? result : multiply(scale_, result, of(fold(x, along), axes));
   }
 
 private:
   Accumulator parts(const std::string &name, bool exponent) {
     return facts_.helper(
-        name, [&](const std::string &free) { return product_parts(free, exponent); });
+        name, [&](const std::string &free) { return product_parts(scale_, free, exponent); });
   }
   Parts scan(const Parts &x, const AxisRef &along, bool from_end) const {
     FoldUse use;
@@ -130,15 +143,15 @@ private:
   Accumulator mantissa_, exponent_;
 };
 
-// The number again: all factors go one way, so that none of them overflows too early, and only the last one that leaves anything
+// The number again: all steps go one way, so that none of them overflows too early, and only the last one that leaves anything
 // rounds.
-Expr value_of(const Parts &x) {
+Expr value_of(const Scale &scale, const Parts &x) {
   const Expr count = t.op(Op::Abs, {x.exponent});
-  const Expr one =
-      t.where(t.op(Op::Lt, {x.exponent, t.num(0)}), real(1 / factor), real(factor));
+  const Expr factor =
+      t.where(t.op(Op::Lt, {x.exponent, t.num(0)}), real(1 / scale.step), real(scale.step));
   Expr value = x.mantissa;
-  for (int k = 1; k <= most_factors; ++k)
-    value = t.where(t.op(Op::Ge, {count, t.num(k)}), t.mul(value, one), value);
+  for (int k = 1; k <= scale.most; ++k)
+    value = t.where(t.op(Op::Ge, {count, t.num(k)}), t.mul(value, factor), value);
   return value;
 }
 
@@ -172,8 +185,8 @@ Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold) {
   const DType dtype = facts.dtype(x);
   const Scale &scale = broadloom::is_complex(dtype) ? complex_scale : real_scale;
   const Expr wide = make_cast(scale.complex ? DType::C128 : DType::F64, x, fold.where);
-  const Parts parts = parts_of(wide, !scale.complex && dtype != DType::F64);
-  return value_of(Others(facts, fold, scale).of(parts, list));
+  const Parts parts = parts_of(scale, wide, dtype != DType::F64);
+  return value_of(scale, Others(facts, fold, scale).of(parts, list));
 }
 
 } // namespace broadloom::grad

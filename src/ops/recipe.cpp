@@ -62,7 +62,8 @@ bool step_is_join(const Recipe &recipe) {
 }
 
 bool is_scaled_number(const Recipe &recipe) {
-  const bool pair = recipe.states.size() == 2 && (is_float(recipe.states[0]) || is_complex(recipe.states[0])) &&
+  const bool pair = recipe.states.size() == 2 &&
+                    (is_float(recipe.states[0]) || is_complex(recipe.states[0])) &&
                     is_integer(recipe.states[1]);
   if (!pair || !step_is_join(recipe)) return false;
   // Which values are made of a mantissa, the first and the third of the inputs.

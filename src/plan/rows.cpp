@@ -227,7 +227,10 @@ std::vector<Row> rows_of_scans(const Request &request, const Trees &trees, const
       if (loop == scan.place->loop) continue;
       auto row = row_of(id);
       if (row == rows.end())
-        row = rows.insert(row, {id, scan.loop.group, {scan.place->loop}, true,
+        row = rows.insert(row, {id,
+                                scan.loop.group,
+                                {scan.place->loop},
+                                true,
                                 std::ranges::any_of(scan.path, &LoopKey::vector)});
       if (std::count(row->loops.begin(), row->loops.end(), loop) == 0) row->loops.push_back(loop);
     }

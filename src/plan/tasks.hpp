@@ -33,8 +33,8 @@ struct Grid {
 // than `most` cycles, however few the threads; 0 stands for any number. `cuts` has what the schedule asks of each axis:
 // one that comes first is cut for all threads however little work there is.
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, const Machine &machine, double most = 0,
-               std::span<const Cut> cuts = {}, std::int64_t granule = vector_granule);
+               double work, const Machine &machine, double most = 0, std::span<const Cut> cuts = {},
+               std::int64_t granule = vector_granule);
 
 // How a phase is cut into blocks for the machine's threads: into shorter ones where a call can be cancelled.
 Grid grid_of(const loop::Program &program, std::size_t phase, const Binding &binding,

@@ -18,7 +18,7 @@ inline constexpr std::int64_t scan_block = 4096;    // positions
 inline constexpr int most_cost_in_lanes = 64;
 // Of a scan of numbers with exponents: rows that occupy lanes and threads, and the states of 16 rows in a core's own caches.
 inline constexpr double fewest_stepped_rows = 32;
-inline constexpr double most_bytes_of_stepped_rows = 512 * 1024;
+inline constexpr double most_bytes_of_stepped_rows = 1024 * 1024;
 
 // --- Chunks. What keeps few positions cannot occupy the threads, unless it is cut along the folded axis.
 
@@ -91,7 +91,7 @@ inline constexpr int most_cost_alone =
 // --- Values kept in rows (rows.hpp).
 
 inline constexpr double most_bytes_of_lane_rows =
-    512 * 1024; // of a row for each lane: they may fill half of a second-level cache
+    1024 * 1024; // of a row for each lane: beyond, a row alone is nearer
 
 inline constexpr double most_row_bytes =
     256 * 1024; // of all rows of one loop: they stay in the second-level cache
