@@ -210,9 +210,11 @@ void Arranger::add_scan(NodeId scan) {
 }
 
 // Whether a scan whose groups would join a mantissa and an exponent some seven times steps in lanes of a row each. The answer follows
-// from the recipe and the extents, as it decides the tree: many rows, of which 16 stay in a core's own caches with all states.
+// from the recipe and the extents, as it decides the tree: many rows, at least 16 of them side by side, and no longer than that as
+// many stay near with all states.
 bool Arranger::steps_in_rows(const ops::Recipe &recipe, const Tree &tree) const {
-  if (!tree.ways || !ops::is_scaled_number(recipe)) return false;
+  if (!tree.ways || tree.kept.empty() || !ops::is_scaled_number(recipe)) return false;
+  if (group_extent(request_.resolved, tree.kept.back()) < loop::row_lanes) return false;
   double kept = 1, bytes = double(group_extent(request_.resolved, tree.folded.front()));
   for (const Group &group : tree.kept) kept *= double(group_extent(request_.resolved, group));
   double states = 0;

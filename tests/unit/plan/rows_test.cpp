@@ -216,6 +216,10 @@ TEST_CASE("the gradient of a product needs no memory of the size of its input") 
   const plan::Plan few = plan_of(gradient(forward, {"x"}), {{31, 700}, {31}});
   CHECK(few.binding.row_bytes == std::vector<std::int64_t>{700 * 8, 700 * 8});
   CHECK(count(loops(few), "vector scan for j") == 1);
+  const LoopSpec apart =
+      parse("kernel k {\nin x : f32[i, k, j]\nin y : f32[i]\nout p = prod(x * y, j)\n}");
+  const plan::Plan pairs = plan_of(gradient(apart, {"x"}), {{500, 2, 700}, {500}, {500, 2}});
+  CHECK(count(loops(pairs), "vector scan for j") == 1);
   const plan::Plan wide = plan_of(gradient(forward, {"x"}), {{500, 5000}, {500}});
   CHECK(wide.binding.row_bytes == std::vector<std::int64_t>{5000 * 8, 5000 * 8});
 }
