@@ -54,7 +54,7 @@ Place Context::root() {
     llvm::Value *size = ir.getInt64(size_of(buffer.dtype));
     for (const Walk &w : buffer.walks) {
       const std::size_t index = id.index * axes + w.axis.index;
-      const int step = step_of(w.stride);
+      const int step = is_row_in_lanes(buffer) ? row_lanes : step_of(w.stride);
       strides_[index] =
           ir.CreateMul(step != 0 ? number(step) : element(ir.getInt64Ty(), strides, index), size);
     }

@@ -62,8 +62,16 @@ AllStates Folds::leaf(const Place &here, const block::Run &run, Range range) {
 AllStates Folds::serial_leaf(const Place &here, const block::Run &run, Range range,
                              const AllStates &start) {
   const Path path = program_[run.loop].scan ? Path::ScanSerial : Path::FoldSerial;
-  return steps(here, run, run.rest(), range, 1, {start}, 0, path, program_[run.loop].leaf > 0)
-      .front();
+  const bool all = run.shape != block::Shape::SerialScan || run.boxes.size() == 1;
+  const bool from_identity = all && program_[run.loop].leaf > 0;
+  const auto singles = [&](Range some, const AllStates &from) {
+    return steps(here, run, run.rest(), some, 1, {from}, 0, path, from_identity).front();
+  };
+  if (all) return singles(range, start);
+  llvm::Value *rest = context_.whole(range, run.whole().positions());
+  const Range whole{range.begin, rest}, part{rest, range.end};
+  return program_[run.loop].reverse ? strips(here, run, whole, singles(part, start))
+                                    : singles(part, strips(here, run, whole, start));
 }
 
 // Steps of the box, a copy of its body for each block of states, whose positions lie `apart`.

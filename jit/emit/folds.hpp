@@ -1,6 +1,7 @@
 // Loops with accumulators, and short rows: the turns of their boxes, and the joins of the tree in between.
 //
-// fold.cpp has leaves, cascade.cpp their joins, short_rows.cpp loops of a few known turns inside of lanes.
+// fold.cpp has leaves, cascade.cpp their joins, short_rows.cpp loops of a few known turns inside of lanes, strips.cpp blocks of a
+// scan there.
 #pragma once
 
 #include "jit/emit/accumulators.hpp"
@@ -37,6 +38,11 @@ private:
                std::optional<Path> path, bool from_identity);
   Blocks masked_steps(const Place &here, const block::Run &run, Range range, llvm::Value *end,
                       const Blocks &blocks);
+
+  // strips.cpp
+  AllStates strips(const Place &here, const block::Run &run, Range range, const AllStates &start);
+  AllStates strip(const Place &here, const block::Run &run, llvm::Value *first,
+                  const AllStates &start);
 
   // cascade.cpp
   AllStates cascade(const Place &here, const block::Run &run, Range range);

@@ -35,6 +35,8 @@ void Memory::each_row(const Place &here, const block::Access &access,
   const std::optional<AxisId> rows = here.group.rows;
   Row row{here, access, here.group, here.at[id.index], program_[id].dtype};
   row.group.copies = 1;
+  if (access.move == Move::Slots) // of lanes that do not count as well: nobody looks there
+    row.group.active = row.group.mask = nullptr;
   if (!rows || context_.walk(id, *rows) == nullptr) return move(row, 0);
   for (int r = 0; r < here.group.copies; ++r) {
     row.at = context_.address(here.at[id.index], id, *rows, context_.number(r));
@@ -59,6 +61,7 @@ void Memory::store(const Place &here, BufferId id, llvm::Value *value) {
   const int width = here.group.width;
   if (program_[id].role == Role::Row && here.group.loop != nullptr && here.group.loop->scan)
     context_.took(Path::RowOfScan);
+  if (access.move == Move::Slots) context_.took(Path::RowInLanes);
   if (access.move != Move::Scalar) value = lanes_.splat(value, here.group.lanes());
   support::check(access.move != Move::Scalar || Lanes::width(value) == 1,
                  "lanes are stored to one place");
@@ -95,7 +98,8 @@ llvm::Value *Memory::load_lanes(const Row &row) {
   case Move::Scalar:
     return ir_.CreateAlignedLoad(lanes_.memory_type(row.dtype), row.at,
                                  llvm::Align(size_of(row.dtype)));
-  case Move::Row: return load_neighbours(row, 1);
+  case Move::Row:
+  case Move::Slots: return load_neighbours(row, 1);
   case Move::Window: return load_window(row);
   case Move::Gather:
   case Move::Single: return load_apart(row);
@@ -115,6 +119,7 @@ void Memory::store_lanes(const Row &row, llvm::Value *value) {
   switch (row.access.move) {
   case Move::Scalar: ir_.CreateAlignedStore(value, row.at, llvm::Align(size_of(row.dtype))); return;
   case Move::Row:
+  case Move::Slots:
   case Move::Streamed:
   case Move::Held: return store_neighbours(row, 1, value);
   case Move::Gather:
@@ -163,7 +168,8 @@ Memory::Row Memory::part(const Row &row, int number) {
 
 llvm::Value *Memory::load_complex(const Row &row) {
   const Row re = part(row, 0), im = part(row, 1);
-  if (row.access.move != Move::Row) return lanes_.pair(load_lanes(re), load_lanes(im));
+  if (row.access.move != Move::Row && row.access.move != Move::Slots)
+    return lanes_.pair(load_lanes(re), load_lanes(im));
   llvm::Value *alternating = load_neighbours(re, 2);
   std::vector<int> even, odd;
   for (int k = 0; k < row.group.width; ++k) even.push_back(2 * k), odd.push_back(2 * k + 1);

@@ -20,7 +20,7 @@ public:
   llvm::Value *load(const Place &here, loop::BufferId id);
   void store(const Place &here, loop::BufferId id, llvm::Value *value);
 
-  // transpose.cpp: what a short loop loads of rows before its turns, or leaves to store_columns after them.
+  // transpose.cpp: what a short loop, or a block of a scan, loads of rows before its turns, or leaves to store_columns after them.
   Registers columns(const Place &here, const block::Run &run, bool store, bool on_stack);
   void store_columns(const Place &here, Registers &awaited);
   // A block of as many rows along `along` as it has lanes along `across`, from these positions on.
@@ -80,6 +80,7 @@ private:
   llvm::Value *addresses_of(const Row &row);
 
   // transpose.cpp
+  void ask_along_rows(const Place &here, loop::BufferId id, bool reverse);
   Values columns_of_block(const Place &here, loop::BufferId id, int first, int count);
   void store_block(const Place &here, loop::BufferId id, int first, Values columns);
   Values row_addresses(const Place &here, loop::BufferId id, int first);

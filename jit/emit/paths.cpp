@@ -20,6 +20,7 @@ std::string_view name(Path path) {
   case Path::LeafJoined: return "leaf-joined";
   case Path::LeavesTogether: return "leaves-together";
   case Path::ScanSerial: return "scan-serial";
+  case Path::ScanOfRows: return "scan-of-rows";
   case Path::ScanBlock: return "scan-block";
   case Path::ScanGroup: return "scan-group";
   case Path::ScanGroups: return "scan-groups";
@@ -33,6 +34,7 @@ std::string_view name(Path path) {
   case Path::ColumnsLoaded: return "columns-loaded";
   case Path::ColumnsStored: return "columns-stored";
   case Path::RowOfLanes: return "row-of-lanes";
+  case Path::RowInLanes: return "row-in-lanes";
   case Path::RowOfScan: return "row-of-scan";
   case Path::RowsJammed: return "rows-jammed";
   case Path::RowsJammedRest: return "rows-jammed-rest";

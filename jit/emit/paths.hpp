@@ -24,6 +24,7 @@ enum class Path : std::uint8_t {
   LeafJoined,       // a join of two leaves
   LeavesTogether,   // several leaves, step by step in turn
   ScanSerial,
+  ScanOfRows, // a block of positions in lanes of a row each
   ScanBlock,  // a block of a scan that is cut into blocks
   ScanGroup,  // 16 positions
   ScanGroups, // several times 16
@@ -37,6 +38,7 @@ enum class Path : std::uint8_t {
   ColumnsLoaded, // rows transposed in registers
   ColumnsStored,
   RowOfLanes,
+  RowInLanes,          // a row of each lane's own, in memory
   RowOfScan,           // a scan's states, kept for later loops of the same turn
   RowsJammed,          // unroll-and-jam: several rows, one row of states
   RowsJammedRest,      // rows beside them

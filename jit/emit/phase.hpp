@@ -29,6 +29,9 @@ public:
   void turn(const Place &around, const block::Box &box, loop::LoopId id, llvm::Value *position,
             std::int64_t offset = 0);
   llvm::Value *value(loop::ValueId id);
+  // What a turn begins with: the place at the position.
+  Place moved(const Place &around, const block::Box &box, loop::LoopId id, llvm::Value *position,
+              std::int64_t offset = 0);
 
 private:
   // phase.cpp
@@ -38,8 +41,6 @@ private:
   void set_line(const Place &here, const loop::Stmt &statement);
   llvm::Value *compute(const Place &here, loop::ValueId id);
   llvm::Value *position(const Place &here, loop::AxisId axis);
-  Place moved(const Place &around, const block::Box &box, loop::LoopId id, llvm::Value *position,
-              std::int64_t offset = 0);
   void loop(const Place &here, const block::Run &run);
 
   // maps.cpp

@@ -147,7 +147,7 @@ llvm::Value *Memory::load_element(const Place &here, const Elements &elements) {
 }
 
 void Memory::store_element(const Place &here, Elements &elements, llvm::Value *value) {
-  llvm::Value *row = here.positions[elements.along.index];
+  llvm::Value *row = elements.row != nullptr ? elements.row : here.positions[elements.along.index];
   if (elements.room == nullptr)
     elements.vectors[llvm::cast<llvm::ConstantInt>(row)->getZExtValue()] = value;
   else
@@ -156,7 +156,7 @@ void Memory::store_element(const Place &here, Elements &elements, llvm::Value *v
 
 Registers Memory::columns(const Place &here, const block::Run &run, bool store, bool on_stack) {
   const Loop &loop = program_[run.loop];
-  const int width = here.group.width;
+  const int width = here.group.width, turns = run.whole().positions();
   Registers found;
   for (const block::Access &access : run.whole().accesses) {
     const BufferId id = access.buffer;
@@ -167,12 +167,13 @@ Registers Memory::columns(const Place &here, const block::Run &run, bool store, 
     columns.along = loop.axis;
     if (access.prefetch.lines) // row after row, more or less
       ask_ahead(here.group, here.at[id.index],
-                static_cast<std::int64_t>(size_of(program_[id].dtype)) * width * loop.turns);
-    for (int first = 0; !store && first < loop.turns; first += width) {
-      const Values block = columns_of_block(here, id, first, std::min(width, loop.turns - first));
+                static_cast<std::int64_t>(size_of(program_[id].dtype)) * width * turns);
+    if (access.prefetch.block) ask_along_rows(here, id, loop.reverse);
+    for (int first = 0; !store && first < turns; first += width) {
+      const Values block = columns_of_block(here, id, first, std::min(width, turns - first));
       columns.vectors.insert(columns.vectors.end(), block.begin(), block.end());
     }
-    columns.vectors.resize(static_cast<std::size_t>(loop.turns));
+    columns.vectors.resize(static_cast<std::size_t>(turns));
     llvm::Type *type = lanes_.widen(lanes_.memory_type(program_[id].dtype), width);
     if (on_stack) put_on_stack(columns, type);
   }
@@ -220,6 +221,14 @@ Values Memory::row_addresses(const Place &here, BufferId id, int first) {
     rows.push_back(context_.address(corner, id, group.loop->axis, row));
   }
   return rows;
+}
+
+// The lines of later blocks, in the row of each lane: more rows than the processor follows by itself. Into the second-level cache, as
+// rows at distances of a power of two share a few lines of the first.
+void Memory::ask_along_rows(const Place &here, BufferId id, bool reverse) {
+  constexpr int lines_ahead = 4;
+  llvm::Value *ahead = context_.number((reverse ? -lines_ahead : lines_ahead) * 64);
+  for (llvm::Value *there : row_addresses(here, id, 0)) prefetch(context_.address(there, ahead), 2);
 }
 
 Values Memory::columns_of_block(const Place &here, BufferId id, int first, int count) {

@@ -21,8 +21,8 @@ std::size_t part_size(DType dtype) { return size_of(real_dtype(dtype)); }
 } // namespace
 
 // Its elements lie side by side along the short axis, and those of the lanes do not.
-bool Chooser::lies_in_rows(BufferId id, AxisId along, const Place &place) const {
-  const Walk *in = walk(id, along), *across = walk(id, place.vector->axis);
+bool Chooser::lies_in_rows(BufferId id, AxisId along, const Loop &lanes) const {
+  const Walk *in = walk(id, along), *across = walk(id, lanes.axis);
   return in != nullptr && across != nullptr && in->stride == StrideClass::Unit &&
          across->stride != StrideClass::Unit && !is_complex(program_[id].dtype);
 }
@@ -36,7 +36,8 @@ Access Chooser::load(BufferId id, const Place &place) const {
   const Walk *lanes = place.vector != nullptr ? walk(id, place.vector->axis) : nullptr;
   const std::size_t size = part_size(buffer.dtype);
   const auto move = [&] {
-    if (place.vector != nullptr && is_row_of_lanes(program_, id, *place.vector)) return Move::Stack;
+    if (place.vector != nullptr && is_row_of_lanes(program_, id, *place.vector))
+      return is_row_in_lanes(buffer) ? Move::Slots : Move::Stack;
     if (lanes == nullptr) return Move::Scalar;
     if (holds(place.loaded_across, id)) return Move::Transposed;
     if (lanes->stride == StrideClass::Unit &&
@@ -58,7 +59,10 @@ Prefetch Chooser::prefetch(BufferId id, Move move, const Place &place) const {
   Prefetch found;
   found.block = holds(place.next_block, id);
   if (move == Move::Transposed && !place.in_tile) { // the rows of a short axis, one after the other
-    found.lines = buffer.stream && machine_.sizes.asks_ahead;
+    if (place.in_strip)
+      found.block = buffer.stream;
+    else
+      found.lines = buffer.stream && machine_.sizes.asks_ahead;
     return found;
   }
   // Several rows of a jam are read fast enough.
@@ -79,7 +83,8 @@ Access Chooser::store(BufferId id, const Place &place) const {
   const Walk *lanes = place.vector != nullptr ? walk(id, place.vector->axis) : nullptr;
   const std::size_t size = part_size(buffer.dtype);
   const auto move = [&] {
-    if (place.vector != nullptr && is_row_of_lanes(program_, id, *place.vector)) return Move::Stack;
+    if (place.vector != nullptr && is_row_of_lanes(program_, id, *place.vector))
+      return is_row_in_lanes(buffer) ? Move::Slots : Move::Stack;
     if (place.jammed && lanes != nullptr && walk(id, *place.jammed) == nullptr) return Move::Held;
     if (lanes == nullptr) return Move::Scalar;
     if (holds(place.stored_across, id)) return Move::Transposed;

@@ -26,7 +26,7 @@
 //   Short            n copies, or n turns              (full unrolling)
 //   SerialFold       leaves as copies                  (interleaved pairwise summation)
 //   VectorFold       k copies x lanes
-//   SerialScan       1 turn
+//   SerialScan       1 turn; in lanes of a row each, n copies or turns of which the rows move transposed
 //   GroupScan        groups as copies x 16 lanes
 //   Map              j copies x lanes                  (strip of columns where there are copies)
 //   MaskedMap        j lanes, always masked
@@ -71,6 +71,7 @@ enum class Move : std::uint8_t {
   Single,   // lanes apart in memory, one by one
   Transposed, // a block of rows, transposed in registers
   Stack,      // a slot of each lane's own on the stack
+  Slots,      // side by side in a row of memory that has a slot for each lane
   Held, // a state that stays in its register from copy to copy: the first one loads, the last one stores
 };
 
@@ -78,7 +79,7 @@ enum class Move : std::uint8_t {
 struct Prefetch {
   bool lines = false; // of the same buffer, 1 and 8 KiB ahead
   bool steps = false; // four steps of the fold ahead
-  bool block = false; // of the next block of a tile
+  bool block = false; // of a next block: of a tile, or of a scan in lanes of rows
 };
 
 struct Access {

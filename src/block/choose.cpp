@@ -57,11 +57,30 @@ int Chooser::base_width(LoopId id) const {
   return loop(id).accs.empty() ? width : std::min(width, fold_ways);
 }
 
+// Rows that have places side by side for so many lanes and no more.
+bool Chooser::has_rows_in_lanes(LoopId id) const {
+  return std::ranges::any_of(facts(id).buffers, [&](BufferId buffer) {
+    return is_row_in_lanes(program_[buffer]) && is_row_of_lanes(program_, buffer, loop(id));
+  });
+}
+
+int Chooser::width_of_map(LoopId id) const {
+  const int width = base_width(id);
+  return has_rows_in_lanes(id) ? std::min(width, row_lanes) : width;
+}
+
+bool Chooser::takes_rows_inside(LoopId id) const {
+  return std::ranges::any_of(loop(id).body, [&](const Stmt &s) {
+    return s.kind == StmtKind::Loop && takes_rows(s.loop, loop(id));
+  });
+}
+
 // A loop over columns with folds over rows inside takes a strip of columns, so that each row is read in pieces of several
 // cache lines, as long as the accumulators fit.
 int Chooser::map_width(LoopId id, const Place &place) const {
   const Survey::LoopFacts &f = facts(id);
-  const int base = base_width(id), asked = program_[loop(id).axis].copies;
+  const int base = width_of_map(id), asked = program_[loop(id).axis].copies;
+  if (has_rows_in_lanes(id) || takes_rows_inside(id)) return base;
   if (asked > 0 && !f.costly && !place.jammed && (f.inner_folds || !f.inner_loops))
     return asked * base;
   if (!f.inner_folds || f.costly) return base;
@@ -73,7 +92,7 @@ int Chooser::map_width(LoopId id, const Place &place) const {
 Run Chooser::map(LoopId id, Place place) const {
   const Loop &l = loop(id);
   const Survey::LoopFacts &f = facts(id);
-  const int base = base_width(id);
+  const int base = width_of_map(id);
   Run run{id, Shape::Map, {}, {}};
   place.vector = &l;
   const auto add = [&](int width, bool masked) {
@@ -92,8 +111,9 @@ Run Chooser::map(LoopId id, Place place) const {
     add(base, true); // up to the first aligned address, and at the end
     return run;
   }
-  // Heavy math takes long to compile, so there is one copy of it for whole and partial groups, where masks cost nothing.
-  if (f.costly && machine_.masks_free) {
+  // Heavy math takes long to compile, and so do blocks that are transposed: so there is one copy of them for whole and partial
+  // groups, where masks cost nothing.
+  if ((f.costly || takes_rows_inside(id)) && machine_.masks_free) {
     run.shape = Shape::MaskedMap;
     add(base, true);
     return run;
@@ -101,7 +121,7 @@ Run Chooser::map(LoopId id, Place place) const {
   add(map_width(id, place), false);
   add(base, true);
   // Columns that fill a part of a register only are folded in smaller ones: three channels in 4 lanes, not 16.
-  if (!f.inner_folds || f.costly) return run;
+  if (!f.inner_folds || f.costly || takes_rows_inside(id)) return run;
   constexpr int narrow_register = 256; // bits
   for (int width = base; width > 2 && width * f.widest * 8 > narrow_register; width /= 2)
     add(width / 2, true);
@@ -114,17 +134,23 @@ Run Chooser::short_loop(LoopId id, Place place) const {
   const bool light = !f.costly && !f.inner_loops &&
                      l.body.size() * std::size_t(l.turns) <= machine_.sizes.short_statements;
   const bool copied = light || !identity_stays(program_, l);
+  note_rows(l, place);
+  const Dim dim = copied ? copies_of(l.axis, l.turns) : turns_of(l.axis, l.turns);
+  return {id, Shape::Short, {box({dim}, l.body, place)}, {}};
+}
+
+// What the body moves of rows that lie along its loop, and can be moved as blocks before and after its turns.
+void Chooser::note_rows(const Loop &row, Place &place) const {
   const auto as_rows = [&](BufferId buffer) {
-    return lies_in_rows(buffer, l.axis, place) && moves_as_one(program_, l.body, buffer);
+    return lies_in_rows(buffer, row.axis, *place.vector) &&
+           moves_as_one(program_, row.body, buffer);
   };
-  for (const Stmt &s : l.body) {
+  for (const Stmt &s : row.body) {
     if (s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load &&
         as_rows(program_[s.value].buffer))
       place.loaded_across.push_back(program_[s.value].buffer);
     if (s.kind == StmtKind::Set && as_rows(s.buffer)) place.stored_across.push_back(s.buffer);
   }
-  const Dim dim = copied ? copies_of(l.axis, l.turns) : turns_of(l.axis, l.turns);
-  return {id, Shape::Short, {box({dim}, l.body, place)}, {}};
 }
 
 Run Chooser::fold(LoopId id, Place place) const {
@@ -176,9 +202,40 @@ int Chooser::leaves_together(LoopId id, int width) const {
   return leaves;
 }
 
+// Whether lanes of a row each read or store what lies in rows along the loop: a register of those lanes' elements is one column of
+// a block, which is a few shuffles for each column, and a gather would be as many loads as there are lanes.
+bool Chooser::takes_rows(LoopId id, const Loop &lanes) const {
+  const Loop &l = loop(id);
+  if (!(l.scan || l.reverse) || l.ways > 1 || facts(id).inner_loops) return false;
+  Place place;
+  place.vector = &lanes;
+  note_rows(l, place);
+  return !place.loaded_across.empty() || !place.stored_across.empty();
+}
+
+Run Chooser::serial_scan(LoopId id, Place place) const {
+  const Loop &l = loop(id);
+  Run run{id, Shape::SerialScan, {}, {}};
+  if (place.vector != nullptr && takes_rows(id, *place.vector)) {
+    Place strip = place;
+    note_rows(l, strip);
+    strip.in_strip = true;
+    const int count = std::min(place.width, scan_ways);
+    std::size_t statements = l.body.size();
+    for (const AccId acc : l.accs) statements += program_.recipe(acc).step.lines.size();
+    const bool light =
+        !facts(id).costly && statements * std::size_t(count) <= machine_.sizes.short_statements / 8;
+    const Dim dim = light ? copies_of(l.axis, count) : turns_of(l.axis, count);
+    run.boxes.push_back(box({dim}, l.body, strip));
+  }
+  run.boxes.push_back(box({turns_of(l.axis, 1)}, l.body, place));
+  run.boxes.back().rest = run.boxes.size() > 1;
+  return run;
+}
+
 Run Chooser::scan(LoopId id, Place place) const {
   const Loop &l = loop(id);
-  if (l.ways == 1) return {id, Shape::SerialScan, {box({turns_of(l.axis, 1)}, l.body, place)}, {}};
+  if (l.ways == 1) return serial_scan(id, place);
   Run run{id, Shape::GroupScan, {}, {}};
   place.vector = &l;
   if (!facts(id).costly) {

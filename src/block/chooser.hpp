@@ -13,6 +13,7 @@ struct Place {
   int width = 1;                      // lanes, all copies that are one group counted
   bool masked = false;
   bool in_tile = false;                              // in a block of a transposed tile
+  bool in_strip = false;                             // in a block of a scan in lanes of rows
   std::vector<loop::BufferId> loaded_across = {};    // loaded as transposed blocks
   std::vector<loop::BufferId> stored_across = {};    // stored as such
   std::vector<loop::BufferId> streamed = {};         // stored around the caches
@@ -38,7 +39,13 @@ private:
   Run short_loop(loop::LoopId id, Place place) const;
   Run fold(loop::LoopId id, Place place) const;
   Run scan(loop::LoopId id, Place place) const;
+  Run serial_scan(loop::LoopId id, Place place) const;
+  bool has_rows_in_lanes(loop::LoopId id) const;
+  bool takes_rows_inside(loop::LoopId id) const;
+  bool takes_rows(loop::LoopId id, const loop::Loop &lanes) const;
+  void note_rows(const loop::Loop &row, Place &place) const;
   int base_width(loop::LoopId id) const;
+  int width_of_map(loop::LoopId id) const;
   int map_width(loop::LoopId id, const Place &place) const;
   int leaves_together(loop::LoopId id, int width) const;
 
@@ -55,7 +62,7 @@ private:
   Access store(loop::BufferId id, const Place &place) const;
   Move apart(std::size_t size) const;
   Prefetch prefetch(loop::BufferId id, Move move, const Place &place) const;
-  bool lies_in_rows(loop::BufferId id, loop::AxisId along, const Place &place) const;
+  bool lies_in_rows(loop::BufferId id, loop::AxisId along, const loop::Loop &lanes) const;
 
   const loop::Walk *walk(loop::BufferId id, loop::AxisId axis) const {
     return block::walk(program_, id, axis);

@@ -133,8 +133,8 @@ private:
     const AxisId axis = program_[run.loop].axis;
     const Box &box = run.whole();
     switch (run.shape) {
-    case Shape::Turns:
-    case Shape::SerialScan: return;
+    case Shape::Turns: return;
+    case Shape::SerialScan:
     case Shape::Short: return windows(box, axis);
     case Shape::Map:
     case Shape::MaskedMap:

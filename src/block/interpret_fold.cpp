@@ -82,12 +82,45 @@ Interpreter::AllStates Interpreter::leaf(const Run &run, Range range) {
 
 Interpreter::AllStates Interpreter::serial_leaf(const Run &run, Range range, AllStates start) {
   const Loop &loop = program_[run.loop];
+  if (run.shape == Shape::SerialScan && run.boxes.size() > 1) {
+    const std::int64_t rest = range.whole(run.whole().positions());
+    if (!loop.reverse) {
+      start = strips(run, {range.begin, rest}, std::move(start));
+      range.begin = rest;
+    } else if (rest > range.begin) {
+      Run singles = run;
+      singles.boxes.erase(singles.boxes.begin());
+      start = serial_leaf(singles, {rest, range.end}, std::move(start));
+      return strips(run, {range.begin, rest}, std::move(start));
+    }
+  }
   const Addresses outer = at_;
   set_running(loop, std::move(start));
   const int turns = run.rest().positions();
   for (std::int64_t p = range.begin; p < range.end; p += turns)
     turn(run.rest(), run.loop, outer, loop.reverse ? range.begin + range.end - 1 - p : p);
   at_ = outer;
+  return running(loop);
+}
+
+// Blocks of positions in each lane's row: what lies in rows is loaded for all turns of a block, and stored after them.
+Interpreter::AllStates Interpreter::strips(const Run &run, Range range, AllStates start) {
+  const Loop &loop = program_[run.loop];
+  const Addresses outer = at_;
+  const std::vector<Columns> around = columns_;
+  set_running(loop, std::move(start));
+  const int size = run.whole().positions();
+  for (std::int64_t p = range.begin; p < range.end; p += size) {
+    const std::int64_t first = loop.reverse ? range.begin + range.end - size - p : p;
+    move(run.loop, outer, first);
+    load_columns(run, first);
+    for (int k = 0; k < size; ++k)
+      turn(run.whole(), run.loop, outer, first + (loop.reverse ? size - 1 - k : k));
+    move(run.loop, outer, first);
+    store_columns(run);
+  }
+  at_ = outer;
+  columns_ = around;
   return running(loop);
 }
 
@@ -152,7 +185,7 @@ void Interpreter::short_row(const Run &run) {
   support::check(vector_ != nullptr, "a short row outside of a vector loop");
   const std::vector<Columns> around = columns_;
   const Addresses outer = at_;
-  load_columns(run);
+  load_columns(run, 0);
   if (loop.ways > 1) {
     set_running(loop, short_tree(run));
   } else {

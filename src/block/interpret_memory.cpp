@@ -32,6 +32,7 @@ std::uintptr_t Interpreter::address(const Access &access, int lane) const {
   case Move::Scalar: return there;
   case Move::Row:
   case Move::Streamed:
+  case Move::Slots:
   case Move::Held: return there + std::uintptr_t(place) * size_of(program_[access.buffer].dtype);
   case Move::Window:
   case Move::Gather:
@@ -53,6 +54,12 @@ Interpreter::Lanes &Interpreter::slot(BufferId id) {
   return slots[position];
 }
 
+// Which of the columns is that of the current position.
+std::size_t Interpreter::column(BufferId id) const {
+  const Columns &columns = columns_[id.index];
+  return std::size_t(positions_[columns.axis.index] - columns.first);
+}
+
 void Interpreter::load(BufferId id, Lanes &out) {
   if (!held_.empty() && !held_[id.index].empty()) {
     out = held_[id.index];
@@ -65,7 +72,7 @@ void Interpreter::load(BufferId id, Lanes &out) {
     if (tile_ != nullptr)
       out = tile_->blocks[id.index].at(std::size_t(tile_->row));
     else
-      out = columns_[id.index].loaded.at(std::size_t(positions_[columns_[id.index].axis.index]));
+      out = columns_[id.index].loaded.at(column(id));
     return;
   case Move::Scalar:
     if (rows_ == nullptr) {
@@ -76,6 +83,7 @@ void Interpreter::load(BufferId id, Lanes &out) {
   case Move::Row:
   case Move::Window:
   case Move::Gather:
+  case Move::Slots:
   case Move::Single: break;
   case Move::Streamed:
   case Move::Held: support::bug("a load that is none");
@@ -92,9 +100,7 @@ void Interpreter::store(BufferId id, ValueId stored) {
   };
   switch (access.move) {
   case Move::Stack: return keep(slot(id));
-  case Move::Transposed:
-    return keep(
-        columns_[id.index].awaited.at(std::size_t(positions_[columns_[id.index].axis.index])));
+  case Move::Transposed: return keep(columns_[id.index].awaited.at(column(id)));
   case Move::Held:
     support::check(!held_.empty(), "a state is held where no rows are copies");
     keep(held_[id.index]);
@@ -104,6 +110,7 @@ void Interpreter::store(BufferId id, ValueId stored) {
   case Move::Row:
   case Move::Streamed:
   case Move::Gather:
+  case Move::Slots:
   case Move::Single: break;
   case Move::Window: support::bug("a store that is none");
   }
@@ -111,18 +118,20 @@ void Interpreter::store(BufferId id, ValueId stored) {
     set_element(id, address(access, lane), value(stored, lane));
 }
 
-// What a short loop loads of rows, before its first turn: neighbours along the row, for each lane.
-void Interpreter::load_columns(const Run &run) {
+// What a short loop, or a block of a scan, loads of rows before its first turn: neighbours along the row, for each lane.
+void Interpreter::load_columns(const Run &run, std::int64_t first) {
   const Loop &l = program_[run.loop];
+  const int turns = run.whole().positions();
   for (const Access &access : run.whole().accesses) {
     if (access.move != Move::Transposed) continue;
     if (walk(program_, access.buffer, l.axis) == nullptr) continue; // of a short loop around
     Columns &columns = columns_[access.buffer.index];
     columns.axis = l.axis;
+    columns.first = first;
     auto &vectors = access.store ? columns.awaited : columns.loaded;
-    vectors.assign(std::size_t(l.turns), Lanes(std::size_t(width_)));
+    vectors.assign(std::size_t(turns), Lanes(std::size_t(width_)));
     const std::size_t size = size_of(program_[access.buffer].dtype);
-    for (int p = 0; !access.store && p < l.turns; ++p)
+    for (int p = 0; !access.store && p < turns; ++p)
       for (int lane = 0; lane < active_; ++lane)
         vectors[std::size_t(p)][std::size_t(lane)] =
             element(access.buffer, address(access, lane) + std::size_t(p) * size);
@@ -132,12 +141,13 @@ void Interpreter::load_columns(const Run &run) {
 // What it stores into rows, after its last turn.
 void Interpreter::store_columns(const Run &run) {
   const Loop &l = program_[run.loop];
+  const int turns = run.whole().positions();
   for (const Access &access : run.whole().accesses) {
     if (access.move != Move::Transposed || !access.store) continue;
     if (walk(program_, access.buffer, l.axis) == nullptr) continue;
     const std::size_t size = size_of(program_[access.buffer].dtype);
     for (int lane = 0; lane < active_; ++lane)
-      for (int p = 0; p < l.turns; ++p)
+      for (int p = 0; p < turns; ++p)
         set_element(access.buffer, address(access, lane) + std::size_t(p) * size,
                     columns_[access.buffer.index].awaited[std::size_t(p)][std::size_t(lane)]);
   }

@@ -76,7 +76,8 @@ private:
   Scalar element(loop::BufferId id, std::uintptr_t address) const;
   void set_element(loop::BufferId id, std::uintptr_t address, const Scalar &value) const;
   Lanes &slot(loop::BufferId id);
-  void load_columns(const Run &run);
+  std::size_t column(loop::BufferId id) const;
+  void load_columns(const Run &run, std::int64_t first);
   void store_columns(const Run &run);
 
   // interpret_fold.cpp
@@ -88,6 +89,7 @@ private:
   void fold(const Run &run, Range range);
   AllStates leaf(const Run &run, Range range);
   AllStates serial_leaf(const Run &run, Range range, AllStates start);
+  AllStates strips(const Run &run, Range range, AllStates start);
   AllStates vector_leaf(const Run &run, Range range);
   AllStates leaves_together(const Run &run, std::int64_t begin);
   void short_row(const Run &run);
@@ -158,6 +160,7 @@ private:
   struct Columns {
     std::vector<Lanes> loaded, awaited; // [position along a short row]: its element in each lane
     loop::AxisId axis;
+    std::int64_t first = 0; // the position that the first of them is of
   };
   std::vector<Columns> columns_;          // [buffer]
   std::vector<std::vector<Lanes>> slots_; // [buffer][position]: rows of each lane's own

@@ -35,6 +35,7 @@ const char *name(Move move, bool store) {
   case Move::Single: return "one by one";
   case Move::Transposed: return "transposed";
   case Move::Stack: return "stack slot";
+  case Move::Slots: return "slots";
   case Move::Held: return "held";
   }
   return "";

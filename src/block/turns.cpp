@@ -54,8 +54,8 @@ private:
     const Loop &loop = program_[run.loop];
     const Box &whole = run.whole(), &rest = run.rest();
     switch (run.shape) {
-    case Shape::Turns:
-    case Shape::SerialScan: return turns(whole, n);
+    case Shape::Turns: return turns(whole, n);
+    case Shape::SerialScan: return scan(run, entry, n);
     case Shape::Short: // copies are one turn, and enter the loops inside one by one
       count(whole, entry.times * double(whole.dims[0].as == As::Copies ? 1 : n));
       return inside(whole, entry.times * double(n));
@@ -80,6 +80,19 @@ private:
     case Shape::RowTile:
     case Shape::TransposedTile: return tile(run, entry);
     }
+  }
+
+  // In blocks as the loop has them, each with whole boxes and a rest. Copies are one turn.
+  void scan(const Run &run, const Entry &entry, std::int64_t n) {
+    const Box &whole = run.whole(), &rest = run.rest();
+    if (&whole == &rest) return turn(rest, entry.times * double(n));
+    const std::int64_t leaf = program_[run.loop].leaf, size = whole.positions();
+    const std::int64_t each = leaf > 0 ? leaf / size : n;
+    const std::int64_t blocks = leaf > 0 ? n / leaf : 0;
+    const std::int64_t boxes = blocks * each + (leaf > 0 ? n % leaf : n) / size;
+    const bool copies = whole.dims[0].as == As::Copies;
+    turn(whole, entry.times * double(boxes * (copies ? 1 : size)));
+    turn(rest, entry.times * double(n - boxes * size));
   }
 
   // Whole boxes, then the narrowest that holds what is left.

@@ -95,12 +95,14 @@ private:
     const bool whole = &box == &run.whole();
     if (box.count(As::Lanes) > 1) {
       around.lanes = &taken;
+      around.width = box.positions();
       around.masked = box.masked;
       around.streams =
           !box.masked && (run.shape == Shape::StreamedMap || run.shape == Shape::VectorFold ||
                           run.shape == Shape::GroupScan);
     }
-    if (run.shape == Shape::Short) around.short_row = &own, around.short_box = &box;
+    const bool strip = run.shape == Shape::SerialScan && run.boxes.size() > 1 && whole;
+    if (run.shape == Shape::Short || strip) around.short_row = &own, around.short_box = &box;
     if (run.shape == Shape::Jam && whole) around.jammed = &own;
     if (run.shape == Shape::RowTile && whole) around.tiled = &own;
     if (run.shape == Shape::TransposedTile && whole) {
@@ -157,7 +159,10 @@ private:
       return require(folds && !ordered && loop.turns == 0 && !runs_as_vector(program_, loop),
                      "no serial fold");
     case Shape::VectorFold: return require(folds && !ordered && lanes, "no fold over lanes");
-    case Shape::SerialScan: return require(ordered && loop.ways == 1, "no serial scan");
+    case Shape::SerialScan:
+      require(run.boxes.size() == 1 || (around.lanes != nullptr && !has_loops(loop.body)),
+              "a block of positions of a scan that has no lanes around, or loops inside");
+      return require(ordered && loop.ways == 1, "no serial scan");
     case Shape::GroupScan:
       return require(loop.scan && loop.ways == scan_ways && lanes, "no scan in groups");
     case Shape::Map:
@@ -212,8 +217,14 @@ private:
     const bool single = is(rest, {{axis, As::Turns}}) && rest.positions() == 1;
     const std::size_t boxes = run.boxes.size();
     switch (run.shape) {
-    case Shape::Turns:
-    case Shape::SerialScan: return require(boxes == 1 && single, "a rest of single turns");
+    case Shape::Turns: return require(boxes == 1 && single, "a rest of single turns");
+    case Shape::SerialScan:
+      require(boxes <= 2 && single, "a rest of single turns");
+      box_ = whole.id;
+      return require(boxes == 1 || (whole.dims.size() == 1 && whole.dims[0].as != As::Lanes &&
+                                    !whole.dims[0].leaves && whole.positions() > 1 &&
+                                    whole.positions() <= fold_ways),
+                     "a block of a scan is 2 to 32 copies or turns");
     case Shape::SerialFold:
       require(boxes <= 2 && single, "a rest of single turns");
       if (boxes == 2) leaves(whole, loop);

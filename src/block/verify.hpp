@@ -8,10 +8,12 @@ namespace broadloom::block {
 // What stands around a body.
 struct Around {
   const loop::Loop *lanes = nullptr; // the loop whose positions are lanes
+  int width = 1;                     // of them, all copies counted
   bool masked = false;
   bool streams = false; // stores of the very body may go around the caches: its lanes are aligned
-  const loop::Loop *short_row = nullptr;  // a loop of known turns, and
-  const Box *short_box = nullptr;         // its box
+  const loop::Loop *short_row =
+      nullptr;                    // a loop of known turns, or of a block of turns of a scan, and
+  const Box *short_box = nullptr; // its box
   const loop::Loop *jammed = nullptr;     // rows, of which the body is one of several copies
   const loop::Loop *tiled = nullptr;      // rows that are lanes, too
   const loop::Loop *transposed = nullptr; // rows of a tile that is transposed

@@ -29,7 +29,8 @@ public:
 
   const char *broken() const {
     const bool own = around_.lanes != nullptr && is_row_of_lanes(p_, a_.buffer, *around_.lanes);
-    if (own && a_.move != Move::Stack && along_ == nullptr) return "lanes share a row of their own";
+    if (own && a_.move != Move::Stack && a_.move != Move::Slots && along_ == nullptr)
+      return "lanes share a row of their own";
     if (const char *rule = move(own)) return rule;
     if (const char *rule = jam()) return rule;
     if (around_.tiled != nullptr && a_.store && walk(p_, a_.buffer, around_.tiled->axis) == nullptr)
@@ -59,6 +60,9 @@ private:
                  ? nullptr
                  : "what is held is no row of states";
     case Move::Stack: return own && is_short() ? nullptr : "a stack slot of what is no row";
+    case Move::Slots:
+      if (!own || !is_row_in_lanes(buffer_)) return "slots of what is no row of lanes";
+      return around_.width <= row_lanes ? nullptr : "a row has slots for 16 lanes";
     }
     return nullptr;
   }
@@ -106,6 +110,8 @@ private:
     if ((ahead.lines || ahead.steps || ahead.block) && (a_.store || around_.lanes == nullptr))
       return "a prefetch of what lanes do not load";
     if (ahead.steps && !goes_down()) return "steps ahead of no fold of a register tile";
+    const bool strip = around_.short_row != nullptr && around_.short_row->turns == 0;
+    if (ahead.block && strip && a_.move == Move::Transposed) return nullptr;
     if (ahead.block && (around_.transposed == nullptr || along_ == nullptr ||
                         walk(p_, a_.buffer, around_.transposed->axis) == nullptr))
       return "no next block of a transposed tile";

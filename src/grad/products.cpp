@@ -38,16 +38,15 @@ struct Scale {
   const char *mantissa, *exponent; // accumulators: one, with different results
   double step, upper;              // what the exponent counts; mantissas stay below
   bool complex;
-  int most; // steps up or down, beyond which every number is inf or 0
 };
 const double half = std::ldexp(1.0, 256);
-const Scale real_scale{"product_mantissa", "product_exponent", half, half, false, 7};
-const Scale complex_scale{"complex_mantissa", "complex_exponent", half *half, half, true, 4};
+const Scale real_scale{"product_mantissa", "product_exponent", half, half, false};
+const Scale complex_scale{"complex_mantissa", "complex_exponent", half *half, half, true};
 
-// Up or down by a step where the condition holds.
-Parts moved(const Scale &scale, const Parts &x, const Expr &when, bool up) {
-  return {t.where(when, t.mul(real(up ? 1 / scale.step : scale.step), x.mantissa), x.mantissa),
-          t.add(x.exponent, t.where(when, t.num(up ? 1 : -1), t.num(0)))};
+// So many steps are taken out of it, or put in where they are negative, where the condition holds.
+Parts moved(const Scale &scale, const Parts &x, const Expr &when, int steps) {
+  return {t.where(when, t.mul(real(std::pow(scale.step, -steps)), x.mantissa), x.mantissa),
+          t.add(x.exponent, t.where(when, t.num(steps), t.num(0)))};
 }
 
 Expr below(const Expr &x, double bound) { return t.op(Op::Lt, {t.op(Op::Abs, {x}), real(bound)}); }
@@ -56,7 +55,7 @@ Expr from(const Expr &x, double bound) { return t.op(Op::Ge, {t.op(Op::Abs, {x})
 // In range again after a product, or on the way there.
 Parts settled(const Scale &scale, const Parts &x) {
   const Expr large = from(x.mantissa, scale.upper);
-  if (!scale.complex) return moved(scale, x, large, true);
+  if (!scale.complex) return moved(scale, x, large, 1);
   const Expr small =
       t.both(below(x.mantissa, 1 / scale.upper), t.op(Op::Ne, {x.mantissa, t.num(0)}));
   return {t.where(large, t.mul(real(1 / scale.step), x.mantissa),
@@ -68,10 +67,12 @@ Parts settled(const Scale &scale, const Parts &x) {
 Parts parts_of(const Scale &scale, const Expr &x, bool narrow) {
   Parts parts{x, t.num(0)};
   if (scale.complex) return settled(scale, settled(scale, parts));
-  if (narrow) return moved(scale, parts, below(x, 1), false);
-  for (int k = 0; k < 3; ++k) parts = moved(scale, parts, from(parts.mantissa, half), true);
-  for (int k = 0; k < 5; ++k) parts = moved(scale, parts, below(parts.mantissa, 1), false);
-  return parts;
+  if (narrow) return moved(scale, parts, below(x, 1), -1);
+  parts = moved(scale, parts, from(parts.mantissa, half * half), 2); // of 2^1024
+  parts = moved(scale, parts, from(parts.mantissa, half), 1);
+  parts = moved(scale, parts, below(parts.mantissa, 1 / (half * half)), -2); // of 2^-1074
+  parts = moved(scale, parts, below(parts.mantissa, 1 / half), -2);          // of 2^-562
+  return moved(scale, parts, below(parts.mantissa, 1), -1);
 }
 
 Parts product(const Parts &a, const Parts &b) {
@@ -144,14 +145,17 @@ private:
 };
 
 // The number again: all steps go one way, so that none of them overflows too early, and only the last one that leaves anything
-// rounds.
+// rounds. Four of 2^512 leave nothing of a product of two mantissas, or are too much for it; real numbers have half steps, too.
 Expr value_of(const Scale &scale, const Parts &x) {
-  const Expr count = t.op(Op::Abs, {x.exponent});
-  const Expr factor =
-      t.where(t.op(Op::Lt, {x.exponent, t.num(0)}), real(1 / scale.step), real(scale.step));
+  const Expr count = t.op(Op::Abs, {x.exponent}), down = t.op(Op::Lt, {x.exponent, t.num(0)});
+  const int whole = scale.complex ? 1 : 2; // steps
   Expr value = x.mantissa;
-  for (int k = 1; k <= scale.most; ++k)
-    value = t.where(t.op(Op::Ge, {count, t.num(k)}), t.mul(value, factor), value);
+  const auto move = [&](const Expr &when, int steps) {
+    const double factor = std::pow(scale.step, steps);
+    value = t.where(when, t.mul(value, t.where(down, real(1 / factor), real(factor))), value);
+  };
+  if (whole > 1) move(t.op(Op::Ne, {t.op(Op::BitAnd, {count, t.num(1)}), t.num(0)}), 1);
+  for (int k = 1; k <= 4; ++k) move(t.op(Op::Ge, {count, t.num(k * whole)}), whole);
   return value;
 }
 

@@ -35,6 +35,11 @@ std::optional<LoopId> only_loop(const std::vector<Stmt> &body) {
   return only;
 }
 
+bool is_row_in_lanes(const Buffer &buffer) {
+  return buffer.role == Role::Row && buffer.walks.size() == 1 &&
+         buffer.walks[0].stride == StrideClass::Other;
+}
+
 const Loop *handing_loop(const Program &program, const Phase &phase) {
   for (const Stmt &s : phase.body)
     if (s.kind == StmtKind::Loop && !program[s.loop].handed.empty()) return &program[s.loop];

@@ -126,7 +126,8 @@ struct Walk {                              // the buffer moves along this axis
 };
 
 // A way to see an operand: the same memory may appear as several buffers with different walks. A row is memory of
-// one thread: what a turn of the loops around stores there, loops later in the same turn may read.
+// one thread: what a turn of the loops around stores there, loops later in the same turn may read. Where lanes are around and
+// do not move it, it is one for each lane: a loop of known turns has it at hand, and else it walks in steps of row_lanes.
 enum class Role : std::uint8_t { Input, Output, Scratch, Row };
 struct Buffer {
   std::string name;
@@ -183,6 +184,9 @@ struct Stmt {
 
 inline constexpr int fold_ways = 32; // of a vector loop with accumulators; the most known turns
 inline constexpr int scan_ways = 16; // of a vector loop that scans
+// Of a row of each lane's own, of any length, the elements of all lanes at a position lie side by side, in so many places: a
+// vector loop that stores such rows takes no more lanes.
+inline constexpr int row_lanes = 16;
 
 struct Loop {
   AxisId axis;
@@ -269,6 +273,9 @@ std::string key(const Program &program);
 // In what program b differs from a, one sentence about b for each difference; empty where their keys are equal.
 // Both are of one kernel, for two layouts.
 std::vector<std::string> differences(const Program &a, const Program &b);
+
+// Whether a buffer is a row that has places side by side for each of the lanes around.
+bool is_row_in_lanes(const Buffer &buffer);
 
 // Checks every rule stated above, and that every store reaches each of its elements once; a violation is our bug, thrown
 // with the printed program.

@@ -230,8 +230,9 @@ private:
     require(b.dtype == p_[s.value].dtype, "a store of another type than " + b.name + " has");
     addressable(s.buffer);
     require(chain_.size() == phase_->parallel.size(), "a store outside of a parallel loop");
-    const bool each_lane = b.role == Role::Row && open_.back()->turns > 0 && // has a row of its own
-                           b.walks.size() == 1 && b.walks[0].axis == open_.back()->axis;
+    const bool each_lane = b.role == Role::Row && b.walks.size() == 1 && // has a row of its own
+                           b.walks[0].axis == open_.back()->axis &&
+                           (open_.back()->turns > 0 || is_row_in_lanes(b));
     for (const Loop *l : open_)
       require(!l->vector || each_lane ||
                   std::any_of(b.walks.begin(), b.walks.end(),

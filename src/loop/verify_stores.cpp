@@ -137,6 +137,11 @@ void verify_numbers(const Program &program, const Numbers &numbers) {
       require(w.stride == StrideClass::Other ||
                   numbers.strides[b * program.axes.size() + w.axis.index] == step_of(w.stride),
               "buffer " + program.buffers[b].name + " does not lie as its walk says");
+  for (std::size_t b = 0; b < program.buffers.size(); ++b)
+    require(!is_row_in_lanes(program.buffers[b]) ||
+                numbers.strides[b * program.axes.size() + program.buffers[b].walks[0].axis.index] ==
+                    row_lanes,
+            "the row " + program.buffers[b].name + " has other places than for its lanes");
   for (std::size_t o = 0; o < numbers.outputs.size(); ++o) {
     std::int64_t stored = 0;
     for (const Buffer &b : program.buffers) {

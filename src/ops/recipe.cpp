@@ -61,6 +61,22 @@ bool step_is_join(const Recipe &recipe) {
   return recipe.has_combine() && recipe.args == recipe.states && recipe.step == recipe.combine;
 }
 
+bool is_scaled_number(const Recipe &recipe) {
+  const bool pair = recipe.states.size() == 2 &&
+                    (is_float(recipe.states[0]) || is_complex(recipe.states[0])) &&
+                    is_integer(recipe.states[1]);
+  if (!pair || !step_is_join(recipe)) return false;
+  // Which values are made of a mantissa, the first and the third of the inputs.
+  std::vector<bool> scaled(std::size_t(recipe.step.inputs) + recipe.step.lines.size());
+  scaled[0] = scaled[2] = true;
+  for (std::size_t k = 0; k < recipe.step.lines.size(); ++k) {
+    const Code::Line &line = recipe.step.lines[k];
+    for (int a = 0; a < line.arg_count; ++a)
+      if (scaled[line.args[a]]) scaled[std::size_t(recipe.step.inputs) + k] = true;
+  }
+  return scaled[recipe.step.results[1]];
+}
+
 bool identity_is_neutral(const Recipe &recipe) {
   if (recipe.exact) return true;
   const std::optional<Op> op = only_op(recipe);

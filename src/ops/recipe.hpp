@@ -65,6 +65,10 @@ std::optional<Op> only_op(const Recipe &recipe);
 // Whether a step joins a block, as that of `joining` does, and that of an accumulator of one operation.
 bool step_is_join(const Recipe &recipe);
 
+// Whether the states are a number as a mantissa and a count of factors that have been taken out of it: a float, and an integer that
+// goes by the float, where a step is a join. Products that must not leave the range of a type are such.
+bool is_scaled_number(const Recipe &recipe);
+
 // Whether a block that has stepped, joined with the identity as the later block, is seen to stay as it is to the bit.
 //   sum: 0 + x is never -0, so that + 0 changes nothing, as + -0 never does     logsumexp: its combine calls exp, nobody knows
 bool identity_is_neutral(const Recipe &recipe);

@@ -158,15 +158,20 @@ void Arranger::add_scan(NodeId scan) {
   Item item = first_item(scan);
   item.kind = ItemKind::Scan;
   item.exclusive = node.exclusive;
-  item.leaf = recipe.has_combine() ? scan_block : in_order;
+  std::vector<Group> around = tree.kept;
+  around.push_back(along);
+  const bool groups = tree.ways && joins_in_lanes(recipe) && !steps_in_rows(recipe, tree);
+  const bool cut = recipe.has_combine() && ways_.cuts.has(around, scan_block) &&
+                   (groups || !tree.ways || !steps_in_rows(recipe, tree));
+  // A number with an exponent stays what it is when it is joined to a start: one block needs no joins.
+  const bool one_block = !groups && !cut && ops::is_scaled_number(recipe) &&
+                         group_extent(request_.resolved, along) <= scan_block;
+  item.leaf = recipe.has_combine() && !one_block ? scan_block : in_order;
   item.path = path_of(tree.kept);
-  const bool groups = tree.ways && joins_in_lanes(recipe);
   const bool alone = !groups && rows_crowd(scan, tree) && is_light(scan);
   if (!groups && !tree.kept.empty() && !alone) make_vector(item.path, tree.kept.back());
   item.loop = {LoopKind::Plain, along, groups, true, node.reverse};
-  std::vector<Group> around = tree.kept;
-  around.push_back(along);
-  if (recipe.has_combine() && ways_.cuts.has(around, scan_block)) {
+  if (cut) {
     Item total = first_item(scan);
     total.leaf = in_order;
     total.path = item.path;
@@ -204,15 +209,36 @@ void Arranger::add_scan(NodeId scan) {
   });
 }
 
-// Whether an input of the scan lies in rows along it, and these so that their lines share few sets of a cache.
+// Whether a scan whose groups would join a mantissa and an exponent some seven times steps in lanes of a row each. The answer follows
+// from the recipe and the extents, as it decides the tree: many rows, at least 16 of them side by side, and no longer than that as
+// many stay near with all states.
+bool Arranger::steps_in_rows(const ops::Recipe &recipe, const Tree &tree) const {
+  if (!tree.ways || tree.kept.empty() || !ops::is_scaled_number(recipe)) return false;
+  if (group_extent(request_.resolved, tree.kept.back()) < loop::row_lanes) return false;
+  double kept = 1, bytes = double(group_extent(request_.resolved, tree.folded.front()));
+  for (const Group &group : tree.kept) kept *= double(group_extent(request_.resolved, group));
+  double states = 0;
+  for (const DType state : recipe.states) states += double(size_of(state));
+  bytes *= states * loop::row_lanes;
+  return kept >= fewest_stepped_rows && bytes <= most_bytes_of_stepped_rows;
+}
+
+// Whether an input of the scan lies in rows along it, and these so that their lines share few sets of a cache. Lanes take blocks of
+// these (but for complex numbers), but then the states of all lanes are kept, if somebody reads them, and not those of one row.
 bool Arranger::rows_crowd(NodeId scan, const Tree &tree) const {
   if (!tree.ways || tree.kept.empty()) return false;
+  double bytes = 0;
+  for (const DType state : request_.spec.graph.recipe(scan).states)
+    bytes += double(size_of(state)) * loop::row_lanes *
+             double(group_extent(request_.resolved, tree.folded.front()));
+  const bool in_lanes = bytes <= most_bytes_of_lane_rows;
   const ClassId along = tree.folded.back().back(), across = tree.kept.back().back();
   const std::vector<std::uint32_t> inputs =
       trees_.inputs_over({across, along}, request_.spec.graph.folded_args(scan));
   return std::ranges::any_of(inputs, [&](std::uint32_t input) {
     const Steps &steps = request_.walks.inputs[input];
     const auto size = std::int64_t(size_of(request_.spec.inputs[input].dtype));
+    if (in_lanes && !is_complex(request_.spec.inputs[input].dtype)) return false;
     return std::abs(stride_along(steps, along)) == 1 &&
            stride_along(steps, across) * size % crowding_bytes == 0;
   });

@@ -53,6 +53,7 @@ private:
   void add_scan(NodeId scan);
   bool rows_crowd(NodeId scan, const Tree &tree) const;
   bool is_light(NodeId scan) const;
+  bool steps_in_rows(const ops::Recipe &recipe, const Tree &tree) const;
   static bool joins_in_lanes(const ops::Recipe &recipe);
   static std::string scan_way(const ops::Recipe &recipe, bool in_chunks);
 

@@ -80,7 +80,8 @@ private:
       return looked; // as the schedule asks
     const AxisId outer = phase.parallel.front();
     looked.extent = binding_.extents[outer.index];
-    looked.granule = granule_of(0, phase.parallel.size(), vector_axis_of(program_, phase));
+    looked.granule = granule_of(0, phase.parallel.size(), vector_axis_of(program_, phase),
+                                vector_granule_of(program_, phase));
     looked.may = looked.extent > 0;
     std::set<std::uint32_t> others;
     for (const BufferId id : loads) {

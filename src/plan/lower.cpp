@@ -24,7 +24,8 @@ Plan Lowering::run() {
   row_filled_.assign(schedule_.rows.size(), false);
   for (const Row &row : schedule_.rows)
     plan_.binding.row_bytes.push_back(group_extent(request_.resolved, row.group) *
-                                      std::int64_t(size_of(request_.spec.graph[row.value].dtype)));
+                                      std::int64_t(size_of(request_.spec.graph[row.value].dtype)) *
+                                      (row.lanes ? loop::row_lanes : 1));
   sweeps_.resize(request_.spec.inputs.size());
   plan_.program.recipes = nests_.recipes;
   for (const Item &item : nests_.items)

@@ -243,7 +243,7 @@ BufferId Lowering::output_buffer(std::size_t output) {
 BufferId Lowering::row_buffer(std::size_t row) {
   const Row &kept = schedule_.rows[row];
   Steps steps;
-  std::int64_t stride = 1;
+  std::int64_t stride = kept.lanes ? loop::row_lanes : 1;
   for (std::size_t c = kept.group.size(); c-- > 0;) {
     steps.insert(steps.begin(), {kept.group[c], stride});
     stride *= std::max<std::int64_t>(1, request_.resolved[kept.group[c]].extent);

@@ -93,14 +93,18 @@ private:
   }
 
   // Whether the states of a scan that somebody reads can be kept in rows, for what comes later in the same turn of the
-  // loops around: where these rows stay in the caches, with those that are kept already, and no lanes are around.
+  // loops around: where these rows, one for each lane that is around, stay in the caches with those that are kept already.
   bool has_room(ItemId id) const {
     const Item &scan = nests_[id];
     const auto other = row_bytes_.find(scan.place->body);
     const double bytes = row_bytes_of(scan) +
                          (other == row_bytes_.end() || in_rows_.contains(id) ? 0 : other->second);
-    return scan.loop.kind == LoopKind::Plain && bytes <= most_row_bytes &&
-           std::ranges::none_of(scan.path, &LoopKey::vector);
+    return scan.loop.kind == LoopKind::Plain &&
+           bytes <= (has_lanes_around(scan) ? most_bytes_of_lane_rows : most_row_bytes);
+  }
+
+  static bool has_lanes_around(const Item &scan) {
+    return std::ranges::any_of(scan.path, &LoopKey::vector);
   }
 
   double row_bytes_of(const Item &scan) const {
@@ -108,7 +112,8 @@ private:
     const std::vector<DType> &states = nests_.recipes[scan.recipe].states;
     for (std::size_t k = 0; k < states.size(); ++k)
       if (scan.read >> k & 1) bytes += double(size_of(states[k]));
-    return bytes * double(group_extent(resolved_, scan.loop.group));
+    return bytes * double(group_extent(resolved_, scan.loop.group)) *
+           (has_lanes_around(scan) ? loop::row_lanes : 1);
   }
 
   // Whether this item can read the scan from a row: it has to walk the scanned axis inside the loops around the scan.

@@ -227,7 +227,11 @@ std::vector<Row> rows_of_scans(const Request &request, const Trees &trees, const
       if (loop == scan.place->loop) continue;
       auto row = row_of(id);
       if (row == rows.end())
-        row = rows.insert(row, {id, scan.loop.group, {scan.place->loop}, true});
+        row = rows.insert(row, {id,
+                                scan.loop.group,
+                                {scan.place->loop},
+                                true,
+                                std::ranges::any_of(scan.path, &LoopKey::vector)});
       if (std::count(row->loops.begin(), row->loops.end(), loop) == 0) row->loops.push_back(loop);
     }
   }
@@ -236,12 +240,13 @@ std::vector<Row> rows_of_scans(const Request &request, const Trees &trees, const
       const std::string axis = group_name(request.resolved, row.group);
       const std::string &name = graph.recipe(row.value).name;
       const double bytes = double(group_extent(request.resolved, row.group)) *
-                           double(size_of(graph[row.value].dtype));
+                           double(size_of(graph[row.value].dtype)) *
+                           (row.lanes ? loop::row_lanes : 1);
       return support::decide(
           support::Reason::RowKept, axis, "kept in a row",
-          fmt::format(
-              "{} along {} is kept for the loops after the scan ({:.3g} bytes for each thread)",
-              name, axis, bytes),
+          fmt::format("{} along {} is kept for the loops after the scan{} ({:.3g} bytes for each "
+                      "thread)",
+                      name, axis, row.lanes ? ", in a row for each lane" : "", bytes),
           {{"in memory", "a phase of its own would write and read all of it"}}, {.bytes = bytes});
     });
   return rows;

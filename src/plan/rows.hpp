@@ -25,7 +25,8 @@ struct Row {
   expr::NodeId value;
   Group group;
   std::vector<TreeId> loops;
-  bool scan = false; // a state of the scan that the first loop runs
+  bool scan = false;  // a state of the scan that the first loop runs
+  bool lanes = false; // one for each of the lanes around
 };
 
 // Once all items have their loops.

@@ -31,8 +31,32 @@ std::optional<std::size_t> vector_axis_of(const loop::Program &program, const lo
   return vector_axis;
 }
 
-std::int64_t granule_of(std::size_t k, std::size_t axes, std::optional<std::size_t> vector_axis) {
-  return k != vector_axis ? 1 : k + 1 == axes ? vector_granule : column_granule;
+std::int64_t granule_of(std::size_t k, std::size_t axes, std::optional<std::size_t> vector_axis,
+                        std::int64_t granule) {
+  return k != vector_axis ? 1 : k + 1 == axes ? granule : column_granule;
+}
+
+namespace {
+
+bool stores_lines_along(const loop::Program &program, const std::vector<loop::Stmt> &body,
+                        loop::AxisId axis) {
+  return std::ranges::any_of(body, [&](const loop::Stmt &s) {
+    if (s.kind == loop::StmtKind::Loop)
+      return stores_lines_along(program, program[s.loop].body, axis);
+    return s.kind == loop::StmtKind::Set &&
+           std::ranges::any_of(program[s.buffer].walks, [&](const loop::Walk &w) {
+             return w.axis == axis && w.stride == loop::StrideClass::Unit;
+           });
+  });
+}
+
+} // namespace
+
+// Lanes that are rows, each of which has lines of its own, may be shared out by the register.
+std::int64_t vector_granule_of(const loop::Program &program, const loop::Phase &phase) {
+  const bool lines =
+      phase.parallel.empty() || stores_lines_along(program, phase.body, phase.parallel.back());
+  return lines ? vector_granule : loop::row_lanes;
 }
 
 std::optional<std::size_t> pipeline_with(const loop::Program &program, std::size_t phase) {
@@ -42,7 +66,8 @@ std::optional<std::size_t> pipeline_with(const loop::Program &program, std::size
 }
 
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, const Machine &machine, double most, std::span<const Cut> cuts) {
+               double work, const Machine &machine, double most, std::span<const Cut> cuts,
+               std::int64_t vector_granule) {
   support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
   Grid grid;
   grid.lo.assign(extents.size(), 0);
@@ -64,7 +89,7 @@ Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t>
   grid.count.resize(extents.size());
   for (const std::size_t k : order) {
     const std::int64_t extent = extents[k];
-    const std::int64_t granule = granule_of(k, extents.size(), vector_axis);
+    const std::int64_t granule = granule_of(k, extents.size(), vector_axis, vector_granule);
     const bool cut = grid.blocks > 0 && asked(k) != Cut::Never;
     const std::int64_t wanted = cut ? ceil_div(tasks, grid.blocks) : 1;
     std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
@@ -89,7 +114,8 @@ Grid grid_of(const loop::Program &program, std::size_t index, const Binding &bin
   return make_grid(extents, vector_axis_of(program, phase), work, used,
                    cancellable && !in_order ? cycles_between_looks : 0,
                    index < binding.cuts.size() ? std::span<const Cut>(binding.cuts[index])
-                                               : std::span<const Cut>());
+                                               : std::span<const Cut>(),
+                   vector_granule_of(program, phase));
 }
 
 std::optional<Pipeline> pipeline_of(const loop::Program &program, std::size_t first,

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
+#include "plan/thresholds.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -35,8 +36,8 @@ struct Grid {
 // than `most` cycles, however few the threads; 0 stands for any number. `cuts` has what the schedule asks of each axis:
 // one that comes first is cut for all threads however little work there is.
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, const Machine &machine, double most = 0,
-               std::span<const Cut> cuts = {});
+               double work, const Machine &machine, double most = 0, std::span<const Cut> cuts = {},
+               std::int64_t granule = vector_granule);
 
 // How a phase is cut into blocks for the machine's threads: into shorter ones where a call can be cancelled.
 Grid grid_of(const loop::Program &program, std::size_t phase, const Binding &binding,
@@ -45,7 +46,10 @@ Grid grid_of(const loop::Program &program, std::size_t phase, const Binding &bin
 // The place of the parallel axis that runs several positions at once.
 std::optional<std::size_t> vector_axis_of(const loop::Program &program, const loop::Phase &phase);
 // Positions of the k-th of so many parallel axes at whose multiples blocks begin: a vector loop is cut where its lines do.
-std::int64_t granule_of(std::size_t k, std::size_t axes, std::optional<std::size_t> vector_axis);
+std::int64_t granule_of(std::size_t k, std::size_t axes, std::optional<std::size_t> vector_axis,
+                        std::int64_t granule = vector_granule);
+// Of the innermost parallel axis, where it is a vector loop.
+std::int64_t vector_granule_of(const loop::Program &program, const loop::Phase &phase);
 
 // The first phase of the pipeline that has this one.
 std::optional<std::size_t> pipeline_with(const loop::Program &program, std::size_t phase);

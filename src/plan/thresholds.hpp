@@ -16,6 +16,9 @@ inline constexpr std::int64_t scan_block = 4096;    // positions
 // Of a step and a combine of a scan in groups of lanes, as the table of operations counts. A group takes some seven combines of
 // its lanes in place of a step and a combine for each position, which pays where they are a few instructions.
 inline constexpr int most_cost_in_lanes = 64;
+// Of a scan of numbers with exponents: rows that occupy lanes and threads, and the states of 16 rows in a core's own caches.
+inline constexpr double fewest_stepped_rows = 32;
+inline constexpr double most_bytes_of_stepped_rows = 1024 * 1024;
 
 // --- Chunks. What keeps few positions cannot occupy the threads, unless it is cut along the folded axis.
 
@@ -91,6 +94,9 @@ inline constexpr int most_cost_alone =
     32; // of a step and its arguments, as the table of operations counts
 
 // --- Values kept in rows (rows.hpp).
+
+inline constexpr double most_bytes_of_lane_rows =
+    1024 * 1024; // of a row for each lane: beyond, a row alone is nearer
 
 inline constexpr double most_row_bytes =
     256 * 1024; // of all rows of one loop: they stay in the second-level cache

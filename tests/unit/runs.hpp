@@ -171,11 +171,13 @@ private:
         const int step = loop::step_of(walk.stride);
         const bool known = step != 0, unit = step == 1;
         std::int64_t stride = known ? step : next * (next == 1 ? spread : 1);
+        if (is_row_in_lanes(buffer)) stride = row_lanes;
         next = std::abs(stride) * std::max<std::int64_t>(extent, 1) + (unit ? 3 : 0);
-        if (!known && reversed) stride = -stride;
+        if (!known && reversed && buffer.role != Role::Row) stride = -stride;
         strides[b * axes + walk.axis.index] = stride;
         (stride < 0 ? low : high) += stride * std::max<std::int64_t>(extent - 1, 0);
       }
+      if (is_row_in_lanes(buffer)) high += row_lanes - 1; // of the last position
       const std::int64_t size = std::int64_t(size_of(buffer.dtype));
       memory.emplace_back(std::size_t(empty ? 0 : (high - low + 1) * size), at_end);
       bases.push_back(memory.back().data() - (empty ? 0 : low * size));

@@ -1,6 +1,7 @@
 // Rows: values kept from one loop of a row to the next, and folds over rows whose states are a row in memory. Tiles:
 // operands that lie the other way round.
 #include "plan/plan.hpp"
+#include "plan/tasks.hpp"
 
 #include <broadloom/broadloom.hpp>
 
@@ -127,7 +128,6 @@ TEST_CASE(
   };
   in_memory("out y = scan(sum, s, j, reverse)", {{50, 33'000}});
   in_memory("out y = sum(s, i)", {{500, 700}});
-  in_memory("out y = scan(sum, s, i)", {{500, 700}});
   in_memory("out y = scan(sum, s, j, reverse)", {{2, 700'000}});
 }
 
@@ -156,18 +156,53 @@ TEST_CASE("rows that would crowd the nearest cache are scanned one by one, and w
     text += "kernel k {\nin x : f32[i, j]\nlet s = scan(decay, x, j)\nout y = " + out + "\n}";
     return loops(plan_of(parse(text), {{500, columns}}));
   };
-  const std::string alone = plan_for("x", 512, "s * x");
+  const std::string alone = plan_for("x", 16384, "s * x");
   CAPTURE(alone);
   CHECK(count(alone, "vector for i") == 0);
   CHECK(count(alone, "set row0[j] = running") == 1);
   CHECK(count(alone, "    vector for j\n") == 1);
   CHECK(count(alone, "phase") == 1);
-  CHECK(count(plan_for("x", 500, "s * x"), "vector for i") == 1);
-  CHECK(count(plan_for("exp(x)", 512, "s * x"), "vector for i") == 1);
-  const std::string back = plan_for("x", 1024, "scan(decay, s, j, reverse)");
+  CHECK(count(plan_for("x", 16400, "s * x"), "vector for i") == 1);
+  CHECK(count(plan_for("exp(x)", 16384, "s * x"), "vector for i") == 1);
+  const std::string back = plan_for("x", 16384, "scan(decay, s, j, reverse)");
   CAPTURE(back);
   CHECK(count(back, "phase") == 1);
   CHECK(count(back, "scratch") == 0);
+}
+
+TEST_CASE(
+    "lanes of a row each have a row each for the states of a scan, where all of them stay in the "
+    "second-level cache") {
+  const std::string own = "accumulator decay(s; x) { init s = 0; step s = 0.9 * s + x }\n";
+  const auto in_lanes = [&](const std::string &body, std::int64_t rows, std::int64_t columns) {
+    const plan::Plan plan =
+        plan_of(parse(own + "kernel k {\nin x : f32[i, j]\n" + body + "\n}"), {{rows, columns}});
+    CAPTURE(loops(plan));
+    CHECK(plan.program.phases.size() == 1);
+    CHECK(plan.binding.scratch_bytes.empty());
+    CHECK(plan.binding.row_bytes.size() == 1);
+    CHECK(count(loops(plan), "vector for") == 1);
+    return plan.binding.row_bytes.at(0);
+  };
+  const std::string along = "let s = scan(decay, x, j); out y = scan(decay, s, j, reverse)";
+  CHECK(in_lanes(along, 500, 700) == 700 * 8 * 16);
+  CHECK(in_lanes(along, 500, 1024) == 1024 * 8 * 16); // whose lines would crowd the nearest cache
+  CHECK(in_lanes("let s = scan(sum, x, i); out y = scan(sum, s, i, reverse)", 500, 700) ==
+        500 * 8 * 16);
+  CHECK(plan_of(parse(own + "kernel k {\nin x : f32[i, j]\n" + along + "\n}"), {{50, 9000}})
+            .binding.row_bytes.empty());
+  for (const std::int64_t rows : {3, 16, 40})
+    for (const std::int64_t columns : {15, 16, 64, 131})
+      check_bits("in x : f32[i, j]; let s = scan(sum, x, i); out y = scan(sum, s, i, reverse) - s",
+                 {{columns, rows}});
+}
+
+TEST_CASE("blocks of lanes that have lines of their own are shared out by the register") {
+  const LoopSpec forward = parse("kernel k {\nin x : f32[i, j]\nout p = prod(x, j)\n}");
+  const plan::Plan plan = plan_of(gradient(forward, {"x"}), {{500, 700}, {500}});
+  CHECK(plan::grid_of(plan.program, 0, plan.binding, {.threads = 2}).count.at(0) > 4);
+  const plan::Plan map = plan_of("in x : f32[i]; out y = x * 2", {{500 * 700}});
+  CHECK(plan::grid_of(map.program, 0, map.binding, {.threads = 2}).step.at(0) % 1024 == 0);
 }
 
 TEST_CASE("the gradient of a product needs no memory of the size of its input") {
@@ -176,7 +211,17 @@ TEST_CASE("the gradient of a product needs no memory of the size of its input") 
   CAPTURE(loops(plan));
   CHECK(plan.program.phases.size() == 1);
   CHECK(plan.binding.scratch_bytes.empty());
-  CHECK(plan.binding.row_bytes == std::vector<std::int64_t>{700 * 8, 700 * 8});
+  CHECK(plan.binding.row_bytes == std::vector<std::int64_t>{700 * 8 * 16, 700 * 8 * 16});
+  // A few rows, or long ones, go in groups of lanes along the row.
+  const plan::Plan few = plan_of(gradient(forward, {"x"}), {{31, 700}, {31}});
+  CHECK(few.binding.row_bytes == std::vector<std::int64_t>{700 * 8, 700 * 8});
+  CHECK(count(loops(few), "vector scan for j") == 1);
+  const LoopSpec apart =
+      parse("kernel k {\nin x : f32[i, k, j]\nin y : f32[i]\nout p = prod(x * y, j)\n}");
+  const plan::Plan pairs = plan_of(gradient(apart, {"x"}), {{500, 2, 700}, {500}, {500, 2}});
+  CHECK(count(loops(pairs), "vector scan for j") == 1);
+  const plan::Plan wide = plan_of(gradient(forward, {"x"}), {{500, 5000}, {500}});
+  CHECK(wide.binding.row_bytes == std::vector<std::int64_t>{5000 * 8, 5000 * 8});
 }
 
 TEST_CASE("a fold over rows goes along with the folds of the rows themselves") {
