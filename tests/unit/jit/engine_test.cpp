@@ -72,13 +72,14 @@ TEST_CASE("a child that is forked while LLVM starts on another thread can compil
     alarm(60);
     const Options options{.threads = 2};
     const auto run = [&] {
-      const Kernel kernel = compile(broadloom::parse("kernel k { in x : f32[:]; out y = x + 1 }"), options);
+      const Kernel kernel =
+          compile(broadloom::parse("kernel k { in x : f32[:]; out y = x + 1 }"), options);
       const float in[] = {1, 2, 3};
       const Results results = kernel({{"x", View<const float>(in, {3})}});
       return results[0].data<float>()[2] == 4;
     };
-    const Kernel begins =
-        compile(broadloom::parse("kernel k { in x : f32[:]; out y = exp(x) }"), options); // the start
+    const Kernel begins = compile(broadloom::parse("kernel k { in x : f32[:]; out y = exp(x) }"),
+                                  options); // the start
     const pid_t grandchild = fork();
     if (grandchild == 0) {
       alarm(60);
