@@ -91,6 +91,7 @@ CASES = {key: jitted(function) for key, function in {
     "distance": lambda x, y: ((x - y) ** 2).sum(),
     "weighted_columns": lambda x, col: (x * col[:, None]).sum(0),
     "add_transposed": lambda a, b: a + b.T,
+    "product": jnp.matmul, "product_f32": jnp.matmul,
     "softmax": lambda x: jax.nn.softmax(x, axis=1), "layernorm": layernorm,
     "row_scale/x": lambda x, row, d_y: d_y * row, "row_scale/row": drow,
     "row_scale/x,row": lambda x, row, d_y: (d_y * row, drow(x, row, d_y)),

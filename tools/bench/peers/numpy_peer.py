@@ -87,6 +87,11 @@ def weighted_columns(i, o):
     return lambda: np.matmul(col, x, out=o[0])
 
 
+def product(i, o):
+    a, b = i
+    return lambda: np.matmul(a, b, out=o[0])
+
+
 def add_transposed(i, o):
     a, b = i
     return lambda: np.add(a, b.T, out=o[0])
@@ -179,6 +184,7 @@ CASES = {
     "gelu": gelu, "affine": affine, "sum": fold(np.sum, None), "mean_rows": fold(np.mean, 1),
     "sum_rows": fold(np.sum, 1), "sum_columns": fold(np.sum, 0), "distance": distance,
     "weighted_columns": weighted_columns, "add_transposed": add_transposed,
+    "product": product, "product_f64": product, "product_f32": product,
     "scale": lambda i, o: lambda: np.multiply(i[0], f32(2), out=o[0]),
     "softmax": softmax, "layernorm": layernorm, "row_scale/x": dx, "row_scale/row": drow_only,
     "row_scale/x,row": dx_and_drow, "clip_u8": clip,
