@@ -1,4 +1,4 @@
-// Blocks of a scan in lanes of a row each.
+// Blocks of a scan of rows: its lanes are a row each.
 //
 // Problem: lanes that step along a row each load and store elements that lie a row apart: by gathers and scatters, or one by one.
 // Method: as many positions as there are lanes are one block. What lies in rows is loaded as it lies, a piece of the row of each
