@@ -19,19 +19,35 @@ Request make_generic(Request request) {
   return request;
 }
 
+namespace {
+
+// [node]: whether it reads the result of a fold.
+std::vector<bool> reads_folds(const expr::Graph &graph) {
+  std::vector<bool> reads(graph.size());
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    for (const expr::NodeId arg : graph.operands(expr::NodeId{n}))
+      if (reads[arg.index] || graph[arg].kind == expr::NodeKind::Fold) reads[n] = true;
+  return reads;
+}
+
+} // namespace
+
 bool has_generic(const spec::TypedSpec &spec) {
   const spec::Wishes &wishes = spec.wishes;
   const auto asks = [](spec::Stores stores) { return stores != spec::Stores::AsItFits; };
   if (wishes.names_axes() || !wishes.lets.empty() || std::ranges::any_of(wishes.stores, asks) ||
       !spec.pairings.empty())
     return false;
+  const std::vector<bool> reads = reads_folds(spec.graph);
   for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
     const expr::NodeId id{n};
-    switch (spec.graph[id].kind) {
+    const expr::Node &node = spec.graph[id];
+    switch (node.kind) {
     case expr::NodeKind::Scan:
     case expr::NodeKind::Index: return false;
     case expr::NodeKind::Fold:
       if (!spec.graph.recipe(id).has_combine()) return false;
+      if (reads[n] && (node.folded.size() > 1 || node.like != expr::no_input)) return false;
       break;
     case expr::NodeKind::Input:
     case expr::NodeKind::Literal:

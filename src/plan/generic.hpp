@@ -17,7 +17,8 @@
 //   d = sum(g, like=x), g[2, 3, 4], x[2, 1, 4]    for one1, one2, i0, [lanes] i2 { for one4, one5, i1: a0 += g }  d = a0
 //
 // Scans, ordered folds and positions (iota, argmax) ask for loops along the very axis; a schedule names axes: kernels with those
-// have exact plans only.
+// have exact plans only. So do those where a fold over several axes reads what another has folded: where that one folds nothing, the
+// groups of the outer one are those of the inputs, which the array between the two need not be walked by.
 #pragma once
 
 #include "plan/request.hpp"

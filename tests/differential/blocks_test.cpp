@@ -159,7 +159,7 @@ TEST_CASE("random kernels have the interpreter's bits by the blocks of any machi
   const std::uint64_t small = count != nullptr ? std::strtoull(count, nullptr, 10) : 300;
   Seen seen;
   for (std::uint64_t k = 0; k < small; ++k) agree(first + k, Style::Any, 3, seen);
-  for (std::uint64_t k = 0; k < small / 2; ++k) agree(10000 + first + k, Style::Large, 2, seen);
+  for (std::uint64_t k = 0; k < small * 2 / 3; ++k) agree(10000 + first + k, Style::Large, 2, seen);
   CHECK(seen.kernels > int(small / 2));
   for (int k = 0; count == nullptr && k <= int(block::Shape::TransposedTile); ++k) {
     CAPTURE(k);

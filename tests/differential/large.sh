@@ -4,4 +4,4 @@
 set -u
 state=$(mktemp -d)
 trap 'rm -rf "$state"' EXIT
-BROADLOOM_STRICT=1 "$1" --style large --count 600 --seed 10001 --jobs 2 --state "$state" --require-paths
+BROADLOOM_STRICT=1 "$1" --style large --count 900 --seed 10001 --jobs 2 --state "$state" --require-paths

@@ -21,7 +21,7 @@ std::int64_t extent(Random &random, double low, double high) {
 } // namespace
 
 LargeShape large_shape(Random &random) {
-  const int family = random.below(11);
+  const int family = random.below(12);
   // Operands of 40 MB now and then: beyond the last-level cache as it is.
   const bool huge = family >= 2 && family <= 6 && random.below(150) == 0;
   const double points = huge                ? 1.05e7
@@ -50,12 +50,13 @@ LargeShape large_shape(Random &random) {
     n = {random.between(1, 4), 0, extent(random, 30, 90), extent(random, 2, 64)};
     n[1] = extent(random, 2, std::max(3.0, rest({n[0], n[2], n[3]})));
     break;
+  case 11:
   case 3: // tiles with ragged edges
     n = {extent(random, 64, 1500)};
     n.push_back(extent(random, 33, std::max(300.0, rest(n))));
     shape.maps = random.chance(60);
-    if (random.chance(
-            30)) { // rows that begin on whole vectors, and are long enough for non-temporal stores
+    if (family == 11 ||
+        random.chance(30)) { // rows that begin on whole vectors, and are long enough for non-temporal stores
       n = {64 * random.between(4, 10), 64 * random.between(4, 10)};
       shape.maps = true;
     }
