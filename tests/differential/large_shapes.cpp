@@ -26,6 +26,7 @@ LargeShape large_shape(Random &random) {
   const bool huge = family >= 2 && family <= 6 && random.below(150) == 0;
   const double points = huge                ? 1.05e7
                         : family == 0       ? 1.3e6
+                        : family == 4       ? 8e5
                         : random.chance(12) ? 1.2e6
                         : random.chance(35) ? 3e5
                                             : 6e4;

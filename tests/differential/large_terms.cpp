@@ -78,7 +78,10 @@ Term LargeTerms::usual() {
   Term folded = expressions.folded(x, fold);
   folded.text = Expressions::name_of(fold) + "(" + x.text + ", " + along + ")";
   folded.axes = x.axes - AxisSet::of(axis);
-  switch (shape_.along && random_.chance(45) ? 5 : random_.below(6)) {
+  const bool one_axis = scope_.axis_names.size() == 1; // scans of which are cut into chunks
+  switch (shape_.along && random_.chance(45) ? 5
+          : one_axis && random_.chance(40)   ? 1
+                                             : random_.below(6)) {
   case 0: return folded;
   case 5: { // softmax
     if (!is_float(x.dtype)) return folded;
