@@ -57,7 +57,8 @@ LargeShape large_shape(Random &random) {
     n.push_back(extent(random, 33, std::max(300.0, rest(n))));
     shape.maps = random.chance(60);
     if (family == 11 ||
-        random.chance(30)) { // rows that begin on whole vectors, and are long enough for non-temporal stores
+        random.chance(
+            30)) { // rows that begin on whole vectors, and are long enough for non-temporal stores
       n = {64 * random.between(4, 10), 64 * random.between(4, 10)};
       shape.maps = true;
     }

@@ -285,6 +285,7 @@ TEST_CASE("operands that lie the other way round are walked in tiles, and to the
   CHECK(tiles(turned, {{300, 200}, {200, 300}}) == 1);
   CHECK(tiles("in a : f32[i, j]; in b : f32[i, j]; out z = a + b", {{300, 200}, {300, 200}}) == 0);
   CHECK(tiles(turned, {{300, 16}, {16, 300}}) == 1);
+  CHECK(tiles(turned, {{16, 300}, {300, 16}}) == 1);
   CHECK(tiles(turned, {{300, 15}, {15, 300}}) == 0);
   for (const std::int64_t m : {16, 64, 130, 200})
     for (const std::int64_t n : {17, 65, 128, 300}) check_bits(turned, {{m, n}, {n, m}});
