@@ -16,7 +16,8 @@ double instructions(block::Move move, int lanes) {
   case block::Move::Scalar:
   case block::Move::Row:
   case block::Move::Streamed:
-  case block::Move::Stack: return 1;
+  case block::Move::Stack:
+  case block::Move::Slots: return 1;
   case block::Move::Held: return 0;
   case block::Move::Window: return 4;
   case block::Move::Gather:
