@@ -157,8 +157,9 @@ std::vector<std::vector<std::size_t>> parts_of(const block::Weights &weights) {
       std::min(std::size_t(all / part_weight), weights.phases.size()), std::size_t{1}, most_parts);
   std::vector<std::size_t> order(weights.phases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater(),
-                           [&](std::size_t phase) { return weights.phases[phase]; });
+  std::ranges::sort(order, {}, [&](std::size_t phase) {
+    return std::pair(-weights.phases[phase], phase); // the heaviest first
+  });
   std::vector<std::vector<std::size_t>> parts(count);
   std::vector<std::int64_t> filled(count, 0);
   for (const std::size_t phase : order) {
