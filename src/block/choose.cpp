@@ -213,7 +213,7 @@ bool Chooser::takes_rows(LoopId id, const Loop &lanes) const {
   return !place.loaded_across.empty() || !place.stored_across.empty();
 }
 
-Run Chooser::serial_scan(LoopId id, Place place) const {
+Run Chooser::serial_scan(LoopId id, const Place &place) const {
   const Loop &l = loop(id);
   Run run{id, Shape::SerialScan, {}, {}};
   if (place.vector != nullptr && takes_rows(id, *place.vector)) {

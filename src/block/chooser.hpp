@@ -39,7 +39,7 @@ private:
   Run short_loop(loop::LoopId id, Place place) const;
   Run fold(loop::LoopId id, Place place) const;
   Run scan(loop::LoopId id, Place place) const;
-  Run serial_scan(loop::LoopId id, Place place) const;
+  Run serial_scan(loop::LoopId id, const Place &place) const;
   bool has_rows_in_lanes(loop::LoopId id) const;
   bool takes_rows_inside(loop::LoopId id) const;
   bool takes_rows(loop::LoopId id, const loop::Loop &lanes) const;
