@@ -73,15 +73,16 @@ Decision KernelImpl::explain_generic(bool hit) const {
 std::shared_ptr<const Pattern>
 KernelImpl::find_pattern(loop::Program program, const std::string &key, Generality generality,
                          const kernel::Layouts &layouts, Decision &found) const {
+  const auto hit = [&](support::Reason reason, const char *text) {
+    return generality == Generality::Generic ? explain_generic(true)
+                                             : support::decide(reason, "", "hit", text);
+  };
   std::vector<KnownPattern> others;
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = patterns_.find(key); known != patterns_.end()) {
       known->second.used = ++clock_;
-      found = generality == Generality::Generic
-                  ? explain_generic(true)
-                  : support::decide(support::Reason::PatternKnown, "", "hit",
-                                    "hit: this kernel knows the pattern");
+      found = hit(support::Reason::PatternKnown, "hit: this kernel knows the pattern");
       return known->second.pattern;
     }
     for (const auto &entry : patterns_) others.push_back(entry.second);
@@ -95,15 +96,11 @@ KernelImpl::find_pattern(loop::Program program, const std::string &key, Generali
                                             : jit::explain_miss(program, programs);
   std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key, layouts);
   if (pattern->code && pattern->origin == Pattern::Origin::Process)
-    found = generality == Generality::Generic
-                ? explain_generic(true)
-                : support::decide(support::Reason::CodeKnown, "", "hit",
-                                  "hit: another kernel of this process has the same loop program");
+    found = hit(support::Reason::CodeKnown,
+                "hit: another kernel of this process has the same loop program");
   if (pattern->code && pattern->origin == Pattern::Origin::Disk)
-    found = generality == Generality::Generic
-                ? explain_generic(true)
-                : support::decide(support::Reason::CodeOnDisk, "", "hit",
-                                  "hit: the disk cache has code for the same loop program");
+    found =
+        hit(support::Reason::CodeOnDisk, "hit: the disk cache has code for the same loop program");
   std::shared_ptr<const Pattern> dropped; // outlives the lock
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = patterns_.try_emplace(key, KnownPattern{pattern, generality});

@@ -67,16 +67,14 @@ void run_pipeline(Workers &workers, const PipelineCode &pipeline, const loop::Fr
   journey.ready.store(true, std::memory_order_release);
   if (!pipeline.on_threads) return journey.run();
   const std::int64_t threads = std::min<std::int64_t>(workers.threads, blocks);
-  if (!workers.standby.share(int(threads) - 1, [&](int) { journey.run(); })) {
-    const Standby::Elsewhere elsewhere(workers.standby);
-    workers.arena.execute([&] {
-      tbb::parallel_for(
-          tbb::blocked_range<std::int64_t>(0, threads, 1), [&](const auto &) { journey.run(); },
-          tbb::simple_partitioner());
-    });
-    journey.ended.load(std::memory_order_acquire);
-  }
-  workers.standby.expect_more();
+  workers.hand_out(
+      int(threads), [&](int) { journey.run(); },
+      [&] {
+        tbb::parallel_for(
+            tbb::blocked_range<std::int64_t>(0, threads, 1), [&](const auto &) { journey.run(); },
+            tbb::simple_partitioner());
+      });
+  journey.ended.load(std::memory_order_acquire);
 }
 
 } // namespace broadloom::jit::runtime

@@ -79,24 +79,15 @@ template <class Visit> struct Job {
   };
 };
 
-// Whether threads stood by and the job is done.
-template <class Visit>
-bool share_with_standby(Workers &workers, int threads, const Job<Visit> &job) {
-  return workers.standby.share(threads - 1, [&](int place) { job.take_part(place); });
-}
-
 template <class Visit>
 void share_out(Workers &workers, std::int64_t blocks, const Visit &visit, const loop::Frame &frame,
                const Rows &rows, CancelFlag cancel) {
   Job<Visit> job{blocks, visit, frame, rows, cancel};
-  const int threads = int(std::min<std::int64_t>(workers.threads, blocks));
-  if (!share_with_standby(workers, threads, job)) {
-    const Standby::Elsewhere elsewhere(workers.standby);
-    job.ready.store(true, std::memory_order_release);
-    workers.arena.execute(job);
-    job.finished.load(std::memory_order_acquire);
-  }
-  workers.standby.expect_more();
+  job.ready.store(true, std::memory_order_release);
+  workers.hand_out(
+      int(std::min<std::int64_t>(workers.threads, blocks)),
+      [&](int place) { job.take_part(place); }, job);
+  job.finished.load(std::memory_order_acquire);
 }
 
 // oneTBB starts no more threads than the machine has, and says so on stderr, unless it is told that
@@ -137,8 +128,8 @@ void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::F
     phase(&own, lo, hi);
   };
   if (!grid.only_if_awake) return share_out(workers, grid.blocks, visit, frame, rows, cancel);
-  constexpr int fewest = 2; // threads
-  if (!share_with_standby(workers, fewest, Job{grid.blocks, visit, frame, rows, cancel}))
+  const Job job{grid.blocks, visit, frame, rows, cancel};
+  if (!workers.standby.share(1, [&](int place) { job.take_part(place); }))
     phase(&frame, grid.lo.data(), grid.hi.data());
   workers.standby.expect_more();
 }
