@@ -36,9 +36,8 @@ using loop::ValueKind;
 
 constexpr double overlap = 0.75; // of the lesser of memory and arithmetic that costs nothing
 constexpr double near_bytes =
-    256 << 10;                      // of operands that another phase has just left in the caches
-constexpr double bytes_of_unit = 4; // costs are those of vectors of f32
-constexpr double heavy_inline = 8;  // cost from which an operation without a function is a division
+    256 << 10;                     // of operands that another phase has just left in the caches
+constexpr double heavy_inline = 8; // cost from which an operation without a function is a division
 
 // Instructions of a cast: types of less than four bytes go through wider ones.
 double cast_cost(DType from, DType to) {
@@ -49,8 +48,7 @@ class Predictor {
 public:
   Predictor(const loop::Program &program, const Binding &binding, std::span<const BodyRun> loops,
             const support::Rates &rates)
-      : program_(program), binding_(binding), loops_(loops), rates_(rates),
-        costs_(loop_costs(program, binding)) {}
+      : program_(program), loops_(loops), rates_(rates), costs_(loop_costs(program, binding)) {}
 
   // On one thread.
   double arithmetic_ns(std::size_t phase) const {
@@ -114,7 +112,6 @@ private:
   }
 
   const loop::Program &program_;
-  const Binding &binding_;
   std::span<const BodyRun> loops_;
   const support::Rates &rates_;
   const std::vector<BodyCost> costs_;
