@@ -32,8 +32,9 @@ Plan Lowering::run() {
     if (item.scratch) lay_out_scratch(item);
   for (const PhaseTree &phase : nests_.phases) lower_phase(phase);
   bind();
-  plan_.binding.interleavings =
-      find_interleavings(plan_.program, plan_.binding, schedule_.blocks_of_input);
+  if (schedule_.blocks_of_input)
+    plan_.binding.interleavings =
+        find_interleavings(plan_.program, plan_.binding, *schedule_.blocks_of_input);
   find_in_place();
   plan_.why = schedule_.why.decisions;
   if (schedule_.why.wanted) explain();

@@ -89,10 +89,10 @@ struct Schedule {
   Ways ways;
   Nests nests; // the items, in the loops of their phases
   std::vector<Row> rows;
-  std::map<Group, std::int64_t> chunk_sizes; // positions
-  std::vector<Storing> stores;               // [output]
-  std::vector<Reading> reads;                // [input]
-  BlocksOfInput blocks_of_input;             // for phases that are interleaved
+  std::map<Group, std::int64_t> chunk_sizes;    // positions
+  std::vector<Storing> stores;                  // [output]
+  std::vector<Reading> reads;                   // [input]
+  std::optional<BlocksOfInput> blocks_of_input; // for phases that are interleaved; none: none is
   Why why;
 };
 
