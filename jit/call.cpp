@@ -1,8 +1,9 @@
 // A call: look the layouts up, check the pointers, run.
 //
-// The way of a repeated call is kept short: one pass over the operands checks dtypes and ranks, one
-// hashes the layouts, one compares them with the key of the Specialisation found, one checks pointers and
-// which spans of memory meet. It allocates nothing, takes no lock and counts no references.
+// The way of a repeated call is kept short: where the layouts are those of the latest call and no memory needs to be copied,
+// one pass over the operands checks all (`run_again`). Else one pass checks dtypes and ranks, one hashes the layouts, one
+// compares them with the key of the Specialisation found, one checks pointers and which spans of memory meet. Neither
+// allocates, takes a lock or counts references.
 //
 // Inputs that share memory with an output behave as if they had been copied beforehand. Where the
 // program reads each position before it writes it, and both are the very same elements, that holds by
@@ -42,7 +43,49 @@ inline bool KernelImpl::fits(Operands operands) const {
   return good;
 }
 
+// The call of before with other memory, as most calls are. Where anything is out of the ordinary, it gives false and has done
+// nothing: the longer way finds out what, and says so.
+inline bool KernelImpl::run_again(Operands operands) const {
+  const Specialisation *special = layout_cache_.latest_pinned();
+  if (special == nullptr || !special->is_direct) return false;
+  const std::size_t count = operands.size(), inputs = special->input_count;
+  void *addresses[few_operands];
+  std::uintptr_t low[few_operands], high[few_operands]; // the memory of each
+  const std::int64_t *word = special->key.data();
+  bool good = true;
+  for (std::size_t k = 0; k < count; ++k) {
+    const AnyView *view = operands[k];
+    if (view == nullptr) return false;
+    const Layout &layout = view->layout;
+    if (view->dtype != declared_[k].dtype || layout.rank != declared_[k].rank) return false;
+    word += k >= inputs; // that it is wanted
+    for (int d = 0; d < layout.rank; ++d, word += 2)
+      if (word[0] != layout.extents[d] || word[1] != layout.strides[d]) return false;
+    const Specialisation::Operand &expected = special->operands[k];
+    const auto address = reinterpret_cast<std::uintptr_t>(view->data);
+    good &= (address & expected.misaligned) == 0;
+    good &= address != 0 || expected.reach.low == expected.reach.high;
+    addresses[k] = view->data;
+    low[k] = address + std::uintptr_t(expected.reach.low);
+    high[k] = address + std::uintptr_t(expected.reach.high);
+    if (k < inputs) continue;
+    good &= view->writable;
+    for (std::size_t other = 0; other < k; ++other)
+      if (kernel::meet({low[k], high[k]}, {low[other], high[other]})) [[unlikely]]
+        good &= other < inputs && addresses[other] == view->data &&
+                special->exact[other * (count - inputs) + (k - inputs)];
+  }
+  if (!good) return false;
+  char *buffers[few_buffers];
+  for (std::size_t b = 0; b < special->buffers.size(); ++b)
+    buffers[b] = static_cast<char *>(addresses[special->buffers[b].operand]);
+  run_phases(*special, buffers);
+  return true;
+}
+
 void KernelImpl::run(Operands operands) const {
+  if (run_again(operands)) [[likely]]
+    return;
   if (engine_ == Engine::reference) return run_reference(operands);
   if (fits(operands))
     if (const Specialisation *special = layout_cache_.find_pinned(operands))

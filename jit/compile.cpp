@@ -12,6 +12,7 @@
 #include "jit/failure.hpp"
 #include "jit/kernel.hpp"
 #include "jit/runtime/machine.hpp"
+#include "jit/small.hpp"
 #include "jit/stopwatch.hpp"
 #include "jit/why.hpp"
 #include "kernel/layouts.hpp"
@@ -283,6 +284,10 @@ void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, 
     mark_exact_pairs(special, typed_, resolved, plan.in_place);
     place_buffers(special, threads);
     place_phases(special, machine(threads), cancel_ != nullptr);
+    special.is_direct = special.engine == Engine::jit && special.scratch_bytes == 0 &&
+                        special.operands.size() <= jit::few_operands &&
+                        special.buffers.size() <= jit::few_buffers &&
+                        std::ranges::all_of(special.layouts.wanted, std::identity()) && !verifies_;
   };
   jit::with_ir(rest, [&] { return loop::print(special.pattern->program); });
 }

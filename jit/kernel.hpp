@@ -91,6 +91,7 @@ private:
   Decision explain_generic(bool hit) const;
 
   // call.cpp
+  bool run_again(kernel::Operands operands) const;
   bool fits(kernel::Operands operands) const;
   void run_reference(kernel::Operands operands) const;
   void execute_on_copies(const jit::Specialisation &special, kernel::Operands operands) const;

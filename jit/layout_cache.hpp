@@ -39,9 +39,14 @@ inline std::uint64_t layout_hash(kernel::Operands operands) {
 
 class LayoutCache {
 public:
+  // That of the latest call if it is pinned, or null.
+  const Specialisation *latest_pinned() const {
+    return latest_pinned_.load(std::memory_order_acquire);
+  }
+
   // The pinned Specialisation for these operands, or null. The latest one needs no hash.
   const Specialisation *find_pinned(kernel::Operands operands) const {
-    const Specialisation *latest = latest_pinned_.load(std::memory_order_acquire);
+    const Specialisation *latest = latest_pinned();
     if (latest != nullptr && matches(*latest, operands)) return latest;
     const std::uint64_t hash = layout_hash(operands);
     for (std::size_t k = hash % slot_count;; k = (k + 1) % slot_count) {

@@ -45,6 +45,8 @@ struct Specialisation {
   std::size_t input_count = 0;
   // [input * outputs + output]: harmless where both start at one address
   std::vector<std::uint8_t> exact;
+  // All outputs are wanted, native code does everything, and needs no memory but theirs: see KernelImpl::run_again.
+  bool is_direct = false;
 
   // What it runs, and why nothing faster does where a bug of ours is the reason.
   Engine engine = Engine::jit; // or Interpreter; or Reference, which needs nothing of what follows

@@ -125,21 +125,69 @@ TEST_CASE("Every mistake about the arguments is found before a byte is written")
 }
 
 TEST_CASE("The same mistakes are found in calls whose layouts are known") {
-  const Kernel kernel = compile(two_outputs(), interpreted);
-  auto a = counting<double>(8), z = a, w = a;
-  const View<const double> av(a.data(), {8});
-  const View<double> zv(z.data(), {8}), wv(w.data(), {8});
-  kernel.run({av, av}, {zv, wv});
-  const auto before = z;
-  const auto code = [&](std::vector<AnyView> inputs, std::vector<AnyView> outputs) {
-    return error_of([&] { kernel.run(inputs, outputs); }).code;
-  };
-  CHECK(code({View<const double>(nullptr, {8}), av}, {zv, wv}) == "E0306");
-  CHECK(code({av, av}, {View<const double>(z.data(), {8}), wv}) == "E0309");
-  CHECK(code({av, av}, {zv, zv}) == "E0121");
-  auto *odd = reinterpret_cast<double *>(reinterpret_cast<char *>(a.data()) + 4);
-  CHECK(code({View<const double>(odd, {8}), av}, {zv, wv}) == "E0310");
-  CHECK(z == before);
+  for (const Engine engine : {Engine::interpreter, Engine::jit}) {
+    const Kernel kernel = compile(two_outputs(), with(engine));
+    auto a = counting<double>(9), z = a, w = a;
+    const View<const double> av(a.data(), {8});
+    const View<double> zv(z.data(), {8}), wv(w.data(), {8});
+    const auto code = [&](std::vector<AnyView> inputs, std::vector<AnyView> outputs) {
+      kernel.run({av, av}, {zv, wv});
+      const auto before = z;
+      const std::string found = error_of([&] { kernel.run(inputs, outputs); }).code;
+      CHECK(z == before);
+      return found;
+    };
+    CHECK(code({View<const double>(nullptr, {8}), av}, {zv, wv}) == "E0306");
+    CHECK(code({av, av}, {View<const double>(z.data(), {8}), wv}) == "E0309");
+    CHECK(code({av, av}, {zv, zv}) == "E0121");
+    CHECK(code({av, av}, {zv, View<double>(z.data() + 1, {8})}) == "E0121");
+    auto *odd = reinterpret_cast<double *>(reinterpret_cast<char *>(a.data()) + 4);
+    CHECK(code({View<const double>(odd, {8}), av}, {zv, wv}) == "E0310");
+    CHECK(code({av, av}, {View<double>(odd, {8}), wv}) == "E0310");
+    const std::vector<float> narrow(8);
+    CHECK(code({av, View<const float>(narrow.data(), {8})}, {zv, wv}) == "E0203");
+    CHECK(code({av, View<const double>(a.data(), {4, 2})}, {zv, wv}) == "E0101");
+    CHECK(code({av, View<const double>(a.data(), {7})}, {zv, wv}) == "E0102");
+    CHECK(code({av, av}, {zv, View<double>(w.data(), {7})}) == "E0120");
+    CHECK(code({av, av}, {zv, View<double>(w.data(), {8}, {0})}) == "E0122");
+  }
+}
+
+TEST_CASE("Calls whose layouts are known take the memory, the strides and the outputs of each") {
+  for (const Engine engine : {Engine::interpreter, Engine::jit}) {
+    const Kernel kernel = compile(two_outputs(), with(engine)); // z = a + 1, w = a * b
+    const auto a = counting<double>(8), b = counting<double>(16);
+    const View<const double> av(a.data(), {4}), bv(b.data(), {4});
+    std::vector<double> z(4), w(4);
+    const View<double> zv(z.data(), {4}), wv(w.data(), {4});
+    std::vector<double> sums(4), products(4), strided(4);
+    for (std::size_t k = 0; k < 4; ++k) {
+      sums[k] = a[k] + 1;
+      products[k] = a[k] * b[k];
+      strided[k] = a[k] * b[2 * k];
+    }
+    kernel.run({av, bv}, {zv, wv});
+    REQUIRE(z == sums);
+    REQUIRE(w == products);
+
+    auto onto = a; // an output on its input, element by element
+    kernel.run({View<const double>(onto.data(), {4}), bv}, {View<double>(onto.data(), {4}), wv});
+    CHECK(std::vector(onto.begin(), onto.begin() + 4) == sums);
+    CHECK(w == products);
+
+    auto beside = a; // one element further on: as if copied
+    kernel.run({View<const double>(beside.data(), {4}), bv},
+               {View<double>(beside.data() + 1, {4}), wv});
+    CHECK(beside[0] == a[0]);
+    CHECK(std::vector(beside.begin() + 1, beside.begin() + 5) == sums);
+    CHECK(w == products);
+
+    kernel.run({av, View<const double>(b.data(), {4}, {2})}, {zv, wv});
+    CHECK(w == strided);
+    std::fill(w.begin(), w.end(), -1);
+    kernel.run({{"a", av}, {"b", bv}}, {{"w", wv}}); // z is not wanted
+    CHECK(w == products);
+  }
 }
 
 TEST_CASE("Errors about names list what the kernel declares") {
