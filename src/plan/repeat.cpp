@@ -46,13 +46,15 @@ private:
       chosen.push_back(input);
     }
     if (chosen.empty() || extent(inner_) >= shortest_line) return;
-    if (const double row = double(extent(outer_)) * double(extent(inner_));
-        is_worth_it(row, chosen))
+    const double row = double(extent(outer_)) * double(extent(inner_));
+    const std::int64_t rows = rows_of_a_block(chosen);
+    // Beside what streams by, a part of the nearest cache is kept.
+    if (is_worth_it(row, chosen, rows > 0 ? kept_part_of_nearest_cache : 1))
       for (std::uint32_t input : chosen) {
         request_.walks.repeated.push_back({input, {outer_, inner_}, request_.walks.inputs[input]});
         request_.walks.inputs[input] = {{outer_, extent(inner_)}, {inner_, 1}};
       }
-    else if (const std::int64_t rows = rows_of_a_block(chosen); rows > 0)
+    else if (rows > 0)
       repeat_in_blocks(rows, chosen);
   }
 
@@ -80,18 +82,18 @@ private:
     });
   }
 
-  bool fits_cache(double row, const std::vector<std::uint32_t> &chosen) const {
+  bool fits_cache(double row, const std::vector<std::uint32_t> &chosen, double part) const {
     double bytes = 0;
     for (std::uint32_t input : chosen)
       bytes += row * double(size_of(request_.spec.inputs[input].dtype));
-    return row >= double(shortest_line) && bytes <= double(machine_.nearest_cache);
+    return row >= double(shortest_line) && bytes <= double(machine_.nearest_cache) * part;
   }
 
-  bool is_worth_it(double row, const std::vector<std::uint32_t> &chosen) const {
+  bool is_worth_it(double row, const std::vector<std::uint32_t> &chosen, double part) const {
     double reads = 1;
     for (ClassId c : order_)
       if (c != outer_ && c != inner_) reads *= double(extent(c));
-    return fits_cache(row, chosen) && reads >= fewest_reads;
+    return fits_cache(row, chosen, part) && reads >= fewest_reads;
   }
 
   // A power of two, so that blocks begin where vectors do; 0: blocks are not worth it.
@@ -111,7 +113,7 @@ private:
     }
     for (std::int64_t rows = most_repeated_rows; rows > 0; rows /= 2)
       if (double(rows * fewest_repeated_blocks) <= all &&
-          fits_cache(double(rows) * double(extent(inner_)), chosen))
+          fits_cache(double(rows) * double(extent(inner_)), chosen, kept_part_of_nearest_cache))
         return rows;
     return 0;
   }
