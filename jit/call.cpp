@@ -17,6 +17,7 @@
 #include "jit/small.hpp"
 #include "jit/stopwatch.hpp"
 #include "kernel/operand_copy.hpp"
+#include "kernel/windows.hpp"
 #include "reference/reference.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -83,7 +84,12 @@ inline bool KernelImpl::run_again(Operands operands) const {
   return true;
 }
 
-void KernelImpl::run(Operands operands) const {
+void KernelImpl::run_with_windows(Operands given) const {
+  kernel::check_operands(typed_, given.first(typed_.given_inputs()));
+  run_windowed(kernel::WindowedOperands(typed_, given).all());
+}
+
+void KernelImpl::run_windowed(Operands operands) const {
   if (run_again(operands)) [[likely]]
     return;
   if (engine_ == Engine::reference) return run_reference(operands);
@@ -283,7 +289,7 @@ void KernelImpl::run_reference(Operands operands) const {
   const std::size_t inputs = typed_.inputs.size();
   kernel::Layouts layouts;
   std::vector<AnyView> arguments;
-  for (std::size_t i = 0; i < inputs; ++i) {
+  for (std::size_t i = 0; i < typed_.given_inputs(); ++i) { // it looks through windows by itself
     arguments.push_back(*operands[i]);
     layouts.inputs.push_back(operands[i]->layout);
   }

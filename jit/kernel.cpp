@@ -3,6 +3,7 @@
 
 #include "jit/small.hpp"
 #include "kernel/layouts.hpp"
+#include "kernel/windows.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -48,7 +49,8 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       engine_(options.engine), target_(std::move(target)), profile_(profile),
       cache_dir_(options.cache_dir), threads_(threads), verifies_(asked_to_verify()),
       cancel_(options.cancel), workers_(jit::runtime::workers(threads)),
-      most_patterns_(most_patterns()), has_generic_(plan::has_generic(typed_)) {
+      most_patterns_(most_patterns()), has_generic_(plan::has_generic(typed_)),
+      has_windows_(typed_.given_inputs() < typed_.inputs.size()) {
   for (const spec::TypedInput &input : typed_.inputs)
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)
@@ -63,6 +65,7 @@ kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) c
   kernel::check_operands(typed_, pointers_to(inputs));
   kernel::Layouts layouts;
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
+  kernel::add_windows(typed_, layouts.inputs);
   // Shapes only: whether each fold has a value is asked when the outputs are computed.
   const std::vector<bool> none(typed_.outputs.size(), false);
   const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs, none);
@@ -105,7 +108,7 @@ static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const N
   const std::vector<const AnyView *> operands =
       kernel::by_name(kernel.typed(), kernel.names(), inputs, {});
   std::vector<AnyView> views;
-  for (std::size_t i = 0; i < kernel.typed().inputs.size(); ++i) views.push_back(*operands[i]);
+  for (std::size_t i = 0; i < kernel.typed().given_inputs(); ++i) views.push_back(*operands[i]);
   return views;
 }
 
@@ -126,8 +129,11 @@ Results Kernel::call(std::span<const NamedView> inputs) const try {
 
 // What `bind` keeps of a call with these operands.
 static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
-                                                     kernel::Operands operands) {
+                                                     kernel::Operands given) {
   const spec::TypedSpec &spec = kernel->typed();
+  kernel::check_operands(spec, given.first(spec.given_inputs()));
+  const kernel::WindowedOperands windowed(spec, given);
+  const kernel::Operands operands = windowed.all();
   auto state = std::make_shared<BoundState>();
   for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < operands.size(); ++k)
@@ -168,7 +174,7 @@ void BoundCall::operator()() const try {
   else if (state.special)
     state.kernel->execute(*state.special, state.operands);
   else
-    state.kernel->run(state.operands);
+    state.kernel->run_windowed(state.operands);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -180,7 +186,7 @@ void Kernel::prepare(std::span<const AnyView> inputs) const try {
   std::vector<AnyView> views(inputs.begin(), inputs.end());
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     views.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-  impl_->bind(pointers_to(views), KernelImpl::Use::Once);
+  impl_->bind(kernel::WindowedOperands(spec, pointers_to(views)).all(), KernelImpl::Use::Once);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -220,7 +226,7 @@ static std::vector<std::string> names_of(const spec::TypedSpec &spec,
 std::vector<InputInfo> Kernel::inputs() const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<InputInfo> infos;
-  for (const spec::TypedInput &input : spec.inputs)
+  for (const spec::TypedInput &input : std::span(spec.inputs).first(spec.given_inputs()))
     infos.push_back(
         {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where});
   return infos;

@@ -28,8 +28,12 @@ public:
   KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
              std::optional<jit::Target> target, Profile profile, int threads, double ms);
 
-  // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
-  void run(kernel::Operands operands) const;
+  // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does. `run` is given what a call is;
+  // all else is about operands with their windows (kernel/windows.hpp).
+  void run(kernel::Operands given) const {
+    has_windows_ ? run_with_windows(given) : run_windowed(given);
+  }
+  void run_windowed(kernel::Operands operands) const;
   // Looks at layouts only. For many calls, by a pattern of their own.
   enum class Use : std::uint8_t { Once, Often };
   std::shared_ptr<const jit::Specialisation> bind(kernel::Operands operands, Use use) const;
@@ -91,6 +95,7 @@ private:
   Decision explain_generic(bool hit) const;
 
   // call.cpp
+  void run_with_windows(kernel::Operands given) const;
   bool run_again(kernel::Operands operands) const;
   bool fits(kernel::Operands operands) const;
   void run_reference(kernel::Operands operands) const;
@@ -136,6 +141,7 @@ private:
   // What the calls teach: layouts, and behind them exact patterns, 64 or as BROADLOOM_PATTERNS says, and generic ones.
   const std::size_t most_patterns_;
   const bool has_generic_;
+  const bool has_windows_;
   mutable jit::LayoutCache layout_cache_;
   mutable std::mutex mutex_; // guards all below
   mutable std::unordered_map<std::string, KnownPattern> patterns_;

@@ -15,7 +15,9 @@ namespace broadloom {
 
 enum class Placement : std::uint8_t { ByOrder, Dims, Axes }; // how unlabelled dims find their axes
 
-// The declaration of an input; shared by all nodes that read it.
+struct Window; // expr/window.hpp
+
+// The declaration of an input, or a window of one; shared by all nodes that read it.
 struct InputDecl {
   std::string name;
   DType dtype = DType::F32;
@@ -25,6 +27,7 @@ struct InputDecl {
   Place where;
   std::uint64_t created =
       0; // by bl::input: later ones have greater numbers; 0: by a list of inputs
+  std::shared_ptr<const Window> window; // null: the input itself
 
   bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
 };

@@ -30,15 +30,16 @@ Described describe(const spec::TypedSpec &spec, std::size_t operand) {
   return {output.name, output.dtype, int(output.axes.size()), output.where, true};
 }
 
-template <class Operands> std::string names_of(const Operands &operands) {
+template <class Operand> std::string names_of(std::span<const Operand> operands) {
   std::vector<std::string> names;
-  for (const auto &operand : operands) names.push_back(operand.name);
+  for (const Operand &operand : operands) names.push_back(operand.name);
   return names.empty() ? "none" : support::quoted_list(names);
 }
 
 std::string declared(const spec::TypedSpec &spec) {
   return fmt::format("kernel '{}' declares the inputs {} and the outputs {}", spec.name,
-                     names_of(spec.inputs), names_of(spec.outputs));
+                     names_of(std::span<const spec::TypedInput>(spec.inputs).first(spec.given_inputs())),
+                     names_of(std::span<const spec::TypedOutput>(spec.outputs)));
 }
 
 [[noreturn]] void wrong_count(const spec::TypedSpec &spec, std::string_view what, std::size_t given,
@@ -80,12 +81,12 @@ void check_writable(const Described &operand, const AnyView &view) {
 } // namespace
 
 Names::Names(const spec::TypedSpec &spec) {
-  for (std::size_t i = 0; i < spec.inputs.size(); ++i) inputs.emplace(spec.inputs[i].name, i);
+  for (std::size_t i = 0; i < spec.given_inputs(); ++i) inputs.emplace(spec.inputs[i].name, i);
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) outputs.emplace(spec.outputs[o].name, o);
 }
 
 void check_input_count(const spec::TypedSpec &spec, std::size_t inputs) {
-  if (inputs != spec.inputs.size()) wrong_count(spec, "input", inputs, spec.inputs.size());
+  if (inputs != spec.given_inputs()) wrong_count(spec, "input", inputs, spec.given_inputs());
 }
 
 void check_counts(const spec::TypedSpec &spec, std::size_t inputs, std::size_t outputs) {
@@ -96,11 +97,12 @@ void check_counts(const spec::TypedSpec &spec, std::size_t inputs, std::size_t o
 std::vector<const AnyView *> by_name(const spec::TypedSpec &spec, const Names &names,
                                      std::span<const NamedView> inputs,
                                      std::span<const NamedView> outputs) {
-  std::vector<const AnyView *> operands(spec.inputs.size() + spec.outputs.size());
+  const std::size_t given = spec.given_inputs();
+  std::vector<const AnyView *> operands(given + spec.outputs.size());
   const std::span<const AnyView *> all(operands);
-  place(spec, inputs, "input", names.inputs, all.first(spec.inputs.size()));
-  place(spec, outputs, "output", names.outputs, all.subspan(spec.inputs.size()));
-  for (std::size_t i = 0; i < spec.inputs.size(); ++i)
+  place(spec, inputs, "input", names.inputs, all.first(given));
+  place(spec, outputs, "output", names.outputs, all.subspan(given));
+  for (std::size_t i = 0; i < given; ++i)
     if (operands[i] == nullptr)
       fail("E0308", fmt::format("input '{}' is not given", spec.inputs[i].name),
            spec.inputs[i].where, declared(spec));

@@ -73,22 +73,38 @@ Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
 
 std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
   // Large enough that a pattern looks as it does at work, small enough that no product overflows.
-  const std::size_t count = spec.axes.size();
+  const std::size_t count = spec.axes.size(), given = spec.given_inputs();
   const std::int64_t base = count <= 4 ? 1000 : count <= 8 ? 100 : 2;
   std::vector<std::int64_t> extents(count);
   for (std::size_t axis = 0; axis < count; ++axis)
     extents[axis] = base + std::int64_t(axis) % (count <= 8 ? 8 : 4);
-  for (const spec::TypedInput &input : spec.inputs)
+  for (std::size_t i = given; i < spec.inputs.size(); ++i)
+    for (const spec::TypedWindow::Form &form : spec.inputs[i].window->forms)
+      for (std::size_t k = 1; k < form.terms.size(); ++k) // what moves within a window
+        extents[std::size_t(form.terms[k].axis)] = 3;
+  for (std::size_t i = 0; i < given; ++i)
+    for (std::size_t d = 0; d < spec.inputs[i].extents.size(); ++d)
+      if (spec.inputs[i].extents[d] >= 0 && spec.inputs[i].extents[d] != 1)
+        extents[std::size_t(spec.inputs[i].axis_of_dim[d])] = spec.inputs[i].extents[d];
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (std::size_t i = 0; i < given; ++i) {
+    const spec::TypedInput &input = spec.inputs[i];
+    std::vector<std::int64_t> &shape = shapes.emplace_back();
     for (std::size_t d = 0; d < input.extents.size(); ++d)
-      if (input.extents[d] >= 0 && input.extents[d] != 1)
-        extents[input.axis_of_dim[d]] = input.extents[d];
-  std::vector<Layout> layouts;
-  for (const spec::TypedInput &input : spec.inputs) {
-    std::vector<std::int64_t> shape;
-    for (std::size_t d = 0; d < input.extents.size(); ++d)
-      shape.push_back(input.extents[d] >= 0 ? input.extents[d] : extents[input.axis_of_dim[d]]);
-    layouts.push_back(contiguous_layout(shape));
+      shape.push_back(input.extents[d] >= 0 ? input.extents[d]
+                                            : extents[std::size_t(input.axis_of_dim[d])]);
   }
+  for (std::size_t i = given; i < spec.inputs.size(); ++i) { // room for what the windows read
+    const spec::TypedWindow &window = *spec.inputs[i].window;
+    for (std::size_t d = 0; d < window.forms.size(); ++d) {
+      std::int64_t room = std::abs(window.forms[d].start) + 1;
+      for (const spec::TypedWindow::Term &term : window.forms[d].terms)
+        room += std::abs(term.times) * (extents[std::size_t(term.axis)] - 1);
+      if (spec.inputs[window.of].extents[d] < 0) shapes[window.of][d] = std::max(shapes[window.of][d], room);
+    }
+  }
+  std::vector<Layout> layouts;
+  for (const std::vector<std::int64_t> &shape : shapes) layouts.push_back(contiguous_layout(shape));
   return layouts;
 }
 

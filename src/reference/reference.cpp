@@ -8,9 +8,11 @@
 #include "reference/loops.hpp"
 #include "reference/noise.hpp"
 #include "reference/shapes.hpp"
+#include "reference/windows.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <thread>
 
@@ -112,12 +114,12 @@ private:
 
   void compute(NodeId id) {
     const expr::Node &node = spec_.graph[id];
-    if (node.kind == NodeKind::Input) return; // read where it lies
+    if (is_given(node)) return; // read where it lies
     const std::int64_t points = points_of(extents_[id.index]);
     elements_[id.index] = Array::to_be_written(node.dtype, contiguous_layout({&points, 1}));
     char *data = static_cast<char *>(elements_[id.index].raw());
     switch (node.kind) {
-    case NodeKind::Input: break;
+    case NodeKind::Input: look_through(id); break;
     case NodeKind::Literal: ops::store(data, node.dtype, node.literal); break;
     case NodeKind::Extent: ops::store(data, node.dtype, ops::scalar_from(counts_[id.index])); break;
     case NodeKind::Index: // the only axis that varies counts up
@@ -139,10 +141,41 @@ private:
     return !recipe.exact && recipe.has_combine();
   }
 
+  // Whether its elements are those of an array that the caller has given.
+  bool is_given(const expr::Node &node) const {
+    return node.kind == NodeKind::Input && !spec_.inputs[node.payload].window;
+  }
+
+  // The elements that a window sees, one by one.
+  void look_through(NodeId id) {
+    const expr::Node &node = spec_.graph[id];
+    const spec::TypedWindow &window = *spec_.inputs[node.payload].window;
+    const AnyView &of = inputs_[window.of];
+    if (of.data == nullptr) return; // nothing of it is read
+    const auto element = std::int64_t(size_of(node.dtype));
+    const Extents &extents = extents_[id.index];
+    const std::int64_t points = points_of(extents);
+    char *to = static_cast<char *>(elements_[id.index].raw());
+    std::vector<std::int64_t> indices(extents.size(), 0);
+    for (std::int64_t p = 0; p < points; ++p, to += element) {
+      const std::vector<std::int64_t> at = position_in(window, of.layout, indices);
+      std::int64_t offset = 0;
+      for (std::size_t d = 0; d < at.size(); ++d) {
+        support::check(at[d] >= 0 && at[d] < of.layout.extents[d], "a window reads outside");
+        offset += at[d] * of.layout.strides[d];
+      }
+      std::memcpy(to, static_cast<const char *>(of.data) + offset * element, std::size_t(element));
+      for (std::size_t a = extents.size(); a-- > 0;) {
+        if (++indices[a] < extents[a].count) break;
+        indices[a] = 0;
+      }
+    }
+  }
+
   // The elements of a node in C order, in memory of their own.
   Array copied(NodeId id) const {
     const expr::Node &node = spec_.graph[id];
-    if (node.kind != NodeKind::Input) return elements_[id.index].copy();
+    if (!is_given(node)) return elements_[id.index].copy();
     const std::int64_t points = points_of(extents_[id.index]);
     Array copy = Array::to_be_written(node.dtype, contiguous_layout({&points, 1}));
     const AnyView &view = inputs_[node.payload];
@@ -157,7 +190,7 @@ private:
 
   void show(NodeId id, const Visit &visit) {
     Array &elements = elements_[id.index];
-    if (spec_.graph[id].kind == NodeKind::Input) elements = copied(id);
+    if (is_given(spec_.graph[id])) elements = copied(id);
     visit(id, elements);
     if (uses_[id.index] == 0) elements = Array();
   }
@@ -179,7 +212,7 @@ private:
     const expr::Node &node = spec_.graph[id];
     const Extents &extents = extents_[id.index];
     const bool shaken = id.index < shaken_.size() && shaken_[id.index].raw() != nullptr;
-    if (shaken || node.kind != NodeKind::Input || elements_[id.index].raw() != nullptr)
+    if (shaken || !is_given(node) || elements_[id.index].raw() != nullptr)
       return {static_cast<char *>((shaken ? shaken_ : elements_)[id.index].raw()),
               strides_of(extents, size_of(node.dtype))};
     const AnyView &view = inputs_[node.payload];
@@ -308,7 +341,7 @@ private:
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                             std::span<const AnyView> initial_outputs,
                             const std::atomic<bool> *cancel, int threads) {
-  support::check(inputs.size() == spec.inputs.size(), "one view for each input");
+  support::check(inputs.size() == spec.given_inputs(), "one view for each input that is given");
   if (threads == 0) threads = int(std::max(1u, std::thread::hardware_concurrency()));
   return Evaluator(spec, inputs, {threads, cancel}).run(initial_outputs);
 }
@@ -316,7 +349,7 @@ std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView
 std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                                    std::span<const AnyView> initial_outputs, double units,
                                    std::uint64_t draw, const std::atomic<bool> *cancel) {
-  support::check(inputs.size() == spec.inputs.size(), "one view for each input");
+  support::check(inputs.size() == spec.given_inputs(), "one view for each input that is given");
   const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
   Evaluator evaluator(spec, inputs, {threads, cancel});
   evaluator.shake(units, draw);
@@ -325,7 +358,7 @@ std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const 
 
 void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                     const Visit &visit, const std::atomic<bool> *cancel) {
-  support::check(inputs.size() == spec.inputs.size(), "one view for each input");
+  support::check(inputs.size() == spec.given_inputs(), "one view for each input that is given");
   const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
   Evaluator(spec, inputs, {threads, cancel}).compute_nodes(&visit);
 }

@@ -1,6 +1,8 @@
 // Extents node by node; see shapes.hpp.
 #include "reference/shapes.hpp"
 
+#include "reference/windows.hpp"
+
 #include "support/check.hpp"
 
 namespace broadloom::reference {
@@ -17,11 +19,13 @@ public:
       : spec_(spec), inputs_(inputs), axes_(spec.axes.size()) {}
 
   Shapes run() {
-    support::check(inputs_.size() == spec_.inputs.size(), "one layout for each input");
+    support::check(inputs_.size() == spec_.given_inputs(), "one layout for each input");
     Extents labels(axes_); // what labelled dims say, throughout the kernel
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      check_declared(i);
-      const Extents given = extents_of_input(i);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) check_declared(i);
+    windows_ = window_extents(spec_, inputs_);
+    for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
+      const Extents given =
+          spec_.inputs[i].window ? extents_of_window(i) : extents_of_input(i);
       for (std::size_t a = 0; a < axes_; ++a)
         if (spec_.inputs[i].labelled && !meets(labels[a], given[a]))
           spec::fail_extents(spec_, labels[a].origin, given[a].origin, spec_.inputs[i].where);
@@ -74,6 +78,23 @@ private:
       const std::int64_t count = inputs_[i].extents[d];
       extents[std::size_t(in.axis_of_dim[d])] = {
           count, count != 1 || !in.may_stretch[d], {i, d, count}};
+    }
+    return extents;
+  }
+
+  // An axis that stands alone wherever it stands is a label of the dim.
+  Extents extents_of_window(std::size_t i) const {
+    const spec::TypedWindow &window = *spec_.inputs[i].window;
+    const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
+    Extents extents(axes_);
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      const int axis = axes[d];
+      std::int64_t count = windows_[std::size_t(axis)];
+      for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
+        if (window.forms[dim].is_axis() && window.forms[dim].terms[0].axis == axis &&
+            !spec_.axes_in_sums().has(axis))
+          count = inputs_[window.of].extents[dim];
+      extents[std::size_t(axis)] = {count, true, {i, d, count}};
     }
     return extents;
   }
@@ -174,6 +195,7 @@ private:
   std::span<const Layout> inputs_;
   std::size_t axes_;
   std::vector<Extents> of_input_, of_node_;
+  std::vector<std::int64_t> windows_; // [axis]
 };
 
 } // namespace

@@ -388,6 +388,23 @@ Place TypedSpec::where(NodeId id) const {
   return support::with_text(graph.where(id), source.get());
 }
 
+std::size_t TypedSpec::given_inputs() const {
+  std::size_t count = inputs.size();
+  while (count > 0 && inputs[count - 1].window) --count;
+  return count;
+}
+
+AxisSet TypedSpec::axes_in_sums() const {
+  AxisSet axes;
+  for (const TypedInput &input : inputs) {
+    if (!input.window) continue;
+    for (const TypedWindow::Form &form : input.window->forms)
+      for (const TypedWindow::Term &term : form.terms)
+        if (!form.is_axis()) axes = axes | AxisSet::of(term.axis);
+  }
+  return axes;
+}
+
 namespace {
 
 std::string axis_of(const TypedSpec &spec, const DimExtent &d) { // "axis 'j' of 'x' has "

@@ -2,6 +2,7 @@
 #include "spec/declared.hpp"
 
 #include "expr/walk.hpp"
+#include "expr/window.hpp"
 
 #include <map>
 #include <string>
@@ -13,10 +14,16 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
   std::multimap<std::uint64_t, std::shared_ptr<const InputDecl>> read; // by when they were made
   std::unordered_set<const InputDecl *> seen;
   expr::Walker walker;
+  std::vector<std::shared_ptr<const InputDecl>> windows; // in the order in which they are read
+  const auto note = [&](const std::shared_ptr<const InputDecl> &decl) {
+    if (!seen.insert(decl.get()).second) return false;
+    decl->window ? windows.push_back(decl) : void(read.emplace(decl->created, decl));
+    return true;
+  };
   const auto walk = [&](const Expr &root) {
     walker.walk(root.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input && seen.insert(node.input.get()).second)
-        read.emplace(node.input->created, node.input);
+      if (node.kind == ExprKind::Input && note(node.input) && node.input->window)
+        note(node.input->window->of);
     });
   };
   for (const Expr &let : data.lets) walk(let);
@@ -30,8 +37,9 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
   const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
     if (names.insert(decl->name).second) inputs.push_back(decl);
   };
-  for (const auto &decl : data.inputs) add(decl);
+  for (const auto &decl : data.inputs) decl->window ? void(note(decl)) : add(decl);
   for (const auto &[created, decl] : read) add(decl);
+  for (const auto &decl : windows) add(decl);
   return inputs;
 }
 

@@ -12,7 +12,7 @@
 namespace broadloom::spec {
 
 // Those that `in` declares, in its order; then those that are only read, in the order in which bl::input made
-// them. Of several that have one name, the first.
+// them; then the windows of all these, in the order in which they are read. Of several that have one name, the first.
 std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &data);
 
 } // namespace broadloom::spec

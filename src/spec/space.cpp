@@ -2,6 +2,7 @@
 #include "spec/space.hpp"
 
 #include "expr/walk.hpp"
+#include "expr/window.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 #include "text/words.hpp"
@@ -38,6 +39,7 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
     input.dtype = decls_[i]->dtype;
     input.where = shown(decls_[i]->where);
     place(*decls_[i], input);
+    if (decls_[i]->window) input.window = resolve(*decls_[i]->window);
     out_.inputs.push_back(std::move(input));
     note_fixed(i);
   }
@@ -48,7 +50,13 @@ void Space::collect() {
   for (const auto &decl : data_.inputs) add(decl);
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
-    if (node.kind == ExprKind::Input) add(node.input);
+    if (node.kind == ExprKind::Input) {
+      if (node.input->window)
+        windowed_.insert(node.input->window->of->name);
+      else
+        read_whole_.insert(node.input->name);
+      add(node.input);
+    }
     for (const Expr &arg : node.args)
       if (!arg.node())
         fail("E0002", "an empty bl::Expr is used as an operand", shown(node.where),
@@ -97,7 +105,7 @@ void Space::check_names() const {
   };
   if (data_.name != "kernel") check(data_.name, "a kernel", data_.where); // the default is fine
   for (const auto &decl : decls_) {
-    define(decl->name, "an input", decl->where);
+    if (!decl->window) define(decl->name, "an input", decl->where);
     for (const Dim &dim : decl->dims)
       if (!dim.label.empty()) check(dim.label, "an axis", decl->where);
   }
@@ -112,6 +120,14 @@ void Space::check_form(const InputDecl &decl) const {
   auto bad = [&](const char *code, const std::string &message, const std::string &help) {
     fail(code, message, shown(decl.where), help);
   };
+  if (decl.window && decl.window->forms.size() != decl.window->of->dims.size()) {
+    const std::size_t given = decl.window->forms.size();
+    bad("E0140",
+        "'" + decl.window->of->name + "' has " +
+            support::count(std::int64_t(decl.window->of->dims.size()), "dim") + ", and " +
+            support::count(std::int64_t(given), "position") + (given == 1 ? " is" : " are") + " given",
+        "write one position for each dim, as in x[i + u, j]");
+  }
   std::string who = "input '" + decl.name + "'";
   if (decl.dims.size() > std::size_t(max_rank))
     bad("E0013",
@@ -173,14 +189,31 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
     for (const Dim &dim : decl.dims) input.axis_of_dim.push_back(label_axis_.at(dim.label));
     return;
   }
-  if (rank > axes)
-    fail("E0101",
-         "input '" + decl.name + "' has " + support::count(rank, "unlabelled dim") +
-             ", and the kernel has " + support::count(axes, "label"),
-         shown(decl.where), "label its dims, or give it fewer");
+  if (rank > axes && !seen_in_windows_only(decl)) too_many_dims(decl.name, rank, decl.where);
   input.by_order = true;
-  int first = data_.order == Order::c ? 0 : axes - rank;
-  for (int i = 0; i < rank; ++i) input.axis_of_dim.push_back(first + i);
+  int first = data_.order == Order::c ? 0 : std::max(0, axes - rank);
+  for (int i = 0; i < rank; ++i)
+    input.axis_of_dim.push_back(std::min(first + i, axes - 1)); // those without an axis: see there
+}
+
+void Space::too_many_dims(const std::string &input, int rank, const Place &where) const {
+  fail("E0101",
+       "input '" + input + "' has " + support::count(rank, "unlabelled dim") +
+           ", and the kernel has " + support::count(std::int64_t(out_.axes.size()), "label"),
+       shown(where), "label its dims, or give it fewer");
+}
+
+TypedWindow Space::resolve(const Window &window) const {
+  TypedWindow typed;
+  typed.of = by_name_.at(window.of->name);
+  for (const AffineForm &form : window.forms) {
+    TypedWindow::Form &added = typed.forms.emplace_back();
+    added.start = form.start();
+    added.from_end = form.is_from_end();
+    for (const AffineForm::Term &term : form.terms)
+      added.terms.push_back({label_axis_.at(term.axis), term.times});
+  }
+  return typed;
 }
 
 void Space::place_explicitly(const InputDecl &decl, TypedInput &input) const {
@@ -241,9 +274,15 @@ const DimExtent *Space::fixed(int axis) const {
 std::uint32_t Space::input_called(const std::string &name, const Place &where,
                                   const char *option) const {
   auto it = by_name_.find(name);
-  if (it != by_name_.end()) return it->second;
+  if (it != by_name_.end()) {
+    const InputDecl &decl = *decls_[it->second];
+    if (!decl.labelled() && decl.dims.size() > out_.axes.size())
+      too_many_dims(name, int(decl.dims.size()), where);
+    return it->second;
+  }
   std::vector<std::string> names;
-  for (const auto &decl : decls_) names.push_back(decl->name);
+  for (const auto &decl : decls_)
+    if (!decl->window) names.push_back(decl->name);
   std::string near = support::closest(name, names);
   fail("E0003", std::string(option) + " names an input, and there is no input '" + name + "'",
        shown(where), near.empty() ? "name an input of the kernel" : "did you mean '" + near + "'?");

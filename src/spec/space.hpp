@@ -9,6 +9,7 @@
 #include "spec/spec.hpp"
 
 #include <unordered_map>
+#include <unordered_set>
 
 namespace broadloom::spec {
 
@@ -46,12 +47,20 @@ private:
   void place(const InputDecl &decl, TypedInput &input) const;
   void place_explicitly(const InputDecl &decl, TypedInput &input) const;
   void note_fixed(std::size_t input);
+  // An input of which nothing but windows is read needs no place in the iteration space. It may have more unlabelled dims than
+  // there are axes.
+  bool seen_in_windows_only(const InputDecl &decl) const {
+    return windowed_.contains(decl.name) && !read_whole_.contains(decl.name);
+  }
+  [[noreturn]] void too_many_dims(const std::string &input, int rank, const Place &where) const;
+  TypedWindow resolve(const Window &window) const;
 
   const SpecData &data_;
   TypedSpec &out_;
   std::vector<std::shared_ptr<const InputDecl>> decls_;
   std::unordered_map<const InputDecl *, std::uint32_t> by_decl_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
+  std::unordered_set<std::string> read_whole_, windowed_; // inputs that are read without and with positions
   std::unordered_map<std::string, int> label_axis_;
   std::unordered_map<int, DimExtent> fixed_;
 };

@@ -55,6 +55,25 @@ struct SpecData {
 
 namespace spec {
 
+// Of a window (expr/window.hpp): the input that it sees, and the position along each dim of it.
+struct TypedWindow {
+  struct Term {
+    int axis = 0;
+    std::int64_t times = 0;
+  };
+  struct Form {
+    std::int64_t start = 0; // where all axes are at 0; from_end: counted from behind the last element
+    bool from_end = false;
+    std::vector<Term> terms;
+
+    bool is_axis() const {
+      return start == 0 && !from_end && terms.size() == 1 && terms[0].times == 1;
+    }
+  };
+  std::uint32_t of = 0;
+  std::vector<Form> forms; // [dim]
+};
+
 struct TypedInput {
   std::string name;
   DType dtype = DType::F32;
@@ -63,6 +82,7 @@ struct TypedInput {
   std::vector<bool> may_stretch;     // may this dim be 1 where others are not?
   bool labelled = false;             // its dims have labels
   bool by_order = false;             // its dims were aligned by `order`
+  std::optional<TypedWindow> window; // none: a call is given its array
   Place where;
 
   expr::AxisSet axes() const {
@@ -113,7 +133,7 @@ struct TypedSpec {
   std::shared_ptr<const std::string> source; // as in SpecData
   Order order = Order::f;
   std::vector<Axis> axes; // the iteration space
-  std::vector<TypedInput> inputs;
+  std::vector<TypedInput> inputs; // those that a call is given, then windows of them
   std::vector<TypedOutput> outputs;
   expr::Graph graph;
   Accuracy accuracy = Accuracy::high;
@@ -126,6 +146,11 @@ struct TypedSpec {
 
   // Where a node was written, with its source line: places in the graph have none, to keep it small.
   Place where(expr::NodeId id) const;
+  // How many inputs a call is given.
+  std::size_t given_inputs() const;
+  // The axes that stand in some position with a number or another axis. At positions where any other axis stands alone it has the
+  // extent of the dim, as if it were the dim's label; one of these needs no more than to stay inside.
+  expr::AxisSet axes_in_sums() const;
 };
 
 // Two inputs disagree about the extent of `axis`: dim `dim` of input `input` has `extent` elements.

@@ -286,6 +286,7 @@ private:
       if (symbol->second.kind == Symbol::Kind::Output)
         cursor_.fail("E0003", "'" + word + "' is an output, and outputs are not readable", token,
                      "name the value with `let` and use that twice");
+      if (cursor_.is(Tok::LeftBracket)) return push_window(symbol->second, token);
       return push_value(symbol->second.expr, token, token);
     }
     if (word == "pi") return number(Number::Kind::Float, 0, 3.141592653589793);
@@ -306,6 +307,17 @@ private:
                  !near.empty()   ? "did you mean '" + near + "'?"
                  : in_function() ? "a function reads its arguments only"
                                  : definitions_.unknown_name);
+  }
+
+  // x[2*i + u - 1, j]
+  void push_window(const Symbol &symbol, const Token &name) {
+    if (symbol.kind != Symbol::Kind::Input)
+      cursor_.fail("E0144",
+                   "'" + std::string(cursor_.word(name)) + "' is no input, and only inputs are read at positions",
+                   name, "store it as the output of one kernel and read it in another");
+    std::vector<AffineForm> forms = parse_window(cursor_);
+    const Token end = cursor_.previous();
+    push_value(make_window(symbol.expr, std::move(forms), cursor_.source().place(name, end)), name, end);
   }
 
   bool in_function() const {

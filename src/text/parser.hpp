@@ -3,6 +3,7 @@
 #pragma once
 
 #include "expr/definition.hpp"
+#include "expr/window.hpp"
 #include "spec/spec.hpp"
 #include "text/lexer.hpp"
 
@@ -136,5 +137,8 @@ std::vector<std::string> parse_inputs_option(Cursor &cursor, const Symbols &symb
 
 // An axis: a name or a position.
 AxisRef parse_axis(Cursor &cursor);
+
+// `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
+std::vector<AffineForm> parse_window(Cursor &cursor);
 
 } // namespace broadloom::spec

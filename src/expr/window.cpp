@@ -1,0 +1,82 @@
+// See window.hpp.
+#include "expr/window.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace broadloom {
+
+bool AffineForm::is_from_end() const {
+  const bool moves_up =
+      std::any_of(terms.begin(), terms.end(), [](const Term &term) { return term.times > 0; });
+  return !moves_up && (constant < 0 || (constant == 0 && !terms.empty()));
+}
+
+std::int64_t AffineForm::start() const {
+  return constant == 0 && is_from_end() ? -1 : constant;
+}
+
+bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(form.constant, times, &product) ||
+      __builtin_add_overflow(sum.constant, product, &sum.constant))
+    return false;
+  for (const AffineForm::Term &term : form.terms) {
+    if (__builtin_mul_overflow(term.times, times, &product)) return false;
+    const auto known = std::find_if(sum.terms.begin(), sum.terms.end(),
+                                    [&](const auto &other) { return other.axis == term.axis; });
+    if (known == sum.terms.end())
+      sum.terms.push_back({term.axis, product});
+    else if (__builtin_add_overflow(known->times, product, &known->times))
+      return false;
+  }
+  std::erase_if(sum.terms, [](const AffineForm::Term &term) { return term.times == 0; });
+  return true;
+}
+
+std::string print(const AffineForm &form) {
+  std::string text;
+  const auto sign = [&](bool negative) {
+    text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
+  };
+  // The digits of the least number have no positive counterpart.
+  const auto digits = [](std::int64_t number) {
+    const std::string digits = std::to_string(number);
+    return number < 0 ? digits.substr(1) : digits;
+  };
+  for (const AffineForm::Term &term : form.terms) {
+    sign(term.times < 0);
+    if (term.times != 1 && term.times != -1) text += digits(term.times) + "*";
+    text += term.axis;
+  }
+  if (form.constant != 0 || text.empty()) {
+    sign(form.constant < 0);
+    text += digits(form.constant);
+  }
+  return text;
+}
+
+Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where) {
+  const InputDecl &read = *of.node()->input;
+  auto window = std::make_shared<Window>();
+  window->of = read.window ? read.window->of : of.node()->input;
+  window->forms = std::move(forms);
+
+  auto decl = std::make_shared<InputDecl>();
+  decl->dtype = read.dtype;
+  decl->where = where;
+  decl->created = read.created;
+  decl->name = window->of->name + "[";
+  for (std::size_t d = 0; d < window->forms.size(); ++d) {
+    decl->name += (d == 0 ? "" : ", ") + print(window->forms[d]);
+    for (const AffineForm::Term &term : window->forms[d].terms)
+      if (std::none_of(decl->dims.begin(), decl->dims.end(),
+                       [&](const Dim &dim) { return dim.label == term.axis; }))
+        decl->dims.emplace_back(term.axis);
+  }
+  decl->name += "]";
+  decl->window = std::move(window);
+  return make_input(std::move(decl), std::move(where));
+}
+
+} // namespace broadloom

@@ -1,0 +1,35 @@
+// The windows of a call: strided views of the arrays that it is given.
+//
+//   x[2*i + u - 1, j] of x : f32[100, 8] with strides 8 and 1
+//
+// moves by 16 elements along i, 8 along u and 1 along j, from 8 elements before the start of x. Extents: an axis that is the label of a
+// declared dim has that dim's; one that stands only alone, as j, has that of the dim at whose position it stands; any other
+// takes the greatest extent for which every read is inside its array.
+#pragma once
+
+#include "kernel/operands.hpp"
+#include "spec/spec.hpp"
+
+#include <vector>
+
+namespace broadloom::kernel {
+
+// The operands of a call with its windows behind the inputs: what the specialisations and engines of a kernel are about. The views of the
+// windows live as long as this; the others are the caller's.
+class WindowedOperands {
+public:
+  // `given` are the inputs that a call is given, then outputs, in declared order; dtypes and ranks of the inputs are as declared.
+  // Throws ShapeError E0141 (nothing gives an axis its extent), E0142 (a read outside of its array), E0112.
+  WindowedOperands(const spec::TypedSpec &spec, Operands given);
+
+  Operands all() const { return operands_; }
+
+private:
+  std::vector<AnyView> windows_;
+  std::vector<const AnyView *> operands_;
+};
+
+// The same of layouts alone: adds those of the windows behind those of the inputs.
+void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs);
+
+} // namespace broadloom::kernel

@@ -1,0 +1,169 @@
+// See windows.hpp. The engines solve for extents and make strided views (kernel/windows.hpp); here each corner of what a window
+// reads is looked at, and extents are found by trial.
+#include "reference/windows.hpp"
+
+#include <fmt/format.h>
+
+namespace broadloom::reference {
+namespace {
+
+using spec::TypedWindow;
+
+constexpr std::int64_t unknown = -1;
+
+class Finder {
+public:
+  Finder(const spec::TypedSpec &spec, std::span<const Layout> inputs)
+      : spec_(spec), inputs_(inputs), extents_(spec.axes.size(), unknown) {
+    for (std::size_t w = spec.given_inputs(); w < spec.inputs.size(); ++w)
+      for (std::size_t dim = 0; dim < spec.inputs[w].window->forms.size(); ++dim)
+        reads_.push_back({w, dim});
+  }
+
+  std::vector<std::int64_t> run() {
+    for (std::size_t i = 0; i < spec_.given_inputs(); ++i)
+      for (std::size_t dim = 0; dim < spec_.inputs[i].axis_of_dim.size(); ++dim) {
+        std::int64_t &extent = extents_[std::size_t(spec_.inputs[i].axis_of_dim[dim])];
+        if (spec_.inputs[i].labelled && !spec_.inputs[i].may_stretch[dim] && extent == unknown)
+          extent = inputs_[i].extents[dim];
+      }
+    for (const Read &read : reads_)
+      if (const int axis = label_of(read); axis >= 0 && extents_[std::size_t(axis)] == unknown)
+        extents_[std::size_t(axis)] = count(read);
+    while (true) {
+      const int axis = next();
+      if (axis < 0) break;
+      extents_[std::size_t(axis)] = longest(axis);
+    }
+    for (const Read &read : reads_)
+      if (!is_empty(read) && !is_inside(read))
+        throw ShapeError("E0142", "a read of " + spec_.inputs[read.window].name + " is outside",
+                         spec_.inputs[read.window].where, "read less of it");
+    for (std::int64_t &extent : extents_)
+      if (extent == unknown) extent = 1;
+    return extents_;
+  }
+
+private:
+  struct Read { // along one dim
+    std::size_t window, dim;
+  };
+  const TypedWindow::Form &form(const Read &read) const {
+    return spec_.inputs[read.window].window->forms[read.dim];
+  }
+  std::int64_t count(const Read &read) const {
+    return inputs_[spec_.inputs[read.window].window->of].extents[read.dim];
+  }
+  bool has(const Read &read, int axis) const {
+    for (const TypedWindow::Term &term : form(read).terms)
+      if (term.axis == axis) return true;
+    return false;
+  }
+  // The axis that stands alone here and alone everywhere, or -1.
+  int label_of(const Read &read) const {
+    if (!form(read).is_axis()) return -1;
+    const int axis = form(read).terms[0].axis;
+    for (const Read &other : reads_)
+      if (has(other, axis) && !form(other).is_axis()) return -1;
+    return axis;
+  }
+  // Whether all other axes of the form are known.
+  bool is_alone(const Read &read, int axis) const {
+    for (const TypedWindow::Term &term : form(read).terms)
+      if (term.axis != axis && extents_[std::size_t(term.axis)] == unknown) return false;
+    return true;
+  }
+
+  int next() const {
+    int partly = -1;
+    bool left = false;
+    const Read *unclear = nullptr;
+    for (int axis = 0; axis < int(extents_.size()); ++axis) {
+      if (extents_[std::size_t(axis)] != unknown) continue;
+      int alone = 0, together = 0;
+      for (const Read &read : reads_) {
+        if (!has(read, axis)) continue;
+        ++(is_alone(read, axis) ? alone : together);
+        if (!is_alone(read, axis)) unclear = &read;
+      }
+      if (alone > 0 && together == 0) return axis;
+      if (alone > 0 && partly < 0) partly = axis;
+      left = left || together > 0;
+    }
+    if (partly < 0 && left)
+      throw ShapeError("E0141", "nothing gives the axes of " + spec_.inputs[unclear->window].name,
+                       spec_.inputs[unclear->window].where, "let an input have one of them as a label");
+    return partly;
+  }
+
+  bool is_empty(const Read &read) const {
+    for (const int axis : spec_.inputs[read.window].axis_of_dim)
+      if (extents_[std::size_t(axis)] == 0) return true;
+    return false;
+  }
+
+  // Each corner: every axis at its first or its last index.
+  bool is_inside(const Read &read) const {
+    const TypedWindow::Form &positions = form(read);
+    for (std::uint64_t corner = 0; corner < std::uint64_t(1) << positions.terms.size(); ++corner) {
+      long double at = static_cast<long double>(positions.start);
+      if (positions.from_end) at += static_cast<long double>(count(read));
+      for (std::size_t k = 0; k < positions.terms.size(); ++k) {
+        const std::int64_t extent = extents_[std::size_t(positions.terms[k].axis)];
+        if (corner >> k & 1 && extent > 1)
+          at += static_cast<long double>(positions.terms[k].times) *
+                static_cast<long double>(extent - 1);
+      }
+      if (at < 0 || at >= static_cast<long double>(count(read))) return false;
+    }
+    return true;
+  }
+
+  // The greatest extent with which all reads that tell are inside: by bisection, as a longer axis reads all that a shorter one does.
+  std::int64_t longest(int axis) {
+    std::int64_t most = -1;
+    for (const Read &read : reads_) {
+      if (!has(read, axis) || !is_alone(read, axis)) continue;
+      std::int64_t &extent = extents_[std::size_t(axis)];
+      std::int64_t inside = 0, outside = count(read) + 1;
+      extent = 1;
+      if (count(read) > 0 && !is_inside(read))
+        throw ShapeError("E0142", "a read of " + spec_.inputs[read.window].name + " is outside",
+                         spec_.inputs[read.window].where, "read less of it");
+      while (count(read) > 0 && outside - inside > 1) {
+        extent = inside + (outside - inside) / 2;
+        (is_inside(read) ? inside : outside) = extent;
+      }
+      extent = unknown;
+      if (most < 0 || inside < most) most = inside;
+    }
+    return most;
+  }
+
+  const spec::TypedSpec &spec_;
+  std::span<const Layout> inputs_;
+  std::vector<Read> reads_;
+  std::vector<std::int64_t> extents_;
+};
+
+} // namespace
+
+std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
+                                         std::span<const Layout> inputs) {
+  return Finder(spec, inputs).run();
+}
+
+std::vector<std::int64_t> position_in(const TypedWindow &window, const Layout &input,
+                                      const std::vector<std::int64_t> &indices) {
+  std::vector<std::int64_t> positions;
+  for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
+    std::int64_t at = window.forms[dim].start;
+    if (window.forms[dim].from_end) at += input.extents[dim];
+    for (const TypedWindow::Term &term : window.forms[dim].terms)
+      at += term.times * indices[std::size_t(term.axis)];
+    positions.push_back(at);
+  }
+  return positions;
+}
+
+} // namespace broadloom::reference
