@@ -2,6 +2,7 @@
 #include "expr/window.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_map>
 
 namespace broadloom {
@@ -17,17 +18,20 @@ std::int64_t AffineForm::start() const {
 }
 
 bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times) {
+  // The least number has no positive counterpart: its text could not be read back.
+  const auto add = [](std::int64_t &to, std::int64_t more) {
+    return !__builtin_add_overflow(to, more, &to) && to != INT64_MIN;
+  };
   std::int64_t product = 0;
-  if (__builtin_mul_overflow(form.constant, times, &product) ||
-      __builtin_add_overflow(sum.constant, product, &sum.constant))
+  if (__builtin_mul_overflow(form.constant, times, &product) || !add(sum.constant, product))
     return false;
   for (const AffineForm::Term &term : form.terms) {
-    if (__builtin_mul_overflow(term.times, times, &product)) return false;
+    if (__builtin_mul_overflow(term.times, times, &product) || product == INT64_MIN) return false;
     const auto known = std::find_if(sum.terms.begin(), sum.terms.end(),
                                     [&](const auto &other) { return other.axis == term.axis; });
     if (known == sum.terms.end())
       sum.terms.push_back({term.axis, product});
-    else if (__builtin_add_overflow(known->times, product, &known->times))
+    else if (!add(known->times, product))
       return false;
   }
   std::erase_if(sum.terms, [](const AffineForm::Term &term) { return term.times == 0; });
@@ -39,11 +43,7 @@ std::string print(const AffineForm &form) {
   const auto sign = [&](bool negative) {
     text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
   };
-  // The digits of the least number have no positive counterpart.
-  const auto digits = [](std::int64_t number) {
-    const std::string digits = std::to_string(number);
-    return number < 0 ? digits.substr(1) : digits;
-  };
+  const auto digits = [](std::int64_t number) { return std::to_string(std::abs(number)); };
   for (const AffineForm::Term &term : form.terms) {
     sign(term.times < 0);
     if (term.times != 1 && term.times != -1) text += digits(term.times) + "*";

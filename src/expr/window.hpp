@@ -35,7 +35,7 @@ struct AffineForm {
   friend bool operator==(const AffineForm &, const AffineForm &) = default;
 };
 
-// This form plus `times` times another, or nothing where a number leaves i64.
+// Adds `times` times another form; false where a number leaves i64 or is its least.
 bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times);
 
 std::string print(const AffineForm &form); // "2*i + u - 1"

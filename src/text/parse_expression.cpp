@@ -312,7 +312,7 @@ private:
   // x[2*i + u - 1, j]
   void push_window(const Symbol &symbol, const Token &name) {
     if (symbol.kind != Symbol::Kind::Input)
-      cursor_.fail("E0144",
+      cursor_.fail("E0023",
                    "'" + std::string(cursor_.word(name)) + "' is no input, and only inputs are read at positions",
                    name, "store it as the output of one kernel and read it in another");
     std::vector<AffineForm> forms = parse_window(cursor_);

@@ -22,7 +22,7 @@ public:
     cursor_.expect(Tok::LeftBracket, "'['");
     do {
       if (cursor_.is(Tok::Colon))
-        cursor_.fail("E0143", "a position is a number or made of axes, and ':' is neither",
+        cursor_.fail("E0022", "a position is a number or made of axes, and ':' is neither",
                      cursor_.peek(), "give the axis a label: x[i, j]");
       forms.push_back(form(0));
     } while (cursor_.accept(Tok::Comma));
@@ -98,14 +98,18 @@ private:
 
   void add(AffineForm &sum, const AffineForm &form, std::int64_t times, const Token &at) {
     if (!add_to(sum, form, times)) too_large(at);
+    // An array has no more dims, and each further term is looked for among all before it.
+    if (sum.terms.size() > std::size_t(max_rank))
+      cursor_.fail("E0013", "a position has at most " + std::to_string(max_rank) + " axes", at,
+                   "join axes that are always walked together");
   }
 
   [[noreturn]] void too_large(const Token &at) {
-    cursor_.fail("E0142", "the numbers of this position leave the range of i64", at,
+    cursor_.fail("E0006", "the numbers of this position leave the range of i64", at,
                  "use smaller numbers");
   }
   [[noreturn]] void not_affine(const std::string &why, const Token &at) {
-    cursor_.fail("E0143", "this position is no sum of integers and multiples of axes: " + why, at,
+    cursor_.fail("E0022", "this position is no sum of integers and multiples of axes: " + why, at,
                  "positions are such as 2*i + u - 1");
   }
 
