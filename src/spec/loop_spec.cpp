@@ -60,7 +60,7 @@ LoopSpec &LoopSpec::stretch(bool on) {
 }
 
 LoopSpec &LoopSpec::in(const Expr &input, std::source_location where) {
-  if (!input.node() || input.node()->kind != ExprKind::Input)
+  if (!input.node() || input.node()->kind != ExprKind::Input || input.node()->input->window)
     support::fail("E0308", "in() declares an input, and this expression is not one",
                   place_of(where), "pass what bl::input() returned");
   SpecData &data = edit();

@@ -87,7 +87,8 @@ public:
     if (data_.relaxed) text_ += "  set relaxed = on\n";
     for (const Pairing &pairing : data_.pairings)
       text_ += (pairing.fuse ? "  fuse " : "  separate ") + pairing.a + ", " + pairing.b + "\n";
-    for (const auto &decl : inputs_) input(*decl);
+    for (const auto &decl : inputs_)
+      if (!decl->window) input(*decl);
     for (const ExprNode *node : lets_) {
       text_ += "  let " + names_.at(node) + " = ";
       expression(node->kind == ExprKind::Let ? node->args[0].node() : node, node);
@@ -140,6 +141,56 @@ private:
       let_names_[node] = named ? node->name : fresh_name();
       lets_.push_back(node);
     }
+    if (labels_as_printed() != labels_of(inputs_)) name_windows(order);
+  }
+
+  using Decls = std::vector<std::shared_ptr<const InputDecl>>;
+
+  // The labels of these, in the order of the iteration space.
+  static std::vector<std::string> labels_of(const Decls &decls) {
+    std::vector<std::string> labels;
+    std::unordered_set<std::string> seen;
+    for (const auto &decl : decls)
+      for (const Dim &dim : decl->dims)
+        if (!dim.label.empty() && seen.insert(dim.label).second) labels.push_back(dim.label);
+    return labels;
+  }
+
+  // Those of the kernel that the text will be: its lets are read before its outputs.
+  std::vector<std::string> labels_as_printed() const {
+    Decls decls;
+    for (const auto &decl : inputs_)
+      if (!decl->window) decls.push_back(decl);
+    expr::Walker walker;
+    const auto visit = [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Input && node.input->window) decls.push_back(node.input);
+    };
+    for (const ExprNode *node : lets_) walker.walk(node, visit);
+    for (const OutputDecl &out : data_.outputs) {
+      walker.walk(out.value.node(), visit);
+      for (const Expr &init : out.mode.use.init) walker.walk(init.node(), visit);
+    }
+    return labels_of(decls);
+  }
+
+  // An expression that becomes a let moves to the front, and with it the windows that it reads, whose axes would then come first.
+  // So where that matters the windows become lets of their own, in their order.
+  void name_windows(const std::vector<const ExprNode *> &order) {
+    std::unordered_map<std::string, std::string> names; // by what is read
+    std::vector<const ExprNode *> windows;
+    for (const auto &decl : inputs_) {
+      if (!decl->window) continue;
+      for (const ExprNode *node : order) {
+        if (node->kind != ExprKind::Input || node->input->name != decl->name) continue;
+        const auto [known, fresh] = names.try_emplace(decl->name);
+        if (fresh) {
+          known->second = fresh_name();
+          windows.push_back(node);
+        }
+        let_names_[node] = known->second;
+      }
+    }
+    lets_.insert(lets_.begin(), windows.begin(), windows.end());
   }
 
   void define(const AccumulatorDef &definition) {
