@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 namespace broadloom::kernel {
 namespace {
@@ -24,6 +25,7 @@ public:
   std::vector<std::int64_t> run() {
     take_labels();
     take_dims();
+    check_dims();
     while (std::optional<int> axis = next_unknown()) extents_[std::size_t(*axis)] = greatest(*axis);
     check_reads();
     std::vector<std::int64_t> extents;
@@ -48,18 +50,50 @@ private:
   void take_labels() {
     for (std::size_t i = 0; i < given_.size(); ++i) {
       const spec::TypedInput &input = spec_.inputs[i];
-      for (std::size_t dim = 0; input.labelled && dim < input.axis_of_dim.size(); ++dim)
-        if (!input.may_stretch[dim])
-          take(input.axis_of_dim[dim], given_[i].extents[dim]);
+      for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim) {
+        const std::int64_t extent = given_[i].extents[dim];
+        if (input.extents[dim] >= 0 && extent != input.extents[dim])
+          spec::fail_declared_extent(input, int(dim), extent); // before what follows from it
+        if (input.labelled && !input.may_stretch[dim])
+          take(input.axis_of_dim[dim], extent, {i, dim, extent});
+      }
     }
   }
   void take_dims() {
-    for_each_form([&](std::size_t, const TypedWindow::Form &form, std::size_t, std::int64_t count) {
-      if (form.is_axis() && !in_sums_.has(form.terms[0].axis)) take(form.terms[0].axis, count);
+    for_each_form([&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
+      if (is_label(form)) take(form.terms[0].axis, count, {i, dim, count});
     });
   }
-  void take(int axis, std::int64_t extent) {
-    if (!extents_[std::size_t(axis)]) extents_[std::size_t(axis)] = extent;
+  void take(int axis, std::int64_t extent, const spec::DimExtent &by) {
+    if (knows(axis)) return;
+    extents_[std::size_t(axis)] = extent;
+    taken_by_.emplace(axis, by);
+  }
+  bool is_label(const TypedWindow::Form &form) const {
+    return form.is_axis() && !in_sums_.has(form.terms[0].axis);
+  }
+
+  // Dims whose label is one axis have one extent, as those of declared labels.
+  void check_dims() const {
+    for_each_form([&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
+      if (!is_label(form) || *extents_[std::size_t(form.terms[0].axis)] == count) return;
+      const spec::DimExtent &by = taken_by_.at(form.terms[0].axis);
+      support::fail("E0102",
+                    fmt::format("axis '{}' has {} by {}, and {} by {}",
+                                spec_.axes[std::size_t(form.terms[0].axis)].name,
+                                support::count(by.extent, "element"), shown(by),
+                                support::count(count, "element"), shown({i, dim, count})),
+                    spec_.inputs[i].where,
+                    "an axis that stands alone at positions has the extent of the dim");
+    });
+  }
+
+  // "x[i, i] (dim 1 of 'x')", or "the declaration of 'w'".
+  std::string shown(const spec::DimExtent &at) const {
+    const spec::TypedInput &input = spec_.inputs[at.input];
+    if (!input.window) return fmt::format("the declaration of '{}'", input.name);
+    return fmt::format("{} (dim {} of '{}')", input.name, at.dim,
+                       spec_.inputs[input.window->of].name);
   }
 
   bool knows(int axis) const { return extents_[std::size_t(axis)].has_value(); }
@@ -76,29 +110,19 @@ private:
   // An axis all of whose forms have no other unknown axis; else one with such a form; nothing where all are known.
   std::optional<int> next_unknown() const {
     std::optional<int> with_some;
-    std::optional<std::pair<std::size_t, const TypedWindow::Form *>> unclear;
     for (int axis = 0; axis < int(extents_.size()); ++axis) {
       if (knows(axis)) continue;
       bool some = false, all = true;
-      for_each_form([&](std::size_t i, const TypedWindow::Form &form, std::size_t, std::int64_t) {
+      for_each_form([&](std::size_t, const TypedWindow::Form &form, std::size_t, std::int64_t) {
         if (term_of(form, axis) == nullptr) return;
         const bool alone = unknown_of(form) == 1;
         some = some || alone;
         all = all && alone;
-        if (!alone && !unclear) unclear = {i, &form};
       });
       if (some && all) return axis;
       if (some && !with_some) with_some = axis;
     }
-    if (with_some || !unclear) return with_some;
-    std::vector<std::string> names;
-    for (const TypedWindow::Term &term : unclear->second->terms)
-      if (!knows(term.axis)) names.push_back(spec_.axes[std::size_t(term.axis)].name);
-    support::fail("E0141",
-                  fmt::format("nothing gives the axes {} their extents: {} is inside for more than one choice",
-                              support::quoted_list(names), spec_.inputs[unclear->first].name),
-                  spec_.inputs[unclear->first].where,
-                  fmt::format("let another input have axis '{}', as a label or alone at a position", names.back()));
+    return with_some; // the analysis has seen that all become known (E0141)
   }
 
   Span span_of(const TypedWindow::Form &form, std::int64_t count) const {
@@ -168,6 +192,7 @@ private:
   std::span<const Layout> given_;
   const expr::AxisSet in_sums_;
   std::vector<std::optional<std::int64_t>> extents_; // [axis]
+  std::unordered_map<int, spec::DimExtent> taken_by_; // for messages
 };
 
 // The layout of a window, and how far its first element is from that of its array, in elements.
@@ -180,7 +205,6 @@ Seen see(const spec::TypedSpec &spec, std::size_t index, const Layout &of,
          const std::vector<std::int64_t> &extents) {
   const spec::TypedInput &input = spec.inputs[index];
   const TypedWindow &window = *input.window;
-  const expr::AxisSet in_sums = spec.axes_in_sums();
   Seen seen;
   seen.layout.rank = int(input.axis_of_dim.size());
   bool fits = true, empty = false;
@@ -191,15 +215,11 @@ Seen see(const spec::TypedSpec &spec, std::size_t index, const Layout &of,
   };
   for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
     const int axis = input.axis_of_dim[k];
-    std::int64_t extent = extents[std::size_t(axis)];
-    for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
-      for (const TypedWindow::Term &term : window.forms[dim].terms) {
-        if (term.axis != axis) continue;
-        // Where another dim gives the axis another extent, that is told where the two meet.
-        if (window.forms[dim].is_axis() && !in_sums.has(axis)) extent = of.extents[dim];
-        add(seen.layout.strides[k], term.times, of.strides[dim]);
-      }
+    const std::int64_t extent = extents[std::size_t(axis)];
     seen.layout.extents[k] = extent;
+    for (std::size_t dim = 0; dim < window.forms.size() && extent > 1; ++dim) // else it might be any number
+      for (const TypedWindow::Term &term : window.forms[dim].terms)
+        if (term.axis == axis) add(seen.layout.strides[k], term.times, of.strides[dim]);
     empty = empty || extent == 0;
   }
   for (std::size_t dim = 0; dim < window.forms.size() && !empty; ++dim) {

@@ -19,7 +19,7 @@ namespace broadloom::kernel {
 class WindowedOperands {
 public:
   // `given` are the inputs that a call is given, then outputs, in declared order; dtypes and ranks of the inputs are as declared.
-  // Throws ShapeError E0141 (nothing gives an axis its extent), E0142 (a read outside of its array), E0112.
+  // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0112.
   WindowedOperands(const spec::TypedSpec &spec, Operands given);
 
   Operands all() const { return operands_; }

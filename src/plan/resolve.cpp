@@ -59,11 +59,7 @@ private:
                          in.where, "pass an array of the declared rank, or change the declaration");
       for (int d = 0; d < declared; ++d)
         if (in.extents[d] >= 0 && inputs_[i].extents[d] != in.extents[d])
-          throw ShapeError("E0102",
-                           fmt::format("axis {} of '{}' has {} elements, its declaration says {}",
-                                       d, in.name, inputs_[i].extents[d], in.extents[d]),
-                           in.where,
-                           "pass an array of the declared extent, or change the declaration");
+          spec::fail_declared_extent(in, d, inputs_[i].extents[d]);
     }
   }
 
@@ -203,11 +199,17 @@ private:
   // Classes that turned out to be one class get one number; those of extent 1 vary no more than a scalar.
   void number_classes() {
     std::vector<MaybeClass> number(parent_.size());
-    std::vector<int> uses(axis_count_, 0);
+    // A dim that no expression walks, as of an input of which only windows are read, comes last where names are given.
+    std::vector<bool> walked(parent_.size());
+    for (const MaybeClass &id : resolved_.class_of_axis)
+      if (id) walked[find(*id).index] = true;
+    std::vector<int> first(axis_count_, 0), rest(axis_count_, 0);
+    for (std::uint32_t id = 0; id < parent_.size(); ++id)
+      rest[axes_[id]] += walked[id] && extents_[id] != 1;
     for (std::uint32_t id = 0; id < parent_.size(); ++id) {
       if (find(ClassId{id}) != ClassId{id} || extents_[id] == 1) continue;
       number[id] = ClassId{std::uint32_t(resolved_.classes.size())};
-      const int copy = ++uses[axes_[id]];
+      const int copy = ++(walked[id] ? first : rest)[axes_[id]];
       const std::string &axis = spec_.axes[axes_[id]].name;
       const std::string name = (axis[0] >= '0' && axis[0] <= '9') ? "i" + axis : axis;
       resolved_.classes.push_back(

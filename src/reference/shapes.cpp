@@ -82,18 +82,12 @@ private:
     return extents;
   }
 
-  // An axis that stands alone wherever it stands is a label of the dim.
   Extents extents_of_window(std::size_t i) const {
-    const spec::TypedWindow &window = *spec_.inputs[i].window;
     const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
     Extents extents(axes_);
     for (std::size_t d = 0; d < axes.size(); ++d) {
       const int axis = axes[d];
-      std::int64_t count = windows_[std::size_t(axis)];
-      for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
-        if (window.forms[dim].is_axis() && window.forms[dim].terms[0].axis == axis &&
-            !spec_.axes_in_sums().has(axis))
-          count = inputs_[window.of].extents[dim];
+      const std::int64_t count = windows_[std::size_t(axis)];
       extents[std::size_t(axis)] = {count, true, {i, d, count}};
     }
     return extents;

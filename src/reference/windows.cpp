@@ -28,8 +28,13 @@ public:
           extent = inputs_[i].extents[dim];
       }
     for (const Read &read : reads_)
-      if (const int axis = label_of(read); axis >= 0 && extents_[std::size_t(axis)] == unknown)
-        extents_[std::size_t(axis)] = count(read);
+      if (const int axis = label_of(read); axis >= 0) {
+        std::int64_t &extent = extents_[std::size_t(axis)];
+        if (extent != unknown && extent != count(read))
+          throw ShapeError("E0102", spec_.inputs[read.window].name + " gives an axis another extent",
+                           spec_.inputs[read.window].where, "read arrays of one extent");
+        extent = count(read);
+      }
     while (true) {
       const int axis = next();
       if (axis < 0) break;

@@ -426,6 +426,13 @@ void fail_like(const TypedSpec &spec, const TypedOutput &output, const DimExtent
        "broadcast(like=..) repeats, it does not fold: for that there is reduce(A, like=..)");
 }
 
+void fail_declared_extent(const TypedInput &input, int dim, std::int64_t given) {
+  fail("E0102",
+       "axis " + std::to_string(dim) + " of '" + input.name + "' has " + std::to_string(given) +
+           " elements, its declaration says " + std::to_string(input.extents[std::size_t(dim)]),
+       input.where, "pass an array of the declared extent, or change the declaration");
+}
+
 void fail_extents(const TypedSpec &spec, const DimExtent &a, const DimExtent &b,
                   const Place &where) {
   const TypedInput &x = spec.inputs[a.input], &y = spec.inputs[b.input];

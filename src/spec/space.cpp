@@ -3,6 +3,7 @@
 
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
+#include "spec/check_windows.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 #include "text/words.hpp"
@@ -43,6 +44,7 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
     out_.inputs.push_back(std::move(input));
     note_fixed(i);
   }
+  check_windows(out_);
 }
 
 // All inputs are declared by now (expand_calls); an input of the same name elsewhere must be the same.
@@ -51,10 +53,12 @@ void Space::collect() {
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
     if (node.kind == ExprKind::Input) {
-      if (node.input->window)
+      if (node.input->window) {
         windowed_.insert(node.input->window->of->name);
-      else
+        add(node.input->window->of);
+      } else {
         read_whole_.insert(node.input->name);
+      }
       add(node.input);
     }
     for (const Expr &arg : node.args)
@@ -191,6 +195,7 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
   }
   if (rank > axes && !seen_in_windows_only(decl)) too_many_dims(decl.name, rank, decl.where);
   input.by_order = true;
+  input.in_windows_only = seen_in_windows_only(decl);
   int first = data_.order == Order::c ? 0 : std::max(0, axes - rank);
   for (int i = 0; i < rank; ++i)
     input.axis_of_dim.push_back(std::min(first + i, axes - 1)); // those without an axis: see there

@@ -82,6 +82,7 @@ struct TypedInput {
   std::vector<bool> may_stretch;     // may this dim be 1 where others are not?
   bool labelled = false;             // its dims have labels
   bool by_order = false;             // its dims were aligned by `order`
+  bool in_windows_only = false;      // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
   Place where;
 
@@ -146,12 +147,16 @@ struct TypedSpec {
 
   // Where a node was written, with its source line: places in the graph have none, to keep it small.
   Place where(expr::NodeId id) const;
-  // How many inputs a call is given.
+  // How many inputs a call is given, and those.
   std::size_t given_inputs() const;
+  std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }
   // The axes that stand in some position with a number or another axis. At positions where any other axis stands alone it has the
   // extent of the dim, as if it were the dim's label; one of these needs no more than to stay inside.
   expr::AxisSet axes_in_sums() const;
 };
+
+// The array for this input has another extent along dim `dim` than its declaration says.
+[[noreturn]] void fail_declared_extent(const TypedInput &input, int dim, std::int64_t given);
 
 // Two inputs disagree about the extent of `axis`: dim `dim` of input `input` has `extent` elements.
 // Throws ShapeError E0102, the same at analysis and at a call.
