@@ -71,6 +71,22 @@ Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
   return layout;
 }
 
+std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, std::size_t dim,
+                              std::span<const std::int64_t> extents) {
+  // No array is so large, and positions may be any numbers.
+  constexpr double most = 1e12;
+  double room = 0;
+  for (const spec::TypedInput &other : spec.inputs) {
+    if (!other.window || other.window->of != input || dim >= other.window->forms.size()) continue;
+    const spec::TypedWindow::Form &form = other.window->forms[dim];
+    double reach = std::abs(double(form.start)) + (form.from_end ? 0 : 1);
+    for (const spec::TypedWindow::Term &term : form.terms)
+      reach += std::abs(double(term.times)) * double(extents[std::size_t(term.axis)] - 1);
+    room = std::max(room, reach);
+  }
+  return std::int64_t(std::min(room, most));
+}
+
 std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
   // Large enough that a pattern looks as it does at work, small enough that no product overflows.
   const std::size_t count = spec.axes.size(), given = spec.given_inputs();
@@ -94,15 +110,10 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
       shape.push_back(input.extents[d] >= 0 ? input.extents[d]
                                             : extents[std::size_t(input.axis_of_dim[d])]);
   }
-  for (std::size_t i = given; i < spec.inputs.size(); ++i) { // room for what the windows read
-    const spec::TypedWindow &window = *spec.inputs[i].window;
-    for (std::size_t d = 0; d < window.forms.size(); ++d) {
-      std::int64_t room = std::abs(window.forms[d].start) + 1;
-      for (const spec::TypedWindow::Term &term : window.forms[d].terms)
-        room += std::abs(term.times) * (extents[std::size_t(term.axis)] - 1);
-      if (spec.inputs[window.of].extents[d] < 0) shapes[window.of][d] = std::max(shapes[window.of][d], room);
-    }
-  }
+  for (std::size_t i = 0; i < given; ++i)
+    for (std::size_t d = 0; d < shapes[i].size(); ++d)
+      if (spec.inputs[i].extents[d] < 0)
+        shapes[i][d] = std::max(shapes[i][d], room_for_windows(spec, i, d, extents));
   std::vector<Layout> layouts;
   for (const std::vector<std::int64_t> &shape : shapes) layouts.push_back(contiguous_layout(shape));
   return layouts;

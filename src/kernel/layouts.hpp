@@ -24,6 +24,10 @@ Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
 // C-contiguous inputs with the declared extents, and distinct ones larger than 1 where any would do.
 std::vector<Layout> typical_inputs(const spec::TypedSpec &spec);
 
+// The least extent with which dim `dim` of input `input` holds what windows read of it where the axes have these extents.
+std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, std::size_t dim,
+                              std::span<const std::int64_t> extents);
+
 // Memory for an output: zeros where the kernel adds to it, else not set.
 Array allocate(const spec::TypedOutput &output, const Layout &layout);
 

@@ -232,7 +232,9 @@ private:
     const Buffer &b = p_[id];
     std::vector<std::string> places;
     for (const Walk &w : b.walks) places.push_back(p_[w.axis].name);
-    return places.empty() ? b.name : b.name + "[" + joined(places) + "]";
+    // The name of a window is the read itself: x[i + u, j].
+    if (places.empty() || b.name.ends_with(']')) return b.name;
+    return b.name + "[" + joined(places) + "]";
   }
 
   // "a0", or "a0.1" where the accumulator has several states.

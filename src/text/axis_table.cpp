@@ -55,14 +55,16 @@ std::string print_axis_table(const TypedSpec &spec, std::span<const Layout> inpu
   if (spec.axes.empty()) return {};
   Extents greatest(spec.axes.size(), 0);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    note_extents(spec.inputs[i].axis_of_dim, inputs[i], greatest);
+    if (!spec.inputs[i].in_windows_only)
+      note_extents(spec.inputs[i].axis_of_dim, inputs[i], greatest);
   for (std::size_t o = 0; o < outputs.size(); ++o)
     if (wanted[o]) note_extents(spec.outputs[o].axes, outputs[o], greatest);
 
   std::vector<Row> rows{{"lies", {}}};
   for (const Axis &axis : spec.axes) rows[0].cells.push_back(axis.name);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    rows.push_back(row_of(spec.inputs[i].name, spec.inputs[i].axis_of_dim, inputs[i], greatest));
+    if (!spec.inputs[i].in_windows_only)
+      rows.push_back(row_of(spec.inputs[i].name, spec.inputs[i].axis_of_dim, inputs[i], greatest));
   for (std::size_t o = 0; o < outputs.size(); ++o)
     if (wanted[o])
       rows.push_back(row_of(spec.outputs[o].name, spec.outputs[o].axes, outputs[o], greatest));

@@ -160,9 +160,14 @@ std::string print_axes(const TypedSpec &spec) {
     text += "\n";
   }
   for (const TypedInput &x : spec.inputs) {
-    text += "  in  " + x.name + " : " + std::string(name(x.dtype)) + "[";
+    text += (x.window ? "  window " : "  in  ") + x.name + " : " + std::string(name(x.dtype)) + "[";
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim) {
-      text += (dim == 0 ? "" : ", ") + spec.axes[std::size_t(x.axis_of_dim[dim])].name;
+      text += dim == 0 ? "" : ", ";
+      if (x.in_windows_only) {
+        text += x.extents[dim] >= 0 ? std::to_string(x.extents[dim]) : ":";
+        continue;
+      }
+      text += spec.axes[std::size_t(x.axis_of_dim[dim])].name;
       if (x.extents[dim] >= 0)
         text += "=" + std::to_string(x.extents[dim]);
       else if (x.may_stretch[dim])

@@ -34,9 +34,12 @@ std::string dims_of(const spec::TypedSpec &spec, const std::vector<int> &axes) {
 // "k(x: f32[i, j], y: f32[i]) -> z: f32[i, j]"
 std::string signature(const spec::TypedSpec &spec) {
   std::vector<std::string> inputs, outputs;
-  for (const spec::TypedInput &input : spec.inputs)
-    inputs.push_back(
-        fmt::format("{}: {}{}", input.name, name(input.dtype), dims_of(spec, input.axis_of_dim)));
+  for (const spec::TypedInput &input : spec.given()) {
+    std::string dims = dims_of(spec, input.axis_of_dim);
+    if (input.in_windows_only)
+      dims = fmt::format("[{}]", fmt::join(std::vector<std::string>(input.axis_of_dim.size(), ":"), ", "));
+    inputs.push_back(fmt::format("{}: {}{}", input.name, name(input.dtype), dims));
+  }
   for (const spec::TypedOutput &output : spec.outputs)
     outputs.push_back(
         fmt::format("{}: {}{}", output.name, name(output.dtype), dims_of(spec, output.axes)));

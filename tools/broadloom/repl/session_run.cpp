@@ -2,6 +2,7 @@
 #include "tools/broadloom/repl/session.hpp"
 
 #include "array/layout.hpp"
+#include "kernel/layouts.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/cli/progress.hpp"
@@ -29,13 +30,18 @@ std::int64_t made_up_extent(std::size_t axis, std::size_t axes, std::int64_t poi
       2, std::int64_t(std::round(std::pow(double(points), 1.0 / double(axes)))));
 }
 
-std::string made_up_source(const spec::TypedInput &input,
+std::string made_up_source(const spec::TypedSpec &spec, std::size_t index,
                            const std::vector<std::int64_t> &extents) {
+  const spec::TypedInput &input = spec.inputs[index];
   if (input.axis_of_dim.empty()) return is_float(input.dtype) ? "0.5" : "1";
   std::vector<std::int64_t> shape;
-  for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
-    shape.push_back(input.extents[d] >= 0 ? input.extents[d]
-                                          : extents[std::size_t(input.axis_of_dim[d])]);
+  for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+    const std::int64_t walked = extents[std::size_t(input.axis_of_dim[d])];
+    shape.push_back(input.extents[d] >= 0
+                        ? input.extents[d]
+                        : std::max(input.in_windows_only ? 1 : walked,
+                                   kernel::room_for_windows(spec, index, d, extents)));
+  }
   return fmt::format("rand({})", fmt::join(shape, ", "));
 }
 
@@ -44,7 +50,7 @@ std::map<std::string, std::string> sources_in(const std::vector<std::string> &wo
                                               const DefinedKernel &defined,
                                               const Library &library) {
   std::vector<std::string> inputs, kernels;
-  for (const spec::TypedInput &input : defined.typed.inputs) inputs.push_back(input.name);
+  for (const spec::TypedInput &input : defined.typed.given()) inputs.push_back(input.name);
   for (const auto &[name, kernel] : library.kernels()) kernels.push_back(name);
   const auto hint = [](const std::string &word, const std::vector<std::string> &known,
                        const std::string &what) {
@@ -101,7 +107,7 @@ Made read_or_make_up(const spec::TypedSpec &typed,
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (sources[i]) continue;
-    const std::string source = made_up_source(typed.inputs[i], extents);
+    const std::string source = made_up_source(typed, i, extents);
     made.made_up += fmt::format(" {}={}", typed.inputs[i].name, source);
     read(i, parse_source(source, typed.inputs[i].name));
   }
@@ -191,7 +197,7 @@ std::vector<Array> Session::make_inputs(std::shared_ptr<const DefinedKernel> def
   const auto given = sources_in(words, *defined, library_);
   const auto &kept = given_[typed.name];
   std::vector<std::optional<Source>> sources;
-  for (const spec::TypedInput &input : typed.inputs) {
+  for (const spec::TypedInput &input : typed.given()) {
     const auto now = given.find(input.name), before = kept.find(input.name);
     sources.emplace_back();
     if (now != given.end() || before != kept.end())
