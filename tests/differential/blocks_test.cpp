@@ -4,6 +4,7 @@
 #include "random_data.hpp"
 
 #include "block/block.hpp"
+#include "kernel/windows.hpp"
 #include "plan/plan.hpp"
 #include "spec/spec.hpp"
 
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <optional>
 
 namespace broadloom::differential {
 namespace {
@@ -37,9 +39,14 @@ using Phase = std::function<void(std::size_t phase, const loop::Frame &, const s
 class Planned {
 public:
   explicit Planned(const Case &c) : typed_(spec::analyse(parse(c.text).data())) {
-    for (const spec::TypedInput &declared : typed_.inputs)
+    for (const spec::TypedInput &declared : typed_.given())
       for (const CaseOperand &in : c.inputs)
         if (in.name == declared.name) inputs_.push_back(make_input(in)), in_.push_back(in.layout);
+    for (Operand &input : inputs_) given_.push_back(input.view());
+    std::vector<const AnyView *> pointers;
+    for (const AnyView &view : given_) pointers.push_back(&view);
+    windowed_.emplace(typed_, pointers);
+    for (const AnyView *view : windowed_->all().subspan(in_.size())) in_.push_back(view->layout);
     for (const CaseOperand &out : c.outputs)
       out_.push_back(out.layout), wanted_.push_back(out.wanted);
     // Small caches, so that these kernels are large.
@@ -65,7 +72,7 @@ public:
     for (const loop::Buffer &buffer : program().buffers) {
       switch (buffer.role) {
       case loop::Role::Input:
-        buffers.push_back(static_cast<char *>(inputs_[buffer.operand].view().data));
+        buffers.push_back(static_cast<char *>(windowed_->all()[buffer.operand]->data));
         break;
       case loop::Role::Output:
         buffers.push_back(static_cast<char *>(outputs[buffer.operand].view().data));
@@ -92,6 +99,8 @@ public:
 private:
   spec::TypedSpec typed_;
   std::vector<Operand> inputs_;
+  std::vector<AnyView> given_;
+  std::optional<kernel::WindowedOperands> windowed_;
   std::vector<Layout> in_, out_;
   std::vector<bool> wanted_;
   plan::Plan plan_;
