@@ -29,6 +29,7 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.equal > std::int64_t(count) / 2);
     CHECK(tally.bounded > 0);
     CHECK(tally.generic > std::int64_t(count) / 4);
+    CHECK(tally.windowed > std::int64_t(count) / 20);
     CHECK(tally.scheduled > std::int64_t(count) / 20);
   }
 }

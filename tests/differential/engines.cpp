@@ -68,6 +68,7 @@ public:
       ++tally_.refused;
       return expect_error(error.code());
     }
+    tally_.windowed += typed_.given_inputs() < typed_.inputs.size();
     for (const CaseOperand &out : case_.outputs) tally_.points += element_count(out.layout);
     const std::vector<Bytes> truth =
         run_engine({.threads = 1, .engine = Engine::interpreter}, Operand::pattern);

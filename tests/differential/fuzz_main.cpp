@@ -41,7 +41,7 @@ struct Job {              // in memory that both processes see
 struct Plan {
   Style style = Style::Large;
   std::string style_name = "large";
-  std::uint64_t count = 300, seed = 1;
+  std::uint64_t count = 300, seed = 1, stride = 1;
   int jobs = 2;
   fs::path state;
   std::string numpy; // a Python that has it
@@ -69,7 +69,8 @@ using Counts = std::map<std::string, std::int64_t>;
 Counts counts_of(const Tally &tally) {
   Counts counts{{"kernels", tally.kernels}, {"refused", tally.refused},
                 {"elements", tally.points}, {"equal", tally.equal},
-                {"bounded", tally.bounded}, {"scheduled", tally.scheduled}};
+                {"bounded", tally.bounded}, {"scheduled", tally.scheduled},
+                {"windowed", tally.windowed}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;
@@ -116,7 +117,7 @@ void note_failure(const Plan &plan, std::uint64_t seed, const std::string &what)
 }
 
 std::uint64_t seed_of(const Plan &plan, int job, std::uint64_t index) {
-  return plan.seed + std::uint64_t(job) + index * std::uint64_t(plan.jobs);
+  return plan.seed + (std::uint64_t(job) + index * std::uint64_t(plan.jobs)) * plan.stride;
 }
 
 std::uint64_t share_of(const Plan &plan, int job) {
@@ -263,6 +264,7 @@ int report(const Plan &plan, std::uint64_t failed) {
   }
   for (const char *code : run_time_paths)
     if (all["decision " + std::string(code)] == 0) missing.emplace_back(code);
+  if (all["windowed"] == 0) missing.emplace_back("windows");
   const auto verdict = [](bool good, const std::string &sentence) {
     std::cout << (good ? "ok - " : "not ok - ") << sentence << "\n";
     return good ? 0 : 1;
@@ -283,7 +285,8 @@ int run(const Plan &plan) {
   fs::create_directories(plan.state);
   const std::string what = plan.style_name + " " + std::to_string(plan.count) + " " +
                            std::to_string(plan.seed) + " " + std::to_string(plan.jobs) + " " +
-                           std::to_string(plan.require_paths) + "\n";
+                           std::to_string(plan.require_paths) + " " +
+                           std::to_string(plan.stride) + "\n";
   write(plan.state / "plan", what);
   auto *jobs = static_cast<Job *>(mmap(nullptr, sizeof(Job) * std::size_t(plan.jobs),
                                        PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -325,7 +328,8 @@ int run(const Plan &plan) {
 // What the state folder was made for.
 void read_plan(Plan &plan) {
   std::ifstream file(plan.state / "plan");
-  if (!(file >> plan.style_name >> plan.count >> plan.seed >> plan.jobs >> plan.require_paths))
+  if (!(file >> plan.style_name >> plan.count >> plan.seed >> plan.jobs >> plan.require_paths >>
+        plan.stride))
     throw std::runtime_error("there is nothing to go on with in " + plan.state.string());
 }
 
@@ -342,6 +346,8 @@ int main(int argc, char **argv) {
   app.add_option("--style", plan.style_name)->check(CLI::IsMember({"small", "large"}));
   app.add_option("--count", plan.count);
   app.add_option("--seed", plan.seed);
+  app.add_option("--stride", plan.stride, "from seed to seed; `--seed 4 --stride 6` has windows in all")
+      ->check(CLI::PositiveNumber);
   app.add_option("--jobs", plan.jobs)->check(CLI::Range(1, 64));
   app.add_option("--state", plan.state);
   app.add_flag("--resume", plan.resume);

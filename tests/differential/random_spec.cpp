@@ -3,6 +3,8 @@
 
 #include "large_terms.hpp"
 #include "random_expression.hpp"
+#include "random_windows.hpp"
+#include "reference/windows.hpp"
 #include "spec/spec.hpp"
 
 #include <algorithm>
@@ -24,7 +26,10 @@ struct Output {
 
 class Maker {
 public:
-  Maker(std::uint64_t seed, Style style) : random_(seed) {
+  // One seed in six has windows, drawn from a source of their own: the kernels of all other seeds stay what they are.
+  Maker(std::uint64_t seed, Style style)
+      : random_(seed), window_random_(seed * 0x2545f4914f6cdd1d + 3),
+        windows_(style != Style::Smooth && seed % 6 == 4) {
     spec_.seed = seed;
     scope_.smooth = style == Style::Smooth;
     scope_.large = style == Style::Large;
@@ -36,6 +41,7 @@ public:
   RandomSpec run() {
     choose_axes();
     declare_inputs();
+    if (windows_) add_windows();
     for (int k = random_.below(only_maps_ ? 1 : scope_.large ? 2 : 3); k > 0; --k) add_let();
     for (int k = random_.between(1, 3), tries = 0; k > 0 && tries < 60; ++tries) k -= add_output();
     if (random_.chance(20)) pairing_ = random_.pick<std::string>({"fuse", "separate"});
@@ -56,7 +62,7 @@ private:
     if ((shape_.maps || !factors.empty()) && random_.chance(70))
       one_dtype_ = random_.pick<DType>({f32, f32, f64, i32, i64});
     only_maps_ = shape_.maps || (factors.empty() && random_.chance(10));
-    labelled_ = !factors.empty() || random_.chance(shape_.maps ? 85 : 60);
+    labelled_ = !factors.empty() || random_.chance(shape_.maps ? 85 : 60) || windows_;
     order_c_ = random_.chance(30);
     for (std::size_t a = 0; a < extents_.size(); ++a)
       scope_.axis_names.push_back(labelled_ ? std::string(1, "ijklmnop"[a]) : std::to_string(a));
@@ -69,7 +75,7 @@ private:
     const int rank = wide                                  ? random_.between(2, 3)
                      : random_.chance(5) && !scope_.smooth ? random_.between(5, 8)
                                                            : random_.between(0, 4);
-    labelled_ = random_.chance(50);
+    labelled_ = random_.chance(50) || windows_;
     order_c_ = random_.chance(40);
     std::int64_t points = 1;
     for (int a = 0; a < rank; ++a) {
@@ -106,7 +112,8 @@ private:
     input.name = std::string(1, "xyzw"[k]);
     input.dtype = random_dtype();
     std::vector<int> axes; // of each dim
-    const bool with_labels = labelled_ && (k == 0 || random_.chance(85));
+    // Where windows have axes of their own, `order f` would align other dims with those.
+    const bool with_labels = labelled_ && (k == 0 || random_.chance(85) || windows_);
     std::string placement;
     if (std::size_t(k) < shape_.factors.size()) {
       axes = shape_.factors[std::size_t(k)];
@@ -148,12 +155,69 @@ private:
         extent += 1; // an error, and everywhere the same
       input.shape.push_back(extent);
       term.axes = term.axes | AxisSet::of(axis);
+      if (with_labels && !stretches) given_ = given_ | AxisSet::of(axis);
     }
+    if (windows_) read_at_positions_.push_back({input, axes});
     lines_.push_back("in " + input.name + " : " + std::string(name(input.dtype)) +
                      (dims.empty() ? "" : "[" + dims + "]") + placement);
     scope_.terms.push_back(term);
     scope_.input_names.push_back(input.name);
     spec_.inputs.push_back(std::move(input));
+  }
+
+  void add_windows() {
+    const std::vector<std::string> names = scope_.axis_names;
+    const RandomInput *last = spec_.inputs.empty() ? nullptr : &spec_.inputs.back();
+    for (int tries = 0; tries < 8; ++tries) {
+      scope_.axis_names = names;
+      std::vector<WindowAxis> axes;
+      for (std::size_t a = 0; a < extents_.size(); ++a)
+        if (given_.has(int(a))) axes.push_back({int(a), extents_[a]});
+      WindowMaker maker(window_random_, axes, scope_.axis_names);
+      RandomWindows made;
+      if (last != nullptr && window_random_.chance(30))
+        made = maker.of(window_random_.pick(read_at_positions_));
+      else
+        made = maker.of_new(last != nullptr && window_random_.chance(60) ? last->dtype : random_dtype(),
+                            scope_.large);
+      if (!is_small_enough(made)) continue;
+      if (made.input) {
+        lines_.push_back(made.line);
+        spec_.inputs.push_back(*made.input);
+      }
+      for (const Term &term : made.terms) // they are to be read often
+        scope_.terms.insert(scope_.terms.end(), scope_.large ? 3 : 2, term);
+      return;
+    }
+    scope_.axis_names = names;
+  }
+
+  // Whether what the windows walk are not too many points; a few that are mistakes may stay.
+  bool is_small_enough(const RandomWindows &made) {
+    std::string body = "kernel k {\n";
+    for (const std::string &l : lines_) body += l + "\n";
+    body += made.line + "\n";
+    for (std::size_t k = 0; k < made.terms.size(); ++k)
+      body += "out p" + std::to_string(k) + " = " + made.terms[k].text + "\n";
+    std::vector<Layout> layouts;
+    for (const RandomInput &in : spec_.inputs) layouts.push_back(contiguous_layout(in.shape));
+    if (made.input) layouts.push_back(contiguous_layout(made.input->shape));
+    double elements = 1;
+    for (const std::int64_t extent : layouts.back().shape()) elements *= double(extent);
+    if (elements > (scope_.large ? 4e6 : 3e5)) return false;
+    try {
+      const spec::TypedSpec typed = spec::analyse(parse(body + "}\n").data());
+      double points = 1;
+      for (const std::int64_t extent : reference::window_extents(typed, layouts))
+        points *= double(std::max<std::int64_t>(extent, 1));
+      for (std::size_t a = 0; a < extents_.size(); ++a) // labels that no window walks
+        if (!given_.has(int(a))) points *= double(std::max<std::int64_t>(extents_[a], 1));
+      return points < (scope_.large ? 4e6 : 2e5);
+    } catch (const ShapeError &) {
+      return window_random_.chance(15);
+    } catch (const SpecError &) {
+      return false;
+    }
   }
 
   DType random_dtype() {
@@ -316,7 +380,10 @@ private:
     return body + "}\n";
   }
 
-  Random random_;
+  Random random_, window_random_;
+  const bool windows_;
+  AxisSet given_; // labels that some input gives an extent
+  std::vector<LabelledInput> read_at_positions_;
   RandomSpec spec_;
   Scope scope_;
   bool labelled_ = false, order_c_ = false, only_maps_ = false;

@@ -1,0 +1,152 @@
+// See random_windows.hpp.
+#include "random_windows.hpp"
+
+#include <algorithm>
+
+namespace broadloom::differential {
+
+using expr::AxisSet;
+
+std::int64_t WindowMaker::extent_of(int axis) const {
+  for (const std::vector<WindowAxis> *axes : {&known_, &own_})
+    for (const WindowAxis &known : *axes)
+      if (known.index == axis) return known.extent;
+  return 1;
+}
+
+int WindowMaker::new_axis() {
+  constexpr std::size_t most = 3;
+  if (own_.size() == most || (!own_.empty() && random_.chance(50)))
+    return own_[std::size_t(random_.below(int(own_.size())))].index;
+  own_.push_back({int(axis_names_.size()), random_.between(1, 4)});
+  axis_names_.push_back(std::string(1, "uvq"[own_.size() - 1]));
+  return own_.back().index;
+}
+
+// Anything that begins inside; `room` becomes how many elements it needs at least.
+WindowMaker::Moves WindowMaker::roaming(std::int64_t &room) {
+  Moves moves;
+  bool has_own = false;
+  for (int k = random_.between(1, 2); k > 0; --k) {
+    const bool own = known_.empty() || (!has_own && random_.chance(45));
+    if (own && has_own) break; // two of unknown extents in one position are an error
+    const int axis = own ? new_axis() : random_.pick(known_).index;
+    has_own |= own;
+    if (std::any_of(moves.terms.begin(), moves.terms.end(),
+                    [&](const auto &term) { return term.first == axis; }))
+      continue;
+    moves.terms.emplace_back(axis, random_.pick<int>({1, 1, 1, 2, 3, -1, -2, -3}));
+  }
+  if (random_.chance(8))
+    for (auto &[axis, times] : moves.terms) times = -std::abs(times); // from the end, if the constant is
+  std::int64_t least = 0, greatest = 0;
+  bool up = false;
+  for (const auto &[axis, times] : moves.terms) {
+    const std::int64_t move = last(extent_of(axis), times);
+    (move < 0 ? least : greatest) += move;
+    up |= times > 0;
+  }
+  if (!up && random_.chance(60)) {
+    moves.constant = -random_.below(3);
+    room = std::max<std::int64_t>(room, std::max<std::int64_t>(-moves.constant, 1) - least);
+    return moves;
+  }
+  moves.constant = random_.below(3) - least;
+  room = std::max(room, moves.constant + greatest + 1);
+  return moves;
+}
+
+// What stays inside a dim of this extent, whose label is given.
+WindowMaker::Moves WindowMaker::within(int label, std::int64_t extent) {
+  const int kind = random_.below(100);
+  if (kind < 15) return {0, {{label, -1}}};
+  if (kind < 25 && extent > 0)
+    return {random_.chance(50) ? random_.below(int(extent)) : -random_.between(1, int(extent)), {}};
+  if (kind < 40) {
+    const int times = random_.pick<int>({1, 1, 2, 3, -1, -2});
+    return {times > 0 && extent > 0 ? random_.below(int(std::min<std::int64_t>(extent, 3))) : 0,
+            {{new_axis(), times}}};
+  }
+  if (kind < 60 && !known_.empty()) {
+    const WindowAxis other = random_.pick(known_);
+    const int times = random_.pick<int>({1, 1, 2, -1});
+    const std::int64_t span = std::abs(last(other.extent, times));
+    if (span < extent)
+      return {(times < 0 ? span : 0) +
+                  random_.below(int(std::min<std::int64_t>(extent - span, 3))),
+              {{other.index, times}}};
+  }
+  return {0, {{label, 1}}};
+}
+
+Term WindowMaker::window(const RandomInput &input, const std::vector<Moves> &moves) const {
+  Term term{input.name + "[", input.dtype, {}, true};
+  for (std::size_t d = 0; d < moves.size(); ++d) {
+    std::string text;
+    for (const auto &[axis, times] : moves[d].terms) {
+      text += times < 0 ? (text.empty() ? "-" : " - ") : (text.empty() ? "" : " + ");
+      if (std::abs(times) > 1) text += std::to_string(std::abs(times)) + "*";
+      text += axis_names_[std::size_t(axis)];
+      term.axes = term.axes | AxisSet::of(axis);
+    }
+    const std::int64_t constant = moves[d].constant;
+    if (text.empty())
+      text = std::to_string(constant);
+    else if (constant != 0)
+      text += (constant < 0 ? " - " : " + ") + std::to_string(std::abs(constant));
+    term.text += (d == 0 ? "" : ", ") + text;
+  }
+  term.text += "]";
+  return term;
+}
+
+RandomWindows WindowMaker::of_new(DType dtype, bool large) {
+  RandomWindows made;
+  RandomInput input{"v", dtype, {}};
+  std::vector<std::optional<int>> labels; // of dims that are read by one axis mostly
+  const int rank = random_.between(1, large ? 2 : 3);
+  for (int d = 0; d < rank; ++d) {
+    labels.emplace_back();
+    std::int64_t extent = 1;
+    if (!known_.empty() && random_.chance(30)) {
+      labels.back() = random_.pick(known_).index;
+      extent = extent_of(*labels.back());
+    } else if (random_.chance(20)) {
+      labels.back() = new_axis();
+      extent = extent_of(*labels.back());
+    }
+    input.shape.push_back(extent);
+  }
+  std::vector<std::vector<Moves>> all;
+  for (int k = random_.between(1, 3); k > 0; --k) {
+    std::vector<Moves> &moves = all.emplace_back();
+    for (int d = 0; d < rank; ++d)
+      moves.push_back(labels[std::size_t(d)]
+                          ? within(*labels[std::size_t(d)], input.shape[std::size_t(d)])
+                          : roaming(input.shape[std::size_t(d)]));
+  }
+  for (int d = 0; d < rank; ++d) {
+    std::int64_t &extent = input.shape[std::size_t(d)];
+    if (!labels[std::size_t(d)]) extent += random_.chance(70) ? random_.below(3) : random_.below(9);
+    if (random_.chance(2)) extent = std::max<std::int64_t>(0, extent - random_.between(1, 3));
+  }
+  for (const std::vector<Moves> &moves : all) made.terms.push_back(window(input, moves));
+  made.line = "in v : " + std::string(name(dtype)) + "[";
+  for (int d = 0; d < rank; ++d) made.line += d == 0 ? ":" : ", :";
+  made.line += "]";
+  made.input = std::move(input);
+  return made;
+}
+
+RandomWindows WindowMaker::of(const LabelledInput &read) {
+  RandomWindows made;
+  for (int k = random_.between(1, 2); k > 0; --k) {
+    std::vector<Moves> moves;
+    for (std::size_t d = 0; d < read.axes.size(); ++d)
+      moves.push_back(within(read.axes[d], read.input.shape[d]));
+    made.terms.push_back(window(read.input, moves));
+  }
+  return made;
+}
+
+} // namespace broadloom::differential

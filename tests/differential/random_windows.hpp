@@ -1,0 +1,58 @@
+// Random windows of inputs: positions of multiples from -3 to 3, constants, diagonals, reversals, axes of their own.
+#pragma once
+
+#include "random_expression.hpp"
+#include "random_spec.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace broadloom::differential {
+
+struct WindowAxis { // a label that inputs give
+  int index = 0;    // in Scope::axis_names
+  std::int64_t extent = 0;
+};
+
+struct LabelledInput {
+  RandomInput input;
+  std::vector<int> axes; // of each dim, as in Scope::axis_names
+};
+
+struct RandomWindows {
+  std::string line; // "in v : f32[:, :]", or empty where the windows are of an input that is there
+  std::optional<RandomInput> input;
+  std::vector<Term> terms;
+};
+
+class WindowMaker {
+public:
+  WindowMaker(Random &random, std::vector<WindowAxis> axes, std::vector<std::string> &axis_names)
+      : random_(random), known_(std::move(axes)), axis_names_(axis_names) {}
+
+  RandomWindows of_new(DType dtype, bool large);
+  RandomWindows of(const LabelledInput &input);
+
+private:
+  struct Moves {
+    std::int64_t constant = 0;
+    std::vector<std::pair<int, int>> terms; // an axis, and how often it counts
+  };
+
+  // Where the moves of an axis of this extent begin and end.
+  static std::int64_t last(std::int64_t extent, int times) {
+    return std::int64_t(times) * std::max<std::int64_t>(extent - 1, 0);
+  }
+  std::int64_t extent_of(int axis) const;
+  int new_axis();
+  Moves roaming(std::int64_t &room);
+  Moves within(int label, std::int64_t extent);
+  Term window(const RandomInput &input, const std::vector<Moves> &moves) const;
+
+  Random &random_;
+  std::vector<WindowAxis> known_, own_;
+  std::vector<std::string> &axis_names_;
+};
+
+} // namespace broadloom::differential
