@@ -132,10 +132,6 @@ private:
       facts.inner_loops = true;
       facts.inner_folds =
           facts.inner_folds || (!loop.accs.empty() && loop.turns == 0 && !joins_chunks(loop));
-      for (const AccId acc : loop.accs) {
-        for (const DType state : program_.recipe(acc).states)
-          facts.acc_bytes += static_cast<int>(size_of(state));
-      }
     }
     around_.push_back(id);
     for (const BufferId buffer : loop.handed) touch(buffer);
@@ -148,6 +144,7 @@ private:
     std::vector<bool> before;
     do {
       before = facts_.acc_varies;
+      facts_.loops[id.index].acc_bytes = 0;
       body(loop.body);
     } while (!loop.accs.empty() && facts_.acc_varies != before);
     if (as_vector) { // its own accumulators have been joined over the lanes
@@ -158,6 +155,14 @@ private:
     }
     vector_ = outer_vector;
     around_.pop_back();
+    // The states of a fold around another one step once for a whole fold inside: they may wait in memory meanwhile.
+    int states = 0;
+    for (const AccId acc : loop.accs)
+      for (const DType state : program_.recipe(acc).states)
+        states += static_cast<int>(size_of(state));
+    if (!around_.empty())
+      facts_.loops[around_.back().index].acc_bytes +=
+          std::max(states, facts_.loops[id.index].acc_bytes);
   }
 
   const Program &program_;

@@ -20,7 +20,8 @@ struct Survey {
         false;         // loops inside carry accumulators, are not short, and more than join chunks
     int narrowest = 8; // bytes of the narrowest and widest types that vary in it
     int widest = 1;
-    int acc_bytes = 0; // bytes per position of the accumulators inside
+    int acc_bytes =
+        0; // bytes per position of the accumulators inside; of nested folds, those of the one with most
   };
   std::vector<bool> value_varies;
   std::vector<bool> acc_varies; // some state or start value does

@@ -137,7 +137,7 @@ struct Buffer {
   std::vector<Walk> walks; // in the order of the operand's dims
   // Too big for the caches: stores go around them where that is possible; of an input, cache lines are asked for ahead.
   bool stream = false;
-  // An input that is read many times over and leaves a core's own caches meanwhile: rows of a product share what they load.
+  // An input that is read many times over and leaves the nearest cache meanwhile: rows of a product share what they load.
   bool reread = false;
 };
 

@@ -80,12 +80,15 @@ std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
   for (std::size_t input = 0; input < request.spec.inputs.size(); ++input) {
     const Steps &steps = request.walks.own_steps(input);
     const std::size_t size = size_of(request.spec.inputs[input].dtype);
-    double elements = 1;
-    for (const Step &step : steps) elements *= double(request.resolved[step.cls].extent);
+    double elements = 1, reach = 1; // a window reads the same ones again along the axes of a sum
+    for (const Step &step : steps) {
+      elements *= double(request.resolved[step.cls].extent);
+      reach += double(request.resolved[step.cls].extent - 1) * std::abs(double(step.stride));
+    }
     Reading reading;
-    reading.bytes = elements * double(size);
+    reading.bytes = std::min(elements, std::max(reach, 1.)) * double(size);
     reading.stays_near = reading.bytes <= double(machine.last_level_cache / far_inputs);
-    reading.exceeds_own_caches = reading.bytes > double(machine.own_caches);
+    reading.exceeds_nearest_cache = reading.bytes > double(machine.nearest_cache);
     reading.most_turns = most_reads * elements;
     reading.in_folds = tiled                                          ? Reason::InputReadInTiles
                        : has_gaps(request, steps, std::int64_t(size)) ? Reason::InputHasGaps

@@ -64,7 +64,7 @@ struct Storing {
 struct Reading {
   double bytes = 0;
   bool stays_near = false; // in a core's own caches
-  bool exceeds_own_caches = false;
+  bool exceeds_nearest_cache = false;
   double most_turns = 0; // of a loop that reads it: beyond, its elements are read again and again
   support::Reason in_folds = support::Reason::InputReadAhead;
 

@@ -122,7 +122,18 @@ def softmax(i, o):
     return pipeline(result, o[0])
 
 
+def jacobi(a):
+    return hl.f32(0.2) * (a[x + 1, y + 1] + a[x + 1, y] + a[x + 1, y + 2] + a[x, y + 1] + a[x + 2, y + 1])
+
+
+def sobel(a):
+    s = a[x + 2, y] - a[x, y] + 2 * (a[x + 2, y + 1] - a[x, y + 1]) + a[x + 2, y + 2] - a[x, y + 2]
+    t = a[x, y + 2] - a[x, y] + 2 * (a[x + 1, y + 2] - a[x + 1, y]) + a[x + 2, y + 2] - a[x + 2, y]
+    return hl.sqrt(s * s + t * t)
+
+
 CASES = {
+    "jacobi": by_rows(jacobi), "sobel": by_rows(sobel),
     "triad": elementwise(lambda a, b, c: a * b + c),
     "triad_i32": elementwise(lambda a, b, c: a * b + c),
     "map": elementwise(lambda a, b, c: hl.exp(-a * a) * hl.sin(b) + hl.sqrt(hl.abs(c))),

@@ -51,6 +51,20 @@ def layernorm(x, scale, shift):
     return (x - mean) / jnp.sqrt(x.var(1, keepdims=True) + 1e-5) * scale + shift
 
 
+def jacobi(x):
+    return np.float32(0.2) * (x[1:-1, 1:-1] + x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:])
+
+
+def sobel(x):
+    a = x[:-2, 2:] - x[:-2, :-2] + 2 * (x[1:-1, 2:] - x[1:-1, :-2]) + x[2:, 2:] - x[2:, :-2]
+    b = x[2:, :-2] - x[:-2, :-2] + 2 * (x[2:, 1:-1] - x[:-2, 1:-1]) + x[2:, 2:] - x[:-2, 2:]
+    return jnp.sqrt(a * a + b * b)
+
+
+def conv(x, w):
+    return jax.lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
 def scale(i, o):
     # XLA knows no strides: it gets the whole array and cuts it inside of the kernel.
     n, m = i[0].shape
@@ -91,7 +105,7 @@ CASES = {key: jitted(function) for key, function in {
     "distance": lambda x, y: ((x - y) ** 2).sum(),
     "weighted_columns": lambda x, col: (x * col[:, None]).sum(0),
     "add_transposed": lambda a, b: a + b.T,
-    "product": jnp.matmul, "product_f32": jnp.matmul,
+    "product": jnp.matmul, "product_f32": jnp.matmul, "jacobi": jacobi, "sobel": sobel, "conv": conv,
     "softmax": lambda x: jax.nn.softmax(x, axis=1), "layernorm": layernorm,
     "row_scale/x": lambda x, row, d_y: d_y * row, "row_scale/row": drow,
     "row_scale/x,row": lambda x, row, d_y: (d_y * row, drow(x, row, d_y)),

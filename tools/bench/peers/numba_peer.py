@@ -52,6 +52,25 @@ def affine(x, col, row, z):
 
 
 @fast
+def jacobi(x, y):
+    for i in prange(y.shape[0]):
+        for j in range(y.shape[1]):
+            y[i, j] = np.float32(0.2) * (
+                x[i + 1, j + 1] + x[i, j + 1] + x[i + 2, j + 1] + x[i + 1, j] + x[i + 1, j + 2])
+
+
+@fast
+def sobel(x, y):
+    for i in prange(y.shape[0]):
+        for j in range(y.shape[1]):
+            a = (x[i, j + 2] - x[i, j] + two * (x[i + 1, j + 2] - x[i + 1, j])
+                 + x[i + 2, j + 2] - x[i + 2, j])
+            b = (x[i + 2, j] - x[i, j] + two * (x[i + 2, j + 1] - x[i, j + 1])
+                 + x[i + 2, j + 2] - x[i, j + 2])
+            y[i, j] = math.sqrt(a * a + b * b)
+
+
+@fast
 def total(x, o):
     s = 0.0
     for k in prange(x.size):
@@ -281,6 +300,7 @@ def first(body):
 
 
 CASES = {
+    "jacobi": on(jacobi), "sobel": on(sobel),
     "triad": on(triad), "triad_i32": on(triad), "map": on(map_), "gelu": on(gelu),
     "black_scholes": on(black_scholes), "affine": on(affine), "sum": on(total),
     "distance": on(distance), "sum_rows": on(sum_rows), "mean_rows": on(mean_rows),

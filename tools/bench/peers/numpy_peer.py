@@ -179,7 +179,41 @@ def dx_and_drow(i, o):
     return call
 
 
+def jacobi(i, o):
+    x, y = i[0], o[0]
+
+    def call():
+        np.add(x[1:-1, 1:-1], x[:-2, 1:-1], out=y)
+        for part in (x[2:, 1:-1], x[1:-1, :-2], x[1:-1, 2:]):
+            np.add(y, part, out=y)
+        np.multiply(y, f32(0.2), out=y)
+
+    return call
+
+
+def sobel(i, o):
+    x, y = i[0], o[0]
+    a, b, t = np.empty_like(y), np.empty_like(y), np.empty_like(y)
+
+    def side(out, plus, minus):
+        np.subtract(plus[1], minus[1], out=out)
+        np.multiply(out, f32(2), out=out)
+        for k in (0, 2):
+            np.subtract(plus[k], minus[k], out=t)
+            np.add(out, t, out=out)
+        np.multiply(out, out, out=out)
+
+    def call():
+        side(a, (x[:-2, 2:], x[1:-1, 2:], x[2:, 2:]), (x[:-2, :-2], x[1:-1, :-2], x[2:, :-2]))
+        side(b, (x[2:, :-2], x[2:, 1:-1], x[2:, 2:]), (x[:-2, :-2], x[:-2, 1:-1], x[:-2, 2:]))
+        np.add(a, b, out=y)
+        np.sqrt(y, out=y)
+
+    return call
+
+
 CASES = {
+    "jacobi": jacobi, "sobel": sobel,
     "triad": triad, "triad_i32": triad, "triad_f16": triad, "triad_bf16": triad, "map": map_,
     "gelu": gelu, "affine": affine, "sum": fold(np.sum, None), "mean_rows": fold(np.mean, 1),
     "sum_rows": fold(np.sum, 1), "sum_columns": fold(np.sum, 0), "distance": distance,
