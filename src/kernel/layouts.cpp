@@ -78,7 +78,10 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
   std::vector<std::int64_t> extents(count);
   for (std::size_t axis = 0; axis < count; ++axis)
     extents[axis] = base + std::int64_t(axis) % (count <= 8 ? 8 : 4);
-  for (std::size_t i = given; i < spec.inputs.size(); ++i)
+  // Derived windows take what the others give.
+  std::size_t end = given;
+  while (end < spec.inputs.size() && !spec.inputs[end].window->derived) ++end;
+  for (std::size_t i = given; i < end; ++i)
     for (const spec::TypedWindow::Form &form : spec.inputs[i].window->forms)
       for (std::size_t k = 1; k < form.terms.size(); ++k) // what moves within a window
         extents[std::size_t(form.terms[k].axis)] = 3;
@@ -94,7 +97,7 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
       shape.push_back(input.extents[d] >= 0 ? input.extents[d]
                                             : extents[std::size_t(input.axis_of_dim[d])]);
   }
-  for (std::size_t i = given; i < spec.inputs.size(); ++i) { // room for what the windows read
+  for (std::size_t i = given; i < end; ++i) { // room for what the windows read
     const spec::TypedWindow &window = *spec.inputs[i].window;
     for (std::size_t d = 0; d < window.forms.size(); ++d) {
       std::int64_t room = std::abs(window.forms[d].start) + 1;

@@ -87,7 +87,14 @@ private:
     const spec::TypedWindow &window = *spec_.inputs[i].window;
     const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
     Extents extents(axes_);
-    for (std::size_t d = 0; d < axes.size(); ++d) {
+    for (std::size_t d = 0; d < axes.size() && window.derived; ++d) {
+      const spec::TypedWindow::ExtentOf &from = window.extents[d];
+      const std::int64_t count = from.axis >= 0
+                                     ? windows_[std::size_t(from.axis)]
+                                     : inputs_[from.input].extents[std::size_t(from.dim)];
+      extents[std::size_t(axes[d])] = {count, count != 1 || !spec_.inputs[i].may_stretch[d], {i, d, count}};
+    }
+    for (std::size_t d = 0; d < axes.size() && !window.derived; ++d) {
       const int axis = axes[d];
       std::int64_t count = windows_[std::size_t(axis)];
       for (std::size_t dim = 0; dim < window.forms.size(); ++dim)

@@ -87,7 +87,8 @@ public:
     if (data_.relaxed) text_ += "  set relaxed = on\n";
     for (const Pairing &pairing : data_.pairings)
       text_ += (pairing.fuse ? "  fuse " : "  separate ") + pairing.a + ", " + pairing.b + "\n";
-    for (const auto &decl : inputs_) input(*decl);
+    for (const auto &decl : inputs_)
+      if (!decl->window) input(*decl);
     for (const ExprNode *node : lets_) {
       text_ += "  let " + names_.at(node) + " = ";
       expression(node->kind == ExprKind::Let ? node->args[0].node() : node, node);
