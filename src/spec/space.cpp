@@ -181,8 +181,8 @@ void Space::name_axes() {
   for (int i = 0; i < axes; ++i) out_.axes.push_back({std::to_string(i), false});
 }
 
-// x_0 and x_1 of x : f32[:, :] in x[2*i + u, j]: the axes of sum(.., like=x[2*i + u, j]). Positions do not count them, labels of that
-// name are the same axes. Where there is no room for all of them, none is there, and nothing can be like this input.
+// x_0 and x_1 of x : f32[:, :] in x[2*i + u, j]: the axes of sum(.., like=x[2*i + u, j]), as if they were its labels. Positions do
+// not count them. Where there is no room for all of them, none is there, and nothing can be like this input.
 void Space::name_own_axes() {
   for (const auto &decl : decls_) {
     if (!has_own_axes(*decl)) continue;
@@ -197,10 +197,11 @@ void Space::name_own_axes() {
 }
 
 void Space::place(const InputDecl &decl, TypedInput &input) const {
-  input.labelled = decl.labelled();
+  const bool own = has_own_axes(decl) && label_axis_.count(own_axis(decl, 0)) != 0;
+  input.labelled = decl.labelled() || own;
   for (const Dim &dim : decl.dims) {
     input.extents.push_back(dim.extent);
-    bool open = decl.labelled() ? false : dim.extent == -1 && data_.stretch;
+    bool open = input.labelled ? false : dim.extent == -1 && data_.stretch;
     input.may_stretch.push_back(dim.extent == 1 || open);
   }
   if (decl.placement != Placement::ByOrder) return place_explicitly(decl, input);
@@ -209,7 +210,7 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
     for (const Dim &dim : decl.dims) input.axis_of_dim.push_back(label_axis_.at(dim.label));
     return;
   }
-  if (has_own_axes(decl) && label_axis_.count(own_axis(decl, 0)) != 0) {
+  if (own) {
     for (std::size_t dim = 0; dim < decl.dims.size(); ++dim)
       input.axis_of_dim.push_back(label_axis_.at(own_axis(decl, dim)));
     return;

@@ -180,6 +180,10 @@ struct TypedSpec {
   Place where(expr::NodeId id) const;
   // How many inputs a call is given.
   std::size_t given_inputs() const;
+  // The input that a call is given for this one: itself, or what it is a window of.
+  std::size_t array_of(std::size_t input) const {
+    return inputs[input].window ? inputs[input].window->of : input;
+  }
   // The axes that stand in some position with a number or another axis. At positions where any other axis stands alone it has the
   // extent of the dim, as if it were the dim's label; one of these needs no more than to stay inside.
   expr::AxisSet axes_in_sums() const;
