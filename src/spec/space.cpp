@@ -215,7 +215,7 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
       input.axis_of_dim.push_back(label_axis_.at(own_axis(decl, dim)));
     return;
   }
-  if (rank > axes && !seen_in_windows_only(decl)) too_many_dims(decl.name, rank, decl.where);
+  if (rank > axes && !has_own_axes(decl)) too_many_dims(decl.name, rank, decl.where);
   input.by_order = true;
   int first = data_.order == Order::c ? 0 : std::max(0, axes - rank);
   for (int i = 0; i < rank; ++i)

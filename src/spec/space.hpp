@@ -50,16 +50,15 @@ private:
   void place(const InputDecl &decl, TypedInput &input) const;
   void place_explicitly(const InputDecl &decl, TypedInput &input) const;
   void note_fixed(std::size_t input);
-  // An input of which nothing but windows is read meets no other: its unlabelled dims walk axes of their own (name_own_axes).
-  bool seen_in_windows_only(const InputDecl &decl) const {
-    return windowed_.contains(decl.name) && !read_whole_.contains(decl.name);
-  }
   static std::string own_axis(const InputDecl &decl, std::size_t dim) {
     return decl.name + "_" + std::to_string(dim);
   }
+  // An input of which nothing but windows is read meets no other, nor does one that is not read at all and has too many dims to lie
+  // anywhere: its unlabelled dims walk axes of their own (name_own_axes).
   bool has_own_axes(const InputDecl &decl) const {
     return !decl.labelled() && decl.placement == Placement::ByOrder && !decl.dims.empty() &&
-           seen_in_windows_only(decl);
+           !read_whole_.contains(decl.name) &&
+           (windowed_.contains(decl.name) || int(decl.dims.size()) > placed_axes_);
   }
   [[noreturn]] void too_many_dims(const std::string &input, int rank, const Place &where) const;
   TypedWindow resolve(const Window &window) const;
