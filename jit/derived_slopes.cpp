@@ -20,8 +20,11 @@ DerivedSlopes::Made DerivedSlopes::made(const LoopSpec &spec, const std::string 
                                         const GradientCheckOptions &options) {
   try {
     const LoopSpec derived = gradient(spec, wrt, {.of = {output}});
+    std::string cotangent; // the last input; windows come behind
+    for (const auto &input : derived.data().inputs)
+      if (!input->window) cotangent = input->name;
     return {compile(derived, {.engine = options.engine, .cancel = options.cancel}),
-            derived.data().inputs.back()->name,
+            cotangent,
             "",
             {}};
   } catch (const SpecError &error) {

@@ -23,6 +23,7 @@ using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 struct BoundState {
   std::shared_ptr<const KernelImpl> kernel;
   std::shared_ptr<const jit::Specialisation> special; // null: the reference evaluates
+  std::unique_ptr<const kernel::WindowedOperands> windowed; // what they see may be copies
   std::vector<AnyView> views;            // of all operands; unused where one is not wanted
   std::vector<const AnyView *> operands; // into views, null where one is not wanted
   // Ready for the phases where nothing else is left to do; empty where a call needs scratch memory
@@ -132,9 +133,9 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
                                                      kernel::Operands given) {
   const spec::TypedSpec &spec = kernel->typed();
   kernel::check_operands(spec, given.first(spec.given_inputs()));
-  const kernel::WindowedOperands windowed(spec, given);
-  const kernel::Operands operands = windowed.all();
   auto state = std::make_shared<BoundState>();
+  state->windowed = std::make_unique<const kernel::WindowedOperands>(spec, given);
+  const kernel::Operands operands = state->windowed->all();
   for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < operands.size(); ++k)
     state->operands.push_back(operands[k] != nullptr ? &state->views[k] : nullptr);
@@ -169,6 +170,7 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
 
 void BoundCall::operator()() const try {
   const auto &state = *static_cast<const BoundState *>(state_.get());
+  state.windowed->copy_again();
   if (!state.buffers.empty())
     state.kernel->run_phases(*state.special, state.buffers.data());
   else if (state.special)

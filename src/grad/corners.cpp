@@ -75,7 +75,7 @@ public:
     extents_ = reference::shapes_of(spec, layouts).extents;
     for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
       const expr::Node &node = spec.graph[{n}];
-      bool reached = node.kind == NodeKind::Input && node.payload == moved;
+      bool reached = node.kind == NodeKind::Input && spec.array_of(node.payload) == moved;
       for (const NodeId arg : spec.graph.operands({n})) reached = reached || reached_[arg.index];
       reached_.push_back(reached);
       flags_.emplace_back(std::size_t(points_of(extents_[n])));

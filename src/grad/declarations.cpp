@@ -68,6 +68,9 @@ std::vector<bool> Declarations::may_be_one(std::size_t output) const {
   for (const spec::TypedInput &input : typed_.inputs)
     for (std::size_t d = 0; d < input.extents.size(); ++d)
       if (input.extents[d] > 1) sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
+  // Windows as inputs: their axes have labels, and what they are of is no matter here.
+  spec::TypedSpec spec = typed_;
+  for (spec::TypedInput &input : spec.inputs) input.window.reset();
   std::vector<Layout> layouts;
   for (const spec::TypedInput &input : typed_.inputs) {
     std::vector<std::int64_t> shape;
@@ -78,7 +81,7 @@ std::vector<bool> Declarations::may_be_one(std::size_t output) const {
     }
     layouts.push_back(contiguous_layout(shape));
   }
-  const auto shapes = reference::output_shapes(typed_, layouts);
+  const auto shapes = reference::output_shapes(spec, layouts);
   std::vector<bool> result;
   for (const std::int64_t least : shapes[output]) result.push_back(least == 1);
   return result;

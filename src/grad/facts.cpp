@@ -2,6 +2,7 @@
 #include "grad/facts.hpp"
 
 #include "expr/definition.hpp"
+#include "expr/window.hpp"
 #include "grad/bind.hpp"
 
 #include <algorithm>
@@ -17,23 +18,50 @@ spec::TypedSpec begin(const SpecData &data) {
   return spec;
 }
 
+// The input that it is, or that it is a window of.
+const InputDecl &whole(const InputDecl &input) { return input.window ? *input.window->of : input; }
+
 } // namespace
 
 Facts::Facts(const SpecData &data, const std::vector<std::string> &wrt)
     : spec_(begin(data)), space_(data, spec_), reads_(space_, spec_), typer_(spec_, space_, reads_),
       expander_(spec::Calls::All, "kernel '" + data.name + "'", data.source.get()), calls_(data),
-      wrt_(wrt), sets_(spec_.inputs.size() + data.outputs.size()) {}
+      wrt_(wrt), sets_(spec_.inputs.size() + data.outputs.size()) {
+  for (const auto &decl : data.inputs)
+    if (decl->window) windows_[decl->name] = decl;
+}
 
-void Facts::declare(const std::string &input, AxisSet axes) {
-  new_inputs_[input] = {axes, spec_.inputs.size() + new_names_.size()};
+void Facts::declare(const std::string &input, const std::vector<int> &dims) {
+  AxisSet axes;
+  for (const int axis : dims) axes = axes | AxisSet::of(axis);
+  new_inputs_[input] = {axes, dims, spec_.inputs.size() + new_names_.size()};
   new_names_.push_back(input);
+}
+
+std::vector<int> Facts::dims(const InputDecl &input) const {
+  if (const auto made = new_inputs_.find(input.name); made != new_inputs_.end())
+    return made->second.dims;
+  if (!input.window) return spec_.inputs[space_.input_called(input.name, input.where)].axis_of_dim;
+  std::vector<int> axes;
+  for (const Dim &dim : input.dims) axes.push_back(space_.axis(AxisRef(dim.label), input.where));
+  return axes;
+}
+
+AxisSet Facts::axes_like(const std::string &name, const Place &where) const {
+  const spec::TypedInput &like = spec_.inputs[space_.input_called(name, where)];
+  return (like.window ? spec_.inputs[like.window->of] : like).axes();
+}
+
+const InputDecl *Facts::window_called(const std::string &name) const {
+  const auto found = windows_.find(name);
+  return found == windows_.end() ? nullptr : found->second.get();
 }
 
 void Facts::add(const Expr &root) {
   reads_.add(plain(root));
   walker_.walk(root.node(), [&](const ExprNode &node) {
     const bool asked = node.kind == ExprKind::Input &&
-                       std::find(wrt_.begin(), wrt_.end(), node.input->name) != wrt_.end();
+                       std::find(wrt_.begin(), wrt_.end(), whole(*node.input).name) != wrt_.end();
     const bool reached = std::any_of(node.args.begin(), node.args.end(), [&](const Expr &arg) {
       return depends_.count(arg.node()) != 0;
     });
@@ -67,16 +95,13 @@ AxisSet Facts::axes(const Expr &written) {
     AxisSet set;
     for (const Expr &arg : node.args) set = set | axes_.at(arg.node());
     switch (node.kind) {
-    case ExprKind::Input: {
-      const auto made = new_inputs_.find(node.input->name);
-      set = made != new_inputs_.end() ? made->second.axes
-                                      : spec_.inputs[space_.index_of(*node.input)].axes();
+    case ExprKind::Input:
+      for (const int axis : dims(*node.input)) set = set | AxisSet::of(axis);
       break;
-    }
     case ExprKind::Iota: set = AxisSet::of(space_.axis(node.axes[0], node.where)); break;
     case ExprKind::Fold:
       if (!node.use->like.empty())
-        set = spec_.inputs[space_.input_called(node.use->like, node.where)].axes();
+        set = axes_like(node.use->like, node.where);
       else if (node.axes.empty())
         set = {};
       for (const AxisRef &ref : node.axes) set = set - AxisSet::of(space_.axis(ref, node.where));
@@ -129,7 +154,9 @@ std::vector<std::string> Facts::lenders(const Expr &written, int axis) {
 }
 
 spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &known) {
-  const auto lent_by = [&](const std::string &name) -> spec::SetId {
+  const auto lent_by = [&](std::string name) -> spec::SetId {
+    if (const auto window = new_windows_.find(name); window != new_windows_.end())
+      name = window->second;
     const auto made = new_inputs_.find(name);
     if (made != new_inputs_.end())
       return made->second.axes.has(axis) ? sets_.single(made->second.id) : 0;
@@ -137,14 +164,19 @@ spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &kno
     return spec_.inputs[input].axes().has(axis) ? sets_.single(input) : 0;
   };
   const auto is_axis = [&](const AxisRef &ref) { return space_.axis(ref, node.where) == axis; };
-  if (node.kind == ExprKind::Input) return lent_by(node.input->name);
+  if (node.kind == ExprKind::Input) {
+    const spec::SetId lent = lent_by(node.input->name);
+    return lent != 0 || !new_windows_.contains(node.input->name) ? lent
+                                                                 : lent_by(whole(*node.input).name);
+  }
   spec::SetId all = 0;
   if (node.kind == ExprKind::Iota && is_axis(node.axes[0]))
     for (const std::string &name : node.of) all = sets_.unite(all, lent_by(name));
   std::size_t first = 0;
   if (node.kind == ExprKind::Fold) {
     const bool is_listed = std::any_of(node.axes.begin(), node.axes.end(), is_axis);
-    if (!node.use->like.empty()) all = lent_by(node.use->like);
+    const InputDecl *window = window_called(node.use->like);
+    if (!node.use->like.empty()) all = lent_by(window ? whole(*window).name : node.use->like);
     if (!node.use->like.empty() || node.axes.empty() || is_listed) first = node.folded;
   }
   for (std::size_t k = first; k < node.args.size(); ++k)

@@ -26,7 +26,15 @@ public:
 
   // The axes of a value. Of any expression: new ones and the new inputs (by `declare`) too.
   AxisSet axes(const Expr &root);
-  void declare(const std::string &input, AxisSet axes); // at most one for each output
+  void declare(const std::string &input, const std::vector<int> &dims); // at most one for each output
+  // A window that the kernel lacks, over axes of one that it has.
+  void declare_window(const std::string &name, const std::string &like) { new_windows_[name] = like; }
+  // The axis of each dim: of any input, new ones and their windows too.
+  std::vector<int> dims(const InputDecl &input) const;
+  // The axes of what is like an input, or of what is summed through a window.
+  AxisSet axes_like(const std::string &name, const Place &where) const;
+  // A window of the kernel; null where it is none.
+  const InputDecl *window_called(const std::string &name) const;
 
   DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(plain(expr), {})); }
   // Equal expressions have equal nodes.
@@ -112,10 +120,13 @@ private:
   std::vector<Expr> kept_; // what axes_, bodies_ and lenders_ know must not go away
   struct NewInput {
     AxisSet axes;
+    std::vector<int> dims;
     std::size_t id; // in sets_, after those of the kernel
   };
   std::unordered_map<std::string, NewInput> new_inputs_;
   std::vector<std::string> new_names_;           // by id
+  std::unordered_map<std::string, std::string> new_windows_;
+  std::unordered_map<std::string, std::shared_ptr<const InputDecl>> windows_;
   std::unordered_set<std::string> accumulators_; // of the kernel
   std::unordered_map<std::string, Accumulator> helpers_;
 };

@@ -6,6 +6,8 @@
 //   y = damped(x, j)   by a sweep the other way (recurrence.cpp)
 #include "grad/folds.hpp"
 
+#include "grad/through_window.hpp"
+
 #include "support/fail.hpp"
 
 #include <algorithm>
@@ -75,6 +77,7 @@ private:
     sweep_.flow(x_, masked({value, mask}, g_, t_), t_);
   }
   void to_shape_of_like();
+  void through(const InputDecl &window);
   void extreme() const;
   void log_sum_exp() const;
   Expr centred() const;
@@ -194,7 +197,16 @@ void FoldRule::to_shape_of_like() {
   if (g_.mask.node()) g_.mask = make_fold(use, {g_.mask}, {}, node_.where);
 }
 
+// Each element gets what came to the position that it was added to.
+void FoldRule::through(const InputDecl &window) {
+  g_ = {through_window(facts_, g_.value, window, t_), through_window(facts_, g_.mask, window, t_)};
+  if (!facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
+    g_.value = repeated_like(x_, g_.value, t_);
+  give(g_.value);
+}
+
 void FoldRule::run() {
+  if (const InputDecl *window = facts_.window_called(node_.use->like)) return through(*window);
   const AxisSet ones = like_ones();
   if (!ones.empty()) to_shape_of_like();
   into_init_ = g_.value;

@@ -7,6 +7,7 @@
 //
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
+#include "expr/window.hpp"
 #include "grad/declarations.hpp"
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
@@ -54,7 +55,8 @@ public:
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     // The types that a clause meets are known only now.
-    if (facts_.calls().used()) spec::analyse(made_);
+    declare_windows();
+    if (facts_.calls().used() || sums_through_windows_) spec::analyse(made_);
     return {std::move(made_), std::move(forward)};
   }
 
@@ -101,7 +103,21 @@ private:
     made_.stretch = data_.stretch;
     made_.accuracy = data_.accuracy;
     made_.relaxed = data_.relaxed;
-    made_.inputs = declarations_.inputs();
+    for (const auto &input : declarations_.inputs())
+      if (!input->window) made_.inputs.push_back(input);
+  }
+
+  // Those that like= and of= name: what is read declares itself.
+  void declare_windows() {
+    std::unordered_set<std::string> named;
+    expr::Walker walker;
+    for (const OutputDecl &output : made_.outputs)
+      walker.walk(output.value.node(), [&](const ExprNode &node) {
+        named.insert(node.of.begin(), node.of.end());
+        if (node.use) named.insert(node.use->like);
+      });
+    for (const auto &input : declarations_.inputs())
+      if (input->window && named.contains(input->name)) made_.inputs.push_back(input);
   }
 
   // ---- the output as one expression
@@ -164,9 +180,7 @@ private:
     const spec::TypedOutput &output = typed_.outputs[k];
     Expr g = new_input({"d_" + output.name, output.dtype, output.axes, declarations_.may_be_one(k),
                         value, data_.outputs[k].where});
-    AxisSet axes;
-    for (int axis : output.axes) axes = axes | AxisSet::of(axis);
-    facts_.declare(g.node()->input->name, axes);
+    facts_.declare(g.node()->input->name, output.axes);
     const Terms t(data_.outputs[k].where);
     if (is_complex(output.dtype) && !facts_.is_complex(value)) g = t.op(ops::Op::Real, {g});
     sweep.seed(value, g);
@@ -185,27 +199,19 @@ private:
                        [&](const auto &d) { return d->name == input; });
     const Terms t(decl.where);
     const std::vector<int> &axes = typed_.inputs[facts_.space().index_of(decl)].axis_of_dim;
-    const bool may_be_repeated = std::any_of(axes.begin(), axes.end(), [&](int axis) {
-      return facts_.may_be_repeated(std::vector{input}, axis);
-    });
-    FoldUse like;
-    like.like = input;
-    // One sum for all that is folded over the same positions, unless a dim of this input may have been repeated
-    // for one of them and not for another.
-    const AxisSet own = typed_.inputs[facts_.space().index_of(decl)].axes();
-    std::vector<Expr> parts;
-    for (const Expr &flowed : sweep.into_input(input)) {
-      Expr *met = nullptr;
-      for (Expr &part : parts)
-        if (!may_be_repeated && are_alike(part, flowed, own)) met = &part;
-      if (met)
-        *met = t.add(*met, flowed);
-      else
-        parts.push_back(flowed);
+    Expr total = come_together(sweep, decl, decl.where);
+    std::string like = input; // of nothing
+    for (const auto &window : declarations_.inputs())
+      if (window->window && window->window->of->name == input) {
+        total = t.add(total, come_together(sweep, *window, decl.where));
+        sums_through_windows_ = true;
+        like = window->name;
+      }
+    if (!total.node()) {
+      FoldUse use;
+      use.like = like;
+      total = make_fold(use, {make_cast(decl.dtype, t.num(0), decl.where)}, {}, decl.where);
     }
-    if (parts.empty()) parts.push_back(make_cast(decl.dtype, t.num(0), decl.where));
-    Expr total;
-    for (const Expr &part : parts) total = t.add(total, make_fold(like, {part}, {}, decl.where));
     OutputDecl output;
     output.name = declarations_.fresh("d_" + input);
     output.add = options_.add;
@@ -218,6 +224,32 @@ private:
       for (int axis : axes) output.axes.push_back(facts_.axis_ref(axis));
     }
     made_.outputs.push_back(std::move(output));
+  }
+
+  // All that has flowed into an input or a window, in the shape of the input; empty where nothing has. One sum for all that is folded
+  // over the same positions, unless a dim of this input may have been repeated for one of them and not for another.
+  Expr come_together(Sweep &sweep, const InputDecl &decl, const Place &where) {
+    const spec::TypedInput &typed = typed_.inputs[facts_.space().index_of(decl)];
+    const Terms t(where);
+    const bool may_be_repeated =
+        std::any_of(typed.axis_of_dim.begin(), typed.axis_of_dim.end(), [&](int axis) {
+          return facts_.may_be_repeated(std::vector{decl.name}, axis);
+        });
+    std::vector<Expr> parts;
+    for (const Expr &flowed : sweep.into_input(decl.name)) {
+      Expr *met = nullptr;
+      for (Expr &part : parts)
+        if (!may_be_repeated && are_alike(part, flowed, typed.axes())) met = &part;
+      if (met)
+        *met = t.add(*met, flowed);
+      else
+        parts.push_back(flowed);
+    }
+    FoldUse like;
+    like.like = decl.name;
+    Expr total;
+    for (const Expr &part : parts) total = t.add(total, make_fold(like, {part}, {}, where));
+    return total;
   }
 
   // Do two values have the same positions along all axes that are not among these? x[k=1] beside z[k] has not.
@@ -288,6 +320,7 @@ private:
   Declarations declarations_;
   ForwardValues forward_;
   SpecData made_;
+  bool sums_through_windows_ = false;
 };
 
 } // namespace

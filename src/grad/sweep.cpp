@@ -107,7 +107,12 @@ Expr Sweep::any_over(const Expr &mask, AxisSet axes, const Terms &t) {
 Expr Sweep::counted(const Expr &into, const Expr &value, const Terms &t) {
   if (!visited_.node()) return value; // a seed
   const ExprNode &user = *visited_.node();
-  AxisSet lacks = facts_.axes(visited_) - facts_.axes(into) - facts_.axes(value);
+  // What is summed through a window is repeated along the axes of the window, and not along those of the sum.
+  const InputDecl *window = user.use ? facts_.window_called(user.use->like) : nullptr;
+  AxisSet repeated = window ? AxisSet() : facts_.axes(visited_);
+  if (window)
+    for (const int axis : facts_.dims(*window)) repeated = repeated | AxisSet::of(axis);
+  AxisSet lacks = repeated - facts_.axes(into) - facts_.axes(value);
   if (user.kind == ExprKind::Scan)
     lacks = lacks - AxisSet::of(facts_.space().axis(user.axes[0], user.where));
   Expr made = value;
@@ -115,8 +120,9 @@ Expr Sweep::counted(const Expr &into, const Expr &value, const Terms &t) {
     if (lacks.has(axis)) {
       const DType type = facts_.dtype(visited_);
       const bool wide = type == DType::F64 || type == DType::C128;
-      made = t.mul(made, make_cast(wide ? DType::F64 : DType::F32, facts_.extent(visited_, axis, t),
-                                   t.place()));
+      const Expr extent = window ? make_extent(facts_.axis_ref(axis), {window->name}, t.place())
+                                 : facts_.extent(visited_, axis, t);
+      made = t.mul(made, make_cast(wide ? DType::F64 : DType::F32, extent, t.place()));
     }
   return made;
 }

@@ -5,6 +5,7 @@
 #include "expr/definition.hpp"
 #include "expr/function.hpp"
 #include "expr/walk.hpp"
+#include "expr/window.hpp"
 
 #include <unordered_map>
 
@@ -83,11 +84,12 @@ private:
   }
 
   std::shared_ptr<const InputDecl> wide_input(const std::shared_ptr<const InputDecl> &input) {
-    auto &made = inputs_[input.get()];
-    if (made) return made;
+    if (const auto known = inputs_.find(input.get()); known != inputs_.end()) return known->second;
     auto copy = std::make_shared<InputDecl>(*input);
     copy->dtype = wide(input->dtype);
-    return made = std::move(copy);
+    if (input->window)
+      copy->window = std::make_shared<Window>(Window{wide_input(input->window->of), input->window->forms});
+    return inputs_[input.get()] = std::move(copy);
   }
 
   FoldUse wide_use(FoldUse use) {

@@ -77,7 +77,9 @@ std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, st
   constexpr double most = 1e12;
   double room = 0;
   for (const spec::TypedInput &other : spec.inputs) {
-    if (!other.window || other.window->of != input || dim >= other.window->forms.size()) continue;
+    if (!other.window || other.window->derived || other.window->of != input ||
+        dim >= other.window->forms.size())
+      continue;
     const spec::TypedWindow::Form &form = other.window->forms[dim];
     double reach = std::abs(double(form.start)) + (form.from_end ? 0 : 1);
     for (const spec::TypedWindow::Term &term : form.terms)
@@ -94,7 +96,10 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
   std::vector<std::int64_t> extents(count);
   for (std::size_t axis = 0; axis < count; ++axis)
     extents[axis] = base + std::int64_t(axis) % (count <= 8 ? 8 : 4);
-  for (std::size_t i = given; i < spec.inputs.size(); ++i)
+  // Derived windows take what the others give.
+  std::size_t end = given;
+  while (end < spec.inputs.size() && !spec.inputs[end].window->derived) ++end;
+  for (std::size_t i = given; i < end; ++i)
     for (const spec::TypedWindow::Form &form : spec.inputs[i].window->forms)
       for (std::size_t k = 1; k < form.terms.size(); ++k) // what moves within a window
         extents[std::size_t(form.terms[k].axis)] = 3;

@@ -1,6 +1,8 @@
 // See windows.hpp.
 #include "kernel/windows.hpp"
 
+#include "kernel/check.hpp"
+#include "kernel/padding.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -42,6 +44,7 @@ private:
   template <class Visit> void for_each_form(Visit visit) const {
     for (std::size_t i = given_.size(); i < spec_.inputs.size(); ++i) {
       const TypedWindow &window = *spec_.inputs[i].window;
+      if (window.derived) continue; // gives no extent and bounds none
       for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
         visit(i, window.forms[dim], dim, given_[window.of].extents[dim]);
     }
@@ -195,44 +198,131 @@ private:
   std::unordered_map<int, spec::DimExtent> taken_by_; // for messages
 };
 
-// The layout of a window, and how far its first element is from that of its array, in elements.
+// The layout of a window, and how far its first element is from that of its array, or of the padded copy of it, in elements.
 struct Seen {
   Layout layout;
   std::int64_t offset = 0;
+  std::optional<Padding> padding;
 };
 
-Seen see(const spec::TypedSpec &spec, std::size_t index, const Layout &of,
-         const std::vector<std::int64_t> &extents) {
-  const spec::TypedInput &input = spec.inputs[index];
-  const TypedWindow &window = *input.window;
-  Seen seen;
-  seen.layout.rank = int(input.axis_of_dim.size());
-  bool fits = true, empty = false;
-  const auto add = [&](std::int64_t &sum, std::int64_t times, std::int64_t stride) {
-    std::int64_t product = 0;
-    fits = fits && !__builtin_mul_overflow(times, stride, &product) &&
-           !__builtin_add_overflow(sum, product, &sum);
-  };
-  for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
-    const int axis = input.axis_of_dim[k];
-    const std::int64_t extent = extents[std::size_t(axis)];
-    seen.layout.extents[k] = extent;
-    for (std::size_t dim = 0; dim < window.forms.size() && extent > 1; ++dim) // else it might be any number
-      for (const TypedWindow::Term &term : window.forms[dim].terms)
-        if (term.axis == axis) add(seen.layout.strides[k], term.times, of.strides[dim]);
-    empty = empty || extent == 0;
+// What all windows of a call are seen by.
+class Viewer {
+public:
+  Viewer(const spec::TypedSpec &spec, std::span<const Layout> given)
+      : spec_(spec), given_(given), read_(elements_read(spec)),
+        extents_(ExtentFinder(spec, given).run()) {}
+
+  Seen see(std::size_t index) {
+    index_ = index;
+    fits_ = true;
+    Seen seen;
+    seen.layout = shape();
+    const spec::TypedInput &input = spec_.inputs[index];
+    const TypedWindow &window = *input.window;
+    const bool empty = is_empty(seen.layout);
+    Layout of = given_[window.of];
+    if (window.needs_zeros()) {
+      if (empty || !read_[index]) return seen; // its extents are all that matters
+      seen.padding = padding(seen.layout);
+      of = padded_layout(*seen.padding, of);
+    }
+    for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k)
+      for (std::size_t dim = 0; dim < window.forms.size() && seen.layout.extents[k] > 1; ++dim) // else it might be any number
+        for (const TypedWindow::Term &term : window.forms[dim].terms)
+          if (term.axis == input.axis_of_dim[k] && !stands(dim))
+            add(seen.layout.strides[k], term.times, of.strides[dim]);
+    for (std::size_t dim = 0; dim < window.forms.size() && !empty; ++dim) {
+      const std::int64_t first = seen.padding ? seen.padding->dims[dim].first : 0;
+      add(seen.offset, whole(start(dim) - first), of.strides[dim]);
+    }
+    std::int64_t bytes = 0;
+    fits_ = fits_ && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
+    if (!fits_) fail_size();
+    return seen;
   }
-  for (std::size_t dim = 0; dim < window.forms.size() && !empty; ++dim) {
+
+private:
+  Layout shape() const {
+    const spec::TypedInput &input = spec_.inputs[index_];
+    const TypedWindow &window = *input.window;
+    Layout layout;
+    layout.rank = int(input.axis_of_dim.size());
+    for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
+      const int axis = input.axis_of_dim[k];
+      if (window.derived) {
+        const TypedWindow::ExtentOf &from = window.extents[k];
+        layout.extents[k] = from.axis >= 0 ? extents_[std::size_t(from.axis)]
+                                           : given_[from.input].extents[std::size_t(from.dim)];
+        continue;
+      }
+      layout.extents[k] = extents_[std::size_t(axis)];
+    }
+    return layout;
+  }
+
+  // Whether the dim is a 1 that is read at its only position throughout.
+  bool stands(std::size_t dim) const {
+    const TypedWindow &window = *spec_.inputs[index_].window;
+    return window.forms[dim].stretches && given_[window.of].extents[dim] == 1;
+  }
+
+  Wide start(std::size_t dim) const {
+    if (stands(dim)) return 0;
+    const TypedWindow &window = *spec_.inputs[index_].window;
     const TypedWindow::Form &form = window.forms[dim];
-    add(seen.offset, form.start + (form.from_end ? of.extents[dim] : 0), of.strides[dim]);
+    Wide at = Wide(form.start) + (form.from_end ? given_[window.of].extents[dim] : 0);
+    for (const TypedWindow::Count &count : form.counts)
+      at += Wide(count.times) * given_[count.input].extents[std::size_t(count.dim)];
+    return at;
   }
-  std::int64_t bytes = 0;
-  fits = fits && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
-  if (!fits)
-    support::fail("E0112", fmt::format("the strides of {} leave the range of i64", input.name),
-                  input.where, "use smaller multiples");
-  return seen;
-}
+
+  Padding padding(const Layout &shape) {
+    const spec::TypedInput &input = spec_.inputs[index_];
+    const TypedWindow &window = *input.window;
+    Padding padding;
+    padding.of = window.of;
+    for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
+      Wide least = start(dim), most = least;
+      for (const TypedWindow::Term &term : window.forms[dim].terms) {
+        if (stands(dim)) continue;
+        const auto k = std::find(input.axis_of_dim.begin(), input.axis_of_dim.end(), term.axis) -
+                       input.axis_of_dim.begin();
+        const Wide last = Wide(term.times) * (shape.extents[std::size_t(k)] - 1);
+        (last > 0 ? most : least) += last;
+      }
+      padding.dims.push_back({whole(least), whole(most), window.forms[dim].divisor});
+    }
+    if (!fits_) fail_size();
+    return padding;
+  }
+
+  std::int64_t whole(Wide number) {
+    constexpr Wide limit = Wide(1) << 61; // as of extents and strides
+    fits_ = fits_ && number > -limit && number < limit;
+    return fits_ ? std::int64_t(number) : 0;
+  }
+  void add(std::int64_t &sum, std::int64_t times, std::int64_t stride) {
+    std::int64_t product = 0;
+    fits_ = fits_ && !__builtin_mul_overflow(times, stride, &product) &&
+            !__builtin_add_overflow(sum, product, &sum);
+  }
+  [[noreturn]] void fail_size() const {
+    support::fail("E0112",
+                  fmt::format("the strides of {} leave the range of i64", spec_.inputs[index_].name),
+                  spec_.inputs[index_].where, "use smaller multiples");
+  }
+  static bool is_empty(const Layout &layout) {
+    return std::any_of(layout.shape().begin(), layout.shape().end(),
+                       [](std::int64_t extent) { return extent == 0; });
+  }
+
+  const spec::TypedSpec &spec_;
+  std::span<const Layout> given_;
+  const std::vector<bool> read_; // [input]: are its elements read?
+  const std::vector<std::int64_t> extents_; // [axis]
+  std::size_t index_ = 0;
+  bool fits_ = true;
+};
 
 } // namespace
 
@@ -240,25 +330,38 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given) 
   const std::size_t count = spec.given_inputs();
   std::vector<Layout> layouts;
   for (std::size_t i = 0; i < count; ++i) layouts.push_back(given[i]->layout);
-  const std::vector<std::int64_t> extents = ExtentFinder(spec, layouts).run();
+  Viewer viewer(spec, layouts);
   windows_.reserve(spec.inputs.size() - count); // their addresses are kept
   operands_.assign(given.begin(), given.begin() + std::ptrdiff_t(count));
   for (std::size_t i = count; i < spec.inputs.size(); ++i) {
     const AnyView &of = *given[spec.inputs[i].window->of];
-    const Seen seen = see(spec, i, of.layout, extents);
+    const Seen seen = viewer.see(i);
     AnyView window = of;
     window.layout = seen.layout;
-    if (of.data != nullptr)
-      window.data = static_cast<char *>(of.data) + seen.offset * std::int64_t(size_of(of.dtype));
+    if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding);
+    if (window.data != nullptr)
+      window.data = static_cast<char *>(window.data) + seen.offset * std::int64_t(size_of(of.dtype));
     operands_.push_back(&windows_.emplace_back(window));
   }
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
 }
 
+void *WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
+  for (const Copy &copy : copies_)
+    if (copy.padding == padding) return copy.elements.raw();
+  copies_.push_back({padding, view, padded(padding, view)});
+  return copies_.back().elements.raw();
+}
+
+void WindowedOperands::copy_again() const {
+  for (const Copy &copy : copies_) pad_again(copy.padding, copy.of, copy.elements);
+}
+
 void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs) {
-  const std::vector<std::int64_t> extents = ExtentFinder(spec, inputs).run();
+  const std::vector<Layout> given = inputs;
+  Viewer viewer(spec, given);
   for (std::size_t i = spec.given_inputs(); i < spec.inputs.size(); ++i)
-    inputs.push_back(see(spec, i, inputs[spec.inputs[i].window->of], extents).layout);
+    inputs.push_back(viewer.see(i).layout);
 }
 
 } // namespace broadloom::kernel

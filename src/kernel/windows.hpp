@@ -5,9 +5,12 @@
 // moves by 16 elements along i, 8 along u and 1 along j, from 8 elements before the start of x. Extents: an axis that is the label of a
 // declared dim has that dim's; one that stands only alone, as j, has that of the dim at whose position it stands; any other
 // takes the greatest extent for which every read is inside its array.
+//
+// A derived window that may look outside of its array, or between two elements, is a view of a copy with zeros there (padding.hpp).
 #pragma once
 
 #include "kernel/operands.hpp"
+#include "kernel/padding.hpp"
 #include "spec/spec.hpp"
 
 #include <vector>
@@ -23,8 +26,18 @@ public:
   WindowedOperands(const spec::TypedSpec &spec, Operands given);
 
   Operands all() const { return operands_; }
+  // Brings the copies up to date where these operands are used for more than one call.
+  void copy_again() const;
 
 private:
+  void *copy_of(const AnyView &view, const Padding &padding);
+
+  struct Copy {
+    Padding padding;
+    AnyView of;
+    Array elements;
+  };
+  std::vector<Copy> copies_;
   std::vector<AnyView> windows_;
   std::vector<const AnyView *> operands_;
 };

@@ -158,13 +158,16 @@ private:
     char *to = static_cast<char *>(elements_[id.index].raw());
     std::vector<std::int64_t> indices(extents.size(), 0);
     for (std::int64_t p = 0; p < points; ++p, to += element) {
-      const std::vector<std::int64_t> at = position_in(window, of.layout, indices);
-      std::int64_t offset = 0;
-      for (std::size_t d = 0; d < at.size(); ++d) {
-        support::check(at[d] >= 0 && at[d] < of.layout.extents[d], "a window reads outside");
-        offset += at[d] * of.layout.strides[d];
+      if (const auto at = position_in(window, inputs_, indices)) {
+        std::int64_t offset = 0;
+        for (std::size_t d = 0; d < at->size(); ++d) {
+          support::check((*at)[d] >= 0 && (*at)[d] < of.layout.extents[d], "a window reads outside");
+          offset += (*at)[d] * of.layout.strides[d];
+        }
+        std::memcpy(to, static_cast<const char *>(of.data) + offset * element, std::size_t(element));
+      } else {
+        std::memset(to, 0, std::size_t(element));
       }
-      std::memcpy(to, static_cast<const char *>(of.data) + offset * element, std::size_t(element));
       for (std::size_t a = extents.size(); a-- > 0;) {
         if (++indices[a] < extents[a].count) break;
         indices[a] = 0;

@@ -83,12 +83,21 @@ private:
   }
 
   Extents extents_of_window(std::size_t i) const {
+    const spec::TypedWindow &window = *spec_.inputs[i].window;
     const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
     Extents extents(axes_);
     for (std::size_t d = 0; d < axes.size(); ++d) {
-      const int axis = axes[d];
-      const std::int64_t count = windows_[std::size_t(axis)];
-      extents[std::size_t(axis)] = {count, true, {i, d, count}};
+      if (!window.derived) {
+        const std::int64_t count = windows_[std::size_t(axes[d])];
+        extents[std::size_t(axes[d])] = {count, true, {i, d, count}};
+        continue;
+      }
+      const spec::TypedWindow::ExtentOf &from = window.extents[d];
+      const std::int64_t count = from.axis >= 0
+                                     ? windows_[std::size_t(from.axis)]
+                                     : inputs_[from.input].extents[std::size_t(from.dim)];
+      const bool rigid = count != 1 || !spec_.inputs[i].may_stretch[d];
+      extents[std::size_t(axes[d])] = {count, rigid, {i, d, count}};
     }
     return extents;
   }

@@ -15,7 +15,7 @@ class Finder {
 public:
   Finder(const spec::TypedSpec &spec, std::span<const Layout> inputs)
       : spec_(spec), inputs_(inputs), extents_(spec.axes.size(), unknown) {
-    for (std::size_t w = spec.given_inputs(); w < spec.inputs.size(); ++w)
+    for (std::size_t w = spec.given_inputs(); w < spec.inputs.size() && !spec.inputs[w].window->derived; ++w)
       for (std::size_t dim = 0; dim < spec.inputs[w].window->forms.size(); ++dim)
         reads_.push_back({w, dim});
   }
@@ -158,14 +158,22 @@ std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
   return Finder(spec, inputs).run();
 }
 
-std::vector<std::int64_t> position_in(const TypedWindow &window, const Layout &input,
-                                      const std::vector<std::int64_t> &indices) {
+std::optional<std::vector<std::int64_t>> position_in(const TypedWindow &window,
+                                                     std::span<const AnyView> inputs,
+                                                     const std::vector<std::int64_t> &indices) {
   std::vector<std::int64_t> positions;
+  const Layout &of = inputs[window.of].layout;
   for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
-    std::int64_t at = window.forms[dim].start;
-    if (window.forms[dim].from_end) at += input.extents[dim];
-    for (const TypedWindow::Term &term : window.forms[dim].terms)
-      at += term.times * indices[std::size_t(term.axis)];
+    const TypedWindow::Form &form = window.forms[dim];
+    std::int64_t at = form.start;
+    if (form.from_end) at += of.extents[dim];
+    for (const TypedWindow::Term &term : form.terms) at += term.times * indices[std::size_t(term.axis)];
+    for (const TypedWindow::Count &count : form.counts)
+      at += count.times * inputs[count.input].layout.extents[std::size_t(count.dim)];
+    if (form.stretches && of.extents[dim] == 1) at = 0;
+    if (at % form.divisor != 0) return std::nullopt;
+    at /= form.divisor;
+    if (form.may_leave && (at < 0 || at >= of.extents[dim])) return std::nullopt;
     positions.push_back(at);
   }
   return positions;

@@ -12,6 +12,7 @@
 #include "rewrite/expand.hpp"
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
+#include "rewrite/transpose_windows.hpp"
 #include "spec/check_pairings.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
@@ -52,6 +53,7 @@ public:
     check_unused_lets();
     mark_lets();
     check_marks();
+    transpose_windows(spec_);
     if (spec_.relaxed) {
       keep_live_nodes(); // who else uses a product matters
       relax(spec_);
@@ -129,7 +131,7 @@ void Analysis::add_output(const OutputDecl &decl) {
 
   AxisSet has = spec_.graph[output.value].axes;
   if (decl.mode.kind == ModeKind::broadcast && !decl.mode.use.like.empty()) {
-    output.like = space_.input_called(decl.mode.use.like, decl.where);
+    output.like = space_.whole_input_called(decl.mode.use.like, decl.where);
     check_like(decl, output);
   }
   if (decl.has_axes)
@@ -156,7 +158,7 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
   const Mode &mode = decl.mode;
   const Place &where = decl.value.node()->where;
   std::uint32_t like =
-      mode.use.like.empty() ? expr::no_input : space_.input_called(mode.use.like, decl.where);
+      mode.use.like.empty() ? expr::no_input : space_.whole_input_called(mode.use.like, decl.where);
   if (mode.kind == ModeKind::accumulate || mode.kind == ModeKind::reduce)
     typer_.check_use({mode.use, {Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
   switch (mode.kind) {
@@ -397,7 +399,7 @@ std::size_t TypedSpec::given_inputs() const {
 AxisSet TypedSpec::axes_in_sums() const {
   AxisSet axes;
   for (const TypedInput &input : inputs) {
-    if (!input.window) continue;
+    if (!input.window || input.window->derived) continue;
     for (const TypedWindow::Form &form : input.window->forms)
       for (const TypedWindow::Term &term : form.terms)
         if (!form.is_axis()) axes = axes | AxisSet::of(term.axis);

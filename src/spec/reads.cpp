@@ -105,8 +105,10 @@ Read Reads::read_fold(const ExprNode &node) {
   const bool is_scan = node.kind == ExprKind::Scan;
   if (!use.like.empty()) {
     std::uint32_t like = space_.input_called(use.like, node.where);
-    expr::AxisSet target = spec_.inputs[like].axes();
-    result.folded = result.axes - target;
+    const auto &window = spec_.inputs[like].window;
+    expr::AxisSet target = spec_.inputs[window ? window->of : like].axes();
+    // What goes through a window is folded whole, and put where the window reads.
+    result.folded = window ? result.axes : result.axes - target;
     result.axes = target;
   } else if (node.axes.empty()) {
     result.folded = result.axes;

@@ -34,6 +34,8 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
   check_names();
   for (const auto &decl : decls_) check_form(*decl);
   name_axes();
+  placed_axes_ = int(out_.axes.size());
+  name_own_axes();
   for (std::size_t i = 0; i < decls_.size(); ++i) {
     TypedInput input;
     input.name = decls_[i]->name;
@@ -49,7 +51,10 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
 
 // All inputs are declared by now (expand_calls); an input of the same name elsewhere must be the same.
 void Space::collect() {
-  for (const auto &decl : data_.inputs) add(decl);
+  for (const auto &decl : data_.inputs) {
+    add(decl);
+    if (decl->window) windowed_.insert(decl->window->of->name); // named by like= or of=
+  }
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
     if (node.kind == ExprKind::Input) {
@@ -180,31 +185,52 @@ void Space::name_axes() {
   for (int i = 0; i < axes; ++i) out_.axes.push_back({std::to_string(i), false});
 }
 
+// x_0 and x_1 of x : f32[:, :] in x[2*i + u, j]: the axes of sum(.., like=x[2*i + u, j]), as if they were its labels. Positions do
+// not count them. Where there is no room for all of them, none is there, and nothing can be like this input.
+void Space::name_own_axes() {
+  for (const auto &decl : decls_) {
+    if (!has_own_axes(*decl)) continue;
+    std::size_t fresh = 0;
+    for (std::size_t dim = 0; dim < decl->dims.size(); ++dim)
+      fresh += label_axis_.count(own_axis(*decl, dim)) == 0;
+    if (out_.axes.size() + fresh > expr::max_axes) continue;
+    for (std::size_t dim = 0; dim < decl->dims.size(); ++dim)
+      if (label_axis_.try_emplace(own_axis(*decl, dim), int(out_.axes.size())).second)
+        out_.axes.push_back({own_axis(*decl, dim), true});
+  }
+}
+
 void Space::place(const InputDecl &decl, TypedInput &input) const {
-  input.labelled = decl.labelled();
+  const bool own = has_own_axes(decl) && label_axis_.count(own_axis(decl, 0)) != 0;
+  input.labelled = decl.labelled() || own;
+  input.in_windows_only = windowed_.contains(decl.name) && !read_whole_.contains(decl.name);
   for (const Dim &dim : decl.dims) {
     input.extents.push_back(dim.extent);
-    bool open = decl.labelled() ? false : dim.extent == -1 && data_.stretch;
+    bool open = input.labelled ? false : dim.extent == -1 && data_.stretch;
     input.may_stretch.push_back(dim.extent == 1 || open);
   }
   if (decl.placement != Placement::ByOrder) return place_explicitly(decl, input);
-  int rank = int(decl.dims.size()), axes = int(out_.axes.size());
+  int rank = int(decl.dims.size()), axes = placed_axes_;
   if (decl.labelled()) {
     for (const Dim &dim : decl.dims) input.axis_of_dim.push_back(label_axis_.at(dim.label));
     return;
   }
-  if (rank > axes && !seen_in_windows_only(decl)) too_many_dims(decl.name, rank, decl.where);
+  if (own) {
+    for (std::size_t dim = 0; dim < decl.dims.size(); ++dim)
+      input.axis_of_dim.push_back(label_axis_.at(own_axis(decl, dim)));
+    return;
+  }
+  if (rank > axes && !has_own_axes(decl)) too_many_dims(decl.name, rank, decl.where);
   input.by_order = true;
-  input.in_windows_only = seen_in_windows_only(decl);
   int first = data_.order == Order::c ? 0 : std::max(0, axes - rank);
   for (int i = 0; i < rank; ++i)
-    input.axis_of_dim.push_back(std::min(first + i, axes - 1)); // those without an axis: see there
+    input.axis_of_dim.push_back(std::min(first + i, axes - 1)); // where there was no room
 }
 
 void Space::too_many_dims(const std::string &input, int rank, const Place &where) const {
   fail("E0101",
        "input '" + input + "' has " + support::count(rank, "unlabelled dim") +
-           ", and the kernel has " + support::count(std::int64_t(out_.axes.size()), "label"),
+           ", and the kernel has " + support::count(placed_axes_, "label"),
        shown(where), "label its dims, or give it fewer");
 }
 
@@ -227,7 +253,7 @@ void Space::place_explicitly(const InputDecl &decl, TypedInput &input) const {
   auto bad = [&](const char *code, const std::string &message, const std::string &help) {
     fail(code, message, shown(decl.where), help);
   };
-  int axes = int(out_.axes.size());
+  int axes = placed_axes_;
   if (decl.labelled())
     bad("E0132", clause + " places unlabelled dims, and those of '" + decl.name + "' have labels",
         "leave " + clause + " out: the labels say where the dims are");
@@ -281,8 +307,11 @@ std::uint32_t Space::input_called(const std::string &name, const Place &where,
   auto it = by_name_.find(name);
   if (it != by_name_.end()) {
     const InputDecl &decl = *decls_[it->second];
-    if (!decl.labelled() && decl.dims.size() > out_.axes.size())
-      too_many_dims(name, int(decl.dims.size()), where);
+    // What is like a window is like the input that it is of.
+    const InputDecl &whole = decl.window ? *decl.window->of : decl;
+    const std::vector<int> &axes = out_.inputs[by_name_.at(whole.name)].axis_of_dim;
+    if (!whole.labelled() && std::set<int>(axes.begin(), axes.end()).size() < axes.size())
+      too_many_dims(whole.name, int(whole.dims.size()), where);
     return it->second;
   }
   std::vector<std::string> names;
@@ -293,8 +322,16 @@ std::uint32_t Space::input_called(const std::string &name, const Place &where,
        shown(where), near.empty() ? "name an input of the kernel" : "did you mean '" + near + "'?");
 }
 
+std::uint32_t Space::whole_input_called(const std::string &name, const Place &where) const {
+  const std::uint32_t input = input_called(name, where);
+  if (decls_[input]->window)
+    fail("E0021", "a mode takes no like= of a window", shown(where),
+         "write the sum as the value: sum(.., like=" + name + ")");
+  return input;
+}
+
 int Space::axis(const AxisRef &ref, const Place &where) const {
-  int axes = int(out_.axes.size());
+  int axes = placed_axes_;
   if (const int *position = std::get_if<int>(&ref.value())) {
     int axis = *position < 0 ? *position + axes : *position;
     if (axis >= 0 && axis < axes) return axis;

@@ -24,6 +24,8 @@ public:
   // The input called `name`, for like= or of=. Throws E0003.
   std::uint32_t input_called(const std::string &name, const Place &where,
                              const char *option = "like=") const;
+  // The same where a window cannot stand: in the modes. Throws E0021 too.
+  std::uint32_t whole_input_called(const std::string &name, const Place &where) const;
 
   // Throws E0104 for an axis that the kernel does not have.
   int axis(const AxisRef &ref, const Place &where) const;
@@ -44,13 +46,19 @@ private:
   void check_names() const;
   void check_form(const InputDecl &decl) const;
   void name_axes();
+  void name_own_axes();
   void place(const InputDecl &decl, TypedInput &input) const;
   void place_explicitly(const InputDecl &decl, TypedInput &input) const;
   void note_fixed(std::size_t input);
-  // An input of which nothing but windows is read needs no place in the iteration space. It may have more unlabelled dims than
-  // there are axes.
-  bool seen_in_windows_only(const InputDecl &decl) const {
-    return windowed_.contains(decl.name) && !read_whole_.contains(decl.name);
+  static std::string own_axis(const InputDecl &decl, std::size_t dim) {
+    return decl.name + "_" + std::to_string(dim);
+  }
+  // An input of which nothing but windows is read meets no other, nor does one that is not read at all and has too many dims to lie
+  // anywhere: its unlabelled dims walk axes of their own (name_own_axes).
+  bool has_own_axes(const InputDecl &decl) const {
+    return !decl.labelled() && decl.placement == Placement::ByOrder && !decl.dims.empty() &&
+           !read_whole_.contains(decl.name) &&
+           (windowed_.contains(decl.name) || int(decl.dims.size()) > placed_axes_);
   }
   [[noreturn]] void too_many_dims(const std::string &input, int rank, const Place &where) const;
   TypedWindow resolve(const Window &window) const;
@@ -62,6 +70,7 @@ private:
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::unordered_set<std::string> read_whole_, windowed_; // inputs that are read without and with positions
   std::unordered_map<std::string, int> label_axis_;
+  int placed_axes_ = 0; // what positions count: all but those of name_own_axes
   std::unordered_map<int, DimExtent> fixed_;
 };
 

@@ -56,22 +56,54 @@ struct SpecData {
 namespace spec {
 
 // Of a window (expr/window.hpp): the input that it sees, and the position along each dim of it.
+//
+// A *derived* window is one that the analysis makes of another read (rewrite/transpose_windows.hpp): it gives no axis an extent,
+// and its positions may be outside of the array or between two elements, where it reads 0:
+//
+//   x[i] at i := (p - u - n) / 2, n the extent of y     start 0, terms p and -u, counts -1 of y, divisor 2, may_leave
 struct TypedWindow {
   struct Term {
     int axis = 0;
     std::int64_t times = 0;
   };
+  struct Count { // so many times the extent of a dim of an input
+    std::uint32_t input = 0;
+    int dim = 0;
+    std::int64_t times = 0;
+    friend bool operator==(const Count &, const Count &) = default;
+  };
   struct Form {
     std::int64_t start = 0; // where all axes are at 0; from_end: counted from behind the last element
     bool from_end = false;
     std::vector<Term> terms;
+    // Of derived windows only.
+    std::vector<Count> counts;
+    std::int64_t divisor = 1; // the position is the sum over this, if that is a whole number
+    bool may_leave = false;
+    bool stretches = false; // a dim of 1 is read at position 0 throughout
 
     bool is_axis() const {
-      return start == 0 && !from_end && terms.size() == 1 && terms[0].times == 1;
+      return start == 0 && !from_end && terms.size() == 1 && terms[0].times == 1 &&
+             counts.empty() && divisor == 1;
     }
   };
+  // Where a dim of a derived window has its extent from: a dim of an input that the call is given, or (-1) an axis.
+  struct ExtentOf {
+    int axis = -1;
+    std::uint32_t input = 0;
+    int dim = 0;
+  };
   std::uint32_t of = 0;
-  std::vector<Form> forms; // [dim]
+  std::vector<Form> forms; // [dim of it]
+  bool derived = false;
+  std::vector<ExtentOf> extents; // derived: [dim of the window]
+
+  // Is it seen in a copy with zeros around and between the elements?
+  bool needs_zeros() const {
+    for (const Form &form : forms)
+      if (form.may_leave) return true;
+    return false;
+  }
 };
 
 struct TypedInput {
@@ -150,6 +182,10 @@ struct TypedSpec {
   // How many inputs a call is given, and those.
   std::size_t given_inputs() const;
   std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }
+  // The input that a call is given for this one: itself, or what it is a window of.
+  std::size_t array_of(std::size_t input) const {
+    return inputs[input].window ? inputs[input].window->of : input;
+  }
   // The axes that stand in some position with a number or another axis. At positions where any other axis stands alone it has the
   // extent of the dim, as if it were the dim's label; one of these needs no more than to stay inside.
   expr::AxisSet axes_in_sums() const;

@@ -133,6 +133,7 @@ private:
     data_->source = source_.text;
     data_->where = source_.place(name_);
     symbols_.clear();
+    symbols_.windows.clear();
     has_schedule_ = false;
     skip_breaks();
     const Token brace = cursor_.expect(Tok::LeftBrace, "'{'");
@@ -146,6 +147,7 @@ private:
       if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::RightBrace) && !cursor_.is(Tok::End))
         cursor_.unexpected("the end of the statement");
     }
+    data_->inputs.insert(data_->inputs.end(), symbols_.windows.begin(), symbols_.windows.end());
     return LoopSpec(std::shared_ptr<const SpecData>(std::move(data_)));
   }
 

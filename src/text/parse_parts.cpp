@@ -32,7 +32,12 @@ std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::
   if (it == symbols.end() || it->second.kind != Symbol::Kind::Input)
     cursor.fail("E0003", option + "= names an input, and '" + name + "' is none", token,
                 "declare the input before this line");
-  return name;
+  if (!cursor.is(Tok::LeftBracket)) return name;
+  std::vector<AffineForm> forms = parse_window(cursor);
+  const Expr window = make_window(it->second.expr, std::move(forms),
+                                  cursor.source().place(token, cursor.previous()));
+  symbols.windows.push_back(window.node()->input);
+  return window.node()->input->name;
 }
 } // namespace
 

@@ -69,7 +69,10 @@ private:
   std::size_t at_ = 0;
 };
 
-using Symbols = std::unordered_map<std::string, Symbol>;
+// The names that are known. The windows that like= and of= name are collected here: they are declared, as nothing else may read them.
+struct Symbols : std::unordered_map<std::string, Symbol> {
+  mutable std::vector<std::shared_ptr<const InputDecl>> windows;
+};
 
 // The callables that the text has defined so far.
 struct Definitions {
@@ -131,7 +134,7 @@ void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions
 
 // --------------------------------------------------------------------------------------------------
 
-// like=NAME or of=NAME, after the word and `=` are known to come: the name of a declared input.
+// like=NAME or of=NAME, after the word and `=` are known to come: the name of a declared input, or as the print of a window.
 std::string parse_input_option(Cursor &cursor, const Symbols &symbols);
 std::vector<std::string> parse_inputs_option(Cursor &cursor, const Symbols &symbols); // or (x, y)
 

@@ -95,6 +95,7 @@ std::vector<Value> Typer::init_of(const FoldUse &use) {
 Folded Typer::fold(const FoldJob &job) {
   check_use(job);
   const Fold fold = job.use.accumulator.fold();
+  if (job.like != expr::no_input && spec_.inputs[job.like].window) return fold_into_window(job);
   switch (fold) {
   case Fold::Sum:
   case Fold::Prod:
@@ -192,6 +193,31 @@ Folded Typer::fold_operation(const FoldJob &job, Fold fold, DType wide) {
   result.node = accumulate(job, recipe, {cast(arg, wide, job.where)})[0];
   result.open = true;
   return result;
+}
+
+// sum(e, like=x[i + u]): until transpose_windows writes it out, a Fold that has the window as its `like`.
+Folded Typer::fold_into_window(const FoldJob &job) {
+  const TypedInput &window = spec_.inputs[job.like];
+  if (job.use.accumulator.fold() != Fold::Sum || !job.init.empty())
+    fail("E0021",
+         "'" + std::string(name_of(job.use.accumulator)) + "' takes no like= of the window " +
+             window.name + (job.init.empty() ? "" : " with an init="),
+         space_.shown(job.where),
+         "only a sum, without init=, is defined where several elements meet at a position, or none");
+  const DType type = dtype(job.args[0]), wide = wide_dtype(job.use, Fold::Sum, type);
+  const NodeId repeated = expand(job.args[0].node, {job.like}, job.where);
+  const NodeId arg = cast(repeated, wide, job.where);
+  const NodeId shape = input(window.window->of, job.where);
+  Node node;
+  node.kind = NodeKind::Fold;
+  node.recipe = spec_.graph.add_recipe(ops::recipe_of(Fold::Sum, wide));
+  node.dtype = wide;
+  node.axes = spec_.graph[shape].axes;
+  node.folded = spec_.graph[arg].axes;
+  node.like = job.like;
+  const Facts facts = facts_[shape.index];
+  return {add(node, std::span(&arg, 1), facts, job.where), ops::result_dtype(Fold::Sum, type),
+          expr::no_input, true};
 }
 
 // The sum over the number of points that it has.

@@ -133,6 +133,7 @@ private:
   // type_fold.cpp
   Folded fold_operation(const FoldJob &job, Fold fold, DType accumulate);
   Folded fold_definition(const FoldJob &job, Fold fold);
+  Folded fold_into_window(const FoldJob &job);
   Folded mean(const FoldJob &job);
   Folded norm(const FoldJob &job);
   Folded variance(const FoldJob &job);

@@ -1,0 +1,367 @@
+// See reindex.hpp.
+#include "rewrite/reindex.hpp"
+
+#include "support/check.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace broadloom::spec {
+
+using expr::AxisSet;
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+
+namespace {
+
+constexpr std::size_t max_nodes = std::size_t(1) << 20;
+
+template <class Visit> void for_each_axis(AxisSet axes, Visit visit) {
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (axes.has(axis)) visit(axis);
+}
+
+// Is this axis nothing but renamed?
+bool renames(const Instead &instead) { return instead.inside && instead.at.axis() >= 0; }
+
+Position position_of(const TypedSpec &spec, std::uint32_t input, std::size_t dim) {
+  const TypedInput &read = spec.inputs[input];
+  if (!read.window) return Position::of_axis(read.axis_of_dim[dim]);
+  const TypedWindow::Form &form = read.window->forms[dim];
+  Position position;
+  position.constant = form.start;
+  for (const TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
+  for (const TypedWindow::Count &count : form.counts)
+    position.counts[{count.input, count.dim}] = count.times;
+  if (form.from_end) position.counts[{read.window->of, int(dim)}] = 1;
+  position.divisor = form.divisor;
+  return position;
+}
+
+TypedWindow::Form form_of(const Position &position) {
+  TypedWindow::Form form;
+  form.start = position.constant;
+  form.divisor = position.divisor;
+  for (const auto &[axis, times] : position.axes) form.terms.push_back({axis, times});
+  for (const auto &[dim, times] : position.counts)
+    form.counts.push_back({dim.first, dim.second, times});
+  return form;
+}
+
+// From where a dim of a read has its extent.
+TypedWindow::ExtentOf extent_of_dim(const TypedSpec &spec, std::uint32_t input, std::size_t dim) {
+  const TypedInput &read = spec.inputs[input];
+  if (!read.window) return {-1, input, int(dim)};
+  return read.window->derived ? read.window->extents[dim]
+                              : TypedWindow::ExtentOf{read.axis_of_dim[dim], 0, 0};
+}
+
+} // namespace
+
+NodeId Reindexer::run(NodeId root, const Substitution &by) {
+  all_.assign(1, by);
+  inner_.clear();
+  done_.clear();
+  std::vector<Key> work{{root.index, 0}};
+  while (!work.empty()) {
+    const auto [index, sub] = work.back();
+    const NodeId id{index};
+    if (done_.contains({index, sub})) {
+      work.pop_back();
+      continue;
+    }
+    if (stays(id, sub)) {
+      done_[{index, sub}] = id;
+      continue;
+    }
+    const std::size_t within = inner(id, sub), before = work.size();
+    for (NodeId arg : spec_.graph.args(id))
+      if (!done_.contains({arg.index, within})) work.push_back({arg.index, within});
+    if (work.size() > before) continue;
+    work.pop_back();
+    done_[{index, sub}] = made(id, sub);
+  }
+  return done_.at({root.index, 0});
+}
+
+bool Reindexer::stays(NodeId id, std::size_t by) const {
+  bool changes = false;
+  for (const auto &[axis, instead] : all_[by].axes)
+    changes = changes || spec_.graph[id].axes.has(axis);
+  return !changes;
+}
+
+AxisSet Reindexer::images(const Substitution &by, AxisSet of) const {
+  AxisSet axes;
+  for (const auto &[axis, instead] : by.axes)
+    for (const auto &[image, times] : instead.at.axes)
+      if (of.has(axis)) axes = axes | AxisSet::of(image);
+  return axes;
+}
+
+// Of a fold: the axes that it folds stand for themselves, and have another name where theirs now means something else.
+std::size_t Reindexer::inner(NodeId id, std::size_t by) {
+  const Node node = spec_.graph[id];
+  if (node.kind != NodeKind::Fold) return by;
+  if (const auto known = inner_.find({id.index, by}); known != inner_.end()) return known->second;
+  AxisSet has;
+  for (NodeId arg : spec_.graph.args(id)) has = has | spec_.graph[arg].axes;
+  const AxisSet bound = node.folded & has, taken = images(all_[by], node.axes) & bound;
+  Substitution within;
+  within.extents = all_[by].extents;
+  for (const auto &[axis, instead] : all_[by].axes)
+    if (node.axes.has(axis)) within.axes.emplace(axis, instead);
+  // Without a combine positions are taken in the order of the axes, which must stay as it is.
+  const bool in_order = !spec_.graph.recipe(id).has_combine();
+  for_each_axis(taken.empty() || !in_order ? taken : bound, [&](int axis) {
+    within.axes[axis] = {Position::of_axis(fresh_axis(axis, spec_.where(id))), true};
+  });
+  all_.push_back(std::move(within));
+  return inner_[{id.index, by}] = all_.size() - 1;
+}
+
+NodeId Reindexer::made(NodeId id, std::size_t by) {
+  Node node = spec_.graph[id];
+  const Place where = spec_.graph.where(id);
+  const std::size_t within = inner(id, by);
+  std::vector<NodeId> args;
+  AxisSet axes;
+  for (NodeId arg : spec_.graph.args(id)) {
+    args.push_back(done_.at({arg.index, within}));
+    axes = axes | spec_.graph[args.back()].axes;
+  }
+  const Substitution &sub = all_[within];
+  switch (node.kind) {
+  case NodeKind::Input: return input(derived(node.payload, sub, where), where);
+  case NodeKind::Literal:
+  case NodeKind::Extent: return id;
+  case NodeKind::Index: return made_index(id, by, args);
+  case NodeKind::Op:
+  case NodeKind::Cast:
+  case NodeKind::Expand: node.axes = axes; break;
+  case NodeKind::Fold: {
+    AxisSet folded;
+    for_each_axis(node.folded, [&](int axis) {
+      const auto renamed = sub.axes.find(axis);
+      folded = folded | AxisSet::of(renamed == sub.axes.end() ? axis : renamed->second.at.axis());
+    });
+    node.folded = folded;
+    node.axes = axes - folded;
+    if (node.like == expr::no_input) break;
+    // It may fold along each axis of `like`, which is known at a call only.
+    const AxisSet open = spec_.inputs[node.like].axes();
+    for (const auto &[axis, instead] : sub.axes)
+      if (open.has(axis) && !renames(instead)) fail_scan(id);
+    if (!(images(sub, node.axes - open) & open).empty()) fail_scan(id);
+    node.like = derived(node.like, sub, where);
+    break;
+  }
+  case NodeKind::Scan: {
+    const int along = std::countr_zero(node.folded.bits());
+    int now = along;
+    if (const auto found = sub.axes.find(along); found != sub.axes.end()) {
+      if (!renames(found->second)) fail_scan(id);
+      now = found->second.at.axis();
+    }
+    if (images(sub, spec_.graph[id].axes - node.folded).has(now)) fail_scan(id);
+    node.folded = AxisSet::of(now);
+    node.axes = axes;
+    break;
+  }
+  }
+  return add(node, args, where);
+}
+
+NodeId Reindexer::made_index(NodeId id, std::size_t by, const std::vector<NodeId> &args) {
+  const Place where = spec_.graph.where(id);
+  Node node = spec_.graph[id];
+  const Instead &instead = all_[by].axes.at(std::countr_zero(node.axes.bits()));
+  if (renames(instead)) {
+    node.axes = AxisSet::of(instead.at.axis());
+    return add(node, args, where);
+  }
+  const NodeId value = value_of(instead.at, [&](int) { return args[0]; }, where);
+  if (instead.at.divisor == 1) return value;
+  return op(ops::Op::FloorDiv, DType::I64, {value, number(instead.at.divisor, where)}, where);
+}
+
+void Reindexer::fail_scan(NodeId id) const {
+  const Node &node = spec_.graph[id];
+  const bool scan = node.kind == NodeKind::Scan;
+  support::fail("E0605",
+                fmt::format("what is summed through a window holds {} along an axis of the window",
+                            scan ? "a scan" : "a reduction like an input that may be 1"),
+                spec_.where(id),
+                scan ? "store the scan as an output of one kernel and read it in another"
+                     : "label the dims of the input that it is like");
+}
+
+std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, const Place &where) {
+  const TypedInput read = spec_.inputs[index]; // the inputs grow
+  const bool changes = std::any_of(read.axis_of_dim.begin(), read.axis_of_dim.end(),
+                                   [&](int axis) { return by.axes.contains(axis); });
+  if (!changes) return index;
+  TypedWindow window;
+  window.derived = true;
+  window.of = read.window ? read.window->of : index;
+  const TypedInput &base = spec_.inputs[window.of];
+  AxisSet in_sums;
+  std::vector<int> axes;
+  for (std::size_t d = 0; d < base.axis_of_dim.size(); ++d) {
+    const Position old = position_of(spec_, index, d);
+    const Position now = Positions(where).substitute(old, [&](int axis) {
+      const auto found = by.axes.find(axis);
+      return found == by.axes.end() ? nullptr : &found->second.at;
+    });
+    TypedWindow::Form &form = window.forms.emplace_back(form_of(now));
+    form.stretches = read.window ? read.window->forms[d].stretches : base.may_stretch[d];
+    form.may_leave = read.window && read.window->forms[d].may_leave;
+    for (const auto &[axis, times] : old.axes)
+      if (const auto found = by.axes.find(axis); found != by.axes.end())
+        form.may_leave = form.may_leave || !found->second.inside;
+    for (const TypedWindow::Term &term : form.terms) {
+      if (std::find(axes.begin(), axes.end(), term.axis) == axes.end()) axes.push_back(term.axis);
+      if (!form.is_axis()) in_sums = in_sums | AxisSet::of(term.axis);
+    }
+  }
+  if (axes.size() > std::size_t(max_rank))
+    support::fail("E0013",
+                  fmt::format("{} is read along {} axes to sum through a window, and {} is the limit",
+                              read.name, axes.size(), max_rank),
+                  read.where, "split the kernel");
+
+  TypedInput made;
+  made.dtype = read.dtype;
+  made.where = read.where;
+  made.axis_of_dim = axes;
+  for (const int axis : axes) {
+    std::optional<TypedWindow::ExtentOf> own; // of the dim that this one is, under another name or the same
+    for (std::size_t k = 0; k < read.axis_of_dim.size() && !own; ++k) {
+      const auto found = by.axes.find(read.axis_of_dim[k]);
+      const bool same = found == by.axes.end() ? read.axis_of_dim[k] == axis
+                                               : found->second.inside && found->second.at.axis() == axis;
+      if (same) own = extent_of_dim(spec_, index, k);
+    }
+    const auto given = by.extents.find(axis);
+    // In a sum of axes it must have all its positions, also where the read repeats a dim of 1 along it.
+    if (given != by.extents.end() && (!own || in_sums.has(axis))) own = given->second;
+    support::check(own.has_value(), "reindex: an axis without extent");
+    window.extents.push_back(*own);
+    const bool of_dim = own->axis < 0;
+    made.may_stretch.push_back(of_dim && spec_.inputs[own->input].may_stretch[std::size_t(own->dim)]);
+    made.extents.push_back(of_dim ? spec_.inputs[own->input].extents[std::size_t(own->dim)] : -1);
+  }
+  for (std::size_t d = 0; d < window.forms.size(); ++d) { // the index of a dim is inside of it
+    TypedWindow::Form &form = window.forms[d];
+    if (!form.is_axis()) continue;
+    const auto k = std::find(axes.begin(), axes.end(), form.terms[0].axis) - axes.begin();
+    const TypedWindow::ExtentOf &extent = window.extents[std::size_t(k)];
+    if (extent.axis < 0 && extent.input == window.of && extent.dim == int(d)) form.may_leave = false;
+  }
+  made.name = base.name + text_of(window);
+  std::string key = made.name;
+  for (const TypedWindow::ExtentOf &e : window.extents)
+    key += fmt::format(" {}.{}.{}", e.axis, e.input, e.dim);
+  for (const TypedWindow::Form &form : window.forms) key += form.may_leave ? " z" : " -";
+  made.window = std::move(window);
+  const auto [known, fresh] = derived_.try_emplace(key, std::uint32_t(spec_.inputs.size()));
+  if (fresh) spec_.inputs.push_back(std::move(made));
+  return known->second;
+}
+
+std::string Reindexer::text_of(const TypedWindow &window) const {
+  std::string text = "[";
+  for (std::size_t d = 0; d < window.forms.size(); ++d) {
+    const TypedWindow::Form &form = window.forms[d];
+    std::string sum;
+    const auto add_term = [&](std::int64_t times, const std::string &what) {
+      sum += sum.empty() ? (times < 0 ? "-" : "") : (times < 0 ? " - " : " + ");
+      const std::int64_t size = times < 0 ? -times : times;
+      if (what.empty() || size != 1) sum += std::to_string(size) + (what.empty() ? "" : "*");
+      sum += what;
+    };
+    for (const TypedWindow::Term &term : form.terms)
+      add_term(term.times, spec_.axes[std::size_t(term.axis)].name);
+    for (const TypedWindow::Count &count : form.counts)
+      add_term(count.times, fmt::format("extent({}, of={})", count.dim, spec_.inputs[count.input].name));
+    if (form.start != 0 || sum.empty()) add_term(form.start, "");
+    if (form.divisor != 1) sum = fmt::format("({}) / {}", sum, form.divisor);
+    text += (d == 0 ? "" : ", ") + sum;
+  }
+  return text + "]";
+}
+
+int Reindexer::fresh_axis(int like, const Place &where) {
+  if (spec_.axes.size() == expr::max_axes)
+    support::fail("E0013", fmt::format("a kernel has at most {} axes, and sums through windows need some",
+                                       expr::max_axes),
+                  support::with_text(where, spec_.source.get()), "split the kernel");
+  const Axis &axis = spec_.axes[std::size_t(like)];
+  std::string name;
+  const auto taken = [&] {
+    return std::any_of(spec_.axes.begin(), spec_.axes.end(), [&](const Axis &a) { return a.name == name; });
+  };
+  for (int k = 2; name.empty() || taken(); ++k)
+    name = fmt::format("{}{}_{}", axis.labelled ? "" : "i", axis.name, k);
+  spec_.axes.push_back({name, axis.labelled});
+  return int(spec_.axes.size()) - 1;
+}
+
+NodeId Reindexer::add(Node node, std::span<const NodeId> args, const Place &where) {
+  if (spec_.graph.size() >= max_nodes)
+    support::fail("E0013",
+                  fmt::format("the kernel is too large: with its sums through windows written out it has more "
+                              "than {} operations",
+                              max_nodes),
+                  support::with_text(where, spec_.source.get()), "split the kernel");
+  return spec_.graph.add(node, args, where);
+}
+
+NodeId Reindexer::number(std::int64_t value, const Place &where) {
+  Node node;
+  node.kind = NodeKind::Literal;
+  node.dtype = DType::I64;
+  node.literal = ops::scalar_from(value);
+  return add(node, {}, where);
+}
+
+NodeId Reindexer::op(ops::Op op, DType result, std::initializer_list<NodeId> args, const Place &where) {
+  Node node;
+  node.kind = NodeKind::Op;
+  node.op = op;
+  node.dtype = result;
+  for (NodeId arg : args) node.axes = node.axes | spec_.graph[arg].axes;
+  return add(node, std::span(args.begin(), args.size()), where);
+}
+
+NodeId Reindexer::input(std::uint32_t input, const Place &where) {
+  Node node;
+  node.kind = NodeKind::Input;
+  node.dtype = spec_.inputs[input].dtype;
+  node.axes = spec_.inputs[input].axes();
+  node.payload = input;
+  return add(node, {}, where);
+}
+
+NodeId Reindexer::extent(NodeId of, int axis, const Place &where) {
+  Node node;
+  node.kind = NodeKind::Extent;
+  node.dtype = DType::I64;
+  node.folded = AxisSet::of(axis);
+  return add(node, std::span(&of, 1), where);
+}
+
+NodeId Reindexer::index(NodeId lender, int axis, const Place &where) {
+  Node node;
+  node.kind = NodeKind::Index;
+  node.dtype = DType::I64;
+  node.axes = AxisSet::of(axis);
+  return add(node, std::span(&lender, 1), where);
+}
+
+} // namespace broadloom::spec

@@ -1,0 +1,219 @@
+// See transpose_windows.hpp.
+#include "rewrite/transpose_windows.hpp"
+
+#include "rewrite/reindex.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+
+namespace broadloom::spec {
+
+using expr::AxisSet;
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+using ops::Op;
+
+namespace {
+
+bool is_transposed(const TypedSpec &spec, const Node &node) {
+  return node.kind == NodeKind::Fold && node.like != expr::no_input &&
+         spec.inputs[node.like].window.has_value();
+}
+
+// The axes of a window in terms of the positions in its array.
+class Solution {
+public:
+  Solution(const TypedWindow &window, AxisSet in_sums, const Place &where) : positions_(where) {
+    for (std::size_t dim = 0; dim < window.forms.size(); ++dim) take(window, dim, in_sums);
+  }
+
+  static int place(std::size_t dim) { return expr::max_axes + int(dim); } // the position along a dim, as an axis
+
+  struct Axis {
+    Position at;
+    bool exact = false; // it is the position along a dim of the same extent
+  };
+  struct Condition { // at the place along the dim is this
+    Position at;
+    std::size_t dim;
+  };
+  const std::map<int, Axis> &axes() const { return axes_; }
+  const std::vector<Condition> &conditions() const { return conditions_; }
+  const Positions &positions() const { return positions_; }
+
+private:
+  void take(const TypedWindow &window, std::size_t dim, AxisSet in_sums) {
+    const TypedWindow::Form &form = window.forms[dim];
+    Position position;
+    position.constant = form.start;
+    if (form.from_end) position.counts[{window.of, int(dim)}] = 1;
+    for (const TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
+    const Position known = with_known(position);
+    for (const TypedWindow::Term &term : form.terms) {
+      if (axes_.contains(term.axis) || known.times(term.axis) == 0) continue;
+      const Position at = positions_.solve(known, term.axis, Position::of_axis(place(dim)));
+      for (auto &[axis, solved] : axes_)
+        solved.at = positions_.substitute(
+            solved.at, [&](int other) { return other == term.axis ? &at : nullptr; });
+      axes_[term.axis] = {at, form.is_axis() && !in_sums.has(term.axis)};
+      return;
+    }
+    conditions_.push_back({known, dim});
+  }
+
+  Position with_known(const Position &position) const {
+    return positions_.substitute(position, [&](int axis) {
+      const auto found = axes_.find(axis);
+      return found == axes_.end() ? nullptr : &found->second.at;
+    });
+  }
+
+  Positions positions_;
+  std::map<int, Axis> axes_;
+  std::vector<Condition> conditions_;
+};
+
+class Transposer {
+public:
+  explicit Transposer(TypedSpec &spec)
+      : spec_(spec), in_sums_(spec.axes_in_sums()), reindexer_(spec) {}
+
+  void run() {
+    const expr::Graph old = std::move(spec_.graph);
+    spec_.graph = expr::Graph::with_recipes_of(old);
+    std::vector<NodeId> now(old.size());
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      const NodeId id{std::uint32_t(i)};
+      std::vector<NodeId> args;
+      for (NodeId arg : old.args(id)) args.push_back(now[arg.index]);
+      now[i] = is_transposed(spec_, old[id]) ? written_out(old[id], args[0], old.where(id))
+                                             : spec_.graph.add(old[id], args, old.where(id));
+    }
+    for (TypedOutput &output : spec_.outputs) {
+      output.value = now[output.value.index];
+      output.addend = now[output.addend.index];
+    }
+    for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+    for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
+  }
+
+private:
+  NodeId written_out(const Node &fold, NodeId summed, const Place &where) {
+    const std::uint32_t seen = fold.like;
+    const TypedWindow window = *spec_.inputs[seen].window; // the inputs grow
+    const std::vector<int> places = spec_.inputs[window.of].axis_of_dim;
+    const AxisSet of_result = spec_.inputs[window.of].axes();
+    const Place shown = support::with_text(where, spec_.source.get());
+    const Solution solution(window, in_sums_, shown);
+
+    // Axes that are folded must not have the names of those of the result.
+    Substitution by, renaming;
+    const AxisSet walked = spec_.inputs[seen].axes(), all = spec_.graph[summed].axes | walked;
+    for (int axis = 0; axis < expr::max_axes; ++axis) {
+      if (!all.has(axis) || solution.axes().contains(axis)) continue;
+      int now = axis;
+      if (of_result.has(axis)) {
+        now = reindexer_.fresh_axis(axis, where);
+        by.axes[axis] = renaming.axes[axis] = {Position::of_axis(now), true};
+      }
+      if (walked.has(axis)) by.extents[now] = {axis, 0, 0};
+    }
+    for (std::size_t dim = 0; dim < places.size(); ++dim)
+      by.extents[places[dim]] = {-1, window.of, int(dim)};
+    std::map<int, Position> names; // of places and of what was renamed
+    for (std::size_t dim = 0; dim < places.size(); ++dim)
+      names[Solution::place(dim)] = Position::of_axis(places[dim]);
+    for (const auto &[axis, instead] : renaming.axes) names[axis] = instead.at;
+    const auto named = [&](const Position &position) {
+      return solution.positions().substitute(position, [&](int axis) {
+        const auto found = names.find(axis);
+        return found == names.end() ? nullptr : &found->second;
+      });
+    };
+    for (const auto &[axis, solved] : solution.axes()) by.axes[axis] = {named(solved.at), solved.exact};
+
+    // Only where the position is that of an element: elsewhere what is read is no more than a number.
+    std::optional<NodeId> mask;
+    const auto ask = [&](NodeId condition) {
+      mask = mask ? reindexer_.op(Op::And, DType::Bool, {*mask, condition}, where) : condition;
+    };
+    const auto compare = [&](Op op, NodeId a, NodeId b) {
+      ask(reindexer_.op(op, DType::Bool, {a, b}, where));
+    };
+    const auto number = [&](std::int64_t n) { return reindexer_.number(n, where); };
+    const auto times = [&](NodeId a, std::int64_t n) {
+      return n == 1 ? a : reindexer_.op(Op::Mul, DType::I64, {a, number(n)}, where);
+    };
+    const auto lender = [&](int axis) {
+      if (of_result.has(axis)) return reindexer_.input(window.of, where);
+      return reindexer_.input(reindexer_.derived(seen, renaming, where), where);
+    };
+    for (const auto &[axis, solved] : solution.axes()) {
+      if (solved.exact) continue;
+      const Position &at = by.axes.at(axis).at;
+      const NodeId value = reindexer_.value_of(at, lender, where);
+      const NodeId count = reindexer_.extent(reindexer_.input(seen, where), axis, where);
+      compare(Op::Ge, value, number(0));
+      compare(Op::Lt, value, times(count, at.divisor));
+      if (at.divisor != 1)
+        compare(Op::Eq, reindexer_.op(Op::Mod, DType::I64, {value, number(at.divisor)}, where), number(0));
+    }
+    for (const auto &[at, dim] : solution.conditions()) {
+      const Position wanted = named(at);
+      compare(Op::Eq, reindexer_.value_of(wanted, lender, where),
+              times(reindexer_.index(lender(places[dim]), places[dim], where), wanted.divisor));
+    }
+
+    std::vector<Node> casts; // to the type of the sum: what is masked is what was there before
+    NodeId value = summed;
+    for (; spec_.graph[value].kind == NodeKind::Cast; value = spec_.graph.args(value)[0])
+      casts.push_back(spec_.graph[value]);
+    value = reindexer_.run(value, by);
+    if (mask) {
+      Node zero;
+      zero.kind = NodeKind::Literal;
+      zero.dtype = spec_.graph[value].dtype;
+      const NodeId nothing = spec_.graph.add(zero, {}, where);
+      value = reindexer_.op(Op::Where, zero.dtype, {*mask, value, nothing}, where);
+    }
+    for (; !casts.empty(); casts.pop_back()) {
+      casts.back().axes = spec_.graph[value].axes;
+      value = spec_.graph.add(casts.back(), std::span(&value, 1), where);
+    }
+    return repeated(folded(fold, value, of_result, where), window.of, where);
+  }
+
+  NodeId folded(Node fold, NodeId value, AxisSet kept, const Place &where) {
+    fold.like = expr::no_input;
+    fold.folded = spec_.graph[value].axes - kept;
+    fold.axes = spec_.graph[value].axes & kept;
+    return fold.folded.empty() ? value : spec_.graph.add(fold, std::span(&value, 1), where);
+  }
+
+  // Along axes of the result that the sum lacks.
+  NodeId repeated(NodeId value, std::uint32_t like, const Place &where) {
+    if (spec_.graph[value].axes == spec_.inputs[like].axes()) return value;
+    const NodeId args[] = {value, reindexer_.input(like, where)};
+    Node node;
+    node.kind = NodeKind::Expand;
+    node.dtype = spec_.graph[value].dtype;
+    node.axes = spec_.inputs[like].axes();
+    return spec_.graph.add(node, args, where);
+  }
+
+  Place support_place(const Place &where) const { return where; }
+
+  TypedSpec &spec_;
+  const AxisSet in_sums_;
+  Reindexer reindexer_;
+};
+
+} // namespace
+
+void transpose_windows(TypedSpec &spec) {
+  for (std::uint32_t n = 0; n < spec.graph.size(); ++n)
+    if (is_transposed(spec, spec.graph[{n}])) return Transposer(spec).run();
+}
+
+} // namespace broadloom::spec
