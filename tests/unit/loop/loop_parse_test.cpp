@@ -1,6 +1,7 @@
 // The text of loop programs: what is written reads back as the same program, and what is malformed is refused where it is.
 #include "tests/unit/loop_programs.hpp"
 
+#include "kernel/windows.hpp"
 #include "plan/plan.hpp"
 #include "tests/golden/golden_files.hpp"
 #include "tools/broadloom/data/source.hpp"
