@@ -143,10 +143,13 @@ public:
   Position(std::string axis) { terms_.push_back({std::move(axis), 1}); }
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Position(T constant) : constant_(std::int64_t(constant)), valid_(std::in_range<std::int64_t>(constant)) {}
+  Position(T constant)
+      : constant_(std::int64_t(constant)), valid_(std::in_range<std::int64_t>(constant)) {}
 
   std::int64_t constant() const { return constant_; }
-  const std::vector<Term> &terms() const { return terms_; } // no axis twice, in the order in which they were added
+  const std::vector<Term> &terms() const {
+    return terms_;
+  } // no axis twice, in the order in which they were added
   bool valid() const { return valid_; }
 
   friend Position operator+(const Position &a, const Position &b) { return a.plus(b, 1); }

@@ -77,7 +77,8 @@ Position Position::plus(const Position &other, std::int64_t times) const {
   Position result(0);
   result.valid_ = valid_ && other.valid_ && add_to(sum, form_of(other), times);
   result.constant_ = sum.constant;
-  for (AffineForm::Term &term : sum.terms) result.terms_.push_back({std::move(term.axis), term.times});
+  for (AffineForm::Term &term : sum.terms)
+    result.terms_.push_back({std::move(term.axis), term.times});
   return result;
 }
 

@@ -129,7 +129,8 @@ void Space::check_form(const InputDecl &decl) const {
     bad("E0140",
         "'" + decl.window->of->name + "' has " +
             support::count(std::int64_t(decl.window->of->dims.size()), "dim") + ", and " +
-            support::count(std::int64_t(given), "position") + (given == 1 ? " is" : " are") + " given",
+            support::count(std::int64_t(given), "position") + (given == 1 ? " is" : " are") +
+            " given",
         "write one position for each dim, as in x[i + u, j]");
   }
   std::string who = "input '" + decl.name + "'";

@@ -51,7 +51,8 @@ std::int64_t points(const spec::TypedSpec &typed,
       std::int64_t &extent = extents[std::size_t(typed.inputs[i].axis_of_dim[d])];
       extent = std::max(extent, shapes[i][d]);
     }
-  for (std::size_t i = shapes.size(); i < typed.inputs.size(); ++i) // no axis of a window is longer than its array
+  for (std::size_t i = shapes.size(); i < typed.inputs.size();
+       ++i) // no axis of a window is longer than its array
     for (const std::int64_t length : shapes[typed.inputs[i].window->of])
       for (const int axis : typed.inputs[i].axis_of_dim)
         extents[std::size_t(axis)] = std::max(extents[std::size_t(axis)], length);

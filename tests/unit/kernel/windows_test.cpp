@@ -23,8 +23,8 @@ template <class T = double> std::vector<T> counting(std::size_t count) {
 Array numbers(DType dtype, const Shape &shape) {
   Array array(f64, shape);
   std::iota(array.data<double>(), array.data<double>() + array.size(), 1.0);
-  const Kernel convert = compile(parse("kernel c { in x : f64[:]; out y : " + std::string(name(dtype)) +
-                                       " = x % 7 }"));
+  const Kernel convert = compile(
+      parse("kernel c { in x : f64[:]; out y : " + std::string(name(dtype)) + " = x % 7 }"));
   const Shape flat{array.size()};
   const Array made(dtype, shape);
   convert.run({View<const double>(array.data<double>(), flat)},
@@ -54,7 +54,8 @@ Options with(Engine engine, int threads = 1) {
 Array run(const std::string &body, const std::vector<NamedView> &inputs) {
   const LoopSpec spec = parse("kernel k { " + body + " }");
   const Results truth = compile(spec, with(Engine::reference)).call(inputs);
-  for (const Options &options : {with(Engine::interpreter), with(Engine::jit), with(Engine::jit, 3)}) {
+  for (const Options &options :
+       {with(Engine::interpreter), with(Engine::jit), with(Engine::jit, 3)}) {
     const Results got = compile(spec, options).call(inputs);
     for (const auto &[output, array] : truth) {
       CHECK(shape_of(got[output]) == shape_of(array));
@@ -92,7 +93,8 @@ View<const double> view(const std::vector<double> &data, const Shape &shape) {
 
 using Numbers = std::vector<double>;
 const std::vector<double> data = counting(1000);
-const NamedView x7{"x", view(data, {7})}, x45{"x", view(data, {4, 5})}, x33{"x", view(data, {3, 3})};
+const NamedView x7{"x", view(data, {7})}, x45{"x", view(data, {4, 5})},
+    x33{"x", view(data, {3, 3})};
 const NamedView w3{"w", view(data, {3})}, w33{"w", view(data, {3, 3})};
 
 } // namespace
@@ -103,10 +105,12 @@ TEST_CASE("an axis takes the greatest extent with which every read is inside") {
   CHECK(values("in x : f64[:]; out y = x[i + 1] - x[i]", {x7}) == Numbers(6, 1));
   CHECK(values("in x : f64[:]; out y = x[i] + x[i + 2] + x[3*i]", {x7}) == Numbers{5, 10, 15});
   CHECK(values("in x : f64[:]; in w : f64[u]; out y = sum(x[i + u] * w, u)", {x7, w3}).size() == 5);
-  CHECK(values("in x : f64[:]; in w : f64[u]; out y = sum(x[i + 3*u] * w, u)", {x7, w3}).size() == 1);
+  CHECK(values("in x : f64[:]; in w : f64[u]; out y = sum(x[i + 3*u] * w, u)", {x7, w3}).size() ==
+        1);
 }
 
-TEST_CASE("an axis that stands alone at every position has the extent of the dim, and all of them agree") {
+TEST_CASE("an axis that stands alone at every position has the extent of the dim, and all of them "
+          "agree") {
   CHECK(values("in x : f64[:, :]; out y = sum(x[i, j], j)", {x45}) == Numbers{15, 40, 65, 90});
   CHECK(values("in x : f64[:, :]; out y = x[i, i]", {x33}) == Numbers{1, 5, 9});
   CHECK(code_of("in x : f64[:, :]; out y = x[i, i]", {x45}) == "E0102");
@@ -119,7 +123,8 @@ TEST_CASE("an axis that stands alone at every position has the extent of the dim
 
 TEST_CASE("a label has the extent of its dim, and reads that leave the array are an error") {
   const NamedView y4{"y", view(data, {4})};
-  CHECK(values("in x : f64[:]; in y : f64[i]; out z = x[i + 2] * y", {x7, y4}) == Numbers{3, 8, 15, 24});
+  CHECK(values("in x : f64[:]; in y : f64[i]; out z = x[i + 2] * y", {x7, y4}) ==
+        Numbers{3, 8, 15, 24});
   CHECK(code_of("in x : f64[:]; in y : f64[i]; out z = x[i + 4] * y", {x7, y4}) == "E0142");
   CHECK(code_of("in x : f64[:]; in y : f64[i]; out z = x[2 - i] * y", {x7, y4}) == "E0142");
   CHECK(code_of("in x : f64[i]; out z = x[i + 1]", {x7}) == "E0142");
@@ -139,12 +144,14 @@ TEST_CASE("positions that no axis moves up count from the end where they begin b
 
 TEST_CASE("one input under several labels is one operand of a Gram matrix") {
   const NamedView x{"x", view(data, {2, 3})};
-  CHECK(values("in x : f64[:, :]; out g = sum(x[i, k] * x[j, k], k)", {x}) == Numbers{14, 32, 32, 77});
+  CHECK(values("in x : f64[:, :]; out g = sum(x[i, k] * x[j, k], k)", {x}) ==
+        Numbers{14, 32, 32, 77});
   CHECK(values("in x : f64[i, k]; out g = sum(x * x[j, k], k)", {x}) == Numbers{14, 32, 32, 77});
 }
 
 TEST_CASE("windows are views of arrays in any order, reversed and stepped") {
-  const std::string body = "in x : f64[:, :]; in w : f64[u, v]; out y = sum(x[2*i + u, j + v] * w, u, v)";
+  const std::string body =
+      "in x : f64[:, :]; in w : f64[u, v]; out y = sum(x[2*i + u, j + v] * w, u, v)";
   const Shape shape{9, 8};
   for (const Shape &strides : {Shape{8, 1}, Shape{1, 9}, Shape{-8, 1}, Shape{3, 30}, Shape{-1, -9},
                                Shape{0, 1}, Shape{8, 0}, Shape{-2, 20}}) {
@@ -172,11 +179,13 @@ TEST_CASE("arrays of no element and of one are read at positions") {
 }
 
 TEST_CASE("every dtype is read through windows") {
-  for (const DType dtype : {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128}) {
+  for (const DType dtype :
+       {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128}) {
     const std::string type(name(dtype));
     const Array x = numbers(dtype, {11, 37}), w = numbers(dtype, {3, 3});
     run("in x : " + type + "[:, :]; in w : " + type +
-            "[u, v]; out y = sum(x[i + u, j + v] * w, u, v); out r = x[-i, 2*j + 1]; out d = x[i, i + 3]",
+            "[u, v]; out y = sum(x[i + u, j + v] * w, u, v); out r = x[-i, 2*j + 1]; out d = x[i, "
+            "i + 3]",
         {{"x", x}, {"w", w}});
   }
 }
@@ -191,14 +200,16 @@ TEST_CASE("modes, scans, positions and extents take windows as other inputs") {
   run(head + "out y = sum(x[2*i + u], like=w)", {x7, w3});
   CHECK(values(head + "out y = f64(extent(i)) + 0 * sum(x[2*i + u] * w)", {x7, w3}) == Numbers{3});
   CHECK(values("in x : f64[:]; out y = x[3*i] * iota(i)", {x7}) == Numbers{0, 4, 14});
-  CHECK(values(head + "out y = f64(extent(u, of=w)) * x[i + 4*u] * w", {x7, {"w", view(data, {1})}}).size() == 7);
+  CHECK(values(head + "out y = f64(extent(u, of=w)) * x[i + 4*u] * w", {x7, {"w", view(data, {1})}})
+            .size() == 7);
 }
 
 TEST_CASE("an output on the input of a stencil has what it would have elsewhere") {
   for (const Engine engine : {Engine::interpreter, Engine::jit, Engine::reference})
     for (const int threads : {1, 3}) {
-      const Kernel kernel = compile(
-          parse("kernel k { in x : f64[:]; out y = x[i] + 2 * x[i + 1] + x[i + 2] }"), with(engine, threads));
+      const Kernel kernel =
+          compile(parse("kernel k { in x : f64[:]; out y = x[i] + 2 * x[i + 1] + x[i + 2] }"),
+                  with(engine, threads));
       std::vector<double> whole = counting(5000), in = whole, apart(4998);
       kernel.run({view(in, {5000})}, {View<double>(apart.data(), {4998})});
       for (const std::int64_t shift : {0, 1, 2}) {
@@ -206,7 +217,8 @@ TEST_CASE("an output on the input of a stencil has what it would have elsewhere"
         kernel.run({view(in, {5000})}, {View<double>(in.data() + shift, {4998})});
         CHECK(std::memcmp(in.data() + shift, apart.data(), apart.size() * sizeof(double)) == 0);
       }
-      const Kernel turned = compile(parse("kernel k { in x : f64[:]; out y = x[-i] }"), with(engine));
+      const Kernel turned =
+          compile(parse("kernel k { in x : f64[:]; out y = x[-i] }"), with(engine));
       in = whole;
       turned.run({view(in, {5000})}, {View<double>(in.data(), {5000})});
       CHECK(in == std::vector<double>(whole.rbegin(), whole.rend()));
@@ -231,12 +243,16 @@ TEST_CASE("kernels with windows bind, prepare, infer and tell their inputs") {
 }
 
 TEST_CASE("nothing is written where a read would leave the array") {
-  const Kernel kernel = compile(parse("kernel k { in x : f64[:]; in w : f64[u]; out y = sum(x[i + u] * w, u) }"));
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f64[:]; in w : f64[u]; out y = sum(x[i + u] * w, u) }"));
   std::vector<double> y(5, -1);
-  CHECK_THROWS_AS(kernel.run({view(data, {2}), view(data, {3})}, {View<double>(y.data(), {5})}), ShapeError);
-  CHECK_THROWS_AS(kernel.run({view(data, {8}), view(data, {3})}, {View<double>(y.data(), {5})}), ShapeError);
-  CHECK_THROWS_AS(
-      kernel.run({View<const double>(nullptr, {7}), view(data, {3})}, {View<double>(y.data(), {5})}), DataError);
+  CHECK_THROWS_AS(kernel.run({view(data, {2}), view(data, {3})}, {View<double>(y.data(), {5})}),
+                  ShapeError);
+  CHECK_THROWS_AS(kernel.run({view(data, {8}), view(data, {3})}, {View<double>(y.data(), {5})}),
+                  ShapeError);
+  CHECK_THROWS_AS(kernel.run({View<const double>(nullptr, {7}), view(data, {3})},
+                             {View<double>(y.data(), {5})}),
+                  DataError);
   CHECK(y == Numbers(5, -1));
 }
 
@@ -245,7 +261,8 @@ TEST_CASE("a stencil that is cancelled stops, and the next call runs") {
     Options options = with(engine, 2);
     const auto flag = std::make_shared<std::atomic<bool>>(true);
     options.cancel = flag;
-    const Kernel kernel = compile(parse("kernel k { in x : f64[:]; out y = x[i] + x[i + 1] }"), options);
+    const Kernel kernel =
+        compile(parse("kernel k { in x : f64[:]; out y = x[i] + x[i + 1] }"), options);
     std::vector<double> y(6);
     CHECK_THROWS_AS(kernel.run({view(data, {7})}, {View<double>(y.data(), {6})}), CancelledError);
     *flag = false;
@@ -256,7 +273,9 @@ TEST_CASE("a stencil that is cancelled stops, and the next call runs") {
 
 TEST_CASE("numbers that no address holds are an error") {
   const NamedView x{"x", View<const double>(data.data(), {3}, {200})};
-  CHECK(code_of("in x : f64[:]; out y = x[4611686018427387904*i + 1]", {x}) == "none"); // one element
+  CHECK(code_of("in x : f64[:]; out y = x[4611686018427387904*i + 1]", {x}) ==
+        "none"); // one element
   const NamedView w{"w", view(data, {3})};
-  CHECK(code_of("in x : f64[:]; in w : f64[u]; out y = x[4611686018427387904*u] + w", {x, w}) == "E0142");
+  CHECK(code_of("in x : f64[:]; in w : f64[u]; out y = x[4611686018427387904*u] + w", {x, w}) ==
+        "E0142");
 }

@@ -10,7 +10,8 @@ namespace bl = broadloom;
 namespace {
 
 std::string kernel(const std::string &positions) {
-  return "kernel k {\n  in  x : f32[:, :]\n  in  w : f32[u, v]\n  out y = x[" + positions + "] * w\n}\n";
+  return "kernel k {\n  in  x : f32[:, :]\n  in  w : f32[u, v]\n  out y = x[" + positions +
+         "] * w\n}\n";
 }
 
 std::string printed(const std::string &positions) {
@@ -61,9 +62,9 @@ TEST_CASE("what is no sum of multiples of axes is no position") {
 }
 
 TEST_CASE("positions stay within i64 and within limits") {
-  for (const char *wrong : {"9223372036854775808, 0", "9223372036854775807 + 1 + i, 0",
-                            "-9223372036854775807 - 1, 0", "9223372036854775807*(2*i), 0",
-                            "4611686018427387904*i + 4611686018427387904*i, 0"})
+  for (const char *wrong :
+       {"9223372036854775808, 0", "9223372036854775807 + 1 + i, 0", "-9223372036854775807 - 1, 0",
+        "9223372036854775807*(2*i), 0", "4611686018427387904*i + 4611686018427387904*i, 0"})
     CHECK(code(wrong) == "E0006");
   std::string deep, wide = "a0";
   for (int k = 0; k < 100000; ++k) deep += "(-";
@@ -79,7 +80,8 @@ TEST_CASE("axes to which nothing gives an extent are told before any call") {
   CHECK(code("i + u, j + v") == "none");
 }
 
-TEST_CASE("labels come in the order in which inputs, then windows have them, and printing keeps it") {
+TEST_CASE(
+    "labels come in the order in which inputs, then windows have them, and printing keeps it") {
   const bl::Expr x = bl::make_window(bl::input("x", bl::f32, 1), {{0, {{"a", 2}}}}, {});
   const bl::Expr y = bl::make_window(bl::input("y", bl::f32, 1), {{0, {{"b", 3}}}}, {});
   const bl::Expr shared = exp(y);
@@ -103,7 +105,8 @@ TEST_CASE("windows of two inputs of one name are a mistake") {
 TEST_CASE("at() is a read at positions, and prints as one") {
   const bl::Expr x = bl::input("x", bl::f32, 2), w = bl::input("w", bl::f32, {"u"});
   const bl::Position i = bl::axis("i"), u = bl::axis("u");
-  const bl::LoopSpec spec = bl::LoopSpec("k").out("y", x.at({2 * i + u - 1 + 1, "j"}) * w + x.at({-i, 3u}) * w);
+  const bl::LoopSpec spec =
+      bl::LoopSpec("k").out("y", x.at({2 * i + u - 1 + 1, "j"}) * w + x.at({-i, 3u}) * w);
   CHECK(bl::print(spec) == "kernel k {\n  in  x : f32[:, :]\n  in  w : f32[u]\n"
                            "  out y = x[2*i + u, j] * w + x[-i, 3] * w\n}\n");
   CHECK(bl::print(bl::parse(bl::print(spec))) == bl::print(spec));
