@@ -119,7 +119,7 @@ TEST_CASE("at() refuses what is no input and numbers beyond i64, at the user's o
   const auto code = [](const auto &call) {
     try {
       call();
-    } catch (const bl::SpecError &error) {
+    } catch (const bl::Error &error) {
       CHECK(error.where().file.find("windows_test.cpp") != std::string::npos);
       CHECK_FALSE(error.help().empty());
       return error.code();
