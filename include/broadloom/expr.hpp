@@ -18,12 +18,15 @@
 #include <source_location>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace broadloom {
 
 struct ExprNode; // src/expr/node.hpp
+
+class Position;
 
 class Expr {
 public:
@@ -36,6 +39,15 @@ public:
             std::source_location where = std::source_location::current()) const;
   Expr axes(std::initializer_list<int> axes,
             std::source_location where = std::source_location::current()) const;
+
+  // The input read at positions, one for each dim: x.at({2 * bl::axis("i") + bl::axis("u") - 1, "j"}) is x[2*i + u - 1, j] of the
+  // text form, whose rules for extents hold (docs/language.md, "Windows"). The axes of the positions are its axes. At a call it is a
+  // view of the array, never a copy. Throws SpecError E0023 where *this is not an input or has been read at positions, E0006 where
+  // numbers of a position have left i64; `compile` tells the rest, E0140 to E0142.
+  Expr at(std::initializer_list<Position> positions,
+          std::source_location where = std::source_location::current()) const;
+  Expr at(const std::vector<Position> &positions,
+          std::source_location where = std::source_location::current()) const;
 
   const ExprNode *node() const { return node_.get(); }
   const std::shared_ptr<const ExprNode> &handle() const { return node_; }
@@ -116,6 +128,50 @@ public:
 private:
   std::variant<std::string, int> value_;
 };
+
+// Where an input is read along one dim: an integer plus integer multiples of axes. A value, which `+ - *` make of others; an axis
+// with multiple 0 is none. Below 0, and moved up by no axis, it counts from the end: -1 is the last element, -axis("i") turns the dim
+// around. Numbers that leave i64 make it invalid, which Expr::at tells.
+class Position {
+public:
+  struct Term {
+    std::string axis;
+    std::int64_t times = 0;
+  };
+
+  Position(const char *axis) : Position(std::string(axis)) {}
+  Position(std::string axis) { terms_.push_back({std::move(axis), 1}); }
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Position(T constant)
+      : constant_(std::int64_t(constant)), valid_(std::in_range<std::int64_t>(constant)) {}
+
+  std::int64_t constant() const { return constant_; }
+  const std::vector<Term> &terms() const {
+    return terms_;
+  } // no axis twice, in the order in which they were added
+  bool valid() const { return valid_; }
+
+  friend Position operator+(const Position &a, const Position &b) { return a.plus(b, 1); }
+  friend Position operator-(const Position &a, const Position &b) { return a.plus(b, -1); }
+  friend Position operator-(const Position &a) { return Position(0).plus(a, -1); }
+  template <std::integral T> friend Position operator*(T times, const Position &a) {
+    return a.times(Position(times));
+  }
+  template <std::integral T> friend Position operator*(const Position &a, T times) {
+    return a.times(Position(times));
+  }
+
+private:
+  Position plus(const Position &other, std::int64_t times) const;
+  Position times(const Position &number) const;
+
+  std::int64_t constant_ = 0;
+  std::vector<Term> terms_;
+  bool valid_ = true;
+};
+
+inline Position axis(std::string name) { return {std::move(name)}; }
 
 // Inputs by their names; `{}` is none.
 class InputNames {

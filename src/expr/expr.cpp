@@ -1,5 +1,5 @@
 // The public face of expressions: every operator makes a node and notes the caller's line.
-#include "expr/node.hpp"
+#include "expr/window.hpp"
 
 #include "support/fail.hpp"
 
@@ -21,7 +21,7 @@ Expr op(ops::Op op, const Operand &a, const Operand &b, const Operand &c) {
 
 Expr placed(const Expr &expr, Placement placement, std::initializer_list<int> axes, Place where) {
   const char *word = placement == Placement::Dims ? "dims" : "axes";
-  if (!expr.node() || expr.node()->kind != ExprKind::Input)
+  if (!expr.node() || expr.node()->kind != ExprKind::Input || expr.node()->input->window)
     support::fail(
         "E0132", std::string(word) + "() applies to an input, not to an expression", where,
         "place the input itself: bl::input(\"y\", bl::f32, 1)." + std::string(word) + "({0})");
@@ -39,6 +39,53 @@ Expr Expr::dims(std::initializer_list<int> axes, std::source_location where) con
 
 Expr Expr::axes(std::initializer_list<int> axes, std::source_location where) const {
   return placed(*this, Placement::Axes, axes, place_of(where));
+}
+
+namespace {
+
+AffineForm form_of(const Position &position) {
+  AffineForm form;
+  form.constant = position.constant();
+  for (const Position::Term &term : position.terms()) form.terms.push_back({term.axis, term.times});
+  return form;
+}
+
+} // namespace
+
+Expr Expr::at(std::initializer_list<Position> positions, std::source_location where) const {
+  return at(std::vector<Position>(positions), where);
+}
+
+Expr Expr::at(const std::vector<Position> &positions, std::source_location where) const {
+  if (!node() || node()->kind != ExprKind::Input || node()->input->window)
+    support::fail("E0023", "at() reads an input at positions, and this expression is none",
+                  place_of(where), "read what bl::input() returned");
+  std::vector<AffineForm> forms;
+  for (const Position &position : positions) {
+    // The least number has no text either.
+    if (AffineForm form; position.valid() && add_to(form, form_of(position), 1))
+      forms.push_back(std::move(form));
+    else
+      support::fail("E0006", "the numbers of this position leave the range of i64", place_of(where),
+                    "use smaller numbers");
+  }
+  return make_window(*this, std::move(forms), place_of(where));
+}
+
+Position Position::plus(const Position &other, std::int64_t times) const {
+  AffineForm sum = form_of(*this);
+  Position result(0);
+  result.valid_ = valid_ && other.valid_ && add_to(sum, form_of(other), times);
+  result.constant_ = sum.constant;
+  for (AffineForm::Term &term : sum.terms)
+    result.terms_.push_back({std::move(term.axis), term.times});
+  return result;
+}
+
+Position Position::times(const Position &number) const {
+  Position product = Position(0).plus(*this, number.constant_);
+  product.valid_ = product.valid_ && number.valid_;
+  return product;
 }
 
 Expr Operand::boolean(bool value, const std::source_location &where) {

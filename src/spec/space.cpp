@@ -134,7 +134,8 @@ void Space::check_form(const InputDecl &decl) const {
     bad("E0140",
         "'" + decl.window->of->name + "' has " +
             support::count(std::int64_t(decl.window->of->dims.size()), "dim") + ", and " +
-            support::count(std::int64_t(given), "position") + (given == 1 ? " is" : " are") + " given",
+            support::count(std::int64_t(given), "position") + (given == 1 ? " is" : " are") +
+            " given",
         "write one position for each dim, as in x[i + u, j]");
   }
   std::string who = "input '" + decl.name + "'";
@@ -150,7 +151,7 @@ void Space::check_form(const InputDecl &decl) const {
           "label all of them, `c=3` where a dim is fixed, or none");
     if (!dim.label.empty() && !labels.insert(dim.label).second)
       bad("E0133", who + " has the label '" + dim.label + "' twice",
-          "a diagonal is a strided view: pass one with a single dim");
+          "for a diagonal give the input unlabelled dims and read x[i, i]");
     if (dim.extent < -1)
       bad("E0012", who + " has a dim of " + std::to_string(dim.extent) + " elements",
           "an extent is 0 or more");

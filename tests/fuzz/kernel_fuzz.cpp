@@ -51,6 +51,11 @@ std::int64_t points(const spec::TypedSpec &typed,
       std::int64_t &extent = extents[std::size_t(typed.inputs[i].axis_of_dim[d])];
       extent = std::max(extent, shapes[i][d]);
     }
+  for (std::size_t i = shapes.size(); i < typed.inputs.size();
+       ++i) // no axis of a window is longer than its array
+    for (const std::int64_t length : shapes[typed.inputs[i].window->of])
+      for (const int axis : typed.inputs[i].axis_of_dim)
+        extents[std::size_t(axis)] = std::max(extents[std::size_t(axis)], length);
   std::int64_t product = 1;
   for (const std::int64_t extent : extents)
     product = extent > most_points / product ? most_points + 1 : product * extent;
@@ -65,12 +70,12 @@ std::optional<Case> from_text(std::string_view text, Random &random) {
     std::vector<std::int64_t> extents;
     for (std::size_t a = 0; a < typed.axes.size(); ++a)
       extents.push_back(random.chance(1) ? 0 : random.pick<std::int64_t>({1, 2, 2, 3, 5, 8, 17}));
-    for (const spec::TypedInput &input : typed.inputs)
+    for (const spec::TypedInput &input : typed.given())
       for (std::size_t d = 0; d < input.extents.size(); ++d) {
         std::int64_t &extent = extents[std::size_t(input.axis_of_dim[d])];
         if (input.extents[d] > 1) extent = input.extents[d];
       }
-    for (const spec::TypedInput &input : typed.inputs) {
+    for (const spec::TypedInput &input : typed.given()) {
       std::vector<std::int64_t> shape;
       for (std::size_t d = 0; d < input.extents.size(); ++d) {
         std::int64_t extent = input.extents[d];
@@ -104,7 +109,7 @@ Case from_seed(std::uint64_t seed) {
 class Run {
 public:
   Run(const Case &c, const spec::TypedSpec &typed, Random &random) : case_(c), typed_(typed) {
-    for (std::size_t i = 0; i < typed_.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < typed_.given_inputs(); ++i) {
       inputs_.emplace_back(random, typed_.inputs[i].dtype, c.shapes[i], false);
       inputs_.back().fill(random, c.exact_data);
     }

@@ -38,6 +38,7 @@ def tokens(text):
 class Parser:
     def __init__(self, text):
         self.tokens, self.at = tokens(text), 0
+        self.windows = {}  # "x[i + u]": the input and the position along each dim, in the order in which they are read
 
     def peek(self):
         return self.tokens[self.at][1]
@@ -99,6 +100,8 @@ class Parser:
             return inside[0] if len(inside) == 1 else ("tuple", inside)
         if kind != "name":
             raise Refused("'%s' where a value should stand" % word)
+        if self.accept("["):
+            return self.window(word)
         if not self.accept("("):
             return ("name", word)
         args, options = [], {}
@@ -112,6 +115,44 @@ class Parser:
             if self.peek() != ")":
                 self.expect(",")
         return ("call", word, args, options)
+
+    # ---- positions: the multiple of each axis, and of None the number
+
+    def window(self, name):
+        positions = [self.position()]
+        while self.accept(","):
+            positions.append(self.position())
+        self.expect("]")
+        read = "%s%s" % (name, [sorted(p.items(), key=str) for p in positions])
+        self.windows.setdefault(read, (name, positions))
+        return ("name", read)
+
+    def position(self):
+        total = self.term()
+        while self.peek() in ("+", "-"):
+            sign = 1 if self.take() == "+" else -1
+            for axis, times in self.term().items():
+                total[axis] = total.get(axis, 0) + sign * times
+        return {axis: times for axis, times in total.items() if times}
+
+    def term(self):
+        product = self.factor()
+        while self.accept("*"):
+            other = self.factor()
+            if set(product) - {None}:
+                product, other = other, product
+            product = {axis: times * product.get(None, 0) for axis, times in other.items()}
+        return product
+
+    def factor(self):
+        if self.accept("-"):
+            return {axis: -times for axis, times in self.factor().items()}
+        if self.accept("("):
+            inside = self.position()
+            self.expect(")")
+            return inside
+        word = self.take()
+        return {None: int(word)} if word.isdigit() else {word: 1}
 
     # ---- statements
 
@@ -169,14 +210,13 @@ class Parser:
     def input(self):
         name = self.take()
         self.expect(":")
-        declared = {"name": name, "dtype": self.take(), "dims": [], "labels": None, "axes": None}
+        declared = {"name": name, "dtype": self.take(), "dims": [], "ones": [], "labels": None, "axes": None}
         if self.accept("["):
             labels = []
             while not self.accept("]"):
                 word = self.take()
                 labels.append(word if re.match(r"[A-Za-z_]", word) else None)
-                if self.accept("="):
-                    self.take()
+                declared["ones"].append(self.accept("=") and self.take() == "1")
                 if self.peek() != "]":
                     self.expect(",")
             declared["dims"] = labels
@@ -223,9 +263,23 @@ class Parser:
         self.take(), self.take(), self.expect("{")
         self.skip_ends()
         while not self.accept("}"):
+            before = len(self.windows)
             self.statement(kernel)
+            if kernel["outputs"] and kernel["outputs"][-1]["mode"] and "[" in str(kernel["outputs"][-1]["mode"][2].get("init", "")) \
+                    and len(self.windows) > before:
+                raise Refused("a window in init=")
             self.skip_ends()
+        kernel["windows"] = {read: self.windows[read] for read in sorted(self.windows, key=lambda r: not self.in_let(kernel, r))}
         return kernel
+
+    @staticmethod
+    def in_let(kernel, read):
+        """Whether a let reads it: those come first, whatever stands between."""
+        def reads(tree):
+            if isinstance(tree, (list, tuple)):
+                return any(reads(part) for part in tree)
+            return reads(list(tree.values())) if isinstance(tree, dict) else tree == read
+        return any(reads(tree) for tree in kernel["lets"].values())
 
     def statement(self, kernel):
         word = self.take()

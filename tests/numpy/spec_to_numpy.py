@@ -32,16 +32,86 @@ def load(path, dtype):
     return a.astype(np.float64) if iv.is_float(dtype) else a
 
 
+def begins(position, count):
+    """Where a position is while all its axes are at 0."""
+    start = position.get(None, 0)
+    if any(times > 0 for axis, times in position.items() if axis is not None):
+        return start
+    if start < 0:
+        return start + count
+    return count - 1 if start == 0 and position else start
+
+
+def window_extents(kernel, arrays):
+    known = {}
+    for d in kernel["inputs"]:
+        for name, one, extent in zip(d["labels"] or [], d["ones"], arrays[d["name"]].shape):
+            if not one:
+                known.setdefault(name, extent)
+    reads = [(p, arrays[name].shape[k]) for name, positions in kernel["windows"].values() for k, p in enumerate(positions)]
+    alone = lambda p: len(p) == 1 and list(p.items())[0][1] == 1 and None not in p
+    moved = {a for p, _ in reads if not alone(p) for a in p}
+    for p, count in reads:
+        if alone(p) and not set(p) & moved:
+            known.setdefault(list(p)[0], count)
+    axes = [a for a in dict.fromkeys(a for p, _ in reads for a in p) if a is not None]
+    while any(a not in known for a in axes):
+        best = None
+        for axis in axes:
+            if axis in known:
+                continue
+            of = [(p, n) for p, n in reads if axis in p]
+            clear = [(p, n) for p, n in of if all(a in known for a in p if a not in (None, axis))]
+            if clear and (best is None or len(clear) == len(of)):
+                if best is None or best[2]:
+                    best = (axis, clear, len(clear) < len(of))
+        if best is None:
+            raise Refused("axes without extents")
+        axis, clear, _ = best
+        fits = []
+        for p, count in clear:
+            moves = [p[a] * max(known[a] - 1, 0) for a in p if a not in (None, axis)]
+            low, high = begins(p, count) + sum(m for m in moves if m < 0), begins(p, count) + sum(m for m in moves if m > 0)
+            fits.append(0 if count == 0 else (count - 1 - high) // p[axis] + 1 if p[axis] > 0 else low // -p[axis] + 1)
+        known[axis] = min(fits)
+    return known
+
+
+def windows_of(kernel, arrays):
+    """The axes and the elements of each read at positions."""
+    extents = window_extents(kernel, arrays) if kernel["windows"] else {}
+    found = {}
+    for read, (name, positions) in kernel["windows"].items():
+        axes = list(dict.fromkeys(a for p in positions for a in p if a is not None))
+        shape = [extents[a] for a in axes]
+        places = []
+        for p, count in zip(positions, arrays[name].shape):
+            at = np.full(shape, begins(p, count), np.int64)
+            for a, times in p.items():
+                if a is not None:
+                    at = at + times * np.arange(extents[a]).reshape([-1 if b == a else 1 for b in axes])
+            places.append(at)
+        found[read] = axes, arrays[name][tuple(places)] if 0 not in shape else np.zeros(shape, arrays[name].dtype)
+    return found
+
+
 class Evaluator(Reductions):
     def __init__(self, kernel, arrays):
         super().__init__(kernel["accuracy"])
         self.kernel = kernel
         if any(d["dtype"] in ("c64", "c128") for d in kernel["inputs"]):
             raise Refused("complex numbers")
+        self.windows = kernel["windows"]
         self.axes = self.iteration_space()
         self.inputs, self.folded = {}, None
+        whole = {word for word in self.names_in([kernel["lets"], kernel["outputs"]])}
         for declared in kernel["inputs"]:
-            self.inputs[declared["name"]] = self.placed(declared, arrays[declared["name"]])
+            if declared["name"] in whole or declared["labels"] or not self.windows:
+                self.inputs[declared["name"]] = self.placed(declared, arrays[declared["name"]])
+        types = {d["name"]: d["dtype"] for d in kernel["inputs"]}
+        for read, (label, array) in windows_of(kernel, arrays).items():
+            declared = {"dtype": types[self.windows[read][0]], "labels": label, "axes": None}
+            self.inputs[read] = self.placed(declared, array)
 
     # ---- axes
 
@@ -49,8 +119,15 @@ class Evaluator(Reductions):
         labels = []
         for d in self.kernel["inputs"]:
             labels += [name for name in d["labels"] or [] if name not in labels]
+        for _, positions in self.windows.values():
+            labels += [a for p in positions for a in p if a is not None and a not in labels]
         ranks = [max(d["axes"]) + 1 if d["axes"] else len(d["dims"]) for d in self.kernel["inputs"]]
         return labels if labels else [str(k) for k in range(max(ranks + [0]))]
+
+    def names_in(self, tree):
+        if isinstance(tree, (list, tuple)):
+            return {word for part in tree for word in self.names_in(part)}
+        return self.names_in(list(tree.values())) if isinstance(tree, dict) else {tree} if isinstance(tree, str) else set()
 
     def axis(self, name):
         if name in self.axes:

@@ -34,6 +34,8 @@ CASES = [
      {"x": (20, 90)}, 100),
     ("types, choices and positions", "in x : i16[i]; in y : f16[i]; out a = x + y; out b = where(iota(i) % 3 == 0, x, 2 * y); out c : bf16 = y / 3;"
      "out d = extent(i) * x; out e = x / 4; out f = x > y && y != 0", {"x": (200,), "y": (200,)}, 100),
+    ("windows", "in x : f64[:, :]; in w : f64[u, v]; out a = sum(x[i + u, 2*j - v + 2] * w, u, v); out b = x[-k, 3] - x[k, -1];"
+     "out c = x[p, p + 4]; out d = scan(max, x[3*q + 1, m], m)", {"x": (20, 24), "w": (3, 2)}, 99),
 ]
 ACCUMULATOR = "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
 TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i8": np.int8, "i16": np.int16}

@@ -1,6 +1,7 @@
 // The text of loop programs: what is written reads back as the same program, and what is malformed is refused where it is.
 #include "tests/unit/loop_programs.hpp"
 
+#include "kernel/windows.hpp"
 #include "plan/plan.hpp"
 #include "tests/golden/golden_files.hpp"
 #include "tools/broadloom/data/source.hpp"
@@ -61,11 +62,12 @@ TEST_CASE("the loop program of every golden file and every regression reads back
       const std::map<std::string, Layout> known =
           folder == "golden" ? golden::layouts_in(text) : layouts_of_sources(text, typed);
       std::vector<Layout> inputs, outputs;
-      for (const spec::TypedInput &input : typed.inputs) {
+      for (const spec::TypedInput &input : typed.given()) {
         const auto found = known.find(input.name);
         const std::vector<std::int64_t> shape(input.extents.size(), 40);
         inputs.push_back(found == known.end() ? contiguous_layout(shape) : found->second);
       }
+      kernel::add_windows(typed, inputs);
       const std::vector<bool> wanted(typed.outputs.size(), true);
       const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
       for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));
