@@ -47,7 +47,9 @@ TypedWindow::Form form_of(const Position &position) {
   TypedWindow::Form form;
   form.start = position.constant;
   form.divisor = position.divisor;
-  for (const auto &[axis, times] : position.axes) form.terms.push_back({axis, times});
+  for (const bool minus : {false, true}) // p - u, not -u + p
+    for (const auto &[axis, times] : position.axes)
+      if ((times < 0) == minus) form.terms.push_back({axis, times});
   for (const auto &[dim, times] : position.counts)
     form.counts.push_back({dim.first, dim.second, times});
   return form;
@@ -114,6 +116,7 @@ std::size_t Reindexer::inner(NodeId id, std::size_t by) {
   const AxisSet bound = node.folded & has, taken = images(all_[by], node.axes) & bound;
   Substitution within;
   within.extents = all_[by].extents;
+  within.lenders = all_[by].lenders;
   for (const auto &[axis, instead] : all_[by].axes)
     if (node.axes.has(axis)) within.axes.emplace(axis, instead);
   // Without a combine positions are taken in the order of the axes, which must stay as it is.
@@ -185,7 +188,13 @@ NodeId Reindexer::made_index(NodeId id, std::size_t by, const std::vector<NodeId
     node.axes = AxisSet::of(instead.at.axis());
     return add(node, args, where);
   }
-  const NodeId value = value_of(instead.at, [&](int) { return args[0]; }, where);
+  // What is read at the position lacks the axes that cancel out there: x[i + u] at i := p - u is x[p].
+  const auto lender = [&](int axis) {
+    const auto &lenders = all_[by].lenders;
+    const auto found = lenders.find(axis);
+    return found == lenders.end() ? args[0] : input(found->second, where);
+  };
+  const NodeId value = value_of(instead.at, lender, where);
   if (instead.at.divisor == 1) return value;
   return op(ops::Op::FloorDiv, DType::I64, {value, number(instead.at.divisor, where)}, where);
 }

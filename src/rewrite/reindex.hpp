@@ -24,6 +24,7 @@ struct Substitution {
   std::map<int, Instead> axes;
   // Axes that stand in the positions above and have no dim of what is read to go by.
   std::map<int, TypedWindow::ExtentOf> extents;
+  std::map<int, std::uint32_t> lenders; // inputs that have them, each in its full extent
 };
 
 class Reindexer {
@@ -76,7 +77,9 @@ expr::NodeId Reindexer::value_of(const Position &position, Lender lender, const 
     if (shown != 1) value = op(ops::Op::Mul, DType::I64, {value, number(shown, where)}, where);
     total = total ? op(minus ? ops::Op::Sub : ops::Op::Add, DType::I64, {*total, value}, where) : value;
   };
-  for (const auto &[axis, times] : position.axes) add_term(index(lender(axis), axis, where), times);
+  for (const bool minus : {false, true}) // p - u, not -u + p
+    for (const auto &[axis, times] : position.axes)
+      if ((times < 0) == minus) add_term(index(lender(axis), axis, where), times);
   for (const auto &[dim, times] : position.counts)
     add_term(extent(input(dim.first, where),
                     spec_.inputs[dim.first].axis_of_dim[std::size_t(dim.second)], where),

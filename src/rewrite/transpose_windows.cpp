@@ -133,6 +133,11 @@ private:
     };
     for (const auto &[axis, solved] : solution.axes()) by.axes[axis] = {named(solved.at), solved.exact};
 
+    // What has the axes that now stand in positions: those of the result, and the others of the window.
+    const std::uint32_t renamed = reindexer_.derived(seen, renaming, where);
+    for (const auto &[axis, extent] : by.extents)
+      by.lenders[axis] = of_result.has(axis) ? window.of : renamed;
+
     // Only where the position is that of an element: elsewhere what is read is no more than a number.
     std::optional<NodeId> mask;
     const auto ask = [&](NodeId condition) {
@@ -145,10 +150,7 @@ private:
     const auto times = [&](NodeId a, std::int64_t n) {
       return n == 1 ? a : reindexer_.op(Op::Mul, DType::I64, {a, number(n)}, where);
     };
-    const auto lender = [&](int axis) {
-      if (of_result.has(axis)) return reindexer_.input(window.of, where);
-      return reindexer_.input(reindexer_.derived(seen, renaming, where), where);
-    };
+    const auto lender = [&](int axis) { return reindexer_.input(by.lenders.at(axis), where); };
     for (const auto &[axis, solved] : solution.axes()) {
       if (solved.exact) continue;
       const Position &at = by.axes.at(axis).at;

@@ -1,0 +1,288 @@
+// Gradients by inputs that are read through windows: what they print, what they are, and that all engines agree on every bit. Each
+// kernel is checked against measured slopes, and so is its gradient, which is a kernel of windows and sums through them again.
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace broadloom;
+
+namespace {
+
+using D = std::vector<double>;
+
+struct Input {
+  std::string name;
+  std::vector<std::int64_t> extents;
+};
+
+LoopSpec kernel(const std::string &body) { return parse("kernel k {\n" + body + "\n}"); }
+
+bool has(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+Array filled(DType dtype, const std::vector<std::int64_t> &extents, std::size_t seed) {
+  Array a(dtype, extents);
+  for (std::int64_t k = 0; k < a.size(); ++k) {
+    const double x = std::sin(double(k + 1) * (1.7 + 0.31 * double(seed))) + 0.1 * double(seed % 3);
+    if (dtype == f32)
+      a.data<float>()[k] = float(x);
+    else
+      a.data<double>()[k] = x;
+  }
+  return a;
+}
+
+bool same_bits(const Array &a, const Array &b) {
+  const Array x = a.copy(), y = b.copy();
+  return x.size() == y.size() &&
+         std::memcmp(x.raw(), y.raw(), std::size_t(x.size()) * size_of(x.dtype())) == 0;
+}
+
+// What a kernel is called with: views know their names by address.
+struct Data {
+  Data(const LoopSpec &spec, const std::vector<Input> &inputs)
+      : infos(compile(spec, {.engine = Engine::reference}).inputs()) {
+    for (const InputInfo &info : infos)
+      for (const Input &input : inputs)
+        if (input.name == info.name) arrays.push_back(filled(info.dtype, input.extents, arrays.size()));
+    REQUIRE(arrays.size() == infos.size());
+    for (std::size_t k = 0; k < infos.size(); ++k) views.push_back({infos[k].name, arrays[k]});
+  }
+  std::vector<InputInfo> infos;
+  std::vector<Array> arrays;
+  std::vector<NamedView> views;
+};
+
+// The results of the reference, which every engine and any number of threads gives.
+void check_engines(const LoopSpec &spec, const std::vector<NamedView> &views) {
+  const Results first = compile(spec, {.threads = 1, .engine = Engine::jit}).call(views);
+  const Results many = compile(spec, {.threads = 4, .engine = Engine::jit}).call(views);
+  const Results slow = compile(spec, {.engine = Engine::interpreter}).call(views);
+  const Results plain = compile(spec, {.engine = Engine::reference}).call(views);
+  for (const auto &info : compile(spec, {.engine = Engine::reference}).infer_named(views)) {
+    CHECK(same_bits(first[info.name], many[info.name]));
+    CHECK(same_bits(first[info.name], slow[info.name]));
+    const Array got = first[info.name].copy(), wanted = plain[info.name].copy();
+    for (std::int64_t k = 0; k < got.size(); ++k)
+      if (got.dtype() == f32)
+        CHECK(got.data<float>()[k] == doctest::Approx(wanted.data<float>()[k]).epsilon(1e-5));
+  }
+}
+
+// The slopes of the kernel and of its gradient by all its inputs; the text that is given stands in the gradient.
+void check(const std::string &body, const std::vector<Input> &inputs, const std::string &by,
+           const std::string &expected) {
+  INFO(body);
+  const LoopSpec spec = kernel(body);
+  const Data data(spec, inputs);
+  const std::vector<NamedView> &views = data.views;
+  CHECK(print(parse(print(spec))) == print(spec));
+  check_engines(spec, views);
+  const GradientCheck slopes = check_gradient(spec, views);
+  for (const SlopeCheck &slope : slopes.slopes) {
+    INFO(slope.output << " by " << slope.input << ": " << slope.derived << " for " << slope.measured
+                      << " " << slope.reason);
+    CHECK(slope.slope == Slope::agrees);
+  }
+
+  const LoopSpec back = gradient(spec, {by});
+  INFO(print(back));
+  CHECK(has(print(back), "out d_" + by + " : " + expected));
+  CHECK(print(parse(print(back))) == print(back));
+  std::vector<Input> more = inputs;
+  const Kernel forward = compile(spec, {.engine = Engine::reference});
+  for (const auto &info : forward.infer_named(views))
+    more.push_back({"d_" + info.name, {info.shape.begin(), info.shape.end()}});
+  const Data back_data(back, more);
+  const std::vector<NamedView> &back_views = back_data.views;
+  check_engines(back, back_views);
+  for (const SlopeCheck &slope : check_gradient(back, back_views).slopes) {
+    INFO(slope.output << " by " << slope.input << ": " << slope.derived << " for " << slope.measured
+                      << " " << slope.reason);
+    CHECK((slope.slope == Slope::agrees || slope.slope == Slope::not_smooth));
+  }
+}
+
+std::string code_of(const LoopSpec &spec) {
+  try {
+    compile(spec, {.engine = Engine::reference});
+  } catch (const Error &error) {
+    return error.code();
+  }
+  return "";
+}
+
+D values(const Array &a) {
+  const Array dense = a.copy();
+  return D(dense.data<double>(), dense.data<double>() + dense.size());
+}
+
+} // namespace
+
+TEST_CASE("a correlation sends back a convolution") {
+  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[i + u] * k, u)", {{"x", {20}}, {"k", {3}}}, "x",
+        "f32 = sum(d_y * k, like=x[i + u])");
+  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[i + u] * k, u)", {{"x", {20}}, {"k", {3}}}, "k",
+        "f32 = sum(d_y * x[i + u], like=k)");
+}
+
+TEST_CASE("strides and dilations leave out the positions that nothing is read at") {
+  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[2*i + u] * k, u)", {{"x", {22}}, {"k", {3}}}, "x",
+        "f32 = sum(d_y * k, like=x[2*i + u])");
+  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[3*i + 2*u + 1]^2 * k, u)",
+        {{"x", {23}}, {"k", {4}}}, "x",
+        "f32 = sum(d_y * k * (2 * x[3*i + 2*u + 1]), like=x[3*i + 2*u + 1])");
+  check("in x : f32[:, :]\nin k : f32[u, v]\nout y = sum(x[2*i + u, j + 3*v] * k, u, v)",
+        {{"x", {9, 14}}, {"k", {3, 2}}}, "x", "f32 = sum(d_y * k, like=x[2*i + u, j + 3*v])");
+  check("in x : f32[n, h, w, c]\nin k : f32[o, u, v, c]\n"
+        "out y[n, i, j, o] = sum(x[n, 2*i + u, j + v, c] * k, u, v, c)",
+        {{"x", {2, 7, 6, 3}}, {"k", {4, 3, 2, 3}}}, "x",
+        "f32 = sum(d_y * k, like=x[n, 2*i + u, j + v, c])");
+}
+
+TEST_CASE("pooling by the maximum sends back to the greatest elements") {
+  check("in x : f32[:]\nin w : f32[u]\nout y = max(x[2*i + u] * w, u)", {{"x", {15}}, {"w", {3}}}, "x",
+        "f32 = sum(where(t2, where(t2, d_y / sum(t2, u), 0) * w, 0), like=x[2*i + u])");
+}
+
+TEST_CASE("a diagonal goes back to a diagonal, and a dim that is reversed is reversed again") {
+  check("in x : f32[:, :]\nin w : f32[i]\nout y = w * x[i, i]", {{"x", {5, 5}}, {"w", {5}}}, "x",
+        "f32 = sum(d_y * w, like=x[i, i])");
+  check("in x : f32[p]\nin w : f32[i]\nout y = x[-i]^2 * w", {{"x", {7}}, {"w", {5}}}, "x",
+        "f32 = sum(d_y * w * (2 * x[-i]), like=x[-i])");
+  check("in x : f32[p]\nin k : f32[u]\nout y = sum(x[i - u + 2]^2 * k, u)", {{"x", {9}}, {"k", {3}}},
+        "x", "f32 = sum(d_y * k * (2 * x[i - u + 2]), like=x[i - u + 2])");
+}
+
+TEST_CASE("a row that is read by its number gets what comes back, the others get 0") {
+  check("in x : f32[:, :]\nin w : f32[i]\nout y = w * x[3, i]^2 + x[-1, i]",
+        {{"x", {6, 5}}, {"w", {5}}}, "x",
+        "f32 = sum(d_y * w * (2 * x[3, i]), like=x[3, i]) + sum(d_y, like=x[-1, i])");
+}
+
+TEST_CASE("positions of several axes are solved together") {
+  check("in x : f32[:, :]\nin a : f32[i]\nin b : f32[j]\nout y = a * b * x[i + j, i - j + 3]",
+        {{"x", {9, 9}}, {"a", {4}}, {"b", {4}}}, "x", "f32 = sum(d_y * (a * b), like=x[i + j, i - j + 3])");
+  check("in x : f32[:, :, :]\nin a : f32[i]\nin b : f32[j]\n"
+        "out y = a * b * x[2*i + 3*j, 3*i - 2*j + 6, i]",
+        {{"x", {19, 16, 4}}, {"a", {4}}, {"b", {4}}}, "x",
+        "f32 = sum(d_y * (a * b), like=x[2*i + 3*j, 3*i - 2*j + 6, i])");
+}
+
+TEST_CASE("one input under two labels gets both reads back, as plain products") {
+  const std::string gram = "in x : f32[i, k]\nout z = sum(x[i, k] * x[j, k], k)";
+  check(gram, {{"x", {5, 4}}}, "x",
+        "f32 = sum(d_z * x[j, k], like=x[i, k]) + sum(d_z * x[i, k], like=x[j, k])");
+  check("in x : f32[i, k]\nout z = sum(x * x[j, k], k)", {{"x", {5, 4}}}, "x",
+        "f32 = sum(d_z * x[j, k], like=x) + sum(d_z * x, like=x[j, k])");
+  const std::string graph = compile(gradient(kernel(gram), {"x"})).show(Stage::graph);
+  INFO(graph);
+  CHECK_FALSE(has(graph, "where"));
+  CHECK_FALSE(has(graph, "index"));
+}
+
+TEST_CASE("several windows of one input add what they get") {
+  check("in x : f32[:]\nin w : f32[i]\nout z = w * (x[i + 2] - 2*x[i + 1] + x[i])^2",
+        {{"x", {12}}, {"w", {10}}}, "x",
+        "f32 = sum(t0, like=x[i + 2]) + sum(-t0 * 2, like=x[i + 1]) + sum(t0, like=x[i])");
+}
+
+TEST_CASE("what is folded inside keeps its meaning where the names of axes meet") {
+  check("in x : f32[:]\nin w : f32[u]\nlet e = exp(x[2*i + u] * w)\nout y = e / sum(e, u)",
+        {{"x", {13}}, {"w", {3}}}, "x", "f32 = sum(");
+  check("in x : f32[i, k]\nlet s = sum(x[i, k] * x[j, k], k)\nlet e = exp(s)\n"
+        "out y[i, c] = sum(e / sum(e, j) * x[j, c], j)",
+        {{"x", {5, 4}}}, "x", "f32 = sum(");
+  check("in x : f64[:]\nin w : f64[u]\nout y = logsumexp(x[2*i + u] * w, u)\n"
+        "out v = var(x[i + 2*u] * w, u)",
+        {{"x", {13}}, {"w", {3}}}, "x", "f64 = sum(");
+}
+
+TEST_CASE("indices and extents follow the positions") {
+  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[2*i + u] * k * iota(i) + iota(u) * x[i + u]^2, u)",
+        {{"x", {12}}, {"k", {3}}}, "x", "f32 = sum(");
+  check("in x : f32[:]\nout y = mean(x[2*i]^2, i)", {{"x", {12}}}, "x",
+        "f32 = sum(d_y / extent(i, of=x[2*i]) * (2 * x[2*i]), like=x[2*i])");
+}
+
+TEST_CASE("a dim of 1 that is repeated along an axis of the window is read at its only position") {
+  for (const char *order : {"order c\n", "order f\n"})
+    check(std::string(order) +
+              "in x : f32[:]\nin v : f32[:]\nin k : f32[i, u]\nout y = sum(x[i + u] * k * v, u)",
+          {{"x", {12}}, {"v", {1}}, {"k", {10, 3}}}, "x", "f32 = sum(");
+}
+
+TEST_CASE("what is infinite beside no element is no NaN") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const LoopSpec spec = kernel("in x : f64[:]\nin k : f64[u]\nin d_y : f64[i]\n"
+                               "out d_x = sum(d_y * k, like=x[2*i + u])");
+  const D x(7), k{1, inf, 2}, d_y{1, 2, 4};
+  for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
+    const Results results =
+        compile(spec, {.engine = engine})
+            .call(std::vector<NamedView>{{"x", View<const double>(x.data(), {7})},
+                                         {"k", View<const double>(k.data(), {3})},
+                                         {"d_y", View<const double>(d_y.data(), {3})}});
+    CHECK(values(results["d_x"]) == D{1, inf, 4, inf, 8, inf, 8});
+  }
+}
+
+TEST_CASE("a bound call reads its inputs again, also those of which it has a copy with zeros around") {
+  const LoopSpec spec = kernel("in x : f64[:]\nin k : f64[u]\nin d_y : f64[i]\n"
+                               "out d_x = sum(d_y * k, like=x[i + u])");
+  const Kernel compiled = compile(spec);
+  const D x(5);
+  D k{1, 10}, d_y{1, 2, 3, 4}, d_x(5);
+  const BoundCall call =
+      compiled.bind_named(std::vector<NamedView>{{"x", View<const double>(x.data(), {5})},
+                                                 {"k", View<const double>(k.data(), {2})},
+                                                 {"d_y", View<const double>(d_y.data(), {4})}},
+                          std::vector<NamedView>{{"d_x", View<double>(d_x.data(), {5})}});
+  call();
+  CHECK(d_x == D{1, 12, 23, 34, 40});
+  d_y = {4, 3, 2, 1};
+  k[1] = 0;
+  call();
+  CHECK(d_x == D{4, 3, 2, 1, 0});
+}
+
+TEST_CASE("values may be saved for a backward pass through windows") {
+  const LoopSpec spec = kernel("in x : f32[:]\nin k : f32[u]\nout y = exp(sum(x[i + u] * k, u))");
+  GradientOptions saving;
+  saving.policy = Policy::save;
+  CHECK(has(print(gradient(spec, {"x"}, saving)), "sum(d_y * saved_0 * k, like=x[i + u])"));
+  CHECK(print(parse(print(gradient(spec, {"x"}, saving)))) == print(gradient(spec, {"x"}, saving)));
+  GradientOptions both;
+  both.value = true;
+  CHECK(has(print(gradient(spec, {"x"}, both)), "like=x[i + u]"));
+}
+
+TEST_CASE("a sum through a window repeats what lacks its axes, and is repeated over what nothing is read at") {
+  const LoopSpec spec = kernel("in x : f64[:]\nin k : f64[u]\nin v : f64[i]\nout n = sum(k, like=x[2*i + u])\n"
+                               "out m = sum(1, like=x[2*i + u])");
+  const D x(8), k{1, 10, 100}, v(3);
+  for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
+    const Results results = compile(spec, {.engine = engine})
+                                .call(std::vector<NamedView>{{"x", View<const double>(x.data(), {8})},
+                                                             {"k", View<const double>(k.data(), {3})},
+                                                             {"v", View<const double>(v.data(), {3})}});
+    CHECK(values(results["n"]) == D{1, 10, 101, 10, 101, 10, 100, 0});
+  }
+}
+
+TEST_CASE("only sums are taken through windows, in expressions, and of nothing that runs along them") {
+  const std::string inputs = "in x : f32[:]\nin k : f32[u]\nin e : f32[i, u]\n";
+  CHECK(code_of(kernel(inputs + "out z = max(e, like=x[i + u])")) == "E0021");
+  CHECK(code_of(kernel(inputs + "out z = mean(e, like=x[i + u])")) == "E0021");
+  CHECK(code_of(kernel(inputs + "out z = sum(e, like=x[i + u], init=1)")) == "E0021");
+  CHECK(code_of(kernel(inputs + "out z = reduce(sum, like=x[i + u]) e")) == "E0021");
+  CHECK(code_of(kernel(inputs + "out z = sum(scan(sum, e, u), like=x[i + u])")) == "E0605");
+  CHECK(code_of(kernel(inputs + "out z = sum(scan(sum, e, i), like=x[i + u])")) == "E0605");
+}
