@@ -171,6 +171,7 @@ void Session::finish() {
   };
   std::sort(run_.rows.begin(), run_.rows.end(),
             [&](const Row &a, const Row &b) { return place(a) < place(b); });
+  std::fputs(text_of_predictions(run_).c_str(), stdout);
   if (!options_.json.empty()) write_whole(options_.json, to_json(run_));
   if (!options_.html.empty()) write_whole(options_.html, to_html(run_));
   if (!options_.markdown.empty())

@@ -78,6 +78,9 @@ std::string text_of_probe(const Run &run);
 std::string to_markdown(const Run &run); // the table of docs/benchmarks.md, and the misses
 std::string to_html(const Run &run);     // one file that needs nothing else
 
+// How far predictions are off: the median over the rows that have one of |predicted / measured - 1|, as a line; empty where there is none.
+std::string text_of_predictions(const Run &run);
+
 // `page` with what stands between the lines `<!-- bench: begin -->` and `<!-- bench: end -->` replaced.
 // Throws std::runtime_error where they are missing.
 std::string with_table(const std::string &page, const std::string &table);

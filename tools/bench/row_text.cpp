@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace bench {
@@ -136,6 +137,18 @@ std::string table_row(const Row &row) {
 
 } // namespace
 
+std::string text_of_predictions(const Run &run) {
+  std::vector<double> errors;
+  for (const Row &row : run.rows)
+    if (row.predicted && row.seconds > 0)
+      errors.push_back(std::abs(*row.predicted / row.seconds - 1));
+  if (errors.empty()) return "";
+  std::ranges::sort(errors);
+  const double median = (errors[(errors.size() - 1) / 2] + errors[errors.size() / 2]) / 2;
+  return fmt::format("Predictions: median error {:.0f} % over {} cases.\n", median * 100,
+                     errors.size());
+}
+
 std::string to_markdown(const Run &run) {
   std::string text = fmt::format("{}, {} threads, {}. Peers: hand-written C++", run.machine,
                                  run.threads, run.date);
@@ -151,6 +164,7 @@ std::string to_markdown(const Run &run) {
           "compile ms | code bytes |\n"
           "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const Row &row : run.rows) text += table_row(row);
+  if (const std::string line = text_of_predictions(run); !line.empty()) text += "\n" + line;
   const std::vector<Miss> misses = misses_of(run);
   text += misses.empty() ? "\nNo row misses.\n" : "\nMisses, the greatest first:\n\n";
   for (const Miss &miss : misses) text += fmt::format("- {} {}\n", miss.row->id, miss.what);

@@ -199,6 +199,19 @@ TEST_CASE("a row misses where a peer is faster or the roofline is far") {
   CHECK(misses[1].what == "takes 1.20 times as long as C++");
 }
 
+TEST_CASE("a run of the benchmark says how far its predictions are off") {
+  Run run = example();
+  for (Row &row : run.rows) row.predicted.reset();
+  CHECK(text_of_predictions(run).empty());
+  run.rows = {row("A", 2, 1), row("B", 2, 1), row("C", 2, 1)};
+  run.rows[0].predicted = 1 * run.rows[0].seconds;
+  run.rows[1].predicted = 0.5 * run.rows[1].seconds;
+  CHECK(text_of_predictions(run) == "Predictions: median error 25 % over 2 cases.\n");
+  run.rows[2].predicted = 2 * run.rows[2].seconds;
+  CHECK(text_of_predictions(run) == "Predictions: median error 50 % over 3 cases.\n");
+  CHECK(to_markdown(run).find("\nPredictions: median error 50 %") != std::string::npos);
+}
+
 TEST_CASE("two runs are compared by what does not change with the machine") {
   Run before, after;
   before.rows = {row("roof", 1, 0.8), row("peer", 1, 0), row("time", 1, 0), row("gone", 1, 0)};
