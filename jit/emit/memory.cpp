@@ -74,6 +74,7 @@ llvm::Value *Memory::load_row(const Row &row) {
   const bool transposed = row.access.move == Move::Transposed;
   if (row.access.move == Move::Stack) return load_lanes(row); // a value as it is
   if (row.access.prefetch.lines && !transposed) read_ahead(row);
+  if (row.access.prefetch.block && !transposed) ask_for_rows_below(row);
   if (is_complex(row.dtype)) return load_complex(row);
   llvm::Value *raw = load_lanes(row);
   if (row.dtype != DType::Bool) return raw;

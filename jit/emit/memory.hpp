@@ -91,6 +91,7 @@ private:
   // prefetch.cpp
   void read_ahead(const Row &row);
   void ask_ahead(const Group &group, llvm::Value *first, std::int64_t bytes);
+  void ask_for_rows_below(const Row &row);
   void ask_for_steps(const Place &here, loop::BufferId id);
   void ask(llvm::Value *first, std::int64_t distance, std::int64_t bytes, unsigned locality);
   void prefetch(llvm::Value *there, unsigned locality);

@@ -66,6 +66,7 @@ struct Place {
   Values *held =
       nullptr; // by buffer, in such a copy: the states so far; they are stored in the last
   bool last = true;
+  const block::Dim *jam = nullptr; // the rows of the jam around such a copy
 };
 
 } // namespace broadloom::jit

@@ -48,6 +48,17 @@ void Memory::ask_ahead(const Group &group, llvm::Value *first, std::int64_t byte
   ask(first, direction * far, bytes, 1);
 }
 
+// The same piece of the row that this copy of a jam takes in its next turn. Into the second cache, as a turn of wide rows goes
+// through more than the first one holds.
+void Memory::ask_for_rows_below(const Row &row) {
+  if (row.here.jam == nullptr) return; // a transposed tile's blocks: see next_lines
+  const block::Dim &jam = *row.here.jam;
+  llvm::Value *below =
+      context_.address(row.at, row.access.buffer, jam.axis, context_.number(jam.count));
+  const auto size = static_cast<std::int64_t>(size_of(program_[row.access.buffer].dtype));
+  ask(below, 0, size * row.group.width, 2);
+}
+
 // What the rows of a register tile share is read a few steps of the fold later.
 void Memory::ask_for_steps(const Place &here, BufferId id) {
   constexpr std::int64_t steps = 4;

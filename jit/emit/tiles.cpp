@@ -40,6 +40,7 @@ void PhaseEmitter::jam(const Place &here, const block::Run &run, Range range) {
         if (s.kind == StmtKind::Let) copy.values.emplace_back(s.value, values_[s.value.index]);
     }
     place.copies = &copies;
+    place.jam = &box.dims.front();
     loop(place, block::run_of(box, run.inner));
   });
   context_.each({rest, range.end}, 1, [&](llvm::Value *position) {

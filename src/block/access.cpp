@@ -65,9 +65,12 @@ Prefetch Chooser::prefetch(BufferId id, Move move, const Place &place) const {
       found.lines = buffer.stream && machine_.sizes.asks_ahead;
     return found;
   }
-  // Several rows of a jam are read fast enough.
-  found.lines = buffer.stream && machine_.sizes.asks_ahead && buffer.role == Role::Input && unit &&
-                !place.jammed;
+  const bool streamed =
+      buffer.stream && machine_.sizes.asks_ahead && buffer.role == Role::Input && unit;
+  // Of several rows at once what comes next is the same piece of the rows below them: four streams, each of which ends at the end of
+  // its row.
+  found.block |= streamed && place.jammed && walk(id, *place.jammed) != nullptr;
+  found.lines = streamed && !place.jammed;
   // Each step of the folds reads another row of what the rows of the tile share, often in another page, where the processor
   // does not look ahead by itself; where rows lie a power of two apart, few of them stay in the nearest caches.
   if (place.tiled && unit && walk(id, *place.tiled) == nullptr)

@@ -79,7 +79,7 @@ enum class Move : std::uint8_t {
 struct Prefetch {
   bool lines = false; // of the same buffer, 1 and 8 KiB ahead
   bool steps = false; // four steps of the fold ahead
-  bool block = false; // of a next block: of a tile, or of a scan in lanes of rows
+  bool block = false; // of a next block: of a tile, of a jam, or of a scan in lanes of rows
 };
 
 struct Access {

@@ -112,9 +112,12 @@ private:
     if (ahead.steps && !goes_down()) return "steps ahead of no fold of a register tile";
     const bool strip = around_.short_row != nullptr && around_.short_row->turns == 0;
     if (ahead.block && strip && a_.move == Move::Transposed) return nullptr;
+    if (ahead.block && around_.jammed != nullptr && is_unit(along_) &&
+        walk(p_, a_.buffer, around_.jammed->axis) != nullptr)
+      return nullptr;
     if (ahead.block && (around_.transposed == nullptr || along_ == nullptr ||
                         walk(p_, a_.buffer, around_.transposed->axis) == nullptr))
-      return "no next block of a transposed tile";
+      return "no next block of a transposed tile or a jam";
     return nullptr;
   }
 

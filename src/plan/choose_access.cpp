@@ -10,15 +10,12 @@ namespace broadloom::plan {
 
 using support::Reason;
 
-// A fold's steps wait for each other, and the processor looks less far ahead the fuller it is of those; loads that nothing
-// waits for are many at a time by themselves. One that stays in a core's own caches comes faster than it could be asked for
-// ahead, and so do parts of one that is read again and again, as in a product of matrices. In a tile, the lines that come
-// next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
-Reason Reading::reason(bool in_fold, double turns) const {
-  return stays_near        ? Reason::InputStaysNear
-         : !in_fold        ? Reason::InputNotFolded
-         : is_often(turns) ? Reason::InputReadOften
-                           : in_folds;
+// The processor looks less far ahead the more there is to compute for a line: the steps of a fold wait for each other, and a map
+// of 60 operations fills it with seven lines. Its own prefetcher ends at each page. One that stays in a core's own caches comes
+// faster than it could be asked for ahead, and so do parts of one that is read again and again, as in a product of matrices. In
+// a tile, the lines that come next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
+Reason Reading::reason(double turns) const {
+  return stays_near ? Reason::InputStaysNear : is_often(turns) ? Reason::InputReadOften : otherwise;
 }
 
 namespace {
@@ -90,7 +87,7 @@ std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
     reading.stays_near = reading.bytes <= double(machine.last_level_cache / far_inputs);
     reading.exceeds_nearest_cache = reading.bytes > double(machine.nearest_cache);
     reading.most_turns = most_reads * elements;
-    reading.in_folds = tiled                                          ? Reason::InputReadInTiles
+    reading.otherwise = tiled                                          ? Reason::InputReadInTiles
                        : has_gaps(request, steps, std::int64_t(size)) ? Reason::InputHasGaps
                                                                       : Reason::InputReadAhead;
     reads.push_back(reading);

@@ -209,7 +209,6 @@ Decision explain_reading(const std::string &input, Reason reason, double bytes) 
         {.bytes = bytes});
   const std::string because =
       reason == Reason::InputStaysNear   ? "it may stay in a core's own caches"
-      : reason == Reason::InputNotFolded ? "no chain of steps waits for it"
       : reason == Reason::InputReadOften ? "its elements are read again and again"
       : reason == Reason::InputHasGaps   ? "what comes next in memory is not of the view"
                                          : "in a tile the next lines are those of other rows";

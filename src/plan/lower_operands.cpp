@@ -224,10 +224,7 @@ BufferId Lowering::operand_buffer(std::uint32_t input, const Steps &steps) {
 void Lowering::mark_reading(BufferId id, std::uint32_t input) {
   const Reading &reading = schedule_.reads[input];
   const double turns = scopes_.back().turns;
-  const bool in_fold = std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope &scope) {
-    return !nests_[scope.node].folds.empty();
-  });
-  const support::Reason reason = reading.reason(in_fold, turns);
+  const support::Reason reason = reading.reason(turns);
   const bool ahead = reason == support::Reason::InputReadAhead;
   loop::Buffer &buffer = plan_.program.buffers[id.index];
   buffer.stream |= ahead;

@@ -5,7 +5,7 @@
 //   x of 2048 by 2048          sweeps   the fold, by the loops i, j
 //                              nests    phase 0: i.chunk (j; i, j), a Partial;  phase 1: j, i.chunk, the join, and the store of c
 //                              stores   c: plainly, it fits into the last-level cache
-//                              reads    x: would be prefetched in folds; in the loops of a sweep no step waits for it
+//                              reads    x: is prefetched
 #pragma once
 
 #include "plan/hold.hpp"
@@ -60,17 +60,17 @@ struct Storing {
       false; // by non-temporal stores: as the reason says, or as the user's schedule does
 };
 
-// How an input is read. The last word has the place, as only a fold's steps wait for what they load.
+// How an input is read. The last word has the place, which may read it again and again.
 struct Reading {
   double bytes = 0;
   bool stays_near = false; // in a core's own caches
   bool exceeds_nearest_cache = false;
   double most_turns = 0; // of a loop that reads it: beyond, its elements are read again and again
-  support::Reason in_folds = support::Reason::InputReadAhead;
+  support::Reason otherwise = support::Reason::InputReadAhead;
 
   bool is_often(double turns) const { return turns > most_turns; }
   // InputReadAhead, or why it is not prefetched.
-  support::Reason reason(bool in_fold, double turns) const;
+  support::Reason reason(double turns) const;
 };
 
 // How folds and stores walk their axes: what is chosen before there are items.

@@ -181,11 +181,6 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "nothing is asked for ahead: the elements of the input are read again and again", usual},
     {Reason::InputReadInTiles, "input-read-in-tiles", "reading",
      "nothing is asked for ahead: in a tile the next lines are those of other rows", usual},
-    {Reason::InputNotFolded, "input-not-folded", "reading",
-     "nothing is asked for ahead: no chain of steps waits for it, so the processor looks far "
-     "enough "
-     "ahead by itself",
-     usual},
     {Reason::InputHasGaps, "input-has-gaps", "reading",
      "nothing is asked for ahead: what comes next in memory is not of the view", usual},
     {Reason::BetweenPhases, "between-phases", "scratch",

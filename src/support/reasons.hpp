@@ -90,7 +90,6 @@ enum class Reason : std::uint8_t {
   InputStaysNear,
   InputReadOften,
   InputReadInTiles,
-  InputNotFolded,
   InputHasGaps,
   BetweenPhases,
   CompulsoryTraffic,
