@@ -23,10 +23,8 @@ DerivedSlopes::Made DerivedSlopes::made(const LoopSpec &spec, const std::string 
     std::string cotangent; // the last input; windows come behind
     for (const auto &input : derived.data().inputs)
       if (!input->window) cotangent = input->name;
-    return {compile(derived, {.engine = options.engine, .cancel = options.cancel}),
-            cotangent,
-            "",
-            {}};
+    return {
+        compile(derived, {.engine = options.engine, .cancel = options.cancel}), cotangent, "", {}};
   } catch (const SpecError &error) {
     return {{}, "", error.message(), {}};
   }

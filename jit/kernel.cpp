@@ -22,7 +22,7 @@ using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 // A call with its arguments fixed.
 struct BoundState {
   std::shared_ptr<const KernelImpl> kernel;
-  std::shared_ptr<const jit::Specialisation> special; // null: the reference evaluates
+  std::shared_ptr<const jit::Specialisation> special;       // null: the reference evaluates
   std::unique_ptr<const kernel::WindowedOperands> windowed; // what they see may be copies
   std::vector<AnyView> views;            // of all operands; unused where one is not wanted
   std::vector<const AnyView *> operands; // into views, null where one is not wanted

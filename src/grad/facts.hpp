@@ -26,9 +26,12 @@ public:
 
   // The axes of a value. Of any expression: new ones and the new inputs (by `declare`) too.
   AxisSet axes(const Expr &root);
-  void declare(const std::string &input, const std::vector<int> &dims); // at most one for each output
+  void declare(const std::string &input,
+               const std::vector<int> &dims); // at most one for each output
   // A window that the kernel lacks, over axes of one that it has.
-  void declare_window(const std::string &name, const std::string &like) { new_windows_[name] = like; }
+  void declare_window(const std::string &name, const std::string &like) {
+    new_windows_[name] = like;
+  }
   // The axis of each dim: of any input, new ones and their windows too.
   std::vector<int> dims(const InputDecl &input) const;
   // The axes of what is like an input, or of what is summed through a window.
@@ -124,7 +127,7 @@ private:
     std::size_t id; // in sets_, after those of the kernel
   };
   std::unordered_map<std::string, NewInput> new_inputs_;
-  std::vector<std::string> new_names_;           // by id
+  std::vector<std::string> new_names_; // by id
   std::unordered_map<std::string, std::string> new_windows_;
   std::unordered_map<std::string, std::shared_ptr<const InputDecl>> windows_;
   std::unordered_set<std::string> accumulators_; // of the kernel

@@ -232,9 +232,8 @@ private:
     const spec::TypedInput &typed = typed_.inputs[facts_.space().index_of(decl)];
     const Terms t(where);
     const bool may_be_repeated =
-        std::any_of(typed.axis_of_dim.begin(), typed.axis_of_dim.end(), [&](int axis) {
-          return facts_.may_be_repeated(std::vector{decl.name}, axis);
-        });
+        std::any_of(typed.axis_of_dim.begin(), typed.axis_of_dim.end(),
+                    [&](int axis) { return facts_.may_be_repeated(std::vector{decl.name}, axis); });
     std::vector<Expr> parts;
     for (const Expr &flowed : sweep.into_input(decl.name)) {
       Expr *met = nullptr;

@@ -88,8 +88,8 @@ std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
     reading.exceeds_nearest_cache = reading.bytes > double(machine.nearest_cache);
     reading.most_turns = most_reads * elements;
     reading.otherwise = tiled                                          ? Reason::InputReadInTiles
-                       : has_gaps(request, steps, std::int64_t(size)) ? Reason::InputHasGaps
-                                                                      : Reason::InputReadAhead;
+                        : has_gaps(request, steps, std::int64_t(size)) ? Reason::InputHasGaps
+                                                                       : Reason::InputReadAhead;
     reads.push_back(reading);
   }
   return reads;

@@ -161,10 +161,12 @@ private:
       if (const auto at = position_in(window, inputs_, indices)) {
         std::int64_t offset = 0;
         for (std::size_t d = 0; d < at->size(); ++d) {
-          support::check((*at)[d] >= 0 && (*at)[d] < of.layout.extents[d], "a window reads outside");
+          support::check((*at)[d] >= 0 && (*at)[d] < of.layout.extents[d],
+                         "a window reads outside");
           offset += (*at)[d] * of.layout.strides[d];
         }
-        std::memcpy(to, static_cast<const char *>(of.data) + offset * element, std::size_t(element));
+        std::memcpy(to, static_cast<const char *>(of.data) + offset * element,
+                    std::size_t(element));
       } else {
         std::memset(to, 0, std::size_t(element));
       }

@@ -24,8 +24,7 @@ public:
     for (std::size_t i = 0; i < inputs_.size(); ++i) check_declared(i);
     windows_ = window_extents(spec_, inputs_);
     for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
-      const Extents given =
-          spec_.inputs[i].window ? extents_of_window(i) : extents_of_input(i);
+      const Extents given = spec_.inputs[i].window ? extents_of_window(i) : extents_of_input(i);
       for (std::size_t a = 0; a < axes_; ++a)
         if (spec_.inputs[i].labelled && !meets(labels[a], given[a]))
           spec::fail_extents(spec_, labels[a].origin, given[a].origin, spec_.inputs[i].where);

@@ -68,7 +68,8 @@ private:
   std::vector<std::shared_ptr<const InputDecl>> decls_;
   std::unordered_map<const InputDecl *, std::uint32_t> by_decl_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
-  std::unordered_set<std::string> read_whole_, windowed_; // inputs that are read without and with positions
+  std::unordered_set<std::string> read_whole_,
+      windowed_; // inputs that are read without and with positions
   std::unordered_map<std::string, int> label_axis_;
   int placed_axes_ = 0; // what positions count: all but those of name_own_axes
   std::unordered_map<int, DimExtent> fixed_;

@@ -73,7 +73,8 @@ struct TypedWindow {
     friend bool operator==(const Count &, const Count &) = default;
   };
   struct Form {
-    std::int64_t start = 0; // where all axes are at 0; from_end: counted from behind the last element
+    std::int64_t start =
+        0; // where all axes are at 0; from_end: counted from behind the last element
     bool from_end = false;
     std::vector<Term> terms;
     // Of derived windows only.
@@ -114,7 +115,7 @@ struct TypedInput {
   std::vector<bool> may_stretch;     // may this dim be 1 where others are not?
   bool labelled = false;             // its dims have labels
   bool by_order = false;             // its dims were aligned by `order`
-  bool in_windows_only = false;      // unlabelled, and read at positions only: it need not lie on axes
+  bool in_windows_only = false; // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
   Place where;
 
@@ -165,7 +166,7 @@ struct TypedSpec {
   std::string name;
   std::shared_ptr<const std::string> source; // as in SpecData
   Order order = Order::f;
-  std::vector<Axis> axes; // the iteration space
+  std::vector<Axis> axes;         // the iteration space
   std::vector<TypedInput> inputs; // those that a call is given, then windows of them
   std::vector<TypedOutput> outputs;
   expr::Graph graph;

@@ -313,11 +313,13 @@ private:
   void push_window(const Symbol &symbol, const Token &name) {
     if (symbol.kind != Symbol::Kind::Input)
       cursor_.fail("E0023",
-                   "'" + std::string(cursor_.word(name)) + "' is no input, and only inputs are read at positions",
+                   "'" + std::string(cursor_.word(name)) +
+                       "' is no input, and only inputs are read at positions",
                    name, "store it as the output of one kernel and read it in another");
     std::vector<AffineForm> forms = parse_window(cursor_);
     const Token end = cursor_.previous();
-    push_value(make_window(symbol.expr, std::move(forms), cursor_.source().place(name, end)), name, end);
+    push_value(make_window(symbol.expr, std::move(forms), cursor_.source().place(name, end)), name,
+               end);
   }
 
   bool in_function() const {

@@ -199,11 +199,12 @@ Folded Typer::fold_operation(const FoldJob &job, Fold fold, DType wide) {
 Folded Typer::fold_into_window(const FoldJob &job) {
   const TypedInput &window = spec_.inputs[job.like];
   if (job.use.accumulator.fold() != Fold::Sum || !job.init.empty())
-    fail("E0021",
-         "'" + std::string(name_of(job.use.accumulator)) + "' takes no like= of the window " +
-             window.name + (job.init.empty() ? "" : " with an init="),
-         space_.shown(job.where),
-         "only a sum, without init=, is defined where several elements meet at a position, or none");
+    fail(
+        "E0021",
+        "'" + std::string(name_of(job.use.accumulator)) + "' takes no like= of the window " +
+            window.name + (job.init.empty() ? "" : " with an init="),
+        space_.shown(job.where),
+        "only a sum, without init=, is defined where several elements meet at a position, or none");
   const DType type = dtype(job.args[0]), wide = wide_dtype(job.use, Fold::Sum, type);
   const NodeId repeated = expand(job.args[0].node, {job.like}, job.where);
   const NodeId arg = cast(repeated, wide, job.where);

@@ -67,9 +67,9 @@ void write(const fs::path &path, const std::string &text) {
 using Counts = std::map<std::string, std::int64_t>;
 
 Counts counts_of(const Tally &tally) {
-  Counts counts{{"kernels", tally.kernels}, {"refused", tally.refused},
-                {"elements", tally.points}, {"equal", tally.equal},
-                {"bounded", tally.bounded}, {"scheduled", tally.scheduled},
+  Counts counts{{"kernels", tally.kernels},  {"refused", tally.refused},
+                {"elements", tally.points},  {"equal", tally.equal},
+                {"bounded", tally.bounded},  {"scheduled", tally.scheduled},
                 {"windowed", tally.windowed}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
@@ -285,8 +285,8 @@ int run(const Plan &plan) {
   fs::create_directories(plan.state);
   const std::string what = plan.style_name + " " + std::to_string(plan.count) + " " +
                            std::to_string(plan.seed) + " " + std::to_string(plan.jobs) + " " +
-                           std::to_string(plan.require_paths) + " " +
-                           std::to_string(plan.stride) + "\n";
+                           std::to_string(plan.require_paths) + " " + std::to_string(plan.stride) +
+                           "\n";
   write(plan.state / "plan", what);
   auto *jobs = static_cast<Job *>(mmap(nullptr, sizeof(Job) * std::size_t(plan.jobs),
                                        PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -346,7 +346,8 @@ int main(int argc, char **argv) {
   app.add_option("--style", plan.style_name)->check(CLI::IsMember({"small", "large"}));
   app.add_option("--count", plan.count);
   app.add_option("--seed", plan.seed);
-  app.add_option("--stride", plan.stride, "from seed to seed; `--seed 4 --stride 6` has windows in all")
+  app.add_option("--stride", plan.stride,
+                 "from seed to seed; `--seed 4 --stride 6` has windows in all")
       ->check(CLI::PositiveNumber);
   app.add_option("--jobs", plan.jobs)->check(CLI::Range(1, 64));
   app.add_option("--state", plan.state);

@@ -178,7 +178,8 @@ private:
       if (last != nullptr && window_random_.chance(30))
         made = maker.of(window_random_.pick(read_at_positions_));
       else
-        made = maker.of_new(last != nullptr && window_random_.chance(60) ? last->dtype : random_dtype(),
+        made = maker.of_new(last != nullptr && window_random_.chance(60) ? last->dtype
+                                                                         : random_dtype(),
                             scope_.large);
       if (!is_small_enough(made)) continue;
       if (made.input) {

@@ -37,7 +37,8 @@ std::string signature(const spec::TypedSpec &spec) {
   for (const spec::TypedInput &input : spec.given()) {
     std::string dims = dims_of(spec, input.axis_of_dim);
     if (input.in_windows_only)
-      dims = fmt::format("[{}]", fmt::join(std::vector<std::string>(input.axis_of_dim.size(), ":"), ", "));
+      dims = fmt::format("[{}]",
+                         fmt::join(std::vector<std::string>(input.axis_of_dim.size(), ":"), ", "));
     inputs.push_back(fmt::format("{}: {}{}", input.name, name(input.dtype), dims));
   }
   for (const spec::TypedOutput &output : spec.outputs)
