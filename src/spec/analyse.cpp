@@ -396,6 +396,15 @@ std::size_t TypedSpec::given_inputs() const {
   return count;
 }
 
+AxisSet TypedSpec::shown_axes() const {
+  AxisSet shown;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    if (!axes[axis].implied) shown = shown | AxisSet::of(int(axis));
+  for (const TypedOutput &output : outputs)
+    for (const int axis : output.axes) shown = shown | AxisSet::of(axis);
+  return shown;
+}
+
 AxisSet TypedSpec::axes_in_sums() const {
   AxisSet axes;
   for (const TypedInput &input : inputs) {

@@ -197,7 +197,7 @@ void Space::name_own_axes() {
     if (out_.axes.size() + fresh > expr::max_axes) continue;
     for (std::size_t dim = 0; dim < decl->dims.size(); ++dim)
       if (label_axis_.try_emplace(own_axis(*decl, dim), int(out_.axes.size())).second)
-        out_.axes.push_back({own_axis(*decl, dim), true});
+        out_.axes.push_back({own_axis(*decl, dim), true, true});
   }
 }
 

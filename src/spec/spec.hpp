@@ -144,6 +144,8 @@ struct TypedOutput {
 struct Axis {
   std::string name;      // a label, or "0", "1", .. by position
   bool labelled = false; // its labelled dims have one extent throughout the kernel
+  bool implied =
+      false; // of an unlabelled dim of an input that is read at positions only: positions of axes do not count it
 };
 
 // keep(e) or recompute(e), or what the schedule says of a let: what is held in memory, and what a derivative may take from the
@@ -180,6 +182,8 @@ struct TypedSpec {
 
   // Where a node was written, with its source line: places in the graph have none, to keep it small.
   Place where(expr::NodeId id) const;
+  // The axes that people see: those that are not implied, and those of outputs.
+  expr::AxisSet shown_axes() const;
   // How many inputs a call is given, and those.
   std::size_t given_inputs() const;
   std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }

@@ -69,6 +69,7 @@ std::string print_axis_table(const TypedSpec &spec, std::span<const Layout> inpu
     if (wanted[o])
       rows.push_back(row_of(spec.outputs[o].name, spec.outputs[o].axes, outputs[o], greatest));
 
+  const expr::AxisSet shown = spec.shown_axes();
   std::size_t first = 0;
   std::vector<std::size_t> widths(spec.axes.size(), 0);
   for (const Row &row : rows) {
@@ -80,7 +81,7 @@ std::string print_axis_table(const TypedSpec &spec, std::span<const Layout> inpu
   for (const Row &row : rows) {
     std::string line = "  " + padded(row.name, first);
     for (std::size_t axis = 0; axis < widths.size(); ++axis)
-      line += "  " + padded(row.cells[axis], widths[axis]);
+      if (shown.has(int(axis))) line += "  " + padded(row.cells[axis], widths[axis]);
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return text;

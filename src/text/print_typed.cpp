@@ -150,11 +150,13 @@ const char *order_word(Order order) {
 } // namespace
 
 std::string print_axes(const TypedSpec &spec) {
-  std::string text = "kernel " + spec.name + ": " + std::to_string(spec.axes.size()) +
-                     (spec.axes.size() == 1 ? " axis" : " axes") + ", order " +
-                     order_word(spec.order) + "\n";
+  const expr::AxisSet shown = spec.shown_axes();
+  std::string text = "kernel " + spec.name + ": " + std::to_string(shown.size()) +
+                     (shown.size() == 1 ? " axis" : " axes") + ", order " + order_word(spec.order) +
+                     "\n";
   for (std::size_t i = 0; i < spec.axes.size(); ++i) {
     const Axis &axis = spec.axes[i];
+    if (!shown.has(int(i))) continue;
     text += "  axis " + std::to_string(i);
     if (axis.labelled) text += " = " + axis.name;
     text += "\n";

@@ -3,6 +3,7 @@
 #include "random_spec.hpp"
 #include "same_bits.hpp"
 
+#include "kernel/windows.hpp"
 #include "plan/plan.hpp"
 
 #include <doctest/doctest.h>
@@ -53,6 +54,7 @@ TEST_CASE("the loop program of every random kernel reads back from its text") {
       inputs.push_back(Operand(source, in.dtype, in.shape, false).view().layout);
     loop::Program program;
     try {
+      kernel::add_windows(typed, inputs);
       const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
       for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));
       program = plan::make_plan(typed, resolved, inputs, outputs, wanted, {.threads = 4}).program;

@@ -27,11 +27,15 @@ private:
   std::string axis(int index) {
     const spec::Axis &axis = typed_.axes[std::size_t(index)];
     if (axis.labelled && random_.chance(50)) return axis.name;
-    return std::to_string(random_.chance(20) ? index - int(typed_.axes.size()) : index);
+    return std::to_string(random_.chance(20) ? index - axis_count() : index);
+  }
+
+  int axis_count() const { // that positions count
+    return int(std::ranges::count(typed_.axes, false, &spec::Axis::implied));
   }
 
   void axes() {
-    const int count = int(typed_.axes.size());
+    const int count = axis_count();
     if (count == 0) return;
     if (random_.chance(50)) clauses_.push_back("vector " + axis(random_.below(count)));
     if (count > 1 && random_.chance(40)) order(count);
@@ -69,9 +73,8 @@ private:
       if (marked) continue;
       const auto word = random_.pick<std::string>({"keep ", "recompute ", "inline ", "at "});
       const bool at = word == "at ";
-      if (!at || !typed_.axes.empty())
-        clauses_.push_back(word + all.back() +
-                           (at ? " " + axis(random_.below(int(typed_.axes.size()))) : ""));
+      if (!at || axis_count() > 0)
+        clauses_.push_back(word + all.back() + (at ? " " + axis(random_.below(axis_count())) : ""));
     }
     for (const OutputDecl &output : spec_.data().outputs) {
       all.push_back(output.name);
