@@ -78,6 +78,21 @@ TEST_CASE("the softmax sample says what is missing or not understood") {
   }
 }
 
+TEST_CASE("the convolutional network learns through its windows: its loss falls and it knows "
+          "nearly all test digits") {
+  const Ran ran = run("digits_conv --epochs 15");
+  CAPTURE(ran.output);
+  CHECK(ran.status == 0);
+  CHECK(has(ran, "x[n, 2*i + a + u, 2*j + b + v]"));
+  const std::vector<double> losses = numbers_after(ran, "  loss ");
+  REQUIRE(losses.size() == 4); // epochs 1, 5, 10 and 15
+  CHECK(losses[0] < 2.4);      // ln 10 is that of guessing
+  for (std::size_t k = 1; k < losses.size(); ++k) CHECK(losses[k] < losses[k - 1]);
+  const std::vector<double> accuracy = numbers_after(ran, "test accuracy: ");
+  REQUIRE(accuracy.size() == 1);
+  CHECK(accuracy[0] > 95);
+}
+
 TEST_CASE("the README's example prints what its comment says") {
   const Ran ran = run("example");
   CAPTURE(ran.output);
