@@ -31,7 +31,8 @@ public:
     while (std::optional<int> axis = next_unknown()) extents_[std::size_t(*axis)] = greatest(*axis);
     check_reads();
     std::vector<std::int64_t> extents;
-    for (const std::optional<std::int64_t> &extent : extents_) extents.push_back(extent.value_or(1));
+    for (const std::optional<std::int64_t> &extent : extents_)
+      extents.push_back(extent.value_or(1));
     return extents;
   }
 
@@ -63,9 +64,10 @@ private:
     }
   }
   void take_dims() {
-    for_each_form([&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
-      if (is_label(form)) take(form.terms[0].axis, count, {i, dim, count});
-    });
+    for_each_form(
+        [&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
+          if (is_label(form)) take(form.terms[0].axis, count, {i, dim, count});
+        });
   }
   void take(int axis, std::int64_t extent, const spec::DimExtent &by) {
     if (knows(axis)) return;
@@ -78,17 +80,18 @@ private:
 
   // Dims whose label is one axis have one extent, as those of declared labels.
   void check_dims() const {
-    for_each_form([&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
-      if (!is_label(form) || *extents_[std::size_t(form.terms[0].axis)] == count) return;
-      const spec::DimExtent &by = taken_by_.at(form.terms[0].axis);
-      support::fail("E0102",
-                    fmt::format("axis '{}' has {} by {}, and {} by {}",
-                                spec_.axes[std::size_t(form.terms[0].axis)].name,
-                                support::count(by.extent, "element"), shown(by),
-                                support::count(count, "element"), shown({i, dim, count})),
-                    spec_.inputs[i].where,
-                    "an axis that stands alone at positions has the extent of the dim");
-    });
+    for_each_form(
+        [&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
+          if (!is_label(form) || *extents_[std::size_t(form.terms[0].axis)] == count) return;
+          const spec::DimExtent &by = taken_by_.at(form.terms[0].axis);
+          support::fail("E0102",
+                        fmt::format("axis '{}' has {} by {}, and {} by {}",
+                                    spec_.axes[std::size_t(form.terms[0].axis)].name,
+                                    support::count(by.extent, "element"), shown(by),
+                                    support::count(count, "element"), shown({i, dim, count})),
+                        spec_.inputs[i].where,
+                        "an axis that stands alone at positions has the extent of the dim");
+        });
   }
 
   // "x[i, i] (dim 1 of 'x')", or "the declaration of 'w'".
@@ -133,7 +136,8 @@ private:
     span.least = span.greatest = Wide(form.start) + (form.from_end ? count : 0);
     for (const TypedWindow::Term &term : form.terms) {
       if (!knows(term.axis)) continue;
-      const Wide last = Wide(term.times) * std::max<std::int64_t>(*extents_[std::size_t(term.axis)] - 1, 0);
+      const Wide last =
+          Wide(term.times) * std::max<std::int64_t>(*extents_[std::size_t(term.axis)] - 1, 0);
       (last > 0 ? span.greatest : span.least) += last;
     }
     return span;
@@ -141,31 +145,33 @@ private:
 
   std::int64_t greatest(int axis) const {
     std::optional<std::int64_t> most;
-    for_each_form([&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
-      const TypedWindow::Term *term = term_of(form, axis);
-      if (term == nullptr || unknown_of(form) > 1) return;
-      const Span span = span_of(form, count);
-      std::int64_t fit = 0;
-      if (count > 0) {
-        if (span.least < 0 || span.greatest >= count) fail_outside(i, dim, span, count);
-        const Wide room = term->times > 0 ? count - 1 - span.greatest : span.least;
-        const Wide step = term->times > 0 ? Wide(term->times) : -Wide(term->times);
-        fit = std::int64_t(room / step) + 1;
-      }
-      most = std::min(most.value_or(fit), fit);
-    });
+    for_each_form(
+        [&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
+          const TypedWindow::Term *term = term_of(form, axis);
+          if (term == nullptr || unknown_of(form) > 1) return;
+          const Span span = span_of(form, count);
+          std::int64_t fit = 0;
+          if (count > 0) {
+            if (span.least < 0 || span.greatest >= count) fail_outside(i, dim, span, count);
+            const Wide room = term->times > 0 ? count - 1 - span.greatest : span.least;
+            const Wide step = term->times > 0 ? Wide(term->times) : -Wide(term->times);
+            fit = std::int64_t(room / step) + 1;
+          }
+          most = std::min(most.value_or(fit), fit);
+        });
     return most.value_or(1);
   }
 
   void check_reads() const {
-    for_each_form([&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
-      const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
-      if (std::any_of(axes.begin(), axes.end(),
-                      [&](int axis) { return extents_[std::size_t(axis)] == 0; }))
-        return; // nothing is read
-      const Span span = span_of(form, count);
-      if (span.least < 0 || span.greatest >= count) fail_outside(i, dim, span, count);
-    });
+    for_each_form(
+        [&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
+          const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
+          if (std::any_of(axes.begin(), axes.end(),
+                          [&](int axis) { return extents_[std::size_t(axis)] == 0; }))
+            return; // nothing is read
+          const Span span = span_of(form, count);
+          if (span.least < 0 || span.greatest >= count) fail_outside(i, dim, span, count);
+        });
   }
 
   [[noreturn]] void fail_outside(std::size_t input, std::size_t dim, const Span &span,
@@ -178,23 +184,32 @@ private:
     std::string extents;
     for (const TypedWindow::Term &term : window.window->forms[dim].terms)
       if (knows(term.axis))
-        extents += fmt::format("{}{} = {}", extents.empty() ? "" : ", ",
-                               spec_.axes[std::size_t(term.axis)].name,
-                               *extents_[std::size_t(term.axis)]);
+        extents +=
+            fmt::format("{}{} = {}", extents.empty() ? "" : ", ",
+                        spec_.axes[std::size_t(term.axis)].name, *extents_[std::size_t(term.axis)]);
+    const std::string help = window.window->forms[dim].terms.empty()
+                                 ? "positions begin at 0, and those from the end at -1"
+                             : span.least < 0 ? "positions begin at 0: add a constant"
+                             : extents_known(dim, input)
+                                 ? "give the array more elements, or the axes less: one that no "
+                                   "label names is free to be less"
+                                 : "give the array more elements: not one read is inside";
     support::fail("E0142",
-                  fmt::format("{} reads position {} of axis {} of '{}', which has {}{}", window.name,
-                              shown(span.least < 0 ? span.least : span.greatest), dim,
-                              spec_.inputs[window.window->of].name, support::count(count, "element"),
+                  fmt::format("{} reads position {} of axis {} of '{}', which has {}{}",
+                              window.name, shown(span.least < 0 ? span.least : span.greatest), dim,
+                              spec_.inputs[window.window->of].name,
+                              support::count(count, "element"),
                               extents.empty() ? "" : " (extents: " + extents + ")"),
-                  window.where,
-                  span.least < 0 ? "positions begin at 0: add a constant"
-                                 : "an axis with a label has the extent that the label says; another name is free to be less");
+                  window.where, help);
+  }
+  bool extents_known(std::size_t dim, std::size_t input) const {
+    return unknown_of(spec_.inputs[input].window->forms[dim]) == 0;
   }
 
   const spec::TypedSpec &spec_;
   std::span<const Layout> given_;
   const expr::AxisSet in_sums_;
-  std::vector<std::optional<std::int64_t>> extents_; // [axis]
+  std::vector<std::optional<std::int64_t>> extents_;  // [axis]
   std::unordered_map<int, spec::DimExtent> taken_by_; // for messages
 };
 
@@ -227,7 +242,8 @@ public:
       of = padded_layout(*seen.padding, of);
     }
     for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k)
-      for (std::size_t dim = 0; dim < window.forms.size() && seen.layout.extents[k] > 1; ++dim) // else it might be any number
+      for (std::size_t dim = 0; dim < window.forms.size() && seen.layout.extents[k] > 1;
+           ++dim) // else it might be any number
         for (const TypedWindow::Term &term : window.forms[dim].terms)
           if (term.axis == input.axis_of_dim[k] && !stands(dim))
             add(seen.layout.strides[k], term.times, of.strides[dim]);
@@ -236,7 +252,8 @@ public:
       add(seen.offset, whole(start(dim) - first), of.strides[dim]);
     }
     std::int64_t bytes = 0;
-    fits_ = fits_ && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
+    fits_ =
+        fits_ && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
     if (!fits_) fail_size();
     return seen;
   }
@@ -307,9 +324,9 @@ private:
             !__builtin_add_overflow(sum, product, &sum);
   }
   [[noreturn]] void fail_size() const {
-    support::fail("E0112",
-                  fmt::format("the strides of {} leave the range of i64", spec_.inputs[index_].name),
-                  spec_.inputs[index_].where, "use smaller multiples");
+    support::fail(
+        "E0112", fmt::format("the strides of {} leave the range of i64", spec_.inputs[index_].name),
+        spec_.inputs[index_].where, "use smaller multiples");
   }
   static bool is_empty(const Layout &layout) {
     return std::any_of(layout.shape().begin(), layout.shape().end(),
@@ -318,7 +335,7 @@ private:
 
   const spec::TypedSpec &spec_;
   std::span<const Layout> given_;
-  const std::vector<bool> read_; // [input]: are its elements read?
+  const std::vector<bool> read_;            // [input]: are its elements read?
   const std::vector<std::int64_t> extents_; // [axis]
   std::size_t index_ = 0;
   bool fits_ = true;
@@ -340,7 +357,8 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given) 
     window.layout = seen.layout;
     if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding);
     if (window.data != nullptr)
-      window.data = static_cast<char *>(window.data) + seen.offset * std::int64_t(size_of(of.dtype));
+      window.data =
+          static_cast<char *>(window.data) + seen.offset * std::int64_t(size_of(of.dtype));
     operands_.push_back(&windows_.emplace_back(window));
   }
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
