@@ -13,9 +13,7 @@ bool AffineForm::is_from_end() const {
   return !moves_up && (constant < 0 || (constant == 0 && !terms.empty()));
 }
 
-std::int64_t AffineForm::start() const {
-  return constant == 0 && is_from_end() ? -1 : constant;
-}
+std::int64_t AffineForm::start() const { return constant == 0 && is_from_end() ? -1 : constant; }
 
 bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times) {
   // The least number has no positive counterpart: its text could not be read back.

@@ -30,7 +30,8 @@ struct AffineForm {
   // Whether it counts from the end of the dim, where position -1 is the last element: forms that no axis moves up, from a
   // negative constant on. x[-i], which begins with a constant of 0, is x[-1 - i].
   bool is_from_end() const;
-  std::int64_t start() const; // the position where all axes are at 0; from the end where is_from_end()
+  std::int64_t
+  start() const; // the position where all axes are at 0; from the end where is_from_end()
 
   friend bool operator==(const AffineForm &, const AffineForm &) = default;
 };

@@ -105,8 +105,9 @@ private:
         forms.push_back(form_of(axis));
       }
     }
-    const Expr made = make_window(make_input(decl.window ? decl.window->of : node.input, node.where),
-                                  std::move(forms), node.where);
+    const Expr made =
+        make_window(make_input(decl.window ? decl.window->of : node.input, node.where),
+                    std::move(forms), node.where);
     facts_.declare_window(made.node()->input->name, window_.name);
     return made;
   }
@@ -140,7 +141,8 @@ private:
   }
 
   [[noreturn]] void fail(const std::string &what) const {
-    fail_no_rule(facts_, "a sum through " + window_.name + " whose cotangent holds " + what, t_.place());
+    fail_no_rule(facts_, "a sum through " + window_.name + " whose cotangent holds " + what,
+                 t_.place());
   }
 
   Facts &facts_;

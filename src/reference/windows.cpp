@@ -15,7 +15,8 @@ class Finder {
 public:
   Finder(const spec::TypedSpec &spec, std::span<const Layout> inputs)
       : spec_(spec), inputs_(inputs), extents_(spec.axes.size(), unknown) {
-    for (std::size_t w = spec.given_inputs(); w < spec.inputs.size() && !spec.inputs[w].window->derived; ++w)
+    for (std::size_t w = spec.given_inputs();
+         w < spec.inputs.size() && !spec.inputs[w].window->derived; ++w)
       for (std::size_t dim = 0; dim < spec.inputs[w].window->forms.size(); ++dim)
         reads_.push_back({w, dim});
   }
@@ -31,7 +32,8 @@ public:
       if (const int axis = label_of(read); axis >= 0) {
         std::int64_t &extent = extents_[std::size_t(axis)];
         if (extent != unknown && extent != count(read))
-          throw ShapeError("E0102", spec_.inputs[read.window].name + " gives an axis another extent",
+          throw ShapeError("E0102",
+                           spec_.inputs[read.window].name + " gives an axis another extent",
                            spec_.inputs[read.window].where, "read arrays of one extent");
         extent = count(read);
       }
@@ -97,7 +99,8 @@ private:
     }
     if (partly < 0 && left)
       throw ShapeError("E0141", "nothing gives the axes of " + spec_.inputs[unclear->window].name,
-                       spec_.inputs[unclear->window].where, "let an input have one of them as a label");
+                       spec_.inputs[unclear->window].where,
+                       "let an input have one of them as a label");
     return partly;
   }
 
@@ -167,7 +170,8 @@ std::optional<std::vector<std::int64_t>> position_in(const TypedWindow &window,
     const TypedWindow::Form &form = window.forms[dim];
     std::int64_t at = form.start;
     if (form.from_end) at += of.extents[dim];
-    for (const TypedWindow::Term &term : form.terms) at += term.times * indices[std::size_t(term.axis)];
+    for (const TypedWindow::Term &term : form.terms)
+      at += term.times * indices[std::size_t(term.axis)];
     for (const TypedWindow::Count &count : form.counts)
       at += count.times * inputs[count.input].layout.extents[std::size_t(count.dim)];
     if (form.stretches && of.extents[dim] == 1) at = 0;

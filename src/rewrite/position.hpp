@@ -42,7 +42,7 @@ public:
   explicit Positions(Place where) : where_(std::move(where)) {}
 
   Position sum(const Position &a, const Position &b, std::int64_t times) const; // a + times * b
-  Position over(Position a, std::int64_t number) const;                        // a / number
+  Position over(Position a, std::int64_t number) const;                         // a / number
   // With these in place of axes. `by` gives a Position or null.
   template <class By> Position substitute(const Position &a, By by) const {
     Position made;

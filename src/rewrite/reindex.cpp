@@ -239,21 +239,24 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
     }
   }
   if (axes.size() > std::size_t(max_rank))
-    support::fail("E0013",
-                  fmt::format("{} is read along {} axes to sum through a window, and {} is the limit",
-                              read.name, axes.size(), max_rank),
-                  read.where, "split the kernel");
+    support::fail(
+        "E0013",
+        fmt::format("{} is read along {} axes to sum through a window, and {} is the limit",
+                    read.name, axes.size(), max_rank),
+        read.where, "split the kernel");
 
   TypedInput made;
   made.dtype = read.dtype;
   made.where = read.where;
   made.axis_of_dim = axes;
   for (const int axis : axes) {
-    std::optional<TypedWindow::ExtentOf> own; // of the dim that this one is, under another name or the same
+    std::optional<TypedWindow::ExtentOf>
+        own; // of the dim that this one is, under another name or the same
     for (std::size_t k = 0; k < read.axis_of_dim.size() && !own; ++k) {
       const auto found = by.axes.find(read.axis_of_dim[k]);
-      const bool same = found == by.axes.end() ? read.axis_of_dim[k] == axis
-                                               : found->second.inside && found->second.at.axis() == axis;
+      const bool same = found == by.axes.end()
+                            ? read.axis_of_dim[k] == axis
+                            : found->second.inside && found->second.at.axis() == axis;
       if (same) own = extent_of_dim(spec_, index, k);
     }
     const auto given = by.extents.find(axis);
@@ -262,7 +265,8 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
     support::check(own.has_value(), "reindex: an axis without extent");
     window.extents.push_back(*own);
     const bool of_dim = own->axis < 0;
-    made.may_stretch.push_back(of_dim && spec_.inputs[own->input].may_stretch[std::size_t(own->dim)]);
+    made.may_stretch.push_back(of_dim &&
+                               spec_.inputs[own->input].may_stretch[std::size_t(own->dim)]);
     made.extents.push_back(of_dim ? spec_.inputs[own->input].extents[std::size_t(own->dim)] : -1);
   }
   for (std::size_t d = 0; d < window.forms.size(); ++d) { // the index of a dim is inside of it
@@ -270,7 +274,8 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
     if (!form.is_axis()) continue;
     const auto k = std::find(axes.begin(), axes.end(), form.terms[0].axis) - axes.begin();
     const TypedWindow::ExtentOf &extent = window.extents[std::size_t(k)];
-    if (extent.axis < 0 && extent.input == window.of && extent.dim == int(d)) form.may_leave = false;
+    if (extent.axis < 0 && extent.input == window.of && extent.dim == int(d))
+      form.may_leave = false;
   }
   made.name = base.name + text_of(window);
   std::string key = made.name;
@@ -297,7 +302,8 @@ std::string Reindexer::text_of(const TypedWindow &window) const {
     for (const TypedWindow::Term &term : form.terms)
       add_term(term.times, spec_.axes[std::size_t(term.axis)].name);
     for (const TypedWindow::Count &count : form.counts)
-      add_term(count.times, fmt::format("extent({}, of={})", count.dim, spec_.inputs[count.input].name));
+      add_term(count.times,
+               fmt::format("extent({}, of={})", count.dim, spec_.inputs[count.input].name));
     if (form.start != 0 || sum.empty()) add_term(form.start, "");
     if (form.divisor != 1) sum = fmt::format("({}) / {}", sum, form.divisor);
     text += (d == 0 ? "" : ", ") + sum;
@@ -307,13 +313,15 @@ std::string Reindexer::text_of(const TypedWindow &window) const {
 
 int Reindexer::fresh_axis(int like, const Place &where) {
   if (spec_.axes.size() == expr::max_axes)
-    support::fail("E0013", fmt::format("a kernel has at most {} axes, and sums through windows need some",
-                                       expr::max_axes),
+    support::fail("E0013",
+                  fmt::format("a kernel has at most {} axes, and sums through windows need some",
+                              expr::max_axes),
                   support::with_text(where, spec_.source.get()), "split the kernel");
   const Axis &axis = spec_.axes[std::size_t(like)];
   std::string name;
   const auto taken = [&] {
-    return std::any_of(spec_.axes.begin(), spec_.axes.end(), [&](const Axis &a) { return a.name == name; });
+    return std::any_of(spec_.axes.begin(), spec_.axes.end(),
+                       [&](const Axis &a) { return a.name == name; });
   };
   for (int k = 2; name.empty() || taken(); ++k)
     name = fmt::format("{}{}_{}", axis.labelled ? "" : "i", axis.name, k);
@@ -323,11 +331,13 @@ int Reindexer::fresh_axis(int like, const Place &where) {
 
 NodeId Reindexer::add(Node node, std::span<const NodeId> args, const Place &where) {
   if (spec_.graph.size() >= max_nodes)
-    support::fail("E0013",
-                  fmt::format("the kernel is too large: with its sums through windows written out it has more "
-                              "than {} operations",
-                              max_nodes),
-                  support::with_text(where, spec_.source.get()), "split the kernel");
+    support::fail(
+        "E0013",
+        fmt::format(
+            "the kernel is too large: with its sums through windows written out it has more "
+            "than {} operations",
+            max_nodes),
+        support::with_text(where, spec_.source.get()), "split the kernel");
   return spec_.graph.add(node, args, where);
 }
 
@@ -339,7 +349,8 @@ NodeId Reindexer::number(std::int64_t value, const Place &where) {
   return add(node, {}, where);
 }
 
-NodeId Reindexer::op(ops::Op op, DType result, std::initializer_list<NodeId> args, const Place &where) {
+NodeId Reindexer::op(ops::Op op, DType result, std::initializer_list<NodeId> args,
+                     const Place &where) {
   Node node;
   node.kind = NodeKind::Op;
   node.op = op;

@@ -42,7 +42,8 @@ public:
   expr::NodeId value_of(const Position &position, Lender lender, const Place &where);
 
   expr::NodeId number(std::int64_t value, const Place &where);
-  expr::NodeId op(ops::Op op, DType result, std::initializer_list<expr::NodeId> args, const Place &where);
+  expr::NodeId op(ops::Op op, DType result, std::initializer_list<expr::NodeId> args,
+                  const Place &where);
   expr::NodeId input(std::uint32_t input, const Place &where);
   // The input at the positions of a substitution: itself where none of its axes changes.
   std::uint32_t derived(std::uint32_t input, const Substitution &by, const Place &where);
@@ -62,8 +63,8 @@ private:
   std::string text_of(const TypedWindow &window) const;
 
   TypedSpec &spec_;
-  std::vector<Substitution> all_;                 // of this run
-  std::map<Key, std::size_t> inner_;              // of folds that rename
+  std::vector<Substitution> all_;    // of this run
+  std::map<Key, std::size_t> inner_; // of folds that rename
   std::map<Key, expr::NodeId> done_;
   std::map<std::string, std::uint32_t> derived_; // by what they are
 };
@@ -75,7 +76,8 @@ expr::NodeId Reindexer::value_of(const Position &position, Lender lender, const 
     const bool minus = total && times < 0;
     const std::int64_t shown = minus ? -times : times;
     if (shown != 1) value = op(ops::Op::Mul, DType::I64, {value, number(shown, where)}, where);
-    total = total ? op(minus ? ops::Op::Sub : ops::Op::Add, DType::I64, {*total, value}, where) : value;
+    total =
+        total ? op(minus ? ops::Op::Sub : ops::Op::Add, DType::I64, {*total, value}, where) : value;
   };
   for (const bool minus : {false, true}) // p - u, not -u + p
     for (const auto &[axis, times] : position.axes)

@@ -28,7 +28,9 @@ public:
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim) take(window, dim, in_sums);
   }
 
-  static int place(std::size_t dim) { return expr::max_axes + int(dim); } // the position along a dim, as an axis
+  static int place(std::size_t dim) {
+    return expr::max_axes + int(dim);
+  } // the position along a dim, as an axis
 
   struct Axis {
     Position at;
@@ -131,7 +133,8 @@ private:
         return found == names.end() ? nullptr : &found->second;
       });
     };
-    for (const auto &[axis, solved] : solution.axes()) by.axes[axis] = {named(solved.at), solved.exact};
+    for (const auto &[axis, solved] : solution.axes())
+      by.axes[axis] = {named(solved.at), solved.exact};
 
     // What has the axes that now stand in positions: those of the result, and the others of the window.
     const std::uint32_t renamed = reindexer_.derived(seen, renaming, where);
@@ -159,7 +162,8 @@ private:
       compare(Op::Ge, value, number(0));
       compare(Op::Lt, value, times(count, at.divisor));
       if (at.divisor != 1)
-        compare(Op::Eq, reindexer_.op(Op::Mod, DType::I64, {value, number(at.divisor)}, where), number(0));
+        compare(Op::Eq, reindexer_.op(Op::Mod, DType::I64, {value, number(at.divisor)}, where),
+                number(0));
     }
     for (const auto &[at, dim] : solution.conditions()) {
       const Position wanted = named(at);

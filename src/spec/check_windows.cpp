@@ -57,8 +57,8 @@ void check_windows(const TypedSpec &spec) {
         if (!known.has(term.axis)) names.push_back(spec.axes[std::size_t(term.axis)].name);
       if (names.empty()) continue;
       support::fail("E0141",
-                    "nothing gives the axes " + support::quoted_list(names) + " their extents: " +
-                        input.name + " is inside for more than one choice",
+                    "nothing gives the axes " + support::quoted_list(names) +
+                        " their extents: " + input.name + " is inside for more than one choice",
                     input.where,
                     "let another input have axis '" + names.back() +
                         "', as a label or alone at a position");

@@ -38,7 +38,8 @@ WindowMaker::Moves WindowMaker::roaming(std::int64_t &room) {
     moves.terms.emplace_back(axis, random_.pick<int>({1, 1, 1, 2, 3, -1, -2, -3}));
   }
   if (random_.chance(8))
-    for (auto &[axis, times] : moves.terms) times = -std::abs(times); // from the end, if the constant is
+    for (auto &[axis, times] : moves.terms)
+      times = -std::abs(times); // from the end, if the constant is
   std::int64_t least = 0, greatest = 0;
   bool up = false;
   for (const auto &[axis, times] : moves.terms) {
@@ -72,8 +73,7 @@ WindowMaker::Moves WindowMaker::within(int label, std::int64_t extent) {
     const int times = random_.pick<int>({1, 1, 2, -1});
     const std::int64_t span = std::abs(last(other.extent, times));
     if (span < extent)
-      return {(times < 0 ? span : 0) +
-                  random_.below(int(std::min<std::int64_t>(extent - span, 3))),
+      return {(times < 0 ? span : 0) + random_.below(int(std::min<std::int64_t>(extent - span, 3))),
               {{other.index, times}}};
   }
   return {0, {{label, 1}}};

@@ -51,7 +51,8 @@ struct Data {
       : infos(compile(spec, {.engine = Engine::reference}).inputs()) {
     for (const InputInfo &info : infos)
       for (const Input &input : inputs)
-        if (input.name == info.name) arrays.push_back(filled(info.dtype, input.extents, arrays.size()));
+        if (input.name == info.name)
+          arrays.push_back(filled(info.dtype, input.extents, arrays.size()));
     REQUIRE(arrays.size() == infos.size());
     for (std::size_t k = 0; k < infos.size(); ++k) views.push_back({infos[k].name, arrays[k]});
   }
@@ -127,15 +128,15 @@ D values(const Array &a) {
 } // namespace
 
 TEST_CASE("a correlation sends back a convolution") {
-  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[i + u] * k, u)", {{"x", {20}}, {"k", {3}}}, "x",
-        "f32 = sum(d_y * k, like=x[i + u])");
-  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[i + u] * k, u)", {{"x", {20}}, {"k", {3}}}, "k",
-        "f32 = sum(d_y * x[i + u], like=k)");
+  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[i + u] * k, u)", {{"x", {20}}, {"k", {3}}},
+        "x", "f32 = sum(d_y * k, like=x[i + u])");
+  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[i + u] * k, u)", {{"x", {20}}, {"k", {3}}},
+        "k", "f32 = sum(d_y * x[i + u], like=k)");
 }
 
 TEST_CASE("strides and dilations leave out the positions that nothing is read at") {
-  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[2*i + u] * k, u)", {{"x", {22}}, {"k", {3}}}, "x",
-        "f32 = sum(d_y * k, like=x[2*i + u])");
+  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[2*i + u] * k, u)", {{"x", {22}}, {"k", {3}}},
+        "x", "f32 = sum(d_y * k, like=x[2*i + u])");
   check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[3*i + 2*u + 1]^2 * k, u)",
         {{"x", {23}}, {"k", {4}}}, "x",
         "f32 = sum(d_y * k * (2 * x[3*i + 2*u + 1]), like=x[3*i + 2*u + 1])");
@@ -148,8 +149,8 @@ TEST_CASE("strides and dilations leave out the positions that nothing is read at
 }
 
 TEST_CASE("pooling by the maximum sends back to the greatest elements") {
-  check("in x : f32[:]\nin w : f32[u]\nout y = max(x[2*i + u] * w, u)", {{"x", {15}}, {"w", {3}}}, "x",
-        "f32 = sum(where(t2, where(t2, d_y / sum(t2, u), 0) * w, 0), like=x[2*i + u])");
+  check("in x : f32[:]\nin w : f32[u]\nout y = max(x[2*i + u] * w, u)", {{"x", {15}}, {"w", {3}}},
+        "x", "f32 = sum(where(t2, where(t2, d_y / sum(t2, u), 0) * w, 0), like=x[2*i + u])");
 }
 
 TEST_CASE("a diagonal goes back to a diagonal, and a dim that is reversed is reversed again") {
@@ -157,8 +158,9 @@ TEST_CASE("a diagonal goes back to a diagonal, and a dim that is reversed is rev
         "f32 = sum(d_y * w, like=x[i, i])");
   check("in x : f32[p]\nin w : f32[i]\nout y = x[-i]^2 * w", {{"x", {7}}, {"w", {5}}}, "x",
         "f32 = sum(d_y * w * (2 * x[-i]), like=x[-i])");
-  check("in x : f32[p]\nin k : f32[u]\nout y = sum(x[i - u + 2]^2 * k, u)", {{"x", {9}}, {"k", {3}}},
-        "x", "f32 = sum(d_y * k * (2 * x[i - u + 2]), like=x[i - u + 2])");
+  check("in x : f32[p]\nin k : f32[u]\nout y = sum(x[i - u + 2]^2 * k, u)",
+        {{"x", {9}}, {"k", {3}}}, "x",
+        "f32 = sum(d_y * k * (2 * x[i - u + 2]), like=x[i - u + 2])");
 }
 
 TEST_CASE("a row that is read by its number gets what comes back, the others get 0") {
@@ -169,7 +171,8 @@ TEST_CASE("a row that is read by its number gets what comes back, the others get
 
 TEST_CASE("positions of several axes are solved together") {
   check("in x : f32[:, :]\nin a : f32[i]\nin b : f32[j]\nout y = a * b * x[i + j, i - j + 3]",
-        {{"x", {9, 9}}, {"a", {4}}, {"b", {4}}}, "x", "f32 = sum(d_y * (a * b), like=x[i + j, i - j + 3])");
+        {{"x", {9, 9}}, {"a", {4}}, {"b", {4}}}, "x",
+        "f32 = sum(d_y * (a * b), like=x[i + j, i - j + 3])");
   check("in x : f32[:, :, :]\nin a : f32[i]\nin b : f32[j]\n"
         "out y = a * b * x[2*i + 3*j, 3*i - 2*j + 6, i]",
         {{"x", {19, 16, 4}}, {"a", {4}}, {"b", {4}}}, "x",
@@ -206,7 +209,8 @@ TEST_CASE("what is folded inside keeps its meaning where the names of axes meet"
 }
 
 TEST_CASE("indices and extents follow the positions") {
-  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[2*i + u] * k * iota(i) + iota(u) * x[i + u]^2, u)",
+  check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[2*i + u] * k * iota(i) + iota(u) * x[i + "
+        "u]^2, u)",
         {{"x", {12}}, {"k", {3}}}, "x", "f32 = sum(");
   check("in x : f32[:]\nout y = mean(x[2*i]^2, i)", {{"x", {12}}}, "x",
         "f32 = sum(d_y / extent(i, of=x[2*i]) * (2 * x[2*i]), like=x[2*i])");
@@ -234,7 +238,8 @@ TEST_CASE("what is infinite beside no element is no NaN") {
   }
 }
 
-TEST_CASE("a bound call reads its inputs again, also those of which it has a copy with zeros around") {
+TEST_CASE(
+    "a bound call reads its inputs again, also those of which it has a copy with zeros around") {
   const LoopSpec spec = kernel("in x : f64[:]\nin k : f64[u]\nin d_y : f64[i]\n"
                                "out d_x = sum(d_y * k, like=x[i + u])");
   const Kernel compiled = compile(spec);
@@ -264,20 +269,24 @@ TEST_CASE("values may be saved for a backward pass through windows") {
   CHECK(has(print(gradient(spec, {"x"}, both)), "like=x[i + u]"));
 }
 
-TEST_CASE("a sum through a window repeats what lacks its axes, and is repeated over what nothing is read at") {
-  const LoopSpec spec = kernel("in x : f64[:]\nin k : f64[u]\nin v : f64[i]\nout n = sum(k, like=x[2*i + u])\n"
-                               "out m = sum(1, like=x[2*i + u])");
+TEST_CASE("a sum through a window repeats what lacks its axes, and is repeated over what nothing "
+          "is read at") {
+  const LoopSpec spec =
+      kernel("in x : f64[:]\nin k : f64[u]\nin v : f64[i]\nout n = sum(k, like=x[2*i + u])\n"
+             "out m = sum(1, like=x[2*i + u])");
   const D x(8), k{1, 10, 100}, v(3);
   for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
-    const Results results = compile(spec, {.engine = engine})
-                                .call(std::vector<NamedView>{{"x", View<const double>(x.data(), {8})},
-                                                             {"k", View<const double>(k.data(), {3})},
-                                                             {"v", View<const double>(v.data(), {3})}});
+    const Results results =
+        compile(spec, {.engine = engine})
+            .call(std::vector<NamedView>{{"x", View<const double>(x.data(), {8})},
+                                         {"k", View<const double>(k.data(), {3})},
+                                         {"v", View<const double>(v.data(), {3})}});
     CHECK(values(results["n"]) == D{1, 10, 101, 10, 101, 10, 100, 0});
   }
 }
 
-TEST_CASE("only sums are taken through windows, in expressions, and of nothing that runs along them") {
+TEST_CASE(
+    "only sums are taken through windows, in expressions, and of nothing that runs along them") {
   const std::string inputs = "in x : f32[:]\nin k : f32[u]\nin e : f32[i, u]\n";
   CHECK(code_of(kernel(inputs + "out z = max(e, like=x[i + u])")) == "E0021");
   CHECK(code_of(kernel(inputs + "out z = mean(e, like=x[i + u])")) == "E0021");
