@@ -228,7 +228,7 @@ static std::vector<std::string> names_of(const spec::TypedSpec &spec,
 std::vector<InputInfo> Kernel::inputs() const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<InputInfo> infos;
-  for (const spec::TypedInput &input : std::span(spec.inputs).first(spec.given_inputs()))
+  for (const spec::TypedInput &input : spec.given())
     infos.push_back(
         {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where});
   return infos;

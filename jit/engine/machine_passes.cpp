@@ -15,8 +15,7 @@ namespace broadloom::jit {
 namespace {
 
 // LLVM's passes over machine code that no kernel needs. Without them the code of twelve kernels, ten of them of the
-// benchmark, is the same to the byte; each
-// costs a few us where its code is in memory, and its pages where it is not.
+// benchmark, is the same to the byte; each costs a few us where its code is in memory, and its pages where it is not.
 constexpr std::string_view unneeded[] = {
     // languages, systems and settings that are not ours: exceptions, debuggers, collectors, tracers, sanitizers,
     // Windows, thread-local storage

@@ -37,10 +37,9 @@ template <class Operand> std::string names_of(std::span<const Operand> operands)
 }
 
 std::string declared(const spec::TypedSpec &spec) {
-  return fmt::format(
-      "kernel '{}' declares the inputs {} and the outputs {}", spec.name,
-      names_of(std::span<const spec::TypedInput>(spec.inputs).first(spec.given_inputs())),
-      names_of(std::span<const spec::TypedOutput>(spec.outputs)));
+  return fmt::format("kernel '{}' declares the inputs {} and the outputs {}", spec.name,
+                     names_of(spec.given()),
+                     names_of(std::span<const spec::TypedOutput>(spec.outputs)));
 }
 
 [[noreturn]] void wrong_count(const spec::TypedSpec &spec, std::string_view what, std::size_t given,

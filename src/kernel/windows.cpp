@@ -345,11 +345,15 @@ private:
 
 WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given) {
   const std::size_t count = spec.given_inputs();
+  if (count == spec.inputs.size()) { // most kernels have no windows
+    operands_.assign(given.begin(), given.end());
+    return;
+  }
+  operands_.assign(given.begin(), given.begin() + std::ptrdiff_t(count));
   std::vector<Layout> layouts;
   for (std::size_t i = 0; i < count; ++i) layouts.push_back(given[i]->layout);
   Viewer viewer(spec, layouts);
   windows_.reserve(spec.inputs.size() - count); // their addresses are kept
-  operands_.assign(given.begin(), given.begin() + std::ptrdiff_t(count));
   for (std::size_t i = count; i < spec.inputs.size(); ++i) {
     const AnyView &of = *given[spec.inputs[i].window->of];
     const Seen seen = viewer.see(i);
@@ -376,6 +380,7 @@ void WindowedOperands::copy_again() const {
 }
 
 void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs) {
+  if (spec.given_inputs() == spec.inputs.size()) return;
   const std::vector<Layout> given = inputs;
   Viewer viewer(spec, given);
   for (std::size_t i = spec.given_inputs(); i < spec.inputs.size(); ++i)
