@@ -21,6 +21,8 @@ using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 
 // A call with its arguments fixed.
 struct BoundState {
+  std::vector<std::shared_ptr<const BoundState>> lets; // in order
+  Array let_memory;                                    // of all of them
   std::shared_ptr<const KernelImpl> kernel;
   std::shared_ptr<const jit::Specialisation> special;       // null: the reference evaluates
   std::unique_ptr<const kernel::WindowedOperands> windowed; // what they see may be copies
@@ -51,7 +53,12 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       cache_dir_(options.cache_dir), threads_(threads), verifies_(asked_to_verify()),
       cancel_(options.cancel), workers_(jit::runtime::workers(threads)),
       most_patterns_(most_patterns()), has_generic_(plan::has_generic(typed_)),
-      has_windows_(typed_.given_inputs() < typed_.inputs.size()) {
+      has_windows_(typed_.given_inputs() < typed_.inputs.size()),
+      lets_(typed_, [&](const std::shared_ptr<const spec::Materialised> &let) {
+        const std::shared_ptr<const SpecData> data(let, &let->data);
+        return std::make_shared<const KernelImpl>(LoopSpec(data), let->typed, options, target_,
+                                                  profile, threads, 0);
+      }) {
   for (const spec::TypedInput &input : typed_.inputs)
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)
@@ -59,10 +66,20 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
   counters_.compile_ms = counters_.steps.analyse = ms;
 }
 
-// The outputs have no memory yet: a layout for each.
 kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
   const support::FloatWorld world;
   kernel::check_input_count(typed_, inputs.size());
+  if (lets_.empty()) return layouts_of_given(inputs);
+  kernel::check_operands(typed_, pointers_to(inputs));
+  const std::vector<AnyView> lets = lets_.views(*lets_.layouts(pointers_to(inputs)), nullptr);
+  std::vector<AnyView> given;
+  for (const AnyView *view : lets_.operands_of_rest(pointers_to(inputs), lets, {}))
+    given.push_back(*view);
+  return layouts_of_given(given);
+}
+
+// The outputs have no memory yet: a layout for each.
+kernel::Layouts KernelImpl::layouts_of_given(std::span<const AnyView> inputs) const {
   kernel::check_operands(typed_, pointers_to(inputs));
   kernel::Layouts layouts;
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
@@ -77,11 +94,30 @@ kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) c
   return layouts;
 }
 
+namespace {
+
+void add(Counters &sum, const Counters &more) {
+  sum.compiles += more.compiles;
+  sum.loaded += more.loaded;
+  sum.patterns += more.patterns;
+  sum.interpreted += more.interpreted;
+  sum.compile_ms += more.compile_ms;
+  using Step = double CompileSteps::*;
+  for (const Step step : {&CompileSteps::analyse, &CompileSteps::plan, &CompileSteps::block,
+                          &CompileSteps::load, &CompileSteps::start, &CompileSteps::emit,
+                          &CompileSteps::math, &CompileSteps::optimise, &CompileSteps::select,
+                          &CompileSteps::link})
+    sum.steps.*step += more.steps.*step;
+}
+
+} // namespace
+
 Counters KernelImpl::counters() const {
   const std::lock_guard lock(mutex_);
   Counters counters = counters_;
   counters.patterns = std::int64_t(patterns_.size());
   counters.interpreted = interpreted_.load(std::memory_order_relaxed);
+  for (const auto &let : lets_.kernels()) add(counters, let->counters());
   return counters;
 }
 
@@ -109,7 +145,7 @@ static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const N
   const std::vector<const AnyView *> operands =
       kernel::by_name(kernel.typed(), kernel.names(), inputs, {});
   std::vector<AnyView> views;
-  for (std::size_t i = 0; i < kernel.typed().given_inputs(); ++i) views.push_back(*operands[i]);
+  for (std::size_t i = 0; i < kernel.typed().callers_inputs(); ++i) views.push_back(*operands[i]);
   return views;
 }
 
@@ -128,12 +164,38 @@ Results Kernel::call(std::span<const NamedView> inputs) const try {
   support::out_of_memory();
 }
 
+static void bind_given(BoundState &, std::shared_ptr<const KernelImpl>, kernel::Operands);
+
 // What `bind` keeps of a call with these operands.
 static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
-                                                     kernel::Operands given) {
+                                                     kernel::Operands call) {
   const spec::TypedSpec &spec = kernel->typed();
-  kernel::check_operands(spec, given.first(spec.given_inputs()));
   auto state = std::make_shared<BoundState>();
+  const jit::Lets &lets = kernel->lets();
+  if (lets.empty()) {
+    bind_given(*state, std::move(kernel), call);
+    return state;
+  }
+  const kernel::Operands inputs = call.first(spec.callers_inputs());
+  kernel::check_operands(spec, inputs);
+  const auto layouts = lets.layouts(inputs);
+  state->let_memory = Array(DType::U8, {layouts->places.bytes});
+  const std::vector<AnyView> views =
+      lets.views(*layouts, static_cast<char *>(state->let_memory.raw()));
+  const kernel::Operands outputs = call.subspan(inputs.size());
+  bind_given(*state, kernel, lets.operands_of_rest(inputs, views, outputs));
+  const std::vector<bool> needed = lets.needed(outputs);
+  for (std::size_t k = 0; k < needed.size(); ++k)
+    if (needed[k])
+      state->lets.push_back(bound_state(lets.kernels()[k], lets.operands(k, inputs, views)));
+  return state;
+}
+
+static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kernel,
+                       kernel::Operands given) {
+  const spec::TypedSpec &spec = kernel->typed();
+  BoundState *state = &bound;
+  kernel::check_operands(spec, given.first(spec.given_inputs()));
   state->windowed = std::make_unique<const kernel::WindowedOperands>(spec, given);
   const kernel::Operands operands = state->windowed->all();
   for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
@@ -147,7 +209,6 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
     state->buffers = kernel->ready_buffers(*state->special, state->operands);
   }
   state->kernel = std::move(kernel);
-  return state;
 }
 
 BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const
@@ -168,8 +229,8 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
   support::out_of_memory();
 }
 
-void BoundCall::operator()() const try {
-  const auto &state = *static_cast<const BoundState *>(state_.get());
+static void run_bound(const BoundState &state) {
+  for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();
   if (!state.buffers.empty())
     state.kernel->run_phases(*state.special, state.buffers.data());
@@ -177,6 +238,10 @@ void BoundCall::operator()() const try {
     state.kernel->execute(*state.special, state.operands);
   else
     state.kernel->run_windowed(state.operands);
+}
+
+void BoundCall::operator()() const try {
+  run_bound(*static_cast<const BoundState *>(state_.get()));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -185,10 +250,19 @@ void Kernel::prepare(std::span<const AnyView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   const kernel::Layouts layouts = impl_->allocated_layouts(inputs);
   if (impl_->engine() == Engine::reference) return;
-  std::vector<AnyView> views(inputs.begin(), inputs.end());
+  std::vector<AnyView> outputs;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
-    views.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-  impl_->bind(kernel::WindowedOperands(spec, pointers_to(views)).all(), KernelImpl::Use::Once);
+    outputs.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
+  const auto prepare = [](const KernelImpl &kernel, kernel::Operands given) {
+    kernel.bind(kernel::WindowedOperands(kernel.typed(), given).all(), KernelImpl::Use::Once);
+  };
+  const jit::Lets &lets = impl_->lets();
+  const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
+  std::vector<AnyView> arrays;
+  if (!lets.empty()) arrays = lets.views(*lets.layouts(in), nullptr);
+  for (std::size_t k = 0; k < arrays.size(); ++k)
+    prepare(*lets.kernels()[k], lets.operands(k, in, arrays));
+  prepare(*impl_, lets.operands_of_rest(in, arrays, out));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -228,7 +302,7 @@ static std::vector<std::string> names_of(const spec::TypedSpec &spec,
 std::vector<InputInfo> Kernel::inputs() const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<InputInfo> infos;
-  for (const spec::TypedInput &input : spec.given())
+  for (const spec::TypedInput &input : spec.callers())
     infos.push_back(
         {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where});
   return infos;

@@ -219,6 +219,12 @@ Expr operator-(const Operand &a);
 Expr operator!(const Operand &a);
 Expr operator~(const Operand &a);
 
+// A value with a name: `let name = value` of the text form, which may be read at positions (Expr::at): it is then an array, computed
+// first, with the axes of the value in iteration order as dims. With `axes` it is an array in any case, and these are its dims: labels or
+// positions, all the axes that the value has. Names are checked by `compile`: E0004 where two inputs, lets or outputs have one name.
+Expr let(std::string name, const Operand &value);
+Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value);
+
 // Elementwise functions, named as in the text form. Meaning and dtypes: docs/language.md.
 Expr floor_divide(const Operand &a, const Operand &b);
 Expr bitwise_xor(const Operand &a, const Operand &b);

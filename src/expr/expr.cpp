@@ -52,14 +52,22 @@ AffineForm form_of(const Position &position) {
 
 } // namespace
 
+Expr let(std::string name, const Operand &value) { return let(std::move(name), {}, value); }
+
+Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value) {
+  return make_let(std::move(name), value.expr(), place_of(value.where()), std::move(axes));
+}
+
 Expr Expr::at(std::initializer_list<Position> positions, std::source_location where) const {
   return at(std::vector<Position>(positions), where);
 }
 
 Expr Expr::at(const std::vector<Position> &positions, std::source_location where) const {
-  if (!node() || node()->kind != ExprKind::Input || node()->input->window)
-    support::fail("E0023", "at() reads an input at positions, and this expression is none",
-                  place_of(where), "read what bl::input() returned");
+  const bool is_input = node() && node()->kind == ExprKind::Input && !node()->input->window;
+  if (!is_input && (!node() || node()->kind != ExprKind::Let))
+    support::fail("E0023",
+                  "at() reads an input or a let at positions, and this expression is neither",
+                  place_of(where), "read what bl::input() or bl::let() returned");
   std::vector<AffineForm> forms;
   for (const Position &position : positions) {
     // The least number has no text either.

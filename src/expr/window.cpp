@@ -54,16 +54,44 @@ std::string print(const AffineForm &form) {
   return text;
 }
 
-Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where) {
-  const InputDecl &read = *of.node()->input;
+namespace {
+
+std::shared_ptr<const InputDecl> declaration_of(const ExprNode &let) {
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = let.name;
+  decl->where = let.where;
+  decl->is_let = true;
+  return decl;
+}
+
+// `let p = x` is another name of x.
+Expr input_named(Expr of) {
+  while (of.node()->kind == ExprKind::Let) {
+    const Expr &value = of.node()->args[0];
+    const bool goes_on = value.node() != nullptr &&
+                         (value.node()->kind == ExprKind::Let ||
+                          (value.node()->kind == ExprKind::Input && !value.node()->input->window));
+    if (!goes_on) break;
+    of = Expr(value);
+  }
+  return of;
+}
+
+} // namespace
+
+Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
+  const Expr of = input_named(read);
+  const bool is_let = of.node()->kind == ExprKind::Let;
   auto window = std::make_shared<Window>();
-  window->of = read.window ? read.window->of : of.node()->input;
+  window->of = is_let                    ? declaration_of(*of.node())
+               : of.node()->input->window ? of.node()->input->window->of
+                                          : of.node()->input;
   window->forms = std::move(forms);
 
   auto decl = std::make_shared<InputDecl>();
-  decl->dtype = read.dtype;
+  decl->dtype = window->of->dtype;
   decl->where = where;
-  decl->created = read.created;
+  decl->created = window->of->created;
   decl->name = window->of->name + "[";
   for (std::size_t d = 0; d < window->forms.size(); ++d) {
     decl->name += (d == 0 ? "" : ", ") + print(window->forms[d]);
@@ -74,7 +102,9 @@ Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where) {
   }
   decl->name += "]";
   decl->window = std::move(window);
-  return make_input(std::move(decl), std::move(where));
+  std::vector<Expr> let;
+  if (is_let) let.push_back(of);
+  return make_input(std::move(decl), std::move(where), std::move(let));
 }
 
 } // namespace broadloom

@@ -42,12 +42,12 @@ bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times);
 std::string print(const AffineForm &form); // "2*i + u - 1"
 
 struct Window {
-  std::shared_ptr<const InputDecl> of; // no window itself
+  std::shared_ptr<const InputDecl> of; // no window itself; or a let
   std::vector<AffineForm> forms;       // [dim of it]
 };
 
-// A read of `of`, an Input node, through a window: an Input node whose declaration has the axes of the forms as dims, in order of
-// first appearance, and the text of the read as its name. The analysis looks at the number of forms.
+// A read of `of`, an Input node or a Let, through a window: an Input node whose declaration has the axes of the forms as dims, in order
+// of first appearance, and the text of the read as its name. The analysis looks at the number of forms.
 Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where);
 
 } // namespace broadloom

@@ -13,6 +13,7 @@
 #include "grad/forward.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
+#include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
 #include "rewrite/expand.hpp"
 #include "support/fail.hpp"
@@ -334,7 +335,14 @@ LoopSpec spec_of(SpecData data) {
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                   const GradientOptions &options) try {
   const support::FloatWorld world;
-  return spec_of(grad::Gradient(spec.data(), wrt, options).run().backward);
+  const auto gradient_of = [](const SpecData &data, const std::vector<std::string> &names,
+                              const GradientOptions &how) {
+    return grad::Gradient(data, names, how).run().backward;
+  };
+  const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
+  if (const auto split = spec::split_lets(expanded, spec::analyse))
+    return spec_of(grad::through_lets(expanded, *split, wrt, options, gradient_of));
+  return spec_of(gradient_of(spec.data(), wrt, options));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -344,6 +352,9 @@ LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wr
   const support::FloatWorld world;
   GradientOptions saving = options;
   saving.policy = Policy::save;
+  const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
+  if (const auto split = spec::split_lets(expanded, spec::analyse))
+    grad::through_lets(expanded, *split, wrt, saving, {}); // refuses
   return spec_of(grad::Gradient(spec.data(), wrt, saving).run().forward);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

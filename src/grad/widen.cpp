@@ -59,7 +59,8 @@ private:
       changed = changed || args.back().node() != arg.node();
     }
     switch (node.kind) {
-    case ExprKind::Input: return make_input(wide_input(node.input), node.where);
+    case ExprKind::Input:
+      return make_input(wide_input(node.input), node.where, std::move(args));
     case ExprKind::Cast: return make_cast(wide(node.dtype), args[0], node.where);
     case ExprKind::Fold:
     case ExprKind::Scan: {

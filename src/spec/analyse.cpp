@@ -14,6 +14,7 @@
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
 #include "spec/check_pairings.hpp"
+#include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
@@ -383,7 +384,12 @@ TypedSpec analyse(const SpecData &data) {
   check_pairings(data);
   check_schedule(data);
   const SpecData expanded = expand_calls(data);
-  return Analysis(expanded).run();
+  const auto analyse_one = [](const SpecData &one) { return Analysis(one).run(); };
+  std::optional<Split> split = split_lets(expanded, analyse_one);
+  if (!split) return analyse_one(expanded);
+  TypedSpec typed = analyse_one(split->rest);
+  typed.materialised = std::move(split->lets);
+  return typed;
 }
 
 } // namespace broadloom::spec

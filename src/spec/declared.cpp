@@ -22,7 +22,8 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
   };
   const auto walk = [&](const Expr &root) {
     walker.walk(root.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input && note(node.input) && node.input->window)
+      if (node.kind == ExprKind::Input && note(node.input) && node.input->window &&
+          !node.input->window->of->is_let)
         note(node.input->window->of);
     });
   };

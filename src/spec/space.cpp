@@ -204,6 +204,7 @@ void Space::name_own_axes() {
 void Space::place(const InputDecl &decl, TypedInput &input) const {
   const bool own = has_own_axes(decl) && label_axis_.count(own_axis(decl, 0)) != 0;
   input.labelled = decl.labelled() || own;
+  input.materialised = decl.materialised;
   input.in_windows_only = windowed_.contains(decl.name) && !read_whole_.contains(decl.name);
   for (const Dim &dim : decl.dims) {
     input.extents.push_back(dim.extent);

@@ -20,6 +20,12 @@ std::size_t TypedSpec::given_inputs() const {
   return count;
 }
 
+std::size_t TypedSpec::callers_inputs() const {
+  std::size_t count = given_inputs();
+  while (!materialised.empty() && count > 0 && inputs[count - 1].materialised) --count;
+  return count;
+}
+
 AxisSet TypedSpec::shown_axes() const {
   AxisSet shown;
   for (std::size_t axis = 0; axis < axes.size(); ++axis)

@@ -117,6 +117,7 @@ struct TypedInput {
   bool by_order = false;             // its dims were aligned by `order`
   bool in_windows_only = false; // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
+  bool materialised = false; // a let, computed by a kernel of its own (spec/materialise.hpp)
   Place where;
 
   expr::AxisSet axes() const {
@@ -164,12 +165,16 @@ struct NamedValue {
   expr::NodeId value;
 };
 
+struct Materialised; // spec/materialise.hpp
+
 struct TypedSpec {
   std::string name;
   std::shared_ptr<const std::string> source; // as in SpecData
   Order order = Order::f;
   std::vector<Axis> axes;         // the iteration space
   std::vector<TypedInput> inputs; // those that a call is given, then windows of them
+  // The lets among its inputs, each after those that it needs. Empty for a kernel that is such a let itself: what it needs is given to it.
+  std::vector<std::shared_ptr<const Materialised>> materialised;
   std::vector<TypedOutput> outputs;
   expr::Graph graph;
   Accuracy accuracy = Accuracy::high;
@@ -187,6 +192,9 @@ struct TypedSpec {
   // How many inputs a call is given, and those.
   std::size_t given_inputs() const;
   std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }
+  // Those of them that the caller gives: the others, behind them, are lets.
+  std::size_t callers_inputs() const;
+  std::span<const TypedInput> callers() const { return std::span(inputs).first(callers_inputs()); }
   // The input that a call is given for this one: itself, or what it is a window of.
   std::size_t array_of(std::size_t input) const {
     return inputs[input].window ? inputs[input].window->of : input;

@@ -124,6 +124,7 @@ enum class Reason : std::uint8_t {
   NoNativeCode,
   InterpreterAsked,
   ReferenceAsked,
+  LetIsArray,
   PlanFailed,
   NoPlan,
   CodeSize,

@@ -272,13 +272,24 @@ private:
     cursor_.expect(Tok::RightParen, "',' or ')'");
   }
 
+  std::vector<AxisRef> listed_axes() {
+    std::vector<AxisRef> axes;
+    do axes.push_back(parse_axis(cursor_));
+    while (cursor_.accept(Tok::Comma));
+    cursor_.expect(Tok::RightBracket, "',' or ']'");
+    return axes;
+  }
+
   void let_statement() {
     cursor_.next();
     const Token name = new_value_name("a let");
+    std::vector<AxisRef> axes;
+    if (cursor_.accept(Tok::LeftBracket)) axes = listed_axes();
+    const Place where = source_.place(name, cursor_.previous());
     cursor_.expect(Tok::Assign, "'='");
     Expr value = parse_expression(cursor_, symbols_, definitions_);
     std::string word(cursor_.word(name));
-    Expr let = make_let(word, std::move(value), source_.place(name));
+    Expr let = make_let(word, std::move(value), where, std::move(axes));
     data_->lets.push_back(let);
     symbols_[word] = {Symbol::Kind::Let, std::move(let)};
   }
@@ -290,11 +301,7 @@ private:
     output.name = cursor_.word(name);
     if (cursor_.accept(Tok::LeftBracket)) {
       output.has_axes = true;
-      if (!cursor_.accept(Tok::RightBracket)) {
-        do output.axes.push_back(parse_axis(cursor_));
-        while (cursor_.accept(Tok::Comma));
-        cursor_.expect(Tok::RightBracket, "',' or ']'");
-      }
+      if (!cursor_.accept(Tok::RightBracket)) output.axes = listed_axes();
     }
     output.where = source_.place(name, cursor_.previous());
     if (cursor_.accept(Tok::Colon)) output.dtype = parse_dtype(cursor_);

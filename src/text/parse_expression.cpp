@@ -311,11 +311,11 @@ private:
 
   // x[2*i + u - 1, j]
   void push_window(const Symbol &symbol, const Token &name) {
-    if (symbol.kind != Symbol::Kind::Input)
+    if (symbol.kind != Symbol::Kind::Input && symbol.kind != Symbol::Kind::Let)
       cursor_.fail("E0023",
                    "'" + std::string(cursor_.word(name)) +
-                       "' is no input, and only inputs are read at positions",
-                   name, "store it as the output of one kernel and read it in another");
+                       "' is no input and no let, and only these are read at positions",
+                   name, "read an input or a let of the kernel");
     std::vector<AffineForm> forms = parse_window(cursor_);
     const Token end = cursor_.previous();
     push_value(make_window(symbol.expr, std::move(forms), cursor_.source().place(name, end)), name,

@@ -29,7 +29,9 @@ std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::
   const Token &token = cursor.expect(Tok::Name, "the name of an input");
   std::string name(cursor.word(token));
   auto it = symbols.find(name);
-  if (it == symbols.end() || it->second.kind != Symbol::Kind::Input)
+  const bool windowed = it != symbols.end() && it->second.kind == Symbol::Kind::Let &&
+                        cursor.is(Tok::LeftBracket);
+  if (!windowed && (it == symbols.end() || it->second.kind != Symbol::Kind::Input))
     cursor.fail("E0003", option + "= names an input, and '" + name + "' is none", token,
                 "declare the input before this line");
   if (!cursor.is(Tok::LeftBracket)) return name;

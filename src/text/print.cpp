@@ -90,7 +90,9 @@ public:
     for (const auto &decl : inputs_)
       if (!decl->window) input(*decl);
     for (const ExprNode *node : lets_) {
-      text_ += "  let " + names_.at(node) + " = ";
+      text_ += "  let " + names_.at(node);
+      if (node->kind == ExprKind::Let && !node->axes.empty()) list(node->axes);
+      text_ += " = ";
       expression(node->kind == ExprKind::Let ? node->args[0].node() : node, node);
       text_ += "\n";
     }
@@ -288,14 +290,15 @@ private:
     text_ += "\n";
   }
 
+  void list(const std::vector<AxisRef> &axes) {
+    text_ += "[";
+    for (std::size_t i = 0; i < axes.size(); ++i) text_ += (i == 0 ? "" : ", ") + axis_text(axes[i]);
+    text_ += "]";
+  }
+
   void output(const OutputDecl &decl) {
     text_ += "  out " + decl.name;
-    if (decl.has_axes) {
-      text_ += "[";
-      for (std::size_t i = 0; i < decl.axes.size(); ++i)
-        text_ += (i == 0 ? "" : ", ") + axis_text(decl.axes[i]);
-      text_ += "]";
-    }
+    if (decl.has_axes) list(decl.axes);
     if (decl.dtype) text_ += " : " + std::string(name(*decl.dtype));
     text_ += decl.add ? " += " : " = ";
     const Mode &mode = decl.mode;

@@ -39,7 +39,7 @@ using Phase = std::function<void(std::size_t phase, const loop::Frame &, const s
 class Planned {
 public:
   explicit Planned(const Case &c) : typed_(spec::analyse(parse(c.text).data())) {
-    for (const spec::TypedInput &declared : typed_.given())
+    for (const spec::TypedInput &declared : typed_.callers())
       for (const CaseOperand &in : c.inputs)
         if (in.name == declared.name) inputs_.push_back(make_input(in)), in_.push_back(in.layout);
     for (Operand &input : inputs_) given_.push_back(input.view());

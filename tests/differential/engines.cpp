@@ -54,7 +54,7 @@ public:
     set("BROADLOOM_BLOCKS", c.blocks);
     set("BROADLOOM_PATTERNS", "");
     for (const CaseOperand &in : c.inputs) inputs_.push_back(make_input(in));
-    for (const spec::TypedInput &declared : typed_.given())
+    for (const spec::TypedInput &declared : typed_.callers())
       for (std::size_t k = 0; k < c.inputs.size(); ++k)
         if (c.inputs[k].name == declared.name) in_order_.push_back(inputs_[k].view());
   }

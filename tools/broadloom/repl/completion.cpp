@@ -65,7 +65,7 @@ void add_inputs(const Library &library, std::string_view kernel, const char *beh
   auto found = library.kernels().find(std::string(kernel));
   if (found == library.kernels().end()) found = library.kernels().find(library.latest());
   if (found == library.kernels().end()) return;
-  for (const spec::TypedInput &input : found->second->typed.given())
+  for (const spec::TypedInput &input : found->second->typed.callers())
     words.insert(input.name + behind);
 }
 
