@@ -103,10 +103,10 @@ void add(Counters &sum, const Counters &more) {
   sum.interpreted += more.interpreted;
   sum.compile_ms += more.compile_ms;
   using Step = double CompileSteps::*;
-  for (const Step step : {&CompileSteps::analyse, &CompileSteps::plan, &CompileSteps::block,
-                          &CompileSteps::load, &CompileSteps::start, &CompileSteps::emit,
-                          &CompileSteps::math, &CompileSteps::optimise, &CompileSteps::select,
-                          &CompileSteps::link})
+  for (const Step step :
+       {&CompileSteps::analyse, &CompileSteps::plan, &CompileSteps::block, &CompileSteps::load,
+        &CompileSteps::start, &CompileSteps::emit, &CompileSteps::math, &CompileSteps::optimise,
+        &CompileSteps::select, &CompileSteps::link})
     sum.steps.*step += more.steps.*step;
 }
 

@@ -298,8 +298,8 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   if (one || lets_.empty()) return show_one(stage, format);
   std::string text;
   for (const auto &let : lets_.kernels())
-    text += fmt::format("# let {}\n{}\n", let->typed().outputs[0].name,
-                        let->show_one(stage, format));
+    text +=
+        fmt::format("# let {}\n{}\n", let->typed().outputs[0].name, let->show_one(stage, format));
   return text + fmt::format("# kernel {}\n", typed_.name) + show_one(stage, format);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -83,7 +83,7 @@ Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
   const Expr of = input_named(read);
   const bool is_let = of.node()->kind == ExprKind::Let;
   auto window = std::make_shared<Window>();
-  window->of = is_let                    ? declaration_of(*of.node())
+  window->of = is_let                     ? declaration_of(*of.node())
                : of.node()->input->window ? of.node()->input->window->of
                                           : of.node()->input;
   window->forms = std::move(forms);

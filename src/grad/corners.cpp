@@ -286,10 +286,10 @@ public:
       made.behind = Array(made.array.dtype(), made.array.shape());
       for (std::size_t k = 0; k < corners.behind[0].size(); ++k)
         if (corners.behind[0][k])
-          ops::store(static_cast<char *>(made.behind.raw()) + k * size_of(made.array.dtype()),
-                     made.array.dtype(),
-                     ops::convert(ops::scalar_from(std::int64_t(1)), DType::I64,
-                                  made.array.dtype()));
+          ops::store(
+              static_cast<char *>(made.behind.raw()) + k * size_of(made.array.dtype()),
+              made.array.dtype(),
+              ops::convert(ops::scalar_from(std::int64_t(1)), DType::I64, made.array.dtype()));
       made.moved = std::ranges::any_of(given.moved, std::identity());
       may_overflow_ = may_overflow_ || corners.may_overflow;
       lets_.emplace(let->typed.outputs[0].name, std::move(made));

@@ -11,7 +11,8 @@ class Renamer {
 public:
   explicit Renamer(const Renaming &renaming) : axes_(renaming.axes) {
     for (const auto &window : renaming.windows) {
-      const std::string name = window_of(make_input(window->window->of, {}), *window).node()->input->name;
+      const std::string name =
+          window_of(make_input(window->window->of, {}), *window).node()->input->name;
       if (name != window->name) windows_[window->name] = name;
     }
   }
@@ -21,6 +22,17 @@ public:
       if (Expr made = exchanged(node); made.node()) now_.emplace(&node, std::move(made));
     });
     return current(root);
+  }
+
+  // What has a label that changes.
+  std::shared_ptr<const InputDecl> declaration(const std::shared_ptr<const InputDecl> &decl) {
+    const auto [known, fresh] = declared_.try_emplace(decl.get(), decl);
+    if (!fresh) return known->second;
+    auto made = std::make_shared<InputDecl>(*decl);
+    bool changed = false;
+    for (Dim &dim : made->dims) changed = change(axes_, dim.label) || changed;
+    if (changed) known->second = std::move(made);
+    return known->second;
   }
 
   Expr window_of(const Expr &of, const InputDecl &window) const {
@@ -45,7 +57,7 @@ private:
   }
 
   // Nothing where the node stays.
-  Expr exchanged(const ExprNode &node) const {
+  Expr exchanged(const ExprNode &node) {
     if (node.kind == ExprKind::Input) return read(node);
     bool changed = false;
     std::vector<Expr> args;
@@ -83,16 +95,22 @@ private:
     return with_args(node, std::move(args));
   }
 
-  // What a window sees stays: a let that is an array has names of its own.
-  Expr read(const ExprNode &node) const {
-    if (!node.input->window) return {};
-    const Expr of = node.args.empty() ? make_input(node.input->window->of, node.where) : node.args[0];
-    Expr made = window_of(of, *node.input);
-    return made.node()->input->name == node.input->name ? Expr() : made;
+  // A let that a window sees stays: an array has names of its own.
+  Expr read(const ExprNode &node) {
+    const InputDecl &decl = *node.input;
+    if (!decl.window) {
+      const auto made = declaration(node.input);
+      return made == node.input ? Expr() : make_input(made, node.where);
+    }
+    const auto whole = node.args.empty() ? declaration(decl.window->of) : nullptr;
+    Expr made = window_of(whole ? make_input(whole, node.where) : node.args[0], decl);
+    const bool same = made.node()->input->name == decl.name && (!whole || whole == decl.window->of);
+    return same ? Expr() : made;
   }
 
   const Names &axes_;
   Names windows_; // by name: what they are called now
+  std::unordered_map<const InputDecl *, std::shared_ptr<const InputDecl>> declared_;
   expr::Walker walker_;
   std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
 };
@@ -106,12 +124,12 @@ std::vector<Expr> renamed(const std::vector<Expr> &roots, const Renaming &renami
   return made;
 }
 
-std::shared_ptr<const InputDecl> renamed(const std::shared_ptr<const InputDecl> &window,
+std::shared_ptr<const InputDecl> renamed(const std::shared_ptr<const InputDecl> &decl,
                                          const Renaming &renaming) {
-  return Renamer(renaming)
-      .window_of(make_input(window->window->of, {}), *window)
-      .node()
-      ->input;
+  Renamer renamer(renaming);
+  if (!decl->window) return renamer.declaration(decl);
+  const Expr of = make_input(renamer.declaration(decl->window->of), {});
+  return renamer.window_of(of, *decl).node()->input;
 }
 
 } // namespace broadloom::grad

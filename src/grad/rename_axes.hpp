@@ -20,7 +20,8 @@ struct Renaming {
 
 // Lets that are no arrays lose their names where anything in them changes; arrays stay as they are. Iterative.
 std::vector<Expr> renamed(const std::vector<Expr> &roots, const Renaming &renaming);
-std::shared_ptr<const InputDecl> renamed(const std::shared_ptr<const InputDecl> &window,
+// Of a window its positions, of an input its labels.
+std::shared_ptr<const InputDecl> renamed(const std::shared_ptr<const InputDecl> &decl,
                                          const Renaming &renaming);
 
 } // namespace broadloom::grad

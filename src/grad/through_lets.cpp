@@ -36,12 +36,23 @@ public:
     for (const std::string &name : wrt_) add_output(name);
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
+    list_lets();
+    std::erase_if(windows_, [&](const auto &window) {
+      return window->window->of->is_let && !is_listed(window->window->of->name);
+    });
+    for (const auto &input : data_.inputs) { // the lets name these
+      const bool needed =
+          input->window && (!input->window->of->is_let || is_listed(input->window->of->name));
+      if (needed && declared_.insert(input->name).second) windows_.push_back(input);
+    }
     made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
     spec::analyse(made_); // the types that a clause meets are known only now
     return std::move(made_);
   }
 
 private:
+  using Names = std::unordered_map<std::string, std::string>;
+
   Place shown(const Place &where) const { return support::with_text(where, data_.source.get()); }
 
   void check_request() const {
@@ -91,8 +102,8 @@ private:
     const auto visit = [&](const ExprNode &node) {
       if (node.kind != ExprKind::Input) return;
       const InputDecl &whole = node.input->window ? *node.input->window->of : *node.input;
-      const bool asked = whole.materialised ||
-                         std::find(wrt_.begin(), wrt_.end(), whole.name) != wrt_.end();
+      const bool asked =
+          whole.materialised || std::find(wrt_.begin(), wrt_.end(), whole.name) != wrt_.end();
       if (asked && is_continuous(whole.dtype) && seen.insert(whole.name).second)
         names.push_back(whole.name);
     };
@@ -106,21 +117,21 @@ private:
   // What the outputs send back, and what the whole takes from their gradient: its name and settings, the cotangents of outputs.
   void begin() {
     std::vector<std::string> names = read_by(split_.rest);
-    for (const std::string &name : wrt_) // mistakes among them are told, and what no kernel reads has a gradient, too
+    for (const std::string &name :
+         wrt_) // mistakes among them are told, and what no kernel reads has a gradient, too
       if (std::find(names.begin(), names.end(), name) == names.end() && !is_read_by_a_let(name))
         names.push_back(name);
     GradientOptions options = options_;
     options.value = options.add = false;
     made_ = gradient_(split_.rest, names, options);
-    find_unlabelled(made_.inputs);
-    collect(made_, names, {}, [&](const ExprNode &node) { return without_labels(node); });
+    const Names axes = names_of_cotangents(made_.inputs);
+    collect(made_, names, axes, [](const ExprNode &) { return Expr(); });
     made_.outputs.clear();
     std::erase_if(made_.inputs,
                   [](const auto &input) { return input->window || input->materialised; });
     for (auto &input : made_.inputs) {
       taken_.insert(input->name);
-      if (const auto found = unlabelled_.find(input->name); found != unlabelled_.end())
-        input = found->second.decl;
+      input = renamed(input, {axes, {}});
     }
   }
 
@@ -129,52 +140,30 @@ private:
   //   let d = x[i + 1] - x[i]       one less than x
   //   out y = d[i + 1] - d[i]       two less, and so d_y : f64[i]
   //
-  // Such a cotangent has no labels and is read at positions: d_y[i].
-  void find_unlabelled(const std::vector<std::shared_ptr<const InputDecl>> &inputs) {
-    std::unordered_set<std::string> declared, own;
-    for (const auto &input : data_.inputs)
-      for (const Dim &dim : input->dims)
-        if (!input->window) declared.insert(dim.label);
+  // Such an axis gets a name of its own, y_0.
+  Names names_of_cotangents(const std::vector<std::shared_ptr<const InputDecl>> &inputs) {
+    const std::unordered_set<std::string> declared = declared_labels();
+    std::unordered_set<std::string> own;
     for (const auto &let : split_.lets)
       for (const spec::Axis &axis : let->typed.axes)
         if (axis.labelled && !declared.contains(axis.name)) own.insert(axis.name);
+    Names names;
     for (const auto &input : inputs) {
-      const bool is_new = !input->window && !input->materialised && !taken_.contains(input->name);
-      if (!is_new || std::ranges::none_of(input->dims, [&](const Dim &dim) {
-            return own.contains(dim.label);
-          }))
-        continue;
-      auto decl = std::make_shared<InputDecl>(*input);
-      Unlabelled &made = unlabelled_[input->name];
-      for (Dim &dim : decl->dims) {
-        made.own.push_back({0, {{dim.label, 1}}});
-        dim = Dim(":");
-      }
-      made.decl = std::move(decl);
+      if (input->window || input->materialised || taken_.contains(input->name)) continue;
+      for (std::size_t dim = 0; dim < input->dims.size(); ++dim)
+        if (own.contains(input->dims[dim].label))
+          names.try_emplace(input->dims[dim].label,
+                            fresh_axis(input->name.substr(2) + "_" + std::to_string(dim)));
     }
+    return names;
   }
 
-  Expr without_labels(const ExprNode &node) {
-    const auto window = [&](const Unlabelled &of, const std::vector<AffineForm> &forms) {
-      return make_window(make_input(of.decl, node.where), forms, node.where);
-    };
-    if (node.kind == ExprKind::Input) {
-      const InputDecl &decl = *node.input;
-      const auto found = unlabelled_.find(decl.window ? decl.window->of->name : decl.name);
-      if (found == unlabelled_.end()) return {};
-      return window(found->second, decl.window ? decl.window->forms : found->second.own);
-    }
-    std::vector<std::string> of = node.of;
-    for (std::string &name : of) {
-      const auto found = unlabelled_.find(name);
-      if (found == unlabelled_.end()) continue;
-      const Expr read = window(found->second, found->second.own);
-      name = read.node()->input->name;
-      if (declared_.insert(name).second) windows_.push_back(read.node()->input);
-    }
-    if (of == node.of) return {};
-    const auto make = node.kind == ExprKind::Extent ? make_extent : make_iota;
-    return make(node.axes[0], std::move(of), node.where);
+  std::unordered_set<std::string> declared_labels() const {
+    std::unordered_set<std::string> declared;
+    for (const auto &input : data_.inputs)
+      for (const Dim &dim : input->dims)
+        if (!input->window) declared.insert(dim.label);
+    return declared;
   }
 
   bool is_read_by_a_let(const std::string &name) const {
@@ -191,31 +180,34 @@ private:
     const auto flowed = into_.find(name);
     if (flowed == into_.end() || names.empty()) return;
     const Place &where = let.data.outputs[0].where;
-    const Expr cotangent = make_let(fresh("d_" + name), flowed->second.value, where);
-    std::vector<AffineForm> own;
+    const Names axes = own_names(let);
+    std::vector<AffineForm> own; // as it was called in the let
     for (const int axis : let.typed.outputs[0].axes) {
       const spec::Axis &known = let.typed.axes[std::size_t(axis)];
       if (!known.labelled)
         fail("E0607",
-             "let '" + name + "' is read at positions and has an axis without a name, so nothing "
-             "can flow back through it",
+             "let '" + name +
+                 "' is read at positions and has an axis without a name, so nothing "
+                 "can flow back through it",
              shown(where), "give the dims of its inputs labels, or read these at positions, too");
       own.push_back({0, {{known.name, 1}}});
     }
+    const Expr cotangent = make_let(fresh("d_" + name), flowed->second.value, where);
+    cotangents_.push_back(cotangent);
     GradientOptions options = options_;
     options.value = options.add = false;
     options.of.clear();
     const SpecData pulled = gradient_(let.data, names, options);
     std::string seed; // the only input that the gradient has and the let has not
     for (const auto &input : pulled.inputs)
-      if (!input->window && std::find(let.data.inputs.begin(), let.data.inputs.end(), input) ==
-                                let.data.inputs.end())
+      if (!input->window &&
+          std::find(let.data.inputs.begin(), let.data.inputs.end(), input) == let.data.inputs.end())
         seed = input->name;
     // Where the value of the let is asked for, the array has it.
     const Expr &array = lets_.at(name);
     const ExprNode *value = let.data.outputs[0].value.node();
     const bool is_relu = value->kind == ExprKind::Op && value->op == ops::Op::Relu;
-    collect(pulled, names, own_names(let), [&](const ExprNode &node) {
+    collect(pulled, names, axes, [&](const ExprNode &node) {
       const auto read = [&](const Expr &of, const std::vector<AffineForm> &forms) {
         return own.empty() ? of : make_window(of, forms, node.where);
       };
@@ -230,28 +222,38 @@ private:
     });
   }
 
-  // Axes of a let that other kernels have, too, and that are no labels of inputs: its own have other extents, so they get names of
-  // their own in what flows back through it, i_h for i of h.
-  std::unordered_map<std::string, std::string> own_names(const spec::Materialised &let) {
-    std::unordered_set<std::string> declared, others;
-    for (const auto &input : data_.inputs)
-      for (const Dim &dim : input->dims)
-        if (!input->window) declared.insert(dim.label);
+  // What the axes of a let are called in what flows back through it: those of the array by its dims, h_0 and h_1 of h, and those
+  // that it folds by a name of their own where another kernel has that, too, and it is no label of an input: u_h for u of h.
+  Names own_names(const spec::Materialised &let) {
+    const std::unordered_set<std::string> declared = declared_labels();
+    std::unordered_set<std::string> others;
     add_axes(split_.rest, others);
     for (const auto &other : split_.lets)
       if (other.get() != &let) add_axes(other->data, others);
-    std::unordered_map<std::string, std::string> names;
-    for (const spec::Axis &axis : let.typed.axes) {
-      if (!axis.labelled || axis.implied || declared.contains(axis.name) ||
-          !others.contains(axis.name))
-        continue;
-      std::string name = axis.name + "_" + let.data.outputs[0].name;
-      for (int k = 2; others.contains(name) || declared.contains(name) || !axes_.insert(name).second;
-           ++k)
-        name = axis.name + "_" + let.data.outputs[0].name + "_" + std::to_string(k);
-      names[axis.name] = name;
+    const std::string &name = let.data.outputs[0].name;
+    const std::vector<int> &dims = let.typed.outputs[0].axes;
+    Names names;
+    for (std::size_t a = 0; a < let.typed.axes.size(); ++a) {
+      const spec::Axis &axis = let.typed.axes[a];
+      if (!axis.labelled || axis.implied || declared.contains(axis.name)) continue;
+      const auto dim = std::find(dims.begin(), dims.end(), int(a));
+      if (dim != dims.end())
+        names[axis.name] = name + "_" + std::to_string(dim - dims.begin());
+      else if (others.contains(axis.name))
+        names[axis.name] = fresh_axis(axis.name + "_" + name);
     }
     return names;
+  }
+
+  std::string fresh_axis(const std::string &name) {
+    if (axes_.empty()) {
+      axes_ = declared_labels();
+      add_axes(split_.rest, axes_);
+      for (const auto &let : split_.lets) add_axes(let->data, axes_);
+    }
+    std::string unique = name;
+    for (int k = 2; !axes_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
+    return unique;
   }
 
   static void add_axes(const SpecData &kernel, std::unordered_set<std::string> &axes) {
@@ -271,17 +273,15 @@ private:
 
   // Adds what the outputs of a gradient are to what flows into the inputs named, in order. Lets are lets again, and the cotangent
   // of a let is what `seed` says.
-  void collect(const SpecData &gradient, const std::vector<std::string> &names,
-               const std::unordered_map<std::string, std::string> &axes,
+  void collect(const SpecData &gradient, const std::vector<std::string> &names, const Names &axes,
                const std::function<Expr(const ExprNode &)> &seed) {
     std::vector<Expr> values;
     for (const OutputDecl &output : gradient.outputs) values.push_back(output.value);
     values = grad::exchange(values, [&](const ExprNode &node) {
       if (const Expr value = seed(node); value.node()) return value;
       if (node.kind != ExprKind::Input) return Expr();
-      return node.input->window && node.input->window->of->materialised
-                 ? window_of_let(*node.input)
-                 : Expr();
+      return node.input->window && node.input->window->of->materialised ? window_of_let(*node.input)
+                                                                        : Expr();
     });
     Renaming renaming{axes, {}};
     for (const auto &input : gradient.inputs)
@@ -300,17 +300,37 @@ private:
       if (!declared_.insert(input->name).second) continue;
       const bool of_let = input->window->of->materialised;
       windows_.push_back(of_let ? window_of_let(*input).node()->input : input);
-      if (of_let) made_lets(input->window->of->name);
     }
   }
 
-  // A let that nothing but its shape is asked of is in no expression.
-  void made_lets(const std::string &name) {
-    const Expr &let = lets_.at(name);
-    const auto known = std::find_if(made_.lets.begin(), made_.lets.end(), [&](const Expr &other) {
-      return other.node() == let.node();
-    });
-    if (known == made_.lets.end()) made_.lets.push_back(let);
+  // The lets that are needed, in the order in which they are computed: also those of which like= names a window, and nothing else.
+  void list_lets() {
+    std::unordered_set<std::string> needed;
+    expr::Walker walker;
+    const auto walk = [&](const Expr &root) {
+      walker.walk(root.node(), [&](const ExprNode &node) {
+        if (node.kind == ExprKind::Let) needed.insert(node.name);
+        const auto name = [&](const std::string &of) { needed.insert(of.substr(0, of.find('['))); };
+        for (const std::string &of : node.of) name(of);
+        if (node.use) name(node.use->like);
+      });
+    };
+    for (const OutputDecl &output : made_.outputs) walk(output.value);
+    std::vector<Expr> all;
+    for (const auto &let : split_.lets) all.push_back(lets_.at(let->data.outputs[0].name));
+    all.insert(all.end(), cotangents_.begin(), cotangents_.end());
+    std::vector<bool> listed(all.size());
+    for (std::size_t k = all.size(); k-- > 0;) {
+      listed[k] = needed.contains(all[k].node()->name);
+      if (listed[k]) walk(all[k]);
+    }
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (listed[k]) made_.lets.push_back(all[k]);
+  }
+
+  bool is_listed(const std::string &name) const {
+    return std::any_of(made_.lets.begin(), made_.lets.end(),
+                       [&](const Expr &let) { return let.node()->name == name; });
   }
 
   Expr window_of_let(const InputDecl &window) const {
@@ -331,11 +351,7 @@ private:
   const GradientOf &gradient_;
   std::unordered_set<std::string> array_names_, taken_, axes_;
   std::unordered_map<std::string, Expr> lets_;
-  struct Unlabelled {
-    std::shared_ptr<const InputDecl> decl;
-    std::vector<AffineForm> own; // its labels as positions
-  };
-  std::unordered_map<std::string, Unlabelled> unlabelled_; // cotangents
+  std::vector<Expr> cotangents_;                     // of lets, in order
   std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let
   std::unordered_set<std::string> declared_;
   std::vector<std::shared_ptr<const InputDecl>> windows_; // that like= and of= name

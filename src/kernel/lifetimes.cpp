@@ -31,8 +31,7 @@ Places places_of(std::span<const Lifetime> arrays) {
     std::vector<Taken> taken;
     for (std::size_t other = 0; other < k; ++other)
       if (live_at_once(arrays[other], arrays[k]))
-        taken.push_back(
-            {places.starts[other], end_of(places.starts[other], arrays[other].bytes)});
+        taken.push_back({places.starts[other], end_of(places.starts[other], arrays[other].bytes)});
     std::ranges::sort(taken, {}, &Taken::start);
     std::int64_t start = 0;
     for (const Taken &range : taken) {

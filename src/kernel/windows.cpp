@@ -22,7 +22,7 @@ using Wide = __int128; // positions: multiples times extents
 class ExtentFinder {
 public:
   ExtentFinder(const spec::TypedSpec &spec, std::span<const Layout> given)
-      : spec_(spec), given_(given), in_sums_(spec.axes_in_sums()), extents_(spec.axes.size()) {}
+      : spec_(spec), given_(given), in_sums_(spec.free_axes()), extents_(spec.axes.size()) {}
 
   std::vector<std::int64_t> run() {
     take_labels();

@@ -376,7 +376,8 @@ private:
   std::vector<AnyView> views_;
 };
 
-// The same of layouts: that of a let is any of its shape.
+} // namespace
+
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
   std::vector<Layout> all(inputs.begin(), inputs.end());
   if (inputs.size() == spec.given_inputs()) return all;
@@ -394,8 +395,6 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
   add(spec, all);
   return all;
 }
-
-} // namespace
 
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                             std::span<const AnyView> initial_outputs,

@@ -66,12 +66,15 @@ private:
       if (term.axis == axis) return true;
     return false;
   }
-  // The axis that stands alone here and alone everywhere, or -1.
+  bool is_of_let(const Read &read) const {
+    return spec_.inputs[spec_.inputs[read.window].window->of].materialised;
+  }
+  // The axis that stands alone here and alone everywhere, at positions of no let, or -1.
   int label_of(const Read &read) const {
     if (!form(read).is_axis()) return -1;
     const int axis = form(read).terms[0].axis;
     for (const Read &other : reads_)
-      if (has(other, axis) && !form(other).is_axis()) return -1;
+      if (has(other, axis) && (!form(other).is_axis() || is_of_let(other))) return -1;
     return axis;
   }
   // Whether all other axes of the form are known.

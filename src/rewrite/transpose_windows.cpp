@@ -79,7 +79,7 @@ private:
 class Transposer {
 public:
   explicit Transposer(TypedSpec &spec)
-      : spec_(spec), in_sums_(spec.axes_in_sums()), reindexer_(spec) {}
+      : spec_(spec), free_(spec.free_axes()), reindexer_(spec) {}
 
   void run() {
     const expr::Graph old = std::move(spec_.graph);
@@ -107,7 +107,7 @@ private:
     const std::vector<int> places = spec_.inputs[window.of].axis_of_dim;
     const AxisSet of_result = spec_.inputs[window.of].axes();
     const Place shown = support::with_text(where, spec_.source.get());
-    const Solution solution(window, in_sums_, shown);
+    const Solution solution(window, free_, shown);
 
     // Axes that are folded must not have the names of those of the result.
     Substitution by, renaming;
@@ -211,7 +211,7 @@ private:
   Place support_place(const Place &where) const { return where; }
 
   TypedSpec &spec_;
-  const AxisSet in_sums_;
+  const AxisSet free_;
   Reindexer reindexer_;
 };
 

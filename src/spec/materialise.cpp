@@ -37,6 +37,11 @@ public:
   }
 
 private:
+  struct Array {
+    std::shared_ptr<const InputDecl> decl;
+    std::vector<AffineForm> own; // its own axes as positions; none where these have no names
+  };
+
   template <class Visit> void for_each_root(const SpecData &data, Visit visit) const {
     for (const Expr &let : data.lets) visit(let);
     for (const OutputDecl &output : data.outputs) {
@@ -84,7 +89,8 @@ private:
     std::unordered_set<std::string> done;
     while (!left.empty()) {
       const auto next = std::find_if(left.begin(), left.end(), [&](const std::string &name) {
-        return std::ranges::all_of(needs[name], [&](const auto &need) { return done.contains(need); });
+        return std::ranges::all_of(needs[name],
+                                   [&](const auto &need) { return done.contains(need); });
       });
       // One that is like itself: what it names is not there yet, which is told.
       const auto chosen = next == left.end() ? left.begin() : next;
@@ -97,9 +103,21 @@ private:
 
   // The arguments of a node that count: a let that is an array has none.
   std::span<const Expr> arguments(const ExprNode &node) const {
-    const bool is_array = node.kind == ExprKind::Input ||
-                          (node.kind == ExprKind::Let && wanted_.contains(node.name));
+    const bool is_array =
+        node.kind == ExprKind::Input || (node.kind == ExprKind::Let && wanted_.contains(node.name));
     return is_array ? std::span<const Expr>() : std::span<const Expr>(node.args);
+  }
+
+  template <class Visit> void walk_kernel(const Expr &root, Visit visit) const {
+    std::unordered_set<const ExprNode *> seen;
+    std::vector<const ExprNode *> open{root.node()};
+    while (!open.empty()) {
+      const ExprNode *node = open.back();
+      open.pop_back();
+      if (node == nullptr || !seen.insert(node).second) continue;
+      visit(*node);
+      for (const Expr &arg : arguments(*node)) open.push_back(arg.node());
+    }
   }
 
   Names needed_by(const Expr &root) const {
@@ -108,20 +126,13 @@ private:
       const std::string of = called.substr(0, called.find('['));
       if (wanted_.contains(of)) names.insert(of);
     };
-    std::unordered_set<const ExprNode *> seen;
-    std::vector<const ExprNode *> open{root.node()};
-    while (!open.empty()) {
-      const ExprNode *node = open.back();
-      open.pop_back();
-      if (node == nullptr || !seen.insert(node).second) continue;
-      if (node->kind == ExprKind::Let) name(node->name);
-      if (node->kind == ExprKind::Input) {
-        if (const std::string *let = let_read(*node->input)) names.insert(*let);
-      }
-      for (const std::string &of : node->of) name(of);
-      if (node->use) name(node->use->like);
-      for (const Expr &arg : arguments(*node)) open.push_back(arg.node());
-    }
+    walk_kernel(root, [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Let) name(node.name);
+      if (node.kind == ExprKind::Input)
+        if (const std::string *let = let_read(*node.input)) names.insert(*let);
+      for (const std::string &of : node.of) name(of);
+      if (node.use) name(node.use->like);
+    });
     return names;
   }
 
@@ -185,7 +196,7 @@ private:
       }
       // Only where it is named: its axes have their extents by it. One that is read declares itself.
       const std::string *let = let_read(*decl);
-      if (!named.contains(decl->name)) continue;
+      if (!named.contains(decl->name) || (let && !arrays_.contains(*let))) continue;
       if (let) read.insert(*let);
       windows.push_back(let ? window_of(*decl, decl->where).node()->input : decl);
     }
@@ -213,8 +224,8 @@ private:
       if (node.kind == ExprKind::Let)
         if (const auto array = arrays_.find(node.name);
             array != arrays_.end() && !array->second.own.empty()) {
-          now_.emplace(&node, make_window(make_input(array->second.decl, node.where),
-                                          array->second.own, node.where));
+          const Expr input = make_input(array->second.decl, node.where);
+          now_.emplace(&node, make_window(input, array->second.own, node.where));
           return;
         }
       std::vector<Expr> args;
@@ -232,11 +243,6 @@ private:
     const auto found = now_.find(expr.node());
     return found == now_.end() ? expr : found->second;
   }
-
-  struct Array {
-    std::shared_ptr<const InputDecl> decl;
-    std::vector<AffineForm> own; // its own axes as positions; none where these have no names
-  };
 
   const SpecData &data_;
   const std::function<TypedSpec(const SpecData &)> &analyse_;

@@ -35,13 +35,14 @@ AxisSet TypedSpec::shown_axes() const {
   return shown;
 }
 
-AxisSet TypedSpec::axes_in_sums() const {
+AxisSet TypedSpec::free_axes() const {
   AxisSet axes;
   for (const TypedInput &input : inputs) {
     if (!input.window || input.window->derived) continue;
+    const bool of_let = inputs[input.window->of].materialised;
     for (const TypedWindow::Form &form : input.window->forms)
       for (const TypedWindow::Term &term : form.terms)
-        if (!form.is_axis()) axes = axes | AxisSet::of(term.axis);
+        if (of_let || !form.is_axis()) axes = axes | AxisSet::of(term.axis);
   }
   return axes;
 }

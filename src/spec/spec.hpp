@@ -199,9 +199,9 @@ struct TypedSpec {
   std::size_t array_of(std::size_t input) const {
     return inputs[input].window ? inputs[input].window->of : input;
   }
-  // The axes that stand in some position with a number or another axis. At positions where any other axis stands alone it has the
-  // extent of the dim, as if it were the dim's label; one of these needs no more than to stay inside.
-  expr::AxisSet axes_in_sums() const;
+  // The axes that need no more than to stay inside: those that stand in some position with a number or another axis, and those of
+  // positions of a let. Any other has the extent of the dims at whose positions it stands alone, as if it were their label.
+  expr::AxisSet free_axes() const;
 };
 
 // The array for this input has another extent along dim `dim` than its declaration says.

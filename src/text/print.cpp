@@ -172,6 +172,8 @@ private:
       walker.walk(out.value.node(), visit);
       for (const Expr &init : out.mode.use.init) walker.walk(init.node(), visit);
     }
+    for (const auto &decl : inputs_) // those that are only named, by like= or of=
+      if (decl->window) decls.push_back(decl);
     return labels_of(decls);
   }
 
@@ -292,7 +294,8 @@ private:
 
   void list(const std::vector<AxisRef> &axes) {
     text_ += "[";
-    for (std::size_t i = 0; i < axes.size(); ++i) text_ += (i == 0 ? "" : ", ") + axis_text(axes[i]);
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      text_ += (i == 0 ? "" : ", ") + axis_text(axes[i]);
     text_ += "]";
   }
 

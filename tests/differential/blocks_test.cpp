@@ -39,6 +39,8 @@ using Phase = std::function<void(std::size_t phase, const loop::Frame &, const s
 class Planned {
 public:
   explicit Planned(const Case &c) : typed_(spec::analyse(parse(c.text).data())) {
+    // Arrays are made by kernels of their own before this one, and each of those is such a kernel as all others are.
+    if (!typed_.materialised.empty()) throw ShapeError("E0102", "it needs lets first", {}, "");
     for (const spec::TypedInput &declared : typed_.callers())
       for (const CaseOperand &in : c.inputs)
         if (in.name == declared.name) inputs_.push_back(make_input(in)), in_.push_back(in.layout);

@@ -69,6 +69,7 @@ public:
       return expect_error(error.code());
     }
     tally_.windowed += typed_.given_inputs() < typed_.inputs.size();
+    tally_.arrays += std::int64_t(typed_.materialised.size());
     for (const CaseOperand &out : case_.outputs) tally_.points += element_count(out.layout);
     const std::vector<Bytes> truth =
         run_engine({.threads = 1, .engine = Engine::interpreter}, Operand::pattern);

@@ -100,6 +100,25 @@ Term WindowMaker::window(const RandomInput &input, const std::vector<Moves> &mov
   return term;
 }
 
+// A let of the shape of the input, which is made larger where the let needs more; the windows will be of the let.
+std::string WindowMaker::let_of(RandomInput &input) {
+  const auto rank = int(input.shape.size()), longer = random_.chance(50) ? random_.below(rank) : -1;
+  const auto positions = [&](int moved) {
+    std::string text;
+    for (int d = 0; d < rank; ++d)
+      text += (d == 0 ? "q" : ", q") + std::to_string(d) + (d == moved ? " + 1" : "");
+    return "[" + text + "]";
+  };
+  std::string value = "v" + positions(-1);
+  if (longer >= 0) {
+    ++input.shape[std::size_t(longer)];
+    value = random_.chance(50) ? "v" + positions(longer) + " + " + value
+                               : "maximum(" + value + ", v" + positions(longer) + ")";
+  }
+  const bool listed = random_.chance(40);
+  return "let q" + (listed ? positions(-1) : "") + " = " + value;
+}
+
 RandomWindows WindowMaker::of_new(DType dtype, bool large) {
   RandomWindows made;
   RandomInput input{"v", dtype, {}};
@@ -130,7 +149,12 @@ RandomWindows WindowMaker::of_new(DType dtype, bool large) {
     if (!labels[std::size_t(d)]) extent += random_.chance(70) ? random_.below(3) : random_.below(9);
     if (random_.chance(2)) extent = std::max<std::int64_t>(0, extent - random_.between(1, 3));
   }
-  for (const std::vector<Moves> &moves : all) made.terms.push_back(window(input, moves));
+  RandomInput read = input;
+  if (random_.chance(35)) {
+    made.let = let_of(input);
+    read.name = "q";
+  }
+  for (const std::vector<Moves> &moves : all) made.terms.push_back(window(read, moves));
   made.line = "in v : " + std::string(name(dtype)) + "[";
   for (int d = 0; d < rank; ++d) made.line += d == 0 ? ":" : ", :";
   made.line += "]";

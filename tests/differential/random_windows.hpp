@@ -22,6 +22,7 @@ struct LabelledInput {
 
 struct RandomWindows {
   std::string line; // "in v : f32[:, :]", or empty where the windows are of an input that is there
+  std::string let;  // "let q = v[qa + 1, qb] + v[qa, qb]" where they are of that
   std::optional<RandomInput> input;
   std::vector<Term> terms;
 };
@@ -49,6 +50,7 @@ private:
   Moves roaming(std::int64_t &room);
   Moves within(int label, std::int64_t extent);
   Term window(const RandomInput &input, const std::vector<Moves> &moves) const;
+  std::string let_of(RandomInput &input);
 
   Random &random_;
   std::vector<WindowAxis> known_, own_;

@@ -46,19 +46,21 @@ std::uint64_t hash(std::string_view bytes) { // FNV-1a
 std::int64_t points(const spec::TypedSpec &typed,
                     const std::vector<std::vector<std::int64_t>> &shapes) {
   std::vector<std::int64_t> extents(typed.axes.size(), 1);
-  for (std::size_t i = 0; i < shapes.size(); ++i)
-    for (std::size_t d = 0; d < shapes[i].size(); ++d) {
-      std::int64_t &extent = extents[std::size_t(typed.inputs[i].axis_of_dim[d])];
-      extent = std::max(extent, shapes[i][d]);
+  std::int64_t longest = 1; // no dim of a let is longer
+  for (const std::vector<std::int64_t> &shape : shapes)
+    for (const std::int64_t extent : shape) longest = std::max(longest, extent);
+  for (std::size_t i = 0; i < typed.inputs.size(); ++i) {
+    const spec::TypedInput &input = typed.inputs[i];
+    for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+      std::int64_t &extent = extents[std::size_t(input.axis_of_dim[d])];
+      extent = std::max(extent, i < shapes.size() ? shapes[i][d] : longest);
     }
-  for (std::size_t i = shapes.size(); i < typed.inputs.size();
-       ++i) // no axis of a window is longer than its array
-    for (const std::int64_t length : shapes[typed.inputs[i].window->of])
-      for (const int axis : typed.inputs[i].axis_of_dim)
-        extents[std::size_t(axis)] = std::max(extents[std::size_t(axis)], length);
+  }
   std::int64_t product = 1;
   for (const std::int64_t extent : extents)
     product = extent > most_points / product ? most_points + 1 : product * extent;
+  for (const auto &let : typed.materialised)
+    product = std::max(product, points(let->typed, shapes));
   return product;
 }
 
@@ -70,12 +72,12 @@ std::optional<Case> from_text(std::string_view text, Random &random) {
     std::vector<std::int64_t> extents;
     for (std::size_t a = 0; a < typed.axes.size(); ++a)
       extents.push_back(random.chance(1) ? 0 : random.pick<std::int64_t>({1, 2, 2, 3, 5, 8, 17}));
-    for (const spec::TypedInput &input : typed.given())
+    for (const spec::TypedInput &input : typed.callers())
       for (std::size_t d = 0; d < input.extents.size(); ++d) {
         std::int64_t &extent = extents[std::size_t(input.axis_of_dim[d])];
         if (input.extents[d] > 1) extent = input.extents[d];
       }
-    for (const spec::TypedInput &input : typed.given()) {
+    for (const spec::TypedInput &input : typed.callers()) {
       std::vector<std::int64_t> shape;
       for (std::size_t d = 0; d < input.extents.size(); ++d) {
         std::int64_t extent = input.extents[d];
@@ -109,7 +111,7 @@ Case from_seed(std::uint64_t seed) {
 class Run {
 public:
   Run(const Case &c, const spec::TypedSpec &typed, Random &random) : case_(c), typed_(typed) {
-    for (std::size_t i = 0; i < typed_.given_inputs(); ++i) {
+    for (std::size_t i = 0; i < typed_.callers_inputs(); ++i) {
       inputs_.emplace_back(random, typed_.inputs[i].dtype, c.shapes[i], false);
       inputs_.back().fill(random, c.exact_data);
     }
