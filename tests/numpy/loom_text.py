@@ -1,10 +1,14 @@
 """Reads the text form of kernels into trees, for spec_to_numpy.py. It knows the common part of the language.
 
-parse(text) gives the kernel: {"inputs", "lets", "outputs", "order", "accuracy", "functions", "accumulators"}. An
+parse(text) gives the kernel: {"inputs", "lets", "listed", "outputs", "order", "accuracy", "functions", "accumulators",
+"windows"}; "listed" has the dims of lets with dims, "windows" what "x[i + 1]" reads, which as an expression is a name. An
 expression is a tuple: ("number", v), ("name", n), ("unary", op, e), ("binary", op, a, b), ("choice", c, a, b) or
 ("call", name, [argument], {option: argument}); an argument is an expression, or for a tuple ("tuple", [e]).
 """
 import re
+
+
+FOLDS = {"sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "norm", "logsumexp", "argmin", "argmax"}
 
 
 class Refused(Exception):
@@ -35,10 +39,14 @@ def tokens(text):
     return found + [("end", "")]
 
 
+def window_name(name, positions):
+    return "%s%s" % (name, [sorted(p.items(), key=str) for p in positions])
+
+
 class Parser:
     def __init__(self, text):
         self.tokens, self.at = tokens(text), 0
-        self.windows = {}  # "x[i + u]": the input and the position along each dim, in the order in which they are read
+        self.windows = {}  # "x[i + u]": the input or let and the position along each dim
 
     def peek(self):
         return self.tokens[self.at][1]
@@ -123,7 +131,7 @@ class Parser:
         while self.accept(","):
             positions.append(self.position())
         self.expect("]")
-        read = "%s%s" % (name, [sorted(p.items(), key=str) for p in positions])
+        read = window_name(name, positions)
         self.windows.setdefault(read, (name, positions))
         return ("name", read)
 
@@ -247,7 +255,7 @@ class Parser:
         return out
 
     def file(self):
-        kernel = {"inputs": [], "lets": {}, "outputs": [], "order": "f", "accuracy": "high", "functions": {}, "accumulators": {}}
+        kernel = {"inputs": [], "lets": {}, "listed": {}, "outputs": [], "order": "f", "accuracy": "high", "functions": {}, "accumulators": {}}
         self.skip_ends()
         while self.peek() != "kernel":
             word = self.take()
@@ -269,17 +277,8 @@ class Parser:
                     and len(self.windows) > before:
                 raise Refused("a window in init=")
             self.skip_ends()
-        kernel["windows"] = {read: self.windows[read] for read in sorted(self.windows, key=lambda r: not self.in_let(kernel, r))}
+        kernel["windows"] = self.windows
         return kernel
-
-    @staticmethod
-    def in_let(kernel, read):
-        """Whether a let reads it: those come first, whatever stands between."""
-        def reads(tree):
-            if isinstance(tree, (list, tuple)):
-                return any(reads(part) for part in tree)
-            return reads(list(tree.values())) if isinstance(tree, dict) else tree == read
-        return any(reads(tree) for tree in kernel["lets"].values())
 
     def statement(self, kernel):
         word = self.take()
@@ -287,6 +286,8 @@ class Parser:
             kernel["inputs"].append(self.input())
         elif word == "let":
             name = self.take()
+            if self.accept("["):
+                kernel["listed"][name] = self.names("]")
             self.expect("=")
             kernel["lets"][name] = self.expression()
         elif word == "out":

@@ -10,6 +10,7 @@ import intervals as iv
 from intervals import Value, cast
 from loom_text import Refused
 from operations import Operations
+from windows import alone
 
 SERIAL_LIMIT = 20000  # elements one after the other, of an accumulator without a combine
 
@@ -31,7 +32,7 @@ class Reductions(Operations):
         value = self.full(self.evaluate(args[0], scope, contexts + [args[0]]))
         init, correction = self.init(options, scope, contexts), self.correction(options)
         if "like" in options:
-            result = self.fold_like(name, value, options["like"][1], init, correction)
+            result = self.fold_like(name, value, self.like(options), init, correction)
         else:
             axes = [self.axis(self.axis_name(a)) for a in args[1:]] or sorted(value.axes)
             result = self.fold_over(name, value, axes, init, correction)
@@ -70,8 +71,14 @@ class Reductions(Operations):
         result.whole = cut(v.whole) if v.whole is not None else None
         return result
 
-    def fold_like(self, name, value, like, init, correction):
-        model = self.inputs[like]
+    def like(self, options):
+        name = options["like"][1]
+        positions = self.windows[name][1] if name in self.windows else []
+        if name not in self.inputs or not all(alone(p) for p in positions) or len({a for p in positions for a in p}) < len(positions):
+            raise Refused("like=" + name)  # back through a window
+        return self.inputs[name]
+
+    def fold_like(self, name, value, model, init, correction):
         axes = [a for a in value.axes if a not in model.axes or (model.lo.shape[a] == 1 and value.lo.shape[a] != 1)]
         result = self.fold_over(name, value, axes, init, correction)
         shape = np.broadcast_shapes(result.lo.shape, model.lo.shape)

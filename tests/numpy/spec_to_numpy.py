@@ -17,11 +17,11 @@ import numpy as np
 
 import intervals as iv
 from intervals import Value, cast, number, promote
-from loom_text import Refused, parse
+from loom_text import FOLDS, Refused, parse
 from reductions import Reductions
+from windows import ArrayLets, windows_of
 
 np.seterr(all="ignore")  # NaN and infinities are values like others
-FOLDS = {"sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "norm", "logsumexp", "argmin", "argmax"}
 REFUSED = {"lgamma", "digamma", "polygamma", "c64", "c128", "real", "imag", "conj"}
 
 
@@ -32,70 +32,9 @@ def load(path, dtype):
     return a.astype(np.float64) if iv.is_float(dtype) else a
 
 
-def begins(position, count):
-    """Where a position is while all its axes are at 0."""
-    start = position.get(None, 0)
-    if any(times > 0 for axis, times in position.items() if axis is not None):
-        return start
-    if start < 0:
-        return start + count
-    return count - 1 if start == 0 and position else start
-
-
-def window_extents(kernel, arrays):
-    known = {}
-    for d in kernel["inputs"]:
-        for name, one, extent in zip(d["labels"] or [], d["ones"], arrays[d["name"]].shape):
-            if not one:
-                known.setdefault(name, extent)
-    reads = [(p, arrays[name].shape[k]) for name, positions in kernel["windows"].values() for k, p in enumerate(positions)]
-    alone = lambda p: len(p) == 1 and list(p.items())[0][1] == 1 and None not in p
-    moved = {a for p, _ in reads if not alone(p) for a in p}
-    for p, count in reads:
-        if alone(p) and not set(p) & moved:
-            known.setdefault(list(p)[0], count)
-    axes = [a for a in dict.fromkeys(a for p, _ in reads for a in p) if a is not None]
-    while any(a not in known for a in axes):
-        best = None
-        for axis in axes:
-            if axis in known:
-                continue
-            of = [(p, n) for p, n in reads if axis in p]
-            clear = [(p, n) for p, n in of if all(a in known for a in p if a not in (None, axis))]
-            if clear and (best is None or len(clear) == len(of)):
-                if best is None or best[2]:
-                    best = (axis, clear, len(clear) < len(of))
-        if best is None:
-            raise Refused("axes without extents")
-        axis, clear, _ = best
-        fits = []
-        for p, count in clear:
-            moves = [p[a] * max(known[a] - 1, 0) for a in p if a not in (None, axis)]
-            low, high = begins(p, count) + sum(m for m in moves if m < 0), begins(p, count) + sum(m for m in moves if m > 0)
-            fits.append(0 if count == 0 else (count - 1 - high) // p[axis] + 1 if p[axis] > 0 else low // -p[axis] + 1)
-        known[axis] = min(fits)
-    return known
-
-
-def windows_of(kernel, arrays):
-    """The axes and the elements of each read at positions."""
-    extents = window_extents(kernel, arrays) if kernel["windows"] else {}
-    found = {}
-    for read, (name, positions) in kernel["windows"].items():
-        axes = list(dict.fromkeys(a for p in positions for a in p if a is not None))
-        shape = [extents[a] for a in axes]
-        places = []
-        for p, count in zip(positions, arrays[name].shape):
-            at = np.full(shape, begins(p, count), np.int64)
-            for a, times in p.items():
-                if a is not None:
-                    at = at + times * np.arange(extents[a]).reshape([-1 if b == a else 1 for b in axes])
-            places.append(at)
-        found[read] = axes, arrays[name][tuple(places)] if 0 not in shape else np.zeros(shape, arrays[name].dtype)
-    return found
-
-
 class Evaluator(Reductions):
+    """A kernel without lets that are arrays, on the Values of its inputs."""
+
     def __init__(self, kernel, arrays):
         super().__init__(kernel["accuracy"])
         self.kernel = kernel
@@ -104,14 +43,11 @@ class Evaluator(Reductions):
         self.windows = kernel["windows"]
         self.axes = self.iteration_space()
         self.inputs, self.folded = {}, None
-        whole = {word for word in self.names_in([kernel["lets"], kernel["outputs"]])}
         for declared in kernel["inputs"]:
-            if declared["name"] in whole or declared["labels"] or not self.windows:
+            if declared["name"] in kernel["reads"] or declared["labels"] or not self.windows:
                 self.inputs[declared["name"]] = self.placed(declared, arrays[declared["name"]])
-        types = {d["name"]: d["dtype"] for d in kernel["inputs"]}
-        for read, (label, array) in windows_of(kernel, arrays).items():
-            declared = {"dtype": types[self.windows[read][0]], "labels": label, "axes": None}
-            self.inputs[read] = self.placed(declared, array)
+        for read, (labels, array) in windows_of(kernel, arrays).items():
+            self.inputs[read] = self.placed({"labels": labels, "axes": None}, array)
 
     # ---- axes
 
@@ -124,11 +60,6 @@ class Evaluator(Reductions):
         ranks = [max(d["axes"]) + 1 if d["axes"] else len(d["dims"]) for d in self.kernel["inputs"]]
         return labels if labels else [str(k) for k in range(max(ranks + [0]))]
 
-    def names_in(self, tree):
-        if isinstance(tree, (list, tuple)):
-            return {word for part in tree for word in self.names_in(part)}
-        return self.names_in(list(tree.values())) if isinstance(tree, dict) else {tree} if isinstance(tree, str) else set()
-
     def axis(self, name):
         if name in self.axes:
             return self.axes.index(name)
@@ -139,7 +70,7 @@ class Evaluator(Reductions):
 
     def placed(self, declared, array):
         """The array with all axes of the kernel, of extent 1 where it has none."""
-        rank, total = array.ndim, len(self.axes)
+        rank, total = array.lo.ndim, len(self.axes)
         if declared["labels"]:
             places = [self.axes.index(name) for name in declared["labels"]]
         elif declared["axes"] is not None:
@@ -147,10 +78,10 @@ class Evaluator(Reductions):
         else:
             places = list(range(rank)) if self.kernel["order"] == "c" else list(range(total - rank, total))
         shape = [1] * total
-        for place, extent in zip(places, array.shape):
+        for place, extent in zip(places, array.lo.shape):
             shape[place] = extent
-        array = np.transpose(array, np.argsort(places, kind="stable")).reshape(shape)
-        return Value(declared["dtype"], array, None, True, frozenset(places))
+        lay = lambda a: np.transpose(np.broadcast_to(a, array.lo.shape), np.argsort(places, kind="stable")).reshape(shape)
+        return Value(array.dtype, lay(array.lo), lay(array.hi), lay(array.sure), frozenset(places))
 
     # ---- expressions
 
@@ -236,7 +167,7 @@ class Evaluator(Reductions):
                 names = [n for n in self.inputs_of(context) if axis in self.inputs[n].axes]
                 if names:
                     break
-        if not names:
+        if not names or any(n not in self.inputs or axis not in self.inputs[n].axes for n in names):
             raise Refused("%s along an axis that no input around it has" % name)
         extent = 1
         for n in names:
@@ -257,7 +188,7 @@ class Evaluator(Reductions):
         kept = set(listed) if listed is not None else None
         if mode in ("accumulate", "reduce") and kept is None:
             if "like" in options:
-                kept = set(self.inputs[options["like"][1]].axes)
+                kept = set(self.like(options).axes)
             else:
                 least = min((len(self.inputs[n].axes) for n in read), default=0)
                 kept = set().union(*(self.inputs[n].axes for n in read if len(self.inputs[n].axes) == least))
@@ -275,14 +206,14 @@ class Evaluator(Reductions):
         if mode == "reduce":
             init, correction = self.init(options, {}, [out["value"]]), self.correction(options)
             if "like" in options:
-                value = self.fold_like(accumulator, value, options["like"][1], init, correction)
+                value = self.fold_like(accumulator, value, self.like(options), init, correction)
             else:
                 value = self.fold_over(accumulator, value, sorted(value.axes - kept), init, correction)
             value.whole = value.whole if value.whole is not None else self.full(value)
         axes = listed if listed is not None else sorted(value.axes)
         shape = list(value.lo.shape)
         if mode == "broadcast":
-            lenders = read | ({options["like"][1]} if "like" in options else set())
+            lenders = read | ({options["like"][1]} if "like" in options and self.like(options) else set())
             if listed is None:
                 axes = sorted(value.axes.union(*(self.inputs[n].axes for n in lenders)))
             for axis in axes:
@@ -350,6 +281,18 @@ def verdict(name, got, want, dtype):
         name, wrong.sum(), got.size, tuple(int(i) for i in at), got[at].item(), want.lo[at].item(), want.hi[at].item()), False
 
 
+def evaluator_of(kernel, arrays):
+    """Of the kernel that is left when its lets that are arrays are computed: they are inputs of it."""
+    lets, values = ArrayLets(kernel), dict(arrays)
+    for name, listed in lets.names.items():
+        evaluator = Evaluator(lets.kernel_of(name), values)
+        out = {"name": name, "axes": listed, "dtype": None, "add": False, "mode": None, "value": lets.rewritten(kernel["lets"][name])}
+        values[name], _ = evaluator.expected(out, None)
+        axes = [evaluator.axes[a] for a in evaluator.output(out)[1]]
+        lets.computed(name, axes)
+    return Evaluator(lets.rest(), values)
+
+
 def check(text, inputs, outputs, before):
     """Paths by name. Gives the exit status."""
     try:
@@ -357,9 +300,9 @@ def check(text, inputs, outputs, before):
         dtypes = {d["name"]: d["dtype"] for d in kernel["inputs"]}
         if {"c64", "c128"} & set(dtypes.values()):
             raise Refused("complex numbers")
-        evaluator = Evaluator(kernel, {n: load(inputs[n], dtypes[n]) for n in dtypes})
+        evaluator = evaluator_of(kernel, {n: Value(dtypes[n], load(inputs[n], dtypes[n])) for n in dtypes})
         status = 0
-        for out in kernel["outputs"]:
+        for out in evaluator.kernel["outputs"]:
             if out["name"] not in outputs:
                 continue
             try:

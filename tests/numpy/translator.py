@@ -36,6 +36,13 @@ CASES = [
      "out d = extent(i) * x; out e = x / 4; out f = x > y && y != 0", {"x": (200,), "y": (200,)}, 100),
     ("windows", "in x : f64[:, :]; in w : f64[u, v]; out a = sum(x[i + u, 2*j - v + 2] * w, u, v); out b = x[-k, 3] - x[k, -1];"
      "out c = x[p, p + 4]; out d = scan(max, x[3*q + 1, m], m)", {"x": (20, 24), "w": (3, 2)}, 99),
+    ("lets that are read at positions, on axes of their own", "in x : f64[:, :]; in w : f64[u, v]; let q = x[i + 1, j] - x[i, j];"
+     "let s[j, i] = sum(q[i + u, 2*j + v] * w, u, v); out a = q[i + 1, j] + q[i, j + 2]; out b = q; out c[l, k] = s[k, -l] * s[k, l];"
+     "out d = scan(sum, s[m, 2], m)", {"x": (20, 24), "w": (3, 2)}, 99),
+    ("lets of inputs without labels, in their dtype", "order c; in x : f16[:, :]; in y : f32[:]; let q = x * x / 3; let t = sum(x * y, 1);"
+     "let n = argmax(x, 1); out a = q[i + 1, j + 1] - q[i, j]; out b = t[i] * t[-i]; out c = n[k + 1] - n[k]", {"x": (12, 12), "y": (12,)}, 99),
+    ("lets with listed dims beside labels", "in x : f32[i, j]; let h[j, i] = x * 3; let g[i, j] = h * h; let m[j] = max(g, i);"
+     "out a = g[i, 0] + m[-1]; out b = sum(h[b, a] * h[b, a + 1], a); out c = broadcast(like=x) m; out d = iota(j) * g", {"x": (9, 14)}, 99),
 ]
 ACCUMULATOR = "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
 TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i8": np.int8, "i16": np.int16}
