@@ -53,8 +53,8 @@ all_checks() {
     tools/broadloom samples
   only 'include uses the standard library and itself only' '<[a-z_]+>|[<"]broadloom/[a-z0-9_/]+\.hpp[>"]' \
     include
-  only 'samples use the standard library and the public headers only' \
-    '<[a-z_]+>|<broadloom/[a-z0-9_/]+\.hpp>' samples
+  only 'samples use the standard library, the public headers and libpng only' \
+    '<[a-z_]+>|<broadloom/[a-z0-9_/]+\.hpp>|<png\.h>' samples
   only 'the Python package uses the public headers, Python, NumPy and nanobind only' \
     '<[a-z_]+>|<pthread\.h>|<broadloom/[a-z0-9_/]+\.hpp>|<nanobind/[a-z/]+\.h>|<numpy/arrayobject\.h>|<nb_combined\.cpp>|"[a-z]+\.hpp"' \
     python

@@ -1,9 +1,12 @@
 // The samples are programs for readers; here they are run as they stand.
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -92,6 +95,52 @@ TEST_CASE("the convolutional network learns through its windows: its loss falls 
   REQUIRE(accuracy.size() == 1);
   CHECK(accuracy[0] > 95);
 }
+
+TEST_CASE("the heat sample's sine mode decays as the grid's own and, nearly, as the equation's") {
+  const Ran ran = run("heat");
+  CAPTURE(ran.output);
+  CHECK(ran.status == 0);
+  CHECK(has(ran, "The mode decays as it should."));
+  CHECK(has(ran, "@@")); // the middle of the picture
+  CHECK(run("heat 33").status == 0);
+  for (const std::string words : {"4", "many", "9 9"}) {
+    const Ran wrong = run("heat " + words);
+    CAPTURE(wrong.output);
+    CHECK(wrong.status != 0);
+    CHECK(has(wrong, "usage: heat"));
+  }
+}
+
+#ifdef BROADLOOM_PNG
+TEST_CASE(
+    "the sobel sample writes the edges of its picture, of the same size, and of those in turn") {
+  const std::string folder =
+      std::filesystem::temp_directory_path() / ("broadloom-sobel-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const Ran ran =
+      run("sobel " BROADLOOM_SOURCE_DIR "/samples/data/spheres.png " + folder + "/edges.png");
+  CAPTURE(ran.output);
+  CHECK(ran.status == 0);
+  CHECK(has(ran, "240 x 160 pixels"));
+  CHECK(has(ran, "All pixels agree with the reference."));
+  const std::vector<double> strongest = numbers_after(ran, "the strongest edge is ");
+  REQUIRE(strongest.size() == 1);
+  CHECK(strongest[0] > 50); // the chequered floor's
+  const Ran again = run("sobel " + folder + "/edges.png " + folder + "/again.png");
+  CAPTURE(again.output);
+  CHECK(again.status == 0);
+  CHECK(has(again, "240 x 160 pixels"));
+  const Ran without = run("sobel /nowhere.png " + folder + "/again.png");
+  CAPTURE(without.output);
+  CHECK(without.status != 0);
+  CHECK(has(without, "cannot read /nowhere.png"));
+  std::filesystem::remove_all(folder);
+}
+#else
+TEST_CASE("the sobel sample is not built here, as libpng was not found (Debian: libpng-dev)") {
+  MESSAGE("not tested: samples/sobel.cpp");
+}
+#endif
 
 TEST_CASE("the README's example prints what its comment says") {
   const Ran ran = run("example");
