@@ -6,6 +6,7 @@
 // Usage: heat [POINTS OF A SIDE]
 #include <broadloom/broadloom.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
