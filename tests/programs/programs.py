@@ -4,12 +4,12 @@
 
 PolyBench (Pouchet and Yuki) and NPBench (Ziogas et al., 2021) define them; sizes here are small. programs_test.cpp runs the .loom
 files in every engine, in f64 and in f32, and compares. Not here, since an element depends on others of its own array in ways that no scan
-has: seidel_2d, adi, lu, cholesky, trisolv, durbin, gramschmidt, floyd_warshall, nussinov. The form of programs.txt:
+has: seidel_2d, lu, cholesky, trisolv, durbin, gramschmidt, nussinov. The form of programs.txt:
 
     program NAME            the file NAME.loom
     buffer B 3 : 5 6        elements ((37 * k + 11 * 3) % 23 - 9) / 8, k in C order; `+ 3` gives (.. % 23 + 1) / 8, `= 1.5` that number
-    call KERNEL A x -> B@1.1,0.2      inputs and outputs by position; the output is B without so many elements at both ends of each
-                            dim; a number alone is the only position there
+    call KERNEL A x -> B@1.1,0.2      inputs and outputs by position; this output is B without so many elements at both ends of each
+                            dim; a number alone is the only position there. Inputs have such parts, too
     expect B 8 : ..         within 8 units in the last place of the greatest of these numbers
     gradient KERNEL A x     its gradients agree with measured slopes, on these inputs
 """
@@ -22,7 +22,7 @@ def grid(number, shape, low=-9):
 
 
 def program(name, buffers, calls, expected, units=8, gradient=None):
-    """buffers: a shape, ("+", shape), ("0", shape) or a number, by name. expected(arrays) changes or adds arrays and says which to look at."""
+    """buffers: a shape, ("+", shape), ("0", shape), ("1", shape) or a number, by name. expected(arrays) changes or adds arrays and says which to look at."""
     print("program", name)
     arrays = {}
     for number, (buffer, what) in enumerate(buffers.items()):
@@ -31,8 +31,8 @@ def program(name, buffers, calls, expected, units=8, gradient=None):
             print("buffer %s = %r :" % (buffer, what))
         else:
             sign, shape = what if what and isinstance(what[0], str) else ("", what)
-            arrays[buffer] = np.zeros(shape) if sign == "0" else grid(number, shape, 1 if sign == "+" else -9)
-            print("buffer %s %s :" % (buffer, "= 0.0" if sign == "0" else (sign + " " if sign else "") + str(number)), *shape)
+            arrays[buffer] = np.full(shape, float(sign)) if sign in ("0", "1") else grid(number, shape, 1 if sign == "+" else -9)
+            print("buffer %s %s :" % (buffer, "= " + sign if sign in ("0", "1") else (sign + " " if sign else "") + str(number)), *shape)
     for call in calls:
         print("call", call)
     for buffer in expected(arrays):
@@ -164,6 +164,43 @@ def deriche(a):
         return y1 + y2
 
     return {"y": along_rows(along_rows(a["x"]).T).T}
+
+
+def adi(a):
+    u, v, N = a["u"], a["v"], len(a["u"])
+    a, d = float(a["a"]), float(a["d"])
+    b, c, e, f = 1.0 - 2.0 * a, a, 1.0 - 2.0 * d, d
+    for _ in range(2):
+        p, q = np.zeros((N, N)), np.zeros((N, N))
+        v[0, 1:N - 1] = 1.0
+        q[1:N - 1, 0] = v[0, 1:N - 1]
+        for j in range(1, N - 1):
+            p[1:N - 1, j] = -c / (a * p[1:N - 1, j - 1] + b)
+            q[1:N - 1, j] = (-d * u[j, 0:N - 2] + (1.0 + 2.0 * d) * u[j, 1:N - 1] - f * u[j, 2:N] - a * q[1:N - 1, j - 1]) / (
+                a * p[1:N - 1, j - 1] + b)
+        v[N - 1, 1:N - 1] = 1.0
+        for j in range(N - 2, 0, -1):
+            v[j, 1:N - 1] = p[1:N - 1, j] * v[j + 1, 1:N - 1] + q[1:N - 1, j]
+        u[1:N - 1, 0] = 1.0
+        p[1:N - 1, 0] = 0.0
+        q[1:N - 1, 0] = u[1:N - 1, 0]
+        for j in range(1, N - 1):
+            p[1:N - 1, j] = -f / (d * p[1:N - 1, j - 1] + e)
+            q[1:N - 1, j] = (-a * v[0:N - 2, j] + (1.0 + 2.0 * a) * v[1:N - 1, j] - c * v[2:N, j] - d * q[1:N - 1, j - 1]) / (
+                d * p[1:N - 1, j - 1] + e)
+        u[1:N - 1, N - 1] = 1.0
+        for j in range(N - 2, 0, -1):
+            u[1:N - 1, j] = p[1:N - 1, j] * u[1:N - 1, j + 1] + q[1:N - 1, j]
+    return ["u", "v"]
+
+
+def floyd_warshall(a):
+    path = a["path"]
+    for k in range(len(path)):
+        for i in range(len(path)):
+            for j in range(len(path)):
+                path[i, j] = min(path[i, j], path[i, k] + path[k, j])
+    return ["path"]
 
 
 # ---- networks
@@ -327,6 +364,8 @@ def main():
     program("vadv", {"utens": (3, 4, 6), "u_stage": (3, 4, 6), "wcon": (4, 4, 6), "u_pos": (3, 4, 6), "utens_stage": (3, 4, 6), "dtr": 3.0},
             ["vadv utens u_stage wcon u_pos utens_stage dtr -> y"], fresh(vadv), 16, "vadv utens u_stage wcon u_pos utens_stage dtr")
     program("deriche", {"x": (7, 9), "alpha": 0.25}, ["deriche x alpha -> y"], fresh(deriche), 16, "deriche x alpha")
+    program("adi", {"u": (8, 8), "v": ("1", (8, 8)), "one": 1.0, "a": -0.75, "d": -0.375},
+            ["columns u a d -> v@1.1,1.1", "rows v a d -> u@1.1,1.1", "border one u -> u@1.1,0 u@1.1,7"] * 2, adi, 16)
     program("conv2d", {"x": (2, 5, 6, 3), "w": (2, 3, 3, 4), "bias": (4,)}, ["conv2d x w bias -> y"],
             fresh(lambda a: {"y": conv(a["x"], a["w"]) + a["bias"]}), 8, "conv2d x w bias")
     program("softmax", {"x": (2, 2, 3, 7)}, ["softmax x -> p"], fresh(lambda a: {"p": softmax(a["x"])}), 8, "softmax x")
@@ -358,6 +397,8 @@ def main():
     program("syrk", {"alpha": 1.5, "beta": 1.25, "C": (5, 5), "A": (5, 7)}, ["syrk alpha beta C A -> D"], fresh(syrk))
     program("syr2k", {"alpha": 1.5, "beta": 1.25, "C": (5, 5), "A": (5, 7), "B": (5, 7)}, ["syr2k alpha beta C A B -> D"], fresh(syr2k))
     program("trmm", {"alpha": 1.5, "A": (5, 5), "B": (5, 6)}, ["trmm alpha A B -> C"], fresh(trmm))
+    program("floyd_warshall", {"path": ("+", (7, 7))},
+            ["floyd_warshall path path@0.0,%d path@%d,0.0 -> path" % (k, k) for k in range(7)], floyd_warshall)
     program("nbody", {"mass": ("+", (6,)), "pos": (6, 3), "vel": (6, 3), "dt": 0.0625, "G": 1.0, "softening": 0.5},
             ["nbody mass pos vel dt G softening -> pos1 vel1 kinetic potential"], fresh(nbody), 16, "nbody mass pos vel dt G softening")
     program("azimint", {"data": (40,), "radius": ("+", (40,)), "rings": (7,)}, ["azimint data radius rings -> means"], fresh(azimint))

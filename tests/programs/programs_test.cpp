@@ -80,16 +80,14 @@ public:
     const auto arrow = std::find(words.begin(), words.end(), "->");
     const Kernel &kernel = kernel_of(words[1]);
     std::vector<AnyView> inputs, outputs;
-    for (auto word = words.begin() + 2; word != arrow; ++word) inputs.push_back(arrays_.at(*word));
+    for (auto word = words.begin() + 2; word != arrow; ++word) inputs.push_back(view(*word));
     const std::vector<Signature> made = kernel.infer(inputs);
     REQUIRE(std::size_t(words.end() - arrow - 1) == made.size());
     for (std::size_t k = 0; k < made.size(); ++k) {
       const std::string &word = arrow[1 + std::ptrdiff_t(k)];
-      const std::size_t at = word.find('@');
-      const std::string name = word.substr(0, at);
-      if (!arrays_.contains(name)) arrays_[name] = Array(made[k].dtype, made[k].shape);
-      outputs.push_back(at == std::string::npos ? arrays_.at(name)
-                                                : part(arrays_.at(name), word.substr(at + 1)));
+      if (word.find('@') == std::string::npos && !arrays_.contains(word))
+        arrays_[word] = Array(made[k].dtype, made[k].shape);
+      outputs.push_back(view(word));
     }
     kernel.run(inputs, outputs);
   }
@@ -137,6 +135,13 @@ private:
     const auto found = kernels_.find(name);
     if (found != kernels_.end()) return found->second;
     return kernels_.emplace(name, compile(parse(text_, name), options_)).first->second;
+  }
+
+  // "B" or "B@1.1,0".
+  AnyView view(const std::string &word) const {
+    const std::size_t at = word.find('@');
+    const Array &array = arrays_.at(word.substr(0, at));
+    return at == std::string::npos ? AnyView(array) : part(array, word.substr(at + 1));
   }
 
   // "1.1,0": without the first and the last of dim 0, and position 0 of dim 1.
