@@ -365,7 +365,7 @@ def main():
             ["vadv utens u_stage wcon u_pos utens_stage dtr -> y"], fresh(vadv), 16, "vadv utens u_stage wcon u_pos utens_stage dtr")
     program("deriche", {"x": (7, 9), "alpha": 0.25}, ["deriche x alpha -> y"], fresh(deriche), 16, "deriche x alpha")
     program("adi", {"u": (8, 8), "v": ("1", (8, 8)), "one": 1.0, "a": -0.75, "d": -0.375},
-            ["columns u a d -> v@1.1,1.1", "rows v a d -> u@1.1,1.1", "border one u -> u@1.1,0 u@1.1,7"] * 2, adi, 16)
+            ["columns u@1.1,0.0 a d -> v@1.1,1.1", "rows v@0.0,1.1 a d -> u@1.1,1.1", "border one u@1.1,0.0 -> u@1.1,0 u@1.1,7"] * 2, adi, 16)
     program("conv2d", {"x": (2, 5, 6, 3), "w": (2, 3, 3, 4), "bias": (4,)}, ["conv2d x w bias -> y"],
             fresh(lambda a: {"y": conv(a["x"], a["w"]) + a["bias"]}), 8, "conv2d x w bias")
     program("softmax", {"x": (2, 2, 3, 7)}, ["softmax x -> p"], fresh(lambda a: {"p": softmax(a["x"])}), 8, "softmax x")
