@@ -47,7 +47,7 @@ std::vector<Program> all_programs() {
 }
 
 std::string in_dtype(std::string text, DType dtype) {
-  for (std::size_t at = 0; (at = text.find("f64", at)) != std::string::npos;)
+  for (std::size_t at = 0; (at = text.find("f64", at)) != std::string::npos; at += 3)
     text.replace(at, 3, name(dtype));
   return text;
 }
