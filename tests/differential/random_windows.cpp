@@ -112,11 +112,12 @@ std::string WindowMaker::let_of(RandomInput &input) {
   std::string value = "v" + positions(-1);
   if (longer >= 0) {
     ++input.shape[std::size_t(longer)];
-    value = random_.chance(50) ? "v" + positions(longer) + " + " + value
-                               : "maximum(" + value + ", v" + positions(longer) + ")";
+    const std::string other = "v" + positions(longer);
+    value = random_.chance(50) || is_complex(input.dtype) ? other + " + " + value
+                                                          : "maximum(" + value + ", " + other + ")";
   }
   const bool listed = random_.chance(40);
-  return "let q" + (listed ? positions(-1) : "") + " = " + value;
+  return "let vs" + (listed ? positions(-1) : "") + " = " + value;
 }
 
 RandomWindows WindowMaker::of_new(DType dtype, bool large) {
@@ -152,7 +153,7 @@ RandomWindows WindowMaker::of_new(DType dtype, bool large) {
   RandomInput read = input;
   if (random_.chance(35)) {
     made.let = let_of(input);
-    read.name = "q";
+    read.name = "vs";
   }
   for (const std::vector<Moves> &moves : all) made.terms.push_back(window(read, moves));
   made.line = "in v : " + std::string(name(dtype)) + "[";

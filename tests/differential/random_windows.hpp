@@ -22,7 +22,7 @@ struct LabelledInput {
 
 struct RandomWindows {
   std::string line; // "in v : f32[:, :]", or empty where the windows are of an input that is there
-  std::string let;  // "let q = v[qa + 1, qb] + v[qa, qb]" where they are of that
+  std::string let;  // "let vs = v[q0 + 1, q1] + v[q0, q1]" where they are of that
   std::optional<RandomInput> input;
   std::vector<Term> terms;
 };
