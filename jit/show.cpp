@@ -169,6 +169,15 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
     const std::vector<Decision> own = let->why_one();
     why.insert(why.end(), own.begin(), own.end());
   }
+  const std::shared_ptr<const jit::Lets::Layouts> layouts = lets_.latest();
+  if (!layouts) return;
+  std::int64_t apart = 0;
+  for (std::size_t k = 0; k < layouts->lets.size(); ++k) apart += layouts->bytes[k];
+  why.push_back(decide(Reason::LetsShareMemory, "", fmt::format("{} bytes", layouts->places.bytes),
+                       fmt::format("the arrays of lets take {} bytes at once, {} if none shared "
+                                   "memory with another",
+                                   layouts->places.bytes, apart),
+                       {}, {.bytes = double(layouts->places.bytes)}));
 }
 
 std::vector<Decision> KernelImpl::why() const try {

@@ -245,6 +245,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::ReferenceAsked, "reference-asked", "engine", "the reference: the options ask for it"},
     {Reason::LetIsArray, "let-is-array", "lets",
      "a let is read at positions: it is computed first, as an array"},
+    {Reason::LetsShareMemory, "lets-share-memory", "lets",
+     "what the arrays of lets take at once: those that never live together share memory"},
     {Reason::PlanFailed, "plan-failed", "engine",
      "the plan for several threads met a bug of Broadloom: one for a single thread runs"},
     {Reason::NoPlan, "no-plan", "engine",

@@ -125,6 +125,7 @@ enum class Reason : std::uint8_t {
   InterpreterAsked,
   ReferenceAsked,
   LetIsArray,
+  LetsShareMemory,
   PlanFailed,
   NoPlan,
   CodeSize,
