@@ -138,8 +138,8 @@ public:
   }
   void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const;
 
-  // Allocates the outputs, each in the stride order of the first input that it reads and that has
-  // all of its axes, else in C order, and runs.
+  // Allocates the outputs and runs. Each lies in the stride order of an input that it reads and that has all of its axes, that with which
+  // the fewest bytes are read against their order (a + b and b + a have one order), else in C order.
   Results operator()(std::initializer_list<NamedView> inputs) const {
     return call({inputs.begin(), inputs.size()});
   }
