@@ -136,6 +136,16 @@ inline Expr input(std::string name, DType dtype,
 Expr param(std::string name, DType dtype, std::vector<Dim> dims = {},
            std::source_location where = std::source_location::current());
 
+// A state: an array that a bl::StatefulKernel owns (stateful.hpp), `state w : f32[c, p]` of the text form. To the kernel itself it
+// is an input; LoopSpec::update says what it holds after a call.
+Expr state(std::string name, DType dtype, std::vector<Dim> dims = {},
+           std::source_location where = std::source_location::current());
+
+// One with the dtype and the dims of an input, such as a moment beside a weight. Throws SpecError E0308 where `input` is none.
+Expr state_like(std::string name, const Expr &input,
+                std::source_location where = std::source_location::current());
+std::string_view name(const Expr &input); // of an input; "" of any other expression
+
 // An axis by label or by position in the iteration space (negative counts from the end).
 class AxisRef {
 public:

@@ -155,6 +155,28 @@ Expr param(std::string name, DType dtype, std::vector<Dim> dims, std::source_loc
   return declared(std::move(name), dtype, std::move(dims), InputRole::parameter, place_of(where));
 }
 
+Expr state(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+  return declared(std::move(name), dtype, std::move(dims), InputRole::state, place_of(where));
+}
+
+Expr state_like(std::string name, const Expr &input, std::source_location where) {
+  if (!input.node() || input.node()->kind != ExprKind::Input || input.node()->input->window)
+    support::fail("E0308", "a state is like an input, and this expression is none", place_of(where),
+                  "pass what bl::input, bl::param or bl::state returned");
+  const InputDecl &like = *input.node()->input;
+  const Expr made = state(std::move(name), like.dtype, like.dims, where);
+  if (like.placement == Placement::ByOrder) return made;
+  auto decl = std::make_shared<InputDecl>(*made.node()->input);
+  decl->placement = like.placement;
+  decl->axes = like.axes;
+  return make_input(std::move(decl), place_of(where));
+}
+
+std::string_view name(const Expr &input) {
+  const bool is_input = input.node() && input.node()->kind == ExprKind::Input;
+  return is_input ? std::string_view(input.node()->input->name) : std::string_view();
+}
+
 Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location where) {
   if (rank < 0)
     support::fail("E0101", "input '" + name + "' cannot have " + std::to_string(rank) + " dims",

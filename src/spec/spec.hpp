@@ -23,7 +23,8 @@ struct OutputDecl {
   bool has_axes = false;     // brackets were written, maybe empty: `out s[] = ...`
   std::vector<AxisRef> axes; // in the order written
   std::optional<DType> dtype;
-  bool add = false; // `+=`
+  bool add = false;    // `+=`
+  bool update = false; // of the state of this name
   Mode mode;
   Expr value;
   Place where;
@@ -140,6 +141,7 @@ struct TypedOutput {
   expr::NodeId addend;
   // Of broadcast(like=t), t: at a call the output must not have more elements along its axes.
   std::uint32_t like = expr::no_input;
+  bool update = false; // of the state of this name, whose dtype and axes it has
   Place where;
 };
 

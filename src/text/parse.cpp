@@ -96,8 +96,8 @@ public:
 private:
   [[noreturn]] void outside_of_kernel() {
     const Token &token = cursor_.peek();
-    constexpr std::array words{"in",  "param", "let",      "out",     "order", "stretch",
-                               "set", "fuse",  "separate", "schedule"};
+    constexpr std::array words{"in",    "param",   "state", "let",  "out",      "update",
+                               "order", "stretch", "set",   "fuse", "separate", "schedule"};
     for (const char *word : words)
       if (cursor_.is_word(word))
         cursor_.fail("E0002",
@@ -156,15 +156,17 @@ private:
     std::string_view word = token.kind == Tok::Name ? cursor_.word(token) : "";
     if (word == "in") return in_statement(InputRole::plain);
     if (word == "param") return in_statement(InputRole::parameter);
+    if (word == "state") return in_statement(InputRole::state);
     if (word == "let") return let_statement();
     if (word == "out") return out_statement();
+    if (word == "update") return update_statement();
     if (word == "order") return order_statement();
     if (word == "stretch") return stretch_statement();
     if (word == "set") return parse_set(cursor_, *data_);
     if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
     if (word == "schedule") return schedule_statement();
-    cursor_.unexpected(
-        "a statement (order, stretch, set, fuse, separate, schedule, in, param, let or out)");
+    cursor_.unexpected("a statement (order, stretch, set, fuse, separate, schedule, in, param, "
+                       "state, let, out or update)");
   }
 
   void schedule_statement() {
@@ -210,7 +212,9 @@ private:
 
   void in_statement(InputRole role) {
     cursor_.next();
-    const Token name = new_value_name(role == InputRole::plain ? "an input" : "a parameter");
+    const Token name = new_value_name(role == InputRole::plain       ? "an input"
+                                      : role == InputRole::parameter ? "a parameter"
+                                                                     : "a state");
     auto decl = std::make_shared<InputDecl>();
     decl->role = role;
     decl->name = cursor_.word(name);
@@ -326,6 +330,20 @@ private:
     output.value = parse_expression(cursor_, symbols_, definitions_);
     data_->outputs.push_back(std::move(output));
     symbols_[std::string(cursor_.word(name))] = {Symbol::Kind::Output, {}};
+  }
+
+  // Whether there is such a state, and once, the analysis asks, as of kernels that were not read.
+  void update_statement() {
+    cursor_.next();
+    const Token name = cursor_.expect(Tok::Name, "a state");
+    OutputDecl output;
+    output.name = cursor_.word(name);
+    output.update = true;
+    output.where = source_.place(name);
+    cursor_.expect(Tok::Assign, "'='");
+    mode(output.mode);
+    output.value = parse_expression(cursor_, symbols_, definitions_);
+    data_->outputs.push_back(std::move(output));
   }
 
   void mode(Mode &mode) {

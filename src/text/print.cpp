@@ -293,7 +293,7 @@ private:
   }
 
   void output(const OutputDecl &decl) {
-    text_ += "  out " + decl.name;
+    text_ += (decl.update ? "  update " : "  out ") + decl.name;
     if (decl.has_axes) {
       text_ += "[";
       for (std::size_t i = 0; i < decl.axes.size(); ++i)

@@ -163,7 +163,7 @@ std::string print_axes(const TypedSpec &spec) {
     text += "\n";
   }
   for (const TypedInput &x : spec.inputs) {
-    text += (x.window                      ? "  window "
+    text += (x.window                     ? "  window "
              : x.role == InputRole::plain ? "  in  "
                                           : "  " + std::string(word_of(x.role)) + " ") +
             x.name + " : " + std::string(name(x.dtype)) + "[";
@@ -182,7 +182,7 @@ std::string print_axes(const TypedSpec &spec) {
     text += x.sign == Sign::any ? "]\n" : "] " + std::string(relation(x.sign)) + "\n";
   }
   for (const TypedOutput &out : spec.outputs)
-    text += "  out " + out.name + " : " + std::string(name(out.dtype)) + "[" +
+    text += (out.update ? "  update " : "  out ") + out.name + " : " + std::string(name(out.dtype)) + "[" +
             names(spec, out.axes, ", ") + "]" + (out.add ? " +=" : "") + "\n";
   return text;
 }
@@ -204,7 +204,7 @@ std::string print_graph(const TypedSpec &spec) {
   for (const Mark &mark : spec.marks)
     text += (mark.keep ? "keep n" : "recompute n") + std::to_string(mark.value.index) + "\n";
   for (const TypedOutput &out : spec.outputs) {
-    text += "out " + out.name + "[" + names(spec, out.axes, ", ") +
+    text += (out.update ? "update " : "out ") + out.name + "[" + names(spec, out.axes, ", ") +
             "] : " + std::string(name(out.dtype)) + (out.add ? " += n" : " = n") +
             std::to_string(out.add ? out.addend.index : out.value.index) + "\n";
   }

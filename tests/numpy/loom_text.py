@@ -283,7 +283,7 @@ class Parser:
 
     def statement(self, kernel):
         word = self.take()
-        if word in ("in", "param"):
+        if word in ("in", "param", "state"):
             kernel["inputs"].append(self.input())
             if self.tokens[self.at][1] in (">", ">=", "<", "<=", "!="):
                 self.take(), self.take()

@@ -18,8 +18,9 @@ TEST_CASE("Parameters and their signs print as they were written") {
                      "}\n";
   CHECK(print(parse(text)) == text);
   const std::vector<InputInfo> inputs = compile(parse(text)).inputs();
-  const std::vector<Sign> signs{Sign::any,         Sign::positive, Sign::nonnegative, Sign::negative,
-                                Sign::nonpositive, Sign::nonzero,  Sign::any};
+  const std::vector<Sign> signs{Sign::any,      Sign::positive,    Sign::nonnegative,
+                                Sign::negative, Sign::nonpositive, Sign::nonzero,
+                                Sign::any};
   REQUIRE(inputs.size() == signs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     CHECK(inputs[i].sign == signs[i]);
@@ -36,7 +37,8 @@ TEST_CASE("A parameter that was made in C++ is that of the text") {
 }
 
 TEST_CASE("A sign is known of parameters only") {
-  for (const Expr &e : {input("x", f32, 1), param("w", f32, {"i"}) + 1, param("w", f32, {":"}).at({"i"})}) {
+  for (const Expr &e :
+       {input("x", f32, 1), param("w", f32, {"i"}) + 1, param("w", f32, {":"}).at({"i"})}) {
     std::string code;
     try {
       (void)e.positive();
