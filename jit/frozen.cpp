@@ -2,6 +2,7 @@
 #include "jit/frozen.hpp"
 
 #include "jit/kernel.hpp"
+#include "ops/ops.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -36,16 +37,17 @@ bool holds(Sign sign, double value) {
 
 void check_sign(const spec::TypedInput &param, const Array &array) {
   if (param.sign == Sign::any || is_complex(array.dtype())) return;
-  const Kernel as_double = compile(
-      LoopSpec("sign").out("value", cast(f64, input("value", array.dtype(), int(array.rank())))));
-  const Results results = as_double({{"value", array}});
-  const double *values = results[0].data<double>();
-  for (std::int64_t k = 0; k < array.size(); ++k)
-    if (!holds(param.sign, values[k]))
+  const char *elements = static_cast<const char *>(array.raw());
+  for (std::int64_t k = 0; k < array.size(); ++k) {
+    const double value = ops::as_f64(
+        ops::convert(ops::load(elements + std::size_t(k) * size_of(array.dtype()), array.dtype()),
+                     array.dtype(), DType::F64));
+    if (!holds(param.sign, value))
       fail("E0313",
            fmt::format("parameter '{}' is declared {}, and element {} in C order is {}", param.name,
-                       relation(param.sign), k, values[k]),
+                       relation(param.sign), k, value),
            param.where, "freeze it with other values, or declare less");
+  }
 }
 
 // The values of parameters of a kernel that is not frozen, checked and copied.

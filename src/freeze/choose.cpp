@@ -190,7 +190,9 @@ bool Chooser::keeps_order(const std::vector<const InputDecl *> &params, const In
     const bool may_be_one = std::ranges::any_of(param->dims, [](const Dim &dim) {
       return dim.label.empty() ? dim.extent < 0 : dim.extent == 1;
     });
-    if (param->labelled() && may_be_one) return false;
+    const bool is_one =
+        std::ranges::any_of(param->dims, [](const Dim &dim) { return dim.extent == 1; });
+    if (is_one && (param->labelled() || !data_.stretch)) return false; // and would have to be again
     if (params.size() > 1 && may_be_one && !context.folds.empty()) return false;
     const std::vector<int> own = facts_.dims(*param);
     std::size_t at = 0; // own is in dims, in the same order

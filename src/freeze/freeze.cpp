@@ -8,6 +8,7 @@
 #include "spec/declared.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace broadloom::freeze {
 
@@ -211,6 +212,7 @@ private:
       for (const spec::Axis &axis : typed_.axes)
         at += at < after.axes.size() && after.axes[at].name == axis.name;
       const bool all = at == typed_.axes.size() && at == after.axes.size();
+      if (has_windows() && labels_of_inputs(typed_) != labels_of_inputs(after)) return false;
       if (!is_by_position()) return all || (!has_windows() && at == after.axes.size());
       return all && !has_windows() && !asks_extents();
     } catch (const Error &) {
@@ -218,6 +220,14 @@ private:
     }
   }
 
+  // Those that give axes of windows their extents.
+  static std::set<std::string> labels_of_inputs(const spec::TypedSpec &spec) {
+    std::set<std::string> labels;
+    for (const spec::TypedInput &input : spec.given())
+      for (const int axis : input.axis_of_dim)
+        if (input.labelled) labels.insert(spec.axes[std::size_t(axis)].name);
+    return labels;
+  }
   bool has_windows() const { return typed_.given_inputs() < typed_.inputs.size(); }
   // Are there unlabelled dims, which lie where the number of axes puts them?
   bool is_by_position() const {
