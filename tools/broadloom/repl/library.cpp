@@ -202,7 +202,9 @@ std::vector<Library::Name> Library::state(const Chunk &text) {
   bool outputs = false;
   for (const Statement &statement : next.statements_) {
     item.chunks.push_back(statement.chunk);
-    outputs |= statement.chunk.text.find_first_not_of(" \t\n") == statement.chunk.text.find("out ");
+    const std::string &written = statement.chunk.text;
+    const std::size_t first = written.find_first_not_of(" \t\n");
+    outputs |= first == written.find("out ") || first == written.find("update ");
   }
   item.chunks.push_back({"<scratch>", 1, "}"});
   next.add(item, outputs);
