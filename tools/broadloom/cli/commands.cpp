@@ -41,7 +41,8 @@ std::vector<std::string> names_in(const std::string &list) {
 Kernel frozen(const Kernel &kernel, const std::string &parameters, std::vector<InputInfo> &infos,
               std::vector<Array> &inputs) {
   std::vector<NamedView> values;
-  for (const std::string &name : names_in(parameters)) {
+  const std::vector<std::string> names = names_in(parameters);
+  for (const std::string &name : names) {
     const auto info = std::ranges::find(infos, name, &InputInfo::name);
     // Of what is no parameter any array will do: `freeze` says what is wrong.
     values.push_back(
