@@ -16,3 +16,4 @@
 #include <broadloom/options.hpp>
 #include <broadloom/schedule.hpp>
 #include <broadloom/spec.hpp>
+#include <broadloom/stateful.hpp>

@@ -77,6 +77,12 @@ public:
   LoopSpec &out(std::string name, const Mode &mode, std::vector<AxisRef> axes,
                 const Operand &value);
 
+  // What a state holds after a call, `update w = w - rate * d_w` of the text form: an output of the state's name, axes and dtype.
+  // All updates and outputs are computed from the states as they were before the call. `reduce` and `accumulate`
+  // keep the axes of the state.
+  LoopSpec &update(std::string state, const Operand &value);
+  LoopSpec &update(std::string state, const Mode &mode, const Operand &value);
+
   // Applied to the output declared last: its dtype; write request `+=`.
   LoopSpec &as(DType dtype);
   LoopSpec &add();
@@ -102,6 +108,14 @@ std::string print(const LoopSpec &spec);
 // Several kernels in one text, with what they share defined once. Throws SpecError E0004 where two of them
 // define one name in two ways.
 std::string print(const std::vector<LoopSpec> &kernels);
+
+// The same kernel with fixed extents: `i=64` in place of `i` in each declaration that has the label. Throws SpecError E0046 where
+// no declaration has it or it has another extent already, or the extent is 1, which would stretch.
+struct AxisExtent {
+  std::string axis;
+  std::int64_t extent = 0;
+};
+LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents);
 
 // Throws what `compile` would throw for any data: SpecError, DTypeError, ShapeError (fixed extents).
 void check(const LoopSpec &spec);

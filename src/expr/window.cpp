@@ -92,6 +92,8 @@ Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
   decl->dtype = window->of->dtype;
   decl->where = where;
   decl->created = window->of->created;
+  decl->role = window->of->role;
+  decl->sign = window->of->sign;
   decl->name = window->of->name + "[";
   for (std::size_t d = 0; d < window->forms.size(); ++d) {
     decl->name += (d == 0 ? "" : ", ") + print(window->forms[d]);

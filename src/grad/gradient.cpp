@@ -63,6 +63,7 @@ public:
 
 private:
   bool asked(std::size_t output) const {
+    if (data_.outputs[output].update) return false; // a state of the next call
     if (options_.of.empty()) return is_continuous(typed_.outputs[output].dtype);
     return std::count(options_.of.begin(), options_.of.end(), data_.outputs[output].name) > 0;
   }
@@ -81,8 +82,9 @@ private:
              facts_.space().shown((*found)->where), "ask for float or complex inputs only");
     }
     for (const std::string &name : options_.of) {
-      const auto found = std::find_if(data_.outputs.begin(), data_.outputs.end(),
-                                      [&](const OutputDecl &o) { return o.name == name; });
+      const auto found =
+          std::find_if(data_.outputs.begin(), data_.outputs.end(),
+                       [&](const OutputDecl &o) { return o.name == name && !o.update; });
       if (found == data_.outputs.end())
         fail("E0003", "there is no output '" + name + "' to take the gradient of", data_.where,
              "name outputs of kernel '" + data_.name + "'");

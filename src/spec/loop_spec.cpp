@@ -93,10 +93,20 @@ LoopSpec &LoopSpec::out(std::string name, const Mode &mode, std::vector<AxisRef>
   return *this;
 }
 
+LoopSpec &LoopSpec::update(std::string state, const Operand &value) {
+  return update(std::move(state), Mode{}, value);
+}
+
+LoopSpec &LoopSpec::update(std::string state, const Mode &mode, const Operand &value) {
+  out(std::move(state), mode, value);
+  edit().outputs.back().update = true;
+  return *this;
+}
+
 namespace {
 
 OutputDecl &latest(SpecData &data) {
-  if (data.outputs.empty())
+  if (data.outputs.empty() || data.outputs.back().update)
     support::fail("E0308", "as() and add() apply to the output declared last, and there is none",
                   data.where, "call out() first");
   return data.outputs.back();

@@ -3,6 +3,7 @@
 
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
+#include "spec/check_updates.hpp"
 #include "spec/check_windows.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -23,7 +24,8 @@ bool same_declaration(const InputDecl &a, const InputDecl &b) {
   auto same_dim = [](const Dim &x, const Dim &y) {
     return x.label == y.label && x.extent == y.extent;
   };
-  return a.dtype == b.dtype && a.placement == b.placement && a.axes == b.axes &&
+  return a.dtype == b.dtype && a.placement == b.placement && a.axes == b.axes && a.role == b.role &&
+         a.sign == b.sign &&
          std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), same_dim);
 }
 
@@ -40,6 +42,8 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
     TypedInput input;
     input.name = decls_[i]->name;
     input.dtype = decls_[i]->dtype;
+    input.role = decls_[i]->role;
+    input.sign = decls_[i]->sign;
     input.where = shown(decls_[i]->where);
     place(*decls_[i], input);
     if (decls_[i]->window) input.window = resolve(*decls_[i]->window);
@@ -119,7 +123,9 @@ void Space::check_names() const {
       if (!dim.label.empty()) check(dim.label, "an axis", decl->where);
   }
   for (const Expr &let : data_.lets) define(let.node()->name, "a let", let.node()->where);
-  for (const OutputDecl &output : data_.outputs) define(output.name, "an output", output.where);
+  for (const OutputDecl &output : data_.outputs)
+    if (!output.update) define(output.name, "an output", output.where);
+  check_updates(data_, decls_);
   if (data_.outputs.size() > max_operands)
     fail("E0013", "a kernel has at most " + std::to_string(max_operands) + " outputs",
          shown(data_.outputs[max_operands].where), "split the kernel");

@@ -23,7 +23,8 @@ struct OutputDecl {
   bool has_axes = false;     // brackets were written, maybe empty: `out s[] = ...`
   std::vector<AxisRef> axes; // in the order written
   std::optional<DType> dtype;
-  bool add = false; // `+=`
+  bool add = false;    // `+=`
+  bool update = false; // of the state of this name
   Mode mode;
   Expr value;
   Place where;
@@ -115,6 +116,8 @@ struct TypedInput {
   std::vector<bool> may_stretch;     // may this dim be 1 where others are not?
   bool labelled = false;             // its dims have labels
   bool by_order = false;             // its dims were aligned by `order`
+  InputRole role = InputRole::plain;
+  Sign sign = Sign::any;        // declared of all its elements
   bool in_windows_only = false; // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
   bool materialised = false; // a let, computed by a kernel of its own (spec/materialise.hpp)
@@ -139,6 +142,7 @@ struct TypedOutput {
   expr::NodeId addend;
   // Of broadcast(like=t), t: at a call the output must not have more elements along its axes.
   std::uint32_t like = expr::no_input;
+  bool update = false; // of the state of this name, whose dtype and axes it has
   Place where;
 };
 

@@ -70,6 +70,13 @@ void add_inputs(CLI::App &command, std::vector<std::string> &inputs) {
       ->allow_extra_args(false);
 }
 
+void add_freeze(CLI::App &command, std::string &parameters) {
+  command
+      .add_option("--freeze", parameters,
+                  "parameters to build in, so that what depends on them only is computed once")
+      ->type_name("NAME,..");
+}
+
 class CommandLine {
 public:
   explicit CommandLine(bool color) {
@@ -138,6 +145,7 @@ private:
     run_ = app_.add_subcommand("run", "run a kernel on data");
     run_text_.add(*run_, run_options_.text, true);
     add_inputs(*run_, run_options_.inputs);
+    add_freeze(*run_, run_options_.freeze);
     run_->add_option("--out", run_options_.outputs,
                      "write an output to a file, and compute only outputs so named; without any, "
                      "all outputs are printed")
@@ -179,6 +187,7 @@ private:
     show_->add_flag("--json", show_options_.format.json,
                     "with --stage why, the decisions as a JSON array");
     add_inputs(*show_, show_options_.inputs);
+    add_freeze(*show_, show_options_.freeze);
   }
 
   void add_grad() {
