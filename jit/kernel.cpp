@@ -230,7 +230,7 @@ std::vector<InputInfo> Kernel::inputs() const try {
   std::vector<InputInfo> infos;
   for (const spec::TypedInput &input : spec.given())
     infos.push_back(
-        {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where});
+        {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where, input.role, input.sign});
   return infos;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -17,6 +17,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -27,6 +28,13 @@ namespace broadloom {
 struct ExprNode; // src/expr/node.hpp
 
 class Position;
+
+// What an input is to the kernel. Parameters change seldom, and may be frozen; states belong to who calls it.
+enum class InputRole : std::uint8_t { plain, parameter, state };
+
+// What is known of all elements of an input beforehand. A NaN has no sign: it is in none of these but `any`.
+enum class Sign : std::uint8_t { any, positive, nonnegative, negative, nonpositive, nonzero };
+std::string_view relation(Sign sign); // "> 0", ">= 0", "< 0", "<= 0", "!= 0"; "" of `any`
 
 class Expr {
 public:
@@ -39,6 +47,13 @@ public:
             std::source_location where = std::source_location::current()) const;
   Expr axes(std::initializer_list<int> axes,
             std::source_location where = std::source_location::current()) const;
+
+  // For a parameter: a fact that holds of all its elements, `param s : f32[c] > 0` of the text form. Rewrites may rely on it; it is not
+  // looked at before the parameter is frozen. Throws SpecError E0040 where *this is not a parameter.
+  Expr known(Sign sign, std::source_location where = std::source_location::current()) const;
+  Expr positive(std::source_location where = std::source_location::current()) const {
+    return known(Sign::positive, where);
+  }
 
   // The input read at positions, one for each dim: x.at({2 * bl::axis("i") + bl::axis("u") - 1, "j"}) is x[2*i + u - 1, j] of the
   // text form, whose rules for extents hold (docs/language.md, "Windows"). The axes of the positions are its axes. At a call it is a
@@ -116,6 +131,10 @@ inline Expr input(std::string name, DType dtype,
                   std::source_location where = std::source_location::current()) {
   return input_of_rank(std::move(name), dtype, 0, where);
 }
+
+// A parameter: an input that changes seldom, `param w : f32[o, c]` of the text form. A call takes it as any input until it is frozen.
+Expr param(std::string name, DType dtype, std::vector<Dim> dims = {},
+           std::source_location where = std::source_location::current());
 
 // An axis by label or by position in the iteration space (negative counts from the end).
 class AxisRef {

@@ -38,6 +38,8 @@ struct InputInfo {
   std::vector<std::string> axes;
   std::vector<std::int64_t> extents; // as declared; -1 where each call says
   Place where;                       // its declaration
+  InputRole role = InputRole::plain;
+  Sign sign = Sign::any; // declared of all its elements
   int rank() const { return int(axes.size()); }
 };
 struct OutputInfo {

@@ -41,6 +41,28 @@ Expr Expr::axes(std::initializer_list<int> axes, std::source_location where) con
   return placed(*this, Placement::Axes, axes, place_of(where));
 }
 
+Expr Expr::known(Sign sign, std::source_location where) const {
+  if (!node() || node()->kind != ExprKind::Input || node()->input->window ||
+      node()->input->role != InputRole::parameter)
+    support::fail("E0040", "a sign is known of a parameter, and this expression is none",
+                  place_of(where), "write bl::param(\"s\", bl::f32, {\"c\"}).positive()");
+  auto decl = std::make_shared<InputDecl>(*node()->input);
+  decl->sign = sign;
+  return make_input(std::move(decl), place_of(where));
+}
+
+std::string_view relation(Sign sign) {
+  switch (sign) {
+  case Sign::any: return "";
+  case Sign::positive: return "> 0";
+  case Sign::nonnegative: return ">= 0";
+  case Sign::negative: return "< 0";
+  case Sign::nonpositive: return "<= 0";
+  case Sign::nonzero: return "!= 0";
+  }
+  return "";
+}
+
 namespace {
 
 AffineForm form_of(const Position &position) {
@@ -109,15 +131,28 @@ Expr Operand::real(double value, const std::source_location &where) {
   return make_literal(number, place_of(where));
 }
 
-Expr input(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+namespace {
+
+Expr declared(std::string name, DType dtype, std::vector<Dim> dims, InputRole role, Place where) {
   static std::atomic<std::uint64_t> made{0};
   auto decl = std::make_shared<InputDecl>();
   decl->created = made.fetch_add(1, std::memory_order_relaxed) + 1;
   decl->name = std::move(name);
   decl->dtype = dtype;
   decl->dims = std::move(dims);
-  decl->where = place_of(where);
-  return make_input(std::move(decl), place_of(where));
+  decl->role = role;
+  decl->where = where;
+  return make_input(std::move(decl), std::move(where));
+}
+
+} // namespace
+
+Expr input(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+  return declared(std::move(name), dtype, std::move(dims), InputRole::plain, place_of(where));
+}
+
+Expr param(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+  return declared(std::move(name), dtype, std::move(dims), InputRole::parameter, place_of(where));
 }
 
 Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location where) {

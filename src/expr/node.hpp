@@ -28,6 +28,8 @@ struct InputDecl {
   std::uint64_t created =
       0; // by bl::input: later ones have greater numbers; 0: by a list of inputs
   std::shared_ptr<const Window> window; // null: the input itself
+  InputRole role = InputRole::plain;
+  Sign sign = Sign::any; // of a parameter: declared of all its elements
 
   bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
 };

@@ -64,6 +64,8 @@ Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where) {
   decl->dtype = read.dtype;
   decl->where = where;
   decl->created = read.created;
+  decl->role = read.role;
+  decl->sign = read.sign;
   decl->name = window->of->name + "[";
   for (std::size_t d = 0; d < window->forms.size(); ++d) {
     decl->name += (d == 0 ? "" : ", ") + print(window->forms[d]);

@@ -24,6 +24,7 @@ bool same_declaration(const InputDecl &a, const InputDecl &b) {
     return x.label == y.label && x.extent == y.extent;
   };
   return a.dtype == b.dtype && a.placement == b.placement && a.axes == b.axes &&
+         a.role == b.role && a.sign == b.sign &&
          std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), same_dim);
 }
 
@@ -40,6 +41,8 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
     TypedInput input;
     input.name = decls_[i]->name;
     input.dtype = decls_[i]->dtype;
+    input.role = decls_[i]->role;
+    input.sign = decls_[i]->sign;
     input.where = shown(decls_[i]->where);
     place(*decls_[i], input);
     if (decls_[i]->window) input.window = resolve(*decls_[i]->window);

@@ -115,6 +115,8 @@ struct TypedInput {
   std::vector<bool> may_stretch;     // may this dim be 1 where others are not?
   bool labelled = false;             // its dims have labels
   bool by_order = false;             // its dims were aligned by `order`
+  InputRole role = InputRole::plain;
+  Sign sign = Sign::any;        // declared of all its elements
   bool in_windows_only = false; // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
   Place where;

@@ -96,8 +96,8 @@ public:
 private:
   [[noreturn]] void outside_of_kernel() {
     const Token &token = cursor_.peek();
-    constexpr std::array words{"in",  "let",  "out",      "order",   "stretch",
-                               "set", "fuse", "separate", "schedule"};
+    constexpr std::array words{"in",  "param", "let",      "out",     "order", "stretch",
+                               "set", "fuse",  "separate", "schedule"};
     for (const char *word : words)
       if (cursor_.is_word(word))
         cursor_.fail("E0002",
@@ -154,7 +154,8 @@ private:
   void statement() {
     const Token &token = cursor_.peek();
     std::string_view word = token.kind == Tok::Name ? cursor_.word(token) : "";
-    if (word == "in") return in_statement();
+    if (word == "in") return in_statement(InputRole::plain);
+    if (word == "param") return in_statement(InputRole::parameter);
     if (word == "let") return let_statement();
     if (word == "out") return out_statement();
     if (word == "order") return order_statement();
@@ -163,7 +164,7 @@ private:
     if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
     if (word == "schedule") return schedule_statement();
     cursor_.unexpected(
-        "a statement (order, stretch, set, fuse, separate, schedule, in, let or out)");
+        "a statement (order, stretch, set, fuse, separate, schedule, in, param, let or out)");
   }
 
   void schedule_statement() {
@@ -207,15 +208,17 @@ private:
     return token;
   }
 
-  void in_statement() {
+  void in_statement(InputRole role) {
     cursor_.next();
-    const Token name = new_value_name("an input");
+    const Token name = new_value_name(role == InputRole::plain ? "an input" : "a parameter");
     auto decl = std::make_shared<InputDecl>();
+    decl->role = role;
     decl->name = cursor_.word(name);
     cursor_.expect(Tok::Colon, "':' and a dtype");
     decl->dtype = parse_dtype(cursor_);
     if (cursor_.accept(Tok::LeftBracket)) dims(*decl);
     if (cursor_.is_word("dims") || cursor_.is_word("axes")) placement(*decl);
+    if (role == InputRole::parameter) decl->sign = sign();
     decl->where = source_.place(name, cursor_.previous());
     data_->inputs.push_back(decl);
     symbols_[decl->name] = {Symbol::Kind::Input, make_input(decl, decl->where)};
@@ -270,6 +273,24 @@ private:
     do decl.axes.push_back(cursor_.expect_int("an axis position"));
     while (cursor_.accept(Tok::Comma));
     cursor_.expect(Tok::RightParen, "',' or ')'");
+  }
+
+  // `> 0` after a parameter, or nothing.
+  Sign sign() {
+    constexpr std::array signs{
+        std::pair{Tok::Greater, Sign::positive}, std::pair{Tok::GreaterEqual, Sign::nonnegative},
+        std::pair{Tok::Less, Sign::negative}, std::pair{Tok::LessEqual, Sign::nonpositive},
+        std::pair{Tok::NotEqual, Sign::nonzero}};
+    for (const auto &[token, sign] : signs) {
+      if (!cursor_.accept(token)) continue;
+      const Token &zero = cursor_.peek();
+      if (!cursor_.is(Tok::Int) || cursor_.word(zero) != "0")
+        cursor_.fail("E0002", "a parameter is compared with 0, and found " + cursor_.shown(zero),
+                     zero, "write one of > 0, >= 0, < 0, <= 0 and != 0");
+      cursor_.next();
+      return sign;
+    }
+    return Sign::any;
   }
 
   void let_statement() {

@@ -14,6 +14,7 @@
 #include "support/out_of_memory.hpp"
 #include "text/printed.hpp"
 #include "text/used_definitions.hpp"
+#include "text/words.hpp"
 
 #include <charconv>
 #include <cmath>
@@ -267,7 +268,9 @@ private:
   }
 
   void input(const InputDecl &decl) {
-    text_ += "  in  " + decl.name + " : " + std::string(name(decl.dtype));
+    text_ += "  " + std::string(spec::word_of(decl.role)) +
+             (decl.role == InputRole::plain ? "  " : " ") + decl.name + " : " +
+             std::string(name(decl.dtype));
     for (std::size_t i = 0; i < decl.dims.size(); ++i) {
       const Dim &dim = decl.dims[i];
       text_ += i == 0 ? "[" : ", ";
@@ -285,6 +288,7 @@ private:
         text_ += (i == 0 ? "" : ", ") + std::to_string(decl.axes[i]);
       text_ += ")";
     }
+    if (decl.sign != Sign::any) text_ += " " + std::string(relation(decl.sign));
     text_ += "\n";
   }
 

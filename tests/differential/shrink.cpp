@@ -84,7 +84,7 @@ void drop_lines(const Case &c, std::vector<Case> &found) {
     std::string word, name;
     words >> word >> name;
     name = name.substr(0, name.find_first_of("[:"));
-    if (word != "out" && word != "let" && word != "in" && word != "fuse" && word != "separate" &&
+    if (word != "out" && word != "let" && word != "in" && word != "param" && word != "fuse" && word != "separate" &&
         word != "def" && word != "stretch" && word != "order" && word != "accumulator" &&
         word != "combine" && word != "schedule")
       continue;
@@ -97,7 +97,7 @@ void drop_lines(const Case &c, std::vector<Case> &found) {
     smaller.text = joined(changed);
     const auto named = [&](const CaseOperand &operand) { return operand.name == name; };
     if (word == "out") std::erase_if(smaller.outputs, named);
-    if (word == "in") std::erase_if(smaller.inputs, named);
+    if (word == "in" || word == "param") std::erase_if(smaller.inputs, named);
     found.push_back(std::move(smaller));
   }
 }

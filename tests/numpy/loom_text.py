@@ -283,8 +283,10 @@ class Parser:
 
     def statement(self, kernel):
         word = self.take()
-        if word == "in":
+        if word in ("in", "param"):
             kernel["inputs"].append(self.input())
+            if self.tokens[self.at][1] in (">", ">=", "<", "<=", "!="):
+                self.take(), self.take()
         elif word == "let":
             name = self.take()
             self.expect("=")

@@ -44,8 +44,8 @@ std::optional<Library::Kind> kind_of(std::string_view word) {
   return std::nullopt;
 }
 
-constexpr std::array statement_words{"in",   "let",     "out",      "order",   "set",
-                                     "fuse", "stretch", "separate", "schedule"};
+constexpr std::array statement_words{"in",  "param", "let",     "out",      "order",
+                                     "set", "fuse",  "stretch", "separate", "schedule"};
 
 std::string_view first_word(std::string_view text, const spec::Source &source) {
   const auto first = std::find_if(source.tokens.begin(), source.tokens.end(),
@@ -181,7 +181,7 @@ std::vector<Library::Name> Library::state(const Chunk &text) {
     if (end > t) {
       const spec::Token &first = source.tokens[t], &second = source.tokens[t + 1];
       const std::string_view word = source.word(first);
-      const bool names = word == "in" || word == "let" || word == "out" || word == "set";
+      const bool names = word == "in" || word == "param" || word == "let" || word == "out" || word == "set";
       const bool pairs = word == "fuse" || word == "separate"; // may stand several times
       std::string key(names ? source.word(second) : word);
       if (word == "set") key = "set " + key;
