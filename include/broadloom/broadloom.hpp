@@ -14,5 +14,6 @@
 #include <broadloom/gradient.hpp>
 #include <broadloom/kernel.hpp>
 #include <broadloom/options.hpp>
+#include <broadloom/scales.hpp>
 #include <broadloom/schedule.hpp>
 #include <broadloom/spec.hpp>

@@ -49,7 +49,6 @@ enum class Scaling : std::uint8_t {
   Joint,       // f(s a, s b) = s f(a, b)
   Bilinear,    // f(s a, b) = f(a, s b) = s f(a, b)
   Quotient,    // f(s a, b) = s f(a, b), f(a, s b) = f(a, b) / s
-  Fused,       // a * b + c: the product as Bilinear, its sum with c as Joint
   Select,      // the first argument chooses, the others are Joint
   Homogeneous, // as Joint, where s > 0
   Invariant,   // f(s a, s b) = f(a, b), where s > 0

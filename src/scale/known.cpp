@@ -50,7 +50,7 @@ Known either(const Known &a, const Known &b) {
           a.finite && b.finite};
 }
 Known magnitude(const Known &a) { return {false, a.zero, a.negative || a.positive, a.finite}; }
-Known root(const Known &a) { return a.is_signed() ? a : Known{}; }
+Known root(const Known &a) { return a.not_negative() ? a : Known{}; }
 
 Known power(const Known &a, const ExprNode &exponent) {
   if (exponent.kind != ExprKind::Literal) return a.above_zero() ? a : Known{};

@@ -21,7 +21,7 @@ struct Known {
   bool above_zero() const { return finite && !negative && !zero; }
   bool below_zero() const { return finite && !positive && !zero; }
   bool not_zero() const { return finite && !zero; }
-  bool is_signed() const { return !negative; } // 0 or above
+  bool not_negative() const { return !negative; } // 0 or above
 
   static Known of(double number);
   static Known of(Sign sign); // declared of a parameter

@@ -13,6 +13,7 @@
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
+#include "scale/fold.hpp"
 #include "spec/check_pairings.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
@@ -383,7 +384,12 @@ TypedSpec analyse(const SpecData &data) {
   check_pairings(data);
   check_schedule(data);
   const SpecData expanded = expand_calls(data);
-  return Analysis(expanded).run();
+  if (!scale::is_wanted(data)) return Analysis(expanded).run();
+  std::vector<Decision> notes;
+  const SpecData folded = scale::fold_scales(expanded, notes);
+  TypedSpec typed = Analysis(folded).run();
+  typed.notes.insert(typed.notes.begin(), notes.begin(), notes.end());
+  return typed;
 }
 
 } // namespace broadloom::spec

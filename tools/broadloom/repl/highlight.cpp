@@ -28,7 +28,7 @@ constexpr std::array schedule_words{"vector", "parallel", "serial", "copies", "t
 constexpr std::array known_words{
     "c",   "f",       "none",     "on",    "off",       "pi",        "e",       "inf",
     "nan", "high",    "fast",     "exact", "dims",      "axes",      "like",    "of",
-    "acc", "relaxed", "accuracy", "keep",  "recompute", "exclusive", "reverse", "correction"};
+    "acc", "relaxed", "accuracy", "scales", "fold", "keep",  "recompute", "exclusive", "reverse", "correction"};
 
 template <class Words> bool holds(const Words &words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();

@@ -17,7 +17,8 @@ namespace broadloom::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 9> stages{{{"spec", Stage::spec},
+constexpr std::array<std::pair<std::string_view, Stage>, 10> stages{{{"spec", Stage::spec},
+                                                                    {"folded", Stage::folded},
                                                                     {"axes", Stage::axes},
                                                                     {"graph", Stage::graph},
                                                                     {"plan", Stage::plan},
