@@ -256,7 +256,7 @@ TEST_CASE("schedules and pairings keep the lets that they name") {
   CHECK(print(fold_scales(parse(text))).find("let t = x\n") != std::string::npos);
 }
 
-TEST_CASE("chains of thousands of factors and shifts fold without recursion") {
+TEST_CASE("long chains of factors and shifts become one of each") {
   std::string text = "kernel t { set scales = fold; in x : f32[n]; param s : f32; param b : f32; "
                      "out y = ";
   std::string value = "x";
