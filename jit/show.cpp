@@ -266,8 +266,7 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   const support::FloatWorld world;
   switch (stage) {
   case Stage::spec: return print(spec_);
-  case Stage::folded:
-    return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);
+  case Stage::folded: return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);
   case Stage::axes: {
     const kernel::Layouts layouts = layouts_to_show();
     return spec::print_axes(typed_) +

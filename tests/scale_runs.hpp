@@ -45,9 +45,10 @@ public:
       for (const std::int64_t extent : array.shape()) count *= extent;
       std::vector<double> &out = values.emplace_back();
       for (std::int64_t k = 0; k < count; ++k)
-        out.push_back(array.dtype() == DType::F32   ? double(array.template data<float>()[k])
-                      : array.dtype() == DType::F64 ? array.template data<double>()[k]
-                                                    : double(array.template data<std::int64_t>()[k]));
+        out.push_back(array.dtype() == DType::F32 ? double(array.template data<float>()[k])
+                      : array.dtype() == DType::F64
+                          ? array.template data<double>()[k]
+                          : double(array.template data<std::int64_t>()[k]));
     }
     return values;
   }

@@ -35,9 +35,9 @@ class Gradient {
 public:
   Gradient(const SpecData &data, const std::vector<std::string> &wrt,
            const GradientOptions &options)
-      : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))), wrt_(wrt),
-        scales_(data.scales), options_(options), typed_(spec::analyse(data_)), facts_(data_, wrt),
-        declarations_(data_, typed_, facts_), forward_(facts_) {}
+      : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))),
+        wrt_(wrt), scales_(data.scales), options_(options), typed_(spec::analyse(data_)),
+        facts_(data_, wrt), declarations_(data_, typed_, facts_), forward_(facts_) {}
 
   struct Made {
     SpecData backward, forward;

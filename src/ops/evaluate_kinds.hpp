@@ -75,7 +75,7 @@ constexpr std::array arities{
 #include "ops/ops.def"
 };
 constexpr std::array give_bool{
-#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling) \
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)                 \
   TypeRule::rule == TypeRule::Compare || TypeRule::rule == TypeRule::Logical ||                    \
       TypeRule::rule == TypeRule::Classify,
 #include "ops/ops.def"

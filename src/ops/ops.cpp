@@ -8,9 +8,9 @@ namespace broadloom::ops {
 namespace {
 
 constexpr std::array op_rows{
-#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling) \
-  OpInfo{spelling, arity, TypeRule::rule, Form::form, cost, Math::math, #enumerator,           \
-         Scaling::scaling},
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)                 \
+  OpInfo{spelling, arity,      TypeRule::rule, Form::form,                                         \
+         cost,     Math::math, #enumerator,    Scaling::scaling},
 #include "ops/ops.def"
 };
 

@@ -54,7 +54,7 @@ enum class Scaling : std::uint8_t {
   Invariant,   // f(s a, s b) = f(a, b), where s > 0
   Square,      // f(s a) = s^2 f(a)
   Root,        // f(s a) = s^(1/2) f(a), where s > 0
-  Power,       // f(s a) = s^n f(a): of a reduction, n is how many it folds; of ^, the number on the right
+  Power, // f(s a) = s^n f(a): of a reduction, n is how many it folds; of ^, the number on the right
 };
 
 struct OpInfo {

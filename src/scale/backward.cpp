@@ -104,8 +104,6 @@ std::optional<Refusal> Mover::take(Id id, const Factor &factor, Taken &taken) co
   const Value &value = values_[id];
   const Scaling scaling = values_.scaling(id);
   const int side = values_.constant_side(id);
-  if (value.node().kind == ExprKind::Input || value.args.empty())
-    return Refusal{Reason::ScaleData, what(id) + " is no parameter"};
   switch (scaling) {
   case Scaling::Linear:
   case Scaling::Homogeneous:
@@ -197,7 +195,9 @@ std::optional<Refusal> Mover::backward_once(Id site, std::vector<Id> &into) {
   while (!pending.empty() && !refused) {
     const Id id = pending.top();
     pending.pop();
-    if ((refused = check_value(id, factor))) break;
+    if (values_[id].args.empty()) // whoever else reads it
+      refused = Refusal{Reason::ScaleData, what(id) + " is no parameter"};
+    if (refused || (refused = check_value(id, factor))) break;
     if ((refused = check_users(id, site, factor, invariants))) break;
     Taken taken;
     if ((refused = take(id, factor, taken))) break;

@@ -1,10 +1,10 @@
 // See fold.hpp. Rounds of three steps, each of which makes a new kernel: shifts, backward, forward; until none has anything to do.
 #include "scale/fold.hpp"
 
+#include "rewrite/expand.hpp"
 #include "scale/moves.hpp"
 #include "scale/rebuild.hpp"
 #include "scale/shifts.hpp"
-#include "rewrite/expand.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
 
@@ -18,7 +18,8 @@ using support::Reason;
 
 namespace {
 
-constexpr int most_rounds = 200; // of networks of so many layers that hand scales on to each other one by one
+constexpr int most_rounds =
+    200; // of networks of so many layers that hand scales on to each other one by one
 
 // Each value by its row of the table in moves.hpp: now = before * times.
 class Build {
@@ -208,8 +209,13 @@ private:
     }
     for (const OutputDecl &output : data_.outputs)
       if (output.mode.kind == ModeKind::reduce && values.id_of(output.value) == id) return;
-    const bool said_by_back = on.reason == Reason::ScaleOutput || back.reason != Reason::ScaleData;
-    const Refusal &why = said_by_back ? back : on;
+    Refusal why = back.reason == Reason::ScaleData ? on : back;
+    if (back.reason == Reason::ScaleData && on.reason == Reason::ScaleOutput)
+      why = {back.reason, back.text + ", and " + on.text};
+    // Nor is the slope of a leaky relu.
+    bool number = true;
+    for (const auto &[constant, halves] : factor.halves()) number = number && values[constant].weak;
+    if (number && (why.reason == Reason::ScaleShared || why.reason == Reason::ScaleData)) return;
     const std::string name = factor.name(values);
     stays_.push_back(support::decide(why.reason, name, "stays", name + ": stays; " + why.text,
                                      {{"back", back.text}, {"on", on.text}}));

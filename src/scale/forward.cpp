@@ -86,8 +86,8 @@ std::optional<Refusal> Mover::gain(Id id, Gain &made) {
     const int side = values_.constant_side(id);
     if (side >= 0) {
       const Factor gain = of(std::size_t(1 - side));
-      made.lands = !moves_.gone[id] && !hands_on_[id] &&
-                   may_land(value.args[std::size_t(side)], gain);
+      made.lands =
+          !moves_.gone[id] && !hands_on_[id] && may_land(value.args[std::size_t(side)], gain);
       if (!made.lands) made.result = gain;
       return {};
     }
@@ -162,8 +162,7 @@ std::optional<Refusal> Mover::forward_once(Id site, std::vector<Id> &into) {
     const Id base = values_[id].args[1 - std::size_t(values_.constant_side(id))];
     if (values_[base].dtype != values_[id].dtype || !values_[base].axes.contains(values_[id].axes))
       return Refusal{Reason::ScaleType, what(id) + " gives its result another type or shape"};
-    if (values_[id].output)
-      return Refusal{Reason::ScaleOutput, "it reaches an output"};
+    if (values_[id].output) return Refusal{Reason::ScaleOutput, "it reaches an output"};
     return check_value(id, factor);
   };
   if (!(refused = check(site))) seed(site);

@@ -11,7 +11,9 @@ using ops::Op;
 
 constexpr int signs[] = {-1, 0, 1};
 
-bool may(const Known &k, int sign) { return sign < 0 ? k.negative : sign == 0 ? k.zero : k.positive; }
+bool may(const Known &k, int sign) {
+  return sign < 0 ? k.negative : sign == 0 ? k.zero : k.positive;
+}
 void add(Known &k, int sign) { (sign < 0 ? k.negative : sign == 0 ? k.zero : k.positive) = true; }
 
 Known none(bool finite) { return {false, false, false, finite}; }
@@ -31,8 +33,9 @@ template <class Rule> Known pairs(const Known &a, const Known &b, bool finite, R
 }
 
 Known sum(const Known &a, const Known &b) {
-  return pairs(a, b, a.finite && b.finite,
-               [](int x, int y) { return x == 0 ? y : y == 0 || x == y ? x : 2; });
+  return pairs(a, b, a.finite && b.finite, [](int x, int y) {
+    return x == 0 ? y : y == 0 || x == y ? x : 2;
+  });
 }
 Known negated(const Known &a) { return {a.positive, a.zero, a.negative, a.finite}; }
 Known product(const Known &a, const Known &b, bool finite) {
@@ -59,14 +62,14 @@ Known power(const Known &a, const ExprNode &exponent) {
   return exponent.number.integer % 2 == 0 ? magnitude(a) : a;
 }
 
-Known known_of_op(const ExprNode &node, std::span<const Known> args) {
+Known known_of_op(const ExprNode &node, std::span<const Known> args, bool square) {
   const Known &a = args[0];
   const Known zero = Known::of(0.0);
   switch (node.op) {
   case Op::Add: return sum(a, args[1]);
   case Op::Sub: return sum(a, negated(args[1]));
   case Op::Mul:
-    if (node.args[0].node() == node.args[1].node()) return magnitude(a);
+    if (square) return magnitude(a);
     return product(a, args[1], a.finite && args[1].finite);
   case Op::Div: return quotient(a, args[1]);
   case Op::Reciprocal: return quotient(Known::of(1.0), a);
@@ -88,6 +91,8 @@ Known known_of_op(const ExprNode &node, std::span<const Known> args) {
   case Op::Sigmoid:
   case Op::Softplus:
   case Op::Cosh: return a.finite ? positive(true) : Known{};
+  case Op::Sin:
+  case Op::Cos: return {true, true, true, a.finite};
   case Op::Sign:
   case Op::Tanh:
   case Op::Sinh:
@@ -143,13 +148,13 @@ Known Known::of(Sign sign) {
   return {};
 }
 
-Known known_of(const ExprNode &node, std::span<const Known> args) {
+Known known_of(const ExprNode &node, std::span<const Known> args, bool square) {
   switch (node.kind) {
   case ExprKind::Literal: {
     const Number &number = node.number;
     return Known::of(number.kind == Number::Kind::Float ? number.real : double(number.integer));
   }
-  case ExprKind::Op: return known_of_op(node, args);
+  case ExprKind::Op: return known_of_op(node, args, square);
   case ExprKind::Cast: return is_float(node.dtype) ? args[0] : Known{};
   case ExprKind::Fold: return known_of_fold(node, args);
   case ExprKind::Input:

@@ -27,7 +27,7 @@ struct Known {
   static Known of(Sign sign); // declared of a parameter
 };
 
-// Of an operation, a cast or a reduction of such values; nothing where no rule is known.
-Known known_of(const ExprNode &node, std::span<const Known> args);
+// Of an operation, a cast or a reduction of such values; nothing where no rule is known. `square`: of a product of a value by itself.
+Known known_of(const ExprNode &node, std::span<const Known> args, bool square = false);
 
 } // namespace broadloom::scale

@@ -82,14 +82,16 @@ private:
 
   const Values &values_;
   Moves &moves_;
-  std::vector<bool> leads_; // does a factor of this value reach a constant, by its operations alone?
+  std::vector<bool>
+      leads_; // does a factor of this value reach a constant, by its operations alone?
   // Of the search that is under way:
   std::vector<bool> inside_;
   std::vector<std::size_t> scaled_; // of each inside: which of its arguments are, as bits
   std::map<Id, Factor> gains_;
   std::vector<bool> hands_on_; // a product that takes no factor in this search
   std::optional<Id> clash_;    // one that should have been so
-  std::size_t steps_ = 0, most_steps_ = 0; // of all searches: graphs that are made to be slow are left alone
+  std::size_t steps_ = 0,
+              most_steps_ = 0; // of all searches: graphs that are made to be slow are left alone
 };
 
 template <class Search> std::optional<Refusal> Mover::repeated(Search search) {

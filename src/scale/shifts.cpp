@@ -27,8 +27,7 @@ std::optional<Shift> shift_of(const Values &values, Id id) {
     return {};
   // Neither may the rest be smaller than the sum or of another type.
   const Value &data = values[shift.data], &constant = values[shift.constant];
-  const bool fits =
-      constant.weak || promote(constant.dtype, value.dtype) == value.dtype;
+  const bool fits = constant.weak || promote(constant.dtype, value.dtype) == value.dtype;
   if (!fits || data.dtype != value.dtype || data.axes != value.axes) return {};
   return shift;
 }
@@ -90,8 +89,7 @@ private:
         continue;
       joined_.emplace(id, std::pair{*outer, *shift});
       taken[outer->data] = true;
-      note(Reason::ShiftJoined, shift->constant,
-           "joined with " + values_.name_of(outer->constant));
+      note(Reason::ShiftJoined, shift->constant, "joined with " + values_.name_of(outer->constant));
     }
     // A sum that two contractions read goes only where both take it out.
     std::map<Id, Contraction> found;

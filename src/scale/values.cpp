@@ -68,8 +68,7 @@ Id Values::add(const Expr &expr) {
   if (node.use) {
     constant = constant && node.use->like.empty();
     if (node.use->like.empty())
-      value.folded =
-          node.axes.empty() ? all_[value.args[0]].axes : axes_of(node, node.axes);
+      value.folded = node.axes.empty() ? all_[value.args[0]].axes : axes_of(node, node.axes);
   }
   if (node.kind == ExprKind::Input && node.input->role == InputRole::parameter) {
     constant = true;
@@ -77,7 +76,7 @@ Id Values::add(const Expr &expr) {
     const auto told = parameters_.find(whole.name);
     value.known = told != parameters_.end() ? told->second : Known::of(whole.sign);
   } else if (constant) {
-    value.known = known_of(node, known);
+    value.known = known_of(node, known, value.args.size() == 2 && value.args[0] == value.args[1]);
   }
   value.constant = constant;
   for (const Id arg : value.args)

@@ -18,7 +18,6 @@ namespace broadloom::scale {
 using expr::AxisSet;
 using Id = std::uint32_t;
 
-
 struct Value {
   Expr written; // the node; its arguments are those of `args`
   std::vector<Id> args;

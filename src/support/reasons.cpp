@@ -27,11 +27,13 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::ScaleData, "scale-data", "scales",
      "the factor stays: what it multiplies holds no parameter on the way back"},
     {Reason::ScaleAxes, "scale-axes", "scales",
-     "the factor stays: it would have to pass a reduction along an axis of its own, or grow a value"},
+     "the factor stays: it would have to pass a reduction along an axis of its own, or grow a "
+     "value"},
     {Reason::ScaleSign, "scale-sign", "scales",
      "the factor stays: it is not known to be above 0, which maximum, abs and the like need"},
     {Reason::ScaleNotFinite, "scale-not-finite", "scales",
-     "the factor stays: it may be infinite or no number, or something would be divided by it and it may be 0"},
+     "the factor stays: it may be infinite or no number, or something would be divided by it and "
+     "it may be 0"},
     {Reason::ScaleShared, "scale-shared", "scales",
      "the factor stays: a value on the way is read elsewhere as it is"},
     {Reason::ScaleOperation, "scale-operation", "scales",

@@ -17,8 +17,9 @@ struct Setting {
   std::vector<std::string> values;
 };
 const std::array<Setting, 3> &settings() {
-  static const std::array<Setting, 3> all{
-      {{"accuracy", {"high", "exact", "fast"}}, {"relaxed", {"off", "on"}}, {"scales", {"keep", "fold"}}}};
+  static const std::array<Setting, 3> all{{{"accuracy", {"high", "exact", "fast"}},
+                                           {"relaxed", {"off", "on"}},
+                                           {"scales", {"keep", "fold"}}}};
   return all;
 }
 

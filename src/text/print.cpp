@@ -87,8 +87,8 @@ public:
                (data_.accuracy == Accuracy::exact ? "exact\n" : "fast\n");
     if (data_.relaxed) text_ += "  set relaxed = on\n";
     if (data_.scales)
-      text_ += std::string("  set scales = ") +
-               (*data_.scales == Scales::fold ? "fold\n" : "keep\n");
+      text_ +=
+          std::string("  set scales = ") + (*data_.scales == Scales::fold ? "fold\n" : "keep\n");
     for (const Pairing &pairing : data_.pairings)
       text_ += (pairing.fuse ? "  fuse " : "  separate ") + pairing.a + ", " + pairing.b + "\n";
     for (const auto &decl : inputs_)

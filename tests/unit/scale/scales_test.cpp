@@ -63,8 +63,9 @@ TEST_CASE("a bias is multiplied too, where a factor passes it") {
 
 TEST_CASE("what a maximum asks of a factor is proven from facts, functions and numbers") {
   const auto behind_relu = [](const std::string &scale) {
-    return why(dense + "param s : f32[o]; param v : f32[o] >= 0; param p : f32[o] > 0; param m : "
-                       "f32[o] < 0; out y = relu(sum(x * w, k)) * " +
+    return why(dense +
+               "param s : f32[o]; param v : f32[o] >= 0; param p : f32[o] > 0; param m : "
+               "f32[o] < 0; out y = relu(sum(x * w, k)) * " +
                scale);
   };
   for (const char *scale :
@@ -74,8 +75,8 @@ TEST_CASE("what a maximum asks of a factor is proven from facts, functions and n
     INFO(scale);
     CHECK(behind_relu(scale) == "scale-backward");
   }
-  for (const char *scale : {"s", "v", "m", "-2", "abs(s)", "s * s", "relu(s)", "(p - v)",
-                            "sin(s)", "(p + m)", "tanh(v)", "sum(p, o)"}) {
+  for (const char *scale : {"s", "v", "m", "-2", "abs(s)", "s * s", "relu(s)", "(p - v)", "sin(s)",
+                            "(p + m)", "tanh(v)", "sum(p, o)"}) {
     INFO(scale);
     CHECK(behind_relu(scale) == "scale-sign");
   }
@@ -99,7 +100,8 @@ TEST_CASE("each refusal has its reason") {
   CHECK(why("in x : f32[o]; " + s + "out y = x * s") == "scale-data");
   CHECK(why("in x : f32[n, o]; " + s + "out y = max(x, n) * s") == "scale-sign");
   CHECK(why(dense + s + "out y = exp(sum(x * w, k)) * s") == "scale-operation");
-  CHECK(why(dense + "param s : f32[n]; out y = sum(x * w, k) * s") == "scale-axes");
+  CHECK(why(dense + "param s : f32[n]; out y = sum(x * w, k) * s") == "scale-data");
+  CHECK(why(dense + s + "out y = sum(x * w * s, o)") == "scale-backward");
   CHECK(why(dense + s + "out y = max(sum(x * w, k) * s, o)") == "scale-backward");
   CHECK(why(dense + s + "let t = sum(x * w, k); out y = t * s; out z = t") == "scale-shared");
   CHECK(why(dense + "param s : f64[o]; out y = sum(x * w, k) * s") == "scale-type");
@@ -109,7 +111,9 @@ TEST_CASE("each refusal has its reason") {
   CHECK(why(dense + s + "out y = sum(x * w * iota(k), k) * s") == "scale-kernel");
   CHECK(why(dense + s + "out y = sum(x * w * iota(k, of=x), k) * s") == "scale-backward");
   CHECK(why("in x : f32[o, p]; " + s + "param w : f32[o]; out y = sum(x * s, p) + 1") ==
-        "scale-operation");
+        "scale-not-finite");
+  CHECK(why("in x : f32[o, p]; " + s + "out y = max(x, p) * s; out z = max(x * s, o)") ==
+        "scale-sign scale-axes");
 }
 
 TEST_CASE("without parameters nothing is looked at") {
@@ -176,8 +180,7 @@ TEST_CASE("batch normalisation disappears") {
   const std::string norm = "param m : f32[o]; param v : f32[o] >= 0; param g : f32[o]; param b : "
                            "f32[o]; ";
   const std::string text = print(fold_scales(parse(
-      "kernel t { " + dense + norm +
-      "out y = (sum(x * w, k) - m) / sqrt(v + 1e-5) * g + b }")));
+      "kernel t { " + dense + norm + "out y = (sum(x * w, k) - m) / sqrt(v + 1e-5) * g + b }")));
   CHECK(text.find("let t0 = g / sqrt(v + 1e-05)") != text.npos);
   CHECK(text.find("out y = sum(x * (w * t0), k) + (b - m * t0)") != text.npos);
 }
@@ -218,8 +221,9 @@ TEST_CASE("what is known of a parameter's values decides in place of its declara
 
 TEST_CASE("the axes keep their order though windows are read in another one") {
   // The shift moves behind the sum, and with it the window q[v] would come after the axis n.
-  const std::string text = "kernel t { set scales = fold; in x : f32[:, :]; param q : f32[:]; param "
-                           "w : f32[:]; out y = sum((q[v + 1] + x[n, v]) * w[v], v) * 2 }";
+  const std::string text =
+      "kernel t { set scales = fold; in x : f32[:, :]; param q : f32[:]; param "
+      "w : f32[:]; out y = sum((q[v + 1] + x[n, v]) * w[v], v) * 2 }";
   const spec::TypedSpec typed = spec::analyse(parse(text).data());
   const spec::TypedSpec plain = spec::analyse(scale::unfolded(parse(text).data()));
   REQUIRE(typed.axes.size() == plain.axes.size());
@@ -239,8 +243,9 @@ TEST_CASE("gradients are those of the kernel as it is written") {
 
 TEST_CASE("a scale of 0 makes no number of an infinity that a maximum hides") {
   // relu(-inf) * 0 is 0; moved, it would be relu(-inf * 0). With s > 0 declared it may move, and is no 0.
-  const LoopSpec spec = parse("kernel t { set scales = fold; in x : f32[n, k]; param w : f32[k, o]; "
-                              "param s : f32[o] >= 0; out y = relu(sum(x * w, k)) * s }");
+  const LoopSpec spec =
+      parse("kernel t { set scales = fold; in x : f32[n, k]; param w : f32[k, o]; "
+            "param s : f32[o] >= 0; out y = relu(sum(x * w, k)) * s }");
   std::vector<float> x{-std::numeric_limits<float>::infinity()}, w{1}, s{0};
   const Results r = compile(spec)({{"x", View<const float>(x.data(), {1, 1})},
                                    {"w", View<const float>(w.data(), {1, 1})},

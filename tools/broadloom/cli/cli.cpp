@@ -29,10 +29,11 @@ const std::map<std::string, Profile> profiles{
 const std::map<std::string, Policy> policies{
     {"auto", Policy::automatic}, {"save", Policy::save}, {"recompute", Policy::recompute}};
 
-const std::map<std::string, Stage> stages{
-    {"spec", Stage::spec}, {"folded", Stage::folded}, {"axes", Stage::axes},    {"graph", Stage::graph},
-    {"plan", Stage::plan}, {"loop", Stage::loop},    {"block", Stage::block},
-    {"llvm", Stage::llvm}, {"asm", Stage::assembly}, {"why", Stage::why}};
+const std::map<std::string, Stage> stages{{"spec", Stage::spec},    {"folded", Stage::folded},
+                                          {"axes", Stage::axes},    {"graph", Stage::graph},
+                                          {"plan", Stage::plan},    {"loop", Stage::loop},
+                                          {"block", Stage::block},  {"llvm", Stage::llvm},
+                                          {"asm", Stage::assembly}, {"why", Stage::why}};
 
 const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::text},
                                                              {"dot", ShowFormat::Graph::dot},

@@ -181,7 +181,8 @@ std::vector<Library::Name> Library::state(const Chunk &text) {
     if (end > t) {
       const spec::Token &first = source.tokens[t], &second = source.tokens[t + 1];
       const std::string_view word = source.word(first);
-      const bool names = word == "in" || word == "param" || word == "let" || word == "out" || word == "set";
+      const bool names =
+          word == "in" || word == "param" || word == "let" || word == "out" || word == "set";
       const bool pairs = word == "fuse" || word == "separate"; // may stand several times
       std::string key(names ? source.word(second) : word);
       if (word == "set") key = "set " + key;
