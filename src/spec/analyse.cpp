@@ -384,10 +384,12 @@ TypedSpec analyse(const SpecData &data) {
   check_pairings(data);
   check_schedule(data);
   const SpecData expanded = expand_calls(data);
-  if (!scale::is_wanted(data)) return Analysis(expanded).run();
+  TypedSpec typed = Analysis(expanded).run(); // finds what is wrong, as it is written
+  if (!scale::is_wanted(data)) return typed;
   std::vector<Decision> notes;
   const SpecData folded = scale::fold_scales(expanded, notes);
-  TypedSpec typed = Analysis(folded).run();
+  if (notes.empty()) return typed;
+  typed = Analysis(folded).run();
   typed.notes.insert(typed.notes.begin(), notes.begin(), notes.end());
   return typed;
 }
