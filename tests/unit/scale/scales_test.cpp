@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace broadloom {
@@ -226,6 +227,8 @@ TEST_CASE("the axes keep their order though windows are read in another one") {
       "w : f32[:]; out y = sum((q[v + 1] + x[n, v]) * w[v], v) * 2 }";
   const spec::TypedSpec typed = spec::analyse(parse(text).data());
   const spec::TypedSpec plain = spec::analyse(scale::unfolded(parse(text).data()));
+  CHECK(std::any_of(typed.notes.begin(), typed.notes.end(),
+                    [](const Decision &d) { return d.code == "shift-taken-out"; }));
   REQUIRE(typed.axes.size() == plain.axes.size());
   for (std::size_t axis = 0; axis < typed.axes.size(); ++axis)
     CHECK(typed.axes[axis].name == plain.axes[axis].name);
