@@ -17,6 +17,7 @@
 #include "jit/why.hpp"
 #include "kernel/layouts.hpp"
 #include "plan/scratch.hpp"
+#include "scale/fold.hpp"
 #include "support/check.hpp"
 #include "support/float_control.hpp"
 #include "support/log.hpp"
@@ -208,7 +209,9 @@ void describe_operands(Specialisation &special, const spec::TypedSpec &spec) {
 Kernel compile(const LoopSpec &spec, const Options &options) try {
   const support::FloatWorld world;
   const jit::Stopwatch watch;
-  spec::TypedSpec typed = spec::analyse(spec.data());
+  // The reference computes what is written.
+  spec::TypedSpec typed = spec::analyse(
+      options.engine == Engine::reference ? scale::unfolded(spec.data()) : spec.data());
 
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 

@@ -12,6 +12,7 @@
 #include "ops/complex.hpp"
 #include "ops/ops.hpp"
 #include "plan/explain.hpp"
+#include "scale/fold.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -317,6 +318,7 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
 std::string KernelImpl::show_one(Stage stage, const ShowFormat &format) const {
   switch (stage) {
   case Stage::spec: return print(spec_);
+  case Stage::folded: return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);
   case Stage::axes: {
     const kernel::Layouts layouts = layouts_to_show();
     return spec::print_axes(typed_) +

@@ -11,6 +11,7 @@
 #include <broadloom/accumulator.hpp>
 #include <broadloom/accuracy.hpp>
 #include <broadloom/expr.hpp>
+#include <broadloom/scales.hpp>
 #include <broadloom/schedule.hpp>
 
 #include <memory>
@@ -46,6 +47,7 @@ inline Mode reduce_like(const Accumulator &a, std::string input) {
 }
 
 struct SpecData; // src/spec/spec.hpp
+struct Decision; // decision.hpp
 
 class LoopSpec {
 public:
@@ -57,6 +59,7 @@ public:
   LoopSpec &accuracy(Accuracy accuracy); // default high
   // May a rewrite change the last bits (x / 3 as a product, a * b + c rounded once)? default off
   LoopSpec &relaxed(bool on);
+  LoopSpec &scales(Scales scales); // default: fold where relaxed, else keep
   // Computes two outputs in one pass over the data where that is possible, or never in one.
   LoopSpec &fuse(std::string a, std::string b,
                  std::source_location where = std::source_location::current());
@@ -116,6 +119,11 @@ struct AxisExtent {
   std::int64_t extent = 0;
 };
 LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents);
+
+// The kernel that is compiled in place of one with Scales::fold, whatever it says itself: its factors of parameters moved to other
+// parameters. Calls of functions are written out. `why` gets a decision for each factor that moved and for each that stays (topic
+// "scales"). Folding the result again changes nothing. Throws what `check` throws.
+LoopSpec fold_scales(const LoopSpec &spec, std::vector<Decision> *why = nullptr);
 
 // Throws what `compile` would throw for any data: SpecError, DTypeError, ShapeError (fixed extents).
 void check(const LoopSpec &spec);

@@ -13,6 +13,7 @@
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
+#include "scale/fold.hpp"
 #include "spec/check_pairings.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
@@ -406,7 +407,16 @@ TypedSpec analyse(const SpecData &data) {
   check_pairings(data);
   check_schedule(data);
   const SpecData expanded = expand_calls(data);
-  const auto analyse_one = [](const SpecData &one) { return Analysis(one).run(); };
+  const auto analyse_one = [&](const SpecData &one) {
+    TypedSpec typed = Analysis(one).run(); // finds what is wrong, as it is written
+    if (!scale::is_wanted(data)) return typed;
+    std::vector<Decision> notes;
+    const SpecData folded = scale::fold_scales(one, notes);
+    if (notes.empty()) return typed;
+    typed = Analysis(folded).run();
+    typed.notes.insert(typed.notes.begin(), notes.begin(), notes.end());
+    return typed;
+  };
   std::optional<Split> split = split_lets(expanded, analyse_one);
   if (!split) return analyse_one(expanded);
   TypedSpec typed = analyse_one(split->rest);

@@ -39,6 +39,11 @@ LoopSpec &LoopSpec::relaxed(bool on) {
   return *this;
 }
 
+LoopSpec &LoopSpec::scales(Scales scales) {
+  edit().scales = scales;
+  return *this;
+}
+
 LoopSpec &LoopSpec::fuse(std::string a, std::string b, std::source_location where) {
   edit().pairings.push_back({true, std::move(a), std::move(b), place_of(where)});
   return *this;

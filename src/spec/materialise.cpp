@@ -147,6 +147,7 @@ private:
     data.stretch = data_.stretch;
     data.accuracy = data_.accuracy;
     data.relaxed = data_.relaxed;
+    data.scales = data_.scales;
     data.inputs = data_.inputs;
     OutputDecl output;
     output.name = name;
@@ -254,11 +255,101 @@ private:
   Split split_;
 };
 
+// From the parts to one kernel.
+class Joiner {
+public:
+  Joiner(const SpecData &data, const Split &split) : data_(data), split_(split) {
+    for (const Expr &let : data.lets) note(let);
+    expr::Walker walker;
+    const auto walk = [&](const Expr &root) {
+      walker.walk(root.node(), [&](const ExprNode &node) {
+        for (const Expr &arg : node.args) note(arg);
+      });
+    };
+    for (const Expr &let : data.lets) walk(let);
+    for (const OutputDecl &output : data.outputs) {
+      walk(output.value);
+      for (const Expr &init : output.mode.use.init) walk(init);
+    }
+  }
+
+  SpecData run() {
+    SpecData made = split_.rest;
+    made.inputs.clear();
+    made.lets.clear();
+    for (const auto &input : data_.inputs)
+      if (!input->window) made.inputs.push_back(input);
+    for (const auto &let : split_.lets) {
+      const OutputDecl &output = let->data.outputs[0];
+      const ExprNode &old = *lets_.at(output.name).node();
+      lets_[output.name] = make_let(output.name, again(output.value), old.where, old.axes);
+      made.lets.push_back(lets_[output.name]);
+      declare(let->data);
+    }
+    for (const Expr &let : split_.rest.lets) made.lets.push_back(again(let));
+    for (OutputDecl &output : made.outputs) {
+      output.value = again(output.value);
+      for (Expr &init : output.mode.use.init) init = again(init);
+    }
+    declare(split_.rest);
+    made.inputs.insert(made.inputs.end(), windows_.begin(), windows_.end());
+    return made;
+  }
+
+private:
+  void note(const Expr &let) {
+    if (let.node() && let.node()->kind == ExprKind::Let) lets_.try_emplace(let.node()->name, let);
+  }
+
+  Expr window(const InputDecl &decl) const {
+    return make_window(lets_.at(decl.window->of->name), decl.window->forms, decl.where);
+  }
+
+  void declare(const SpecData &part) {
+    for (const auto &input : part.inputs)
+      if (input->window && declared_.insert(input->name).second)
+        windows_.push_back(input->window->of->materialised ? window(*input).node()->input : input);
+  }
+
+  // The arrays are lets again.
+  Expr again(const Expr &root) {
+    walker_.walk(root.node(), [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Input) {
+        if (node.input->window && node.input->window->of->materialised)
+          now_.emplace(&node, window(*node.input));
+        return;
+      }
+      std::vector<Expr> args;
+      bool changed = false;
+      for (const Expr &arg : node.args) {
+        args.push_back(current(arg));
+        changed = changed || args.back().node() != arg.node();
+      }
+      if (changed) now_.emplace(&node, with_args(node, std::move(args)));
+    });
+    return current(root);
+  }
+  Expr current(const Expr &expr) const {
+    const auto found = now_.find(expr.node());
+    return found == now_.end() ? expr : found->second;
+  }
+
+  const SpecData &data_;
+  const Split &split_;
+  std::unordered_map<std::string, Expr> lets_;
+  Names declared_;
+  std::vector<std::shared_ptr<const InputDecl>> windows_;
+  expr::Walker walker_;
+  std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
+};
+
 } // namespace
 
 std::optional<Split> split_lets(const SpecData &data,
                                 const std::function<TypedSpec(const SpecData &)> &analyse) {
   return Splitter(data, analyse).run();
 }
+
+SpecData joined(const SpecData &data, const Split &split) { return Joiner(data, split).run(); }
 
 } // namespace broadloom::spec

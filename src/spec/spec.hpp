@@ -47,6 +47,7 @@ struct SpecData {
   bool stretch = true;
   Accuracy accuracy = Accuracy::high;
   bool relaxed = false;
+  std::optional<Scales> scales; // none: by `relaxed`
   std::vector<Pairing> pairings;
   Schedule schedule;
   std::vector<std::shared_ptr<const InputDecl>> inputs; // declared by `in`

@@ -86,6 +86,9 @@ public:
       text_ += std::string("  set accuracy = ") +
                (data_.accuracy == Accuracy::exact ? "exact\n" : "fast\n");
     if (data_.relaxed) text_ += "  set relaxed = on\n";
+    if (data_.scales)
+      text_ +=
+          std::string("  set scales = ") + (*data_.scales == Scales::fold ? "fold\n" : "keep\n");
     for (const Pairing &pairing : data_.pairings)
       text_ += (pairing.fuse ? "  fuse " : "  separate ") + pairing.a + ", " + pairing.b + "\n";
     for (const auto &decl : inputs_)

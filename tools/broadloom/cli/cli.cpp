@@ -29,10 +29,11 @@ const std::map<std::string, Profile> profiles{
 const std::map<std::string, Policy> policies{
     {"auto", Policy::automatic}, {"save", Policy::save}, {"recompute", Policy::recompute}};
 
-const std::map<std::string, Stage> stages{
-    {"spec", Stage::spec}, {"axes", Stage::axes},    {"graph", Stage::graph},
-    {"plan", Stage::plan}, {"loop", Stage::loop},    {"block", Stage::block},
-    {"llvm", Stage::llvm}, {"asm", Stage::assembly}, {"why", Stage::why}};
+const std::map<std::string, Stage> stages{{"spec", Stage::spec},    {"folded", Stage::folded},
+                                          {"axes", Stage::axes},    {"graph", Stage::graph},
+                                          {"plan", Stage::plan},    {"loop", Stage::loop},
+                                          {"block", Stage::block},  {"llvm", Stage::llvm},
+                                          {"asm", Stage::assembly}, {"why", Stage::why}};
 
 const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::text},
                                                              {"dot", ShowFormat::Graph::dot},
@@ -175,7 +176,7 @@ private:
     show_ = app_.add_subcommand("show", "print a stage of the compiler");
     show_text_.add(*show_, show_options_.text, true);
     show_->add_option("--stage", stage_, "which stage")
-        ->type_name("spec|axes|graph|plan|loop|block|llvm|asm|why")
+        ->type_name("spec|folded|axes|graph|plan|loop|block|llvm|asm|why")
         ->required()
         ->check(CLI::IsMember(stages).description(""));
     show_

@@ -21,7 +21,8 @@ namespace {
 using Words = std::set<std::string>;
 
 constexpr std::array generators{"rand(", "randn(", "zeros(", "ones(", "arange("};
-constexpr std::array stages{"spec", "axes", "graph", "plan", "loop", "block", "llvm", "asm", "why"};
+constexpr std::array stages{"spec", "folded", "axes", "graph", "plan",
+                            "loop", "block",  "llvm", "asm",   "why"};
 constexpr std::array dtypes{DType::Bool, DType::I8,  DType::I16, DType::I32, DType::I64,
                             DType::U8,   DType::U16, DType::U32, DType::U64, DType::F16,
                             DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128};

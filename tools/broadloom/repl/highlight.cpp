@@ -25,10 +25,11 @@ constexpr std::array clauses{"init", "step", "combine", "result", "derivative"};
 constexpr std::array declaring_words{"param", "state", "update"}; // names elsewhere
 constexpr std::array schedule_words{"vector", "parallel", "serial", "copies", "tile", "recompute",
                                     "keep",   "stream",   "cached", "inline", "at"};
-constexpr std::array known_words{
-    "c",   "f",       "none",     "on",    "off",       "pi",        "e",       "inf",
-    "nan", "high",    "fast",     "exact", "dims",      "axes",      "like",    "of",
-    "acc", "relaxed", "accuracy", "keep",  "recompute", "exclusive", "reverse", "correction"};
+constexpr std::array known_words{"c",        "f",         "none", "on",   "off",       "pi",
+                                 "e",        "inf",       "nan",  "high", "fast",      "exact",
+                                 "dims",     "axes",      "like", "of",   "acc",       "relaxed",
+                                 "accuracy", "scales",    "fold", "keep", "recompute", "exclusive",
+                                 "reverse",  "correction"};
 
 template <class Words> bool holds(const Words &words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
