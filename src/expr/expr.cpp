@@ -57,7 +57,8 @@ Expr Expr::at(std::initializer_list<Position> positions, std::source_location wh
 }
 
 Expr Expr::at(const std::vector<Position> &positions, std::source_location where) const {
-  if (!node() || node()->kind != ExprKind::Input || node()->input->window)
+  const bool is_read = node() && node()->kind == ExprKind::Input && node()->input->window;
+  if (!node() || node()->kind != ExprKind::Input || (is_read && !is_padded_whole(*this)))
     support::fail("E0023", "at() reads an input at positions, and this expression is none",
                   place_of(where), "read what bl::input() returned");
   std::vector<AffineForm> forms;
@@ -70,6 +71,50 @@ Expr Expr::at(const std::vector<Position> &positions, std::source_location where
                     "use smaller numbers");
   }
   return make_window(*this, std::move(forms), place_of(where));
+}
+
+namespace {
+
+Expr padded(const Expr &x, const std::vector<PaddedDim> &dims, const DimPad &filling,
+            const Place &where) {
+  const bool is_input = x.node() && x.node()->kind == ExprKind::Input;
+  if (!is_input || (x.node()->input->window && !is_padded_whole(x)))
+    support::fail("E0023", "pad() takes an input, and this expression is none", where,
+                  "pad what bl::input() returned, and read it at positions then");
+  const InputDecl &read = *x.node()->input;
+  std::vector<DimPad> pads;
+  if (read.window) pads = read.window->pads;
+  for (const PaddedDim &dim : dims) {
+    DimPad pad = filling;
+    pad.before = dim.before;
+    pad.after = dim.after;
+    add_pad(pads, read.window ? *read.window->of : read, dim.dim, std::move(pad), where);
+  }
+  return make_padded(x, std::move(pads), where);
+}
+
+} // namespace
+
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, Pad mode, std::source_location where) {
+  DimPad filling;
+  switch (mode) {
+  case Pad::zero: break;
+  case Pad::edge: filling.mode = PadMode::Edge; break;
+  case Pad::wrap: filling.mode = PadMode::Wrap; break;
+  case Pad::reflect: filling.mode = PadMode::Reflect; break;
+  }
+  return padded(x, dims, filling, place_of(where));
+}
+
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, const Operand &number,
+         std::source_location where) {
+  const ExprNode *node = number.expr().node();
+  if (node == nullptr || node->kind != ExprKind::Literal)
+    support::fail("E0002", "pad() is filled with a number, not with an expression", place_of(where),
+                  "write the number itself");
+  DimPad filling;
+  filling.value = node->number;
+  return padded(x, dims, filling, place_of(where));
 }
 
 Position Position::plus(const Position &other, std::int64_t times) const {

@@ -59,12 +59,13 @@ Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where) {
   auto window = std::make_shared<Window>();
   window->of = read.window ? read.window->of : of.node()->input;
   window->forms = std::move(forms);
+  if (read.window) window->pads = read.window->pads;
 
   auto decl = std::make_shared<InputDecl>();
   decl->dtype = read.dtype;
   decl->where = where;
   decl->created = read.created;
-  decl->name = window->of->name + "[";
+  decl->name = print_pads(*window->of, window->pads) + "[";
   for (std::size_t d = 0; d < window->forms.size(); ++d) {
     decl->name += (d == 0 ? "" : ", ") + print(window->forms[d]);
     for (const AffineForm::Term &term : window->forms[d].terms)

@@ -88,8 +88,8 @@ private:
     auto copy = std::make_shared<InputDecl>(*input);
     copy->dtype = wide(input->dtype);
     if (input->window)
-      copy->window =
-          std::make_shared<Window>(Window{wide_input(input->window->of), input->window->forms});
+      copy->window = std::make_shared<Window>(
+          Window{wide_input(input->window->of), input->window->forms, input->window->pads});
     return inputs_[input.get()] = std::move(copy);
   }
 

@@ -47,6 +47,9 @@ public:
   expr::NodeId input(std::uint32_t input, const Place &where);
   // The input at the positions of a substitution: itself where none of its axes changes.
   std::uint32_t derived(std::uint32_t input, const Substitution &by, const Place &where);
+  // A window that has this axis alone, in so many positions: nothing but indices are read of it.
+  std::uint32_t counting(std::uint32_t input, int dim, int axis, std::int64_t extent,
+                         const Place &where);
   expr::NodeId extent(expr::NodeId of, int axis, const Place &where);
   expr::NodeId index(expr::NodeId lender, int axis, const Place &where);
 
@@ -61,6 +64,7 @@ private:
   expr::AxisSet images(const Substitution &by, expr::AxisSet of) const;
   expr::NodeId add(expr::Node node, std::span<const expr::NodeId> args, const Place &where);
   std::string text_of(const TypedWindow &window) const;
+  std::uint32_t added(TypedInput window);
 
   TypedSpec &spec_;
   std::vector<Substitution> all_;    // of this run

@@ -46,7 +46,7 @@ NameCheck check_name(std::string_view name, std::string_view what) {
 
 bool is_built_in(std::string_view name) {
   return ops::find_function(name) || ops::find_fold(name) || name == "iota" || name == "extent" ||
-         name == "scan";
+         name == "scan" || name == "pad";
 }
 
 NameCheck check_callable_name(std::string_view name, std::string_view what) {
