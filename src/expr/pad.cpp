@@ -96,13 +96,13 @@ void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim,
                     shown, "pad each dim once");
   for (const std::int64_t amount : {pad.before, pad.after}) {
     if (amount < 0)
-      support::fail(
-          "E0024", "dim " + shown_dim(dim) + " is padded by " + support::count(amount, "element"),
-          shown, "0 or more: what is left away is not read, as by x[i + 1]");
+      support::fail("E0024",
+                    "dim " + shown_dim(dim) + " is padded by " + support::count(amount, "element"),
+                    shown, "0 or more: what is left away is not read, as by x[i + 1]");
     if (amount > most_padding)
-      support::fail(
-          "E0006", "dim " + shown_dim(dim) + " is padded by " + support::count(amount, "element"),
-          shown, "2^40 are the limit");
+      support::fail("E0006",
+                    "dim " + shown_dim(dim) + " is padded by " + support::count(amount, "element"),
+                    shown, "2^40 are the limit");
   }
   pad.dim = std::size_t(found);
   pads.push_back(std::move(pad));

@@ -70,8 +70,7 @@ private:
     for (const auto &[axis, pad] : pads_) {
       if (pad->mode != PadMode::Constant || pad->before + pad->after == 0) continue;
       const Expr at = position(axis), count = extent(axis);
-      for (const Expr &one :
-           {t_.op(ops::Op::Ge, {at, number(0)}), t_.op(ops::Op::Lt, {at, count})})
+      for (const Expr &one : {t_.op(ops::Op::Ge, {at, number(0)}), t_.op(ops::Op::Lt, {at, count})})
         condition = condition.node() ? t_.both(condition, one) : one;
     }
     if (!condition.node()) return value;
@@ -217,7 +216,7 @@ private:
   const Terms &t_;
   std::map<int, const AffineForm *> forms_; // by axis of the input
   std::map<int, const DimPad *> pads_;
-  AxisSet replaced_, walked_;               // those axes, and those in their forms
+  AxisSet replaced_, walked_; // those axes, and those in their forms
   std::unordered_map<const ExprNode *, AxisSet> axes_;
   std::unordered_map<const ExprNode *, Expr> now_;
 };

@@ -17,8 +17,8 @@ struct Padding {
     std::int64_t divisor = 1;
     friend bool operator==(const Dim &, const Dim &) = default;
   };
-  std::uint32_t of = 0; // the input
-  Pads pads;            // with its borders
+  std::uint32_t of = 0;  // the input
+  Pads pads;             // with its borders
   std::vector<Dim> dims; // positions in it; empty: all of it, and no zeros
   friend bool operator==(const Padding &, const Padding &) = default;
 };

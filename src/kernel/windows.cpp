@@ -48,8 +48,7 @@ private:
       const TypedWindow &window = *spec_.inputs[i].window;
       if (window.derived) continue; // gives no extent and bounds none
       for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
-        visit(i, window.forms[dim], dim,
-              window.padded(int(dim), given_[window.of].extents[dim]));
+        visit(i, window.forms[dim], dim, window.padded(int(dim), given_[window.of].extents[dim]));
     }
   }
 
@@ -63,7 +62,8 @@ private:
           support::fail("E0143",
                         fmt::format("{} repeats elements of axis {} of '{}', which has 0 elements",
                                     window.seen, pad.dim, spec_.inputs[window.of].name),
-                        spec_.inputs[i].where, "pad with zero or another number, or give it elements");
+                        spec_.inputs[i].where,
+                        "pad with zero or another number, or give it elements");
       }
   }
 
@@ -215,8 +215,8 @@ private:
                                    "label names is free to be less"
                                  : "give the array more elements: not one read is inside";
     support::fail("E0142",
-                  fmt::format("{} reads position {} of axis {} of {}, which has {}{}",
-                              window.name, shown(span.least < 0 ? span.least : span.greatest), dim,
+                  fmt::format("{} reads position {} of axis {} of {}, which has {}{}", window.name,
+                              shown(span.least < 0 ? span.least : span.greatest), dim,
                               array_of(*window.window), support::count(count, "element"),
                               extents.empty() ? "" : " (extents: " + extents + ")"),
                   window.where, help);
@@ -401,8 +401,7 @@ AnyView WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
   if (padding.dims.empty()) {
     copies_.push_back({padding, view, bordered(padding.pads, view)});
   } else { // zeros around the borders
-    const AnyView of =
-        padding.pads.empty() ? view : copy_of(view, {padding.of, padding.pads, {}});
+    const AnyView of = padding.pads.empty() ? view : copy_of(view, {padding.of, padding.pads, {}});
     copies_.push_back({padding, of, padded(padding, of)});
   }
   return copies_.back().elements;

@@ -180,7 +180,9 @@ namespace {
 
 // The index of the element of `count` that stands at position `at` where they are repeated to both sides.
 std::int64_t repeated(PadMode mode, std::int64_t at, std::int64_t count) {
-  const auto remainder = [](std::int64_t a, std::int64_t b) { return a - b * (a / b - (a % b < 0)); };
+  const auto remainder = [](std::int64_t a, std::int64_t b) {
+    return a - b * (a / b - (a % b < 0));
+  };
   switch (mode) {
   case PadMode::Constant: break;
   case PadMode::Edge: return at < 0 ? 0 : std::min(at, count - 1);

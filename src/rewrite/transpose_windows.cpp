@@ -121,7 +121,7 @@ private:
   struct Part {
     const TypedWindow::Pad *pad = nullptr;
     bool is_before = false;
-    int border = -1;             // its axis; -1: the array itself
+    int border = -1;            // its axis; -1: the array itself
     std::uint32_t counting = 0; // an input over this axis
   };
 
@@ -135,8 +135,8 @@ private:
           const std::int64_t count = is_before ? pad->before : pad->after;
           if (count == 0) continue;
           const int axis = reindexer_.fresh_axis(spec_.inputs[window.of].axis_of_dim[dim], where);
-          here.push_back({pad, is_before, axis,
-                          reindexer_.counting(window.of, int(dim), axis, count, where)});
+          here.push_back(
+              {pad, is_before, axis, reindexer_.counting(window.of, int(dim), axis, count, where)});
         }
       std::vector<std::vector<Part>> longer;
       for (const std::vector<Part> &parts : all)
@@ -176,8 +176,7 @@ private:
     case PadMode::Reflect: {
       // There and back is one period; of one element, 1.
       const NodeId period = op(Op::Maximum, op(Op::Mul, last, number(2)), number(1));
-      const NodeId turned =
-          op(Op::Mod, part.is_before ? from : op(Op::Add, count, from), period);
+      const NodeId turned = op(Op::Mod, part.is_before ? from : op(Op::Add, count, from), period);
       return op(Op::Minimum, turned, op(Op::Sub, period, turned));
     }
     }
@@ -209,8 +208,7 @@ private:
       const Part &part = parts[dim];
       names[Solution::place(dim)] = position_of(part, window, dim);
       if (part.border >= 0)
-        by.extents[part.border] = {-1, 0, 0,
-                                   part.is_before ? part.pad->before : part.pad->after};
+        by.extents[part.border] = {-1, 0, 0, part.is_before ? part.pad->before : part.pad->after};
     }
     for (const auto &[axis, instead] : renaming.axes) names[axis] = instead.at;
     const auto named = [&](const Position &position) {

@@ -36,7 +36,8 @@ ops::Scalar filling(const Number &number, DType dtype, const std::string &seen,
          "write a number that " + std::string(name(dtype)) + " has");
   };
   if (number.too_large) misfit("is too large for i64");
-  const bool is_whole = is_integer(dtype) || dtype == DType::Bool, has_point = number.kind == Number::Kind::Float;
+  const bool is_whole = is_integer(dtype) || dtype == DType::Bool,
+             has_point = number.kind == Number::Kind::Float;
   if (has_point && is_whole)
     misfit("has a point, and the elements are " + std::string(name(dtype)));
   const DType from = has_point ? DType::F64 : DType::I64;
@@ -84,8 +85,8 @@ void Space::collect() {
     if (node.kind == ExprKind::Input) {
       if (node.input->window) {
         if (node.input->window->is_whole)
-          fail("E0025",
-               node.input->name + " is read at positions, and none are given", shown(node.where),
+          fail("E0025", node.input->name + " is read at positions, and none are given",
+               shown(node.where),
                "write one position for each dim, as in pad(x, 0: (1, 1))[i + u]");
         windowed_.insert(node.input->window->of->name);
         add(node.input->window->of);

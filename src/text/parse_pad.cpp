@@ -69,8 +69,7 @@ private:
       cursor_.expect(Tok::RightParen, "')'");
       read.push_back({std::move(dim), std::move(pad), first, cursor_.previous()});
     }
-    if (read.empty())
-      cursor_.unexpected("',' and the padding of a dim, such as i: (1, 1)");
+    if (read.empty()) cursor_.unexpected("',' and the padding of a dim, such as i: (1, 1)");
     cursor_.expect(Tok::RightParen, "',' or ')'");
     for (Read &one : read) {
       one.pad.mode = filling_.mode;

@@ -43,7 +43,8 @@ std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::
   if (!cursor.is(Tok::LeftBracket) && !is_whole) return of.node()->input->name;
   if (!cursor.is(Tok::LeftBracket))
     cursor.fail("E0025", "a padded input is read at positions, and none are given", token,
-                cursor.previous(), "write one position for each dim, as in pad(x, 0: (1, 1))[i + u]");
+                cursor.previous(),
+                "write one position for each dim, as in pad(x, 0: (1, 1))[i + u]");
   std::vector<AffineForm> forms = parse_window(cursor);
   const Expr window =
       make_window(of, std::move(forms), cursor.source().place(token, cursor.previous()));

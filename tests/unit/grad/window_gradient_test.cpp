@@ -296,7 +296,8 @@ TEST_CASE(
   CHECK(code_of(kernel(inputs + "out z = sum(scan(sum, e, i), like=x[i + u])")) == "E0605");
 }
 
-TEST_CASE("a window of a padded input sends back to the elements, however they are repeated around them") {
+TEST_CASE("a window of a padded input sends back to the elements, however they are repeated around "
+          "them") {
   const std::string inputs = "in x : f32[i]\nin k : f32[u]\n";
   for (const std::string mode : {"", ", 2.5", ", edge", ", wrap", ", reflect"}) {
     const std::string one = "pad(x, i: (1, 2)" + mode + ")[i + u]";
@@ -313,15 +314,16 @@ TEST_CASE("a window of a padded input sends back to the elements, however they a
     check("in x : f32[:, :]\nin k : f32[u, v]\nout y = sum(" + flat + "^2 * k, u, v)",
           {{"x", {5, 4}}, {"k", {3, 3}}}, "x", "f32 = sum(d_y * k * (2 * ");
     check("in x : f32[:]\nin w : f32[k]\nout y = w * pad(x, 0: (2, 1)" + mode + ")[-1 - k]",
-          {{"x", {4}}, {"w", {7}}}, "x", "f32 = sum(d_y * w, like=pad(x, 0: (2, 1)" + mode + ")[-k - 1])");
+          {{"x", {4}}, {"w", {7}}}, "x",
+          "f32 = sum(d_y * w, like=pad(x, 0: (2, 1)" + mode + ")[-k - 1])");
   }
 }
 
 TEST_CASE("a sum through a padded window adds to each element what is read of it") {
   const D x{1, 2, 3}, e{1, 10, 100, 1000, 10000, 100000};
   const auto sum = [&](const std::string &mode) {
-    const LoopSpec spec =
-        kernel("in x : f64[:]\nin e : f64[i]\nout s = sum(e, like=pad(x, 0: (2, 1)" + mode + ")[i])");
+    const LoopSpec spec = kernel(
+        "in x : f64[:]\nin e : f64[i]\nout s = sum(e, like=pad(x, 0: (2, 1)" + mode + ")[i])");
     Array result;
     for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
       const Array now =

@@ -4,9 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
-#include <limits>
 #include <numeric>
 
 using namespace broadloom;
@@ -78,7 +77,9 @@ NamedView named(const char *name, const Shape &shape) {
 const NamedView x3 = named("x", {3}), x1 = named("x", {1}), x22 = named("x", {2, 2}),
                 w3 = named("w", {3});
 
-std::string padding(const std::string &how) { return "in x : f64[:]; out y = pad(x, " + how + ")[k]"; }
+std::string padding(const std::string &how) {
+  return "in x : f64[:]; out y = pad(x, " + how + ")[k]";
+}
 
 } // namespace
 
@@ -99,7 +100,8 @@ TEST_CASE("each mode adds what np.pad adds, for several periods and for one elem
   CHECK(values("in x : f64[:]; out y = pad(x, 0: (1, 2), inf)[2]", {x3}) == Numbers{2});
 }
 
-TEST_CASE("several dims are padded at once or one inside the other, where a later one fills the corners") {
+TEST_CASE("several dims are padded at once or one inside the other, where a later one fills the "
+          "corners") {
   CHECK(values("in x : f64[:, :]; out y = pad(pad(x, 0: (1, 1), edge), 1: (1, 1), 9)[i, j]",
                {x22}) == Numbers{9, 1, 2, 9, 9, 1, 2, 9, 9, 3, 4, 9, 9, 3, 4, 9});
   CHECK(values("in x : f64[:, :]; out y = pad(pad(x, 0: (1, 0), 8), 1: (1, 1), reflect)[i, j]",
@@ -112,7 +114,8 @@ TEST_CASE("several dims are padded at once or one inside the other, where a late
         Numbers{1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4});
 }
 
-TEST_CASE("a padded dim has the extent of its label and of what is added, and is read as any other") {
+TEST_CASE(
+    "a padded dim has the extent of its label and of what is added, and is read as any other") {
   const std::string same = "in x : f64[i]; in w : f64[u]; out y = sum(pad(x, i: (1, 1)";
   CHECK(values(same + ")[i + u] * w, u)", {x3, w3}) == Numbers{8, 14, 8});
   CHECK(values(same + ", edge)[i + u] * w, u)", {x3, w3}) == Numbers{9, 14, 17});
@@ -130,13 +133,14 @@ TEST_CASE("a padded dim has the extent of its label and of what is added, and is
 }
 
 TEST_CASE("every dtype is padded with its own numbers") {
-  for (const DType dtype : dtypes) {
+  for (const DType dtype :
+       {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128}) {
     const std::string type(name(dtype));
     const Array x = run("in x : f64[k]; out y : " + type + " = x % 2", {x3});
     const std::string number = dtype == DType::Bool ? "true" : "1";
     for (const std::string &mode : {std::string("zero"), number, std::string("wrap")}) {
-      const Array y = run("in x : " + type + "[:]; out y = pad(x, 0: (1, 2), " + mode + ")[k]",
-                          {{"x", x}});
+      const Array y =
+          run("in x : " + type + "[:]; out y = pad(x, 0: (1, 2), " + mode + ")[k]", {{"x", x}});
       const Array wide = run("in y : " + type + "[k]; out z : f64 = real(" +
                                  (dtype == DType::Bool ? "f64(y)" : "y") + ")",
                              {{"y", y}});
@@ -179,7 +183,8 @@ TEST_CASE("arrays of no element have borders of numbers only") {
   }
 }
 
-TEST_CASE("an output on a padded input has what it would have elsewhere, and a bound call pads again") {
+TEST_CASE(
+    "an output on a padded input has what it would have elsewhere, and a bound call pads again") {
   for (const Engine engine : {Engine::interpreter, Engine::jit, Engine::reference})
     for (const int threads : {1, 3}) {
       const Kernel kernel = compile(
@@ -192,7 +197,8 @@ TEST_CASE("an output on a padded input has what it would have elsewhere, and a b
       kernel.run({View<const double>(in.data(), {5000}), w}, {View<double>(in.data(), {5000})});
       CHECK(in == apart);
     }
-  const Kernel kernel = compile(parse("kernel k { in x : f64[:]; out y = pad(x, 0: (1, 1), edge)[k] }"));
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f64[:]; out y = pad(x, 0: (1, 1), edge)[k] }"));
   Numbers x{1, 2}, y(4);
   const BoundCall bound =
       kernel.bind({View<const double>(x.data(), {2})}, {View<double>(y.data(), {4})});
@@ -205,9 +211,9 @@ TEST_CASE("an output on a padded input has what it would have elsewhere, and a b
 }
 
 TEST_CASE("a padded array that no address holds is an error") {
-  const Kernel kernel = compile(
-      parse("kernel k { in x : f64[:, :]; out y = "
-            "sum(pad(x, 0: (1099511627776, 0), 1: (0, 1099511627776))[i, 0], i) }"));
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f64[:, :]; out y = "
+                    "sum(pad(x, 0: (1099511627776, 0), 1: (0, 1099511627776))[i, 0], i) }"));
   CHECK_THROWS_WITH_AS(kernel({{"x", View<const double>(data.data(), {2, 2})}}),
                        doctest::Contains("E0112"), ShapeError);
 }

@@ -32,7 +32,8 @@ std::string code(const std::string &value) {
 
 } // namespace
 
-TEST_CASE("paddings print in the order in which they are filled, those that are filled alike in one") {
+TEST_CASE(
+    "paddings print in the order in which they are filled, those that are filled alike in one") {
   CHECK(printed("pad(x, 0: (1, 2))[i, j]") == "pad(x, 0: (1, 2))[i, j]");
   CHECK(printed("pad(x, 0: (1, 2), zero)[i, j]") == "pad(x, 0: (1, 2))[i, j]");
   CHECK(printed("pad(x, -1: (1, 2), 0)[i, j]") == "pad(x, 1: (1, 2))[i, j]");
@@ -67,10 +68,11 @@ TEST_CASE("a let of a padded input is another name of it") {
 }
 
 TEST_CASE("what is no padding is told where it stands") {
-  for (const char *wrong : {"pad(x)[i, j]", "pad(x, edge)[i, j]", "pad(x, 0: 1)[i, j]",
-                            "pad(x, 0: (1, 1), middle)[i, j]", "pad(x, 0: (1, u))[i, j]",
-                            "pad(x, 0: (1, 1), edge, 1: (1, 1))[i, j]", "pad(x + 1, 0: (1, 1))[i, j]",
-                            "pad(x, 0: (1.5, 1))[i, j]", "pad(2, 0: (1, 1))[i, j]"})
+  for (const char *wrong :
+       {"pad(x)[i, j]", "pad(x, edge)[i, j]", "pad(x, 0: 1)[i, j]",
+        "pad(x, 0: (1, 1), middle)[i, j]", "pad(x, 0: (1, u))[i, j]",
+        "pad(x, 0: (1, 1), edge, 1: (1, 1))[i, j]", "pad(x + 1, 0: (1, 1))[i, j]",
+        "pad(x, 0: (1.5, 1))[i, j]", "pad(2, 0: (1, 1))[i, j]"})
     CHECK_MESSAGE(code(wrong) == "E0002", wrong);
   CHECK(code("pad(q, 0: (1, 1))[i, j]") == "E0003");
   CHECK(code("pad(x, 0: (99999999999999999999, 1))[i, j]") == "E0006");
