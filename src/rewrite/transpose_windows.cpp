@@ -3,6 +3,7 @@
 
 #include "rewrite/reindex.hpp"
 #include "support/check.hpp"
+#include "support/fail.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -125,6 +126,8 @@ private:
     std::uint32_t counting = 0; // an input over this axis
   };
 
+  static constexpr std::size_t most_parts = 729; // six dims
+
   std::vector<std::vector<Part>> parts_of(const TypedWindow &window, const Place &where) {
     std::vector<std::vector<Part>> all(1);
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
@@ -134,7 +137,7 @@ private:
         for (const bool is_before : {true, false}) {
           const std::int64_t count = is_before ? pad->before : pad->after;
           if (count == 0) continue;
-          const int axis = reindexer_.fresh_axis(spec_.inputs[window.of].axis_of_dim[dim], where);
+          const int axis = border_axis(window.of, dim, count, where);
           here.push_back(
               {pad, is_before, axis, reindexer_.counting(window.of, int(dim), axis, count, where)});
         }
@@ -145,8 +148,21 @@ private:
           longer.back().push_back(part);
         }
       all = std::move(longer);
+      if (all.size() > most_parts)
+        support::fail("E0013",
+                      "a sum through " + window.seen + " has more than " +
+                          std::to_string(most_parts) + " borders and corners",
+                      support::with_text(where, spec_.source.get()),
+                      "repeat elements around fewer dims: zeros need no sum of their own");
     }
     return all;
+  }
+
+  // One for all sums: each folds it, and what is read inside of another gets names of its own (reindex.hpp).
+  int border_axis(std::uint32_t input, std::size_t dim, std::int64_t count, const Place &where) {
+    const auto [known, fresh] = borders_.try_emplace({input, dim, count}, -1);
+    if (fresh) known->second = reindexer_.fresh_axis(spec_.inputs[input].axis_of_dim[dim], where);
+    return known->second;
   }
 
   // The position in the padded array.
@@ -307,6 +323,7 @@ private:
   TypedSpec &spec_;
   const AxisSet in_sums_;
   Reindexer reindexer_;
+  std::map<std::tuple<std::uint32_t, std::size_t, std::int64_t>, int> borders_;
 };
 
 } // namespace

@@ -341,3 +341,19 @@ TEST_CASE("a sum through a padded window adds to each element what is read of it
   CHECK(sum(", wrap") == D{100100, 1001, 10010});
   CHECK(sum(", reflect") == D{100, 101010, 10001});
 }
+
+TEST_CASE("borders of many dims have too many corners to sum over one by one") {
+  std::string dims, pads, positions;
+  for (int d = 0; d < 7; ++d) {
+    const std::string comma = d == 0 ? "" : ", ";
+    dims += comma + ":";
+    pads += ", " + std::to_string(d) + ": (1, 1)";
+    positions += comma + "a" + std::to_string(d);
+  }
+  const auto code = [&](const std::string &mode) {
+    return code_of(kernel("in x : f32[" + dims + "]\nout s = sum(1, like=pad(x" + pads + mode +
+                          ")[" + positions + "])"));
+  };
+  CHECK(code(", edge") == "E0013");
+  CHECK(code("") == "");
+}
