@@ -27,7 +27,9 @@ template <class Visit> void for_each_axis(AxisSet axes, Visit visit) {
 }
 
 // Is this axis nothing but renamed?
-bool renames(const Instead &instead) { return instead.inside && instead.at.axis() >= 0; }
+bool renames(const Instead &instead) {
+  return instead.inside && !instead.part && instead.at.axis() >= 0;
+}
 
 Position position_of(const TypedSpec &spec, std::uint32_t input, std::size_t dim) {
   const TypedInput &read = spec.inputs[input];
@@ -263,7 +265,7 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
       const auto found = by.axes.find(read.axis_of_dim[k]);
       const bool same = found == by.axes.end()
                             ? read.axis_of_dim[k] == axis
-                            : found->second.inside && found->second.at.axis() == axis;
+                            : renames(found->second) && found->second.at.axis() == axis;
       if (same) own = extent_of_dim(spec_, index, k);
     }
     const auto given = by.extents.find(axis);

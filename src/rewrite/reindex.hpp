@@ -18,6 +18,7 @@ namespace broadloom::spec {
 struct Instead {
   Position at;
   bool inside = false; // always one of the axis' own indices
+  bool part = false;   // some of them, but not all: no mere renaming
 };
 
 struct Substitution {

@@ -34,6 +34,8 @@ public:
     return expr::max_axes + int(dim);
   } // the position along a dim, as an axis
 
+  static std::size_t dim_of(int place) { return std::size_t(place - expr::max_axes); }
+
   struct Axis {
     Position at;
     bool exact = false; // it is the position along a dim of the same extent
@@ -234,7 +236,8 @@ private:
       });
     };
     for (const auto &[axis, solved] : solution.axes())
-      by.axes[axis] = {named(solved.at), solved.exact};
+      by.axes[axis] = {named(solved.at), solved.exact,
+                       solved.exact && parts[Solution::dim_of(solved.at.axis())].pad != nullptr};
 
     // What has the axes that now stand in positions: those of the result, and the others of the window.
     const std::uint32_t renamed = reindexer_.derived(seen, renaming, where);
