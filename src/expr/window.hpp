@@ -46,7 +46,7 @@ struct Window {
   std::shared_ptr<const InputDecl> of; // no window itself
   std::vector<AffineForm> forms;       // [dim of it], positions in the padded array
   std::vector<DimPad> pads = {};       // in the order in which they are filled
-  bool is_whole = false;               // pad(x, ..) that is not read at positions: no value yet, without forms
+  bool is_whole = false; // pad(x, ..) that is not read at positions: no value yet, without forms
 };
 
 // A read of `of`, an Input node or a padded one, through a window: an Input node whose declaration has the axes of the forms as dims, in order of

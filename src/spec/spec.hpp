@@ -105,8 +105,8 @@ struct TypedWindow {
     friend bool operator==(const Pad &, const Pad &) = default;
   };
   std::uint32_t of = 0;
-  std::vector<Pad> pads; // in the order in which they are filled
-  std::string seen;      // with pads: the text of the padded array
+  std::vector<Pad> pads;   // in the order in which they are filled
+  std::string seen;        // with pads: the text of the padded array
   std::vector<Form> forms; // [dim of it]
   bool derived = false;
   std::vector<ExtentOf> extents; // derived: [dim of the window]
