@@ -202,6 +202,23 @@ private:
 
 inline Position axis(std::string name) { return {std::move(name)}; }
 
+// A dim that is padded, by its label or, of an input without labels, its number: so many elements before and after.
+struct PaddedDim {
+  AxisRef dim;
+  std::int64_t before = 0, after = 0;
+};
+// What the added elements are: 0, or the elements of the dim, as the modes of np.pad of these names have them.
+enum class Pad : std::uint8_t { zero, edge, wrap, reflect };
+
+// An input with more elements around, to be read at positions, of which 0 is the first that was added:
+// pad(x, {{"i", 1, 1}}, bl::Pad::edge).at({bl::axis("i") + bl::axis("u")}). Or filled with a number. A call makes one padded copy for
+// all reads of one padding. Throws SpecError E0023 where x is neither an input nor such a padded one, E0024 for negative amounts and a
+// dim that is padded twice, E0006 beyond 2^40, ShapeError E0104 where x has no such dim; `compile` tells the rest: E0025, E0202.
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, Pad mode = Pad::zero,
+         std::source_location where = std::source_location::current());
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, const Operand &number,
+         std::source_location where = std::source_location::current());
+
 // Inputs by their names; `{}` is none.
 class InputNames {
 public:

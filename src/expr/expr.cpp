@@ -85,11 +85,12 @@ Expr Expr::at(std::initializer_list<Position> positions, std::source_location wh
 }
 
 Expr Expr::at(const std::vector<Position> &positions, std::source_location where) const {
-  const bool is_input = node() && node()->kind == ExprKind::Input && !node()->input->window;
+  const bool is_input = node() && node()->kind == ExprKind::Input &&
+                        (!node()->input->window || is_padded_whole(*this));
   if (!is_input && (!node() || node()->kind != ExprKind::Let))
     support::fail("E0023",
                   "at() reads an input or a let at positions, and this expression is neither",
-                  place_of(where), "read what bl::input() or bl::let() returned");
+                  place_of(where), "read what bl::input(), bl::let() or bl::pad() returned");
   std::vector<AffineForm> forms;
   for (const Position &position : positions) {
     // The least number has no text either.
@@ -100,6 +101,53 @@ Expr Expr::at(const std::vector<Position> &positions, std::source_location where
                     "use smaller numbers");
   }
   return make_window(*this, std::move(forms), place_of(where));
+}
+
+namespace {
+
+Expr padded(const Expr &x, const std::vector<PaddedDim> &dims, const DimPad &filling,
+            const Place &where) {
+  const bool is_let = x.node() && x.node()->kind == ExprKind::Let;
+  const bool is_input = x.node() && x.node()->kind == ExprKind::Input &&
+                        (!x.node()->input->window || is_padded_whole(x));
+  if (!is_input && !is_let)
+    support::fail("E0023", "pad() takes an input or a let, and this expression is neither", where,
+                  "pad what bl::input() or bl::let() returned, and read it at positions then");
+  const auto decl = is_let ? declaration_of(x) : x.node()->input;
+  const InputDecl &read = *decl;
+  std::vector<DimPad> pads;
+  if (read.window) pads = read.window->pads;
+  for (const PaddedDim &dim : dims) {
+    DimPad pad = filling;
+    pad.before = dim.before;
+    pad.after = dim.after;
+    add_pad(pads, read.window ? *read.window->of : read, dim.dim, std::move(pad), where);
+  }
+  return make_padded(x, std::move(pads), where);
+}
+
+} // namespace
+
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, Pad mode, std::source_location where) {
+  DimPad filling;
+  switch (mode) {
+  case Pad::zero: break;
+  case Pad::edge: filling.mode = PadMode::Edge; break;
+  case Pad::wrap: filling.mode = PadMode::Wrap; break;
+  case Pad::reflect: filling.mode = PadMode::Reflect; break;
+  }
+  return padded(x, dims, filling, place_of(where));
+}
+
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, const Operand &number,
+         std::source_location where) {
+  const ExprNode *node = number.expr().node();
+  if (node == nullptr || node->kind != ExprKind::Literal)
+    support::fail("E0002", "pad() is filled with a number, not with an expression", place_of(where),
+                  "write the number itself");
+  DimPad filling;
+  filling.value = node->number;
+  return padded(x, dims, filling, place_of(where));
 }
 
 Position Position::plus(const Position &other, std::int64_t times) const {

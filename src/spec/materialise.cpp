@@ -3,6 +3,8 @@
 
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <set>
@@ -57,7 +59,10 @@ private:
   // Which lets are read at positions, and where lets are.
   void find() {
     for (const auto &decl : data_.inputs)
-      if (const std::string *let = let_read(*decl)) wanted_.insert(*let);
+      if (const std::string *let = let_read(*decl)) {
+        wanted_.insert(*let);
+        let_of_window_[decl->name] = *let;
+      }
     expr::Walker walker;
     for_each_root(data_, [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
@@ -123,7 +128,8 @@ private:
   Names needed_by(const Expr &root) const {
     Names names;
     const auto name = [&](const std::string &called) {
-      const std::string of = called.substr(0, called.find('['));
+      const auto window = let_of_window_.find(called);
+      const std::string &of = window == let_of_window_.end() ? called : window->second;
       if (wanted_.contains(of)) names.insert(of);
     };
     walk_kernel(root, [&](const ExprNode &node) {
@@ -212,7 +218,15 @@ private:
   Expr window_of(const InputDecl &window, const Place &where) const {
     const auto array = arrays_.find(window.window->of->name);
     if (array == arrays_.end()) return make_input(std::make_shared<const InputDecl>(window), where);
-    return make_window(make_input(array->second.decl, where), window.window->forms, where);
+    for (const DimPad &pad : window.window->pads)
+      if (pad.dim >= array->second.decl->dims.size())
+        support::fail("E0104",
+                      "let '" + array->first + "' has " +
+                          support::count(std::int64_t(array->second.decl->dims.size()), "dim") +
+                          ", and dim " + std::to_string(pad.dim) + " is to be padded",
+                      support::with_text(window.where, data_.source.get()),
+                      "count its dims from 0");
+    return make_window_like(make_input(array->second.decl, where), *window.window, where);
   }
 
   // With the lets so far as inputs.
@@ -248,6 +262,7 @@ private:
   const SpecData &data_;
   const std::function<TypedSpec(const SpecData &)> &analyse_;
   Names wanted_;
+  std::unordered_map<std::string, std::string> let_of_window_; // of those that are named
   std::unordered_map<std::string, Expr> lets_;
   std::unordered_map<std::string, Array> arrays_;
   expr::Walker walker_;
@@ -302,7 +317,7 @@ private:
   }
 
   Expr window(const InputDecl &decl) const {
-    return make_window(lets_.at(decl.window->of->name), decl.window->forms, decl.where);
+    return make_window_like(lets_.at(decl.window->of->name), *decl.window, decl.where);
   }
 
   void declare(const SpecData &part) {

@@ -9,6 +9,7 @@
 
 #include "expr/graph.hpp"
 #include "expr/node.hpp"
+#include "expr/pad.hpp"
 #include "spec/schedule.hpp"
 
 #include <broadloom/kernel.hpp>
@@ -90,17 +91,38 @@ struct TypedWindow {
              counts.empty() && divisor == 1;
     }
   };
-  // Where a dim of a derived window has its extent from: a dim of an input that the call is given, or (-1) an axis.
+  // Where a dim of a derived window has its extent from: a number, an axis, or (both -1) a dim of an input that the call is given.
   struct ExtentOf {
     int axis = -1;
     std::uint32_t input = 0;
     int dim = 0;
+    std::int64_t number = -1;
+  };
+  // Elements before and behind those of a dim (expr/pad.hpp). Positions are those in the padded array.
+  struct Pad {
+    int dim = 0;
+    std::int64_t before = 0, after = 0;
+    PadMode mode = PadMode::Constant;
+    ops::Scalar value; // Constant
+    friend bool operator==(const Pad &, const Pad &) = default;
   };
   std::uint32_t of = 0;
+  std::vector<Pad> pads;   // in the order in which they are filled
+  std::string seen;        // with pads: the text of the padded array
   std::vector<Form> forms; // [dim of it]
   bool derived = false;
   std::vector<ExtentOf> extents; // derived: [dim of the window]
 
+  const Pad *pad_of(int dim) const {
+    for (const Pad &pad : pads)
+      if (pad.dim == dim) return &pad;
+    return nullptr;
+  }
+  // The extent of a dim with its padding.
+  std::int64_t padded(int dim, std::int64_t extent) const {
+    const Pad *pad = pad_of(dim);
+    return pad == nullptr ? extent : pad->before + extent + pad->after;
+  }
   // Is it seen in a copy with zeros around and between the elements?
   bool needs_zeros() const {
     for (const Form &form : forms)

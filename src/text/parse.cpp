@@ -314,6 +314,10 @@ private:
     cursor_.expect(Tok::Assign, "'='");
     Expr value = parse_expression(cursor_, symbols_, definitions_);
     std::string word(cursor_.word(name));
+    if (is_padded_whole(value)) { // `let p = pad(x, i: (1, 1))` is another name of it
+      symbols_[word] = {Symbol::Kind::Input, std::move(value)};
+      return;
+    }
     Expr let = make_let(word, std::move(value), where, std::move(axes));
     data_->lets.push_back(let);
     symbols_[word] = {Symbol::Kind::Let, std::move(let)};

@@ -42,13 +42,26 @@ def begins(position, count):
     return count - 1 if start == 0 and position else start
 
 
+def padded(kernel, name, array, pads):
+    labels = next(d["labels"] for d in kernel["inputs"] if d["name"] == name) or []
+    for dim, before, after, mode in pads:
+        amounts = [(0, 0)] * array.ndim
+        amounts[labels.index(dim) if dim in labels else int(dim)] = (before, after)
+        if mode in ("edge", "wrap", "reflect"):
+            array = np.pad(array, amounts, mode)
+        else:
+            array = np.pad(array, amounts, constant_values=np.array(0 if mode == "zero" else mode).astype(array.dtype))
+    return array
+
+
 def window_extents(kernel, arrays):
     known = {}
     for d in kernel["inputs"]:
         for name, one, extent in zip(d["labels"] or [], d["ones"], arrays[d["name"]].shape):
             if not one:
                 known.setdefault(name, extent)
-    reads = [(p, arrays[name].shape[k]) for name, positions in kernel["windows"].values() for k, p in enumerate(positions)]
+    reads = [(p, count) for name, positions, pads in kernel["windows"].values()
+             for p, count in zip(positions, padded(kernel, name, arrays[name], pads).shape)]
     alone = lambda p: len(p) == 1 and list(p.items())[0][1] == 1 and None not in p
     moved = {a for p, _ in reads if not alone(p) for a in p}
     for p, count in reads:
@@ -81,17 +94,18 @@ def windows_of(kernel, arrays):
     """The axes and the elements of each read at positions."""
     extents = window_extents(kernel, arrays) if kernel["windows"] else {}
     found = {}
-    for read, (name, positions) in kernel["windows"].items():
+    for read, (name, positions, pads) in kernel["windows"].items():
+        array = padded(kernel, name, arrays[name], pads)
         axes = list(dict.fromkeys(a for p in positions for a in p if a is not None))
         shape = [extents[a] for a in axes]
         places = []
-        for p, count in zip(positions, arrays[name].shape):
+        for p, count in zip(positions, array.shape):
             at = np.full(shape, begins(p, count), np.int64)
             for a, times in p.items():
                 if a is not None:
                     at = at + times * np.arange(extents[a]).reshape([-1 if b == a else 1 for b in axes])
             places.append(at)
-        found[read] = axes, arrays[name][tuple(places)] if 0 not in shape else np.zeros(shape, arrays[name].dtype)
+        found[read] = axes, array[tuple(places)] if 0 not in shape else np.zeros(shape, array.dtype)
     return found
 
 
@@ -119,7 +133,7 @@ class Evaluator(Reductions):
         labels = []
         for d in self.kernel["inputs"]:
             labels += [name for name in d["labels"] or [] if name not in labels]
-        for _, positions in self.windows.values():
+        for _, positions, _ in self.windows.values():
             labels += [a for p in positions for a in p if a is not None and a not in labels]
         ranks = [max(d["axes"]) + 1 if d["axes"] else len(d["dims"]) for d in self.kernel["inputs"]]
         return labels if labels else [str(k) for k in range(max(ranks + [0]))]

@@ -36,6 +36,9 @@ CASES = [
      "out d = extent(i) * x; out e = x / 4; out f = x > y && y != 0", {"x": (200,), "y": (200,)}, 100),
     ("windows", "in x : f64[:, :]; in w : f64[u, v]; out a = sum(x[i + u, 2*j - v + 2] * w, u, v); out b = x[-k, 3] - x[k, -1];"
      "out c = x[p, p + 4]; out d = scan(max, x[3*q + 1, m], m)", {"x": (20, 24), "w": (3, 2)}, 99),
+    ("padded windows", "in x : f64[:, :]; in w : f64[u, v]; in z : i16[k]; out a = sum(pad(x, 0: (1, 1), 1: (1, 0), edge)[i + u, j + v] * w, u, v);"
+     "out b = pad(x, 0: (3, 45), wrap)[2*p, 3] - pad(pad(x, 0: (2, 0)), 1: (0, 50), reflect)[-1, q]; out c = pad(z, k: (7, 2), reflect)[m] + pad(z, k: (4, 5), -3)[m]",
+     {"x": (20, 24), "w": (3, 2), "z": (5,)}, 99),
 ]
 ACCUMULATOR = "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
 TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i8": np.int8, "i16": np.int16}
