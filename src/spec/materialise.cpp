@@ -232,7 +232,8 @@ private:
   // With the lets so far as inputs.
   Expr rewritten(const Expr &root) {
     walker_.walk(root.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input && let_read(*node.input)) {
+      // One that is padded and not read at positions is a mistake, and told as one.
+      if (node.kind == ExprKind::Input && let_read(*node.input) && !node.input->window->is_whole) {
         now_.emplace(&node, window_of(*node.input, node.where));
         return;
       }
