@@ -84,9 +84,10 @@ void drop_lines(const Case &c, std::vector<Case> &found) {
     std::string word, name;
     words >> word >> name;
     name = name.substr(0, name.find_first_of("[:"));
-    if (word != "out" && word != "let" && word != "in" && word != "param" && word != "state" && word != "update" && word != "fuse" && word != "separate" &&
-        word != "def" && word != "stretch" && word != "order" && word != "accumulator" &&
-        word != "combine" && word != "schedule")
+    if (word != "out" && word != "let" && word != "in" && word != "param" && word != "state" &&
+        word != "update" && word != "fuse" && word != "separate" && word != "def" &&
+        word != "stretch" && word != "order" && word != "accumulator" && word != "combine" &&
+        word != "schedule")
       continue;
     std::vector<std::string> changed = lines;
     changed.erase(changed.begin() + std::ptrdiff_t(l));
