@@ -82,8 +82,8 @@ Array load_entry(zip_t *archive, zip_uint64_t index, std::uint64_t size, const s
   return {std::make_shared<Array>(dense), header.dtype, data, array::fortran_layout(header.shape)};
 }
 
-void add_entry(zip_t *archive, const std::string &path, const std::string &name,
-               const Array &array, std::vector<std::string> &headers) {
+void add_entry(zip_t *archive, const std::string &path, const std::string &name, const Array &array,
+               std::vector<std::string> &headers) {
   const bool f_order =
       !array::is_c_contiguous(array.layout()) && array::is_f_contiguous(array.layout());
   headers.push_back(npy::format_header(array.dtype(), f_order, array.shape()));

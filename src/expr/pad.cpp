@@ -5,6 +5,8 @@
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
+#include <broadloom/array.hpp>
+
 #include <charconv>
 #include <cmath>
 

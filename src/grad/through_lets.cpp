@@ -307,10 +307,11 @@ private:
   void list_lets() {
     std::unordered_set<std::string> needed;
     Names let_of_window;
-    for (const auto *windows : {&windows_, &data_.inputs})
-      for (const auto &window : *windows)
-        if (window->window && window->window->of->is_let)
-          let_of_window[window->name] = window->window->of->name;
+    std::vector<std::shared_ptr<const InputDecl>> windows = windows_;
+    windows.insert(windows.end(), data_.inputs.begin(), data_.inputs.end());
+    for (const auto &window : windows)
+      if (window->window && window->window->of->is_let)
+        let_of_window[window->name] = window->window->of->name;
     expr::Walker walker;
     const auto walk = [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {

@@ -182,8 +182,9 @@ std::string print_axes(const TypedSpec &spec) {
     text += x.sign == Sign::any ? "]\n" : "] " + std::string(relation(x.sign)) + "\n";
   }
   for (const TypedOutput &out : spec.outputs)
-    text += (out.update ? "  update " : "  out ") + out.name + " : " + std::string(name(out.dtype)) + "[" +
-            names(spec, out.axes, ", ") + "]" + (out.add ? " +=" : "") + "\n";
+    text += (out.update ? "  update " : "  out ") + out.name + " : " +
+            std::string(name(out.dtype)) + "[" + names(spec, out.axes, ", ") + "]" +
+            (out.add ? " +=" : "") + "\n";
   return text;
 }
 
