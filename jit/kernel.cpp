@@ -1,6 +1,7 @@
 // The public face of a kernel: arguments by position or by name, allocated outputs, bound calls.
 #include "jit/kernel.hpp"
 
+#include "jit/frozen.hpp"
 #include "jit/small.hpp"
 #include "kernel/layouts.hpp"
 #include "kernel/windows.hpp"
@@ -24,6 +25,7 @@ struct BoundState {
   std::vector<std::shared_ptr<const BoundState>> lets; // in order
   Array let_memory;                                    // of all of them
   std::shared_ptr<const KernelImpl> kernel;
+  std::shared_ptr<const FrozenParameters> frozen;           // keeps their memory
   std::shared_ptr<const jit::Specialisation> special;       // null: the reference evaluates
   std::unique_ptr<const kernel::WindowedOperands> windowed; // what they see may be copies
   std::vector<AnyView> views;            // of all operands; unused where one is not wanted
@@ -48,7 +50,7 @@ std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
 
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
-    : spec_(spec), typed_(std::move(typed)), names_(typed_), reads_(kernel::inputs_read(typed_)),
+    : spec_(spec), options_(options), typed_(std::move(typed)), names_(typed_), reads_(kernel::inputs_read(typed_)),
       engine_(options.engine), target_(std::move(target)), profile_(profile),
       cache_dir_(options.cache_dir), threads_(threads), verifies_(asked_to_verify()),
       cancel_(options.cancel), workers_(jit::runtime::workers(threads)),
@@ -122,6 +124,8 @@ Counters KernelImpl::counters() const {
 }
 
 void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const try {
+  std::vector<AnyView> all;
+  if (frozen_) inputs = all = frozen_->all(impl_->typed(), inputs);
   kernel::check_counts(impl_->typed(), inputs.size(), outputs.size());
   const std::size_t count = inputs.size() + outputs.size();
   Pointers operands(count);
@@ -135,13 +139,18 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
 
 void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const
     try {
+  std::vector<NamedView> all;
+  if (frozen_) inputs = all = frozen_->all(inputs);
   impl_->run(kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-// The inputs in declared order.
-static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const NamedView> inputs) {
+// The inputs in declared order, those that are built in too.
+static std::vector<AnyView> in_order(const KernelImpl &kernel, const FrozenParameters *frozen,
+                                     std::span<const NamedView> inputs) {
+  std::vector<NamedView> all;
+  if (frozen != nullptr) inputs = all = frozen->all(inputs);
   const std::vector<const AnyView *> operands =
       kernel::by_name(kernel.typed(), kernel.names(), inputs, {});
   std::vector<AnyView> views;
@@ -151,7 +160,7 @@ static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const N
 
 Results Kernel::call(std::span<const NamedView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
-  std::vector<AnyView> views = in_order(*impl_, inputs);
+  std::vector<AnyView> views = in_order(*impl_, frozen_.get(), inputs);
   const kernel::Layouts layouts = impl_->allocated_layouts(views);
   std::vector<std::pair<std::string, Array>> arrays;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
@@ -168,10 +177,12 @@ static void bind_given(BoundState &, std::shared_ptr<const KernelImpl>, kernel::
 
 // What `bind` keeps of a call with these operands.
 static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
+                                                     std::shared_ptr<const FrozenParameters> frozen,
                                                      kernel::Operands call) {
   const spec::TypedSpec &spec = kernel->typed();
   auto state = std::make_shared<BoundState>();
   const jit::Lets &lets = kernel->lets();
+  state->frozen = std::move(frozen);
   if (lets.empty()) {
     bind_given(*state, std::move(kernel), call);
     return state;
@@ -187,7 +198,7 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   const std::vector<bool> needed = lets.needed(outputs);
   for (std::size_t k = 0; k < needed.size(); ++k)
     if (needed[k])
-      state->lets.push_back(bound_state(lets.kernels()[k], lets.operands(k, inputs, views)));
+      state->lets.push_back(bound_state(lets.kernels()[k], nullptr, lets.operands(k, inputs, views)));
   return state;
 }
 
@@ -213,18 +224,22 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
 
 BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const
     try {
+  std::vector<AnyView> all;
+  if (frozen_) inputs = all = frozen_->all(impl_->typed(), inputs);
   kernel::check_counts(impl_->typed(), inputs.size(), outputs.size());
   std::vector<const AnyView *> operands = pointers_to(inputs);
   for (const AnyView &view : outputs) operands.push_back(&view);
-  return BoundCall(bound_state(impl_, operands));
+  return BoundCall(bound_state(impl_, frozen_, operands));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
                              std::span<const NamedView> outputs) const try {
-  return BoundCall(
-      bound_state(impl_, kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
+  std::vector<NamedView> all;
+  if (frozen_) inputs = all = frozen_->all(inputs);
+  return BoundCall(bound_state(impl_, frozen_,
+                               kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -246,48 +261,59 @@ void BoundCall::operator()() const try {
   support::out_of_memory();
 }
 
-void Kernel::prepare(std::span<const AnyView> inputs) const try {
-  const spec::TypedSpec &spec = impl_->typed();
-  const kernel::Layouts layouts = impl_->allocated_layouts(inputs);
-  if (impl_->engine() == Engine::reference) return;
+static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {
+  const spec::TypedSpec &spec = impl.typed();
+  const kernel::Layouts layouts = impl.allocated_layouts(inputs);
+  if (impl.engine() == Engine::reference) return;
   std::vector<AnyView> outputs;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     outputs.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
   const auto prepare = [](const KernelImpl &kernel, kernel::Operands given) {
     kernel.bind(kernel::WindowedOperands(kernel.typed(), given).all(), KernelImpl::Use::Once);
   };
-  const jit::Lets &lets = impl_->lets();
+  const jit::Lets &lets = impl.lets();
   const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
   std::vector<AnyView> arrays;
   if (!lets.empty()) arrays = lets.views(*lets.layouts(in), nullptr);
   for (std::size_t k = 0; k < arrays.size(); ++k)
     prepare(*lets.kernels()[k], lets.operands(k, in, arrays));
-  prepare(*impl_, lets.operands_of_rest(in, arrays, out));
+  prepare(impl, lets.operands_of_rest(in, arrays, out));
+}
+
+void Kernel::prepare(std::span<const AnyView> inputs) const try {
+  prepare_for(*impl_, frozen_ ? frozen_->all(impl_->typed(), inputs)
+                              : std::vector<AnyView>(inputs.begin(), inputs.end()));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const try {
-  const spec::TypedSpec &spec = impl_->typed();
-  const kernel::Layouts layouts = impl_->allocated_layouts(inputs);
+static std::vector<Signature> signatures(const KernelImpl &kernel,
+                                         std::span<const AnyView> inputs) {
+  const spec::TypedSpec &spec = kernel.typed();
+  const kernel::Layouts layouts = kernel.allocated_layouts(inputs);
   std::vector<Signature> result;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
     const auto shape = layouts.outputs[o].shape();
     result.push_back({spec.outputs[o].name, spec.outputs[o].dtype, {shape.begin(), shape.end()}});
   }
   return result;
+}
+
+std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const try {
+  return frozen_ ? signatures(*impl_, frozen_->all(impl_->typed(), inputs))
+                 : signatures(*impl_, inputs);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 void Kernel::prepare_named(std::span<const NamedView> inputs) const try {
-  prepare(in_order(*impl_, inputs));
+  prepare_for(*impl_, in_order(*impl_, frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 std::vector<Signature> Kernel::infer_named(std::span<const NamedView> inputs) const try {
-  return infer(in_order(*impl_, inputs));
+  return signatures(*impl_, in_order(*impl_, frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -302,9 +328,11 @@ static std::vector<std::string> names_of(const spec::TypedSpec &spec,
 std::vector<InputInfo> Kernel::inputs() const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<InputInfo> infos;
+  std::size_t i = 0;
   for (const spec::TypedInput &input : spec.callers())
-    infos.push_back(
-        {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where});
+    if (!frozen_ || !frozen_->has(i++))
+      infos.push_back({input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents,
+                       input.where, input.role, input.sign});
   return infos;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -316,7 +344,8 @@ std::vector<OutputInfo> Kernel::outputs() const try {
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
     const spec::TypedOutput &output = spec.outputs[o];
     infos.push_back({output.name, output.dtype, names_of(spec, output.axes),
-                     impl_->spec().data().outputs[o].mode.kind, output.add, output.where});
+                     impl_->spec().data().outputs[o].mode.kind, output.add, output.where,
+                     output.update});
   }
   return infos;
 } catch (const std::bad_alloc &) {

@@ -9,6 +9,7 @@
 //   lets.cpp      the lets that are kernels of their own
 //   show.cpp      its stages as text
 //   kernel.cpp    the public face
+//   frozen.hpp    parameters that are built into a kernel
 #pragma once
 
 #include "jit/layout_cache.hpp"
@@ -63,6 +64,7 @@ public:
   Counters counters() const;
 
   const LoopSpec &spec() const { return spec_; }
+  const Options &options() const { return options_; }
   const spec::TypedSpec &typed() const { return typed_; }
   const kernel::Names &names() const { return names_; }
   Engine engine() const { return engine_; }
@@ -131,6 +133,7 @@ private:
 
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;
+  const Options options_;
   const spec::TypedSpec typed_;
   const kernel::Names names_;
   const std::vector<std::vector<bool>> reads_; // [output][input]

@@ -52,7 +52,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
   auto made = std::make_shared<Layouts>();
   made->key = std::move(key);
   std::vector<AnyView> views;
-  std::vector<kernel::Lifetime> lifetimes;
+  std::vector<support::Lifetime> lifetimes;
   for (std::size_t k = 0; k < lets_.size(); ++k) {
     std::vector<AnyView> given;
     for (const AnyView *input : inputs) given.push_back(*input);
@@ -61,12 +61,17 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
     const DType dtype = specs_[k]->typed.outputs[0].dtype;
     made->lets.push_back(layout);
     views.push_back({dtype, nullptr, true, layout});
-    lifetimes.push_back(
-        {element_count(layout) * std::int64_t(size_of(dtype)), k, lets_[k].last_read});
+    made->bytes.push_back(element_count(layout) * std::int64_t(size_of(dtype)));
+    lifetimes.push_back({made->bytes.back(), k, lets_[k].last_read});
   }
-  made->places = kernel::places_of(lifetimes);
+  made->places = support::places_of(lifetimes);
   const std::lock_guard lock(mutex_);
   return latest_ = std::move(made);
+}
+
+std::shared_ptr<const Lets::Layouts> Lets::latest() const {
+  const std::lock_guard lock(mutex_);
+  return latest_;
 }
 
 std::vector<AnyView> Lets::views(const Layouts &layouts, char *memory) const {

@@ -1,9 +1,9 @@
 // The lets of a kernel that are arrays (spec/materialise.hpp): each a kernel of its own, run before the one that reads them.
 #pragma once
 
-#include "kernel/lifetimes.hpp"
 #include "kernel/operands.hpp"
 #include "spec/materialise.hpp"
+#include "support/lifetimes.hpp"
 
 #include <functional>
 #include <memory>
@@ -30,10 +30,14 @@ public:
   struct Layouts {
     std::vector<std::int64_t> key; // of the inputs of the call
     std::vector<Layout> lets;
-    kernel::Places places;
+    std::vector<std::int64_t> bytes; // [let]
+    support::Places places;
   };
   // For inputs that fit (kernel::check_operands). Throws what their shapes are not fit for.
   std::shared_ptr<const Layouts> layouts(kernel::Operands inputs) const;
+
+  // Of the latest call or `prepare`; null before any.
+  std::shared_ptr<const Layouts> latest() const;
 
   // Views of the arrays in `memory`, of `places.bytes`; null: views without memory.
   std::vector<AnyView> views(const Layouts &layouts, char *memory) const;

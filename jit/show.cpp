@@ -12,6 +12,7 @@
 #include "ops/complex.hpp"
 #include "ops/ops.hpp"
 #include "plan/explain.hpp"
+#include "scale/fold.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -169,6 +170,15 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
     const std::vector<Decision> own = let->why_one();
     why.insert(why.end(), own.begin(), own.end());
   }
+  const std::shared_ptr<const jit::Lets::Layouts> layouts = lets_.latest();
+  if (!layouts) return;
+  std::int64_t apart = 0;
+  for (std::size_t k = 0; k < layouts->lets.size(); ++k) apart += layouts->bytes[k];
+  why.push_back(decide(Reason::LetsShareMemory, "", fmt::format("{} bytes", layouts->places.bytes),
+                       fmt::format("the arrays of lets take {} bytes at once, {} if none shared "
+                                   "memory with another",
+                                   layouts->places.bytes, apart),
+                       {}, {.bytes = double(layouts->places.bytes)}));
 }
 
 std::vector<Decision> KernelImpl::why() const try {
@@ -308,6 +318,7 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
 std::string KernelImpl::show_one(Stage stage, const ShowFormat &format) const {
   switch (stage) {
   case Stage::spec: return print(spec_);
+  case Stage::folded: return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);
   case Stage::axes: {
     const kernel::Layouts layouts = layouts_to_show();
     return spec::print_axes(typed_) +

@@ -31,6 +31,8 @@ struct InputDecl {
   // What a window of a let is of: it has the name of the let and nothing else (spec/materialise.hpp).
   bool is_let = false;
   bool materialised = false; // a let as an input of the kernel that reads it at positions
+  InputRole role = InputRole::plain;
+  Sign sign = Sign::any; // of a parameter: declared of all its elements
 
   bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
 };

@@ -56,14 +56,6 @@ std::string print(const AffineForm &form) {
 
 namespace {
 
-std::shared_ptr<const InputDecl> declaration_of(const ExprNode &let) {
-  auto decl = std::make_shared<InputDecl>();
-  decl->name = let.name;
-  decl->where = let.where;
-  decl->is_let = true;
-  return decl;
-}
-
 // `let p = x` is another name of x.
 Expr input_named(Expr of) {
   while (of.node()->kind == ExprKind::Let) {
@@ -79,20 +71,36 @@ Expr input_named(Expr of) {
 
 } // namespace
 
+std::shared_ptr<const InputDecl> declaration_of(const Expr &let) {
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = let.node()->name;
+  decl->where = let.node()->where;
+  decl->is_let = true;
+  return decl;
+}
+
+Expr make_window_like(const Expr &of, const Window &window, Place where) {
+  return make_window(window.pads.empty() ? of : make_padded(of, window.pads, where), window.forms,
+                     where);
+}
+
 Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
   const Expr of = input_named(read);
   const bool is_let = of.node()->kind == ExprKind::Let;
   auto window = std::make_shared<Window>();
-  window->of = is_let                     ? declaration_of(*of.node())
+  window->of = is_let                     ? declaration_of(of)
                : of.node()->input->window ? of.node()->input->window->of
                                           : of.node()->input;
   window->forms = std::move(forms);
+  if (!is_let && of.node()->input->window) window->pads = of.node()->input->window->pads;
 
   auto decl = std::make_shared<InputDecl>();
   decl->dtype = window->of->dtype;
   decl->where = where;
   decl->created = window->of->created;
-  decl->name = window->of->name + "[";
+  decl->role = window->of->role;
+  decl->sign = window->of->sign;
+  decl->name = print_pads(*window->of, window->pads) + "[";
   for (std::size_t d = 0; d < window->forms.size(); ++d) {
     decl->name += (d == 0 ? "" : ", ") + print(window->forms[d]);
     for (const AffineForm::Term &term : window->forms[d].terms)
@@ -103,7 +111,10 @@ Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
   decl->name += "]";
   decl->window = std::move(window);
   std::vector<Expr> let;
-  if (is_let) let.push_back(of);
+  if (is_let)
+    let.push_back(of);
+  else
+    let = of.node()->args;
   return make_input(std::move(decl), std::move(where), std::move(let));
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "expr/node.hpp"
+#include "expr/pad.hpp"
 
 #include <cstdint>
 #include <string>
@@ -43,11 +44,19 @@ std::string print(const AffineForm &form); // "2*i + u - 1"
 
 struct Window {
   std::shared_ptr<const InputDecl> of; // no window itself; or a let
-  std::vector<AffineForm> forms;       // [dim of it]
+  std::vector<AffineForm> forms;       // [dim of it], positions in the padded array
+  std::vector<DimPad> pads = {};       // in the order in which they are filled
+  bool is_whole = false; // pad(x, ..) that is not read at positions: no value yet, without forms
 };
 
-// A read of `of`, an Input node or a Let, through a window: an Input node whose declaration has the axes of the forms as dims, in order
-// of first appearance, and the text of the read as its name. The analysis looks at the number of forms.
+// A read of `of`, an Input node, a padded one or a Let, through a window: an Input node whose declaration has the axes of the forms as dims, in order of
+// first appearance, and the text of the read as its name. The analysis looks at the number of forms.
 Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where);
+
+// The same read of something else: of `of` with those pads, at those positions.
+Expr make_window_like(const Expr &of, const Window &window, Place where);
+
+// What a window of a let is of.
+std::shared_ptr<const InputDecl> declaration_of(const Expr &let);
 
 } // namespace broadloom

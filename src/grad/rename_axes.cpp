@@ -36,10 +36,10 @@ public:
   }
 
   Expr window_of(const Expr &of, const InputDecl &window) const {
-    std::vector<AffineForm> forms = window.window->forms;
-    for (AffineForm &form : forms)
+    Window renamed = *window.window;
+    for (AffineForm &form : renamed.forms)
       for (AffineForm::Term &term : form.terms) change(axes_, term.axis);
-    return make_window(of, std::move(forms), window.where);
+    return make_window_like(of, renamed, window.where);
   }
 
 private:

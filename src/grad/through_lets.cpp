@@ -306,11 +306,20 @@ private:
   // The lets that are needed, in the order in which they are computed: also those of which like= names a window, and nothing else.
   void list_lets() {
     std::unordered_set<std::string> needed;
+    Names let_of_window;
+    std::vector<std::shared_ptr<const InputDecl>> windows = windows_;
+    windows.insert(windows.end(), data_.inputs.begin(), data_.inputs.end());
+    for (const auto &window : windows)
+      if (window->window && window->window->of->is_let)
+        let_of_window[window->name] = window->window->of->name;
     expr::Walker walker;
     const auto walk = [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
         if (node.kind == ExprKind::Let) needed.insert(node.name);
-        const auto name = [&](const std::string &of) { needed.insert(of.substr(0, of.find('['))); };
+        const auto name = [&](const std::string &called) {
+          const auto window = let_of_window.find(called);
+          needed.insert(window == let_of_window.end() ? called : window->second);
+        };
         for (const std::string &of : node.of) name(of);
         if (node.use) name(node.use->like);
       });
@@ -334,7 +343,7 @@ private:
   }
 
   Expr window_of_let(const InputDecl &window) const {
-    return make_window(lets_.at(window.window->of->name), window.window->forms, window.where);
+    return make_window_like(lets_.at(window.window->of->name), *window.window, window.where);
   }
 
   void add_output(const std::string &name) {

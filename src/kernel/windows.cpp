@@ -25,6 +25,7 @@ public:
       : spec_(spec), given_(given), in_sums_(spec.free_axes()), extents_(spec.axes.size()) {}
 
   std::vector<std::int64_t> run() {
+    check_borders();
     take_labels();
     take_dims();
     check_dims();
@@ -47,8 +48,23 @@ private:
       const TypedWindow &window = *spec_.inputs[i].window;
       if (window.derived) continue; // gives no extent and bounds none
       for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
-        visit(i, window.forms[dim], dim, given_[window.of].extents[dim]);
+        visit(i, window.forms[dim], dim, window.padded(int(dim), given_[window.of].extents[dim]));
     }
+  }
+
+  // There is nothing to repeat in an array without elements.
+  void check_borders() const {
+    for (std::size_t i = given_.size(); i < spec_.inputs.size(); ++i)
+      for (const TypedWindow::Pad &pad : spec_.inputs[i].window->pads) {
+        const TypedWindow &window = *spec_.inputs[i].window;
+        const bool repeats = pad.mode != PadMode::Constant && pad.before + pad.after > 0;
+        if (repeats && given_[window.of].extents[std::size_t(pad.dim)] == 0)
+          support::fail("E0143",
+                        fmt::format("{} repeats elements of axis {} of '{}', which has 0 elements",
+                                    window.seen, pad.dim, spec_.inputs[window.of].name),
+                        spec_.inputs[i].where,
+                        "pad with zero or another number, or give it elements");
+      }
   }
 
   void take_labels() {
@@ -94,12 +110,16 @@ private:
         });
   }
 
+  // "'x'", "pad(x, i: (1, 1))"
+  std::string array_of(const TypedWindow &window) const {
+    return window.pads.empty() ? "'" + spec_.inputs[window.of].name + "'" : window.seen;
+  }
+
   // "x[i, i] (dim 1 of 'x')", or "the declaration of 'w'".
   std::string shown(const spec::DimExtent &at) const {
     const spec::TypedInput &input = spec_.inputs[at.input];
     if (!input.window) return fmt::format("the declaration of '{}'", input.name);
-    return fmt::format("{} (dim {} of '{}')", input.name, at.dim,
-                       spec_.inputs[input.window->of].name);
+    return fmt::format("{} (dim {} of {})", input.name, at.dim, array_of(*input.window));
   }
 
   bool knows(int axis) const { return extents_[std::size_t(axis)].has_value(); }
@@ -195,10 +215,9 @@ private:
                                    "label names is free to be less"
                                  : "give the array more elements: not one read is inside";
     support::fail("E0142",
-                  fmt::format("{} reads position {} of axis {} of '{}', which has {}{}",
-                              window.name, shown(span.least < 0 ? span.least : span.greatest), dim,
-                              spec_.inputs[window.window->of].name,
-                              support::count(count, "element"),
+                  fmt::format("{} reads position {} of axis {} of {}, which has {}{}", window.name,
+                              shown(span.least < 0 ? span.least : span.greatest), dim,
+                              array_of(*window.window), support::count(count, "element"),
                               extents.empty() ? "" : " (extents: " + extents + ")"),
                   window.where, help);
   }
@@ -236,9 +255,15 @@ public:
     const TypedWindow &window = *input.window;
     const bool empty = is_empty(seen.layout);
     Layout of = given_[window.of];
-    if (window.needs_zeros()) {
+    if (window.needs_zeros() || !window.pads.empty()) {
       if (empty || !read_[index]) return seen; // its extents are all that matters
-      seen.padding = padding(seen.layout);
+      seen.padding.emplace();
+      seen.padding->of = window.of;
+      seen.padding->pads = window.pads;
+      if (!window.pads.empty()) of = bordered_layout(window.pads, of);
+    }
+    if (window.needs_zeros()) {
+      seen.padding->dims = positions(seen.layout);
       of = padded_layout(*seen.padding, of);
     }
     for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k)
@@ -248,7 +273,7 @@ public:
           if (term.axis == input.axis_of_dim[k] && !stands(dim))
             add(seen.layout.strides[k], term.times, of.strides[dim]);
     for (std::size_t dim = 0; dim < window.forms.size() && !empty; ++dim) {
-      const std::int64_t first = seen.padding ? seen.padding->dims[dim].first : 0;
+      const std::int64_t first = window.needs_zeros() ? seen.padding->dims[dim].first : 0;
       add(seen.offset, whole(start(dim) - first), of.strides[dim]);
     }
     std::int64_t bytes = 0;
@@ -268,8 +293,9 @@ private:
       const int axis = input.axis_of_dim[k];
       if (window.derived) {
         const TypedWindow::ExtentOf &from = window.extents[k];
-        layout.extents[k] = from.axis >= 0 ? extents_[std::size_t(from.axis)]
-                                           : given_[from.input].extents[std::size_t(from.dim)];
+        layout.extents[k] = from.number >= 0 ? from.number
+                            : from.axis >= 0 ? extents_[std::size_t(from.axis)]
+                                             : given_[from.input].extents[std::size_t(from.dim)];
         continue;
       }
       layout.extents[k] = extents_[std::size_t(axis)];
@@ -287,17 +313,18 @@ private:
     if (stands(dim)) return 0;
     const TypedWindow &window = *spec_.inputs[index_].window;
     const TypedWindow::Form &form = window.forms[dim];
-    Wide at = Wide(form.start) + (form.from_end ? given_[window.of].extents[dim] : 0);
+    Wide at = Wide(form.start);
+    if (form.from_end) at += window.padded(int(dim), given_[window.of].extents[dim]);
     for (const TypedWindow::Count &count : form.counts)
       at += Wide(count.times) * given_[count.input].extents[std::size_t(count.dim)];
     return at;
   }
 
-  Padding padding(const Layout &shape) {
+  // All that it looks at, along each dim.
+  std::vector<Padding::Dim> positions(const Layout &shape) {
     const spec::TypedInput &input = spec_.inputs[index_];
     const TypedWindow &window = *input.window;
-    Padding padding;
-    padding.of = window.of;
+    std::vector<Padding::Dim> dims;
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
       Wide least = start(dim), most = least;
       for (const TypedWindow::Term &term : window.forms[dim].terms) {
@@ -307,10 +334,10 @@ private:
         const Wide last = Wide(term.times) * (shape.extents[std::size_t(k)] - 1);
         (last > 0 ? most : least) += last;
       }
-      padding.dims.push_back({whole(least), whole(most), window.forms[dim].divisor});
+      dims.push_back({whole(least), whole(most), window.forms[dim].divisor});
     }
     if (!fits_) fail_size();
-    return padding;
+    return dims;
   }
 
   std::int64_t whole(Wide number) {
@@ -359,7 +386,7 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given) 
     const Seen seen = viewer.see(i);
     AnyView window = of;
     window.layout = seen.layout;
-    if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding);
+    if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding).data;
     if (window.data != nullptr)
       window.data =
           static_cast<char *>(window.data) + seen.offset * std::int64_t(size_of(of.dtype));
@@ -368,15 +395,23 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given) 
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
 }
 
-void *WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
+AnyView WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
   for (const Copy &copy : copies_)
-    if (copy.padding == padding) return copy.elements.raw();
-  copies_.push_back({padding, view, padded(padding, view)});
-  return copies_.back().elements.raw();
+    if (copy.padding == padding) return copy.elements;
+  if (padding.dims.empty()) {
+    copies_.push_back({padding, view, bordered(padding.pads, view)});
+  } else { // zeros around the borders
+    const AnyView of = padding.pads.empty() ? view : copy_of(view, {padding.of, padding.pads, {}});
+    copies_.push_back({padding, of, padded(padding, of)});
+  }
+  return copies_.back().elements;
 }
 
+// In the order in which they were made: some are copies of others.
 void WindowedOperands::copy_again() const {
-  for (const Copy &copy : copies_) pad_again(copy.padding, copy.of, copy.elements);
+  for (const Copy &copy : copies_)
+    copy.padding.dims.empty() ? border_again(copy.padding.pads, copy.of, copy.elements)
+                              : pad_again(copy.padding, copy.of, copy.elements);
 }
 
 void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs) {

@@ -6,6 +6,8 @@
 // declared dim has that dim's; one that stands only alone, as j, has that of the dim at whose position it stands; any other
 // takes the greatest extent for which every read is inside its array.
 //
+// A window of a padded input is a view of a copy with borders (borders.hpp), which all windows of this padding share.
+//
 // A derived window that may look outside of its array, or between two elements, is a view of a copy with zeros there (padding.hpp).
 #pragma once
 
@@ -22,7 +24,7 @@ namespace broadloom::kernel {
 class WindowedOperands {
 public:
   // `given` are the inputs that a call is given, then outputs, in declared order; dtypes and ranks of the inputs are as declared.
-  // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0112.
+  // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0143 (a border of nothing), E0112.
   WindowedOperands(const spec::TypedSpec &spec, Operands given);
 
   Operands all() const { return operands_; }
@@ -30,7 +32,7 @@ public:
   void copy_again() const;
 
 private:
-  void *copy_of(const AnyView &view, const Padding &padding);
+  AnyView copy_of(const AnyView &view, const Padding &padding);
 
   struct Copy {
     Padding padding;

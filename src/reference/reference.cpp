@@ -161,7 +161,8 @@ private:
     char *to = static_cast<char *>(elements_[id.index].raw());
     std::vector<std::int64_t> indices(extents.size(), 0);
     for (std::int64_t p = 0; p < points; ++p, to += element) {
-      if (const auto at = position_in(window, inputs_, indices)) {
+      const Read read = read_by(window, inputs_, indices);
+      if (const auto &at = read.position) {
         std::int64_t offset = 0;
         for (std::size_t d = 0; d < at->size(); ++d) {
           support::check((*at)[d] >= 0 && (*at)[d] < of.layout.extents[d],
@@ -171,7 +172,7 @@ private:
         std::memcpy(to, static_cast<const char *>(of.data) + offset * element,
                     std::size_t(element));
       } else {
-        std::memset(to, 0, std::size_t(element));
+        ops::store(to, node.dtype, read.number);
       }
       for (std::size_t a = extents.size(); a-- > 0;) {
         if (++indices[a] < extents[a].count) break;

@@ -11,6 +11,14 @@ using spec::TypedWindow;
 
 constexpr std::int64_t unknown = -1;
 
+// The extent of a dim with what is added to it.
+std::int64_t padded_count(const TypedWindow &window, std::size_t dim, const Layout &of) {
+  std::int64_t count = of.extents[dim];
+  for (const TypedWindow::Pad &pad : window.pads)
+    if (std::size_t(pad.dim) == dim) count += pad.before + pad.after;
+  return count;
+}
+
 class Finder {
 public:
   Finder(const spec::TypedSpec &spec, std::span<const Layout> inputs)
@@ -22,6 +30,12 @@ public:
   }
 
   std::vector<std::int64_t> run() {
+    for (std::size_t w = spec_.given_inputs(); w < spec_.inputs.size(); ++w)
+      for (const TypedWindow::Pad &pad : spec_.inputs[w].window->pads)
+        if (pad.mode != PadMode::Constant && pad.before + pad.after > 0 &&
+            inputs_[spec_.inputs[w].window->of].extents[std::size_t(pad.dim)] == 0)
+          throw ShapeError("E0143", "nothing is there to pad " + spec_.inputs[w].name + " with",
+                           spec_.inputs[w].where, "pad with a number");
     for (std::size_t i = 0; i < spec_.given_inputs(); ++i)
       for (std::size_t dim = 0; dim < spec_.inputs[i].axis_of_dim.size(); ++dim) {
         std::int64_t &extent = extents_[std::size_t(spec_.inputs[i].axis_of_dim[dim])];
@@ -59,7 +73,8 @@ private:
     return spec_.inputs[read.window].window->forms[read.dim];
   }
   std::int64_t count(const Read &read) const {
-    return inputs_[spec_.inputs[read.window].window->of].extents[read.dim];
+    const TypedWindow &window = *spec_.inputs[read.window].window;
+    return padded_count(window, read.dim, inputs_[window.of]);
   }
   bool has(const Read &read, int axis) const {
     for (const TypedWindow::Term &term : form(read).terms)
@@ -164,26 +179,57 @@ std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
   return Finder(spec, inputs).run();
 }
 
-std::optional<std::vector<std::int64_t>> position_in(const TypedWindow &window,
-                                                     std::span<const AnyView> inputs,
-                                                     const std::vector<std::int64_t> &indices) {
+namespace {
+
+// The index of the element of `count` that stands at position `at` where they are repeated to both sides.
+std::int64_t repeated(PadMode mode, std::int64_t at, std::int64_t count) {
+  const auto remainder = [](std::int64_t a, std::int64_t b) {
+    return a - b * (a / b - (a % b < 0));
+  };
+  switch (mode) {
+  case PadMode::Constant: break;
+  case PadMode::Edge: return at < 0 ? 0 : std::min(at, count - 1);
+  case PadMode::Wrap: return remainder(at, count);
+  case PadMode::Reflect: // a mirror at each end, so that one image is there and back
+    if (count == 1) return 0;
+    at = remainder(at, 2 * count - 2);
+    return at < count ? at : 2 * count - 2 - at;
+  }
+  return at;
+}
+
+} // namespace
+
+Read read_by(const TypedWindow &window, std::span<const AnyView> inputs,
+             const std::vector<std::int64_t> &indices) {
   std::vector<std::int64_t> positions;
   const Layout &of = inputs[window.of].layout;
   for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
     const TypedWindow::Form &form = window.forms[dim];
+    const std::int64_t count = padded_count(window, dim, of);
     std::int64_t at = form.start;
-    if (form.from_end) at += of.extents[dim];
+    if (form.from_end) at += count;
     for (const TypedWindow::Term &term : form.terms)
       at += term.times * indices[std::size_t(term.axis)];
-    for (const TypedWindow::Count &count : form.counts)
-      at += count.times * inputs[count.input].layout.extents[std::size_t(count.dim)];
+    for (const TypedWindow::Count &c : form.counts)
+      at += c.times * inputs[c.input].layout.extents[std::size_t(c.dim)];
     if (form.stretches && of.extents[dim] == 1) at = 0;
-    if (at % form.divisor != 0) return std::nullopt;
+    if (at % form.divisor != 0) return {};
     at /= form.divisor;
-    if (form.may_leave && (at < 0 || at >= of.extents[dim])) return std::nullopt;
+    if (form.may_leave && (at < 0 || at >= count)) return {};
     positions.push_back(at);
   }
-  return positions;
+  // pad(pad(x, ..), ..): the outer one, which is the last, is asked first.
+  for (std::size_t k = window.pads.size(); k-- > 0;) {
+    const TypedWindow::Pad &pad = window.pads[k];
+    std::int64_t &at = positions[std::size_t(pad.dim)];
+    const std::int64_t count = of.extents[std::size_t(pad.dim)];
+    at -= pad.before;
+    if (at >= 0 && at < count) continue;
+    if (pad.mode == PadMode::Constant) return {std::nullopt, pad.value};
+    at = repeated(pad.mode, at, count);
+  }
+  return {std::move(positions), {}};
 }
 
 } // namespace broadloom::reference

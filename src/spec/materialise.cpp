@@ -3,6 +3,8 @@
 
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <set>
@@ -57,7 +59,10 @@ private:
   // Which lets are read at positions, and where lets are.
   void find() {
     for (const auto &decl : data_.inputs)
-      if (const std::string *let = let_read(*decl)) wanted_.insert(*let);
+      if (const std::string *let = let_read(*decl)) {
+        wanted_.insert(*let);
+        let_of_window_[decl->name] = *let;
+      }
     expr::Walker walker;
     for_each_root(data_, [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
@@ -123,7 +128,8 @@ private:
   Names needed_by(const Expr &root) const {
     Names names;
     const auto name = [&](const std::string &called) {
-      const std::string of = called.substr(0, called.find('['));
+      const auto window = let_of_window_.find(called);
+      const std::string &of = window == let_of_window_.end() ? called : window->second;
       if (wanted_.contains(of)) names.insert(of);
     };
     walk_kernel(root, [&](const ExprNode &node) {
@@ -147,6 +153,7 @@ private:
     data.stretch = data_.stretch;
     data.accuracy = data_.accuracy;
     data.relaxed = data_.relaxed;
+    data.scales = data_.scales;
     data.inputs = data_.inputs;
     OutputDecl output;
     output.name = name;
@@ -211,13 +218,22 @@ private:
   Expr window_of(const InputDecl &window, const Place &where) const {
     const auto array = arrays_.find(window.window->of->name);
     if (array == arrays_.end()) return make_input(std::make_shared<const InputDecl>(window), where);
-    return make_window(make_input(array->second.decl, where), window.window->forms, where);
+    for (const DimPad &pad : window.window->pads)
+      if (pad.dim >= array->second.decl->dims.size())
+        support::fail("E0104",
+                      "let '" + array->first + "' has " +
+                          support::count(std::int64_t(array->second.decl->dims.size()), "dim") +
+                          ", and dim " + std::to_string(pad.dim) + " is to be padded",
+                      support::with_text(window.where, data_.source.get()),
+                      "count its dims from 0");
+    return make_window_like(make_input(array->second.decl, where), *window.window, where);
   }
 
   // With the lets so far as inputs.
   Expr rewritten(const Expr &root) {
     walker_.walk(root.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input && let_read(*node.input)) {
+      // One that is padded and not read at positions is a mistake, and told as one.
+      if (node.kind == ExprKind::Input && let_read(*node.input) && !node.input->window->is_whole) {
         now_.emplace(&node, window_of(*node.input, node.where));
         return;
       }
@@ -247,11 +263,100 @@ private:
   const SpecData &data_;
   const std::function<TypedSpec(const SpecData &)> &analyse_;
   Names wanted_;
+  std::unordered_map<std::string, std::string> let_of_window_; // of those that are named
   std::unordered_map<std::string, Expr> lets_;
   std::unordered_map<std::string, Array> arrays_;
   expr::Walker walker_;
   std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
   Split split_;
+};
+
+// From the parts to one kernel.
+class Joiner {
+public:
+  Joiner(const SpecData &data, const Split &split) : data_(data), split_(split) {
+    for (const Expr &let : data.lets) note(let);
+    expr::Walker walker;
+    const auto walk = [&](const Expr &root) {
+      walker.walk(root.node(), [&](const ExprNode &node) {
+        for (const Expr &arg : node.args) note(arg);
+      });
+    };
+    for (const Expr &let : data.lets) walk(let);
+    for (const OutputDecl &output : data.outputs) {
+      walk(output.value);
+      for (const Expr &init : output.mode.use.init) walk(init);
+    }
+  }
+
+  SpecData run() {
+    SpecData made = split_.rest;
+    made.inputs.clear();
+    made.lets.clear();
+    for (const auto &input : data_.inputs)
+      if (!input->window) made.inputs.push_back(input);
+    for (const auto &let : split_.lets) {
+      const OutputDecl &output = let->data.outputs[0];
+      const ExprNode &old = *lets_.at(output.name).node();
+      lets_[output.name] = make_let(output.name, again(output.value), old.where, old.axes);
+      made.lets.push_back(lets_[output.name]);
+      declare(let->data);
+    }
+    for (const Expr &let : split_.rest.lets) made.lets.push_back(again(let));
+    for (OutputDecl &output : made.outputs) {
+      output.value = again(output.value);
+      for (Expr &init : output.mode.use.init) init = again(init);
+    }
+    declare(split_.rest);
+    made.inputs.insert(made.inputs.end(), windows_.begin(), windows_.end());
+    return made;
+  }
+
+private:
+  void note(const Expr &let) {
+    if (let.node() && let.node()->kind == ExprKind::Let) lets_.try_emplace(let.node()->name, let);
+  }
+
+  Expr window(const InputDecl &decl) const {
+    return make_window_like(lets_.at(decl.window->of->name), *decl.window, decl.where);
+  }
+
+  void declare(const SpecData &part) {
+    for (const auto &input : part.inputs)
+      if (input->window && declared_.insert(input->name).second)
+        windows_.push_back(input->window->of->materialised ? window(*input).node()->input : input);
+  }
+
+  // The arrays are lets again.
+  Expr again(const Expr &root) {
+    walker_.walk(root.node(), [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Input) {
+        if (node.input->window && node.input->window->of->materialised)
+          now_.emplace(&node, window(*node.input));
+        return;
+      }
+      std::vector<Expr> args;
+      bool changed = false;
+      for (const Expr &arg : node.args) {
+        args.push_back(current(arg));
+        changed = changed || args.back().node() != arg.node();
+      }
+      if (changed) now_.emplace(&node, with_args(node, std::move(args)));
+    });
+    return current(root);
+  }
+  Expr current(const Expr &expr) const {
+    const auto found = now_.find(expr.node());
+    return found == now_.end() ? expr : found->second;
+  }
+
+  const SpecData &data_;
+  const Split &split_;
+  std::unordered_map<std::string, Expr> lets_;
+  Names declared_;
+  std::vector<std::shared_ptr<const InputDecl>> windows_;
+  expr::Walker walker_;
+  std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
 };
 
 } // namespace
@@ -260,5 +365,7 @@ std::optional<Split> split_lets(const SpecData &data,
                                 const std::function<TypedSpec(const SpecData &)> &analyse) {
   return Splitter(data, analyse).run();
 }
+
+SpecData joined(const SpecData &data, const Split &split) { return Joiner(data, split).run(); }
 
 } // namespace broadloom::spec

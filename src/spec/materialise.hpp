@@ -33,4 +33,7 @@ struct Split {
 std::optional<Split> split_lets(const SpecData &data,
                                 const std::function<TypedSpec(const SpecData &)> &analyse);
 
+// The kernel again, of which `data` is what was split and the split what has become of its parts.
+SpecData joined(const SpecData &data, const Split &split);
+
 } // namespace broadloom::spec

@@ -62,7 +62,7 @@ private:
             int(decl.dims.size()) > placed_axes_);
   }
   [[noreturn]] void too_many_dims(const std::string &input, int rank, const Place &where) const;
-  TypedWindow resolve(const Window &window) const;
+  TypedWindow resolve(const Window &window, const Place &where) const;
 
   const SpecData &data_;
   TypedSpec &out_;

@@ -9,6 +9,7 @@
 
 #include "expr/graph.hpp"
 #include "expr/node.hpp"
+#include "expr/pad.hpp"
 #include "spec/schedule.hpp"
 
 #include <broadloom/kernel.hpp>
@@ -23,7 +24,8 @@ struct OutputDecl {
   bool has_axes = false;     // brackets were written, maybe empty: `out s[] = ...`
   std::vector<AxisRef> axes; // in the order written
   std::optional<DType> dtype;
-  bool add = false; // `+=`
+  bool add = false;    // `+=`
+  bool update = false; // of the state of this name
   Mode mode;
   Expr value;
   Place where;
@@ -46,6 +48,7 @@ struct SpecData {
   bool stretch = true;
   Accuracy accuracy = Accuracy::high;
   bool relaxed = false;
+  std::optional<Scales> scales; // none: by `relaxed`
   std::vector<Pairing> pairings;
   Schedule schedule;
   std::vector<std::shared_ptr<const InputDecl>> inputs; // declared by `in`
@@ -88,17 +91,38 @@ struct TypedWindow {
              counts.empty() && divisor == 1;
     }
   };
-  // Where a dim of a derived window has its extent from: a dim of an input that the call is given, or (-1) an axis.
+  // Where a dim of a derived window has its extent from: a number, an axis, or (both -1) a dim of an input that the call is given.
   struct ExtentOf {
     int axis = -1;
     std::uint32_t input = 0;
     int dim = 0;
+    std::int64_t number = -1;
+  };
+  // Elements before and behind those of a dim (expr/pad.hpp). Positions are those in the padded array.
+  struct Pad {
+    int dim = 0;
+    std::int64_t before = 0, after = 0;
+    PadMode mode = PadMode::Constant;
+    ops::Scalar value; // Constant
+    friend bool operator==(const Pad &, const Pad &) = default;
   };
   std::uint32_t of = 0;
+  std::vector<Pad> pads;   // in the order in which they are filled
+  std::string seen;        // with pads: the text of the padded array
   std::vector<Form> forms; // [dim of it]
   bool derived = false;
   std::vector<ExtentOf> extents; // derived: [dim of the window]
 
+  const Pad *pad_of(int dim) const {
+    for (const Pad &pad : pads)
+      if (pad.dim == dim) return &pad;
+    return nullptr;
+  }
+  // The extent of a dim with its padding.
+  std::int64_t padded(int dim, std::int64_t extent) const {
+    const Pad *pad = pad_of(dim);
+    return pad == nullptr ? extent : pad->before + extent + pad->after;
+  }
   // Is it seen in a copy with zeros around and between the elements?
   bool needs_zeros() const {
     for (const Form &form : forms)
@@ -115,6 +139,8 @@ struct TypedInput {
   std::vector<bool> may_stretch;     // may this dim be 1 where others are not?
   bool labelled = false;             // its dims have labels
   bool by_order = false;             // its dims were aligned by `order`
+  InputRole role = InputRole::plain;
+  Sign sign = Sign::any;        // declared of all its elements
   bool in_windows_only = false; // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
   bool materialised = false; // a let, computed by a kernel of its own (spec/materialise.hpp)
@@ -139,6 +165,7 @@ struct TypedOutput {
   expr::NodeId addend;
   // Of broadcast(like=t), t: at a call the output must not have more elements along its axes.
   std::uint32_t like = expr::no_input;
+  bool update = false; // of the state of this name, whose dtype and axes it has
   Place where;
 };
 

@@ -14,6 +14,7 @@
 #include "support/out_of_memory.hpp"
 #include "text/printed.hpp"
 #include "text/used_definitions.hpp"
+#include "text/words.hpp"
 
 #include <charconv>
 #include <cmath>
@@ -85,6 +86,9 @@ public:
       text_ += std::string("  set accuracy = ") +
                (data_.accuracy == Accuracy::exact ? "exact\n" : "fast\n");
     if (data_.relaxed) text_ += "  set relaxed = on\n";
+    if (data_.scales)
+      text_ +=
+          std::string("  set scales = ") + (*data_.scales == Scales::fold ? "fold\n" : "keep\n");
     for (const Pairing &pairing : data_.pairings)
       text_ += (pairing.fuse ? "  fuse " : "  separate ") + pairing.a + ", " + pairing.b + "\n";
     for (const auto &decl : inputs_)
@@ -271,7 +275,9 @@ private:
   }
 
   void input(const InputDecl &decl) {
-    text_ += "  in  " + decl.name + " : " + std::string(name(decl.dtype));
+    text_ += "  " + std::string(spec::word_of(decl.role)) +
+             (decl.role == InputRole::plain ? "  " : " ") + decl.name + " : " +
+             std::string(name(decl.dtype));
     for (std::size_t i = 0; i < decl.dims.size(); ++i) {
       const Dim &dim = decl.dims[i];
       text_ += i == 0 ? "[" : ", ";
@@ -289,6 +295,7 @@ private:
         text_ += (i == 0 ? "" : ", ") + std::to_string(decl.axes[i]);
       text_ += ")";
     }
+    if (decl.sign != Sign::any) text_ += " " + std::string(relation(decl.sign));
     text_ += "\n";
   }
 
@@ -300,7 +307,7 @@ private:
   }
 
   void output(const OutputDecl &decl) {
-    text_ += "  out " + decl.name;
+    text_ += (decl.update ? "  update " : "  out ") + decl.name;
     if (decl.has_axes) list(decl.axes);
     if (decl.dtype) text_ += " : " + std::string(name(*decl.dtype));
     text_ += decl.add ? " += " : " = ";

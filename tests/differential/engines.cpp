@@ -70,6 +70,9 @@ public:
     }
     tally_.windowed += typed_.given_inputs() < typed_.inputs.size();
     tally_.arrays += std::int64_t(typed_.materialised.size());
+    tally_.padded += std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const auto &input) {
+      return input.window && !input.window->pads.empty();
+    });
     for (const CaseOperand &out : case_.outputs) tally_.points += element_count(out.layout);
     const std::vector<Bytes> truth =
         run_engine({.threads = 1, .engine = Engine::interpreter}, Operand::pattern);

@@ -56,12 +56,29 @@ std::int64_t points(const spec::TypedSpec &typed,
       extent = std::max(extent, i < shapes.size() ? shapes[i][d] : longest);
     }
   }
-  std::int64_t product = 1;
-  for (const std::int64_t extent : extents)
-    product = extent > most_points / product ? most_points + 1 : product * extent;
-  for (const auto &let : typed.materialised)
-    product = std::max(product, points(let->typed, shapes));
-  return product;
+  const auto product = [](const std::vector<std::int64_t> &lengths) {
+    std::int64_t points = 1;
+    for (const std::int64_t length : lengths)
+      points = length > most_points / points ? most_points + 1 : points * length;
+    return points;
+  };
+  std::int64_t most = 1;
+  for (const spec::TypedInput &window : typed.inputs) {
+    if (!window.window) continue;
+    // No axis of a window is longer than its array with what is added to it, and of that there is a copy.
+    std::vector<std::int64_t> lengths(window.window->forms.size(), longest);
+    if (window.window->of < shapes.size()) lengths = shapes[window.window->of];
+    for (std::size_t d = 0; d < lengths.size(); ++d)
+      lengths[d] = std::max<std::int64_t>(window.window->padded(int(d), lengths[d]), 1);
+    most = std::max(most, product(lengths));
+    for (std::size_t d = 0; d < window.axis_of_dim.size(); ++d) {
+      std::int64_t &extent = extents[std::size_t(window.axis_of_dim[d])];
+      for (const std::int64_t length : lengths) extent = std::max(extent, length);
+      extent = std::max(extent, window.extents[d]); // of a border
+    }
+  }
+  for (const auto &let : typed.materialised) most = std::max(most, points(let->typed, shapes));
+  return std::max(most, product(extents));
 }
 
 std::optional<Case> from_text(std::string_view text, Random &random) {

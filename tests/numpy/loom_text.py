@@ -39,14 +39,14 @@ def tokens(text):
     return found + [("end", "")]
 
 
-def window_name(name, positions):
-    return "%s%s" % (name, [sorted(p.items(), key=str) for p in positions])
+def window_name(name, positions, pads=()):
+    return "%s%s%s" % (name, list(pads) or "", [sorted(p.items(), key=str) for p in positions])
 
 
 class Parser:
     def __init__(self, text):
         self.tokens, self.at = tokens(text), 0
-        self.windows = {}  # "x[i + u]": the input or let and the position along each dim
+        self.windows = {}  # "x[i + u]": the input or let, the position along each dim and how it is padded
 
     def peek(self):
         return self.tokens[self.at][1]
@@ -108,8 +108,12 @@ class Parser:
             return inside[0] if len(inside) == 1 else ("tuple", inside)
         if kind != "name":
             raise Refused("'%s' where a value should stand" % word)
+        if word == "pad" and self.peek() == "(":
+            name, pads = self.pad()
+            self.expect("[")
+            return self.window(name, pads)
         if self.accept("["):
-            return self.window(word)
+            return self.window(word, [])
         if not self.accept("("):
             return ("name", word)
         args, options = [], {}
@@ -126,13 +130,37 @@ class Parser:
 
     # ---- positions: the multiple of each axis, and of None the number
 
-    def window(self, name):
+    # pad(x, i: (1, 2), edge), the word read: the input, and (dim, before, after, mode or number) in the order of filling.
+    def pad(self):
+        self.expect("(")
+        name, pads = self.take(), []
+        if name == "pad" and self.peek() == "(":
+            name, pads = self.pad()
+        amounts, mode = [], "zero"
+        while self.accept(","):
+            if self.tokens[self.at + 1][1] != ":":
+                sign = -1 if self.accept("-") else 1
+                word = self.take()
+                mode = word if word in ("zero", "edge", "wrap", "reflect") else \
+                    float(word == "true") if word in ("true", "false") else sign * float(word)
+                break
+            dim = self.take()
+            self.expect(":")
+            self.expect("(")
+            before = int(self.take())
+            self.expect(",")
+            amounts.append((dim, before, int(self.take())))
+            self.expect(")")
+        self.expect(")")
+        return name, pads + [(*one, mode) for one in amounts]
+
+    def window(self, name, pads):
         positions = [self.position()]
         while self.accept(","):
             positions.append(self.position())
         self.expect("]")
-        read = window_name(name, positions)
-        self.windows.setdefault(read, (name, positions))
+        read = window_name(name, positions, pads)
+        self.windows.setdefault(read, (name, positions, pads))
         return ("name", read)
 
     def position(self):
@@ -282,8 +310,10 @@ class Parser:
 
     def statement(self, kernel):
         word = self.take()
-        if word == "in":
+        if word in ("in", "param", "state"):
             kernel["inputs"].append(self.input())
+            if self.tokens[self.at][1] in (">", ">=", "<", "<=", "!="):
+                self.take(), self.take()
         elif word == "let":
             name = self.take()
             if self.accept("["):

@@ -74,7 +74,8 @@ class Reductions(Operations):
     def like(self, options):
         name = options["like"][1]
         positions = self.windows[name][1] if name in self.windows else []
-        if name not in self.inputs or not all(alone(p) for p in positions) or len({a for p in positions for a in p}) < len(positions):
+        padded = name in self.windows and self.windows[name][2]
+        if padded or name not in self.inputs or not all(alone(p) for p in positions) or len({a for p in positions for a in p}) < len(positions):
             raise Refused("like=" + name)  # back through a window
         return self.inputs[name]
 

@@ -55,7 +55,7 @@ class Evaluator(Reductions):
         labels = []
         for d in self.kernel["inputs"]:
             labels += [name for name in d["labels"] or [] if name not in labels]
-        for _, positions in self.windows.values():
+        for _, positions, _ in self.windows.values():
             labels += [a for p in positions for a in p if a is not None and a not in labels]
         ranks = [max(d["axes"]) + 1 if d["axes"] else len(d["dims"]) for d in self.kernel["inputs"]]
         return labels if labels else [str(k) for k in range(max(ranks + [0]))]

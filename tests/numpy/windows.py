@@ -19,6 +19,22 @@ def begins(position, count):
     return count - 1 if start == 0 and position else start
 
 
+def padded(kernel, name, array, pads):
+    """As np.pad has it, one dim after the other; a dim of an input is called by its label where it has one, else by its number."""
+    labels = next((d["labels"] for d in kernel["inputs"] if d["name"] == name), None) or []
+    parts = [array.lo, array.hi, np.broadcast_to(array.sure, array.lo.shape)]
+    for dim, before, after, mode in pads:
+        amounts = [(0, 0)] * array.lo.ndim
+        amounts[labels.index(dim) if dim in labels else int(dim)] = (before, after)
+        if mode in ("edge", "wrap", "reflect"):
+            parts = [np.pad(a, amounts, mode) for a in parts]
+        else:
+            number = np.array(0 if mode == "zero" else mode)
+            parts = [np.pad(a, amounts, constant_values=number.astype(a.dtype)) for a in parts[:2]] + [
+                np.pad(parts[2], amounts, constant_values=True)]
+    return Value(array.dtype, *parts)
+
+
 def alone(p):
     return len(p) == 1 and list(p.items())[0][1] == 1 and None not in p
 
@@ -29,9 +45,10 @@ def window_extents(kernel, arrays):
         for name, one, extent in zip(d["labels"] or [], d["ones"], arrays[d["name"]].lo.shape):
             if not one:
                 known.setdefault(name, extent)
-    reads = [(p, arrays[name].lo.shape[k]) for name, positions in kernel["windows"].values() for k, p in enumerate(positions)]
+    reads = [(p, count) for name, positions, pads in kernel["windows"].values()
+             for p, count in zip(positions, padded(kernel, name, arrays[name], pads).lo.shape)]
     moved = {a for p, _ in reads if not alone(p) for a in p}
-    moved |= {a for name, positions in kernel["windows"].values() if name in kernel["lets"] for p in positions for a in p}
+    moved |= {a for name, positions, _ in kernel["windows"].values() if name in kernel["lets"] for p in positions for a in p}
     for p, count in reads:
         if alone(p) and not set(p) & moved:
             known.setdefault(list(p)[0], count)
@@ -62,10 +79,10 @@ def windows_of(kernel, arrays):
     """The axes and the elements of each read at positions."""
     extents = window_extents(kernel, arrays) if kernel["windows"] else {}
     found = {}
-    for read, (name, positions) in kernel["windows"].items():
+    for read, (name, positions, pads) in kernel["windows"].items():
         axes = list(dict.fromkeys(a for p in positions for a in p if a is not None))
         shape = [extents[a] for a in axes]
-        places, array = [], arrays[name]
+        places, array = [], padded(kernel, name, arrays[name], pads)
         for p, count in zip(positions, array.lo.shape):
             at = np.full(shape, begins(p, count), np.int64)
             for a, times in p.items():
@@ -82,7 +99,7 @@ class ArrayLets:
 
     def __init__(self, kernel):
         self.kernel = kernel
-        read = {name for name, _ in kernel["windows"].values()}
+        read = {name for name, _, _ in kernel["windows"].values()}
         self.names = {name: kernel["listed"].get(name) for name in kernel["lets"] if name in read or name in kernel["listed"]}
         self.own = {}  # of those that are computed: what a plain read of it is
         self.windows = dict(kernel["windows"])
@@ -92,7 +109,7 @@ class ArrayLets:
         if axes and not any(a.isdigit() for a in axes):
             positions = [{a: 1} for a in axes]
             self.own[name] = window_name(name, positions)
-            self.windows.setdefault(self.own[name], (name, positions))
+            self.windows.setdefault(self.own[name], (name, positions, []))
 
     def mapped(self, tree, change):
         """The expression with `change(name)` for each name of a value, in the order in which they are read."""

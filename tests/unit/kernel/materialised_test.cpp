@@ -1,5 +1,5 @@
 // Lets that are arrays: read at positions, or declared with their dims. Each engine must have the bits of the reference.
-#include "kernel/lifetimes.hpp"
+#include "support/lifetimes.hpp"
 #include "spec/materialise.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -215,15 +215,15 @@ TEST_CASE("what is decided about arrays is told") {
 }
 
 TEST_CASE("arrays share memory that never live at once") {
-  using kernel::Lifetime;
+  using support::Lifetime;
   const std::vector<Lifetime> chain{{100, 0, 1}, {100, 1, 2}, {64, 2, 3}, {200, 3, 4}};
-  const kernel::Places places = kernel::places_of(chain);
+  const support::Places places = support::places_of(chain);
   CHECK(places.starts == std::vector<std::int64_t>{0, 128, 0, 64});
   CHECK(places.bytes == 320);
   const std::vector<Lifetime> together{{1, 0, 5}, {1, 1, 5}, {65, 2, 5}};
-  CHECK(kernel::places_of(together).starts == std::vector<std::int64_t>{0, 64, 128});
+  CHECK(support::places_of(together).starts == std::vector<std::int64_t>{0, 64, 128});
   const std::vector<Lifetime> huge{{INT64_MAX / 2, 0, 5}, {INT64_MAX / 2 + 100, 1, 5}};
-  CHECK_THROWS_AS(kernel::places_of(huge), DataError);
+  CHECK_THROWS_AS(support::places_of(huge), DataError);
 }
 
 TEST_CASE("gradients go through arrays, and so do gradients of these") {

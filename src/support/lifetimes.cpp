@@ -1,11 +1,11 @@
 // See lifetimes.hpp.
-#include "kernel/lifetimes.hpp"
+#include "support/lifetimes.hpp"
 
 #include <broadloom/error.hpp>
 
 #include <algorithm>
 
-namespace broadloom::kernel {
+namespace broadloom::support {
 namespace {
 
 bool live_at_once(const Lifetime &a, const Lifetime &b) {
@@ -44,4 +44,4 @@ Places places_of(std::span<const Lifetime> arrays) {
   return places;
 }
 
-} // namespace broadloom::kernel
+} // namespace broadloom::support

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace broadloom::kernel {
+namespace broadloom::support {
 
 struct Lifetime {
   std::int64_t bytes = 0;
@@ -24,4 +24,4 @@ struct Places {
 // Each at the lowest place that is free while it lives, in the order given. Throws DataError E0305 beyond i64.
 Places places_of(std::span<const Lifetime> arrays);
 
-} // namespace broadloom::kernel
+} // namespace broadloom::support
