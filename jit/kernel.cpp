@@ -50,11 +50,12 @@ std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
 
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
-    : spec_(spec), options_(options), typed_(std::move(typed)), names_(typed_), reads_(kernel::inputs_read(typed_)),
-      engine_(options.engine), target_(std::move(target)), profile_(profile),
-      cache_dir_(options.cache_dir), threads_(threads), verifies_(asked_to_verify()),
-      cancel_(options.cancel), workers_(jit::runtime::workers(threads)),
-      most_patterns_(most_patterns()), has_generic_(plan::has_generic(typed_)),
+    : spec_(spec), options_(options), typed_(std::move(typed)), names_(typed_),
+      reads_(kernel::inputs_read(typed_)), engine_(options.engine), target_(std::move(target)),
+      profile_(profile), cache_dir_(options.cache_dir), threads_(threads),
+      verifies_(asked_to_verify()), cancel_(options.cancel),
+      workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()),
+      has_generic_(plan::has_generic(typed_)),
       has_windows_(typed_.given_inputs() < typed_.inputs.size()),
       lets_(typed_, [&](const std::shared_ptr<const spec::Materialised> &let) {
         const std::shared_ptr<const SpecData> data(let, &let->data);
@@ -198,7 +199,8 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   const std::vector<bool> needed = lets.needed(outputs);
   for (std::size_t k = 0; k < needed.size(); ++k)
     if (needed[k])
-      state->lets.push_back(bound_state(lets.kernels()[k], nullptr, lets.operands(k, inputs, views)));
+      state->lets.push_back(
+          bound_state(lets.kernels()[k], nullptr, lets.operands(k, inputs, views)));
   return state;
 }
 

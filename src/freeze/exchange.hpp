@@ -26,8 +26,7 @@ public:
         changed = changed || found != instead_.end();
       }
       if (!changed) return;
-      put(&node, node.kind == ExprKind::Let ? make_let(node.name, args[0], node.where)
-                                            : with_args(node, std::move(args)));
+      put(&node, with_args(node, std::move(args)));
     });
     const auto found = instead_.find(expr.node());
     return found == instead_.end() ? expr : found->second;

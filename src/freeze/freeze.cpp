@@ -266,6 +266,18 @@ private:
 } // namespace
 
 Frozen freeze(const SpecData &data, const std::vector<std::string> &names) {
+  // Where lets are arrays, each is a kernel of its own, and nothing is taken out of them: the parameters are built in as they are. So they are
+  // where a label is 1 in one input and more in another, as `j=1` allows: a value has no declaration that says which of both it is.
+  const spec::TypedSpec typed = spec::analyse(data);
+  const bool has_ones = std::ranges::any_of(typed.inputs, [](const spec::TypedInput &input) {
+    return input.labelled && std::ranges::find(input.extents, 1) != input.extents.end();
+  });
+  if (has_ones || !typed.materialised.empty()) {
+    Frozen made{data, data, {}};
+    made.computed.outputs.clear();
+    made.built_in = names;
+    return made;
+  }
   return Freezing(data, names).run();
 }
 

@@ -1,6 +1,8 @@
 // See substitute.hpp.
 #include "grad/substitute.hpp"
 
+#include <unordered_set>
+
 namespace broadloom::grad {
 
 std::vector<Expr> exchange(const std::vector<Expr> &roots,
@@ -10,6 +12,15 @@ std::vector<Expr> exchange(const std::vector<Expr> &roots,
     const auto found = now.find(expr.node());
     return found == now.end() ? expr : found->second;
   };
+  // What is read at positions, or has its dims listed, stays a let.
+  std::unordered_set<const ExprNode *> arrays;
+  expr::Walker finder;
+  for (const Expr &root : roots)
+    finder.walk(root.node(), [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Let && !node.axes.empty()) arrays.insert(&node);
+      for (const Expr &let : node.args)
+        if (node.kind == ExprKind::Input) arrays.insert(let.node());
+    });
   expr::Walker walker;
   std::vector<Expr> made_roots;
   for (const Expr &root : roots) {
@@ -21,7 +32,9 @@ std::vector<Expr> exchange(const std::vector<Expr> &roots,
       for (std::size_t k = 0; k < args.size(); ++k)
         changed = changed || args[k].node() != node.args[k].node();
       if (!made.node() && changed)
-        made = node.kind == ExprKind::Let ? args[0] : with_args(node, std::move(args));
+        made = node.kind == ExprKind::Let && !arrays.contains(&node)
+                   ? args[0]
+                   : with_args(node, std::move(args));
       if (made.node()) now.emplace(&node, made);
     });
     made_roots.push_back(current(root));

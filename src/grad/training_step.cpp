@@ -42,11 +42,17 @@ void seed_by_one(SpecData &data, const Decls &before) {
   const Expr value = make_cast(seed.dtype, make_literal(one, seed.where), seed.where);
   std::vector<Expr> roots;
   for (const OutputDecl &output : data.outputs) roots.push_back(output.value);
+  roots.insert(roots.end(), data.lets.begin(), data.lets.end());
   roots = grad::exchange(roots, [&](const ExprNode &node) {
     const bool is_seed = node.kind == ExprKind::Input && node.input->name == seed.name;
     return is_seed ? value : Expr();
   });
-  for (std::size_t k = 0; k < roots.size(); ++k) data.outputs[k].value = roots[k];
+  for (std::size_t k = 0; k < data.outputs.size(); ++k) data.outputs[k].value = roots[k];
+  const auto first = roots.begin() + std::ptrdiff_t(data.outputs.size());
+  data.lets.assign(first, roots.end());
+  std::erase_if(data.lets, [](const Expr &let) {
+    return let.node()->kind != ExprKind::Let;
+  }); // without a name now
   data.inputs.erase(cotangent);
 }
 

@@ -70,6 +70,20 @@ TEST_CASE("the softmax sample checks its gradient, its loss falls and it knows m
   }
 }
 
+TEST_CASE(
+    "the network sample learns the digits, and its folded normalisation gives the same scores") {
+  const Ran ran = run("digits_network --epochs 12");
+  CAPTURE(ran.output);
+  CHECK(ran.status == 0);
+  CHECK(has(ran, "Its normalisation folded away"));
+  const std::vector<double> accuracy = numbers_after(ran, "test accuracy: ");
+  REQUIRE(accuracy.size() == 1);
+  CHECK(accuracy[0] > 98);
+  const std::vector<double> apart = numbers_after(ran, "at most ");
+  REQUIRE(apart.size() == 1);
+  CHECK(apart[0] < 1e-5);
+}
+
 TEST_CASE("the softmax sample says what is missing or not understood") {
   const Ran without = run("digits_softmax /nowhere");
   CAPTURE(without.output);
