@@ -1,9 +1,9 @@
 // See freeze.hpp: the two kernels, once it is known what is computed once (choose.hpp).
 #include "freeze/freeze.hpp"
 
+#include "expr/exchange.hpp"
 #include "expr/window.hpp"
 #include "freeze/choose.hpp"
-#include "freeze/exchange.hpp"
 #include "rewrite/expand.hpp"
 #include "spec/declared.hpp"
 #include "spec/materialise.hpp"
@@ -260,7 +260,7 @@ private:
   Names taken_;
   std::unordered_map<std::string, std::vector<Decl>> behind_;
   std::vector<Decl> last_;
-  Exchange exchange_;
+  expr::Exchange exchange_;
 };
 
 } // namespace

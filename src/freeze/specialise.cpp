@@ -1,6 +1,6 @@
 // A kernel with fixed extents: the labels of its declarations get them, and all that reads these reads the new ones.
+#include "expr/exchange.hpp"
 #include "expr/window.hpp"
-#include "freeze/exchange.hpp"
 #include "spec/declared.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -65,7 +65,7 @@ LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents
            "fix the extents of labels, such as i in x : f32[i, j]");
 
   // All that reads them, itself or through a window.
-  freeze::Exchange exchange;
+  expr::Exchange exchange;
   std::unordered_map<std::string, Expr> reads;
   const auto read = [&](const InputDecl &old, const Place &where) {
     const auto found = changed.find(old.window ? old.window->of->name : old.name);

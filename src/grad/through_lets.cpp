@@ -24,7 +24,8 @@ class ThroughLets {
 public:
   ThroughLets(const SpecData &data, const spec::Split &split, const std::vector<std::string> &wrt,
               const GradientOptions &options, const GradientOf &gradient)
-      : data_(data), split_(split), wrt_(wrt), options_(options), gradient_(gradient) {
+      : data_(data), split_(split), wrt_(wrt), options_(options), gradient_(gradient),
+        lets_(spec::lets_by_name(data)) {
     for (const auto &let : split.lets) array_names_.insert(let->data.outputs[0].name);
     find_names();
   }
@@ -67,23 +68,8 @@ private:
            "take the policy auto: such a let is an array, computed once in any case");
   }
 
-  // Names that are taken, and the lets by name.
   void find_names() {
-    expr::Walker walker;
-    const auto walk = [&](const Expr &root) {
-      if (root.node() && root.node()->kind == ExprKind::Let)
-        lets_.try_emplace(root.node()->name, root);
-      walker.walk(root.node(), [&](const ExprNode &node) {
-        for (const Expr &arg : node.args)
-          if (arg.node()->kind == ExprKind::Let) lets_.try_emplace(arg.node()->name, arg);
-      });
-    };
-    for (const Expr &let : data_.lets) walk(let);
-    for (const OutputDecl &output : data_.outputs) {
-      walk(output.value);
-      for (const Expr &init : output.mode.use.init) walk(init);
-      taken_.insert(output.name);
-    }
+    for (const OutputDecl &output : data_.outputs) taken_.insert(output.name);
     for (const auto &[name, let] : lets_) taken_.insert(name);
     for (const auto &input : data_.inputs) taken_.insert(input->name);
   }
@@ -359,8 +345,8 @@ private:
   const std::vector<std::string> &wrt_;
   const GradientOptions &options_;
   const GradientOf &gradient_;
+  const std::unordered_map<std::string, Expr> lets_;
   std::unordered_set<std::string> array_names_, taken_, axes_;
-  std::unordered_map<std::string, Expr> lets_;
   std::vector<Expr> cotangents_;                     // of lets, in order
   std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let
   std::unordered_set<std::string> declared_;

@@ -2,7 +2,6 @@
 #include "plan/scratch.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace broadloom::plan {
 namespace {

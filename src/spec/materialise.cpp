@@ -1,7 +1,7 @@
 // See materialise.hpp.
 #include "spec/materialise.hpp"
 
-#include "expr/walk.hpp"
+#include "expr/exchange.hpp"
 #include "expr/window.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -17,10 +17,18 @@ namespace {
 // The lets that a value needs as arrays, as far as the nearest of them: what these need is their own business.
 using Names = std::set<std::string>;
 
+template <class Visit> void for_each_root(const SpecData &data, Visit visit) {
+  for (const Expr &let : data.lets) visit(let);
+  for (const OutputDecl &output : data.outputs) {
+    visit(output.value);
+    for (const Expr &init : output.mode.use.init) visit(init);
+  }
+}
+
 class Splitter {
 public:
   Splitter(const SpecData &data, const std::function<TypedSpec(const SpecData &)> &analyse)
-      : data_(data), analyse_(analyse) {}
+      : data_(data), analyse_(analyse), lets_(lets_by_name(data)) {}
 
   std::optional<Split> run() {
     find();
@@ -44,41 +52,27 @@ private:
     std::vector<AffineForm> own; // its own axes as positions; none where these have no names
   };
 
-  template <class Visit> void for_each_root(const SpecData &data, Visit visit) const {
-    for (const Expr &let : data.lets) visit(let);
-    for (const OutputDecl &output : data.outputs) {
-      visit(output.value);
-      for (const Expr &init : output.mode.use.init) visit(init);
-    }
-  }
-
   static const std::string *let_read(const InputDecl &decl) {
     return decl.window && decl.window->of->is_let ? &decl.window->of->name : nullptr;
   }
 
-  // Which lets are read at positions, and where lets are.
+  // Which lets are read at positions, or have their dims listed.
   void find() {
     for (const auto &decl : data_.inputs)
       if (const std::string *let = let_read(*decl)) {
         wanted_.insert(*let);
         let_of_window_[decl->name] = *let;
       }
+    for (const auto &[name, let] : lets_)
+      if (!let.node()->axes.empty()) wanted_.insert(name);
     expr::Walker walker;
     for_each_root(data_, [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
-        for (const Expr &arg : node.args) note(arg);
         if (node.kind != ExprKind::Input) return;
         if (const std::string *let = let_read(*node.input)) wanted_.insert(*let);
       });
-      note(root);
     });
     std::erase_if(wanted_, [&](const std::string &name) { return !lets_.contains(name); });
-  }
-
-  void note(const Expr &let) {
-    if (!let.node() || let.node()->kind != ExprKind::Let) return;
-    lets_.try_emplace(let.node()->name, let);
-    if (!let.node()->axes.empty()) wanted_.insert(let.node()->name);
   }
 
   // Each after those that it needs; of several that could be next, the first by the order of definition, then by name.
@@ -144,17 +138,12 @@ private:
 
   void materialise(const std::string &name) {
     const Expr &let = lets_.at(name);
-    SpecData data;
-    data.name = data_.name + "_" + name;
-    data.source = data_.source;
-    data.where = data_.where;
-    data.order = data_.order;
-    data.order_given = data_.order_given;
-    data.stretch = data_.stretch;
-    data.accuracy = data_.accuracy;
-    data.relaxed = data_.relaxed;
-    data.scales = data_.scales;
-    data.inputs = data_.inputs;
+    SpecData data = data_; // with its settings; wishes are for the kernel itself
+    data.name += "_" + name;
+    data.schedule = {};
+    data.pairings.clear();
+    data.lets.clear();
+    data.outputs.clear();
     OutputDecl output;
     output.name = name;
     output.value = rewritten(let.node()->args[0]);
@@ -231,63 +220,31 @@ private:
 
   // With the lets so far as inputs.
   Expr rewritten(const Expr &root) {
-    walker_.walk(root.node(), [&](const ExprNode &node) {
+    return exchange_.run(root, [&](const ExprNode &node) {
       // One that is padded and not read at positions is a mistake, and told as one.
-      if (node.kind == ExprKind::Input && let_read(*node.input) && !node.input->window->is_whole) {
-        now_.emplace(&node, window_of(*node.input, node.where));
-        return;
-      }
-      if (node.kind == ExprKind::Let)
-        if (const auto array = arrays_.find(node.name);
-            array != arrays_.end() && !array->second.own.empty()) {
-          const Expr input = make_input(array->second.decl, node.where);
-          now_.emplace(&node, make_window(input, array->second.own, node.where));
-          return;
-        }
-      std::vector<Expr> args;
-      bool changed = false;
-      for (const Expr &arg : node.args) {
-        args.push_back(current(arg));
-        changed = changed || args.back().node() != arg.node();
-      }
-      if (changed) now_.emplace(&node, with_args(node, std::move(args)));
+      if (node.kind == ExprKind::Input && let_read(*node.input) && !node.input->window->is_whole)
+        return window_of(*node.input, node.where);
+      const auto array = node.kind == ExprKind::Let ? arrays_.find(node.name) : arrays_.end();
+      if (array == arrays_.end() || array->second.own.empty()) return Expr();
+      return make_window(make_input(array->second.decl, node.where), array->second.own, node.where);
     });
-    return current(root);
-  }
-
-  Expr current(const Expr &expr) const {
-    const auto found = now_.find(expr.node());
-    return found == now_.end() ? expr : found->second;
   }
 
   const SpecData &data_;
   const std::function<TypedSpec(const SpecData &)> &analyse_;
   Names wanted_;
   std::unordered_map<std::string, std::string> let_of_window_; // of those that are named
-  std::unordered_map<std::string, Expr> lets_;
+  const std::unordered_map<std::string, Expr> lets_;
   std::unordered_map<std::string, Array> arrays_;
-  expr::Walker walker_;
-  std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
+  expr::Exchange exchange_;
   Split split_;
 };
 
 // From the parts to one kernel.
 class Joiner {
 public:
-  Joiner(const SpecData &data, const Split &split) : data_(data), split_(split) {
-    for (const Expr &let : data.lets) note(let);
-    expr::Walker walker;
-    const auto walk = [&](const Expr &root) {
-      walker.walk(root.node(), [&](const ExprNode &node) {
-        for (const Expr &arg : node.args) note(arg);
-      });
-    };
-    for (const Expr &let : data.lets) walk(let);
-    for (const OutputDecl &output : data.outputs) {
-      walk(output.value);
-      for (const Expr &init : output.mode.use.init) walk(init);
-    }
-  }
+  Joiner(const SpecData &data, const Split &split)
+      : data_(data), split_(split), lets_(lets_by_name(data)) {}
 
   SpecData run() {
     SpecData made = split_.rest;
@@ -313,10 +270,6 @@ public:
   }
 
 private:
-  void note(const Expr &let) {
-    if (let.node() && let.node()->kind == ExprKind::Let) lets_.try_emplace(let.node()->name, let);
-  }
-
   Expr window(const InputDecl &decl) const {
     return make_window_like(lets_.at(decl.window->of->name), *decl.window, decl.where);
   }
@@ -329,25 +282,11 @@ private:
 
   // The arrays are lets again.
   Expr again(const Expr &root) {
-    walker_.walk(root.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input) {
-        if (node.input->window && node.input->window->of->materialised)
-          now_.emplace(&node, window(*node.input));
-        return;
-      }
-      std::vector<Expr> args;
-      bool changed = false;
-      for (const Expr &arg : node.args) {
-        args.push_back(current(arg));
-        changed = changed || args.back().node() != arg.node();
-      }
-      if (changed) now_.emplace(&node, with_args(node, std::move(args)));
+    return exchange_.run(root, [&](const ExprNode &node) {
+      const bool of_let = node.kind == ExprKind::Input && node.input->window &&
+                          node.input->window->of->materialised;
+      return of_let ? window(*node.input) : Expr();
     });
-    return current(root);
-  }
-  Expr current(const Expr &expr) const {
-    const auto found = now_.find(expr.node());
-    return found == now_.end() ? expr : found->second;
   }
 
   const SpecData &data_;
@@ -355,11 +294,25 @@ private:
   std::unordered_map<std::string, Expr> lets_;
   Names declared_;
   std::vector<std::shared_ptr<const InputDecl>> windows_;
-  expr::Walker walker_;
-  std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
+  expr::Exchange exchange_;
 };
 
 } // namespace
+
+std::unordered_map<std::string, Expr> lets_by_name(const SpecData &data) {
+  std::unordered_map<std::string, Expr> lets;
+  const auto note = [&](const Expr &let) {
+    if (let.node() && let.node()->kind == ExprKind::Let) lets.try_emplace(let.node()->name, let);
+  };
+  expr::Walker walker;
+  for_each_root(data, [&](const Expr &root) {
+    walker.walk(root.node(), [&](const ExprNode &node) {
+      for (const Expr &arg : node.args) note(arg);
+    });
+    note(root);
+  });
+  return lets;
+}
 
 std::optional<Split> split_lets(const SpecData &data,
                                 const std::function<TypedSpec(const SpecData &)> &analyse) {

@@ -13,6 +13,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace broadloom::spec {
@@ -27,6 +29,9 @@ struct Split {
   std::vector<std::shared_ptr<const Materialised>> lets; // each after those that it reads
   SpecData rest;                                         // the kernel that reads them as inputs
 };
+
+// Those of a kernel, whether it lists them or an expression holds them; of several of one name, the first that is met.
+std::unordered_map<std::string, Expr> lets_by_name(const SpecData &data);
 
 // None where no let is read at positions. `data` has all inputs declared and no calls (expand_calls). `analyse` types a kernel without such
 // lets and throws what it throws.

@@ -1,4 +1,4 @@
-// Inside the freeze stage: expressions of a kernel with parts of them exchanged, where lets keep their names.
+// Expressions of a kernel with parts of them exchanged, where lets keep their names.
 #pragma once
 
 #include "expr/walk.hpp"
@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace broadloom::freeze {
+namespace broadloom::expr {
 
 class Exchange {
 public:
@@ -14,10 +14,12 @@ public:
   void put(const ExprNode *node, Expr instead) { instead_.emplace(node, std::move(instead)); }
   bool has(const ExprNode *node) const { return instead_.count(node) != 0; }
 
-  // What is read in its place: all is `put` before.
-  Expr operator()(const Expr &expr) {
+  // What is read in its place. `made(node)` is what stands there of a node that is met for the first time and was not `put`; an empty
+  // one: the same over what its arguments have become.
+  template <class Made> Expr run(const Expr &expr, Made made) {
     walker_.walk(expr.node(), [&](const ExprNode &node) {
       if (has(&node)) return;
+      if (Expr instead = made(node); instead.node()) return put(&node, std::move(instead));
       std::vector<Expr> args;
       bool changed = false;
       for (const Expr &arg : node.args) {
@@ -25,16 +27,20 @@ public:
         args.push_back(found == instead_.end() ? arg : found->second);
         changed = changed || found != instead_.end();
       }
-      if (!changed) return;
-      put(&node, with_args(node, std::move(args)));
+      if (changed) put(&node, with_args(node, std::move(args)));
     });
     const auto found = instead_.find(expr.node());
     return found == instead_.end() ? expr : found->second;
   }
 
+  // The same where all is `put` before.
+  Expr operator()(const Expr &expr) {
+    return run(expr, [](const ExprNode &) { return Expr(); });
+  }
+
 private:
-  expr::Walker walker_;
+  Walker walker_;
   std::unordered_map<const ExprNode *, Expr> instead_;
 };
 
-} // namespace broadloom::freeze
+} // namespace broadloom::expr
