@@ -1,10 +1,7 @@
 // Lets that are arrays: read at positions, or declared with their dims. Each engine must have the bits of the reference.
+#include "all_engines.hpp"
 #include "spec/materialise.hpp"
 #include "support/lifetimes.hpp"
-
-#include <broadloom/broadloom.hpp>
-
-#include <doctest/doctest.h>
 
 #include <cstring>
 #include <numeric>
@@ -13,36 +10,18 @@
 #include <vector>
 
 using namespace broadloom;
+using tests::values;
 
 namespace {
 
 using D = std::vector<double>;
 using Shape = std::vector<std::int64_t>;
 
-Options with(Engine engine, int threads = 1) { return {.threads = threads, .engine = engine}; }
-
-bool same_bytes(const Array &a, const Array &b) {
-  const Array x = a.copy(), y = b.copy();
-  return x.size() == y.size() &&
-         std::memcmp(x.raw(), y.raw(), std::size_t(x.size()) * size_of(x.dtype())) == 0;
-}
-
 // The results of the reference, which all engines have to the bit.
 Results run(const std::string &body, const std::vector<NamedView> &inputs) {
   const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
   CHECK(print(parse(print(spec))) == print(spec));
-  Results truth = compile(spec, with(Engine::reference)).call(inputs);
-  for (const Options &options :
-       {with(Engine::interpreter), with(Engine::jit), with(Engine::jit, 3)}) {
-    const Results got = compile(spec, options).call(inputs);
-    for (const auto &[output, array] : truth) CHECK(same_bytes(got[output], array));
-  }
-  return truth;
-}
-
-D values(const Array &array) {
-  const Array dense = array.copy();
-  return {dense.data<double>(), dense.data<double>() + dense.size()};
+  return tests::in_all_engines(spec, inputs);
 }
 
 Shape shape_of(const Array &array) {

@@ -1,70 +1,18 @@
 // Padded inputs: what np.pad makes of an array is what is read at positions, in every engine, dtype and layout. The expected numbers are
 // NumPy's.
-#include <broadloom/broadloom.hpp>
-
-#include <doctest/doctest.h>
+#include "all_engines.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
 using namespace broadloom;
+using namespace broadloom::tests;
 
 namespace {
 
 using Shape = std::vector<std::int64_t>;
 using Numbers = std::vector<double>;
-
-Options with(Engine engine, int threads = 1) {
-  Options options;
-  options.engine = engine;
-  options.threads = threads;
-  return options;
-}
-
-std::vector<unsigned char> bytes(const Array &array) {
-  const Array copy = array.copy();
-  const auto *first = static_cast<const unsigned char *>(copy.raw());
-  return {first, first + std::size_t(copy.size()) * size_of(copy.dtype())};
-}
-
-// The first output of the reference, whose bits all engines have.
-Array run(const std::string &body, const std::vector<NamedView> &inputs) {
-  const LoopSpec spec = parse("kernel k { " + body + " }");
-  const Results truth = compile(spec, with(Engine::reference)).call(inputs);
-  for (const Options &options :
-       {with(Engine::interpreter), with(Engine::jit), with(Engine::jit, 3)}) {
-    const Results got = compile(spec, options).call(inputs);
-    for (const auto &[output, array] : truth) {
-      INFO(body << ": " << output);
-      CHECK(std::ranges::equal(got[output].shape(), array.shape()));
-      CHECK(bytes(got[output]) == bytes(array));
-    }
-  }
-  return truth.begin()->second;
-}
-
-Numbers values(const std::string &body, const std::vector<NamedView> &inputs) {
-  const Array array = run(body, inputs).copy();
-  return {array.data<double>(), array.data<double>() + array.size()};
-}
-
-// The code that all engines give.
-std::string code_of(const std::string &body, const std::vector<NamedView> &inputs) {
-  std::string code;
-  for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::jit}) {
-    std::string now = "none";
-    try {
-      compile(parse("kernel k { " + body + " }"), with(engine)).call(inputs);
-    } catch (const Error &error) {
-      now = error.code();
-      CHECK_FALSE(error.help().empty());
-    }
-    CHECK((code.empty() || now == code));
-    code = now;
-  }
-  return code;
-}
 
 const Numbers data = [] {
   Numbers numbers(5000);

@@ -1,13 +1,12 @@
 // Inputs read at positions: extents, layouts, calls of every kind. Each engine must have the bits of the reference, which looks
 // at every element by itself.
-#include <broadloom/broadloom.hpp>
-
-#include <doctest/doctest.h>
+#include "all_engines.hpp"
 
 #include <cstring>
 #include <numeric>
 
 using namespace broadloom;
+using namespace broadloom::tests;
 
 namespace {
 
@@ -35,56 +34,6 @@ Array numbers(DType dtype, const Shape &shape) {
 Shape shape_of(const Array &array) {
   const auto shape = array.shape();
   return {shape.begin(), shape.end()};
-}
-
-std::vector<unsigned char> bytes(const Array &array) {
-  const Array copy = array.copy();
-  const auto *first = static_cast<const unsigned char *>(copy.raw());
-  return {first, first + std::size_t(copy.size()) * size_of(copy.dtype())};
-}
-
-Options with(Engine engine, int threads = 1) {
-  Options options;
-  options.engine = engine;
-  options.threads = threads;
-  return options;
-}
-
-// The first output in the reference; all engines have its shape and bits.
-Array run(const std::string &body, const std::vector<NamedView> &inputs) {
-  const LoopSpec spec = parse("kernel k { " + body + " }");
-  const Results truth = compile(spec, with(Engine::reference)).call(inputs);
-  for (const Options &options :
-       {with(Engine::interpreter), with(Engine::jit), with(Engine::jit, 3)}) {
-    const Results got = compile(spec, options).call(inputs);
-    for (const auto &[output, array] : truth) {
-      CHECK(shape_of(got[output]) == shape_of(array));
-      CHECK(bytes(got[output]) == bytes(array));
-    }
-  }
-  return truth.begin()->second;
-}
-
-std::vector<double> values(const std::string &body, const std::vector<NamedView> &inputs) {
-  const Array array = run(body, inputs).copy();
-  return {array.data<double>(), array.data<double>() + array.size()};
-}
-
-// The code that all engines give.
-std::string code_of(const std::string &body, const std::vector<NamedView> &inputs) {
-  std::string code;
-  for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::jit}) {
-    std::string now = "none";
-    try {
-      compile(parse("kernel k { " + body + " }"), with(engine)).call(inputs);
-    } catch (const Error &error) {
-      now = error.code();
-      CHECK_FALSE(error.help().empty());
-    }
-    CHECK((code.empty() || now == code));
-    code = now;
-  }
-  return code;
 }
 
 View<const double> view(const std::vector<double> &data, const Shape &shape) {
