@@ -46,12 +46,16 @@ std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
 
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
-    : spec_(spec), typed_(std::move(typed)), names_(typed_), reads_(kernel::inputs_read(typed_)),
+    : spec_(spec), scatters_(spec::split_scatters(typed)),
+      typed_(scatters_ ? scatters_->after : std::move(typed)), names_(typed_), reads_(kernel::inputs_read(typed_)),
       engine_(options.engine), target_(std::move(target)), profile_(profile),
       cache_dir_(options.cache_dir), threads_(threads), verifies_(asked_to_verify()),
       cancel_(options.cancel), workers_(jit::runtime::workers(threads)),
       most_patterns_(most_patterns()), has_generic_(plan::has_generic(typed_)),
-      has_windows_(typed_.given_inputs() < typed_.inputs.size()) {
+      has_windows_(typed_.given_inputs() < typed_.inputs.size()),
+      before_(scatters_ ? std::make_unique<const KernelImpl>(spec, scatters_->before, options,
+                                                             target_, profile, threads, 0)
+                        : nullptr) {
   for (const spec::TypedInput &input : typed_.inputs)
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)
@@ -62,7 +66,6 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
 // The outputs have no memory yet: a layout for each.
 kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
   const support::FloatWorld world;
-  kernel::check_input_count(typed_, inputs.size());
   kernel::check_operands(typed_, pointers_to(inputs));
   kernel::Layouts layouts;
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
@@ -77,11 +80,39 @@ kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) c
   return layouts;
 }
 
+kernel::Helpers KernelImpl::helpers() const {
+  return {[this](std::int64_t count, const std::function<void(std::int64_t)> &task) {
+            jit::runtime::run_tasks(workers_, count, task);
+          },
+          [this](kernel::Operands inputs) { return summed(inputs); }};
+}
+
+std::vector<Array> KernelImpl::summed(kernel::Operands inputs) const {
+  std::vector<AnyView> views;
+  for (const AnyView *input : inputs) views.push_back(*input);
+  const kernel::Layouts layouts = before_->allocated_layouts(views);
+  std::vector<Array> values;
+  for (std::size_t s = 0; s < layouts.outputs.size(); ++s)
+    values.push_back(Array::to_be_written(before_->typed_.outputs[s].dtype,
+                                          contiguous_layout(layouts.outputs[s].shape())));
+  for (const Array &value : values) views.push_back(value);
+  before_->run_given(pointers_to(views));
+  return values;
+}
+
 Counters KernelImpl::counters() const {
   const std::lock_guard lock(mutex_);
   Counters counters = counters_;
   counters.patterns = std::int64_t(patterns_.size());
   counters.interpreted = interpreted_.load(std::memory_order_relaxed);
+  if (before_) {
+    const Counters more = before_->counters();
+    counters.compiles += more.compiles;
+    counters.loaded += more.loaded;
+    counters.patterns += more.patterns;
+    counters.interpreted += more.interpreted;
+    counters.compile_ms += more.compile_ms;
+  }
   return counters;
 }
 
@@ -109,13 +140,21 @@ static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const N
   const std::vector<const AnyView *> operands =
       kernel::by_name(kernel.typed(), kernel.names(), inputs, {});
   std::vector<AnyView> views;
-  for (std::size_t i = 0; i < kernel.typed().given_inputs(); ++i) views.push_back(*operands[i]);
+  for (std::size_t i = 0; i < kernel.typed().asked_inputs(); ++i) views.push_back(*operands[i]);
   return views;
+}
+
+// Where a caller gives inputs alone.
+static void check_inputs(const spec::TypedSpec &spec, std::size_t count) {
+  kernel::check_input_count(spec, count);
+  if (spec.asked_inputs() < spec.given_inputs())
+    kernel::fail_lent(spec, spec.inputs[spec.asked_inputs()]);
 }
 
 Results Kernel::call(std::span<const NamedView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<AnyView> views = in_order(*impl_, inputs);
+  check_inputs(spec, views.size());
   const kernel::Layouts layouts = impl_->allocated_layouts(views);
   std::vector<std::pair<std::string, Array>> arrays;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
@@ -130,11 +169,17 @@ Results Kernel::call(std::span<const NamedView> inputs) const try {
 
 // What `bind` keeps of a call with these operands.
 static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
-                                                     kernel::Operands given) {
+                                                     kernel::Operands named) {
   const spec::TypedSpec &spec = kernel->typed();
+  const kernel::LentOperands lent(spec, named);
+  const kernel::Operands given = lent.all();
   kernel::check_operands(spec, given.first(spec.given_inputs()));
   auto state = std::make_shared<BoundState>();
-  state->windowed = std::make_unique<const kernel::WindowedOperands>(spec, given);
+  using Elements = kernel::WindowedOperands::Elements;
+  const Elements elements =
+      kernel->engine() == Engine::reference ? Elements::NotThere : Elements::Read;
+  state->windowed =
+      std::make_unique<const kernel::WindowedOperands>(spec, given, kernel->helpers(), elements);
   const kernel::Operands operands = state->windowed->all();
   for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < operands.size(); ++k)
@@ -181,20 +226,29 @@ void BoundCall::operator()() const try {
   support::out_of_memory();
 }
 
-void Kernel::prepare(std::span<const AnyView> inputs) const try {
-  const spec::TypedSpec &spec = impl_->typed();
-  const kernel::Layouts layouts = impl_->allocated_layouts(inputs);
-  if (impl_->engine() == Engine::reference) return;
+static void prepare_for(const KernelImpl &kernel, std::span<const AnyView> inputs) {
+  const spec::TypedSpec &spec = kernel.typed();
+  const kernel::Layouts layouts = kernel.allocated_layouts(inputs);
+  if (kernel.engine() == Engine::reference) return;
+  if (kernel.before()) prepare_for(*kernel.before(), inputs);
   std::vector<AnyView> views(inputs.begin(), inputs.end());
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     views.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-  impl_->bind(kernel::WindowedOperands(spec, pointers_to(views)).all(), KernelImpl::Use::Once);
+  const kernel::WindowedOperands windowed(spec, pointers_to(views), kernel.helpers(),
+                                          kernel::WindowedOperands::Elements::NotThere);
+  kernel.bind(windowed.all(), KernelImpl::Use::Once);
+}
+
+void Kernel::prepare(std::span<const AnyView> inputs) const try {
+  check_inputs(impl_->typed(), inputs.size());
+  prepare_for(*impl_, inputs);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
+  check_inputs(spec, inputs.size());
   const kernel::Layouts layouts = impl_->allocated_layouts(inputs);
   std::vector<Signature> result;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
@@ -228,7 +282,7 @@ static std::vector<std::string> names_of(const spec::TypedSpec &spec,
 std::vector<InputInfo> Kernel::inputs() const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<InputInfo> infos;
-  for (const spec::TypedInput &input : spec.given())
+  for (const spec::TypedInput &input : spec.asked())
     infos.push_back(
         {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where});
   return infos;

@@ -14,6 +14,8 @@
 #include "jit/runtime/threads.hpp"
 #include "jit/specialisation.hpp"
 #include "kernel/check.hpp"
+#include "kernel/windows.hpp"
+#include "rewrite/scatters.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -30,7 +32,11 @@ public:
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does. `run` is given what a call is;
   // all else is about operands with their windows (kernel/windows.hpp).
-  void run(kernel::Operands given) const {
+  void run(kernel::Operands named) const {
+    if (typed_.asked_inputs() == typed_.given_inputs()) return run_given(named);
+    run_given(kernel::LentOperands(typed_, named).all());
+  }
+  void run_given(kernel::Operands given) const {
     has_windows_ ? run_with_windows(given) : run_windowed(given);
   }
   void run_windowed(kernel::Operands operands) const;
@@ -55,6 +61,11 @@ public:
   Prediction predict() const;
   Engine engine_used() const;
   Counters counters() const;
+
+  // For what a call does before its phases.
+  kernel::Helpers helpers() const;
+  // What computes the values of sums through gathers; null where there are none.
+  const KernelImpl *before() const { return before_.get(); }
 
   const LoopSpec &spec() const { return spec_; }
   const spec::TypedSpec &typed() const { return typed_; }
@@ -116,11 +127,17 @@ private:
   Shown native_to_show() const;
   Shown program_to_show() const;
   std::vector<Decision> why_with_times() const;
+  std::string show_own(Stage stage, const ShowFormat &format) const;
   std::string show_graph(ShowFormat::Graph format) const;
   Decision explain_engine(const Shown &shown) const;
 
+  std::vector<Array> summed(kernel::Operands inputs) const;
+  // As the definition has it; `typed_` is what the phases compute.
+  const spec::TypedSpec &whole() const { return scatters_ ? scatters_->whole : typed_; }
+
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;
+  const std::optional<spec::Scatters> scatters_;
   const spec::TypedSpec typed_;
   const kernel::Names names_;
   const std::vector<std::vector<bool>> reads_; // [output][input]
@@ -142,6 +159,7 @@ private:
   const std::size_t most_patterns_;
   const bool has_generic_;
   const bool has_windows_;
+  const std::unique_ptr<const KernelImpl> before_;
   mutable jit::LayoutCache layout_cache_;
   mutable std::mutex mutex_; // guards all below
   mutable std::unordered_map<std::string, KnownPattern> patterns_;

@@ -47,7 +47,18 @@ AffineForm form_of(const Position &position) {
   AffineForm form;
   form.constant = position.constant();
   for (const Position::Term &term : position.terms()) form.terms.push_back({term.axis, term.times});
+  for (const Position::Index &index : position.indices())
+    form.indices.push_back({index.read.node()->input, index.times});
   return form;
+}
+
+Outside outside_of(const Position &position) {
+  switch (position.outside()) {
+  case Position::Outside::Fails: break;
+  case Position::Outside::Clips: return Outside::Clips;
+  case Position::Outside::Wraps: return Outside::Wraps;
+  }
+  return Outside::Fails;
 }
 
 } // namespace
@@ -64,7 +75,7 @@ Expr Expr::at(const std::vector<Position> &positions, std::source_location where
   for (const Position &position : positions) {
     // The least number has no text either.
     if (AffineForm form; position.valid() && add_to(form, form_of(position), 1))
-      forms.push_back(std::move(form));
+      forms.push_back(std::move(form)), forms.back().outside = outside_of(position);
     else
       support::fail("E0006", "the numbers of this position leave the range of i64", place_of(where),
                     "use smaller numbers");
@@ -75,11 +86,48 @@ Expr Expr::at(const std::vector<Position> &positions, std::source_location where
 Position Position::plus(const Position &other, std::int64_t times) const {
   AffineForm sum = form_of(*this);
   Position result(0);
-  result.valid_ = valid_ && other.valid_ && add_to(sum, form_of(other), times);
+  const bool whole = outside_ == Outside::Fails && other.outside_ == Outside::Fails;
+  result.valid_ = valid_ && other.valid_ && whole && add_to(sum, form_of(other), times);
   result.constant_ = sum.constant;
   for (AffineForm::Term &term : sum.terms)
     result.terms_.push_back({std::move(term.axis), term.times});
+  for (const AffineForm::Index &index : sum.indices)
+    result.indices_.push_back({make_input(index.read, index.read->where), index.times});
   return result;
+}
+
+Position index(const Expr &read, std::source_location where) {
+  Expr at = read;
+  if (!read.node() || read.node()->kind != ExprKind::Input)
+    support::fail("E0024", "index() takes an element of an input, and this expression is none",
+                  place_of(where),
+                  "make it an input: compute it in one kernel, as an output of i64, and give it to "
+                  "this one");
+  if (!read.node()->input->window) {
+    std::vector<Position> labels;
+    for (const Dim &dim : read.node()->input->dims)
+      if (!dim.label.empty()) labels.emplace_back(dim.label);
+    at = read.at(labels, where);
+  }
+  Position position(0);
+  position.indices_.push_back({at, 1});
+  return position;
+}
+
+Position Position::limited(Position position, Outside outside, const std::source_location &where) {
+  if (position.indices_.empty() || position.outside_ != Outside::Fails)
+    support::fail("E0024", "clip() and wrap() are for positions with an index() in them",
+                  place_of(where), "put one of them around all of the position");
+  position.outside_ = outside;
+  return position;
+}
+
+Position clip(Position position, std::source_location where) {
+  return Position::limited(std::move(position), Position::Outside::Clips, where);
+}
+
+Position wrap(Position position, std::source_location where) {
+  return Position::limited(std::move(position), Position::Outside::Wraps, where);
 }
 
 Position Position::times(const Position &number) const {

@@ -28,6 +28,8 @@ struct InputDecl {
   std::uint64_t created =
       0; // by bl::input: later ones have greater numbers; 0: by a list of inputs
   std::shared_ptr<const Window> window; // null: the input itself
+  // The array of an output that is written at positions: `out h[k[i]] += e`. Its shape alone matters, and no call is asked for it.
+  bool is_output = false;
 
   bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
 };

@@ -81,6 +81,7 @@ std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, st
         dim >= other.window->forms.size())
       continue;
     const spec::TypedWindow::Form &form = other.window->forms[dim];
+    if (!form.indices.empty()) continue; // whatever its elements say
     double reach = std::abs(double(form.start)) + (form.from_end ? 0 : 1);
     for (const spec::TypedWindow::Term &term : form.terms)
       reach += std::abs(double(term.times)) * double(extents[std::size_t(term.axis)] - 1);

@@ -3,6 +3,7 @@
 
 #include "kernel/check.hpp"
 #include "kernel/padding.hpp"
+#include "kernel/scatter.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -47,7 +48,8 @@ private:
       const TypedWindow &window = *spec_.inputs[i].window;
       if (window.derived) continue; // gives no extent and bounds none
       for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
-        visit(i, window.forms[dim], dim, given_[window.of].extents[dim]);
+        if (window.forms[dim].indices.empty()) // elements bound no axis
+          visit(i, window.forms[dim], dim, given_[window.of].extents[dim]);
     }
   }
 
@@ -220,11 +222,27 @@ struct Seen {
   std::optional<Padding> padding;
 };
 
+// [input]: must its positions be looked at? Those of gathers that are read, or of which one is derived that is.
+std::vector<bool> looked_up(const spec::TypedSpec &spec) {
+  std::vector<bool> looked = elements_read(spec);
+  for (std::size_t i = spec.inputs.size(); i-- > 0;) {
+    if (!spec.inputs[i].window || !looked[i]) continue;
+    const TypedWindow &window = *spec.inputs[i].window;
+    if (window.sum)
+      for (const TypedWindow::Form &form : spec.inputs[*window.sum].window->forms)
+        for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
+    if (window.is_gather() && window.derived) looked[window.derived_from] = true;
+    for (const TypedWindow::Form &form : window.forms)
+      for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
+  }
+  return looked;
+}
+
 // What all windows of a call are seen by.
 class Viewer {
 public:
   Viewer(const spec::TypedSpec &spec, std::span<const Layout> given)
-      : spec_(spec), given_(given), read_(elements_read(spec)),
+      : spec_(spec), given_(given), read_(looked_up(spec)),
         extents_(ExtentFinder(spec, given).run()) {}
 
   Seen see(std::size_t index) {
@@ -236,6 +254,10 @@ public:
     const TypedWindow &window = *input.window;
     const bool empty = is_empty(seen.layout);
     Layout of = given_[window.of];
+    if (window.is_gather() || window.sum) {
+      seen.layout = contiguous_layout(seen.layout.shape());
+      return seen;
+    }
     if (window.needs_zeros()) {
       if (empty || !read_[index]) return seen; // its extents are all that matters
       seen.padding = padding(seen.layout);
@@ -335,7 +357,7 @@ private:
 
   const spec::TypedSpec &spec_;
   std::span<const Layout> given_;
-  const std::vector<bool> read_;            // [input]: are its elements read?
+  const std::vector<bool> read_;            // [input]: are its elements read, by the kernel or by a gather?
   const std::vector<std::int64_t> extents_; // [axis]
   std::size_t index_ = 0;
   bool fits_ = true;
@@ -343,28 +365,44 @@ private:
 
 } // namespace
 
-WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given) {
+WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
+                                   Elements elements)
+    : spec_(spec), helpers_(std::move(helpers)) {
   const std::size_t count = spec.given_inputs();
   if (count == spec.inputs.size()) { // most kernels have no windows
     operands_.assign(given.begin(), given.end());
     return;
   }
-  operands_.assign(given.begin(), given.begin() + std::ptrdiff_t(count));
   std::vector<Layout> layouts;
-  for (std::size_t i = 0; i < count; ++i) layouts.push_back(given[i]->layout);
+  for (std::size_t i = 0; i < count; ++i) {
+    layouts.push_back(given[i]->layout);
+    given_.push_back(*given[i]);
+  }
+  for (const AnyView &view : given_) operands_.push_back(&view);
   Viewer viewer(spec, layouts);
   windows_.reserve(spec.inputs.size() - count); // their addresses are kept
+  const std::vector<bool> looked = looked_up(spec);
   for (std::size_t i = count; i < spec.inputs.size(); ++i) {
     const AnyView &of = *given[spec.inputs[i].window->of];
     const Seen seen = viewer.see(i);
     AnyView window = of;
     window.layout = seen.layout;
+    if (spec.inputs[i].window->is_gather() || spec.inputs[i].window->sum) {
+      window.data = nullptr;
+      window.dtype = spec.inputs[i].dtype;
+      if (looked[i] && elements == Elements::Read)
+        spec.inputs[i].window->sum ? add_up(i, seen.layout, window)
+                                   : look_up(i, seen.layout, window);
+      operands_.push_back(&windows_.emplace_back(window));
+      continue;
+    }
     if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding);
     if (window.data != nullptr)
       window.data =
           static_cast<char *>(window.data) + seen.offset * std::int64_t(size_of(of.dtype));
     operands_.push_back(&windows_.emplace_back(window));
   }
+  summed_.clear();
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
 }
 
@@ -375,8 +413,54 @@ void *WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
   return copies_.back().elements.raw();
 }
 
+// Reads a gather; where nobody reads its elements, its positions only.
+void WindowedOperands::look_up(std::size_t window, const Layout &layout, AnyView &view) {
+  if (element_count(layout) == 0) return;
+  check_gathered(spec_, window, operands_, true);
+  const Made &made = gathered_.emplace_back(window, Array::to_be_written(view.dtype, layout));
+  gather(spec_, window, operands_, made.elements, helpers_.tasks);
+  view.data = made.elements.raw();
+}
+
+void WindowedOperands::add_up(std::size_t sum, const Layout &layout, AnyView &view) {
+  const std::uint32_t window = *spec_.inputs[sum].window->sum;
+  if (sums_.empty()) summed_ = helpers_.summed(Operands(operands_).first(given_.size()));
+  check_gathered(spec_, window, operands_, false);
+  const Made &made = sums_.emplace_back(window, Array::to_be_written(view.dtype, layout));
+  scatter(spec_, window, operands_, summed_[sums_.size() - 1], made.elements, helpers_.tasks);
+  view.data = made.elements.raw();
+}
+
 void WindowedOperands::copy_again() const {
   for (const Copy &copy : copies_) pad_again(copy.padding, copy.of, copy.elements);
+  for (const Made &gathered : gathered_)
+    gather(spec_, gathered.window, operands_, gathered.elements, helpers_.tasks);
+  if (sums_.empty()) return;
+  const std::vector<Array> summed =
+      helpers_.summed(Operands(operands_).first(given_.size()));
+  for (std::size_t s = 0; s < sums_.size(); ++s)
+    scatter(spec_, sums_[s].window, operands_, summed[s], sums_[s].elements, helpers_.tasks);
+}
+
+void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape) {
+  support::fail("E0312",
+                fmt::format("output '{}' has the extents of the array that is given for it, and none is",
+                            spec.outputs[*shape.of_output].name),
+                shape.where,
+                "pass one to run or bind; out h = sum(.., like=x[..]) has the extents of an input x");
+}
+
+LentOperands::LentOperands(const spec::TypedSpec &spec, Operands named) {
+  const std::size_t asked = spec.asked_inputs();
+  operands_.assign(named.begin(), named.begin() + std::ptrdiff_t(asked));
+  shapes_.reserve(spec.given_inputs() - asked);
+  for (std::size_t i = asked; i < spec.given_inputs(); ++i) {
+    const spec::TypedInput &shape = spec.inputs[i];
+    const AnyView *output = named[asked + *shape.of_output];
+    if (output == nullptr) fail_lent(spec, shape);
+    operands_.push_back(&shapes_.emplace_back(shape.dtype, nullptr, false, output->layout));
+  }
+  operands_.insert(operands_.end(), named.begin() + std::ptrdiff_t(asked), named.end());
 }
 
 void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs) {

@@ -2,7 +2,11 @@
 // reads is looked at, and extents are found by trial.
 #include "reference/windows.hpp"
 
+#include "ops/ops.hpp"
+
 #include <fmt/format.h>
+
+#include <cmath>
 
 namespace broadloom::reference {
 namespace {
@@ -18,7 +22,7 @@ public:
     for (std::size_t w = spec.given_inputs();
          w < spec.inputs.size() && !spec.inputs[w].window->derived; ++w)
       for (std::size_t dim = 0; dim < spec.inputs[w].window->forms.size(); ++dim)
-        reads_.push_back({w, dim});
+        if (spec.inputs[w].window->forms[dim].indices.empty()) reads_.push_back({w, dim});
   }
 
   std::vector<std::int64_t> run() {
@@ -161,9 +165,40 @@ std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
   return Finder(spec, inputs).run();
 }
 
-std::optional<std::vector<std::int64_t>> position_in(const TypedWindow &window,
+namespace {
+
+// The element of an integer input that a window reads there; nothing where it reads none.
+std::optional<long double> element_at(const spec::TypedSpec &spec, std::size_t window,
+                                      std::span<const AnyView> inputs,
+                                      const std::vector<std::int64_t> &indices) {
+  const auto at = position_in(spec, window, inputs, indices);
+  if (!at) return std::nullopt;
+  const AnyView &of = inputs[spec.inputs[window].window->of];
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < at->size(); ++d) offset += (*at)[d] * of.layout.strides[d];
+  const ops::Scalar value = ops::load(
+      static_cast<const char *>(of.data) + offset * std::int64_t(size_of(of.dtype)), of.dtype);
+  if (is_unsigned_integer(of.dtype)) return static_cast<long double>(value.bits);
+  return static_cast<long double>(ops::as_i64(ops::convert(value, of.dtype, DType::I64)));
+}
+
+// Where a position that elements say is brought to; -1 where that is an error.
+std::int64_t brought_inside(long double at, std::int64_t extent, Outside outside) {
+  const auto count = static_cast<long double>(extent);
+  if (at >= 0 && at < count) return std::int64_t(at);
+  if (extent == 0 || outside == Outside::Fails) return -1;
+  if (outside == Outside::Clips) return at < 0 ? 0 : extent - 1;
+  const long double rest = std::fmod(at, count); // exact: 64 bits are enough for both
+  return std::int64_t(rest < 0 ? rest + count : rest);
+}
+
+} // namespace
+
+std::optional<std::vector<std::int64_t>> position_in(const spec::TypedSpec &spec,
+                                                     std::size_t number,
                                                      std::span<const AnyView> inputs,
                                                      const std::vector<std::int64_t> &indices) {
+  const TypedWindow &window = *spec.inputs[number].window;
   std::vector<std::int64_t> positions;
   const Layout &of = inputs[window.of].layout;
   for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
@@ -177,6 +212,22 @@ std::optional<std::vector<std::int64_t>> position_in(const TypedWindow &window,
     if (form.stretches && of.extents[dim] == 1) at = 0;
     if (at % form.divisor != 0) return std::nullopt;
     at /= form.divisor;
+    if (!form.indices.empty()) {
+      long double sum = static_cast<long double>(at);
+      for (const TypedWindow::Index &index : form.indices) {
+        const auto element = element_at(spec, index.input, inputs, indices);
+        if (!element) return std::nullopt;
+        sum += static_cast<long double>(index.times) * *element;
+      }
+      at = brought_inside(sum, of.extents[dim], form.outside);
+      if (at < 0 && window.derived) return std::nullopt; // the window that it is derived from tells
+      if (at < 0)
+        throw DataError("E0311",
+                        fmt::format("{} reads position {} of axis {} of '{}', which has {} elements",
+                                    spec.inputs[number].name, double(sum), dim,
+                                    spec.inputs[window.of].name, of.extents[dim]),
+                        spec.inputs[number].where, "give it positions that are inside");
+    }
     if (form.may_leave && (at < 0 || at >= of.extents[dim])) return std::nullopt;
     positions.push_back(at);
   }

@@ -12,9 +12,16 @@ namespace broadloom::reference {
 std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
                                          std::span<const Layout> inputs);
 
+// Is the node sum(.., like=x[k[i]])?
+inline bool is_sum_through_gather(const spec::TypedSpec &spec, const expr::Node &node) {
+  return node.kind == expr::NodeKind::Fold && node.like != expr::no_input &&
+         spec.inputs[node.like].window && spec.inputs[node.like].window->is_gather();
+}
+
 // [dim of the input that the window is of]: the position that is read where its axes are at these indices ([axis]). Nothing where a
-// derived window looks outside of its array, or between two elements.
-std::optional<std::vector<std::int64_t>> position_in(const spec::TypedWindow &window,
+// derived window looks outside of its array, or between two elements. Throws DataError E0311 where an element says a position outside.
+std::optional<std::vector<std::int64_t>> position_in(const spec::TypedSpec &spec,
+                                                     std::size_t window,
                                                      std::span<const AnyView> inputs,
                                                      const std::vector<std::int64_t> &indices);
 

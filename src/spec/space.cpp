@@ -43,6 +43,8 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
     input.where = shown(decls_[i]->where);
     place(*decls_[i], input);
     if (decls_[i]->window) input.window = resolve(*decls_[i]->window);
+    for (std::size_t o = 0; decls_[i]->is_output && o < data.outputs.size(); ++o)
+      if (data.outputs[o].name == input.name) input.of_output = std::uint32_t(o);
     out_.inputs.push_back(std::move(input));
     note_fixed(i);
   }
@@ -52,19 +54,13 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
 // All inputs are declared by now (expand_calls); an input of the same name elsewhere must be the same.
 void Space::collect() {
   for (const auto &decl : data_.inputs) {
-    add(decl);
-    if (decl->window) windowed_.insert(decl->window->of->name); // named by like= or of=
+    add_read(decl);
   }
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
     if (node.kind == ExprKind::Input) {
-      if (node.input->window) {
-        windowed_.insert(node.input->window->of->name);
-        add(node.input->window->of);
-      } else {
-        read_whole_.insert(node.input->name);
-      }
-      add(node.input);
+      if (!node.input->window) read_whole_.insert(node.input->name);
+      add_read(node.input);
     }
     for (const Expr &arg : node.args)
       if (!arg.node())
@@ -86,7 +82,16 @@ void Space::collect() {
   }
 }
 
+// With what its positions are made of, and what it is of, before it.
+void Space::add_read(const std::shared_ptr<const InputDecl> &decl) {
+  if (by_decl_.count(decl.get())) return;
+  for_each_read_by(*decl, [&](const std::shared_ptr<const InputDecl> &part) { add(part); });
+  add(decl);
+}
+
 void Space::add(const std::shared_ptr<const InputDecl> &decl) {
+  if (decl->window) windowed_.insert(decl->window->of->name); // named by like= or of=, too
+
   if (by_decl_.count(decl.get())) return;
   auto [it, fresh] = by_name_.try_emplace(decl->name, std::uint32_t(decls_.size()));
   if (!fresh && !same_declaration(*decls_[it->second], *decl))
@@ -114,7 +119,7 @@ void Space::check_names() const {
   };
   if (data_.name != "kernel") check(data_.name, "a kernel", data_.where); // the default is fine
   for (const auto &decl : decls_) {
-    if (!decl->window) define(decl->name, "an input", decl->where);
+    if (!decl->window && !decl->is_output) define(decl->name, "an input", decl->where);
     for (const Dim &dim : decl->dims)
       if (!dim.label.empty()) check(dim.label, "an axis", decl->where);
   }
@@ -138,6 +143,13 @@ void Space::check_form(const InputDecl &decl) const {
             " given",
         "write one position for each dim, as in x[i + u, j]");
   }
+  for (std::size_t d = 0; decl.window && d < decl.window->forms.size(); ++d)
+    for (const AffineForm::Index &index : decl.window->forms[d].indices)
+      if (!is_integer(index.read->dtype))
+        fail("E0206",
+             index.read->name + " is " + std::string(name(index.read->dtype)) +
+                 ", and a position along '" + decl.window->of->name + "' is an integer",
+             shown(index.read->where), "declare '" + index.read->window->of->name + "' as i64");
   std::string who = "input '" + decl.name + "'";
   if (decl.dims.size() > std::size_t(max_rank))
     bad("E0013",
@@ -242,6 +254,9 @@ TypedWindow Space::resolve(const Window &window) const {
     TypedWindow::Form &added = typed.forms.emplace_back();
     added.start = form.start();
     added.from_end = form.is_from_end();
+    added.outside = form.outside;
+    for (const AffineForm::Index &index : form.indices)
+      added.indices.push_back({by_name_.at(index.read->name), index.times});
     for (const AffineForm::Term &term : form.terms)
       added.terms.push_back({label_axis_.at(term.axis), term.times});
   }

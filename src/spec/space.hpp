@@ -42,6 +42,7 @@ public:
 
 private:
   void collect();
+  void add_read(const std::shared_ptr<const InputDecl> &decl);
   void add(const std::shared_ptr<const InputDecl> &decl);
   void check_names() const;
   void check_form(const InputDecl &decl) const;

@@ -20,6 +20,12 @@ std::size_t TypedSpec::given_inputs() const {
   return count;
 }
 
+std::size_t TypedSpec::asked_inputs() const {
+  std::size_t count = given_inputs();
+  while (count > 0 && inputs[count - 1].of_output) --count;
+  return count;
+}
+
 AxisSet TypedSpec::shown_axes() const {
   AxisSet shown;
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
@@ -35,7 +41,7 @@ AxisSet TypedSpec::axes_in_sums() const {
     if (!input.window || input.window->derived) continue;
     for (const TypedWindow::Form &form : input.window->forms)
       for (const TypedWindow::Term &term : form.terms)
-        if (!form.is_axis()) axes = axes | AxisSet::of(term.axis);
+        if (!form.is_axis() && form.indices.empty()) axes = axes | AxisSet::of(term.axis);
   }
   return axes;
 }

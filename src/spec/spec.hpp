@@ -8,7 +8,7 @@
 #pragma once
 
 #include "expr/graph.hpp"
-#include "expr/node.hpp"
+#include "expr/window.hpp"
 #include "spec/schedule.hpp"
 
 #include <broadloom/kernel.hpp>
@@ -26,6 +26,8 @@ struct OutputDecl {
   bool add = false; // `+=`
   Mode mode;
   Expr value;
+  // `out h[k[i], j] += e`: the window of h. The value is then sum(e, like=h[k[i], j]).
+  std::shared_ptr<const InputDecl> at;
   Place where;
 };
 
@@ -66,6 +68,10 @@ struct TypedWindow {
     int axis = 0;
     std::int64_t times = 0;
   };
+  struct Index { // an element of an input, before this one; its axes are among those of the gather
+    std::uint32_t input = 0;
+    std::int64_t times = 0;
+  };
   struct Count { // so many times the extent of a dim of an input
     std::uint32_t input = 0;
     int dim = 0;
@@ -77,6 +83,8 @@ struct TypedWindow {
         0; // where all axes are at 0; from_end: counted from behind the last element
     bool from_end = false;
     std::vector<Term> terms;
+    std::vector<Index> indices; // none but in gathers
+    Outside outside = Outside::Fails;
     // Of derived windows only.
     std::vector<Count> counts;
     std::int64_t divisor = 1; // the position is the sum over this, if that is a whole number
@@ -85,7 +93,7 @@ struct TypedWindow {
 
     bool is_axis() const {
       return start == 0 && !from_end && terms.size() == 1 && terms[0].times == 1 &&
-             counts.empty() && divisor == 1;
+             counts.empty() && indices.empty() && divisor == 1;
     }
   };
   // Where a dim of a derived window has its extent from: a dim of an input that the call is given, or (-1) an axis.
@@ -98,7 +106,16 @@ struct TypedWindow {
   std::vector<Form> forms; // [dim of it]
   bool derived = false;
   std::vector<ExtentOf> extents; // derived: [dim of the window]
+  std::uint32_t derived_from = 0; // derived: the window that the text has, where it is a gather
+  // Only after split_scatters (rewrite/scatters.hpp): no window, but all of the array that this sum gives.
+  std::optional<std::uint32_t> sum;
 
+  // Does it take its positions from elements of other inputs? Then a call copies what it reads.
+  bool is_gather() const {
+    for (const Form &form : forms)
+      if (!form.indices.empty()) return true;
+    return false;
+  }
   // Is it seen in a copy with zeros around and between the elements?
   bool needs_zeros() const {
     for (const Form &form : forms)
@@ -117,6 +134,7 @@ struct TypedInput {
   bool by_order = false;             // its dims were aligned by `order`
   bool in_windows_only = false; // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
+  std::optional<std::uint32_t> of_output; // or it has the shape of this output's, which is written at positions
   Place where;
 
   expr::AxisSet axes() const {
@@ -187,6 +205,9 @@ struct TypedSpec {
   // How many inputs a call is given, and those.
   std::size_t given_inputs() const;
   std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }
+  // Of these, all but the last ones, which have the shapes of outputs: those that a caller names.
+  std::size_t asked_inputs() const;
+  std::span<const TypedInput> asked() const { return std::span(inputs).first(asked_inputs()); }
   // The input that a call is given for this one: itself, or what it is a window of.
   std::size_t array_of(std::size_t input) const {
     return inputs[input].window ? inputs[input].window->of : input;

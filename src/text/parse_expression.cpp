@@ -316,7 +316,7 @@ private:
                    "'" + std::string(cursor_.word(name)) +
                        "' is no input, and only inputs are read at positions",
                    name, "store it as the output of one kernel and read it in another");
-    std::vector<AffineForm> forms = parse_window(cursor_);
+    std::vector<AffineForm> forms = parse_window(cursor_, symbols_);
     const Token end = cursor_.previous();
     push_value(make_window(symbol.expr, std::move(forms), cursor_.source().place(name, end)), name,
                end);

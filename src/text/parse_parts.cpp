@@ -33,7 +33,7 @@ std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::
     cursor.fail("E0003", option + "= names an input, and '" + name + "' is none", token,
                 "declare the input before this line");
   if (!cursor.is(Tok::LeftBracket)) return name;
-  std::vector<AffineForm> forms = parse_window(cursor);
+  std::vector<AffineForm> forms = parse_window(cursor, symbols);
   const Expr window = make_window(it->second.expr, std::move(forms),
                                   cursor.source().place(token, cursor.previous()));
   symbols.windows.push_back(window.node()->input);
@@ -75,6 +75,20 @@ std::vector<std::string> parse_inputs_option(Cursor &cursor, const Symbols &symb
   while (cursor.accept(Tok::Comma));
   cursor.expect(Tok::RightParen, "')'");
   return names;
+}
+
+std::shared_ptr<const InputDecl> parse_positions_of_output(Cursor &cursor, const Symbols &symbols,
+                                                           const Token &name) {
+  std::vector<AffineForm> forms = parse_window(cursor, symbols);
+  const Place where = cursor.source().place(name, cursor.previous());
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = cursor.word(name);
+  decl->dims.resize(forms.size());
+  decl->where = where;
+  decl->is_output = true;
+  const Expr window = make_window(make_input(std::move(decl), where), std::move(forms), where);
+  symbols.windows.push_back(window.node()->input);
+  return window.node()->input;
 }
 
 AxisRef parse_axis(Cursor &cursor) {

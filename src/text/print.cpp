@@ -88,7 +88,7 @@ public:
     for (const Pairing &pairing : data_.pairings)
       text_ += (pairing.fuse ? "  fuse " : "  separate ") + pairing.a + ", " + pairing.b + "\n";
     for (const auto &decl : inputs_)
-      if (!decl->window) input(*decl);
+      if (!decl->window && !decl->is_output) input(*decl);
     for (const ExprNode *node : lets_) {
       text_ += "  let " + names_.at(node) + " = ";
       expression(node->kind == ExprKind::Let ? node->args[0].node() : node, node);
@@ -289,7 +289,7 @@ private:
   }
 
   void output(const OutputDecl &decl) {
-    text_ += "  out " + decl.name;
+    text_ += "  out " + (decl.at ? decl.at->name : decl.name);
     if (decl.has_axes) {
       text_ += "[";
       for (std::size_t i = 0; i < decl.axes.size(); ++i)
@@ -317,7 +317,7 @@ private:
       text_ += mode.use.init.size() > 1 ? ")) " : ") ";
       break;
     }
-    expression(decl.value.node(), nullptr);
+    expression((decl.at ? decl.value.node()->args[0] : decl.value).node(), nullptr);
     text_ += "\n";
   }
 

@@ -116,13 +116,22 @@ class Parser:
                 self.expect(",")
         return ("call", word, args, options)
 
-    # ---- positions: the multiple of each axis, and of None the number
+    # ---- positions: the multiple of each axis, of ("at", read) for an element that is read, and of None the number. Where elements are
+    # read, "outside" is clip, wrap or nothing.
 
     def window(self, name):
-        positions = [self.position()]
-        while self.accept(","):
+        positions = []
+        while not self.accept("]"):
+            mode = None
+            if self.peek() in ("clip", "wrap") and self.tokens[self.at + 1][1] == "(":
+                mode = self.take()
+                self.expect("(")
             positions.append(self.position())
-        self.expect("]")
+            if mode:
+                positions[-1]["outside"] = mode
+                self.expect(")")
+            if self.peek() != "]":
+                self.expect(",")
         read = "%s%s" % (name, [sorted(p.items(), key=str) for p in positions])
         self.windows.setdefault(read, (name, positions))
         return ("name", read)
@@ -152,6 +161,8 @@ class Parser:
             self.expect(")")
             return inside
         word = self.take()
+        if self.accept("["):
+            return {("at", self.window(word)[1]): 1}
         return {None: int(word)} if word.isdigit() else {word: 1}
 
     # ---- statements

@@ -71,6 +71,8 @@ class Reductions(Operations):
         return result
 
     def fold_like(self, name, value, like, init, correction):
+        if like in self.windows:
+            raise Refused("a sum through a window")
         model = self.inputs[like]
         axes = [a for a in value.axes if a not in model.axes or (model.lo.shape[a] == 1 and value.lo.shape[a] != 1)]
         result = self.fold_over(name, value, axes, init, correction)

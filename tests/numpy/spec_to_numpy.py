@@ -42,13 +42,28 @@ def begins(position, count):
     return count - 1 if start == 0 and position else start
 
 
+def is_gather(position):
+    return any(isinstance(key, tuple) for key in position)
+
+
+def axes_of(kernel, read):
+    """The axes of a read at positions, those of elements that say one before those beside them."""
+    axes = []
+    for p in kernel["windows"][read][1]:
+        for key in p:
+            axes += axes_of(kernel, key[1]) if isinstance(key, tuple) else []
+        axes += [key for key in p if key not in (None, "outside") and not isinstance(key, tuple)]
+    return list(dict.fromkeys(axes))
+
+
 def window_extents(kernel, arrays):
     known = {}
     for d in kernel["inputs"]:
         for name, one, extent in zip(d["labels"] or [], d["ones"], arrays[d["name"]].shape):
             if not one:
                 known.setdefault(name, extent)
-    reads = [(p, arrays[name].shape[k]) for name, positions in kernel["windows"].values() for k, p in enumerate(positions)]
+    reads = [(p, arrays[name].shape[k]) for name, positions in kernel["windows"].values() for k, p in enumerate(positions)
+             if not is_gather(p)]
     alone = lambda p: len(p) == 1 and list(p.items())[0][1] == 1 and None not in p
     moved = {a for p, _ in reads if not alone(p) for a in p}
     for p, count in reads:
@@ -81,17 +96,37 @@ def windows_of(kernel, arrays):
     """The axes and the elements of each read at positions."""
     extents = window_extents(kernel, arrays) if kernel["windows"] else {}
     found = {}
-    for read, (name, positions) in kernel["windows"].items():
-        axes = list(dict.fromkeys(a for p in positions for a in p if a is not None))
+
+    def look(read):
+        if read in found:
+            return found[read]
+        name, positions = kernel["windows"][read]
+        axes = axes_of(kernel, read)
         shape = [extents[a] for a in axes]
         places = []
         for p, count in zip(positions, arrays[name].shape):
-            at = np.full(shape, begins(p, count), np.int64)
+            # Of any size: Python's integers where elements are read.
+            at = np.full(shape, p.get(None, 0) if is_gather(p) else begins(p, count), object if is_gather(p) else np.int64)
             for a, times in p.items():
-                if a is not None:
+                if isinstance(a, tuple):
+                    own, elements = look(a[1])
+                    order = sorted(range(len(own)), key=lambda d: axes.index(own[d]))
+                    spread = [elements.shape[own.index(b)] if b in own else 1 for b in axes]
+                    at = at + times * np.transpose(elements, order).reshape(spread).astype(object)
+                elif a not in (None, "outside"):
                     at = at + times * np.arange(extents[a]).reshape([-1 if b == a else 1 for b in axes])
-            places.append(at)
+            if 0 in shape or not is_gather(p):
+                places.append(at if not is_gather(p) else np.zeros(shape, np.int64))
+                continue
+            inside = at % count if p.get("outside") == "wrap" else np.minimum(np.maximum(at, 0), count - 1)
+            if p.get("outside") is None and np.any(inside != at):
+                raise Refused("an index outside")
+            places.append(np.array(inside, np.int64).reshape(shape))
         found[read] = axes, arrays[name][tuple(places)] if 0 not in shape else np.zeros(shape, arrays[name].dtype)
+        return found[read]
+
+    for read in kernel["windows"]:
+        look(read)
     return found
 
 
@@ -119,8 +154,8 @@ class Evaluator(Reductions):
         labels = []
         for d in self.kernel["inputs"]:
             labels += [name for name in d["labels"] or [] if name not in labels]
-        for _, positions in self.windows.values():
-            labels += [a for p in positions for a in p if a is not None and a not in labels]
+        for read in self.windows:
+            labels += [a for a in axes_of(self.kernel, read) if a not in labels]
         ranks = [max(d["axes"]) + 1 if d["axes"] else len(d["dims"]) for d in self.kernel["inputs"]]
         return labels if labels else [str(k) for k in range(max(ranks + [0]))]
 

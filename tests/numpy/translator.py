@@ -36,6 +36,8 @@ CASES = [
      "out d = extent(i) * x; out e = x / 4; out f = x > y && y != 0", {"x": (200,), "y": (200,)}, 100),
     ("windows", "in x : f64[:, :]; in w : f64[u, v]; out a = sum(x[i + u, 2*j - v + 2] * w, u, v); out b = x[-k, 3] - x[k, -1];"
      "out c = x[p, p + 4]; out d = scan(max, x[3*q + 1, m], m)", {"x": (20, 24), "w": (3, 2)}, 99),
+    ("gathers", "in x : f64[:, :]; in k : i8[n]; out a = x[wrap(k[n]), j] - x[clip(2*k[n] + 1), j]; out b = sum(x[wrap(k[n] + r), wrap(k[r])], r);"
+     "out c = x[wrap(k[wrap(k[n])]), 3] * k", {"x": (20, 24), "k": (30,)}, 99),
 ]
 ACCUMULATOR = "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
 TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i8": np.int8, "i16": np.int16}

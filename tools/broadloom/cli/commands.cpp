@@ -143,7 +143,7 @@ void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
   const spec::TypedSpec typed = spec::analyse(chosen.data());
   std::vector<std::string> inputs, outputs;
-  for (const spec::TypedInput &input : typed.given()) inputs.push_back(input.name);
+  for (const spec::TypedInput &input : typed.asked()) inputs.push_back(input.name);
   for (const spec::TypedOutput &output : typed.outputs) outputs.push_back(output.name);
   const std::vector<std::string> wrt = names_in(options.wrt);
   GradientOptions request;

@@ -40,7 +40,7 @@ void add_names(std::string_view text, Words &words) {
 }
 
 Words language(std::string_view before, std::string_view line, const Library &library) {
-  Words words{"pi", "inf", "nan", "iota", "extent", "scan", "derivative", "schedule"};
+  Words words{"pi", "inf", "nan", "iota", "extent", "scan", "wrap", "derivative", "schedule"};
   for (int k = 0; k <= int(ScheduleClause::Kind::Separate); ++k)
     words.emplace(spec::word_of(ScheduleClause::Kind(k)));
   for (const std::string_view word : spec::reserved_words()) words.emplace(word);
@@ -65,7 +65,7 @@ void add_inputs(const Library &library, std::string_view kernel, const char *beh
   auto found = library.kernels().find(std::string(kernel));
   if (found == library.kernels().end()) found = library.kernels().find(library.latest());
   if (found == library.kernels().end()) return;
-  for (const spec::TypedInput &input : found->second->typed.given())
+  for (const spec::TypedInput &input : found->second->typed.asked())
     words.insert(input.name + behind);
 }
 

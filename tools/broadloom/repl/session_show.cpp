@@ -85,7 +85,7 @@ void Session::grad(const Words &given) {
   // The inputs may stand alone; a kernel of that name comes first.
   const auto defined = choose(words);
   std::vector<std::string> inputs, outputs, wrt;
-  for (const spec::TypedInput &input : defined->typed.given()) {
+  for (const spec::TypedInput &input : defined->typed.asked()) {
     inputs.push_back(input.name);
     if (is_float(input.dtype) || is_complex(input.dtype)) wrt.push_back(input.name);
   }
