@@ -47,11 +47,12 @@ std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
     : spec_(spec), scatters_(spec::split_scatters(typed)),
-      typed_(scatters_ ? scatters_->after : std::move(typed)), names_(typed_), reads_(kernel::inputs_read(typed_)),
-      engine_(options.engine), target_(std::move(target)), profile_(profile),
-      cache_dir_(options.cache_dir), threads_(threads), verifies_(asked_to_verify()),
-      cancel_(options.cancel), workers_(jit::runtime::workers(threads)),
-      most_patterns_(most_patterns()), has_generic_(plan::has_generic(typed_)),
+      typed_(scatters_ ? scatters_->after : std::move(typed)), names_(typed_),
+      reads_(kernel::inputs_read(typed_)), engine_(options.engine), target_(std::move(target)),
+      profile_(profile), cache_dir_(options.cache_dir), threads_(threads),
+      verifies_(asked_to_verify()), cancel_(options.cancel),
+      workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()),
+      has_generic_(plan::has_generic(typed_)),
       has_windows_(typed_.given_inputs() < typed_.inputs.size()),
       before_(scatters_ ? std::make_unique<const KernelImpl>(spec, scatters_->before, options,
                                                              target_, profile, threads, 0)

@@ -76,6 +76,9 @@ Expr Expr::at(const std::vector<Position> &positions, std::source_location where
     // The least number has no text either.
     if (AffineForm form; position.valid() && add_to(form, form_of(position), 1))
       forms.push_back(std::move(form)), forms.back().outside = outside_of(position);
+    else if (position.outside() != Position::Outside::Fails)
+      support::fail("E0024", "something is added to a position that is clipped or wrapped",
+                    place_of(where), "put clip() or wrap() around all of the position");
     else
       support::fail("E0006", "the numbers of this position leave the range of i64", place_of(where),
                     "use smaller numbers");
@@ -88,6 +91,7 @@ Position Position::plus(const Position &other, std::int64_t times) const {
   Position result(0);
   const bool whole = outside_ == Outside::Fails && other.outside_ == Outside::Fails;
   result.valid_ = valid_ && other.valid_ && whole && add_to(sum, form_of(other), times);
+  result.outside_ = outside_ == Outside::Fails ? other.outside_ : outside_;
   result.constant_ = sum.constant;
   for (AffineForm::Term &term : sum.terms)
     result.terms_.push_back({std::move(term.axis), term.times});

@@ -1,6 +1,8 @@
 // See window.hpp.
 #include "expr/window.hpp"
 
+#include "support/fail.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <unordered_map>
@@ -38,9 +40,9 @@ bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times) {
   }
   for (const AffineForm::Index &index : form.indices) {
     if (__builtin_mul_overflow(index.times, times, &product) || product == INT64_MIN) return false;
-    const auto known =
-        std::find_if(sum.indices.begin(), sum.indices.end(),
-                     [&](const auto &other) { return other.read->name == index.read->name; });
+    const auto known = std::find_if(sum.indices.begin(), sum.indices.end(), [&](const auto &other) {
+      return other.read->name == index.read->name;
+    });
     if (known == sum.indices.end())
       sum.indices.push_back({index.read, product});
     else if (!add(known->times, product))
@@ -81,6 +83,15 @@ Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where) {
   auto window = std::make_shared<Window>();
   window->of = read.window ? read.window->of : of.node()->input;
   window->forms = std::move(forms);
+
+  for (const AffineForm &form : window->forms)
+    for (const AffineForm::Index &index : form.indices)
+      window->depth = std::max(window->depth, index.read->window->depth + 1);
+  if (window->depth > Window::deepest)
+    support::fail(
+        "E0013",
+        "elements say the positions of more than " + std::to_string(Window::deepest) + " others",
+        where, "store an index of indices as the output of one kernel and read it in another");
 
   auto decl = std::make_shared<InputDecl>();
   decl->dtype = read.dtype;

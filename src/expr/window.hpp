@@ -67,6 +67,8 @@ std::string print(const AffineForm &form); // "2*i + u - 1"
 struct Window {
   std::shared_ptr<const InputDecl> of; // no window itself
   std::vector<AffineForm> forms;       // [dim of it]
+  int depth = 1;                       // windows in the positions of each other, this one counted
+  static constexpr int deepest = 64;
 
   bool is_gather() const {
     return std::any_of(forms.begin(), forms.end(),

@@ -45,7 +45,8 @@ public:
     for (const OutputDecl &output : data_.outputs)
       if (output.at)
         fail("E0601", "output '" + output.name + "' is written at positions", output.where,
-             "write out " + output.name + " += sum(.., like=x[..]), where an input x lends the shape");
+             "write out " + output.name +
+                 " += sum(.., like=x[..]), where an input x lends the shape");
     check_request();
     begin();
     Sweep sweep(facts_);

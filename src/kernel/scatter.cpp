@@ -95,12 +95,14 @@ public:
     // Each share has whole segments, with about as many values as the others.
     const std::int64_t work = std::int64_t(order.keys.size()) * inner;
     find_rows();
-    const auto shares = std::int64_t(
-        std::clamp<std::int64_t>(work >> 15, 1, std::min<std::int64_t>(std::int64_t(segments), 256)));
-    const auto share_of = [&](std::int64_t share) { // the first segment at or after its part of the values
-      const std::size_t at = order.keys.size() / std::size_t(shares) * std::size_t(share);
-      return std::size_t(std::lower_bound(begins.begin(), begins.end() - 1, at) - begins.begin());
-    };
+    const auto shares = std::int64_t(std::clamp<std::int64_t>(
+        work >> 15, 1, std::min<std::int64_t>(std::int64_t(segments), 256)));
+    const auto share_of =
+        [&](std::int64_t share) { // the first segment at or after its part of the values
+          const std::size_t at = order.keys.size() / std::size_t(shares) * std::size_t(share);
+          return std::size_t(std::lower_bound(begins.begin(), begins.end() - 1, at) -
+                             begins.begin());
+        };
     const auto task = [&](std::int64_t share) {
       const support::FloatControl control;
       const std::size_t last = share + 1 == shares ? segments : share_of(share + 1);
@@ -146,9 +148,8 @@ private:
       for (std::size_t dim = 0; dim < seen.forms.size(); ++dim) {
         if (is_kept_[dim]) continue;
         std::int64_t position = 0;
-        const auto list = std::find_if(lists.begin(), lists.end(), [&](const auto &listed) {
-          return listed.dim == int(dim);
-        });
+        const auto list = std::find_if(lists.begin(), lists.end(),
+                                       [&](const auto &listed) { return listed.dim == int(dim); });
         if (list != lists.end()) {
           std::int64_t entry = 0;
           for (std::size_t k = 0; k < index.size(); ++k) entry += list->steps[k] * index[k];
@@ -256,24 +257,25 @@ private:
   };
   const spec::TypedInput &input_;
   const Array &values_, &to_;
-  std::vector<bool> is_kept_;        // [dim of the array]
-  std::vector<std::size_t> kept_;    // dims of the window
-  std::vector<Inner> inner_;         // longest steps of the values first
+  std::vector<bool> is_kept_;     // [dim of the array]
+  std::vector<std::size_t> kept_; // dims of the window
+  std::vector<Inner> inner_;      // longest steps of the values first
   struct Row {
     std::int64_t from = 0, to = 0;
   };
   std::vector<Row> rows_;
-  Inner row_;                        // of each of them
-  std::vector<Walked> walked_;       // [dim of the window]
-  std::vector<Keyed> keyed_;         // from the last dim on
-  std::vector<std::uint64_t> keys_;  // [point]
+  Inner row_;                       // of each of them
+  std::vector<Walked> walked_;      // [dim of the window]
+  std::vector<Keyed> keyed_;        // from the last dim on
+  std::vector<std::uint64_t> keys_; // [point]
   std::uint64_t most_key_ = 0;
 };
 
 } // namespace
 
-void scatter(const spec::TypedSpec &spec, std::size_t window, std::span<const AnyView *const> operands,
-             const Array &values, const Array &to, const RunTasks &tasks) {
+void scatter(const spec::TypedSpec &spec, std::size_t window,
+             std::span<const AnyView *const> operands, const Array &values, const Array &to,
+             const RunTasks &tasks) {
   const std::vector<ListedPositions> lists =
       listed_positions(spec, window, values.layout(), operands, tasks);
   std::memset(to.raw(), 0, std::size_t(to.size()) * size_of(to.dtype()));

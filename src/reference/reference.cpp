@@ -7,6 +7,7 @@
 #include "reference/accumulate.hpp"
 #include "reference/loops.hpp"
 #include "reference/noise.hpp"
+#include "reference/scatter.hpp"
 #include "reference/shapes.hpp"
 #include "reference/windows.hpp"
 #include "support/check.hpp"
@@ -272,62 +273,13 @@ private:
                    workers_, [&] { return block; });
   }
 
-  // sum(.., like=x[k[i], j]): each value goes where the window reads. One after the other, with compensation where it is of floats.
-  void sum_through_gather(NodeId id) {
-    const expr::Node &node = spec_.graph[id];
-    const NodeId arg = spec_.graph.args(id)[0];
-    const spec::TypedWindow &window = *spec_.inputs[node.like].window;
-    const std::vector<int> &axes = spec_.inputs[node.like].axis_of_dim;
-    const std::vector<int> &places = spec_.inputs[window.of].axis_of_dim;
-    const std::int64_t points = points_of(extents_[id.index]);
-    const DType real = real_dtype(node.dtype);
-    const std::size_t parts = is_complex(node.dtype) ? 2 : 1;
-    std::vector<long double> sums(std::size_t(points) * parts), lost(sums.size());
-    std::vector<std::uint64_t> whole(sums.size() / parts); // of integers, modulo 2^64
-    const std::vector<std::int64_t> steps = strides_of(extents_[id.index], 1);
-    const Operand from = operand(arg);
-    std::vector<std::int64_t> indices(spec_.axes.size(), 0);
-    std::int64_t count = 1;
-    for (const int axis : axes) count *= extents_[arg.index][std::size_t(axis)].count;
-    for (std::int64_t n = 0; n < count; ++n) {
-      const auto at = position_in(spec_, node.like, inputs_, indices);
-      std::int64_t place = 0, read = 0;
-      for (std::size_t d = 0; d < places.size(); ++d)
-        place += (*at)[d] * steps[std::size_t(places[d])];
-      for (const int axis : axes)
-        read += indices[std::size_t(axis)] * from.strides[std::size_t(axis)];
-      const Scalar value = ops::load(from.data + read, node.dtype);
-      whole[std::size_t(place)] += value.bits;
-      for (std::size_t part = 0; part < parts && !is_integer(real); ++part) {
-        const std::size_t k = std::size_t(place) * parts + part;
-        const double x = ops::as_f64(
-            ops::convert({part == 0 ? value.bits : value.imag}, real, DType::F64));
-        const long double sum = sums[k] + static_cast<long double>(x);
-        const long double rest = sum - sums[k];
-        if (std::isfinite(sum)) lost[k] += (sums[k] - (sum - rest)) + (static_cast<long double>(x) - rest);
-        sums[k] = sum;
-      }
-      for (std::size_t k = axes.size(); k-- > 0;) {
-        std::int64_t &index = indices[std::size_t(axes[k])];
-        if (++index < extents_[arg.index][std::size_t(axes[k])].count) break;
-        index = 0;
-      }
-    }
-    char *to = static_cast<char *>(elements_[id.index].raw());
-    for (std::int64_t p = 0; p < points; ++p, to += size_of(node.dtype)) {
-      Scalar sum{whole[std::size_t(p)]};
-      const auto part = [&](std::size_t k) {
-        return ops::convert(ops::scalar_from(double(sums[k] + lost[k])), DType::F64, real).bits;
-      };
-      if (!is_integer(real)) sum.bits = part(std::size_t(p) * parts);
-      if (parts == 2) sum.imag = part(std::size_t(p) * parts + 1);
-      ops::store(to, node.dtype, sum);
-    }
-  }
-
   void accumulate(NodeId id) {
     const expr::Node &node = spec_.graph[id];
-    if (is_sum_through_gather(spec_, node)) return sum_through_gather(id);
+    if (is_sum_through_gather(spec_, node)) {
+      const NodeId arg = spec_.graph.args(id)[0];
+      return sum_through_gather(spec_, node, inputs_, operand(arg), extents_[arg.index],
+                                operand(id), extents_[id.index]);
+    }
     Accumulation what{spec_.graph.recipe(id), node.payload, spec_.accuracy};
     what.scan = node.kind == NodeKind::Scan;
     what.exclusive = node.exclusive;

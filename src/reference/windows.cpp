@@ -222,11 +222,12 @@ std::optional<std::vector<std::int64_t>> position_in(const spec::TypedSpec &spec
       at = brought_inside(sum, of.extents[dim], form.outside);
       if (at < 0 && window.derived) return std::nullopt; // the window that it is derived from tells
       if (at < 0)
-        throw DataError("E0311",
-                        fmt::format("{} reads position {} of axis {} of '{}', which has {} elements",
-                                    spec.inputs[number].name, double(sum), dim,
-                                    spec.inputs[window.of].name, of.extents[dim]),
-                        spec.inputs[number].where, "give it positions that are inside");
+        throw DataError(
+            "E0311",
+            fmt::format("{} reads position {} of axis {} of '{}', which has {} elements",
+                        spec.inputs[number].name, double(sum), dim, spec.inputs[window.of].name,
+                        of.extents[dim]),
+            spec.inputs[number].where, "give it positions that are inside");
     }
     if (form.may_leave && (at < 0 || at >= of.extents[dim])) return std::nullopt;
     positions.push_back(at);

@@ -105,7 +105,7 @@ struct TypedWindow {
   std::uint32_t of = 0;
   std::vector<Form> forms; // [dim of it]
   bool derived = false;
-  std::vector<ExtentOf> extents; // derived: [dim of the window]
+  std::vector<ExtentOf> extents;  // derived: [dim of the window]
   std::uint32_t derived_from = 0; // derived: the window that the text has, where it is a gather
   // Only after split_scatters (rewrite/scatters.hpp): no window, but all of the array that this sum gives.
   std::optional<std::uint32_t> sum;
@@ -134,7 +134,8 @@ struct TypedInput {
   bool by_order = false;             // its dims were aligned by `order`
   bool in_windows_only = false; // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
-  std::optional<std::uint32_t> of_output; // or it has the shape of this output's, which is written at positions
+  std::optional<std::uint32_t>
+      of_output; // or it has the shape of this output's, which is written at positions
   Place where;
 
   expr::AxisSet axes() const {

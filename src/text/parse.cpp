@@ -304,8 +304,9 @@ private:
     if (!output.add && !cursor_.is(Tok::Assign)) cursor_.unexpected("'=' or '+='");
     cursor_.next();
     if (output.at && !output.add)
-      cursor_.fail("E0025", "'" + output.name + "' is set at positions, of which several may be one",
-                   name, "write += to add what comes together");
+      cursor_.fail("E0025",
+                   "'" + output.name + "' is set at positions, of which several may be one", name,
+                   "write += to add what comes together");
     mode(output.mode);
     if (output.at && output.mode.kind != ModeKind::plain)
       cursor_.fail("E0025", "'" + output.name + "' is written at positions, and has a mode", name,
@@ -323,8 +324,8 @@ private:
   // Whether the brackets that come next hold others: out h[k[i]].
   bool has_index() const {
     std::size_t at = 1;
-    while (cursor_.peek(at).kind != Tok::RightBracket && cursor_.peek(at).kind != Tok::LeftBracket &&
-           cursor_.peek(at).kind != Tok::End)
+    while (cursor_.peek(at).kind != Tok::RightBracket &&
+           cursor_.peek(at).kind != Tok::LeftBracket && cursor_.peek(at).kind != Tok::End)
       ++at;
     return cursor_.peek(at).kind == Tok::LeftBracket;
   }

@@ -125,12 +125,13 @@ private:
     const Token name = cursor_.next();
     const auto symbol = symbols_.find(std::string(cursor_.word(name)));
     if (symbol == symbols_.end() || symbol->second.kind != Symbol::Kind::Input)
-      cursor_.fail("E0024",
-                   "'" + std::string(cursor_.word(name)) +
-                       "' is no input, and only elements of an input can be positions",
-                   name,
-                   "make it an input: compute it in one kernel, as an output of i64, and give it to "
-                   "this one");
+      cursor_.fail(
+          "E0024",
+          "'" + std::string(cursor_.word(name)) +
+              "' is no input, and only elements of an input can be positions",
+          name,
+          "make it an input: compute it in one kernel, as an output of i64, and give it to "
+          "this one");
     std::vector<AffineForm> forms = positions(depth + 1);
     const Expr read = make_window(symbol->second.expr, std::move(forms),
                                   cursor_.source().place(name, cursor_.previous()));

@@ -5,9 +5,9 @@
 
 #include "block/block.hpp"
 #include "kernel/windows.hpp"
+#include "plan/plan.hpp"
 #include "reference/reference.hpp"
 #include "rewrite/scatters.hpp"
-#include "plan/plan.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -50,11 +50,10 @@ public:
     // What is before a sum through a gather is computed by the reference.
     std::optional<spec::Scatters> parts = spec::split_scatters(typed_);
     if (parts) typed_ = parts->after;
-    windowed_.emplace(
-        typed_, pointers,
-        kernel::Helpers{kernel::run_in_order, [&](kernel::Operands) {
-                          return reference::evaluate(parts->before, given_);
-                        }});
+    windowed_.emplace(typed_, pointers,
+                      kernel::Helpers{kernel::run_in_order, [&](kernel::Operands) {
+                                        return reference::evaluate(parts->before, given_);
+                                      }});
     for (const AnyView *view : windowed_->all().subspan(in_.size())) in_.push_back(view->layout);
     for (const CaseOperand &out : c.outputs)
       out_.push_back(out.layout), wanted_.push_back(out.wanted);

@@ -71,10 +71,10 @@ public:
       return expect_error(error.code());
     }
     tally_.windowed += typed_.given_inputs() < typed_.inputs.size();
-    tally_.gathered += std::any_of(typed_.inputs.begin(), typed_.inputs.end(),
-                                   [](const spec::TypedInput &input) {
-                                     return input.window && input.window->is_gather();
-                                   });
+    tally_.gathered +=
+        std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const spec::TypedInput &input) {
+          return input.window && input.window->is_gather();
+        });
     tally_.scattered += spec::split_scatters(typed_).has_value();
     for (const CaseOperand &out : case_.outputs) tally_.points += element_count(out.layout);
     const std::vector<Bytes> truth =

@@ -67,12 +67,10 @@ void write(const fs::path &path, const std::string &text) {
 using Counts = std::map<std::string, std::int64_t>;
 
 Counts counts_of(const Tally &tally) {
-  Counts counts{{"kernels", tally.kernels},  {"refused", tally.refused},
-                {"elements", tally.points},  {"equal", tally.equal},
-                {"bounded", tally.bounded},  {"scheduled", tally.scheduled},
-                {"windowed", tally.windowed},
-                {"gathered", tally.gathered},
-                {"scattered", tally.scattered}};
+  Counts counts{
+      {"kernels", tally.kernels},   {"refused", tally.refused},   {"elements", tally.points},
+      {"equal", tally.equal},       {"bounded", tally.bounded},   {"scheduled", tally.scheduled},
+      {"windowed", tally.windowed}, {"gathered", tally.gathered}, {"scattered", tally.scattered}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;

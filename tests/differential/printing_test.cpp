@@ -4,8 +4,8 @@
 #include "same_bits.hpp"
 
 #include "kernel/windows.hpp"
-#include "rewrite/scatters.hpp"
 #include "plan/plan.hpp"
+#include "rewrite/scatters.hpp"
 
 #include <doctest/doctest.h>
 

@@ -169,9 +169,9 @@ RandomGather WindowMaker::gather(DType dtype, bool large) {
     labels.emplace_back();
     if (d != first && !known_.empty() && random_.chance(75))
       labels.back() = random_.pick(known_).index;
-    array.shape.push_back(labels.back()     ? extent_of(*labels.back())
-                          : large           ? random_.between(1, 300)
-                                            : random_.between(1, 6));
+    array.shape.push_back(labels.back() ? extent_of(*labels.back())
+                          : large       ? random_.between(1, 300)
+                                        : random_.between(1, 6));
   }
   for (int k = random_.between(1, 2); k > 0; --k) {
     Term term{"g[", dtype, indexed, true};
