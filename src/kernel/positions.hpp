@@ -56,7 +56,7 @@ void for_each_piece(std::span<const std::int64_t> extents, std::int64_t from, st
   }
 }
 
-std::int64_t points_of(std::span<const std::int64_t> extents) {
+inline std::int64_t points_of(std::span<const std::int64_t> extents) {
   std::int64_t points = 1;
   for (const std::int64_t extent : extents) points *= extent;
   return points;

@@ -3,6 +3,8 @@
 
 #include "bench/loops_vector.hpp"
 
+#include <cstring>
+
 namespace bench {
 namespace {
 
