@@ -84,6 +84,19 @@ inline bool KernelImpl::run_again(Operands operands) const {
   return true;
 }
 
+void KernelImpl::run_lets(Operands call) const {
+  const Operands inputs = call.first(typed_.callers_inputs());
+  const Operands outputs = call.subspan(inputs.size());
+  kernel::check_operands(typed_, inputs);
+  const std::shared_ptr<const jit::Lets::Layouts> layouts = lets_.layouts(inputs);
+  const jit::runtime::Scratch memory(std::size_t(layouts->places.bytes));
+  const std::vector<AnyView> lets = lets_.views(*layouts, memory.data());
+  const std::vector<bool> needed = lets_.needed(outputs);
+  for (std::size_t k = 0; k < needed.size(); ++k)
+    if (needed[k]) lets_.kernels()[k]->run_given(lets_.operands(k, inputs, lets));
+  run_lent(lets_.operands_of_rest(inputs, lets, outputs));
+}
+
 void KernelImpl::run_with_windows(Operands given) const {
   kernel::check_operands(typed_, given.first(typed_.given_inputs()));
   using Elements = kernel::WindowedOperands::Elements;

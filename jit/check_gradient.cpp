@@ -93,6 +93,7 @@ private:
 
   void add_output(std::size_t position, const Results &results) {
     const spec::TypedOutput &output = typed_.outputs[position];
+    if (output.update) return; // a state of the next call
     if (!grad::is_continuous(output.dtype) || !asked(options_.of, output.name)) return;
     std::vector<std::string> names;
     for (const std::size_t i : wrt_) names.push_back(names_[i]);

@@ -16,6 +16,8 @@
 #include "jit/stopwatch.hpp"
 #include "jit/why.hpp"
 #include "kernel/layouts.hpp"
+#include "plan/scratch.hpp"
+#include "scale/fold.hpp"
 #include "support/check.hpp"
 #include "support/float_control.hpp"
 #include "support/log.hpp"
@@ -60,10 +62,24 @@ int thread_count(const Options &options) {
   return std::min(options.threads > 0 ? options.threads : jit::runtime::default_threads(), most);
 }
 
-// Where each buffer of the program finds its memory: scratch arrays, then the rows of the first thread, then
-// those of the next.
+// [phase]: the one that it runs with.
+std::vector<std::size_t> phases_run_at(const Specialisation &special) {
+  std::vector<std::size_t> at;
+  for (std::size_t p = 0; p < special.phases.size(); ++p) at.push_back(p);
+  for (std::size_t p = 0; p < special.phases.size(); ++p)
+    if (special.phases[p].pipeline)
+      for (std::size_t k = 1; k < special.phases[p].pipeline->phases.size(); ++k) at[p + k] = p;
+  for (const plan::Interleaving &together : special.binding.interleavings)
+    for (const std::size_t p : together.phases) at[p] = together.phases.front();
+  return at;
+}
+
+// Where each buffer of the program finds its memory: scratch arrays, which share it where they are never used at once, then the rows of the
+// first thread, then those of the next. The phases are placed.
 void place_buffers(Specialisation &special, int threads) {
-  std::int64_t end = 0;
+  const support::Places scratch = support::places_of(plan::scratch_lifetimes(
+      special.pattern->program, special.binding.scratch_bytes, phases_run_at(special)));
+  std::int64_t end = scratch.bytes;
   const auto lay_out = [&](const std::vector<std::int64_t> &sizes) {
     std::vector<std::int64_t> starts;
     for (const std::int64_t bytes : sizes) {
@@ -73,7 +89,6 @@ void place_buffers(Specialisation &special, int threads) {
     }
     return starts;
   };
-  const std::vector<std::int64_t> scratch_at = lay_out(special.binding.scratch_bytes);
   const std::int64_t first_row = end;
   const std::vector<std::int64_t> row_at = lay_out(special.binding.row_bytes);
   special.rows.bytes = end - first_row;
@@ -91,7 +106,9 @@ void place_buffers(Specialisation &special, int threads) {
     case loop::Role::Output:
       special.buffers.push_back({std::int32_t(special.input_count + buffer.operand), 0});
       break;
-    case loop::Role::Scratch: special.buffers.push_back({-1, scratch_at[buffer.operand]}); break;
+    case loop::Role::Scratch:
+      special.buffers.push_back({-1, scratch.starts[buffer.operand]});
+      break;
     case loop::Role::Row:
       special.rows.buffers.push_back(special.buffers.size());
       special.buffers.push_back({-1, row_at[buffer.operand]});
@@ -192,7 +209,9 @@ void describe_operands(Specialisation &special, const spec::TypedSpec &spec) {
 Kernel compile(const LoopSpec &spec, const Options &options) try {
   const support::FloatWorld world;
   const jit::Stopwatch watch;
-  spec::TypedSpec typed = spec::analyse(spec.data());
+  // The reference computes what is written.
+  spec::TypedSpec typed = spec::analyse(
+      options.engine == Engine::reference ? scale::unfolded(spec.data()) : spec.data());
 
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
@@ -282,8 +301,8 @@ void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, 
   const auto rest = [&] {
     describe_operands(special, typed_);
     mark_exact_pairs(special, typed_, resolved, plan.in_place);
-    place_buffers(special, threads);
     place_phases(special, machine(threads), cancel_ != nullptr);
+    place_buffers(special, threads);
     special.is_direct = special.engine == Engine::jit && special.scratch_bytes == 0 &&
                         special.operands.size() <= jit::few_operands &&
                         special.buffers.size() <= jit::few_buffers &&

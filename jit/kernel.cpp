@@ -1,6 +1,7 @@
 // The public face of a kernel: arguments by position or by name, allocated outputs, bound calls.
 #include "jit/kernel.hpp"
 
+#include "jit/frozen.hpp"
 #include "jit/small.hpp"
 #include "kernel/layouts.hpp"
 #include "kernel/windows.hpp"
@@ -21,7 +22,10 @@ using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 
 // A call with its arguments fixed.
 struct BoundState {
+  std::vector<std::shared_ptr<const BoundState>> lets; // in order
+  Array let_memory;                                    // of all of them
   std::shared_ptr<const KernelImpl> kernel;
+  std::shared_ptr<const FrozenParameters> frozen;           // keeps their memory
   std::shared_ptr<const jit::Specialisation> special;       // null: the reference evaluates
   std::unique_ptr<const kernel::WindowedOperands> windowed; // what they see may be copies
   std::vector<AnyView> views;            // of all operands; unused where one is not wanted
@@ -46,7 +50,7 @@ std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
 
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
-    : spec_(spec), scatters_(spec::split_scatters(typed)),
+    : spec_(spec), options_(options), scatters_(spec::split_scatters(typed)),
       typed_(scatters_ ? scatters_->after : std::move(typed)), names_(typed_),
       reads_(kernel::inputs_read(typed_)), engine_(options.engine), target_(std::move(target)),
       profile_(profile), cache_dir_(options.cache_dir), threads_(threads),
@@ -54,6 +58,13 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()),
       has_generic_(plan::has_generic(typed_)),
       has_windows_(typed_.given_inputs() < typed_.inputs.size()),
+      has_lent_(typed_.lent_input() != nullptr),
+      lets_(whole(),
+            [&](const std::shared_ptr<const spec::Materialised> &let) {
+              const std::shared_ptr<const SpecData> data(let, &let->data);
+              return std::make_shared<const KernelImpl>(LoopSpec(data), let->typed, options,
+                                                        target_, profile, threads, 0);
+            }),
       before_(scatters_ ? std::make_unique<const KernelImpl>(spec, scatters_->before, options,
                                                              target_, profile, threads, 0)
                         : nullptr) {
@@ -64,9 +75,21 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
   counters_.compile_ms = counters_.steps.analyse = ms;
 }
 
-// The outputs have no memory yet: a layout for each.
 kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
   const support::FloatWorld world;
+  kernel::check_input_count(typed_, inputs.size());
+  if (const spec::TypedInput *shape = typed_.lent_input()) kernel::fail_lent(typed_, *shape);
+  if (lets_.empty()) return layouts_of_given(inputs);
+  kernel::check_operands(typed_, pointers_to(inputs));
+  const std::vector<AnyView> lets = lets_.views(*lets_.layouts(pointers_to(inputs)), nullptr);
+  std::vector<AnyView> given;
+  for (const AnyView *view : lets_.operands_of_rest(pointers_to(inputs), lets, {}))
+    given.push_back(*view);
+  return layouts_of_given(given);
+}
+
+// The outputs have no memory yet: a layout for each.
+kernel::Layouts KernelImpl::layouts_of_given(std::span<const AnyView> inputs) const {
   kernel::check_operands(typed_, pointers_to(inputs));
   kernel::Layouts layouts;
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
@@ -91,7 +114,7 @@ kernel::Helpers KernelImpl::helpers() const {
 std::vector<Array> KernelImpl::summed(kernel::Operands inputs) const {
   std::vector<AnyView> views;
   for (const AnyView *input : inputs) views.push_back(*input);
-  const kernel::Layouts layouts = before_->allocated_layouts(views);
+  const kernel::Layouts layouts = before_->layouts_of_given(views);
   std::vector<Array> values;
   for (std::size_t s = 0; s < layouts.outputs.size(); ++s)
     values.push_back(Array::to_be_written(before_->typed_.outputs[s].dtype,
@@ -101,23 +124,37 @@ std::vector<Array> KernelImpl::summed(kernel::Operands inputs) const {
   return values;
 }
 
+namespace {
+
+void add(Counters &sum, const Counters &more) {
+  sum.compiles += more.compiles;
+  sum.loaded += more.loaded;
+  sum.patterns += more.patterns;
+  sum.interpreted += more.interpreted;
+  sum.compile_ms += more.compile_ms;
+  using Step = double CompileSteps::*;
+  for (const Step step :
+       {&CompileSteps::analyse, &CompileSteps::plan, &CompileSteps::block, &CompileSteps::load,
+        &CompileSteps::start, &CompileSteps::emit, &CompileSteps::math, &CompileSteps::optimise,
+        &CompileSteps::select, &CompileSteps::link})
+    sum.steps.*step += more.steps.*step;
+}
+
+} // namespace
+
 Counters KernelImpl::counters() const {
   const std::lock_guard lock(mutex_);
   Counters counters = counters_;
   counters.patterns = std::int64_t(patterns_.size());
   counters.interpreted = interpreted_.load(std::memory_order_relaxed);
-  if (before_) {
-    const Counters more = before_->counters();
-    counters.compiles += more.compiles;
-    counters.loaded += more.loaded;
-    counters.patterns += more.patterns;
-    counters.interpreted += more.interpreted;
-    counters.compile_ms += more.compile_ms;
-  }
+  if (before_) add(counters, before_->counters());
+  for (const auto &let : lets_.kernels()) add(counters, let->counters());
   return counters;
 }
 
 void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const try {
+  std::vector<AnyView> all;
+  if (frozen_) inputs = all = frozen_->all(impl_->typed(), inputs);
   kernel::check_counts(impl_->typed(), inputs.size(), outputs.size());
   const std::size_t count = inputs.size() + outputs.size();
   Pointers operands(count);
@@ -131,31 +168,28 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
 
 void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const
     try {
+  std::vector<NamedView> all;
+  if (frozen_) inputs = all = frozen_->all(inputs);
   impl_->run(kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-// The inputs in declared order.
-static std::vector<AnyView> in_order(const KernelImpl &kernel, std::span<const NamedView> inputs) {
+// The inputs in declared order, those that are built in too.
+static std::vector<AnyView> in_order(const KernelImpl &kernel, const FrozenParameters *frozen,
+                                     std::span<const NamedView> inputs) {
+  std::vector<NamedView> all;
+  if (frozen != nullptr) inputs = all = frozen->all(inputs);
   const std::vector<const AnyView *> operands =
       kernel::by_name(kernel.typed(), kernel.names(), inputs, {});
   std::vector<AnyView> views;
-  for (std::size_t i = 0; i < kernel.typed().asked_inputs(); ++i) views.push_back(*operands[i]);
+  for (std::size_t i = 0; i < kernel.typed().callers_inputs(); ++i) views.push_back(*operands[i]);
   return views;
-}
-
-// Where a caller gives inputs alone.
-static void check_inputs(const spec::TypedSpec &spec, std::size_t count) {
-  kernel::check_input_count(spec, count);
-  if (spec.asked_inputs() < spec.given_inputs())
-    kernel::fail_lent(spec, spec.inputs[spec.asked_inputs()]);
 }
 
 Results Kernel::call(std::span<const NamedView> inputs) const try {
   const spec::TypedSpec &spec = impl_->typed();
-  std::vector<AnyView> views = in_order(*impl_, inputs);
-  check_inputs(spec, views.size());
+  std::vector<AnyView> views = in_order(*impl_, frozen_.get(), inputs);
   const kernel::Layouts layouts = impl_->allocated_layouts(views);
   std::vector<std::pair<std::string, Array>> arrays;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
@@ -168,14 +202,42 @@ Results Kernel::call(std::span<const NamedView> inputs) const try {
   support::out_of_memory();
 }
 
+static void bind_given(BoundState &, std::shared_ptr<const KernelImpl>, kernel::Operands);
+
 // What `bind` keeps of a call with these operands.
 static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
-                                                     kernel::Operands named) {
+                                                     std::shared_ptr<const FrozenParameters> frozen,
+                                                     kernel::Operands call) {
   const spec::TypedSpec &spec = kernel->typed();
-  const kernel::LentOperands lent(spec, named);
+  auto state = std::make_shared<BoundState>();
+  const jit::Lets &lets = kernel->lets();
+  state->frozen = std::move(frozen);
+  if (lets.empty()) {
+    bind_given(*state, std::move(kernel), call);
+    return state;
+  }
+  const kernel::Operands inputs = call.first(spec.callers_inputs());
+  kernel::check_operands(spec, inputs);
+  const auto layouts = lets.layouts(inputs);
+  state->let_memory = Array(DType::U8, {layouts->places.bytes});
+  const std::vector<AnyView> views =
+      lets.views(*layouts, static_cast<char *>(state->let_memory.raw()));
+  const kernel::Operands outputs = call.subspan(inputs.size());
+  bind_given(*state, kernel, lets.operands_of_rest(inputs, views, outputs));
+  const std::vector<bool> needed = lets.needed(outputs);
+  for (std::size_t k = 0; k < needed.size(); ++k)
+    if (needed[k])
+      state->lets.push_back(bound_state(lets.kernels()[k], nullptr, lets.operands(k, inputs, views)));
+  return state;
+}
+
+static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kernel,
+                       kernel::Operands call) {
+  const spec::TypedSpec &spec = kernel->typed();
+  BoundState *state = &bound;
+  const kernel::LentOperands lent(spec, call);
   const kernel::Operands given = lent.all();
   kernel::check_operands(spec, given.first(spec.given_inputs()));
-  auto state = std::make_shared<BoundState>();
   using Elements = kernel::WindowedOperands::Elements;
   const Elements elements =
       kernel->engine() == Engine::reference ? Elements::NotThere : Elements::Read;
@@ -193,29 +255,32 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
     state->buffers = kernel->ready_buffers(*state->special, state->operands);
   }
   state->kernel = std::move(kernel);
-  return state;
 }
 
 BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const
     try {
+  std::vector<AnyView> all;
+  if (frozen_) inputs = all = frozen_->all(impl_->typed(), inputs);
   kernel::check_counts(impl_->typed(), inputs.size(), outputs.size());
   std::vector<const AnyView *> operands = pointers_to(inputs);
   for (const AnyView &view : outputs) operands.push_back(&view);
-  return BoundCall(bound_state(impl_, operands));
+  return BoundCall(bound_state(impl_, frozen_, operands));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
                              std::span<const NamedView> outputs) const try {
-  return BoundCall(
-      bound_state(impl_, kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
+  std::vector<NamedView> all;
+  if (frozen_) inputs = all = frozen_->all(inputs);
+  return BoundCall(bound_state(impl_, frozen_,
+                               kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-void BoundCall::operator()() const try {
-  const auto &state = *static_cast<const BoundState *>(state_.get());
+static void run_bound(const BoundState &state) {
+  for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();
   if (!state.buffers.empty())
     state.kernel->run_phases(*state.special, state.buffers.data());
@@ -223,52 +288,79 @@ void BoundCall::operator()() const try {
     state.kernel->execute(*state.special, state.operands);
   else
     state.kernel->run_windowed(state.operands);
+}
+
+void BoundCall::operator()() const try {
+  run_bound(*static_cast<const BoundState *>(state_.get()));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-static void prepare_for(const KernelImpl &kernel, std::span<const AnyView> inputs) {
-  const spec::TypedSpec &spec = kernel.typed();
-  const kernel::Layouts layouts = kernel.allocated_layouts(inputs);
-  if (kernel.engine() == Engine::reference) return;
-  if (kernel.before()) prepare_for(*kernel.before(), inputs);
-  std::vector<AnyView> views(inputs.begin(), inputs.end());
-  for (std::size_t o = 0; o < spec.outputs.size(); ++o)
-    views.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-  const kernel::WindowedOperands windowed(spec, pointers_to(views), kernel.helpers(),
+static void prepare_given(const KernelImpl &kernel, kernel::Operands given) {
+  if (kernel.before()) {
+    std::vector<AnyView> inputs;
+    for (const AnyView *view : given.first(kernel.typed().given_inputs())) inputs.push_back(*view);
+    const kernel::Layouts layouts = kernel.before()->layouts_of_given(inputs);
+    for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
+      inputs.push_back(
+          {kernel.before()->typed().outputs[o].dtype, nullptr, true, layouts.outputs[o]});
+    prepare_given(*kernel.before(), pointers_to(inputs));
+  }
+  const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
                                           kernel::WindowedOperands::Elements::NotThere);
   kernel.bind(windowed.all(), KernelImpl::Use::Once);
 }
 
+static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {
+  const spec::TypedSpec &spec = impl.typed();
+  const kernel::Layouts layouts = impl.allocated_layouts(inputs);
+  if (impl.engine() == Engine::reference) return;
+  std::vector<AnyView> outputs;
+  for (std::size_t o = 0; o < spec.outputs.size(); ++o)
+    outputs.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
+  const jit::Lets &lets = impl.lets();
+  const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
+  std::vector<AnyView> arrays;
+  if (!lets.empty()) arrays = lets.views(*lets.layouts(in), nullptr);
+  for (std::size_t k = 0; k < arrays.size(); ++k)
+    prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
+  prepare_given(impl, lets.operands_of_rest(in, arrays, out));
+}
+
 void Kernel::prepare(std::span<const AnyView> inputs) const try {
-  check_inputs(impl_->typed(), inputs.size());
-  prepare_for(*impl_, inputs);
+  prepare_for(*impl_, frozen_ ? frozen_->all(impl_->typed(), inputs)
+                              : std::vector<AnyView>(inputs.begin(), inputs.end()));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const try {
-  const spec::TypedSpec &spec = impl_->typed();
-  check_inputs(spec, inputs.size());
-  const kernel::Layouts layouts = impl_->allocated_layouts(inputs);
+static std::vector<Signature> signatures(const KernelImpl &kernel,
+                                         std::span<const AnyView> inputs) {
+  const spec::TypedSpec &spec = kernel.typed();
+  const kernel::Layouts layouts = kernel.allocated_layouts(inputs);
   std::vector<Signature> result;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
     const auto shape = layouts.outputs[o].shape();
     result.push_back({spec.outputs[o].name, spec.outputs[o].dtype, {shape.begin(), shape.end()}});
   }
   return result;
+}
+
+std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const try {
+  return frozen_ ? signatures(*impl_, frozen_->all(impl_->typed(), inputs))
+                 : signatures(*impl_, inputs);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 void Kernel::prepare_named(std::span<const NamedView> inputs) const try {
-  prepare(in_order(*impl_, inputs));
+  prepare_for(*impl_, in_order(*impl_, frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 std::vector<Signature> Kernel::infer_named(std::span<const NamedView> inputs) const try {
-  return infer(in_order(*impl_, inputs));
+  return signatures(*impl_, in_order(*impl_, frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -283,9 +375,11 @@ static std::vector<std::string> names_of(const spec::TypedSpec &spec,
 std::vector<InputInfo> Kernel::inputs() const try {
   const spec::TypedSpec &spec = impl_->typed();
   std::vector<InputInfo> infos;
-  for (const spec::TypedInput &input : spec.asked())
-    infos.push_back(
-        {input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents, input.where});
+  std::size_t i = 0;
+  for (const spec::TypedInput &input : spec.callers())
+    if (!frozen_ || !frozen_->has(i++))
+      infos.push_back({input.name, input.dtype, names_of(spec, input.axis_of_dim), input.extents,
+                       input.where, input.role, input.sign});
   return infos;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -297,7 +391,8 @@ std::vector<OutputInfo> Kernel::outputs() const try {
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
     const spec::TypedOutput &output = spec.outputs[o];
     infos.push_back({output.name, output.dtype, names_of(spec, output.axes),
-                     impl_->spec().data().outputs[o].mode.kind, output.add, output.where});
+                     impl_->spec().data().outputs[o].mode.kind, output.add, output.where,
+                     output.update});
   }
   return infos;
 } catch (const std::bad_alloc &) {

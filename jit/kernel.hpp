@@ -6,11 +6,14 @@
 //   call.cpp      a call: look the layouts up, check the pointers, run
 //   failure.cpp   what a bug of ours leaves behind
 //   layout_cache.cpp  the layouts seen so far
+//   lets.cpp      the lets that are kernels of their own
 //   show.cpp      its stages as text
 //   kernel.cpp    the public face
+//   frozen.hpp    parameters that are built into a kernel
 #pragma once
 
 #include "jit/layout_cache.hpp"
+#include "jit/lets.hpp"
 #include "jit/runtime/threads.hpp"
 #include "jit/specialisation.hpp"
 #include "kernel/check.hpp"
@@ -30,11 +33,12 @@ public:
   KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
              std::optional<jit::Target> target, Profile profile, int threads, double ms);
 
-  // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does. `run` is given what a call is;
-  // all else is about operands with their windows (kernel/windows.hpp).
-  void run(kernel::Operands named) const {
-    if (typed_.asked_inputs() == typed_.given_inputs()) return run_given(named);
-    run_given(kernel::LentOperands(typed_, named).all());
+  // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does. `run` is given what a call is,
+  // `run_lent` also the lets that are arrays, `run_given` also the shapes that outputs lend; all else is about operands with their
+  // windows (kernel/windows.hpp).
+  void run(kernel::Operands call) const { lets_.empty() ? run_lent(call) : run_lets(call); }
+  void run_lent(kernel::Operands named) const {
+    has_lent_ ? run_given(kernel::LentOperands(typed_, named).all()) : run_given(named);
   }
   void run_given(kernel::Operands given) const {
     has_windows_ ? run_with_windows(given) : run_windowed(given);
@@ -53,8 +57,11 @@ public:
   void run_phases(const jit::Specialisation &special, char *const *buffers,
                   bool interpreted = false) const;
 
-  // The layouts of a call with these inputs that allocates its outputs.
+  // The layouts of a call with these inputs that allocates its outputs; they may be without memory.
   kernel::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
+  // The same of all inputs, lets too.
+  kernel::Layouts layouts_of_given(std::span<const AnyView> inputs) const;
+  const jit::Lets &lets() const { return lets_; }
 
   std::string show(Stage stage, const ShowFormat &format) const;
   std::vector<Decision> why() const;
@@ -68,6 +75,7 @@ public:
   const KernelImpl *before() const { return before_.get(); }
 
   const LoopSpec &spec() const { return spec_; }
+  const Options &options() const { return options_; }
   const spec::TypedSpec &typed() const { return typed_; }
   const kernel::Names &names() const { return names_; }
   Engine engine() const { return engine_; }
@@ -106,6 +114,7 @@ private:
   Decision explain_generic(bool hit) const;
 
   // call.cpp
+  void run_lets(kernel::Operands call) const;
   void run_with_windows(kernel::Operands given) const;
   bool run_again(kernel::Operands operands) const;
   bool fits(kernel::Operands operands) const;
@@ -127,7 +136,10 @@ private:
   Shown native_to_show() const;
   Shown program_to_show() const;
   std::vector<Decision> why_with_times() const;
+  std::string show_one(Stage stage, const ShowFormat &format) const;
   std::string show_own(Stage stage, const ShowFormat &format) const;
+  std::vector<Decision> why_one() const;
+  void explain_lets(std::vector<Decision> &why) const;
   std::string show_graph(ShowFormat::Graph format) const;
   Decision explain_engine(const Shown &shown) const;
 
@@ -137,6 +149,7 @@ private:
 
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;
+  const Options options_;
   const std::optional<spec::Scatters> scatters_;
   const spec::TypedSpec typed_;
   const kernel::Names names_;
@@ -159,6 +172,8 @@ private:
   const std::size_t most_patterns_;
   const bool has_generic_;
   const bool has_windows_;
+  const bool has_lent_; // shapes that outputs lend
+  const jit::Lets lets_;
   const std::unique_ptr<const KernelImpl> before_;
   mutable jit::LayoutCache layout_cache_;
   mutable std::mutex mutex_; // guards all below

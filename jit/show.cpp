@@ -12,6 +12,7 @@
 #include "ops/complex.hpp"
 #include "ops/ops.hpp"
 #include "plan/explain.hpp"
+#include "scale/fold.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -46,7 +47,7 @@ kernel::Layouts KernelImpl::layouts_to_show() const {
   std::vector<AnyView> inputs;
   for (const Layout &layout : kernel::typical_inputs(typed_))
     inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
-  return allocated_layouts(inputs);
+  return layouts_of_given(inputs);
 }
 
 KernelImpl::Shown KernelImpl::what_to_show() const {
@@ -157,8 +158,41 @@ Decision KernelImpl::explain_engine(const Shown &shown) const {
                 {{"interpreter", "the same bits, far slower"}});
 }
 
+// The lets that are arrays with what was decided about them, and what they take.
+void KernelImpl::explain_lets(std::vector<Decision> &why) const {
+  for (const auto &let : lets_.kernels()) {
+    const std::string &name = let->typed().outputs[0].name;
+    why.push_back(decide(Reason::LetIsArray, name, "an array",
+                         fmt::format("let '{}' is read at positions: it is computed first, into "
+                                     "an array of {}",
+                                     name, broadloom::name(let->typed().outputs[0].dtype)),
+                         {{"computed where it is read", "only a whole array has positions"}}));
+    const std::vector<Decision> own = let->why_one();
+    why.insert(why.end(), own.begin(), own.end());
+  }
+  const std::shared_ptr<const jit::Lets::Layouts> layouts = lets_.latest();
+  if (!layouts) return;
+  std::int64_t apart = 0;
+  for (std::size_t k = 0; k < layouts->lets.size(); ++k) apart += layouts->bytes[k];
+  why.push_back(decide(Reason::LetsShareMemory, "", fmt::format("{} bytes", layouts->places.bytes),
+                       fmt::format("the arrays of lets take {} bytes at once, {} if none shared "
+                                   "memory with another",
+                                   layouts->places.bytes, apart),
+                       {}, {.bytes = double(layouts->places.bytes)}));
+}
+
 std::vector<Decision> KernelImpl::why() const try {
   const support::FloatWorld world;
+  std::vector<Decision> result;
+  explain_lets(result);
+  const std::vector<Decision> own = why_one();
+  result.insert(result.end(), own.begin(), own.end());
+  return result;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+std::vector<Decision> KernelImpl::why_one() const {
   std::vector<Decision> result = typed_.notes;
   if (engine_ == Engine::reference) {
     result.push_back(decide(Reason::ReferenceAsked, "", "reference",
@@ -200,8 +234,6 @@ std::vector<Decision> KernelImpl::why() const try {
   }
   append(jit::explain_threads(shown.program, shown.binding, machine(shown.threads)));
   return result;
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
 }
 
 KernelImpl::Shown KernelImpl::program_to_show() const {
@@ -233,8 +265,15 @@ KernelImpl::Shown KernelImpl::native_to_show() const {
 Prediction KernelImpl::predict() const {
   const support::FloatWorld world;
   const Shown shown = native_to_show();
-  return jit::predict(shown.program, shown.pattern->code->blocks(), shown.binding,
-                      machine(shown.threads), jit::rates_here(*target_, threads_, cache_dir_));
+  Prediction all;
+  const auto add = [&](const Prediction &one) {
+    all.seconds += one.seconds;
+    all.phases.insert(all.phases.end(), one.phases.begin(), one.phases.end());
+  };
+  for (const auto &let : lets_.kernels()) add(let->predict());
+  add(jit::predict(shown.program, shown.pattern->code->blocks(), shown.binding,
+                   machine(shown.threads), jit::rates_here(*target_, threads_, cache_dir_)));
+  return all;
 }
 
 // The decisions, and behind them what each phase is predicted to take where there is native code.
@@ -261,21 +300,36 @@ std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
   return {};
 }
 
+// The kernels of lets come first, each under a line that names it. An HTML page is one page, that of the kernel itself.
 std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   const support::FloatWorld world;
-  const bool of_text = stage == Stage::spec || stage == Stage::axes || stage == Stage::graph;
-  const bool json = stage == Stage::why && format.json; // one array
-  if (before_ && !of_text && !json)
-    return before_->show(stage, format) + "\n" + show_own(stage, format);
-  return show_own(stage, format);
+  const bool one = stage == Stage::spec || (stage == Stage::why && format.json) ||
+                   (stage == Stage::graph && format.graph == ShowFormat::Graph::html);
+  if (one || lets_.empty()) return show_one(stage, format);
+  std::string text;
+  for (const auto &let : lets_.kernels())
+    text +=
+        fmt::format("# let {}\n{}\n", let->typed().outputs[0].name, let->show_one(stage, format));
+  return text + fmt::format("# kernel {}\n", typed_.name) + show_one(stage, format);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
+}
+
+// What computes the values of sums through gathers comes first.
+std::string KernelImpl::show_one(Stage stage, const ShowFormat &format) const {
+  const bool of_text = stage == Stage::spec || stage == Stage::folded || stage == Stage::axes ||
+                       stage == Stage::graph;
+  const bool json = stage == Stage::why && format.json; // one array
+  if (before_ && !of_text && !json)
+    return before_->show_one(stage, format) + "\n" + show_own(stage, format);
+  return show_own(stage, format);
 }
 
 // What runs last, and what the text says.
 std::string KernelImpl::show_own(Stage stage, const ShowFormat &format) const {
   switch (stage) {
   case Stage::spec: return print(spec_);
+  case Stage::folded: return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);
   case Stage::axes: {
     const kernel::Layouts layouts = layouts_to_show();
     return spec::print_axes(whole()) +
@@ -304,7 +358,7 @@ std::string KernelImpl::show_own(Stage stage, const ShowFormat &format) const {
   case Stage::why: {
     if (format.json) return to_json(why_with_times());
     std::string text;
-    for (const Decision &decision : why())
+    for (const Decision &decision : why_one())
       text += fmt::format("{}: {}\n", decision.topic, decision.text);
     return text;
   }

@@ -1,21 +1,19 @@
 // Training with Broadloom: logistic regression on handwritten digits, 64 pixels to ten classes.
 //
-// All of it is done by kernels: one standardises the pixels, one is the loss, from which
-// bl::gradient derives the kernel of its gradient, one moves the weights, one counts right answers. The
+// All of it is done by kernels: one standardises the pixels; one is a step of training, which bl::training_step makes of the
+// loss, its gradient and a rule: the weights are states that it updates, by momentum or by Adam; one counts right answers. The
 // C++ around them only says which memory each call reads and writes.
 //
 // The 1,797 images (samples/data/README.md) are cut into five folds: fold k is every fifth image from
 // the kth on. A fold is a strided view, so nothing is copied. Four folds are the batches of an epoch,
-// the fifth is never trained on. Usage: digits_softmax [--epochs N] [FOLDER OF THE DATA]
+// the fifth is never trained on. Usage: digits_softmax [--epochs N] [--adam] [FOLDER OF THE DATA]
 #include <broadloom/broadloom.hpp>
 
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <string>
-#include <vector>
 
 namespace bl = broadloom;
 
@@ -30,19 +28,11 @@ kernel loss {
   in x     : f32[n, p]                 # images by pixels
   in label : i32[n]
   in digit : i32[c]                    # the classes: 0 .. 9
-  in w     : f32[c, p]                 # for each class the weights of the pixels
-  in b     : f32[c]
+  state w  : f32[c=10, p=64]           # for each class the weights of the pixels
+  state b  : f32[c=10]
   let z = sum(x * w, p) + b            # a score for each image and class
   let z_label = sum(where(digit == label, z, 0), c)
   out loss : f64 = mean(logsumexp(z, c) - z_label)
-}
-
-kernel update {                        # gradient descent with momentum, in place
-  in d : f32[i]                        # the gradient
-  in v : f32[i]
-  let moved = 0.9 * v - 0.2 * d
-  out v_new = moved
-  out w += moved
 }
 
 kernel evaluate {
@@ -56,16 +46,28 @@ kernel evaluate {
 )";
 
 constexpr std::int64_t pixels = 64, classes = 10, folds = 5, batches = folds - 1;
-constexpr std::int64_t parameters = classes * pixels + classes;
 
-// Weights and biases lie one behind the other, so that one update moves both; so does their gradient.
-struct Parameters {
-  std::vector<float> all = std::vector<float>(parameters, 0.0f);
+// Gradient descent with momentum: each state has a speed, which is a state, too.
+static void momentum(bl::LoopSpec &step, const bl::Expr &w, const bl::Expr &slope) {
+  const std::string name(bl::name(w));
+  const bl::Expr speed = bl::state_like("speed_" + name, w);
+  const bl::Expr moved = 0.9 * speed - 0.2 * slope;
+  step.in(speed).update("speed_" + name, moved).update(name, w + moved);
+}
 
-  bl::View<float> flat() { return {all.data(), {parameters}}; }
-  bl::View<float> w() { return {all.data(), {classes, pixels}}; }
-  bl::View<float> b() { return {all.data() + classes * pixels, {classes}}; }
-};
+// Adam: running means of the gradient and of its square, which start at 0 and so are too small by 1 - 0.9^n after n steps.
+static void adam(bl::LoopSpec &step, const bl::Expr &w, const bl::Expr &slope) {
+  const std::string name(bl::name(w));
+  const bl::Expr mean = bl::state_like("mean_" + name, w);
+  const bl::Expr square = bl::state_like("square_" + name, w);
+  const bl::Expr steps = bl::state("steps_" + name, bl::f32);
+  const bl::Expr n = steps + 1, m = 0.9 * mean + 0.1 * slope;
+  const bl::Expr v = 0.999 * square + 0.001 * slope * slope;
+  const bl::Expr move = (m / (1 - pow(0.9, n))) / (sqrt(v / (1 - pow(0.999, n))) + 1e-8);
+  step.in(mean).in(square).in(steps);
+  step.update("steps_" + name, n).update("mean_" + name, m).update("square_" + name, v);
+  step.update(name, w - 0.02 * move);
+}
 
 static const std::int32_t digits[classes] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 static const bl::View<const std::int32_t> digit(digits, {classes});
@@ -75,29 +77,7 @@ struct Fold {
   bl::View<const std::int32_t> label;
 };
 
-// Is d the gradient at these parameters? Along d the loss must rise by |d|^2 for each unit of the way:
-// the difference between half a small step forth and half a step back tells.
-static bool is_gradient(const bl::Kernel &loss, const Fold &batch, const Parameters &at,
-                        const Parameters &d) {
-  double square = 0, change = 0;
-  for (const float slope : d.all) square += double(slope) * slope;
-  const double h = 0.01;
-  for (const double side : {0.5, -0.5}) {
-    Parameters moved = at;
-    for (std::int64_t i = 0; i < parameters; ++i) moved.all[i] += float(side * h * d.all[i]);
-    const bl::Results r = loss({{"x", batch.x},
-                                {"label", batch.label},
-                                {"digit", digit},
-                                {"w", moved.w()},
-                                {"b", moved.b()}});
-    change += r["loss"].data<double>()[0] * (side > 0 ? 1 : -1);
-  }
-  std::printf("Along its gradient the loss rises by %.6f: %.6f by differences\n\n", square,
-              change / h);
-  return std::abs(change / h - square) <= 1e-3 * square;
-}
-
-static int train(const std::string &folder, int epochs) {
+static int train(const std::string &folder, int epochs, bool by_adam) {
   const bl::Array images = bl::load_npy(folder + "/digits_images.npy"); // f32 [1797, 8, 8]
   const bl::Array labels = bl::load_npy(folder + "/digits_labels.npy"); // i32 [1797]
   if (images.size() != pixels * labels.size()) {
@@ -118,37 +98,31 @@ static int train(const std::string &folder, int epochs) {
   };
 
   const bl::LoopSpec loss = bl::parse(text, "loss");
-  const bl::LoopSpec derived = bl::gradient(loss, {"w", "b"}, {.of = {"loss"}, .value = true});
-  std::cout << "The loss and its gradient in one kernel, derived from the loss\n"
-            << "--------------------------------------------------------------\n"
+  const bl::LoopSpec derived = bl::training_step(loss, "loss", by_adam ? adam : momentum);
+  std::cout << "The loss, its gradient and the updates of the states in one kernel\n"
+            << "------------------------------------------------------------------\n"
             << bl::print(derived) << "\n";
-  const bl::Kernel gradient = bl::compile(derived), update = bl::compile(bl::parse(text, "update"));
+  bl::StatefulKernel step(derived); // all states begin as zeros
 
-  Parameters now, slope, speed;
-  double loss_now = 0;
-  const double one = 1; // how much the loss changes with itself
-  const bl::View<double> loss_out(&loss_now, {});
-  std::vector<bl::BoundCall> of_batch;
-  for (std::int64_t k = 0; k < batches; ++k) {
-    const Fold batch = fold(k);
-    of_batch.push_back(gradient.bind(
-        {batch.x, batch.label, digit, now.w(), now.b(), bl::View<const double>(&one, {})},
-        {loss_out, slope.w(), slope.b()}));
-  }
-  const bl::BoundCall move = update.bind({slope.flat(), speed.flat()}, {speed.flat(), now.flat()});
-
-  of_batch[0]();
-  if (!is_gradient(bl::compile(loss), fold(0), now, slope)) {
+  const Fold first = fold(0);
+  const bl::Array w = step.get("w"), b = step.get("b");
+  const bl::GradientCheck check = bl::check_gradient(
+      loss, {{"x", first.x}, {"label", first.label}, {"digit", digit}, {"w", w}, {"b", b}},
+      {.wrt = {"w", "b"}});
+  std::cout << bl::describe(check.worst()) << "\n\n";
+  if (!check.passed()) {
     std::cerr << "WRONG: this is not the gradient of the loss\n";
     return 1;
   }
 
+  double loss_now = 0;
+  const bl::View<double> loss_out(&loss_now, {});
   const auto start = std::chrono::steady_clock::now();
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     double total = 0;
-    for (const bl::BoundCall &batch : of_batch) {
-      batch();
-      move();
+    for (std::int64_t k = 0; k < batches; ++k) {
+      const Fold batch = fold(k);
+      step.run({{"x", batch.x}, {"label", batch.label}, {"digit", digit}}, {{"loss", loss_out}});
       total += loss_now;
     }
     std::printf("epoch %2d  loss %.4f\n", epoch, total / batches);
@@ -158,9 +132,9 @@ static int train(const std::string &folder, int epochs) {
   const bl::Kernel evaluate = bl::compile(bl::parse(text, "evaluate"));
   const Fold test = fold(batches);
   const bl::Results result =
-      evaluate({{"x", test.x}, {"label", test.label}, {"w", now.w()}, {"b", now.b()}});
-  std::printf("\n%d epochs in %.1f ms, after %.1f ms to compile the gradient\n", epochs,
-              took.count(), gradient.counters().compile_ms);
+      evaluate({{"x", test.x}, {"label", test.label}, {"w", step.get("w")}, {"b", step.get("b")}});
+  std::printf("\n%d epochs in %.1f ms, of these %.1f ms to compile the step\n", epochs,
+              took.count(), step.kernel().counters().compile_ms);
   std::printf("test accuracy: %.2f %% of %d images never trained on\n",
               100 * result["right"].data<double>()[0], int(rounds));
   return 0;
@@ -176,20 +150,23 @@ static int count_in(const std::string &word) {
 int main(int argc, char **argv) try {
   std::string folder = BROADLOOM_DATA_DIR;
   int epochs = 30;
+  bool by_adam = false;
   for (int k = 1; k < argc && epochs >= 0; ++k) {
     const std::string word = argv[k];
     if (word == "--epochs")
       epochs = ++k < argc ? count_in(argv[k]) : -1;
+    else if (word == "--adam")
+      by_adam = true;
     else if (word.rfind("-", 0) == 0)
       epochs = -1;
     else
       folder = word;
   }
   if (epochs < 0) {
-    std::cerr << "usage: digits_softmax [--epochs N] [FOLDER OF THE DATA]\n";
+    std::cerr << "usage: digits_softmax [--epochs N] [--adam] [FOLDER OF THE DATA]\n";
     return 2;
   }
-  return train(folder, epochs);
+  return train(folder, epochs, by_adam);
 } catch (const bl::Error &error) {
   std::cerr << error.render();
   return 1;

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace broadloom {
@@ -139,5 +140,13 @@ Array load_npy(const std::string &path);
 // Writes `array` (in F order where it lies so, else in C order) to a temporary file beside `path` and
 // renames it, so that a reader never sees half a file. Throws DataError E0303 (cannot be written), E0305.
 void save_npy(const std::string &path, const Array &array);
+
+// .npz files, archives of .npy files as numpy.savez writes them, stored or compressed. The names are those of the arrays, in the order
+// of the archive. Throws DataError E0301, E0302, E0305, DTypeError E0211.
+using NamedArrays = std::vector<std::pair<std::string, Array>>;
+NamedArrays load_npz(const std::string &path);
+
+// Stored, not compressed; a reader never sees half a file. Throws DataError E0303 (cannot be written, or two of one name), E0305.
+void save_npz(const std::string &path, const NamedArrays &arrays);
 
 } // namespace broadloom

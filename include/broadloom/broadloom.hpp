@@ -14,5 +14,7 @@
 #include <broadloom/gradient.hpp>
 #include <broadloom/kernel.hpp>
 #include <broadloom/options.hpp>
+#include <broadloom/scales.hpp>
 #include <broadloom/schedule.hpp>
 #include <broadloom/spec.hpp>
+#include <broadloom/stateful.hpp>

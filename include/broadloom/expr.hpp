@@ -17,6 +17,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -27,6 +28,13 @@ namespace broadloom {
 struct ExprNode; // src/expr/node.hpp
 
 class Position;
+
+// What an input is to the kernel. Parameters change seldom, and may be frozen; states belong to who calls it.
+enum class InputRole : std::uint8_t { plain, parameter, state };
+
+// What is known of all elements of an input beforehand. A NaN has no sign: it is in none of these but `any`.
+enum class Sign : std::uint8_t { any, positive, nonnegative, negative, nonpositive, nonzero };
+std::string_view relation(Sign sign); // "> 0", ">= 0", "< 0", "<= 0", "!= 0"; "" of `any`
 
 class Expr {
 public:
@@ -39,6 +47,13 @@ public:
             std::source_location where = std::source_location::current()) const;
   Expr axes(std::initializer_list<int> axes,
             std::source_location where = std::source_location::current()) const;
+
+  // For a parameter: a fact that holds of all its elements, `param s : f32[c] > 0` of the text form. Rewrites may rely on it; it is not
+  // looked at before the parameter is frozen. Throws SpecError E0040 where *this is not a parameter.
+  Expr known(Sign sign, std::source_location where = std::source_location::current()) const;
+  Expr positive(std::source_location where = std::source_location::current()) const {
+    return known(Sign::positive, where);
+  }
 
   // The input read at positions, one for each dim: x.at({2 * bl::axis("i") + bl::axis("u") - 1, "j"}) is x[2*i + u - 1, j] of the
   // text form, whose rules for extents hold (docs/language.md, "Windows"). The axes of the positions are its axes. At a call it is a
@@ -117,6 +132,20 @@ inline Expr input(std::string name, DType dtype,
   return input_of_rank(std::move(name), dtype, 0, where);
 }
 
+// A parameter: an input that changes seldom, `param w : f32[o, c]` of the text form. A call takes it as any input until it is frozen.
+Expr param(std::string name, DType dtype, std::vector<Dim> dims = {},
+           std::source_location where = std::source_location::current());
+
+// A state: an array that a bl::StatefulKernel owns (stateful.hpp), `state w : f32[c, p]` of the text form. To the kernel itself it
+// is an input; LoopSpec::update says what it holds after a call.
+Expr state(std::string name, DType dtype, std::vector<Dim> dims = {},
+           std::source_location where = std::source_location::current());
+
+// One with the dtype and the dims of an input, such as a moment beside a weight. Throws SpecError E0308 where `input` is none.
+Expr state_like(std::string name, const Expr &input,
+                std::source_location where = std::source_location::current());
+std::string_view name(const Expr &input); // of an input; "" of any other expression
+
 // An axis by label or by position in the iteration space (negative counts from the end).
 class AxisRef {
 public:
@@ -186,14 +215,31 @@ private:
 };
 
 // A position that an element of an integer input says: x.at({bl::index(k.at({"i"})) + 1, "j"}) is x[k[i] + 1, j]. Of an input that
-// has labels, index(k) reads it at these. At a call an element that says a position outside of the array is a DataError, E0311. What
-// clip() and wrap() are around is brought inside: to the nearest position, or modulo the extent. Throws SpecError E0024 where `read`
+// has labels, index(k) reads it at these. At a call an element that says a position outside of the array is a DataError, E0315. What
+// clip() and wrap() are around is brought inside: to the nearest position, or modulo the extent. Throws SpecError E0026 where `read`
 // is no input or clip() and wrap() are around a position without index(), or within another.
 Position index(const Expr &read, std::source_location where = std::source_location::current());
 Position clip(Position position, std::source_location where = std::source_location::current());
 Position wrap(Position position, std::source_location where = std::source_location::current());
 
 inline Position axis(std::string name) { return {std::move(name)}; }
+
+// A dim that is padded, by its label or, of an input without labels, its number: so many elements before and after.
+struct PaddedDim {
+  AxisRef dim;
+  std::int64_t before = 0, after = 0;
+};
+// What the added elements are: 0, or the elements of the dim, as the modes of np.pad of these names have them.
+enum class Pad : std::uint8_t { zero, edge, wrap, reflect };
+
+// An input with more elements around, to be read at positions, of which 0 is the first that was added:
+// pad(x, {{"i", 1, 1}}, bl::Pad::edge).at({bl::axis("i") + bl::axis("u")}). Or filled with a number. A call makes one padded copy for
+// all reads of one padding. Throws SpecError E0023 where x is neither an input nor such a padded one, E0024 for negative amounts and a
+// dim that is padded twice, E0006 beyond 2^40, ShapeError E0104 where x has no such dim; `compile` tells the rest: E0025, E0202.
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, Pad mode = Pad::zero,
+         std::source_location where = std::source_location::current());
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, const Operand &number,
+         std::source_location where = std::source_location::current());
 
 // Inputs by their names; `{}` is none.
 class InputNames {
@@ -240,6 +286,12 @@ Expr operator>=(const Operand &a, const Operand &b);
 Expr operator-(const Operand &a);
 Expr operator!(const Operand &a);
 Expr operator~(const Operand &a);
+
+// A value with a name: `let name = value` of the text form, which may be read at positions (Expr::at): it is then an array, computed
+// first, with the axes of the value in iteration order as dims. With `axes` it is an array in any case, and these are its dims: labels or
+// positions, all the axes that the value has. Names are checked by `compile`: E0004 where two inputs, lets or outputs have one name.
+Expr let(std::string name, const Operand &value);
+Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value);
 
 // Elementwise functions, named as in the text form. Meaning and dtypes: docs/language.md.
 Expr floor_divide(const Operand &a, const Operand &b);

@@ -14,6 +14,7 @@
 
 #include <broadloom/spec.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,5 +50,14 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
 // more bits than their dtype. Throws what `gradient` throws.
 LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wrt,
                         const GradientOptions &options = {});
+
+// How a state is to be moved by its gradient: adds `update`s to the kernel, and states of its own where it needs some.
+//
+//   [](LoopSpec &spec, const Expr &w, const Expr &d) { spec.update("w", w - 0.1 * d); }
+using UpdateRule = std::function<void(LoopSpec &spec, const Expr &state, const Expr &gradient)>;
+
+// The kernel NAME_step: `spec` and, for each of its states that is a float, what `rule` says for the gradient of the output `loss` by it,
+// which is a let d_NAME. Throws SpecError E0045 where `loss` has axes or no state is a float, and what `gradient` throws.
+LoopSpec training_step(const LoopSpec &spec, const std::string &loss, const UpdateRule &rule);
 
 } // namespace broadloom

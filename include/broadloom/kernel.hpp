@@ -23,7 +23,8 @@
 
 namespace broadloom {
 
-class KernelImpl; // jit/kernel.hpp
+class KernelImpl;       // jit/kernel.hpp
+class FrozenParameters; // jit/frozen.hpp
 
 struct NamedView {
   std::string_view name;
@@ -38,6 +39,8 @@ struct InputInfo {
   std::vector<std::string> axes;
   std::vector<std::int64_t> extents; // as declared; -1 where each call says
   Place where;                       // its declaration
+  InputRole role = InputRole::plain;
+  Sign sign = Sign::any; // declared of all its elements
   int rank() const { return int(axes.size()); }
 };
 struct OutputInfo {
@@ -47,6 +50,7 @@ struct OutputInfo {
   ModeKind mode;
   bool add; // `+=`: a call adds to what it finds
   Place where;
+  bool update = false; // of the state of this name
   int rank() const { return int(axes.size()); }
 };
 
@@ -138,8 +142,8 @@ public:
   }
   void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const;
 
-  // Allocates the outputs, each in the stride order of the first input that it reads and that has
-  // all of its axes, else in C order, and runs.
+  // Allocates the outputs and runs. Each lies in the stride order of an input that it reads and that has all of its axes, that with which
+  // the fewest bytes are read against their order (a + b and b + a have one order), else in C order.
   Results operator()(std::initializer_list<NamedView> inputs) const {
     return call({inputs.begin(), inputs.size()});
   }
@@ -194,12 +198,35 @@ public:
   // What runs calls with the layouts that `show` is about: Jit, Interpreter or Reference. It may compile.
   Engine engine() const;
 
+  // This kernel with the values of some parameters built in: calls are given the other inputs only. What depends on frozen
+  // parameters alone is computed here, once, where that changes no bit of any output (docs/language.md, "Parameters and state"), and
+  // kept in copies: the arrays may change afterwards. The text of the new kernel, `spec()`, has the values that were computed as
+  // parameters in place of those that they were computed from. It compiles a kernel or two. Frozen kernels may be called from many threads.
+  // Throws DataError E0311 for what is no parameter of this kernel or is frozen already, E0313 for a declared sign that does not
+  // hold, and what `run` throws for the arrays.
+  Kernel freeze(std::span<const NamedView> parameters) const;
+  Kernel freeze(std::initializer_list<NamedView> parameters) const {
+    return freeze(std::span(parameters.begin(), parameters.size()));
+  }
+  // A frozen kernel with other values of the same parameters, all of them, and the next version; nothing is compiled again.
+  // Throws DataError E0311 where this kernel is not frozen, ShapeError E0123 for another shape than before, and what `freeze` throws.
+  Kernel refreeze(std::span<const NamedView> parameters) const;
+  Kernel refreeze(std::initializer_list<NamedView> parameters) const {
+    return refreeze(std::span(parameters.begin(), parameters.size()));
+  }
+  // 0 of a kernel that is not frozen, 1 of one that `freeze` made, one more with each `refreeze`.
+  std::int64_t version() const;
+
   const LoopSpec &spec() const;
   Counters counters() const;
   int threads() const;
 
 private:
+  Kernel(std::shared_ptr<const KernelImpl> impl, std::shared_ptr<const FrozenParameters> frozen)
+      : impl_(std::move(impl)), frozen_(std::move(frozen)) {}
+
   std::shared_ptr<const KernelImpl> impl_;
+  std::shared_ptr<const FrozenParameters> frozen_; // null: none are
 };
 
 // Checks the spec and makes it runnable. Throws SpecError, DTypeError, ShapeError (fixed extents that

@@ -46,9 +46,10 @@ struct Options {
 };
 
 // What to print of a kernel: see Kernel::show.
+// `folded` is the kernel as it is compiled, as text: its scales folded (Scales) where it asks for that, else as `spec`.
 // `loop` is the nest as it is meant, `block` what runs: how many positions a turn takes, as lanes and copies, and how each buffer is
 // loaded and stored.
-enum class Stage { spec, axes, graph, plan, loop, block, llvm, assembly, why };
+enum class Stage { spec, folded, axes, graph, plan, loop, block, llvm, assembly, why };
 
 // How to print it. Stages that have no such form ignore it.
 struct ShowFormat {

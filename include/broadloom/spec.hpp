@@ -11,6 +11,7 @@
 #include <broadloom/accumulator.hpp>
 #include <broadloom/accuracy.hpp>
 #include <broadloom/expr.hpp>
+#include <broadloom/scales.hpp>
 #include <broadloom/schedule.hpp>
 
 #include <memory>
@@ -46,6 +47,7 @@ inline Mode reduce_like(const Accumulator &a, std::string input) {
 }
 
 struct SpecData; // src/spec/spec.hpp
+struct Decision; // decision.hpp
 
 class LoopSpec {
 public:
@@ -57,6 +59,7 @@ public:
   LoopSpec &accuracy(Accuracy accuracy); // default high
   // May a rewrite change the last bits (x / 3 as a product, a * b + c rounded once)? default off
   LoopSpec &relaxed(bool on);
+  LoopSpec &scales(Scales scales); // default: fold where relaxed, else keep
   // Computes two outputs in one pass over the data where that is possible, or never in one.
   LoopSpec &fuse(std::string a, std::string b,
                  std::source_location where = std::source_location::current());
@@ -76,6 +79,12 @@ public:
   LoopSpec &out(std::string name, const Mode &mode, const Operand &value);
   LoopSpec &out(std::string name, const Mode &mode, std::vector<AxisRef> axes,
                 const Operand &value);
+
+  // What a state holds after a call, `update w = w - rate * d_w` of the text form: an output of the state's name, axes and dtype.
+  // All updates and outputs are computed from the states as they were before the call. `reduce` and `accumulate`
+  // keep the axes of the state.
+  LoopSpec &update(std::string state, const Operand &value);
+  LoopSpec &update(std::string state, const Mode &mode, const Operand &value);
 
   // Applied to the output declared last: its dtype; write request `+=`.
   LoopSpec &as(DType dtype);
@@ -102,6 +111,19 @@ std::string print(const LoopSpec &spec);
 // Several kernels in one text, with what they share defined once. Throws SpecError E0004 where two of them
 // define one name in two ways.
 std::string print(const std::vector<LoopSpec> &kernels);
+
+// The same kernel with fixed extents: `i=64` in place of `i` in each declaration that has the label. Throws SpecError E0046 where
+// no declaration has it or it has another extent already, or the extent is 1, which would stretch.
+struct AxisExtent {
+  std::string axis;
+  std::int64_t extent = 0;
+};
+LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents);
+
+// The kernel that is compiled in place of one with Scales::fold, whatever it says itself: its factors of parameters moved to other
+// parameters. Calls of functions are written out. `why` gets a decision for each factor that moved and for each that stays (topic
+// "scales"). Folding the result again changes nothing. Throws what `check` throws.
+LoopSpec fold_scales(const LoopSpec &spec, std::vector<Decision> *why = nullptr);
 
 // Throws what `compile` would throw for any data: SpecError, DTypeError, ShapeError (fixed extents).
 void check(const LoopSpec &spec);

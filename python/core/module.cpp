@@ -11,7 +11,7 @@
 namespace broadloom::python {
 namespace {
 
-const std::vector<std::string> stages = {"spec",  "axes", "graph", "plan", "loop",
+const std::vector<std::string> stages = {"spec", "folded", "axes", "graph", "plan", "loop",
                                          "block", "llvm", "asm",   "why"};
 
 Stage stage_from(const std::string &word) {

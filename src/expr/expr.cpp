@@ -41,6 +41,28 @@ Expr Expr::axes(std::initializer_list<int> axes, std::source_location where) con
   return placed(*this, Placement::Axes, axes, place_of(where));
 }
 
+Expr Expr::known(Sign sign, std::source_location where) const {
+  if (!node() || node()->kind != ExprKind::Input || node()->input->window ||
+      node()->input->role != InputRole::parameter)
+    support::fail("E0040", "a sign is known of a parameter, and this expression is none",
+                  place_of(where), "write bl::param(\"s\", bl::f32, {\"c\"}).positive()");
+  auto decl = std::make_shared<InputDecl>(*node()->input);
+  decl->sign = sign;
+  return make_input(std::move(decl), place_of(where));
+}
+
+std::string_view relation(Sign sign) {
+  switch (sign) {
+  case Sign::any: return "";
+  case Sign::positive: return "> 0";
+  case Sign::nonnegative: return ">= 0";
+  case Sign::negative: return "< 0";
+  case Sign::nonpositive: return "<= 0";
+  case Sign::nonzero: return "!= 0";
+  }
+  return "";
+}
+
 namespace {
 
 AffineForm form_of(const Position &position) {
@@ -63,27 +85,83 @@ Outside outside_of(const Position &position) {
 
 } // namespace
 
+Expr let(std::string name, const Operand &value) { return let(std::move(name), {}, value); }
+
+Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value) {
+  return make_let(std::move(name), value.expr(), place_of(value.where()), std::move(axes));
+}
+
 Expr Expr::at(std::initializer_list<Position> positions, std::source_location where) const {
   return at(std::vector<Position>(positions), where);
 }
 
 Expr Expr::at(const std::vector<Position> &positions, std::source_location where) const {
-  if (!node() || node()->kind != ExprKind::Input || node()->input->window)
-    support::fail("E0023", "at() reads an input at positions, and this expression is none",
-                  place_of(where), "read what bl::input() returned");
+  const bool is_input = node() && node()->kind == ExprKind::Input &&
+                        (!node()->input->window || is_padded_whole(*this));
+  if (!is_input && (!node() || node()->kind != ExprKind::Let))
+    support::fail("E0023",
+                  "at() reads an input or a let at positions, and this expression is neither",
+                  place_of(where), "read what bl::input(), bl::let() or bl::pad() returned");
   std::vector<AffineForm> forms;
   for (const Position &position : positions) {
     // The least number has no text either.
     if (AffineForm form; position.valid() && add_to(form, form_of(position), 1))
       forms.push_back(std::move(form)), forms.back().outside = outside_of(position);
     else if (position.outside() != Position::Outside::Fails)
-      support::fail("E0024", "something is added to a position that is clipped or wrapped",
+      support::fail("E0026", "something is added to a position that is clipped or wrapped",
                     place_of(where), "put clip() or wrap() around all of the position");
     else
       support::fail("E0006", "the numbers of this position leave the range of i64", place_of(where),
                     "use smaller numbers");
   }
   return make_window(*this, std::move(forms), place_of(where));
+}
+
+namespace {
+
+Expr padded(const Expr &x, const std::vector<PaddedDim> &dims, const DimPad &filling,
+            const Place &where) {
+  const bool is_let = x.node() && x.node()->kind == ExprKind::Let;
+  const bool is_input = x.node() && x.node()->kind == ExprKind::Input &&
+                        (!x.node()->input->window || is_padded_whole(x));
+  if (!is_input && !is_let)
+    support::fail("E0023", "pad() takes an input or a let, and this expression is neither", where,
+                  "pad what bl::input() or bl::let() returned, and read it at positions then");
+  const auto decl = is_let ? declaration_of(x) : x.node()->input;
+  const InputDecl &read = *decl;
+  std::vector<DimPad> pads;
+  if (read.window) pads = read.window->pads;
+  for (const PaddedDim &dim : dims) {
+    DimPad pad = filling;
+    pad.before = dim.before;
+    pad.after = dim.after;
+    add_pad(pads, read.window ? *read.window->of : read, dim.dim, std::move(pad), where);
+  }
+  return make_padded(x, std::move(pads), where);
+}
+
+} // namespace
+
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, Pad mode, std::source_location where) {
+  DimPad filling;
+  switch (mode) {
+  case Pad::zero: break;
+  case Pad::edge: filling.mode = PadMode::Edge; break;
+  case Pad::wrap: filling.mode = PadMode::Wrap; break;
+  case Pad::reflect: filling.mode = PadMode::Reflect; break;
+  }
+  return padded(x, dims, filling, place_of(where));
+}
+
+Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, const Operand &number,
+         std::source_location where) {
+  const ExprNode *node = number.expr().node();
+  if (node == nullptr || node->kind != ExprKind::Literal)
+    support::fail("E0002", "pad() is filled with a number, not with an expression", place_of(where),
+                  "write the number itself");
+  DimPad filling;
+  filling.value = node->number;
+  return padded(x, dims, filling, place_of(where));
 }
 
 Position Position::plus(const Position &other, std::int64_t times) const {
@@ -102,11 +180,15 @@ Position Position::plus(const Position &other, std::int64_t times) const {
 
 Position index(const Expr &read, std::source_location where) {
   Expr at = read;
-  if (!read.node() || read.node()->kind != ExprKind::Input)
-    support::fail("E0024", "index() takes an element of an input, and this expression is none",
+  const bool is_input = read.node() && read.node()->kind == ExprKind::Input;
+  if (!is_input || (read.node()->input->window && read.node()->input->window->of->is_let))
+    support::fail("E0026", "index() takes an element of an input, and this expression is none",
                   place_of(where),
                   "make it an input: compute it in one kernel, as an output of i64, and give it to "
                   "this one");
+  if (is_padded_whole(read))
+    support::fail("E0025", read.node()->input->name + " is read at positions, and none are given",
+                  place_of(where), "write one position for each dim: pad(..).at({..})");
   if (!read.node()->input->window) {
     std::vector<Position> labels;
     for (const Dim &dim : read.node()->input->dims)
@@ -120,7 +202,7 @@ Position index(const Expr &read, std::source_location where) {
 
 Position Position::limited(Position position, Outside outside, const std::source_location &where) {
   if (position.indices_.empty() || position.outside_ != Outside::Fails)
-    support::fail("E0024", "clip() and wrap() are for positions with an index() in them",
+    support::fail("E0026", "clip() and wrap() are for positions with an index() in them",
                   place_of(where), "put one of them around all of the position");
   position.outside_ = outside;
   return position;
@@ -161,15 +243,50 @@ Expr Operand::real(double value, const std::source_location &where) {
   return make_literal(number, place_of(where));
 }
 
-Expr input(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+namespace {
+
+Expr declared(std::string name, DType dtype, std::vector<Dim> dims, InputRole role, Place where) {
   static std::atomic<std::uint64_t> made{0};
   auto decl = std::make_shared<InputDecl>();
   decl->created = made.fetch_add(1, std::memory_order_relaxed) + 1;
   decl->name = std::move(name);
   decl->dtype = dtype;
   decl->dims = std::move(dims);
-  decl->where = place_of(where);
+  decl->role = role;
+  decl->where = where;
+  return make_input(std::move(decl), std::move(where));
+}
+
+} // namespace
+
+Expr input(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+  return declared(std::move(name), dtype, std::move(dims), InputRole::plain, place_of(where));
+}
+
+Expr param(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+  return declared(std::move(name), dtype, std::move(dims), InputRole::parameter, place_of(where));
+}
+
+Expr state(std::string name, DType dtype, std::vector<Dim> dims, std::source_location where) {
+  return declared(std::move(name), dtype, std::move(dims), InputRole::state, place_of(where));
+}
+
+Expr state_like(std::string name, const Expr &input, std::source_location where) {
+  if (!input.node() || input.node()->kind != ExprKind::Input || input.node()->input->window)
+    support::fail("E0308", "a state is like an input, and this expression is none", place_of(where),
+                  "pass what bl::input, bl::param or bl::state returned");
+  const InputDecl &like = *input.node()->input;
+  const Expr made = state(std::move(name), like.dtype, like.dims, where);
+  if (like.placement == Placement::ByOrder) return made;
+  auto decl = std::make_shared<InputDecl>(*made.node()->input);
+  decl->placement = like.placement;
+  decl->axes = like.axes;
   return make_input(std::move(decl), place_of(where));
+}
+
+std::string_view name(const Expr &input) {
+  const bool is_input = input.node() && input.node()->kind == ExprKind::Input;
+  return is_input ? std::string_view(input.node()->input->name) : std::string_view();
 }
 
 Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location where) {

@@ -98,9 +98,10 @@ Expr make_cast(DType dtype, Expr arg, Place where) {
   return Expr(std::move(node));
 }
 
-Expr make_input(std::shared_ptr<const InputDecl> decl, Place where) {
+Expr make_input(std::shared_ptr<const InputDecl> decl, Place where, std::vector<Expr> let) {
   auto node = std::make_shared<ExprNode>();
   node->kind = ExprKind::Input;
+  node->args = std::move(let);
   node->input = std::move(decl);
   node->where = std::move(where);
   return Expr(std::move(node));
@@ -175,9 +176,10 @@ Expr with_args(const ExprNode &node, std::vector<Expr> args) {
   return Expr(std::move(copy));
 }
 
-Expr make_let(std::string name, Expr value, Place where) {
+Expr make_let(std::string name, Expr value, Place where, std::vector<AxisRef> axes) {
   auto node = std::make_shared<ExprNode>();
   node->kind = ExprKind::Let;
+  node->axes = std::move(axes);
   node->name = std::move(name);
   node->args = {std::move(value)};
   node->where = std::move(where);

@@ -30,6 +30,11 @@ struct InputDecl {
   std::shared_ptr<const Window> window; // null: the input itself
   // The array of an output that is written at positions: `out h[k[i]] += e`. Its shape alone matters, and no call is asked for it.
   bool is_output = false;
+  // What a window of a let is of: it has the name of the let and nothing else (spec/materialise.hpp).
+  bool is_let = false;
+  bool materialised = false; // a let as an input of the kernel that reads it at positions
+  InputRole role = InputRole::plain;
+  Sign sign = Sign::any; // of a parameter: declared of all its elements
 
   bool labelled() const { return !dims.empty() && !dims[0].label.empty(); }
 };
@@ -61,7 +66,7 @@ struct FunctionDecl; // expr/function.hpp
 struct ExprNode {
   ExprKind kind = ExprKind::Literal;
   Place where;
-  // Op: operands; Cast, Let: one; Fold, Scan: what is accumulated, then the values of `init=`.
+  // Op: operands; Cast, Let: one; Fold, Scan: what is accumulated, then the values of `init=`; Input: the let that it is a window of.
   std::vector<Expr> args;
   std::shared_ptr<const InputDecl> input; // Input
   Number number;                          // Literal
@@ -69,7 +74,8 @@ struct ExprNode {
   DType dtype = DType::F32;               // Cast
   std::shared_ptr<const FoldUse> use;     // Fold, Scan
   std::size_t folded = 0;                 // Fold, Scan: how many of the args are accumulated
-  std::vector<AxisRef> axes; // Fold: empty means all axes of the argument; Scan, Extent, Iota: one
+  // Fold: empty means all axes of the argument; Scan, Extent, Iota: one; Let: its dims, if it is declared to be an array.
+  std::vector<AxisRef> axes;
   std::vector<std::string> of;                  // Extent, Iota: `of=`, empty where there is none
   std::string name;                             // Let, Parameter
   std::shared_ptr<const FunctionDecl> function; // Call
@@ -89,7 +95,7 @@ Expr with_args(const ExprNode &node, std::vector<Expr> args);
 Place place_of(const std::source_location &where);
 
 // The only makers of nodes. Arguments are taken as they are: `analyse` checks them.
-Expr make_input(std::shared_ptr<const InputDecl> decl, Place where);
+Expr make_input(std::shared_ptr<const InputDecl> decl, Place where, std::vector<Expr> let = {});
 Expr make_literal(const Number &number, Place where);
 Expr make_op(ops::Op op, std::vector<Expr> args, Place where);
 Expr make_cast(DType dtype, Expr arg, Place where);
@@ -99,6 +105,6 @@ Expr make_scan(FoldUse use, std::vector<Expr> args, AxisRef axis, Place where);
 Expr make_parameter(std::string name, Place where);
 Expr make_extent(AxisRef axis, std::vector<std::string> of, Place where);
 Expr make_iota(AxisRef axis, std::vector<std::string> of, Place where);
-Expr make_let(std::string name, Expr value, Place where);
+Expr make_let(std::string name, Expr value, Place where, std::vector<AxisRef> axes = {});
 
 } // namespace broadloom

@@ -78,11 +78,45 @@ std::string print(const AffineForm &form) {
   return text;
 }
 
-Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where) {
-  const InputDecl &read = *of.node()->input;
+namespace {
+
+// `let p = x` is another name of x.
+Expr input_named(Expr of) {
+  while (of.node()->kind == ExprKind::Let) {
+    const Expr &value = of.node()->args[0];
+    const bool goes_on = value.node() != nullptr &&
+                         (value.node()->kind == ExprKind::Let ||
+                          (value.node()->kind == ExprKind::Input && !value.node()->input->window));
+    if (!goes_on) break;
+    of = Expr(value);
+  }
+  return of;
+}
+
+} // namespace
+
+std::shared_ptr<const InputDecl> declaration_of(const Expr &let) {
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = let.node()->name;
+  decl->where = let.node()->where;
+  decl->is_let = true;
+  return decl;
+}
+
+Expr make_window_like(const Expr &of, const Window &window, Place where) {
+  return make_window(window.pads.empty() ? of : make_padded(of, window.pads, where), window.forms,
+                     where);
+}
+
+Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
+  const Expr of = input_named(read);
+  const bool is_let = of.node()->kind == ExprKind::Let;
   auto window = std::make_shared<Window>();
-  window->of = read.window ? read.window->of : of.node()->input;
+  window->of = is_let                     ? declaration_of(of)
+               : of.node()->input->window ? of.node()->input->window->of
+                                          : of.node()->input;
   window->forms = std::move(forms);
+  if (!is_let && of.node()->input->window) window->pads = of.node()->input->window->pads;
 
   for (const AffineForm &form : window->forms)
     for (const AffineForm::Index &index : form.indices)
@@ -94,10 +128,12 @@ Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where) {
         where, "store an index of indices as the output of one kernel and read it in another");
 
   auto decl = std::make_shared<InputDecl>();
-  decl->dtype = read.dtype;
+  decl->dtype = window->of->dtype;
   decl->where = where;
-  decl->created = read.created;
-  decl->name = window->of->name + "[";
+  decl->created = window->of->created;
+  decl->role = window->of->role;
+  decl->sign = window->of->sign;
+  decl->name = print_pads(*window->of, window->pads) + "[";
   for (std::size_t d = 0; d < window->forms.size(); ++d) {
     decl->name += (d == 0 ? "" : ", ") + print(window->forms[d]);
     const auto add_axis = [&](const std::string &axis) {
@@ -111,7 +147,12 @@ Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where) {
   }
   decl->name += "]";
   decl->window = std::move(window);
-  return make_input(std::move(decl), std::move(where));
+  std::vector<Expr> let;
+  if (is_let)
+    let.push_back(of);
+  else
+    let = of.node()->args;
+  return make_input(std::move(decl), std::move(where), std::move(let));
 }
 
 } // namespace broadloom

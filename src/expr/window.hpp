@@ -14,6 +14,7 @@
 #pragma once
 
 #include "expr/node.hpp"
+#include "expr/pad.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -65,9 +66,11 @@ bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times);
 std::string print(const AffineForm &form); // "2*i + u - 1"
 
 struct Window {
-  std::shared_ptr<const InputDecl> of; // no window itself
-  std::vector<AffineForm> forms;       // [dim of it]
-  int depth = 1;                       // windows in the positions of each other, this one counted
+  std::shared_ptr<const InputDecl> of; // no window itself; or a let
+  std::vector<AffineForm> forms;       // [dim of it], positions in the padded array
+  std::vector<DimPad> pads = {};       // in the order in which they are filled
+  bool is_whole = false; // pad(x, ..) that is not read at positions: no value yet, without forms
+  int depth = 1;         // windows in the positions of each other, this one counted
   static constexpr int deepest = 64;
 
   bool is_gather() const {
@@ -88,8 +91,14 @@ template <class Visit> void for_each_read_by(const InputDecl &input, Visit visit
   visit(input.window->of);
 }
 
-// A read of `of`, an Input node, through a window: an Input node whose declaration has the axes of the forms as dims, in order of
+// A read of `of`, an Input node, a padded one or a Let, through a window: an Input node whose declaration has the axes of the forms as dims, in order of
 // first appearance, and the text of the read as its name. The analysis looks at the number of forms.
 Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where);
+
+// The same read of something else: of `of` with those pads, at those positions.
+Expr make_window_like(const Expr &of, const Window &window, Place where);
+
+// What a window of a let is of.
+std::shared_ptr<const InputDecl> declaration_of(const Expr &let);
 
 } // namespace broadloom

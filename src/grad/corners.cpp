@@ -5,11 +5,14 @@
 #include "grad/widen.hpp"
 #include "reference/reference.hpp"
 #include "reference/shapes.hpp"
+#include "spec/materialise.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <random>
+#include <unordered_map>
 
 namespace broadloom::grad {
 namespace {
@@ -66,8 +69,9 @@ struct Here {
 
 class Finder {
 public:
-  Finder(const spec::TypedSpec &spec, std::span<const AnyView> inputs, std::size_t moved,
-         const std::atomic<bool> *cancel)
+  // `moved`, by input: is it, or does it move with what is?
+  Finder(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+         const std::vector<bool> &moved, const std::atomic<bool> *cancel)
       : spec_(spec), inputs_(inputs), cancel_(cancel), here_(spec.graph.size()),
         weighed_(spec.graph.size()) {
     std::vector<Layout> layouts;
@@ -75,7 +79,7 @@ public:
     extents_ = reference::shapes_of(spec, layouts).extents;
     for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
       const expr::Node &node = spec.graph[{n}];
-      bool reached = node.kind == NodeKind::Input && spec.array_of(node.payload) == moved;
+      bool reached = node.kind == NodeKind::Input && moved[spec.array_of(node.payload)];
       for (const NodeId arg : spec.graph.operands({n})) reached = reached || reached_[arg.index];
       reached_.push_back(reached);
       flags_.emplace_back(std::size_t(points_of(extents_[n])));
@@ -85,7 +89,16 @@ public:
     }
   }
 
-  Corners run() {
+  // `behind`, by input: not 0 where an element is behind a corner already.
+  Corners run(std::span<const AnyView> behind) {
+    const auto mark = [&](NodeId id, const Array &elements) {
+      if (spec_.graph[id].kind != NodeKind::Input) return;
+      std::vector<double> values;
+      append(values, elements);
+      for (std::size_t k = 0; k < flags_[id.index].size(); ++k)
+        flags_[id.index][k] = values[2 * k] != 0;
+    };
+    if (!behind.empty()) reference::evaluate_nodes(spec_, behind, mark, cancel_);
     const auto visit = [&](NodeId id, const Array &elements) { note(id, elements); };
     reference::evaluate_nodes(spec_, inputs_, visit, cancel_);
     for (std::uint32_t first = 0; first < spec_.graph.size();) first = measure_from(first);
@@ -256,9 +269,83 @@ private:
 
 } // namespace
 
+namespace {
+
+// The lets that are arrays, one after the other: what is behind a corner in one is so in what is made of it.
+class LetCorners {
+public:
+  LetCorners(const spec::TypedSpec &spec, std::span<const AnyView> inputs, std::size_t moved,
+             const std::atomic<bool> *cancel)
+      : inputs_(inputs), moved_(moved), cancel_(cancel) {
+    for (const AnyView &input : inputs) zeros_.emplace_back(input.dtype, input.layout.shape());
+    for (const auto &let : spec.materialised) {
+      Let made;
+      const Given given = given_to(let->typed);
+      Corners corners = Finder(let->typed, given.views, given.moved, cancel).run(given.behind);
+      made.array = std::move(reference::evaluate(let->typed, given.views, {}, cancel)[0]);
+      made.behind = Array(made.array.dtype(), made.array.shape());
+      for (std::size_t k = 0; k < corners.behind[0].size(); ++k)
+        if (corners.behind[0][k])
+          ops::store(
+              static_cast<char *>(made.behind.raw()) + k * size_of(made.array.dtype()),
+              made.array.dtype(),
+              ops::convert(ops::scalar_from(std::int64_t(1)), DType::I64, made.array.dtype()));
+      made.moved = std::ranges::any_of(given.moved, std::identity());
+      may_overflow_ = may_overflow_ || corners.may_overflow;
+      lets_.emplace(let->typed.outputs[0].name, std::move(made));
+    }
+  }
+
+  Corners of(const spec::TypedSpec &spec) const {
+    const Given given = given_to(spec);
+    Corners corners = Finder(spec, given.views, given.moved, cancel_).run(given.behind);
+    corners.may_overflow = corners.may_overflow || may_overflow_;
+    return corners;
+  }
+
+private:
+  struct Let {
+    Array array, behind;
+    bool moved = false;
+  };
+  struct Given {
+    std::vector<AnyView> views, behind;
+    std::vector<bool> moved;
+  };
+
+  Given given_to(const spec::TypedSpec &reader) const {
+    Given given;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      given.views.push_back(inputs_[i]);
+      given.behind.push_back(zeros_[i]);
+      given.moved.push_back(i == moved_);
+    }
+    for (const spec::TypedInput &input : reader.given()) {
+      if (!input.materialised) continue;
+      const Let &let = lets_.at(input.name);
+      given.views.push_back(let.array);
+      given.behind.push_back(let.behind);
+      given.moved.push_back(let.moved);
+    }
+    return given;
+  }
+
+  const std::span<const AnyView> inputs_;
+  const std::size_t moved_;
+  const std::atomic<bool> *cancel_;
+  std::vector<Array> zeros_;
+  std::unordered_map<std::string, Let> lets_;
+  bool may_overflow_ = false;
+};
+
+} // namespace
+
 Corners find_corners(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                      std::size_t moved, const std::atomic<bool> *cancel) {
-  return Finder(spec, inputs, moved, cancel).run();
+  if (!spec.materialised.empty()) return LetCorners(spec, inputs, moved, cancel).of(spec);
+  std::vector<bool> moves(inputs.size());
+  moves[moved] = true;
+  return Finder(spec, inputs, moves, cancel).run({});
 }
 
 } // namespace broadloom::grad

@@ -199,7 +199,7 @@ void FoldRule::to_shape_of_like() {
 
 // Each element gets what came to the position that it was added to.
 void FoldRule::through(const InputDecl &window) {
-  g_ = {through_window(facts_, g_.value, window, t_), through_window(facts_, g_.mask, window, t_)};
+  g_ = through_window(facts_, g_, window, t_);
   if (!facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
     g_.value = repeated_like(x_, g_.value, t_);
   give(g_.value);

@@ -13,8 +13,10 @@
 #include "grad/forward.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
+#include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
 #include "rewrite/expand.hpp"
+#include "scale/fold.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -34,9 +36,9 @@ class Gradient {
 public:
   Gradient(const SpecData &data, const std::vector<std::string> &wrt,
            const GradientOptions &options)
-      : data_(spec::expand_calls(data, spec::Calls::WithoutDerivatives)), wrt_(wrt),
-        options_(options), typed_(spec::analyse(data_)), facts_(data_, wrt),
-        declarations_(data_, typed_, facts_), forward_(facts_) {}
+      : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))),
+        wrt_(wrt), scales_(data.scales), options_(options), typed_(spec::analyse(data_)),
+        facts_(data_, wrt), declarations_(data_, typed_, facts_), forward_(facts_) {}
 
   struct Made {
     SpecData backward, forward;
@@ -56,6 +58,7 @@ public:
     for (const std::string &name : wrt_) add_output(sweep, name);
     SpecData forward = data_;
     forward.name += "_forward";
+    forward.scales = scales_;
     come_by_forward_values(forward);
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
@@ -67,6 +70,7 @@ public:
 
 private:
   bool asked(std::size_t output) const {
+    if (data_.outputs[output].update) return false; // a state of the next call
     if (options_.of.empty()) return is_continuous(typed_.outputs[output].dtype);
     return std::count(options_.of.begin(), options_.of.end(), data_.outputs[output].name) > 0;
   }
@@ -85,8 +89,9 @@ private:
              facts_.space().shown((*found)->where), "ask for float or complex inputs only");
     }
     for (const std::string &name : options_.of) {
-      const auto found = std::find_if(data_.outputs.begin(), data_.outputs.end(),
-                                      [&](const OutputDecl &o) { return o.name == name; });
+      const auto found =
+          std::find_if(data_.outputs.begin(), data_.outputs.end(),
+                       [&](const OutputDecl &o) { return o.name == name && !o.update; });
       if (found == data_.outputs.end())
         fail("E0003", "there is no output '" + name + "' to take the gradient of", data_.where,
              "name outputs of kernel '" + data_.name + "'");
@@ -108,6 +113,7 @@ private:
     made_.stretch = data_.stretch;
     made_.accuracy = data_.accuracy;
     made_.relaxed = data_.relaxed;
+    made_.scales = scales_;
     for (const auto &input : declarations_.inputs())
       if (!input->window) made_.inputs.push_back(input);
   }
@@ -318,6 +324,7 @@ private:
 
   const SpecData data_;
   const std::vector<std::string> &wrt_;
+  const std::optional<Scales> scales_; // derivatives are those of the kernel as it is written
   const GradientOptions &options_;
   spec::TypedSpec typed_;
   Facts facts_;
@@ -339,7 +346,14 @@ LoopSpec spec_of(SpecData data) {
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                   const GradientOptions &options) try {
   const support::FloatWorld world;
-  return spec_of(grad::Gradient(spec.data(), wrt, options).run().backward);
+  const auto gradient_of = [](const SpecData &data, const std::vector<std::string> &names,
+                              const GradientOptions &how) {
+    return grad::Gradient(data, names, how).run().backward;
+  };
+  const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
+  if (const auto split = spec::split_lets(expanded, spec::analyse))
+    return spec_of(grad::through_lets(expanded, *split, wrt, options, gradient_of));
+  return spec_of(gradient_of(spec.data(), wrt, options));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -349,6 +363,9 @@ LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wr
   const support::FloatWorld world;
   GradientOptions saving = options;
   saving.policy = Policy::save;
+  const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
+  if (const auto split = spec::split_lets(expanded, spec::analyse))
+    grad::through_lets(expanded, *split, wrt, saving, {}); // refuses
   return spec_of(grad::Gradient(spec.data(), wrt, saving).run().forward);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -11,12 +11,14 @@ namespace {
 
 class Reader {
 public:
-  Reader(Facts &facts, const InputDecl &window, const Terms &t)
-      : facts_(facts), window_(window), t_(t) {
+  Reader(Facts &facts, const InputDecl &window, bool is_mask, const Terms &t)
+      : facts_(facts), window_(window), is_mask_(is_mask), t_(t) {
     const std::vector<int> axes = facts.dims(*window.window->of);
     for (std::size_t d = 0; d < axes.size(); ++d) {
       const AffineForm &form = window.window->forms[d];
       forms_[axes[d]] = &form;
+      for (const DimPad &pad : window.window->pads)
+        if (pad.dim == d) pads_[axes[d]] = &pad;
       replaced_ = replaced_ | AxisSet::of(axes[d]);
       for (const AffineForm::Term &term : form.terms)
         walked_ = walked_ | AxisSet::of(facts.space().axis(AxisRef(term.axis), t.place()));
@@ -60,10 +62,24 @@ public:
       if (!made.node()) made = over_changed(node);
       if (made.node()) now_.emplace(&node, made);
     });
-    return current(root);
+    return inside(current(root));
   }
 
 private:
+  // Nothing came from where the window reads a number: there is 0, as there is where all that is read is padded with it.
+  Expr inside(const Expr &value) {
+    if (value.node()->kind == ExprKind::Input) return value;
+    Expr condition;
+    for (const auto &[axis, pad] : pads_) {
+      if (pad->mode != PadMode::Constant || pad->before + pad->after == 0) continue;
+      const Expr at = position(axis), count = extent(axis);
+      for (const Expr &one : {t_.op(ops::Op::Ge, {at, number(0)}), t_.op(ops::Op::Lt, {at, count})})
+        condition = condition.node() ? t_.both(condition, one) : one;
+    }
+    if (!condition.node()) return value;
+    return is_mask_ ? t_.both(condition, value) : t_.where(condition, value);
+  }
+
   Expr current(const Expr &expr) const {
     const auto found = now_.find(expr.node());
     return found == now_.end() ? expr : found->second;
@@ -107,8 +123,10 @@ private:
           for (const Dim &dim : index.read->dims)
             if (replaced_.has(axis_of(dim.label))) fail("another window");
         for (const AffineForm::Term &term : old.terms) {
-          const AffineForm inner = form_of(axis_of(term.axis));
-          const bool plain = !inner.is_from_end() && inner.outside == Outside::Fails;
+          const int axis = axis_of(term.axis);
+          const AffineForm inner = form_of(axis);
+          const bool plain = !inner.is_from_end() && !pads_.contains(axis) &&
+                             inner.outside == Outside::Fails;
           if (!plain || !add_to(form, inner, term.times)) fail("another window");
         }
         if (form.is_from_end() != old.is_from_end()) fail("another window");
@@ -121,20 +139,68 @@ private:
         forms.push_back(form_of(axis));
       }
     }
-    const Expr made =
-        make_window(make_input(decl.window ? decl.window->of : node.input, node.where),
-                    std::move(forms), node.where);
+    const Expr of = make_input(decl.window ? decl.window->of : node.input, node.where);
+    const std::vector<DimPad> pads = pads_of(decl);
+    const Expr made = make_window(pads.empty() ? of : make_padded(of, pads, node.where),
+                                  std::move(forms), node.where);
     facts_.declare_window(made.node()->input->name, window_.name);
     return made;
   }
 
+  // Of the input that is read in place of this one: as it is padded, or as the window is, with zeros for its numbers.
+  std::vector<DimPad> pads_of(const InputDecl &decl) const {
+    if (decl.window) return decl.window->pads;
+    const std::vector<int> axes = facts_.dims(decl);
+    std::vector<DimPad> pads;
+    for (std::size_t d = 0; d < axes.size(); ++d)
+      if (const auto found = pads_.find(axes[d]); found != pads_.end()) {
+        pads.push_back(*found->second);
+        pads.back().dim = d;
+        pads.back().value = {};
+      }
+    return pads;
+  }
+
+  Expr number(std::int64_t value) const {
+    Number number;
+    number.integer = value < 0 ? -value : value;
+    const Expr literal = make_literal(number, t_.place());
+    return make_cast(DType::I64, value < 0 ? t_.neg(literal) : literal, t_.place());
+  }
+  Expr extent(int axis) const {
+    return make_extent(facts_.axis_ref(axis), {window_.window->of->name}, t_.place());
+  }
+
+  // The index of the element that is read.
   Expr index(int axis) {
+    const Expr at = position(axis);
+    const auto found = pads_.find(axis);
+    if (found == pads_.end()) return at;
+    const Expr count = extent(axis), last = t_.op(ops::Op::Sub, {count, number(1)});
+    switch (found->second->mode) {
+    case PadMode::Constant: return at;
+    case PadMode::Edge:
+      return t_.op(ops::Op::Minimum, {t_.op(ops::Op::Maximum, {at, number(0)}), last});
+    case PadMode::Wrap: return t_.op(ops::Op::Mod, {at, count});
+    case PadMode::Reflect: {
+      const Expr period = t_.op(ops::Op::Maximum, {t_.mul(last, number(2)), number(1)});
+      const Expr turned = t_.op(ops::Op::Mod, {at, period});
+      return t_.op(ops::Op::Minimum, {turned, t_.op(ops::Op::Sub, {period, turned})});
+    }
+    }
+    return at;
+  }
+
+  // What the window reads along this axis of its input, from the first element on.
+  Expr position(int axis) {
     const AffineForm &form = *forms_.at(axis);
     if (form.outside != Outside::Fails) fail("an index of a dim that is clipped or wrapped");
-    Expr sum = t_.num(double(form.start()));
-    sum = make_cast(DType::I64, sum, t_.place());
-    if (form.is_from_end())
-      sum = t_.add(sum, make_extent(facts_.axis_ref(axis), {window_.window->of->name}, t_.place()));
+    const auto pad = pads_.find(axis);
+    std::int64_t start = form.start();
+    if (pad != pads_.end()) // behind the last one, or before the first
+      start += form.is_from_end() ? pad->second->after : -pad->second->before;
+    Expr sum = number(start);
+    if (form.is_from_end()) sum = t_.add(sum, extent(axis));
     for (const AffineForm::Term &term : form.terms) {
       const Expr at = make_iota(AxisRef(term.axis), {window_.name}, t_.place());
       sum = t_.add(sum, t_.mul(make_cast(DType::I64, t_.num(double(term.times)), t_.place()), at));
@@ -168,17 +234,23 @@ private:
 
   Facts &facts_;
   const InputDecl &window_;
+  const bool is_mask_;
   const Terms &t_;
   std::map<int, const AffineForm *> forms_; // by axis of the input
-  AxisSet replaced_, walked_;               // those axes, and those in their forms
+  std::map<int, const DimPad *> pads_;
+  AxisSet replaced_, walked_; // those axes, and those in their forms
   std::unordered_map<const ExprNode *, AxisSet> axes_;
   std::unordered_map<const ExprNode *, Expr> now_;
 };
 
 } // namespace
 
-Expr through_window(Facts &facts, const Expr &value, const InputDecl &window, const Terms &t) {
-  return value.node() ? Reader(facts, window, t).run(value) : value;
+Cotangent through_window(Facts &facts, const Cotangent &g, const InputDecl &window,
+                         const Terms &t) {
+  const auto read = [&](const Expr &value, bool is_mask) {
+    return value.node() ? Reader(facts, window, is_mask, t).run(value) : value;
+  };
+  return {read(g.value, false), read(g.mask, true)};
 }
 
 } // namespace broadloom::grad

@@ -59,7 +59,7 @@ private:
       changed = changed || args.back().node() != arg.node();
     }
     switch (node.kind) {
-    case ExprKind::Input: return make_input(wide_input(node.input), node.where);
+    case ExprKind::Input: return make_input(wide_input(node.input), node.where, std::move(args));
     case ExprKind::Cast: return make_cast(wide(node.dtype), args[0], node.where);
     case ExprKind::Fold:
     case ExprKind::Scan: {
@@ -88,8 +88,8 @@ private:
     auto copy = std::make_shared<InputDecl>(*input);
     copy->dtype = wide(input->dtype);
     if (input->window)
-      copy->window =
-          std::make_shared<Window>(Window{wide_input(input->window->of), input->window->forms});
+      copy->window = std::make_shared<Window>(
+          Window{wide_input(input->window->of), input->window->forms, input->window->pads});
     return inputs_[input.get()] = std::move(copy);
   }
 

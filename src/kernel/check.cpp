@@ -38,7 +38,7 @@ template <class Operand> std::string names_of(std::span<const Operand> operands)
 
 std::string declared(const spec::TypedSpec &spec) {
   return fmt::format("kernel '{}' declares the inputs {} and the outputs {}", spec.name,
-                     names_of(spec.asked()),
+                     names_of(spec.callers()),
                      names_of(std::span<const spec::TypedOutput>(spec.outputs)));
 }
 
@@ -99,12 +99,12 @@ void check_pointer(const Described &operand, const AnyView &view) {
 } // namespace
 
 Names::Names(const spec::TypedSpec &spec) {
-  for (std::size_t i = 0; i < spec.asked_inputs(); ++i) inputs.emplace(spec.inputs[i].name, i);
+  for (std::size_t i = 0; i < spec.callers_inputs(); ++i) inputs.emplace(spec.inputs[i].name, i);
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) outputs.emplace(spec.outputs[o].name, o);
 }
 
 void check_input_count(const spec::TypedSpec &spec, std::size_t inputs) {
-  if (inputs != spec.asked_inputs()) wrong_count(spec, "input", inputs, spec.asked_inputs());
+  if (inputs != spec.callers_inputs()) wrong_count(spec, "input", inputs, spec.callers_inputs());
 }
 
 void check_counts(const spec::TypedSpec &spec, std::size_t inputs, std::size_t outputs) {
@@ -115,7 +115,7 @@ void check_counts(const spec::TypedSpec &spec, std::size_t inputs, std::size_t o
 std::vector<const AnyView *> by_name(const spec::TypedSpec &spec, const Names &names,
                                      std::span<const NamedView> inputs,
                                      std::span<const NamedView> outputs) {
-  const std::size_t given = spec.asked_inputs();
+  const std::size_t given = spec.callers_inputs();
   std::vector<const AnyView *> operands(given + spec.outputs.size());
   const std::span<const AnyView *> all(operands);
   place(spec, inputs, "input", names.inputs, all.first(given));

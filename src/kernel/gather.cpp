@@ -84,12 +84,12 @@ void copy_range(const std::vector<Walked> &dims, std::span<const std::int64_t> e
 } // namespace
 
 void gather(const spec::TypedSpec &spec, std::size_t window,
-            std::span<const AnyView *const> operands, const Array &to, const RunTasks &tasks) {
+            std::span<const AnyView *const> operands, const AnyView &of, const Array &to,
+            const RunTasks &tasks) {
   const std::vector<ListedPositions> lists =
       listed_positions(spec, window, to.layout(), operands, tasks);
   if (to.size() == 0) return;
   const spec::TypedInput &input = spec.inputs[window];
-  const AnyView &of = *operands[input.window->of];
   std::vector<Walked> dims;
   for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
     Walked dim{to.layout().extents[k], 0, {}};
@@ -99,7 +99,7 @@ void gather(const spec::TypedSpec &spec, std::size_t window,
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < input.window->forms.size(); ++d) {
     const TypedWindow::Form &form = input.window->forms[d];
-    if (is_listed(form) || (form.stretches && of.layout.extents[d] == 1)) continue;
+    if (is_listed(form) || (form.stretches && operands[input.window->of]->layout.extents[d] == 1)) continue;
     std::int64_t start = form.start + (form.from_end ? of.layout.extents[d] : 0);
     for (const TypedWindow::Count &count : form.counts)
       start += count.times * operands[count.input]->layout.extents[std::size_t(count.dim)];

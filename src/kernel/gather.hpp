@@ -10,8 +10,10 @@
 
 namespace broadloom::kernel {
 
-// Fills `to`, which lies in C order, with what a gather reads. `operands` are views of all inputs before it. Throws DataError E0311.
+// Fills `to`, which lies in C order, with what a gather reads of `of`: the array, or a copy of it with the borders that the gather sees.
+// `operands` are views of all inputs before it. Throws DataError E0315.
 void gather(const spec::TypedSpec &spec, std::size_t window,
-            std::span<const AnyView *const> operands, const Array &to, const RunTasks &tasks);
+            std::span<const AnyView *const> operands, const AnyView &of, const Array &to,
+            const RunTasks &tasks);
 
 } // namespace broadloom::kernel

@@ -49,24 +49,66 @@ std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec) {
   return result;
 }
 
+namespace {
+
+// How much of an input that lies so is read across its rows where the output is written in this order: all of it where another
+// axis moves fastest, an eighth for all pairs of axes that are the other way round.
+double share_against(const std::vector<int> &order, const spec::TypedOutput &output,
+                     const spec::TypedInput &input, const Layout &layout) {
+  const auto stride = [&](int dim) -> std::int64_t {
+    const auto &axes = input.axis_of_dim;
+    const auto d = std::find(axes.begin(), axes.end(), output.axes[dim]) - axes.begin();
+    return d < std::ssize(axes) && layout.extents[d] > 1 ? std::abs(layout.strides[d]) : 0;
+  };
+  std::vector<std::int64_t> strides; // of the axes that it steps along, the output's slowest first
+  for (const int dim : order)
+    if (stride(dim) != 0) strides.push_back(stride(dim));
+  double inverted = 0, pairs = 0;
+  for (std::size_t slow = 0; slow < strides.size(); ++slow)
+    for (std::size_t fast = slow + 1; fast < strides.size(); ++fast, ++pairs)
+      inverted += strides[slow] < strides[fast];
+  if (inverted == 0) return 0;
+  const bool across = strides.back() != *std::min_element(strides.begin(), strides.end());
+  return (across ? 1 : 0) + inverted / pairs / 8;
+}
+
+} // namespace
+
+// Of the orders in which the inputs with all axes of the output lie, that in which the fewest bytes are read against their own order: what
+// is written first in the text is no reason. Of two that are as good C order, if it is one of them.
 Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
                      const std::vector<bool> &reads, std::span<const std::int64_t> shape,
                      std::span<const Layout> inputs) {
-  Layout layout = contiguous_layout(shape);
-  const std::vector<int> &axes = spec.outputs[output].axes;
+  const spec::TypedOutput &out = spec.outputs[output];
+  std::vector<std::vector<int>> orders;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::vector<int> &own = spec.inputs[i].axis_of_dim;
-    const bool full = std::all_of(axes.begin(), axes.end(), [&](int axis) {
+    const bool full = std::all_of(out.axes.begin(), out.axes.end(), [&](int axis) {
       return std::find(own.begin(), own.end(), axis) != own.end();
     });
     if (!reads[i] || !full) continue;
-    const std::vector<int> order = slowest_first(spec.outputs[output], spec.inputs[i], inputs[i]);
-    std::int64_t stride = 1;
-    for (std::size_t k = order.size(); k-- > 0;) {
-      layout.strides[order[k]] = stride;
-      stride *= std::max<std::int64_t>(shape[order[k]], 1);
-    }
-    break;
+    std::vector<int> order = slowest_first(out, spec.inputs[i], inputs[i]);
+    if (std::find(orders.begin(), orders.end(), order) == orders.end())
+      orders.push_back(std::move(order));
+  }
+  Layout layout = contiguous_layout(shape);
+  if (orders.empty()) return layout;
+  const auto cost = [&](const std::vector<int> &order) {
+    double bytes = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (reads[i])
+        bytes += share_against(order, out, spec.inputs[i], inputs[i]) *
+                 double(element_count(inputs[i])) * double(size_of(spec.inputs[i].dtype));
+    return bytes;
+  };
+  std::ranges::stable_partition(orders,
+                                [](const auto &order) { return std::ranges::is_sorted(order); });
+  const std::vector<int> &order =
+      orders.size() == 1 ? orders[0] : std::ranges::min(orders, {}, cost);
+  std::int64_t stride = 1;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    layout.strides[order[k]] = stride;
+    stride *= std::max<std::int64_t>(shape[order[k]], 1);
   }
   return layout;
 }
@@ -85,6 +127,8 @@ std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, st
     double reach = std::abs(double(form.start)) + (form.from_end ? 0 : 1);
     for (const spec::TypedWindow::Term &term : form.terms)
       reach += std::abs(double(term.times)) * double(extents[std::size_t(term.axis)] - 1);
+    if (const auto *pad = other.window->pad_of(int(dim)))
+      reach = std::max(reach - double(pad->before) - double(pad->after), 1.0);
     room = std::max(room, reach);
   }
   return std::int64_t(std::min(room, most));

@@ -15,8 +15,8 @@ namespace broadloom::kernel {
 // [output][input]: whether the value of the output depends on the input or its shape.
 std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec);
 
-// A dense layout of `shape` in the stride order of the first input read that has all axes of the
-// output; C order where there is none.
+// A dense layout of `shape` in the stride order of an input read that has all axes of the output, that with which the fewest bytes are
+// read against their order; C order where there is none.
 Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
                      const std::vector<bool> &reads, std::span<const std::int64_t> shape,
                      std::span<const Layout> inputs);

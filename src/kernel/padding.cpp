@@ -13,6 +13,10 @@ namespace broadloom::kernel {
 Layout padded_layout(const Padding &padding, const Layout &of) {
   std::vector<std::int64_t> shape;
   for (const Padding::Dim &dim : padding.dims) shape.push_back(dim.last - dim.first + 1);
+  return dense_as(shape, of);
+}
+
+Layout dense_as(std::span<const std::int64_t> shape, const Layout &of) {
   Layout layout = contiguous_layout(shape); // checks the size
   std::vector<std::size_t> slowest_first(shape.size());
   std::iota(slowest_first.begin(), slowest_first.end(), std::size_t(0));

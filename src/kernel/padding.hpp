@@ -5,7 +5,7 @@
 // Such a copy is made once in a call for all windows that look at the same positions, and is only as large as these.
 #pragma once
 
-#include <broadloom/array.hpp>
+#include "kernel/borders.hpp"
 
 #include <vector>
 
@@ -17,10 +17,14 @@ struct Padding {
     std::int64_t divisor = 1;
     friend bool operator==(const Dim &, const Dim &) = default;
   };
-  std::uint32_t of = 0; // the input
-  std::vector<Dim> dims;
+  std::uint32_t of = 0;  // the input
+  Pads pads;             // with its borders
+  std::vector<Dim> dims; // positions in it; empty: all of it, and no zeros
   friend bool operator==(const Padding &, const Padding &) = default;
 };
+
+// Of this shape without gaps, dims in the order in which those of `of` lie. Throws ShapeError E0112.
+Layout dense_as(std::span<const std::int64_t> shape, const Layout &of);
 
 // Where it lies: without gaps, dims in the order in which they lie in the array. Throws ShapeError E0112.
 Layout padded_layout(const Padding &padding, const Layout &of);

@@ -50,7 +50,7 @@ public:
   Lister(const spec::TypedSpec &spec, std::size_t window, std::size_t dim, const Layout &shape,
          std::span<const AnyView *const> operands)
       : spec_(spec), input_(spec.inputs[window]), form_(input_.window->forms[dim]), dim_(dim),
-        operands_(operands), count_(of().layout.extents[dim]) {
+        operands_(operands), count_(input_.window->padded(int(dim), of().layout.extents[dim])) {
     const std::vector<int> &axes = input_.axis_of_dim;
     for (std::size_t k = 0; k < axes.size(); ++k) {
       Dim walked{axes[k], shape.extents[k], 0, {}};
@@ -103,7 +103,7 @@ private:
   };
 
   const AnyView &of() const { return *operands_[input_.window->of]; }
-  bool stands() const { return form_.stretches && count_ == 1; }
+  bool stands() const { return form_.stretches && of().layout.extents[dim_] == 1; }
 
   // The first bad point of a range, INT64_MAX where there is none.
   std::int64_t list(std::int64_t from, std::int64_t to) {
@@ -178,9 +178,9 @@ private:
       said += fmt::format("{}{} is {}", k == 0 ? "" : ", ", name_of(k, index), shown(value));
     }
     support::fail(
-        "E0311",
-        fmt::format("{} reads position {} of axis {} of '{}', which has {}: {}", input_.name,
-                    shown(position), dim_, spec_.inputs[input_.window->of].name,
+        "E0315",
+        fmt::format("{} reads position {} of axis {} of {}, which has {}: {}", input_.name,
+                    shown(position), dim_, array_of(*input_.window),
                     support::count(count_, "element"), said),
         input_.where,
         position < 0
@@ -189,6 +189,10 @@ private:
               "modulo the extent, clip(..) takes the nearest inside"
             : "let the index be below the extent; wrap(..) around the position takes it modulo the "
               "extent, clip(..) takes the nearest inside");
+  }
+
+  std::string array_of(const TypedWindow &window) const {
+    return window.pads.empty() ? "'" + spec_.inputs[window.of].name + "'" : window.seen;
   }
 
   static std::string shown(Wide number) { // most fit; the others are far away
@@ -214,11 +218,16 @@ private:
     for (std::size_t d = 0; d < read.window->forms.size(); ++d) {
       const TypedWindow::Form &form = read.window->forms[d];
       std::int64_t position =
-          form.start + (form.from_end ? operands_[read.window->of]->layout.extents[d] : 0);
+          form.start +
+          (form.from_end
+               ? read.window->padded(int(d), operands_[read.window->of]->layout.extents[d])
+               : 0);
       for (const TypedWindow::Term &term : form.terms) position += term.times * at(term.axis);
       text += fmt::format("{}{}", d == 0 ? "" : ", ", position);
     }
-    return fmt::format("{}[{}]", spec_.inputs[read.window->of].name, text);
+    const bool padded = !read.window->pads.empty();
+    return fmt::format("{}[{}]", padded ? read.window->seen : spec_.inputs[read.window->of].name,
+                       text);
   }
 
   const spec::TypedSpec &spec_;

@@ -31,7 +31,7 @@ inline bool is_listed(const spec::TypedWindow::Form &form) {
   return !form.indices.empty() || form.may_leave || form.divisor != 1;
 }
 
-// For the dims that are listed. `shape` is that of the window, `operands` are views of all inputs before it. Throws DataError E0311 for
+// For the dims that are listed. `shape` is that of the window, `operands` are views of all inputs before it. Throws DataError E0315 for
 // the first element, in C order, that says a position outside.
 std::vector<ListedPositions> listed_positions(const spec::TypedSpec &spec, std::size_t window,
                                               const Layout &shape,

@@ -11,7 +11,7 @@
 namespace broadloom::kernel {
 
 // Sets `to`, in C order and of the shape of what the window is of, to what comes together of `values`, in C order over the window. Both are
-// of the accumulate type. `operands` are views of all inputs before the window. Throws DataError E0311, as gather().
+// of the accumulate type. `operands` are views of all inputs before the window. Throws DataError E0315, as gather().
 void scatter(const spec::TypedSpec &spec, std::size_t window,
              std::span<const AnyView *const> operands, const Array &values, const Array &to,
              const RunTasks &tasks);

@@ -20,9 +20,10 @@ using Wide = __int128; // positions: multiples times extents
 class ExtentFinder {
 public:
   ExtentFinder(const spec::TypedSpec &spec, std::span<const Layout> given)
-      : spec_(spec), given_(given), in_sums_(spec.axes_in_sums()), extents_(spec.axes.size()) {}
+      : spec_(spec), given_(given), in_sums_(spec.free_axes()), extents_(spec.axes.size()) {}
 
   std::vector<std::int64_t> run() {
+    check_borders();
     take_labels();
     take_dims();
     check_dims();
@@ -46,8 +47,24 @@ private:
       if (window.derived) continue; // gives no extent and bounds none
       for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
         if (window.forms[dim].indices.empty()) // elements bound no axis
-          visit(i, window.forms[dim], dim, given_[window.of].extents[dim]);
+          visit(i, window.forms[dim], dim,
+                window.padded(int(dim), given_[window.of].extents[dim]));
     }
+  }
+
+  // There is nothing to repeat in an array without elements.
+  void check_borders() const {
+    for (std::size_t i = given_.size(); i < spec_.inputs.size(); ++i)
+      for (const TypedWindow::Pad &pad : spec_.inputs[i].window->pads) {
+        const TypedWindow &window = *spec_.inputs[i].window;
+        const bool repeats = pad.mode != PadMode::Constant && pad.before + pad.after > 0;
+        if (repeats && given_[window.of].extents[std::size_t(pad.dim)] == 0)
+          support::fail("E0143",
+                        fmt::format("{} repeats elements of axis {} of '{}', which has 0 elements",
+                                    window.seen, pad.dim, spec_.inputs[window.of].name),
+                        spec_.inputs[i].where,
+                        "pad with zero or another number, or give it elements");
+      }
   }
 
   void take_labels() {
@@ -93,12 +110,16 @@ private:
         });
   }
 
+  // "'x'", "pad(x, i: (1, 1))"
+  std::string array_of(const TypedWindow &window) const {
+    return window.pads.empty() ? "'" + spec_.inputs[window.of].name + "'" : window.seen;
+  }
+
   // "x[i, i] (dim 1 of 'x')", or "the declaration of 'w'".
   std::string shown(const spec::DimExtent &at) const {
     const spec::TypedInput &input = spec_.inputs[at.input];
     if (!input.window) return fmt::format("the declaration of '{}'", input.name);
-    return fmt::format("{} (dim {} of '{}')", input.name, at.dim,
-                       spec_.inputs[input.window->of].name);
+    return fmt::format("{} (dim {} of {})", input.name, at.dim, array_of(*input.window));
   }
 
   bool knows(int axis) const { return extents_[std::size_t(axis)].has_value(); }
@@ -194,10 +215,9 @@ private:
                                    "label names is free to be less"
                                  : "give the array more elements: not one read is inside";
     support::fail("E0142",
-                  fmt::format("{} reads position {} of axis {} of '{}', which has {}{}",
-                              window.name, shown(span.least < 0 ? span.least : span.greatest), dim,
-                              spec_.inputs[window.window->of].name,
-                              support::count(count, "element"),
+                  fmt::format("{} reads position {} of axis {} of {}, which has {}{}", window.name,
+                              shown(span.least < 0 ? span.least : span.greatest), dim,
+                              array_of(*window.window), support::count(count, "element"),
                               extents.empty() ? "" : " (extents: " + extents + ")"),
                   window.where, help);
   }

@@ -20,13 +20,6 @@ namespace {
 using spec::TypedWindow;
 using Wide = __int128; // positions: multiples times extents
 
-// The layout of a window, and how far its first element is from that of its array, or of the padded copy of it, in elements.
-struct Seen {
-  Layout layout;
-  std::int64_t offset = 0;
-  std::optional<Padding> padding;
-};
-
 // [input]: must its positions be looked at? Those of gathers that are read, or of which one is derived that is.
 std::vector<bool> looked_up(const spec::TypedSpec &spec) {
   std::vector<bool> looked = elements_read(spec);
@@ -60,11 +53,18 @@ public:
     Layout of = given_[window.of];
     if (window.is_gather() || window.sum) {
       seen.layout = contiguous_layout(seen.layout.shape());
+      if (!window.pads.empty() && !empty && read_[index]) seen.padding = {window.of, window.pads, {}};
       return seen;
     }
-    if (window.needs_zeros()) {
+    if (window.needs_zeros() || !window.pads.empty()) {
       if (empty || !read_[index]) return seen; // its extents are all that matters
-      seen.padding = padding(seen.layout);
+      seen.padding.emplace();
+      seen.padding->of = window.of;
+      seen.padding->pads = window.pads;
+      if (!window.pads.empty()) of = bordered_layout(window.pads, of);
+    }
+    if (window.needs_zeros()) {
+      seen.padding->dims = positions(seen.layout);
       of = padded_layout(*seen.padding, of);
     }
     for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k)
@@ -74,7 +74,7 @@ public:
           if (term.axis == input.axis_of_dim[k] && !stands(dim))
             add(seen.layout.strides[k], term.times, of.strides[dim]);
     for (std::size_t dim = 0; dim < window.forms.size() && !empty; ++dim) {
-      const std::int64_t first = seen.padding ? seen.padding->dims[dim].first : 0;
+      const std::int64_t first = window.needs_zeros() ? seen.padding->dims[dim].first : 0;
       add(seen.offset, whole(start(dim) - first), of.strides[dim]);
     }
     std::int64_t bytes = 0;
@@ -94,8 +94,9 @@ private:
       const int axis = input.axis_of_dim[k];
       if (window.derived) {
         const TypedWindow::ExtentOf &from = window.extents[k];
-        layout.extents[k] = from.axis >= 0 ? extents_[std::size_t(from.axis)]
-                                           : given_[from.input].extents[std::size_t(from.dim)];
+        layout.extents[k] = from.number >= 0 ? from.number
+                            : from.axis >= 0 ? extents_[std::size_t(from.axis)]
+                                             : given_[from.input].extents[std::size_t(from.dim)];
         continue;
       }
       layout.extents[k] = extents_[std::size_t(axis)];
@@ -113,17 +114,18 @@ private:
     if (stands(dim)) return 0;
     const TypedWindow &window = *spec_.inputs[index_].window;
     const TypedWindow::Form &form = window.forms[dim];
-    Wide at = Wide(form.start) + (form.from_end ? given_[window.of].extents[dim] : 0);
+    Wide at = Wide(form.start);
+    if (form.from_end) at += window.padded(int(dim), given_[window.of].extents[dim]);
     for (const TypedWindow::Count &count : form.counts)
       at += Wide(count.times) * given_[count.input].extents[std::size_t(count.dim)];
     return at;
   }
 
-  Padding padding(const Layout &shape) {
+  // All that it looks at, along each dim.
+  std::vector<Padding::Dim> positions(const Layout &shape) {
     const spec::TypedInput &input = spec_.inputs[index_];
     const TypedWindow &window = *input.window;
-    Padding padding;
-    padding.of = window.of;
+    std::vector<Padding::Dim> dims;
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
       Wide least = start(dim), most = least;
       for (const TypedWindow::Term &term : window.forms[dim].terms) {
@@ -133,10 +135,10 @@ private:
         const Wide last = Wide(term.times) * (shape.extents[std::size_t(k)] - 1);
         (last > 0 ? most : least) += last;
       }
-      padding.dims.push_back({whole(least), whole(most), window.forms[dim].divisor});
+      dims.push_back({whole(least), whole(most), window.forms[dim].divisor});
     }
     if (!fits_) fail_size();
-    return padding;
+    return dims;
   }
 
   std::int64_t whole(Wide number) {
@@ -196,11 +198,11 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
       window.dtype = spec.inputs[i].dtype;
       if (looked[i] && elements == Elements::Read)
         spec.inputs[i].window->sum ? add_up(i, seen.layout, window)
-                                   : look_up(i, seen.layout, window);
+                                   : look_up(i, of, seen, window);
       operands_.push_back(&windows_.emplace_back(window));
       continue;
     }
-    if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding);
+    if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding).data;
     if (window.data != nullptr)
       window.data =
           static_cast<char *>(window.data) + seen.offset * std::int64_t(size_of(of.dtype));
@@ -210,19 +212,27 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
 }
 
-void *WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
+AnyView WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
   for (const Copy &copy : copies_)
-    if (copy.padding == padding) return copy.elements.raw();
-  copies_.push_back({padding, view, padded(padding, view)});
-  return copies_.back().elements.raw();
+    if (copy.padding == padding) return copy.elements;
+  if (padding.dims.empty()) {
+    copies_.push_back({padding, view, bordered(padding.pads, view)});
+  } else { // zeros around the borders
+    const AnyView of = padding.pads.empty() ? view : copy_of(view, {padding.of, padding.pads, {}});
+    copies_.push_back({padding, of, padded(padding, of)});
+  }
+  return copies_.back().elements;
 }
 
 // Reads a gather; where nobody reads its elements, its positions only.
-void WindowedOperands::look_up(std::size_t window, const Layout &layout, AnyView &view) {
-  if (element_count(layout) == 0) return;
+void WindowedOperands::look_up(std::size_t window, const AnyView &of, const Seen &seen,
+                               AnyView &view) {
+  if (element_count(seen.layout) == 0) return;
   check_gathered(spec_, window, operands_, true);
-  const Made &made = gathered_.emplace_back(window, Array::to_be_written(view.dtype, layout));
-  gather(spec_, window, operands_, made.elements, helpers_.tasks);
+  const AnyView from = seen.padding ? copy_of(of, *seen.padding) : of;
+  const Made &made =
+      gathered_.emplace_back(window, from, Array::to_be_written(view.dtype, seen.layout));
+  gather(spec_, window, operands_, from, made.elements, helpers_.tasks);
   view.data = made.elements.raw();
 }
 
@@ -230,15 +240,19 @@ void WindowedOperands::add_up(std::size_t sum, const Layout &layout, AnyView &vi
   const std::uint32_t window = *spec_.inputs[sum].window->sum;
   if (sums_.empty()) summed_ = helpers_.summed(Operands(operands_).first(given_.size()));
   check_gathered(spec_, window, operands_, false);
-  const Made &made = sums_.emplace_back(window, Array::to_be_written(view.dtype, layout));
+  const Made &made =
+      sums_.emplace_back(window, AnyView(), Array::to_be_written(view.dtype, layout));
   scatter(spec_, window, operands_, summed_[sums_.size() - 1], made.elements, helpers_.tasks);
   view.data = made.elements.raw();
 }
 
+// In the order in which they were made: some are copies of others, and what is gathered may be padded.
 void WindowedOperands::copy_again() const {
-  for (const Copy &copy : copies_) pad_again(copy.padding, copy.of, copy.elements);
+  for (const Copy &copy : copies_)
+    copy.padding.dims.empty() ? border_again(copy.padding.pads, copy.of, copy.elements)
+                              : pad_again(copy.padding, copy.of, copy.elements);
   for (const Made &gathered : gathered_)
-    gather(spec_, gathered.window, operands_, gathered.elements, helpers_.tasks);
+    gather(spec_, gathered.window, operands_, gathered.from, gathered.elements, helpers_.tasks);
   if (sums_.empty()) return;
   const std::vector<Array> summed = helpers_.summed(Operands(operands_).first(given_.size()));
   for (std::size_t s = 0; s < sums_.size(); ++s)
@@ -247,7 +261,7 @@ void WindowedOperands::copy_again() const {
 
 void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape) {
   support::fail(
-      "E0312",
+      "E0316",
       fmt::format("output '{}' has the extents of the array that is given for it, and none is",
                   spec.outputs[*shape.of_output].name),
       shape.where,
@@ -255,16 +269,17 @@ void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape) {
 }
 
 LentOperands::LentOperands(const spec::TypedSpec &spec, Operands named) {
-  const std::size_t asked = spec.asked_inputs();
-  operands_.assign(named.begin(), named.begin() + std::ptrdiff_t(asked));
-  shapes_.reserve(spec.given_inputs() - asked);
-  for (std::size_t i = asked; i < spec.given_inputs(); ++i) {
+  std::size_t count = spec.given_inputs();
+  while (count > 0 && spec.inputs[count - 1].of_output) --count;
+  operands_.assign(named.begin(), named.begin() + std::ptrdiff_t(count));
+  shapes_.reserve(spec.given_inputs() - count);
+  for (std::size_t i = count; i < spec.given_inputs(); ++i) {
     const spec::TypedInput &shape = spec.inputs[i];
-    const AnyView *output = named[asked + *shape.of_output];
+    const AnyView *output = named[count + *shape.of_output];
     if (output == nullptr) fail_lent(spec, shape);
     operands_.push_back(&shapes_.emplace_back(shape.dtype, nullptr, false, output->layout));
   }
-  operands_.insert(operands_.end(), named.begin() + std::ptrdiff_t(asked), named.end());
+  operands_.insert(operands_.end(), named.begin() + std::ptrdiff_t(count), named.end());
 }
 
 void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs) {

@@ -6,6 +6,8 @@
 // declared dim has that dim's; one that stands only alone, as j, has that of the dim at whose position it stands; any other
 // takes the greatest extent for which every read is inside its array.
 //
+// A window of a padded input is a view of a copy with borders (borders.hpp), which all windows of this padding share.
+//
 // A derived window that may look outside of its array, or between two elements, is a view of a copy with zeros there (padding.hpp), and
 // a gather is an array of what it reads (gather.hpp). Where sums through gathers are inputs (rewrite/scatters.hpp), they are added up.
 #pragma once
@@ -15,35 +17,44 @@
 #include "kernel/padding.hpp"
 #include "spec/spec.hpp"
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 namespace broadloom::kernel {
 
-// The operands of a call with its windows behind the inputs: what the specialisations and engines of a kernel are about. The views of the
-// windows live as long as this; the others are the caller's.
-// What a call has at hand for that.
+// What a call has at hand for its windows.
 struct Helpers {
   RunTasks tasks;
   // What is added up in each of the sums, for these inputs of a call: in C order over the axes of their windows.
   std::function<std::vector<Array>(Operands inputs)> summed;
 };
 
+// The layout of a window, and how far its first element is from that of its array, or of the padded copy of it, in elements.
+struct Seen {
+  Layout layout;
+  std::int64_t offset = 0;
+  std::optional<Padding> padding;
+};
+
+// The operands of a call with its windows behind the inputs: what the specialisations and engines of a kernel are about. The views of the
+// windows live as long as this; the others are the caller's.
 class WindowedOperands {
 public:
   // `given` are the inputs that a call is given, then outputs, in declared order; dtypes and ranks of the inputs are as declared.
-  // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0112, DataError E0311 (an element says a
+  // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0143 (a border of nothing), E0112, DataError E0315 (an
   // position outside); E0306 and E0310 where elements are needed for that. `elements` says whether they are there.
   enum class Elements : std::uint8_t { Read, NotThere };
   WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
                    Elements elements = Elements::Read);
 
   Operands all() const { return operands_; }
-  // Brings the copies up to date where these operands are used for more than one call. Throws E0311.
+  // Brings the copies up to date where these operands are used for more than one call. Throws E0315.
   void copy_again() const;
 
 private:
-  void *copy_of(const AnyView &view, const Padding &padding);
-  void look_up(std::size_t window, const Layout &layout, AnyView &view);
+  AnyView copy_of(const AnyView &view, const Padding &padding);
+  void look_up(std::size_t window, const AnyView &of, const Seen &seen, AnyView &view);
   void add_up(std::size_t sum, const Layout &layout, AnyView &view);
 
   struct Copy {
@@ -57,6 +68,7 @@ private:
   std::vector<Copy> copies_;
   struct Made { // a gather, or a sum through the gather `window`
     std::size_t window = 0;
+    AnyView from; // of a gather: the array, or a copy with borders
     Array elements;
   };
   std::vector<Made> gathered_, sums_;
@@ -65,7 +77,7 @@ private:
   std::vector<const AnyView *> operands_;
 };
 
-// The operands that a caller names, with the shapes of outputs that are written at positions behind the inputs. Throws DataError E0312
+// The operands that a caller names, with the shapes of outputs that are written at positions behind the inputs. Throws DataError E0316
 // where such an output is not given.
 class LentOperands {
 public:

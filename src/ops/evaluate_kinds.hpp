@@ -71,11 +71,11 @@ template <class Visitor> auto visit_dtype(DType dtype, Visitor &&visitor) {
 
 // What loops over rows must know while they are compiled.
 constexpr std::array arities{
-#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds) arity,
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling) arity,
 #include "ops/ops.def"
 };
 constexpr std::array give_bool{
-#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds)                          \
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)                 \
   TypeRule::rule == TypeRule::Compare || TypeRule::rule == TypeRule::Logical ||                    \
       TypeRule::rule == TypeRule::Classify,
 #include "ops/ops.def"

@@ -8,25 +8,26 @@ namespace broadloom::ops {
 namespace {
 
 constexpr std::array op_rows{
-#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds)                          \
-  OpInfo{spelling, arity, TypeRule::rule, Form::form, cost, Math::math, #enumerator},
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)                 \
+  OpInfo{spelling, arity,      TypeRule::rule, Form::form,                                         \
+         cost,     Math::math, #enumerator,    Scaling::scaling},
 #include "ops/ops.def"
 };
 
 constexpr std::array<FoldInfo, 13> fold_rows{{
-    {"sum", FoldKind::Operation, Op::Add, false},
-    {"prod", FoldKind::Operation, Op::Mul, false},
-    {"min", FoldKind::Operation, Op::Minimum, true},
-    {"max", FoldKind::Operation, Op::Maximum, true},
-    {"any", FoldKind::Operation, Op::Or, false},
-    {"all", FoldKind::Operation, Op::And, false},
-    {"mean", FoldKind::Sugar, Op::Add, false},
-    {"var", FoldKind::Definition, Op::Add, false},
-    {"std", FoldKind::Sugar, Op::Add, false},
-    {"norm", FoldKind::Sugar, Op::Add, false},
-    {"logsumexp", FoldKind::Definition, Op::Add, false},
-    {"argmin", FoldKind::Definition, Op::Minimum, true},
-    {"argmax", FoldKind::Definition, Op::Maximum, true},
+    {"sum", FoldKind::Operation, Op::Add, false, Scaling::Linear},
+    {"prod", FoldKind::Operation, Op::Mul, false, Scaling::Power},
+    {"min", FoldKind::Operation, Op::Minimum, true, Scaling::Homogeneous},
+    {"max", FoldKind::Operation, Op::Maximum, true, Scaling::Homogeneous},
+    {"any", FoldKind::Operation, Op::Or, false, Scaling::None},
+    {"all", FoldKind::Operation, Op::And, false, Scaling::None},
+    {"mean", FoldKind::Sugar, Op::Add, false, Scaling::Linear},
+    {"var", FoldKind::Definition, Op::Add, false, Scaling::Square},
+    {"std", FoldKind::Sugar, Op::Add, false, Scaling::Homogeneous},
+    {"norm", FoldKind::Sugar, Op::Add, false, Scaling::Homogeneous},
+    {"logsumexp", FoldKind::Definition, Op::Add, false, Scaling::None},
+    {"argmin", FoldKind::Definition, Op::Minimum, true, Scaling::Invariant},
+    {"argmax", FoldKind::Definition, Op::Maximum, true, Scaling::Invariant},
 }};
 
 } // namespace

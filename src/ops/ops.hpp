@@ -18,7 +18,7 @@
 namespace broadloom::ops {
 
 enum class Op : std::uint8_t {
-#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds) enumerator,
+#define BL_OP(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling) enumerator,
 #include "ops/ops.def"
 };
 
@@ -42,6 +42,21 @@ enum class TypeRule : std::uint8_t {
 enum class Form : std::uint8_t { Infix, Prefix, Ternary, Call };
 enum class Math : std::uint8_t { Inline, Vector, Libm, Sugar };
 
+// How a factor s of the arguments comes out of an operation or a reduction: what scale/ moves factors by.
+enum class Scaling : std::uint8_t {
+  None,        // in no known way
+  Linear,      // f(s a) = s f(a)
+  Joint,       // f(s a, s b) = s f(a, b)
+  Bilinear,    // f(s a, b) = f(a, s b) = s f(a, b)
+  Quotient,    // f(s a, b) = s f(a, b), f(a, s b) = f(a, b) / s
+  Select,      // the first argument chooses, the others are Joint
+  Homogeneous, // as Joint, where s > 0
+  Invariant,   // f(s a, s b) = f(a, b), where s > 0
+  Square,      // f(s a) = s^2 f(a)
+  Root,        // f(s a) = s^(1/2) f(a), where s > 0
+  Power, // f(s a) = s^n f(a): of a reduction, n is how many it folds; of ^, the number on the right
+};
+
 struct OpInfo {
   std::string_view spelling;
   int arity;
@@ -50,6 +65,7 @@ struct OpInfo {
   int cost;
   Math math;
   std::string_view enumerator; // "FloorDiv": for logs and IR dumps
+  Scaling scaling;
 };
 
 const OpInfo &info(Op op);
@@ -87,6 +103,7 @@ struct FoldInfo {
   FoldKind kind;
   Op step;             // Operation: acc = step(acc, value); also joins two partial results
   bool needs_identity; // folding nothing is an error (min, max)
+  Scaling scaling;     // by a factor that lacks the folded axes
 };
 const FoldInfo &info(Fold fold); // of a built-in one
 int fold_count();

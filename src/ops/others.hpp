@@ -8,7 +8,7 @@
 //   }
 #pragma once
 
-#define BL_NOT_OF_INTEGERS(enumerator, spelling, arity, rule, form, cost, math, kinds)             \
+#define BL_NOT_OF_INTEGERS(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)    \
   BL_NOT_OF_INTEGERS_##kinds(enumerator)
 #define BL_NOT_OF_INTEGERS_All(enumerator)
 #define BL_NOT_OF_INTEGERS_Numbers(enumerator)
@@ -19,7 +19,7 @@
 #define BL_NOT_OF_INTEGERS_IntegersMath(enumerator)
 #define BL_NOT_OF_INTEGERS_None(enumerator) case Op::enumerator:
 
-#define BL_NOT_OF_BOOL(enumerator, spelling, arity, rule, form, cost, math, kinds)                 \
+#define BL_NOT_OF_BOOL(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)        \
   BL_NOT_OF_BOOL_##kinds(enumerator)
 #define BL_NOT_OF_BOOL_All(enumerator)
 #define BL_NOT_OF_BOOL_Numbers(enumerator) case Op::enumerator:
@@ -30,7 +30,7 @@
 #define BL_NOT_OF_BOOL_IntegersMath(enumerator) case Op::enumerator:
 #define BL_NOT_OF_BOOL_None(enumerator) case Op::enumerator:
 
-#define BL_NOT_OF_FLOATS(enumerator, spelling, arity, rule, form, cost, math, kinds)               \
+#define BL_NOT_OF_FLOATS(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)      \
   BL_NOT_OF_FLOATS_##kinds(enumerator)
 #define BL_NOT_OF_FLOATS_All(enumerator)
 #define BL_NOT_OF_FLOATS_Numbers(enumerator)
@@ -41,7 +41,7 @@
 #define BL_NOT_OF_FLOATS_IntegersMath(enumerator) case Op::enumerator:
 #define BL_NOT_OF_FLOATS_None(enumerator) case Op::enumerator:
 
-#define BL_NOT_OF_MATH(enumerator, spelling, arity, rule, form, cost, math, kinds)                 \
+#define BL_NOT_OF_MATH(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)        \
   BL_NOT_OF_MATH_##kinds(enumerator)
 #define BL_NOT_OF_MATH_All(enumerator) case Op::enumerator:
 #define BL_NOT_OF_MATH_Numbers(enumerator) case Op::enumerator:
@@ -53,7 +53,7 @@
 #define BL_NOT_OF_MATH_None(enumerator) case Op::enumerator:
 
 // Those of the math, for switches that pass them on by name, and those that are neither of floats nor math.
-#define BL_OF_MATH(enumerator, spelling, arity, rule, form, cost, math, kinds)                     \
+#define BL_OF_MATH(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)            \
   BL_OF_MATH_##kinds(enumerator)
 #define BL_OF_MATH_All(enumerator)
 #define BL_OF_MATH_Numbers(enumerator)
@@ -64,7 +64,8 @@
 #define BL_OF_MATH_IntegersMath(enumerator) case Op::enumerator:
 #define BL_OF_MATH_None(enumerator)
 
-#define BL_NEITHER_FLOATS_NOR_MATH(enumerator, spelling, arity, rule, form, cost, math, kinds)     \
+#define BL_NEITHER_FLOATS_NOR_MATH(enumerator, spelling, arity, rule, form, cost, math, kinds,     \
+                                   scaling)                                                        \
   BL_NEITHER_FLOATS_NOR_MATH_##kinds(enumerator)
 #define BL_NEITHER_FLOATS_NOR_MATH_All(enumerator)
 #define BL_NEITHER_FLOATS_NOR_MATH_Numbers(enumerator)

@@ -233,8 +233,10 @@ void Lowering::mark_reading(BufferId id, std::uint32_t input) {
 }
 
 BufferId Lowering::output_buffer(std::size_t output) {
-  return buffer_for(Role::Output, output, request_.spec.outputs[output].name,
-                    request_.spec.outputs[output].dtype, request_.walks.outputs[output]);
+  const spec::TypedOutput &declared = request_.spec.outputs[output];
+  // A listing that names buffers has the state itself, too.
+  const std::string name = declared.update ? declared.name + "_next" : declared.name;
+  return buffer_for(Role::Output, output, name, declared.dtype, request_.walks.outputs[output]);
 }
 
 BufferId Lowering::row_buffer(std::size_t row) {

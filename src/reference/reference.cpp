@@ -10,12 +10,15 @@
 #include "reference/scatter.hpp"
 #include "reference/shapes.hpp"
 #include "reference/windows.hpp"
+#include "spec/materialise.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 
 namespace broadloom::reference {
 
@@ -160,7 +163,8 @@ private:
     char *to = static_cast<char *>(elements_[id.index].raw());
     std::vector<std::int64_t> indices(extents.size(), 0);
     for (std::int64_t p = 0; p < points; ++p, to += element) {
-      if (const auto at = position_in(spec_, node.payload, inputs_, indices)) {
+      const Read read = read_by(spec_, node.payload, inputs_, indices);
+      if (const auto &at = read.position) {
         std::int64_t offset = 0;
         for (std::size_t d = 0; d < at->size(); ++d) {
           support::check((*at)[d] >= 0 && (*at)[d] < of.layout.extents[d],
@@ -170,7 +174,7 @@ private:
         std::memcpy(to, static_cast<const char *>(of.data) + offset * element,
                     std::size_t(element));
       } else {
-        std::memset(to, 0, std::size_t(element));
+        ops::store(to, node.dtype, read.number);
       }
       for (std::size_t a = extents.size(); a-- > 0;) {
         if (++indices[a] < extents[a].count) break;
@@ -189,7 +193,7 @@ private:
       if (counts[std::size_t(axis)] == 0) return;
     std::vector<std::int64_t> indices(counts.size(), 0);
     for (bool more = true; more;) {
-      position_in(spec_, window, inputs_, indices);
+      read_by(spec_, window, inputs_, indices);
       more = false;
       for (std::size_t k = axes.size(); k-- > 0 && !more;) {
         std::int64_t &index = indices[std::size_t(axes[k])];
@@ -370,10 +374,63 @@ private:
 
 } // namespace
 
+namespace {
+
+// The inputs of a call with the lets that are arrays behind them, each as `evaluate` has it.
+class WithLets {
+public:
+  template <class Evaluate>
+  WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs, Evaluate evaluate)
+      : views_(inputs.begin(), inputs.end()) {
+    if (inputs.size() == spec.given_inputs()) return;
+    support::check(inputs.size() == spec.callers_inputs(), "one view for each input that is given");
+    std::unordered_map<std::string, AnyView> lets;
+    const auto add = [&](const spec::TypedSpec &reader, std::vector<AnyView> &views) {
+      for (const spec::TypedInput &input : reader.given())
+        if (input.materialised) views.push_back(lets.at(input.name));
+    };
+    for (const auto &let : spec.materialised) {
+      std::vector<AnyView> given(inputs.begin(), inputs.end());
+      add(let->typed, given);
+      arrays_.push_back(std::move(evaluate(let->typed, std::span<const AnyView>(given))[0]));
+      lets.emplace(let->typed.outputs[0].name, arrays_.back());
+    }
+    add(spec, views_);
+  }
+  std::span<const AnyView> views() const { return views_; }
+
+private:
+  std::deque<Array> arrays_;
+  std::vector<AnyView> views_;
+};
+
+} // namespace
+
+std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
+  std::vector<Layout> all(inputs.begin(), inputs.end());
+  if (inputs.size() == spec.given_inputs()) return all;
+  std::unordered_map<std::string, Layout> lets;
+  const auto add = [&](const spec::TypedSpec &reader, std::vector<Layout> &layouts) {
+    for (const spec::TypedInput &input : reader.given())
+      if (input.materialised) layouts.push_back(lets.at(input.name));
+  };
+  for (const auto &let : spec.materialised) {
+    std::vector<Layout> given(inputs.begin(), inputs.end());
+    add(let->typed, given);
+    lets.emplace(let->typed.outputs[0].name,
+                 contiguous_layout(output_shapes(let->typed, given)[0]));
+  }
+  add(spec, all);
+  return all;
+}
+
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                             std::span<const AnyView> initial_outputs,
                             const std::atomic<bool> *cancel, int threads) {
-  support::check(inputs.size() == spec.given_inputs(), "one view for each input that is given");
+  const WithLets given(spec, inputs, [&](const spec::TypedSpec &let, const auto &views) {
+    return evaluate(let, views, {}, cancel, threads);
+  });
+  inputs = given.views();
   if (threads == 0) threads = int(std::max(1u, std::thread::hardware_concurrency()));
   return Evaluator(spec, inputs, {threads, cancel}).run(initial_outputs);
 }
@@ -381,7 +438,10 @@ std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView
 std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                                    std::span<const AnyView> initial_outputs, double units,
                                    std::uint64_t draw, const std::atomic<bool> *cancel) {
-  support::check(inputs.size() == spec.given_inputs(), "one view for each input that is given");
+  const WithLets given(spec, inputs, [&](const spec::TypedSpec &let, const auto &views) {
+    return evaluate_shaken(let, views, {}, units, draw, cancel);
+  });
+  inputs = given.views();
   const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
   Evaluator evaluator(spec, inputs, {threads, cancel});
   evaluator.shake(units, draw);
@@ -390,14 +450,18 @@ std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const 
 
 void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                     const Visit &visit, const std::atomic<bool> *cancel) {
-  support::check(inputs.size() == spec.given_inputs(), "one view for each input that is given");
+  const WithLets given(spec, inputs, [&](const spec::TypedSpec &let, const auto &views) {
+    return evaluate(let, views, {}, cancel);
+  });
+  inputs = given.views();
   const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
   Evaluator(spec, inputs, {threads, cancel}).compute_nodes(&visit);
 }
 
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
                                                      std::span<const Layout> inputs) {
-  const std::vector<Extents> extents = shapes_of(spec, inputs).extents;
+  const std::vector<Layout> given = with_lets(spec, inputs);
+  const std::vector<Extents> extents = shapes_of(spec, given).extents;
   std::vector<std::vector<std::int64_t>> shapes;
   for (const spec::TypedOutput &out : spec.outputs) shapes.push_back(shape_of(out, extents));
   return shapes;

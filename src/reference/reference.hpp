@@ -46,6 +46,9 @@ using Visit = std::function<void(expr::NodeId, const Array &)>;
 void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                     const Visit &visit, const std::atomic<bool> *cancel = nullptr);
 
+// The inputs of a call and behind them the lets that this kernel reads, each lying in C order; with all of them, as they are.
+std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs);
+
 // The shapes of the outputs, without computing them.
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
                                                      std::span<const Layout> inputs);

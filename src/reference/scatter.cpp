@@ -42,7 +42,8 @@ void sum_through_gather(const spec::TypedSpec &spec, const expr::Node &node,
   all.resize(std::size_t(points));
   std::vector<std::int64_t> indices(of_values.size(), 0);
   for (std::int64_t n = 0; n < count; ++n) {
-    const auto at = position_in(spec, node.like, inputs, indices);
+    const Read target = read_by(spec, node.like, inputs, indices);
+    const auto &at = target.position;
     std::int64_t place = 0, read = 0; // in bytes
     for (std::size_t d = 0; d < places.size(); ++d)
       place += (*at)[d] * sums.strides[std::size_t(places[d])];

@@ -92,7 +92,8 @@ private:
         continue;
       }
       const spec::TypedWindow::ExtentOf &from = window.extents[d];
-      const std::int64_t count = from.axis >= 0
+      const std::int64_t count = from.number >= 0 ? from.number
+                                 : from.axis >= 0
                                      ? windows_[std::size_t(from.axis)]
                                      : inputs_[from.input].extents[std::size_t(from.dim)];
       const bool rigid = count != 1 || !spec_.inputs[i].may_stretch[d];

@@ -15,6 +15,14 @@ using spec::TypedWindow;
 
 constexpr std::int64_t unknown = -1;
 
+// The extent of a dim with what is added to it.
+std::int64_t padded_count(const TypedWindow &window, std::size_t dim, const Layout &of) {
+  std::int64_t count = of.extents[dim];
+  for (const TypedWindow::Pad &pad : window.pads)
+    if (std::size_t(pad.dim) == dim) count += pad.before + pad.after;
+  return count;
+}
+
 class Finder {
 public:
   Finder(const spec::TypedSpec &spec, std::span<const Layout> inputs)
@@ -26,6 +34,12 @@ public:
   }
 
   std::vector<std::int64_t> run() {
+    for (std::size_t w = spec_.given_inputs(); w < spec_.inputs.size(); ++w)
+      for (const TypedWindow::Pad &pad : spec_.inputs[w].window->pads)
+        if (pad.mode != PadMode::Constant && pad.before + pad.after > 0 &&
+            inputs_[spec_.inputs[w].window->of].extents[std::size_t(pad.dim)] == 0)
+          throw ShapeError("E0143", "nothing is there to pad " + spec_.inputs[w].name + " with",
+                           spec_.inputs[w].where, "pad with a number");
     for (std::size_t i = 0; i < spec_.given_inputs(); ++i)
       for (std::size_t dim = 0; dim < spec_.inputs[i].axis_of_dim.size(); ++dim) {
         std::int64_t &extent = extents_[std::size_t(spec_.inputs[i].axis_of_dim[dim])];
@@ -63,19 +77,23 @@ private:
     return spec_.inputs[read.window].window->forms[read.dim];
   }
   std::int64_t count(const Read &read) const {
-    return inputs_[spec_.inputs[read.window].window->of].extents[read.dim];
+    const TypedWindow &window = *spec_.inputs[read.window].window;
+    return padded_count(window, read.dim, inputs_[window.of]);
   }
   bool has(const Read &read, int axis) const {
     for (const TypedWindow::Term &term : form(read).terms)
       if (term.axis == axis) return true;
     return false;
   }
-  // The axis that stands alone here and alone everywhere, or -1.
+  bool is_of_let(const Read &read) const {
+    return spec_.inputs[spec_.inputs[read.window].window->of].materialised;
+  }
+  // The axis that stands alone here and alone everywhere, at positions of no let, or -1.
   int label_of(const Read &read) const {
     if (!form(read).is_axis()) return -1;
     const int axis = form(read).terms[0].axis;
     for (const Read &other : reads_)
-      if (has(other, axis) && !form(other).is_axis()) return -1;
+      if (has(other, axis) && (!form(other).is_axis() || is_of_let(other))) return -1;
     return axis;
   }
   // Whether all other axes of the form are known.
@@ -167,17 +185,36 @@ std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
 
 namespace {
 
-// The element of an integer input that a window reads there; nothing where it reads none.
-std::optional<long double> element_at(const spec::TypedSpec &spec, std::size_t window,
+// The index of the element of `count` that stands at position `at` where they are repeated to both sides.
+std::int64_t repeated(PadMode mode, std::int64_t at, std::int64_t count) {
+  const auto remainder = [](std::int64_t a, std::int64_t b) {
+    return a - b * (a / b - (a % b < 0));
+  };
+  switch (mode) {
+  case PadMode::Constant: break;
+  case PadMode::Edge: return at < 0 ? 0 : std::min(at, count - 1);
+  case PadMode::Wrap: return remainder(at, count);
+  case PadMode::Reflect: // a mirror at each end, so that one image is there and back
+    if (count == 1) return 0;
+    at = remainder(at, 2 * count - 2);
+    return at < count ? at : 2 * count - 2 - at;
+  }
+  return at;
+}
+
+// The element of an integer input that a window reads there; 0 where a derived one reads none.
+long double element_at(const spec::TypedSpec &spec, std::size_t window,
                                       std::span<const AnyView> inputs,
                                       const std::vector<std::int64_t> &indices) {
-  const auto at = position_in(spec, window, inputs, indices);
-  if (!at) return std::nullopt;
   const AnyView &of = inputs[spec.inputs[window].window->of];
+  const Read read = read_by(spec, window, inputs, indices);
+  const auto &at = read.position;
   std::int64_t offset = 0;
-  for (std::size_t d = 0; d < at->size(); ++d) offset += (*at)[d] * of.layout.strides[d];
-  const ops::Scalar value = ops::load(
-      static_cast<const char *>(of.data) + offset * std::int64_t(size_of(of.dtype)), of.dtype);
+  for (std::size_t d = 0; at && d < at->size(); ++d) offset += (*at)[d] * of.layout.strides[d];
+  const ops::Scalar value =
+      at ? ops::load(static_cast<const char *>(of.data) + offset * std::int64_t(size_of(of.dtype)),
+                     of.dtype)
+         : read.number;
   if (is_unsigned_integer(of.dtype)) return static_cast<long double>(value.bits);
   return static_cast<long double>(ops::as_i64(ops::convert(value, of.dtype, DType::I64)));
 }
@@ -194,45 +231,52 @@ std::int64_t brought_inside(long double at, std::int64_t extent, Outside outside
 
 } // namespace
 
-std::optional<std::vector<std::int64_t>> position_in(const spec::TypedSpec &spec,
-                                                     std::size_t number,
-                                                     std::span<const AnyView> inputs,
-                                                     const std::vector<std::int64_t> &indices) {
+Read read_by(const spec::TypedSpec &spec, std::size_t number, std::span<const AnyView> inputs,
+             const std::vector<std::int64_t> &indices) {
   const TypedWindow &window = *spec.inputs[number].window;
   std::vector<std::int64_t> positions;
   const Layout &of = inputs[window.of].layout;
   for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
     const TypedWindow::Form &form = window.forms[dim];
+    const std::int64_t count = padded_count(window, dim, of);
     std::int64_t at = form.start;
-    if (form.from_end) at += of.extents[dim];
+    if (form.from_end) at += count;
     for (const TypedWindow::Term &term : form.terms)
       at += term.times * indices[std::size_t(term.axis)];
-    for (const TypedWindow::Count &count : form.counts)
-      at += count.times * inputs[count.input].layout.extents[std::size_t(count.dim)];
+    for (const TypedWindow::Count &c : form.counts)
+      at += c.times * inputs[c.input].layout.extents[std::size_t(c.dim)];
     if (form.stretches && of.extents[dim] == 1) at = 0;
-    if (at % form.divisor != 0) return std::nullopt;
+    if (at % form.divisor != 0) return {};
     at /= form.divisor;
     if (!form.indices.empty()) {
       long double sum = static_cast<long double>(at);
-      for (const TypedWindow::Index &index : form.indices) {
-        const auto element = element_at(spec, index.input, inputs, indices);
-        if (!element) return std::nullopt;
-        sum += static_cast<long double>(index.times) * *element;
-      }
-      at = brought_inside(sum, of.extents[dim], form.outside);
-      if (at < 0 && window.derived) return std::nullopt; // the window that it is derived from tells
+      for (const TypedWindow::Index &index : form.indices)
+        sum += static_cast<long double>(index.times) *
+               element_at(spec, index.input, inputs, indices);
+      at = brought_inside(sum, count, form.outside);
+      if (at < 0 && window.derived) return {}; // the window that it is derived from tells
       if (at < 0)
         throw DataError(
-            "E0311",
+            "E0315",
             fmt::format("{} reads position {} of axis {} of '{}', which has {} elements",
                         spec.inputs[number].name, double(sum), dim, spec.inputs[window.of].name,
-                        of.extents[dim]),
+                        count),
             spec.inputs[number].where, "give it positions that are inside");
     }
-    if (form.may_leave && (at < 0 || at >= of.extents[dim])) return std::nullopt;
+    if (form.may_leave && (at < 0 || at >= count)) return {};
     positions.push_back(at);
   }
-  return positions;
+  // pad(pad(x, ..), ..): the outer one, which is the last, is asked first.
+  for (std::size_t k = window.pads.size(); k-- > 0;) {
+    const TypedWindow::Pad &pad = window.pads[k];
+    std::int64_t &at = positions[std::size_t(pad.dim)];
+    const std::int64_t count = of.extents[std::size_t(pad.dim)];
+    at -= pad.before;
+    if (at >= 0 && at < count) continue;
+    if (pad.mode == PadMode::Constant) return {std::nullopt, pad.value};
+    at = repeated(pad.mode, at, count);
+  }
+  return {std::move(positions), {}};
 }
 
 } // namespace broadloom::reference

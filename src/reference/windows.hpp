@@ -8,7 +8,7 @@
 namespace broadloom::reference {
 
 // [axis]: the extents of the axes that windows walk, for inputs of these layouts; 1 for all other axes. Throws ShapeError E0141,
-// E0142.
+// E0142, E0143.
 std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
                                          std::span<const Layout> inputs);
 
@@ -18,11 +18,14 @@ inline bool is_sum_through_gather(const spec::TypedSpec &spec, const expr::Node 
          spec.inputs[node.like].window && spec.inputs[node.like].window->is_gather();
 }
 
-// [dim of the input that the window is of]: the position that is read where its axes are at these indices ([axis]). Nothing where a
-// derived window looks outside of its array, or between two elements. Throws DataError E0311 where an element says a position outside.
-std::optional<std::vector<std::int64_t>> position_in(const spec::TypedSpec &spec,
-                                                     std::size_t window,
-                                                     std::span<const AnyView> inputs,
-                                                     const std::vector<std::int64_t> &indices);
+// What is read where the axes of a window are at these indices ([axis]): the element at a position, [dim of the input that the window
+// is of], or a number: that of a padding, or 0 where a derived window looks outside of its array, or between two elements. Throws
+// DataError E0315 where an element says a position outside.
+struct Read {
+  std::optional<std::vector<std::int64_t>> position;
+  ops::Scalar number;
+};
+Read read_by(const spec::TypedSpec &spec, std::size_t window, std::span<const AnyView> inputs,
+             const std::vector<std::int64_t> &indices);
 
 } // namespace broadloom::reference

@@ -28,7 +28,9 @@ template <class Visit> void for_each_axis(AxisSet axes, Visit visit) {
 }
 
 // Is this axis nothing but renamed?
-bool renames(const Instead &instead) { return instead.inside && instead.at.axis() >= 0; }
+bool renames(const Instead &instead) {
+  return instead.inside && !instead.part && instead.at.axis() >= 0;
+}
 
 Position position_of(const TypedSpec &spec, std::uint32_t input, std::size_t dim) {
   const TypedInput &read = spec.inputs[input];
@@ -39,7 +41,10 @@ Position position_of(const TypedSpec &spec, std::uint32_t input, std::size_t dim
   for (const TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
   for (const TypedWindow::Count &count : form.counts)
     position.counts[{count.input, count.dim}] = count.times;
-  if (form.from_end) position.counts[{read.window->of, int(dim)}] = 1;
+  if (form.from_end) {
+    position.counts[{read.window->of, int(dim)}] = 1;
+    position.constant += read.window->padded(int(dim), 0);
+  }
   position.divisor = form.divisor;
   return position;
 }
@@ -223,6 +228,10 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
   window.derived = true;
   window.of = read.window ? read.window->of : index;
   window.derived_from = read.window && read.window->derived ? read.window->derived_from : index;
+  if (read.window) {
+    window.pads = read.window->pads;
+    window.seen = read.window->seen;
+  }
   const TypedInput base = spec_.inputs[window.of];
   AxisSet in_sums;
   std::vector<int> axes;
@@ -271,7 +280,7 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
       const auto found = by.axes.find(read.axis_of_dim[k]);
       const bool same = found == by.axes.end()
                             ? read.axis_of_dim[k] == axis
-                            : found->second.inside && found->second.at.axis() == axis;
+                            : renames(found->second) && found->second.at.axis() == axis;
       if (same) own = extent_of_dim(spec_, index, k);
     }
     const auto given = by.extents.find(axis);
@@ -279,28 +288,56 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
     if (given != by.extents.end() && (!own || in_sums.has(axis))) own = given->second;
     support::check(own.has_value(), "reindex: an axis without extent");
     window.extents.push_back(*own);
-    const bool of_dim = own->axis < 0;
+    const bool of_dim = own->axis < 0 && own->number < 0;
     made.may_stretch.push_back(of_dim &&
                                spec_.inputs[own->input].may_stretch[std::size_t(own->dim)]);
-    made.extents.push_back(of_dim ? spec_.inputs[own->input].extents[std::size_t(own->dim)] : -1);
+    made.extents.push_back(of_dim ? spec_.inputs[own->input].extents[std::size_t(own->dim)]
+                                  : own->number);
   }
   for (std::size_t d = 0; d < window.forms.size(); ++d) { // the index of a dim is inside of it
     TypedWindow::Form &form = window.forms[d];
     if (!form.is_axis()) continue;
     const auto k = std::find(axes.begin(), axes.end(), form.terms[0].axis) - axes.begin();
     const TypedWindow::ExtentOf &extent = window.extents[std::size_t(k)];
-    if (extent.axis < 0 && extent.input == window.of && extent.dim == int(d))
+    if (extent.axis < 0 && extent.number < 0 && extent.input == window.of && extent.dim == int(d))
       form.may_leave = false;
   }
-  made.name = base.name + text_of(window);
+  made.window = std::move(window);
+  return added(std::move(made));
+}
+
+std::uint32_t Reindexer::added(TypedInput made) {
+  const TypedWindow &window = *made.window;
+  made.name = (window.seen.empty() ? spec_.inputs[window.of].name : window.seen) + text_of(window);
   std::string key = made.name;
   for (const TypedWindow::ExtentOf &e : window.extents)
-    key += fmt::format(" {}.{}.{}", e.axis, e.input, e.dim);
+    key += fmt::format(" {}.{}.{}.{}", e.axis, e.input, e.dim, e.number);
   for (const TypedWindow::Form &form : window.forms) key += form.may_leave ? " z" : " -";
-  made.window = std::move(window);
   const auto [known, fresh] = derived_.try_emplace(key, std::uint32_t(spec_.inputs.size()));
   if (fresh) spec_.inputs.push_back(std::move(made));
   return known->second;
+}
+
+std::uint32_t Reindexer::counting(std::uint32_t input, int dim, int axis, std::int64_t extent,
+                                  const Place &where) {
+  TypedWindow window;
+  window.derived = true;
+  window.of = input;
+  const TypedInput &base = spec_.inputs[input];
+  for (std::size_t d = 0; d < base.axis_of_dim.size(); ++d) {
+    TypedWindow::Form &form = window.forms.emplace_back();
+    form.may_leave = true;
+    if (int(d) == dim) form.terms.push_back({axis, 1});
+  }
+  window.extents.push_back({-1, 0, 0, extent});
+  TypedInput made;
+  made.dtype = base.dtype;
+  made.where = where;
+  made.axis_of_dim = {axis};
+  made.extents = {extent};
+  made.may_stretch = {false};
+  made.window = std::move(window);
+  return added(std::move(made));
 }
 
 std::string Reindexer::text_of(const TypedWindow &window) const {

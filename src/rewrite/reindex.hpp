@@ -18,6 +18,7 @@ namespace broadloom::spec {
 struct Instead {
   Position at;
   bool inside = false; // always one of the axis' own indices
+  bool part = false;   // some of them, but not all: no mere renaming
 };
 
 struct Substitution {
@@ -47,6 +48,9 @@ public:
   expr::NodeId input(std::uint32_t input, const Place &where);
   // The input at the positions of a substitution: itself where none of its axes changes.
   std::uint32_t derived(std::uint32_t input, const Substitution &by, const Place &where);
+  // A window that has this axis alone, in so many positions: nothing but indices are read of it.
+  std::uint32_t counting(std::uint32_t input, int dim, int axis, std::int64_t extent,
+                         const Place &where);
   expr::NodeId extent(expr::NodeId of, int axis, const Place &where);
   expr::NodeId index(expr::NodeId lender, int axis, const Place &where);
 
@@ -61,6 +65,7 @@ private:
   expr::AxisSet images(const Substitution &by, expr::AxisSet of) const;
   expr::NodeId add(expr::Node node, std::span<const expr::NodeId> args, const Place &where);
   std::string text_of(const TypedWindow &window) const;
+  std::uint32_t added(TypedInput window);
 
   TypedSpec &spec_;
   std::vector<Substitution> all_;    // of this run

@@ -3,6 +3,8 @@
 
 #include "rewrite/reindex.hpp"
 #include "rewrite/scatters.hpp"
+#include "support/check.hpp"
+#include "support/fail.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -33,6 +35,8 @@ public:
     return expr::max_axes + int(dim);
   } // the position along a dim, as an axis
 
+  static std::size_t dim_of(int place) { return std::size_t(place - expr::max_axes); }
+
   struct Axis {
     Position at;
     bool exact = false; // it is the position along a dim of the same extent
@@ -50,7 +54,10 @@ private:
     const TypedWindow::Form &form = window.forms[dim];
     Position position;
     position.constant = form.start;
-    if (form.from_end) position.counts[{window.of, int(dim)}] = 1;
+    if (form.from_end) {
+      position.counts[{window.of, int(dim)}] = 1;
+      position.constant += window.padded(int(dim), 0);
+    }
     for (const TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
     const Position known = with_known(position);
     for (const TypedWindow::Term &term : form.terms) {
@@ -80,7 +87,7 @@ private:
 class Transposer {
 public:
   explicit Transposer(TypedSpec &spec)
-      : spec_(spec), in_sums_(spec.axes_in_sums()), reindexer_(spec) {}
+      : spec_(spec), free_(spec.free_axes()), reindexer_(spec) {}
 
   void run() {
     const expr::Graph old = std::move(spec_.graph);
@@ -102,13 +109,104 @@ public:
   }
 
 private:
+  // The sum of what is gathered from the array and from each border that repeats elements of it, or corner of such borders.
   NodeId written_out(const Node &fold, NodeId summed, const Place &where) {
+    const TypedWindow window = *spec_.inputs[fold.like].window; // the inputs grow
+    const Solution solution(window, free_, support::with_text(where, spec_.source.get()));
+    std::optional<NodeId> total;
+    for (const std::vector<Part> &parts : parts_of(window, where)) {
+      const NodeId value = gathered(fold, summed, window, solution, parts, where);
+      total = total ? reindexer_.op(Op::Add, fold.dtype, {*total, value}, where) : value;
+    }
+    return *total;
+  }
+
+  // Along one dim: the elements of the array, or those of a border.
+  struct Part {
+    const TypedWindow::Pad *pad = nullptr;
+    bool is_before = false;
+    int border = -1;            // its axis; -1: the array itself
+    std::uint32_t counting = 0; // an input over this axis
+  };
+
+  static constexpr std::size_t most_parts = 729; // six dims
+
+  std::vector<std::vector<Part>> parts_of(const TypedWindow &window, const Place &where) {
+    std::vector<std::vector<Part>> all(1);
+    for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
+      const TypedWindow::Pad *pad = window.pad_of(int(dim));
+      std::vector<Part> here{{pad}};
+      if (pad != nullptr && pad->mode != PadMode::Constant)
+        for (const bool is_before : {true, false}) {
+          const std::int64_t count = is_before ? pad->before : pad->after;
+          if (count == 0) continue;
+          const int axis = border_axis(window.of, dim, count, where);
+          here.push_back(
+              {pad, is_before, axis, reindexer_.counting(window.of, int(dim), axis, count, where)});
+        }
+      std::vector<std::vector<Part>> longer;
+      for (const std::vector<Part> &parts : all)
+        for (const Part &part : here) {
+          longer.push_back(parts);
+          longer.back().push_back(part);
+        }
+      all = std::move(longer);
+      if (all.size() > most_parts)
+        support::fail("E0013",
+                      "a sum through " + window.seen + " has more than " +
+                          std::to_string(most_parts) + " borders and corners",
+                      support::with_text(where, spec_.source.get()),
+                      "repeat elements around fewer dims: zeros need no sum of their own");
+    }
+    return all;
+  }
+
+  // One for all sums: each folds it, and what is read inside of another gets names of its own (reindex.hpp).
+  int border_axis(std::uint32_t input, std::size_t dim, std::int64_t count, const Place &where) {
+    const auto [known, fresh] = borders_.try_emplace({input, dim, count}, -1);
+    if (fresh) known->second = reindexer_.fresh_axis(spec_.inputs[input].axis_of_dim[dim], where);
+    return known->second;
+  }
+
+  // The position in the padded array.
+  Position position_of(const Part &part, const TypedWindow &window, std::size_t dim) const {
+    const int place = spec_.inputs[window.of].axis_of_dim[dim];
+    Position position = Position::of_axis(part.border < 0 ? place : part.border);
+    if (part.pad == nullptr || (part.border >= 0 && part.is_before)) return position;
+    position.constant = part.pad->before;
+    if (part.border >= 0) position.counts[{window.of, int(dim)}] = 1;
+    return position;
+  }
+
+  // The index of the element that an element of a border repeats.
+  NodeId repeated_index(const Part &part, NodeId count, const Place &where) {
+    const auto op = [&](Op op, NodeId a, NodeId b) {
+      return reindexer_.op(op, DType::I64, {a, b}, where);
+    };
+    const auto number = [&](std::int64_t n) { return reindexer_.number(n, where); };
+    const NodeId last = op(Op::Sub, count, number(1));
+    const NodeId at = reindexer_.index(reindexer_.input(part.counting, where), part.border, where);
+    // From the first element, or from the one behind the last: below 0 before the array.
+    const NodeId from = part.is_before ? op(Op::Sub, at, number(part.pad->before)) : at;
+    switch (part.pad->mode) {
+    case PadMode::Constant: break;
+    case PadMode::Edge: return part.is_before ? number(0) : last;
+    case PadMode::Wrap: return op(Op::Mod, from, count);
+    case PadMode::Reflect: {
+      // There and back is one period; of one element, 1.
+      const NodeId period = op(Op::Maximum, op(Op::Mul, last, number(2)), number(1));
+      const NodeId turned = op(Op::Mod, part.is_before ? from : op(Op::Add, count, from), period);
+      return op(Op::Minimum, turned, op(Op::Sub, period, turned));
+    }
+    }
+    support::bug("transpose_windows: a border that repeats nothing");
+  }
+
+  NodeId gathered(const Node &fold, NodeId summed, const TypedWindow &window,
+                  const Solution &solution, const std::vector<Part> &parts, const Place &where) {
     const std::uint32_t seen = fold.like;
-    const TypedWindow window = *spec_.inputs[seen].window; // the inputs grow
     const std::vector<int> places = spec_.inputs[window.of].axis_of_dim;
     const AxisSet of_result = spec_.inputs[window.of].axes();
-    const Place shown = support::with_text(where, spec_.source.get());
-    const Solution solution(window, in_sums_, shown);
 
     // Axes that are folded must not have the names of those of the result.
     Substitution by, renaming;
@@ -125,8 +223,12 @@ private:
     for (std::size_t dim = 0; dim < places.size(); ++dim)
       by.extents[places[dim]] = {-1, window.of, int(dim)};
     std::map<int, Position> names; // of places and of what was renamed
-    for (std::size_t dim = 0; dim < places.size(); ++dim)
-      names[Solution::place(dim)] = Position::of_axis(places[dim]);
+    for (std::size_t dim = 0; dim < places.size(); ++dim) {
+      const Part &part = parts[dim];
+      names[Solution::place(dim)] = position_of(part, window, dim);
+      if (part.border >= 0)
+        by.extents[part.border] = {-1, 0, 0, part.is_before ? part.pad->before : part.pad->after};
+    }
     for (const auto &[axis, instead] : renaming.axes) names[axis] = instead.at;
     const auto named = [&](const Position &position) {
       return solution.positions().substitute(position, [&](int axis) {
@@ -135,12 +237,15 @@ private:
       });
     };
     for (const auto &[axis, solved] : solution.axes())
-      by.axes[axis] = {named(solved.at), solved.exact};
+      by.axes[axis] = {named(solved.at), solved.exact,
+                       solved.exact && parts[Solution::dim_of(solved.at.axis())].pad != nullptr};
 
     // What has the axes that now stand in positions: those of the result, and the others of the window.
     const std::uint32_t renamed = reindexer_.derived(seen, renaming, where);
     for (const auto &[axis, extent] : by.extents)
       by.lenders[axis] = of_result.has(axis) ? window.of : renamed;
+    for (const Part &part : parts)
+      if (part.border >= 0) by.lenders[part.border] = part.counting;
 
     // Only where the position is that of an element: elsewhere what is read is no more than a number.
     std::optional<NodeId> mask;
@@ -168,8 +273,16 @@ private:
     }
     for (const auto &[at, dim] : solution.conditions()) {
       const Position wanted = named(at);
+      const Position place = position_of(parts[dim], window, dim);
       compare(Op::Eq, reindexer_.value_of(wanted, lender, where),
-              times(reindexer_.index(lender(places[dim]), places[dim], where), wanted.divisor));
+              times(reindexer_.value_of(place, lender, where), wanted.divisor));
+    }
+    for (std::size_t dim = 0; dim < places.size(); ++dim) {
+      if (parts[dim].border < 0) continue;
+      const NodeId whole = reindexer_.input(window.of, where);
+      compare(Op::Eq,
+              repeated_index(parts[dim], reindexer_.extent(whole, places[dim], where), where),
+              reindexer_.index(whole, places[dim], where));
     }
 
     std::vector<Node> casts; // to the type of the sum: what is masked is what was there before
@@ -212,8 +325,9 @@ private:
   Place support_place(const Place &where) const { return where; }
 
   TypedSpec &spec_;
-  const AxisSet in_sums_;
+  const AxisSet free_;
   Reindexer reindexer_;
+  std::map<std::tuple<std::uint32_t, std::size_t, std::int64_t>, int> borders_;
 };
 
 } // namespace

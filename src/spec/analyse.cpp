@@ -13,7 +13,9 @@
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
+#include "scale/fold.hpp"
 #include "spec/check_pairings.hpp"
+#include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
@@ -75,7 +77,8 @@ private:
     return spec;
   }
 
-  void add_output(const OutputDecl &decl);
+  OutputDecl listed_as_state(OutputDecl decl) const;
+  void add_output(const OutputDecl &given);
   // Whose axes and extents an output takes beside those of its value.
   struct Lent {
     std::vector<std::size_t> shapes;                   // inputs, all of their axes
@@ -102,7 +105,20 @@ private:
   Typer typer_;
 };
 
-void Analysis::add_output(const OutputDecl &decl) {
+// An update is an output with the axes and the dtype of its state.
+OutputDecl Analysis::listed_as_state(OutputDecl decl) const {
+  const TypedInput &state = spec_.inputs[space_.input_called(decl.name, decl.where)];
+  decl.has_axes = true;
+  for (const int axis : state.axis_of_dim) {
+    const Axis &known = spec_.axes[std::size_t(axis)];
+    decl.axes.push_back(known.labelled ? AxisRef(known.name) : AxisRef(axis));
+  }
+  decl.dtype = state.dtype;
+  return decl;
+}
+
+void Analysis::add_output(const OutputDecl &given) {
+  const OutputDecl decl = given.update ? listed_as_state(given) : given;
   check_ranks(decl);
   TypedOutput output;
   AxisSet listed = listed_axes(decl, output.axes);
@@ -112,6 +128,7 @@ void Analysis::add_output(const OutputDecl &decl) {
   output.name = decl.name;
   output.dtype = decl.dtype.value_or(value.result);
   output.add = decl.add;
+  output.update = decl.update;
   output.where = space_.shown(decl.where);
   std::vector<std::size_t> &shapes = lent.shapes;
   if (value.like != expr::no_input) shapes.push_back(value.like);
@@ -217,6 +234,13 @@ AxisSet Analysis::listed_axes(const OutputDecl &decl, std::vector<int> &order) c
 void Analysis::check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has) const {
   if (listed == has) return;
   AxisSet missing = has - listed;
+  if (decl.update)
+    fail("E0043",
+         "the update of '" + decl.name + "' has " + space_.axis_list(has) + ", and the state has " +
+             space_.axis_list(listed),
+         space_.shown(decl.where),
+         missing.empty() ? "repeat the value: sum(.., like=" + decl.name + ")"
+                         : "fold " + space_.axis_list(missing) + ", or give the state these axes");
   std::string help =
       !missing.empty()
           ? "fold " + space_.axis_list(missing) + ", or list all the axes"
@@ -383,7 +407,21 @@ TypedSpec analyse(const SpecData &data) {
   check_pairings(data);
   check_schedule(data);
   const SpecData expanded = expand_calls(data);
-  return Analysis(expanded).run();
+  const auto analyse_one = [&](const SpecData &one) {
+    TypedSpec typed = Analysis(one).run(); // finds what is wrong, as it is written
+    if (!scale::is_wanted(data)) return typed;
+    std::vector<Decision> notes;
+    const SpecData folded = scale::fold_scales(one, notes);
+    if (notes.empty()) return typed;
+    typed = Analysis(folded).run();
+    typed.notes.insert(typed.notes.begin(), notes.begin(), notes.end());
+    return typed;
+  };
+  std::optional<Split> split = split_lets(expanded, analyse_one);
+  if (!split) return analyse_one(expanded);
+  TypedSpec typed = analyse_one(split->rest);
+  typed.materialised = std::move(split->lets);
+  return typed;
 }
 
 } // namespace broadloom::spec

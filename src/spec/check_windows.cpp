@@ -11,7 +11,7 @@ using expr::AxisSet;
 
 // Those that a dim of an array gives: a label, or an axis that stands nowhere but alone.
 AxisSet given_axes(const TypedSpec &spec) {
-  const AxisSet in_sums = spec.axes_in_sums();
+  const AxisSet in_sums = spec.free_axes();
   AxisSet known;
   for (const TypedInput &input : spec.inputs) {
     if (!input.window) {

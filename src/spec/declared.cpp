@@ -16,7 +16,7 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
   expr::Walker walker;
   std::vector<std::shared_ptr<const InputDecl>> windows; // in the order in which they are read
   const auto note_one = [&](const std::shared_ptr<const InputDecl> &decl) {
-    if (!seen.insert(decl.get()).second) return;
+    if (decl->is_let || !seen.insert(decl.get()).second) return;
     decl->window ? windows.push_back(decl) : void(read.emplace(decl->created, decl));
   };
   const auto note = [&](const std::shared_ptr<const InputDecl> &decl) {

@@ -39,6 +39,11 @@ LoopSpec &LoopSpec::relaxed(bool on) {
   return *this;
 }
 
+LoopSpec &LoopSpec::scales(Scales scales) {
+  edit().scales = scales;
+  return *this;
+}
+
 LoopSpec &LoopSpec::fuse(std::string a, std::string b, std::source_location where) {
   edit().pairings.push_back({true, std::move(a), std::move(b), place_of(where)});
   return *this;
@@ -93,10 +98,20 @@ LoopSpec &LoopSpec::out(std::string name, const Mode &mode, std::vector<AxisRef>
   return *this;
 }
 
+LoopSpec &LoopSpec::update(std::string state, const Operand &value) {
+  return update(std::move(state), Mode{}, value);
+}
+
+LoopSpec &LoopSpec::update(std::string state, const Mode &mode, const Operand &value) {
+  out(std::move(state), mode, value);
+  edit().outputs.back().update = true;
+  return *this;
+}
+
 namespace {
 
 OutputDecl &latest(SpecData &data) {
-  if (data.outputs.empty())
+  if (data.outputs.empty() || data.outputs.back().update)
     support::fail("E0308", "as() and add() apply to the output declared last, and there is none",
                   data.where, "call out() first");
   return data.outputs.back();

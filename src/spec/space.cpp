@@ -3,12 +3,14 @@
 
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
+#include "spec/check_updates.hpp"
 #include "spec/check_windows.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace broadloom::spec {
@@ -23,8 +25,33 @@ bool same_declaration(const InputDecl &a, const InputDecl &b) {
   auto same_dim = [](const Dim &x, const Dim &y) {
     return x.label == y.label && x.extent == y.extent;
   };
-  return a.dtype == b.dtype && a.placement == b.placement && a.axes == b.axes &&
+  return a.dtype == b.dtype && a.placement == b.placement && a.axes == b.axes && a.role == b.role &&
+         a.sign == b.sign &&
          std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), same_dim);
+}
+
+// The number that fills a padding, in the type of the input. Throws DTypeError E0202; `where` has its source line.
+ops::Scalar filling(const Number &number, DType dtype, const std::string &seen,
+                    const Place &where) {
+  const auto misfit = [&](const std::string &why) {
+    fail("E0202", seen + " is filled with a number that " + why, where,
+         "write a number that " + std::string(name(dtype)) + " has");
+  };
+  if (number.too_large) misfit("is too large for i64");
+  const bool is_whole = is_integer(dtype) || dtype == DType::Bool,
+             has_point = number.kind == Number::Kind::Float;
+  if (has_point && is_whole)
+    misfit("has a point, and the elements are " + std::string(name(dtype)));
+  const DType from = has_point ? DType::F64 : DType::I64;
+  const ops::Scalar given =
+      has_point ? ops::scalar_from(number.real) : ops::scalar_from(number.integer);
+  const ops::Scalar value = ops::convert(given, from, dtype);
+  if (is_whole && ops::convert(value, dtype, from) != given)
+    misfit(std::string(name(dtype)) + " does not have");
+  const ops::Scalar back = ops::convert({value.bits}, real_dtype(dtype), DType::F64);
+  if (!is_whole && std::isinf(ops::as_f64(back)) && !std::isinf(number.real))
+    misfit("is too large for " + std::string(name(dtype)));
+  return value;
 }
 
 } // namespace
@@ -40,9 +67,11 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
     TypedInput input;
     input.name = decls_[i]->name;
     input.dtype = decls_[i]->dtype;
+    input.role = decls_[i]->role;
+    input.sign = decls_[i]->sign;
     input.where = shown(decls_[i]->where);
     place(*decls_[i], input);
-    if (decls_[i]->window) input.window = resolve(*decls_[i]->window);
+    if (decls_[i]->window) input.window = resolve(*decls_[i]->window, input.where);
     for (std::size_t o = 0; decls_[i]->is_output && o < data.outputs.size(); ++o)
       if (data.outputs[o].name == input.name) input.of_output = std::uint32_t(o);
     out_.inputs.push_back(std::move(input));
@@ -60,6 +89,9 @@ void Space::collect() {
   auto visit = [&](const ExprNode &node) {
     if (node.kind == ExprKind::Input) {
       if (!node.input->window) read_whole_.insert(node.input->name);
+      if (node.input->window && node.input->window->is_whole)
+        fail("E0025", node.input->name + " is read at positions, and none are given",
+             shown(node.where), "write one position for each dim, as in pad(x, 0: (1, 1))[i + u]");
       add_read(node.input);
     }
     for (const Expr &arg : node.args)
@@ -124,7 +156,9 @@ void Space::check_names() const {
       if (!dim.label.empty()) check(dim.label, "an axis", decl->where);
   }
   for (const Expr &let : data_.lets) define(let.node()->name, "a let", let.node()->where);
-  for (const OutputDecl &output : data_.outputs) define(output.name, "an output", output.where);
+  for (const OutputDecl &output : data_.outputs)
+    if (!output.update) define(output.name, "an output", output.where);
+  check_updates(data_, decls_);
   if (data_.outputs.size() > max_operands)
     fail("E0013", "a kernel has at most " + std::to_string(max_operands) + " outputs",
          shown(data_.outputs[max_operands].where), "split the kernel");
@@ -216,6 +250,7 @@ void Space::name_own_axes() {
 void Space::place(const InputDecl &decl, TypedInput &input) const {
   const bool own = has_own_axes(decl) && label_axis_.count(own_axis(decl, 0)) != 0;
   input.labelled = decl.labelled() || own;
+  input.materialised = decl.materialised;
   input.in_windows_only = windowed_.contains(decl.name) && !read_whole_.contains(decl.name);
   for (const Dim &dim : decl.dims) {
     input.extents.push_back(dim.extent);
@@ -247,7 +282,7 @@ void Space::too_many_dims(const std::string &input, int rank, const Place &where
        shown(where), "label its dims, or give it fewer");
 }
 
-TypedWindow Space::resolve(const Window &window) const {
+TypedWindow Space::resolve(const Window &window, const Place &where) const {
   TypedWindow typed;
   typed.of = by_name_.at(window.of->name);
   for (const AffineForm &form : window.forms) {
@@ -260,6 +295,13 @@ TypedWindow Space::resolve(const Window &window) const {
     for (const AffineForm::Term &term : form.terms)
       added.terms.push_back({label_axis_.at(term.axis), term.times});
   }
+  if (window.pads.empty()) return typed;
+  typed.seen = print_pads(*window.of, window.pads);
+  for (const DimPad &pad : window.pads)
+    typed.pads.push_back({int(pad.dim), pad.before, pad.after, pad.mode,
+                          pad.mode == PadMode::Constant
+                              ? filling(pad.value, window.of->dtype, typed.seen, where)
+                              : ops::Scalar()});
   return typed;
 }
 

@@ -59,10 +59,11 @@ private:
   bool has_own_axes(const InputDecl &decl) const {
     return !decl.labelled() && decl.placement == Placement::ByOrder && !decl.dims.empty() &&
            !read_whole_.contains(decl.name) &&
-           (windowed_.contains(decl.name) || int(decl.dims.size()) > placed_axes_);
+           (decl.materialised || windowed_.contains(decl.name) ||
+            int(decl.dims.size()) > placed_axes_);
   }
   [[noreturn]] void too_many_dims(const std::string &input, int rank, const Place &where) const;
-  TypedWindow resolve(const Window &window) const;
+  TypedWindow resolve(const Window &window, const Place &where) const;
 
   const SpecData &data_;
   TypedSpec &out_;

@@ -8,6 +8,8 @@
 #pragma once
 
 #include "expr/graph.hpp"
+#include "expr/node.hpp"
+#include "expr/pad.hpp"
 #include "expr/window.hpp"
 #include "spec/schedule.hpp"
 
@@ -23,7 +25,8 @@ struct OutputDecl {
   bool has_axes = false;     // brackets were written, maybe empty: `out s[] = ...`
   std::vector<AxisRef> axes; // in the order written
   std::optional<DType> dtype;
-  bool add = false; // `+=`
+  bool add = false;    // `+=`
+  bool update = false; // of the state of this name
   Mode mode;
   Expr value;
   // `out h[k[i], j] += e`: the window of h. The value is then sum(e, like=h[k[i], j]).
@@ -48,6 +51,7 @@ struct SpecData {
   bool stretch = true;
   Accuracy accuracy = Accuracy::high;
   bool relaxed = false;
+  std::optional<Scales> scales; // none: by `relaxed`
   std::vector<Pairing> pairings;
   Schedule schedule;
   std::vector<std::shared_ptr<const InputDecl>> inputs; // declared by `in`
@@ -96,13 +100,24 @@ struct TypedWindow {
              counts.empty() && indices.empty() && divisor == 1;
     }
   };
-  // Where a dim of a derived window has its extent from: a dim of an input that the call is given, or (-1) an axis.
+  // Where a dim of a derived window has its extent from: a number, an axis, or (both -1) a dim of an input that the call is given.
   struct ExtentOf {
     int axis = -1;
     std::uint32_t input = 0;
     int dim = 0;
+    std::int64_t number = -1;
+  };
+  // Elements before and behind those of a dim (expr/pad.hpp). Positions are those in the padded array.
+  struct Pad {
+    int dim = 0;
+    std::int64_t before = 0, after = 0;
+    PadMode mode = PadMode::Constant;
+    ops::Scalar value; // Constant
+    friend bool operator==(const Pad &, const Pad &) = default;
   };
   std::uint32_t of = 0;
+  std::vector<Pad> pads;   // in the order in which they are filled
+  std::string seen;        // with pads: the text of the padded array
   std::vector<Form> forms; // [dim of it]
   bool derived = false;
   std::vector<ExtentOf> extents;  // derived: [dim of the window]
@@ -115,6 +130,16 @@ struct TypedWindow {
     for (const Form &form : forms)
       if (!form.indices.empty()) return true;
     return false;
+  }
+  const Pad *pad_of(int dim) const {
+    for (const Pad &pad : pads)
+      if (pad.dim == dim) return &pad;
+    return nullptr;
+  }
+  // The extent of a dim with its padding.
+  std::int64_t padded(int dim, std::int64_t extent) const {
+    const Pad *pad = pad_of(dim);
+    return pad == nullptr ? extent : pad->before + extent + pad->after;
   }
   // Is it seen in a copy with zeros around and between the elements?
   bool needs_zeros() const {
@@ -132,8 +157,11 @@ struct TypedInput {
   std::vector<bool> may_stretch;     // may this dim be 1 where others are not?
   bool labelled = false;             // its dims have labels
   bool by_order = false;             // its dims were aligned by `order`
+  InputRole role = InputRole::plain;
+  Sign sign = Sign::any;        // declared of all its elements
   bool in_windows_only = false; // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
+  bool materialised = false; // a let, computed by a kernel of its own (spec/materialise.hpp)
   std::optional<std::uint32_t>
       of_output; // or it has the shape of this output's, which is written at positions
   Place where;
@@ -157,6 +185,7 @@ struct TypedOutput {
   expr::NodeId addend;
   // Of broadcast(like=t), t: at a call the output must not have more elements along its axes.
   std::uint32_t like = expr::no_input;
+  bool update = false; // of the state of this name, whose dtype and axes it has
   Place where;
 };
 
@@ -183,12 +212,16 @@ struct NamedValue {
   expr::NodeId value;
 };
 
+struct Materialised; // spec/materialise.hpp
+
 struct TypedSpec {
   std::string name;
   std::shared_ptr<const std::string> source; // as in SpecData
   Order order = Order::f;
   std::vector<Axis> axes;         // the iteration space
   std::vector<TypedInput> inputs; // those that a call is given, then windows of them
+  // The lets among its inputs, each after those that it needs. Empty for a kernel that is such a let itself: what it needs is given to it.
+  std::vector<std::shared_ptr<const Materialised>> materialised;
   std::vector<TypedOutput> outputs;
   expr::Graph graph;
   Accuracy accuracy = Accuracy::high;
@@ -206,16 +239,19 @@ struct TypedSpec {
   // How many inputs a call is given, and those.
   std::size_t given_inputs() const;
   std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }
-  // Of these, all but the last ones, which have the shapes of outputs: those that a caller names.
-  std::size_t asked_inputs() const;
-  std::span<const TypedInput> asked() const { return std::span(inputs).first(asked_inputs()); }
+  // Those of them that the caller gives. Behind them are the lets that are arrays, then the shapes that outputs lend which are written
+  // at positions.
+  std::size_t callers_inputs() const;
+  std::span<const TypedInput> callers() const { return std::span(inputs).first(callers_inputs()); }
+  // The first of the shapes that outputs lend; null where there is none.
+  const TypedInput *lent_input() const;
   // The input that a call is given for this one: itself, or what it is a window of.
   std::size_t array_of(std::size_t input) const {
     return inputs[input].window ? inputs[input].window->of : input;
   }
-  // The axes that stand in some position with a number or another axis. At positions where any other axis stands alone it has the
-  // extent of the dim, as if it were the dim's label; one of these needs no more than to stay inside.
-  expr::AxisSet axes_in_sums() const;
+  // The axes that need no more than to stay inside: those that stand in some position with a number or another axis, and those of
+  // positions of a let. Any other has the extent of the dims at whose positions it stands alone, as if it were their label.
+  expr::AxisSet free_axes() const;
 };
 
 // The array for this input has another extent along dim `dim` than its declaration says.

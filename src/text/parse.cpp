@@ -96,8 +96,8 @@ public:
 private:
   [[noreturn]] void outside_of_kernel() {
     const Token &token = cursor_.peek();
-    constexpr std::array words{"in",  "let",  "out",      "order",   "stretch",
-                               "set", "fuse", "separate", "schedule"};
+    constexpr std::array words{"in",    "param",   "state", "let",  "out",      "update",
+                               "order", "stretch", "set",   "fuse", "separate", "schedule"};
     for (const char *word : words)
       if (cursor_.is_word(word))
         cursor_.fail("E0002",
@@ -154,16 +154,19 @@ private:
   void statement() {
     const Token &token = cursor_.peek();
     std::string_view word = token.kind == Tok::Name ? cursor_.word(token) : "";
-    if (word == "in") return in_statement();
+    if (word == "in") return in_statement(InputRole::plain);
+    if (word == "param") return in_statement(InputRole::parameter);
+    if (word == "state") return in_statement(InputRole::state);
     if (word == "let") return let_statement();
     if (word == "out") return out_statement();
+    if (word == "update") return update_statement();
     if (word == "order") return order_statement();
     if (word == "stretch") return stretch_statement();
     if (word == "set") return parse_set(cursor_, *data_);
     if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
     if (word == "schedule") return schedule_statement();
-    cursor_.unexpected(
-        "a statement (order, stretch, set, fuse, separate, schedule, in, let or out)");
+    cursor_.unexpected("a statement (order, stretch, set, fuse, separate, schedule, in, param, "
+                       "state, let, out or update)");
   }
 
   void schedule_statement() {
@@ -207,15 +210,19 @@ private:
     return token;
   }
 
-  void in_statement() {
+  void in_statement(InputRole role) {
     cursor_.next();
-    const Token name = new_value_name("an input");
+    const Token name = new_value_name(role == InputRole::plain       ? "an input"
+                                      : role == InputRole::parameter ? "a parameter"
+                                                                     : "a state");
     auto decl = std::make_shared<InputDecl>();
+    decl->role = role;
     decl->name = cursor_.word(name);
     cursor_.expect(Tok::Colon, "':' and a dtype");
     decl->dtype = parse_dtype(cursor_);
     if (cursor_.accept(Tok::LeftBracket)) dims(*decl);
     if (cursor_.is_word("dims") || cursor_.is_word("axes")) placement(*decl);
+    if (role == InputRole::parameter) decl->sign = sign();
     decl->where = source_.place(name, cursor_.previous());
     data_->inputs.push_back(decl);
     symbols_[decl->name] = {Symbol::Kind::Input, make_input(decl, decl->where)};
@@ -272,13 +279,46 @@ private:
     cursor_.expect(Tok::RightParen, "',' or ')'");
   }
 
+  std::vector<AxisRef> listed_axes() {
+    std::vector<AxisRef> axes;
+    do axes.push_back(parse_axis(cursor_));
+    while (cursor_.accept(Tok::Comma));
+    cursor_.expect(Tok::RightBracket, "',' or ']'");
+    return axes;
+  }
+
+  // `> 0` after a parameter, or nothing.
+  Sign sign() {
+    constexpr std::array signs{
+        std::pair{Tok::Greater, Sign::positive}, std::pair{Tok::GreaterEqual, Sign::nonnegative},
+        std::pair{Tok::Less, Sign::negative}, std::pair{Tok::LessEqual, Sign::nonpositive},
+        std::pair{Tok::NotEqual, Sign::nonzero}};
+    for (const auto &[token, sign] : signs) {
+      if (!cursor_.accept(token)) continue;
+      const Token &zero = cursor_.peek();
+      if (!cursor_.is(Tok::Int) || cursor_.word(zero) != "0")
+        cursor_.fail("E0002", "a parameter is compared with 0, and found " + cursor_.shown(zero),
+                     zero, "write one of > 0, >= 0, < 0, <= 0 and != 0");
+      cursor_.next();
+      return sign;
+    }
+    return Sign::any;
+  }
+
   void let_statement() {
     cursor_.next();
     const Token name = new_value_name("a let");
+    std::vector<AxisRef> axes;
+    if (cursor_.accept(Tok::LeftBracket)) axes = listed_axes();
+    const Place where = source_.place(name, cursor_.previous());
     cursor_.expect(Tok::Assign, "'='");
     Expr value = parse_expression(cursor_, symbols_, definitions_);
     std::string word(cursor_.word(name));
-    Expr let = make_let(word, std::move(value), source_.place(name));
+    if (is_padded_whole(value)) { // `let p = pad(x, i: (1, 1))` is another name of it
+      symbols_[word] = {Symbol::Kind::Input, std::move(value)};
+      return;
+    }
+    Expr let = make_let(word, std::move(value), where, std::move(axes));
     data_->lets.push_back(let);
     symbols_[word] = {Symbol::Kind::Let, std::move(let)};
   }
@@ -292,11 +332,7 @@ private:
       output.at = parse_positions_of_output(cursor_, symbols_, name);
     } else if (cursor_.accept(Tok::LeftBracket)) {
       output.has_axes = true;
-      if (!cursor_.accept(Tok::RightBracket)) {
-        do output.axes.push_back(parse_axis(cursor_));
-        while (cursor_.accept(Tok::Comma));
-        cursor_.expect(Tok::RightBracket, "',' or ']'");
-      }
+      if (!cursor_.accept(Tok::RightBracket)) output.axes = listed_axes();
     }
     output.where = source_.place(name, cursor_.previous());
     if (cursor_.accept(Tok::Colon)) output.dtype = parse_dtype(cursor_);
@@ -304,12 +340,12 @@ private:
     if (!output.add && !cursor_.is(Tok::Assign)) cursor_.unexpected("'=' or '+='");
     cursor_.next();
     if (output.at && !output.add)
-      cursor_.fail("E0025",
+      cursor_.fail("E0027",
                    "'" + output.name + "' is set at positions, of which several may be one", name,
                    "write += to add what comes together");
     mode(output.mode);
     if (output.at && output.mode.kind != ModeKind::plain)
-      cursor_.fail("E0025", "'" + output.name + "' is written at positions, and has a mode", name,
+      cursor_.fail("E0027", "'" + output.name + "' is written at positions, and has a mode", name,
                    "leave the mode out: what the positions lack is summed");
     output.value = parse_expression(cursor_, symbols_, definitions_);
     if (output.at) {
@@ -328,6 +364,20 @@ private:
            cursor_.peek(at).kind != Tok::LeftBracket && cursor_.peek(at).kind != Tok::End)
       ++at;
     return cursor_.peek(at).kind == Tok::LeftBracket;
+  }
+
+  // Whether there is such a state, and once, the analysis asks, as of kernels that were not read.
+  void update_statement() {
+    cursor_.next();
+    const Token name = cursor_.expect(Tok::Name, "a state");
+    OutputDecl output;
+    output.name = cursor_.word(name);
+    output.update = true;
+    output.where = source_.place(name);
+    cursor_.expect(Tok::Assign, "'='");
+    mode(output.mode);
+    output.value = parse_expression(cursor_, symbols_, definitions_);
+    data_->outputs.push_back(std::move(output));
   }
 
   void mode(Mode &mode) {

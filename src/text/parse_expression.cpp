@@ -111,6 +111,7 @@ private:
         if (cursor_.peek(1).kind == Tok::LeftParen) {
           if (cursor_.word(token) == "extent" || cursor_.word(token) == "iota")
             return push_of_axis();
+          if (at_pad(cursor_)) return push_pad();
           if (cursor_.word(token) == "scan")
             open_scan();
           else
@@ -287,7 +288,11 @@ private:
         cursor_.fail("E0003", "'" + word + "' is an output, and outputs are not readable", token,
                      "name the value with `let` and use that twice");
       if (cursor_.is(Tok::LeftBracket)) return push_window(symbol->second, token);
-      return push_value(symbol->second.expr, token, token);
+      const Expr &value = symbol->second.expr;
+      return push_value(is_padded_whole(value)
+                            ? make_input(value.node()->input, place, value.node()->args)
+                            : value,
+                        token, token);
     }
     if (word == "pi") return number(Number::Kind::Float, 0, 3.141592653589793);
     if (word == "e") return number(Number::Kind::Float, 0, 2.718281828459045);
@@ -309,13 +314,21 @@ private:
                                  : definitions_.unknown_name);
   }
 
+  // pad(x, i: (1, 1))[i + u]
+  void push_pad() {
+    const Token first = cursor_.peek();
+    const Expr padded = parse_pad(cursor_, symbols_);
+    if (!cursor_.is(Tok::LeftBracket)) return push_value(padded, first, cursor_.previous());
+    push_window({Symbol::Kind::Input, padded}, first);
+  }
+
   // x[2*i + u - 1, j]
   void push_window(const Symbol &symbol, const Token &name) {
-    if (symbol.kind != Symbol::Kind::Input)
+    if (symbol.kind != Symbol::Kind::Input && symbol.kind != Symbol::Kind::Let)
       cursor_.fail("E0023",
                    "'" + std::string(cursor_.word(name)) +
-                       "' is no input, and only inputs are read at positions",
-                   name, "store it as the output of one kernel and read it in another");
+                       "' is no input and no let, and only these are read at positions",
+                   name, "read an input or a let of the kernel");
     std::vector<AffineForm> forms = parse_window(cursor_, symbols_);
     const Token end = cursor_.previous();
     push_value(make_window(symbol.expr, std::move(forms), cursor_.source().place(name, end)), name,
@@ -401,7 +414,7 @@ private:
     for (int i = 0; i < ops::fold_count(); ++i) names.emplace_back(ops::info(Fold(i)).name);
     for (const auto &[name, accumulator] : definitions_.accumulators) names.push_back(name);
     for (const auto &[name, function] : definitions_.functions) names.push_back(name);
-    for (const char *other : {"pow", "iota", "extent", "scan"}) names.emplace_back(other);
+    for (const char *other : {"pow", "iota", "extent", "scan", "pad"}) names.emplace_back(other);
     std::sort(names.begin(), names.end());
     std::string near = support::closest(word, names);
     cursor_.fail("E0008", "there is no function '" + word + "'", token,

@@ -26,16 +26,30 @@ bool is_huge(std::string_view word) {
 }
 
 std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::string &option) {
-  const Token &token = cursor.expect(Tok::Name, "the name of an input");
-  std::string name(cursor.word(token));
-  auto it = symbols.find(name);
-  if (it == symbols.end() || it->second.kind != Symbol::Kind::Input)
-    cursor.fail("E0003", option + "= names an input, and '" + name + "' is none", token,
-                "declare the input before this line");
-  if (!cursor.is(Tok::LeftBracket)) return name;
+  const Token token = cursor.peek();
+  Expr of;
+  if (at_pad(cursor)) {
+    of = parse_pad(cursor, symbols);
+  } else {
+    cursor.expect(Tok::Name, "the name of an input");
+    const std::string name(cursor.word(token));
+    const auto it = symbols.find(name);
+    const bool is_let = it != symbols.end() && it->second.kind == Symbol::Kind::Let;
+    if (it == symbols.end() || (it->second.kind != Symbol::Kind::Input && !is_let) ||
+        (is_let && !cursor.is(Tok::LeftBracket)))
+      cursor.fail("E0003", option + "= names an input, and '" + name + "' is none", token,
+                  "declare the input before this line");
+    of = it->second.expr;
+  }
+  const bool is_whole = is_padded_whole(of);
+  if (!cursor.is(Tok::LeftBracket) && !is_whole) return of.node()->input->name;
+  if (!cursor.is(Tok::LeftBracket))
+    cursor.fail("E0025", "a padded input is read at positions, and none are given", token,
+                cursor.previous(),
+                "write one position for each dim, as in pad(x, 0: (1, 1))[i + u]");
   std::vector<AffineForm> forms = parse_window(cursor, symbols);
-  const Expr window = make_window(it->second.expr, std::move(forms),
-                                  cursor.source().place(token, cursor.previous()));
+  const Expr window =
+      make_window(of, std::move(forms), cursor.source().place(token, cursor.previous()));
   symbols.windows.push_back(window.node()->input);
   return window.node()->input->name;
 }

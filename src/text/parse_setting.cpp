@@ -16,9 +16,10 @@ struct Setting {
   std::string_view name;
   std::vector<std::string> values;
 };
-const std::array<Setting, 2> &settings() {
-  static const std::array<Setting, 2> all{
-      {{"accuracy", {"high", "exact", "fast"}}, {"relaxed", {"off", "on"}}}};
+const std::array<Setting, 3> &settings() {
+  static const std::array<Setting, 3> all{{{"accuracy", {"high", "exact", "fast"}},
+                                           {"relaxed", {"off", "on"}},
+                                           {"scales", {"keep", "fold"}}}};
   return all;
 }
 
@@ -46,8 +47,10 @@ void parse_set(Cursor &cursor, SpecData &data) {
   const std::size_t value = choose(cursor, what.c_str(), settings()[which].values);
   if (which == 0)
     data.accuracy = Accuracy(value);
-  else
+  else if (which == 1)
     data.relaxed = value == 1;
+  else
+    data.scales = Scales(value);
 }
 
 void parse_pairing(Cursor &cursor, SpecData &data) {

@@ -45,7 +45,7 @@ private:
     AffineForm inner = form(depth);
     cursor_.expect(Tok::RightParen, "')' or an operator");
     if (inner.indices.empty())
-      cursor_.fail("E0024",
+      cursor_.fail("E0026",
                    "'" + std::string(cursor_.word(word)) +
                        "' is for positions that the elements of an input say, and there is none",
                    word, "write such as x[clip(k[i])]; other positions must be inside");
@@ -111,7 +111,7 @@ private:
     }
     case Tok::Float: not_affine("'" + std::string(cursor_.word(token)) + "' is no integer", token);
     case Tok::Name:
-      if (cursor_.peek(1).kind == Tok::LeftBracket) return element(depth);
+      if (cursor_.peek(1).kind == Tok::LeftBracket || at_pad(cursor_)) return element(depth);
       if (cursor_.peek(1).kind == Tok::LeftParen)
         not_affine("the value of an expression is no axis", token);
       result.terms.push_back({std::string(cursor_.word(cursor_.expect_new_name("an axis"))), 1});
@@ -122,18 +122,25 @@ private:
 
   // k[i, j]
   AffineForm element(int depth) {
-    const Token name = cursor_.next();
-    const auto symbol = symbols_.find(std::string(cursor_.word(name)));
-    if (symbol == symbols_.end() || symbol->second.kind != Symbol::Kind::Input)
+    const Token name = cursor_.peek();
+    Expr of;
+    if (at_pad(cursor_)) {
+      of = parse_pad(cursor_, symbols_);
+    } else {
+      const auto symbol = symbols_.find(std::string(cursor_.word(cursor_.next())));
+      if (symbol != symbols_.end() && symbol->second.kind == Symbol::Kind::Input)
+        of = symbol->second.expr;
+    }
+    if (!of.node() || (of.node()->input->window && of.node()->input->window->of->is_let))
       cursor_.fail(
-          "E0024",
+          "E0026",
           "'" + std::string(cursor_.word(name)) +
               "' is no input, and only elements of an input can be positions",
           name,
           "make it an input: compute it in one kernel, as an output of i64, and give it to "
           "this one");
     std::vector<AffineForm> forms = positions(depth + 1);
-    const Expr read = make_window(symbol->second.expr, std::move(forms),
+    const Expr read = make_window(of, std::move(forms),
                                   cursor_.source().place(name, cursor_.previous()));
     AffineForm result;
     result.indices.push_back({read.node()->input, 1});

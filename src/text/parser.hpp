@@ -148,4 +148,8 @@ AxisRef parse_axis(Cursor &cursor);
 // `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols);
 
+// `pad(x, i: (1, 2), edge)`, from the word to the parenthesis: a padded input, which is no value before positions follow. parse_pad.cpp.
+bool at_pad(const Cursor &cursor);
+Expr parse_pad(Cursor &cursor, const Symbols &symbols);
+
 } // namespace broadloom::spec

@@ -14,6 +14,7 @@
 #include "support/out_of_memory.hpp"
 #include "text/printed.hpp"
 #include "text/used_definitions.hpp"
+#include "text/words.hpp"
 
 #include <charconv>
 #include <cmath>
@@ -85,12 +86,17 @@ public:
       text_ += std::string("  set accuracy = ") +
                (data_.accuracy == Accuracy::exact ? "exact\n" : "fast\n");
     if (data_.relaxed) text_ += "  set relaxed = on\n";
+    if (data_.scales)
+      text_ +=
+          std::string("  set scales = ") + (*data_.scales == Scales::fold ? "fold\n" : "keep\n");
     for (const Pairing &pairing : data_.pairings)
       text_ += (pairing.fuse ? "  fuse " : "  separate ") + pairing.a + ", " + pairing.b + "\n";
     for (const auto &decl : inputs_)
       if (!decl->window && !decl->is_output) input(*decl);
     for (const ExprNode *node : lets_) {
-      text_ += "  let " + names_.at(node) + " = ";
+      text_ += "  let " + names_.at(node);
+      if (node->kind == ExprKind::Let && !node->axes.empty()) list(node->axes);
+      text_ += " = ";
       expression(node->kind == ExprKind::Let ? node->args[0].node() : node, node);
       text_ += "\n";
     }
@@ -170,6 +176,8 @@ private:
       walker.walk(out.value.node(), visit);
       for (const Expr &init : out.mode.use.init) walker.walk(init.node(), visit);
     }
+    for (const auto &decl : inputs_) // those that are only named, by like= or of=
+      if (decl->window) decls.push_back(decl);
     return labels_of(decls);
   }
 
@@ -267,7 +275,9 @@ private:
   }
 
   void input(const InputDecl &decl) {
-    text_ += "  in  " + decl.name + " : " + std::string(name(decl.dtype));
+    text_ += "  " + std::string(spec::word_of(decl.role)) +
+             (decl.role == InputRole::plain ? "  " : " ") + decl.name + " : " +
+             std::string(name(decl.dtype));
     for (std::size_t i = 0; i < decl.dims.size(); ++i) {
       const Dim &dim = decl.dims[i];
       text_ += i == 0 ? "[" : ", ";
@@ -285,17 +295,20 @@ private:
         text_ += (i == 0 ? "" : ", ") + std::to_string(decl.axes[i]);
       text_ += ")";
     }
+    if (decl.sign != Sign::any) text_ += " " + std::string(relation(decl.sign));
     text_ += "\n";
   }
 
+  void list(const std::vector<AxisRef> &axes) {
+    text_ += "[";
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      text_ += (i == 0 ? "" : ", ") + axis_text(axes[i]);
+    text_ += "]";
+  }
+
   void output(const OutputDecl &decl) {
-    text_ += "  out " + (decl.at ? decl.at->name : decl.name);
-    if (decl.has_axes) {
-      text_ += "[";
-      for (std::size_t i = 0; i < decl.axes.size(); ++i)
-        text_ += (i == 0 ? "" : ", ") + axis_text(decl.axes[i]);
-      text_ += "]";
-    }
+    text_ += (decl.update ? "  update " : "  out ") + (decl.at ? decl.at->name : decl.name);
+    if (decl.has_axes) list(decl.axes);
     if (decl.dtype) text_ += " : " + std::string(name(*decl.dtype));
     text_ += decl.add ? " += " : " = ";
     const Mode &mode = decl.mode;

@@ -3,6 +3,7 @@
 #include "text/print_typed.hpp"
 
 #include "support/check.hpp"
+#include "text/words.hpp"
 
 #include <cctype>
 #include <charconv>
@@ -162,7 +163,10 @@ std::string print_axes(const TypedSpec &spec) {
     text += "\n";
   }
   for (const TypedInput &x : spec.inputs) {
-    text += (x.window ? "  window " : "  in  ") + x.name + " : " + std::string(name(x.dtype)) + "[";
+    text += (x.window                     ? "  window "
+             : x.role == InputRole::plain ? "  in  "
+                                          : "  " + std::string(word_of(x.role)) + " ") +
+            x.name + " : " + std::string(name(x.dtype)) + "[";
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim) {
       text += dim == 0 ? "" : ", ";
       if (x.in_windows_only) {
@@ -175,11 +179,12 @@ std::string print_axes(const TypedSpec &spec) {
       else if (x.may_stretch[dim])
         text += "?"; // may be 1 and stretch
     }
-    text += "]\n";
+    text += x.sign == Sign::any ? "]\n" : "] " + std::string(relation(x.sign)) + "\n";
   }
   for (const TypedOutput &out : spec.outputs)
-    text += "  out " + out.name + " : " + std::string(name(out.dtype)) + "[" +
-            names(spec, out.axes, ", ") + "]" + (out.add ? " +=" : "") + "\n";
+    text += (out.update ? "  update " : "  out ") + out.name + " : " +
+            std::string(name(out.dtype)) + "[" + names(spec, out.axes, ", ") + "]" +
+            (out.add ? " +=" : "") + "\n";
   return text;
 }
 
@@ -200,7 +205,7 @@ std::string print_graph(const TypedSpec &spec) {
   for (const Mark &mark : spec.marks)
     text += (mark.keep ? "keep n" : "recompute n") + std::to_string(mark.value.index) + "\n";
   for (const TypedOutput &out : spec.outputs) {
-    text += "out " + out.name + "[" + names(spec, out.axes, ", ") +
+    text += (out.update ? "update " : "out ") + out.name + "[" + names(spec, out.axes, ", ") +
             "] : " + std::string(name(out.dtype)) + (out.add ? " += n" : " = n") +
             std::to_string(out.add ? out.addend.index : out.value.index) + "\n";
   }

@@ -44,9 +44,18 @@ NameCheck check_name(std::string_view name, std::string_view what) {
   return {};
 }
 
+std::string_view word_of(InputRole role) {
+  switch (role) {
+  case InputRole::plain: return "in";
+  case InputRole::parameter: return "param";
+  case InputRole::state: return "state";
+  }
+  return "";
+}
+
 bool is_built_in(std::string_view name) {
   return ops::find_function(name) || ops::find_fold(name) || name == "iota" || name == "extent" ||
-         name == "scan";
+         name == "scan" || name == "pad";
 }
 
 NameCheck check_callable_name(std::string_view name, std::string_view what) {

@@ -1,6 +1,8 @@
 // The words of the text form that mean something, in one place for lexer, parser and analysis.
 #pragma once
 
+#include <broadloom/expr.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +21,9 @@ struct NameCheck {
 NameCheck check_name(std::string_view name, std::string_view what);
 // The same for the name of a callable: E0004 for a built-in one.
 NameCheck check_callable_name(std::string_view name, std::string_view what);
+
+// The word that declares an input: "in", "param", "state". All but `in` are ordinary names elsewhere, as is `update`.
+std::string_view word_of(InputRole role);
 
 // Is `name` that of a function or an accumulator of the language?
 bool is_built_in(std::string_view name);

@@ -165,7 +165,7 @@ std::vector<std::string> names_in(Line &line) {
 void complete_outputs(Case &c) {
   const spec::TypedSpec typed = spec::analyse(parse(c.text).data());
   std::vector<Layout> layouts;
-  for (const spec::TypedInput &declared : typed.given())
+  for (const spec::TypedInput &declared : typed.callers())
     for (CaseOperand &in : c.inputs)
       if (in.name == declared.name) {
         in.dtype = declared.dtype;
@@ -175,7 +175,7 @@ void complete_outputs(Case &c) {
                   .layout();
         layouts.push_back(in.layout);
       }
-  if (layouts.size() != typed.given_inputs()) throw std::runtime_error("an input has no line");
+  if (layouts.size() != typed.callers_inputs()) throw std::runtime_error("an input has no line");
   const auto shapes = reference::output_shapes(typed, layouts);
   std::vector<CaseOperand> outputs;
   for (std::size_t o = 0; o < typed.outputs.size(); ++o) {

@@ -56,7 +56,7 @@ public:
     set("BROADLOOM_BLOCKS", c.blocks);
     set("BROADLOOM_PATTERNS", "");
     for (const CaseOperand &in : c.inputs) inputs_.push_back(make_input(in));
-    for (const spec::TypedInput &declared : typed_.given())
+    for (const spec::TypedInput &declared : typed_.callers())
       for (std::size_t k = 0; k < c.inputs.size(); ++k)
         if (c.inputs[k].name == declared.name) in_order_.push_back(inputs_[k].view());
   }
@@ -76,6 +76,10 @@ public:
           return input.window && input.window->is_gather();
         });
     tally_.scattered += spec::split_scatters(typed_).has_value();
+    tally_.arrays += std::int64_t(typed_.materialised.size());
+    tally_.padded += std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const auto &input) {
+      return input.window && !input.window->pads.empty();
+    });
     for (const CaseOperand &out : case_.outputs) tally_.points += element_count(out.layout);
     const std::vector<Bytes> truth =
         run_engine({.threads = 1, .engine = Engine::interpreter}, Operand::pattern);

@@ -5,6 +5,7 @@
 
 #include "kernel/windows.hpp"
 #include "plan/plan.hpp"
+#include "reference/reference.hpp"
 #include "rewrite/scatters.hpp"
 
 #include <doctest/doctest.h>
@@ -56,6 +57,7 @@ TEST_CASE("the loop program of every random kernel reads back from its text") {
       inputs.push_back(Operand(source, in.dtype, in.shape, false).view().layout);
     loop::Program program;
     try {
+      inputs = reference::with_lets(typed, inputs);
       kernel::add_windows(typed, inputs);
       const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
       for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));

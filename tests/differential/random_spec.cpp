@@ -4,6 +4,7 @@
 #include "large_terms.hpp"
 #include "random_expression.hpp"
 #include "random_windows.hpp"
+#include "reference/reference.hpp"
 #include "reference/windows.hpp"
 #include "spec/spec.hpp"
 
@@ -188,6 +189,7 @@ private:
       if (!is_small_enough(made)) continue;
       if (made.input) {
         lines_.push_back(made.line);
+        if (!made.let.empty()) lines_.push_back(made.let);
         spec_.inputs.push_back(*made.input);
       }
       for (const Term &term : made.terms) // they are to be read often
@@ -241,7 +243,7 @@ private:
   bool is_small_enough(const RandomWindows &made) {
     std::string body = "kernel k {\n";
     for (const std::string &l : lines_) body += l + "\n";
-    body += made.line + "\n";
+    body += made.line + "\n" + made.let + "\n";
     for (std::size_t k = 0; k < made.terms.size(); ++k)
       body += "out p" + std::to_string(k) + " = " + made.terms[k].text + "\n";
     std::vector<Layout> layouts;
@@ -253,7 +255,8 @@ private:
     try {
       const spec::TypedSpec typed = spec::analyse(parse(body + "}\n").data());
       double points = 1;
-      for (const std::int64_t extent : reference::window_extents(typed, layouts))
+      for (const std::int64_t extent :
+           reference::window_extents(typed, reference::with_lets(typed, layouts)))
         points *= double(std::max<std::int64_t>(extent, 1));
       for (std::size_t a = 0; a < extents_.size(); ++a) // labels that no window walks
         if (!given_.has(int(a))) points *= double(std::max<std::int64_t>(extents_[a], 1));

@@ -23,8 +23,23 @@ int WindowMaker::new_axis() {
   return own_.back().index;
 }
 
+WindowMaker::Border WindowMaker::border(DType dtype) {
+  if (!random_.chance(25)) return {};
+  Border border{random_.below(4), random_.below(4), {}};
+  std::vector<std::string> modes{"zero", "edge", "edge", "wrap", "wrap", "reflect", "reflect", "1"};
+  if (is_float(dtype) || is_complex(dtype))
+    for (const char *number : {"-2", "0.5", "inf", "nan", "-0."}) modes.emplace_back(number);
+  if (dtype == DType::Bool) modes.emplace_back("true");
+  border.mode = random_.pick(modes);
+  if (random_.chance(10)) border.before += random_.below(12); // several periods
+  return border;
+}
+
 // Anything that begins inside; `room` becomes how many elements it needs at least.
-WindowMaker::Moves WindowMaker::roaming(std::int64_t &room) {
+WindowMaker::Moves WindowMaker::roaming(std::int64_t &room, const Border &border) {
+  const auto need = [&](std::int64_t elements) {
+    room = std::max(room, std::max<std::int64_t>(elements - border.both(), 1));
+  };
   Moves moves;
   bool has_own = false;
   for (int k = random_.between(1, 2); k > 0; --k) {
@@ -49,11 +64,11 @@ WindowMaker::Moves WindowMaker::roaming(std::int64_t &room) {
   }
   if (!up && random_.chance(60)) {
     moves.constant = -random_.below(3);
-    room = std::max<std::int64_t>(room, std::max<std::int64_t>(-moves.constant, 1) - least);
+    need(std::max<std::int64_t>(-moves.constant, 1) - least);
     return moves;
   }
   moves.constant = random_.below(3) - least;
-  room = std::max(room, moves.constant + greatest + 1);
+  need(moves.constant + greatest + 1);
   return moves;
 }
 
@@ -79,8 +94,21 @@ WindowMaker::Moves WindowMaker::within(int label, std::int64_t extent) {
   return {0, {{label, 1}}};
 }
 
-Term WindowMaker::window(const RandomInput &input, const std::vector<Moves> &moves) const {
-  Term term{input.name + "[", input.dtype, {}, true};
+// The same where a border is around it; alone the label would have another extent.
+WindowMaker::Moves WindowMaker::within_border(int label, const Border &border) {
+  if (border.both() == 0 || random_.chance(15)) return {0, {{label, -1}}};
+  return {random_.between(1, int(border.both())), {{label, 1}}};
+}
+
+Term WindowMaker::window(const RandomInput &input, const std::vector<Moves> &moves,
+                         const std::vector<Border> &borders) const {
+  std::string array = input.name;
+  for (std::size_t d = 0; d < borders.size(); ++d)
+    if (!borders[d].mode.empty())
+      array = "pad(" + array + ", " + std::to_string(d) + ": (" +
+              std::to_string(borders[d].before) + ", " + std::to_string(borders[d].after) + "), " +
+              borders[d].mode + ")";
+  Term term{array + "[", input.dtype, {}, true};
   for (std::size_t d = 0; d < moves.size(); ++d) {
     std::string text;
     for (const auto &[axis, times] : moves[d].terms) {
@@ -98,6 +126,26 @@ Term WindowMaker::window(const RandomInput &input, const std::vector<Moves> &mov
   }
   term.text += "]";
   return term;
+}
+
+// A let of the shape of the input, which is made larger where the let needs more; the windows will be of the let.
+std::string WindowMaker::let_of(RandomInput &input) {
+  const auto rank = int(input.shape.size()), longer = random_.chance(50) ? random_.below(rank) : -1;
+  const auto positions = [&](int moved) {
+    std::string text;
+    for (int d = 0; d < rank; ++d)
+      text += (d == 0 ? "q" : ", q") + std::to_string(d) + (d == moved ? " + 1" : "");
+    return "[" + text + "]";
+  };
+  std::string value = "v" + positions(-1);
+  if (longer >= 0) {
+    ++input.shape[std::size_t(longer)];
+    const std::string other = "v" + positions(longer);
+    value = random_.chance(50) || is_complex(input.dtype) ? other + " + " + value
+                                                          : "maximum(" + value + ", " + other + ")";
+  }
+  const bool listed = random_.chance(40);
+  return "let vs" + (listed ? positions(-1) : "") + " = " + value;
 }
 
 RandomWindows WindowMaker::of_new(DType dtype, bool large) {
@@ -118,19 +166,31 @@ RandomWindows WindowMaker::of_new(DType dtype, bool large) {
     input.shape.push_back(extent);
   }
   std::vector<std::vector<Moves>> all;
+  std::vector<std::vector<Border>> borders;
   for (int k = random_.between(1, 3); k > 0; --k) {
     std::vector<Moves> &moves = all.emplace_back();
-    for (int d = 0; d < rank; ++d)
-      moves.push_back(labels[std::size_t(d)]
-                          ? within(*labels[std::size_t(d)], input.shape[std::size_t(d)])
-                          : roaming(input.shape[std::size_t(d)]));
+    std::vector<Border> &added = borders.emplace_back();
+    for (int d = 0; d < rank; ++d) {
+      const std::optional<int> &label = labels[std::size_t(d)];
+      std::int64_t &extent = input.shape[std::size_t(d)];
+      added.push_back(border(dtype));
+      moves.push_back(!label                      ? roaming(extent, added.back())
+                      : added.back().mode.empty() ? within(*label, extent)
+                                                  : within_border(*label, added.back()));
+    }
   }
   for (int d = 0; d < rank; ++d) {
     std::int64_t &extent = input.shape[std::size_t(d)];
     if (!labels[std::size_t(d)]) extent += random_.chance(70) ? random_.below(3) : random_.below(9);
     if (random_.chance(2)) extent = std::max<std::int64_t>(0, extent - random_.between(1, 3));
   }
-  for (const std::vector<Moves> &moves : all) made.terms.push_back(window(input, moves));
+  RandomInput read = input;
+  if (random_.chance(35)) {
+    made.let = let_of(input);
+    read.name = "vs";
+  }
+  for (std::size_t k = 0; k < all.size(); ++k)
+    made.terms.push_back(window(read, all[k], borders[k]));
   made.line = "in v : " + std::string(name(dtype)) + "[";
   for (int d = 0; d < rank; ++d) made.line += d == 0 ? ":" : ", :";
   made.line += "]";
@@ -208,9 +268,13 @@ RandomWindows WindowMaker::of(const LabelledInput &read) {
   RandomWindows made;
   for (int k = random_.between(1, 2); k > 0; --k) {
     std::vector<Moves> moves;
-    for (std::size_t d = 0; d < read.axes.size(); ++d)
-      moves.push_back(within(read.axes[d], read.input.shape[d]));
-    made.terms.push_back(window(read.input, moves));
+    std::vector<Border> borders;
+    for (std::size_t d = 0; d < read.axes.size(); ++d) {
+      borders.push_back(border(read.input.dtype));
+      moves.push_back(borders.back().mode.empty() ? within(read.axes[d], read.input.shape[d])
+                                                  : within_border(read.axes[d], borders.back()));
+    }
+    made.terms.push_back(window(read.input, moves, borders));
   }
   return made;
 }

@@ -1,4 +1,5 @@
-// Random windows of inputs: positions of multiples from -3 to 3, constants, diagonals, reversals, axes of their own.
+// Random windows of inputs: positions of multiples from -3 to 3, constants, diagonals, reversals, axes of their own; of every fourth
+// dim with elements added before and after.
 #pragma once
 
 #include "random_expression.hpp"
@@ -22,6 +23,7 @@ struct LabelledInput {
 
 struct RandomWindows {
   std::string line; // "in v : f32[:, :]", or empty where the windows are of an input that is there
+  std::string let;  // "let vs = v[q0 + 1, q1] + v[q0, q1]" where they are of that
   std::optional<RandomInput> input;
   std::vector<Term> terms;
 };
@@ -48,15 +50,25 @@ private:
     std::vector<std::pair<int, int>> terms; // an axis, and how often it counts
   };
 
+  struct Border { // of a dim: what is added
+    std::int64_t before = 0, after = 0;
+    std::string mode; // as in the text; empty: nothing is added
+    std::int64_t both() const { return before + after; }
+  };
+
   // Where the moves of an axis of this extent begin and end.
   static std::int64_t last(std::int64_t extent, int times) {
     return std::int64_t(times) * std::max<std::int64_t>(extent - 1, 0);
   }
   std::int64_t extent_of(int axis) const;
   int new_axis();
-  Moves roaming(std::int64_t &room);
+  Border border(DType dtype);
+  Moves roaming(std::int64_t &room, const Border &border);
   Moves within(int label, std::int64_t extent);
-  Term window(const RandomInput &input, const std::vector<Moves> &moves) const;
+  Moves within_border(int label, const Border &border);
+  Term window(const RandomInput &input, const std::vector<Moves> &moves,
+              const std::vector<Border> &borders) const;
+  std::string let_of(RandomInput &input);
 
   Random &random_;
   std::vector<WindowAxis> known_, own_;

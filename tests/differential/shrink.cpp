@@ -84,9 +84,10 @@ void drop_lines(const Case &c, std::vector<Case> &found) {
     std::string word, name;
     words >> word >> name;
     name = name.substr(0, name.find_first_of("[:"));
-    if (word != "out" && word != "let" && word != "in" && word != "fuse" && word != "separate" &&
-        word != "def" && word != "stretch" && word != "order" && word != "accumulator" &&
-        word != "combine" && word != "schedule")
+    if (word != "out" && word != "let" && word != "in" && word != "param" && word != "state" &&
+        word != "update" && word != "fuse" && word != "separate" && word != "def" &&
+        word != "stretch" && word != "order" && word != "accumulator" && word != "combine" &&
+        word != "schedule")
       continue;
     std::vector<std::string> changed = lines;
     changed.erase(changed.begin() + std::ptrdiff_t(l));
@@ -96,8 +97,8 @@ void drop_lines(const Case &c, std::vector<Case> &found) {
     Case smaller = c;
     smaller.text = joined(changed);
     const auto named = [&](const CaseOperand &operand) { return operand.name == name; };
-    if (word == "out") std::erase_if(smaller.outputs, named);
-    if (word == "in") std::erase_if(smaller.inputs, named);
+    if (word == "out" || word == "update") std::erase_if(smaller.outputs, named);
+    if (word == "in" || word == "param" || word == "state") std::erase_if(smaller.inputs, named);
     found.push_back(std::move(smaller));
   }
 }

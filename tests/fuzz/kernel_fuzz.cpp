@@ -46,20 +46,39 @@ std::uint64_t hash(std::string_view bytes) { // FNV-1a
 std::int64_t points(const spec::TypedSpec &typed,
                     const std::vector<std::vector<std::int64_t>> &shapes) {
   std::vector<std::int64_t> extents(typed.axes.size(), 1);
-  for (std::size_t i = 0; i < shapes.size(); ++i)
-    for (std::size_t d = 0; d < shapes[i].size(); ++d) {
-      std::int64_t &extent = extents[std::size_t(typed.inputs[i].axis_of_dim[d])];
-      extent = std::max(extent, shapes[i][d]);
+  std::int64_t longest = 1; // no dim of a let is longer
+  for (const std::vector<std::int64_t> &shape : shapes)
+    for (const std::int64_t extent : shape) longest = std::max(longest, extent);
+  for (std::size_t i = 0; i < typed.inputs.size(); ++i) {
+    const spec::TypedInput &input = typed.inputs[i];
+    for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+      std::int64_t &extent = extents[std::size_t(input.axis_of_dim[d])];
+      extent = std::max(extent, i < shapes.size() ? shapes[i][d] : longest);
     }
-  for (std::size_t i = shapes.size(); i < typed.inputs.size();
-       ++i) // no axis of a window is longer than its array
-    for (const std::int64_t length : shapes[typed.inputs[i].window->of])
-      for (const int axis : typed.inputs[i].axis_of_dim)
-        extents[std::size_t(axis)] = std::max(extents[std::size_t(axis)], length);
-  std::int64_t product = 1;
-  for (const std::int64_t extent : extents)
-    product = extent > most_points / product ? most_points + 1 : product * extent;
-  return product;
+  }
+  const auto product = [](const std::vector<std::int64_t> &lengths) {
+    std::int64_t points = 1;
+    for (const std::int64_t length : lengths)
+      points = length > most_points / points ? most_points + 1 : points * length;
+    return points;
+  };
+  std::int64_t most = 1;
+  for (const spec::TypedInput &window : typed.inputs) {
+    if (!window.window) continue;
+    // No axis of a window is longer than its array with what is added to it, and of that there is a copy.
+    std::vector<std::int64_t> lengths(window.window->forms.size(), longest);
+    if (window.window->of < shapes.size()) lengths = shapes[window.window->of];
+    for (std::size_t d = 0; d < lengths.size(); ++d)
+      lengths[d] = std::max<std::int64_t>(window.window->padded(int(d), lengths[d]), 1);
+    most = std::max(most, product(lengths));
+    for (std::size_t d = 0; d < window.axis_of_dim.size(); ++d) {
+      std::int64_t &extent = extents[std::size_t(window.axis_of_dim[d])];
+      for (const std::int64_t length : lengths) extent = std::max(extent, length);
+      extent = std::max(extent, window.extents[d]); // of a border
+    }
+  }
+  for (const auto &let : typed.materialised) most = std::max(most, points(let->typed, shapes));
+  return std::max(most, product(extents));
 }
 
 std::optional<Case> from_text(std::string_view text, Random &random) {
@@ -72,12 +91,12 @@ std::optional<Case> from_text(std::string_view text, Random &random) {
     std::vector<std::int64_t> extents;
     for (std::size_t a = 0; a < typed.axes.size(); ++a)
       extents.push_back(random.chance(1) ? 0 : random.pick<std::int64_t>({1, 2, 2, 3, 5, 8, 17}));
-    for (const spec::TypedInput &input : typed.given())
+    for (const spec::TypedInput &input : typed.callers())
       for (std::size_t d = 0; d < input.extents.size(); ++d) {
         std::int64_t &extent = extents[std::size_t(input.axis_of_dim[d])];
         if (input.extents[d] > 1) extent = input.extents[d];
       }
-    for (const spec::TypedInput &input : typed.given()) {
+    for (const spec::TypedInput &input : typed.callers()) {
       std::vector<std::int64_t> shape;
       for (std::size_t d = 0; d < input.extents.size(); ++d) {
         std::int64_t extent = input.extents[d];
@@ -111,7 +130,7 @@ Case from_seed(std::uint64_t seed) {
 class Run {
 public:
   Run(const Case &c, const spec::TypedSpec &typed, Random &random) : case_(c), typed_(typed) {
-    for (std::size_t i = 0; i < typed_.given_inputs(); ++i) {
+    for (std::size_t i = 0; i < typed_.callers_inputs(); ++i) {
       inputs_.emplace_back(random, typed_.inputs[i].dtype, c.shapes[i], false);
       inputs_.back().fill(random, c.exact_data);
     }

@@ -32,7 +32,7 @@ std::string stages(const std::string &text, const std::string &file) {
   if (!layouts.empty()) {
     std::vector<bl::AnyView> views;
     const auto typed = bl::spec::analyse(kernel.spec().data());
-    for (const auto &input : typed.given())
+    for (const auto &input : typed.callers())
       views.push_back({input.dtype, nullptr, false, layouts.at(input.name)});
     kernel.prepare(std::span<const bl::AnyView>(views));
   }

@@ -38,7 +38,8 @@ def tokens(text):
 class Parser:
     def __init__(self, text):
         self.tokens, self.at = tokens(text), 0
-        self.windows = {}  # "x[i + u]": the input and the position along each dim, in the order in which they are read
+        # "x[i + u]": the input, the position along each dim and how it is padded, in the order in which they are read
+        self.windows = {}
 
     def peek(self):
         return self.tokens[self.at][1]
@@ -100,8 +101,12 @@ class Parser:
             return inside[0] if len(inside) == 1 else ("tuple", inside)
         if kind != "name":
             raise Refused("'%s' where a value should stand" % word)
+        if word == "pad" and self.peek() == "(":
+            name, pads = self.pad()
+            self.expect("[")
+            return self.window(name, pads)
         if self.accept("["):
-            return self.window(word)
+            return self.window(word, [])
         if not self.accept("("):
             return ("name", word)
         args, options = [], {}
@@ -119,7 +124,31 @@ class Parser:
     # ---- positions: the multiple of each axis, of ("at", read) for an element that is read, and of None the number. Where elements are
     # read, "outside" is clip, wrap or nothing.
 
-    def window(self, name):
+    # pad(x, i: (1, 2), edge), the word read: the input, and (dim, before, after, mode or number) in the order of filling.
+    def pad(self):
+        self.expect("(")
+        name, pads = self.take(), []
+        if name == "pad" and self.peek() == "(":
+            name, pads = self.pad()
+        amounts, mode = [], "zero"
+        while self.accept(","):
+            if self.tokens[self.at + 1][1] != ":":
+                sign = -1 if self.accept("-") else 1
+                word = self.take()
+                mode = word if word in ("zero", "edge", "wrap", "reflect") else \
+                    float(word == "true") if word in ("true", "false") else sign * float(word)
+                break
+            dim = self.take()
+            self.expect(":")
+            self.expect("(")
+            before = int(self.take())
+            self.expect(",")
+            amounts.append((dim, before, int(self.take())))
+            self.expect(")")
+        self.expect(")")
+        return name, pads + [(*one, mode) for one in amounts]
+
+    def window(self, name, pads):
         positions = []
         while not self.accept("]"):
             mode = None
@@ -132,8 +161,8 @@ class Parser:
                 self.expect(")")
             if self.peek() != "]":
                 self.expect(",")
-        read = "%s%s" % (name, [sorted(p.items(), key=str) for p in positions])
-        self.windows.setdefault(read, (name, positions))
+        read = "%s%s%s" % (name, pads or "", [sorted(p.items(), key=str) for p in positions])
+        self.windows.setdefault(read, (name, positions, pads))
         return ("name", read)
 
     def position(self):
@@ -162,7 +191,7 @@ class Parser:
             return inside
         word = self.take()
         if self.accept("["):
-            return {("at", self.window(word)[1]): 1}
+            return {("at", self.window(word, [])[1]): 1}
         return {None: int(word)} if word.isdigit() else {word: 1}
 
     # ---- statements
@@ -294,8 +323,10 @@ class Parser:
 
     def statement(self, kernel):
         word = self.take()
-        if word == "in":
+        if word in ("in", "param", "state"):
             kernel["inputs"].append(self.input())
+            if self.tokens[self.at][1] in (">", ">=", "<", "<=", "!="):
+                self.take(), self.take()
         elif word == "let":
             name = self.take()
             self.expect("=")

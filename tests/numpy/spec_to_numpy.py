@@ -56,14 +56,26 @@ def axes_of(kernel, read):
     return list(dict.fromkeys(axes))
 
 
+def padded(kernel, name, array, pads):
+    labels = next(d["labels"] for d in kernel["inputs"] if d["name"] == name) or []
+    for dim, before, after, mode in pads:
+        amounts = [(0, 0)] * array.ndim
+        amounts[labels.index(dim) if dim in labels else int(dim)] = (before, after)
+        if mode in ("edge", "wrap", "reflect"):
+            array = np.pad(array, amounts, mode)
+        else:
+            array = np.pad(array, amounts, constant_values=np.array(0 if mode == "zero" else mode).astype(array.dtype))
+    return array
+
+
 def window_extents(kernel, arrays):
     known = {}
     for d in kernel["inputs"]:
         for name, one, extent in zip(d["labels"] or [], d["ones"], arrays[d["name"]].shape):
             if not one:
                 known.setdefault(name, extent)
-    reads = [(p, arrays[name].shape[k]) for name, positions in kernel["windows"].values() for k, p in enumerate(positions)
-             if not is_gather(p)]
+    reads = [(p, count) for name, positions, pads in kernel["windows"].values()
+             for p, count in zip(positions, padded(kernel, name, arrays[name], pads).shape) if not is_gather(p)]
     alone = lambda p: len(p) == 1 and list(p.items())[0][1] == 1 and None not in p
     moved = {a for p, _ in reads if not alone(p) for a in p}
     for p, count in reads:
@@ -100,11 +112,12 @@ def windows_of(kernel, arrays):
     def look(read):
         if read in found:
             return found[read]
-        name, positions = kernel["windows"][read]
+        name, positions, pads = kernel["windows"][read]
+        array = padded(kernel, name, arrays[name], pads)
         axes = axes_of(kernel, read)
         shape = [extents[a] for a in axes]
         places = []
-        for p, count in zip(positions, arrays[name].shape):
+        for p, count in zip(positions, array.shape):
             # Of any size: Python's integers where elements are read.
             at = np.full(shape, p.get(None, 0) if is_gather(p) else begins(p, count), object if is_gather(p) else np.int64)
             for a, times in p.items():
@@ -122,7 +135,7 @@ def windows_of(kernel, arrays):
             if p.get("outside") is None and np.any(inside != at):
                 raise Refused("an index outside")
             places.append(np.array(inside, np.int64).reshape(shape))
-        found[read] = axes, arrays[name][tuple(places)] if 0 not in shape else np.zeros(shape, arrays[name].dtype)
+        found[read] = axes, array[tuple(places)] if 0 not in shape else np.zeros(shape, array.dtype)
         return found[read]
 
     for read in kernel["windows"]:

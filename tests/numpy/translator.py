@@ -38,6 +38,9 @@ CASES = [
      "out c = x[p, p + 4]; out d = scan(max, x[3*q + 1, m], m)", {"x": (20, 24), "w": (3, 2)}, 99),
     ("gathers", "in x : f64[:, :]; in k : i8[n]; out a = x[wrap(k[n]), j] - x[clip(2*k[n] + 1), j]; out b = sum(x[wrap(k[n] + r), wrap(k[r])], r);"
      "out c = x[wrap(k[wrap(k[n])]), 3] * k", {"x": (20, 24), "k": (30,)}, 99),
+    ("padded windows", "in x : f64[:, :]; in w : f64[u, v]; in z : i16[k]; out a = sum(pad(x, 0: (1, 1), 1: (1, 0), edge)[i + u, j + v] * w, u, v);"
+     "out b = pad(x, 0: (3, 45), wrap)[2*p, 3] - pad(pad(x, 0: (2, 0)), 1: (0, 50), reflect)[-1, q]; out c = pad(z, k: (7, 2), reflect)[m] + pad(z, k: (4, 5), -3)[m]",
+     {"x": (20, 24), "w": (3, 2), "z": (5,)}, 99),
 ]
 ACCUMULATOR = "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
 TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i8": np.int8, "i16": np.int16}

@@ -50,18 +50,21 @@ TEST_CASE("the digits sample standardises, folds by class and agrees with the re
 }
 
 TEST_CASE("the softmax sample checks its gradient, its loss falls and it knows most test digits") {
-  const Ran ran = run("digits_softmax --epochs 10");
-  CAPTURE(ran.output);
-  CHECK(ran.status == 0);
-  CHECK(has(ran, "kernel loss_grad {"));
-  const std::vector<double> losses = numbers_after(ran, "  loss ");
-  REQUIRE(losses.size() == 10);
-  CHECK(losses[0] < 2.4); // ln 10 is that of guessing
-  for (std::size_t epoch = 1; epoch < losses.size(); ++epoch)
-    CHECK(losses[epoch] < losses[epoch - 1]);
-  const std::vector<double> accuracy = numbers_after(ran, "test accuracy: ");
-  REQUIRE(accuracy.size() == 1);
-  CHECK(accuracy[0] > 93);
+  for (const std::string rule : {"", " --adam"}) {
+    const Ran ran = run("digits_softmax --epochs 10" + rule);
+    CAPTURE(ran.output);
+    CHECK(ran.status == 0);
+    CHECK(has(ran, "kernel loss_step {"));
+    CHECK(has(ran, rule.empty() ? "update speed_w = " : "update square_w = "));
+    const std::vector<double> losses = numbers_after(ran, "  loss ");
+    REQUIRE(losses.size() == 10);
+    CHECK(losses[0] < 2.4); // ln 10 is that of guessing
+    for (std::size_t epoch = 1; epoch < losses.size(); ++epoch)
+      CHECK(losses[epoch] < losses[epoch - 1]);
+    const std::vector<double> accuracy = numbers_after(ran, "test accuracy: ");
+    REQUIRE(accuracy.size() == 1);
+    CHECK(accuracy[0] > 93);
+  }
 }
 
 TEST_CASE("the softmax sample says what is missing or not understood") {

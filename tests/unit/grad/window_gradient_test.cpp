@@ -319,3 +319,87 @@ TEST_CASE("through other windows an index goes along") {
   check("in x : f64[:]\nin k : i32[:]\nin w : f64[:]\nout y = sum(x[k[i]] * w[i + 2*u], i)",
         {{"x", {4}}, {"k", {5}}, {"w", {9}}}, "w", "f64 = sum(d_y * x[k[i]], like=w[i + 2*u])");
 }
+
+TEST_CASE("a window of a padded input sends back to the elements, however they are repeated around "
+          "them") {
+  const std::string inputs = "in x : f32[i]\nin k : f32[u]\n";
+  for (const std::string mode : {"", ", 2.5", ", edge", ", wrap", ", reflect"}) {
+    const std::string one = "pad(x, i: (1, 2)" + mode + ")[i + u]";
+    const std::string two = "pad(x, i: (4, 7)" + mode + ")[2*p - u + 2]"; // several periods
+    check(inputs + "out y = sum(" + one + " * k, u)", {{"x", {9}}, {"k", {4}}}, "x",
+          "f32 = sum(d_y * k, like=" + one + ")");
+    check(inputs + "out y = sum(" + two + "^2 * k, u)", {{"x", {3}}, {"k", {3}}}, "x",
+          "f32 = sum(d_y * k * (2 * " + two + "), like=" + two + ")");
+    check(inputs + "out y = sum(" + two + " * k, u)", {{"x", {1}}, {"k", {3}}}, "x",
+          "f32 = sum(d_y * k, like=" + two + ")");
+    const std::string flat = "pad(pad(x, 0: (1, 1)" + mode + "), 1: (2, 0), wrap)[i + u, j + v]";
+    check("in x : f32[:, :]\nin k : f32[u, v]\nout y = sum(" + flat + "^2 * k, u, v)",
+          {{"x", {5, 4}}, {"k", {3, 3}}}, "k", "f32 = sum(d_y * ");
+    check("in x : f32[:, :]\nin k : f32[u, v]\nout y = sum(" + flat + "^2 * k, u, v)",
+          {{"x", {5, 4}}, {"k", {3, 3}}}, "x", "f32 = sum(d_y * k * (2 * ");
+    check("in x : f32[:]\nin w : f32[k]\nout y = w * pad(x, 0: (2, 1)" + mode + ")[-1 - k]",
+          {{"x", {4}}, {"w", {7}}}, "x",
+          "f32 = sum(d_y * w, like=pad(x, 0: (2, 1)" + mode + ")[-k - 1])");
+  }
+}
+
+TEST_CASE("a sum through a padded window adds to each element what is read of it") {
+  const D x{1, 2, 3}, e{1, 10, 100, 1000, 10000, 100000};
+  const auto sum = [&](const std::string &mode) {
+    const LoopSpec spec = kernel(
+        "in x : f64[:]\nin e : f64[i]\nout s = sum(e, like=pad(x, 0: (2, 1)" + mode + ")[i])");
+    Array result;
+    for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
+      const Array now =
+          compile(spec, {.engine = engine})
+              .call(std::vector<NamedView>{{"x", View<const double>(x.data(), {3})},
+                                           {"e", View<const double>(e.data(), {6})}})["s"];
+      CHECK((engine == Engine::jit || same_bits(now, result)));
+      result = now;
+    }
+    return values(result);
+  };
+  CHECK(sum("") == D{100, 1000, 10000});
+  CHECK(sum(", 5") == D{100, 1000, 10000});
+  CHECK(sum(", edge") == D{111, 1000, 110000});
+  CHECK(sum(", wrap") == D{100100, 1001, 10010});
+  CHECK(sum(", reflect") == D{100, 101010, 10001});
+  // Of one side only, where no position moves, and of what lacks the axis or runs along it.
+  const LoopSpec sides =
+      kernel("in x : f64[:]\nin e : f64[i]\nout a = sum(e, like=pad(x, 0: (0, 3), wrap)[i])\n"
+             "out b = sum(iota(i, of=e), like=pad(x, 0: (3, 0), edge)[i])\n"
+             "out c = sum(1, like=pad(x, 0: (0, 3), reflect)[i])\nout d = sum(max(e, i) + 0 * e, "
+             "like=pad(x, 0: (1, 2))[i])");
+  for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
+    const Results results =
+        compile(sides, {.engine = engine})
+            .call(std::vector<NamedView>{{"x", View<const double>(x.data(), {3})},
+                                         {"e", View<const double>(e.data(), {6})}});
+    CHECK(values(results["a"]) == D{1001, 10010, 100100});
+    const Array b = results["b"].copy(), c = results["c"].copy();
+    CHECK(std::vector(b.data<std::int64_t>(), b.data<std::int64_t>() + 3) ==
+          std::vector<std::int64_t>{6, 4, 5});
+    CHECK(std::vector(c.data<std::int64_t>(), c.data<std::int64_t>() + 3) ==
+          std::vector<std::int64_t>{2, 3, 1});
+    CHECK(values(results["d"]) == D(3, 100000));
+  }
+  CHECK(code_of(kernel("in x : f64[:]\nin e : f64[i]\n"
+                       "out s = sum(scan(sum, e, i), like=pad(x, 0: (0, 1), wrap)[i])")) ==
+        "E0605");
+}
+
+TEST_CASE("borders of many dims have too many corners to sum over one by one") {
+  std::string dims, pads, positions;
+  for (int d = 0; d < 7; ++d) {
+    const std::string comma = d == 0 ? "" : ", ";
+    dims += comma + ":";
+    pads += ", " + std::to_string(d) + ": (1, 1)";
+    positions += comma + "a" + std::to_string(d);
+  }
+  const auto code = [&](const std::string &mode) {
+    return code_of(kernel("in x : f32[" + dims + "]\nout s = sum(1, like=pad(x" + pads + mode +
+                          ")[" + positions + "])"));
+  };
+  CHECK(code(", edge") == "E0013");
+  CHECK(code("") == "");
+}

@@ -1,5 +1,6 @@
 // Values held in memory: when, what it saves, and that no bit depends on it.
 #include "plan/plan.hpp"
+#include "plan/scratch.hpp"
 #include "support/min_cut.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -159,6 +160,38 @@ TEST_CASE("a minimum cut costs what its edges cost, and no cut costs less") {
         least = std::min(least, price([&](std::size_t v) { return (set >> v & 1) != 0; }));
     CHECK(graph.cut(0, n - 1) == least);
     CHECK(price([&](std::size_t v) { return graph.with_source(v); }) == least);
+  }
+}
+
+TEST_CASE("arrays between phases share memory unless they are in use at once") {
+  const plan::Plan plan =
+      plan_of("in x : f32[i, j]\nlet a = exp(x / sum(x, j))\nlet b = exp(a / sum(a, i))\n"
+              "let c = exp(b / sum(b, j))\nout y = c / sum(c, i)",
+              {{600, 600}});
+  const std::vector<std::int64_t> &bytes = plan.binding.scratch_bytes;
+  REQUIRE(bytes.size() > 2);
+  std::vector<std::size_t> alone;
+  for (std::size_t p = 0; p < plan.program.phases.size(); ++p) alone.push_back(p);
+  const auto lives = plan::scratch_lifetimes(plan.program, bytes, alone);
+  const support::Places places = support::places_of(lives);
+  std::int64_t apart = 0;
+  for (std::size_t a = 0; a < bytes.size(); ++a) {
+    apart += (bytes[a] + 63) / 64 * 64;
+    for (std::size_t b = 0; b < a; ++b) {
+      const bool at_once =
+          lives[a].made <= lives[b].last_read && lives[b].made <= lives[a].last_read;
+      const bool meet = places.starts[a] < places.starts[b] + bytes[b] &&
+                        places.starts[b] < places.starts[a] + bytes[a];
+      CHECK_FALSE((at_once && meet));
+    }
+  }
+  CHECK(places.bytes < apart);
+  // What runs with an earlier phase is in use from there on.
+  std::vector<std::size_t> all_with_first(alone.size(), 0);
+  const auto longer = plan::scratch_lifetimes(plan.program, bytes, all_with_first);
+  for (std::size_t a = 0; a < bytes.size(); ++a) {
+    CHECK(longer[a].made == 0);
+    CHECK(longer[a].last_read == lives[a].last_read);
   }
 }
 

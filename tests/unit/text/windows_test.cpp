@@ -59,8 +59,8 @@ TEST_CASE("what is no sum of multiples of axes is no position") {
     CHECK_MESSAGE(code(wrong).substr(0, 4) == "E000", wrong);
   for (const char *wrong : {"", "i", "i, j, u", "1", "x[i], 0"}) CHECK(code(wrong) == "E0140");
   CHECK(code("x[i, j], 0") == "E0206");
-  CHECK(code("clip(i), 0") == "E0024");
-  CHECK(code("nothing[i], 0") == "E0024");
+  CHECK(code("clip(i), 0") == "E0026");
+  CHECK(code("nothing[i], 0") == "E0026");
   CHECK(code("in, 0") == "E0005");
 }
 

@@ -29,10 +29,11 @@ const std::map<std::string, Profile> profiles{
 const std::map<std::string, Policy> policies{
     {"auto", Policy::automatic}, {"save", Policy::save}, {"recompute", Policy::recompute}};
 
-const std::map<std::string, Stage> stages{
-    {"spec", Stage::spec}, {"axes", Stage::axes},    {"graph", Stage::graph},
-    {"plan", Stage::plan}, {"loop", Stage::loop},    {"block", Stage::block},
-    {"llvm", Stage::llvm}, {"asm", Stage::assembly}, {"why", Stage::why}};
+const std::map<std::string, Stage> stages{{"spec", Stage::spec},    {"folded", Stage::folded},
+                                          {"axes", Stage::axes},    {"graph", Stage::graph},
+                                          {"plan", Stage::plan},    {"loop", Stage::loop},
+                                          {"block", Stage::block},  {"llvm", Stage::llvm},
+                                          {"asm", Stage::assembly}, {"why", Stage::why}};
 
 const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::text},
                                                              {"dot", ShowFormat::Graph::dot},
@@ -68,6 +69,13 @@ void add_inputs(CLI::App &command, std::vector<std::string> &inputs) {
   command.add_option("--in", inputs, std::string("data of an input; ") + source_help)
       ->type_name("NAME=SOURCE")
       ->allow_extra_args(false);
+}
+
+void add_freeze(CLI::App &command, std::string &parameters) {
+  command
+      .add_option("--freeze", parameters,
+                  "parameters to build in, so that what depends on them only is computed once")
+      ->type_name("NAME,..");
 }
 
 class CommandLine {
@@ -138,6 +146,7 @@ private:
     run_ = app_.add_subcommand("run", "run a kernel on data");
     run_text_.add(*run_, run_options_.text, true);
     add_inputs(*run_, run_options_.inputs);
+    add_freeze(*run_, run_options_.freeze);
     run_->add_option("--out", run_options_.outputs,
                      "write an output to a file, and compute only outputs so named; without any, "
                      "all outputs are printed")
@@ -167,7 +176,7 @@ private:
     show_ = app_.add_subcommand("show", "print a stage of the compiler");
     show_text_.add(*show_, show_options_.text, true);
     show_->add_option("--stage", stage_, "which stage")
-        ->type_name("spec|axes|graph|plan|loop|block|llvm|asm|why")
+        ->type_name("spec|folded|axes|graph|plan|loop|block|llvm|asm|why")
         ->required()
         ->check(CLI::IsMember(stages).description(""));
     show_
@@ -179,6 +188,7 @@ private:
     show_->add_flag("--json", show_options_.format.json,
                     "with --stage why, the decisions as a JSON array");
     add_inputs(*show_, show_options_.inputs);
+    add_freeze(*show_, show_options_.freeze);
   }
 
   void add_grad() {

@@ -20,6 +20,48 @@
 
 namespace broadloom::cli {
 
+namespace {
+
+// "x, y": names with commas between.
+std::vector<std::string> names_in(const std::string &list) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : list + ",") {
+    if (c == ',') {
+      if (!name.empty()) names.push_back(std::move(name));
+      name.clear();
+    } else if (c != ' ') {
+      name += c;
+    }
+  }
+  return names;
+}
+
+// The kernel with these parameters built in; the other inputs are left in the lists.
+Kernel frozen(const Kernel &kernel, const std::string &parameters, std::vector<InputInfo> &infos,
+              std::vector<Array> &inputs) {
+  std::vector<NamedView> values;
+  const std::vector<std::string> names = names_in(parameters);
+  for (const std::string &name : names) {
+    const auto info = std::ranges::find(infos, name, &InputInfo::name);
+    // Of what is no parameter any array will do: `freeze` says what is wrong.
+    values.push_back(
+        {name, info == infos.end() ? AnyView() : inputs[std::size_t(info - infos.begin())]});
+  }
+  Kernel made = kernel.freeze(values);
+  const auto is_frozen = [&](const InputInfo &info) {
+    return std::ranges::find(values, info.name, &NamedView::name) != values.end();
+  };
+  for (std::size_t i = infos.size(); i-- > 0;)
+    if (is_frozen(infos[i])) {
+      infos.erase(infos.begin() + std::ptrdiff_t(i));
+      inputs.erase(inputs.begin() + std::ptrdiff_t(i));
+    }
+  return made;
+}
+
+} // namespace
+
 void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
@@ -29,14 +71,16 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   compile_options.threads = options.threads;
   compile_options.engine = options.engine;
   compile_options.profile = options.profile;
-  const Kernel kernel = compile(chosen, compile_options);
+  Kernel kernel = compile(chosen, compile_options);
   const std::string &name = chosen.data().name;
-  const std::vector<InputInfo> infos = kernel.inputs();
+  std::vector<InputInfo> infos = kernel.inputs();
   const std::vector<Source> sources = match_inputs(name, infos, options.inputs);
   std::vector<Destination> destinations = match_outputs(kernel.outputs(), options.outputs);
 
   phase = Phase::Data;
-  const std::vector<Array> inputs = read_inputs(infos, sources);
+  const std::vector<Array> all_inputs = read_inputs(infos, sources);
+  std::vector<Array> inputs = all_inputs;
+  if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
   const std::vector<AnyView> input_views(inputs.begin(), inputs.end());
   const std::vector<NamedView> named_inputs = named_views(infos, inputs);
   Outputs outputs(kernel, std::move(destinations), inputs, kernel.infer(input_views));
@@ -65,7 +109,7 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   }
   std::optional<RunCheck> checked;
   if (options.check)
-    checked = check_run(chosen, inputs, outputs.names(), outputs.arrays(), outputs.before(),
+    checked = check_run(chosen, all_inputs, outputs.names(), outputs.arrays(), outputs.before(),
                         options.engine);
   if (!checked || checked->passed()) outputs.write();
 
@@ -96,12 +140,13 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
 void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
-  const Kernel kernel = compile(chosen);
-  if (!options.inputs.empty()) {
-    const std::vector<InputInfo> infos = kernel.inputs();
+  Kernel kernel = compile(chosen);
+  if (!options.inputs.empty() || !options.freeze.empty()) {
+    std::vector<InputInfo> infos = kernel.inputs();
     const std::vector<Source> sources = match_inputs(chosen.data().name, infos, options.inputs);
     phase = Phase::Data;
-    const std::vector<Array> inputs = read_inputs(infos, sources);
+    std::vector<Array> inputs = read_inputs(infos, sources);
+    if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
     kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
   }
   std::string text = kernel.show(options.stage, options.format);
@@ -110,21 +155,6 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
 }
 
 namespace {
-
-// "x, y": names with commas between.
-std::vector<std::string> names_in(const std::string &list) {
-  std::vector<std::string> names;
-  std::string name;
-  for (const char c : list + ",") {
-    if (c == ',') {
-      if (!name.empty()) names.push_back(std::move(name));
-      name.clear();
-    } else if (c != ' ') {
-      name += c;
-    }
-  }
-  return names;
-}
 
 // A name of the command line that the kernel does not have is a mistake of use.
 void require_known(const std::vector<std::string> &names, const std::vector<std::string> &known,
@@ -143,7 +173,7 @@ void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
   const spec::TypedSpec typed = spec::analyse(chosen.data());
   std::vector<std::string> inputs, outputs;
-  for (const spec::TypedInput &input : typed.asked()) inputs.push_back(input.name);
+  for (const spec::TypedInput &input : typed.callers()) inputs.push_back(input.name);
   for (const spec::TypedOutput &output : typed.outputs) outputs.push_back(output.name);
   const std::vector<std::string> wrt = names_in(options.wrt);
   GradientOptions request;

@@ -30,6 +30,7 @@ struct RunOptions {
   TextOptions text;
   std::vector<std::string> inputs;  // NAME=SOURCE
   std::vector<std::string> outputs; // NAME=PATH.npy
+  std::string freeze;               // parameters, with commas between
   int threads = 0;                  // 0: as the library decides
   int repeat = 0;                   // 0: not asked for, one call
   bool json = false;
@@ -48,6 +49,7 @@ struct GradOptions {
 struct ShowOptions {
   TextOptions text;
   std::vector<std::string> inputs;
+  std::string freeze; // parameters, with commas between
   Stage stage = Stage::spec;
   ShowFormat format;
 };

@@ -32,7 +32,7 @@ struct CommandTable { // the session's friend: each row calls one of its members
           "outputs.",
           ".grad k x,y", Argument::Kernel, &call<&Session::grad>},
       Command{".show", "STAGE [K] [x=SOURCE ..]", "print a stage of the compiler",
-              "The stages are spec, axes, graph, plan, loop, block, llvm, asm and why.",
+              "The stages are spec, folded, axes, graph, plan, loop, block, llvm, asm and why.",
               ".show loop k", Argument::Stage, &call<&Session::show>},
       Command{".why", "[K] [x=SOURCE ..]", "print what was decided, and for what reason", "",
               ".why k", Argument::Kernel, &call<&Session::why>},

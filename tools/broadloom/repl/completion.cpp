@@ -21,7 +21,8 @@ namespace {
 using Words = std::set<std::string>;
 
 constexpr std::array generators{"rand(", "randn(", "zeros(", "ones(", "arange("};
-constexpr std::array stages{"spec", "axes", "graph", "plan", "loop", "block", "llvm", "asm", "why"};
+constexpr std::array stages{"spec", "folded", "axes", "graph", "plan",
+                            "loop", "block",  "llvm", "asm",   "why"};
 constexpr std::array dtypes{DType::Bool, DType::I8,  DType::I16, DType::I32, DType::I64,
                             DType::U8,   DType::U16, DType::U32, DType::U64, DType::F16,
                             DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128};
@@ -40,7 +41,8 @@ void add_names(std::string_view text, Words &words) {
 }
 
 Words language(std::string_view before, std::string_view line, const Library &library) {
-  Words words{"pi", "inf", "nan", "iota", "extent", "scan", "wrap", "derivative", "schedule"};
+  Words words{"pi",  "inf",  "nan",  "iota", "extent",  "scan",  "derivative", "schedule",
+              "pad", "zero", "edge", "wrap", "reflect", "param", "state",      "update"};
   for (int k = 0; k <= int(ScheduleClause::Kind::Separate); ++k)
     words.emplace(spec::word_of(ScheduleClause::Kind(k)));
   for (const std::string_view word : spec::reserved_words()) words.emplace(word);
@@ -65,7 +67,7 @@ void add_inputs(const Library &library, std::string_view kernel, const char *beh
   auto found = library.kernels().find(std::string(kernel));
   if (found == library.kernels().end()) found = library.kernels().find(library.latest());
   if (found == library.kernels().end()) return;
-  for (const spec::TypedInput &input : found->second->typed.asked())
+  for (const spec::TypedInput &input : found->second->typed.callers())
     words.insert(input.name + behind);
 }
 

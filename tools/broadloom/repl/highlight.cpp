@@ -22,12 +22,14 @@ using spec::Tok;
 using spec::Token;
 
 constexpr std::array clauses{"init", "step", "combine", "result", "derivative"};
+constexpr std::array declaring_words{"param", "state", "update"}; // names elsewhere
 constexpr std::array schedule_words{"vector", "parallel", "serial", "copies", "tile", "recompute",
                                     "keep",   "stream",   "cached", "inline", "at"};
-constexpr std::array known_words{
-    "c",   "f",       "none",     "on",    "off",       "pi",        "e",       "inf",
-    "nan", "high",    "fast",     "exact", "dims",      "axes",      "like",    "of",
-    "acc", "relaxed", "accuracy", "keep",  "recompute", "exclusive", "reverse", "correction"};
+constexpr std::array known_words{"c",        "f",         "none", "on",   "off",       "pi",
+                                 "e",        "inf",       "nan",  "high", "fast",      "exact",
+                                 "dims",     "axes",      "like", "of",   "acc",       "relaxed",
+                                 "accuracy", "scales",    "fold", "keep", "recompute", "exclusive",
+                                 "reverse",  "correction"};
 
 template <class Words> bool holds(const Words &words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -78,8 +80,9 @@ private:
   void name(const Token &token) {
     const std::string word(source_.word(token));
     if (dtype_from_name(word)) return add(token, Paint::Type);
-    if (spec::is_reserved(word) || (starts_line() && holds(clauses, word))) {
-      defines_ = word == "in" || word == "let" || word == "out" || word == "kernel";
+    const bool declares = starts_line() && next() == Tok::Name && holds(declaring_words, word);
+    if (spec::is_reserved(word) || declares || (starts_line() && holds(clauses, word))) {
+      defines_ = declares || word == "in" || word == "let" || word == "out" || word == "kernel";
       if (word == "def" || word == "accumulator") header_ = true;
       if (word == "derivative") values_.insert("g");
       return add(token, Paint::Keyword);

@@ -44,8 +44,8 @@ std::optional<Library::Kind> kind_of(std::string_view word) {
   return std::nullopt;
 }
 
-constexpr std::array statement_words{"in",   "let",     "out",      "order",   "set",
-                                     "fuse", "stretch", "separate", "schedule"};
+constexpr std::array statement_words{"in",    "param", "state", "let",     "out",      "update",
+                                     "order", "set",   "fuse",  "stretch", "separate", "schedule"};
 
 std::string_view first_word(std::string_view text, const spec::Source &source) {
   const auto first = std::find_if(source.tokens.begin(), source.tokens.end(),
@@ -181,10 +181,11 @@ std::vector<Library::Name> Library::state(const Chunk &text) {
     if (end > t) {
       const spec::Token &first = source.tokens[t], &second = source.tokens[t + 1];
       const std::string_view word = source.word(first);
-      const bool names = word == "in" || word == "let" || word == "out" || word == "set";
+      const bool names = word == "in" || word == "param" || word == "state" || word == "let" ||
+                         word == "out" || word == "set" || word == "update";
       const bool pairs = word == "fuse" || word == "separate"; // may stand several times
       std::string key(names ? source.word(second) : word);
-      if (word == "set") key = "set " + key;
+      if (word == "set" || word == "update") key = std::string(word) + " " + key;
       Statement statement{std::move(key), cut(text, first, source.tokens[end].offset)};
       const auto same =
           std::find_if(next.statements_.begin(), next.statements_.end(),
@@ -201,7 +202,9 @@ std::vector<Library::Name> Library::state(const Chunk &text) {
   bool outputs = false;
   for (const Statement &statement : next.statements_) {
     item.chunks.push_back(statement.chunk);
-    outputs |= statement.chunk.text.find_first_not_of(" \t\n") == statement.chunk.text.find("out ");
+    const std::string &written = statement.chunk.text;
+    const std::size_t first = written.find_first_not_of(" \t\n");
+    outputs |= first == written.find("out ") || first == written.find("update ");
   }
   item.chunks.push_back({"<scratch>", 1, "}"});
   next.add(item, outputs);

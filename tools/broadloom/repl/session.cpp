@@ -34,7 +34,7 @@ std::string dims_of(const spec::TypedSpec &spec, const std::vector<int> &axes) {
 // "k(x: f32[i, j], y: f32[i]) -> z: f32[i, j]"
 std::string signature(const spec::TypedSpec &spec) {
   std::vector<std::string> inputs, outputs;
-  for (const spec::TypedInput &input : spec.asked()) {
+  for (const spec::TypedInput &input : spec.callers()) {
     std::string dims = dims_of(spec, input.axis_of_dim);
     if (input.in_windows_only)
       dims = fmt::format("[{}]",

@@ -50,7 +50,7 @@ std::map<std::string, std::string> sources_in(const std::vector<std::string> &wo
                                               const DefinedKernel &defined,
                                               const Library &library) {
   std::vector<std::string> inputs, kernels;
-  for (const spec::TypedInput &input : defined.typed.asked()) inputs.push_back(input.name);
+  for (const spec::TypedInput &input : defined.typed.callers()) inputs.push_back(input.name);
   for (const auto &[name, kernel] : library.kernels()) kernels.push_back(name);
   const auto hint = [](const std::string &word, const std::vector<std::string> &known,
                        const std::string &what) {
@@ -197,7 +197,7 @@ std::vector<Array> Session::make_inputs(std::shared_ptr<const DefinedKernel> def
   const auto given = sources_in(words, *defined, library_);
   const auto &kept = given_[typed.name];
   std::vector<std::optional<Source>> sources;
-  for (const spec::TypedInput &input : typed.asked()) {
+  for (const spec::TypedInput &input : typed.callers()) {
     const auto now = given.find(input.name), before = kept.find(input.name);
     sources.emplace_back();
     if (now != given.end() || before != kept.end())

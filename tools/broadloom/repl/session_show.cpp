@@ -17,15 +17,16 @@ namespace broadloom::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 9> stages{{{"spec", Stage::spec},
-                                                                    {"axes", Stage::axes},
-                                                                    {"graph", Stage::graph},
-                                                                    {"plan", Stage::plan},
-                                                                    {"loop", Stage::loop},
-                                                                    {"block", Stage::block},
-                                                                    {"llvm", Stage::llvm},
-                                                                    {"asm", Stage::assembly},
-                                                                    {"why", Stage::why}}};
+constexpr std::array<std::pair<std::string_view, Stage>, 10> stages{{{"spec", Stage::spec},
+                                                                     {"folded", Stage::folded},
+                                                                     {"axes", Stage::axes},
+                                                                     {"graph", Stage::graph},
+                                                                     {"plan", Stage::plan},
+                                                                     {"loop", Stage::loop},
+                                                                     {"block", Stage::block},
+                                                                     {"llvm", Stage::llvm},
+                                                                     {"asm", Stage::assembly},
+                                                                     {"why", Stage::why}}};
 
 Stage stage_of(const std::string &word) {
   std::vector<std::string> names;
@@ -85,7 +86,7 @@ void Session::grad(const Words &given) {
   // The inputs may stand alone; a kernel of that name comes first.
   const auto defined = choose(words);
   std::vector<std::string> inputs, outputs, wrt;
-  for (const spec::TypedInput &input : defined->typed.asked()) {
+  for (const spec::TypedInput &input : defined->typed.callers()) {
     inputs.push_back(input.name);
     if (is_float(input.dtype) || is_complex(input.dtype)) wrt.push_back(input.name);
   }

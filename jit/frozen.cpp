@@ -1,0 +1,249 @@
+// See frozen.hpp; and Kernel::freeze, which makes the kernels, and Kernel::refreeze.
+#include "jit/frozen.hpp"
+
+#include "jit/kernel.hpp"
+#include "ops/ops.hpp"
+#include "support/fail.hpp"
+#include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace broadloom {
+namespace {
+
+using support::fail;
+using Value = FrozenParameters::Value;
+
+Array copy_of(const AnyView &view) { // in C order
+  return Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy();
+}
+
+bool holds(Sign sign, double value) {
+  switch (sign) {
+  case Sign::any: return true;
+  case Sign::positive: return value > 0;
+  case Sign::nonnegative: return value >= 0;
+  case Sign::negative: return value < 0;
+  case Sign::nonpositive: return value <= 0;
+  case Sign::nonzero: return value < 0 || value > 0;
+  }
+  return false;
+}
+
+void check_sign(const spec::TypedInput &param, const Array &array) {
+  if (param.sign == Sign::any || is_complex(array.dtype())) return;
+  const char *elements = static_cast<const char *>(array.raw());
+  for (std::int64_t k = 0; k < array.size(); ++k) {
+    const double value = ops::as_f64(
+        ops::convert(ops::load(elements + std::size_t(k) * size_of(array.dtype()), array.dtype()),
+                     array.dtype(), DType::F64));
+    if (!holds(param.sign, value))
+      fail("E0313",
+           fmt::format("parameter '{}' is declared {}, and element {} in C order is {}", param.name,
+                       relation(param.sign), k, value),
+           param.where, "freeze it with other values, or declare less");
+  }
+}
+
+// The values of parameters of a kernel that is not frozen, checked and copied.
+std::vector<Value> read_values(const KernelImpl &kernel, std::span<const NamedView> given) {
+  const spec::TypedSpec &spec = kernel.typed();
+  std::vector<std::string> parameters;
+  for (const spec::TypedInput &input : spec.callers())
+    if (input.role == InputRole::parameter) parameters.push_back(input.name);
+  std::vector<Value> values;
+  for (const NamedView &view : given) {
+    const auto found = std::ranges::find(spec.callers(), view.name, &spec::TypedInput::name);
+    if (found == spec.callers().end() || found->role != InputRole::parameter)
+      fail("E0311",
+           found == spec.callers().end()
+               ? fmt::format("kernel '{}' has no parameter '{}'", spec.name, view.name)
+               : fmt::format("'{}' is no parameter: only those are frozen", view.name),
+           found == spec.callers().end() ? Place() : found->where,
+           parameters.empty() ? "declare one: param w : f32[i]"
+                              : "the parameters are " + support::quoted_list(parameters));
+    if (std::ranges::find(values, view.name, &Value::name) != values.end())
+      fail("E0311", fmt::format("parameter '{}' is frozen twice", view.name), found->where,
+           "give each parameter once");
+    std::vector<const AnyView *> operands(spec.inputs.size() + spec.outputs.size());
+    operands[std::size_t(found - spec.callers().begin())] = &view.view;
+    kernel::check_operands(spec, operands);
+    for (int d = 0; d < view.view.layout.rank; ++d)
+      if (const std::int64_t declared = found->extents[std::size_t(d)];
+          declared >= 0 && declared != view.view.layout.extents[d])
+        spec::fail_declared_extent(*found, d, view.view.layout.extents[d]);
+    if (view.view.data == nullptr && element_count(view.view.layout) > 0)
+      fail("E0306", fmt::format("the array for parameter '{}' has a null pointer", view.name),
+           found->where, "pass memory");
+    values.push_back({std::string(view.name), copy_of(view.view)});
+    check_sign(*found, values.back().array);
+  }
+  return values;
+}
+
+// Arrays for inputs that are not read, but lend the kernel their axes: as small as the labels allow.
+std::vector<Array> stand_ins(const spec::TypedSpec &spec, std::span<const Value> values) {
+  std::vector<std::int64_t> extents(spec.axes.size(), -1);
+  const auto value_of = [&](const spec::TypedInput &input) {
+    return std::ranges::find(values, input.name, &Value::name);
+  };
+  for (const spec::TypedInput &input : spec.callers())
+    for (std::size_t d = 0; d < input.axis_of_dim.size() && input.labelled; ++d) {
+      const auto value = value_of(input);
+      const std::int64_t extent =
+          value != values.end() ? value->array.shape()[d] : input.extents[d];
+      if (extent >= 0 && !input.may_stretch[d]) extents[std::size_t(input.axis_of_dim[d])] = extent;
+    }
+  std::vector<Array> arrays;
+  for (const spec::TypedInput &input : spec.callers()) {
+    if (const auto value = value_of(input); value != values.end()) {
+      arrays.push_back(value->array);
+      continue;
+    }
+    std::vector<std::int64_t> shape, strides;
+    for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+      const std::int64_t known = input.labelled ? extents[std::size_t(input.axis_of_dim[d])] : -1;
+      shape.push_back(input.extents[d] >= 0 ? input.extents[d] : known >= 0 ? known : 1);
+      strides.push_back(0);
+    }
+    const Array one(input.dtype, {}); // of which each element is
+    arrays.emplace_back(std::make_shared<Array>(one), input.dtype, one.raw(),
+                        strided_layout(shape, strides));
+  }
+  return arrays;
+}
+
+} // namespace
+
+FrozenParameters::FrozenParameters(std::shared_ptr<const Recipe> recipe, std::vector<Value> values,
+                                   const spec::TypedSpec &rest, std::int64_t version)
+    : recipe_(std::move(recipe)), values_(std::move(values)), version_(version) {
+  std::optional<Results> results;
+  if (recipe_->computed) {
+    std::vector<NamedView> inputs;
+    const std::vector<InputInfo> infos = recipe_->computed->inputs();
+    const std::vector<Array> arrays =
+        stand_ins(spec::analyse(recipe_->computed->spec().data()), values_);
+    std::vector<std::string> names;
+    for (const InputInfo &info : infos) names.push_back(info.name);
+    for (std::size_t i = 0; i < names.size(); ++i) inputs.push_back({names[i], arrays[i]});
+    // Each in C order, as copies of parameters are.
+    const std::vector<Signature> signatures = recipe_->computed->infer_named(inputs);
+    std::vector<std::pair<std::string, Array>> outputs;
+    std::vector<NamedView> views;
+    for (const Signature &output : signatures)
+      outputs.emplace_back(output.name, Array(output.dtype, output.shape));
+    for (const auto &[name, array] : outputs) views.push_back({name, array});
+    recipe_->computed->run_named(inputs, views);
+    results.emplace(std::move(outputs));
+  }
+  for (std::size_t i = 0; i < rest.callers_inputs(); ++i) {
+    const std::string &name = rest.inputs[i].name;
+    if (std::ranges::count(recipe_->built_in, name) == 0) continue;
+    const auto value = std::ranges::find(values_, name, &Value::name);
+    const Array array = value != values_.end() ? value->array : (*results)[name];
+    built_.push_back({i, name, array, array});
+  }
+}
+
+bool FrozenParameters::has(std::size_t input) const {
+  return std::ranges::find(built_, input, &Built::input) != built_.end();
+}
+
+std::vector<AnyView> FrozenParameters::all(const spec::TypedSpec &rest,
+                                           std::span<const AnyView> given) const {
+  const std::size_t wanted = rest.callers_inputs() - built_.size();
+  if (given.size() != wanted)
+    fail("E0308",
+         fmt::format("kernel '{}' takes {} beside its frozen parameters, {} {} given", rest.name,
+                     support::count(std::int64_t(wanted), "input"), given.size(),
+                     given.size() == 1 ? "was" : "were"),
+         {}, "Kernel::inputs() lists them");
+  std::vector<AnyView> views;
+  views.reserve(rest.callers_inputs());
+  std::size_t next = 0, built = 0;
+  for (std::size_t i = 0; i < rest.callers_inputs(); ++i) {
+    const bool is_built = built < built_.size() && built_[built].input == i;
+    views.push_back(is_built ? built_[built++].view : given[next++]);
+  }
+  return views;
+}
+
+std::vector<NamedView> FrozenParameters::all(std::span<const NamedView> given) const {
+  std::vector<NamedView> views(given.begin(), given.end());
+  for (const NamedView &view : given) {
+    const auto is_it = [&](const auto &frozen) { return frozen.name == view.name; };
+    if (std::ranges::any_of(built_, is_it) || std::ranges::any_of(values_, is_it))
+      fail("E0312", fmt::format("parameter '{}' is frozen, and calls are not given it", view.name),
+           {}, "leave it out, or give it other values by Kernel::refreeze");
+  }
+  for (const Built &built : built_) views.push_back({built.name, built.view});
+  return views;
+}
+
+Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
+  const support::FloatWorld world;
+  std::vector<NamedView> all(parameters.begin(), parameters.end());
+  if (frozen_) { // from the beginning, with these too
+    for (const NamedView &view : parameters)
+      for (const Value &value : frozen_->values())
+        if (view.name == value.name)
+          fail("E0311", fmt::format("parameter '{}' is frozen already", value.name), {},
+               "give it other values by Kernel::refreeze");
+    for (const Value &value : frozen_->values()) all.push_back({value.name, value.array});
+    return frozen_->recipe().original.freeze(all);
+  }
+  std::vector<Value> values = read_values(*impl_, all);
+  std::vector<std::string> names;
+  for (const Value &value : values) names.push_back(value.name);
+  freeze::Frozen made = freeze::freeze(impl_->spec().data(), names);
+  auto recipe = std::make_shared<FrozenParameters::Recipe>(
+      FrozenParameters::Recipe{*this, std::move(made.built_in), {}});
+  if (!made.computed.outputs.empty())
+    recipe->computed = compile(LoopSpec(std::make_shared<const SpecData>(std::move(made.computed))),
+                               impl_->options());
+  const Kernel rest =
+      compile(LoopSpec(std::make_shared<const SpecData>(std::move(made.rest))), impl_->options());
+  auto frozen = std::make_shared<const FrozenParameters>(std::move(recipe), std::move(values),
+                                                         rest.impl_->typed(), 1);
+  return Kernel(rest.impl_, std::move(frozen));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Kernel Kernel::refreeze(std::span<const NamedView> parameters) const try {
+  const support::FloatWorld world;
+  if (!frozen_)
+    fail("E0311", fmt::format("kernel '{}' has no frozen parameters", impl_->typed().name), {},
+         "freeze them first");
+  std::vector<Value> values = read_values(*frozen_->recipe().original.impl_, parameters);
+  for (const Value &old : frozen_->values()) {
+    const auto now = std::ranges::find(values, old.name, &Value::name);
+    if (now == values.end())
+      fail("E0311", fmt::format("parameter '{}' is frozen, and has no new values", old.name), {},
+           "give values of all frozen parameters: what was computed hangs on all of them");
+    if (!std::ranges::equal(now->array.shape(), old.array.shape()))
+      fail("E0123",
+           fmt::format("parameter '{}' was frozen in shape [{}], the array given has [{}]",
+                       old.name, fmt::join(old.array.shape(), ", "),
+                       fmt::join(now->array.shape(), ", ")),
+           {}, "freeze the kernel itself anew where shapes change");
+  }
+  if (values.size() != frozen_->values().size())
+    fail("E0311", "a parameter that is not frozen is given other values", {},
+         "freeze it first, or give it to the calls");
+  auto frozen = std::make_shared<const FrozenParameters>(
+      frozen_->shared_recipe(), std::move(values), impl_->typed(), frozen_->version() + 1);
+  return Kernel(impl_, std::move(frozen));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+std::int64_t Kernel::version() const { return frozen_ ? frozen_->version() : 0; }
+
+} // namespace broadloom

@@ -1,0 +1,68 @@
+// The lets of a kernel that are arrays (spec/materialise.hpp): each a kernel of its own, run before the one that reads them.
+#pragma once
+
+#include "kernel/operands.hpp"
+#include "spec/materialise.hpp"
+#include "support/lifetimes.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace broadloom {
+class KernelImpl;
+}
+
+namespace broadloom::jit {
+
+class Lets {
+public:
+  // `compile` makes the kernel of a let.
+  using Compile =
+      std::function<std::shared_ptr<const KernelImpl>(std::shared_ptr<const spec::Materialised>)>;
+  Lets(const spec::TypedSpec &typed, const Compile &compile);
+
+  bool empty() const { return lets_.empty(); }
+  const std::vector<std::shared_ptr<const KernelImpl>> &kernels() const { return kernels_; }
+
+  // What a kernel is given: the inputs of the call, then the lets that it reads, then its outputs.
+  struct Layouts {
+    std::vector<std::int64_t> key; // of the inputs of the call
+    std::vector<Layout> lets;
+    std::vector<std::int64_t> bytes; // [let]
+    support::Places places;
+  };
+  // For inputs that fit (kernel::check_operands). Throws what their shapes are not fit for.
+  std::shared_ptr<const Layouts> layouts(kernel::Operands inputs) const;
+
+  // Of the latest call or `prepare`; null before any.
+  std::shared_ptr<const Layouts> latest() const;
+
+  // Views of the arrays in `memory`, of `places.bytes`; null: views without memory.
+  std::vector<AnyView> views(const Layouts &layouts, char *memory) const;
+  // Which lets these outputs need: [let].
+  std::vector<bool> needed(kernel::Operands outputs) const;
+
+  // Of let k, of the kernel that reads them: the operands of a call of it.
+  std::vector<const AnyView *> operands(std::size_t k, kernel::Operands inputs,
+                                        std::span<const AnyView> lets) const;
+  std::vector<const AnyView *> operands_of_rest(kernel::Operands inputs,
+                                                std::span<const AnyView> lets,
+                                                kernel::Operands outputs) const;
+
+private:
+  struct Let {
+    std::vector<std::size_t> reads; // lets before it
+    std::size_t last_read = 0;      // by let .. or, the number of lets, by the kernel
+  };
+  std::vector<std::shared_ptr<const spec::Materialised>> specs_;
+  std::vector<std::shared_ptr<const KernelImpl>> kernels_;
+  std::vector<Let> lets_;
+  std::vector<std::size_t> reads_of_rest_;
+  std::vector<std::vector<bool>> needs_; // [output][let]
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Layouts> latest_; // under the lock
+};
+
+} // namespace broadloom::jit

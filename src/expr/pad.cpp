@@ -1,0 +1,146 @@
+// See pad.hpp.
+#include "expr/pad.hpp"
+
+#include "expr/window.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <broadloom/array.hpp>
+
+#include <charconv>
+#include <cmath>
+
+namespace broadloom {
+namespace {
+
+std::string print_number(const Number &number) {
+  switch (number.kind) {
+  case Number::Kind::Bool: return number.integer != 0 ? "true" : "false";
+  case Number::Kind::Int:
+    return number.too_large ? "9999999999999999999" : std::to_string(number.integer);
+  case Number::Kind::Float: break;
+  }
+  if (std::isnan(number.real)) return "nan";
+  if (std::isinf(number.real)) return number.real > 0 ? "inf" : "-inf";
+  char digits[32];
+  std::string text(digits, std::to_chars(digits, digits + sizeof digits, number.real).ptr);
+  if (text.find_first_of(".e") == text.npos) text += ".";
+  return text;
+}
+
+// The dim of that label or number; -1 for none.
+int find_dim(const InputDecl &of, const AxisRef &dim) {
+  const int rank = int(of.dims.size());
+  if (const int *number = std::get_if<int>(&dim.value())) {
+    const int at = *number < 0 ? *number + rank : *number;
+    return at >= 0 && at < rank ? at : -1;
+  }
+  for (int d = 0; d < rank; ++d)
+    if (!of.dims[std::size_t(d)].label.empty() &&
+        of.dims[std::size_t(d)].label == std::get<std::string>(dim.value()))
+      return d;
+  return -1;
+}
+
+std::string shown_dim(const AxisRef &dim) {
+  if (const int *number = std::get_if<int>(&dim.value())) return std::to_string(*number);
+  return "'" + std::get<std::string>(dim.value()) + "'";
+}
+
+} // namespace
+
+std::string print_filling(const DimPad &pad) {
+  switch (pad.mode) {
+  case PadMode::Constant: break;
+  case PadMode::Edge: return "edge";
+  case PadMode::Wrap: return "wrap";
+  case PadMode::Reflect: return "reflect";
+  }
+  const bool zero = pad.value.kind == Number::Kind::Int && pad.value.integer == 0;
+  return zero && !pad.value.too_large ? "" : print_number(pad.value);
+}
+
+std::string print_pads(const InputDecl &of, const std::vector<DimPad> &pads) {
+  std::string text = of.name;
+  for (std::size_t k = 0; k < pads.size();) {
+    const std::string filling = print_filling(pads[k]);
+    text = "pad(" + text;
+    for (const std::size_t first = k;
+         k < pads.size() && (k == first || print_filling(pads[k]) == filling); ++k) {
+      // The dims of a let have no labels: it is known in the analysis only how many there are.
+      const bool is_array = of.is_let || of.materialised;
+      const std::string label = is_array ? "" : of.dims[pads[k].dim].label;
+      text += ", " + (label.empty() ? std::to_string(pads[k].dim) : label) + ": (" +
+              std::to_string(pads[k].before) + ", " + std::to_string(pads[k].after) + ")";
+    }
+    text += (filling.empty() ? "" : ", " + filling) + ")";
+  }
+  return text;
+}
+
+void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim, DimPad pad,
+             const Place &shown) {
+  const int *number = std::get_if<int>(&dim.value());
+  const bool is_counted = of.is_let && number != nullptr && *number >= 0 && *number < max_rank;
+  const int found = is_counted ? *number : find_dim(of, dim);
+  if (found < 0 && of.is_let)
+    support::fail("E0104", "let '" + of.name + "' has no dim " + shown_dim(dim) + " to pad", shown,
+                  "number the dims of a let from 0 on: pad(" + of.name + ", 0: (1, 1))");
+  if (found < 0) {
+    std::vector<std::string> labels;
+    for (const Dim &d : of.dims)
+      if (!d.label.empty()) labels.push_back(d.label);
+    support::fail("E0104",
+                  "'" + of.name + "', which has " +
+                      support::count(std::int64_t(of.dims.size()), "dim") + ", has no dim " +
+                      shown_dim(dim) + " to pad",
+                  shown,
+                  !labels.empty()   ? "its labels are " + support::quoted_list(labels)
+                  : of.dims.empty() ? "a scalar has none"
+                                    : "name dims without labels by number, from 0 on");
+  }
+  for (const DimPad &other : pads)
+    if (other.dim == std::size_t(found))
+      support::fail("E0024", "dim " + shown_dim(dim) + " of '" + of.name + "' is padded twice",
+                    shown, "pad each dim once");
+  for (const std::int64_t amount : {pad.before, pad.after}) {
+    if (amount < 0)
+      support::fail("E0024",
+                    "dim " + shown_dim(dim) + " is padded by " + support::count(amount, "element"),
+                    shown, "0 or more: what is left away is not read, as by x[i + 1]");
+    if (amount > most_padding)
+      support::fail("E0006",
+                    "dim " + shown_dim(dim) + " is padded by " + support::count(amount, "element"),
+                    shown, "2^40 are the limit");
+  }
+  pad.dim = std::size_t(found);
+  pads.push_back(std::move(pad));
+}
+
+Expr make_padded(const Expr &of, std::vector<DimPad> pads, Place where) {
+  const bool is_let = of.node()->kind == ExprKind::Let;
+  auto window = std::make_shared<Window>();
+  window->of = is_let                     ? declaration_of(of)
+               : of.node()->input->window ? of.node()->input->window->of
+                                          : of.node()->input;
+  window->pads = std::move(pads);
+  window->is_whole = true;
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = print_pads(*window->of, window->pads);
+  decl->dtype = window->of->dtype;
+  decl->where = where;
+  decl->created = window->of->created;
+  decl->role = window->of->role;
+  decl->sign = window->of->sign;
+  decl->window = std::move(window);
+  return make_input(std::move(decl), std::move(where),
+                    is_let ? std::vector<Expr>{of} : of.node()->args);
+}
+
+bool is_padded_whole(const Expr &expr) {
+  const ExprNode *node = expr.node();
+  return node != nullptr && node->kind == ExprKind::Input && node->input->window &&
+         node->input->window->is_whole;
+}
+
+} // namespace broadloom

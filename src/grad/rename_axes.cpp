@@ -1,0 +1,149 @@
+// See rename_axes.hpp.
+#include "grad/rename_axes.hpp"
+
+#include "expr/walk.hpp"
+#include "expr/window.hpp"
+
+namespace broadloom::grad {
+namespace {
+
+class Renamer {
+public:
+  explicit Renamer(const Renaming &renaming) : axes_(renaming.axes) {
+    for (const auto &window : renaming.windows) {
+      const std::string name =
+          window_of(make_input(window->window->of, {}), *window).node()->input->name;
+      if (name != window->name) windows_[window->name] = name;
+    }
+  }
+
+  Expr run(const Expr &root) {
+    walker_.walk(root.node(), [&](const ExprNode &node) {
+      if (Expr made = exchanged(node); made.node()) now_.emplace(&node, std::move(made));
+    });
+    return current(root);
+  }
+
+  // What has a label that changes.
+  std::shared_ptr<const InputDecl> declaration(const std::shared_ptr<const InputDecl> &decl) {
+    const auto [known, fresh] = declared_.try_emplace(decl.get(), decl);
+    if (!fresh) return known->second;
+    auto made = std::make_shared<InputDecl>(*decl);
+    bool changed = false;
+    for (Dim &dim : made->dims) changed = change(axes_, dim.label) || changed;
+    if (changed) known->second = std::move(made);
+    return known->second;
+  }
+
+  Expr window_of(const Expr &of, const InputDecl &window) {
+    Window renamed = *window.window;
+    for (AffineForm &form : renamed.forms) {
+      for (AffineForm::Term &term : form.terms) change(axes_, term.axis);
+      for (AffineForm::Index &index : form.indices) { // windows of inputs, as deep as a window may be
+        const Expr read = make_input(declaration(index.read->window->of), index.read->where);
+        index.read = window_of(read, *index.read).node()->input;
+      }
+    }
+    return make_window_like(of, renamed, window.where);
+  }
+
+private:
+  using Names = std::unordered_map<std::string, std::string>;
+
+  static bool change(const Names &names, std::string &name) {
+    const auto found = names.find(name);
+    if (found != names.end()) name = found->second;
+    return found != names.end();
+  }
+
+  Expr current(const Expr &expr) const {
+    const auto found = now_.find(expr.node());
+    return found == now_.end() ? expr : found->second;
+  }
+
+  // Nothing where the node stays.
+  Expr exchanged(const ExprNode &node) {
+    if (node.kind == ExprKind::Input) return read(node);
+    bool changed = false;
+    std::vector<Expr> args;
+    for (const Expr &arg : node.args) {
+      args.push_back(current(arg));
+      changed = changed || args.back().node() != arg.node();
+    }
+    std::vector<AxisRef> axes = node.axes;
+    for (AxisRef &axis : axes)
+      if (const auto *label = std::get_if<std::string>(&axis.value()))
+        if (std::string name = *label; change(axes_, name)) axis = AxisRef(name), changed = true;
+    std::vector<std::string> of = node.of;
+    for (std::string &name : of) changed = change(windows_, name) || changed;
+    FoldUse use = node.use ? *node.use : FoldUse();
+    changed = change(windows_, use.like) || changed;
+    if (!changed) return {};
+    switch (node.kind) {
+    case ExprKind::Fold:
+    case ExprKind::Scan:
+      use.init.assign(args.begin() + std::ptrdiff_t(node.folded), args.end());
+      args.resize(node.folded);
+      return node.kind == ExprKind::Fold
+                 ? make_fold(std::move(use), std::move(args), std::move(axes), node.where)
+                 : make_scan(std::move(use), std::move(args), axes[0], node.where);
+    case ExprKind::Extent: return make_extent(axes[0], std::move(of), node.where);
+    case ExprKind::Iota: return make_iota(axes[0], std::move(of), node.where);
+    case ExprKind::Let: return node.axes.empty() ? args[0] : Expr();
+    case ExprKind::Input:
+    case ExprKind::Literal:
+    case ExprKind::Op:
+    case ExprKind::Cast:
+    case ExprKind::Parameter:
+    case ExprKind::Call: break;
+    }
+    return with_args(node, std::move(args));
+  }
+
+  static std::vector<const InputDecl *> arrays_of(const InputDecl &window) {
+    std::vector<const InputDecl *> arrays;
+    for_each_read_by(window, [&](const std::shared_ptr<const InputDecl> &read) {
+      if (!read->window && !read->is_let) arrays.push_back(read.get());
+    });
+    return arrays;
+  }
+
+  // A let that a window sees stays: an array has names of its own.
+  Expr read(const ExprNode &node) {
+    const InputDecl &decl = *node.input;
+    if (!decl.window) {
+      const auto made = declaration(node.input);
+      return made == node.input ? Expr() : make_input(made, node.where);
+    }
+    const auto whole = node.args.empty() ? declaration(decl.window->of) : nullptr;
+    Expr made = window_of(whole ? make_input(whole, node.where) : node.args[0], decl);
+    const bool same =
+        made.node()->input->name == decl.name && arrays_of(*made.node()->input) == arrays_of(decl);
+    return same ? Expr() : made;
+  }
+
+  const Names &axes_;
+  Names windows_; // by name: what they are called now
+  std::unordered_map<const InputDecl *, std::shared_ptr<const InputDecl>> declared_;
+  expr::Walker walker_;
+  std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
+};
+
+} // namespace
+
+std::vector<Expr> renamed(const std::vector<Expr> &roots, const Renaming &renaming) {
+  Renamer renamer(renaming);
+  std::vector<Expr> made;
+  for (const Expr &root : roots) made.push_back(renamer.run(root));
+  return made;
+}
+
+std::shared_ptr<const InputDecl> renamed(const std::shared_ptr<const InputDecl> &decl,
+                                         const Renaming &renaming) {
+  Renamer renamer(renaming);
+  if (!decl->window) return renamer.declaration(decl);
+  const Expr of = make_input(renamer.declaration(decl->window->of), {});
+  return renamer.window_of(of, *decl).node()->input;
+}
+
+} // namespace broadloom::grad

@@ -1,0 +1,27 @@
+// Axes by other names, in expressions and in the windows that these name.
+//
+//   i -> i_h       sum(d_h[i] * x[i + u], i)   becomes   sum(d_h[i_h] * x[i_h + u], i_h)
+#pragma once
+
+#include "expr/node.hpp"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace broadloom::grad {
+
+struct Renaming {
+  std::unordered_map<std::string, std::string> axes;
+  // The declarations of windows that like= and of= may name.
+  std::vector<std::shared_ptr<const InputDecl>> windows;
+};
+
+// Lets that are no arrays lose their names where anything in them changes; arrays stay as they are. Iterative.
+std::vector<Expr> renamed(const std::vector<Expr> &roots, const Renaming &renaming);
+// Of a window its positions, of an input its labels.
+std::shared_ptr<const InputDecl> renamed(const std::shared_ptr<const InputDecl> &decl,
+                                         const Renaming &renaming);
+
+} // namespace broadloom::grad

@@ -1,0 +1,29 @@
+// The gradient of a kernel whose lets are arrays (spec/materialise.hpp): from the kernel to its lets, from these to what they read.
+//
+//   let h = exp(x)                       d_h is what flows into the array: let d_h = sum(d_y * w, like=h[i + u])
+//   out y = sum(h[i + u] * w, u)         and then the cotangent of exp(x): out d_x = sum(d_h[i] * exp(x), like=x)
+//
+// Each of them is a kernel, and has its gradient as any kernel has; here they are put together into one.
+#pragma once
+
+#include "spec/materialise.hpp"
+
+#include <broadloom/gradient.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace broadloom::grad {
+
+// The gradient of a kernel without such lets: an output for each input asked about, in order.
+using GradientOf = std::function<SpecData(const SpecData &, const std::vector<std::string> &wrt,
+                                          const GradientOptions &)>;
+
+// `data` is the kernel that was split. Throws SpecError as `gradient` does, and E0607 for Policy::save or a let whose axes have no
+// names.
+SpecData through_lets(const SpecData &data, const spec::Split &split,
+                      const std::vector<std::string> &wrt, const GradientOptions &options,
+                      const GradientOf &gradient);
+
+} // namespace broadloom::grad

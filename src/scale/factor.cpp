@@ -1,0 +1,82 @@
+// See factor.hpp.
+#include "scale/factor.hpp"
+
+#include <cstdlib>
+
+namespace broadloom::scale {
+
+namespace {
+constexpr int greatest = 1 << 16; // of exponents
+}
+
+Factor &Factor::operator*=(const Factor &other) {
+  for (const auto &[id, halves] : other.halves_)
+    if ((halves_[id] += halves) == 0) halves_.erase(id);
+  return *this;
+}
+
+std::optional<Factor> Factor::to_power(std::int64_t n) const {
+  if (n == 0 || n > greatest || n < -greatest) return {};
+  Factor made;
+  for (const auto &[id, halves] : halves_) {
+    if (std::abs(halves * n) > greatest) return {};
+    made.halves_[id] = int(halves * n);
+  }
+  return made;
+}
+
+std::optional<Factor> Factor::root() const {
+  Factor made;
+  for (const auto &[id, halves] : halves_) {
+    if (halves % 2 != 0) return {};
+    made.halves_[id] = halves / 2;
+  }
+  return made;
+}
+
+AxisSet Factor::axes(const Values &values) const {
+  AxisSet axes;
+  for (const auto &[id, halves] : halves_) axes = axes | values[id].axes;
+  return axes;
+}
+
+bool Factor::is_finite(const Values &values) const {
+  for (const auto &[id, halves] : halves_) {
+    const Known &known = values[id].known;
+    if (!known.finite || (halves < 0 && !known.not_zero()) ||
+        (halves % 2 != 0 && !known.not_negative()))
+      return false;
+  }
+  return true;
+}
+
+bool Factor::is_not_zero(const Values &values) const {
+  for (const auto &[id, halves] : halves_)
+    if (!values[id].known.not_zero()) return false;
+  return is_finite(values);
+}
+
+bool Factor::is_positive(const Values &values) const {
+  int negative = 0;
+  for (const auto &[id, halves] : halves_) {
+    const Known &known = values[id].known;
+    if (known.above_zero() || (halves % 4 == 0 && known.not_zero())) continue;
+    if (!known.below_zero()) return false;
+    ++negative;
+  }
+  return negative % 2 == 0 && is_finite(values);
+}
+
+bool Factor::fits(const Values &values, DType dtype) const {
+  for (const auto &[id, halves] : halves_)
+    if (!values[id].weak && promote(values[id].dtype, dtype) != dtype) return false;
+  return true;
+}
+
+std::string Factor::name(const Values &values) const {
+  std::string text;
+  for (const auto &[id, halves] : halves_) text += (text.empty() ? "" : ", ") + values.name_of(id);
+  return text;
+}
+
+} // namespace broadloom::scale

@@ -1,0 +1,41 @@
+// Inside the stage that moves scales: factors, as products of powers of constants.
+//
+//   gamma / sqrt(var + 1e-5)        gamma^1 r^-1, r the value of the root
+//
+// Exponents are counted in halves, as a square root halves them.
+#pragma once
+
+#include "scale/values.hpp"
+
+#include <map>
+#include <optional>
+
+namespace broadloom::scale {
+
+class Factor {
+public:
+  Factor() = default; // 1
+  explicit Factor(Id constant, int power = 1) { halves_[constant] = 2 * power; }
+
+  bool is_one() const { return halves_.empty(); }
+  const std::map<Id, int> &halves() const { return halves_; }
+
+  Factor &operator*=(const Factor &other);
+  Factor inverse() const { return *to_power(-1); }
+  std::optional<Factor> to_power(std::int64_t n) const; // none where that is beyond all use
+  std::optional<Factor> root() const;                   // none where it would be a fourth root
+  friend bool operator==(const Factor &, const Factor &) = default;
+
+  AxisSet axes(const Values &values) const;
+  bool is_finite(const Values &values) const;
+  bool is_not_zero(const Values &values) const; // and finite
+  bool is_positive(const Values &values) const; // and finite
+  // Does a value of this type keep its type beside it?
+  bool fits(const Values &values, DType dtype) const;
+  std::string name(const Values &values) const;
+
+private:
+  std::map<Id, int> halves_;
+};
+
+} // namespace broadloom::scale

@@ -1,0 +1,74 @@
+// Inside the stage that moves scales: the values of a kernel as a graph, equal ones once.
+//
+//   let y = sum(x[i, k] * w[k, o], k)            0: x   1: w (constant)   2: 0 * 1   3: sum 2 over {k}
+//   out z = maximum(y * s, 0)                    4: s (constant)   5: 3 * 4   6: 0 (constant)   7: maximum(5, 6)
+//
+// What is made of parameters and numbers only is *constant*: after freezing it costs nothing in a call.
+#pragma once
+
+#include "grad/facts.hpp"
+#include "scale/fold.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace broadloom::scale {
+
+using expr::AxisSet;
+using Id = std::uint32_t;
+
+struct Value {
+  Expr written; // the node; its arguments are those of `args`
+  std::vector<Id> args;
+  std::vector<Id> users; // each once
+  AxisSet axes;
+  AxisSet folded; // of a reduction; of a scan the axis that it runs along
+  DType dtype = DType::F32;
+  bool weak = false;     // numbers only: it takes the type of what it meets
+  bool constant = false; // made of parameters and numbers
+  bool output = false;   // of an output, or where its fold starts
+  Known known;           // of constants
+
+  const ExprNode &node() const { return *written.node(); }
+  bool is(ops::Op op) const { return node().kind == ExprKind::Op && node().op == op; }
+  // A value computed in f32 or f64: others have ranges too short, or no signs.
+  bool is_real() const { return dtype == DType::F32 || dtype == DType::F64; }
+};
+
+class Values {
+public:
+  // `data` has no calls, no mode `accumulate`, and no extent or iota without of=.
+  Values(const SpecData &data, grad::Facts &facts, const KnownParameters &parameters);
+
+  const Value &operator[](Id id) const { return all_[id]; }
+  Id size() const { return Id(all_.size()); }
+  const std::vector<std::pair<std::string, Id>> &lets() const { return lets_; }
+  Id id_of(const Expr &expr) const { return ids_.at(expr.node()); }
+
+  // How a factor passes it: of an operation, a cast, a reduction or a scan.
+  ops::Scaling scaling(Id id) const;
+  // Of a product or a quotient of data and a constant: which argument is the constant; -1 where it is none.
+  int constant_side(Id id) const;
+  bool is_zero(Id id) const; // the number 0
+  // How many elements a reduction folds, where the text fixes that; else -1.
+  std::int64_t folded_count(Id id) const;
+  // Do all inputs have one extent along these axes, at every call?
+  bool is_firm(AxisSet axes) const { return facts_.is_firm(axes); }
+  // For people: the parameters that it is made of, or the number that it is.
+  std::string name_of(Id id) const;
+
+private:
+  Id add(const Expr &expr);
+  std::string key(const ExprNode &node, const std::vector<Id> &args) const;
+  AxisSet axes_of(const ExprNode &node, const std::vector<AxisRef> &refs) const;
+
+  grad::Facts &facts_;
+  const KnownParameters &parameters_;
+  std::vector<Value> all_;
+  std::unordered_map<const ExprNode *, Id> ids_; // of lets: of what they name
+  std::unordered_map<std::string, Id> by_key_;
+  std::vector<std::pair<std::string, Id>> lets_; // in the order of definition
+};
+
+} // namespace broadloom::scale

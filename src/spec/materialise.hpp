@@ -1,0 +1,39 @@
+// Lets that are arrays: those that are read at positions, and those that are declared with their dims, as in `let h[i, j] = ..`.
+//
+//   let h = exp(x) * w                      in h : f32[:]        computed first, by a kernel of its own: out h = exp(x) * w
+//   out y = h[i + 1] - h[i]                 out y = h[i + 1] - h[i]
+//
+// Such a let is an array: it is computed first, whole, in its dtype, and then read like an input (kernel/windows.hpp). Where it is read
+// as it is, it is that array too. What it reads and what reads it are kernels that know nothing of each other, so each solves the
+// extents of its own windows: i of `let h = x[i + 1] - x[i]` is another i than that of `out y = h[i + 1] - h[i]`.
+#pragma once
+
+#include "spec/spec.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace broadloom::spec {
+
+// A kernel with one output, the let, and the inputs of the kernel that it is a let of; behind them the lets that it reads.
+struct Materialised {
+  SpecData data;
+  TypedSpec typed;
+};
+
+struct Split {
+  std::vector<std::shared_ptr<const Materialised>> lets; // each after those that it reads
+  SpecData rest;                                         // the kernel that reads them as inputs
+};
+
+// None where no let is read at positions. `data` has all inputs declared and no calls (expand_calls). `analyse` types a kernel without such
+// lets and throws what it throws.
+std::optional<Split> split_lets(const SpecData &data,
+                                const std::function<TypedSpec(const SpecData &)> &analyse);
+
+// The kernel again, of which `data` is what was split and the split what has become of its parts.
+SpecData joined(const SpecData &data, const Split &split);
+
+} // namespace broadloom::spec

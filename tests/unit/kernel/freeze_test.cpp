@@ -1,0 +1,225 @@
+// Kernel::freeze: what depends on parameters only is computed once, and no bit changes.
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+using namespace broadloom;
+
+namespace {
+
+Array numbers(std::initializer_list<std::int64_t> shape, double first = 0.5, DType dtype = f32) {
+  Array array(dtype, shape);
+  for (std::int64_t k = 0; k < array.size(); ++k) {
+    const double value = first + 0.37 * double(k % 11);
+    if (dtype == f64)
+      array.data<double>()[k] = value;
+    else
+      array.data<float>()[k] = float(value);
+  }
+  return array;
+}
+
+std::string frozen_text(const std::string &statements, std::span<const NamedView> parameters) {
+  return print(compile(parse("kernel k {\n" + statements + "\n}")).freeze(parameters).spec());
+}
+std::string frozen_text(const std::string &statements,
+                        std::initializer_list<NamedView> parameters) {
+  return frozen_text(statements, std::span(parameters.begin(), parameters.size()));
+}
+
+template <class F> std::string code_of(const F &call) {
+  try {
+    call();
+  } catch (const Error &error) {
+    CHECK_FALSE(error.help().empty());
+    return error.code();
+  }
+  return "none";
+}
+
+const char *const normalise = "kernel norm {\n"
+                              "  in    x : f32[n, c]\n"
+                              "  param g : f32[c]\n"
+                              "  param v : f32[c] >= 0\n"
+                              "  param b : f32[c]\n"
+                              "  out y = x * (g / sqrt(v + 1e-5)) + b\n"
+                              "}\n";
+
+} // namespace
+
+TEST_CASE("What depends on parameters only is computed once, and the rest prints as a kernel") {
+  const Array x = numbers({4, 3}), g = numbers({3}, 1), v = numbers({3}, 2), b = numbers({3}, -1);
+  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
+    const Kernel kernel = compile(parse(normalise), {.engine = engine});
+    const Kernel frozen = kernel.freeze({{"g", g}, {"v", v}, {"b", b}});
+    CHECK(print(frozen.spec()) == "kernel norm {\n"
+                                  "  in  x : f32[n, c]\n"
+                                  "  param g_1 : f32[c]\n"
+                                  "  param b : f32[c]\n"
+                                  "  out y = x * g_1 + b\n"
+                                  "}\n");
+    CHECK(kernel.version() == 0);
+    CHECK(frozen.version() == 1);
+    REQUIRE(frozen.inputs().size() == 1);
+    CHECK(frozen.inputs()[0].name == "x");
+    const Results whole = kernel({{"x", x}, {"g", g}, {"v", v}, {"b", b}});
+    const Results rest = frozen({{"x", x}});
+    const float *a = whole["y"].data<float>(), *c = rest["y"].data<float>();
+    CHECK(std::equal(a, a + 12, c));
+    Array y(f32, {4, 3});
+    frozen.run({x}, {y});
+    CHECK(std::equal(a, a + 12, y.data<float>()));
+    Array z(f32, {4, 3});
+    frozen.bind({{"x", x}}, {{"y", z}})();
+    CHECK(std::equal(a, a + 12, z.data<float>()));
+    CHECK(frozen.infer({x})[0].shape == std::vector<std::int64_t>{4, 3});
+    frozen.prepare({x});
+  }
+}
+
+TEST_CASE("A frozen kernel keeps its values, whatever becomes of the arrays") {
+  const Array w = numbers({3});
+  const Kernel frozen =
+      compile(parse("kernel k { in x : f32[i]; param w : f32[i]; out y = x * w; out z = w }"))
+          .freeze({{"w", w}});
+  const float was = w.data<float>()[1];
+  w.data<float>()[1] = 100;
+  const Results results = frozen({{"x", numbers({3}, 1)}});
+  CHECK(results["z"].data<float>()[1] == was);
+}
+
+TEST_CASE("Refreezing gives the next version, over the same code") {
+  const Kernel first =
+      compile(parse("kernel k { in x : f32[i]; param w : f32[i]; out y = x + exp(w) }"))
+          .freeze({{"w", numbers({3})}});
+  const Array x = numbers({3}, 0);
+  const float before = first({{"x", x}})["y"].data<float>()[0];
+  const auto compiles = first.counters().compiles;
+  const Kernel second = first.refreeze({{"w", numbers({3}, 2)}});
+  CHECK(second.version() == 2);
+  CHECK(second.refreeze({{"w", numbers({3}, 3)}}).version() == 3);
+  const float after = second({{"x", x}})["y"].data<float>()[0];
+  CHECK(after != before);
+  CHECK(first({{"x", x}})["y"].data<float>()[0] == before);
+  CHECK(second.counters().compiles == compiles);
+  CHECK(code_of([&] { first.refreeze({{"w", numbers({4})}}); }) == "E0123");
+  CHECK(code_of([&] { first.refreeze({}); }) == "E0311");
+}
+
+TEST_CASE("Parameters may be frozen one after another") {
+  const Array x = numbers({4, 3}), g = numbers({3}, 1), v = numbers({3}, 2), b = numbers({3}, -1);
+  const Kernel kernel = compile(parse(normalise));
+  const Kernel one = kernel.freeze({{"v", v}});
+  const Kernel all = one.freeze({{"g", g}, {"b", b}});
+  CHECK(print(all.spec()) == print(kernel.freeze({{"g", g}, {"v", v}, {"b", b}}).spec()));
+  const Results whole = kernel({{"x", x}, {"g", g}, {"v", v}, {"b", b}});
+  const Results some = one({{"x", x}, {"g", g}, {"b", b}}), rest = all({{"x", x}});
+  for (int k = 0; k < 12; ++k) {
+    CHECK(whole["y"].data<float>()[k] == some["y"].data<float>()[k]);
+    CHECK(whole["y"].data<float>()[k] == rest["y"].data<float>()[k]);
+  }
+}
+
+TEST_CASE("Values stay in the call where taking them out would change bits or cost memory") {
+  const Array w = numbers({3, 4}), s = numbers({3}), t = numbers({4});
+  // One value for each pair is more to read than to compute.
+  CHECK(frozen_text("in x : f32[i, j]; param s : f32[i]; param t : f32[j]; out y = x + s * t",
+                    {{"s", s}, {"t", t}})
+            .find("s * t") != std::string::npos);
+  // The reduction that is an output has all digits of its accumulator.
+  CHECK(frozen_text("in x : f32[i]; param w : f32[i, j]; out y = x; out r : f64 += sum(w)",
+                    {{"w", w}})
+            .find("sum(w)") != std::string::npos);
+  // f16 between operations has more bits than f16.
+  const Array h(f16, {3});
+  CHECK(frozen_text("in x : f16[i]; param h : f16[i]; out y = x * (h + 1)", {{"h", h}})
+            .find("h + 1") != std::string::npos);
+  // i and j of w * s are walked as one, those of s are not: the tree of the sum would be another.
+  CHECK(frozen_text(
+            "in x : f32[i, j]; param w : f32[i, j]; param s : f32[i]; out y = sum(x * (w * s))",
+            {{"w", w}, {"s", s}})
+            .find("w * s") != std::string::npos);
+  // A sum over one of them has one tree.
+  CHECK(frozen_text(
+            "in x : f32[n, j]; param w : f32[i, j]; param s : f32[i]; out y = sum(x * (w * s), j)",
+            {{"w", w}, {"s", s}})
+            .find("w_1") != std::string::npos);
+}
+
+TEST_CASE("Outputs that hang on parameters only are computed once as a whole") {
+  const Array w = numbers({3, 4});
+  const Kernel frozen =
+      compile(parse("kernel k { in x : f32[i]; param w : f32[i, j]; out y = x * sum(w, j)\n"
+                    "out r : f64 = sum(w); out t[j, i] = w }"))
+          .freeze({{"w", w}});
+  CHECK(print(frozen.spec()) == "kernel k {\n"
+                                "  in  x : f32[i]\n"
+                                "  param w_1 : f32[i]\n"
+                                "  param r_1 : f64\n"
+                                "  param t_1 : f32[j, i]\n"
+                                "  out y = x * w_1\n"
+                                "  out r : f64 = r_1\n"
+                                "  out t[j, i] = t_1\n"
+                                "}\n");
+  const Kernel kernel = compile(parse("kernel k { param w : f32[i, j]; out r : f64 = sum(w) }"));
+  const Results results = frozen({{"x", numbers({3})}});
+  CHECK(results["r"].data<double>()[0] == kernel({{"w", w}})["r"].data<double>()[0]);
+  CHECK(results["t"].shape()[0] == 4);
+}
+
+TEST_CASE("Freezing says what is wrong, and where") {
+  const Array x = numbers({4, 3}), c = numbers({3}, 1), negative = numbers({3}, -5);
+  const Kernel kernel = compile(parse(normalise));
+  CHECK(code_of([&] { kernel.freeze({{"w", c}}); }) == "E0311");
+  CHECK(code_of([&] { kernel.freeze({{"x", x}}); }) == "E0311");
+  CHECK(code_of([&] { kernel.freeze({{"g", c}, {"g", c}}); }) == "E0311");
+  CHECK(code_of([&] { kernel.freeze({{"v", negative}}); }) == "E0313");
+  CHECK(code_of([&] { kernel.freeze({{"g", x}}); }) == "E0101");
+  CHECK(code_of([&] { kernel.freeze({{"g", numbers({3}, 0, f64)}}); }) == "E0203");
+  CHECK(code_of([&] { kernel.freeze({{"g", c}, {"v", numbers({4}, 1)}}); }) == "E0102");
+  const Kernel frozen = kernel.freeze({{"g", c}});
+  CHECK(code_of([&] { frozen.freeze({{"g", c}}); }) == "E0311");
+  CHECK(code_of([&] { frozen({{"x", x}, {"g", c}, {"v", c}, {"b", c}}); }) == "E0312");
+  CHECK(code_of([&] { kernel.refreeze({{"g", c}}); }) == "E0311");
+  CHECK(code_of([&] { frozen.run({x, c}, {x}); }) == "E0308");
+}
+
+TEST_CASE("A frozen kernel runs on many threads at once") {
+  const Array x = numbers({40, 3}), c = numbers({3}, 1);
+  const Kernel frozen = compile(parse(normalise)).freeze({{"g", c}, {"v", c}, {"b", c}});
+  const Array wanted = frozen({{"x", x}})["y"];
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) {
+        const Array y = frozen({{"x", x}})["y"];
+        wrong += !std::equal(y.data<float>(), y.data<float>() + 120, wanted.data<float>());
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("specialise fixes the extents of labels, in the text") {
+  const LoopSpec spec = parse("kernel k {\n  in  x : f32[i, j]\n  in  y : f32[j]\n  let t = x * y\n"
+                              "  out z = t + y\n}\n"
+                              "kernel w { in x : f32[i]; out z = x[p + 1] - x[p] }",
+                              "w");
+  CHECK(print(specialise(spec, {{"i", 8}})) ==
+        "kernel w {\n  in  x : f32[i=8]\n  out z = x[p + 1] - x[p]\n}\n");
+  const LoopSpec two =
+      parse("kernel k { in x : f32[i, j]; in y : f32[j]; let t = x * y; out z = t + y }");
+  CHECK(print(specialise(two, {{"j", 64}, {"i", 2}})) ==
+        "kernel k {\n  in  x : f32[i=2, j=64]\n  in  y : f32[j=64]\n  let t = x * y\n"
+        "  out z = t + y\n}\n");
+  const Kernel kernel = compile(specialise(two, {{"j", 64}}));
+  CHECK(code_of([&] { kernel({{"x", numbers({2, 3})}, {"y", numbers({3})}}); }) == "E0102");
+  CHECK(code_of([&] { specialise(two, {{"k", 2}}); }) == "E0046");
+  CHECK(code_of([&] { specialise(two, {{"j", 1}}); }) == "E0046");
+  CHECK(code_of([&] { specialise(specialise(two, {{"j", 4}}), {{"j", 5}}); }) == "E0046");
+}
