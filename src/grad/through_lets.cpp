@@ -218,7 +218,8 @@ private:
       if (node.kind != ExprKind::Input) return Expr();
       const InputDecl &decl = *node.input;
       if ((decl.window ? decl.window->of->name : decl.name) != seed) return Expr();
-      return read(cotangent, decl.window ? decl.window->forms : own);
+      return decl.window ? make_window_like(cotangent, *decl.window, node.where)
+                         : read(cotangent, own);
     });
   }
 

@@ -42,7 +42,7 @@ struct Seen {
 class WindowedOperands {
 public:
   // `given` are the inputs that a call is given, then outputs, in declared order; dtypes and ranks of the inputs are as declared.
-  // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0143 (a border of nothing), E0112, DataError E0315 (an
+  // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0143 (a border of nothing), E0112, DataError E0315 (an element says a
   // position outside); E0306 and E0310 where elements are needed for that. `elements` says whether they are there.
   enum class Elements : std::uint8_t { Read, NotThere };
   WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,

@@ -383,7 +383,10 @@ public:
   WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs, Evaluate evaluate)
       : views_(inputs.begin(), inputs.end()) {
     if (inputs.size() == spec.given_inputs()) return;
-    support::check(inputs.size() == spec.callers_inputs(), "one view for each input that is given");
+    support::check(inputs.size() >= spec.callers_inputs(), "one view for each input that is given");
+    const std::span<const AnyView> lent = inputs.subspan(spec.callers_inputs());
+    inputs = inputs.first(spec.callers_inputs());
+    views_.resize(inputs.size());
     std::unordered_map<std::string, AnyView> lets;
     const auto add = [&](const spec::TypedSpec &reader, std::vector<AnyView> &views) {
       for (const spec::TypedInput &input : reader.given())
@@ -396,6 +399,7 @@ public:
       lets.emplace(let->typed.outputs[0].name, arrays_.back());
     }
     add(spec, views_);
+    views_.insert(views_.end(), lent.begin(), lent.end()); // shapes of outputs
   }
   std::span<const AnyView> views() const { return views_; }
 
@@ -409,6 +413,9 @@ private:
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
   std::vector<Layout> all(inputs.begin(), inputs.end());
   if (inputs.size() == spec.given_inputs()) return all;
+  const std::span<const Layout> lent = inputs.subspan(spec.callers_inputs());
+  inputs = inputs.first(spec.callers_inputs());
+  all.resize(inputs.size());
   std::unordered_map<std::string, Layout> lets;
   const auto add = [&](const spec::TypedSpec &reader, std::vector<Layout> &layouts) {
     for (const spec::TypedInput &input : reader.given())
@@ -421,6 +428,7 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
                  contiguous_layout(output_shapes(let->typed, given)[0]));
   }
   add(spec, all);
+  all.insert(all.end(), lent.begin(), lent.end());
   return all;
 }
 

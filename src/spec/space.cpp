@@ -82,9 +82,10 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
 
 // All inputs are declared by now (expand_calls); an input of the same name elsewhere must be the same.
 void Space::collect() {
-  for (const auto &decl : data_.inputs) {
-    add_read(decl);
-  }
+  for (const bool lent : {false, true}) // the shapes that outputs lend come last
+    for (const auto &decl : data_.inputs)
+      if (!decl->window && decl->is_output == lent) add(decl);
+  for (const auto &decl : data_.inputs) add_read(decl);
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
     if (node.kind == ExprKind::Input) {
