@@ -220,7 +220,8 @@ TEST_CASE("a sum through a gather adds each value where it reads, and 0 elsewher
 }
 
 TEST_CASE("sums through gathers stand anywhere in an expression, and in each other") {
-  const NamedView x{"x", x5}, k{"k", k3}, e{"e", counting({3})};
+  const Array three = counting({3});
+  const NamedView x{"x", x5}, k{"k", k3}, e{"e", three};
   CHECK(values("in x : f64[p]; in k : i32[:]; in e : f64[i]; "
                "out d = sum(e, like=x[k[i]]) + sum(e * e, like=x[k[i] + 1]) + x",
                {x, k, e}) == Numbers{1, 2, 4, 7, 4});
