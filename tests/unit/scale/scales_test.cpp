@@ -76,8 +76,8 @@ TEST_CASE("what a maximum asks of a factor is proven from facts, functions and n
     INFO(scale);
     CHECK(behind_relu(scale) == "scale-backward");
   }
-  for (const char *scale : {"s", "v", "m", "-2", "abs(s)", "s * s", "relu(s)", "(p - v)", "sin(s)",
-                            "(p + m)", "tanh(v)", "sum(p, o)"}) {
+  for (const char *scale : {"s", "v", "m", "-2", "abs(s)", "(s * s)", "relu(s)", "(p - v)",
+                            "sin(s)", "(p + m)", "tanh(v)", "sum(p, o)"}) {
     INFO(scale);
     CHECK(behind_relu(scale) == "scale-sign");
   }
@@ -89,7 +89,7 @@ TEST_CASE("what a maximum asks of a factor is proven from facts, functions and n
 }
 
 TEST_CASE("through what is linear no sign is asked for") {
-  for (const char *scale : {"s", "-2", "s * s", "(s - 1)", "tanh(s)"}) {
+  for (const char *scale : {"s", "-2", "(s * s)", "(s - 1)", "tanh(s)"}) {
     INFO(scale);
     CHECK(why(dense + "param s : f32[o]; out y = (sum(x * w, k) + 1) * " + scale) ==
           "scale-backward");
@@ -110,11 +110,12 @@ TEST_CASE("each refusal has its reason") {
         "");
   CHECK(why(dense + s + "out y = accumulate(sum) x * w * s") == "scale-kernel");
   CHECK(why(dense + s + "out y = sum(x * w * iota(k), k) * s") == "scale-kernel");
-  CHECK(why(dense + s + "out y = sum(x * w * iota(k, of=x), k) * s") == "scale-backward");
+  CHECK(why(dense + s + "out y = sum(x * w * iota(k, of=x), k) * s") ==
+        "scale-backward scale-type");
   CHECK(why("in x : f32[o, p]; " + s + "param w : f32[o]; out y = sum(x * s, p) + 1") ==
         "scale-not-finite");
   CHECK(why("in x : f32[o, p]; " + s + "out y = max(x, p) * s; out z = max(x * s, o)") ==
-        "scale-sign scale-axes");
+        "scale-sign scale-sign");
 }
 
 TEST_CASE("without parameters nothing is looked at") {
@@ -136,8 +137,9 @@ TEST_CASE("a value with two readers moves only if both agree") {
 TEST_CASE("a leaky relu hands a factor on, however it is written") {
   const std::string leaky = dense + "param s : f32[o] > 0; let t = sum(x * w, k); out y = ";
   CHECK(folded(leaky + "maximum(t, 0.1 * t) * s") == "out y = maximum(t, 0.1 * t)");
+  // Not where 0.1 takes the factor first, and relu(t) is left without it.
   CHECK(folded(leaky + "(relu(t) + 0.1 * minimum(t, 0)) * s") ==
-        "out y = relu(t) + 0.1 * minimum(t, 0)");
+        "out y = (relu(t) + 0.1 * minimum(t, 0)) * s");
   CHECK(folded(leaky + "(relu(t) + 0.1 * t) * s") == "out y = relu(t) + 0.1 * t");
   CHECK(folded("in x : f32[n, k]; param w : f32[k, o]; param s : f32[k] > 0; let t = x * s; out y "
                "= sum(maximum(t, 0.1 * t) * w, k)") ==
