@@ -115,11 +115,14 @@ void Space::collect() {
   }
 }
 
-// With what its positions are made of, and what it is of, before it.
+// With what its positions are made of, and what it is of, before it. The axes of x[j, k[i]] are j and i all the same.
 void Space::add_read(const std::shared_ptr<const InputDecl> &decl) {
-  if (by_decl_.count(decl.get())) return;
-  for_each_read_by(*decl, [&](const std::shared_ptr<const InputDecl> &part) { add(part); });
-  add(decl);
+  if (!by_decl_.count(decl.get())) {
+    for_each_read_by(*decl, [&](const std::shared_ptr<const InputDecl> &part) { add(part); });
+    add(decl);
+  }
+  const std::uint32_t index = by_decl_.at(decl.get());
+  if (named_.insert(index).second) order_of_labels_.push_back(index);
 }
 
 void Space::add(const std::shared_ptr<const InputDecl> &decl) {
@@ -212,7 +215,10 @@ void Space::name_axes() {
     fail("E0013", "a kernel has at most " + std::to_string(expr::max_axes) + " axes",
          shown(decl.where), "use fewer labels, or smaller positions in axes()");
   };
-  for (const auto &decl : decls_) {
+  for (std::uint32_t i = 0; i < decls_.size(); ++i)
+    if (named_.insert(i).second) order_of_labels_.push_back(i);
+  for (const std::uint32_t i : order_of_labels_) {
+    const auto &decl = decls_[i];
     if (!decl->labelled()) continue;
     for (const Dim &dim : decl->dims) {
       if (!label_axis_.try_emplace(dim.label, int(out_.axes.size())).second) continue;

@@ -40,6 +40,7 @@ class Parser:
         self.tokens, self.at = tokens(text), 0
         # "x[i + u]": the input, the position along each dim and how it is padded, in the order in which they are read
         self.windows = {}
+        self.reads = []  # of windows, without those that are read as an index only
 
     def peek(self):
         return self.tokens[self.at][1]
@@ -148,7 +149,7 @@ class Parser:
         self.expect(")")
         return name, pads + [(*one, mode) for one in amounts]
 
-    def window(self, name, pads):
+    def window(self, name, pads, is_index=False):
         positions = []
         while not self.accept("]"):
             mode = None
@@ -163,6 +164,8 @@ class Parser:
                 self.expect(",")
         read = "%s%s%s" % (name, pads or "", [sorted(p.items(), key=str) for p in positions])
         self.windows.setdefault(read, (name, positions, pads))
+        if not is_index and read not in self.reads:
+            self.reads.append(read)
         return ("name", read)
 
     def position(self):
@@ -191,7 +194,7 @@ class Parser:
             return inside
         word = self.take()
         if self.accept("["):
-            return {("at", self.window(word, [])[1]): 1}
+            return {("at", self.window(word, [], True)[1]): 1}
         return {None: int(word)} if word.isdigit() else {word: 1}
 
     # ---- statements
@@ -309,6 +312,7 @@ class Parser:
                     and len(self.windows) > before:
                 raise Refused("a window in init=")
             self.skip_ends()
+        kernel["reads"] = sorted(self.reads, key=lambda r: not self.in_let(kernel, r))
         kernel["windows"] = {read: self.windows[read] for read in sorted(self.windows, key=lambda r: not self.in_let(kernel, r))}
         return kernel
 

@@ -167,7 +167,7 @@ class Evaluator(Reductions):
         labels = []
         for d in self.kernel["inputs"]:
             labels += [name for name in d["labels"] or [] if name not in labels]
-        for read in self.windows:
+        for read in self.kernel["reads"]:  # an index has the axes of what it is an index of
             labels += [a for a in axes_of(self.kernel, read) if a not in labels]
         ranks = [max(d["axes"]) + 1 if d["axes"] else len(d["dims"]) for d in self.kernel["inputs"]]
         return labels if labels else [str(k) for k in range(max(ranks + [0]))]
