@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 
 namespace broadloom::reference {
 namespace {
@@ -14,6 +13,7 @@ namespace {
 using spec::TypedWindow;
 
 constexpr std::int64_t unknown = -1;
+using Wide = __int128; // positions that elements say: multiples of 64 bits
 
 // The extent of a dim with what is added to it.
 std::int64_t padded_count(const TypedWindow &window, std::size_t dim, const Layout &of) {
@@ -203,7 +203,7 @@ std::int64_t repeated(PadMode mode, std::int64_t at, std::int64_t count) {
 }
 
 // The element of an integer input that a window reads there; 0 where a derived one reads none.
-long double element_at(const spec::TypedSpec &spec, std::size_t window,
+Wide element_at(const spec::TypedSpec &spec, std::size_t window,
                                       std::span<const AnyView> inputs,
                                       const std::vector<std::int64_t> &indices) {
   const AnyView &of = inputs[spec.inputs[window].window->of];
@@ -215,18 +215,16 @@ long double element_at(const spec::TypedSpec &spec, std::size_t window,
       at ? ops::load(static_cast<const char *>(of.data) + offset * std::int64_t(size_of(of.dtype)),
                      of.dtype)
          : read.number;
-  if (is_unsigned_integer(of.dtype)) return static_cast<long double>(value.bits);
-  return static_cast<long double>(ops::as_i64(ops::convert(value, of.dtype, DType::I64)));
+  if (is_unsigned_integer(of.dtype)) return value.bits;
+  return ops::as_i64(ops::convert(value, of.dtype, DType::I64));
 }
 
 // Where a position that elements say is brought to; -1 where that is an error.
-std::int64_t brought_inside(long double at, std::int64_t extent, Outside outside) {
-  const auto count = static_cast<long double>(extent);
-  if (at >= 0 && at < count) return std::int64_t(at);
+std::int64_t brought_inside(Wide at, std::int64_t extent, Outside outside) {
+  if (at >= 0 && at < extent) return std::int64_t(at);
   if (extent == 0 || outside == Outside::Fails) return -1;
   if (outside == Outside::Clips) return at < 0 ? 0 : extent - 1;
-  const long double rest = std::fmod(at, count); // exact: 64 bits are enough for both
-  return std::int64_t(rest < 0 ? rest + count : rest);
+  return std::int64_t((at % extent + extent) % extent);
 }
 
 } // namespace
@@ -249,10 +247,9 @@ Read read_by(const spec::TypedSpec &spec, std::size_t number, std::span<const An
     if (at % form.divisor != 0) return {};
     at /= form.divisor;
     if (!form.indices.empty()) {
-      long double sum = static_cast<long double>(at);
+      Wide sum = at;
       for (const TypedWindow::Index &index : form.indices)
-        sum += static_cast<long double>(index.times) *
-               element_at(spec, index.input, inputs, indices);
+        sum += index.times * element_at(spec, index.input, inputs, indices);
       at = brought_inside(sum, count, form.outside);
       if (at < 0 && window.derived) return {}; // the window that it is derived from tells
       if (at < 0)
