@@ -18,6 +18,13 @@ namespace {
 using Decl = std::shared_ptr<const InputDecl>;
 using Names = std::unordered_set<std::string>;
 
+// Functions are written out, but for those with derivatives of their own.
+SpecData with_inputs(const SpecData &data) {
+  SpecData all = spec::expand_calls(data, spec::Calls::WithoutDerivatives);
+  all.inputs = spec::declared_inputs(all);
+  return all;
+}
+
 class Freezing {
 public:
   Freezing(const SpecData &data, const std::vector<std::string> &names)
@@ -57,13 +64,6 @@ public:
   }
 
 private:
-  // Functions are written out, but for those with derivatives of their own.
-  static SpecData with_inputs(const SpecData &data) {
-    SpecData all = spec::expand_calls(data, spec::Calls::WithoutDerivatives);
-    all.inputs = spec::declared_inputs(all);
-    return all;
-  }
-
   std::string fresh(const std::string &base) {
     for (int k = 1;; ++k)
       if (std::string name = base + "_" + std::to_string(k); taken_.insert(name).second)
@@ -267,7 +267,19 @@ private:
 } // namespace
 
 Frozen freeze(const SpecData &data, const std::vector<std::string> &names) {
-  return Freezing(data, names).run();
+  SpecData all = with_inputs(data);
+  const bool has_arrays = std::ranges::any_of(
+      all.inputs, [](const Decl &decl) { return decl->window && decl->window->of->is_let; });
+  if (!has_arrays) return Freezing(data, names).run();
+  // Windows of lets have no facts before the kernel is cut into those of the lets: nothing is computed once.
+  Frozen made;
+  made.computed = made.rest = all;
+  made.computed.name += "_frozen";
+  made.computed.outputs.clear();
+  for (const Decl &decl : all.inputs)
+    if (!decl->window && std::ranges::count(names, decl->name) != 0)
+      made.built_in.push_back(decl->name);
+  return made;
 }
 
 } // namespace broadloom::freeze
