@@ -116,7 +116,7 @@ private:
   // The dim of the window that is this dim of the array, position by position: whose axis stands nowhere else.
   std::optional<std::size_t> kept_dim(const spec::TypedSpec &spec, std::size_t dim) const {
     const TypedWindow &seen = *input_.window;
-    if (!seen.forms[dim].is_axis()) return std::nullopt;
+    if (!seen.forms[dim].is_axis() || seen.pad_of(int(dim)) != nullptr) return std::nullopt;
     const int axis = seen.forms[dim].terms[0].axis;
     for (std::size_t other = 0; other < seen.forms.size(); ++other) {
       for (const TypedWindow::Term &term : seen.forms[other].terms)
@@ -139,7 +139,7 @@ private:
       keyed_.push_back({std::uint64_t(to_.layout().extents[dim]), to_.layout().strides[dim]});
       step *= std::uint64_t(to_.layout().extents[dim]);
     }
-    most_key_ = step - 1;
+    most_key_ = nowhere_ = step;
     std::int64_t points = 1;
     for (const Walked &axis : walked_) points *= axis.extent;
     keys_.resize(std::size_t(points));
@@ -156,10 +156,18 @@ private:
           position = list->at()[entry];
         } else {
           const TypedWindow::Form &form = seen.forms[dim];
-          position = form.start + (form.from_end ? operands[seen.of]->layout.extents[dim] : 0);
+          position =
+              form.start +
+              (form.from_end ? seen.padded(int(dim), operands[seen.of]->layout.extents[dim]) : 0);
           for (const TypedWindow::Term &term : form.terms)
             for (std::size_t k = 0; k < index.size(); ++k)
               if (input_.axis_of_dim[k] == term.axis) position += term.times * index[k];
+        }
+        if (const TypedWindow::Pad *pad = seen.pad_of(int(dim)))
+          position = unpadded(*pad, position, to_.layout().extents[dim]);
+        if (position < 0) {
+          key = nowhere_;
+          break;
         }
         key += steps[dim] * std::uint64_t(position);
       }
@@ -168,6 +176,26 @@ private:
         index[k] = 0;
       }
     }
+  }
+
+  // The element of a dim that is read there, of `count`; -1 where a number is.
+  static std::int64_t unpadded(const TypedWindow::Pad &pad, std::int64_t position,
+                               std::int64_t count) {
+    const auto rest = [](std::int64_t at, std::int64_t period) {
+      return at % period < 0 ? at % period + period : at % period;
+    };
+    const std::int64_t at = position - pad.before;
+    if (at >= 0 && at < count) return at;
+    switch (pad.mode) {
+    case PadMode::Constant: break;
+    case PadMode::Edge: return at < 0 ? 0 : count - 1;
+    case PadMode::Wrap: return rest(at, count);
+    case PadMode::Reflect: {
+      const std::int64_t period = std::max<std::int64_t>(2 * (count - 1), 1), turned = rest(at, period);
+      return std::min(turned, period - turned);
+    }
+    }
+    return -1;
   }
 
   std::int64_t value_at(std::int64_t point) const { // elements
@@ -188,6 +216,7 @@ private:
   }
 
   void add_segment(const Sorted &order, std::size_t first, std::size_t last) const {
+    if (order.keys[first] == nowhere_) return;
     const std::int64_t place = place_of(order.keys[first]);
     const DType dtype = values_.dtype();
     if (dtype == DType::F64) return add<double>(order, first, last, place);
@@ -269,6 +298,7 @@ private:
   std::vector<Keyed> keyed_;        // from the last dim on
   std::vector<std::uint64_t> keys_; // [point]
   std::uint64_t most_key_ = 0;
+  std::uint64_t nowhere_ = 0; // the key of points where a padding reads a number
 };
 
 } // namespace
@@ -279,7 +309,7 @@ void scatter(const spec::TypedSpec &spec, std::size_t window,
   const std::vector<ListedPositions> lists =
       listed_positions(spec, window, values.layout(), operands, tasks);
   std::memset(to.raw(), 0, std::size_t(to.size()) * size_of(to.dtype()));
-  if (values.size() == 0 || to.size() == 0) return;
+  if (values.size() == 0 || to.size() == 0) return; // numbers around nothing may be read, too
   Scatter(spec, window, values, to).run(lists, operands, tasks);
 }
 

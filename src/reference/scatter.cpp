@@ -45,12 +45,13 @@ void sum_through_gather(const spec::TypedSpec &spec, const expr::Node &node,
     const Read target = read_by(spec, node.like, inputs, indices);
     const auto &at = target.position;
     std::int64_t place = 0, read = 0; // in bytes
-    for (std::size_t d = 0; d < places.size(); ++d)
+    for (std::size_t d = 0; at && d < places.size(); ++d)
       place += (*at)[d] * sums.strides[std::size_t(places[d])];
     for (const int axis : axes)
       read += indices[std::size_t(axis)] * values.strides[std::size_t(axis)];
     const ops::Scalar value = ops::load(values.data + read, dtype);
-    Sums &sum = all[std::size_t(place / size)];
+    Sums nowhere; // what is read of a number goes there
+    Sums &sum = at ? all[std::size_t(place / size)] : nowhere;
     if (is_integer(real)) {
       sum.whole += value.bits;
     } else {

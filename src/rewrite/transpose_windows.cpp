@@ -333,14 +333,6 @@ private:
 } // namespace
 
 void transpose_windows(TypedSpec &spec) {
-  for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
-    const Node &node = spec.graph[{n}];
-    if (is_scatter(spec, node) && !spec.inputs[node.like].window->pads.empty())
-      support::fail("E0605",
-                    "a sum through " + spec.inputs[node.like].name +
-                        " adds to a padded array, at positions that elements say",
-                    spec.where({n}), "let the index say positions in the array itself");
-  }
   for (std::uint32_t n = 0; n < spec.graph.size(); ++n)
     if (is_transposed(spec, spec.graph[{n}])) return Transposer(spec).run();
 }
