@@ -227,7 +227,8 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   const std::vector<bool> needed = lets.needed(outputs);
   for (std::size_t k = 0; k < needed.size(); ++k)
     if (needed[k])
-      state->lets.push_back(bound_state(lets.kernels()[k], nullptr, lets.operands(k, inputs, views)));
+      state->lets.push_back(
+          bound_state(lets.kernels()[k], nullptr, lets.operands(k, inputs, views)));
   return state;
 }
 

@@ -11,8 +11,8 @@
 namespace broadloom::python {
 namespace {
 
-const std::vector<std::string> stages = {"spec", "folded", "axes", "graph", "plan", "loop",
-                                         "block", "llvm", "asm",   "why"};
+const std::vector<std::string> stages = {"spec", "folded", "axes", "graph", "plan",
+                                         "loop", "block",  "llvm", "asm",   "why"};
 
 Stage stage_from(const std::string &word) {
   for (std::size_t k = 0; k < stages.size(); ++k)

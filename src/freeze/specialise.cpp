@@ -85,10 +85,9 @@ LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents
               any = true;
             }
         if (!any || (whole.is_let && !let.node())) return Expr();
-        const Expr of = whole.is_let ? let
-                                     : make_input(found != changed.end() ? found->second
-                                                                                : window.of,
-                                                  where);
+        const Expr of = whole.is_let
+                            ? let
+                            : make_input(found != changed.end() ? found->second : window.of, where);
         return reads[old.name] = make_window_like(of, window, where);
       };
   expr::Walker walker;

@@ -39,7 +39,8 @@ public:
     Window renamed = *window.window;
     for (AffineForm &form : renamed.forms) {
       for (AffineForm::Term &term : form.terms) change(axes_, term.axis);
-      for (AffineForm::Index &index : form.indices) { // windows of inputs, as deep as a window may be
+      for (AffineForm::Index &index :
+           form.indices) { // windows of inputs, as deep as a window may be
         const Expr read = make_input(declaration(index.read->window->of), index.read->where);
         index.read = window_of(read, *index.read).node()->input;
       }

@@ -125,8 +125,8 @@ private:
         for (const AffineForm::Term &term : old.terms) {
           const int axis = axis_of(term.axis);
           const AffineForm inner = form_of(axis);
-          const bool plain = !inner.is_from_end() && !pads_.contains(axis) &&
-                             inner.outside == Outside::Fails;
+          const bool plain =
+              !inner.is_from_end() && !pads_.contains(axis) && inner.outside == Outside::Fails;
           if (!plain || !add_to(form, inner, term.times)) fail("another window");
         }
         if (form.is_from_end() != old.is_from_end()) fail("another window");

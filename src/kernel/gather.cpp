@@ -99,7 +99,8 @@ void gather(const spec::TypedSpec &spec, std::size_t window,
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < input.window->forms.size(); ++d) {
     const TypedWindow::Form &form = input.window->forms[d];
-    if (is_listed(form) || (form.stretches && operands[input.window->of]->layout.extents[d] == 1)) continue;
+    if (is_listed(form) || (form.stretches && operands[input.window->of]->layout.extents[d] == 1))
+      continue;
     std::int64_t start = form.start + (form.from_end ? of.layout.extents[d] : 0);
     for (const TypedWindow::Count &count : form.counts)
       start += count.times * operands[count.input]->layout.extents[std::size_t(count.dim)];

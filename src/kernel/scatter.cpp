@@ -191,7 +191,8 @@ private:
     case PadMode::Edge: return at < 0 ? 0 : count - 1;
     case PadMode::Wrap: return rest(at, count);
     case PadMode::Reflect: {
-      const std::int64_t period = std::max<std::int64_t>(2 * (count - 1), 1), turned = rest(at, period);
+      const std::int64_t period = std::max<std::int64_t>(2 * (count - 1), 1),
+                         turned = rest(at, period);
       return std::min(turned, period - turned);
     }
     }

@@ -47,8 +47,7 @@ private:
       if (window.derived) continue; // gives no extent and bounds none
       for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
         if (window.forms[dim].indices.empty()) // elements bound no axis
-          visit(i, window.forms[dim], dim,
-                window.padded(int(dim), given_[window.of].extents[dim]));
+          visit(i, window.forms[dim], dim, window.padded(int(dim), given_[window.of].extents[dim]));
     }
   }
 

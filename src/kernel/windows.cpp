@@ -53,7 +53,8 @@ public:
     Layout of = given_[window.of];
     if (window.is_gather() || window.sum) {
       seen.layout = contiguous_layout(seen.layout.shape());
-      if (!window.pads.empty() && !empty && read_[index]) seen.padding = {window.of, window.pads, {}};
+      if (!window.pads.empty() && !empty && read_[index])
+        seen.padding = {window.of, window.pads, {}};
       return seen;
     }
     if (window.needs_zeros() || !window.pads.empty()) {
@@ -197,8 +198,7 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
       window.data = nullptr;
       window.dtype = spec.inputs[i].dtype;
       if (looked[i] && elements == Elements::Read)
-        spec.inputs[i].window->sum ? add_up(i, seen.layout, window)
-                                   : look_up(i, of, seen, window);
+        spec.inputs[i].window->sum ? add_up(i, seen.layout, window) : look_up(i, of, seen, window);
       operands_.push_back(&windows_.emplace_back(window));
       continue;
     }

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-
 namespace broadloom::reference {
 namespace {
 
@@ -203,9 +202,8 @@ std::int64_t repeated(PadMode mode, std::int64_t at, std::int64_t count) {
 }
 
 // The element of an integer input that a window reads there; 0 where a derived one reads none.
-Wide element_at(const spec::TypedSpec &spec, std::size_t window,
-                                      std::span<const AnyView> inputs,
-                                      const std::vector<std::int64_t> &indices) {
+Wide element_at(const spec::TypedSpec &spec, std::size_t window, std::span<const AnyView> inputs,
+                const std::vector<std::int64_t> &indices) {
   const AnyView &of = inputs[spec.inputs[window].window->of];
   const Read read = read_by(spec, window, inputs, indices);
   const auto &at = read.position;

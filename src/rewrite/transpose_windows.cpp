@@ -86,8 +86,7 @@ private:
 
 class Transposer {
 public:
-  explicit Transposer(TypedSpec &spec)
-      : spec_(spec), free_(spec.free_axes()), reindexer_(spec) {}
+  explicit Transposer(TypedSpec &spec) : spec_(spec), free_(spec.free_axes()), reindexer_(spec) {}
 
   void run() {
     const expr::Graph old = std::move(spec_.graph);

@@ -29,7 +29,8 @@ std::size_t TypedSpec::callers_inputs() const {
 
 const TypedInput *TypedSpec::lent_input() const {
   const TypedInput *first = nullptr;
-  for (std::size_t i = given_inputs(); i > 0 && inputs[i - 1].of_output; --i) first = &inputs[i - 1];
+  for (std::size_t i = given_inputs(); i > 0 && inputs[i - 1].of_output; --i)
+    first = &inputs[i - 1];
   return first;
 }
 AxisSet TypedSpec::shown_axes() const {

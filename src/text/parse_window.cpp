@@ -140,8 +140,8 @@ private:
           "make it an input: compute it in one kernel, as an output of i64, and give it to "
           "this one");
     std::vector<AffineForm> forms = positions(depth + 1);
-    const Expr read = make_window(of, std::move(forms),
-                                  cursor_.source().place(name, cursor_.previous()));
+    const Expr read =
+        make_window(of, std::move(forms), cursor_.source().place(name, cursor_.previous()));
     AffineForm result;
     result.indices.push_back({read.node()->input, 1});
     return result;

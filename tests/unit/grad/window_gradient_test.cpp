@@ -315,6 +315,22 @@ TEST_CASE("an input that is read as it lies and by an index gets the sum of both
         {{"t", {4, 3}}, {"k", {3, 2}}, {"w", {3}}}, "t", "f64 = sum(");
 }
 
+TEST_CASE("a gather of a padded input sends back to the elements that the borders repeat") {
+  for (const std::string mode : {"", ", 2.5", ", edge", ", wrap", ", reflect"})
+    check("in x : f64[:]\nin k : i32[:]\nout y = pad(x, 0: (2, 3)" + mode + ")[wrap(k[i])]^2",
+          {{"x", {4}}, {"k", {6}}}, "x", "f64 = sum(");
+}
+
+TEST_CASE("gathers send back through lets that are arrays") {
+  check("in x : f64[:]\nin k : i32[:]\nlet h = x[k[i]]^2\nout y = h[p + 1] * h[p]",
+        {{"x", {4}}, {"k", {6}}}, "x", "f64 = sum(");
+  check("in x : f64[:]\nin k : i32[:]\nlet h = x[i + 1] - x[i]\nout y = h[clip(k[p])]^2",
+        {{"x", {5}}, {"k", {6}}}, "x", "f64 = sum(");
+  check("in x : f64[:]\nin k : i32[:]\nin e : f64[i]\nlet h = sum(e^2, like=x[k[i]])\n"
+        "out y = h[p + 1] * h[p]",
+        {{"x", {4}}, {"k", {6}}, {"e", {6}}}, "e", "f64 = ");
+}
+
 TEST_CASE("through other windows an index goes along") {
   check("in x : f64[:]\nin k : i32[:]\nin w : f64[:]\nout y = sum(x[k[i]] * w[i + 2*u], i)",
         {{"x", {4}}, {"k", {5}}, {"w", {9}}}, "w", "f64 = sum(d_y * x[k[i]], like=w[i + 2*u])");

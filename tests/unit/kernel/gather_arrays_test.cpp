@@ -73,7 +73,8 @@ TEST_CASE("a let that is an array is read by an index, and holds gathers and sum
 TEST_CASE("what an output at positions adds may be read of lets that are arrays") {
   for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::jit}) {
     const Kernel kernel = compile(
-        parse("kernel k { in k : i32[:]; in e : f64[:]; let h = e[i] * 2; out y[k[p]] += h[p + 1] }"),
+        parse(
+            "kernel k { in k : i32[:]; in e : f64[:]; let h = e[i] * 2; out y[k[p]] += h[p + 1] }"),
         {.engine = engine});
     CHECK(kernel.inputs().size() == 2);
     Array y = counting(6);
@@ -90,7 +91,8 @@ TEST_CASE("an index says positions in a padded array, and may be padded itself")
   const std::vector<NamedView> xk{{"x", x5}, {"k", k4}}, xke{{"x", x5}, {"k", k4}, {"e", e4}};
   const std::string in = "in x : f64[:]; in k : i32[:]; ";
   CHECK(value(in + "out y = pad(x, 0: (2, 1), wrap)[k[i]]", xk) == Numbers{1, 0, 4, 3});
-  CHECK(value(in + "out y = pad(x, 0: (2, 1), 7)[clip(2*k[i] + 1)]", xk) == Numbers{5 + 2, 3, 1, 7});
+  CHECK(value(in + "out y = pad(x, 0: (2, 1), 7)[clip(2*k[i] + 1)]", xk) ==
+        Numbers{5 + 2, 3, 1, 7});
   CHECK(value(in + "out y = x[pad(k, 0: (1, 1), 4)[i]]", xk) == Numbers{4, 3, 2, 1, 0, 4});
   CHECK(value(in + "in e : f64[i]; out y = sum(e + 1, like=pad(x, 0: (2, 1), wrap)[k[i]])", xke) ==
         Numbers{2, 1, 0, 4, 3});
@@ -113,7 +115,8 @@ TEST_CASE("a kernel with gathers is frozen and specialised, with the same bits")
                               "out y = x[k[i]] + sum(exp(s) * x) }");
   const Array three = counting(5);
   const Kernel kernel = compile(spec);
-  const Numbers whole = numbers(kernel.call(std::vector<NamedView>{{"x", x5}, {"s", three}, {"k", k4}})["y"]);
+  const Numbers whole =
+      numbers(kernel.call(std::vector<NamedView>{{"x", x5}, {"s", three}, {"k", k4}})["y"]);
   const Kernel frozen = kernel.freeze({{"x", x5}, {"s", three}});
   CHECK(numbers(frozen.call(std::vector<NamedView>{{"k", k4}})["y"]) == whole);
   const LoopSpec fixed = specialise(spec, {{"i", 4}, {"p", 5}});

@@ -434,8 +434,8 @@ TEST_CASE("Floating-point control of the caller neither matters nor changes") {
 
 TEST_CASE("Every stage can be shown before the first call") {
   const Kernel kernel = compile(scaled_rows(), with(Engine::automatic));
-  for (const Stage stage : {Stage::spec, Stage::folded, Stage::axes, Stage::graph, Stage::plan, Stage::loop,
-                            Stage::llvm, Stage::assembly, Stage::why})
+  for (const Stage stage : {Stage::spec, Stage::folded, Stage::axes, Stage::graph, Stage::plan,
+                            Stage::loop, Stage::llvm, Stage::assembly, Stage::why})
     CHECK_FALSE(kernel.show(stage).empty());
   CHECK(has(kernel.show(Stage::plan), "in       x : f32 shape (1000, 1001) strides (1001, 1)"));
   CHECK(kernel.counters().compiles == 0);

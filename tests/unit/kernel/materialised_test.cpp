@@ -1,6 +1,6 @@
 // Lets that are arrays: read at positions, or declared with their dims. Each engine must have the bits of the reference.
-#include "support/lifetimes.hpp"
 #include "spec/materialise.hpp"
+#include "support/lifetimes.hpp"
 
 #include <broadloom/broadloom.hpp>
 
