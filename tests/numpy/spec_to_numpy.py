@@ -106,6 +106,8 @@ def window_extents(kernel, arrays):
 
 def windows_of(kernel, arrays):
     """The axes and the elements of each read at positions."""
+    if any(name not in arrays for name, _, _ in kernel["windows"].values()):
+        raise Refused("a let at positions")
     extents = window_extents(kernel, arrays) if kernel["windows"] else {}
     found = {}
 
