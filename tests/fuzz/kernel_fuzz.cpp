@@ -12,6 +12,7 @@
 
 #include "ops/ops.hpp"
 #include "reference/reference.hpp"
+#include "spec/materialise.hpp"
 
 #include <algorithm>
 #include <cmath>
