@@ -94,12 +94,15 @@ void KernelImpl::run_lets(Operands call) const {
   const std::vector<bool> needed = lets_.needed(outputs);
   for (std::size_t k = 0; k < needed.size(); ++k)
     if (needed[k]) lets_.kernels()[k]->run_given(lets_.operands(k, inputs, lets));
-  run_given(lets_.operands_of_rest(inputs, lets, outputs));
+  run_lent(lets_.operands_of_rest(inputs, lets, outputs));
 }
 
 void KernelImpl::run_with_windows(Operands given) const {
   kernel::check_operands(typed_, given.first(typed_.given_inputs()));
-  run_windowed(kernel::WindowedOperands(typed_, given).all());
+  using Elements = kernel::WindowedOperands::Elements;
+  const kernel::WindowedOperands windowed(
+      typed_, given, helpers(), engine_ == Engine::reference ? Elements::NotThere : Elements::Read);
+  run_windowed(windowed.all());
 }
 
 void KernelImpl::run_windowed(Operands operands) const {
@@ -306,7 +309,7 @@ void KernelImpl::run_reference(Operands operands) const {
     arguments.push_back(*operands[i]);
     layouts.inputs.push_back(operands[i]->layout);
   }
-  const auto shapes = reference::output_shapes(typed_, layouts.inputs);
+  const auto shapes = reference::output_shapes(whole(), layouts.inputs);
   std::vector<AnyView> before; // what `+=` adds to
   std::vector<Array> zeros;
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
@@ -321,7 +324,7 @@ void KernelImpl::run_reference(Operands operands) const {
   kernel::check_apart(typed_, operands);
   stop_if_cancelled();
   const std::vector<Array> results =
-      reference::evaluate(typed_, arguments, before, cancel_.get(), threads_);
+      reference::evaluate(whole(), arguments, before, cancel_.get(), threads_);
   stop_if_cancelled();
   for (std::size_t o = 0; o < results.size(); ++o)
     if (layouts.wanted[o]) array::copy_elements(results[o], before[o].data, before[o].layout);

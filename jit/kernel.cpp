@@ -50,18 +50,24 @@ std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
 
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
-    : spec_(spec), options_(options), typed_(std::move(typed)), names_(typed_),
+    : spec_(spec), options_(options), scatters_(spec::split_scatters(typed)),
+      typed_(scatters_ ? scatters_->after : std::move(typed)), names_(typed_),
       reads_(kernel::inputs_read(typed_)), engine_(options.engine), target_(std::move(target)),
       profile_(profile), cache_dir_(options.cache_dir), threads_(threads),
       verifies_(asked_to_verify()), cancel_(options.cancel),
       workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()),
       has_generic_(plan::has_generic(typed_)),
       has_windows_(typed_.given_inputs() < typed_.inputs.size()),
-      lets_(typed_, [&](const std::shared_ptr<const spec::Materialised> &let) {
-        const std::shared_ptr<const SpecData> data(let, &let->data);
-        return std::make_shared<const KernelImpl>(LoopSpec(data), let->typed, options, target_,
-                                                  profile, threads, 0);
-      }) {
+      has_lent_(typed_.lent_input() != nullptr),
+      lets_(whole(),
+            [&](const std::shared_ptr<const spec::Materialised> &let) {
+              const std::shared_ptr<const SpecData> data(let, &let->data);
+              return std::make_shared<const KernelImpl>(LoopSpec(data), let->typed, options,
+                                                        target_, profile, threads, 0);
+            }),
+      before_(scatters_ ? std::make_unique<const KernelImpl>(spec, scatters_->before, options,
+                                                             target_, profile, threads, 0)
+                        : nullptr) {
   for (const spec::TypedInput &input : typed_.inputs)
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)
@@ -72,6 +78,7 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
 kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
   const support::FloatWorld world;
   kernel::check_input_count(typed_, inputs.size());
+  if (const spec::TypedInput *shape = typed_.lent_input()) kernel::fail_lent(typed_, *shape);
   if (lets_.empty()) return layouts_of_given(inputs);
   kernel::check_operands(typed_, pointers_to(inputs));
   const std::vector<AnyView> lets = lets_.views(*lets_.layouts(pointers_to(inputs)), nullptr);
@@ -97,6 +104,26 @@ kernel::Layouts KernelImpl::layouts_of_given(std::span<const AnyView> inputs) co
   return layouts;
 }
 
+kernel::Helpers KernelImpl::helpers() const {
+  return {[this](std::int64_t count, const std::function<void(std::int64_t)> &task) {
+            jit::runtime::run_tasks(workers_, count, task);
+          },
+          [this](kernel::Operands inputs) { return summed(inputs); }};
+}
+
+std::vector<Array> KernelImpl::summed(kernel::Operands inputs) const {
+  std::vector<AnyView> views;
+  for (const AnyView *input : inputs) views.push_back(*input);
+  const kernel::Layouts layouts = before_->layouts_of_given(views);
+  std::vector<Array> values;
+  for (std::size_t s = 0; s < layouts.outputs.size(); ++s)
+    values.push_back(Array::to_be_written(before_->typed_.outputs[s].dtype,
+                                          contiguous_layout(layouts.outputs[s].shape())));
+  for (const Array &value : values) views.push_back(value);
+  before_->run_given(pointers_to(views));
+  return values;
+}
+
 namespace {
 
 void add(Counters &sum, const Counters &more) {
@@ -120,6 +147,7 @@ Counters KernelImpl::counters() const {
   Counters counters = counters_;
   counters.patterns = std::int64_t(patterns_.size());
   counters.interpreted = interpreted_.load(std::memory_order_relaxed);
+  if (before_) add(counters, before_->counters());
   for (const auto &let : lets_.kernels()) add(counters, let->counters());
   return counters;
 }
@@ -205,11 +233,17 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
 }
 
 static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kernel,
-                       kernel::Operands given) {
+                       kernel::Operands call) {
   const spec::TypedSpec &spec = kernel->typed();
   BoundState *state = &bound;
+  const kernel::LentOperands lent(spec, call);
+  const kernel::Operands given = lent.all();
   kernel::check_operands(spec, given.first(spec.given_inputs()));
-  state->windowed = std::make_unique<const kernel::WindowedOperands>(spec, given);
+  using Elements = kernel::WindowedOperands::Elements;
+  const Elements elements =
+      kernel->engine() == Engine::reference ? Elements::NotThere : Elements::Read;
+  state->windowed =
+      std::make_unique<const kernel::WindowedOperands>(spec, given, kernel->helpers(), elements);
   const kernel::Operands operands = state->windowed->all();
   for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < operands.size(); ++k)
@@ -263,6 +297,21 @@ void BoundCall::operator()() const try {
   support::out_of_memory();
 }
 
+static void prepare_given(const KernelImpl &kernel, kernel::Operands given) {
+  if (kernel.before()) {
+    std::vector<AnyView> inputs;
+    for (const AnyView *view : given.first(kernel.typed().given_inputs())) inputs.push_back(*view);
+    const kernel::Layouts layouts = kernel.before()->layouts_of_given(inputs);
+    for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
+      inputs.push_back(
+          {kernel.before()->typed().outputs[o].dtype, nullptr, true, layouts.outputs[o]});
+    prepare_given(*kernel.before(), pointers_to(inputs));
+  }
+  const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
+                                          kernel::WindowedOperands::Elements::NotThere);
+  kernel.bind(windowed.all(), KernelImpl::Use::Once);
+}
+
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {
   const spec::TypedSpec &spec = impl.typed();
   const kernel::Layouts layouts = impl.allocated_layouts(inputs);
@@ -270,16 +319,13 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   std::vector<AnyView> outputs;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     outputs.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-  const auto prepare = [](const KernelImpl &kernel, kernel::Operands given) {
-    kernel.bind(kernel::WindowedOperands(kernel.typed(), given).all(), KernelImpl::Use::Once);
-  };
   const jit::Lets &lets = impl.lets();
   const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
   std::vector<AnyView> arrays;
   if (!lets.empty()) arrays = lets.views(*lets.layouts(in), nullptr);
   for (std::size_t k = 0; k < arrays.size(); ++k)
-    prepare(*lets.kernels()[k], lets.operands(k, in, arrays));
-  prepare(impl, lets.operands_of_rest(in, arrays, out));
+    prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
+  prepare_given(impl, lets.operands_of_rest(in, arrays, out));
 }
 
 void Kernel::prepare(std::span<const AnyView> inputs) const try {

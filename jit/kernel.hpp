@@ -17,6 +17,8 @@
 #include "jit/runtime/threads.hpp"
 #include "jit/specialisation.hpp"
 #include "kernel/check.hpp"
+#include "kernel/windows.hpp"
+#include "rewrite/scatters.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -32,8 +34,12 @@ public:
              std::optional<jit::Target> target, Profile profile, int threads, double ms);
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does. `run` is given what a call is,
-  // `run_given` also the lets that are arrays; all else is about operands with their windows (kernel/windows.hpp).
-  void run(kernel::Operands call) const { lets_.empty() ? run_given(call) : run_lets(call); }
+  // `run_lent` also the lets that are arrays, `run_given` also the shapes that outputs lend; all else is about operands with their
+  // windows (kernel/windows.hpp).
+  void run(kernel::Operands call) const { lets_.empty() ? run_lent(call) : run_lets(call); }
+  void run_lent(kernel::Operands named) const {
+    has_lent_ ? run_given(kernel::LentOperands(typed_, named).all()) : run_given(named);
+  }
   void run_given(kernel::Operands given) const {
     has_windows_ ? run_with_windows(given) : run_windowed(given);
   }
@@ -62,6 +68,11 @@ public:
   Prediction predict() const;
   Engine engine_used() const;
   Counters counters() const;
+
+  // For what a call does before its phases.
+  kernel::Helpers helpers() const;
+  // What computes the values of sums through gathers; null where there are none.
+  const KernelImpl *before() const { return before_.get(); }
 
   const LoopSpec &spec() const { return spec_; }
   const Options &options() const { return options_; }
@@ -126,14 +137,20 @@ private:
   Shown program_to_show() const;
   std::vector<Decision> why_with_times() const;
   std::string show_one(Stage stage, const ShowFormat &format) const;
+  std::string show_own(Stage stage, const ShowFormat &format) const;
   std::vector<Decision> why_one() const;
   void explain_lets(std::vector<Decision> &why) const;
   std::string show_graph(ShowFormat::Graph format) const;
   Decision explain_engine(const Shown &shown) const;
 
+  std::vector<Array> summed(kernel::Operands inputs) const;
+  // As the definition has it; `typed_` is what the phases compute.
+  const spec::TypedSpec &whole() const { return scatters_ ? scatters_->whole : typed_; }
+
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;
   const Options options_;
+  const std::optional<spec::Scatters> scatters_;
   const spec::TypedSpec typed_;
   const kernel::Names names_;
   const std::vector<std::vector<bool>> reads_; // [output][input]
@@ -155,7 +172,9 @@ private:
   const std::size_t most_patterns_;
   const bool has_generic_;
   const bool has_windows_;
+  const bool has_lent_; // shapes that outputs lend
   const jit::Lets lets_;
+  const std::unique_ptr<const KernelImpl> before_;
   mutable jit::LayoutCache layout_cache_;
   mutable std::mutex mutex_; // guards all below
   mutable std::unordered_map<std::string, KnownPattern> patterns_;

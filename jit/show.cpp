@@ -293,9 +293,9 @@ std::vector<Decision> KernelImpl::why_with_times() const {
 
 std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
   switch (format) {
-  case ShowFormat::Graph::text: return spec::print_graph(typed_);
-  case ShowFormat::Graph::dot: return spec::print_dot(typed_);
-  case ShowFormat::Graph::html: return spec::print_html(typed_);
+  case ShowFormat::Graph::text: return spec::print_graph(whole());
+  case ShowFormat::Graph::dot: return spec::print_dot(whole());
+  case ShowFormat::Graph::html: return spec::print_html(whole());
   }
   return {};
 }
@@ -315,13 +315,24 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   support::out_of_memory();
 }
 
+// What computes the values of sums through gathers comes first.
 std::string KernelImpl::show_one(Stage stage, const ShowFormat &format) const {
+  const bool of_text = stage == Stage::spec || stage == Stage::folded || stage == Stage::axes ||
+                       stage == Stage::graph;
+  const bool json = stage == Stage::why && format.json; // one array
+  if (before_ && !of_text && !json)
+    return before_->show_one(stage, format) + "\n" + show_own(stage, format);
+  return show_own(stage, format);
+}
+
+// What runs last, and what the text says.
+std::string KernelImpl::show_own(Stage stage, const ShowFormat &format) const {
   switch (stage) {
   case Stage::spec: return print(spec_);
   case Stage::folded: return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);
   case Stage::axes: {
     const kernel::Layouts layouts = layouts_to_show();
-    return spec::print_axes(typed_) +
+    return spec::print_axes(whole()) +
            spec::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
   }
   case Stage::graph: return show_graph(format.graph);

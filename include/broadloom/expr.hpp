@@ -57,7 +57,7 @@ public:
 
   // The input read at positions, one for each dim: x.at({2 * bl::axis("i") + bl::axis("u") - 1, "j"}) is x[2*i + u - 1, j] of the
   // text form, whose rules for extents hold (docs/language.md, "Windows"). The axes of the positions are its axes. At a call it is a
-  // view of the array, never a copy. Throws SpecError E0023 where *this is not an input or has been read at positions, E0006 where
+  // view of the array, never a copy, unless a position has an index() in it. Throws SpecError E0023 where *this is not an input or has been read at positions, E0006 where
   // numbers of a position have left i64; `compile` tells the rest, E0140 to E0142.
   Expr at(std::initializer_list<Position> positions,
           std::source_location where = std::source_location::current()) const;
@@ -160,13 +160,18 @@ private:
 
 // Where an input is read along one dim: an integer plus integer multiples of axes. A value, which `+ - *` make of others; an axis
 // with multiple 0 is none. Below 0, and moved up by no axis, it counts from the end: -1 is the last element, -axis("i") turns the dim
-// around. Numbers that leave i64 make it invalid, which Expr::at tells.
+// around. Numbers that leave i64 make it invalid, which Expr::at tells. It may also have elements of inputs in it: index() below.
 class Position {
 public:
   struct Term {
     std::string axis;
     std::int64_t times = 0;
   };
+  struct Index {
+    Expr read; // an input that is read at positions
+    std::int64_t times = 0;
+  };
+  enum class Outside : std::uint8_t { Fails, Clips, Wraps };
 
   Position(const char *axis) : Position(std::string(axis)) {}
   Position(std::string axis) { terms_.push_back({std::move(axis), 1}); }
@@ -179,6 +184,8 @@ public:
   const std::vector<Term> &terms() const {
     return terms_;
   } // no axis twice, in the order in which they were added
+  const std::vector<Index> &indices() const { return indices_; }
+  Outside outside() const { return outside_; }
   bool valid() const { return valid_; }
 
   friend Position operator+(const Position &a, const Position &b) { return a.plus(b, 1); }
@@ -191,14 +198,29 @@ public:
     return a.times(Position(times));
   }
 
+  friend Position index(const Expr &read, std::source_location where);
+  friend Position clip(Position position, std::source_location where);
+  friend Position wrap(Position position, std::source_location where);
+
 private:
   Position plus(const Position &other, std::int64_t times) const;
   Position times(const Position &number) const;
+  static Position limited(Position position, Outside outside, const std::source_location &where);
 
   std::int64_t constant_ = 0;
   std::vector<Term> terms_;
+  std::vector<Index> indices_;
+  Outside outside_ = Outside::Fails;
   bool valid_ = true;
 };
+
+// A position that an element of an integer input says: x.at({bl::index(k.at({"i"})) + 1, "j"}) is x[k[i] + 1, j]. Of an input that
+// has labels, index(k) reads it at these. At a call an element that says a position outside of the array is a DataError, E0315. What
+// clip() and wrap() are around is brought inside: to the nearest position, or modulo the extent. Throws SpecError E0026 where `read`
+// is no input or clip() and wrap() are around a position without index(), or within another.
+Position index(const Expr &read, std::source_location where = std::source_location::current());
+Position clip(Position position, std::source_location where = std::source_location::current());
+Position wrap(Position position, std::source_location where = std::source_location::current());
 
 inline Position axis(std::string name) { return {std::move(name)}; }
 

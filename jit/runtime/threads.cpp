@@ -134,6 +134,12 @@ void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::F
   workers.standby.expect_more();
 }
 
+void run_tasks(Workers &workers, std::int64_t count,
+               const std::function<void(std::int64_t)> &task) {
+  const auto visit = [&](const loop::Frame &, std::int64_t k) { task(k); };
+  share_out(workers, count, visit, loop::Frame(), Rows(), nullptr);
+}
+
 void run_interleaved(Workers &workers, const InterleavedCode &code, const loop::Frame &frame,
                      const Rows &rows, CancelFlag cancel) {
   const auto visit = [&](const loop::Frame &own, std::int64_t block) {

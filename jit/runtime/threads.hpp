@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -72,6 +73,9 @@ struct InterleavedCode {
 // A block of each part after the same block of the part before. Otherwise as run_phase.
 void run_interleaved(Workers &workers, const InterleavedCode &code, const loop::Frame &frame,
                      const Rows &rows, CancelFlag cancel = nullptr);
+
+// task(0) to task(count - 1), in any order, on the calling thread and others.
+void run_tasks(Workers &workers, std::int64_t count, const std::function<void(std::int64_t)> &task);
 
 // The caller has set FloatControl; the other threads set their own. Once `cancel` is true no further
 // block is begun.

@@ -69,7 +69,18 @@ AffineForm form_of(const Position &position) {
   AffineForm form;
   form.constant = position.constant();
   for (const Position::Term &term : position.terms()) form.terms.push_back({term.axis, term.times});
+  for (const Position::Index &index : position.indices())
+    form.indices.push_back({index.read.node()->input, index.times});
   return form;
+}
+
+Outside outside_of(const Position &position) {
+  switch (position.outside()) {
+  case Position::Outside::Fails: break;
+  case Position::Outside::Clips: return Outside::Clips;
+  case Position::Outside::Wraps: return Outside::Wraps;
+  }
+  return Outside::Fails;
 }
 
 } // namespace
@@ -95,7 +106,10 @@ Expr Expr::at(const std::vector<Position> &positions, std::source_location where
   for (const Position &position : positions) {
     // The least number has no text either.
     if (AffineForm form; position.valid() && add_to(form, form_of(position), 1))
-      forms.push_back(std::move(form));
+      forms.push_back(std::move(form)), forms.back().outside = outside_of(position);
+    else if (position.outside() != Position::Outside::Fails)
+      support::fail("E0026", "something is added to a position that is clipped or wrapped",
+                    place_of(where), "put clip() or wrap() around all of the position");
     else
       support::fail("E0006", "the numbers of this position leave the range of i64", place_of(where),
                     "use smaller numbers");
@@ -153,11 +167,53 @@ Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, const Operand &numbe
 Position Position::plus(const Position &other, std::int64_t times) const {
   AffineForm sum = form_of(*this);
   Position result(0);
-  result.valid_ = valid_ && other.valid_ && add_to(sum, form_of(other), times);
+  const bool whole = outside_ == Outside::Fails && other.outside_ == Outside::Fails;
+  result.valid_ = valid_ && other.valid_ && whole && add_to(sum, form_of(other), times);
+  result.outside_ = outside_ == Outside::Fails ? other.outside_ : outside_;
   result.constant_ = sum.constant;
   for (AffineForm::Term &term : sum.terms)
     result.terms_.push_back({std::move(term.axis), term.times});
+  for (const AffineForm::Index &index : sum.indices)
+    result.indices_.push_back({make_input(index.read, index.read->where), index.times});
   return result;
+}
+
+Position index(const Expr &read, std::source_location where) {
+  Expr at = read;
+  const bool is_input = read.node() && read.node()->kind == ExprKind::Input;
+  if (!is_input || (read.node()->input->window && read.node()->input->window->of->is_let))
+    support::fail("E0026", "index() takes an element of an input, and this expression is none",
+                  place_of(where),
+                  "make it an input: compute it in one kernel, as an output of i64, and give it to "
+                  "this one");
+  if (is_padded_whole(read))
+    support::fail("E0025", read.node()->input->name + " is read at positions, and none are given",
+                  place_of(where), "write one position for each dim: pad(..).at({..})");
+  if (!read.node()->input->window) {
+    std::vector<Position> labels;
+    for (const Dim &dim : read.node()->input->dims)
+      if (!dim.label.empty()) labels.emplace_back(dim.label);
+    at = read.at(labels, where);
+  }
+  Position position(0);
+  position.indices_.push_back({at, 1});
+  return position;
+}
+
+Position Position::limited(Position position, Outside outside, const std::source_location &where) {
+  if (position.indices_.empty() || position.outside_ != Outside::Fails)
+    support::fail("E0026", "clip() and wrap() are for positions with an index() in them",
+                  place_of(where), "put one of them around all of the position");
+  position.outside_ = outside;
+  return position;
+}
+
+Position clip(Position position, std::source_location where) {
+  return Position::limited(std::move(position), Position::Outside::Clips, where);
+}
+
+Position wrap(Position position, std::source_location where) {
+  return Position::limited(std::move(position), Position::Outside::Wraps, where);
 }
 
 Position Position::times(const Position &number) const {

@@ -28,6 +28,8 @@ struct InputDecl {
   std::uint64_t created =
       0; // by bl::input: later ones have greater numbers; 0: by a list of inputs
   std::shared_ptr<const Window> window; // null: the input itself
+  // The array of an output that is written at positions: `out h[k[i]] += e`. Its shape alone matters, and no call is asked for it.
+  bool is_output = false;
   // What a window of a let is of: it has the name of the let and nothing else (spec/materialise.hpp).
   bool is_let = false;
   bool materialised = false; // a let as an input of the kernel that reads it at positions

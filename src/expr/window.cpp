@@ -1,6 +1,8 @@
 // See window.hpp.
 #include "expr/window.hpp"
 
+#include "support/fail.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <unordered_map>
@@ -10,7 +12,11 @@ namespace broadloom {
 bool AffineForm::is_from_end() const {
   const bool moves_up =
       std::any_of(terms.begin(), terms.end(), [](const Term &term) { return term.times > 0; });
-  return !moves_up && (constant < 0 || (constant == 0 && !terms.empty()));
+  return indices.empty() && !moves_up && (constant < 0 || (constant == 0 && !terms.empty()));
+}
+
+bool operator==(const AffineForm::Index &a, const AffineForm::Index &b) {
+  return a.times == b.times && a.read->name == b.read->name;
 }
 
 std::int64_t AffineForm::start() const { return constant == 0 && is_from_end() ? -1 : constant; }
@@ -32,7 +38,18 @@ bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times) {
     else if (!add(known->times, product))
       return false;
   }
+  for (const AffineForm::Index &index : form.indices) {
+    if (__builtin_mul_overflow(index.times, times, &product) || product == INT64_MIN) return false;
+    const auto known = std::find_if(sum.indices.begin(), sum.indices.end(), [&](const auto &other) {
+      return other.read->name == index.read->name;
+    });
+    if (known == sum.indices.end())
+      sum.indices.push_back({index.read, product});
+    else if (!add(known->times, product))
+      return false;
+  }
   std::erase_if(sum.terms, [](const AffineForm::Term &term) { return term.times == 0; });
+  std::erase_if(sum.indices, [](const AffineForm::Index &index) { return index.times == 0; });
   return true;
 }
 
@@ -42,14 +59,21 @@ std::string print(const AffineForm &form) {
     text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
   };
   const auto digits = [](std::int64_t number) { return std::to_string(std::abs(number)); };
-  for (const AffineForm::Term &term : form.terms) {
-    sign(term.times < 0);
-    if (term.times != 1 && term.times != -1) text += digits(term.times) + "*";
-    text += term.axis;
-  }
+  const auto multiple = [&](std::int64_t times, const std::string &of) {
+    sign(times < 0);
+    if (times != 1 && times != -1) text += digits(times) + "*";
+    text += of;
+  };
+  for (const AffineForm::Index &index : form.indices) multiple(index.times, index.read->name);
+  for (const AffineForm::Term &term : form.terms) multiple(term.times, term.axis);
   if (form.constant != 0 || text.empty()) {
     sign(form.constant < 0);
     text += digits(form.constant);
+  }
+  switch (form.outside) {
+  case Outside::Fails: break;
+  case Outside::Clips: return "clip(" + text + ")";
+  case Outside::Wraps: return "wrap(" + text + ")";
   }
   return text;
 }
@@ -94,6 +118,15 @@ Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
   window->forms = std::move(forms);
   if (!is_let && of.node()->input->window) window->pads = of.node()->input->window->pads;
 
+  for (const AffineForm &form : window->forms)
+    for (const AffineForm::Index &index : form.indices)
+      window->depth = std::max(window->depth, index.read->window->depth + 1);
+  if (window->depth > Window::deepest)
+    support::fail(
+        "E0013",
+        "elements say the positions of more than " + std::to_string(Window::deepest) + " others",
+        where, "store an index of indices as the output of one kernel and read it in another");
+
   auto decl = std::make_shared<InputDecl>();
   decl->dtype = window->of->dtype;
   decl->where = where;
@@ -103,10 +136,14 @@ Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
   decl->name = print_pads(*window->of, window->pads) + "[";
   for (std::size_t d = 0; d < window->forms.size(); ++d) {
     decl->name += (d == 0 ? "" : ", ") + print(window->forms[d]);
-    for (const AffineForm::Term &term : window->forms[d].terms)
+    const auto add_axis = [&](const std::string &axis) {
       if (std::none_of(decl->dims.begin(), decl->dims.end(),
-                       [&](const Dim &dim) { return dim.label == term.axis; }))
-        decl->dims.emplace_back(term.axis);
+                       [&](const Dim &dim) { return dim.label == axis; }))
+        decl->dims.emplace_back(axis);
+    };
+    for (const AffineForm::Index &index : window->forms[d].indices)
+      for (const Dim &dim : index.read->dims) add_axis(dim.label);
+    for (const AffineForm::Term &term : window->forms[d].terms) add_axis(term.axis);
   }
   decl->name += "]";
   decl->window = std::move(window);

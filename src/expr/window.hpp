@@ -5,31 +5,54 @@
 //
 // A window is an input of its own, over the axes of its forms: here over i, u and j. It is never copied: at a call it is a strided
 // view of the array that it is a window of (kernel/windows.hpp), and so nothing after the analysis knows it from other inputs.
+//
+//   in k : i32[:]
+//   x[k[i] + 1, j]         the element of x in row k[i] + 1 and column j: a *gather*
+//
+// A gather is a window one of whose positions holds elements of other inputs, each read through a window of its own. A call copies what
+// it reads (kernel/gather.hpp).
 #pragma once
 
 #include "expr/node.hpp"
 #include "expr/pad.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace broadloom {
 
-// The position along one dim: constant + the sum of the multiples of axes. No multiple is 0, no axis stands twice.
+// What becomes of a position outside of the array that the elements of another input say.
+enum class Outside : std::uint8_t {
+  Fails,
+  Clips, // the nearest position that is inside
+  Wraps, // modulo the extent
+};
+
+// The position along one dim: constant + the sum of the multiples of axes, and of elements. No multiple is 0, no axis stands twice.
 struct AffineForm {
   struct Term {
     std::string axis;
     std::int64_t times = 0;
     friend bool operator==(const Term &, const Term &) = default;
   };
+  struct Index {
+    std::shared_ptr<const InputDecl> read; // a window
+    std::int64_t times = 0;
+    friend bool operator==(const Index &, const Index &);
+  };
   std::int64_t constant = 0;
-  std::vector<Term> terms; // in the order written
+  std::vector<Term> terms;    // in the order written
+  std::vector<Index> indices; // the same; printed before the terms
+  Outside outside = Outside::Fails;
 
   // An axis and nothing else, as a dim that has its label.
-  bool is_axis() const { return constant == 0 && terms.size() == 1 && terms[0].times == 1; }
+  bool is_axis() const {
+    return constant == 0 && terms.size() == 1 && terms[0].times == 1 && indices.empty();
+  }
   // Whether it counts from the end of the dim, where position -1 is the last element: forms that no axis moves up, from a
-  // negative constant on. x[-i], which begins with a constant of 0, is x[-1 - i].
+  // negative constant on. x[-i], which begins with a constant of 0, is x[-1 - i]. What an index says counts from the start.
   bool is_from_end() const;
   std::int64_t
   start() const; // the position where all axes are at 0; from the end where is_from_end()
@@ -37,7 +60,7 @@ struct AffineForm {
   friend bool operator==(const AffineForm &, const AffineForm &) = default;
 };
 
-// Adds `times` times another form; false where a number leaves i64 or is its least.
+// Adds `times` times another form, which is not clipped or wrapped; false where a number leaves i64 or is its least.
 bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times);
 
 std::string print(const AffineForm &form); // "2*i + u - 1"
@@ -47,7 +70,26 @@ struct Window {
   std::vector<AffineForm> forms;       // [dim of it], positions in the padded array
   std::vector<DimPad> pads = {};       // in the order in which they are filled
   bool is_whole = false; // pad(x, ..) that is not read at positions: no value yet, without forms
+  int depth = 1;         // windows in the positions of each other, this one counted
+  static constexpr int deepest = 64;
+
+  bool is_gather() const {
+    return std::any_of(forms.begin(), forms.end(),
+                       [](const AffineForm &form) { return !form.indices.empty(); });
+  }
 };
+
+// Calls visit(decl) with the windows that stand in the positions of this input, with what they are of, and so on, and then with the
+// input that it is of itself.
+template <class Visit> void for_each_read_by(const InputDecl &input, Visit visit) {
+  if (!input.window) return;
+  for (const AffineForm &form : input.window->forms)
+    for (const AffineForm::Index &index : form.indices) {
+      for_each_read_by(*index.read, visit);
+      visit(index.read);
+    }
+  visit(input.window->of);
+}
 
 // A read of `of`, an Input node, a padded one or a Let, through a window: an Input node whose declaration has the axes of the forms as dims, in order of
 // first appearance, and the text of the read as its name. The analysis looks at the number of forms.

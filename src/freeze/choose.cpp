@@ -99,6 +99,12 @@ bool Chooser::is_whole_output(const OutputDecl &output) const {
     const Facts &facts = known_.at(root.node());
     return facts.frozen || facts.constant;
   };
+  // It would be declared with the axis, which others may hold to another extent.
+  const auto is_one = [](const InputDecl *param) {
+    return param->labelled() &&
+           std::ranges::any_of(param->dims, [](const Dim &dim) { return dim.extent == 1; });
+  };
+  if (std::ranges::any_of(known_.at(output.value.node()).params, is_one)) return false;
   const std::string &like = output.mode.use.like;
   return !output.add && !output.update && known_.at(output.value.node()).frozen &&
          !known_.at(output.value.node()).constant && (like.empty() || may_name(like)) &&

@@ -38,7 +38,8 @@ public:
     made.computed.name += "_frozen";
     made.computed.outputs.clear();
     made.computed.lets.clear();
-    std::erase_if(made.computed.inputs, [](const Decl &decl) { return decl->window != nullptr; });
+    std::erase_if(made.computed.inputs, 
+                  [](const Decl &decl) { return decl->window != nullptr || decl->is_output; });
     made.computed.schedule = {};
     made.computed.pairings.clear();
     Chooser chooser(data_, typed_, facts_, frozen_);
@@ -174,7 +175,7 @@ private:
 
   void note_read(const InputDecl &decl, Names &read) const {
     read.insert(decl.name);
-    if (decl.window) read.insert(decl.window->of->name);
+    for_each_read_by(decl, [&](const Decl &part) { read.insert(part->name); });
   }
   void note_read(const std::string &name, Names &read) const {
     for (const Decl &decl : data_.inputs)

@@ -8,6 +8,7 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
 namespace broadloom {
@@ -67,19 +68,34 @@ LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents
   // All that reads them, itself or through a window.
   expr::Exchange exchange;
   std::unordered_map<std::string, Expr> reads;
-  const auto read = [&](const InputDecl &old, const Place &where) {
-    const auto found = changed.find(old.window ? old.window->of->name : old.name);
-    if (found == changed.end()) return Expr();
-    Expr &now = reads[old.name];
-    if (now.node()) return now;
-    now = make_input(found->second, where);
-    if (old.window) now = make_window(now, old.window->forms, where);
-    return now;
-  };
+  // Nothing where it stays. `let` is what a window of a let is of.
+  const std::function<Expr(const InputDecl &, const Place &, const Expr &)> read =
+      [&](const InputDecl &old, const Place &where, const Expr &let) {
+        const InputDecl &whole = old.window ? *old.window->of : old;
+        const auto found = changed.find(whole.name);
+        if (!old.window) return found == changed.end() ? Expr() : make_input(found->second, where);
+        const auto known = reads.find(old.name);
+        if (known != reads.end()) return known->second;
+        bool any = found != changed.end();
+        Window window = *old.window;
+        for (AffineForm &form : window.forms)
+          for (AffineForm::Index &index : form.indices)
+            if (const Expr now = read(*index.read, where, {}); now.node()) {
+              index.read = now.node()->input;
+              any = true;
+            }
+        if (!any || (whole.is_let && !let.node())) return Expr();
+        const Expr of = whole.is_let
+                            ? let
+                            : make_input(found != changed.end() ? found->second : window.of, where);
+        return reads[old.name] = make_window_like(of, window, where);
+      };
   expr::Walker walker;
   const auto put = [&](const ExprNode &node) {
     if (node.kind != ExprKind::Input) return;
-    if (Expr now = read(*node.input, node.where); now.node()) exchange.put(&node, std::move(now));
+    const Expr let = node.args.empty() ? Expr() : exchange(node.args[0]);
+    if (Expr now = read(*node.input, node.where, let); now.node())
+      exchange.put(&node, std::move(now));
   };
   const SpecData &before = spec.data();
   for (const Expr &let : before.lets) walker.walk(let.node(), put);
@@ -94,7 +110,7 @@ LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents
   }
   for (Decl &decl : data.inputs)
     if (decl->window)
-      if (const Expr now = read(*decl, decl->where); now.node()) decl = now.node()->input;
+      if (const Expr now = read(*decl, decl->where, {}); now.node()) decl = now.node()->input;
   return LoopSpec(std::make_shared<const SpecData>(std::move(data)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

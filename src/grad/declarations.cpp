@@ -2,6 +2,7 @@
 #include "grad/declarations.hpp"
 
 #include "reference/reference.hpp"
+#include "rewrite/scatters.hpp"
 
 #include <algorithm>
 
@@ -69,10 +70,11 @@ std::vector<bool> Declarations::may_be_one(std::size_t output) const {
     for (std::size_t d = 0; d < input.extents.size(); ++d)
       if (input.extents[d] > 1) sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
   // Windows as inputs: their axes have labels, and what they are of is no matter here.
-  spec::TypedSpec spec = typed_;
+  const std::optional<spec::Scatters> parts = spec::split_scatters(typed_);
+  spec::TypedSpec spec = parts ? parts->after : typed_;
   for (spec::TypedInput &input : spec.inputs) input.window.reset();
   std::vector<Layout> layouts;
-  for (const spec::TypedInput &input : typed_.inputs) {
+  for (const spec::TypedInput &input : spec.inputs) {
     std::vector<std::int64_t> shape;
     for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
       const std::int64_t size = sizes[std::size_t(input.axis_of_dim[d])];

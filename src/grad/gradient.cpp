@@ -44,6 +44,11 @@ public:
     SpecData backward, forward;
   };
   Made run() {
+    for (const OutputDecl &output : data_.outputs)
+      if (output.at)
+        fail("E0601", "output '" + output.name + "' is written at positions", output.where,
+             "write out " + output.name +
+                 " += sum(.., like=x[..]), where an input x lends the shape");
     check_request();
     begin();
     Sweep sweep(facts_);

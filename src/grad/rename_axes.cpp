@@ -35,10 +35,16 @@ public:
     return known->second;
   }
 
-  Expr window_of(const Expr &of, const InputDecl &window) const {
+  Expr window_of(const Expr &of, const InputDecl &window) {
     Window renamed = *window.window;
-    for (AffineForm &form : renamed.forms)
+    for (AffineForm &form : renamed.forms) {
       for (AffineForm::Term &term : form.terms) change(axes_, term.axis);
+      for (AffineForm::Index &index :
+           form.indices) { // windows of inputs, as deep as a window may be
+        const Expr read = make_input(declaration(index.read->window->of), index.read->where);
+        index.read = window_of(read, *index.read).node()->input;
+      }
+    }
     return make_window_like(of, renamed, window.where);
   }
 
@@ -95,6 +101,14 @@ private:
     return with_args(node, std::move(args));
   }
 
+  static std::vector<const InputDecl *> arrays_of(const InputDecl &window) {
+    std::vector<const InputDecl *> arrays;
+    for_each_read_by(window, [&](const std::shared_ptr<const InputDecl> &read) {
+      if (!read->window && !read->is_let) arrays.push_back(read.get());
+    });
+    return arrays;
+  }
+
   // A let that a window sees stays: an array has names of its own.
   Expr read(const ExprNode &node) {
     const InputDecl &decl = *node.input;
@@ -104,7 +118,8 @@ private:
     }
     const auto whole = node.args.empty() ? declaration(decl.window->of) : nullptr;
     Expr made = window_of(whole ? make_input(whole, node.where) : node.args[0], decl);
-    const bool same = made.node()->input->name == decl.name && (!whole || whole == decl.window->of);
+    const bool same =
+        made.node()->input->name == decl.name && arrays_of(*made.node()->input) == arrays_of(decl);
     return same ? Expr() : made;
   }
 

@@ -22,6 +22,9 @@ public:
       replaced_ = replaced_ | AxisSet::of(axes[d]);
       for (const AffineForm::Term &term : form.terms)
         walked_ = walked_ | AxisSet::of(facts.space().axis(AxisRef(term.axis), t.place()));
+      for (const AffineForm::Index &index : form.indices)
+        for (const Dim &dim : index.read->dims)
+          walked_ = walked_ | AxisSet::of(facts.space().axis(AxisRef(dim.label), t.place()));
     }
   }
 
@@ -97,7 +100,9 @@ private:
     if (const auto found = forms_.find(axis); found != forms_.end()) return *found->second;
     const spec::Axis &known = facts_.spec().axes[std::size_t(axis)];
     if (!known.labelled) fail("an input with a dim that has no label");
-    return {0, {{known.name, 1}}};
+    AffineForm form;
+    form.terms.push_back({known.name, 1});
+    return form;
   }
 
   Expr input(const ExprNode &node) {
@@ -105,14 +110,26 @@ private:
     std::vector<AffineForm> forms;
     if (decl.window) {
       for (const AffineForm &old : decl.window->forms) {
-        AffineForm form{old.constant, {}};
+        const auto axis_of = [&](const std::string &label) {
+          return facts_.space().axis(AxisRef(label), node.where);
+        };
+        if (old.is_axis()) {
+          forms.push_back(form_of(axis_of(old.terms[0].axis)));
+          continue;
+        }
+        AffineForm form = old;
+        form.terms.clear();
+        for (const AffineForm::Index &index : old.indices)
+          for (const Dim &dim : index.read->dims)
+            if (replaced_.has(axis_of(dim.label))) fail("another window");
         for (const AffineForm::Term &term : old.terms) {
-          const AffineForm inner = form_of(facts_.space().axis(AxisRef(term.axis), node.where));
-          const int axis = facts_.space().axis(AxisRef(term.axis), node.where);
-          const bool plain = (old.is_axis() || !inner.is_from_end()) && !pads_.contains(axis);
+          const int axis = axis_of(term.axis);
+          const AffineForm inner = form_of(axis);
+          const bool plain =
+              !inner.is_from_end() && !pads_.contains(axis) && inner.outside == Outside::Fails;
           if (!plain || !add_to(form, inner, term.times)) fail("another window");
         }
-        if (form.is_from_end() != old.is_from_end() && !old.is_axis()) fail("another window");
+        if (form.is_from_end() != old.is_from_end()) fail("another window");
         forms.push_back(std::move(form));
       }
     } else {
@@ -177,6 +194,7 @@ private:
   // What the window reads along this axis of its input, from the first element on.
   Expr position(int axis) {
     const AffineForm &form = *forms_.at(axis);
+    if (form.outside != Outside::Fails) fail("an index of a dim that is clipped or wrapped");
     const auto pad = pads_.find(axis);
     std::int64_t start = form.start();
     if (pad != pads_.end()) // behind the last one, or before the first
@@ -186,6 +204,10 @@ private:
     for (const AffineForm::Term &term : form.terms) {
       const Expr at = make_iota(AxisRef(term.axis), {window_.name}, t_.place());
       sum = t_.add(sum, t_.mul(make_cast(DType::I64, t_.num(double(term.times)), t_.place()), at));
+    }
+    for (const AffineForm::Index &index : form.indices) {
+      const Expr at = make_cast(DType::I64, make_input(index.read, t_.place()), t_.place());
+      sum = t_.add(sum, t_.mul(make_cast(DType::I64, t_.num(double(index.times)), t_.place()), at));
     }
     return sum;
   }

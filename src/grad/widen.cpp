@@ -87,9 +87,11 @@ private:
     if (const auto known = inputs_.find(input.get()); known != inputs_.end()) return known->second;
     auto copy = std::make_shared<InputDecl>(*input);
     copy->dtype = wide(input->dtype);
-    if (input->window)
-      copy->window = std::make_shared<Window>(
-          Window{wide_input(input->window->of), input->window->forms, input->window->pads});
+    if (input->window) { // positions are integers, and stay
+      auto window = std::make_shared<Window>(*input->window);
+      window->of = wide_input(input->window->of);
+      copy->window = std::move(window);
+    }
     return inputs_[input.get()] = std::move(copy);
   }
 

@@ -78,6 +78,24 @@ void check_writable(const Described &operand, const AnyView &view) {
        operand.where, "pass a view of elements that are not const");
 }
 
+void check_pointer(const Described &operand, const AnyView &view) {
+  const std::string_view kind = operand.output ? "output" : "input";
+  if (view.data == nullptr && !is_empty(view.layout))
+    fail("E0306",
+         fmt::format("{} '{}' of shape {} has a null pointer", kind, operand.name,
+                     array::shape_text(view.layout.shape())),
+         operand.where,
+         "pass memory; only an array without elements, or of which none is read, may have none");
+  const std::size_t size = alignment_of(view.dtype);
+  if (reinterpret_cast<std::uintptr_t>(view.data) % size != 0)
+    fail("E0310",
+         fmt::format("{} '{}' lies at {}, which is no multiple of {} bytes", kind, operand.name,
+                     fmt::ptr(view.data), size),
+         operand.where,
+         fmt::format("align arrays of {} to {} bytes, or copy them", name(view.dtype), size));
+  check_writable(operand, view);
+}
+
 } // namespace
 
 Names::Names(const spec::TypedSpec &spec) {
@@ -176,24 +194,24 @@ void check_pointers(const spec::TypedSpec &spec, Operands operands) {
   const std::vector<bool> read = elements_read(spec);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     if (operands[k] == nullptr || (k < read.size() && !read[k])) continue;
-    const AnyView &view = *operands[k];
-    const Described operand = describe(spec, k);
-    const std::string_view kind = operand.output ? "output" : "input";
-    if (view.data == nullptr && !is_empty(view.layout))
-      fail("E0306",
-           fmt::format("{} '{}' of shape {} has a null pointer", kind, operand.name,
-                       array::shape_text(view.layout.shape())),
-           operand.where,
-           "pass memory; only an array without elements, or of which none is read, may have none");
-    const std::size_t size = alignment_of(view.dtype);
-    if (reinterpret_cast<std::uintptr_t>(view.data) % size != 0)
-      fail("E0310",
-           fmt::format("{} '{}' lies at {}, which is no multiple of {} bytes", kind, operand.name,
-                       fmt::ptr(view.data), size),
-           operand.where,
-           fmt::format("align arrays of {} to {} bytes, or copy them", name(view.dtype), size));
-    check_writable(operand, view);
+    const spec::TypedWindow *window =
+        k < read.size() && spec.inputs[k].window ? &*spec.inputs[k].window : nullptr;
+    if (!window || (!window->is_gather() && !window->sum))
+      check_pointer(describe(spec, k), *operands[k]);
+    else if (!is_empty(operands[k]->layout)) // an array of ours
+      check_gathered(spec, window->sum.value_or(std::uint32_t(k)), operands, !window->sum);
   }
+}
+
+void check_gathered(const spec::TypedSpec &spec, std::size_t window, Operands operands,
+                    bool elements) {
+  const spec::TypedWindow &seen = *spec.inputs[window].window;
+  if (elements) check_pointer(describe(spec, seen.of), *operands[seen.of]);
+  for (const spec::TypedWindow::Form &form : seen.forms)
+    for (const spec::TypedWindow::Index &index : form.indices) {
+      const std::size_t array = spec.array_of(index.input);
+      check_pointer(describe(spec, array), *operands[array]);
+    }
 }
 
 void check_apart(const spec::TypedSpec &spec, Operands operands) {

@@ -43,6 +43,11 @@ std::vector<bool> elements_read(const spec::TypedSpec &spec);
 // E0306 (null), E0309 (read-only), E0310 (misaligned).
 void check_pointers(const spec::TypedSpec &spec, Operands operands);
 
+// E0306, E0310: of the arrays that a gather needs at once, before any other input is looked at. `operands` are all inputs before it.
+// `elements` says whether those of the array that it is of are read, too, and not its shape alone.
+void check_gathered(const spec::TypedSpec &spec, std::size_t window, Operands operands,
+                    bool elements);
+
 // E0121: two outputs share memory.
 void check_apart(const spec::TypedSpec &spec, Operands operands);
 

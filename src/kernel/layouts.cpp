@@ -123,6 +123,7 @@ std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, st
         dim >= other.window->forms.size())
       continue;
     const spec::TypedWindow::Form &form = other.window->forms[dim];
+    if (!form.indices.empty()) continue; // whatever its elements say
     double reach = std::abs(double(form.start)) + (form.from_end ? 0 : 1);
     for (const spec::TypedWindow::Term &term : form.terms)
       reach += std::abs(double(term.times)) * double(extents[std::size_t(term.axis)] - 1);
@@ -163,6 +164,18 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
     for (std::size_t d = 0; d < shapes[i].size(); ++d)
       if (spec.inputs[i].extents[d] < 0)
         shapes[i][d] = std::max(shapes[i][d], room_for_windows(spec, i, d, extents));
+  // A dim at whose position a label stands alone is as long as the label says.
+  expr::AxisSet labels;
+  for (const spec::TypedInput &input : spec.given())
+    if (input.labelled && !input.in_windows_only) labels = labels | input.axes();
+  labels = labels - spec.free_axes();
+  for (std::size_t i = given; i < end; ++i) {
+    const spec::TypedWindow &window = *spec.inputs[i].window;
+    for (std::size_t d = 0; d < window.forms.size(); ++d)
+      if (spec.inputs[window.of].in_windows_only && spec.inputs[window.of].extents[d] < 0 &&
+          window.forms[d].is_axis() && labels.has(window.forms[d].terms[0].axis))
+        shapes[window.of][d] = extents[std::size_t(window.forms[d].terms[0].axis)];
+  }
   std::vector<Layout> layouts;
   for (const std::vector<std::int64_t> &shape : shapes) layouts.push_back(contiguous_layout(shape));
   return layouts;

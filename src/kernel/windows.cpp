@@ -3,6 +3,8 @@
 
 #include "kernel/check.hpp"
 #include "kernel/padding.hpp"
+#include "kernel/scatter.hpp"
+#include "kernel/window_extents.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -18,233 +20,27 @@ namespace {
 using spec::TypedWindow;
 using Wide = __int128; // positions: multiples times extents
 
-// The extents of the axes that windows walk, one after the other: an axis whose forms have no other unknown axis is known next.
-class ExtentFinder {
-public:
-  ExtentFinder(const spec::TypedSpec &spec, std::span<const Layout> given)
-      : spec_(spec), given_(given), in_sums_(spec.free_axes()), extents_(spec.axes.size()) {}
-
-  std::vector<std::int64_t> run() {
-    check_borders();
-    take_labels();
-    take_dims();
-    check_dims();
-    while (std::optional<int> axis = next_unknown()) extents_[std::size_t(*axis)] = greatest(*axis);
-    check_reads();
-    std::vector<std::int64_t> extents;
-    for (const std::optional<std::int64_t> &extent : extents_)
-      extents.push_back(extent.value_or(1));
-    return extents;
+// [input]: must its positions be looked at? Those of gathers that are read, or of which one is derived that is.
+std::vector<bool> looked_up(const spec::TypedSpec &spec) {
+  std::vector<bool> looked = elements_read(spec);
+  for (std::size_t i = spec.inputs.size(); i-- > 0;) {
+    if (!spec.inputs[i].window || !looked[i]) continue;
+    const TypedWindow &window = *spec.inputs[i].window;
+    if (window.sum)
+      for (const TypedWindow::Form &form : spec.inputs[*window.sum].window->forms)
+        for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
+    if (window.is_gather() && window.derived) looked[window.derived_from] = true;
+    for (const TypedWindow::Form &form : window.forms)
+      for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
   }
-
-private:
-  // What a form reads, at the known axes: from `least` to `greatest`.
-  struct Span {
-    Wide least = 0, greatest = 0;
-  };
-
-  template <class Visit> void for_each_form(Visit visit) const {
-    for (std::size_t i = given_.size(); i < spec_.inputs.size(); ++i) {
-      const TypedWindow &window = *spec_.inputs[i].window;
-      if (window.derived) continue; // gives no extent and bounds none
-      for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
-        visit(i, window.forms[dim], dim, window.padded(int(dim), given_[window.of].extents[dim]));
-    }
-  }
-
-  // There is nothing to repeat in an array without elements.
-  void check_borders() const {
-    for (std::size_t i = given_.size(); i < spec_.inputs.size(); ++i)
-      for (const TypedWindow::Pad &pad : spec_.inputs[i].window->pads) {
-        const TypedWindow &window = *spec_.inputs[i].window;
-        const bool repeats = pad.mode != PadMode::Constant && pad.before + pad.after > 0;
-        if (repeats && given_[window.of].extents[std::size_t(pad.dim)] == 0)
-          support::fail("E0143",
-                        fmt::format("{} repeats elements of axis {} of '{}', which has 0 elements",
-                                    window.seen, pad.dim, spec_.inputs[window.of].name),
-                        spec_.inputs[i].where,
-                        "pad with zero or another number, or give it elements");
-      }
-  }
-
-  void take_labels() {
-    for (std::size_t i = 0; i < given_.size(); ++i) {
-      const spec::TypedInput &input = spec_.inputs[i];
-      for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim) {
-        const std::int64_t extent = given_[i].extents[dim];
-        if (input.extents[dim] >= 0 && extent != input.extents[dim])
-          spec::fail_declared_extent(input, int(dim), extent); // before what follows from it
-        if (input.labelled && !input.may_stretch[dim])
-          take(input.axis_of_dim[dim], extent, {i, dim, extent});
-      }
-    }
-  }
-  void take_dims() {
-    for_each_form(
-        [&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
-          if (is_label(form)) take(form.terms[0].axis, count, {i, dim, count});
-        });
-  }
-  void take(int axis, std::int64_t extent, const spec::DimExtent &by) {
-    if (knows(axis)) return;
-    extents_[std::size_t(axis)] = extent;
-    taken_by_.emplace(axis, by);
-  }
-  bool is_label(const TypedWindow::Form &form) const {
-    return form.is_axis() && !in_sums_.has(form.terms[0].axis);
-  }
-
-  // Dims whose label is one axis have one extent, as those of declared labels.
-  void check_dims() const {
-    for_each_form(
-        [&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
-          if (!is_label(form) || *extents_[std::size_t(form.terms[0].axis)] == count) return;
-          const spec::DimExtent &by = taken_by_.at(form.terms[0].axis);
-          support::fail("E0102",
-                        fmt::format("axis '{}' has {} by {}, and {} by {}",
-                                    spec_.axes[std::size_t(form.terms[0].axis)].name,
-                                    support::count(by.extent, "element"), shown(by),
-                                    support::count(count, "element"), shown({i, dim, count})),
-                        spec_.inputs[i].where,
-                        "an axis that stands alone at positions has the extent of the dim");
-        });
-  }
-
-  // "'x'", "pad(x, i: (1, 1))"
-  std::string array_of(const TypedWindow &window) const {
-    return window.pads.empty() ? "'" + spec_.inputs[window.of].name + "'" : window.seen;
-  }
-
-  // "x[i, i] (dim 1 of 'x')", or "the declaration of 'w'".
-  std::string shown(const spec::DimExtent &at) const {
-    const spec::TypedInput &input = spec_.inputs[at.input];
-    if (!input.window) return fmt::format("the declaration of '{}'", input.name);
-    return fmt::format("{} (dim {} of {})", input.name, at.dim, array_of(*input.window));
-  }
-
-  bool knows(int axis) const { return extents_[std::size_t(axis)].has_value(); }
-  int unknown_of(const TypedWindow::Form &form) const {
-    return int(std::count_if(form.terms.begin(), form.terms.end(),
-                             [&](const TypedWindow::Term &term) { return !knows(term.axis); }));
-  }
-  static const TypedWindow::Term *term_of(const TypedWindow::Form &form, int axis) {
-    for (const TypedWindow::Term &term : form.terms)
-      if (term.axis == axis) return &term;
-    return nullptr;
-  }
-
-  // An axis all of whose forms have no other unknown axis; else one with such a form; nothing where all are known.
-  std::optional<int> next_unknown() const {
-    std::optional<int> with_some;
-    for (int axis = 0; axis < int(extents_.size()); ++axis) {
-      if (knows(axis)) continue;
-      bool some = false, all = true;
-      for_each_form([&](std::size_t, const TypedWindow::Form &form, std::size_t, std::int64_t) {
-        if (term_of(form, axis) == nullptr) return;
-        const bool alone = unknown_of(form) == 1;
-        some = some || alone;
-        all = all && alone;
-      });
-      if (some && all) return axis;
-      if (some && !with_some) with_some = axis;
-    }
-    return with_some; // the analysis has seen that all become known (E0141)
-  }
-
-  Span span_of(const TypedWindow::Form &form, std::int64_t count) const {
-    Span span;
-    span.least = span.greatest = Wide(form.start) + (form.from_end ? count : 0);
-    for (const TypedWindow::Term &term : form.terms) {
-      if (!knows(term.axis)) continue;
-      const Wide last =
-          Wide(term.times) * std::max<std::int64_t>(*extents_[std::size_t(term.axis)] - 1, 0);
-      (last > 0 ? span.greatest : span.least) += last;
-    }
-    return span;
-  }
-
-  std::int64_t greatest(int axis) const {
-    std::optional<std::int64_t> most;
-    for_each_form(
-        [&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
-          const TypedWindow::Term *term = term_of(form, axis);
-          if (term == nullptr || unknown_of(form) > 1) return;
-          const Span span = span_of(form, count);
-          std::int64_t fit = 0;
-          if (count > 0) {
-            if (span.least < 0 || span.greatest >= count) fail_outside(i, dim, span, count);
-            const Wide room = term->times > 0 ? count - 1 - span.greatest : span.least;
-            const Wide step = term->times > 0 ? Wide(term->times) : -Wide(term->times);
-            fit = std::int64_t(room / step) + 1;
-          }
-          most = std::min(most.value_or(fit), fit);
-        });
-    return most.value_or(1);
-  }
-
-  void check_reads() const {
-    for_each_form(
-        [&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
-          const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
-          if (std::any_of(axes.begin(), axes.end(),
-                          [&](int axis) { return extents_[std::size_t(axis)] == 0; }))
-            return; // nothing is read
-          const Span span = span_of(form, count);
-          if (span.least < 0 || span.greatest >= count) fail_outside(i, dim, span, count);
-        });
-  }
-
-  [[noreturn]] void fail_outside(std::size_t input, std::size_t dim, const Span &span,
-                                 std::int64_t count) const {
-    const spec::TypedInput &window = spec_.inputs[input];
-    const auto shown = [](Wide position) { // most fit; the others are far away
-      constexpr Wide most = INT64_MAX;
-      return std::to_string(std::int64_t(std::clamp(position, -most, most)));
-    };
-    std::string extents;
-    for (const TypedWindow::Term &term : window.window->forms[dim].terms)
-      if (knows(term.axis))
-        extents +=
-            fmt::format("{}{} = {}", extents.empty() ? "" : ", ",
-                        spec_.axes[std::size_t(term.axis)].name, *extents_[std::size_t(term.axis)]);
-    const std::string help = window.window->forms[dim].terms.empty()
-                                 ? "positions begin at 0, and those from the end at -1"
-                             : span.least < 0 ? "positions begin at 0: add a constant"
-                             : extents_known(dim, input)
-                                 ? "give the array more elements, or the axes less: one that no "
-                                   "label names is free to be less"
-                                 : "give the array more elements: not one read is inside";
-    support::fail("E0142",
-                  fmt::format("{} reads position {} of axis {} of {}, which has {}{}", window.name,
-                              shown(span.least < 0 ? span.least : span.greatest), dim,
-                              array_of(*window.window), support::count(count, "element"),
-                              extents.empty() ? "" : " (extents: " + extents + ")"),
-                  window.where, help);
-  }
-  bool extents_known(std::size_t dim, std::size_t input) const {
-    return unknown_of(spec_.inputs[input].window->forms[dim]) == 0;
-  }
-
-  const spec::TypedSpec &spec_;
-  std::span<const Layout> given_;
-  const expr::AxisSet in_sums_;
-  std::vector<std::optional<std::int64_t>> extents_;  // [axis]
-  std::unordered_map<int, spec::DimExtent> taken_by_; // for messages
-};
-
-// The layout of a window, and how far its first element is from that of its array, or of the padded copy of it, in elements.
-struct Seen {
-  Layout layout;
-  std::int64_t offset = 0;
-  std::optional<Padding> padding;
-};
+  return looked;
+}
 
 // What all windows of a call are seen by.
 class Viewer {
 public:
   Viewer(const spec::TypedSpec &spec, std::span<const Layout> given)
-      : spec_(spec), given_(given), read_(elements_read(spec)),
-        extents_(ExtentFinder(spec, given).run()) {}
+      : spec_(spec), given_(given), read_(looked_up(spec)), extents_(window_extents(spec, given)) {}
 
   Seen see(std::size_t index) {
     index_ = index;
@@ -255,6 +51,12 @@ public:
     const TypedWindow &window = *input.window;
     const bool empty = is_empty(seen.layout);
     Layout of = given_[window.of];
+    if (window.is_gather() || window.sum) {
+      seen.layout = contiguous_layout(seen.layout.shape());
+      if (!window.pads.empty() && !empty && read_[index])
+        seen.padding = {window.of, window.pads, {}};
+      return seen;
+    }
     if (window.needs_zeros() || !window.pads.empty()) {
       if (empty || !read_[index]) return seen; // its extents are all that matters
       seen.padding.emplace();
@@ -362,7 +164,7 @@ private:
 
   const spec::TypedSpec &spec_;
   std::span<const Layout> given_;
-  const std::vector<bool> read_;            // [input]: are its elements read?
+  const std::vector<bool> read_; // [input]: are its elements read, by the kernel or by a gather?
   const std::vector<std::int64_t> extents_; // [axis]
   std::size_t index_ = 0;
   bool fits_ = true;
@@ -370,28 +172,43 @@ private:
 
 } // namespace
 
-WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given) {
+WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
+                                   Elements elements)
+    : spec_(spec), helpers_(std::move(helpers)) {
   const std::size_t count = spec.given_inputs();
   if (count == spec.inputs.size()) { // most kernels have no windows
     operands_.assign(given.begin(), given.end());
     return;
   }
-  operands_.assign(given.begin(), given.begin() + std::ptrdiff_t(count));
   std::vector<Layout> layouts;
-  for (std::size_t i = 0; i < count; ++i) layouts.push_back(given[i]->layout);
+  for (std::size_t i = 0; i < count; ++i) {
+    layouts.push_back(given[i]->layout);
+    given_.push_back(*given[i]);
+  }
+  for (const AnyView &view : given_) operands_.push_back(&view);
   Viewer viewer(spec, layouts);
   windows_.reserve(spec.inputs.size() - count); // their addresses are kept
+  const std::vector<bool> looked = looked_up(spec);
   for (std::size_t i = count; i < spec.inputs.size(); ++i) {
     const AnyView &of = *given[spec.inputs[i].window->of];
     const Seen seen = viewer.see(i);
     AnyView window = of;
     window.layout = seen.layout;
+    if (spec.inputs[i].window->is_gather() || spec.inputs[i].window->sum) {
+      window.data = nullptr;
+      window.dtype = spec.inputs[i].dtype;
+      if (looked[i] && elements == Elements::Read)
+        spec.inputs[i].window->sum ? add_up(i, seen.layout, window) : look_up(i, of, seen, window);
+      operands_.push_back(&windows_.emplace_back(window));
+      continue;
+    }
     if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding).data;
     if (window.data != nullptr)
       window.data =
           static_cast<char *>(window.data) + seen.offset * std::int64_t(size_of(of.dtype));
     operands_.push_back(&windows_.emplace_back(window));
   }
+  summed_.clear();
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
 }
 
@@ -407,11 +224,62 @@ AnyView WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
   return copies_.back().elements;
 }
 
-// In the order in which they were made: some are copies of others.
+// Reads a gather; where nobody reads its elements, its positions only.
+void WindowedOperands::look_up(std::size_t window, const AnyView &of, const Seen &seen,
+                               AnyView &view) {
+  if (element_count(seen.layout) == 0) return;
+  check_gathered(spec_, window, operands_, true);
+  const AnyView from = seen.padding ? copy_of(of, *seen.padding) : of;
+  const Made &made =
+      gathered_.emplace_back(window, from, Array::to_be_written(view.dtype, seen.layout));
+  gather(spec_, window, operands_, from, made.elements, helpers_.tasks);
+  view.data = made.elements.raw();
+}
+
+void WindowedOperands::add_up(std::size_t sum, const Layout &layout, AnyView &view) {
+  const std::uint32_t window = *spec_.inputs[sum].window->sum;
+  if (sums_.empty()) summed_ = helpers_.summed(Operands(operands_).first(given_.size()));
+  check_gathered(spec_, window, operands_, false);
+  const Made &made =
+      sums_.emplace_back(window, AnyView(), Array::to_be_written(view.dtype, layout));
+  scatter(spec_, window, operands_, summed_[sums_.size() - 1], made.elements, helpers_.tasks);
+  view.data = made.elements.raw();
+}
+
+// In the order in which they were made: some are copies of others, and what is gathered may be padded.
 void WindowedOperands::copy_again() const {
   for (const Copy &copy : copies_)
     copy.padding.dims.empty() ? border_again(copy.padding.pads, copy.of, copy.elements)
                               : pad_again(copy.padding, copy.of, copy.elements);
+  for (const Made &gathered : gathered_)
+    gather(spec_, gathered.window, operands_, gathered.from, gathered.elements, helpers_.tasks);
+  if (sums_.empty()) return;
+  const std::vector<Array> summed = helpers_.summed(Operands(operands_).first(given_.size()));
+  for (std::size_t s = 0; s < sums_.size(); ++s)
+    scatter(spec_, sums_[s].window, operands_, summed[s], sums_[s].elements, helpers_.tasks);
+}
+
+void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape) {
+  support::fail(
+      "E0316",
+      fmt::format("output '{}' has the extents of the array that is given for it, and none is",
+                  spec.outputs[*shape.of_output].name),
+      shape.where,
+      "pass one to run or bind; out h = sum(.., like=x[..]) has the extents of an input x");
+}
+
+LentOperands::LentOperands(const spec::TypedSpec &spec, Operands named) {
+  std::size_t count = spec.given_inputs();
+  while (count > 0 && spec.inputs[count - 1].of_output) --count;
+  operands_.assign(named.begin(), named.begin() + std::ptrdiff_t(count));
+  shapes_.reserve(spec.given_inputs() - count);
+  for (std::size_t i = count; i < spec.given_inputs(); ++i) {
+    const spec::TypedInput &shape = spec.inputs[i];
+    const AnyView *output = named[count + *shape.of_output];
+    if (output == nullptr) fail_lent(spec, shape);
+    operands_.push_back(&shapes_.emplace_back(shape.dtype, nullptr, false, output->layout));
+  }
+  operands_.insert(operands_.end(), named.begin() + std::ptrdiff_t(count), named.end());
 }
 
 void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs) {

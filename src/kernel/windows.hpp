@@ -8,41 +8,87 @@
 //
 // A window of a padded input is a view of a copy with borders (borders.hpp), which all windows of this padding share.
 //
-// A derived window that may look outside of its array, or between two elements, is a view of a copy with zeros there (padding.hpp).
+// A derived window that may look outside of its array, or between two elements, is a view of a copy with zeros there (padding.hpp), and
+// a gather is an array of what it reads (gather.hpp). Where sums through gathers are inputs (rewrite/scatters.hpp), they are added up.
 #pragma once
 
+#include "kernel/gather.hpp"
 #include "kernel/operands.hpp"
 #include "kernel/padding.hpp"
 #include "spec/spec.hpp"
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 namespace broadloom::kernel {
+
+// What a call has at hand for its windows.
+struct Helpers {
+  RunTasks tasks;
+  // What is added up in each of the sums, for these inputs of a call: in C order over the axes of their windows.
+  std::function<std::vector<Array>(Operands inputs)> summed;
+};
+
+// The layout of a window, and how far its first element is from that of its array, or of the padded copy of it, in elements.
+struct Seen {
+  Layout layout;
+  std::int64_t offset = 0;
+  std::optional<Padding> padding;
+};
 
 // The operands of a call with its windows behind the inputs: what the specialisations and engines of a kernel are about. The views of the
 // windows live as long as this; the others are the caller's.
 class WindowedOperands {
 public:
   // `given` are the inputs that a call is given, then outputs, in declared order; dtypes and ranks of the inputs are as declared.
-  // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0143 (a border of nothing), E0112.
-  WindowedOperands(const spec::TypedSpec &spec, Operands given);
+  // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0143 (a border of nothing), E0112, DataError E0315 (an element says a
+  // position outside); E0306 and E0310 where elements are needed for that. `elements` says whether they are there.
+  enum class Elements : std::uint8_t { Read, NotThere };
+  WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
+                   Elements elements = Elements::Read);
 
   Operands all() const { return operands_; }
-  // Brings the copies up to date where these operands are used for more than one call.
+  // Brings the copies up to date where these operands are used for more than one call. Throws E0315.
   void copy_again() const;
 
 private:
   AnyView copy_of(const AnyView &view, const Padding &padding);
+  void look_up(std::size_t window, const AnyView &of, const Seen &seen, AnyView &view);
+  void add_up(std::size_t sum, const Layout &layout, AnyView &view);
 
   struct Copy {
     Padding padding;
     AnyView of;
     Array elements;
   };
+  const spec::TypedSpec &spec_;
+  const Helpers helpers_;
+  std::vector<AnyView> given_; // inputs; kept for those that are read here
   std::vector<Copy> copies_;
+  struct Made { // a gather, or a sum through the gather `window`
+    std::size_t window = 0;
+    AnyView from; // of a gather: the array, or a copy with borders
+    Array elements;
+  };
+  std::vector<Made> gathered_, sums_;
+  std::vector<Array> summed_; // until all sums are added up
   std::vector<AnyView> windows_;
   std::vector<const AnyView *> operands_;
 };
+
+// The operands that a caller names, with the shapes of outputs that are written at positions behind the inputs. Throws DataError E0316
+// where such an output is not given.
+class LentOperands {
+public:
+  LentOperands(const spec::TypedSpec &spec, Operands named);
+  Operands all() const { return operands_; }
+
+private:
+  std::vector<AnyView> shapes_;
+  std::vector<const AnyView *> operands_;
+};
+[[noreturn]] void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape);
 
 // The same of layouts alone: adds those of the windows behind those of the inputs.
 void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs);

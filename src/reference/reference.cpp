@@ -7,6 +7,7 @@
 #include "reference/accumulate.hpp"
 #include "reference/loops.hpp"
 #include "reference/noise.hpp"
+#include "reference/scatter.hpp"
 #include "reference/shapes.hpp"
 #include "reference/windows.hpp"
 #include "spec/materialise.hpp"
@@ -154,14 +155,15 @@ private:
     const expr::Node &node = spec_.graph[id];
     const spec::TypedWindow &window = *spec_.inputs[node.payload].window;
     const AnyView &of = inputs_[window.of];
-    if (of.data == nullptr) return; // nothing of it is read
+    if (window.is_gather() && window.derived) check_positions(window.derived_from);
+    if (of.data == nullptr && !window.is_gather()) return; // nothing of it is read
     const auto element = std::int64_t(size_of(node.dtype));
     const Extents &extents = extents_[id.index];
     const std::int64_t points = points_of(extents);
     char *to = static_cast<char *>(elements_[id.index].raw());
     std::vector<std::int64_t> indices(extents.size(), 0);
     for (std::int64_t p = 0; p < points; ++p, to += element) {
-      const Read read = read_by(window, inputs_, indices);
+      const Read read = read_by(spec_, node.payload, inputs_, indices);
       if (const auto &at = read.position) {
         std::int64_t offset = 0;
         for (std::size_t d = 0; d < at->size(); ++d) {
@@ -177,6 +179,26 @@ private:
       for (std::size_t a = extents.size(); a-- > 0;) {
         if (++indices[a] < extents[a].count) break;
         indices[a] = 0;
+      }
+    }
+  }
+
+  // Whether a gather of which another is derived reads inside of its array.
+  void check_positions(std::size_t window) const {
+    std::vector<Layout> layouts;
+    for (const AnyView &view : inputs_) layouts.push_back(view.layout);
+    const std::vector<std::int64_t> counts = window_extents(spec_, layouts);
+    const std::vector<int> &axes = spec_.inputs[window].axis_of_dim;
+    for (const int axis : axes)
+      if (counts[std::size_t(axis)] == 0) return;
+    std::vector<std::int64_t> indices(counts.size(), 0);
+    for (bool more = true; more;) {
+      read_by(spec_, window, inputs_, indices);
+      more = false;
+      for (std::size_t k = axes.size(); k-- > 0 && !more;) {
+        std::int64_t &index = indices[std::size_t(axes[k])];
+        more = ++index < counts[std::size_t(axes[k])];
+        if (!more) index = 0;
       }
     }
   }
@@ -257,6 +279,11 @@ private:
 
   void accumulate(NodeId id) {
     const expr::Node &node = spec_.graph[id];
+    if (is_sum_through_gather(spec_, node)) {
+      const NodeId arg = spec_.graph.args(id)[0];
+      return sum_through_gather(spec_, node, inputs_, operand(arg), extents_[arg.index],
+                                operand(id), extents_[id.index]);
+    }
     Accumulation what{spec_.graph.recipe(id), node.payload, spec_.accuracy};
     what.scan = node.kind == NodeKind::Scan;
     what.exclusive = node.exclusive;
@@ -356,7 +383,10 @@ public:
   WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs, Evaluate evaluate)
       : views_(inputs.begin(), inputs.end()) {
     if (inputs.size() == spec.given_inputs()) return;
-    support::check(inputs.size() == spec.callers_inputs(), "one view for each input that is given");
+    support::check(inputs.size() >= spec.callers_inputs(), "one view for each input that is given");
+    const std::span<const AnyView> lent = inputs.subspan(spec.callers_inputs());
+    inputs = inputs.first(spec.callers_inputs());
+    views_.resize(inputs.size());
     std::unordered_map<std::string, AnyView> lets;
     const auto add = [&](const spec::TypedSpec &reader, std::vector<AnyView> &views) {
       for (const spec::TypedInput &input : reader.given())
@@ -369,6 +399,7 @@ public:
       lets.emplace(let->typed.outputs[0].name, arrays_.back());
     }
     add(spec, views_);
+    views_.insert(views_.end(), lent.begin(), lent.end()); // shapes of outputs
   }
   std::span<const AnyView> views() const { return views_; }
 
@@ -382,6 +413,9 @@ private:
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
   std::vector<Layout> all(inputs.begin(), inputs.end());
   if (inputs.size() == spec.given_inputs()) return all;
+  const std::span<const Layout> lent = inputs.subspan(spec.callers_inputs());
+  inputs = inputs.first(spec.callers_inputs());
+  all.resize(inputs.size());
   std::unordered_map<std::string, Layout> lets;
   const auto add = [&](const spec::TypedSpec &reader, std::vector<Layout> &layouts) {
     for (const spec::TypedInput &input : reader.given())
@@ -394,6 +428,7 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
                  contiguous_layout(output_shapes(let->typed, given)[0]));
   }
   add(spec, all);
+  all.insert(all.end(), lent.begin(), lent.end());
   return all;
 }
 

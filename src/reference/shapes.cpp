@@ -136,6 +136,7 @@ private:
     case NodeKind::Extent: counted(id); break; // a scalar; what it counts must agree
     case NodeKind::Fold:
     case NodeKind::Scan: {
+      if (is_sum_through_gather(spec_, node)) return of_input_[spec_.inputs[node.like].window->of];
       const Extents met = of_args(id);
       for (std::size_t a = 0; a < axes_; ++a)
         if (node.kind == NodeKind::Scan || !is_folded(node, met, a)) extents[a] = met[a];

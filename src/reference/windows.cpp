@@ -2,6 +2,8 @@
 // reads is looked at, and extents are found by trial.
 #include "reference/windows.hpp"
 
+#include "ops/ops.hpp"
+
 #include <fmt/format.h>
 
 namespace broadloom::reference {
@@ -10,6 +12,7 @@ namespace {
 using spec::TypedWindow;
 
 constexpr std::int64_t unknown = -1;
+using Wide = __int128; // positions that elements say: multiples of 64 bits
 
 // The extent of a dim with what is added to it.
 std::int64_t padded_count(const TypedWindow &window, std::size_t dim, const Layout &of) {
@@ -26,7 +29,7 @@ public:
     for (std::size_t w = spec.given_inputs();
          w < spec.inputs.size() && !spec.inputs[w].window->derived; ++w)
       for (std::size_t dim = 0; dim < spec.inputs[w].window->forms.size(); ++dim)
-        reads_.push_back({w, dim});
+        if (spec.inputs[w].window->forms[dim].indices.empty()) reads_.push_back({w, dim});
   }
 
   std::vector<std::int64_t> run() {
@@ -198,10 +201,35 @@ std::int64_t repeated(PadMode mode, std::int64_t at, std::int64_t count) {
   return at;
 }
 
+// The element of an integer input that a window reads there; 0 where a derived one reads none.
+Wide element_at(const spec::TypedSpec &spec, std::size_t window, std::span<const AnyView> inputs,
+                const std::vector<std::int64_t> &indices) {
+  const AnyView &of = inputs[spec.inputs[window].window->of];
+  const Read read = read_by(spec, window, inputs, indices);
+  const auto &at = read.position;
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; at && d < at->size(); ++d) offset += (*at)[d] * of.layout.strides[d];
+  const ops::Scalar value =
+      at ? ops::load(static_cast<const char *>(of.data) + offset * std::int64_t(size_of(of.dtype)),
+                     of.dtype)
+         : read.number;
+  if (is_unsigned_integer(of.dtype)) return value.bits;
+  return ops::as_i64(ops::convert(value, of.dtype, DType::I64));
+}
+
+// Where a position that elements say is brought to; -1 where that is an error.
+std::int64_t brought_inside(Wide at, std::int64_t extent, Outside outside) {
+  if (at >= 0 && at < extent) return std::int64_t(at);
+  if (extent == 0 || outside == Outside::Fails) return -1;
+  if (outside == Outside::Clips) return at < 0 ? 0 : extent - 1;
+  return std::int64_t((at % extent + extent) % extent);
+}
+
 } // namespace
 
-Read read_by(const TypedWindow &window, std::span<const AnyView> inputs,
+Read read_by(const spec::TypedSpec &spec, std::size_t number, std::span<const AnyView> inputs,
              const std::vector<std::int64_t> &indices) {
+  const TypedWindow &window = *spec.inputs[number].window;
   std::vector<std::int64_t> positions;
   const Layout &of = inputs[window.of].layout;
   for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
@@ -216,6 +244,20 @@ Read read_by(const TypedWindow &window, std::span<const AnyView> inputs,
     if (form.stretches && of.extents[dim] == 1) at = 0;
     if (at % form.divisor != 0) return {};
     at /= form.divisor;
+    if (!form.indices.empty()) {
+      Wide sum = at;
+      for (const TypedWindow::Index &index : form.indices)
+        sum += index.times * element_at(spec, index.input, inputs, indices);
+      at = brought_inside(sum, count, form.outside);
+      if (at < 0 && window.derived) return {}; // the window that it is derived from tells
+      if (at < 0)
+        throw DataError(
+            "E0315",
+            fmt::format("{} reads position {} of axis {} of '{}', which has {} elements",
+                        spec.inputs[number].name, double(sum), dim, spec.inputs[window.of].name,
+                        count),
+            spec.inputs[number].where, "give it positions that are inside");
+    }
     if (form.may_leave && (at < 0 || at >= count)) return {};
     positions.push_back(at);
   }

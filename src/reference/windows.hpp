@@ -12,13 +12,20 @@ namespace broadloom::reference {
 std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
                                          std::span<const Layout> inputs);
 
+// Is the node sum(.., like=x[k[i]])?
+inline bool is_sum_through_gather(const spec::TypedSpec &spec, const expr::Node &node) {
+  return node.kind == expr::NodeKind::Fold && node.like != expr::no_input &&
+         spec.inputs[node.like].window && spec.inputs[node.like].window->is_gather();
+}
+
 // What is read where the axes of a window are at these indices ([axis]): the element at a position, [dim of the input that the window
-// is of], or a number: that of a padding, or 0 where a derived window looks outside of its array, or between two elements.
+// is of], or a number: that of a padding, or 0 where a derived window looks outside of its array, or between two elements. Throws
+// DataError E0315 where an element says a position outside.
 struct Read {
   std::optional<std::vector<std::int64_t>> position;
   ops::Scalar number;
 };
-Read read_by(const spec::TypedWindow &window, std::span<const AnyView> inputs,
+Read read_by(const spec::TypedSpec &spec, std::size_t window, std::span<const AnyView> inputs,
              const std::vector<std::int64_t> &indices);
 
 } // namespace broadloom::reference

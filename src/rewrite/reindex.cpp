@@ -1,6 +1,7 @@
 // See reindex.hpp.
 #include "rewrite/reindex.hpp"
 
+#include "rewrite/scatters.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -161,6 +162,7 @@ NodeId Reindexer::made(NodeId id, std::size_t by) {
     node.folded = folded;
     node.axes = axes - folded;
     if (node.like == expr::no_input) break;
+    if (is_scatter(spec_, node)) fail_scan(id);
     // It may fold along each axis of `like`, which is known at a call only.
     const AxisSet open = spec_.inputs[node.like].axes();
     for (const auto &[axis, instead] : sub.axes)
@@ -206,13 +208,15 @@ NodeId Reindexer::made_index(NodeId id, std::size_t by, const std::vector<NodeId
 
 void Reindexer::fail_scan(NodeId id) const {
   const Node &node = spec_.graph[id];
-  const bool scan = node.kind == NodeKind::Scan;
+  const bool scan = node.kind == NodeKind::Scan, scatter = is_scatter(spec_, node);
   support::fail("E0605",
                 fmt::format("what is summed through a window holds {} along an axis of the window",
-                            scan ? "a scan" : "a reduction like an input that may be 1"),
+                            scan      ? "a scan"
+                            : scatter ? "a sum through a gather"
+                                      : "a reduction like an input that may be 1"),
                 spec_.where(id),
-                scan ? "store the scan as an output of one kernel and read it in another"
-                     : "label the dims of the input that it is like");
+                scan || scatter ? "store it as an output of one kernel and read it in another"
+                                : "label the dims of the input that it is like");
 }
 
 std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, const Place &where) {
@@ -223,11 +227,12 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
   TypedWindow window;
   window.derived = true;
   window.of = read.window ? read.window->of : index;
+  window.derived_from = read.window && read.window->derived ? read.window->derived_from : index;
   if (read.window) {
     window.pads = read.window->pads;
     window.seen = read.window->seen;
   }
-  const TypedInput &base = spec_.inputs[window.of];
+  const TypedInput base = spec_.inputs[window.of];
   AxisSet in_sums;
   std::vector<int> axes;
   for (std::size_t d = 0; d < base.axis_of_dim.size(); ++d) {
@@ -242,9 +247,19 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
     for (const auto &[axis, times] : old.axes)
       if (const auto found = by.axes.find(axis); found != by.axes.end())
         form.may_leave = form.may_leave || !found->second.inside;
+    const auto add_axis = [&](int axis) {
+      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
+    };
+    if (read.window) {
+      form.outside = read.window->forms[d].outside;
+      for (const TypedWindow::Index &element : read.window->forms[d].indices) {
+        form.indices.push_back({derived(element.input, by, where), element.times});
+        for (const int axis : spec_.inputs[form.indices.back().input].axis_of_dim) add_axis(axis);
+      }
+    }
     for (const TypedWindow::Term &term : form.terms) {
-      if (std::find(axes.begin(), axes.end(), term.axis) == axes.end()) axes.push_back(term.axis);
-      if (!form.is_axis()) in_sums = in_sums | AxisSet::of(term.axis);
+      add_axis(term.axis);
+      if (!form.is_axis() && form.indices.empty()) in_sums = in_sums | AxisSet::of(term.axis);
     }
   }
   if (axes.size() > std::size_t(max_rank))
@@ -336,6 +351,8 @@ std::string Reindexer::text_of(const TypedWindow &window) const {
       if (what.empty() || size != 1) sum += std::to_string(size) + (what.empty() ? "" : "*");
       sum += what;
     };
+    for (const TypedWindow::Index &element : form.indices)
+      add_term(element.times, spec_.inputs[element.input].name);
     for (const TypedWindow::Term &term : form.terms)
       add_term(term.times, spec_.axes[std::size_t(term.axis)].name);
     for (const TypedWindow::Count &count : form.counts)
@@ -343,6 +360,11 @@ std::string Reindexer::text_of(const TypedWindow &window) const {
                fmt::format("extent({}, of={})", count.dim, spec_.inputs[count.input].name));
     if (form.start != 0 || sum.empty()) add_term(form.start, "");
     if (form.divisor != 1) sum = fmt::format("({}) / {}", sum, form.divisor);
+    switch (form.outside) {
+    case Outside::Fails: break;
+    case Outside::Clips: sum = "clip(" + sum + ")"; break;
+    case Outside::Wraps: sum = "wrap(" + sum + ")"; break;
+    }
     text += (d == 0 ? "" : ", ") + sum;
   }
   return text + "]";

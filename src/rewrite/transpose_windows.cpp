@@ -2,6 +2,7 @@
 #include "rewrite/transpose_windows.hpp"
 
 #include "rewrite/reindex.hpp"
+#include "rewrite/scatters.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 bool is_transposed(const TypedSpec &spec, const Node &node) {
   return node.kind == NodeKind::Fold && node.like != expr::no_input &&
-         spec.inputs[node.like].window.has_value();
+         spec.inputs[node.like].window.has_value() && !is_scatter(spec, node);
 }
 
 // The axes of a window in terms of the positions in its array.

@@ -70,7 +70,13 @@ Id Values::add(const Expr &expr) {
     if (node.use->like.empty())
       value.folded = node.axes.empty() ? all_[value.args[0]].axes : axes_of(node, node.axes);
   }
-  if (node.kind == ExprKind::Input && node.input->role == InputRole::parameter) {
+  bool is_parameter = node.kind == ExprKind::Input;
+  if (is_parameter && !node.input->window) is_parameter = node.input->role == InputRole::parameter;
+  if (is_parameter) // and so are the elements that say where it is read
+    for_each_read_by(*node.input, [&](const std::shared_ptr<const InputDecl> &read) {
+      is_parameter = is_parameter && read->role == InputRole::parameter;
+    });
+  if (is_parameter) {
     constant = true;
     const InputDecl &whole = node.input->window ? *node.input->window->of : *node.input;
     const auto told = parameters_.find(whole.name);

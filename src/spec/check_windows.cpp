@@ -42,6 +42,7 @@ void check_windows(const TypedSpec &spec) {
     for (const TypedInput &input : spec.inputs) {
       if (!input.window) continue;
       for (const TypedWindow::Form &form : input.window->forms) {
+        if (!form.indices.empty()) continue; // whatever the axes are, the elements may say
         const AxisSet left = axes_of(form) - known;
         if (left.size() != 1) continue;
         known = known | left;

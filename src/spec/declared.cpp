@@ -15,16 +15,19 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
   std::unordered_set<const InputDecl *> seen;
   expr::Walker walker;
   std::vector<std::shared_ptr<const InputDecl>> windows; // in the order in which they are read
-  const auto note = [&](const std::shared_ptr<const InputDecl> &decl) {
-    if (!seen.insert(decl.get()).second) return false;
+  const auto note_one = [&](const std::shared_ptr<const InputDecl> &decl) {
+    if (decl->is_let || !seen.insert(decl.get()).second) return;
     decl->window ? windows.push_back(decl) : void(read.emplace(decl->created, decl));
-    return true;
+  };
+  const auto note = [&](const std::shared_ptr<const InputDecl> &decl) {
+    if (seen.contains(decl.get())) return;
+    note_one(
+        decl); // before what its positions are made of: its axes come in the order of its own positions
+    for_each_read_by(*decl, note_one);
   };
   const auto walk = [&](const Expr &root) {
     walker.walk(root.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input && note(node.input) && node.input->window &&
-          !node.input->window->of->is_let)
-        note(node.input->window->of);
+      if (node.kind == ExprKind::Input) note(node.input);
     });
   };
   for (const Expr &let : data.lets) walk(let);
@@ -38,7 +41,7 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
   const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
     if (names.insert(decl->name).second) inputs.push_back(decl);
   };
-  for (const auto &decl : data.inputs) decl->window ? void(note(decl)) : add(decl);
+  for (const auto &decl : data.inputs) decl->window ? note(decl) : add(decl);
   for (const auto &[created, decl] : read) add(decl);
   for (const auto &decl : windows) add(decl);
   return inputs;

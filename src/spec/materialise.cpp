@@ -184,8 +184,13 @@ private:
       });
     });
     for (const OutputDecl &output : data.outputs) named.insert(output.mode.use.like);
-    std::vector<std::shared_ptr<const InputDecl>> given, windows;
+    std::vector<std::shared_ptr<const InputDecl>> given, lent, windows;
     for (const auto &decl : data_.inputs) {
+      if (decl->is_output) { // its shape is lent to the kernel that has this output
+        for (const OutputDecl &output : data.outputs)
+          if (output.name == decl->name) lent.push_back(decl);
+        continue;
+      }
       if (!decl->window) {
         given.push_back(decl);
         continue;
@@ -201,6 +206,7 @@ private:
       if (read.contains(name) || named.contains(name)) given.push_back(arrays_.at(name).decl);
     }
     data.inputs = std::move(given);
+    data.inputs.insert(data.inputs.end(), lent.begin(), lent.end());
     data.inputs.insert(data.inputs.end(), windows.begin(), windows.end());
   }
 

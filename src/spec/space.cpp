@@ -72,6 +72,8 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
     input.where = shown(decls_[i]->where);
     place(*decls_[i], input);
     if (decls_[i]->window) input.window = resolve(*decls_[i]->window, input.where);
+    for (std::size_t o = 0; decls_[i]->is_output && o < data.outputs.size(); ++o)
+      if (data.outputs[o].name == input.name) input.of_output = std::uint32_t(o);
     out_.inputs.push_back(std::move(input));
     note_fixed(i);
   }
@@ -80,24 +82,18 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
 
 // All inputs are declared by now (expand_calls); an input of the same name elsewhere must be the same.
 void Space::collect() {
-  for (const auto &decl : data_.inputs) {
-    add(decl);
-    if (decl->window) windowed_.insert(decl->window->of->name); // named by like= or of=
-  }
+  for (const bool lent : {false, true}) // the shapes that outputs lend come last
+    for (const auto &decl : data_.inputs)
+      if (!decl->window && decl->is_output == lent) add(decl);
+  for (const auto &decl : data_.inputs) add_read(decl);
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
     if (node.kind == ExprKind::Input) {
-      if (node.input->window) {
-        if (node.input->window->is_whole)
-          fail("E0025", node.input->name + " is read at positions, and none are given",
-               shown(node.where),
-               "write one position for each dim, as in pad(x, 0: (1, 1))[i + u]");
-        windowed_.insert(node.input->window->of->name);
-        add(node.input->window->of);
-      } else {
-        read_whole_.insert(node.input->name);
-      }
-      add(node.input);
+      if (!node.input->window) read_whole_.insert(node.input->name);
+      if (node.input->window && node.input->window->is_whole)
+        fail("E0025", node.input->name + " is read at positions, and none are given",
+             shown(node.where), "write one position for each dim, as in pad(x, 0: (1, 1))[i + u]");
+      add_read(node.input);
     }
     for (const Expr &arg : node.args)
       if (!arg.node())
@@ -119,7 +115,19 @@ void Space::collect() {
   }
 }
 
+// With what its positions are made of, and what it is of, before it. The axes of x[j, k[i]] are j and i all the same.
+void Space::add_read(const std::shared_ptr<const InputDecl> &decl) {
+  if (!by_decl_.count(decl.get())) {
+    for_each_read_by(*decl, [&](const std::shared_ptr<const InputDecl> &part) { add(part); });
+    add(decl);
+  }
+  const std::uint32_t index = by_decl_.at(decl.get());
+  if (named_.insert(index).second) order_of_labels_.push_back(index);
+}
+
 void Space::add(const std::shared_ptr<const InputDecl> &decl) {
+  if (decl->window) windowed_.insert(decl->window->of->name); // named by like= or of=, too
+
   if (by_decl_.count(decl.get())) return;
   auto [it, fresh] = by_name_.try_emplace(decl->name, std::uint32_t(decls_.size()));
   if (!fresh && !same_declaration(*decls_[it->second], *decl))
@@ -147,7 +155,7 @@ void Space::check_names() const {
   };
   if (data_.name != "kernel") check(data_.name, "a kernel", data_.where); // the default is fine
   for (const auto &decl : decls_) {
-    if (!decl->window) define(decl->name, "an input", decl->where);
+    if (!decl->window && !decl->is_output) define(decl->name, "an input", decl->where);
     for (const Dim &dim : decl->dims)
       if (!dim.label.empty()) check(dim.label, "an axis", decl->where);
   }
@@ -173,6 +181,13 @@ void Space::check_form(const InputDecl &decl) const {
             " given",
         "write one position for each dim, as in x[i + u, j]");
   }
+  for (std::size_t d = 0; decl.window && d < decl.window->forms.size(); ++d)
+    for (const AffineForm::Index &index : decl.window->forms[d].indices)
+      if (!is_integer(index.read->dtype))
+        fail("E0206",
+             index.read->name + " is " + std::string(name(index.read->dtype)) +
+                 ", and a position along '" + decl.window->of->name + "' is an integer",
+             shown(index.read->where), "declare '" + index.read->window->of->name + "' as i64");
   std::string who = "input '" + decl.name + "'";
   if (decl.dims.size() > std::size_t(max_rank))
     bad("E0013",
@@ -200,7 +215,10 @@ void Space::name_axes() {
     fail("E0013", "a kernel has at most " + std::to_string(expr::max_axes) + " axes",
          shown(decl.where), "use fewer labels, or smaller positions in axes()");
   };
-  for (const auto &decl : decls_) {
+  for (std::uint32_t i = 0; i < decls_.size(); ++i)
+    if (named_.insert(i).second) order_of_labels_.push_back(i);
+  for (const std::uint32_t i : order_of_labels_) {
+    const auto &decl = decls_[i];
     if (!decl->labelled()) continue;
     for (const Dim &dim : decl->dims) {
       if (!label_axis_.try_emplace(dim.label, int(out_.axes.size())).second) continue;
@@ -278,6 +296,9 @@ TypedWindow Space::resolve(const Window &window, const Place &where) const {
     TypedWindow::Form &added = typed.forms.emplace_back();
     added.start = form.start();
     added.from_end = form.is_from_end();
+    added.outside = form.outside;
+    for (const AffineForm::Index &index : form.indices)
+      added.indices.push_back({by_name_.at(index.read->name), index.times});
     for (const AffineForm::Term &term : form.terms)
       added.terms.push_back({label_axis_.at(term.axis), term.times});
   }

@@ -42,6 +42,7 @@ public:
 
 private:
   void collect();
+  void add_read(const std::shared_ptr<const InputDecl> &decl);
   void add(const std::shared_ptr<const InputDecl> &decl);
   void check_names() const;
   void check_form(const InputDecl &decl) const;
@@ -67,6 +68,9 @@ private:
   const SpecData &data_;
   TypedSpec &out_;
   std::vector<std::shared_ptr<const InputDecl>> decls_;
+  std::vector<std::uint32_t>
+      order_of_labels_; // of decls_: what an index reads stands behind what it is an index of
+  std::unordered_set<std::uint32_t> named_; // those among them
   std::unordered_map<const InputDecl *, std::uint32_t> by_decl_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::unordered_set<std::string> read_whole_,

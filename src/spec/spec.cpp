@@ -22,10 +22,17 @@ std::size_t TypedSpec::given_inputs() const {
 
 std::size_t TypedSpec::callers_inputs() const {
   std::size_t count = given_inputs();
+  while (count > 0 && inputs[count - 1].of_output) --count;
   while (!materialised.empty() && count > 0 && inputs[count - 1].materialised) --count;
   return count;
 }
 
+const TypedInput *TypedSpec::lent_input() const {
+  const TypedInput *first = nullptr;
+  for (std::size_t i = given_inputs(); i > 0 && inputs[i - 1].of_output; --i)
+    first = &inputs[i - 1];
+  return first;
+}
 AxisSet TypedSpec::shown_axes() const {
   AxisSet shown;
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
@@ -42,7 +49,8 @@ AxisSet TypedSpec::free_axes() const {
     const bool of_let = inputs[input.window->of].materialised;
     for (const TypedWindow::Form &form : input.window->forms)
       for (const TypedWindow::Term &term : form.terms)
-        if (of_let || !form.is_axis()) axes = axes | AxisSet::of(term.axis);
+        if ((of_let || !form.is_axis()) && form.indices.empty())
+          axes = axes | AxisSet::of(term.axis);
   }
   return axes;
 }

@@ -10,6 +10,7 @@
 #include "expr/graph.hpp"
 #include "expr/node.hpp"
 #include "expr/pad.hpp"
+#include "expr/window.hpp"
 #include "spec/schedule.hpp"
 
 #include <broadloom/kernel.hpp>
@@ -28,6 +29,8 @@ struct OutputDecl {
   bool update = false; // of the state of this name
   Mode mode;
   Expr value;
+  // `out h[k[i], j] += e`: the window of h. The value is then sum(e, like=h[k[i], j]).
+  std::shared_ptr<const InputDecl> at;
   Place where;
 };
 
@@ -69,6 +72,10 @@ struct TypedWindow {
     int axis = 0;
     std::int64_t times = 0;
   };
+  struct Index { // an element of an input, before this one; its axes are among those of the gather
+    std::uint32_t input = 0;
+    std::int64_t times = 0;
+  };
   struct Count { // so many times the extent of a dim of an input
     std::uint32_t input = 0;
     int dim = 0;
@@ -80,6 +87,8 @@ struct TypedWindow {
         0; // where all axes are at 0; from_end: counted from behind the last element
     bool from_end = false;
     std::vector<Term> terms;
+    std::vector<Index> indices; // none but in gathers
+    Outside outside = Outside::Fails;
     // Of derived windows only.
     std::vector<Count> counts;
     std::int64_t divisor = 1; // the position is the sum over this, if that is a whole number
@@ -88,7 +97,7 @@ struct TypedWindow {
 
     bool is_axis() const {
       return start == 0 && !from_end && terms.size() == 1 && terms[0].times == 1 &&
-             counts.empty() && divisor == 1;
+             counts.empty() && indices.empty() && divisor == 1;
     }
   };
   // Where a dim of a derived window has its extent from: a number, an axis, or (both -1) a dim of an input that the call is given.
@@ -111,8 +120,17 @@ struct TypedWindow {
   std::string seen;        // with pads: the text of the padded array
   std::vector<Form> forms; // [dim of it]
   bool derived = false;
-  std::vector<ExtentOf> extents; // derived: [dim of the window]
+  std::vector<ExtentOf> extents;  // derived: [dim of the window]
+  std::uint32_t derived_from = 0; // derived: the window that the text has, where it is a gather
+  // Only after split_scatters (rewrite/scatters.hpp): no window, but all of the array that this sum gives.
+  std::optional<std::uint32_t> sum;
 
+  // Does it take its positions from elements of other inputs? Then a call copies what it reads.
+  bool is_gather() const {
+    for (const Form &form : forms)
+      if (!form.indices.empty()) return true;
+    return false;
+  }
   const Pad *pad_of(int dim) const {
     for (const Pad &pad : pads)
       if (pad.dim == dim) return &pad;
@@ -144,6 +162,8 @@ struct TypedInput {
   bool in_windows_only = false; // unlabelled, and read at positions only: it need not lie on axes
   std::optional<TypedWindow> window; // none: a call is given its array
   bool materialised = false; // a let, computed by a kernel of its own (spec/materialise.hpp)
+  std::optional<std::uint32_t>
+      of_output; // or it has the shape of this output's, which is written at positions
   Place where;
 
   expr::AxisSet axes() const {
@@ -219,9 +239,12 @@ struct TypedSpec {
   // How many inputs a call is given, and those.
   std::size_t given_inputs() const;
   std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }
-  // Those of them that the caller gives: the others, behind them, are lets.
+  // Those of them that the caller gives. Behind them are the lets that are arrays, then the shapes that outputs lend which are written
+  // at positions.
   std::size_t callers_inputs() const;
   std::span<const TypedInput> callers() const { return std::span(inputs).first(callers_inputs()); }
+  // The first of the shapes that outputs lend; null where there is none.
+  const TypedInput *lent_input() const;
   // The input that a call is given for this one: itself, or what it is a window of.
   std::size_t array_of(std::size_t input) const {
     return inputs[input].window ? inputs[input].window->of : input;

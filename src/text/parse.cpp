@@ -328,7 +328,9 @@ private:
     const Token name = new_value_name("an output");
     OutputDecl output;
     output.name = cursor_.word(name);
-    if (cursor_.accept(Tok::LeftBracket)) {
+    if (cursor_.is(Tok::LeftBracket) && has_index()) {
+      output.at = parse_positions_of_output(cursor_, symbols_, name);
+    } else if (cursor_.accept(Tok::LeftBracket)) {
       output.has_axes = true;
       if (!cursor_.accept(Tok::RightBracket)) output.axes = listed_axes();
     }
@@ -337,10 +339,31 @@ private:
     output.add = cursor_.is(Tok::AddAssign);
     if (!output.add && !cursor_.is(Tok::Assign)) cursor_.unexpected("'=' or '+='");
     cursor_.next();
+    if (output.at && !output.add)
+      cursor_.fail("E0027",
+                   "'" + output.name + "' is set at positions, of which several may be one", name,
+                   "write += to add what comes together");
     mode(output.mode);
+    if (output.at && output.mode.kind != ModeKind::plain)
+      cursor_.fail("E0027", "'" + output.name + "' is written at positions, and has a mode", name,
+                   "leave the mode out: what the positions lack is summed");
     output.value = parse_expression(cursor_, symbols_, definitions_);
+    if (output.at) {
+      FoldUse use;
+      use.like = output.at->name;
+      output.value = make_fold(use, {output.value}, {}, output.value.node()->where);
+    }
     data_->outputs.push_back(std::move(output));
     symbols_[std::string(cursor_.word(name))] = {Symbol::Kind::Output, {}};
+  }
+
+  // Whether the brackets that come next hold others: out h[k[i]].
+  bool has_index() const {
+    std::size_t at = 1;
+    while (cursor_.peek(at).kind != Tok::RightBracket &&
+           cursor_.peek(at).kind != Tok::LeftBracket && cursor_.peek(at).kind != Tok::End)
+      ++at;
+    return cursor_.peek(at).kind == Tok::LeftBracket;
   }
 
   // Whether there is such a state, and once, the analysis asks, as of kernels that were not read.

@@ -329,7 +329,7 @@ private:
                    "'" + std::string(cursor_.word(name)) +
                        "' is no input and no let, and only these are read at positions",
                    name, "read an input or a let of the kernel");
-    std::vector<AffineForm> forms = parse_window(cursor_);
+    std::vector<AffineForm> forms = parse_window(cursor_, symbols_);
     const Token end = cursor_.previous();
     push_value(make_window(symbol.expr, std::move(forms), cursor_.source().place(name, end)), name,
                end);

@@ -47,7 +47,7 @@ std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::
     cursor.fail("E0025", "a padded input is read at positions, and none are given", token,
                 cursor.previous(),
                 "write one position for each dim, as in pad(x, 0: (1, 1))[i + u]");
-  std::vector<AffineForm> forms = parse_window(cursor);
+  std::vector<AffineForm> forms = parse_window(cursor, symbols);
   const Expr window =
       make_window(of, std::move(forms), cursor.source().place(token, cursor.previous()));
   symbols.windows.push_back(window.node()->input);
@@ -89,6 +89,20 @@ std::vector<std::string> parse_inputs_option(Cursor &cursor, const Symbols &symb
   while (cursor.accept(Tok::Comma));
   cursor.expect(Tok::RightParen, "')'");
   return names;
+}
+
+std::shared_ptr<const InputDecl> parse_positions_of_output(Cursor &cursor, const Symbols &symbols,
+                                                           const Token &name) {
+  std::vector<AffineForm> forms = parse_window(cursor, symbols);
+  const Place where = cursor.source().place(name, cursor.previous());
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = cursor.word(name);
+  decl->dims.resize(forms.size());
+  decl->where = where;
+  decl->is_output = true;
+  const Expr window = make_window(make_input(std::move(decl), where), std::move(forms), where);
+  symbols.windows.push_back(window.node()->input);
+  return window.node()->input;
 }
 
 AxisRef parse_axis(Cursor &cursor) {

@@ -1,8 +1,9 @@
-// `x[2*i + u - 1, j]`: the positions of a window, each an affine form of axes.
+// `x[2*i + u - 1, k[i]]`: the positions of a window, each an affine form of axes and of elements of inputs.
 //
-//   form   = term { ("+" | "-") term }
-//   term   = factor { "*" factor }              at most one of them has axes
-//   factor = INT | AXIS | "-" factor | "(" form ")"
+//   position = form | ("clip" | "wrap") "(" form ")"
+//   form     = term { ("+" | "-") term }
+//   term     = factor { "*" factor }            at most one of them has axes or elements
+//   factor   = INT | AXIS | INPUT "[" [ position { "," position } ] "]" | "-" factor | "(" form ")"
 #include "expr/window.hpp"
 #include "text/parser.hpp"
 
@@ -15,23 +16,42 @@ namespace {
 
 class WindowParser {
 public:
-  explicit WindowParser(Cursor &cursor) : cursor_(cursor) {}
+  WindowParser(Cursor &cursor, const Symbols &symbols) : cursor_(cursor), symbols_(symbols) {}
 
-  std::vector<AffineForm> run() {
+  std::vector<AffineForm> run() { return positions(0); }
+
+private:
+  static constexpr int deepest = 64; // parentheses, signs and brackets around each other
+
+  std::vector<AffineForm> positions(int depth) {
     std::vector<AffineForm> forms;
     cursor_.expect(Tok::LeftBracket, "'['");
+    if (cursor_.accept(Tok::RightBracket)) return forms; // of an input without dims
     do {
       if (cursor_.is(Tok::Colon))
         cursor_.fail("E0022", "a position is a number or made of axes, and ':' is neither",
                      cursor_.peek(), "give the axis a label: x[i, j]");
-      forms.push_back(form(0));
+      forms.push_back(position(depth));
     } while (cursor_.accept(Tok::Comma));
     cursor_.expect(Tok::RightBracket, "',' or ']'");
     return forms;
   }
 
-private:
-  static constexpr int deepest = 64; // parentheses and signs around each other
+  AffineForm position(int depth) {
+    const bool clips = cursor_.is_word("clip"), wraps = cursor_.is_word("wrap");
+    if ((!clips && !wraps) || cursor_.peek(1).kind != Tok::LeftParen) return form(depth);
+    const Token word = cursor_.next();
+    cursor_.next();
+    AffineForm inner = form(depth);
+    cursor_.expect(Tok::RightParen, "')' or an operator");
+    if (inner.indices.empty())
+      cursor_.fail("E0026",
+                   "'" + std::string(cursor_.word(word)) +
+                       "' is for positions that the elements of an input say, and there is none",
+                   word, "write such as x[clip(k[i])]; other positions must be inside");
+    inner.outside = clips ? Outside::Clips : Outside::Wraps;
+    return inner;
+  }
 
   AffineForm form(int depth) {
     AffineForm sum = term(depth);
@@ -47,9 +67,8 @@ private:
     while (cursor_.is(Tok::Star)) {
       const Token star = cursor_.next();
       AffineForm other = factor(depth);
-      if (!product.terms.empty() && !other.terms.empty())
-        not_affine("axes are multiplied with each other", star);
-      if (product.terms.empty()) std::swap(product, other);
+      if (is_number(product)) std::swap(product, other);
+      if (!is_number(other)) not_affine("axes are multiplied with each other", star);
       AffineForm scaled;
       add(scaled, product, other.constant, star);
       product = std::move(scaled);
@@ -61,9 +80,13 @@ private:
     return product;
   }
 
+  static bool is_number(const AffineForm &form) {
+    return form.terms.empty() && form.indices.empty();
+  }
+
   AffineForm factor(int depth) {
     const Token token = cursor_.peek();
-    if (depth == deepest)
+    if (depth >= deepest)
       cursor_.fail("E0013", "more than 64 parentheses and signs are open in this position", token,
                    "write the position as a sum of multiples of axes");
     AffineForm result;
@@ -88,7 +111,8 @@ private:
     }
     case Tok::Float: not_affine("'" + std::string(cursor_.word(token)) + "' is no integer", token);
     case Tok::Name:
-      if (cursor_.peek(1).kind == Tok::LeftParen || cursor_.peek(1).kind == Tok::LeftBracket)
+      if (cursor_.peek(1).kind == Tok::LeftBracket || at_pad(cursor_)) return element(depth);
+      if (cursor_.peek(1).kind == Tok::LeftParen)
         not_affine("the value of an expression is no axis", token);
       result.terms.push_back({std::string(cursor_.word(cursor_.expect_new_name("an axis"))), 1});
       return result;
@@ -96,10 +120,37 @@ private:
     }
   }
 
+  // k[i, j]
+  AffineForm element(int depth) {
+    const Token name = cursor_.peek();
+    Expr of;
+    if (at_pad(cursor_)) {
+      of = parse_pad(cursor_, symbols_);
+    } else {
+      const auto symbol = symbols_.find(std::string(cursor_.word(cursor_.next())));
+      if (symbol != symbols_.end() && symbol->second.kind == Symbol::Kind::Input)
+        of = symbol->second.expr;
+    }
+    if (!of.node() || (of.node()->input->window && of.node()->input->window->of->is_let))
+      cursor_.fail(
+          "E0026",
+          "'" + std::string(cursor_.word(name)) +
+              "' is no input, and only elements of an input can be positions",
+          name,
+          "make it an input: compute it in one kernel, as an output of i64, and give it to "
+          "this one");
+    std::vector<AffineForm> forms = positions(depth + 1);
+    const Expr read =
+        make_window(of, std::move(forms), cursor_.source().place(name, cursor_.previous()));
+    AffineForm result;
+    result.indices.push_back({read.node()->input, 1});
+    return result;
+  }
+
   void add(AffineForm &sum, const AffineForm &form, std::int64_t times, const Token &at) {
     if (!add_to(sum, form, times)) too_large(at);
     // An array has no more dims, and each further term is looked for among all before it.
-    if (sum.terms.size() > std::size_t(max_rank))
+    if (sum.terms.size() + sum.indices.size() > std::size_t(max_rank))
       cursor_.fail("E0013", "a position has at most " + std::to_string(max_rank) + " axes", at,
                    "join axes that are always walked together");
   }
@@ -114,10 +165,13 @@ private:
   }
 
   Cursor &cursor_;
+  const Symbols &symbols_;
 };
 
 } // namespace
 
-std::vector<AffineForm> parse_window(Cursor &cursor) { return WindowParser(cursor).run(); }
+std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols) {
+  return WindowParser(cursor, symbols).run();
+}
 
 } // namespace broadloom::spec

@@ -138,11 +138,15 @@ void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions
 std::string parse_input_option(Cursor &cursor, const Symbols &symbols);
 std::vector<std::string> parse_inputs_option(Cursor &cursor, const Symbols &symbols); // or (x, y)
 
+// `[k[i], j]` after the name of an output: the window of its array that it is written at.
+std::shared_ptr<const InputDecl> parse_positions_of_output(Cursor &cursor, const Symbols &symbols,
+                                                           const Token &name);
+
 // An axis: a name or a position.
 AxisRef parse_axis(Cursor &cursor);
 
 // `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
-std::vector<AffineForm> parse_window(Cursor &cursor);
+std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols);
 
 // `pad(x, i: (1, 2), edge)`, from the word to the parenthesis: a padded input, which is no value before positions follow. parse_pad.cpp.
 bool at_pad(const Cursor &cursor);

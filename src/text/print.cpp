@@ -92,7 +92,7 @@ public:
     for (const Pairing &pairing : data_.pairings)
       text_ += (pairing.fuse ? "  fuse " : "  separate ") + pairing.a + ", " + pairing.b + "\n";
     for (const auto &decl : inputs_)
-      if (!decl->window) input(*decl);
+      if (!decl->window && !decl->is_output) input(*decl);
     for (const ExprNode *node : lets_) {
       text_ += "  let " + names_.at(node);
       if (node->kind == ExprKind::Let && !node->axes.empty()) list(node->axes);
@@ -307,7 +307,7 @@ private:
   }
 
   void output(const OutputDecl &decl) {
-    text_ += (decl.update ? "  update " : "  out ") + decl.name;
+    text_ += (decl.update ? "  update " : "  out ") + (decl.at ? decl.at->name : decl.name);
     if (decl.has_axes) list(decl.axes);
     if (decl.dtype) text_ += " : " + std::string(name(*decl.dtype));
     text_ += decl.add ? " += " : " = ";
@@ -330,7 +330,7 @@ private:
       text_ += mode.use.init.size() > 1 ? ")) " : ") ";
       break;
     }
-    expression(decl.value.node(), nullptr);
+    expression((decl.at ? decl.value.node()->args[0] : decl.value).node(), nullptr);
     text_ += "\n";
   }
 

@@ -207,7 +207,14 @@ Folded Typer::fold_into_window(const FoldJob &job) {
         "only a sum, without init=, is defined where several elements meet at a position, or none");
   const DType type = dtype(job.args[0]), wide = wide_dtype(job.use, Fold::Sum, type);
   const NodeId repeated = expand(job.args[0].node, {job.like}, job.where);
-  const NodeId arg = cast(repeated, wide, job.where);
+  NodeId arg = cast(repeated, wide, job.where);
+  if (window.window->is_gather()) { // what a position gets is all that the value has there
+    FoldJob others = job;
+    others.like = expr::no_input;
+    others.args = {{arg, false}};
+    others.axes = spec_.graph[arg].axes - window.axes();
+    arg = fold_operation(others, Fold::Sum, wide).node;
+  }
   const NodeId shape = input(window.window->of, job.where);
   Node node;
   node.kind = NodeKind::Fold;

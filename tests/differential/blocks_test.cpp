@@ -7,6 +7,7 @@
 #include "kernel/windows.hpp"
 #include "plan/plan.hpp"
 #include "reference/reference.hpp"
+#include "rewrite/scatters.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -56,7 +57,13 @@ public:
     for (const AnyView &view : given_) in_.push_back(view.layout);
     std::vector<const AnyView *> pointers;
     for (const AnyView &view : given_) pointers.push_back(&view);
-    windowed_.emplace(typed_, pointers);
+    // What is before a sum through a gather is computed by the reference.
+    std::optional<spec::Scatters> parts = spec::split_scatters(typed_);
+    if (parts) typed_ = parts->after;
+    windowed_.emplace(typed_, pointers,
+                      kernel::Helpers{kernel::run_in_order, [&](kernel::Operands) {
+                                        return reference::evaluate(parts->before, given_);
+                                      }});
     for (const AnyView *view : windowed_->all().subspan(in_.size())) in_.push_back(view->layout);
     for (const CaseOperand &out : c.outputs)
       out_.push_back(out.layout), wanted_.push_back(out.wanted);

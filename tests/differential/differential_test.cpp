@@ -30,6 +30,8 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.bounded > 0);
     CHECK(tally.generic > std::int64_t(count) / 4);
     CHECK(tally.windowed > std::int64_t(count) / 20);
+    CHECK(tally.gathered > std::int64_t(count) / 30);
+    CHECK(tally.scattered > std::int64_t(count) / 40);
     CHECK(tally.arrays > std::int64_t(count) / 80);
     CHECK(tally.padded > std::int64_t(count) / 50);
     CHECK(tally.scheduled > std::int64_t(count) / 20);

@@ -7,10 +7,12 @@
 #include "ops/ops.hpp"
 #include "plan/plan.hpp"
 #include "reference/reference.hpp"
+#include "rewrite/scatters.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -69,6 +71,11 @@ public:
       return expect_error(error.code());
     }
     tally_.windowed += typed_.given_inputs() < typed_.inputs.size();
+    tally_.gathered +=
+        std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const spec::TypedInput &input) {
+          return input.window && input.window->is_gather();
+        });
+    tally_.scattered += spec::split_scatters(typed_).has_value();
     tally_.arrays += std::int64_t(typed_.materialised.size());
     tally_.padded += std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const auto &input) {
       return input.window && !input.window->pads.empty();

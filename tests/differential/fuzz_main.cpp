@@ -68,9 +68,10 @@ using Counts = std::map<std::string, std::int64_t>;
 
 Counts counts_of(const Tally &tally) {
   Counts counts{
-      {"kernels", tally.kernels},   {"refused", tally.refused}, {"elements", tally.points},
-      {"equal", tally.equal},       {"bounded", tally.bounded}, {"scheduled", tally.scheduled},
-      {"windowed", tally.windowed}, {"arrays", tally.arrays},   {"padded", tally.padded}};
+      {"kernels", tally.kernels},   {"refused", tally.refused},   {"elements", tally.points},
+      {"equal", tally.equal},       {"bounded", tally.bounded},   {"scheduled", tally.scheduled},
+      {"windowed", tally.windowed}, {"gathered", tally.gathered}, {"scattered", tally.scattered},
+      {"arrays", tally.arrays},     {"padded", tally.padded}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;
@@ -265,6 +266,8 @@ int report(const Plan &plan, std::uint64_t failed) {
   for (const char *code : run_time_paths)
     if (all["decision " + std::string(code)] == 0) missing.emplace_back(code);
   if (all["windowed"] == 0) missing.emplace_back("windows");
+  if (all["gathered"] == 0) missing.emplace_back("gathers");
+  if (all["scattered"] == 0) missing.emplace_back("sums through gathers");
   if (all["arrays"] == 0) missing.emplace_back("lets that are arrays");
   if (all["padded"] == 0) missing.emplace_back("padded windows");
   const auto verdict = [](bool good, const std::string &sentence) {

@@ -30,6 +30,7 @@ public:
   // One seed in six has windows, drawn from a source of their own: the kernels of all other seeds stay what they are.
   Maker(std::uint64_t seed, Style style)
       : random_(seed), window_random_(seed * 0x2545f4914f6cdd1d + 3),
+        gathers_(style != Style::Smooth && seed % 12 == 4),
         windows_(style != Style::Smooth && seed % 6 == 4) {
     spec_.seed = seed;
     scope_.smooth = style == Style::Smooth;
@@ -43,8 +44,11 @@ public:
     choose_axes();
     declare_inputs();
     if (windows_) add_windows();
+    if (gathers_) add_gather();
     for (int k = random_.below(only_maps_ ? 1 : scope_.large ? 2 : 3); k > 0; --k) add_let();
     for (int k = random_.between(1, 3), tries = 0; k > 0 && tries < 60; ++tries) k -= add_output();
+    for (int tries = 0; !gathered_.empty() && tries < 20; ++tries)
+      if (add_sum_through_gather()) break;
     if (random_.chance(20)) pairing_ = random_.pick<std::string>({"fuse", "separate"});
     spec_.text = text(false);
     bool bounded = false;
@@ -193,6 +197,46 @@ private:
       return;
     }
     scope_.axis_names = names;
+  }
+
+  // Half of the kernels with windows also read an array by an index.
+  void add_gather() {
+    std::vector<WindowAxis> axes;
+    for (std::size_t a = 0; a < extents_.size(); ++a)
+      if (given_.has(int(a))) axes.push_back({int(a), extents_[a]});
+    const std::vector<std::string> names = scope_.axis_names;
+    RandomGather made =
+        WindowMaker(window_random_, axes, scope_.axis_names).gather(random_dtype(), scope_.large);
+    const auto lines = lines_;
+    lines_.insert(lines_.end(), made.lines.begin(), made.lines.end());
+    if (!is_sound({"out probe", false, "", "", "sum(" + made.terms[0].text + ")"})) {
+      lines_ = lines;
+      scope_.axis_names = names;
+      return;
+    }
+    spec_.inputs.insert(spec_.inputs.end(), made.inputs.begin(), made.inputs.end());
+    for (const Term &term : made.terms) {
+      scope_.terms.insert(scope_.terms.end(), scope_.large ? 3 : 2, term);
+      gathered_.push_back(term.text);
+    }
+  }
+
+  // out o2 = sum(e, like=g[wrap(h[i]), j])
+  bool add_sum_through_gather() {
+    Expressions expressions(random_, scope_);
+    const Term value =
+        expressions.folded(expressions.term(scope_.large ? 1 : random_.below(3)), Fold::Sum);
+    Output out;
+    out.head = "out o" + std::to_string(outputs_.size());
+    out.add = random_.chance(30);
+    out.value = "sum(" + value.text + ", like=" + random_.pick(gathered_) + ")";
+    if (random_.chance(20)) out.value = "1 - " + out.value;
+    if (value.inexact) out.agreement = Agreement::None;
+    if (!is_sound(out)) return false;
+    spec_.outputs.push_back({"o" + std::to_string(outputs_.size()), out.add, out.agreement});
+    bound_heads_.push_back(out.head);
+    outputs_.push_back(std::move(out));
+    return true;
   }
 
   // Whether what the windows walk are not too many points; a few that are mistakes may stay.
@@ -385,8 +429,9 @@ private:
   }
 
   Random random_, window_random_;
-  const bool windows_;
-  AxisSet given_; // labels that some input gives an extent
+  const bool gathers_, windows_;
+  std::vector<std::string> gathered_; // reads by an index
+  AxisSet given_;                     // labels that some input gives an extent
   std::vector<LabelledInput> read_at_positions_;
   RandomSpec spec_;
   Scope scope_;

@@ -198,6 +198,79 @@ RandomWindows WindowMaker::of_new(DType dtype, bool large) {
   return made;
 }
 
+RandomGather WindowMaker::gather(DType dtype, bool large) {
+  RandomGather made;
+  RandomInput index{"h", random_.pick<DType>({i8, i16, i32, i32, i64, u8, u32, u64}), {}};
+  std::vector<int> axes; // of the index
+  for (const WindowAxis &known : known_)
+    if (axes.size() < 2 && random_.chance(60)) axes.push_back(known.index);
+  if (!large && random_.chance(40)) {
+    own_.push_back({int(axis_names_.size()), random_.between(1, 5)});
+    axis_names_.push_back("s");
+    axes.push_back(own_.back().index);
+  }
+  random_.shuffle(axes);
+  std::string line = "in h : " + std::string(name(index.dtype)), read = "h[";
+  AxisSet indexed;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    const std::string &label = axis_names_[std::size_t(axes[d])];
+    line += (d == 0 ? "[" : ", ") + label;
+    read += (d == 0 ? "" : ", ") + label;
+    index.shape.push_back(extent_of(axes[d]));
+    indexed = indexed | AxisSet::of(axes[d]);
+  }
+  read += "]";
+  made.lines.push_back(line + (axes.empty() ? "" : "]"));
+
+  RandomInput array{"g", dtype, {}};
+  const int rank = random_.between(1, 3), first = random_.below(rank);
+  std::vector<std::optional<int>> labels; // of dims that no index is for
+  constexpr std::int64_t most = std::int64_t(1) << 20;
+  std::int64_t size = 1; // along labels, of which one may stand twice
+  for (int d = 0; d < rank; ++d) {
+    labels.emplace_back();
+    if (d != first && !known_.empty() && random_.chance(75)) {
+      const int label = random_.pick(known_).index;
+      if (size * extent_of(label) <= most) {
+        labels.back() = label;
+        size *= std::max<std::int64_t>(extent_of(label), 1);
+      }
+    }
+    array.shape.push_back(labels.back() ? extent_of(*labels.back())
+                          : large       ? random_.between(1, 300)
+                                        : random_.between(1, 6));
+  }
+  for (int k = random_.between(1, 2); k > 0; --k) {
+    Term term{"g[", dtype, indexed, true};
+    for (int d = 0; d < rank; ++d) {
+      std::string text;
+      if (labels[std::size_t(d)]) {
+        text = axis_names_[std::size_t(*labels[std::size_t(d)])];
+        term.axes = term.axes | AxisSet::of(*labels[std::size_t(d)]);
+      } else if (d != first && random_.chance(30)) {
+        text = std::to_string(random_.below(int(array.shape[std::size_t(d)])));
+      } else {
+        text = random_.pick<std::string>({"", "", "-", "3*"}) + read;
+        if (!known_.empty() && random_.chance(20)) {
+          const int other = random_.pick(known_).index;
+          text += random_.pick<std::string>({" + ", " - 2*"}) + axis_names_[std::size_t(other)];
+          term.axes = term.axes | AxisSet::of(other);
+        }
+        text += random_.pick<std::string>({"", "", " - 1", " + 2"});
+        text = random_.pick<std::string>({"wrap(", "wrap(", "clip("}) + text + ")";
+      }
+      term.text += (d == 0 ? "" : ", ") + text;
+    }
+    term.text += "]";
+    made.terms.push_back(term);
+  }
+  line = "in g : " + std::string(name(dtype)) + "[";
+  for (int d = 0; d < rank; ++d) line += d == 0 ? ":" : ", :";
+  made.lines.push_back(line + "]");
+  made.inputs = {index, array};
+  return made;
+}
+
 RandomWindows WindowMaker::of(const LabelledInput &read) {
   RandomWindows made;
   for (int k = random_.between(1, 2); k > 0; --k) {

@@ -28,6 +28,12 @@ struct RandomWindows {
   std::vector<Term> terms;
 };
 
+struct RandomGather {
+  std::vector<std::string> lines;  // of an array and an index
+  std::vector<RandomInput> inputs; // the same
+  std::vector<Term> terms;         // reads of the array
+};
+
 class WindowMaker {
 public:
   WindowMaker(Random &random, std::vector<WindowAxis> axes, std::vector<std::string> &axis_names)
@@ -35,6 +41,8 @@ public:
 
   RandomWindows of_new(DType dtype, bool large);
   RandomWindows of(const LabelledInput &input);
+  // Whatever is in the index is brought inside.
+  RandomGather gather(DType dtype, bool large);
 
 private:
   struct Moves {

@@ -128,7 +128,8 @@ class Parser:
                 self.expect(",")
         return ("call", word, args, options)
 
-    # ---- positions: the multiple of each axis, and of None the number
+    # ---- positions: the multiple of each axis, of ("at", read) for an element that is read, and of None the number. Where elements are
+    # read, "outside" is clip, wrap or nothing.
 
     # pad(x, i: (1, 2), edge), the word read: the input, and (dim, before, after, mode or number) in the order of filling.
     def pad(self):
@@ -155,10 +156,18 @@ class Parser:
         return name, pads + [(*one, mode) for one in amounts]
 
     def window(self, name, pads):
-        positions = [self.position()]
-        while self.accept(","):
+        positions = []
+        while not self.accept("]"):
+            mode = None
+            if self.peek() in ("clip", "wrap") and self.tokens[self.at + 1][1] == "(":
+                mode = self.take()
+                self.expect("(")
             positions.append(self.position())
-        self.expect("]")
+            if mode:
+                positions[-1]["outside"] = mode
+                self.expect(")")
+            if self.peek() != "]":
+                self.expect(",")
         read = window_name(name, positions, pads)
         self.windows.setdefault(read, (name, positions, pads))
         return ("name", read)
@@ -188,6 +197,8 @@ class Parser:
             self.expect(")")
             return inside
         word = self.take()
+        if self.accept("["):
+            return {("at", self.window(word, [])[1]): 1}
         return {None: int(word)} if word.isdigit() else {word: 1}
 
     # ---- statements

@@ -10,7 +10,7 @@ import intervals as iv
 from intervals import Value, cast
 from loom_text import Refused
 from operations import Operations
-from windows import alone
+from windows import alone, is_gather
 
 SERIAL_LIMIT = 20000  # elements one after the other, of an accumulator without a combine
 
@@ -75,7 +75,7 @@ class Reductions(Operations):
         name = options["like"][1]
         positions = self.windows[name][1] if name in self.windows else []
         padded = name in self.windows and self.windows[name][2]
-        if padded or name not in self.inputs or not all(alone(p) for p in positions) or len({a for p in positions for a in p}) < len(positions):
+        if padded or name not in self.inputs or not all(alone(p) and not is_gather(p) for p in positions) or len({a for p in positions for a in p}) < len(positions):
             raise Refused("like=" + name)  # back through a window
         return self.inputs[name]
 

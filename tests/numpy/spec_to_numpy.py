@@ -19,7 +19,7 @@ import intervals as iv
 from intervals import Value, cast, number, promote
 from loom_text import FOLDS, Refused, parse
 from reductions import Reductions
-from windows import ArrayLets, windows_of
+from windows import ArrayLets, axes_of, windows_of
 
 np.seterr(all="ignore")  # NaN and infinities are values like others
 REFUSED = {"lgamma", "digamma", "polygamma", "c64", "c128", "real", "imag", "conj"}
@@ -55,8 +55,9 @@ class Evaluator(Reductions):
         labels = []
         for d in self.kernel["inputs"]:
             labels += [name for name in d["labels"] or [] if name not in labels]
-        for _, positions, _ in self.windows.values():
-            labels += [a for p in positions for a in p if a is not None and a not in labels]
+        for read in self.windows:
+            if read in self.kernel["reads"]:  # an index has the axes of what it is an index of
+                labels += [a for a in axes_of(self.windows, read) if a not in labels]
         ranks = [max(d["axes"]) + 1 if d["axes"] else len(d["dims"]) for d in self.kernel["inputs"]]
         return labels if labels else [str(k) for k in range(max(ranks + [0]))]
 

@@ -43,6 +43,8 @@ CASES = [
      "let n = argmax(x, 1); out a = q[i + 1, j + 1] - q[i, j]; out b = t[i] * t[-i]; out c = n[k + 1] - n[k]", {"x": (12, 12), "y": (12,)}, 99),
     ("lets with listed dims beside labels", "in x : f32[i, j]; let h[j, i] = x * 3; let g[i, j] = h * h; let m[j] = max(g, i);"
      "out a = g[i, 0] + m[-1]; out b = sum(h[b, a] * h[b, a + 1], a); out c = broadcast(like=x) m; out d = iota(j) * g", {"x": (9, 14)}, 99),
+    ("gathers", "in x : f64[:, :]; in k : i8[n]; out a = x[wrap(k[n]), j] - x[clip(2*k[n] + 1), j]; out b = sum(x[wrap(k[n] + r), wrap(k[r])], r);"
+     "out c = x[wrap(k[wrap(k[n])]), 3] * k", {"x": (20, 24), "k": (30,)}, 99),
     ("padded windows", "in x : f64[:, :]; in w : f64[u, v]; in z : i16[k]; out a = sum(pad(x, 0: (1, 1), 1: (1, 0), edge)[i + u, j + v] * w, u, v);"
      "out b = pad(x, 0: (3, 45), wrap)[2*p, 3] - pad(pad(x, 0: (2, 0)), 1: (0, 50), reflect)[-1, q]; out c = pad(z, k: (7, 2), reflect)[m] + pad(z, k: (4, 5), -3)[m]",
      {"x": (20, 24), "w": (3, 2), "z": (5,)}, 99),

@@ -19,6 +19,20 @@ def begins(position, count):
     return count - 1 if start == 0 and position else start
 
 
+def is_gather(position):
+    return any(isinstance(key, tuple) for key in position)
+
+
+def axes_of(windows, read):
+    """The axes of a read at positions, those of elements that say one before those beside them."""
+    axes = []
+    for p in windows[read][1]:
+        for key in p:
+            axes += axes_of(windows, key[1]) if isinstance(key, tuple) else []
+        axes += [key for key in p if key not in (None, "outside") and not isinstance(key, tuple)]
+    return list(dict.fromkeys(axes))
+
+
 def padded(kernel, name, array, pads):
     """As np.pad has it, one dim after the other; a dim of an input is called by its label where it has one, else by its number."""
     labels = next((d["labels"] for d in kernel["inputs"] if d["name"] == name), None) or []
@@ -46,9 +60,9 @@ def window_extents(kernel, arrays):
             if not one:
                 known.setdefault(name, extent)
     reads = [(p, count) for name, positions, pads in kernel["windows"].values()
-             for p, count in zip(positions, padded(kernel, name, arrays[name], pads).lo.shape)]
+             for p, count in zip(positions, padded(kernel, name, arrays[name], pads).lo.shape) if not is_gather(p)]
     moved = {a for p, _ in reads if not alone(p) for a in p}
-    moved |= {a for name, positions, _ in kernel["windows"].values() if name in kernel["lets"] for p in positions for a in p}
+    moved |= {a for name, positions, _ in kernel["windows"].values() if name in kernel["lets"] for p in positions if not is_gather(p) for a in p}
     for p, count in reads:
         if alone(p) and not set(p) & moved:
             known.setdefault(list(p)[0], count)
@@ -79,11 +93,35 @@ def windows_of(kernel, arrays):
     """The axes and the elements of each read at positions."""
     extents = window_extents(kernel, arrays) if kernel["windows"] else {}
     found = {}
-    for read, (name, positions, pads) in kernel["windows"].items():
-        axes = list(dict.fromkeys(a for p in positions for a in p if a is not None))
+
+    def gathered(p, count, axes, shape):
+        at = np.full(shape, p.get(None, 0), object)  # of any size: Python's integers
+        for a, times in p.items():
+            if isinstance(a, tuple):
+                own, elements = look(a[1])
+                if not np.all(elements.sure) or np.any(elements.lo != elements.hi):
+                    raise Refused("an index that is not known exactly")
+                order = sorted(range(len(own)), key=lambda d: axes.index(own[d]))
+                spread = [elements.lo.shape[own.index(b)] if b in own else 1 for b in axes]
+                at = at + times * np.transpose(elements.lo, order).reshape(spread).astype(object)
+            elif a not in (None, "outside"):
+                at = at + times * np.arange(extents[a]).reshape([-1 if b == a else 1 for b in axes])
+        inside = at % count if p.get("outside") == "wrap" else np.minimum(np.maximum(at, 0), count - 1)
+        if p.get("outside") is None and np.any(inside != at):
+            raise Refused("an index outside")
+        return np.array(inside, np.int64).reshape(shape)
+
+    def look(read):
+        if read in found:
+            return found[read]
+        name, positions, pads = kernel["windows"][read]
+        axes = axes_of(kernel["windows"], read)
         shape = [extents[a] for a in axes]
         places, array = [], padded(kernel, name, arrays[name], pads)
         for p, count in zip(positions, array.lo.shape):
+            if is_gather(p):
+                places.append(np.zeros(shape, np.int64) if 0 in shape else gathered(p, count, axes, shape))
+                continue
             at = np.full(shape, begins(p, count), np.int64)
             for a, times in p.items():
                 if a is not None:
@@ -91,6 +129,10 @@ def windows_of(kernel, arrays):
             places.append(at)
         pick = lambda a: np.broadcast_to(a, array.lo.shape)[tuple(places)] if 0 not in shape else np.zeros(shape, a.dtype)
         found[read] = axes, Value(array.dtype, pick(array.lo), pick(array.hi), pick(array.sure))
+        return found[read]
+
+    for read in kernel["windows"]:
+        look(read)
     return found
 
 
@@ -148,7 +190,16 @@ class ArrayLets:
 
         for root in roots:
             self.mapped(root, note)
-        windows = {name: self.windows[name] for name in reads if name in self.windows}
+        windows = {}
+
+        def add(name):  # those that say where it is read, too
+            windows[name] = self.windows[name]
+            for key in (key for p in self.windows[name][1] for key in p if isinstance(key, tuple)):
+                add(key[1])
+
+        for name in reads:
+            if name in self.windows:
+                add(name)
         return {**self.kernel, "lets": lets, "outputs": outputs, "reads": set(reads), "windows": windows}
 
     def lets(self):

@@ -51,7 +51,8 @@ enum class Over {
   Pixels,
   OuterPairs,
   Outermost,
-  Columns
+  Columns,
+  OutputRows
 };
 
 enum class Finish { Sum, Mean };
@@ -84,6 +85,7 @@ constexpr Entry entries[] = {
     {"image_scale", Over::Pixels, &Loops::image_scale},
     {"image_bytes", Over::Pixels, &Loops::image_bytes},
     {"permuted", Over::OuterPairs, &Loops::permuted},
+    {"gather_rows", Over::OutputRows, &Loops::gather_rows},
     {"sum", Over::Elements, nullptr, &Loops::sum},
     {"distance", Over::Elements, nullptr, &Loops::distance},
     {"sum_columns", Over::Rows, nullptr, &Loops::sum_columns},
@@ -110,6 +112,7 @@ std::int64_t units_of(Over over, const Operands &o, std::int64_t elements) {
   case Over::OuterPairs: return elements >> 16;
   case Over::Outermost: return o.rows;
   case Over::Columns: return o.columns;
+  case Over::OutputRows: return elements / o.columns;
   }
   throw std::logic_error("units_of");
 }
@@ -173,9 +176,10 @@ HandWritten make(const Loops &loops, const Entry &entry, const std::vector<bl::A
   for (const bl::Array &output : outputs)
     result.outputs.emplace_back(output.dtype(), output.shape());
   for (std::size_t k = 0; k < outputs.size() && k < 2; ++k) o.out[k] = result.outputs[k].raw();
-  const std::int64_t elements = inputs[0].size();
+  const std::int64_t elements =
+      entry.over == Over::OutputRows ? outputs[0].size() : inputs[0].size();
   o.rows = inputs[0].rank() > 0 ? inputs[0].shape()[0] : 1;
-  o.columns = o.rows > 0 ? elements / o.rows : 0;
+  o.columns = o.rows > 0 ? inputs[0].size() / o.rows : 0;
   o.stream = stream;
   const std::int64_t units = units_of(entry.over, o, elements);
   const bl::Array first = result.outputs[0];
@@ -197,7 +201,7 @@ HandWritten make(const Loops &loops, const Entry &entry, const std::vector<bl::A
 // Large outputs are worth a second way of storing.
 bool may_stream(const Entry &entry, const std::vector<bl::Array> &outputs) {
   return entry.map != nullptr && entry.over != Over::Pixels && entry.over != Over::OuterPairs &&
-         outputs[0].size() >= 1 << 20;
+         entry.over != Over::OutputRows && outputs[0].size() >= 1 << 20;
 }
 
 void move_by_hand(int reads, const Operands &o, std::int64_t n) {

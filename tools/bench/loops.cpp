@@ -101,6 +101,7 @@ const Loops BENCH_LOOPS = {
     .image_scale = image_scale,
     .image_bytes = image_bytes,
     .permuted = permuted,
+    .gather_rows = gather_rows,
     .sum_of_columns = sum_of_columns,
     .sum = sum,
     .distance = distance,

@@ -40,6 +40,8 @@ struct Loops {
       row_scale_dx;
   // Over pixels: (x - centre) * scale; over the first two axes of rank 6.
   MapLoop image_scale, image_bytes, permuted;
+  // Over indices: row 7919 k modulo the number of rows of a matrix, for each k.
+  MapLoop gather_rows;
   // One column sum for each column, of a block of columns lo .. hi - 1 of a matrix with few rows.
   MapLoop sum_of_columns;
 

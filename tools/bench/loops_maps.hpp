@@ -3,6 +3,8 @@
 
 #include "bench/loops_vector.hpp"
 
+#include <cstring>
+
 namespace bench {
 namespace {
 
@@ -100,6 +102,14 @@ void affine(const Operands &o, Int lo, Int hi) {
 }
 
 // Blocks of 64 x 64: a block of b is transposed in the first-level cache.
+void gather_rows(const Operands &o, Int lo, Int hi) {
+  const float *x = in<float>(o, 0);
+  const std::int32_t *k = in<std::int32_t>(o, 1);
+  for (Int i = lo; i < hi; ++i)
+    std::memcpy(out<float>(o) + i * o.columns, x + 7919 * Int(k[i]) % o.rows * o.columns,
+                std::size_t(o.columns) * sizeof(float));
+}
+
 void add_transposed(const Operands &o, Int lo, Int hi) {
   constexpr Int tile = 64;
   const float *a = in<float>(o, 0), *b = in<float>(o, 1);

@@ -31,7 +31,9 @@ Array filled(DType dtype, const std::vector<std::int64_t> &extents, std::size_t 
   Array a(dtype, extents);
   for (std::int64_t k = 0; k < a.size(); ++k) {
     const double x = std::sin(double(k + 1) * (1.7 + 0.31 * double(seed))) + 0.1 * double(seed % 3);
-    if (dtype == f32)
+    if (dtype == i32)
+      a.data<std::int32_t>()[k] = std::int32_t(k * 5 % 4); // an index
+    else if (dtype == f32)
       a.data<float>()[k] = float(x);
     else
       a.data<double>()[k] = x;
@@ -294,6 +296,44 @@ TEST_CASE(
   CHECK(code_of(kernel(inputs + "out z = reduce(sum, like=x[i + u]) e")) == "E0021");
   CHECK(code_of(kernel(inputs + "out z = sum(scan(sum, e, u), like=x[i + u])")) == "E0605");
   CHECK(code_of(kernel(inputs + "out z = sum(scan(sum, e, i), like=x[i + u])")) == "E0605");
+}
+
+TEST_CASE("a gather sends back a sum through it, and that a gather") {
+  check("in x : f64[:, :]\nin k : i32[:]\nout y = x[k[i], j]^2", {{"x", {4, 3}}, {"k", {6}}}, "x",
+        "f64 = sum(");
+  check("in x : f32[:]\nin k : i32[:]\nin w : f32[i]\nout y = sum(exp(x[k[i]]) * w)",
+        {{"x", {5}}, {"k", {7}}, {"w", {7}}}, "x", "f32 = sum(");
+  check("in x : f64[:]\nin k : i32[:]\nin e : f64[i]\nout d = 3 * sum(e * e, like=x[k[i]])",
+        {{"x", {4}}, {"k", {6}}, {"e", {6}}}, "e", "f64 = ");
+}
+
+TEST_CASE("an input that is read as it lies and by an index gets the sum of both") {
+  check("in x : f64[p]\nin k : i32[:]\nout y = x[k[i]] * x[clip(k[i] + 2)] + sum(x * x)",
+        {{"x", {5}}, {"k", {6}}}, "x", "f64 = sum(");
+  check("in t : f64[:, :]\nin k : i32[n, m]\nin w : f64[c]\nout y = sum(t[k[n, m], c] * w, m) / "
+        "sum(t[r, c], r)",
+        {{"t", {4, 3}}, {"k", {3, 2}}, {"w", {3}}}, "t", "f64 = sum(");
+}
+
+TEST_CASE("a gather of a padded input sends back to the elements that the borders repeat") {
+  for (const std::string mode : {"", ", 2.5", ", edge", ", wrap", ", reflect"})
+    check("in x : f64[:]\nin k : i32[:]\nout y = pad(x, 0: (2, 3)" + mode + ")[wrap(k[i])]^2",
+          {{"x", {4}}, {"k", {6}}}, "x", "f64 = sum(");
+}
+
+TEST_CASE("gathers send back through lets that are arrays") {
+  check("in x : f64[:]\nin k : i32[:]\nlet h = x[k[i]]^2\nout y = h[p + 1] * h[p]",
+        {{"x", {4}}, {"k", {6}}}, "x", "f64 = sum(");
+  check("in x : f64[:]\nin k : i32[:]\nlet h = x[i + 1] - x[i]\nout y = h[clip(k[p])]^2",
+        {{"x", {5}}, {"k", {6}}}, "x", "f64 = sum(");
+  check("in x : f64[:]\nin k : i32[:]\nin e : f64[i]\nlet h = sum(e^2, like=x[k[i]])\n"
+        "out y = h[p + 1] * h[p]",
+        {{"x", {4}}, {"k", {6}}, {"e", {6}}}, "e", "f64 = ");
+}
+
+TEST_CASE("through other windows an index goes along") {
+  check("in x : f64[:]\nin k : i32[:]\nin w : f64[:]\nout y = sum(x[k[i]] * w[i + 2*u], i)",
+        {{"x", {4}}, {"k", {5}}, {"w", {9}}}, "w", "f64 = sum(d_y * x[k[i]], like=w[i + 2*u])");
 }
 
 TEST_CASE("a window of a padded input sends back to the elements, however they are repeated around "

@@ -53,11 +53,14 @@ TEST_CASE("a position may go on in the next line, and axes may be called as inpu
 
 TEST_CASE("what is no sum of multiples of axes is no position") {
   for (const char *wrong : {"i*j, 0", "i / 2, 0", "i // 2, 0", "i % 2, 0", "i ^ 2, 0", "1.5, 0",
-                            "sum(i), 0", "x[i], 0", ":, 0", "i, 2.*j"})
+                            "sum(i), 0", ":, 0", "i, 2.*j"})
     CHECK(code(wrong) == "E0022");
-  for (const char *wrong : {"", "i,", "i +, 0", "i 2, 0", "(i, 0", "i > 1, 0", "*i, 0", "!i, 0"})
+  for (const char *wrong : {"i,", "i +, 0", "i 2, 0", "(i, 0", "i > 1, 0", "*i, 0", "!i, 0"})
     CHECK_MESSAGE(code(wrong).substr(0, 4) == "E000", wrong);
-  for (const char *wrong : {"i", "i, j, u", "1"}) CHECK(code(wrong) == "E0140");
+  for (const char *wrong : {"", "i", "i, j, u", "1", "x[i], 0"}) CHECK(code(wrong) == "E0140");
+  CHECK(code("x[i, j], 0") == "E0206");
+  CHECK(code("clip(i), 0") == "E0026");
+  CHECK(code("nothing[i], 0") == "E0026");
   CHECK(code("in, 0") == "E0005");
 }
 

@@ -1,0 +1,265 @@
+// See positions.hpp.
+#include "kernel/positions.hpp"
+
+#include "support/check.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstring>
+
+namespace broadloom::kernel {
+namespace {
+
+using spec::TypedWindow;
+using Wide = __int128; // positions: multiples times elements
+
+template <class T> Wide element_of(const char *at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+using Load = Wide (*)(const char *);
+Load load_of(DType dtype) {
+  switch (dtype) {
+  case DType::I8: return element_of<std::int8_t>;
+  case DType::I16: return element_of<std::int16_t>;
+  case DType::I32: return element_of<std::int32_t>;
+  case DType::I64: return element_of<std::int64_t>;
+  case DType::U8: return element_of<std::uint8_t>;
+  case DType::U16: return element_of<std::uint16_t>;
+  case DType::U32: return element_of<std::uint32_t>;
+  case DType::U64: return element_of<std::uint64_t>;
+  case DType::Bool:
+  case DType::F16:
+  case DType::BF16:
+  case DType::F32:
+  case DType::F64:
+  case DType::C64:
+  case DType::C128: break;
+  }
+  support::bug("an index is no integer");
+}
+
+// Lists the positions of one form.
+class Lister {
+public:
+  Lister(const spec::TypedSpec &spec, std::size_t window, std::size_t dim, const Layout &shape,
+         std::span<const AnyView *const> operands)
+      : spec_(spec), input_(spec.inputs[window]), form_(input_.window->forms[dim]), dim_(dim),
+        operands_(operands), count_(input_.window->padded(int(dim), of().layout.extents[dim])) {
+    const std::vector<int> &axes = input_.axis_of_dim;
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+      Dim walked{axes[k], shape.extents[k], 0, {}};
+      for (const TypedWindow::Term &term : form_.terms)
+        if (term.axis == axes[k]) walked.times = term.times;
+      bool matters = walked.times != 0;
+      for (const TypedWindow::Index &index : form_.indices) {
+        const std::vector<int> &own = spec.inputs[index.input].axis_of_dim;
+        const auto found = std::find(own.begin(), own.end(), axes[k]);
+        matters = matters || found != own.end();
+        walked.strides.push_back(
+            found == own.end() ? 0 : operands[index.input]->layout.strides[found - own.begin()]);
+      }
+      listed_.steps.push_back(0);
+      if (!matters) continue;
+      places_.push_back(k);
+      extents_.push_back(walked.extent);
+      dims_.push_back(std::move(walked));
+    }
+    std::int64_t step = 1;
+    for (std::size_t k = places_.size(); k-- > 0;) {
+      if (extents_[k] != 1) listed_.steps[places_[k]] = step;
+      step *= std::max<std::int64_t>(extents_[k], 1);
+    }
+    start_ = Wide(form_.start) + (form_.from_end ? count_ : 0);
+    for (const TypedWindow::Count &count : form_.counts)
+      start_ += Wide(count.times) * operands[count.input]->layout.extents[std::size_t(count.dim)];
+  }
+
+  ListedPositions run(const RunTasks &tasks) {
+    const std::int64_t points = points_of(extents_);
+    listed_.dim = int(dim_);
+    listed_.entries = Array::to_be_written(DType::I64, contiguous_layout({&points, 1}));
+    std::atomic<std::int64_t> first_bad{INT64_MAX};
+    share_out(points, 1 << 15, tasks, [&](std::int64_t from, std::int64_t to) {
+      const std::int64_t bad = list(from, to);
+      std::int64_t known = first_bad.load();
+      while (bad < known && !first_bad.compare_exchange_weak(known, bad)) {
+      }
+    });
+    if (first_bad.load() != INT64_MAX) fail_outside(first_bad.load());
+    return std::move(listed_);
+  }
+
+private:
+  struct Dim { // of those that matter
+    int axis = 0;
+    std::int64_t extent = 1, times = 0;
+    std::vector<std::int64_t> strides; // [index]
+  };
+
+  const AnyView &of() const { return *operands_[input_.window->of]; }
+  bool stands() const { return form_.stretches && of().layout.extents[dim_] == 1; }
+
+  // The first bad point of a range, INT64_MAX where there is none.
+  std::int64_t list(std::int64_t from, std::int64_t to) {
+    std::int64_t *entries = static_cast<std::int64_t *>(listed_.entries.raw());
+    std::int64_t bad = INT64_MAX;
+    const Dim none;
+    const Dim &inner = dims_.empty() ? none : dims_.back();
+    std::vector<Load> loads;
+    std::vector<std::int64_t> steps; // bytes along the row
+    for (std::size_t k = 0; k < form_.indices.size(); ++k) {
+      const AnyView &read = *operands_[form_.indices[k].input];
+      loads.push_back(load_of(read.dtype));
+      steps.push_back(dims_.empty() ? 0 : inner.strides[k] * std::int64_t(size_of(read.dtype)));
+    }
+    std::vector<const char *> rows(loads.size());
+    for_each_piece(extents_, from, to, [&](const auto &index, std::int64_t at, std::int64_t count) {
+      const Wide affine = affine_at(index);
+      for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = element(k, index);
+      for (std::int64_t n = 0; n < count; ++n) {
+        Wide elements = 0;
+        for (std::size_t k = 0; k < rows.size(); ++k)
+          elements += form_.indices[k].times * loads[k](rows[k] + n * steps[k]);
+        const std::int64_t position = inside(affine + n * Wide(inner.times), elements);
+        entries[at + n] = position;
+        if (position < 0 && !input_.window->derived && bad == INT64_MAX) bad = at + n;
+      }
+    });
+    return bad;
+  }
+
+  Wide affine_at(std::span<const std::int64_t> index) const {
+    Wide sum = start_;
+    for (std::size_t d = 0; d < dims_.size(); ++d) sum += Wide(dims_[d].times) * index[d];
+    return sum;
+  }
+  const char *element(std::size_t k, std::span<const std::int64_t> index) const {
+    const AnyView &read = *operands_[form_.indices[k].input];
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < dims_.size(); ++d) offset += dims_[d].strides[k] * index[d];
+    return static_cast<const char *>(read.data) + offset * std::int64_t(size_of(read.dtype));
+  }
+
+  // The position where the affine part and the elements say this; -1 where there is none.
+  std::int64_t inside(Wide affine, Wide elements) const {
+    if (stands()) affine = 0;
+    if (form_.divisor != 1) {
+      if (affine % form_.divisor != 0) return -1;
+      affine /= form_.divisor;
+    }
+    Wide position = affine + elements;
+    if (position >= 0 && position < count_) return std::int64_t(position);
+    if (count_ == 0) return -1;
+    switch (form_.outside) {
+    case Outside::Fails: return -1;
+    case Outside::Clips: return position < 0 ? 0 : count_ - 1;
+    case Outside::Wraps:
+      position %= count_;
+      return std::int64_t(position < 0 ? position + count_ : position);
+    }
+    return -1;
+  }
+
+  [[noreturn]] void fail_outside(std::int64_t point) const {
+    std::vector<std::int64_t> index(extents_.size());
+    for_each_piece(extents_, point, point + 1,
+                   [&](const auto &at, std::int64_t, std::int64_t) { index = at; });
+    Wide position = affine_at(index);
+    std::string said;
+    for (std::size_t k = 0; k < form_.indices.size(); ++k) {
+      const Wide value = load_of(operands_[form_.indices[k].input]->dtype)(element(k, index));
+      position += form_.indices[k].times * value;
+      said += fmt::format("{}{} is {}", k == 0 ? "" : ", ", name_of(k, index), shown(value));
+    }
+    support::fail(
+        "E0315",
+        fmt::format("{} reads position {} of axis {} of {}, which has {}: {}", input_.name,
+                    shown(position), dim_, array_of(*input_.window),
+                    support::count(count_, "element"), said),
+        input_.where,
+        position < 0
+            ? "positions begin at 0 and do not count from the end; wrap(..) around this one takes "
+              "it "
+              "modulo the extent, clip(..) takes the nearest inside"
+            : "let the index be below the extent; wrap(..) around the position takes it modulo the "
+              "extent, clip(..) takes the nearest inside");
+  }
+
+  std::string array_of(const TypedWindow &window) const {
+    return window.pads.empty() ? "'" + spec_.inputs[window.of].name + "'" : window.seen;
+  }
+
+  static std::string shown(Wide number) { // most fit; the others are far away
+    constexpr Wide most = INT64_MAX;
+    return std::to_string(std::int64_t(std::clamp(number, -most, most)));
+  }
+
+  // "k[2, 1]": where it lies in its array, or where the axes are if that takes its position from elsewhere.
+  std::string name_of(std::size_t k, std::span<const std::int64_t> index) const {
+    const spec::TypedInput &read = spec_.inputs[form_.indices[k].input];
+    const auto at = [&](int axis) -> std::int64_t {
+      for (std::size_t d = 0; d < dims_.size(); ++d)
+        if (dims_[d].axis == axis) return index[d];
+      return 0;
+    };
+    std::string text;
+    if (read.window->is_gather()) {
+      for (const int axis : read.axis_of_dim)
+        text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ",
+                            spec_.axes[std::size_t(axis)].name, at(axis));
+      return read.name + text;
+    }
+    for (std::size_t d = 0; d < read.window->forms.size(); ++d) {
+      const TypedWindow::Form &form = read.window->forms[d];
+      std::int64_t position =
+          form.start +
+          (form.from_end
+               ? read.window->padded(int(d), operands_[read.window->of]->layout.extents[d])
+               : 0);
+      for (const TypedWindow::Term &term : form.terms) position += term.times * at(term.axis);
+      text += fmt::format("{}{}", d == 0 ? "" : ", ", position);
+    }
+    const bool padded = !read.window->pads.empty();
+    return fmt::format("{}[{}]", padded ? read.window->seen : spec_.inputs[read.window->of].name,
+                       text);
+  }
+
+  const spec::TypedSpec &spec_;
+  const spec::TypedInput &input_;
+  const TypedWindow::Form &form_;
+  const std::size_t dim_;
+  const std::span<const AnyView *const> operands_;
+  const std::int64_t count_;
+  Wide start_ = 0;
+  std::vector<Dim> dims_;
+  std::vector<std::size_t> places_;   // [of dims_]: the dim of the window
+  std::vector<std::int64_t> extents_; // the same
+  ListedPositions listed_;
+};
+
+} // namespace
+
+void run_in_order(std::int64_t count, const std::function<void(std::int64_t)> &task) {
+  for (std::int64_t k = 0; k < count; ++k) task(k);
+}
+
+std::vector<ListedPositions> listed_positions(const spec::TypedSpec &spec, std::size_t window,
+                                              const Layout &shape,
+                                              std::span<const AnyView *const> operands,
+                                              const RunTasks &tasks) {
+  std::vector<ListedPositions> lists;
+  if (element_count(shape) == 0) return lists; // nothing is read
+  const TypedWindow &seen = *spec.inputs[window].window;
+  for (std::size_t dim = 0; dim < seen.forms.size(); ++dim)
+    if (is_listed(seen.forms[dim]))
+      lists.push_back(Lister(spec, window, dim, shape, operands).run(tasks));
+  return lists;
+}
+
+} // namespace broadloom::kernel

@@ -1,0 +1,77 @@
+// The positions that a window reads, listed where no strided view can follow them: see gather.hpp.
+#pragma once
+
+#include "spec/spec.hpp"
+
+#include <broadloom/array.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace broadloom::kernel {
+
+// Runs task(0) to task(count - 1), at the same time or one after the other, and comes back when all are done. No task throws.
+using RunTasks =
+    std::function<void(std::int64_t count, const std::function<void(std::int64_t)> &task)>;
+void run_in_order(std::int64_t count, const std::function<void(std::int64_t)> &task);
+
+// The positions along one dim of an array that a window reads, for all positions of those of its axes that matter.
+struct ListedPositions {
+  int dim = 0; // of the array
+  std::vector<std::int64_t>
+      steps;     // [dim of the window]: between entries; 0 where they are the same
+  Array entries; // i64; -1: there is nothing, which is read as 0
+  const std::int64_t *at() const { return static_cast<const std::int64_t *>(entries.raw()); }
+};
+
+// Whether a strided view cannot follow: with an index, and of derived windows what may leave the array.
+inline bool is_listed(const spec::TypedWindow::Form &form) {
+  return !form.indices.empty() || form.may_leave || form.divisor != 1;
+}
+
+// For the dims that are listed. `shape` is that of the window, `operands` are views of all inputs before it. Throws DataError E0315 for
+// the first element, in C order, that says a position outside.
+std::vector<ListedPositions> listed_positions(const spec::TypedSpec &spec, std::size_t window,
+                                              const Layout &shape,
+                                              std::span<const AnyView *const> operands,
+                                              const RunTasks &tasks);
+
+// Calls piece(index, first, count) for the pieces of rows between two points of a box in C order: `index` is that of the first point.
+template <class Piece>
+void for_each_piece(std::span<const std::int64_t> extents, std::int64_t from, std::int64_t to,
+                    Piece piece) {
+  std::vector<std::int64_t> index(extents.size());
+  const std::int64_t row = extents.empty() ? 1 : extents.back();
+  for (std::int64_t at = from; at < to;) {
+    std::int64_t rest = at;
+    for (std::size_t d = extents.size(); d-- > 0;) {
+      index[d] = rest % extents[d];
+      rest /= extents[d];
+    }
+    const std::int64_t count = std::min(to - at, row - (extents.empty() ? 0 : index.back()));
+    piece(index, at, count);
+    at += count;
+  }
+}
+
+inline std::int64_t points_of(std::span<const std::int64_t> extents) {
+  std::int64_t points = 1;
+  for (const std::int64_t extent : extents) points *= extent;
+  return points;
+}
+
+// Shares out points: `grain` is how many are worth a task.
+template <class Range>
+void share_out(std::int64_t points, std::int64_t grain, const RunTasks &tasks, Range range) {
+  const std::int64_t count =
+      std::clamp<std::int64_t>(points / std::max<std::int64_t>(grain, 1), 1, 256);
+  const auto begin = [&](std::int64_t k) {
+    return points / count * k + points % count * k / count;
+  };
+  if (count == 1) return range(0, points);
+  tasks(count, [&](std::int64_t k) { range(begin(k), begin(k + 1)); });
+}
+
+} // namespace broadloom::kernel

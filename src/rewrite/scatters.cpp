@@ -1,0 +1,145 @@
+// See scatters.hpp.
+#include "rewrite/scatters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::spec {
+namespace {
+
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+
+// What `spec` needs of its graph, with other nodes in place of some.
+class Pruner {
+public:
+  explicit Pruner(TypedSpec &spec) : spec_(spec), old_(std::move(spec.graph)) {
+    spec_.graph = expr::Graph::with_recipes_of(old_);
+  }
+
+  // `instead(id)` gives the input to read in place of a node, or nothing.
+  template <class Instead> void run(Instead instead) {
+    std::vector<bool> live(old_.size());
+    for (const TypedOutput &output : spec_.outputs)
+      live[output.value.index] = live[output.addend.index] = true;
+    for (std::size_t i = old_.size(); i-- > 0;)
+      if (live[i] && !instead(NodeId{std::uint32_t(i)}))
+        for (const NodeId arg : old_.args({std::uint32_t(i)})) live[arg.index] = true;
+    std::vector<NodeId> now(old_.size());
+    for (std::size_t i = 0; i < old_.size(); ++i) {
+      if (!live[i]) continue;
+      const NodeId id{std::uint32_t(i)};
+      if (const std::optional<std::uint32_t> input = instead(id)) {
+        Node node;
+        node.kind = NodeKind::Input;
+        node.dtype = old_[id].dtype;
+        node.axes = old_[id].axes;
+        node.payload = *input;
+        now[i] = spec_.graph.add(node, {}, old_.where(id));
+        continue;
+      }
+      std::vector<NodeId> args;
+      for (const NodeId arg : old_.args(id)) args.push_back(now[arg.index]);
+      now[i] = spec_.graph.add(old_[id], args, old_.where(id));
+    }
+    for (TypedOutput &output : spec_.outputs) {
+      output.value = now[output.value.index];
+      output.addend = now[output.addend.index];
+    }
+    std::erase_if(spec_.marks, [&](const Mark &mark) { return !live[mark.value.index]; });
+    for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+    std::erase_if(spec_.lets, [&](const NamedValue &let) { return !live[let.value.index]; });
+    for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
+  }
+
+private:
+  TypedSpec &spec_;
+  const expr::Graph old_;
+};
+
+// The scatters that outputs need, other than for the values of other scatters.
+std::vector<NodeId> outermost(const TypedSpec &spec) {
+  std::vector<bool> live(spec.graph.size());
+  for (const TypedOutput &output : spec.outputs)
+    live[output.value.index] = live[output.addend.index] = true;
+  std::vector<NodeId> found;
+  for (std::size_t i = spec.graph.size(); i-- > 0;) {
+    const NodeId id{std::uint32_t(i)};
+    if (!live[i]) continue;
+    if (is_scatter(spec, spec.graph[id]))
+      found.push_back(id);
+    else
+      for (const NodeId arg : spec.graph.args(id)) live[arg.index] = true;
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+// As the input that the window is of, and no array of a call.
+TypedInput sum_input(const TypedSpec &spec, const Node &fold) {
+  const std::uint32_t of = spec.inputs[fold.like].window->of;
+  TypedInput input = spec.inputs[of];
+  input.name = "sum(.., like=" + spec.inputs[fold.like].name + ")";
+  input.dtype = fold.dtype;
+  input.in_windows_only = false;
+  input.where = spec.inputs[fold.like].where;
+  TypedWindow window;
+  window.of = of;
+  window.derived = true;
+  window.sum = fold.like;
+  for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim) {
+    TypedWindow::Form &form = window.forms.emplace_back();
+    form.terms.push_back({input.axis_of_dim[dim], 1});
+    form.stretches = input.may_stretch[dim];
+    window.extents.push_back({-1, of, int(dim)});
+  }
+  input.window = std::move(window);
+  return input;
+}
+
+} // namespace
+
+bool is_scatter(const TypedSpec &spec, const Node &node) {
+  return node.kind == NodeKind::Fold && node.like != expr::no_input &&
+         spec.inputs[node.like].window && spec.inputs[node.like].window->is_gather();
+}
+
+std::optional<Scatters> split_scatters(const TypedSpec &spec) {
+  const std::vector<NodeId> sums = outermost(spec);
+  if (sums.empty()) return std::nullopt;
+  Scatters made{spec, spec, spec};
+  TypedSpec &before = made.before, &after = made.after;
+  before.name += "_sums";
+  before.outputs.clear();
+  before.pairings.clear();
+  before.wishes = {};
+  before.notes.clear();
+  // What is given to it is given by the call of the whole: lets and the shapes of outputs are inputs like others.
+  before.materialised.clear();
+  for (TypedInput &input : before.inputs) input.of_output.reset();
+  std::vector<std::pair<NodeId, std::uint32_t>> inputs;
+  for (const NodeId sum : sums) {
+    const Node &fold = spec.graph[sum];
+    TypedOutput output;
+    output.name = fmt::format("sum{}", before.outputs.size());
+    output.axes = spec.inputs[fold.like].axis_of_dim;
+    output.value = output.addend = spec.graph.args(sum)[0];
+    output.dtype = spec.graph[output.value].dtype;
+    output.where = spec.where(sum);
+    before.outputs.push_back(std::move(output));
+    inputs.push_back({sum, std::uint32_t(after.inputs.size())});
+    after.inputs.push_back(sum_input(spec, fold));
+  }
+  before.wishes.stores.resize(before.outputs.size());
+  Pruner(before).run([](NodeId) { return std::optional<std::uint32_t>(); });
+  Pruner(after).run([&](NodeId id) -> std::optional<std::uint32_t> {
+    for (const auto &[sum, input] : inputs)
+      if (sum == id) return input;
+    return std::nullopt;
+  });
+  return made;
+}
+
+} // namespace broadloom::spec
