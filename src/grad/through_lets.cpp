@@ -176,7 +176,7 @@ private:
                  "' is read at positions and has an axis without a name, so nothing "
                  "can flow back through it",
              shown(where), "give the dims of its inputs labels, or read these at positions, too");
-      own.push_back({0, {{known.name, 1}}});
+      own.push_back({0, {{known.name, 1}}, {}});
     }
     const Expr cotangent = make_let(fresh("d_" + name), flowed->second.value, where);
     cotangents_.push_back(cotangent);
