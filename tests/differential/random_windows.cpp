@@ -226,19 +226,17 @@ RandomGather WindowMaker::gather(DType dtype, bool large) {
   const int rank = random_.between(1, 3), first = random_.below(rank);
   std::vector<std::optional<int>> labels; // of dims that no index is for
   constexpr std::int64_t most = std::int64_t(1) << 20;
-  std::int64_t size = 1; // along labels, of which one may stand twice
+  std::int64_t size = 1; // a label may stand twice
   for (int d = 0; d < rank; ++d) {
     labels.emplace_back();
     if (d != first && !known_.empty() && random_.chance(75)) {
       const int label = random_.pick(known_).index;
-      if (size * extent_of(label) <= most) {
-        labels.back() = label;
-        size *= std::max<std::int64_t>(extent_of(label), 1);
-      }
+      if (size * extent_of(label) <= most) labels.back() = label;
     }
+    const std::int64_t longest = std::min<std::int64_t>(large ? 300 : 6, most / size);
     array.shape.push_back(labels.back() ? extent_of(*labels.back())
-                          : large       ? random_.between(1, 300)
-                                        : random_.between(1, 6));
+                                        : random_.between(1, int(longest)));
+    size *= std::max<std::int64_t>(array.shape.back(), 1);
   }
   for (int k = random_.between(1, 2); k > 0; --k) {
     Term term{"g[", dtype, indexed, true};
