@@ -165,7 +165,7 @@ private:
     bool named = !made.axes.empty();
     for (const int axis : made.axes) named = named && typed.axes[std::size_t(axis)].labelled;
     for (std::size_t dim = 0; named && dim < made.axes.size(); ++dim)
-      array.own.push_back({0, {{typed.axes[std::size_t(made.axes[dim])].name, 1}}});
+      array.own.push_back({0, {{typed.axes[std::size_t(made.axes[dim])].name, 1}}, {}});
     arrays_.emplace(name, std::move(array));
     split_.lets.push_back(
         std::make_shared<const Materialised>(Materialised{std::move(data), std::move(typed)}));

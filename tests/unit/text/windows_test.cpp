@@ -85,8 +85,8 @@ TEST_CASE("axes to which nothing gives an extent are told before any call") {
 
 TEST_CASE(
     "labels come in the order in which inputs, then windows have them, and printing keeps it") {
-  const bl::Expr x = bl::make_window(bl::input("x", bl::f32, 1), {{0, {{"a", 2}}}}, {});
-  const bl::Expr y = bl::make_window(bl::input("y", bl::f32, 1), {{0, {{"b", 3}}}}, {});
+  const bl::Expr x = bl::make_window(bl::input("x", bl::f32, 1), {{0, {{"a", 2}}, {}}}, {});
+  const bl::Expr y = bl::make_window(bl::input("y", bl::f32, 1), {{0, {{"b", 3}}, {}}}, {});
   const bl::Expr shared = exp(y);
   const bl::LoopSpec spec = bl::LoopSpec("k").out("z", x + shared * shared);
   const std::string text = bl::print(spec);
@@ -100,8 +100,8 @@ TEST_CASE(
 }
 
 TEST_CASE("windows of two inputs of one name are a mistake") {
-  const bl::Expr a = bl::make_window(bl::input("x", bl::f32, {":"}), {{0, {{"i", 1}}}}, {});
-  const bl::Expr b = bl::make_window(bl::input("x", bl::f32, {"i"}), {{0, {{"i", 1}}}}, {});
+  const bl::Expr a = bl::make_window(bl::input("x", bl::f32, {":"}), {{0, {{"i", 1}}, {}}}, {});
+  const bl::Expr b = bl::make_window(bl::input("x", bl::f32, {"i"}), {{0, {{"i", 1}}, {}}}, {});
   CHECK_THROWS_AS(bl::check(bl::LoopSpec("k").out("z", a + b)), bl::SpecError);
 }
 
