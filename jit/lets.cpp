@@ -34,7 +34,8 @@ Lets::Lets(const spec::TypedSpec &typed, const Compile &compile) : specs_(typed.
     std::vector<bool> needed(specs_.size());
     for (std::size_t i = 0; i < typed.inputs.size(); ++i) {
       const std::size_t array = typed.array_of(i);
-      if (read[i] && array >= callers) needed[reads_of_rest_[array - callers]] = true;
+      if (read[i] && typed.inputs[array].materialised)
+        needed[reads_of_rest_[array - callers]] = true;
     }
     for (std::size_t k = specs_.size(); k-- > 0;)
       if (needed[k])
