@@ -113,8 +113,8 @@ llvm::SmallVector<char, 0> machine_code(const loop::Program &program, const bloc
   return bytes;
 }
 
-// Beyond this weight (400,000 additions, 130,000 calls of functions: some ten seconds) a program is left to the interpreter.
-constexpr std::int64_t heaviest_program = 400'000;
+// Beyond this weight (2 million additions, 650,000 calls of functions: some fifty seconds) a program is left to the interpreter.
+constexpr std::int64_t heaviest_program = 2'000'000;
 
 // LLVM is built without exceptions: where memory ends inside it, the process may. So nobody enters who does not
 // find as much as a compilation takes: 16 MiB and 1 KiB for each unit of weight were measured, and this is twice that.
@@ -132,6 +132,7 @@ CompileTimes joined(std::span<const CompileTimes> parts, double ms) {
 
 constexpr std::int64_t part_weight = 150; // some 8 ms; a part of its own costs half a millisecond
 constexpr std::size_t most_parts = 16;
+constexpr std::int64_t heaviest_part = 25'000; // more parts than that where the program is so heavy
 
 std::vector<std::size_t> all_phases(const loop::Program &program) {
   std::vector<std::size_t> phases(program.phases.size());
@@ -153,8 +154,9 @@ bool has_memory_for(std::int64_t weight) {
 std::vector<std::vector<std::size_t>> parts_of(const block::Weights &weights) {
   const std::int64_t all =
       std::accumulate(weights.phases.begin(), weights.phases.end(), std::int64_t{0});
-  const std::size_t count = std::clamp(
-      std::min(std::size_t(all / part_weight), weights.phases.size()), std::size_t{1}, most_parts);
+  const std::size_t count =
+      std::clamp(std::min(std::size_t(all / part_weight), weights.phases.size()), std::size_t{1},
+                 std::max(most_parts, std::size_t(all / heaviest_part)));
   std::vector<std::size_t> order(weights.phases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t phase) {

@@ -3,13 +3,16 @@
 
 #include "plan/cost.hpp"
 #include "plan/thresholds.hpp"
+#include "plan/waves.hpp"
 #include "support/min_cut.hpp"
 #include "support/reasons.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 namespace broadloom::plan {
 namespace {
@@ -17,12 +20,6 @@ namespace {
 using expr::NodeId;
 using expr::NodeKind;
 using support::MinCut;
-
-// A fold, scan or store to be: what it reads at each position, and its loops, outermost first.
-struct Use {
-  std::vector<NodeId> roots;
-  std::vector<Group> loops;
-};
 
 struct HoldChoice {
   std::vector<Held> held;
@@ -35,12 +32,30 @@ public:
   Chooser(const Request &request, const Trees &trees, const std::vector<Use> &uses,
           const Machine &machine)
       : request_(request), trees_(trees), uses_(uses), machine_(machine),
-        positions_(request.spec.graph.size()), turns_(request.spec.graph.size(), 0) {}
+        positions_(request.spec.graph.size()), turns_(request.spec.graph.size(), 0),
+        is_held_(request.spec.graph.size(), false) {}
 
+  // Of many uses a part at a time, in the order of dependence: what one part holds the next ones read.
   HoldChoice run() {
-    if (request_.spec.graph.size() > most_nodes_to_cut || uses_.size() > most_uses_to_cut)
-      return {};
-    follow_uses();
+    HoldChoice all;
+    for (std::size_t first = 0; first < uses_.size(); first += most_uses_to_cut) {
+      HoldChoice part = run(first, std::min(uses_.size(), first + most_uses_to_cut));
+      for (Held &held : part.held) {
+        is_held_[held.value.index] = true;
+        all.held.push_back(std::move(held));
+      }
+      all.again_cycles += part.again_cycles;
+      all.cut_cycles += part.cut_cycles;
+    }
+    return all;
+  }
+
+private:
+  enum class Mark { None, Keep, Recompute };
+
+  HoldChoice run(std::size_t first, std::size_t end) {
+    follow_uses(first, end);
+    if (reached_.size() > most_nodes_to_cut) return {};
     note_marks();
     double all_again = 0;
     for (NodeId id : reached_) all_again += excess(id);
@@ -54,7 +69,7 @@ public:
       graph.add_edge(needed(k), computed(k), mark == Mark::Keep ? 0 : hold_cost(id, mark));
       graph.add_edge(computed(k), sink, mark == Mark::Keep ? MinCut::uncuttable : excess(id));
       if (is_read_directly_[id.index]) graph.add_edge(source, needed(k), MinCut::uncuttable);
-      if (!trees_.is_fold(id))
+      if (!is_leaf(id))
         for (NodeId arg : request_.spec.graph.operands(id))
           graph.add_edge(computed(k), needed(place_[arg.index]), MinCut::uncuttable);
     }
@@ -76,34 +91,37 @@ public:
     return chosen;
   }
 
-private:
-  enum class Mark { None, Keep, Recompute };
   static std::size_t needed(std::size_t k) { return 2 * k; }
   static std::size_t computed(std::size_t k) { return 2 * k + 1; }
 
-  // Uses with the same loops may well share them, and then their values, too: they count once.
-  void follow_uses() {
+  bool is_leaf(NodeId id) const { return trees_.is_fold(id) || is_held_[id.index]; }
+
+  // Uses with the same loops in the same wave may well share them, and then their values, too: they count once.
+  void follow_uses(std::size_t first, std::size_t end) {
+    reached_.clear();
+    std::ranges::fill(turns_, 0);
     is_read_directly_.assign(request_.spec.graph.size(), false);
     place_.assign(request_.spec.graph.size(), 0);
     users_.assign(request_.spec.graph.size(), 0);
-    reads_.assign(uses_.size(), std::vector<bool>(request_.spec.graph.size(), false));
-    std::vector<std::vector<bool>> counted = reads_; // [first use with these loops]
-    for (std::size_t u = 0; u < uses_.size(); ++u) {
+    const std::vector<bool> none(request_.spec.graph.size(), false);
+    std::map<std::pair<std::vector<Group>, int>, std::vector<bool>> counted;
+    for (std::size_t u = first; u < end; ++u) {
+      std::vector<bool> reads = none;
+      std::vector<bool> &counts =
+          counted.try_emplace({uses_[u].loops, uses_[u].wave}, none).first->second;
       std::vector<NodeId> work = uses_[u].roots;
       for (NodeId root : work) is_read_directly_[root.index] = true;
-      std::size_t twin = 0;
-      while (uses_[twin].loops != uses_[u].loops) ++twin;
       while (!work.empty()) {
         const NodeId id = work.back();
         work.pop_back();
-        if (reads_[u][id.index]) continue;
-        reads_[u][id.index] = true;
-        if (!counted[twin][id.index]) {
-          counted[twin][id.index] = true;
-          turns_[id.index] += turns(id, uses_[u].loops);
+        if (reads[id.index]) continue;
+        reads[id.index] = true;
+        if (!counts[id.index]) {
+          counts[id.index] = true;
+          turns_[id.index] += LoopCount(request_, trees_, id).turns(uses_[u].loops);
           ++users_[id.index];
         }
-        if (trees_.is_fold(id)) continue;
+        if (is_leaf(id)) continue;
         for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
       }
     }
@@ -111,37 +129,21 @@ private:
       if (users_[n] == 0) continue;
       place_[n] = reached_.size();
       reached_.push_back(NodeId{n});
-      positions_[n] = 1;
-      for (ClassId c : trees_.classes_of(NodeId{n}))
-        positions_[n] *= double(request_.resolved[c].extent);
+      positions_[n] = LoopCount(request_, trees_, NodeId{n}).positions();
     }
-  }
-
-  // How often these loops turn down to the innermost one that changes the value.
-  double turns(NodeId id, const std::vector<Group> &loops) const {
-    const std::vector<ClassId> classes = trees_.classes_of(id);
-    double all = 1, result = 1;
-    for (const Group &group : loops) {
-      all *= double(group_extent(request_.resolved, group));
-      const bool moves = std::any_of(group.begin(), group.end(), [&](ClassId c) {
-        return std::count(classes.begin(), classes.end(), c) > 0;
-      });
-      if (moves) result = all;
-    }
-    return result;
   }
 
   double excess(NodeId id) const {
     const expr::Node &node = request_.spec.graph[id];
-    if (node.kind != NodeKind::Op && node.kind != NodeKind::Cast) return 0;
+    if ((node.kind != NodeKind::Op && node.kind != NodeKind::Cast) || is_held_[id.index]) return 0;
     const double cost = node.kind == NodeKind::Op ? ops::info(node.op).cost : load_cost;
     return cost / cost_per_cycle * std::max(0.0, turns_[id.index] - positions_[id.index]);
   }
 
   bool can_be_held(NodeId id) const {
     const NodeKind kind = request_.spec.graph[id].kind;
-    return (kind == NodeKind::Op || kind == NodeKind::Cast) && !trees_.classes_of(id).empty() &&
-           positions_[id.index] > 0;
+    return (kind == NodeKind::Op || kind == NodeKind::Cast) && !is_held_[id.index] &&
+           !trees_.classes_of(id).empty() && positions_[id.index] > 0;
   }
 
   double bytes(NodeId id) const {
@@ -202,8 +204,6 @@ private:
 
   Held describe(NodeId id, bool wished) const {
     Held held{id, {}, Decision()};
-    for (std::size_t u = 0; u < uses_.size(); ++u)
-      held.waits.push_back(reads_[u][id.index] && turns(id, uses_[u].loops) > positions_[id.index]);
     std::string axes;
     for (ClassId c : trees_.classes_of(id))
       axes += (axes.empty() ? "" : ", ") + request_.resolved[c].name;
@@ -230,11 +230,11 @@ private:
   const Machine &machine_;
   std::vector<double> positions_, turns_;         // [node]; turns: of all uses together
   std::vector<int> users_;                        // [node]: uses that reach it
-  std::vector<std::vector<bool>> reads_;          // [use][node], not through folds
   std::vector<bool> is_read_directly_;            // [node]
   std::vector<std::size_t> place_;                // [node]: in reached_
   std::unordered_map<std::uint32_t, Mark> marks_; // [node]
   std::vector<NodeId> reached_;                   // arguments before their users
+  std::vector<bool> is_held_;                     // [node]: by an earlier part
 };
 
 // The array lies as its own loops go; loops that merge axes must find them merged in it.
@@ -303,6 +303,7 @@ Holds choose_holds(const Request &request, const Trees &trees, const LoopsOfFold
                    const Machine &machine, Why &why) {
   Holds holds;
   std::vector<Use> uses;
+  Waves waves(request, trees, holds, uses);
   for (const NodeId fold : trees.folds()) {
     const auto args = request.spec.graph.args(fold);
     const Trees::Tree &tree = trees.tree_of(fold);
@@ -310,16 +311,22 @@ Holds choose_holds(const Request &request, const Trees &trees, const LoopsOfFold
     loops.insert(loops.end(), tree.folded.begin(), tree.folded.end());
     if (const auto nest = sweeps.find(fold); nest != sweeps.end()) loops = nest->second;
     holds.use_of_fold.emplace(fold, uses.size());
-    uses.push_back({{args.begin(), args.end()}, std::move(loops)});
+    const int wave = waves.of(args, loops);
+    uses.push_back({{args.begin(), args.end()}, std::move(loops), wave});
   }
   for (std::size_t k = 0; k < request.spec.outputs.size(); ++k) {
     holds.use_of_output.push_back(uses.size());
-    if (request.wanted[k])
-      uses.push_back({{request.spec.outputs[k].addend}, trees.output_groups(k)});
+    if (!request.wanted[k]) continue;
+    const NodeId value = request.spec.outputs[k].addend;
+    std::vector<Group> loops = trees.output_groups(k);
+    const int wave = waves.of({&value, 1}, loops);
+    uses.push_back({{value}, std::move(loops), wave});
   }
   HoldChoice chosen = Chooser(request, trees, uses, machine).run();
   for (Held &held : chosen.held)
     if (can_be_walked(held, uses, trees)) holds.values.push_back(std::move(held));
+  std::ranges::sort(holds.values, {}, &Held::value);
+  find_waits(holds, uses, request, trees, waves);
   if (chosen.again_cycles > 0) why.add([&] { return explain_again(request, chosen); });
   return holds;
 }

@@ -239,8 +239,19 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
 std::vector<NodeId> Trees::folds_in(std::span<const NodeId> roots) const {
   std::vector<NodeId> folds;
   for (NodeId root : roots) {
-    const Reads reads = reads_of(root);
-    folds.insert(folds.end(), reads.folds.begin(), reads.folds.end());
+    std::vector<bool> seen(root.index + 1);
+    std::vector<NodeId> work{root};
+    while (!work.empty()) {
+      const NodeId id = work.back();
+      work.pop_back();
+      if (seen[id.index]) continue;
+      seen[id.index] = true;
+      if (is_fold(id)) {
+        folds.push_back(id);
+        continue;
+      }
+      for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
+    }
   }
   return folds;
 }

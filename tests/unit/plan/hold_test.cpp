@@ -76,6 +76,48 @@ TEST_CASE("no array is held that is larger than the operands") {
   for (const std::int64_t bytes : plan.binding.scratch_bytes) CHECK(bytes <= 3000 * 5 * 4);
 }
 
+namespace {
+
+// Each layer reads sums of rows and of columns of the one before, so all of that must be there first.
+std::string residual(int layers) {
+  std::string text = "in x : f32[i, j]", value = "x";
+  for (int k = 0; k < layers; ++k) {
+    const std::string next = "t" + std::to_string(k);
+    text +=
+        "; let " + next + " = sin(" + value + ") + mean(" + value + ", j) - max(" + value + ", i)";
+    value = next;
+  }
+  return text + "; out y = " + value;
+}
+
+std::size_t count(const std::string &text, const std::string &part) {
+  std::size_t times = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++times;
+  return times;
+}
+
+} // namespace
+
+TEST_CASE("a chain whose links wait for folds of the one before is computed once, link by link") {
+  for (const int layers : {30, 150}) { // 150: more folds than one cut is for
+    const plan::Plan plan = plan_of(residual(layers), {{300, 500}});
+    CHECK(held(plan) >= std::size_t(layers) * 3 / 4);
+    CHECK(count(loop::print(plan.program), "sin(") <= std::size_t(layers) * 3);
+  }
+  const Array x = random({60, 70}, 6);
+  std::vector<Results> all;
+  for (const Engine engine : {Engine::reference, Engine::jit})
+    for (const int threads : {1, 2}) {
+      Options options;
+      options.engine = engine;
+      options.threads = threads;
+      all.push_back(compile(parse("kernel k {\n" + residual(30) + "\n}"), options)({{"x", x}}));
+    }
+  for (const Results &results : all)
+    CHECK(std::memcmp(all.front()["y"].raw(), results["y"].raw(), std::size_t(x.size()) * 4) == 0);
+}
+
 TEST_CASE("keep holds a value from one sweep for the next") {
   const std::string body = "in x : f32[n, p]; let e = MARK(exp(x)); out a = sum(e, n)\n"
                            "out b = sum(e, p)";
