@@ -419,11 +419,10 @@ const Array &Results::operator[](std::size_t index) const {
 }
 
 const Array &Results::operator[](std::string_view name) const {
-  std::vector<std::string> names;
-  for (const auto &[own, array] : arrays_) {
+  for (const auto &[own, array] : arrays_)
     if (own == name) return array;
-    names.push_back(own);
-  }
+  std::vector<std::string> names;
+  for (const auto &[own, array] : arrays_) names.push_back(own);
   support::fail("E0304", fmt::format("there is no result called '{}'", name), {},
                 "the results are " + support::quoted_list(names));
 }

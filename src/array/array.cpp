@@ -2,6 +2,7 @@
 #include "array/copy.hpp"
 #include "array/layout.hpp"
 #include "array/memory.hpp"
+#include "support/out_of_memory.hpp"
 
 #include <broadloom/error.hpp>
 
@@ -53,11 +54,13 @@ Array Array::transposed() const {
   return result;
 }
 
-Array Array::copy() const {
+Array Array::copy() const try {
   if (!data_) return *this;
   Array result = to_be_written(dtype_, contiguous_layout(shape()));
   array::copy_elements(*this, result.raw(), result.layout());
   return result;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 void Array::require(DType wanted) const {

@@ -125,6 +125,8 @@ struct Work {
   Array x = Array(DType::F64, {3, 40});
   std::optional<LoopSpec> spec, derived;
   std::optional<Kernel> kernel, slopes;
+  std::vector<std::string> wrt{"x"};
+  GradientOptions of_p{.of = {"p"}};
   std::string file = "/tmp/broadloom-faults-" + std::to_string(getpid()) + ".npy";
 
   Work() {
@@ -135,7 +137,7 @@ struct Work {
   bool run() {
     if (!spec) spec = parse(text);
     if (print(parse(print(*spec))) != print(*spec)) return false;
-    if (!derived) derived = gradient(*spec, {"x"}, {.of = {"p"}});
+    if (!derived) derived = gradient(*spec, wrt, of_p);
     if (!kernel) kernel = compile(*spec, {.threads = 1});
     const Results results = (*kernel)({{"x", x}});
     if (!slopes) slopes = compile(*derived, {.threads = 1});
