@@ -266,22 +266,25 @@ private:
       const NodeId count = reindexer_.extent(reindexer_.input(seen, where), axis, where);
       compare(Op::Ge, value, number(0));
       compare(Op::Lt, value, times(count, at.divisor));
-      if (at.divisor != 1)
+      if (at.divisor != 1) {
+        const NodeId zero = number(0);
         compare(Op::Eq, reindexer_.op(Op::Mod, DType::I64, {value, number(at.divisor)}, where),
-                number(0));
+                zero);
+      }
     }
     for (const auto &[at, dim] : solution.conditions()) {
       const Position wanted = named(at);
       const Position place = position_of(parts[dim], window, dim);
-      compare(Op::Eq, reindexer_.value_of(wanted, lender, where),
-              times(reindexer_.value_of(place, lender, where), wanted.divisor));
+      const NodeId there = times(reindexer_.value_of(place, lender, where), wanted.divisor);
+      compare(Op::Eq, reindexer_.value_of(wanted, lender, where), there);
     }
     for (std::size_t dim = 0; dim < places.size(); ++dim) {
       if (parts[dim].border < 0) continue;
       const NodeId whole = reindexer_.input(window.of, where);
+      const NodeId index = reindexer_.index(whole, places[dim], where);
       compare(Op::Eq,
               repeated_index(parts[dim], reindexer_.extent(whole, places[dim], where), where),
-              reindexer_.index(whole, places[dim], where));
+              index);
     }
 
     std::vector<Node> casts; // to the type of the sum: what is masked is what was there before
