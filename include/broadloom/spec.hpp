@@ -102,6 +102,21 @@ private:
 LoopSpec parse(std::string_view text, std::string_view kernel = {},
                std::string_view file = "<text>");
 
+// A result of a kernel that is called: a let. With `axes`, one label for each dim, it is an array in any case, and these are its dims.
+struct Called {
+  std::string name;
+  std::vector<std::string> axes = {};
+};
+
+// The outputs of `kernel` over other arrays, as `call kernel(arguments) -> results` of the text form has it: lets of whatever reads
+// them. One argument for each input in declared order, an input or a let of its rank (any other expression becomes a let), and one result for each output.
+// A dim of a result without `axes` has the label of the dim of an argument that walks the same axis, else its own. Nothing is compiled; an array
+// is computed by a kernel of its own. Throws SpecError E0051 for arguments or results that do not fit, E0052 for a kernel that cannot be called:
+// with states, outputs that add, or like= and of= of an input that is read at positions of its argument; what `compile` throws of the kernel itself.
+std::vector<Expr> call(const LoopSpec &kernel, const std::vector<Expr> &arguments,
+                       const std::vector<Called> &results,
+                       std::source_location where = std::source_location::current());
+
 // All kernels of a text, in order. A text without any gives an empty list.
 std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file = "<text>");
 

@@ -71,7 +71,6 @@ public:
   explicit Parser(const Source &source) : source_(source), cursor_(source) {}
 
   std::vector<LoopSpec> run() {
-    std::vector<LoopSpec> kernels;
     while (skip_breaks(), !cursor_.is(Tok::End)) {
       if (cursor_.is_word("accumulator")) {
         accumulator();
@@ -84,19 +83,19 @@ public:
         continue;
       }
       if (!cursor_.is_word("kernel")) outside_of_kernel();
-      kernels.push_back(kernel());
-      for (std::size_t i = 0; i + 1 < kernels.size(); ++i)
-        if (kernels[i].data().name == kernels.back().data().name)
-          cursor_.fail("E0004", "kernel '" + kernels.back().data().name + "' is defined twice",
+      kernels_.push_back(kernel());
+      for (std::size_t i = 0; i + 1 < kernels_.size(); ++i)
+        if (kernels_[i].data().name == kernels_.back().data().name)
+          cursor_.fail("E0004", "kernel '" + kernels_.back().data().name + "' is defined twice",
                        name_, "give it another name");
     }
-    return kernels;
+    return std::move(kernels_);
   }
 
 private:
   [[noreturn]] void outside_of_kernel() {
     const Token &token = cursor_.peek();
-    constexpr std::array words{"in",    "param",   "state", "let",  "out",      "update",
+    constexpr std::array words{"in",    "param",   "state", "let",  "call",     "out",     "update",
                                "order", "stretch", "set",   "fuse", "separate", "schedule"};
     for (const char *word : words)
       if (cursor_.is_word(word))
@@ -158,6 +157,7 @@ private:
     if (word == "param") return in_statement(InputRole::parameter);
     if (word == "state") return in_statement(InputRole::state);
     if (word == "let") return let_statement();
+    if (word == "call") return parse_call(cursor_, symbols_, definitions_, kernels_, *data_);
     if (word == "out") return out_statement();
     if (word == "update") return update_statement();
     if (word == "order") return order_statement();
@@ -166,7 +166,7 @@ private:
     if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
     if (word == "schedule") return schedule_statement();
     cursor_.unexpected("a statement (order, stretch, set, fuse, separate, schedule, in, param, "
-                       "state, let, out or update)");
+                       "state, let, call, out or update)");
   }
 
   void schedule_statement() {
@@ -405,6 +405,7 @@ private:
   const Source &source_;
   Cursor cursor_;
   Definitions definitions_;
+  std::vector<LoopSpec> kernels_; // so far
   Symbols symbols_;
   Token name_; // of the kernel
   std::shared_ptr<SpecData> data_;

@@ -94,6 +94,10 @@ void parse_pairing(Cursor &cursor, SpecData &data);
 // `schedule { .. }`, the cursor on the first word: parse_schedule.cpp.
 void parse_schedule(Cursor &cursor, SpecData &data);
 
+// `call NAME(..) -> h[i, j]`, the cursor on the first word: the lets that come of it, of kernels before this one. parse_call.cpp.
+void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
+                const std::vector<LoopSpec> &kernels, SpecData &data);
+
 // `def NAME(..) = ..` with its derivatives, the cursor on the first word: parse_function.cpp.
 void parse_function(Cursor &cursor, Definitions &definitions);
 

@@ -1,0 +1,359 @@
+// See inline_kernel.hpp.
+#include "rewrite/inline_kernel.hpp"
+
+#include "expr/exchange.hpp"
+#include "expr/window.hpp"
+#include "rewrite/expand.hpp"
+#include "spec/reads.hpp"
+#include "spec/space.hpp"
+#include "support/fail.hpp"
+#include "support/out_of_memory.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace broadloom::spec {
+namespace {
+
+using expr::AxisSet;
+
+[[noreturn]] void fail_call(const SpecData &callee, const Place &where, const std::string &why,
+                            const std::string &help) {
+  support::fail("E0052", "kernel '" + callee.name + "' cannot be called: " + why, where, help);
+}
+
+class Inlining {
+public:
+  Inlining(const SpecData &callee, const std::vector<Expr> &arguments,
+           const std::vector<CallResult> &results, const Place &where)
+      : callee_(expand_calls(callee)), typed_(analyse(callee_)), values_(values_of(callee_)),
+        results_(results), where_(where) {
+    check_callable(callee, where);
+    check(arguments.size());
+    for (std::size_t i = 0; i < typed_.callers_inputs(); ++i) {
+      inputs_.emplace(typed_.inputs[i].name, i);
+      arguments_.push_back(array_of(arguments[i], i));
+    }
+  }
+
+  Inlined run() {
+    name_axes();
+    made_.first_result = made_.lets.size();
+    std::vector<Expr> results;
+    for (std::size_t k = 0; k < results_.size(); ++k) {
+      Expr value = expression_of(k);
+      if (callee_.outputs[k].dtype) value = make_cast(*callee_.outputs[k].dtype, value, where_);
+      std::vector<AxisRef> axes;
+      if (results_[k].axes) axes.assign(results_[k].axes->begin(), results_[k].axes->end());
+      results.push_back(make_let(results_[k].name, value, results_[k].where, axes));
+    }
+    made_.first_result = made_.lets.size();
+    made_.lets.insert(made_.lets.end(), results.begin(), results.end());
+    return std::move(made_);
+  }
+
+private:
+  [[noreturn]] void cannot_be_called(const std::string &why, const std::string &help) const {
+    fail_call(callee_, where_, why, help);
+  }
+
+  void check(std::size_t arguments) const {
+    const std::size_t inputs = typed_.callers_inputs(), outputs = callee_.outputs.size();
+    if (arguments != inputs || results_.size() != outputs)
+      support::fail("E0051",
+                    "'" + callee_.name + "' has " + support::count(std::int64_t(inputs), "input") +
+                        " and " + support::count(std::int64_t(outputs), "output") +
+                        ", and is given " + support::count(std::int64_t(arguments), "argument") +
+                        " and " + support::count(std::int64_t(results_.size()), "result"),
+                    where_,
+                    "give one argument for each input, and name one result for each output");
+    for (std::size_t k = 0; k < results_.size(); ++k) {
+      const auto &listed = results_[k].axes;
+      const std::size_t rank = typed_.outputs[k].axes.size();
+      if (listed && listed->size() != rank)
+        support::fail("E0051",
+                      "'" + results_[k].name + "' lists " + std::to_string(listed->size()) +
+                          " dims, and output '" + typed_.outputs[k].name + "' of '" + callee_.name +
+                          "' has " + std::to_string(rank),
+                      results_[k].where, "list one axis for each dim");
+    }
+  }
+
+  // What each output has without its mode.
+  static TypedSpec values_of(SpecData data) {
+    for (OutputDecl &output : data.outputs) {
+      output.mode = {};
+      output.has_axes = false;
+      output.axes.clear();
+    }
+    return analyse(data);
+  }
+
+  // An input or a let; of any other expression a let.
+  Expr array_of(const Expr &argument, std::size_t input) {
+    const ExprNode &node = *argument.node();
+    if (node.kind == ExprKind::Let || (node.kind == ExprKind::Input && !node.input->window)) {
+      if (node.kind == ExprKind::Input && node.input->dims.size() != rank_of(input))
+        support::fail("E0051",
+                      "'" + typed_.inputs[input].name + "' of '" + callee_.name + "' has " +
+                          std::to_string(rank_of(input)) + " dims, and '" + node.input->name +
+                          "' has " + std::to_string(node.input->dims.size()),
+                      node.where, "give it an array of that rank");
+      return argument;
+    }
+    Expr let = make_let(results_[0].name + "_" + typed_.inputs[input].name, argument, node.where);
+    made_.lets.push_back(let);
+    return let;
+  }
+  std::size_t rank_of(std::size_t input) const { return typed_.inputs[input].axis_of_dim.size(); }
+
+  // ---- axes
+
+  void name_axes() {
+    std::set<std::string> taken;
+    names_.resize(typed_.axes.size());
+    const auto give = [&](int axis, const std::string &name) {
+      std::string &own = names_[std::size_t(axis)];
+      if (own.empty() && !name.empty() && taken.insert(name).second) own = name;
+    };
+    for (std::size_t k = 0; k < results_.size(); ++k)
+      for (std::size_t d = 0; results_[k].axes && d < results_[k].axes->size(); ++d)
+        give(typed_.outputs[k].axes[d], (*results_[k].axes)[d]);
+    for (std::size_t i = 0; i < arguments_.size(); ++i)
+      for (std::size_t d = 0; d < rank_of(i); ++d)
+        if (is_walked(i, d)) give(typed_.inputs[i].axis_of_dim[d], label_of(arguments_[i], d));
+    for (std::size_t k = 0; k < results_.size(); ++k)
+      for (const int axis : typed_.outputs[k].axes)
+        if (typed_.axes[std::size_t(axis)].labelled)
+          give(axis, typed_.axes[std::size_t(axis)].name);
+    for (std::size_t axis = 0; axis < names_.size(); ++axis)
+      for (std::string name = own_name(typed_.axes[axis].name); names_[axis].empty(); name += "_")
+        give(int(axis), name);
+    for (std::size_t axis = 0; axis < names_.size(); ++axis)
+      if (typed_.axes[axis].labelled) renamed_[typed_.axes[axis].name] = names_[axis];
+  }
+
+  // Of an axis that nobody else names, also one of a let that is an array.
+  std::string own_name(const std::string &axis) const {
+    const bool number = std::ranges::all_of(axis, [](char c) { return c >= '0' && c <= '9'; });
+    return number ? results_[0].name + "_" + axis : axis + "_" + results_[0].name;
+  }
+  std::string renamed(const std::string &label) const {
+    const auto found = renamed_.find(label);
+    return found == renamed_.end() ? own_name(label) : found->second;
+  }
+
+  // A dim that is declared to be 1 is read at 0.
+  bool is_walked(std::size_t input, std::size_t dim) const {
+    return typed_.inputs[input].extents[dim] != 1;
+  }
+
+  static std::string label_of(const Expr &array, std::size_t dim) {
+    const ExprNode &node = *array.node();
+    if (node.kind == ExprKind::Input) return node.input->dims[dim].label;
+    if (dim >= node.axes.size()) return "";
+    const auto *label = std::get_if<std::string>(&node.axes[dim].value());
+    return label != nullptr ? *label : "";
+  }
+
+  AxisRef ref(const AxisRef &axis) const {
+    if (const auto *label = std::get_if<std::string>(&axis.value())) return renamed(*label);
+    const int position = std::get<int>(axis.value()), count = int(names_.size());
+    return names_[std::size_t(position < 0 ? position + count : position)];
+  }
+
+  // ---- expressions
+
+  Expr expression_of(std::size_t k) {
+    const OutputDecl &output = callee_.outputs[k];
+    const Mode &mode = output.mode;
+    Expr value = moved(output.value, [&](const Expr &read, std::size_t input) {
+      if (mode.kind != ModeKind::accumulate) return read;
+      const AxisSet extra = typed_.inputs[input].axes() - kept_axes(k);
+      return extra.empty() ? read : folded(mode, read, extra);
+    });
+    if (mode.kind != ModeKind::reduce) return value;
+    AxisSet has;
+    for (const int axis : values_.outputs[k].axes) has = has | AxisSet::of(axis);
+    const AxisSet extra = has - kept_axes(k);
+    return extra.empty() ? value : folded(mode, value, extra);
+  }
+
+  Expr folded(const Mode &mode, const Expr &value, AxisSet axes) {
+    FoldUse use = mode.use;
+    for (Expr &init : use.init)
+      init = moved(init, [](const Expr &read, std::size_t) { return read; });
+    std::vector<AxisRef> refs;
+    for (std::size_t axis = 0; axis < names_.size(); ++axis)
+      if (axes.has(int(axis))) refs.emplace_back(names_[axis]);
+    return make_fold(use, {value}, refs, value.node()->where);
+  }
+
+  AxisSet kept_axes(std::size_t k) const {
+    AxisSet kept;
+    for (const int axis : typed_.outputs[k].axes) kept = kept | AxisSet::of(axis);
+    return kept;
+  }
+
+  // The expression over the arguments; `whole(read, input)` is what stands for a plain read of an input.
+  template <class Whole> Expr moved(const Expr &value, Whole whole) {
+    expr::Exchange exchange;
+    walker_roots_.push_back(value);
+    return exchange.run(value, [&](const ExprNode &node) {
+      const auto arg = [&](std::size_t a) { return exchange(node.args[a]); };
+      switch (node.kind) {
+      case ExprKind::Input:
+        if (node.input->window)
+          return window(*node.input, node.args.empty() ? Expr() : arg(0), node.where);
+        return whole(read(inputs_.at(node.input->name), node.where), inputs_.at(node.input->name));
+      case ExprKind::Fold:
+      case ExprKind::Scan: {
+        std::vector<Expr> args;
+        for (std::size_t a = 0; a < node.folded; ++a) args.push_back(arg(a));
+        FoldUse use = *node.use;
+        use.init.clear();
+        for (std::size_t a = node.folded; a < node.args.size(); ++a) use.init.push_back(arg(a));
+        if (!use.like.empty()) use.like = named(use.like);
+        std::vector<AxisRef> axes;
+        for (const AxisRef &axis : node.axes) axes.push_back(ref(axis));
+        return node.kind == ExprKind::Fold ? make_fold(use, args, axes, node.where)
+                                           : make_scan(use, args, axes[0], node.where);
+      }
+      case ExprKind::Extent:
+      case ExprKind::Iota: {
+        std::vector<std::string> of;
+        for (const std::string &name : node.of) of.push_back(named(name));
+        return node.kind == ExprKind::Extent ? make_extent(ref(node.axes[0]), of, node.where)
+                                             : make_iota(ref(node.axes[0]), of, node.where);
+      }
+      case ExprKind::Let: return let(node, arg(0));
+      case ExprKind::Literal:
+      case ExprKind::Op:
+      case ExprKind::Cast:
+      case ExprKind::Parameter:
+      case ExprKind::Call: return Expr();
+      }
+      return Expr();
+    });
+  }
+
+  Expr let(const ExprNode &node, const Expr &value) {
+    Expr &made = lets_[&node];
+    if (made.node()) return made;
+    std::vector<AxisRef> axes;
+    for (const AxisRef &axis : node.axes) axes.push_back(ref(axis));
+    made = make_let(results_[0].name + "_" + node.name, value, node.where, axes);
+    made_.lets.push_back(made);
+    return made;
+  }
+
+  // A plain read.
+  Expr read(std::size_t input, const Place &where) const {
+    const Expr &array = arguments_[input];
+    std::vector<AffineForm> forms;
+    bool own = true;
+    for (std::size_t d = 0; d < rank_of(input); ++d) {
+      AffineForm form;
+      const int axis = typed_.inputs[input].axis_of_dim[d];
+      if (is_walked(input, d)) form.terms.push_back({names_[std::size_t(axis)], 1});
+      own = own && form.is_axis() && label_of(array, d) == form.terms[0].axis;
+      forms.push_back(std::move(form));
+    }
+    const Expr made = own ? array : make_window(array, std::move(forms), where);
+    const ExprNode &node = *array.node();
+    const DType wanted = typed_.inputs[input].dtype;
+    return node.kind == ExprKind::Input && node.input->dtype != wanted
+               ? make_cast(wanted, made, where)
+               : made;
+  }
+
+  Expr window(const InputDecl &decl, const Expr &let, const Place &where) {
+    Window window = *decl.window;
+    for (AffineForm &form : window.forms) {
+      for (AffineForm::Term &term : form.terms) term.axis = renamed(term.axis);
+      for (AffineForm::Index &index : form.indices)
+        index.read = this->window(*index.read, {}, where).node()->input;
+    }
+    return make_window_like(let.node() ? let : arguments_[inputs_.at(window.of->name)], window,
+                            where);
+  }
+
+  // What like= and of= call the input now.
+  std::string named(const std::string &name) {
+    Expr made;
+    if (const auto input = inputs_.find(name); input != inputs_.end()) {
+      made = read(input->second, where_);
+      while (made.node()->kind == ExprKind::Cast) made = Expr(made.node()->args[0]);
+      if (made.node()->kind == ExprKind::Let)
+        cannot_be_called("an option names '" + name + "', for which a let is given",
+                         "give it an input");
+    } else {
+      for (const auto &decl : callee_.inputs)
+        if (decl->name == name && decl->window && !decl->window->of->is_let)
+          made = window(*decl, {}, where_);
+      if (!made.node())
+        cannot_be_called("an option names '" + name + "'", "write the axes instead");
+    }
+    if (made.node()->input->window) made_.named.push_back(made.node()->input);
+    return made.node()->input->name;
+  }
+
+  const SpecData callee_;
+  const TypedSpec typed_, values_; // values_: as if no output had a mode
+  const std::vector<CallResult> &results_;
+  const Place where_;
+  std::unordered_map<std::string, std::size_t> inputs_;
+  std::vector<Expr> arguments_;                          // inputs and lets
+  std::vector<std::string> names_;                       // [axis of the callee]
+  std::unordered_map<std::string, std::string> renamed_; // of labels
+  std::unordered_map<const ExprNode *, Expr> lets_;
+  std::vector<Expr> walker_roots_; // what is known by its address lives on
+  Inlined made_;
+};
+
+} // namespace
+
+void check_callable(const SpecData &callee, const Place &where) {
+  for (const auto &input : callee.inputs)
+    if (input->role == InputRole::state)
+      fail_call(callee, where, "'" + input->name + "' is a state", "make it an input");
+  for (const OutputDecl &output : callee.outputs) {
+    if (output.add)
+      fail_call(callee, where, "'" + output.name + "' adds to what is there",
+                "write = and add in the caller");
+    if (!output.mode.use.like.empty())
+      fail_call(callee, where, "'" + output.name + "' has the shape of an input",
+                "write sum(e, like=x)");
+  }
+}
+
+Inlined inline_kernel(const SpecData &callee, const std::vector<Expr> &arguments,
+                      const std::vector<CallResult> &results, const Place &where) {
+  return Inlining(callee, arguments, results, where).run();
+}
+
+} // namespace broadloom::spec
+
+namespace broadloom {
+
+std::vector<Expr> call(const LoopSpec &kernel, const std::vector<Expr> &arguments,
+                       const std::vector<Called> &results, std::source_location where) try {
+  std::vector<spec::CallResult> named;
+  for (const Called &result : results) {
+    named.push_back({result.name, std::nullopt, place_of(where)});
+    if (!result.axes.empty()) named.back().axes = result.axes;
+  }
+  const spec::Inlined made = spec::inline_kernel(kernel.data(), arguments, named, place_of(where));
+  if (!made.named.empty())
+    support::fail("E0052",
+                  "kernel '" + kernel.data().name + "' cannot be called: like= or of= names '" +
+                      made.named[0]->name + "'",
+                  place_of(where), "give the argument the labels of the results");
+  return {made.lets.begin() + std::ptrdiff_t(made.first_result), made.lets.end()};
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+} // namespace broadloom

@@ -1,0 +1,140 @@
+// `call dense(x, w=w1) -> h[n, o]`: another kernel of the text, as lets of this one.
+#include "text/parser.hpp"
+
+#include "rewrite/inline_kernel.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+
+namespace broadloom::spec {
+namespace {
+
+class CallParser {
+public:
+  CallParser(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
+             const std::vector<LoopSpec> &kernels)
+      : cursor_(cursor), symbols_(symbols), definitions_(definitions), kernels_(kernels) {}
+
+  Inlined run(std::vector<std::string> &names) {
+    const Token first = cursor_.next();
+    callee_ = kernel();
+    check_callable(*callee_, support::with_text(cursor_.source().place(first, cursor_.previous()),
+                                                cursor_.source().text.get()));
+    arguments();
+    cursor_.expect(Tok::Minus, "'->' and the names of the results");
+    cursor_.expect(Tok::Greater, "'>' of '->'");
+    std::vector<CallResult> results;
+    do results.push_back(result());
+    while (cursor_.accept(Tok::Comma));
+    if (results.size() != callee_->outputs.size())
+      cursor_.fail("E0051",
+                   "'" + callee_->name + "' has " +
+                       support::count(std::int64_t(callee_->outputs.size()), "output") + ", and " +
+                       support::count(std::int64_t(results.size()), "result") + " of it are named",
+                   first, cursor_.previous(), "its outputs are " + outputs());
+    for (const CallResult &one : results) names.push_back(one.name);
+    const Place where = support::with_text(cursor_.source().place(first, cursor_.previous()),
+                                           cursor_.source().text.get());
+    return inline_kernel(*callee_, values_, results, where);
+  }
+
+private:
+  const SpecData *kernel() {
+    const Token &token = cursor_.expect(Tok::Name, "a kernel of this text");
+    const std::string name(cursor_.word(token));
+    for (const LoopSpec &known : kernels_)
+      if (known.data().name == name) return &known.data();
+    std::vector<std::string> names;
+    for (const LoopSpec &known : kernels_) names.push_back(known.data().name);
+    cursor_.fail("E0050", "there is no kernel '" + name + "' before this one", token,
+                 names.empty() ? "a kernel is called after its definition"
+                               : "those before it are " + support::quoted_list(names));
+  }
+
+  std::string outputs() const {
+    std::vector<std::string> names;
+    for (const OutputDecl &output : callee_->outputs) names.push_back(output.name);
+    return support::quoted_list(names);
+  }
+
+  void arguments() {
+    std::vector<std::string> inputs;
+    for (const auto &input : callee_->inputs)
+      if (!input->window && !input->is_output) inputs.push_back(input->name);
+    values_.resize(inputs.size());
+    const std::string help = "its inputs are " + support::quoted_list(inputs);
+    const Token open = cursor_.expect(Tok::LeftParen, "'(' and the arguments");
+    for (std::size_t next = 0; !cursor_.accept(Tok::RightParen); ++next) {
+      const Token token = cursor_.peek();
+      std::size_t place = next;
+      if (cursor_.is(Tok::Name) && cursor_.peek(1).kind == Tok::Assign) {
+        const std::string name(cursor_.word(cursor_.next()));
+        cursor_.next();
+        place = std::size_t(std::ranges::find(inputs, name) - inputs.begin());
+        if (place == inputs.size())
+          cursor_.fail("E0051", "'" + callee_->name + "' has no input '" + name + "'", token, help);
+      }
+      if (place >= inputs.size())
+        cursor_.fail("E0051",
+                     "'" + callee_->name + "' has " +
+                         support::count(std::int64_t(inputs.size()), "input") +
+                         ", and here is one more",
+                     token, help);
+      if (values_[place].node())
+        cursor_.fail("E0051", "'" + inputs[place] + "' is given twice", token, help);
+      values_[place] = parse_expression(cursor_, symbols_, definitions_);
+      if (!cursor_.is(Tok::RightParen)) cursor_.expect(Tok::Comma, "',' or ')'");
+    }
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (!values_[k].node())
+        cursor_.fail("E0051", "'" + inputs[k] + "' of '" + callee_->name + "' is not given", open,
+                     cursor_.previous(), help);
+  }
+
+  CallResult result() {
+    const Token name = cursor_.expect_new_name("a result");
+    CallResult made;
+    made.name = cursor_.word(name);
+    if (symbols_.count(made.name))
+      cursor_.fail("E0004", "'" + made.name + "' is defined twice", name,
+                   "inputs, lets and outputs share one set of names; choose another");
+    if (cursor_.accept(Tok::LeftBracket)) {
+      made.axes.emplace();
+      do made.axes->push_back(std::string(cursor_.word(cursor_.expect_new_name("an axis"))));
+      while (cursor_.accept(Tok::Comma));
+      cursor_.expect(Tok::RightBracket, "',' or ']'");
+    }
+    made.where = cursor_.source().place(name, cursor_.previous());
+    return made;
+  }
+
+  Cursor &cursor_;
+  const Symbols &symbols_;
+  const Definitions &definitions_;
+  const std::vector<LoopSpec> &kernels_;
+  const SpecData *callee_ = nullptr;
+  std::vector<Expr> values_; // [input of the callee]
+};
+
+} // namespace
+
+void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
+                const std::vector<LoopSpec> &kernels, SpecData &data) {
+  std::vector<std::string> names;
+  const Inlined made = CallParser(cursor, symbols, definitions, kernels).run(names);
+  for (const Expr &let : made.lets) {
+    const std::string &name = let.node()->name;
+    if (symbols.count(name))
+      cursor.fail("E0004", "the call makes a let '" + name + "', and there is one already",
+                  cursor.previous(), "give the result another name");
+    data.lets.push_back(let);
+    symbols[name] = {Symbol::Kind::Let, let};
+  }
+  for (const auto &window : made.named)
+    if (std::ranges::none_of(symbols.windows,
+                             [&](const auto &known) { return known->name == window->name; }))
+      symbols.windows.push_back(window);
+}
+
+} // namespace broadloom::spec

@@ -1,0 +1,166 @@
+// Kernels that call kernels.
+#include "../kernel/all_engines.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace broadloom;
+namespace bl = broadloom;
+
+namespace {
+
+const std::string callees = R"(
+def twice(a) = a + a
+kernel dense { in x : f64[n, i]; in w : f64[i, o]; in b : f64[o]; out y = relu(sum(x * w, i) + b) }
+kernel softmax { in x : f64[:, :]; let e = exp(x - max(x, 1)); out p = e / sum(e, -1) }
+kernel stats { in x : f64[k, l]; out m = mean(x, l); out s[l] = reduce(sum) x * x; out c[l] = accumulate(max) x + 1; out t = twice(x) }
+kernel outer { in x : f64[i]; in y : f64[j]; out z = x * y }
+kernel slope { in x : f64[:]; out d = x[i + 1] - x[i] }
+kernel twice_slope { in x : f64[:]; let d = x[i + 1] - x[i]; out y = d[i + 1] - d[i] }
+kernel padded { in x : f64[i]; let p = pad(x, i: (1, 1), edge); out y = p[i + 2] - p[i] }
+kernel rows { in x : f64[:, :]; in k : i32[n]; out y = x[k[n], j] }
+kernel centred { in x : f64[i]; in mean : f64[i=1]; out y = x - mean }
+kernel spread { in v : f64[j]; in x : f64[i, j]; out y = sum(v * iota(j), like=x) + extent(j) }
+kernel single { in x : f32[i]; out y : f64 = x / 3 }
+)";
+
+Array counting(std::vector<std::int64_t> shape, DType dtype = f64) {
+  Array made(dtype, std::move(shape));
+  for (std::int64_t k = 0; k < made.size(); ++k) {
+    const double value = double((k * 7) % 11) / 4 - 1;
+    if (dtype == f64) made.data<double>()[k] = value;
+    if (dtype == f32) made.data<float>()[k] = float(value);
+    if (dtype == i32) made.data<std::int32_t>()[k] = std::int32_t(k % 3);
+  }
+  return made;
+}
+
+// The outputs of the kernel `k` in all engines must have equal bytes; those of two texts, too.
+void check_same(const std::string &called, const std::string &written,
+                const std::vector<Array> &inputs) {
+  std::vector<std::vector<unsigned char>> first;
+  for (const std::string &text : {called, written}) {
+    const LoopSpec spec = parse(callees + "kernel k { " + text + " }", "k");
+    CAPTURE(bl::print(spec));
+    CHECK(bl::print(parse(bl::print(spec))) == bl::print(spec));
+    const auto declared = compile(spec).inputs();
+    std::vector<NamedView> given;
+    for (std::size_t k = 0; k < inputs.size(); ++k) given.push_back({declared[k].name, inputs[k]});
+    std::vector<std::vector<unsigned char>> now;
+    for (const auto &[output, array] : tests::in_all_engines(spec, given))
+      now.push_back(tests::bytes(array));
+    if (first.empty()) first = now;
+    CHECK(now == first);
+  }
+}
+
+std::string code_of(const std::string &text) {
+  try {
+    compile(parse(callees + "kernel k { " + text + " }", "k"));
+  } catch (const Error &error) {
+    return error.code();
+  }
+  return "none";
+}
+
+} // namespace
+
+TEST_CASE("a kernel that calls another computes what the same written out computes") {
+  const Array x = counting({4, 5}), w = counting({5, 6}), v = counting({6, 2}), b = counting({6}),
+              c = counting({2}); // two terms have one sum in any order
+  const std::string in =
+      "in x : f64[r, p]; in w : f64[:, :]; in b : f64[:]; in v : f64[h, q]; in c : f64[q]; ";
+  check_same(in + "call dense(x, w, b) -> g[r, h]; call dense(g, w=v, b=c) -> z; call softmax(z) "
+                  "-> s; out y = s; out y2 = z",
+             in +
+                 "let g[r, h] = relu(sum(x * w[p, h], p) + b[h]); let z = relu(sum(g * v, h) + c); "
+                 "let e = exp(z - max(z, q)); out y = e / sum(e, q); out y2 = z",
+             {x, w, b, v, c});
+}
+
+TEST_CASE("the modes of a kernel that is called are those of its outputs") {
+  check_same(
+      "in x : f64[a, b]; call stats(x) -> m, s, c, t; out o1 = m; out o2 = s + c; out o3 = t - m",
+      "in x : f64[a, b]; out o1 = mean(x, b); out o2 = sum(x * x, a) + (max(x, a) + 1); out o3 = x "
+      "+ x - mean(x, b)",
+      {counting({7, 9})});
+}
+
+TEST_CASE("one argument for two inputs walks two axes") {
+  check_same("in x : f64[i]; call outer(x, x) -> z; out y = z",
+             "in x : f64[i]; out y = x[i] * x[j]", {counting({6})});
+  check_same("in x : f64[i]; call outer(x, x) -> z[a, b]; out y = z[b, a + 2]",
+             "in x : f64[i]; out y = x[b] * x[a + 2]", {counting({6})});
+}
+
+TEST_CASE("windows, lets that are arrays, paddings and gathers stand in kernels that are called") {
+  const Array x = counting({12});
+  check_same("in x : f64[:]; call slope(x * 2) -> d; call slope(d) -> e[i]; out y = e",
+             "in x : f64[:]; let a = x * 2; let d = a[i + 1] - a[i]; out y = d[i + 1] - d[i]", {x});
+  check_same("in x : f64[:]; call twice_slope(x) -> e; out y = e",
+             "in x : f64[:]; let d = x[i + 1] - x[i]; out y = d[i + 1] - d[i]", {x});
+  check_same("in x : f64[j]; call padded(x) -> e; out y = e + x",
+             "in x : f64[j]; let p = pad(x, j: (1, 1), edge); out y = p[j + 2] - p[j] + x", {x});
+  check_same("in x : f64[:, :]; in k : i32[m]; call rows(x, k) -> e; out y = e",
+             "in x : f64[:, :]; in k : i32[m]; out y = x[k[m], j]",
+             {counting({3, 4}), counting({7}, i32)});
+  check_same("in x : f64[a]; in m : f64[a=1]; call centred(x, m) -> e; out y = e",
+             "in x : f64[a]; in m : f64[a=1]; out y = x - m", {x, counting({1})});
+  check_same("in x : f64[j]; in z : f64[n, j]; call spread(x, z) -> e; out y = e + z",
+             "in x : f64[j]; in z : f64[n, j]; out y = sum(x * iota(j), like=z) + extent(j) + z",
+             {counting({4}), counting({3, 4})});
+  check_same("in x : f64[a]; call single(x) -> e; out y = e",
+             "in x : f64[a]; out y = f64(f32(x) / 3)", {x});
+}
+
+TEST_CASE("gradients go through calls") {
+  const LoopSpec spec =
+      parse(callees + "kernel k { in x : f64[r, p]; in w : f64[p, h]; in b : f64[h]; "
+                      "call dense(x, w, b) -> g[r, h]; call softmax(g) -> s; out y = sum(s * s) }",
+            "k");
+  const GradientCheck check = check_gradient(
+      spec, {{"x", counting({4, 5})}, {"w", counting({5, 3})}, {"b", counting({3})}});
+  CHECK(check.slopes.size() == 3);
+  CHECK(check.passed());
+}
+
+TEST_CASE("a kernel is called from C++") {
+  const LoopSpec dense = parse(callees, "dense");
+  const Expr x = bl::input("x", f64, {"r", "p"}), w = bl::input("w", f64, {"p", "h"}),
+             b = bl::input("b", f64, {"h"});
+  LoopSpec net("k");
+  net.out("y", call(dense, {x, w, b}, {{"g", {"r", "h"}}})[0]);
+  CHECK(bl::print(net) ==
+        bl::print(parse(callees + "kernel k { in x : f64[r, p]; in w : f64[p, h]; in b : f64[h]; "
+                                  "call dense(x, w, b) -> g[r, h]; out y = g }",
+                        "k")));
+  CHECK_THROWS_AS(call(dense, {x, w}, {{"g"}}), SpecError);
+}
+
+TEST_CASE("a call that does not fit is an error that says why") {
+  const std::string in = "in x : f64[i]; in m : f64[i, j]; ";
+  CHECK(code_of(in + "call nothing(x) -> a; out y = a") == "E0050");
+  CHECK(code_of(in + "call k(x) -> a; out y = a") == "E0050");
+  CHECK(code_of(in + "call slope() -> a; out y = a") == "E0051");
+  CHECK(code_of(in + "call slope(x, x) -> a; out y = a") == "E0051");
+  CHECK(code_of(in + "call slope(z=x) -> a; out y = a") == "E0051");
+  CHECK(code_of(in + "call slope(x, x=x) -> a; out y = a") == "E0051");
+  CHECK(code_of(in + "call slope(x) -> a, b; out y = a") == "E0051");
+  CHECK(code_of(in + "call slope(x) -> a[i, j]; out y = a") == "E0051");
+  CHECK(code_of(in + "call slope(m) -> a; out y = a") == "E0051");
+  CHECK(code_of(in + "call slope(x) -> x; out y = x") == "E0004");
+  CHECK(code_of(in + "call slope(x) -> a; call slope(x) -> a; out y = a") == "E0004");
+  CHECK(code_of(in + "call slope(x) a; out y = a") == "E0002");
+  const auto refused = [](const std::string &callee) {
+    try {
+      parse("kernel f { " + callee + " } kernel k { in x : f64[i]; call f(x) -> a; out y = a }",
+            "k");
+    } catch (const SpecError &error) {
+      return error.code();
+    }
+    return std::string("none");
+  };
+  CHECK(refused("state s : f64[i]; update s = s + 1; out y = s") == "E0052");
+  CHECK(refused("in x : f64[i]; out y += x") == "E0052");
+  CHECK(refused("in x : f64[i]; out y = broadcast(like=x) 1") == "E0052");
+}
