@@ -74,9 +74,10 @@ private:
       const std::size_t rank = typed_.outputs[k].axes.size();
       if (listed && listed->size() != rank)
         support::fail("E0051",
-                      "'" + results_[k].name + "' lists " + std::to_string(listed->size()) +
-                          " dims, and output '" + typed_.outputs[k].name + "' of '" + callee_.name +
-                          "' has " + std::to_string(rank),
+                      "'" + results_[k].name + "' lists " +
+                          support::count(std::int64_t(listed->size()), "dim") + ", and output '" +
+                          typed_.outputs[k].name + "' of '" + callee_.name + "' has " +
+                          std::to_string(rank),
                       results_[k].where, "list one axis for each dim");
     }
   }
@@ -98,9 +99,10 @@ private:
       if (node.kind == ExprKind::Input && node.input->dims.size() != rank_of(input))
         support::fail("E0051",
                       "'" + typed_.inputs[input].name + "' of '" + callee_.name + "' has " +
-                          std::to_string(rank_of(input)) + " dims, and '" + node.input->name +
-                          "' has " + std::to_string(node.input->dims.size()),
-                      node.where, "give it an array of that rank");
+                          support::count(std::int64_t(rank_of(input)), "dim") + ", and '" +
+                          node.input->name + "' has " +
+                          support::count(std::int64_t(node.input->dims.size()), "dim"),
+                      where_, "give it an array of that rank");
       return argument;
     }
     Expr let = make_let(results_[0].name + "_" + typed_.inputs[input].name, argument, node.where);

@@ -30,8 +30,9 @@ public:
     if (results.size() != callee_->outputs.size())
       cursor_.fail("E0051",
                    "'" + callee_->name + "' has " +
-                       support::count(std::int64_t(callee_->outputs.size()), "output") + ", and " +
-                       support::count(std::int64_t(results.size()), "result") + " of it are named",
+                       support::count(std::int64_t(callee_->outputs.size()), "output") +
+                       ", and the call names " +
+                       support::count(std::int64_t(results.size()), "result"),
                    first, cursor_.previous(), "its outputs are " + outputs());
     for (const CallResult &one : results) names.push_back(one.name);
     const Place where = support::with_text(cursor_.source().place(first, cursor_.previous()),
@@ -105,7 +106,8 @@ private:
       while (cursor_.accept(Tok::Comma));
       cursor_.expect(Tok::RightBracket, "',' or ']'");
     }
-    made.where = cursor_.source().place(name, cursor_.previous());
+    made.where = support::with_text(cursor_.source().place(name, cursor_.previous()),
+                                    cursor_.source().text.get());
     return made;
   }
 

@@ -1,6 +1,6 @@
 // Golden files: what the stages print for a spec and given layouts, compared exactly.
 //
-// tests/golden/NAME.loom holds one kernel, preceded by lines that give layouts for the inputs:
+// tests/golden/NAME.loom holds one kernel, maybe after others that it calls, preceded by lines that give layouts for the inputs:
 //   #@ x 3 4            C-contiguous
 //   #@ y 3 4 : 1 3      with strides
 //   #@ generic          of a kernel that keeps no pattern of its own
@@ -26,7 +26,7 @@ std::string stages(const std::string &text, const std::string &file) {
   const bool generic = text.find("#@ generic\n") != text.npos;
   if (generic) setenv("BROADLOOM_PATTERNS", "0", 1);
   const bl::Kernel kernel =
-      bl::compile(bl::parse(text, {}, file), {.threads = 2, .engine = bl::Engine::interpreter});
+      bl::compile(bl::parse_all(text, file).back(), {.threads = 2, .engine = bl::Engine::interpreter});
   if (generic) unsetenv("BROADLOOM_PATTERNS");
   const auto layouts = bl::golden::layouts_in(text);
   if (!layouts.empty()) {
@@ -50,7 +50,7 @@ void check_stages(const fs::path &file) {
   const std::string printed = stages(text, file.filename().string());
   bl::golden::check_golden(fs::path(file).replace_extension(".golden"), printed);
   // The printed spec is a spec: it prints itself.
-  const std::string spec = bl::print(bl::parse(text));
+  const std::string spec = bl::print(bl::parse_all(text).back());
   CHECK(bl::print(bl::parse(spec)) == spec);
 }
 

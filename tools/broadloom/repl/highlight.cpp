@@ -22,7 +22,7 @@ using spec::Tok;
 using spec::Token;
 
 constexpr std::array clauses{"init", "step", "combine", "result", "derivative"};
-constexpr std::array declaring_words{"param", "state", "update"}; // names elsewhere
+constexpr std::array declaring_words{"param", "state", "update", "call"}; // names elsewhere
 constexpr std::array schedule_words{"vector", "parallel", "serial", "copies", "tile", "recompute",
                                     "keep",   "stream",   "cached", "inline", "at"};
 constexpr std::array known_words{"c",        "f",         "none", "on",   "off",       "pi",

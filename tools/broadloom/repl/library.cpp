@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 namespace broadloom::cli {
 
@@ -44,8 +45,9 @@ std::optional<Library::Kind> kind_of(std::string_view word) {
   return std::nullopt;
 }
 
-constexpr std::array statement_words{"in",    "param", "state", "let",     "out",      "update",
-                                     "order", "set",   "fuse",  "stretch", "separate", "schedule"};
+constexpr std::array statement_words{"in",      "param",    "state",   "let", "call",
+                                     "out",     "update",   "order",   "set", "fuse",
+                                     "stretch", "separate", "schedule"};
 
 std::string_view first_word(std::string_view text, const spec::Source &source) {
   const auto first = std::find_if(source.tokens.begin(), source.tokens.end(),
@@ -135,8 +137,9 @@ void Library::add(const Item &item, bool keep) {
     if (!keep) return;
     const LoopSpec &spec = kernels.back();
     check(spec);
-    kernels_.insert_or_assign(item.name, std::make_shared<const DefinedKernel>(DefinedKernel{
-                                             composed, spec, spec::analyse(spec.data())}));
+    kernels_.insert_or_assign(
+        item.name, std::make_shared<const DefinedKernel>(
+                       DefinedKernel{composed, spec, spec::analyse(spec.data()), item.chunks}));
     latest_ = item.name;
     last_function_.clear();
   });
@@ -146,9 +149,21 @@ void Library::add(const Item &item, bool keep) {
 void Library::add_needed(const std::string &text, const std::string &self,
                          std::vector<std::string> &seen, Composed &composed) const {
   const spec::Source source = spec::lex(text, Composed::file);
+  bool called = false;
   for (const spec::Token &token : source.tokens) {
+    const bool after_call = std::exchange(called, false);
     if (token.kind != spec::Tok::Name) continue;
     const std::string word(source.word(token));
+    called = word == "call";
+    if (const auto kernel = kernels_.find(word); after_call && kernel != kernels_.end()) {
+      if (word == self || std::find(seen.begin(), seen.end(), word) != seen.end()) continue;
+      seen.push_back(word);
+      for (const Chunk &chunk : kernel->second->own) {
+        add_needed(chunk.text, word, seen, composed);
+        composed.add(chunk);
+      }
+      continue;
+    }
     const auto found = definitions_.find(word);
     if (word == self || found == definitions_.end()) continue;
     if (std::find(seen.begin(), seen.end(), word) != seen.end()) continue;

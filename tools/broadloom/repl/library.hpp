@@ -49,6 +49,7 @@ struct DefinedKernel {
   Composed text;
   LoopSpec spec;
   spec::TypedSpec typed;
+  std::vector<Chunk> own; // without the definitions before it
 };
 
 class Library {
