@@ -35,6 +35,7 @@ public:
     for (std::size_t i = 0; i < typed_.callers_inputs(); ++i) {
       inputs_.emplace(typed_.inputs[i].name, i);
       arguments_.push_back(array_of(arguments[i], i));
+      labels_.push_back(labels_of(arguments_.back(), rank_of(i)));
     }
   }
 
@@ -125,7 +126,7 @@ private:
         give(typed_.outputs[k].axes[d], (*results_[k].axes)[d]);
     for (std::size_t i = 0; i < arguments_.size(); ++i)
       for (std::size_t d = 0; d < rank_of(i); ++d)
-        if (is_walked(i, d)) give(typed_.inputs[i].axis_of_dim[d], label_of(arguments_[i], d));
+        if (is_walked(i, d)) give(typed_.inputs[i].axis_of_dim[d], labels_[i][d]);
     for (std::size_t k = 0; k < results_.size(); ++k)
       for (const int axis : typed_.outputs[k].axes)
         if (typed_.axes[std::size_t(axis)].labelled)
@@ -152,12 +153,37 @@ private:
     return typed_.inputs[input].extents[dim] != 1;
   }
 
-  static std::string label_of(const Expr &array, std::size_t dim) {
+  // Of a let without dims those of its value, if that can be told of it alone: else it is an array with dims of its own.
+  static std::vector<std::string> labels_of(const Expr &array, std::size_t rank) {
     const ExprNode &node = *array.node();
-    if (node.kind == ExprKind::Input) return node.input->dims[dim].label;
-    if (dim >= node.axes.size()) return "";
-    const auto *label = std::get_if<std::string>(&node.axes[dim].value());
-    return label != nullptr ? *label : "";
+    std::vector<std::string> labels(rank);
+    if (node.kind == ExprKind::Input) {
+      for (std::size_t d = 0; d < rank; ++d) labels[d] = node.input->dims[d].label;
+    } else if (!node.axes.empty()) {
+      for (std::size_t d = 0; d < std::min(rank, node.axes.size()); ++d)
+        if (const auto *label = std::get_if<std::string>(&node.axes[d].value())) labels[d] = *label;
+    } else if (const std::optional<TypedSpec> typed = analysed_alone(array)) {
+      const std::vector<int> &axes = typed->outputs[0].axes;
+      for (std::size_t d = 0; d < rank && axes.size() == rank; ++d)
+        if (const Axis &axis = typed->axes[std::size_t(axes[d])]; axis.labelled)
+          labels[d] = axis.name;
+    }
+    return labels;
+  }
+
+  // What is wrong with it is said where the caller is analysed.
+  static std::optional<TypedSpec> analysed_alone(const Expr &value) {
+    SpecData data;
+    data.outputs.emplace_back();
+    data.outputs[0].name = "probed_value";
+    data.outputs[0].value = value;
+    try {
+      return analyse(expand_calls(data));
+    } catch (const SpecError &) {
+    } catch (const ShapeError &) {
+    } catch (const DTypeError &) {
+    }
+    return std::nullopt;
   }
 
   AxisRef ref(const AxisRef &axis) const {
@@ -204,6 +230,11 @@ private:
     expr::Exchange exchange;
     walker_roots_.push_back(value);
     return exchange.run(value, [&](const ExprNode &node) {
+      if (++nodes_ > most_nodes || made_.lets.size() > most_lets)
+        support::fail("E0013",
+                      "kernel '" + callee_.name + "' is more than " + std::to_string(most_nodes) +
+                          " operations or " + std::to_string(most_lets) + " lets, written out",
+                      where_, "store results of kernels and read them in others");
       const auto arg = [&](std::size_t a) { return exchange(node.args[a]); };
       switch (node.kind) {
       case ExprKind::Input:
@@ -260,7 +291,7 @@ private:
       AffineForm form;
       const int axis = typed_.inputs[input].axis_of_dim[d];
       if (is_walked(input, d)) form.terms.push_back({names_[std::size_t(axis)], 1});
-      own = own && form.is_axis() && label_of(array, d) == form.terms[0].axis;
+      own = own && form.is_axis() && labels_[input][d] == form.terms[0].axis;
       forms.push_back(std::move(form));
     }
     const Expr made = own ? array : make_window(array, std::move(forms), where);
@@ -302,17 +333,22 @@ private:
     return made.node()->input->name;
   }
 
+  static constexpr std::size_t most_nodes = std::size_t(1) << 18, most_lets = 4096;
+
   const SpecData callee_;
   const TypedSpec typed_, values_; // values_: as if no output had a mode
   const std::vector<CallResult> &results_;
   const Place where_;
   std::unordered_map<std::string, std::size_t> inputs_;
-  std::vector<Expr> arguments_;                          // inputs and lets
-  std::vector<std::string> names_;                       // [axis of the callee]
+  std::vector<Expr> arguments_; // inputs and lets
+  std::vector<std::vector<std::string>>
+      labels_;                     // of the dims of the arguments, where they have some
+  std::vector<std::string> names_; // [axis of the callee]
   std::unordered_map<std::string, std::string> renamed_; // of labels
   std::unordered_map<const ExprNode *, Expr> lets_;
   std::vector<Expr> walker_roots_; // what is known by its address lives on
   Inlined made_;
+  std::size_t nodes_ = 0; // visited
 };
 
 } // namespace

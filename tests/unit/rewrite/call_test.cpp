@@ -164,3 +164,13 @@ TEST_CASE("a call that does not fit is an error that says why") {
   CHECK(refused("in x : f64[i]; out y += x") == "E0052");
   CHECK(refused("in x : f64[i]; out y = broadcast(like=x) 1") == "E0052");
 }
+
+TEST_CASE("calls of calls grow as far as the limit and no further") {
+  std::string text = "kernel k0 { in x : f64[i]; out y = x * 2 + 1 }\n";
+  for (int n = 1; n < 40; ++n) {
+    const std::string before = "call k" + std::to_string(n - 1);
+    text += "kernel k" + std::to_string(n) + " { in x : f64[i]; " + before + "(x) -> a; " + before +
+            "(a) -> b; out y = b }\n";
+  }
+  CHECK_THROWS_WITH_AS(parse_all(text), doctest::Contains("lets, written out"), SpecError);
+}
