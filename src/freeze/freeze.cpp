@@ -38,7 +38,7 @@ public:
     made.computed.name += "_frozen";
     made.computed.outputs.clear();
     made.computed.lets.clear();
-    std::erase_if(made.computed.inputs, 
+    std::erase_if(made.computed.inputs,
                   [](const Decl &decl) { return decl->window != nullptr || decl->is_output; });
     made.computed.schedule = {};
     made.computed.pairings.clear();

@@ -25,8 +25,8 @@ namespace {
 std::string stages(const std::string &text, const std::string &file) {
   const bool generic = text.find("#@ generic\n") != text.npos;
   if (generic) setenv("BROADLOOM_PATTERNS", "0", 1);
-  const bl::Kernel kernel =
-      bl::compile(bl::parse_all(text, file).back(), {.threads = 2, .engine = bl::Engine::interpreter});
+  const bl::Kernel kernel = bl::compile(bl::parse_all(text, file).back(),
+                                        {.threads = 2, .engine = bl::Engine::interpreter});
   if (generic) unsetenv("BROADLOOM_PATTERNS");
   const auto layouts = bl::golden::layouts_in(text);
   if (!layouts.empty()) {

@@ -49,7 +49,7 @@ TEST_CASE("there is no machine code of a kernel that is interpreted") {
 TEST_CASE("native code has a limit of size, and says so where nothing else may run") {
   std::string step = "m", text = "in x : f64[:]; out z = x";
   for (int k = 0; k < 1'000; ++k) step += " + a * " + std::to_string(k % 7);
-  for (int k = 0; k < 60; ++k) text += " + heavy(x * " + std::to_string(k) + ")";
+  for (int k = 0; k < 350; ++k) text += " + heavy(x * " + std::to_string(k) + ")";
   text = "accumulator heavy(a; m) { init a = 0; step a = " + step + " }\nkernel k { " + text;
   const Kernel kernel = compile(parse(text + " }"), {.threads = 1, .engine = Engine::jit});
   CHECK(code_of([&] { kernel({{"x", Array(f64, {3})}}); }) == "E0502");

@@ -1,5 +1,5 @@
 // Kernels that call kernels.
-#include "../kernel/all_engines.hpp"
+#include "tests/unit/kernel/all_engines.hpp"
 
 #include <string>
 #include <vector>
