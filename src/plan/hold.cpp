@@ -103,19 +103,18 @@ private:
     is_read_directly_.assign(request_.spec.graph.size(), false);
     place_.assign(request_.spec.graph.size(), 0);
     users_.assign(request_.spec.graph.size(), 0);
-    const std::vector<bool> none(request_.spec.graph.size(), false);
+    std::vector<std::size_t> seen_by(request_.spec.graph.size(), end);
     std::map<std::pair<std::vector<Group>, int>, std::vector<bool>> counted;
     for (std::size_t u = first; u < end; ++u) {
-      std::vector<bool> reads = none;
       std::vector<bool> &counts =
-          counted.try_emplace({uses_[u].loops, uses_[u].wave}, none).first->second;
+          counted.try_emplace({uses_[u].loops, uses_[u].wave}, request_.spec.graph.size(), false)
+              .first->second;
       std::vector<NodeId> work = uses_[u].roots;
       for (NodeId root : work) is_read_directly_[root.index] = true;
       while (!work.empty()) {
         const NodeId id = work.back();
         work.pop_back();
-        if (reads[id.index]) continue;
-        reads[id.index] = true;
+        if (std::exchange(seen_by[id.index], u) == u) continue;
         if (!counts[id.index]) {
           counts[id.index] = true;
           turns_[id.index] += LoopCount(request_, trees_, id).turns(uses_[u].loops);
@@ -193,7 +192,7 @@ private:
 
   Mark mark_of(NodeId id) const {
     const auto found = marks_.find(id.index);
-    return found == marks_.end() ? Mark::None : found->second;
+    return found == marks_.end() || is_held_[id.index] ? Mark::None : found->second;
   }
 
   bool by_schedule(NodeId id) const {

@@ -83,7 +83,7 @@ inline constexpr double near_share = 0.5;        // of the last-level cache: lar
 inline constexpr double phase_cycles = 5000;     // one phase more
 inline constexpr double least_gain = 1.25;       // the model is rough: less is not worth a phase
 inline constexpr double least_phases_gained = 2;
-// Beyond these, of a graph and of a kernel, planning would take long.
+// Of one cut, as more would take long: beyond these nodes nothing is held, and of more uses a part is cut after the other.
 inline constexpr std::size_t most_nodes_to_cut = 20000;
 inline constexpr std::size_t most_uses_to_cut = 200;
 

@@ -118,6 +118,15 @@ TEST_CASE("a chain whose links wait for folds of the one before is computed once
     CHECK(std::memcmp(all.front()["y"].raw(), results["y"].raw(), std::size_t(x.size()) * 4) == 0);
 }
 
+TEST_CASE("what keep holds is held once, however many folds read it") {
+  std::string text = "in x : f32[i, j]; let e = keep(exp(x))";
+  for (int k = 0; k < 230; ++k) { // more than one cut is for
+    const std::string n = std::to_string(k + 2);
+    text += "; out a" + n + " = sum(e * " + n + ", i); out b" + n + " = sum(e + " + n + ", j)";
+  }
+  CHECK(held(plan_of(text, {{50, 70}})) == 1);
+}
+
 TEST_CASE("keep holds a value from one sweep for the next") {
   const std::string body = "in x : f32[n, p]; let e = MARK(exp(x)); out a = sum(e, n)\n"
                            "out b = sum(e, p)";
