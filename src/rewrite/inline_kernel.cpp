@@ -4,8 +4,6 @@
 #include "expr/exchange.hpp"
 #include "expr/window.hpp"
 #include "rewrite/expand.hpp"
-#include "spec/reads.hpp"
-#include "spec/space.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
@@ -28,8 +26,7 @@ class Inlining {
 public:
   Inlining(const SpecData &callee, const std::vector<Expr> &arguments,
            const std::vector<CallResult> &results, const Place &where)
-      : callee_(expand_calls(callee)), typed_(analyse(callee_)), values_(values_of(callee_)),
-        results_(results), where_(where) {
+      : callee_(expand_calls(callee)), typed_(analyse(callee_)), results_(results), where_(where) {
     check_callable(callee, where);
     check(arguments.size());
     for (std::size_t i = 0; i < typed_.callers_inputs(); ++i) {
@@ -41,7 +38,6 @@ public:
 
   Inlined run() {
     name_axes();
-    made_.first_result = made_.lets.size();
     std::vector<Expr> results;
     for (std::size_t k = 0; k < results_.size(); ++k) {
       Expr value = expression_of(k);
@@ -83,14 +79,16 @@ private:
     }
   }
 
-  // What each output has without its mode.
-  static TypedSpec values_of(SpecData data) {
+  // What each output is without its mode.
+  const TypedSpec &values() {
+    if (values_) return *values_;
+    SpecData data = callee_;
     for (OutputDecl &output : data.outputs) {
       output.mode = {};
       output.has_axes = false;
       output.axes.clear();
     }
-    return analyse(data);
+    return values_.emplace(analyse(data));
   }
 
   // An input or a let; of any other expression a let.
@@ -188,7 +186,9 @@ private:
 
   AxisRef ref(const AxisRef &axis) const {
     if (const auto *label = std::get_if<std::string>(&axis.value())) return renamed(*label);
-    const int position = std::get<int>(axis.value()), count = int(names_.size());
+    const int position = std::get<int>(axis.value());
+    const auto count =
+        int(std::ranges::count(typed_.axes, false, &Axis::implied)); // those that positions count
     return names_[std::size_t(position < 0 ? position + count : position)];
   }
 
@@ -199,14 +199,39 @@ private:
     const Mode &mode = output.mode;
     Expr value = moved(output.value, [&](const Expr &read, std::size_t input) {
       if (mode.kind != ModeKind::accumulate) return read;
-      const AxisSet extra = typed_.inputs[input].axes() - kept_axes(k);
+      const AxisSet extra = typed_.inputs[input].axes() - axes_of(typed_.outputs[k]);
       return extra.empty() ? read : folded(mode, read, extra);
     });
     if (mode.kind != ModeKind::reduce) return value;
-    AxisSet has;
-    for (const int axis : values_.outputs[k].axes) has = has | AxisSet::of(axis);
-    const AxisSet extra = has - kept_axes(k);
-    return extra.empty() ? value : folded(mode, value, extra);
+    const AxisSet extra = axes_of(values().outputs[k]) - axes_of(typed_.outputs[k]);
+    return extra.empty() ? fold_of_one(k, value) : folded(mode, value, extra);
+  }
+
+  // An expression cannot say a fold along no axis, but of many accumulators it is the value itself.
+  Expr fold_of_one(std::size_t k, const Expr &value) {
+    const FoldUse &use = callee_.outputs[k].mode.use;
+    bool is_value = false;
+    switch (use.accumulator.fold()) {
+    case Fold::Sum:
+    case Fold::Prod:
+    case Fold::Mean:
+    case Fold::Min:
+    case Fold::Max:
+    case Fold::LogSumExp: is_value = use.init.empty(); break;
+    case Fold::Norm:
+    case Fold::Var:
+    case Fold::Std:
+    case Fold::Any:
+    case Fold::All:
+    case Fold::ArgMin:
+    case Fold::ArgMax:
+    case Fold::User: break;
+    }
+    if (!is_value)
+      cannot_be_called("its output '" + typed_.outputs[k].name + "' reduces along no axis",
+                       "leave the mode out, or keep fewer axes");
+    const DType wanted = typed_.outputs[k].dtype;
+    return values().outputs[k].dtype == wanted ? value : make_cast(wanted, value, where_);
   }
 
   Expr folded(const Mode &mode, const Expr &value, AxisSet axes) {
@@ -219,10 +244,10 @@ private:
     return make_fold(use, {value}, refs, value.node()->where);
   }
 
-  AxisSet kept_axes(std::size_t k) const {
-    AxisSet kept;
-    for (const int axis : typed_.outputs[k].axes) kept = kept | AxisSet::of(axis);
-    return kept;
+  static AxisSet axes_of(const TypedOutput &output) {
+    AxisSet axes;
+    for (const int axis : output.axes) axes = axes | AxisSet::of(axis);
+    return axes;
   }
 
   // The expression over the arguments; `whole(read, input)` is what stands for a plain read of an input.
@@ -336,7 +361,8 @@ private:
   static constexpr std::size_t most_nodes = std::size_t(1) << 18, most_lets = 4096;
 
   const SpecData callee_;
-  const TypedSpec typed_, values_; // values_: as if no output had a mode
+  const TypedSpec typed_;
+  std::optional<TypedSpec> values_;
   const std::vector<CallResult> &results_;
   const Place where_;
   std::unordered_map<std::string, std::size_t> inputs_;

@@ -35,8 +35,8 @@ struct Inlined {
 // Throws SpecError E0052 for a kernel that cannot be called: with states, with an output that adds, or has the shape of an input by its mode.
 void check_callable(const SpecData &callee, const Place &where);
 
-// `arguments` are in the order of the inputs of the callee, as many. Throws SpecError E0051 for what does not fit, E0052 as above, and for
-// an option that names what becomes a let.
+// `arguments` are in the order of the inputs of the callee, as many. Throws SpecError E0051 for what does not fit, E0052 as above, for
+// an option that names what becomes a let, and for a reduce() along no axis that is not its value; E0013 for more than 2^18 operations or 4096 lets.
 Inlined inline_kernel(const SpecData &callee, const std::vector<Expr> &arguments,
                       const std::vector<CallResult> &results, const Place &where);
 

@@ -54,6 +54,14 @@ int Cursor::expect_int(const char *what) {
   return minus ? -value : value;
 }
 
+const Token &expect_new_value(Cursor &cursor, const Symbols &symbols, const char *what) {
+  const Token &token = cursor.expect_new_name(what);
+  if (symbols.count(std::string(cursor.word(token))))
+    cursor.fail("E0004", "'" + std::string(cursor.word(token)) + "' is defined twice", token,
+                "inputs, lets and outputs share one set of names; choose another");
+  return token;
+}
+
 DType parse_dtype(Cursor &cursor) {
   const Token &token = cursor.expect(Tok::Name, "a dtype");
   std::string word(cursor.word(token));
@@ -202,19 +210,12 @@ private:
     cursor_.next();
   }
 
-  const Token &new_value_name(const char *what) {
-    const Token &token = cursor_.expect_new_name(what);
-    if (symbols_.count(std::string(cursor_.word(token))))
-      cursor_.fail("E0004", "'" + std::string(cursor_.word(token)) + "' is defined twice", token,
-                   "inputs, lets and outputs share one set of names; choose another");
-    return token;
-  }
-
   void in_statement(InputRole role) {
     cursor_.next();
-    const Token name = new_value_name(role == InputRole::plain       ? "an input"
-                                      : role == InputRole::parameter ? "a parameter"
-                                                                     : "a state");
+    const Token name = expect_new_value(cursor_, symbols_,
+                                        role == InputRole::plain       ? "an input"
+                                        : role == InputRole::parameter ? "a parameter"
+                                                                       : "a state");
     auto decl = std::make_shared<InputDecl>();
     decl->role = role;
     decl->name = cursor_.word(name);
@@ -307,7 +308,7 @@ private:
 
   void let_statement() {
     cursor_.next();
-    const Token name = new_value_name("a let");
+    const Token name = expect_new_value(cursor_, symbols_, "a let");
     std::vector<AxisRef> axes;
     if (cursor_.accept(Tok::LeftBracket)) axes = listed_axes();
     const Place where = source_.place(name, cursor_.previous());
@@ -325,7 +326,7 @@ private:
 
   void out_statement() {
     cursor_.next();
-    const Token name = new_value_name("an output");
+    const Token name = expect_new_value(cursor_, symbols_, "an output");
     OutputDecl output;
     output.name = cursor_.word(name);
     if (cursor_.is(Tok::LeftBracket) && has_index()) {

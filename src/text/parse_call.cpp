@@ -16,11 +16,10 @@ public:
              const std::vector<LoopSpec> &kernels)
       : cursor_(cursor), symbols_(symbols), definitions_(definitions), kernels_(kernels) {}
 
-  Inlined run(std::vector<std::string> &names) {
+  Inlined run() {
     const Token first = cursor_.next();
     callee_ = kernel();
-    check_callable(*callee_, support::with_text(cursor_.source().place(first, cursor_.previous()),
-                                                cursor_.source().text.get()));
+    check_callable(*callee_, since(first));
     arguments();
     cursor_.expect(Tok::Minus, "'->' and the names of the results");
     cursor_.expect(Tok::Greater, "'>' of '->'");
@@ -34,13 +33,15 @@ public:
                        ", and the call names " +
                        support::count(std::int64_t(results.size()), "result"),
                    first, cursor_.previous(), "its outputs are " + outputs());
-    for (const CallResult &one : results) names.push_back(one.name);
-    const Place where = support::with_text(cursor_.source().place(first, cursor_.previous()),
-                                           cursor_.source().text.get());
-    return inline_kernel(*callee_, values_, results, where);
+    return inline_kernel(*callee_, values_, results, since(first));
   }
 
 private:
+  Place since(const Token &first) const {
+    return support::with_text(cursor_.source().place(first, cursor_.previous()),
+                              cursor_.source().text.get());
+  }
+
   const SpecData *kernel() {
     const Token &token = cursor_.expect(Tok::Name, "a kernel of this text");
     const std::string name(cursor_.word(token));
@@ -94,20 +95,16 @@ private:
   }
 
   CallResult result() {
-    const Token name = cursor_.expect_new_name("a result");
+    const Token name = expect_new_value(cursor_, symbols_, "a result");
     CallResult made;
     made.name = cursor_.word(name);
-    if (symbols_.count(made.name))
-      cursor_.fail("E0004", "'" + made.name + "' is defined twice", name,
-                   "inputs, lets and outputs share one set of names; choose another");
     if (cursor_.accept(Tok::LeftBracket)) {
       made.axes.emplace();
       do made.axes->push_back(std::string(cursor_.word(cursor_.expect_new_name("an axis"))));
       while (cursor_.accept(Tok::Comma));
       cursor_.expect(Tok::RightBracket, "',' or ']'");
     }
-    made.where = support::with_text(cursor_.source().place(name, cursor_.previous()),
-                                    cursor_.source().text.get());
+    made.where = since(name);
     return made;
   }
 
@@ -123,8 +120,7 @@ private:
 
 void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
                 const std::vector<LoopSpec> &kernels, SpecData &data) {
-  std::vector<std::string> names;
-  const Inlined made = CallParser(cursor, symbols, definitions, kernels).run(names);
+  const Inlined made = CallParser(cursor, symbols, definitions, kernels).run();
   for (const Expr &let : made.lets) {
     const std::string &name = let.node()->name;
     if (symbols.count(name))

@@ -94,6 +94,9 @@ void parse_pairing(Cursor &cursor, SpecData &data);
 // `schedule { .. }`, the cursor on the first word: parse_schedule.cpp.
 void parse_schedule(Cursor &cursor, SpecData &data);
 
+// A new name that no input, let or output of the kernel has.
+const Token &expect_new_value(Cursor &cursor, const Symbols &symbols, const char *what);
+
 // `call NAME(..) -> h[i, j]`, the cursor on the first word: the lets that come of it, of kernels before this one. parse_call.cpp.
 void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
                 const std::vector<LoopSpec> &kernels, SpecData &data);

@@ -86,6 +86,31 @@ TEST_CASE("the modes of a kernel that is called are those of its outputs") {
       {counting({7, 9})});
 }
 
+TEST_CASE("a mode that folds nothing is the value in the type of the output") {
+  const std::string f =
+      "kernel f { in x : i32[i]; out y[i] = reduce(sum) x; out z[i] = reduce(mean) x } ";
+  const Array x = counting({6}, i32);
+  const LoopSpec called =
+      parse(f + "kernel k { in x : i32[i]; call f(x) -> a, b; out y = a; out z = b }", "k");
+  const Results want = compile(parse(f, "f"))({{"x", x}}),
+                got = tests::in_all_engines(called, {{"x", x}});
+  for (const char *name : {"y", "z"}) {
+    CHECK(got[name].dtype() == want[name].dtype());
+    CHECK(tests::bytes(got[name]) == tests::bytes(want[name]));
+  }
+}
+
+TEST_CASE("positions of axes count those of the kernel that is called, without axes of windows") {
+  const std::string f =
+      "kernel f { in x : f64[:, :]; in w : f64[:, :]; out y = sum(x, -1) + w[0, 1] } ";
+  const LoopSpec called = parse(
+      f + "kernel k { in x : f64[:, :]; in w : f64[:, :]; call f(x, w) -> a; out y = a }", "k");
+  const Array x = counting({2, 3}), w = counting({2, 2});
+  const Results want = compile(parse(f, "f"))({{"x", x}, {"w", w}});
+  CHECK(tests::bytes(tests::in_all_engines(called, {{"x", x}, {"w", w}})["y"]) ==
+        tests::bytes(want["y"]));
+}
+
 TEST_CASE("one argument for two inputs walks two axes") {
   check_same("in x : f64[i]; call outer(x, x) -> z; out y = z",
              "in x : f64[i]; out y = x[i] * x[j]", {counting({6})});
@@ -163,6 +188,8 @@ TEST_CASE("a call that does not fit is an error that says why") {
   CHECK(refused("state s : f64[i]; update s = s + 1; out y = s") == "E0052");
   CHECK(refused("in x : f64[i]; out y += x") == "E0052");
   CHECK(refused("in x : f64[i]; out y = broadcast(like=x) 1") == "E0052");
+  CHECK(refused("in x : f64[i]; out y[i] = reduce(norm) x") == "E0052");
+  CHECK(refused("in x : f64[i]; out y[i] = reduce(sum, init=2) x") == "E0052");
 }
 
 TEST_CASE("calls of calls grow as far as the limit and no further") {
