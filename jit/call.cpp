@@ -99,10 +99,7 @@ void KernelImpl::run_lets(Operands call) const {
 
 void KernelImpl::run_with_windows(Operands given) const {
   kernel::check_operands(typed_, given.first(typed_.given_inputs()));
-  using Elements = kernel::WindowedOperands::Elements;
-  const kernel::WindowedOperands windowed(
-      typed_, given, helpers(), engine_ == Engine::reference ? Elements::NotThere : Elements::Read);
-  run_windowed(windowed.all());
+  run_windowed(kernel::WindowedOperands(typed_, given, helpers(), elements()).all());
 }
 
 void KernelImpl::run_windowed(Operands operands) const {

@@ -239,11 +239,8 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   const kernel::LentOperands lent(spec, call);
   const kernel::Operands given = lent.all();
   kernel::check_operands(spec, given.first(spec.given_inputs()));
-  using Elements = kernel::WindowedOperands::Elements;
-  const Elements elements =
-      kernel->engine() == Engine::reference ? Elements::NotThere : Elements::Read;
-  state->windowed =
-      std::make_unique<const kernel::WindowedOperands>(spec, given, kernel->helpers(), elements);
+  state->windowed = std::make_unique<const kernel::WindowedOperands>(spec, given, kernel->helpers(),
+                                                                     kernel->elements());
   const kernel::Operands operands = state->windowed->all();
   for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < operands.size(); ++k)

@@ -69,8 +69,12 @@ public:
   Engine engine_used() const;
   Counters counters() const;
 
-  // For what a call does before its phases.
+  // For what a call does before its phases. The reference looks at the elements that say positions by itself.
   kernel::Helpers helpers() const;
+  kernel::WindowedOperands::Elements elements() const {
+    using Elements = kernel::WindowedOperands::Elements;
+    return engine_ == Engine::reference ? Elements::NotThere : Elements::Read;
+  }
   // What computes the values of sums through gathers; null where there are none.
   const KernelImpl *before() const { return before_.get(); }
 

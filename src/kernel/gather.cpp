@@ -101,10 +101,11 @@ void gather(const spec::TypedSpec &spec, std::size_t window,
     const TypedWindow::Form &form = input.window->forms[d];
     if (is_listed(form) || (form.stretches && operands[input.window->of]->layout.extents[d] == 1))
       continue;
-    std::int64_t start = form.start + (form.from_end ? of.layout.extents[d] : 0);
-    for (const TypedWindow::Count &count : form.counts)
-      start += count.times * operands[count.input]->layout.extents[std::size_t(count.dim)];
-    offset += start * of.layout.strides[d];
+    offset += std::int64_t(start_of(form, of.layout.extents[d],
+                                    [&](std::uint32_t input, std::size_t dim) {
+                                      return operands[input]->layout.extents[dim];
+                                    })) *
+              of.layout.strides[d];
     for (const TypedWindow::Term &term : form.terms)
       for (std::size_t k = 0; k < dims.size(); ++k)
         if (input.axis_of_dim[k] == term.axis && dims[k].extent > 1)

@@ -75,9 +75,9 @@ public:
       if (extents_[k] != 1) listed_.steps[places_[k]] = step;
       step *= std::max<std::int64_t>(extents_[k], 1);
     }
-    start_ = Wide(form_.start) + (form_.from_end ? count_ : 0);
-    for (const TypedWindow::Count &count : form_.counts)
-      start_ += Wide(count.times) * operands[count.input]->layout.extents[std::size_t(count.dim)];
+    start_ = start_of(form_, count_, [&](std::uint32_t input, std::size_t dim) {
+      return operands[input]->layout.extents[dim];
+    });
   }
 
   ListedPositions run(const RunTasks &tasks) {

@@ -31,6 +31,15 @@ inline bool is_listed(const spec::TypedWindow::Form &form) {
   return !form.indices.empty() || form.may_leave || form.divisor != 1;
 }
 
+// The position along a dim of this extent where all axes are at 0, without what an index says; `extent_of(input, dim)` is that of an input.
+template <class ExtentOf>
+__int128 start_of(const spec::TypedWindow::Form &form, std::int64_t extent, ExtentOf extent_of) {
+  __int128 start = __int128(form.start) + (form.from_end ? extent : 0);
+  for (const spec::TypedWindow::Count &count : form.counts)
+    start += __int128(count.times) * extent_of(count.input, std::size_t(count.dim));
+  return start;
+}
+
 // For the dims that are listed. `shape` is that of the window, `operands` are views of all inputs before it. Throws DataError E0315 for
 // the first element, in C order, that says a position outside.
 std::vector<ListedPositions> listed_positions(const spec::TypedSpec &spec, std::size_t window,

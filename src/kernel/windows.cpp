@@ -114,12 +114,8 @@ private:
   Wide start(std::size_t dim) const {
     if (stands(dim)) return 0;
     const TypedWindow &window = *spec_.inputs[index_].window;
-    const TypedWindow::Form &form = window.forms[dim];
-    Wide at = Wide(form.start);
-    if (form.from_end) at += window.padded(int(dim), given_[window.of].extents[dim]);
-    for (const TypedWindow::Count &count : form.counts)
-      at += Wide(count.times) * given_[count.input].extents[std::size_t(count.dim)];
-    return at;
+    return start_of(window.forms[dim], window.padded(int(dim), given_[window.of].extents[dim]),
+                    [&](std::uint32_t input, std::size_t d) { return given_[input].extents[d]; });
   }
 
   // All that it looks at, along each dim.
