@@ -145,6 +145,15 @@ void Library::add(const Item &item, bool keep) {
   });
 }
 
+// Of a definition, or of a kernel where it is called; none where there is no such thing.
+std::span<const Chunk> Library::chunks_of(const std::string &word, bool is_called) const {
+  if (const auto kernel = kernels_.find(word); is_called && kernel != kernels_.end())
+    return kernel->second->own;
+  const auto found = definitions_.find(word);
+  if (found == definitions_.end()) return {};
+  return {&found->second.chunk, 1};
+}
+
 // Adds the definitions that a text names, and before each of them those that it names itself.
 void Library::add_needed(const std::string &text, const std::string &self,
                          std::vector<std::string> &seen, Composed &composed) const {
@@ -155,21 +164,14 @@ void Library::add_needed(const std::string &text, const std::string &self,
     if (token.kind != spec::Tok::Name) continue;
     const std::string word(source.word(token));
     called = word == "call";
-    if (const auto kernel = kernels_.find(word); after_call && kernel != kernels_.end()) {
-      if (word == self || std::find(seen.begin(), seen.end(), word) != seen.end()) continue;
-      seen.push_back(word);
-      for (const Chunk &chunk : kernel->second->own) {
-        add_needed(chunk.text, word, seen, composed);
-        composed.add(chunk);
-      }
-      continue;
-    }
-    const auto found = definitions_.find(word);
-    if (word == self || found == definitions_.end()) continue;
+    const std::span<const Chunk> chunks = chunks_of(word, after_call);
+    if (word == self || chunks.empty()) continue;
     if (std::find(seen.begin(), seen.end(), word) != seen.end()) continue;
     seen.push_back(word);
-    add_needed(found->second.chunk.text, word, seen, composed);
-    composed.add(found->second.chunk);
+    for (const Chunk &chunk : chunks) {
+      add_needed(chunk.text, word, seen, composed);
+      composed.add(chunk);
+    }
   }
 }
 

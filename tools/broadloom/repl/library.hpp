@@ -12,6 +12,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,6 +99,7 @@ private:
     Chunk chunk;
   };
   void add(const Item &item, bool keep = true); // else only reads it
+  std::span<const Chunk> chunks_of(const std::string &word, bool is_called) const;
   void add_needed(const std::string &text, const std::string &self, std::vector<std::string> &seen,
                   Composed &composed) const;
 
