@@ -131,6 +131,7 @@ private:
     }
     if (k > 0 && !with_labels) {
       const int rank = random_.between(0, all);
+      axes.clear(); // a factor without labels lies as any other input does
       for (int d = 0; d < rank; ++d) axes.push_back(order_c_ ? d : all - rank + d);
       if (!labelled_ && rank > 0 && random_.chance(25)) {
         std::vector<int> places;
