@@ -16,9 +16,11 @@
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
 #include "jit/stopwatch.hpp"
+#include "jit/time_loop.hpp"
 #include "kernel/operand_copy.hpp"
 #include "kernel/windows.hpp"
 #include "reference/reference.hpp"
+#include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 
@@ -92,8 +94,14 @@ void KernelImpl::run_lets(Operands call) const {
   const jit::runtime::Scratch memory(std::size_t(layouts->places.bytes));
   const std::vector<AnyView> lets = lets_.views(*layouts, memory.data());
   const std::vector<bool> needed = lets_.needed(outputs);
-  for (std::size_t k = 0; k < needed.size(); ++k)
-    if (needed[k]) lets_.kernels()[k]->run_given(lets_.operands(k, inputs, lets));
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    if (!needed[k]) continue;
+    const std::optional<spec::Recurrence> &loop = lets_.specs()[k]->recurrence;
+    if (!loop)
+      lets_.kernels()[k]->run_given(lets_.operands(k, inputs, lets));
+    else if (loop->first == k)
+      jit::TimeLoop(lets_, k, inputs, lets, elements()).run();
+  }
   run_lent(lets_.operands_of_rest(inputs, lets, outputs));
 }
 
@@ -298,6 +306,8 @@ void KernelImpl::interpret(const Specialisation &special, const loop::Frame &fra
 // The reference computes all outputs into arrays of its own, so overlaps need no thought.
 void KernelImpl::run_reference(Operands operands) const {
   const support::FloatWorld world;
+  // The reference takes all positions of time, and these operands have one.
+  support::check(!typed_.time, "a step of a loop over time is compiled or interpreted");
   kernel::check_operands(typed_, operands);
   const std::size_t inputs = typed_.inputs.size();
   kernel::Layouts layouts;

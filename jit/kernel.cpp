@@ -1,4 +1,5 @@
 // The public face of a kernel: arguments by position or by name, allocated outputs, bound calls.
+#include "jit/time_loop.hpp"
 #include "jit/kernel.hpp"
 
 #include "jit/frozen.hpp"
@@ -23,6 +24,7 @@ using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 // A call with its arguments fixed.
 struct BoundState {
   std::vector<std::shared_ptr<const BoundState>> lets; // in order
+  std::unique_ptr<const jit::TimeLoop> loop;           // then it is all that this is
   Array let_memory;                                    // of all of them
   std::shared_ptr<const KernelImpl> kernel;
   std::shared_ptr<const FrozenParameters> frozen;           // keeps their memory
@@ -94,6 +96,8 @@ kernel::Layouts KernelImpl::layouts_of_given(std::span<const AnyView> inputs) co
   kernel::Layouts layouts;
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
   kernel::add_windows(typed_, layouts.inputs);
+  for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
+    kernel::take_one_position(typed_, i, layouts.inputs[i]);
   // Shapes only: whether each fold has a value is asked when the outputs are computed.
   const std::vector<bool> none(typed_.outputs.size(), false);
   const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs, none);
@@ -225,10 +229,19 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   const kernel::Operands outputs = call.subspan(inputs.size());
   bind_given(*state, kernel, lets.operands_of_rest(inputs, views, outputs));
   const std::vector<bool> needed = lets.needed(outputs);
-  for (std::size_t k = 0; k < needed.size(); ++k)
-    if (needed[k])
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    if (!needed[k]) continue;
+    const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
+    if (loop && loop->first != k) continue; // a part of a loop that is there
+    if (!loop) {
       state->lets.push_back(
           bound_state(lets.kernels()[k], nullptr, lets.operands(k, inputs, views)));
+      continue;
+    }
+    auto steps = std::make_shared<BoundState>();
+    steps->loop = std::make_unique<const jit::TimeLoop>(lets, k, inputs, views, kernel->elements());
+    state->lets.push_back(std::move(steps));
+  }
   return state;
 }
 
@@ -278,6 +291,7 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
 }
 
 static void run_bound(const BoundState &state) {
+  if (state.loop) return state.loop->run();
   for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();
   if (!state.buffers.empty())
@@ -320,8 +334,13 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
   std::vector<AnyView> arrays;
   if (!lets.empty()) arrays = lets.views(*lets.layouts(in), nullptr);
-  for (std::size_t k = 0; k < arrays.size(); ++k)
-    prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
+  for (std::size_t k = 0; k < lets.specs().size(); ++k) {
+    const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
+    if (!loop)
+      prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
+    else if (loop->first == k)
+      jit::TimeLoop(lets, k, in, arrays, kernel::WindowedOperands::Elements::NotThere).prepare();
+  }
   prepare_given(impl, lets.operands_of_rest(in, arrays, out));
 }
 

@@ -4,6 +4,7 @@
 #include "jit/kernel.hpp"
 #include "jit/layout_cache.hpp"
 #include "kernel/layouts.hpp"
+#include "kernel/window_extents.hpp"
 
 #include <algorithm>
 #include <string>
@@ -13,20 +14,18 @@ namespace broadloom::jit {
 
 Lets::Lets(const spec::TypedSpec &typed, const Compile &compile) : specs_(typed.materialised) {
   if (specs_.empty()) return;
-  std::unordered_map<std::string, std::size_t> index;
-  const auto reads = [&](const spec::TypedSpec &reader) {
-    std::vector<std::size_t> result;
-    for (const spec::TypedInput &input : reader.given())
-      if (input.materialised) result.push_back(index.at(input.name));
-    return result;
-  };
+  std::size_t more = specs_.size();
   for (std::size_t k = 0; k < specs_.size(); ++k) {
-    lets_.push_back({reads(specs_[k]->typed), k});
-    for (const std::size_t read : lets_.back().reads) lets_[read].last_read = k;
-    index.emplace(specs_[k]->typed.outputs[0].name, k);
+    const spec::Recurrence *loop = recurrence(k);
+    const std::size_t last = loop != nullptr ? loop->first + loop->count - 1 : k;
+    lets_.push_back({reads_of(specs_[k]->typed, loop, more), last, loop ? loop->first : k});
+    for (const std::size_t read : lets_.back().reads)
+      if (read < k) lets_[read].last_read = std::max(lets_[read].last_read, last);
+    if (loop != nullptr && loop->start) lets_[*loop->start].last_read = last;
+    index_.emplace(specs_[k]->typed.outputs[0].name, k);
     kernels_.push_back(compile(specs_[k]));
   }
-  reads_of_rest_ = reads(typed);
+  reads_of_rest_ = reads_of(typed, nullptr, more);
   for (const std::size_t read : reads_of_rest_) lets_[read].last_read = specs_.size();
 
   const std::size_t callers = typed.callers_inputs();
@@ -37,11 +36,57 @@ Lets::Lets(const spec::TypedSpec &typed, const Compile &compile) : specs_(typed.
       if (read[i] && typed.inputs[array].materialised)
         needed[reads_of_rest_[array - callers]] = true;
     }
-    for (std::size_t k = specs_.size(); k-- > 0;)
-      if (needed[k])
-        for (const std::size_t before : lets_[k].reads) needed[before] = true;
+    for (std::size_t k = specs_.size(); k-- > 0;) {
+      if (const spec::Recurrence *loop = recurrence(k)) // all of them or none
+        for (std::size_t other = loop->first; other < k; ++other)
+          needed[k] = needed[k] || needed[other];
+      if (!needed[k]) continue;
+      for (const std::size_t before : lets_[k].reads)
+        if (before < specs_.size()) needed[before] = true;
+      if (const spec::Recurrence *loop = recurrence(k)) {
+        if (loop->start) needed[*loop->start] = true;
+        for (std::size_t other = loop->first; other < k; ++other) needed[other] = true;
+      }
+    }
     needs_.push_back(std::move(needed));
   }
+}
+
+// In the order of its inputs.
+std::vector<std::size_t> Lets::reads_of(const spec::TypedSpec &reader,
+                                        const spec::Recurrence *recurrence,
+                                        std::size_t &more) const {
+  std::vector<std::size_t> result;
+  for (std::uint32_t i = 0; i < reader.given_inputs(); ++i) {
+    if (!reader.inputs[i].materialised) continue;
+    const bool of_loop =
+        recurrence != nullptr &&
+        (recurrence->positions == i ||
+         std::ranges::count(recurrence->reads, i, &spec::Recurrence::Read::input) != 0);
+    result.push_back(of_loop ? more++ : index_.at(reader.inputs[i].name));
+  }
+  return result;
+}
+
+// A let that reads itself lies step after step, whichever dim these are.
+void Lets::place(std::size_t k, std::span<const std::int64_t> shape, Layouts &made) const {
+  const spec::Recurrence &loop = *recurrence(k);
+  const auto size = std::int64_t(size_of(specs_[k]->typed.outputs[0].dtype));
+  std::vector<std::int64_t> lies{shape[loop.dim] + loop.lag};
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (d != loop.dim) lies.push_back(shape[d]);
+  const Layout whole = contiguous_layout(lies); // throws where it is too large
+  Layout layout;
+  layout.rank = int(shape.size());
+  std::ranges::copy(shape, layout.extents.begin());
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    layout.strides[d] = whole.strides[d == loop.dim ? 0 : d < loop.dim ? d + 1 : d];
+  made.lets.push_back(layout);
+  made.first.push_back(loop.backwards ? 0 : loop.lag * whole.strides[0] * size);
+  const std::int64_t elements = (element_count(whole) * size + 63) / 64 * 64;
+  made.positions.push_back(elements);
+  const std::int64_t numbers = loop.positions ? shape[loop.dim] * std::int64_t(sizeof(std::int64_t)) : 0;
+  made.bytes.push_back(elements + numbers);
 }
 
 std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) const {
@@ -54,16 +99,28 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
   made->key = std::move(key);
   std::vector<AnyView> views;
   std::vector<support::Lifetime> lifetimes;
+  std::vector<Layout> layouts_of_inputs;
+  for (const AnyView *input : inputs) layouts_of_inputs.push_back(input->layout);
+  std::vector<std::vector<std::int64_t>> shapes;
   for (std::size_t k = 0; k < lets_.size(); ++k) {
-    std::vector<AnyView> given;
-    for (const AnyView *input : inputs) given.push_back(*input);
-    for (const std::size_t read : lets_[k].reads) given.push_back(views[read]);
-    const Layout layout = kernels_[k]->allocated_layouts(given).outputs[0];
     const DType dtype = specs_[k]->typed.outputs[0].dtype;
-    made->lets.push_back(layout);
-    views.push_back({dtype, nullptr, true, layout});
-    made->bytes.push_back(element_count(layout) * std::int64_t(size_of(dtype)));
-    lifetimes.push_back({made->bytes.back(), k, lets_[k].last_read});
+    if (const spec::Recurrence *loop = recurrence(k)) {
+      if (loop->first == k)
+        spec::find_loop_shapes(specs_, k, layouts_of_inputs, shapes, kernel::window_extents);
+      place(k, shapes[k], *made);
+    } else {
+      std::vector<AnyView> given;
+      for (const AnyView *input : inputs) given.push_back(*input);
+      for (const std::size_t read : lets_[k].reads) given.push_back(views[read]);
+      const Layout layout = kernels_[k]->allocated_layouts(given).outputs[0];
+      made->lets.push_back(layout);
+      made->bytes.push_back(element_count(layout) * std::int64_t(size_of(dtype)));
+      made->first.push_back(0);
+      made->positions.push_back(0);
+      shapes.emplace_back(layout.shape().begin(), layout.shape().end());
+    }
+    views.push_back({dtype, nullptr, true, made->lets.back()});
+    lifetimes.push_back({made->bytes.back(), lets_[k].made, lets_[k].last_read});
   }
   made->places = support::places_of(lifetimes);
   const std::lock_guard lock(mutex_);
@@ -76,11 +133,29 @@ std::shared_ptr<const Lets::Layouts> Lets::latest() const {
 }
 
 std::vector<AnyView> Lets::views(const Layouts &layouts, char *memory) const {
+  const auto at = [&](std::size_t k, std::int64_t offset) {
+    return memory == nullptr ? nullptr : memory + layouts.places.starts[k] + offset;
+  };
+  const auto dtype = [&](std::size_t k) { return specs_[k]->typed.outputs[0].dtype; };
   std::vector<AnyView> result;
   for (std::size_t k = 0; k < lets_.size(); ++k)
-    result.push_back({specs_[k]->typed.outputs[0].dtype,
-                      memory == nullptr ? nullptr : memory + layouts.places.starts[k], true,
-                      layouts.lets[k]});
+    result.push_back({dtype(k), at(k, layouts.first[k]), true, layouts.lets[k]});
+  for (std::size_t k = 0; k < lets_.size(); ++k) {
+    const spec::Recurrence *loop = recurrence(k);
+    if (loop == nullptr) continue;
+    for (std::uint32_t i = 0; i < specs_[k]->typed.given_inputs(); ++i) {
+      if (loop->positions == i)
+        result.push_back({DType::I64, at(k, layouts.positions[k]), true,
+                          contiguous_layout({&layouts.lets[k].extents[loop->dim], 1})});
+      for (const spec::Recurrence::Read &read : loop->reads) {
+        if (read.input != i) continue;
+        const spec::Recurrence &of = *recurrence(read.let);
+        AnyView before{dtype(read.let), at(read.let, 0), true, layouts.lets[read.let]};
+        before.layout.extents[of.dim] += read.more;
+        result.push_back(before);
+      }
+    }
+  }
   return result;
 }
 

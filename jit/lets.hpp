@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace broadloom {
@@ -24,6 +26,7 @@ public:
   Lets(const spec::TypedSpec &typed, const Compile &compile);
 
   bool empty() const { return lets_.empty(); }
+  const std::vector<std::shared_ptr<const spec::Materialised>> &specs() const { return specs_; }
   const std::vector<std::shared_ptr<const KernelImpl>> &kernels() const { return kernels_; }
 
   // What a kernel is given: the inputs of the call, then the lets that it reads, then its outputs.
@@ -32,6 +35,9 @@ public:
     std::vector<Layout> lets;
     std::vector<std::int64_t> bytes; // [let]
     support::Places places;
+    // Of a let that reads itself: its first step, in bytes from its place, where the rows of the start may lie before, and the numbers of
+    // the steps.
+    std::vector<std::int64_t> first, positions; // [let]
   };
   // For inputs that fit (kernel::check_operands). Throws what their shapes are not fit for.
   std::shared_ptr<const Layouts> layouts(kernel::Operands inputs) const;
@@ -39,7 +45,8 @@ public:
   // Of the latest call or `prepare`; null before any.
   std::shared_ptr<const Layouts> latest() const;
 
-  // Views of the arrays in `memory`, of `places.bytes`; null: views without memory.
+  // Views of the arrays in `memory`, of `places.bytes`, and behind them of what lets that read themselves read of each other, with the
+  // start, and the numbers of steps; null: views without memory.
   std::vector<AnyView> views(const Layouts &layouts, char *memory) const;
   // Which lets these outputs need: [let].
   std::vector<bool> needed(kernel::Operands outputs) const;
@@ -53,12 +60,20 @@ public:
 
 private:
   struct Let {
-    std::vector<std::size_t> reads; // lets before it
+    std::vector<std::size_t> reads; // lets before it, or, from the number of lets on, other views
     std::size_t last_read = 0;      // by let .. or, the number of lets, by the kernel
+    std::size_t made = 0;           // with let ..
   };
+  const spec::Recurrence *recurrence(std::size_t k) const {
+    return specs_[k]->recurrence ? &*specs_[k]->recurrence : nullptr;
+  }
+  std::vector<std::size_t> reads_of(const spec::TypedSpec &reader,
+                                    const spec::Recurrence *recurrence, std::size_t &more) const;
+  void place(std::size_t k, std::span<const std::int64_t> shape, Layouts &made) const;
   std::vector<std::shared_ptr<const spec::Materialised>> specs_;
   std::vector<std::shared_ptr<const KernelImpl>> kernels_;
   std::vector<Let> lets_;
+  std::unordered_map<std::string, std::size_t> index_;
   std::vector<std::size_t> reads_of_rest_;
   std::vector<std::vector<bool>> needs_; // [output][let]
   mutable std::mutex mutex_;

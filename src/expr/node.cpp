@@ -176,14 +176,21 @@ Expr with_args(const ExprNode &node, std::vector<Expr> args) {
   return Expr(std::move(copy));
 }
 
-Expr make_let(std::string name, Expr value, Place where, std::vector<AxisRef> axes) {
+Expr make_let(std::string name, Expr value, Place where, std::vector<AxisRef> axes, LetLoop loop) {
   auto node = std::make_shared<ExprNode>();
   node->kind = ExprKind::Let;
   node->axes = std::move(axes);
   node->name = std::move(name);
   node->args = {std::move(value)};
+  if (loop.start.node()) node->args.push_back(std::move(loop.start));
+  node->count = loop.count;
+  node->counted_dim = loop.counted_dim;
   node->where = std::move(where);
   return Expr(std::move(node));
+}
+
+LetLoop loop_of(const ExprNode &let) {
+  return {let.args.size() > 1 ? let.args[1] : Expr(), let.count, let.counted_dim};
 }
 
 } // namespace broadloom

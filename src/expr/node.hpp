@@ -66,7 +66,8 @@ struct FunctionDecl; // expr/function.hpp
 struct ExprNode {
   ExprKind kind = ExprKind::Literal;
   Place where;
-  // Op: operands; Cast, Let: one; Fold, Scan: what is accumulated, then the values of `init=`; Input: the let that it is a window of.
+  // Op: operands; Cast: one; Let: its value, then that of `from`, if it has one; Fold, Scan: what is accumulated, then the values of
+  // `init=`; Input: the let that it is a window of, none where it is read in its own definition.
   std::vector<Expr> args;
   std::shared_ptr<const InputDecl> input; // Input
   Number number;                          // Literal
@@ -78,6 +79,8 @@ struct ExprNode {
   std::vector<AxisRef> axes;
   std::vector<std::string> of;                  // Extent, Iota: `of=`, empty where there is none
   std::string name;                             // Let, Parameter
+  std::int64_t count = -1;                      // Let: `t < 100`: the extent of a dim; -1: not said
+  std::size_t counted_dim = 0;                  //      and which dim that is
   std::shared_ptr<const FunctionDecl> function; // Call
 
   ExprNode() = default;
@@ -105,6 +108,15 @@ Expr make_scan(FoldUse use, std::vector<Expr> args, AxisRef axis, Place where);
 Expr make_parameter(std::string name, Place where);
 Expr make_extent(AxisRef axis, std::vector<std::string> of, Place where);
 Expr make_iota(AxisRef axis, std::vector<std::string> of, Place where);
-Expr make_let(std::string name, Expr value, Place where, std::vector<AxisRef> axes = {});
+// What a let that reads itself says of how it begins and how far it goes.
+struct LetLoop {
+  Expr start; // `from`; an empty one: zeros
+  std::int64_t count = -1;
+  std::size_t counted_dim = 0;
+};
+Expr make_let(std::string name, Expr value, Place where, std::vector<AxisRef> axes = {},
+              LetLoop loop = {});
+inline constexpr std::int64_t most_steps = std::int64_t(1) << 40;
+LetLoop loop_of(const ExprNode &let);
 
 } // namespace broadloom

@@ -103,6 +103,19 @@ std::shared_ptr<const InputDecl> declaration_of(const Expr &let) {
   return decl;
 }
 
+Expr make_ahead(std::string name, Place where) {
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = std::move(name);
+  decl->where = where;
+  decl->is_let = true;
+  return make_input(std::move(decl), std::move(where));
+}
+
+bool reads_ahead(const ExprNode &node) {
+  if (node.kind != ExprKind::Input || !node.args.empty()) return false;
+  return node.input->is_let || (node.input->window && node.input->window->of->is_let);
+}
+
 Expr make_window_like(const Expr &of, const Window &window, Place where) {
   return make_window(window.pads.empty() ? of : make_padded(of, window.pads, where), window.forms,
                      where);

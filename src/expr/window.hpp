@@ -101,4 +101,8 @@ Expr make_window_like(const Expr &of, const Window &window, Place where);
 // What a window of a let is of.
 std::shared_ptr<const InputDecl> declaration_of(const Expr &let);
 
+// A let before it is there: in its own definition, or in that of one before it. It is read at positions.
+Expr make_ahead(std::string name, Place where);
+bool reads_ahead(const ExprNode &node); // such a read, or what is not read at positions yet
+
 } // namespace broadloom

@@ -10,9 +10,9 @@ namespace {
 
 class Filler {
 public:
-  Filler(const Pads &pads, const AnyView &of, const Array &copy)
-      : of_(of), strides_(copy.layout()), element_(std::int64_t(size_of(of.dtype))),
-        elements_(static_cast<char *>(copy.raw())), filled_(of.layout) {
+  Filler(const Pads &pads, const AnyView &of, const AnyView &copy)
+      : of_(of), strides_(copy.layout), element_(std::int64_t(size_of(of.dtype))),
+        elements_(static_cast<char *>(copy.data)), filled_(of.layout) {
     for (const auto &pad : pads) start_ += pad.before * stride(pad.dim);
   }
 
@@ -107,7 +107,7 @@ Array bordered(const Pads &pads, const AnyView &of) {
   return copy;
 }
 
-void border_again(const Pads &pads, const AnyView &of, const Array &copy) {
+void border_again(const Pads &pads, const AnyView &of, const AnyView &copy) {
   Filler filler(pads, of, copy);
   filler.middle();
   for (const auto &pad : pads) filler.border(pad);

@@ -20,6 +20,6 @@ Layout bordered_layout(const Pads &pads, const Layout &of);
 
 // A copy that lies so, and the same again where the elements of the array have changed. No dim of 0 elements has a border of others.
 Array bordered(const Pads &pads, const AnyView &of);
-void border_again(const Pads &pads, const AnyView &of, const Array &copy);
+void border_again(const Pads &pads, const AnyView &of, const AnyView &copy);
 
 } // namespace broadloom::kernel

@@ -255,6 +255,29 @@ void WindowedOperands::copy_again() const {
     scatter(spec_, sums_[s].window, operands_, summed[s], sums_[s].elements, helpers_.tasks);
 }
 
+void WindowedOperands::copy_rows_again(std::uint32_t input, std::size_t dim, std::int64_t first,
+                                       std::int64_t count) const {
+  for (const Copy &copy : copies_)
+    if (copy.padding.of == input && copy.padding.dims.empty())
+      border_again(copy.padding.pads, rows_of(copy.of, dim, first, count),
+                   rows_of(copy.elements, dim, first, count));
+}
+
+AnyView rows_of(const AnyView &view, std::size_t dim, std::int64_t first, std::int64_t count) {
+  AnyView rows = view;
+  rows.layout.extents[dim] = count;
+  if (rows.data != nullptr)
+    rows.data = static_cast<char *>(rows.data) +
+                first * view.layout.strides[dim] * std::int64_t(size_of(view.dtype));
+  return rows;
+}
+
+void take_one_position(const spec::TypedSpec &spec, std::size_t input, Layout &layout) {
+  const std::vector<int> &axes = spec.inputs[input].axis_of_dim;
+  for (std::size_t dim = 0; spec.time && dim < axes.size(); ++dim)
+    if (axes[dim] == *spec.time) layout.extents[dim] = 1;
+}
+
 void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape) {
   support::fail(
       "E0316",

@@ -51,6 +51,9 @@ public:
   Operands all() const { return operands_; }
   // Brings the copies up to date where these operands are used for more than one call. Throws E0315.
   void copy_again() const;
+  // The same for some rows along a dim of one input alone, where it has no borders along that dim.
+  void copy_rows_again(std::uint32_t input, std::size_t dim, std::int64_t first,
+                       std::int64_t count) const;
 
 private:
   AnyView copy_of(const AnyView &view, const Padding &padding);
@@ -89,6 +92,12 @@ private:
   std::vector<const AnyView *> operands_;
 };
 [[noreturn]] void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape);
+
+// `count` positions of dim `dim` of the view, from `first` on.
+AnyView rows_of(const AnyView &view, std::size_t dim, std::int64_t first, std::int64_t count);
+
+// Of a step of a loop over time (spec/recurrence.hpp): the operand as it is at one position of the axis.
+void take_one_position(const spec::TypedSpec &spec, std::size_t input, Layout &layout);
 
 // The same of layouts alone: adds those of the windows behind those of the inputs.
 void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs);

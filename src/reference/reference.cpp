@@ -58,16 +58,25 @@ std::vector<std::int64_t> strides_of(const Extents &extents, std::size_t size) {
   return strides;
 }
 
+// One position of an axis in place of all.
+struct Pin {
+  int axis = 0;
+  std::int64_t at = 0;
+};
+
 class Evaluator {
 public:
-  Evaluator(const spec::TypedSpec &spec, std::span<const AnyView> inputs, const Workers &workers)
-      : spec_(spec), inputs_(inputs), workers_(workers), elements_(spec.graph.size()),
+  Evaluator(const spec::TypedSpec &spec, std::span<const AnyView> inputs, const Workers &workers,
+            std::optional<Pin> pin = std::nullopt)
+      : spec_(spec), inputs_(inputs), workers_(workers), pin_(pin), elements_(spec.graph.size()),
         uses_(spec.graph.size(), 0) {
     std::vector<Layout> layouts;
     for (const AnyView &view : inputs) layouts.push_back(view.layout);
     Shapes shapes = shapes_of(spec, layouts);
     extents_ = std::move(shapes.extents);
     counts_ = std::move(shapes.counts);
+    for (Extents &extents : extents_)
+      if (pin_) extents[std::size_t(pin_->axis)].count = 1;
     for (std::uint32_t n = 0; n < spec.graph.size(); ++n)
       for (NodeId arg : spec.graph.operands(NodeId{n})) ++uses_[arg.index];
     for (const spec::TypedOutput &out : spec.outputs) ++uses_[source_of(out).index];
@@ -162,6 +171,7 @@ private:
     const std::int64_t points = points_of(extents);
     char *to = static_cast<char *>(elements_[id.index].raw());
     std::vector<std::int64_t> indices(extents.size(), 0);
+    if (pin_) indices[std::size_t(pin_->axis)] = pin_->at;
     for (std::int64_t p = 0; p < points; ++p, to += element) {
       const Read read = read_by(spec_, node.payload, inputs_, indices);
       if (const auto &at = read.position) {
@@ -177,6 +187,7 @@ private:
         ops::store(to, node.dtype, read.number);
       }
       for (std::size_t a = extents.size(); a-- > 0;) {
+        if (pin_ && a == std::size_t(pin_->axis)) continue;
         if (++indices[a] < extents[a].count) break;
         indices[a] = 0;
       }
@@ -253,7 +264,9 @@ private:
       if (view.layout.extents[std::size_t(d)] != 1)
         strides[std::size_t(spec_.inputs[node.payload].axis_of_dim[std::size_t(d)])] =
             view.layout.strides[std::size_t(d)] * std::int64_t(size_of(view.dtype));
-    return {static_cast<char *>(view.data), std::move(strides)};
+    char *data = static_cast<char *>(view.data);
+    if (pin_) data += pin_->at * std::exchange(strides[std::size_t(pin_->axis)], 0);
+    return {data, std::move(strides)};
   }
 
   // Op, Cast and Expand: a value at each point from the arguments at that point.
@@ -363,6 +376,7 @@ private:
   const spec::TypedSpec &spec_;
   std::span<const AnyView> inputs_;
   const Workers workers_;
+  const std::optional<Pin> pin_;
   double units_ = 0; // of evaluate_shaken, as draw_
   std::optional<std::uint64_t> draw_;
   std::vector<Array> shaken_;        // [node]: while a fold that reads it is accumulated
@@ -376,11 +390,100 @@ private:
 
 namespace {
 
+using EvaluateOne =
+    std::function<Array(const spec::TypedSpec &, std::span<const AnyView>, std::optional<Pin>)>;
+
+std::int64_t steps_of(const spec::Recurrence &loop, const std::vector<std::int64_t> &shape) {
+  return shape[loop.dim];
+}
+
+// The rows [first, first + count) of an array along `dim`.
+AnyView rows(AnyView view, std::size_t dim, std::int64_t first, std::int64_t count) {
+  view.data = static_cast<char *>(view.data) +
+              first * view.layout.strides[dim] * std::int64_t(size_of(view.dtype));
+  view.layout.extents[dim] = count;
+  return view;
+}
+
+std::vector<std::vector<std::int64_t>> loop_shapes(spec::LetKernels lets, std::size_t first,
+                                                   std::span<const Layout> inputs,
+                                                   std::span<const Layout> before) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Layout &layout : before)
+    shapes.emplace_back(layout.shape().begin(), layout.shape().end());
+  spec::find_loop_shapes(lets, first, inputs, shapes, window_extents);
+  return {shapes.begin() + std::ptrdiff_t(first), shapes.end()};
+}
+
+// Step after step from the definition: what is read of earlier steps stands in arrays with the start before or behind them.
+std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
+                            std::span<const AnyView> inputs, std::span<const AnyView> before,
+                            const EvaluateOne &evaluate) {
+  std::vector<Layout> given, known;
+  for (const AnyView &view : inputs) given.push_back(view.layout);
+  for (const AnyView &view : before) known.push_back(view.layout);
+  const auto shapes = loop_shapes(lets, first, given, known);
+  const spec::Recurrence &any = *lets[first]->recurrence;
+  const std::int64_t steps = steps_of(any, shapes[0]);
+  Array positions(DType::I64, {steps});
+  for (std::int64_t t = 0; t < steps; ++t) positions.data<std::int64_t>()[t] = t;
+  std::vector<Array> arrays; // with the start
+  for (std::size_t m = 0; m < any.count; ++m) {
+    const spec::Recurrence &loop = *lets[first + m]->recurrence;
+    std::vector<std::int64_t> shape = shapes[m];
+    shape[loop.dim] += loop.lag;
+    arrays.emplace_back(lets[first + m]->typed.outputs[0].dtype, shape); // zeros
+    for (std::int64_t c = 0; loop.start && c < loop.lag; ++c) {
+      const AnyView to = rows(arrays[m], loop.dim, loop.backwards ? steps + c : c, 1);
+      AnyView from = before[*loop.start];
+      const Layout start = from.layout;
+      from.layout = to.layout;
+      from.layout.strides = {};
+      for (std::size_t d = 0; d < loop.start_dims.size(); ++d)
+        from.layout.strides[loop.start_dims[d]] = start.strides[d];
+      array::copy_elements(from, to.data, to.layout);
+    }
+  }
+  for (std::int64_t n = 0; n < steps; ++n) {
+    const std::int64_t t = any.backwards ? steps - 1 - n : n;
+    for (std::size_t m = 0; m < any.count; ++m) {
+      const spec::TypedSpec &typed = lets[first + m]->typed;
+      const spec::Recurrence &loop = *lets[first + m]->recurrence;
+      std::vector<AnyView> views(inputs.begin(), inputs.end());
+      for (std::uint32_t i = std::uint32_t(inputs.size()); i < typed.given_inputs(); ++i) {
+        const auto read = std::ranges::find(loop.reads, i, &spec::Recurrence::Read::input);
+        if (loop.positions == i) {
+          views.push_back(positions);
+        } else if (read != loop.reads.end()) {
+          const spec::Recurrence &of = *lets[read->let]->recurrence;
+          views.push_back(rows(arrays[read->let - first], of.dim, 0, steps + read->more));
+        } else {
+          for (std::size_t k = 0; k < first; ++k)
+            if (lets[k]->typed.outputs[0].name == typed.inputs[i].name)
+              views.push_back(before[k]);
+        }
+      }
+      const Array made = evaluate(typed, views, Pin{*typed.time, t});
+      const AnyView to =
+          rows(arrays[m], loop.dim, loop.backwards ? t : t + loop.lag, 1);
+      array::copy_elements(made, to.data, to.layout);
+    }
+  }
+  std::vector<Array> results;
+  for (std::size_t m = 0; m < any.count; ++m) {
+    const spec::Recurrence &loop = *lets[first + m]->recurrence;
+    const AnyView from = rows(arrays[m], loop.dim, loop.backwards ? 0 : loop.lag, steps);
+    const Array &result = results.emplace_back(from.dtype, shapes[m]);
+    array::copy_elements(from, result.raw(), result.layout());
+  }
+  return results;
+}
+
 // The inputs of a call with the lets that are arrays behind them, each as `evaluate` has it.
 class WithLets {
 public:
-  template <class Evaluate>
-  WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs, Evaluate evaluate)
+  WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+           const EvaluateOne &evaluate)
       : views_(inputs.begin(), inputs.end()) {
     if (inputs.size() == spec.given_inputs()) return;
     support::check(inputs.size() >= spec.callers_inputs(), "one view for each input that is given");
@@ -392,11 +495,18 @@ public:
       for (const spec::TypedInput &input : reader.given())
         if (input.materialised) views.push_back(lets.at(input.name));
     };
-    for (const auto &let : spec.materialised) {
-      std::vector<AnyView> given(inputs.begin(), inputs.end());
-      add(let->typed, given);
-      arrays_.push_back(std::move(evaluate(let->typed, std::span<const AnyView>(given))[0]));
-      lets.emplace(let->typed.outputs[0].name, arrays_.back());
+    for (std::size_t k = 0; k < spec.materialised.size(); ++k) {
+      const spec::Materialised &let = *spec.materialised[k];
+      if (let.recurrence && let.recurrence->first == k) {
+        const std::vector<AnyView> before(arrays_.begin(), arrays_.end());
+        for (Array &array : run_loop(spec.materialised, k, inputs, before, evaluate))
+          arrays_.push_back(std::move(array));
+      } else if (!let.recurrence) {
+        std::vector<AnyView> given(inputs.begin(), inputs.end());
+        add(let.typed, given);
+        arrays_.push_back(evaluate(let.typed, given, std::nullopt));
+      }
+      lets.emplace(let.typed.outputs[0].name, arrays_[k]);
     }
     add(spec, views_);
     views_.insert(views_.end(), lent.begin(), lent.end()); // shapes of outputs
@@ -421,36 +531,58 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
     for (const spec::TypedInput &input : reader.given())
       if (input.materialised) layouts.push_back(lets.at(input.name));
   };
-  for (const auto &let : spec.materialised) {
-    std::vector<Layout> given(inputs.begin(), inputs.end());
-    add(let->typed, given);
-    lets.emplace(let->typed.outputs[0].name,
-                 contiguous_layout(output_shapes(let->typed, given)[0]));
+  std::vector<Layout> arrays;
+  for (std::size_t k = 0; k < spec.materialised.size(); ++k) {
+    const spec::Materialised &let = *spec.materialised[k];
+    if (let.recurrence && let.recurrence->first == k) {
+      for (const auto &shape : loop_shapes(spec.materialised, k, inputs, arrays))
+        arrays.push_back(contiguous_layout(shape));
+    } else if (!let.recurrence) {
+      std::vector<Layout> given(inputs.begin(), inputs.end());
+      add(let.typed, given);
+      arrays.push_back(contiguous_layout(output_shapes(let.typed, given)[0]));
+    }
+    lets.emplace(let.typed.outputs[0].name, arrays[k]);
   }
   add(spec, all);
   all.insert(all.end(), lent.begin(), lent.end());
   return all;
 }
 
+static EvaluateOne evaluate_one(const std::atomic<bool> *cancel, int threads) {
+  return [=](const spec::TypedSpec &let, std::span<const AnyView> views, std::optional<Pin> pin) {
+    return std::move(Evaluator(let, views, {threads, cancel}, pin).run({})[0]);
+  };
+}
+
+std::vector<Array> evaluate_loop(spec::LetKernels lets, std::size_t first,
+                                 std::span<const AnyView> inputs, std::span<const AnyView> before,
+                                 const std::atomic<bool> *cancel, int threads) {
+  if (threads == 0) threads = int(std::max(1u, std::thread::hardware_concurrency()));
+  return run_loop(lets, first, inputs, before, evaluate_one(cancel, threads));
+}
+
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                             std::span<const AnyView> initial_outputs,
                             const std::atomic<bool> *cancel, int threads) {
-  const WithLets given(spec, inputs, [&](const spec::TypedSpec &let, const auto &views) {
-    return evaluate(let, views, {}, cancel, threads);
-  });
-  inputs = given.views();
   if (threads == 0) threads = int(std::max(1u, std::thread::hardware_concurrency()));
+  const WithLets given(spec, inputs, evaluate_one(cancel, threads));
+  inputs = given.views();
   return Evaluator(spec, inputs, {threads, cancel}).run(initial_outputs);
 }
 
 std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                                    std::span<const AnyView> initial_outputs, double units,
                                    std::uint64_t draw, const std::atomic<bool> *cancel) {
-  const WithLets given(spec, inputs, [&](const spec::TypedSpec &let, const auto &views) {
-    return evaluate_shaken(let, views, {}, units, draw, cancel);
-  });
-  inputs = given.views();
   const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
+  const WithLets given(spec, inputs,
+                       [&](const spec::TypedSpec &let, std::span<const AnyView> views,
+                           std::optional<Pin> pin) {
+                         Evaluator one(let, views, {threads, cancel}, pin);
+                         one.shake(units, draw + (pin ? std::uint64_t(pin->at) << 16 : 0));
+                         return std::move(one.run({})[0]);
+                       });
+  inputs = given.views();
   Evaluator evaluator(spec, inputs, {threads, cancel});
   evaluator.shake(units, draw);
   return evaluator.run(initial_outputs);
@@ -458,11 +590,9 @@ std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const 
 
 void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                     const Visit &visit, const std::atomic<bool> *cancel) {
-  const WithLets given(spec, inputs, [&](const spec::TypedSpec &let, const auto &views) {
-    return evaluate(let, views, {}, cancel);
-  });
-  inputs = given.views();
   const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
+  const WithLets given(spec, inputs, evaluate_one(cancel, threads));
+  inputs = given.views();
   Evaluator(spec, inputs, {threads, cancel}).compute_nodes(&visit);
 }
 

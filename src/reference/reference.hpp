@@ -13,6 +13,7 @@
 //   reference::evaluate(spec, {x, y}, {})   gives one new array for each output, in declared order
 #pragma once
 
+#include "spec/materialise.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/array.hpp>
@@ -48,6 +49,12 @@ void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs
 
 // The inputs of a call and behind them the lets that this kernel reads, each lying in C order; with all of them, as they are.
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs);
+
+// The lets that go step by step together from `first` on (spec/recurrence.hpp), for the inputs of a call and the lets before them: all
+// steps, one after the other.
+std::vector<Array> evaluate_loop(spec::LetKernels lets, std::size_t first,
+                                 std::span<const AnyView> inputs, std::span<const AnyView> before,
+                                 const std::atomic<bool> *cancel = nullptr, int threads = 0);
 
 // The shapes of the outputs, without computing them.
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,

@@ -268,6 +268,7 @@ LoopSpec fold_scales(const LoopSpec &spec, std::vector<Decision> *why) try {
   SpecData folded;
   if (auto split = spec::split_lets(expanded, spec::analyse)) { // each array is a kernel of its own
     for (auto &let : split->lets) {
+      if (let->recurrence) continue; // stays as it is
       spec::Materialised made = *let;
       made.data = scale::fold_scales(let->data, notes);
       let = std::make_shared<const spec::Materialised>(std::move(made));

@@ -8,6 +8,7 @@
 // extents of its own windows: i of `let h = x[i + 1] - x[i]` is another i than that of `out y = h[i + 1] - h[i]`.
 #pragma once
 
+#include "spec/recurrence.hpp"
 #include "spec/spec.hpp"
 
 #include <functional>
@@ -23,6 +24,7 @@ namespace broadloom::spec {
 struct Materialised {
   SpecData data;
   TypedSpec typed;
+  std::optional<Recurrence> recurrence; // it reads itself, or what reads it
 };
 
 struct Split {

@@ -231,6 +231,8 @@ struct TypedSpec {
   std::vector<Mark> marks;      // of nodes that outputs need
   std::vector<NamedValue> lets; // of such nodes
   std::vector<Decision> notes;  // warnings and choices made here, for `why`
+  // Of one step of a loop over time (spec/recurrence.hpp): the axis that it is a step along. Its operands have one position of it.
+  std::optional<int> time;
 
   // Where a node was written, with its source line: places in the graph have none, to keep it small.
   Place where(expr::NodeId id) const;

@@ -144,6 +144,7 @@ private:
     has_schedule_ = false;
     skip_breaks();
     const Token brace = cursor_.expect(Tok::LeftBrace, "'{'");
+    look_ahead();
     while (true) {
       skip_breaks();
       if (cursor_.accept(Tok::RightBrace)) break;
@@ -156,6 +157,23 @@ private:
     }
     data_->inputs.insert(data_->inputs.end(), symbols_.windows.begin(), symbols_.windows.end());
     return LoopSpec(std::shared_ptr<const SpecData>(std::move(data_)));
+  }
+
+  // The lets of this kernel.
+  void look_ahead() {
+    symbols_.ahead.clear();
+    symbols_.in_let.clear();
+    int open = 1;
+    bool begins = true; // a statement
+    for (std::size_t at = 0; open > 0 && cursor_.peek(at).kind != Tok::End; ++at) {
+      const Token &token = cursor_.peek(at);
+      open += (token.kind == Tok::LeftBrace) - (token.kind == Tok::RightBrace);
+      if (begins && token.kind == Tok::Name && cursor_.word(token) == "let" &&
+          cursor_.peek(at + 1).kind == Tok::Name)
+        symbols_.ahead.emplace(cursor_.word(cursor_.peek(at + 1)),
+                               cursor_.peek(at + 2).kind == Tok::LeftBracket);
+      begins = token.kind == Tok::Break;
+    }
   }
 
   void statement() {
@@ -280,12 +298,34 @@ private:
     cursor_.expect(Tok::RightParen, "',' or ')'");
   }
 
-  std::vector<AxisRef> listed_axes() {
+  // Those of a let may say how far it goes: let u[t < 100, i].
+  std::vector<AxisRef> listed_axes(LetLoop *loop = nullptr) {
     std::vector<AxisRef> axes;
-    do axes.push_back(parse_axis(cursor_));
-    while (cursor_.accept(Tok::Comma));
+    do {
+      axes.push_back(parse_axis(cursor_));
+      if (loop != nullptr && cursor_.is(Tok::Less)) count_of_dim(*loop, axes.size() - 1);
+    } while (cursor_.accept(Tok::Comma));
     cursor_.expect(Tok::RightBracket, "',' or ']'");
     return axes;
+  }
+
+  void count_of_dim(LetLoop &loop, std::size_t dim) {
+    const Token less = cursor_.next();
+    const bool minus = cursor_.accept(Tok::Minus);
+    const Token &token = cursor_.expect(Tok::Int, "how many steps there are");
+    const std::string_view digits = cursor_.word(token);
+    const bool too_large = std::from_chars(digits.data(), digits.data() + digits.size(),
+                                           loop.count)
+                                   .ec != std::errc() ||
+                           loop.count > most_steps;
+    if (minus || too_large || loop.count == 0)
+      cursor_.fail("E0031", "a let goes on for 1 to 2^40 steps", less, token,
+                   "write how many there are, as in t < 100");
+    if (loop_dims_ > 0)
+      cursor_.fail("E0031", "the steps along two dims are counted", less, token,
+                   "say how many there are of the dim along which the let reads itself");
+    ++loop_dims_;
+    loop.counted_dim = dim;
   }
 
   // `> 0` after a parameter, or nothing.
@@ -310,16 +350,25 @@ private:
     cursor_.next();
     const Token name = expect_new_value(cursor_, symbols_, "a let");
     std::vector<AxisRef> axes;
-    if (cursor_.accept(Tok::LeftBracket)) axes = listed_axes();
+    LetLoop loop;
+    loop_dims_ = 0;
+    if (cursor_.accept(Tok::LeftBracket)) axes = listed_axes(&loop);
     const Place where = source_.place(name, cursor_.previous());
     cursor_.expect(Tok::Assign, "'='");
-    Expr value = parse_expression(cursor_, symbols_, definitions_);
     std::string word(cursor_.word(name));
+    symbols_.in_let = word;
+    Expr value = parse_expression(cursor_, symbols_, definitions_);
+    if (cursor_.is_word("from")) {
+      cursor_.next();
+      loop.start = parse_expression(cursor_, symbols_, definitions_);
+    }
+    symbols_.in_let.clear();
+    symbols_.ahead.erase(word);
     if (is_padded_whole(value)) { // `let p = pad(x, i: (1, 1))` is another name of it
       symbols_[word] = {Symbol::Kind::Input, std::move(value)};
       return;
     }
-    Expr let = make_let(word, std::move(value), where, std::move(axes));
+    Expr let = make_let(word, std::move(value), where, std::move(axes), std::move(loop));
     data_->lets.push_back(let);
     symbols_[word] = {Symbol::Kind::Let, std::move(let)};
   }
@@ -411,6 +460,7 @@ private:
   Token name_; // of the kernel
   std::shared_ptr<SpecData> data_;
   bool has_schedule_ = false;
+  int loop_dims_ = 0; // of a let: whose extents are said
 };
 
 } // namespace

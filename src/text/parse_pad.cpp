@@ -27,23 +27,25 @@ public:
       cursor_.next();
     }
     const Token &name = cursor_.expect(Tok::Name, "the name of an input");
-    const auto found = symbols_.find(std::string(cursor_.word(name)));
-    if (found == symbols_.end())
-      cursor_.fail("E0003", "'" + std::string(cursor_.word(name)) + "' is not defined", name,
+    const std::string word(cursor_.word(name));
+    const auto found = symbols_.find(word);
+    const bool is_ahead = found == symbols_.end() && symbols_.may_read_ahead(word);
+    if (found == symbols_.end() && !is_ahead)
+      cursor_.fail("E0003", "'" + word + "' is not defined", name,
                    "pad takes an input, which is declared before");
-    const bool is_let = found->second.kind == Symbol::Kind::Let;
-    if (!is_let && found->second.kind != Symbol::Kind::Input)
-      cursor_.fail("E0023",
-                   "'" + std::string(cursor_.word(name)) +
-                       "' is no input and no let, and only these are padded",
+    const Symbol symbol =
+        is_ahead ? Symbol{Symbol::Kind::Input, make_ahead(word, cursor_.source().place(name))}
+                 : found->second;
+    const bool is_let = symbol.kind == Symbol::Kind::Let;
+    if (!is_let && symbol.kind != Symbol::Kind::Input)
+      cursor_.fail("E0023", "'" + word + "' is no input and no let, and only these are padded",
                    name, "pad an input or a let of the kernel");
-    const auto read =
-        is_let ? declaration_of(found->second.expr) : found->second.expr.node()->input;
+    const auto read = is_let ? declaration_of(symbol.expr) : symbol.expr.node()->input;
     const InputDecl &of = read->window ? *read->window->of : *read;
     std::vector<DimPad> pads;
     if (read->window) pads = read->window->pads;
     for (; open > 0; --open) add_pads(of, pads);
-    return make_padded(found->second.expr, std::move(pads),
+    return make_padded(symbol.expr, std::move(pads),
                        cursor_.source().place(first, cursor_.previous()));
   }
 

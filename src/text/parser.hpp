@@ -72,6 +72,13 @@ private:
 // The names that are known. The windows that like= and of= name are collected here: they are declared, as nothing else may read them.
 struct Symbols : std::unordered_map<std::string, Symbol> {
   mutable std::vector<std::shared_ptr<const InputDecl>> windows;
+  // The lets that are not defined yet, and whether their dims are listed: the values of lets may read these at positions.
+  std::unordered_map<std::string, bool> ahead;
+  std::string in_let; // whose value is read now
+  bool may_read_ahead(const std::string &name) const {
+    const auto found = ahead.find(name);
+    return !in_let.empty() && found != ahead.end() && found->second;
+  }
 };
 
 // The callables that the text has defined so far.

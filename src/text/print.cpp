@@ -95,9 +95,14 @@ public:
       if (!decl->window && !decl->is_output) input(*decl);
     for (const ExprNode *node : lets_) {
       text_ += "  let " + names_.at(node);
-      if (node->kind == ExprKind::Let && !node->axes.empty()) list(node->axes);
+      const bool is_let = node->kind == ExprKind::Let;
+      if (is_let && !node->axes.empty()) list(node->axes, loop_of(*node));
       text_ += " = ";
-      expression(node->kind == ExprKind::Let ? node->args[0].node() : node, node);
+      expression(is_let ? node->args[0].node() : node, node);
+      if (is_let && node->args.size() > 1) {
+        text_ += " from ";
+        expression(node->args[1].node(), node);
+      }
       text_ += "\n";
     }
     for (const OutputDecl &decl : data_.outputs) output(decl);
@@ -299,10 +304,12 @@ private:
     text_ += "\n";
   }
 
-  void list(const std::vector<AxisRef> &axes) {
+  void list(const std::vector<AxisRef> &axes, const LetLoop &loop = {}) {
     text_ += "[";
-    for (std::size_t i = 0; i < axes.size(); ++i)
+    for (std::size_t i = 0; i < axes.size(); ++i) {
       text_ += (i == 0 ? "" : ", ") + axis_text(axes[i]);
+      if (loop.count >= 0 && loop.counted_dim == i) text_ += " < " + std::to_string(loop.count);
+    }
     text_ += "]";
   }
 

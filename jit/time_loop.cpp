@@ -1,0 +1,155 @@
+// See time_loop.hpp.
+#include "jit/time_loop.hpp"
+
+#include "array/copy.hpp"
+#include "jit/kernel.hpp"
+#include "reference/reference.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace broadloom::jit {
+namespace {
+
+// In place of an array of which only windows are read: they see it, and it is written while the step reads them.
+AnyView stand_in(const AnyView &array) {
+  alignas(64) static constinit char nothing[64] = {};
+  AnyView view = array;
+  view.data = nothing;
+  for (int d = 0; d < view.layout.rank; ++d) {
+    view.layout.extents[std::size_t(d)] = 1;
+    view.layout.strides[std::size_t(d)] = 0;
+  }
+  return view;
+}
+
+} // namespace
+
+TimeLoop::TimeLoop(const Lets &lets, std::size_t first, kernel::Operands inputs,
+                   std::span<const AnyView> views, kernel::WindowedOperands::Elements elements)
+    : lets_(lets), first_(first), views_(views.begin(), views.end()) {
+  for (const AnyView *input : inputs) inputs_.push_back(*input);
+  const spec::Recurrence &loop = *lets.specs()[first]->recurrence;
+  steps_ = views_[first].layout.extents[loop.dim];
+  for (std::size_t k = first; k < first + loop.count; ++k)
+    add_step(k, lets.operands(k, inputs, views_), elements);
+}
+
+void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
+                        kernel::WindowedOperands::Elements elements) {
+  Step &step = each_.emplace_back();
+  step.kernel = lets_.kernels()[k];
+  step.recurrence = &*lets_.specs()[k]->recurrence;
+  const spec::TypedSpec &typed = step.kernel->typed();
+  kernel::check_operands(typed, operands.first(typed.given_inputs()));
+  step.windowed = std::make_unique<const kernel::WindowedOperands>(
+      typed, operands, step.kernel->helpers(), elements);
+  if (step.recurrence->positions) positions_.push_back(*operands[*step.recurrence->positions]);
+  const kernel::Operands all = step.windowed->all();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    AnyView &view = step.views.emplace_back(*all[i]);
+    std::int64_t &move = step.moves.emplace_back(0);
+    const bool is_output = i >= typed.inputs.size();
+    const std::vector<int> &axes =
+        is_output ? typed.outputs[0].axes : typed.inputs[i].axis_of_dim;
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      if (axes[d] != *typed.time) continue;
+      if (view.layout.extents[d] != 1)
+        move = view.layout.strides[d] * std::int64_t(size_of(view.dtype));
+      view.layout.extents[d] = 1;
+    }
+    if (std::ranges::count(step.recurrence->reads, i, &spec::Recurrence::Read::input) != 0)
+      view = stand_in(view);
+  }
+}
+
+void TimeLoop::prepare() const {
+  for (const Step &step : each_) {
+    std::vector<const AnyView *> operands;
+    for (const AnyView &view : step.views) operands.push_back(&view);
+    step.kernel->bind(operands, KernelImpl::Use::Once);
+  }
+}
+
+AnyView TimeLoop::array(std::size_t k) const {
+  const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
+  AnyView whole = kernel::rows_of(views_[k], loop.dim, loop.backwards ? 0 : -loop.lag,
+                                  steps_ + loop.lag);
+  return whole;
+}
+
+void TimeLoop::fill_start(std::size_t k, std::int64_t row) const {
+  const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
+  const AnyView to = kernel::rows_of(array(k), loop.dim, row, 1);
+  AnyView from = to;
+  for (int d = 0; d < from.layout.rank; ++d) from.layout.strides[std::size_t(d)] = 0;
+  alignas(16) char zero[16] = {};
+  from.data = zero;
+  if (loop.start) {
+    const AnyView &start = views_[*loop.start];
+    from.data = start.data;
+    for (std::size_t d = 0; d < loop.start_dims.size(); ++d)
+      from.layout.strides[loop.start_dims[d]] = start.layout.strides[d];
+  }
+  array::copy_elements(from, to.data, to.layout);
+}
+
+// Row `row` of the array of let k is there: copies with borders get it, too.
+void TimeLoop::copy_borders(std::size_t k, std::int64_t row) const {
+  for (const Step &step : each_)
+    for (const spec::Recurrence::Read &read : step.recurrence->reads) {
+      const spec::Recurrence &of = *lets_.specs()[read.let]->recurrence;
+      if (read.let == k && row < steps_ + read.more)
+        step.windowed->copy_rows_again(read.input, of.dim, row, 1);
+    }
+}
+
+void TimeLoop::begin() const {
+  for (const Step &step : each_) step.windowed->copy_again();
+  for (const AnyView &positions : positions_)
+    for (std::int64_t t = 0; t < steps_; ++t) static_cast<std::int64_t *>(positions.data)[t] = t;
+  for (std::size_t k = first_; k < first_ + each_.size(); ++k) {
+    const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
+    for (std::int64_t c = 0; c < loop.lag; ++c) {
+      const std::int64_t row = loop.backwards ? steps_ + c : c;
+      fill_start(k, row);
+      copy_borders(k, row);
+    }
+  }
+}
+
+void TimeLoop::run() const {
+  if (element_count(views_[first_].layout) == 0 && each_.size() == 1) return;
+  if (each_[0].kernel->engine() == Engine::reference) return run_reference();
+  begin();
+  std::vector<std::vector<AnyView>> views;
+  std::vector<std::vector<const AnyView *>> operands(each_.size());
+  for (std::size_t m = 0; m < each_.size(); ++m) {
+    views.push_back(each_[m].views);
+    for (const AnyView &view : views.back()) operands[m].push_back(&view);
+  }
+  const bool backwards = each_[0].recurrence->backwards;
+  for (std::int64_t n = 0; n < steps_; ++n) {
+    const std::int64_t t = backwards ? steps_ - 1 - n : n;
+    for (std::size_t m = 0; m < each_.size(); ++m) {
+      const Step &step = each_[m];
+      for (std::size_t i = 0; i < views[m].size(); ++i)
+        if (step.views[i].data != nullptr)
+          views[m][i].data = static_cast<char *>(step.views[i].data) + t * step.moves[i];
+      step.kernel->run_windowed(operands[m]);
+      copy_borders(first_ + m, backwards ? t : t + step.recurrence->lag);
+    }
+  }
+}
+
+void TimeLoop::run_reference() const {
+  const std::vector<Array> made = reference::evaluate_loop(
+      lets_.specs(), first_, inputs_, std::span(views_).first(first_),
+      each_[0].kernel->options().cancel.get(), each_[0].kernel->threads());
+  for (std::size_t m = 0; m < made.size(); ++m) {
+    const AnyView &to = views_[first_ + m];
+    array::copy_elements(made[m], to.data, to.layout);
+  }
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,46 @@
+// The lets of a call that go step by step together (spec/recurrence.hpp): kernels of one step each, run for one position of time after the
+// other on views that move on.
+#pragma once
+
+#include "jit/lets.hpp"
+#include "kernel/windows.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace broadloom::jit {
+
+class TimeLoop {
+public:
+  // Those from let `first` on; `views` are those of Lets::views. The inputs and the memory must live as long as this.
+  TimeLoop(const Lets &lets, std::size_t first, kernel::Operands inputs,
+           std::span<const AnyView> views, kernel::WindowedOperands::Elements elements);
+
+  void run() const;
+  void prepare() const; // compiles what a step runs
+
+private:
+  struct Step {
+    std::shared_ptr<const KernelImpl> kernel;
+    const spec::Recurrence *recurrence = nullptr;
+    std::unique_ptr<const kernel::WindowedOperands> windowed;
+    std::vector<AnyView> views; // of the first position
+    std::vector<std::int64_t> moves; // of each from position to position, in bytes
+  };
+  void add_step(std::size_t k, kernel::Operands operands,
+                kernel::WindowedOperands::Elements elements);
+  void begin() const;
+  void fill_start(std::size_t k, std::int64_t row) const;
+  void copy_borders(std::size_t k, std::int64_t row) const;
+  AnyView array(std::size_t k) const; // with the rows of the start
+  void run_reference() const;
+
+  const Lets &lets_;
+  const std::size_t first_;
+  std::vector<AnyView> inputs_, views_;
+  std::vector<AnyView> positions_; // one for each step that reads them
+  std::int64_t steps_ = 0;
+  std::vector<Step> each_;
+};
+
+} // namespace broadloom::jit

@@ -1,0 +1,421 @@
+// See recurrence.hpp.
+#include "spec/recurrence.hpp"
+
+#include "expr/window.hpp"
+#include "spec/materialise.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace broadloom::spec {
+namespace {
+
+using support::fail;
+
+class TimeLoopFinder {
+public:
+  TimeLoopFinder(const std::vector<std::string> &lets,
+                 const std::unordered_map<std::string, Expr> &by_name, const ReadsOf &reads_of,
+                 const std::string *source)
+      : lets_(lets), by_name_(by_name), source_(source) {
+    for (const std::string &name : lets) {
+      if (let(name).axes.empty())
+        fail("E0028", "let '" + name + "' reads itself, and its dims are not listed",
+             shown(let(name).where),
+             "list them, and read it at earlier positions: let " + name + "[t, i] = .. " + name +
+                 "[t - 1, i] ..");
+      for (const ExprNode *node : reads_of(name)) note(name, *node);
+    }
+  }
+
+  TimeLoop run() {
+    std::vector<std::string> found;
+    for (const AxisRef &axis : let(lets_[0]).axes)
+      if (const auto *label = std::get_if<std::string>(&axis.value()); label && fits(*label))
+        found.push_back(*label);
+    for (const std::string &name : lets_) // the steps of which are counted
+      if (const ExprNode &node = let(name); found.size() > 1 && node.count >= 0)
+        std::erase_if(found, [&](const std::string &label) {
+          return dim_of(name, label) != node.counted_dim;
+        });
+    if (found.empty()) explain();
+    if (found.size() > 1)
+      fail("E0028",
+           "let '" + reads_[0].by + "' reads itself at other positions of " +
+               support::quoted_list(found) + ", and each could be the one that it goes along",
+           shown(reads_[0].node->where),
+           "let one read have another of them as it is, or join them into one axis");
+    TimeLoop loop;
+    loop.axis = found[0];
+    for (const std::string &name : lets_)
+      loop.members.push_back({name, *dim_of(name, loop.axis), 0});
+    for (const Read &read : reads_) {
+      const std::int64_t moved = moved_by(read, loop.axis);
+      loop.backwards = loop.backwards || moved > 0;
+      TimeLoop::Member &of = member(loop, read.of);
+      of.lag = std::max(of.lag, std::abs(moved));
+    }
+    count_steps(loop);
+    in_order_of_a_step(loop);
+    return loop;
+  }
+
+private:
+  struct Read {
+    std::string by, of;
+    const ExprNode *node = nullptr;
+    const Window *window = nullptr; // null: read as it is
+  };
+
+  const ExprNode &let(const std::string &name) const { return *by_name_.at(name).node(); }
+  Place shown(const Place &where) const { return support::with_text(where, source_); }
+
+  void note(const std::string &by, const ExprNode &node) {
+    const Window *window = node.kind == ExprKind::Input ? node.input->window.get() : nullptr;
+    const std::string &of = node.kind == ExprKind::Let ? node.name
+                            : window != nullptr        ? window->of->name
+                                                       : node.input->name;
+    if (node.kind == ExprKind::Input && window == nullptr)
+      fail("E0028", "let '" + of + "' is read without positions before it is there",
+           shown(node.where), "read it at earlier positions, as in " + of + ".at({\"t\" - 1})");
+    if (window != nullptr && window->forms.size() != let(of).axes.size())
+      fail("E0140",
+           "'" + of + "' has " + support::count(std::int64_t(let(of).axes.size()), "dim") +
+               ", and " + support::count(std::int64_t(window->forms.size()), "position") +
+               (window->forms.size() == 1 ? " is" : " are") + " given",
+           shown(node.where), "write one position for each dim, as in x[i + u, j]");
+    if (window != nullptr && window->is_gather())
+      fail("E0028",
+           node.input->name + " reads let '" + of +
+               "' at elements of another input, and it is not there as a whole yet",
+           shown(node.where), "read it at sums of integers and multiples of axes");
+    reads_.push_back({by, of, &node, window});
+  }
+
+  std::optional<std::size_t> dim_of(const std::string &name, const std::string &label) const {
+    const std::vector<AxisRef> &axes = let(name).axes;
+    for (std::size_t dim = 0; dim < axes.size(); ++dim)
+      if (const auto *own = std::get_if<std::string>(&axes[dim].value()); own && *own == label)
+        return dim;
+    return std::nullopt;
+  }
+
+  // By how much the read is away from the position `label` along that dim, if it is at label + c, is not padded there, and goes
+  // along it nowhere else.
+  std::optional<std::int64_t> moved(const Read &read, const std::string &label) const {
+    const std::optional<std::size_t> dim = dim_of(read.of, label);
+    if (!dim) return std::nullopt;
+    if (read.window == nullptr) return 0;
+    for (const DimPad &pad : read.window->pads)
+      if (pad.dim == *dim) return std::nullopt;
+    for (std::size_t d = 0; d < read.window->forms.size(); ++d) {
+      const AffineForm &form = read.window->forms[d];
+      const bool has = std::any_of(form.terms.begin(), form.terms.end(),
+                                   [&](const auto &term) { return term.axis == label; });
+      const bool alone = form.terms.size() == 1 && form.terms[0].times == 1;
+      if (d == *dim ? !has || !alone : has) return std::nullopt;
+    }
+    const std::int64_t by = read.window->forms[*dim].constant;
+    return std::abs(by) > most_steps ? std::nullopt : std::optional(by);
+  }
+  std::int64_t moved_by(const Read &read, const std::string &label) const {
+    return *moved(read, label);
+  }
+
+  // Whether all reads are at this axis moved to one side, those of a let itself by 1 or more.
+  bool fits(const std::string &label) const {
+    bool earlier = false, later = false;
+    for (const Read &read : reads_) {
+      const std::optional<std::int64_t> by = moved(read, label);
+      if (!by || (*by == 0 && read.of == read.by)) return false;
+      earlier = earlier || *by < 0;
+      later = later || *by > 0;
+    }
+    return earlier != later && std::all_of(lets_.begin(), lets_.end(), [&](const auto &name) {
+             return dim_of(name, label).has_value();
+           });
+  }
+
+  // None fits: what is the matter with the first read that tells.
+  [[noreturn]] void explain() const {
+    for (const AxisRef &axis : let(lets_[0]).axes) {
+      const auto *label = std::get_if<std::string>(&axis.value());
+      if (label == nullptr) continue;
+      const Read *earlier = nullptr, *later = nullptr;
+      for (const Read &read : reads_) {
+        const std::optional<std::int64_t> by = moved(read, *label);
+        if (by && *by < 0) earlier = &read;
+        if (by && *by > 0) later = &read;
+      }
+      if (earlier != nullptr && later != nullptr)
+        fail("E0028",
+             "let '" + later->of + "' is read at an earlier and at a later position of axis '" +
+                 *label + "'",
+             shown(later->node->where),
+             "it goes along the axis one way: " + earlier->node->input->name +
+                 " is there before this step, " + later->node->input->name + " is not");
+    }
+    for (const Read &read : reads_) {
+      if (read.of != read.by) continue;
+      const std::vector<AxisRef> &axes = let(read.of).axes;
+      bool here = read.window != nullptr;
+      for (std::size_t d = 0; here && d < axes.size(); ++d) {
+        const auto *label = std::get_if<std::string>(&axes[d].value());
+        here = read.window->forms[d].is_axis() && label != nullptr &&
+               read.window->forms[d].terms[0].axis == *label;
+      }
+      if (here)
+        fail("E0028",
+             "let '" + read.of + "' reads itself at the position that it is computed at: " +
+                 read.node->input->name,
+             shown(read.node->where), "read an earlier one of one of its dims: " + example(read));
+    }
+    const Read &read = reads_[0];
+    fail("E0028",
+         (read.window != nullptr ? read.node->input->name : "'" + read.of + "'") +
+             " is no earlier position of one axis of let '" + read.of + "'" +
+             (lets_.size() > 1 ? ", which reads " + support::quoted_list(others(read.of)) +
+                                     " that read it"
+                               : ", which reads itself"),
+         shown(read.node->where),
+         "all reads are at t - c along one axis t and at no other positions of t, or all at "
+         "t + c, such as " +
+             example(read));
+  }
+  std::vector<std::string> others(const std::string &name) const {
+    std::vector<std::string> names;
+    for (const std::string &let : lets_)
+      if (let != name) names.push_back(let);
+    return names;
+  }
+  // "h[t - 1, i]"
+  std::string example(const Read &read) const {
+    std::string text = read.of + "[";
+    bool first = true;
+    for (const AxisRef &axis : let(read.of).axes) {
+      const auto *label = std::get_if<std::string>(&axis.value());
+      text += (first ? "" : ", ") + (label ? *label : std::to_string(std::get<int>(axis.value()))) +
+              (first ? " - 1" : "");
+      first = false;
+    }
+    return text + "]";
+  }
+
+  void count_steps(TimeLoop &loop) const {
+    for (const TimeLoop::Member &member : loop.members) {
+      const ExprNode &node = let(member.let);
+      if (node.count < 0) continue;
+      if (node.counted_dim != member.dim)
+        fail("E0031",
+             "the steps of let '" + member.let + "' are counted along another axis than '" +
+                 loop.axis + "', along which it reads itself",
+             shown(node.where),
+             "write " + loop.axis + " < " + std::to_string(node.count) +
+                 "; other axes have their extents by what is read");
+      if (loop.count >= 0 && loop.count != node.count)
+        fail("E0031",
+             "let '" + member.let + "' goes on for " + support::count(node.count, "step") +
+                 ", and what it goes together with for " + std::to_string(loop.count),
+             shown(node.where), "count the steps of one of them, or of all the same");
+      loop.count = node.count;
+    }
+  }
+
+  // Those that are read at the same position come first.
+  void in_order_of_a_step(TimeLoop &loop) const {
+    std::vector<TimeLoop::Member> left;
+    left.swap(loop.members);
+    std::set<std::string> done;
+    const auto waits_for = [&](const std::string &name) -> const Read * {
+      for (const Read &read : reads_)
+        if (read.by == name && moved_by(read, loop.axis) == 0 && !done.contains(read.of))
+          return &read;
+      return nullptr;
+    };
+    while (!left.empty()) {
+      const auto next = std::find_if(left.begin(), left.end(), [&](const auto &member) {
+        return waits_for(member.let) == nullptr;
+      });
+      if (next == left.end()) {
+        const Read &read = *waits_for(left[0].let);
+        fail("E0028",
+             "lets '" + read.by + "' and '" + read.of + "' read each other at one position of '" +
+                 loop.axis + "'",
+             shown(read.node->where), "let one of them read the other at an earlier position");
+      }
+      done.insert(next->let);
+      loop.members.push_back(*next);
+      left.erase(next);
+    }
+  }
+
+  static TimeLoop::Member &member(TimeLoop &loop, const std::string &name) {
+    return *std::find_if(loop.members.begin(), loop.members.end(),
+                         [&](const auto &member) { return member.let == name; });
+  }
+
+  const std::vector<std::string> &lets_;
+  const std::unordered_map<std::string, Expr> &by_name_;
+  const std::string *source_;
+  std::vector<Read> reads_;
+};
+
+// Extents of the members of a loop, as far as they are known.
+class ShapeFinder {
+public:
+  ShapeFinder(LetKernels lets, std::size_t first, std::span<const Layout> inputs,
+              std::vector<std::vector<std::int64_t>> &shapes, const Solve &solve)
+      : lets_(lets), first_(first), inputs_(inputs), shapes_(shapes), solve_(solve),
+        steps_(of(first).steps) {
+    for (std::size_t k = first; k < end(); ++k) {
+      std::vector<std::int64_t> &known =
+          known_.emplace_back(lets_[k]->typed.outputs[0].axes.size(), unknown);
+      if (!of(k).start) continue;
+      const std::vector<std::int64_t> &start = shapes_[*of(k).start];
+      for (std::size_t d = 0; d < start.size(); ++d) known[of(k).start_dims[d]] = start[d];
+    }
+  }
+
+  void run() {
+    for (std::size_t pass = 0; pass <= known_.size() && !all_known(); ++pass)
+      for (std::size_t k = first_; k < end(); ++k) look(k);
+    for (std::size_t k = first_; k < end(); ++k) {
+      take_steps(k);
+      if (!is_known(k))
+        support::fail("E0031", "nothing gives let '" + name(k) + "' all its extents",
+                      lets_[k]->typed.outputs[0].where,
+                      "let an input that it reads have its axes, or begin it `from` an array");
+      shapes_.push_back(known_[k - first_]);
+    }
+    for (std::size_t k = first_; k < end(); ++k) check(k);
+  }
+
+private:
+  static constexpr std::int64_t unknown = -1;
+  static constexpr std::array far{std::int64_t(1) << 40, std::int64_t(3) << 39};
+
+  const Recurrence &of(std::size_t k) const { return *lets_[k]->recurrence; }
+  std::size_t end() const { return first_ + of(first_).count; }
+  const std::string &name(std::size_t k) const { return lets_[k]->typed.outputs[0].name; }
+  bool is_known(std::size_t k) const {
+    return std::ranges::count(known_[k - first_], unknown) == 0;
+  }
+  bool all_known() const {
+    for (std::size_t k = first_; k < end(); ++k)
+      if (!is_known(k)) return false;
+    return true;
+  }
+  void take_steps(std::size_t k) {
+    if (steps_ >= 0) known_[k - first_][of(k).dim] = steps_;
+  }
+
+  // What its kernel is given, where what is not known is as large as `most`.
+  std::vector<Layout> given(std::size_t k, std::int64_t most) const {
+    const TypedSpec &typed = lets_[k]->typed;
+    std::vector<Layout> layouts;
+    for (std::uint32_t i = 0; i < typed.given_inputs(); ++i) {
+      if (!typed.inputs[i].materialised) {
+        layouts.push_back(inputs_[i]);
+        continue;
+      }
+      std::vector<std::int64_t> shape;
+      const auto read = std::ranges::find(of(k).reads, i, &Recurrence::Read::input);
+      if (read != of(k).reads.end()) {
+        shape = known_[read->let - first_];
+        for (std::int64_t &extent : shape)
+          if (extent == unknown) extent = most;
+        shape = shape_before(of(read->let), *read, shape);
+      } else if (of(k).positions == i) {
+        shape = {steps_ < 0 ? most : steps_};
+      } else {
+        const auto let = std::ranges::find_if(
+            lets_, [&](const auto &one) { return one->typed.outputs[0].name == typed.inputs[i].name; });
+        shape = shapes_[std::size_t(let - lets_.begin())];
+      }
+      Layout layout; // strides do not matter, and might be too large
+      layout.rank = int(shape.size());
+      std::ranges::copy(shape, layout.extents.begin());
+      layouts.push_back(layout);
+    }
+    return layouts;
+  }
+
+  // Of its dims.
+  std::vector<std::int64_t> solved(std::size_t k, std::int64_t most) const {
+    const TypedSpec &typed = lets_[k]->typed;
+    const std::vector<Layout> layouts = given(k, most);
+    std::vector<std::int64_t> extents = solve_(typed, layouts);
+    for (std::size_t i = 0; i < layouts.size(); ++i)
+      for (std::size_t d = 0; !typed.inputs[i].labelled && d < typed.inputs[i].axis_of_dim.size();
+           ++d)
+        if (std::int64_t &extent = extents[std::size_t(typed.inputs[i].axis_of_dim[d])];
+            extent == 1)
+          extent = layouts[i].extents[d];
+    std::vector<std::int64_t> shape;
+    for (const int axis : typed.outputs[0].axes) shape.push_back(extents[std::size_t(axis)]);
+    return shape;
+  }
+
+  // What does not depend on what is not known.
+  void look(std::size_t k) {
+    take_steps(k);
+    if (is_known(k)) return;
+    const std::vector<std::int64_t> one = solved(k, far[0]), other = solved(k, far[1]);
+    for (std::size_t d = 0; d < one.size(); ++d)
+      if (one[d] == other[d] && known_[k - first_][d] == unknown) known_[k - first_][d] = one[d];
+    steps_ = known_[k - first_][of(k).dim];
+  }
+
+  void check(std::size_t k) const {
+    const TypedSpec &typed = lets_[k]->typed;
+    const std::vector<std::int64_t> shape = solved(k, 0);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::int64_t known = known_[k - first_][d];
+      if (shape[d] == known) continue;
+      const std::string axis = "axis '" + typed.axes[std::size_t(typed.outputs[0].axes[d])].name + "'";
+      const bool of_time = d == of(k).dim;
+      support::fail("E0102",
+                    axis + " of let '" + name(k) + "' has " + support::count(known, "element") +
+                        (of_time            ? " by its steps"
+                         : of(k).start      ? " by its start"
+                                            : " by what it goes together with") +
+                        ", and " + std::to_string(shape[d]) + " by what it reads",
+                    typed.outputs[0].where,
+                    of_time ? "count as many steps as there are, or leave the count out"
+                            : "begin it from an array of its shape without its axis of steps");
+    }
+  }
+
+  const LetKernels lets_;
+  const std::size_t first_;
+  std::span<const Layout> inputs_;
+  std::vector<std::vector<std::int64_t>> &shapes_;
+  const Solve &solve_;
+  std::int64_t steps_;
+  std::vector<std::vector<std::int64_t>> known_; // [member][dim]
+};
+
+} // namespace
+
+TimeLoop find_time_loop(const std::vector<std::string> &lets,
+                        const std::unordered_map<std::string, Expr> &by_name,
+                        const ReadsOf &reads_of, const std::string *source) {
+  return TimeLoopFinder(lets, by_name, reads_of, source).run();
+}
+
+void find_loop_shapes(LetKernels lets, std::size_t first, std::span<const Layout> inputs,
+                      std::vector<std::vector<std::int64_t>> &shapes, const Solve &solve) {
+  ShapeFinder(lets, first, inputs, shapes, solve).run();
+}
+
+std::vector<std::int64_t> shape_before(const Recurrence &of, const Recurrence::Read &read,
+                                       const std::vector<std::int64_t> &shape) {
+  std::vector<std::int64_t> before = shape;
+  before[of.dim] += read.more;
+  return before;
+}
+
+} // namespace broadloom::spec
