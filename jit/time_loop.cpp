@@ -71,16 +71,16 @@ void TimeLoop::prepare() const {
   }
 }
 
-AnyView TimeLoop::array(std::size_t k) const {
+AnyView TimeLoop::with_start(std::size_t k) const {
   const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
-  AnyView whole = kernel::rows_of(views_[k], loop.dim, loop.backwards ? 0 : -loop.lag,
+  AnyView whole = array::rows_of(views_[k], loop.dim, loop.backwards ? 0 : -loop.lag,
                                   steps_ + loop.lag);
   return whole;
 }
 
 void TimeLoop::fill_start(std::size_t k, std::int64_t row) const {
   const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
-  const AnyView to = kernel::rows_of(array(k), loop.dim, row, 1);
+  const AnyView to = array::rows_of(with_start(k), loop.dim, row, 1);
   AnyView from = to;
   for (int d = 0; d < from.layout.rank; ++d) from.layout.strides[std::size_t(d)] = 0;
   alignas(16) char zero[16] = {};
@@ -147,7 +147,7 @@ void TimeLoop::run_reference() const {
       lets_.specs(), first_, inputs_, std::span(views_).first(first_),
       each_[0].kernel->options().cancel.get(), each_[0].kernel->threads());
   for (std::size_t m = 0; m < made.size(); ++m) {
-    const AnyView &to = views_[first_ + m];
+    const AnyView to = with_start(first_ + m);
     array::copy_elements(made[m], to.data, to.layout);
   }
 }

@@ -32,7 +32,7 @@ private:
   void begin() const;
   void fill_start(std::size_t k, std::int64_t row) const;
   void copy_borders(std::size_t k, std::int64_t row) const;
-  AnyView array(std::size_t k) const; // with the rows of the start
+  AnyView with_start(std::size_t k) const; // with the rows of the start
   void run_reference() const;
 
   const Lets &lets_;

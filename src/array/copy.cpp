@@ -71,4 +71,13 @@ void copy_elements(const AnyView &from, void *to, const Layout &layout) {
   }
 }
 
+AnyView rows_of(const AnyView &view, std::size_t dim, std::int64_t first, std::int64_t count) {
+  AnyView rows = view;
+  rows.layout.extents[dim] = count;
+  if (rows.data != nullptr)
+    rows.data = static_cast<char *>(rows.data) +
+                first * view.layout.strides[dim] * std::int64_t(size_of(view.dtype));
+  return rows;
+}
+
 } // namespace broadloom::array

@@ -1,6 +1,7 @@
 // See corners.hpp. Every value of the graph is measured on its own; then corners go from arguments to what is made of them.
 #include "grad/corners.hpp"
 
+#include "array/copy.hpp"
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
 #include "reference/reference.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <random>
@@ -278,18 +280,18 @@ public:
              const std::atomic<bool> *cancel)
       : inputs_(inputs), moved_(moved), cancel_(cancel) {
     for (const AnyView &input : inputs) zeros_.emplace_back(input.dtype, input.layout.shape());
-    for (const auto &let : spec.materialised) {
+    for (std::size_t k = 0; k < spec.materialised.size(); ++k) {
+      const auto &let = spec.materialised[k];
+      if (let->recurrence) {
+        if (let->recurrence->first == k) add_loop(spec, k);
+        continue;
+      }
       Let made;
       const Given given = given_to(let->typed);
       Corners corners = Finder(let->typed, given.views, given.moved, cancel).run(given.behind);
       made.array = std::move(reference::evaluate(let->typed, given.views, {}, cancel)[0]);
       made.behind = Array(made.array.dtype(), made.array.shape());
-      for (std::size_t k = 0; k < corners.behind[0].size(); ++k)
-        if (corners.behind[0][k])
-          ops::store(
-              static_cast<char *>(made.behind.raw()) + k * size_of(made.array.dtype()),
-              made.array.dtype(),
-              ops::convert(ops::scalar_from(std::int64_t(1)), DType::I64, made.array.dtype()));
+      mark(made.behind, corners.behind[0]);
       made.moved = std::ranges::any_of(given.moved, std::identity());
       may_overflow_ = may_overflow_ || corners.may_overflow;
       lets_.emplace(let->typed.outputs[0].name, std::move(made));
@@ -313,6 +315,97 @@ private:
     std::vector<bool> moved;
   };
 
+  // Sets those elements to 1.
+  static void mark(const Array &behind, const Flags &marked) {
+    const DType dtype = behind.dtype();
+    const ops::Scalar one = ops::convert(ops::scalar_from(std::int64_t(1)), DType::I64, dtype);
+    for (std::size_t k = 0; k < marked.size(); ++k)
+      if (marked[k]) ops::store(static_cast<char *>(behind.raw()) + k * size_of(dtype), dtype, one);
+  }
+
+  // Lets that go step by step together: what they read of earlier steps is known, and so all steps are looked at at once, until no more
+  // elements have a corner behind them.
+  void add_loop(const spec::TypedSpec &spec, std::size_t first) {
+    std::vector<AnyView> before;
+    for (std::size_t k = 0; k < first; ++k)
+      before.push_back(lets_.at(spec.materialised[k]->typed.outputs[0].name).array);
+    const std::vector<Array> arrays =
+        reference::evaluate_loop(spec.materialised, first, inputs_, before, cancel_);
+    std::vector<Array> behind, alone;
+    std::vector<Flags> flags(arrays.size());
+    for (std::size_t m = 0; m < arrays.size(); ++m) {
+      const spec::Recurrence &loop = *spec.materialised[first + m]->recurrence;
+      behind.emplace_back(arrays[m].dtype(), arrays[m].shape());
+      alone.push_back(reference::steps_alone(loop, behind[m]));
+    }
+    bool moved = false;
+    for (bool more = true; more;) {
+      more = false;
+      for (std::size_t m = 0; m < arrays.size(); ++m) {
+        const spec::Materialised &let = *spec.materialised[first + m];
+        Given given = given_to_step(spec, first + m, arrays, behind);
+        moved = moved || std::ranges::any_of(given.moved, std::identity());
+        for (const spec::Recurrence::Read &read : let.recurrence->reads)
+          given.moved[read.input] = moved;
+        const Corners corners = Finder(let.typed, given.views, given.moved, cancel_).run(given.behind);
+        may_overflow_ = may_overflow_ || corners.may_overflow;
+        more = more || flags[m] != corners.behind[0];
+        flags[m] = corners.behind[0];
+        mark(alone[m], flags[m]);
+        const spec::Recurrence &loop = *let.recurrence;
+        const AnyView steps =
+            array::rows_of(behind[m], loop.dim, loop.backwards ? 0 : loop.lag,
+                           behind[m].shape()[loop.dim] - loop.lag);
+        array::copy_elements(alone[m], steps.data, steps.layout);
+      }
+    }
+    for (std::size_t m = 0; m < arrays.size(); ++m) {
+      const spec::Materialised &let = *spec.materialised[first + m];
+      Let made;
+      made.array = reference::steps_alone(*let.recurrence, arrays[m]);
+      made.behind = std::move(alone[m]);
+      made.moved = moved;
+      lets_.emplace(let.typed.outputs[0].name, std::move(made));
+    }
+  }
+
+  // All steps of one of them. Corners behind what it begins with are behind its first steps.
+  Given given_to_step(const spec::TypedSpec &spec, std::size_t k, const std::vector<Array> &arrays,
+                      const std::vector<Array> &behind) {
+    const spec::Materialised &let = *spec.materialised[k];
+    const spec::Recurrence &loop = *let.recurrence;
+    Given given;
+    for (std::uint32_t i = 0; i < let.typed.given_inputs(); ++i) {
+      const spec::TypedInput &input = let.typed.inputs[i];
+      const auto read = std::ranges::find(loop.reads, i, &spec::Recurrence::Read::input);
+      if (read != loop.reads.end()) {
+        const std::size_t of = read->let - loop.first;
+        const spec::Recurrence &other = *spec.materialised[read->let]->recurrence;
+        const std::int64_t count = arrays[of].shape()[other.dim] - other.lag + read->more;
+        given.views.push_back(array::rows_of(arrays[of], other.dim, 0, count));
+        given.behind.push_back(array::rows_of(behind[of], other.dim, 0, count));
+        given.moved.push_back(false);
+      } else if (loop.positions == i) {
+        const std::int64_t steps = arrays[k - loop.first].shape()[loop.dim] - loop.lag;
+        Array &positions = kept_.emplace_back(DType::I64, std::vector{steps});
+        for (std::int64_t t = 0; t < steps; ++t) positions.data<std::int64_t>()[t] = t;
+        given.views.push_back(positions);
+        given.behind.push_back(kept_.emplace_back(DType::I64, std::vector{steps}));
+        given.moved.push_back(false);
+      } else if (!input.materialised) {
+        given.views.push_back(inputs_[i]);
+        given.behind.push_back(zeros_[i]);
+        given.moved.push_back(i == moved_);
+      } else {
+        const Let &other = lets_.at(input.name);
+        given.views.push_back(other.array);
+        given.behind.push_back(other.behind);
+        given.moved.push_back(other.moved);
+      }
+    }
+    return given;
+  }
+
   Given given_to(const spec::TypedSpec &reader) const {
     Given given;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -335,6 +428,7 @@ private:
   const std::atomic<bool> *cancel_;
   std::vector<Array> zeros_;
   std::unordered_map<std::string, Let> lets_;
+  std::deque<Array> kept_; // the numbers of steps
   bool may_overflow_ = false;
 };
 

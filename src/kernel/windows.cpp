@@ -1,6 +1,7 @@
 // See windows.hpp.
 #include "kernel/windows.hpp"
 
+#include "array/copy.hpp"
 #include "kernel/check.hpp"
 #include "kernel/padding.hpp"
 #include "kernel/scatter.hpp"
@@ -259,17 +260,8 @@ void WindowedOperands::copy_rows_again(std::uint32_t input, std::size_t dim, std
                                        std::int64_t count) const {
   for (const Copy &copy : copies_)
     if (copy.padding.of == input && copy.padding.dims.empty())
-      border_again(copy.padding.pads, rows_of(copy.of, dim, first, count),
-                   rows_of(copy.elements, dim, first, count));
-}
-
-AnyView rows_of(const AnyView &view, std::size_t dim, std::int64_t first, std::int64_t count) {
-  AnyView rows = view;
-  rows.layout.extents[dim] = count;
-  if (rows.data != nullptr)
-    rows.data = static_cast<char *>(rows.data) +
-                first * view.layout.strides[dim] * std::int64_t(size_of(view.dtype));
-  return rows;
+      border_again(copy.padding.pads, array::rows_of(copy.of, dim, first, count),
+                   array::rows_of(copy.elements, dim, first, count));
 }
 
 void take_one_position(const spec::TypedSpec &spec, std::size_t input, Layout &layout) {

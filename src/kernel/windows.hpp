@@ -93,9 +93,6 @@ private:
 };
 [[noreturn]] void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape);
 
-// `count` positions of dim `dim` of the view, from `first` on.
-AnyView rows_of(const AnyView &view, std::size_t dim, std::int64_t first, std::int64_t count);
-
 // Of a step of a loop over time (spec/recurrence.hpp): the operand as it is at one position of the axis.
 void take_one_position(const spec::TypedSpec &spec, std::size_t input, Layout &layout);
 

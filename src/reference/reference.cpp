@@ -397,14 +397,6 @@ std::int64_t steps_of(const spec::Recurrence &loop, const std::vector<std::int64
   return shape[loop.dim];
 }
 
-// The rows [first, first + count) of an array along `dim`.
-AnyView rows(AnyView view, std::size_t dim, std::int64_t first, std::int64_t count) {
-  view.data = static_cast<char *>(view.data) +
-              first * view.layout.strides[dim] * std::int64_t(size_of(view.dtype));
-  view.layout.extents[dim] = count;
-  return view;
-}
-
 std::vector<std::vector<std::int64_t>> loop_shapes(spec::LetKernels lets, std::size_t first,
                                                    std::span<const Layout> inputs,
                                                    std::span<const Layout> before) {
@@ -434,7 +426,7 @@ std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
     shape[loop.dim] += loop.lag;
     arrays.emplace_back(lets[first + m]->typed.outputs[0].dtype, shape); // zeros
     for (std::int64_t c = 0; loop.start && c < loop.lag; ++c) {
-      const AnyView to = rows(arrays[m], loop.dim, loop.backwards ? steps + c : c, 1);
+      const AnyView to = array::rows_of(arrays[m], loop.dim, loop.backwards ? steps + c : c, 1);
       AnyView from = before[*loop.start];
       const Layout start = from.layout;
       from.layout = to.layout;
@@ -456,7 +448,7 @@ std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
           views.push_back(positions);
         } else if (read != loop.reads.end()) {
           const spec::Recurrence &of = *lets[read->let]->recurrence;
-          views.push_back(rows(arrays[read->let - first], of.dim, 0, steps + read->more));
+          views.push_back(array::rows_of(arrays[read->let - first], of.dim, 0, steps + read->more));
         } else {
           for (std::size_t k = 0; k < first; ++k)
             if (lets[k]->typed.outputs[0].name == typed.inputs[i].name)
@@ -465,18 +457,11 @@ std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
       }
       const Array made = evaluate(typed, views, Pin{*typed.time, t});
       const AnyView to =
-          rows(arrays[m], loop.dim, loop.backwards ? t : t + loop.lag, 1);
+          array::rows_of(arrays[m], loop.dim, loop.backwards ? t : t + loop.lag, 1);
       array::copy_elements(made, to.data, to.layout);
     }
   }
-  std::vector<Array> results;
-  for (std::size_t m = 0; m < any.count; ++m) {
-    const spec::Recurrence &loop = *lets[first + m]->recurrence;
-    const AnyView from = rows(arrays[m], loop.dim, loop.backwards ? 0 : loop.lag, steps);
-    const Array &result = results.emplace_back(from.dtype, shapes[m]);
-    array::copy_elements(from, result.raw(), result.layout());
-  }
-  return results;
+  return arrays;
 }
 
 // The inputs of a call with the lets that are arrays behind them, each as `evaluate` has it.
@@ -499,8 +484,9 @@ public:
       const spec::Materialised &let = *spec.materialised[k];
       if (let.recurrence && let.recurrence->first == k) {
         const std::vector<AnyView> before(arrays_.begin(), arrays_.end());
-        for (Array &array : run_loop(spec.materialised, k, inputs, before, evaluate))
-          arrays_.push_back(std::move(array));
+        const std::vector<Array> made = run_loop(spec.materialised, k, inputs, before, evaluate);
+        for (std::size_t m = 0; m < made.size(); ++m)
+          arrays_.push_back(steps_alone(*spec.materialised[k + m]->recurrence, made[m]));
       } else if (!let.recurrence) {
         std::vector<AnyView> given(inputs.begin(), inputs.end());
         add(let.typed, given);
@@ -560,6 +546,15 @@ std::vector<Array> evaluate_loop(spec::LetKernels lets, std::size_t first,
                                  const std::atomic<bool> *cancel, int threads) {
   if (threads == 0) threads = int(std::max(1u, std::thread::hardware_concurrency()));
   return run_loop(lets, first, inputs, before, evaluate_one(cancel, threads));
+}
+
+Array steps_alone(const spec::Recurrence &loop, const AnyView &with_start) {
+  const AnyView from =
+      array::rows_of(with_start, loop.dim, loop.backwards ? 0 : loop.lag,
+                     with_start.layout.extents[loop.dim] - loop.lag);
+  Array result = Array::to_be_written(from.dtype, contiguous_layout(from.layout.shape()));
+  array::copy_elements(from, result.raw(), result.layout());
+  return result;
 }
 
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,

@@ -51,10 +51,12 @@ void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs);
 
 // The lets that go step by step together from `first` on (spec/recurrence.hpp), for the inputs of a call and the lets before them: all
-// steps, one after the other.
+// steps, one after the other, each with what it begins with before or behind it. `steps_alone` leaves that out.
 std::vector<Array> evaluate_loop(spec::LetKernels lets, std::size_t first,
                                  std::span<const AnyView> inputs, std::span<const AnyView> before,
                                  const std::atomic<bool> *cancel = nullptr, int threads = 0);
+
+Array steps_alone(const spec::Recurrence &loop, const AnyView &with_start);
 
 // The shapes of the outputs, without computing them.
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,

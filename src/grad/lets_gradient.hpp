@@ -1,0 +1,380 @@
+// Inside the gradient stage: the gradient of a kernel whose lets are arrays, in the making (through_lets.hpp).
+#pragma once
+
+#include "expr/walk.hpp"
+#include "expr/window.hpp"
+#include "grad/facts.hpp"
+#include "grad/rename_axes.hpp"
+#include "grad/substitute.hpp"
+#include "grad/terms.hpp"
+#include "grad/through_lets.hpp"
+#include "grad/widen.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace broadloom::grad {
+
+class ThroughLets {
+public:
+  ThroughLets(const SpecData &data, const spec::Split &split, const std::vector<std::string> &wrt,
+              const GradientOptions &options, const GradientOf &gradient)
+      : data_(data), split_(split), wrt_(wrt), options_(options), gradient_(gradient),
+        lets_(spec::lets_by_name(data)) {
+    for (const auto &let : split.lets) array_names_.insert(let->data.outputs[0].name);
+    name_starts();
+    find_names();
+  }
+
+  SpecData run() {
+    check_request();
+    begin();
+    for (std::size_t k = split_.lets.size(); k-- > 0;)
+      if (const auto &loop = split_.lets[k]->recurrence; !loop)
+        pull(*split_.lets[k]);
+      else if (loop->first == k)
+        pull_loop(k);
+    for (const std::string &name : wrt_) add_output(name);
+    if (options_.value)
+      made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
+    list_lets();
+    std::erase_if(windows_, [&](const auto &window) {
+      return window->window->of->is_let && !is_listed(window->window->of->name);
+    });
+    for (const auto &input : data_.inputs) { // the lets name these
+      const bool needed =
+          input->window && (!input->window->of->is_let || is_listed(input->window->of->name));
+      if (needed && declared_.insert(input->name).second) windows_.push_back(input);
+    }
+    made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
+    spec::analyse(made_); // the types that a clause meets are known only now
+    return std::move(made_);
+  }
+
+private:
+  friend class ThroughLoop;
+  using Names = std::unordered_map<std::string, std::string>;
+
+  void pull_loop(std::size_t first); // through_loops.cpp
+
+  // What a let begins with is a let, too.
+  void name_starts() {
+    for (const auto &let : split_.lets)
+      if (let->recurrence && let->recurrence->start) {
+        const std::string &name = split_.lets[*let->recurrence->start]->data.outputs[0].name;
+        const Expr &start = lets_.at(let->data.outputs[0].name).node()->args[1];
+        lets_.emplace(name, make_let(name, start, start.node()->where));
+      }
+  }
+
+  Place shown(const Place &where) const { return support::with_text(where, data_.source.get()); }
+
+  void check_request() const {
+    for (const std::string &name : wrt_)
+      if (array_names_.contains(name))
+        support::fail("E0003", "there is no input '" + name + "' to take the gradient by: it is a let",
+             data_.where, "name inputs of kernel '" + data_.name + "'");
+    if (options_.policy == Policy::save)
+      support::fail("E0607",
+           "the policy save keeps no forward values of a kernel whose lets are read at positions",
+           shown(split_.lets[0]->data.outputs[0].where),
+           "take the policy auto: such a let is an array, computed once in any case");
+  }
+
+  void find_names() {
+    for (const OutputDecl &output : data_.outputs) taken_.insert(output.name);
+    for (const auto &[name, let] : lets_) taken_.insert(name);
+    for (const auto &input : data_.inputs) taken_.insert(input->name);
+  }
+
+  std::string fresh(const std::string &name) {
+    std::string unique = name;
+    for (int k = 2; !taken_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
+    return unique;
+  }
+
+  // The inputs asked about and the lets that a kernel reads, as far as something flows into them.
+  std::vector<std::string> read_by(const SpecData &kernel) const {
+    std::vector<std::string> names;
+    std::unordered_set<std::string> seen;
+    expr::Walker walker;
+    const auto visit = [&](const ExprNode &node) {
+      if (node.kind != ExprKind::Input) return;
+      const InputDecl &whole = node.input->window ? *node.input->window->of : *node.input;
+      const bool asked =
+          whole.materialised || std::find(wrt_.begin(), wrt_.end(), whole.name) != wrt_.end();
+      if (asked && is_continuous(whole.dtype) && seen.insert(whole.name).second)
+        names.push_back(whole.name);
+    };
+    for (const OutputDecl &output : kernel.outputs) {
+      walker.walk(output.value.node(), visit);
+      for (const Expr &init : output.mode.use.init) walker.walk(init.node(), visit);
+    }
+    return names;
+  }
+
+  // What the outputs send back, and what the whole takes from their gradient: its name and settings, the cotangents of outputs.
+  void begin() {
+    std::vector<std::string> names = read_by(split_.rest);
+    for (const std::string &name :
+         wrt_) // mistakes among them are told, and what no kernel reads has a gradient, too
+      if (std::find(names.begin(), names.end(), name) == names.end() && !is_read_by_a_let(name))
+        names.push_back(name);
+    GradientOptions options = options_;
+    options.value = options.add = false;
+    made_ = gradient_(split_.rest, names, options);
+    const Names axes = names_of_cotangents(made_.inputs);
+    collect(made_, names, axes, [](const ExprNode &) { return Expr(); });
+    made_.outputs.clear();
+    std::erase_if(made_.inputs,
+                  [](const auto &input) { return input->window || input->materialised; });
+    for (auto &input : made_.inputs) {
+      taken_.insert(input->name);
+      input = renamed(input, {axes, {}});
+    }
+  }
+
+  // The label of a cotangent would hold the axes of that name in all lets to its extent, where they have their own: i in
+  //
+  //   let d = x[i + 1] - x[i]       one less than x
+  //   out y = d[i + 1] - d[i]       two less, and so d_y : f64[i]
+  //
+  // Such an axis gets a name of its own, y_0.
+  Names names_of_cotangents(const std::vector<std::shared_ptr<const InputDecl>> &inputs) {
+    const std::unordered_set<std::string> declared = declared_labels();
+    std::unordered_set<std::string> own;
+    for (const auto &let : split_.lets)
+      for (const spec::Axis &axis : let->typed.axes)
+        if (axis.labelled && !declared.contains(axis.name)) own.insert(axis.name);
+    Names names;
+    for (const auto &input : inputs) {
+      if (input->window || input->materialised || taken_.contains(input->name)) continue;
+      for (std::size_t dim = 0; dim < input->dims.size(); ++dim)
+        if (own.contains(input->dims[dim].label))
+          names.try_emplace(input->dims[dim].label,
+                            fresh_axis(input->name.substr(2) + "_" + std::to_string(dim)));
+    }
+    return names;
+  }
+
+  std::unordered_set<std::string> declared_labels() const {
+    std::unordered_set<std::string> declared;
+    for (const auto &input : data_.inputs)
+      for (const Dim &dim : input->dims)
+        if (!input->window) declared.insert(dim.label);
+    return declared;
+  }
+
+  bool is_read_by_a_let(const std::string &name) const {
+    return std::any_of(split_.lets.begin(), split_.lets.end(), [&](const auto &let) {
+      const std::vector<std::string> names = read_by(let->data);
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
+  }
+
+  // From what has flowed into a let to what it is made of.
+  void pull(const spec::Materialised &let) {
+    const std::string &name = let.data.outputs[0].name;
+    const std::vector<std::string> names = read_by(let.data);
+    const auto flowed = into_.find(name);
+    if (flowed == into_.end() || names.empty()) return;
+    const Place &where = let.data.outputs[0].where;
+    const Names axes = own_names(let);
+    std::vector<AffineForm> own; // as it was called in the let
+    for (const int axis : let.typed.outputs[0].axes) {
+      const spec::Axis &known = let.typed.axes[std::size_t(axis)];
+      if (!known.labelled)
+        support::fail("E0607",
+             "let '" + name +
+                 "' is read at positions and has an axis without a name, so nothing "
+                 "can flow back through it",
+             shown(where), "give the dims of its inputs labels, or read these at positions, too");
+      own.push_back({0, {{known.name, 1}}, {}});
+    }
+    const Expr cotangent =
+        make_let(fresh("d_" + name), flowed->second.value, where, axes_into_[name]);
+    cotangents_.push_back(cotangent);
+    GradientOptions options = options_;
+    options.value = options.add = false;
+    options.of.clear();
+    const SpecData pulled = gradient_(let.data, names, options);
+    std::string seed; // the only input that the gradient has and the let has not
+    for (const auto &input : pulled.inputs)
+      if (!input->window &&
+          std::find(let.data.inputs.begin(), let.data.inputs.end(), input) == let.data.inputs.end())
+        seed = input->name;
+    // Where the value of the let is asked for, the array has it.
+    const Expr &array = lets_.at(name);
+    const ExprNode *value = let.data.outputs[0].value.node();
+    const bool is_relu = value->kind == ExprKind::Op && value->op == ops::Op::Relu;
+    collect(pulled, names, axes, [&](const ExprNode &node) {
+      const auto read = [&](const Expr &of, const std::vector<AffineForm> &forms) {
+        return own.empty() ? of : make_window(of, forms, node.where);
+      };
+      if (&node == value) return read(array, own);
+      if (is_relu && node.kind == ExprKind::Op && node.op == ops::Op::Gt &&
+          node.args[0].node() == value->args[0].node() && is_zero(node.args[1]))
+        return make_op(ops::Op::Gt, {read(array, own), node.args[1]}, node.where);
+      if (node.kind != ExprKind::Input) return Expr();
+      const InputDecl &decl = *node.input;
+      if ((decl.window ? decl.window->of->name : decl.name) != seed) return Expr();
+      return decl.window ? make_window_like(cotangent, *decl.window, node.where)
+                         : read(cotangent, own);
+    });
+  }
+
+  // What the axes of a let are called in what flows back through it: those of the array by its dims, h_0 and h_1 of h, and those
+  // that it folds by a name of their own where another kernel has that, too, and it is no label of an input: u_h for u of h.
+  Names own_names(const spec::Materialised &let) {
+    const std::unordered_set<std::string> declared = declared_labels();
+    std::unordered_set<std::string> others;
+    add_axes(split_.rest, others);
+    for (const auto &other : split_.lets)
+      if (other.get() != &let) add_axes(other->data, others);
+    const std::string &name = let.data.outputs[0].name;
+    const std::vector<int> &dims = let.typed.outputs[0].axes;
+    Names names;
+    for (std::size_t a = 0; a < let.typed.axes.size(); ++a) {
+      const spec::Axis &axis = let.typed.axes[a];
+      if (!axis.labelled || axis.implied || declared.contains(axis.name)) continue;
+      const auto dim = std::find(dims.begin(), dims.end(), int(a));
+      if (dim != dims.end())
+        names[axis.name] = name + "_" + std::to_string(dim - dims.begin());
+      else if (others.contains(axis.name))
+        names[axis.name] = fresh_axis(axis.name + "_" + name);
+    }
+    return names;
+  }
+
+  std::string fresh_axis(const std::string &name) {
+    if (axes_.empty()) {
+      axes_ = declared_labels();
+      add_axes(split_.rest, axes_);
+      for (const auto &let : split_.lets) add_axes(let->data, axes_);
+    }
+    std::string unique = name;
+    for (int k = 2; !axes_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
+    return unique;
+  }
+
+  static void add_axes(const SpecData &kernel, std::unordered_set<std::string> &axes) {
+    expr::Walker walker;
+    for (const OutputDecl &output : kernel.outputs)
+      walker.walk(output.value.node(), [&](const ExprNode &node) {
+        if (node.kind == ExprKind::Input)
+          for (const Dim &dim : node.input->dims) axes.insert(dim.label);
+      });
+  }
+
+  // relu(v) > 0 where v > 0.
+  static bool is_zero(const Expr &expr) {
+    const ExprNode &node = *expr.node();
+    return node.kind == ExprKind::Literal && node.number.integer == 0 && node.number.real == 0;
+  }
+
+  // Adds what the outputs of a gradient are to what flows into the inputs named, in order. Lets are lets again, and the cotangent
+  // of a let is what `seed` says.
+  void collect(const SpecData &gradient, const std::vector<std::string> &names, const Names &axes,
+               const std::function<Expr(const ExprNode &)> &seed) {
+    std::vector<Expr> values;
+    for (const OutputDecl &output : gradient.outputs) values.push_back(output.value);
+    values = grad::exchange(values, [&](const ExprNode &node) {
+      if (const Expr value = seed(node); value.node()) return value;
+      if (node.kind != ExprKind::Input) return Expr();
+      return node.input->window && node.input->window->of->materialised ? window_of_let(*node.input)
+                                                                        : Expr();
+    });
+    Renaming renaming{axes, {}};
+    for (const auto &input : gradient.inputs)
+      if (input->window) renaming.windows.push_back(input);
+    if (!axes.empty()) values = renamed(values, renaming);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      const auto [known, fresh] = into_.try_emplace(names[k], gradient.outputs[k]);
+      if (fresh)
+        known->second.value = values[k];
+      else
+        known->second.value = Terms(known->second.where).add(known->second.value, values[k]);
+    }
+    for (const auto &declared : gradient.inputs) {
+      if (!declared->window) continue;
+      const auto input = axes.empty() ? declared : renamed(declared, renaming);
+      if (!declared_.insert(input->name).second) continue;
+      const bool of_let = input->window->of->materialised;
+      windows_.push_back(of_let ? window_of_let(*input).node()->input : input);
+    }
+  }
+
+  // The lets that are needed, in the order in which they are computed: also those of which like= names a window, and nothing else.
+  void list_lets() {
+    std::unordered_set<std::string> needed;
+    Names let_of_window;
+    std::vector<std::shared_ptr<const InputDecl>> windows = windows_;
+    windows.insert(windows.end(), data_.inputs.begin(), data_.inputs.end());
+    for (const auto &window : windows)
+      if (window->window && window->window->of->is_let)
+        let_of_window[window->name] = window->window->of->name;
+    expr::Walker walker;
+    const auto walk = [&](const Expr &root) {
+      walker.walk(root.node(), [&](const ExprNode &node) {
+        if (node.kind == ExprKind::Let) needed.insert(node.name);
+        if (reads_ahead(node) && node.input->window) needed.insert(node.input->window->of->name);
+        const auto name = [&](const std::string &called) {
+          const auto window = let_of_window.find(called);
+          needed.insert(window == let_of_window.end() ? called : window->second);
+        };
+        for (const std::string &of : node.of) name(of);
+        if (node.use) name(node.use->like);
+      });
+    };
+    for (const OutputDecl &output : made_.outputs) walk(output.value);
+    std::vector<Expr> all;
+    for (const auto &let : split_.lets) all.push_back(lets_.at(let->data.outputs[0].name));
+    all.insert(all.end(), cotangents_.begin(), cotangents_.end());
+    std::vector<bool> listed(all.size());
+    for (bool more = true; more;) {
+      more = false;
+      for (std::size_t k = all.size(); k-- > 0;) {
+        if (listed[k] || !needed.contains(all[k].node()->name)) continue;
+        more = listed[k] = true;
+        walk(all[k]);
+      }
+    }
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (listed[k]) made_.lets.push_back(all[k]);
+  }
+
+  bool is_listed(const std::string &name) const {
+    return std::any_of(made_.lets.begin(), made_.lets.end(),
+                       [&](const Expr &let) { return let.node()->name == name; });
+  }
+
+  Expr window_of_let(const InputDecl &window) const {
+    return make_window_like(lets_.at(window.window->of->name), *window.window, window.where);
+  }
+
+  void add_output(const std::string &name) {
+    OutputDecl output = into_.at(name);
+    output.name = fresh("d_" + name);
+    output.add = options_.add;
+    made_.outputs.push_back(std::move(output));
+  }
+
+  const SpecData &data_;
+  const spec::Split &split_;
+  const std::vector<std::string> &wrt_;
+  const GradientOptions &options_;
+  const GradientOf &gradient_;
+  std::unordered_map<std::string, Expr> lets_;
+  std::unordered_set<std::string> array_names_, taken_, axes_;
+  std::vector<Expr> cotangents_;                     // of lets, in order
+  std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let
+  std::unordered_map<std::string, std::vector<AxisRef>> axes_into_; // of those whose axes have an order of their own
+  std::unordered_set<std::string> declared_;
+  std::vector<std::shared_ptr<const InputDecl>> windows_; // that like= and of= name
+  SpecData made_;
+};
+
+} // namespace broadloom::grad

@@ -1,0 +1,487 @@
+// Back through lets that read themselves at earlier positions of an axis (spec/recurrence.hpp).
+//
+//   let h[t, i] = tanh(x + sum(h[t - 1, k] * v, k))
+//
+// A step sends something to each read of an earlier one: the derivative of its value, with the axes of the read. What flows into h[t] comes
+// from its readers and from the steps after t, so both are lets that read each other at later positions and run backwards:
+//
+//   let d_h[t, i]   = g_h[t, i] + d_h_1[t + 1, i]              g_h: from the readers, as into any let
+//   let d_h_1[t, k] = sum(d_h * (1 - h[t, i]^2) * v, i)        what step t sends to h[t - 1, k]
+//
+// All else that a step reads gets its share from all t at once: the kernel of all steps is derived as that of any let, with arrays in place
+// of the reads of earlier steps.
+#include "grad/lets_gradient.hpp"
+
+#include "support/check.hpp"
+
+#include <map>
+#include <optional>
+
+namespace broadloom::grad {
+
+class ThroughLoop {
+public:
+  ThroughLoop(ThroughLets &all, std::size_t first)
+      : all_(all), first_(first), count_(recurrence(0).count), members_(count_) {
+    for (std::size_t m = 0; m < count_; ++m) {
+      Member &member = members_[m];
+      member.name = let(m).data.outputs[0].name;
+      member.node = all_.lets_.at(member.name).node();
+      for (const AxisRef &axis : member.node->axes)
+        member.axes.push_back(std::get<std::string>(axis.value()));
+    }
+    for (std::size_t m = 0; m < count_; ++m) take_reads(m);
+  }
+
+  void run() {
+    std::vector<std::size_t> open;
+    for (std::size_t m = 0; m < count_; ++m)
+      if (all_.into_.contains(members_[m].name)) open.push_back(m);
+    while (!open.empty()) { // what flows somewhere, through the reads of the members that it flows into
+      const std::size_t m = open.back();
+      open.pop_back();
+      if (std::exchange(members_[m].reached, true)) continue;
+      members_[m].let = all_.fresh("d_" + members_[m].name);
+      derive(m);
+      for (const Read &read : reads_)
+        if (read.by == m && read.sent.node()) open.push_back(read.of);
+    }
+    for (std::size_t m = 0; m < count_; ++m)
+      if (members_[m].reached) make_sums(m);
+    for (std::size_t m = 0; m < count_; ++m)
+      if (members_[m].reached) make_lets(m);
+    for (std::size_t m = 0; m < count_; ++m)
+      if (members_[m].reached) collect(m);
+    for (std::size_t m = 0; m < count_; ++m) into_start(m);
+  }
+
+private:
+  struct Member {
+    std::string name;
+    const ExprNode *node = nullptr;
+    std::vector<std::string> axes;                            // [dim]
+    SpecData step;                                            // with inputs in place of its reads
+    SpecData pulled;                                          // its gradient
+    std::vector<std::string> names;                           // that the gradient is by
+    std::string seed;                                         // its cotangent there
+    bool reached = false;                                     // by something that flows back
+    std::string let;                                          // its cotangent here
+    Expr sum;                                                 // the let of that name
+    std::optional<Expr> from_readers;                         // an array, too
+  };
+  // A read of member `of` in the value of member `by`.
+  struct Read {
+    std::size_t by = 0, of = 0;
+    std::int64_t lag = 0;
+    std::shared_ptr<const InputDecl> input; // in its place
+    std::vector<std::string> axes;          // [dim of it]
+    Expr sent;                              // what a step sends back to it
+    std::string let;                        // of that
+    Place where;
+  };
+
+  const spec::Materialised &let(std::size_t m) const { return *all_.split_.lets[first_ + m]; }
+  const spec::Recurrence &recurrence(std::size_t m) const { return *let(m).recurrence; }
+  bool backwards() const { return recurrence(0).backwards; }
+  std::size_t time(std::size_t m) const { return recurrence(m).dim; }
+  DType dtype(std::size_t m) const { return let(m).typed.outputs[0].dtype; }
+
+  static AffineForm at(const std::string &axis, std::int64_t constant = 0) {
+    return {constant, {{axis, 1}}, {}};
+  }
+  static std::vector<AffineForm> positions(const std::vector<std::string> &axes) {
+    std::vector<AffineForm> forms;
+    for (const std::string &axis : axes) forms.push_back(at(axis));
+    return forms;
+  }
+  static std::vector<AxisRef> listed(const std::vector<std::string> &axes) {
+    return {axes.begin(), axes.end()};
+  }
+
+  // The kernel of a step with an input of its own for each read of a member, which has the axes of the read.
+  void take_reads(std::size_t m) {
+    const spec::TypedSpec &typed = let(m).typed;
+    std::unordered_map<std::string, std::size_t> member_of; // by the name of its array
+    for (const spec::Recurrence::Read &read : recurrence(m).reads)
+      member_of.emplace(typed.inputs[read.input].name, read.let - first_);
+    Member &member = members_[m];
+    member.step = let(m).data;
+    std::unordered_map<std::string, std::size_t> known; // reads by their text
+    Expr &value = member.step.outputs[0].value;
+    value = grad::exchange(value, [&](const ExprNode &node) {
+      if (node.kind != ExprKind::Input || !node.input->window) return Expr();
+      const auto of = member_of.find(node.input->window->of->name);
+      if (of == member_of.end()) return Expr();
+      const auto [found, fresh] = known.try_emplace(node.input->name, reads_.size());
+      if (fresh) reads_.push_back(read_of(m, of->second, node));
+      return make_input(reads_[found->second].input, node.where);
+    });
+    std::erase_if(member.step.inputs, [&](const auto &input) {
+      return member_of.contains(input->window ? input->window->of->name : input->name);
+    });
+    for (const Read &read : reads_)
+      if (read.by == m) member.step.inputs.push_back(read.input);
+  }
+
+  Read read_of(std::size_t by, std::size_t of, const ExprNode &node) {
+    const Window &window = *node.input->window;
+    Read read{by, of, 0, nullptr, {}, {}, {}, node.where};
+    bool plain = window.pads.empty();
+    for (std::size_t d = 0; d < window.forms.size(); ++d) {
+      const AffineForm &form = window.forms[d];
+      plain = plain && form.terms.size() == 1 && form.terms[0].times == 1 &&
+              form.indices.empty() && (d == time(of) || form.constant == 0);
+      if (!plain) break;
+      read.axes.push_back(form.terms[0].axis);
+      if (d == time(of)) read.lag = backwards() ? form.constant : recurrence(of).lag - form.constant;
+    }
+    const std::unordered_set<std::string> different(read.axes.begin(), read.axes.end());
+    if (!plain || different.size() != window.forms.size())
+      support::fail("E0607",
+                    "let '" + members_[by].name + "' reads '" + members_[of].name +
+                        "' of another step through a window, and nothing can flow back through it",
+                    all_.shown(node.where),
+                    "gradients go through reads such as h[t - 1, k], with one axis at each other "
+                    "dim; write the window as a sum over an axis k with weights");
+    auto decl = std::make_shared<InputDecl>();
+    decl->name = all_.fresh(members_[of].name + "_read");
+    decl->dtype = dtype(of);
+    decl->where = node.where;
+    for (const std::string &axis : read.axes) decl->dims.emplace_back(axis);
+    read.input = std::move(decl);
+    return read;
+  }
+
+  void derive(std::size_t m) {
+    Member &member = members_[m];
+    member.names = all_.read_by(member.step);
+    const std::size_t others = member.names.size();
+    for (const Read &read : reads_)
+      if (read.by == m && is_continuous(dtype(read.of))) member.names.push_back(read.input->name);
+    if (member.names.empty()) return;
+    GradientOptions options = all_.options_;
+    options.value = options.add = false;
+    options.of.clear();
+    member.pulled = all_.gradient_(member.step, member.names, options);
+    const auto &inputs = member.step.inputs;
+    for (const auto &input : member.pulled.inputs)
+      if (!input->window && std::find(inputs.begin(), inputs.end(), input) == inputs.end())
+        member.seed = input->name;
+    for (std::size_t k = others; k < member.names.size(); ++k)
+      for (Read &read : reads_)
+        if (read.input->name == member.names[k]) read.sent = sent_to(read, member, k);
+    for (Read &read : reads_)
+      if (read.by == m && read.sent.node())
+        read.let = all_.fresh(members_[m].let + "_" + (read.of == m ? "" : members_[read.of].name + "_") +
+                              std::to_string(read.lag));
+    member.names.resize(others);
+  }
+
+  // The output is sum(e, like=read): e, summed over what the read lacks. Empty where nothing flows.
+  Expr sent_to(const Read &read, const Member &member, std::size_t output) const {
+    const ExprNode *sum = member.pulled.outputs[output].value.node();
+    support::check(sum->kind == ExprKind::Fold && sum->use->like == read.input->name,
+                   "the gradient by an input has its shape");
+    Expr value = sum->args[0];
+    SpecData alone = member.pulled;
+    alone.outputs = {member.pulled.outputs[output]};
+    alone.outputs[0].value = value;
+    alone.outputs[0].has_axes = false;
+    alone.outputs[0].axes.clear();
+    alone.outputs[0].dtype.reset();
+    alone.lets.clear();
+    const spec::TypedSpec typed = spec::analyse(alone);
+    std::vector<AxisRef> folded;
+    std::unordered_set<std::string> has;
+    for (const int axis : typed.outputs[0].axes) {
+      const std::string &name = typed.axes[std::size_t(axis)].name;
+      has.insert(name);
+      if (std::find(read.axes.begin(), read.axes.end(), name) == read.axes.end())
+        folded.emplace_back(name);
+    }
+    if (has.empty()) return Expr(); // zero
+    if (!folded.empty()) value = make_fold({}, {value}, folded, read.where);
+    for (const std::string &axis : read.axes) // along which it is the same
+      if (!has.contains(axis)) {
+        const Expr index = make_iota(AxisRef(axis), {read.input->name}, read.where);
+        const Terms t(read.where);
+        const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
+        value = t.where(inside, value);
+      }
+    if (read.input->dtype != typed.outputs[0].dtype)
+      value = make_cast(read.input->dtype, value, read.where);
+    return value;
+  }
+
+  // What the readers send to a member, as an array.
+  void make_sums(std::size_t m) {
+    Member &member = members_[m];
+    const auto flowed = all_.into_.find(member.name);
+    if (flowed == all_.into_.end()) return;
+    member.from_readers =
+        make_let(all_.fresh("g_" + member.name), flowed->second.value, member.node->where);
+    all_.cotangents_.push_back(*member.from_readers);
+  }
+
+  void make_lets(std::size_t m) {
+    Member &member = members_[m];
+    const Terms t(member.node->where);
+    Expr sum;
+    if (member.from_readers)
+      sum = make_window(*member.from_readers, positions(member.axes), member.node->where);
+    for (const Read &read : reads_) {
+      if (read.of != m || !read.sent.node() || !members_[read.by].reached) continue;
+      std::vector<AffineForm> forms = positions(member.axes);
+      forms[time(m)].constant = backwards() ? -read.lag : read.lag;
+      const Expr later =
+          make_window(make_ahead(read.let, read.where), std::move(forms), member.node->where);
+      sum = t.add(sum, later);
+    }
+    if (dtype(m) != DType::F64 && dtype(m) != DType::C128)
+      sum = make_cast(dtype(m), sum, member.node->where);
+    member.sum = make_let(member.let, sum, member.node->where, member.node->axes);
+    std::vector<Expr> lets{member.sum};
+    for (const Read &read : reads_)
+      if (read.by == m && read.sent.node()) {
+        const Expr value = in_this_kernel(m, read.sent);
+        lets.push_back(make_let(read.let, value, read.where, listed(read.axes)));
+      }
+    all_.cotangents_.insert(all_.cotangents_.end(), lets.begin(), lets.end());
+  }
+
+  void collect(std::size_t m) {
+    const Member &member = members_[m];
+    SpecData pulled = member.pulled;
+    pulled.outputs.resize(member.names.size());
+    std::erase_if(pulled.inputs, [&](const auto &input) {
+      return is_positions(m, input->window ? input->window->of->name : input->name);
+    });
+    const auto mapped = [&](const ExprNode &node) { return mapped_in(m, node); };
+    all_.collect(pulled, member.names, all_.own_names(let(m)), mapped);
+  }
+
+  // A value of the gradient of a step: arrays are lets again.
+  Expr in_this_kernel(std::size_t m, const Expr &value) {
+    for (const auto &declared : members_[m].pulled.inputs)
+      if (declared->window && declared->window->of->materialised &&
+          !is_positions(m, declared->window->of->name))
+        declare(all_.window_of_let(*declared).node()->input);
+    return grad::exchange(value, [&](const ExprNode &node) {
+      if (const Expr known = mapped_in(m, node); known.node()) return known;
+      const bool of_let = node.kind == ExprKind::Input && node.input->window &&
+                          node.input->window->of->materialised;
+      return of_let ? all_.window_of_let(*node.input) : Expr();
+    });
+  }
+  void declare(const std::shared_ptr<const InputDecl> &window) {
+    if (all_.declared_.insert(window->name).second) all_.windows_.push_back(window);
+  }
+
+  bool is_positions(std::size_t m, const std::string &name) const {
+    const auto &positions = recurrence(m).positions;
+    return positions && let(m).typed.inputs[*positions].name == name;
+  }
+
+  // What stands here for a node of the gradient of a step; empty where it stays or is an array of this kernel.
+  Expr mapped_in(std::size_t m, const ExprNode &node) {
+    const Member &member = members_[m];
+    if (&node == member.step.outputs[0].value.node()) return own(m, node.where);
+    if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota) return of_arrays(m, node);
+    if (node.kind == ExprKind::Fold && node.use)
+      for (const Read &read : reads_)
+        if (node.use->like == read.input->name)
+          support::fail("E0607",
+                        "nothing can flow back through let '" + member.name +
+                            "', as its dims of 1 may be repeated",
+                        all_.shown(node.where), "label the dims of its inputs");
+    if (node.kind != ExprKind::Input) return Expr();
+    const InputDecl &decl = *node.input;
+    const std::string &name = decl.window ? decl.window->of->name : decl.name;
+    if (name == member.seed)
+      return decl.window ? make_window_like(member.sum, *decl.window, node.where)
+                         : make_window(member.sum, positions(member.axes), node.where);
+    if (is_positions(m, name)) return position(m, decl, node.where);
+    for (const Read &read : reads_)
+      if (read.input->name == name) return earlier(read, node.where);
+    return Expr();
+  }
+
+  // The let as it is.
+  Expr own(std::size_t m, const Place &where) {
+    return make_window(all_.lets_.at(members_[m].name), positions(members_[m].axes), where);
+  }
+  // A name of it for of=.
+  std::string named(std::size_t m, const std::vector<std::string> &axes, const Place &where) {
+    const Expr window = make_window(all_.lets_.at(members_[m].name), positions(axes), where);
+    declare(window.node()->input);
+    return window.node()->input->name;
+  }
+
+  Expr of_arrays(std::size_t m, const ExprNode &node) {
+    std::vector<std::string> of = node.of;
+    bool changed = false;
+    for (std::string &name : of) {
+      if (name == members_[m].seed) {
+        name = named(m, members_[m].axes, node.where);
+        changed = true;
+      }
+      for (const Read &read : reads_)
+        if (read.input->name == name) {
+          name = named(read.of, read.axes, node.where);
+          changed = true;
+        }
+    }
+    if (!changed) return Expr();
+    return node.kind == ExprKind::Iota ? make_iota(node.axes[0], of, node.where)
+                                       : make_extent(node.axes[0], of, node.where);
+  }
+
+  // The number of a step, or of the last.
+  Expr position(std::size_t m, const InputDecl &window, const Place &where) {
+    const std::string of = named(m, members_[m].axes, where);
+    const AxisRef axis(members_[m].axes[time(m)]);
+    if (!window.window->forms[0].terms.empty()) return make_iota(axis, {of}, where);
+    const Expr steps = make_extent(axis, {of}, where);
+    Number one;
+    one.integer = 1;
+    const Expr less = make_literal(one, where);
+    return make_op(ops::Op::Sub, {steps, less}, where);
+  }
+
+  // h[t - c, k] for all t: h shifted, with what it begins with in the steps that have no earlier one.
+  Expr earlier(const Read &read, const Place &where) {
+    const Expr &let = all_.lets_.at(members_[read.of].name);
+    if (read.lag == 0) return make_window(let, positions(read.axes), where);
+    if (!start_array(read.of)) return shifted(read, read.axes, where);
+    const auto [known, fresh] =
+        before_.try_emplace({read.of, read.lag}, Expr());
+    if (fresh) known->second = before(read, where);
+    return make_window(known->second, positions(read.axes), where);
+  }
+
+  // The name of the array that it begins with, if it is one.
+  const std::string *start_array(std::size_t m) const {
+    const std::vector<Expr> &args = members_[m].node->args;
+    if (args.size() < 2 || number_of(args[1])) return nullptr;
+    return &all_.split_.lets[*recurrence(m).start]->data.outputs[0].name;
+  }
+  static std::optional<Number> number_of(const Expr &expr) {
+    bool negated = false;
+    const ExprNode *node = expr.node();
+    for (; node->kind == ExprKind::Op && node->op == ops::Op::Neg; node = node->args[0].node())
+      negated = !negated;
+    if (node->kind != ExprKind::Literal) return std::nullopt;
+    Number number = node->number;
+    if (negated) number.integer = -number.integer, number.real = -number.real;
+    return number;
+  }
+
+  // pad(h, 0: (c, 0))[t, k], or pad(h, 0: (0, c))[t + c, k].
+  Expr shifted(const Read &read, const std::vector<std::string> &axes, const Place &where) {
+    DimPad pad;
+    pad.dim = time(read.of);
+    (backwards() ? pad.after : pad.before) = read.lag;
+    const std::vector<Expr> &args = members_[read.of].node->args;
+    if (args.size() > 1)
+      if (const std::optional<Number> number = number_of(args[1])) pad.value = *number;
+    std::vector<AffineForm> forms = positions(axes);
+    if (backwards()) forms[pad.dim].constant = read.lag;
+    const Expr padded = make_padded(all_.lets_.at(members_[read.of].name), {pad}, where);
+    return make_window(padded, std::move(forms), where);
+  }
+
+  Expr before(const Read &read, const Place &where) {
+    const std::size_t m = read.of;
+    const Member &member = members_[m];
+    const Terms t(where);
+    const std::string of = named(m, member.axes, where);
+    const AxisRef axis(member.axes[time(m)]);
+    Number lag;
+    lag.integer = read.lag;
+    const Expr number = make_literal(lag, where), step = make_iota(axis, {of}, where);
+    Expr is_start;
+    if (backwards()) {
+      const Expr steps = make_extent(axis, {of}, where);
+      const Expr first = t.sub(steps, number);
+      is_start = t.op(ops::Op::Ge, {step, first});
+    } else {
+      is_start = t.op(ops::Op::Lt, {step, number});
+    }
+    const Expr &start = all_.lets_.at(*start_array(m));
+    std::vector<AffineForm> forms;
+    for (const std::size_t dim : recurrence(m).start_dims) forms.push_back(at(member.axes[dim]));
+    const Expr begins = forms.empty() ? start.node()->args[0] : make_window(start, forms, where);
+    const Expr other = shifted(read, member.axes, where);
+    const Expr value = t.where(is_start, begins, other);
+    const Expr let = make_let(all_.fresh(member.name + "_" + std::to_string(read.lag)), value,
+                              where, member.node->axes);
+    all_.cotangents_.push_back(let);
+    return let;
+  }
+
+  // What the first steps send to what a let begins with.
+  void into_start(std::size_t m) {
+    const std::string *name = start_array(m);
+    if (name == nullptr) return;
+    const auto names = all_.own_names(let(m));
+    std::vector<std::string> axes = members_[m].axes;
+    for (std::string &axis : axes)
+      if (const auto known = names.find(axis); known != names.end()) axis = known->second;
+    Expr sum;
+    Place where;
+    for (const Read &read : reads_) {
+      if (read.of != m || !read.sent.node() || !members_[read.by].reached) continue;
+      where = read.where;
+      for (std::int64_t c = 0; c < read.lag; ++c) sum = Terms(where).add(sum, sent_by(read, c, axes));
+    }
+    if (!sum.node()) return;
+    std::vector<AxisRef> left;
+    for (const std::size_t dim : recurrence(m).start_dims) left.emplace_back(axes[dim]);
+    if (left.empty() && axes.size() > 1) {
+      std::vector<AxisRef> folded;
+      for (std::size_t d = 0; d < axes.size(); ++d)
+        if (d != time(m)) folded.emplace_back(axes[d]);
+      sum = make_fold({}, {sum}, folded, where);
+    }
+    OutputDecl into;
+    into.name = *name;
+    into.where = where;
+    into.value = sum;
+    all_.axes_into_[*name] = std::move(left);
+    support::check(all_.into_.emplace(*name, std::move(into)).second, "only its let begins with it");
+  }
+
+  // The c-th step from the start, where there may be fewer.
+  Expr sent_by(const Read &read, std::int64_t c, const std::vector<std::string> &axes) {
+    if (read.lag > most_first_steps)
+      support::fail("E0607",
+                    "what let '" + members_[read.of].name + "' begins with stands for " +
+                        std::to_string(read.lag) + " steps, and nothing flows back to it",
+                    all_.shown(read.where), "read no further back than 16 steps");
+    const Expr let = find_let(read.let);
+    std::vector<AffineForm> forms = positions(axes);
+    forms[time(read.of)] = {backwards() ? -1 - c : c, {}, {}};
+    if (read.lag == 1) return make_window(let, std::move(forms), read.where);
+    DimPad pad; // zeros in place of steps that are not there
+    pad.dim = time(read.of);
+    (backwards() ? pad.before : pad.after) = read.lag;
+    return make_window(make_padded(let, {pad}, read.where), std::move(forms), read.where);
+  }
+  static constexpr std::int64_t most_first_steps = 16;
+
+  const Expr &find_let(const std::string &name) const {
+    for (const Expr &let : all_.cotangents_)
+      if (let.node()->name == name) return let;
+    support::bug("through_loops: no let of that name");
+  }
+
+  ThroughLets &all_;
+  const std::size_t first_, count_;
+  std::vector<Member> members_;
+  std::vector<Read> reads_;
+  std::map<std::pair<std::size_t, std::int64_t>, Expr> before_; // [member, lag]
+};
+
+void ThroughLets::pull_loop(std::size_t first) { ThroughLoop(*this, first).run(); }
+
+} // namespace broadloom::grad
