@@ -167,6 +167,14 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
                                      "an array of {}",
                                      name, broadloom::name(let->typed().outputs[0].dtype)),
                          {{"computed where it is read", "only a whole array has positions"}}));
+    if (const std::optional<int> time = let->typed().time) {
+      const std::string &axis = let->typed().axes[std::size_t(*time)].name;
+      why.push_back(decide(Reason::LetGoesByStep, name, "step by step along " + axis,
+                           fmt::format("let '{}' reads itself at other positions of '{}': a kernel "
+                                       "of one step is run for one after the other",
+                                       name, axis),
+                           {{"all at once", "each step waits for the one before it"}}));
+    }
     const std::vector<Decision> own = let->why_one();
     why.insert(why.end(), own.begin(), own.end());
   }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -292,6 +293,20 @@ Expr operator~(const Operand &a);
 // positions, all the axes that the value has. Names are checked by `compile`: E0004 where two inputs, lets or outputs have one name.
 Expr let(std::string name, const Operand &value);
 Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value);
+
+// The let of that name in its own definition, or before it: h in `let h[t, i] = tanh(x + h[t - 1, i]) from h0`. It is read at earlier
+// positions of one of its dims, or all at later ones:
+//
+//   auto h = bl::let("h", {"t", "i"}, tanh(x + bl::itself("h").at({bl::axis("t") - 1, "i"})), {.from = h0});
+//
+// `from` is what it begins with, zeros where there is none; `axis` and `count` say how many steps there are where no input does.
+struct LetSteps {
+  std::optional<Operand> from = {};
+  std::string axis = {};
+  std::int64_t count = -1;
+};
+Expr itself(std::string name, std::source_location where = std::source_location::current());
+Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetSteps steps);
 
 // Elementwise functions, named as in the text form. Meaning and dtypes: docs/language.md.
 Expr floor_divide(const Operand &a, const Operand &b);

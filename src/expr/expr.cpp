@@ -3,6 +3,7 @@
 
 #include "support/fail.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace broadloom {
@@ -89,6 +90,29 @@ Expr let(std::string name, const Operand &value) { return let(std::move(name), {
 
 Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value) {
   return make_let(std::move(name), value.expr(), place_of(value.where()), std::move(axes));
+}
+
+Expr itself(std::string name, std::source_location where) {
+  return make_ahead(std::move(name), place_of(where));
+}
+
+Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetSteps steps) {
+  const Place where = place_of(value.where());
+  LetLoop loop{steps.from ? steps.from->expr() : Expr(), steps.count, 0};
+  if (!steps.axis.empty() || steps.count != -1) {
+    const auto dim = std::find_if(axes.begin(), axes.end(), [&](const AxisRef &axis) {
+      const auto *label = std::get_if<std::string>(&axis.value());
+      return label != nullptr && *label == steps.axis;
+    });
+    if (dim == axes.end())
+      support::fail("E0031", "let '" + name + "' has no axis '" + steps.axis + "' to count steps of",
+                    where, "name one of its dims");
+    if (steps.count < 1 || steps.count > most_steps)
+      support::fail("E0031", "a let goes on for 1 to 2^40 steps", where,
+                    "say how many there are: {.axis = \"t\", .count = 100}");
+    loop.counted_dim = std::size_t(dim - axes.begin());
+  }
+  return make_let(std::move(name), value.expr(), where, std::move(axes), std::move(loop));
 }
 
 Expr Expr::at(std::initializer_list<Position> positions, std::source_location where) const {

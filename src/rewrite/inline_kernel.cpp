@@ -4,6 +4,7 @@
 #include "expr/exchange.hpp"
 #include "expr/window.hpp"
 #include "rewrite/expand.hpp"
+#include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
@@ -390,6 +391,14 @@ void check_callable(const SpecData &callee, const Place &where) {
     if (!output.mode.use.like.empty())
       fail_call(callee, where, "'" + output.name + "' has the shape of an input",
                 "write sum(e, like=x)");
+  }
+  for (const auto &[name, let] : lets_by_name(callee)) {
+    expr::Walker walker;
+    walker.walk(let.node(), [&](const ExprNode &node) {
+      if (reads_ahead(node))
+        fail_call(callee, where, "let '" + node.input->window->of->name + "' reads itself",
+                  "write the let into the caller");
+    });
   }
 }
 

@@ -27,8 +27,13 @@ public:
              shown(let(name).where),
              "list them, and read it at earlier positions: let " + name + "[t, i] = .. " + name +
                  "[t - 1, i] ..");
-      for (const ExprNode *node : reads_of(name)) note(name, *node);
+      for (const AxisRef &axis : let(name).axes)
+        if (!std::holds_alternative<std::string>(axis.value()))
+          fail("E0028", "let '" + name + "' reads itself, and lists a dim by number",
+               shown(let(name).where), "list its dims by names");
     }
+    for (const std::string &name : lets)
+      for (const ExprNode *node : reads_of(name)) note(name, *node);
   }
 
   TimeLoop run() {
@@ -78,9 +83,6 @@ private:
     const std::string &of = node.kind == ExprKind::Let ? node.name
                             : window != nullptr        ? window->of->name
                                                        : node.input->name;
-    if (node.kind == ExprKind::Input && window == nullptr)
-      fail("E0028", "let '" + of + "' is read without positions before it is there",
-           shown(node.where), "read it at earlier positions, as in " + of + ".at({\"t\" - 1})");
     if (window != nullptr && window->forms.size() != let(of).axes.size())
       fail("E0140",
            "'" + of + "' has " + support::count(std::int64_t(let(of).axes.size()), "dim") +

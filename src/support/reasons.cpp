@@ -273,6 +273,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::ReferenceAsked, "reference-asked", "engine", "the reference: the options ask for it"},
     {Reason::LetIsArray, "let-is-array", "lets",
      "a let is read at positions: it is computed first, as an array"},
+    {Reason::LetGoesByStep, "let-goes-by-step", "lets",
+     "a let reads itself at earlier positions of an axis: these are computed one after the other"},
     {Reason::LetsShareMemory, "lets-share-memory", "lets",
      "what the arrays of lets take at once: those that never live together share memory"},
     {Reason::PlanFailed, "plan-failed", "engine",

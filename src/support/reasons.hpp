@@ -138,6 +138,7 @@ enum class Reason : std::uint8_t {
   InterpreterAsked,
   ReferenceAsked,
   LetIsArray,
+  LetGoesByStep,
   LetsShareMemory,
   PlanFailed,
   NoPlan,

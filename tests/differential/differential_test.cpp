@@ -33,6 +33,7 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.gathered > std::int64_t(count) / 30);
     CHECK(tally.scattered > std::int64_t(count) / 40);
     CHECK(tally.arrays > std::int64_t(count) / 80);
+    CHECK(tally.loops > std::int64_t(count) / 250);
     CHECK(tally.padded > std::int64_t(count) / 50);
     CHECK(tally.scheduled > std::int64_t(count) / 20);
   }

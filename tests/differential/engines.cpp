@@ -8,6 +8,7 @@
 #include "plan/plan.hpp"
 #include "reference/reference.hpp"
 #include "rewrite/scatters.hpp"
+#include "spec/materialise.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -77,6 +78,9 @@ public:
         });
     tally_.scattered += spec::split_scatters(typed_).has_value();
     tally_.arrays += std::int64_t(typed_.materialised.size());
+    const bool loops = std::any_of(typed_.materialised.begin(), typed_.materialised.end(),
+                                   [](const auto &let) { return let->recurrence.has_value(); });
+    tally_.loops += loops;
     tally_.padded += std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const auto &input) {
       return input.window && !input.window->pads.empty();
     });
@@ -103,7 +107,7 @@ public:
                .target = "x86-64-v3",
                .engine = Engine::jit,
                .profile = odd ? Profile::none : Profile::paths});
-    if (!how_.numpy.empty()) compare_with_numpy(truth);
+    if (!how_.numpy.empty() && !loops) compare_with_numpy(truth);
     if (!case_.gradient.empty()) check_gradients();
   }
 

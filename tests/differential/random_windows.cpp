@@ -144,8 +144,35 @@ std::string WindowMaker::let_of(RandomInput &input) {
     value = random_.chance(50) || is_complex(input.dtype) ? other + " + " + value
                                                           : "maximum(" + value + ", " + other + ")";
   }
+  if (const std::string loop = loop_of(rank, value); !loop.empty()) return loop;
   const bool listed = random_.chance(40);
   return "let vs" + (listed ? positions(-1) : "") + " = " + value;
+}
+
+// Sometimes it reads itself at earlier or later positions of one dim, and another let of the same shape does so together with it.
+std::string WindowMaker::loop_of(int rank, const std::string &value) {
+  if (!random_.chance(35)) return {};
+  const int time = random_.below(rank);
+  const bool backwards = random_.chance(40);
+  const auto at = [&](const std::string &let, int lag) {
+    std::string text;
+    for (int d = 0; d < rank; ++d) {
+      text += (d == 0 ? "q" : ", q") + std::to_string(d);
+      if (d == time && lag > 0) text += (backwards ? " + " : " - ") + std::to_string(lag);
+    }
+    return let + "[" + text + "]";
+  };
+  const auto joined = [&](const std::string &a, const std::string &b) {
+    return random_.chance(50) ? a + " + " + b : "where(" + a + " == " + a + ", " + a + ", " + b + ")";
+  };
+  const std::string start = random_.chance(40) ? " from 1" : "";
+  std::string own = joined(value, at("vs", random_.between(1, 3)));
+  if (random_.chance(30)) own = joined(own, at("vs", random_.between(1, 3)));
+  if (random_.chance(70)) return "let " + at("vs", 0) + " = " + own + start;
+  const std::string other =
+      joined(at("vs", random_.below(2)), at("vr", 1)); // of this step, or of another
+  return "let " + at("vs", 0) + " = " + joined(own, at("vr", random_.between(1, 2))) + start +
+         "\nlet " + at("vr", 0) + " = " + other;
 }
 
 RandomWindows WindowMaker::of_new(DType dtype, bool large) {

@@ -69,6 +69,7 @@ private:
   Term window(const RandomInput &input, const std::vector<Moves> &moves,
               const std::vector<Border> &borders) const;
   std::string let_of(RandomInput &input);
+  std::string loop_of(int rank, const std::string &value);
 
   Random &random_;
   std::vector<WindowAxis> known_, own_;

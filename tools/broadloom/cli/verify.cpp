@@ -14,6 +14,7 @@
 #include "expr/function.hpp"
 #include "ops/ops.hpp"
 #include "reference/reference.hpp"
+#include "spec/materialise.hpp"
 #include "support/check.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/report.hpp"
@@ -24,6 +25,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 namespace broadloom::cli {
 
@@ -43,10 +45,13 @@ constexpr std::uint64_t draws = 16; // for each size of errors
 
 bool is_continuous(DType dtype) { return is_float(dtype) || is_complex(dtype); }
 
-// The allowed difference for a greatest element of 1, by output: 0 where no fold rounds.
-std::vector<double> relative_tolerances(const spec::TypedSpec &typed) {
+// The widest rounding behind folds that round, by let; 0 where no fold rounds.
+using Units = std::unordered_map<std::string, double>;
+
+// The same by output.
+std::vector<double> units_of(const spec::TypedSpec &typed, const Units &lets) {
   std::vector<bool> rounds(typed.graph.size());
-  std::vector<double> unit(typed.graph.size(), 0); // the widest rounding behind such a fold
+  std::vector<double> unit(typed.graph.size(), 0);
   for (std::uint32_t n = 0; n < typed.graph.size(); ++n) {
     const expr::NodeId id{n};
     const expr::Node &node = typed.graph[id];
@@ -54,6 +59,12 @@ std::vector<double> relative_tolerances(const spec::TypedSpec &typed) {
       const ops::Recipe &recipe = typed.graph.recipe(id);
       rounds[n] = is_continuous(node.dtype) && !recipe.exact && recipe.has_combine();
     }
+    if (node.kind == expr::NodeKind::Input)
+      if (const auto let = lets.find(typed.inputs[typed.array_of(node.payload)].name);
+          let != lets.end() && let->second > 0) {
+        rounds[n] = true;
+        unit[n] = let->second;
+      }
     for (const expr::NodeId arg : typed.graph.operands(id)) {
       rounds[n] = rounds[n] || rounds[arg.index];
       unit[n] = std::max(unit[n], unit[arg.index]);
@@ -63,9 +74,35 @@ std::vector<double> relative_tolerances(const spec::TypedSpec &typed) {
   std::vector<double> result;
   for (const spec::TypedOutput &output : typed.outputs) {
     const std::size_t source = (output.add ? output.addend : output.value).index;
-    const double narrow = std::max(unit[source], unit_of(output.dtype));
+    result.push_back(rounds[source] ? std::max(unit[source], unit_of(output.dtype)) : 0);
+  }
+  return result;
+}
+
+// Of lets that read themselves or each other, all round where one does.
+Units units_of_lets(const spec::TypedSpec &typed) {
+  Units lets;
+  for (const auto &let : typed.materialised) {
+    const std::size_t first = let->recurrence ? let->recurrence->first : 0;
+    const std::size_t count = let->recurrence ? let->recurrence->count : 1;
+    if (!let->recurrence) {
+      lets[let->typed.outputs[0].name] = units_of(let->typed, lets)[0];
+      continue;
+    }
+    double widest = 0;
+    for (std::size_t k = first; k < first + count; ++k)
+      widest = std::max(widest, units_of(typed.materialised[k]->typed, lets)[0]);
+    lets[let->typed.outputs[0].name] = widest;
+  }
+  return lets;
+}
+
+// The allowed difference for a greatest element of 1, by output: 0 where no fold rounds.
+std::vector<double> relative_tolerances(const spec::TypedSpec &typed) {
+  std::vector<double> result;
+  for (const double narrow : units_of(typed, units_of_lets(typed))) {
     const double narrowed = narrow > unit_of(DType::F64) ? 64 * narrow : 0;
-    result.push_back(rounds[source] ? 4096 * unit_of(DType::F64) + narrowed : 0);
+    result.push_back(narrow > 0 ? 4096 * unit_of(DType::F64) + narrowed : 0);
   }
   return result;
 }

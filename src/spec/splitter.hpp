@@ -1,0 +1,373 @@
+// Inside the analysis: a kernel on its way to kernels of its lets and of the rest (materialise.hpp).
+#pragma once
+
+#include "expr/exchange.hpp"
+#include "expr/window.hpp"
+#include "spec/materialise.hpp"
+#include "support/fail.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace broadloom::spec {
+
+// The lets that a value needs as arrays, as far as the nearest of them: what these need is their own business.
+using Names = std::set<std::string>;
+
+template <class Visit> void for_each_root(const SpecData &data, Visit visit) {
+  for (const Expr &let : data.lets) visit(let);
+  for (const OutputDecl &output : data.outputs) {
+    visit(output.value);
+    for (const Expr &init : output.mode.use.init) visit(init);
+  }
+}
+
+class Splitter {
+public:
+  Splitter(const SpecData &data, const std::function<TypedSpec(const SpecData &)> &analyse)
+      : data_(data), analyse_(analyse), lets_(lets_by_name(data)) {}
+
+  std::optional<Split> run() {
+    find();
+    if (wanted_.empty()) return std::nullopt;
+    for (const std::vector<std::string> &together : in_order())
+      together.size() == 1 && !loops_.contains(together[0]) ? materialise(together[0])
+                                                            : materialise_loop(together);
+    split_.rest = data_;
+    split_.rest.lets.clear();
+    for (const Expr &let : data_.lets)
+      if (!wanted_.contains(let.node()->name) && !reads_a_loop(let))
+        split_.rest.lets.push_back(rewritten(let));
+    for (OutputDecl &output : split_.rest.outputs) {
+      output.value = rewritten(output.value);
+      for (Expr &init : output.mode.use.init) init = rewritten(init);
+    }
+    declare(split_.rest);
+    return std::move(split_);
+  }
+
+private:
+  struct Array {
+    std::shared_ptr<const InputDecl> decl;
+    std::vector<AffineForm> own; // its own axes as positions; none where these have no names
+  };
+
+  static const std::string *let_read(const InputDecl &decl) {
+    return decl.window && decl.window->of->is_let ? &decl.window->of->name : nullptr;
+  }
+
+  // Which lets are read at positions, or have their dims listed.
+  void find() {
+    for (const auto &decl : data_.inputs)
+      if (const std::string *let = let_read(*decl)) {
+        wanted_.insert(*let);
+        let_of_window_[decl->name] = *let;
+      }
+    for (const auto &[name, let] : lets_)
+      if (!let.node()->axes.empty()) wanted_.insert(name);
+    expr::Walker walker;
+    for_each_root(data_, [&](const Expr &root) {
+      walker.walk(root.node(), [&](const ExprNode &node) {
+        if (node.kind != ExprKind::Input) return;
+        if (reads_ahead(node)) check_ahead(node);
+        if (const std::string *let = let_read(*node.input)) wanted_.insert(*let);
+      });
+    });
+    std::erase_if(wanted_, [&](const std::string &name) { return !lets_.contains(name); });
+    for (const auto &[name, let] : lets_)
+      if (!wanted_.contains(name) && (let.node()->args.size() > 1 || let.node()->count >= 0))
+        fail_no_loop(name);
+  }
+
+  void check_ahead(const ExprNode &node) const {
+    const std::string &name = let_called(node);
+    const Place where = support::with_text(node.where, data_.source.get());
+    if (!lets_.contains(name))
+      support::fail("E0003", "there is no let '" + name + "'", where,
+                    "what is read ahead by that name is to be among the lets of the kernel");
+    if (!node.input->window)
+      support::fail("E0028", "let '" + name + "' is read without positions before it is there",
+                    where, "read it at an earlier position of one of its dims");
+  }
+
+  // Of a node that reads ahead.
+  static const std::string &let_called(const ExprNode &node) {
+    return node.input->window ? node.input->window->of->name : node.input->name;
+  }
+
+  [[noreturn]] void fail_no_loop(const std::string &name) const {
+    const ExprNode &node = *lets_.at(name).node();
+    const bool is_counted = node.count >= 0;
+    support::fail(is_counted ? "E0031" : "E0030",
+                  "let '" + name + "' does not read itself, and has " +
+                      (is_counted ? "a count of steps" : "a start"),
+                  support::with_text(node.where, data_.source.get()),
+                  std::string(is_counted ? "leave the count out" : "leave `from` out") +
+                      ", or list its dims and read it at an earlier position");
+  }
+
+  // Whether a let is a part of the step of one that reads itself: it is no value elsewhere.
+  bool reads_a_loop(const Expr &let) const {
+    bool found = false;
+    walk_kernel(let, [&](const ExprNode &node) { found = found || reads_ahead(node); });
+    return found;
+  }
+
+  // Each after those that it needs; of several that could be next, the first by the order of definition, then by name.
+  // Those that read each other are together.
+  std::vector<std::vector<std::string>> in_order() {
+    std::vector<std::string> left;
+    for (const Expr &let : data_.lets)
+      if (wanted_.contains(let.node()->name)) left.push_back(let.node()->name);
+    for (const std::string &name : wanted_)
+      if (std::find(left.begin(), left.end(), name) == left.end()) left.push_back(name);
+    std::unordered_map<std::string, Names> needs;
+    for (const std::string &name : left) needs[name] = needed_by(lets_.at(name).node()->args[0]);
+    std::unordered_map<std::string, std::size_t> circle_of;
+    const std::vector<std::vector<std::string>> circles = circles_of(left, needs);
+    for (std::size_t c = 0; c < circles.size(); ++c)
+      for (const std::string &name : circles[c]) {
+        circle_of[name] = c;
+        loops_.insert(name);
+      }
+    for (const std::string &name : left) {
+      const ExprNode &node = *lets_.at(name).node();
+      if (!loops_.contains(name) && (node.args.size() > 1 || node.count >= 0)) fail_no_loop(name);
+      if (node.args.size() > 1) // the start is computed before
+        for (const std::string &need : needed_by(node.args[1])) needs[name].insert(need);
+    }
+    std::vector<std::vector<std::string>> order;
+    std::unordered_set<std::string> done;
+    const auto together = [&](const std::string &name) {
+      const auto circle = circle_of.find(name);
+      return circle == circle_of.end() ? std::vector{name} : circles[circle->second];
+    };
+    while (!left.empty()) {
+      const auto next = std::find_if(left.begin(), left.end(), [&](const std::string &name) {
+        const std::vector<std::string> all = together(name);
+        return std::ranges::all_of(all, [&](const std::string &one) {
+          return std::ranges::all_of(needs[one], [&](const auto &need) {
+            return done.contains(need) || std::ranges::count(all, need) != 0;
+          });
+        });
+      });
+      // One that is like itself: what it names is not there yet, which is told.
+      order.push_back(together(next == left.end() ? left.front() : *next));
+      for (const std::string &name : order.back()) {
+        done.insert(name);
+        std::erase(left, name);
+      }
+    }
+    return order;
+  }
+
+  // The lets that need each other, or themselves: such a circle goes through a read of what is not there yet.
+  std::vector<std::vector<std::string>>
+  circles_of(const std::vector<std::string> &names,
+             const std::unordered_map<std::string, Names> &needs) const {
+    const auto reached_from = [&](const std::string &name) {
+      Names reached;
+      std::vector<std::string> open{name};
+      while (!open.empty()) {
+        const std::string one = std::move(open.back());
+        open.pop_back();
+        const auto needed = needs.find(one);
+        if (needed == needs.end()) continue;
+        for (const std::string &need : needed->second)
+          if (reached.insert(need).second) open.push_back(need);
+      }
+      return reached;
+    };
+    std::vector<std::vector<std::string>> circles;
+    Names known;
+    for (const std::string &name : names) {
+      if (known.contains(name) || !reads_a_loop(lets_.at(name).node()->args[0])) continue;
+      const Names reached = reached_from(name);
+      if (!reached.contains(name)) continue;
+      std::vector<std::string> circle;
+      for (const std::string &other : names)
+        if (other == name || (reached.contains(other) && reached_from(other).contains(name)))
+          circle.push_back(other);
+      known.insert(circle.begin(), circle.end());
+      circles.push_back(std::move(circle));
+    }
+    return circles;
+  }
+
+  // The arguments of a node that count: a let that is an array has none.
+  std::span<const Expr> arguments(const ExprNode &node) const {
+    const bool is_array =
+        node.kind == ExprKind::Input || (node.kind == ExprKind::Let && wanted_.contains(node.name));
+    return is_array ? std::span<const Expr>() : std::span<const Expr>(node.args);
+  }
+
+  template <class Visit> void walk_kernel(const Expr &root, Visit visit) const {
+    std::unordered_set<const ExprNode *> seen;
+    std::vector<const ExprNode *> open{root.node()};
+    while (!open.empty()) {
+      const ExprNode *node = open.back();
+      open.pop_back();
+      if (node == nullptr || !seen.insert(node).second) continue;
+      visit(*node);
+      for (const Expr &arg : arguments(*node)) open.push_back(arg.node());
+    }
+  }
+
+  Names needed_by(const Expr &root) const {
+    Names names;
+    const auto name = [&](const std::string &called) {
+      const auto window = let_of_window_.find(called);
+      const std::string &of = window == let_of_window_.end() ? called : window->second;
+      if (wanted_.contains(of)) names.insert(of);
+    };
+    walk_kernel(root, [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Let) name(node.name);
+      if (node.kind == ExprKind::Input)
+        if (const std::string *let = let_read(*node.input)) names.insert(*let);
+      for (const std::string &of : node.of) name(of);
+      if (node.use) name(node.use->like);
+    });
+    return names;
+  }
+
+  // The kernel of a let of that value.
+  SpecData kernel_of(const std::string &name, Expr value, const Place &where,
+                     const std::vector<AxisRef> &axes) const {
+    SpecData data = data_; // with its settings; wishes are for the kernel itself
+    data.name += "_" + name;
+    data.schedule = {};
+    data.pairings.clear();
+    data.lets.clear();
+    data.outputs.clear();
+    OutputDecl output;
+    output.name = name;
+    output.value = std::move(value);
+    output.where = where;
+    output.axes = axes;
+    output.has_axes = !axes.empty();
+    data.outputs.push_back(std::move(output));
+    declare(data);
+    return data;
+  }
+
+  void materialise(const std::string &name) {
+    const ExprNode &let = *lets_.at(name).node();
+    SpecData data = kernel_of(name, rewritten(let.args[0]), let.where, let.axes);
+    TypedSpec typed = analyse_(data);
+    add_array(name, typed, let.where);
+    split_.lets.push_back(std::make_shared<const Materialised>(
+        Materialised{std::move(data), std::move(typed), {}}));
+  }
+
+  static std::shared_ptr<InputDecl> declared(const std::string &name, DType dtype, std::size_t rank,
+                                             const Place &where) {
+    auto decl = std::make_shared<InputDecl>();
+    decl->name = name;
+    decl->dtype = dtype;
+    decl->where = where;
+    decl->dims.assign(rank, Dim(":"));
+    decl->materialised = true;
+    return decl;
+  }
+
+  void add_array(const std::string &name, const TypedSpec &typed, const Place &where) {
+    const TypedOutput &made = typed.outputs[0];
+    Array array{declared(name, made.dtype, made.axes.size(), where), {}};
+    bool named = !made.axes.empty();
+    for (const int axis : made.axes) named = named && typed.axes[std::size_t(axis)].labelled;
+    for (std::size_t dim = 0; named && dim < made.axes.size(); ++dim)
+      array.own.push_back({0, {{typed.axes[std::size_t(made.axes[dim])].name, 1}}, {}});
+    arrays_.emplace(name, std::move(array));
+  }
+
+  void materialise_loop(const std::vector<std::string> &names);
+  friend class LoopSplitter;
+
+  // The inputs: those of the kernel, the lets that are read or named, and the windows that are named.
+  void declare(SpecData &data) const {
+    Names named, read;
+    expr::Walker walker;
+    for_each_root(data, [&](const Expr &root) {
+      walker.walk(root.node(), [&](const ExprNode &node) {
+        named.insert(node.of.begin(), node.of.end());
+        if (node.use) named.insert(node.use->like);
+        if (node.kind == ExprKind::Input)
+          read.insert(node.input->window ? node.input->window->of->name : node.input->name);
+      });
+    });
+    for (const OutputDecl &output : data.outputs) named.insert(output.mode.use.like);
+    std::vector<std::shared_ptr<const InputDecl>> given, lent, windows;
+    for (const auto &decl : data_.inputs) {
+      if (decl->is_output) { // its shape is lent to the kernel that has this output
+        for (const OutputDecl &output : data.outputs)
+          if (output.name == decl->name) lent.push_back(decl);
+        continue;
+      }
+      if (!decl->window) {
+        given.push_back(decl);
+        continue;
+      }
+      // Only where it is named: its axes have their extents by it. One that is read declares itself.
+      const std::string *let = let_read(*decl);
+      if (!named.contains(decl->name) || (let && !arrays_.contains(*let))) continue;
+      if (let) read.insert(*let);
+      windows.push_back(let ? window_of(*decl, decl->where).node()->input : decl);
+    }
+    for (const auto &materialised : split_.lets) {
+      const std::string &name = materialised->data.outputs[0].name;
+      if (read.contains(name) || named.contains(name)) given.push_back(arrays_.at(name).decl);
+    }
+    for (const auto &decl : before_) // of the loop that is being made
+      if (read.contains(decl->name)) given.push_back(decl);
+    data.inputs = std::move(given);
+    data.inputs.insert(data.inputs.end(), lent.begin(), lent.end());
+    data.inputs.insert(data.inputs.end(), windows.begin(), windows.end());
+  }
+
+  Expr window_of(const InputDecl &window, const Place &where) const {
+    const auto array = arrays_.find(window.window->of->name);
+    if (array == arrays_.end()) return make_input(std::make_shared<const InputDecl>(window), where);
+    check_pads(window, array->second.decl->dims.size());
+    return make_window_like(make_input(array->second.decl, where), *window.window, where);
+  }
+
+  void check_pads(const InputDecl &window, std::size_t rank) const {
+    for (const DimPad &pad : window.window->pads)
+      if (pad.dim >= rank)
+        support::fail("E0104",
+                      "let '" + window.window->of->name + "' has " +
+                          support::count(std::int64_t(rank), "dim") + ", and dim " +
+                          std::to_string(pad.dim) + " is to be padded",
+                      support::with_text(window.where, data_.source.get()),
+                      "count its dims from 0");
+  }
+
+  // With the lets so far as inputs.
+  Expr rewritten(const Expr &root) {
+    return exchange_.run(root, [&](const ExprNode &node) { return as_array(node); });
+  }
+  Expr as_array(const ExprNode &node) const {
+    // One that is padded and not read at positions is a mistake, and told as one.
+    if (node.kind == ExprKind::Input && let_read(*node.input) && !node.input->window->is_whole)
+      return window_of(*node.input, node.where);
+    const auto array = node.kind == ExprKind::Let ? arrays_.find(node.name) : arrays_.end();
+    if (array == arrays_.end() || array->second.own.empty()) return Expr();
+    return make_window(make_input(array->second.decl, node.where), array->second.own, node.where);
+  }
+
+  const SpecData &data_;
+  const std::function<TypedSpec(const SpecData &)> &analyse_;
+  Names wanted_;
+  std::unordered_map<std::string, std::string> let_of_window_; // of those that are named
+  const std::unordered_map<std::string, Expr> lets_;
+  std::unordered_map<std::string, Array> arrays_;
+  Names loops_; // those that read themselves or each other
+  std::vector<std::shared_ptr<const InputDecl>> before_;
+  expr::Exchange exchange_;
+  Split split_;
+};
+
+} // namespace broadloom::spec
