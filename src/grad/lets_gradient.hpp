@@ -287,7 +287,7 @@ private:
       return node.input->window && node.input->window->of->materialised ? window_of_let(*node.input)
                                                                         : Expr();
     });
-    Renaming renaming{axes, {}};
+    Renaming renaming{axes, named_};
     for (const auto &input : gradient.inputs)
       if (input->window) renaming.windows.push_back(input);
     if (!axes.empty()) values = renamed(values, renaming);
@@ -298,7 +298,9 @@ private:
       else
         known->second.value = Terms(known->second.where).add(known->second.value, values[k]);
     }
-    for (const auto &declared : gradient.inputs) {
+    std::vector<std::shared_ptr<const InputDecl>> all = gradient.inputs;
+    all.insert(all.end(), named_.begin(), named_.end());
+    for (const auto &declared : all) {
       if (!declared->window) continue;
       const auto input = axes.empty() ? declared : renamed(declared, renaming);
       if (!declared_.insert(input->name).second) continue;
@@ -373,6 +375,7 @@ private:
   std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let
   std::unordered_map<std::string, std::vector<AxisRef>> axes_into_; // of those whose axes have an order of their own
   std::unordered_set<std::string> declared_;
+  std::vector<std::shared_ptr<const InputDecl>> named_; // windows of lets that loops name, as they are called in these
   std::vector<std::shared_ptr<const InputDecl>> windows_; // that like= and of= name
   SpecData made_;
 };

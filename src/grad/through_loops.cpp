@@ -313,6 +313,8 @@ private:
   // A name of it for of=.
   std::string named(std::size_t m, const std::vector<std::string> &axes, const Place &where) {
     const Expr window = make_window(all_.lets_.at(members_[m].name), positions(axes), where);
+    if (!all_.declared_.contains(window.node()->input->name))
+      all_.named_.push_back(window.node()->input);
     declare(window.node()->input);
     return window.node()->input->name;
   }

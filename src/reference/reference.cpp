@@ -9,6 +9,7 @@
 #include "reference/noise.hpp"
 #include "reference/scatter.hpp"
 #include "reference/shapes.hpp"
+#include "reference/time_loop.hpp"
 #include "reference/windows.hpp"
 #include "spec/materialise.hpp"
 #include "support/check.hpp"
@@ -57,12 +58,6 @@ std::vector<std::int64_t> strides_of(const Extents &extents, std::size_t size) {
   }
   return strides;
 }
-
-// One position of an axis in place of all.
-struct Pin {
-  int axis = 0;
-  std::int64_t at = 0;
-};
 
 class Evaluator {
 public:
@@ -390,80 +385,6 @@ private:
 
 namespace {
 
-using EvaluateOne =
-    std::function<Array(const spec::TypedSpec &, std::span<const AnyView>, std::optional<Pin>)>;
-
-std::int64_t steps_of(const spec::Recurrence &loop, const std::vector<std::int64_t> &shape) {
-  return shape[loop.dim];
-}
-
-std::vector<std::vector<std::int64_t>> loop_shapes(spec::LetKernels lets, std::size_t first,
-                                                   std::span<const Layout> inputs,
-                                                   std::span<const Layout> before) {
-  std::vector<std::vector<std::int64_t>> shapes;
-  for (const Layout &layout : before)
-    shapes.emplace_back(layout.shape().begin(), layout.shape().end());
-  spec::find_loop_shapes(lets, first, inputs, shapes, window_extents);
-  return {shapes.begin() + std::ptrdiff_t(first), shapes.end()};
-}
-
-// Step after step from the definition: what is read of earlier steps stands in arrays with the start before or behind them.
-std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
-                            std::span<const AnyView> inputs, std::span<const AnyView> before,
-                            const EvaluateOne &evaluate) {
-  std::vector<Layout> given, known;
-  for (const AnyView &view : inputs) given.push_back(view.layout);
-  for (const AnyView &view : before) known.push_back(view.layout);
-  const auto shapes = loop_shapes(lets, first, given, known);
-  const spec::Recurrence &any = *lets[first]->recurrence;
-  const std::int64_t steps = steps_of(any, shapes[0]);
-  Array positions(DType::I64, {steps});
-  for (std::int64_t t = 0; t < steps; ++t) positions.data<std::int64_t>()[t] = t;
-  std::vector<Array> arrays; // with the start
-  for (std::size_t m = 0; m < any.count; ++m) {
-    const spec::Recurrence &loop = *lets[first + m]->recurrence;
-    std::vector<std::int64_t> shape = shapes[m];
-    shape[loop.dim] += loop.lag;
-    arrays.emplace_back(lets[first + m]->typed.outputs[0].dtype, shape); // zeros
-    for (std::int64_t c = 0; loop.start && c < loop.lag; ++c) {
-      const AnyView to = array::rows_of(arrays[m], loop.dim, loop.backwards ? steps + c : c, 1);
-      AnyView from = before[*loop.start];
-      const Layout start = from.layout;
-      from.layout = to.layout;
-      from.layout.strides = {};
-      for (std::size_t d = 0; d < loop.start_dims.size(); ++d)
-        from.layout.strides[loop.start_dims[d]] = start.strides[d];
-      array::copy_elements(from, to.data, to.layout);
-    }
-  }
-  for (std::int64_t n = 0; n < steps; ++n) {
-    const std::int64_t t = any.backwards ? steps - 1 - n : n;
-    for (std::size_t m = 0; m < any.count; ++m) {
-      const spec::TypedSpec &typed = lets[first + m]->typed;
-      const spec::Recurrence &loop = *lets[first + m]->recurrence;
-      std::vector<AnyView> views(inputs.begin(), inputs.end());
-      for (std::uint32_t i = std::uint32_t(inputs.size()); i < typed.given_inputs(); ++i) {
-        const auto read = std::ranges::find(loop.reads, i, &spec::Recurrence::Read::input);
-        if (loop.positions == i) {
-          views.push_back(positions);
-        } else if (read != loop.reads.end()) {
-          const spec::Recurrence &of = *lets[read->let]->recurrence;
-          views.push_back(array::rows_of(arrays[read->let - first], of.dim, 0, steps + read->more));
-        } else {
-          for (std::size_t k = 0; k < first; ++k)
-            if (lets[k]->typed.outputs[0].name == typed.inputs[i].name)
-              views.push_back(before[k]);
-        }
-      }
-      const Array made = evaluate(typed, views, Pin{*typed.time, t});
-      const AnyView to =
-          array::rows_of(arrays[m], loop.dim, loop.backwards ? t : t + loop.lag, 1);
-      array::copy_elements(made, to.data, to.layout);
-    }
-  }
-  return arrays;
-}
-
 // The inputs of a call with the lets that are arrays behind them, each as `evaluate` has it.
 class WithLets {
 public:
@@ -546,15 +467,6 @@ std::vector<Array> evaluate_loop(spec::LetKernels lets, std::size_t first,
                                  const std::atomic<bool> *cancel, int threads) {
   if (threads == 0) threads = int(std::max(1u, std::thread::hardware_concurrency()));
   return run_loop(lets, first, inputs, before, evaluate_one(cancel, threads));
-}
-
-Array steps_alone(const spec::Recurrence &loop, const AnyView &with_start) {
-  const AnyView from =
-      array::rows_of(with_start, loop.dim, loop.backwards ? 0 : loop.lag,
-                     with_start.layout.extents[loop.dim] - loop.lag);
-  Array result = Array::to_be_written(from.dtype, contiguous_layout(from.layout.shape()));
-  array::copy_elements(from, result.raw(), result.layout());
-  return result;
 }
 
 std::vector<Array> evaluate(const spec::TypedSpec &spec, std::span<const AnyView> inputs,

