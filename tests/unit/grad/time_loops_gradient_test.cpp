@@ -47,7 +47,8 @@ void first_and_second(const std::string &body, const std::vector<Given> &given,
   const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
   check_slopes(spec, given);
   const LoopSpec derived = gradient(spec, wrt);
-  CHECK(print(parse(print(derived))) == print(derived));
+  const std::string read = print(parse(print(derived))); // where `let a = b` is another name of b
+  CHECK(print(parse(read)) == read);
   std::vector<Given> all = given;
   all.insert(all.end(), cotangents.begin(), cotangents.end());
   check_slopes(derived, all);
