@@ -1,6 +1,6 @@
 // The public face of a kernel: arguments by position or by name, allocated outputs, bound calls.
-#include "jit/time_loop.hpp"
 #include "jit/kernel.hpp"
+#include "jit/time_loop.hpp"
 
 #include "jit/frozen.hpp"
 #include "jit/small.hpp"

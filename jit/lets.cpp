@@ -85,7 +85,8 @@ void Lets::place(std::size_t k, std::span<const std::int64_t> shape, Layouts &ma
   made.first.push_back(loop.backwards ? 0 : loop.lag * whole.strides[0] * size);
   const std::int64_t elements = (element_count(whole) * size + 63) / 64 * 64;
   made.positions.push_back(elements);
-  const std::int64_t numbers = loop.positions ? shape[loop.dim] * std::int64_t(sizeof(std::int64_t)) : 0;
+  const std::int64_t numbers =
+      loop.positions ? shape[loop.dim] * std::int64_t(sizeof(std::int64_t)) : 0;
   made.bytes.push_back(elements + numbers);
 }
 

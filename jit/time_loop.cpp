@@ -50,8 +50,7 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
     AnyView &view = step.views.emplace_back(*all[i]);
     std::int64_t &move = step.moves.emplace_back(0);
     const bool is_output = i >= typed.inputs.size();
-    const std::vector<int> &axes =
-        is_output ? typed.outputs[0].axes : typed.inputs[i].axis_of_dim;
+    const std::vector<int> &axes = is_output ? typed.outputs[0].axes : typed.inputs[i].axis_of_dim;
     for (std::size_t d = 0; d < axes.size(); ++d) {
       if (axes[d] != *typed.time) continue;
       if (view.layout.extents[d] != 1)
@@ -73,8 +72,8 @@ void TimeLoop::prepare() const {
 
 AnyView TimeLoop::with_start(std::size_t k) const {
   const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
-  AnyView whole = array::rows_of(views_[k], loop.dim, loop.backwards ? 0 : -loop.lag,
-                                  steps_ + loop.lag);
+  AnyView whole =
+      array::rows_of(views_[k], loop.dim, loop.backwards ? 0 : -loop.lag, steps_ + loop.lag);
   return whole;
 }
 
@@ -143,9 +142,9 @@ void TimeLoop::run() const {
 }
 
 void TimeLoop::run_reference() const {
-  const std::vector<Array> made = reference::evaluate_loop(
-      lets_.specs(), first_, inputs_, std::span(views_).first(first_),
-      each_[0].kernel->options().cancel.get(), each_[0].kernel->threads());
+  const std::vector<Array> made =
+      reference::evaluate_loop(lets_.specs(), first_, inputs_, std::span(views_).first(first_),
+                               each_[0].kernel->options().cancel.get(), each_[0].kernel->threads());
   for (std::size_t m = 0; m < made.size(); ++m) {
     const AnyView to = with_start(first_ + m);
     array::copy_elements(made[m], to.data, to.layout);

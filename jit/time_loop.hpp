@@ -24,7 +24,7 @@ private:
     std::shared_ptr<const KernelImpl> kernel;
     const spec::Recurrence *recurrence = nullptr;
     std::unique_ptr<const kernel::WindowedOperands> windowed;
-    std::vector<AnyView> views; // of the first position
+    std::vector<AnyView> views;      // of the first position
     std::vector<std::int64_t> moves; // of each from position to position, in bytes
   };
   void add_step(std::size_t k, kernel::Operands operands,

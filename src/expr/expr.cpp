@@ -105,8 +105,9 @@ Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetS
       return label != nullptr && *label == steps.axis;
     });
     if (dim == axes.end())
-      support::fail("E0031", "let '" + name + "' has no axis '" + steps.axis + "' to count steps of",
-                    where, "name one of its dims");
+      support::fail("E0031",
+                    "let '" + name + "' has no axis '" + steps.axis + "' to count steps of", where,
+                    "name one of its dims");
     if (steps.count < 1 || steps.count > most_steps)
       support::fail("E0031", "a let goes on for 1 to 2^40 steps", where,
                     "say how many there are: {.axis = \"t\", .count = 100}");

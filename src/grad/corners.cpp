@@ -347,15 +347,15 @@ private:
         moved = moved || std::ranges::any_of(given.moved, std::identity());
         for (const spec::Recurrence::Read &read : let.recurrence->reads)
           given.moved[read.input] = moved;
-        const Corners corners = Finder(let.typed, given.views, given.moved, cancel_).run(given.behind);
+        const Corners corners =
+            Finder(let.typed, given.views, given.moved, cancel_).run(given.behind);
         may_overflow_ = may_overflow_ || corners.may_overflow;
         more = more || flags[m] != corners.behind[0];
         flags[m] = corners.behind[0];
         mark(alone[m], flags[m]);
         const spec::Recurrence &loop = *let.recurrence;
-        const AnyView steps =
-            array::rows_of(behind[m], loop.dim, loop.backwards ? 0 : loop.lag,
-                           behind[m].shape()[loop.dim] - loop.lag);
+        const AnyView steps = array::rows_of(behind[m], loop.dim, loop.backwards ? 0 : loop.lag,
+                                             behind[m].shape()[loop.dim] - loop.lag);
         array::copy_elements(alone[m], steps.data, steps.layout);
       }
     }

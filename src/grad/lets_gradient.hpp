@@ -75,13 +75,15 @@ private:
   void check_request() const {
     for (const std::string &name : wrt_)
       if (array_names_.contains(name))
-        support::fail("E0003", "there is no input '" + name + "' to take the gradient by: it is a let",
-             data_.where, "name inputs of kernel '" + data_.name + "'");
+        support::fail("E0003",
+                      "there is no input '" + name + "' to take the gradient by: it is a let",
+                      data_.where, "name inputs of kernel '" + data_.name + "'");
     if (options_.policy == Policy::save)
-      support::fail("E0607",
-           "the policy save keeps no forward values of a kernel whose lets are read at positions",
-           shown(split_.lets[0]->data.outputs[0].where),
-           "take the policy auto: such a let is an array, computed once in any case");
+      support::fail(
+          "E0607",
+          "the policy save keeps no forward values of a kernel whose lets are read at positions",
+          shown(split_.lets[0]->data.outputs[0].where),
+          "take the policy auto: such a let is an array, computed once in any case");
   }
 
   void find_names() {
@@ -188,10 +190,11 @@ private:
       const spec::Axis &known = let.typed.axes[std::size_t(axis)];
       if (!known.labelled)
         support::fail("E0607",
-             "let '" + name +
-                 "' is read at positions and has an axis without a name, so nothing "
-                 "can flow back through it",
-             shown(where), "give the dims of its inputs labels, or read these at positions, too");
+                      "let '" + name +
+                          "' is read at positions and has an axis without a name, so nothing "
+                          "can flow back through it",
+                      shown(where),
+                      "give the dims of its inputs labels, or read these at positions, too");
       own.push_back({0, {{known.name, 1}}, {}});
     }
     const Expr cotangent =
@@ -373,9 +376,11 @@ private:
   std::unordered_set<std::string> array_names_, taken_, axes_;
   std::vector<Expr> cotangents_;                     // of lets, in order
   std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let
-  std::unordered_map<std::string, std::vector<AxisRef>> axes_into_; // of those whose axes have an order of their own
+  std::unordered_map<std::string, std::vector<AxisRef>>
+      axes_into_; // of those whose axes have an order of their own
   std::unordered_set<std::string> declared_;
-  std::vector<std::shared_ptr<const InputDecl>> named_; // windows of lets that loops name, as they are called in these
+  std::vector<std::shared_ptr<const InputDecl>>
+      named_; // windows of lets that loops name, as they are called in these
   std::vector<std::shared_ptr<const InputDecl>> windows_; // that like= and of= name
   SpecData made_;
 };

@@ -37,7 +37,8 @@ public:
     std::vector<std::size_t> open;
     for (std::size_t m = 0; m < count_; ++m)
       if (all_.into_.contains(members_[m].name)) open.push_back(m);
-    while (!open.empty()) { // what flows somewhere, through the reads of the members that it flows into
+    while (
+        !open.empty()) { // what flows somewhere, through the reads of the members that it flows into
       const std::size_t m = open.back();
       open.pop_back();
       if (std::exchange(members_[m].reached, true)) continue;
@@ -59,15 +60,15 @@ private:
   struct Member {
     std::string name;
     const ExprNode *node = nullptr;
-    std::vector<std::string> axes;                            // [dim]
-    SpecData step;                                            // with inputs in place of its reads
-    SpecData pulled;                                          // its gradient
-    std::vector<std::string> names;                           // that the gradient is by
-    std::string seed;                                         // its cotangent there
-    bool reached = false;                                     // by something that flows back
-    std::string let;                                          // its cotangent here
-    Expr sum;                                                 // the let of that name
-    std::optional<Expr> from_readers;                         // an array, too
+    std::vector<std::string> axes;    // [dim]
+    SpecData step;                    // with inputs in place of its reads
+    SpecData pulled;                  // its gradient
+    std::vector<std::string> names;   // that the gradient is by
+    std::string seed;                 // its cotangent there
+    bool reached = false;             // by something that flows back
+    std::string let;                  // its cotangent here
+    Expr sum;                         // the let of that name
+    std::optional<Expr> from_readers; // an array, too
   };
   // A read of member `of` in the value of member `by`.
   struct Read {
@@ -129,11 +130,12 @@ private:
     bool plain = window.pads.empty();
     for (std::size_t d = 0; d < window.forms.size(); ++d) {
       const AffineForm &form = window.forms[d];
-      plain = plain && form.terms.size() == 1 && form.terms[0].times == 1 &&
-              form.indices.empty() && (d == time(of) || form.constant == 0);
+      plain = plain && form.terms.size() == 1 && form.terms[0].times == 1 && form.indices.empty() &&
+              (d == time(of) || form.constant == 0);
       if (!plain) break;
       read.axes.push_back(form.terms[0].axis);
-      if (d == time(of)) read.lag = backwards() ? form.constant : recurrence(of).lag - form.constant;
+      if (d == time(of))
+        read.lag = backwards() ? form.constant : recurrence(of).lag - form.constant;
     }
     const std::unordered_set<std::string> different(read.axes.begin(), read.axes.end());
     if (!plain || different.size() != window.forms.size())
@@ -172,8 +174,9 @@ private:
         if (read.input->name == member.names[k]) read.sent = sent_to(read, member, k);
     for (Read &read : reads_)
       if (read.by == m && read.sent.node())
-        read.let = all_.fresh(members_[m].let + "_" + (read.of == m ? "" : members_[read.of].name + "_") +
-                              std::to_string(read.lag));
+        read.let =
+            all_.fresh(members_[m].let + "_" + (read.of == m ? "" : members_[read.of].name + "_") +
+                       std::to_string(read.lag));
     member.names.resize(others);
   }
 
@@ -355,8 +358,7 @@ private:
     const Expr &let = all_.lets_.at(members_[read.of].name);
     if (read.lag == 0) return make_window(let, positions(read.axes), where);
     if (!start_array(read.of)) return shifted(read, read.axes, where);
-    const auto [known, fresh] =
-        before_.try_emplace({read.of, read.lag}, Expr());
+    const auto [known, fresh] = before_.try_emplace({read.of, read.lag}, Expr());
     if (fresh) known->second = before(read, where);
     return make_window(known->second, positions(read.axes), where);
   }
@@ -434,7 +436,8 @@ private:
     for (const Read &read : reads_) {
       if (read.of != m || !read.sent.node() || !members_[read.by].reached) continue;
       where = read.where;
-      for (std::int64_t c = 0; c < read.lag; ++c) sum = Terms(where).add(sum, sent_by(read, c, axes));
+      for (std::int64_t c = 0; c < read.lag; ++c)
+        sum = Terms(where).add(sum, sent_by(read, c, axes));
     }
     if (!sum.node()) return;
     std::vector<AxisRef> left;
@@ -450,7 +453,8 @@ private:
     into.where = where;
     into.value = sum;
     all_.axes_into_[*name] = std::move(left);
-    support::check(all_.into_.emplace(*name, std::move(into)).second, "only its let begins with it");
+    support::check(all_.into_.emplace(*name, std::move(into)).second,
+                   "only its let begins with it");
   }
 
   // The c-th step from the start, where there may be fewer.

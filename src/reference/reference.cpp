@@ -482,13 +482,13 @@ std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const 
                                    std::span<const AnyView> initial_outputs, double units,
                                    std::uint64_t draw, const std::atomic<bool> *cancel) {
   const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
-  const WithLets given(spec, inputs,
-                       [&](const spec::TypedSpec &let, std::span<const AnyView> views,
-                           std::optional<Pin> pin) {
-                         Evaluator one(let, views, {threads, cancel}, pin);
-                         one.shake(units, draw + (pin ? std::uint64_t(pin->at) << 16 : 0));
-                         return std::move(one.run({})[0]);
-                       });
+  const WithLets given(
+      spec, inputs,
+      [&](const spec::TypedSpec &let, std::span<const AnyView> views, std::optional<Pin> pin) {
+        Evaluator one(let, views, {threads, cancel}, pin);
+        one.shake(units, draw + (pin ? std::uint64_t(pin->at) << 16 : 0));
+        return std::move(one.run({})[0]);
+      });
   inputs = given.views();
   Evaluator evaluator(spec, inputs, {threads, cancel});
   evaluator.shake(units, draw);

@@ -63,13 +63,11 @@ std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
           views.push_back(array::rows_of(arrays[read->let - first], of.dim, 0, steps + read->more));
         } else {
           for (std::size_t k = 0; k < first; ++k)
-            if (lets[k]->typed.outputs[0].name == typed.inputs[i].name)
-              views.push_back(before[k]);
+            if (lets[k]->typed.outputs[0].name == typed.inputs[i].name) views.push_back(before[k]);
         }
       }
       const Array made = evaluate(typed, views, Pin{*typed.time, t});
-      const AnyView to =
-          array::rows_of(arrays[m], loop.dim, loop.backwards ? t : t + loop.lag, 1);
+      const AnyView to = array::rows_of(arrays[m], loop.dim, loop.backwards ? t : t + loop.lag, 1);
       array::copy_elements(made, to.data, to.layout);
     }
   }
@@ -77,9 +75,8 @@ std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
 }
 
 Array steps_alone(const spec::Recurrence &loop, const AnyView &with_start) {
-  const AnyView from =
-      array::rows_of(with_start, loop.dim, loop.backwards ? 0 : loop.lag,
-                     with_start.layout.extents[loop.dim] - loop.lag);
+  const AnyView from = array::rows_of(with_start, loop.dim, loop.backwards ? 0 : loop.lag,
+                                      with_start.layout.extents[loop.dim] - loop.lag);
   Array result = Array::to_be_written(from.dtype, contiguous_layout(from.layout.shape()));
   array::copy_elements(from, result.raw(), result.layout());
   return result;

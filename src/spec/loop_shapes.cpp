@@ -78,8 +78,9 @@ private:
       } else if (of(k).positions == i) {
         shape = {steps_ < 0 ? most : steps_};
       } else {
-        const auto let = std::ranges::find_if(
-            lets_, [&](const auto &one) { return one->typed.outputs[0].name == typed.inputs[i].name; });
+        const auto let = std::ranges::find_if(lets_, [&](const auto &one) {
+          return one->typed.outputs[0].name == typed.inputs[i].name;
+        });
         shape = shapes_[std::size_t(let - lets_.begin())];
       }
       Layout layout; // strides do not matter, and might be too large
@@ -125,13 +126,14 @@ private:
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const std::int64_t known = known_[k - first_][d];
       if (shape[d] == known) continue;
-      const std::string axis = "axis '" + typed.axes[std::size_t(typed.outputs[0].axes[d])].name + "'";
+      const std::string axis =
+          "axis '" + typed.axes[std::size_t(typed.outputs[0].axes[d])].name + "'";
       const bool of_time = d == of(k).dim;
       support::fail("E0102",
                     axis + " of let '" + name(k) + "' has " + support::count(known, "element") +
-                        (of_time            ? " by its steps"
-                         : of(k).start      ? " by its start"
-                                            : " by what it goes together with") +
+                        (of_time       ? " by its steps"
+                         : of(k).start ? " by its start"
+                                       : " by what it goes together with") +
                         ", and " + std::to_string(shape[d]) + " by what it reads",
                     typed.outputs[0].where,
                     of_time ? "count as many steps as there are, or leave the count out"

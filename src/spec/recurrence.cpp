@@ -169,17 +169,17 @@ private:
       }
       if (here)
         fail("E0028",
-             "let '" + read.of + "' reads itself at the position that it is computed at: " +
-                 read.node->input->name,
+             "let '" + read.of +
+                 "' reads itself at the position that it is computed at: " + read.node->input->name,
              shown(read.node->where), "read an earlier one of one of its dims: " + example(read));
     }
     const Read &read = reads_[0];
     fail("E0028",
          (read.window != nullptr ? read.node->input->name : "'" + read.of + "'") +
              " is no earlier position of one axis of let '" + read.of + "'" +
-             (lets_.size() > 1 ? ", which reads " + support::quoted_list(others(read.of)) +
-                                     " that read it"
-                               : ", which reads itself"),
+             (lets_.size() > 1
+                  ? ", which reads " + support::quoted_list(others(read.of)) + " that read it"
+                  : ", which reads itself"),
          shown(read.node->where),
          "all reads are at t - c along one axis t and at no other positions of t, or all at "
          "t + c, such as " +

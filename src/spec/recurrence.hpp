@@ -48,13 +48,14 @@ struct Recurrence {
   struct Read {
     std::uint32_t input = 0; // of its kernel: the array with the start before it
     std::size_t let = 0;     // of TypedSpec::materialised: whose
-    std::int64_t more = 0;   // rows that it is given beyond the steps, so that these are all that it could be run for
+    std::int64_t more =
+        0; // rows that it is given beyond the steps, so that these are all that it could be run for
   };
   std::size_t first = 0, count = 1; // the lets that go step by step together
   std::size_t dim = 0;
   bool backwards = false;
-  std::int64_t lag = 0;   // rows before the first step
-  std::int64_t steps = -1; // where they are said
+  std::int64_t lag = 0;                // rows before the first step
+  std::int64_t steps = -1;             // where they are said
   std::optional<std::size_t> start;    // of TypedSpec::materialised; none: zeros
   std::vector<std::size_t> start_dims; // of the let: the dim that each dim of the start is
   std::vector<Read> reads;

@@ -11,8 +11,7 @@ public:
   LoopSplitter(Splitter &splitter, const std::vector<std::string> &names)
       : splitter_(splitter), names_(names.begin(), names.end()),
         loop_(find_time_loop(
-            names, splitter.lets_,
-            [&](const std::string &let) { return reads_of(value_of(let)); },
+            names, splitter.lets_, [&](const std::string &let) { return reads_of(value_of(let)); },
             splitter.data_.source.get())) {}
 
   void run() {
@@ -83,7 +82,8 @@ private:
   }
 
   static bool is_number(const ExprNode &node) {
-    if (node.kind == ExprKind::Op && node.op == ops::Op::Neg) return is_number(*node.args[0].node());
+    if (node.kind == ExprKind::Op && node.op == ops::Op::Neg)
+      return is_number(*node.args[0].node());
     return node.kind == ExprKind::Literal;
   }
 
@@ -117,8 +117,8 @@ private:
     start.dims = dims_of_start(member, let, typed);
     start.let = splitter_.split_.lets.size();
     splitter_.add_array(name, typed, value.node()->where);
-    splitter_.split_.lets.push_back(std::make_shared<const Materialised>(
-        Materialised{std::move(data), std::move(typed), {}}));
+    splitter_.split_.lets.push_back(
+        std::make_shared<const Materialised>(Materialised{std::move(data), std::move(typed), {}}));
     return start;
   }
 
@@ -132,7 +132,8 @@ private:
                     "the start of let '" + member.let + "' has " +
                         support::count(std::int64_t(axes.size()), "dim") + ", and the let has " +
                         std::to_string(let.axes.size() - 1) + " beside '" + loop_.axis + "'",
-                    shown(let.where), "begin it from an array with its other dims, or from a single value");
+                    shown(let.where),
+                    "begin it from an array with its other dims, or from a single value");
     std::vector<std::size_t> by_name, in_order;
     for (std::size_t d = 0; d < let.axes.size(); ++d)
       if (d != member.dim) in_order.push_back(d);
@@ -150,9 +151,9 @@ private:
     splitter_.before_.clear();
     steps_.clear();
     for (std::size_t m = 0; m < loop_.members.size(); ++m)
-      splitter_.before_.push_back(Splitter::declared(
-          fresh(loop_.members[m].let + "_before"), starts_[m].dtype ? *starts_[m].dtype : *guess,
-          let_of(m).axes.size(), let_of(m).where));
+      splitter_.before_.push_back(Splitter::declared(fresh(loop_.members[m].let + "_before"),
+                                                     starts_[m].dtype ? *starts_[m].dtype : *guess,
+                                                     let_of(m).axes.size(), let_of(m).where));
     splitter_.before_.push_back(
         Splitter::declared(fresh(loop_.axis + "_positions"), DType::I64, 1, let_of(0).where));
     std::vector<TypedSpec> typed;
@@ -169,8 +170,8 @@ private:
 
   std::vector<TypedSpec> typed_steps() {
     std::vector<DType> guesses = guessed();
-    const bool all_known = std::ranges::all_of(
-        starts_, [](const Start &start) { return start.dtype.has_value(); });
+    const bool all_known =
+        std::ranges::all_of(starts_, [](const Start &start) { return start.dtype.has_value(); });
     std::vector<TypedSpec> typed;
     for (std::size_t g = 0; g < guesses.size(); ++g) {
       try {
@@ -191,9 +192,9 @@ private:
     for (std::size_t m = 0; m < typed.size(); ++m) check_dtype(m, typed[m].outputs[0].dtype);
     for (std::size_t m = 0; m < typed.size(); ++m)
       if (starts_[m].number)
-        starts_[m] = started(loop_.members[m], make_cast(typed[m].outputs[0].dtype,
-                                                         *starts_[m].number,
-                                                         starts_[m].number->node()->where));
+        starts_[m] =
+            started(loop_.members[m], make_cast(typed[m].outputs[0].dtype, *starts_[m].number,
+                                                starts_[m].number->node()->where));
     return typed;
   }
 
@@ -201,12 +202,12 @@ private:
     const DType read = splitter_.before_[m]->dtype;
     if (read == made) return;
     const std::string &let = loop_.members[m].let;
-    support::fail("E0030",
-                  "let '" + let + "' begins as " + std::string(name(read)) + ", and a step makes " +
-                      std::string(name(made)) + " of it",
-                  shown(let_of(m).where),
-                  "convert what it begins from, or the value of a step: " +
-                      std::string(name(read)) + "(..)");
+    support::fail(
+        "E0030",
+        "let '" + let + "' begins as " + std::string(name(read)) + ", and a step makes " +
+            std::string(name(made)) + " of it",
+        shown(let_of(m).where),
+        "convert what it begins from, or the value of a step: " + std::string(name(read)) + "(..)");
   }
 
   // In the order of dtypes: those of the inputs that it reads, and what a number is by itself.
@@ -256,8 +257,8 @@ private:
   }
 
   // Row t + lag - c of the array with the start before it, for t - c; row t + c for t + c.
-  Expr before(const std::string &let, const std::vector<DimPad> &pads, std::vector<AffineForm> forms,
-              const ExprNode &node) const {
+  Expr before(const std::string &let, const std::vector<DimPad> &pads,
+              std::vector<AffineForm> forms, const ExprNode &node) const {
     const TimeLoop::Member &member = *member_called(let);
     const auto index = std::size_t(&member - loop_.members.data());
     if (node.kind == ExprKind::Input) splitter_.check_pads(*node.input, forms.size());
@@ -312,8 +313,8 @@ private:
 void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
   const TimeLoop::Member &member = loop_.members[m];
   const int time = typed.outputs[0].axes[member.dim];
-  const std::string axis_of = "axis '" + loop_.axis + "', along which let '" + member.let +
-                              "' goes step by step, is ";
+  const std::string axis_of =
+      "axis '" + loop_.axis + "', along which let '" + member.let + "' goes step by step, is ";
   const auto fail_step = [&](expr::NodeId at, const std::string &what, const std::string &help) {
     support::fail("E0032", what, typed.where(at), help);
   };
@@ -325,8 +326,7 @@ void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
                 "compute that before, in a let of its own");
     if (folds && node.like != expr::no_input && typed.inputs[node.like].window &&
         typed.inputs[node.like].window->is_gather())
-      fail_step(expr::NodeId{n},
-                "a step of let '" + member.let + "' makes a sum through a gather",
+      fail_step(expr::NodeId{n}, "a step of let '" + member.let + "' makes a sum through a gather",
                 "compute it before, in a let of its own");
     if ((node.kind == expr::NodeKind::Extent && node.folded.has(time)) ||
         (node.kind == expr::NodeKind::Index && node.axes.has(time)))
@@ -336,8 +336,9 @@ void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
   for (const TypedInput &input : typed.inputs) {
     const bool of_loop = input.window && member_of(typed.inputs[input.window->of].name);
     if (of_loop && (input.window->needs_zeros() || input.window->is_gather()))
-      support::fail("E0032", input.name + " looks at let '" + member.let +
-                                 "' backwards through a window, while it is computed",
+      support::fail("E0032",
+                    input.name + " looks at let '" + member.let +
+                        "' backwards through a window, while it is computed",
                     shown(input.where), "read it at positions that are all inside");
   }
   const Start &start = starts_[m];
@@ -357,9 +358,8 @@ void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
     support::fail("E0031",
                   "nothing gives axis '" + name + "' of let '" + member.let + "' its extent",
                   shown(let_of(m).where),
-                  d == member.dim
-                      ? "say how many steps there are, as in " + name + " < 100"
-                      : "let an input have the axis, or begin the let `from` an array");
+                  d == member.dim ? "say how many steps there are, as in " + name + " < 100"
+                                  : "let an input have the axis, or begin the let `from` an array");
   }
 }
 

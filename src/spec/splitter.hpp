@@ -258,8 +258,8 @@ private:
     SpecData data = kernel_of(name, rewritten(let.args[0]), let.where, let.axes);
     TypedSpec typed = analyse_(data);
     add_array(name, typed, let.where);
-    split_.lets.push_back(std::make_shared<const Materialised>(
-        Materialised{std::move(data), std::move(typed), {}}));
+    split_.lets.push_back(
+        std::make_shared<const Materialised>(Materialised{std::move(data), std::move(typed), {}}));
   }
 
   static std::shared_ptr<InputDecl> declared(const std::string &name, DType dtype, std::size_t rank,

@@ -314,10 +314,10 @@ private:
     const bool minus = cursor_.accept(Tok::Minus);
     const Token &token = cursor_.expect(Tok::Int, "how many steps there are");
     const std::string_view digits = cursor_.word(token);
-    const bool too_large = std::from_chars(digits.data(), digits.data() + digits.size(),
-                                           loop.count)
-                                   .ec != std::errc() ||
-                           loop.count > most_steps;
+    const bool too_large =
+        std::from_chars(digits.data(), digits.data() + digits.size(), loop.count).ec !=
+            std::errc() ||
+        loop.count > most_steps;
     if (minus || too_large || loop.count == 0)
       cursor_.fail("E0031", "a let goes on for 1 to 2^40 steps", less, token,
                    "write how many there are, as in t < 100");

@@ -163,7 +163,8 @@ std::string WindowMaker::loop_of(int rank, const std::string &value) {
     return let + "[" + text + "]";
   };
   const auto joined = [&](const std::string &a, const std::string &b) {
-    return random_.chance(50) ? a + " + " + b : "where(" + a + " == " + a + ", " + a + ", " + b + ")";
+    return random_.chance(50) ? a + " + " + b
+                              : "where(" + a + " == " + a + ", " + a + ", " + b + ")";
   };
   const std::string start = random_.chance(40) ? " from 1" : "";
   std::string own = joined(value, at("vs", random_.between(1, 3)));

@@ -56,7 +56,8 @@ void first_and_second(const std::string &body, const std::vector<Given> &given,
 
 } // namespace
 
-TEST_CASE("the gradient of a recurrent network is that of its slopes, also by what it begins with") {
+TEST_CASE(
+    "the gradient of a recurrent network is that of its slopes, also by what it begins with") {
   first_and_second("in x : f64[t, n, c]\nin w : f64[c, i]\nin v : f64[k, i]\nin h0 : f64[n, k]\n"
                    "let h[t, n, i] = tanh(sum(x * w, c) + sum(h[t - 1, n, k] * v, k)) from h0\n"
                    "out y[n, i] = h[-1, n, i]",
@@ -97,8 +98,9 @@ TEST_CASE("gradients go through a read that is folded as a whole") {
 }
 
 TEST_CASE("a short loop sends nothing to a start that stands further back") {
-  const LoopSpec spec = parse("kernel k { in x : f64[t]; in a : f64; let s[t] = x + s[t - 3] from a\n"
-                              "out y[t] = s }");
+  const LoopSpec spec =
+      parse("kernel k { in x : f64[t]; in a : f64; let s[t] = x + s[t - 3] from a\n"
+            "out y[t] = s }");
   check_slopes(spec, {{"x", {2}}, {"a", {}}});
 }
 

@@ -78,10 +78,10 @@ TEST_CASE("a recurrent network is what a loop over its steps gives") {
   const D x = counting(T * N * C, -2), w = counting(C * K, -1), v = counting(K * K, -2),
           h0 = counting(N * K, -0.5);
   const Results r = run_sums(rnn + "out y[t, n, i] = h\nout last[n, i] = h[-1, n, i]",
-                        {{"x", view(x, {5, 2, 3})},
-                         {"w", view(w, {3, 4})},
-                         {"v", view(v, {4, 4})},
-                         {"h0", view(h0, {2, 4})}});
+                             {{"x", view(x, {5, 2, 3})},
+                              {"w", view(w, {3, 4})},
+                              {"v", view(v, {4, 4})},
+                              {"h0", view(h0, {2, 4})}});
   D h = h0;
   const D y = values(r["y"]), last = values(r["last"]);
   for (std::size_t t = 0; t < T; ++t) {
@@ -106,18 +106,18 @@ TEST_CASE("two earlier steps make Fibonacci's numbers, which begin with the star
 
 TEST_CASE("without a start the steps before the first are zeros") {
   const D x{1, 2, 4, 8};
-  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t - 1]; out y[t] = s", {{"x", view(x, {4})}})["y"]) ==
-        D{1, 3, 7, 15});
-  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t - 3]; out y[t] = s", {{"x", view(x, {4})}})["y"]) ==
-        D{1, 2, 4, 9});
+  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t - 1]; out y[t] = s",
+                   {{"x", view(x, {4})}})["y"]) == D{1, 3, 7, 15});
+  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t - 3]; out y[t] = s",
+                   {{"x", view(x, {4})}})["y"]) == D{1, 2, 4, 9});
 }
 
 TEST_CASE("reads of later positions go from the end") {
   const D x{1, 2, 4, 8};
   CHECK(values(run("in x : f64[t]; let s[t] = x + s[t + 1] / 2 from 16; out y[t] = s",
                    {{"x", view(x, {4})}})["y"]) == D{5, 8, 12, 16});
-  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t + 2]; out y[t] = s", {{"x", view(x, {4})}})["y"]) ==
-        D{5, 10, 4, 8});
+  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t + 2]; out y[t] = s",
+                   {{"x", view(x, {4})}})["y"]) == D{5, 10, 4, 8});
 }
 
 TEST_CASE("the heat equation goes on for a number of steps, with borders that follow") {
@@ -128,8 +128,9 @@ TEST_CASE("the heat equation goes on for a number of steps, with borders that fo
     CAPTURE(mode);
     std::string value = step;
     for (std::size_t at; (at = value.find("MODE")) != value.npos;) value.replace(at, 4, mode);
-    const D y = values(run("in u0 : f64[i]; let u[t < 4, i] = " + value + " from u0; out y[t, i] = u",
-                           {{"u0", view(u0, {6})}})["y"]);
+    const D y =
+        values(run("in u0 : f64[i]; let u[t < 4, i] = " + value + " from u0; out y[t, i] = u",
+                   {{"u0", view(u0, {6})}})["y"]);
     D u = u0;
     for (int t = 0; t < 4; ++t) {
       D next(6);
@@ -152,12 +153,12 @@ TEST_CASE("the heat equation goes on for a number of steps, with borders that fo
 TEST_CASE("lets that read each other go step by step together") {
   const D x = counting(8, -1), v{0.5, -0.25, 0.125, 1};
   const Results r = run_sums("in x : f64[t, i]\n"
-                        "in v : f64[k, i]\n"
-                        "let c[t, i] = c[t - 1, i] / 2 + x + sum(h[t - 1, k] * v, k)\n"
-                        "let h[t, i] = tanh(c)\n"
-                        "out y[t, i] = h\n"
-                        "out z[t, i] = c",
-                        {{"x", view(x, {4, 2})}, {"v", view(v, {2, 2})}});
+                             "in v : f64[k, i]\n"
+                             "let c[t, i] = c[t - 1, i] / 2 + x + sum(h[t - 1, k] * v, k)\n"
+                             "let h[t, i] = tanh(c)\n"
+                             "out y[t, i] = h\n"
+                             "out z[t, i] = c",
+                             {{"x", view(x, {4, 2})}, {"v", view(v, {2, 2})}});
   D c{0, 0}, h{0, 0};
   const D y = values(r["y"]), z = values(r["z"]);
   for (std::size_t t = 0; t < 4; ++t) {
@@ -187,7 +188,8 @@ TEST_CASE("the number of a step and how many there are can be asked for") {
   CHECK(integers(r["y"]) == I{0, 4, 12, 24});
 }
 
-TEST_CASE("a start is matched by the names of its dims, else by their order, or is one value for all") {
+TEST_CASE(
+    "a start is matched by the names of its dims, else by their order, or is one value for all") {
   const D a{1, 2, 3, 4, 5, 6};
   const auto body = [](const std::string &declared, const std::string &start) {
     return "in a : f64[" + declared + "]; let s[t < 1, n, i] = s[t - 1, n, i] + 0 from " + start +
@@ -196,7 +198,8 @@ TEST_CASE("a start is matched by the names of its dims, else by their order, or 
   CHECK(values(run(body("n, i", "a"), {{"a", view(a, {2, 3})}})["y"]) == a);
   CHECK(values(run(body("i, n", "a"), {{"a", view(a, {2, 3})}})["y"]) == D{1, 4, 2, 5, 3, 6});
   CHECK(values(run(body("p, q", "a"), {{"a", view(a, {2, 3})}})["y"]) == a);
-  CHECK(values(run("in a : f64[i]; in b : f64; let s[t < 2, i] = s[t - 1, i] + a from b * 2; out y[t, i] = s",
+  CHECK(values(run("in a : f64[i]; in b : f64; let s[t < 2, i] = s[t - 1, i] + a from b * 2; out "
+                   "y[t, i] = s",
                    {{"a", view(a, {2})}, {"b", view(a, {})}})["y"]) == D{3, 4, 4, 6});
 }
 
@@ -215,8 +218,9 @@ TEST_CASE("loops of integers, of bools and of halves keep their dtype") {
 
 TEST_CASE("no steps are no elements, and no error") {
   const D x;
-  const Results r = run("in x : f64[t]; let s[t] = x + s[t - 1] from 2; out y[t] = s; out z = sum(s, t)",
-                        {{"x", view(x, {0})}});
+  const Results r =
+      run("in x : f64[t]; let s[t] = x + s[t - 1] from 2; out y[t] = s; out z = sum(s, t)",
+          {{"x", view(x, {0})}});
   CHECK(r["y"].size() == 0);
   CHECK(values(r["z"]) == D{0});
 }
@@ -240,7 +244,8 @@ TEST_CASE("a bound call runs all steps again on what its inputs hold then") {
 }
 
 TEST_CASE("what no wanted output needs is not computed, and what is needed is computed once") {
-  const LoopSpec spec = parse("kernel k { in x : f64[t]; let s[t] = x + s[t - 1]; out y[t] = s; out z[t] = x }");
+  const LoopSpec spec =
+      parse("kernel k { in x : f64[t]; let s[t] = x + s[t - 1]; out y[t] = s; out z[t] = x }");
   const D x{1, 2, 3};
   Array z(DType::F64, {3});
   const Kernel kernel = compile(spec, tests::with(Engine::jit));
@@ -302,8 +307,9 @@ TEST_CASE("extents that disagree are told at a call") {
   };
   CHECK(code("in x : f64[t]; let s[t < 4] = x + s[t - 1]; out y[t] = s", {{"x", view(x, {3})}}) ==
         "E0102");
-  CHECK(code("in x : f64[t, p]; in a : f64[j]; let s[t, p] = x + s[t - 1, p] from a; out y[t, p] = s",
-             {{"x", view(x, {1, 3})}, {"a", view(a, {2})}}) == "E0102");
+  CHECK(
+      code("in x : f64[t, p]; in a : f64[j]; let s[t, p] = x + s[t - 1, p] from a; out y[t, p] = s",
+           {{"x", view(x, {1, 3})}, {"a", view(a, {2})}}) == "E0102");
 }
 
 TEST_CASE("a kernel with a loop cannot be called by another kernel") {
