@@ -148,7 +148,8 @@ Counters KernelImpl::counters() const {
   counters.patterns = std::int64_t(patterns_.size());
   counters.interpreted = interpreted_.load(std::memory_order_relaxed);
   if (before_) add(counters, before_->counters());
-  for (const auto &let : lets_.kernels()) add(counters, let->counters());
+  for (const auto &let : lets_.kernels())
+    if (let) add(counters, let->counters());
   return counters;
 }
 
@@ -321,7 +322,7 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   std::vector<AnyView> arrays;
   if (!lets.empty()) arrays = lets.views(*lets.layouts(in), nullptr);
   for (std::size_t k = 0; k < arrays.size(); ++k)
-    prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
+    if (lets.kernels()[k]) prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
   prepare_given(impl, lets.operands_of_rest(in, arrays, out));
 }
 

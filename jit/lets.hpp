@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace broadloom {
@@ -24,7 +25,9 @@ public:
   Lets(const spec::TypedSpec &typed, const Compile &compile);
 
   bool empty() const { return lets_.empty(); }
+  // [let]: null for one that others make up (spec::Join): these are computed where they lie in it.
   const std::vector<std::shared_ptr<const KernelImpl>> &kernels() const { return kernels_; }
+  const std::vector<std::shared_ptr<const spec::Materialised>> &specs() const { return specs_; }
 
   // What a kernel is given: the inputs of the call, then the lets that it reads, then its outputs.
   struct Layouts {
@@ -41,7 +44,7 @@ public:
 
   // Views of the arrays in `memory`, of `places.bytes`; null: views without memory.
   std::vector<AnyView> views(const Layouts &layouts, char *memory) const;
-  // Which lets these outputs need: [let].
+  // Which lets are to be computed for these outputs: [let].
   std::vector<bool> needed(kernel::Operands outputs) const;
 
   // Of let k, of the kernel that reads them: the operands of a call of it.
@@ -52,9 +55,13 @@ public:
                                                 kernel::Operands outputs) const;
 
 private:
+  std::vector<std::int64_t> put_parts(Layouts &layouts,
+                                      std::vector<support::Lifetime> &lifetimes) const;
+  std::span<const std::size_t> parts_of(std::size_t k) const; // none where it is no join
   struct Let {
-    std::vector<std::size_t> reads; // lets before it
-    std::size_t last_read = 0;      // by let .. or, the number of lets, by the kernel
+    std::vector<std::size_t> reads;        // lets before it
+    std::size_t last_read = 0;             // by let .. or, the number of lets, by the kernel
+    std::optional<std::size_t> whole = {}; // the join that it is a part of
   };
   std::vector<std::shared_ptr<const spec::Materialised>> specs_;
   std::vector<std::shared_ptr<const KernelImpl>> kernels_;

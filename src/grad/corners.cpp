@@ -3,6 +3,7 @@
 
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
+#include "reference/join.hpp"
 #include "reference/reference.hpp"
 #include "reference/shapes.hpp"
 #include "spec/materialise.hpp"
@@ -280,6 +281,19 @@ public:
     for (const AnyView &input : inputs) zeros_.emplace_back(input.dtype, input.layout.shape());
     for (const auto &let : spec.materialised) {
       Let made;
+      if (let->join) {
+        std::vector<AnyView> parts, behind;
+        for (const std::string &part : let->join->parts) {
+          const Let &known = lets_.at(part);
+          parts.push_back(known.array);
+          behind.push_back(known.behind);
+          made.moved = made.moved || known.moved;
+        }
+        made.array = reference::joined(*let, parts);
+        made.behind = reference::joined(*let, behind);
+        lets_.emplace(let->typed.outputs[0].name, std::move(made));
+        continue;
+      }
       const Given given = given_to(let->typed);
       Corners corners = Finder(let->typed, given.views, given.moved, cancel).run(given.behind);
       made.array = std::move(reference::evaluate(let->typed, given.views, {}, cancel)[0]);

@@ -113,6 +113,7 @@ AxisSet Facts::axes(const Expr &written) {
     case ExprKind::Let:
     case ExprKind::Extent:
     case ExprKind::Parameter:
+    case ExprKind::Join:
     case ExprKind::Call: break;
     }
     axes_[&node] = set;

@@ -2,6 +2,7 @@
 #include "grad/sweep.hpp"
 
 #include "spec/definition.hpp"
+#include "support/check.hpp"
 #include "support/fail.hpp"
 
 #include <algorithm>
@@ -179,6 +180,7 @@ void Sweep::visit(const Expr &self) {
   case ExprKind::Op: return visit_op(node, self, g);
   case ExprKind::Fold: return pull_fold(*this, self, g);
   case ExprKind::Scan: return pull_scan(*this, self, g);
+  case ExprKind::Join: support::bug("gradient: a join is no expression of a kernel that was split");
   }
 }
 

@@ -12,6 +12,7 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -34,16 +35,18 @@ public:
     check_request();
     begin();
     for (std::size_t k = split_.lets.size(); k-- > 0;) pull(*split_.lets[k]);
+    add_zeros();
     for (const std::string &name : wrt_) add_output(name);
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     list_lets();
-    std::erase_if(windows_, [&](const auto &window) {
-      return window->window->of->is_let && !is_listed(window->window->of->name);
-    });
+    const auto is_there = [&](const InputDecl &window) {
+      return std::ranges::all_of(spec::lets_read(window),
+                                 [&](const std::string &let) { return is_listed(let); });
+    };
+    std::erase_if(windows_, [&](const auto &window) { return !is_there(*window); });
     for (const auto &input : data_.inputs) { // the lets name these
-      const bool needed =
-          input->window && (!input->window->of->is_let || is_listed(input->window->of->name));
+      const bool needed = input->window && is_there(*input);
       if (needed && declared_.insert(input->name).second) windows_.push_back(input);
     }
     made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
@@ -100,6 +103,17 @@ private:
     return names;
   }
 
+  // Of inputs that only such lets read into which nothing flows: the rest does not read these, and gives zeros.
+  void add_zeros() {
+    for (const std::string &name : wrt_) {
+      if (into_.contains(name)) continue;
+      GradientOptions options = options_;
+      options.value = options.add = false;
+      const SpecData zero = gradient_(split_.rest, {name}, options);
+      collect(zero, {name}, {}, [](const ExprNode &) { return Expr(); });
+    }
+  }
+
   // What the outputs send back, and what the whole takes from their gradient: its name and settings, the cotangents of outputs.
   void begin() {
     std::vector<std::string> names = read_by(split_.rest);
@@ -117,6 +131,8 @@ private:
                   [](const auto &input) { return input->window || input->materialised; });
     for (auto &input : made_.inputs) {
       taken_.insert(input->name);
+      for (const auto &whole : data_.inputs) // what the rest does not read, a let may
+        if (input->is_idle && whole->name == input->name) input = whole;
       input = renamed(input, {axes, {}});
     }
   }
@@ -161,6 +177,7 @@ private:
 
   // From what has flowed into a let to what it is made of.
   void pull(const spec::Materialised &let) {
+    if (let.join) return pull_apart(let);
     const std::string &name = let.data.outputs[0].name;
     const std::vector<std::string> names = read_by(let.data);
     const auto flowed = into_.find(name);
@@ -204,9 +221,54 @@ private:
       if (node.kind != ExprKind::Input) return Expr();
       const InputDecl &decl = *node.input;
       if ((decl.window ? decl.window->of->name : decl.name) != seed) return Expr();
-      return decl.window ? make_window_like(cotangent, *decl.window, node.where)
-                         : read(cotangent, own);
+      return decl.window
+                 ? make_window_like(cotangent, spec::with_lets(*decl.window, lets_), node.where)
+                 : read(cotangent, own);
     });
+  }
+
+  // From what has flowed into a join to its parts. That of the second of two begins where the first one ends:
+  //
+  //   let d_b = sum(d_z[b_0 + extent(a, 0)], like=b[b_0])
+  void pull_apart(const spec::Materialised &let) {
+    const std::string &name = let.data.outputs[0].name;
+    const auto flowed = into_.find(name);
+    if (flowed == into_.end()) return;
+    const Place &where = let.data.outputs[0].where;
+    const Expr cotangent = make_let(fresh("d_" + name), flowed->second.value, where);
+    cotangents_.push_back(cotangent);
+    AffineForm first; // of the part that comes next
+    for (const std::string &part_name : let.join->parts) {
+      const Expr &part = lets_.at(part_name);
+      std::vector<AffineForm> own, forms;
+      const std::size_t rank = let.typed.outputs[0].axes.size();
+      for (std::size_t dim = 0; dim < rank; ++dim) {
+        if (let.join->stacks && dim == let.join->dim) {
+          forms.push_back(first);
+          continue;
+        }
+        own.push_back({0, {{part_name + "_" + std::to_string(own.size()), 1}}, {}});
+        forms.push_back(own.back());
+        if (dim == let.join->dim) add_to(forms.back(), first, 1);
+      }
+      Expr value = make_window(cotangent, forms, where);
+      if (let.join->stacks) {
+        ++first.constant;
+      } else {
+        const Expr whole = make_window(part, own, where);
+        if (declared_.insert(whole.node()->input->name).second)
+          windows_.push_back(whole.node()->input);
+        FoldUse use;
+        use.like = whole.node()->input->name;
+        value = make_fold(use, {value}, {}, where);
+        first.extents.push_back({part, let.join->dim, 1});
+      }
+      OutputDecl into;
+      into.where = where;
+      into.value = value;
+      const auto [known, is_fresh] = into_.try_emplace(part_name, into);
+      if (!is_fresh) known->second.value = Terms(where).add(known->second.value, value);
+    }
   }
 
   // What the axes of a let are called in what flows back through it: those of the array by its dims, h_0 and h_1 of h, and those
@@ -267,8 +329,7 @@ private:
     values = grad::exchange(values, [&](const ExprNode &node) {
       if (const Expr value = seed(node); value.node()) return value;
       if (node.kind != ExprKind::Input) return Expr();
-      return node.input->window && node.input->window->of->materialised ? window_of_let(*node.input)
-                                                                        : Expr();
+      return spec::reads_arrays(*node.input) ? spec::window_of_lets(*node.input, lets_) : Expr();
     });
     Renaming renaming{axes, {}};
     for (const auto &input : gradient.inputs)
@@ -285,27 +346,30 @@ private:
       if (!declared->window) continue;
       const auto input = axes.empty() ? declared : renamed(declared, renaming);
       if (!declared_.insert(input->name).second) continue;
-      const bool of_let = input->window->of->materialised;
-      windows_.push_back(of_let ? window_of_let(*input).node()->input : input);
+      windows_.push_back(
+          spec::reads_arrays(*input) ? spec::window_of_lets(*input, lets_).node()->input : input);
     }
   }
 
   // The lets that are needed, in the order in which they are computed: also those of which like= names a window, and nothing else.
   void list_lets() {
     std::unordered_set<std::string> needed;
-    Names let_of_window;
+    std::unordered_map<std::string, std::set<std::string>> lets_of_window;
     std::vector<std::shared_ptr<const InputDecl>> windows = windows_;
     windows.insert(windows.end(), data_.inputs.begin(), data_.inputs.end());
     for (const auto &window : windows)
-      if (window->window && window->window->of->is_let)
-        let_of_window[window->name] = window->window->of->name;
+      if (std::set<std::string> read = spec::lets_read(*window); !read.empty())
+        lets_of_window[window->name] = std::move(read);
     expr::Walker walker;
     const auto walk = [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
         if (node.kind == ExprKind::Let) needed.insert(node.name);
         const auto name = [&](const std::string &called) {
-          const auto window = let_of_window.find(called);
-          needed.insert(window == let_of_window.end() ? called : window->second);
+          const auto window = lets_of_window.find(called);
+          if (window == lets_of_window.end())
+            needed.insert(called);
+          else
+            needed.insert(window->second.begin(), window->second.end());
         };
         for (const std::string &of : node.of) name(of);
         if (node.use) name(node.use->like);
@@ -329,10 +393,6 @@ private:
                        [&](const Expr &let) { return let.node()->name == name; });
   }
 
-  Expr window_of_let(const InputDecl &window) const {
-    return make_window_like(lets_.at(window.window->of->name), *window.window, window.where);
-  }
-
   void add_output(const std::string &name) {
     OutputDecl output = into_.at(name);
     output.name = fresh("d_" + name);
@@ -345,7 +405,7 @@ private:
   const std::vector<std::string> &wrt_;
   const GradientOptions &options_;
   const GradientOf &gradient_;
-  const std::unordered_map<std::string, Expr> lets_;
+  const spec::LetsByName lets_;
   std::unordered_set<std::string> array_names_, taken_, axes_;
   std::vector<Expr> cotangents_;                     // of lets, in order
   std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let

@@ -54,6 +54,7 @@ public:
       case ExprKind::Op:
       case ExprKind::Cast:
       case ExprKind::Let:
+      case ExprKind::Join:
       case ExprKind::Literal:
       case ExprKind::Extent:
       case ExprKind::Parameter: break;
@@ -205,6 +206,7 @@ private:
       const Expr at = make_iota(AxisRef(term.axis), {window_.name}, t_.place());
       sum = t_.add(sum, t_.mul(make_cast(DType::I64, t_.num(double(term.times)), t_.place()), at));
     }
+    if (!form.extents.empty()) fail("an index of a dim whose positions hold an extent");
     for (const AffineForm::Index &index : form.indices) {
       const Expr at = make_cast(DType::I64, make_input(index.read, t_.place()), t_.place());
       sum = t_.add(sum, t_.mul(make_cast(DType::I64, t_.num(double(index.times)), t_.place()), at));

@@ -5,6 +5,7 @@
 #include "array/copy.hpp"
 #include "ops/rows.hpp"
 #include "reference/accumulate.hpp"
+#include "reference/join.hpp"
 #include "reference/loops.hpp"
 #include "reference/noise.hpp"
 #include "reference/scatter.hpp"
@@ -394,8 +395,14 @@ public:
     };
     for (const auto &let : spec.materialised) {
       std::vector<AnyView> given(inputs.begin(), inputs.end());
-      add(let->typed, given);
-      arrays_.push_back(std::move(evaluate(let->typed, std::span<const AnyView>(given))[0]));
+      if (let->join) {
+        std::vector<AnyView> parts;
+        for (const std::string &part : let->join->parts) parts.push_back(lets.at(part));
+        arrays_.push_back(joined(*let, parts));
+      } else {
+        add(let->typed, given);
+        arrays_.push_back(std::move(evaluate(let->typed, std::span<const AnyView>(given))[0]));
+      }
       lets.emplace(let->typed.outputs[0].name, arrays_.back());
     }
     add(spec, views_);
@@ -422,10 +429,14 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
       if (input.materialised) layouts.push_back(lets.at(input.name));
   };
   for (const auto &let : spec.materialised) {
-    std::vector<Layout> given(inputs.begin(), inputs.end());
-    add(let->typed, given);
+    std::vector<Layout> given(inputs.begin(), inputs.end()), parts;
+    if (let->join)
+      for (const std::string &part : let->join->parts) parts.push_back(lets.at(part));
+    else
+      add(let->typed, given);
     lets.emplace(let->typed.outputs[0].name,
-                 contiguous_layout(output_shapes(let->typed, given)[0]));
+                 contiguous_layout(let->join ? shape_of_join(*let, parts)
+                                             : output_shapes(let->typed, given)[0]));
   }
   add(spec, all);
   all.insert(all.end(), lent.begin(), lent.end());

@@ -269,7 +269,7 @@ LoopSpec fold_scales(const LoopSpec &spec, std::vector<Decision> *why) try {
   if (auto split = spec::split_lets(expanded, spec::analyse)) { // each array is a kernel of its own
     for (auto &let : split->lets) {
       spec::Materialised made = *let;
-      made.data = scale::fold_scales(let->data, notes);
+      if (!made.join) made.data = scale::fold_scales(let->data, notes);
       let = std::make_shared<const spec::Materialised>(std::move(made));
     }
     split->rest = scale::fold_scales(split->rest, notes);

@@ -2,6 +2,7 @@
 #include "spec/materialise.hpp"
 
 #include "expr/exchange.hpp"
+#include "expr/join.hpp"
 #include "expr/window.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -52,24 +53,22 @@ private:
     std::vector<AffineForm> own; // its own axes as positions; none where these have no names
   };
 
-  static const std::string *let_read(const InputDecl &decl) {
-    return decl.window && decl.window->of->is_let ? &decl.window->of->name : nullptr;
-  }
-
-  // Which lets are read at positions, or have their dims listed.
+  // Which lets are read at positions, have their dims listed, or are parts of others.
   void find() {
     for (const auto &decl : data_.inputs)
-      if (const std::string *let = let_read(*decl)) {
-        wanted_.insert(*let);
-        let_of_window_[decl->name] = *let;
+      if (const Names lets = lets_read(*decl); !lets.empty()) {
+        wanted_.insert(lets.begin(), lets.end());
+        lets_of_window_[decl->name] = lets;
       }
     for (const auto &[name, let] : lets_)
       if (!let.node()->axes.empty()) wanted_.insert(name);
     expr::Walker walker;
     for_each_root(data_, [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
-        if (node.kind != ExprKind::Input) return;
-        if (const std::string *let = let_read(*node.input)) wanted_.insert(*let);
+        if (node.kind == ExprKind::Input) wanted_.merge(lets_read(*node.input));
+        for (const Expr &arg : node.args)
+          if (node.kind == ExprKind::Join && arg.node()->kind == ExprKind::Let)
+            wanted_.insert(arg.node()->name);
       });
     });
     std::erase_if(wanted_, [&](const std::string &name) { return !lets_.contains(name); });
@@ -122,14 +121,14 @@ private:
   Names needed_by(const Expr &root) const {
     Names names;
     const auto name = [&](const std::string &called) {
-      const auto window = let_of_window_.find(called);
-      const std::string &of = window == let_of_window_.end() ? called : window->second;
-      if (wanted_.contains(of)) names.insert(of);
+      const auto window = lets_of_window_.find(called);
+      if (window != lets_of_window_.end())
+        names.insert(window->second.begin(), window->second.end());
+      if (wanted_.contains(called)) names.insert(called);
     };
     walk_kernel(root, [&](const ExprNode &node) {
       if (node.kind == ExprKind::Let) name(node.name);
-      if (node.kind == ExprKind::Input)
-        if (const std::string *let = let_read(*node.input)) names.insert(*let);
+      if (node.kind == ExprKind::Input) names.merge(lets_read(*node.input));
       for (const std::string &of : node.of) name(of);
       if (node.use) name(node.use->like);
     });
@@ -146,13 +145,18 @@ private:
     data.outputs.clear();
     OutputDecl output;
     output.name = name;
-    output.value = rewritten(let.node()->args[0]);
+    std::optional<Join> join;
+    const Expr &value = let.node()->args[0];
+    if (is_join(value)) join = join_of(*let.node());
+    output.value = rewritten(join ? value.node()->args[0] : value);
     output.where = let.node()->where;
     output.axes = let.node()->axes;
+    if (join && join->stacks) output.axes.erase(output.axes.begin() + std::ptrdiff_t(join->dim));
     output.has_axes = !output.axes.empty();
     data.outputs.push_back(std::move(output));
     declare(data);
     TypedSpec typed = analyse_(data);
+    if (join && join->stacks) add_axis(typed, value.node()->axes[0], join->dim);
 
     const TypedOutput &made = typed.outputs[0];
     auto decl = std::make_shared<InputDecl>();
@@ -167,8 +171,68 @@ private:
     for (std::size_t dim = 0; named && dim < made.axes.size(); ++dim)
       array.own.push_back({0, {{typed.axes[std::size_t(made.axes[dim])].name, 1}}, {}});
     arrays_.emplace(name, std::move(array));
-    split_.lets.push_back(
-        std::make_shared<const Materialised>(Materialised{std::move(data), std::move(typed)}));
+    split_.lets.push_back(std::make_shared<const Materialised>(
+        Materialised{std::move(data), std::move(typed), join}));
+  }
+
+  Join join_of(const ExprNode &let) {
+    const ExprNode &node = *let.args[0].node();
+    const Place shown = support::with_text(node.where, data_.source.get());
+    Join join{{}, dim_of_join(let.name, node, let.axes, shown), node.stacks};
+    const std::size_t rank = let.axes.size() - (join.stacks ? 1 : 0);
+    check_label(let, join, shown);
+    for (const Expr &arg : node.args) {
+      const std::string &part = arg.node()->name;
+      const auto array = arrays_.find(part);
+      if (arg.node()->kind != ExprKind::Let || array == arrays_.end())
+        support::fail("E0029", "a part of '" + let.name + "' is no let", shown,
+                      "make parts by bl::let(NAME, DIMS, bl::concat(..))");
+      if (!joined_.emplace(part, let.name).second)
+        support::fail("E0029",
+                      "'" + part + "' is a part of '" + joined_[part] + "' and of '" + let.name +
+                          "', and it lies in one of them",
+                      shown, "write a let of its own for the other one");
+      const InputDecl &decl = *array->second.decl,
+                      &first = *arrays_.at(node.args[0].node()->name).decl;
+      if (decl.dims.size() != rank)
+        support::fail("E0101",
+                      "'" + part + "' has " +
+                          support::count(std::int64_t(decl.dims.size()), "dim") +
+                          ", and a part of '" + let.name + "' has " +
+                          support::count(std::int64_t(rank), "dim"),
+                      shown, "give each part the dims of the whole");
+      if (decl.dtype != first.dtype)
+        support::fail(
+            "E0201",
+            "the parts '" + first.name + "' and '" + part + "' are " +
+                std::string(broadloom::name(first.dtype)) + " and " +
+                std::string(broadloom::name(decl.dtype)),
+            shown, "cast one of them, as by " + std::string(broadloom::name(first.dtype)) + "(..)");
+      join.parts.push_back(part);
+    }
+    return join;
+  }
+
+  // As it is, the whole would be read as far as the label goes.
+  void check_label(const ExprNode &let, const Join &join, const Place &shown) const {
+    const auto *label = std::get_if<std::string>(&let.axes[join.dim].value());
+    for (const auto &input : data_.inputs)
+      for (const Dim &dim : input->dims)
+        if (!join.stacks && !input->window && label != nullptr && dim.label == *label)
+          support::fail("E0029",
+                        "'" + let.name + "' lies along '" + *label + "', which is the extent of '" +
+                            input->name + "'",
+                        shown,
+                        "give the dim another label: let " + let.name + "[r] = concat(r, " +
+                            input->name + "[r], ..)");
+  }
+
+  // The dim along which arrays are stacked, which none of them has.
+  static void add_axis(TypedSpec &typed, const AxisRef &axis, std::size_t dim) {
+    const auto *label = std::get_if<std::string>(&axis.value());
+    typed.outputs[0].axes.insert(typed.outputs[0].axes.begin() + std::ptrdiff_t(dim),
+                                 int(typed.axes.size()));
+    typed.axes.push_back({label ? *label : "", label != nullptr});
   }
 
   // The inputs: those of the kernel, the lets that are read or named, and the windows that are named.
@@ -179,8 +243,9 @@ private:
       walker.walk(root.node(), [&](const ExprNode &node) {
         named.insert(node.of.begin(), node.of.end());
         if (node.use) named.insert(node.use->like);
-        if (node.kind == ExprKind::Input)
-          read.insert(node.input->window ? node.input->window->of->name : node.input->name);
+        if (node.kind != ExprKind::Input) return;
+        read.insert(node.input->window ? node.input->window->of->name : node.input->name);
+        read.merge(arrays_read(*node.input));
       });
     });
     for (const OutputDecl &output : data.outputs) named.insert(output.mode.use.like);
@@ -192,14 +257,17 @@ private:
         continue;
       }
       if (!decl->window) {
-        given.push_back(decl);
+        const bool is_read = read.contains(decl->name) || named.contains(decl->name);
+        given.push_back(is_read || decl->labelled() ? decl : idle(*decl));
         continue;
       }
       // Only where it is named: its axes have their extents by it. One that is read declares itself.
-      const std::string *let = let_read(*decl);
-      if (!named.contains(decl->name) || (let && !arrays_.contains(*let))) continue;
-      if (let) read.insert(*let);
-      windows.push_back(let ? window_of(*decl, decl->where).node()->input : decl);
+      const Names lets = lets_read(*decl);
+      if (!named.contains(decl->name) ||
+          !std::ranges::all_of(lets, [&](const std::string &let) { return arrays_.contains(let); }))
+        continue;
+      read.insert(lets.begin(), lets.end());
+      windows.push_back(lets.empty() ? decl : window_of(*decl, decl->where).node()->input);
     }
     for (const auto &materialised : split_.lets) {
       const std::string &name = materialised->data.outputs[0].name;
@@ -210,9 +278,36 @@ private:
     data.inputs.insert(data.inputs.end(), windows.begin(), windows.end());
   }
 
-  Expr window_of(const InputDecl &window, const Place &where) const {
-    const auto array = arrays_.find(window.window->of->name);
-    if (array == arrays_.end()) return make_input(std::make_shared<const InputDecl>(window), where);
+  static std::shared_ptr<const InputDecl> idle(const InputDecl &decl) {
+    auto made = std::make_shared<InputDecl>(decl);
+    made->is_idle = true;
+    return made;
+  }
+
+  // The arrays that are inputs now and whose extents stand in the positions of a window.
+  static Names arrays_read(const InputDecl &decl) {
+    Names names;
+    for (std::size_t d = 0; decl.window && d < decl.window->forms.size(); ++d)
+      for (const AffineForm::Extent &extent : decl.window->forms[d].extents)
+        names.insert(name_of_array(extent.of));
+    return names;
+  }
+
+  Expr window_of(const InputDecl &decl, const Place &where) const {
+    InputDecl window = decl;
+    Window seen = *decl.window;
+    for (AffineForm &form : seen.forms)
+      exchange_extents(form, [&](const Expr &of) {
+        const auto array = arrays_.find(name_of_array(of));
+        return array == arrays_.end() ? Expr() : make_input(array->second.decl, where);
+      });
+    window.window = std::make_shared<const Window>(std::move(seen));
+    const auto array =
+        decl.window->of->is_let ? arrays_.find(decl.window->of->name) : arrays_.end();
+    if (array == arrays_.end())
+      return decl.window->of->is_let
+                 ? make_input(std::make_shared<const InputDecl>(window), where)
+                 : make_window_like(make_input(decl.window->of, where), *window.window, where);
     for (const DimPad &pad : window.window->pads)
       if (pad.dim >= array->second.decl->dims.size())
         support::fail("E0104",
@@ -228,7 +323,8 @@ private:
   Expr rewritten(const Expr &root) {
     return exchange_.run(root, [&](const ExprNode &node) {
       // One that is padded and not read at positions is a mistake, and told as one.
-      if (node.kind == ExprKind::Input && let_read(*node.input) && !node.input->window->is_whole)
+      if (node.kind == ExprKind::Input && !lets_read(*node.input).empty() &&
+          !node.input->window->is_whole)
         return window_of(*node.input, node.where);
       const auto array = node.kind == ExprKind::Let ? arrays_.find(node.name) : arrays_.end();
       if (array == arrays_.end() || array->second.own.empty()) return Expr();
@@ -239,8 +335,9 @@ private:
   const SpecData &data_;
   const std::function<TypedSpec(const SpecData &)> &analyse_;
   Names wanted_;
-  std::unordered_map<std::string, std::string> let_of_window_; // of those that are named
-  const std::unordered_map<std::string, Expr> lets_;
+  std::unordered_map<std::string, Names> lets_of_window_; // of those that are named
+  std::unordered_map<std::string, std::string> joined_;   // by part: the whole
+  const LetsByName lets_;
   std::unordered_map<std::string, Array> arrays_;
   expr::Exchange exchange_;
   Split split_;
@@ -261,7 +358,8 @@ public:
     for (const auto &let : split_.lets) {
       const OutputDecl &output = let->data.outputs[0];
       const ExprNode &old = *lets_.at(output.name).node();
-      lets_[output.name] = make_let(output.name, again(output.value), old.where, old.axes);
+      const Expr value = let->join ? joined(*let->join, *old.args[0].node()) : again(output.value);
+      lets_[output.name] = make_let(output.name, value, old.where, old.axes);
       made.lets.push_back(lets_[output.name]);
       declare(let->data);
     }
@@ -276,28 +374,30 @@ public:
   }
 
 private:
-  Expr window(const InputDecl &decl) const {
-    return make_window_like(lets_.at(decl.window->of->name), *decl.window, decl.where);
+  Expr joined(const Join &join, const ExprNode &old) const {
+    std::vector<Expr> parts;
+    for (const std::string &part : join.parts) parts.push_back(lets_.at(part));
+    return with_args(old, std::move(parts));
   }
 
   void declare(const SpecData &part) {
     for (const auto &input : part.inputs)
       if (input->window && declared_.insert(input->name).second)
-        windows_.push_back(input->window->of->materialised ? window(*input).node()->input : input);
+        windows_.push_back(reads_arrays(*input) ? window_of_lets(*input, lets_).node()->input
+                                                : input);
   }
 
   // The arrays are lets again.
   Expr again(const Expr &root) {
     return exchange_.run(root, [&](const ExprNode &node) {
-      const bool of_let = node.kind == ExprKind::Input && node.input->window &&
-                          node.input->window->of->materialised;
-      return of_let ? window(*node.input) : Expr();
+      const bool of_let = node.kind == ExprKind::Input && reads_arrays(*node.input);
+      return of_let ? window_of_lets(*node.input, lets_) : Expr();
     });
   }
 
   const SpecData &data_;
   const Split &split_;
-  std::unordered_map<std::string, Expr> lets_;
+  LetsByName lets_;
   Names declared_;
   std::vector<std::shared_ptr<const InputDecl>> windows_;
   expr::Exchange exchange_;
@@ -305,8 +405,44 @@ private:
 
 } // namespace
 
-std::unordered_map<std::string, Expr> lets_by_name(const SpecData &data) {
-  std::unordered_map<std::string, Expr> lets;
+bool reads_arrays(const InputDecl &window) {
+  if (!window.window) return false;
+  if (window.window->of->materialised) return true;
+  for (const AffineForm &form : window.window->forms)
+    for (const AffineForm::Extent &extent : form.extents)
+      if (extent.of.node()->kind == ExprKind::Input && extent.of.node()->input->materialised)
+        return true;
+  return false;
+}
+
+std::set<std::string> lets_read(const InputDecl &decl) {
+  std::set<std::string> names;
+  if (!decl.window) return names;
+  if (decl.window->of->is_let) names.insert(decl.window->of->name);
+  for (const AffineForm &form : decl.window->forms)
+    for (const AffineForm::Extent &extent : form.extents)
+      if (extent.of.node()->kind == ExprKind::Let) names.insert(name_of_array(extent.of));
+  return names;
+}
+
+Window with_lets(const Window &window, const LetsByName &lets) {
+  Window now = window;
+  for (AffineForm &form : now.forms)
+    exchange_extents(form, [&](const Expr &of) {
+      const bool is_let = of.node()->kind == ExprKind::Input && of.node()->input->materialised;
+      return is_let ? lets.at(name_of_array(of)) : Expr();
+    });
+  return now;
+}
+
+Expr window_of_lets(const InputDecl &window, const LetsByName &lets) {
+  const auto &of = window.window->of;
+  return make_window_like(of->materialised ? lets.at(of->name) : make_input(of, window.where),
+                          with_lets(*window.window, lets), window.where);
+}
+
+LetsByName lets_by_name(const SpecData &data) {
+  LetsByName lets;
   const auto note = [&](const Expr &let) {
     if (let.node() && let.node()->kind == ExprKind::Let) lets.try_emplace(let.node()->name, let);
   };

@@ -8,6 +8,7 @@
 #include "plan/plan.hpp"
 #include "reference/reference.hpp"
 #include "rewrite/scatters.hpp"
+#include "spec/materialise.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -77,6 +78,14 @@ public:
         });
     tally_.scattered += spec::split_scatters(typed_).has_value();
     tally_.arrays += std::int64_t(typed_.materialised.size());
+    tally_.joined += std::ranges::count_if(typed_.materialised,
+                                           [](const auto &let) { return let->join.has_value(); });
+    tally_.extents +=
+        std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const auto &input) {
+          return input.window && !input.window->derived &&
+                 std::ranges::any_of(input.window->forms,
+                                     [](const auto &form) { return !form.counts.empty(); });
+        });
     tally_.padded += std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const auto &input) {
       return input.window && !input.window->pads.empty();
     });

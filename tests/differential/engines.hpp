@@ -16,6 +16,8 @@ struct Tally { // of all cases so far
   std::int64_t gathered = 0;  // and by an index
   std::int64_t scattered = 0; // and sum through such a read
   std::int64_t arrays = 0;    // lets that are arrays
+  std::int64_t joined = 0;    // those of them that others make up
+  std::int64_t extents = 0;   // kernels that read at positions with extents
   std::int64_t padded = 0;    // those that pad some of them
   std::int64_t generic = 0;   // kernels that ran by generic plans, too
   std::int64_t equal = 0, bounded = 0;           // outputs that were held against the reference

@@ -69,6 +69,8 @@ private:
   Term window(const RandomInput &input, const std::vector<Moves> &moves,
               const std::vector<Border> &borders) const;
   std::string let_of(RandomInput &input);
+  template <class Positions>
+  std::string join_of(RandomInput &input, int dim, const Positions &positions);
 
   Random &random_;
   std::vector<WindowAxis> known_, own_;
