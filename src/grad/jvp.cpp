@@ -103,11 +103,13 @@ private:
     const auto found = moving_.find(decl.window ? decl.window->of->name : decl.name);
     if (found == moving_.end()) return {};
     const Expr whole = make_input(found->second, node.where);
+    tangent_names_[decl.name] = found->second->name;
     if (!decl.window) return whole;
     Window window = *decl.window;
     for (DimPad &pad : window.pads) pad.value = {};
     const Expr made = make_window_like(whole, window, node.where);
     facts_.declare_like(made.node()->input->name, decl.name);
+    tangent_names_[decl.name] = made.node()->input->name;
     return made;
   }
 
@@ -127,7 +129,7 @@ private:
     if (!moved.node()) moved = make_cast(*output.dtype, t.num(0), old.where);
     if (old.mode.kind == ModeKind::broadcast) {
       output.mode = old.mode;
-      output.value = reads_all_of(value, moved) ? moved : repeated_like(value, moved, t);
+      output.value = reads_all_of(value, moved, false) ? moved : repeated_like(value, moved, t);
     } else {
       output.value = in_shape_of(value, moved, output);
     }
@@ -135,27 +137,30 @@ private:
     made_.outputs.push_back(std::move(output));
   }
 
-  // `broadcast` has the axes of all inputs that its expression reads.
-  bool reads_all_of(const Expr &value, const Expr &moved) {
+  // Does the tangent read each input that the value reads, or the tangent of that? `broadcast` has the axes of all inputs that its
+  // expression reads, and windows tell each other's extents.
+  bool reads_all_of(const Expr &value, const Expr &moved, bool only_windows) {
     std::unordered_set<std::string> read;
     expr::Walker().walk(moved.node(), [&](const ExprNode &node) {
-      if (node.kind != ExprKind::Input) return;
-      read.insert(node.input->name);
-      for (const auto &[input, tangent] : moving_)
-        if (tangent->name == node.input->name) read.insert(input);
+      if (node.kind == ExprKind::Input) read.insert(node.input->name);
     });
-    return std::ranges::all_of(facts_.inputs(value), [&](std::size_t input) {
-      return read.contains(typed_.inputs[input].name);
+    return std::ranges::all_of(facts_.inputs(value), [&](std::size_t i) {
+      const spec::TypedInput &input = typed_.inputs[i];
+      const auto tangent = tangent_names_.find(input.name);
+      return (only_windows && !input.window) || read.contains(input.name) ||
+             (tangent != tangent_names_.end() && read.contains(tangent->second));
     });
   }
 
   // As an input that has the axes, else as the value itself.
   Expr in_shape_of(const Expr &value, const Expr &moved, OutputDecl &output) {
+    if (!reads_all_of(value, moved, true)) return repeated_like(value, moved, Terms(output.where));
     const Expr whole = tangents_.repeated(value, moved, true);
     if (whole.node() == moved.node()) return moved;
     if (!request_.plain && !output.has_axes && facts_.is_firm(facts_.axes(value)))
       for (const spec::TypedInput &input : typed_.inputs)
-        if (!input.window && !input.of_output && input.axes() == facts_.axes(value)) {
+        if (!input.window && !input.of_output && !input.materialised &&
+            input.axes() == facts_.axes(value)) {
           output.mode = broadcast_like(input.name);
           return moved;
         }
@@ -170,6 +175,7 @@ private:
   Declarations declarations_;
   Tangents tangents_;
   std::unordered_map<std::string, std::shared_ptr<const InputDecl>> moving_; // by the input
+  std::unordered_map<std::string, std::string> tangent_names_; // of inputs and windows that are read
   SpecData made_;
 };
 

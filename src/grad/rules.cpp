@@ -87,6 +87,7 @@ Cotangent Rules::extreme(Op strict, bool ignores_nan) const {
   const Expr wins =
       t_.either(compare(strict, mine, other), call(Op::IsNan, ignores_nan ? other : mine));
   const Expr ties = compare(Op::Eq, mine, other);
+  if (!back()) return {t_.where(wins, g_, t_.mul(0.5, g_)), t_.either(wins, ties)};
   return {t_.where(wins, g_, t_.where(ties, t_.mul(0.5, g_))), t_.either(wins, ties)};
 }
 

@@ -20,7 +20,7 @@ Expr both(const Expr &a, const Expr &b, const Terms &t) {
   return b.node() ? t.both(a, b) : a;
 }
 
-// The rules put zeros outside of their masks, which can wait.
+// Some rules put zeros outside of their masks, which can wait.
 Tangent unsettled(const Tangent &tangent) {
   const ExprNode &node = *tangent.value.node();
   const bool is_masked = tangent.mask.node() && node.kind == ExprKind::Op && node.op == Op::Where &&

@@ -73,6 +73,13 @@ Array one_of(const LoopSpec &spec, const std::vector<NamedView> &views, const st
   return compile(spec, {.engine = Engine::interpreter}).call(views)[output].copy();
 }
 
+std::string tangent_name(const std::vector<std::pair<std::string, Array>> &inputs,
+                         const std::string &of) {
+  for (const auto &[name, array] : inputs)
+    if (name == "t_" + of) return name + "_2";
+  return "t_" + of;
+}
+
 // The sums of w * t_z and of d_x * t_x, over all outputs and all inputs that move.
 struct Sums {
   double forward = 0, back = 0;
@@ -98,7 +105,7 @@ Sums both_ways(const LoopSpec &spec, const std::vector<Given> &inputs,
   for (const std::string &name : wrt)
     for (const auto &[input, array] : given)
       if (input == name)
-        forward.emplace_back("t_" + name, filled(array.dtype(), array.shape(), ++seed + 7));
+        forward.emplace_back(tangent_name(given, name), filled(array.dtype(), array.shape(), ++seed + 7));
   const LoopSpec pushed = jvp(spec, wrt), pulled = gradient(spec, wrt);
   INFO(print(pushed));
   INFO(print(pulled));
@@ -111,9 +118,9 @@ Sums both_ways(const LoopSpec &spec, const std::vector<Given> &inputs,
     sums.forward += dot(back.back().second, tangent);
   }
   const Results gradients = compile(pulled, {.engine = Engine::interpreter}).call(views_of(back));
-  for (const std::string &name : wrt)
+  for (std::size_t k = 0; k < wrt.size(); ++k)
     for (const auto &[input, array] : forward)
-      if (input == "t_" + name) sums.back += dot(gradients["d_" + name], array);
+      if (input == tangent_name(given, wrt[k])) sums.back += dot(gradients[k], array);
   return sums;
 }
 
@@ -162,8 +169,10 @@ TEST_CASE("scans go forward as they go back") {
   for (const char *fold : {"sum", "mean", "prod", "min", "max", "logsumexp", "norm", "var", "std",
                            "damped"})
     for (const char *options : {"", ", reverse", ", exclusive", ", exclusive, reverse"}) {
+      const bool has_none = std::string(fold) == "min" || std::string(fold) == "max";
+      if (has_none && std::string(options).starts_with(", exclusive")) continue;
       const bool empty = std::string(options).starts_with(", exclusive") &&
-                         std::string("min max logsumexp mean var std norm").find(fold) !=
+                         std::string("logsumexp mean var std norm").find(fold) !=
                              std::string::npos;
       const std::string value = std::string("scan(") + fold + ", x * y, j" + options + ")";
       check(parse(damped + "kernel k { in x : f64[i, j]; in y : f64[i]; out z = " +
@@ -200,7 +209,7 @@ TEST_CASE("reads through windows, pads and gathers move by the same reads") {
   const std::vector<Given> xw{{"x", {9}}, {"w", {3}}, {"k", {5}}};
   for (const char *out :
        {"sum(x[2*i + u] * w[u], u)", "pad(x, 0: (1, 1), edge)[i + u] * w[u]",
-        "pad(x, 0: (1, 1), 7)[i + u] * w[u]", "pad(x, 0: 2, reflect)[i + u] * w[u]",
+        "pad(x, 0: (1, 1), 7)[i + u] * w[u]", "pad(x, 0: (2, 2), reflect)[i + u] * w[u]",
         "x[k[i]] * x[k[i] + 1] * w[0]", "x[-1 - i] * x[i] * w[0]", "x[i + 1] * w[0] - x[i] * w[1]",
         "sum(x[i] * x[i], like=x[i]) * x[i] * w[2]"})
     check(kernel(std::string("in x : f64[:]; in w : f64[:]; in k : i32[:]; out z = ") + out +
@@ -209,12 +218,12 @@ TEST_CASE("reads through windows, pads and gathers move by the same reads") {
 }
 
 TEST_CASE("lets that are arrays have tangents beside them") {
-  const LoopSpec spec = kernel("in x : f64[i]; in w : f64[u]\n"
-                               "let h = exp(x) * x\n"
+  const LoopSpec spec = kernel("in x : f64[:]; in w : f64[u]\n"
+                               "let h = exp(x[i]) * x[i]\n"
                                "let g = h[i + 1] - h[i]\n"
                                "out z = sum(g[i + u] * w, u)");
   const std::string text = print(jvp(spec, {"x"}));
-  CHECK(has(text, "  let h = exp(x) * x\n"));
+  CHECK(has(text, "  let h = exp(x[i]) * x[i]\n"));
   CHECK(has(text, "  let t_h = "));
   CHECK(has(text, "  let t_g = t_h[i + 1] - t_h[i]\n"));
   CHECK(has(text, "t_g[i + u]"));
