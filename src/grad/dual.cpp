@@ -90,8 +90,9 @@ private:
         node_.folded + moving_args_.size() <= spec::max_arguments)
       return;
     support::fail("E0601",
-                  "'" + name_ + "' has too many states or arguments: with what each moves by, an "
-                                "accumulator of it would have more than " +
+                  "'" + name_ +
+                      "' has too many states or arguments: with what each moves by, an "
+                      "accumulator of it would have more than " +
                       std::to_string(spec::max_states),
                   facts_.space().shown(node_.where),
                   "take the gradient, or let fewer of its arguments move");
@@ -125,8 +126,7 @@ private:
       for (const std::size_t k : moving_states_) {
         const std::string &state = steps_.states[k];
         const Expr step = push_defined(facts_, steps_.step.at(state), names_);
-        made = made.init(moved(state), zero())
-                   .step(moved(state), step.node() ? step : zero());
+        made = made.init(moved(state), zero()).step(moved(state), step.node() ? step : zero());
       }
       return made.result(result);
     });

@@ -159,8 +159,7 @@ std::vector<std::string> Facts::lenders(const Expr &written, int axis) {
 
 spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &known) {
   const auto lent_by = [&](std::string name) -> spec::SetId {
-    if (const auto window = likes_.find(name); window != likes_.end())
-      name = window->second;
+    if (const auto window = likes_.find(name); window != likes_.end()) name = window->second;
     const auto made = new_inputs_.find(name);
     if (made != new_inputs_.end())
       return made->second.axes.has(axis) ? sets_.single(made->second.id) : 0;
@@ -171,7 +170,7 @@ spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &kno
   if (node.kind == ExprKind::Input) {
     const spec::SetId lent = lent_by(node.input->name);
     return lent != 0 || !likes_.contains(node.input->name) ? lent
-                                                                 : lent_by(whole(*node.input).name);
+                                                           : lent_by(whole(*node.input).name);
   }
   spec::SetId all = 0;
   if (node.kind == ExprKind::Iota && is_axis(node.axes[0]))

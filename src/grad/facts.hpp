@@ -125,7 +125,7 @@ private:
     std::size_t id; // in sets_, after those of the kernel
   };
   std::unordered_map<std::string, NewInput> new_inputs_;
-  std::vector<std::string> new_names_; // by id
+  std::vector<std::string> new_names_;                 // by id
   std::unordered_map<std::string, std::string> likes_; // new inputs and windows
   std::unordered_map<std::string, std::shared_ptr<const InputDecl>> windows_;
   std::unordered_set<std::string> accumulators_; // of the kernel

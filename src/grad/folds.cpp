@@ -47,15 +47,15 @@ public:
   using Flow = std::function<void(std::size_t k, const Cotangent &)>;
 
   FoldRule(Facts &facts, const Expr &fold, const Cotangent &g, Flow flow)
-      : facts_(facts), self_(fold), node_(*fold.node()), t_(node_.where), g_(g),
-        x_(node_.args[0]), into_init_(g.value), flow_(std::move(flow)) {}
+      : facts_(facts), self_(fold), node_(*fold.node()), t_(node_.where), g_(g), x_(node_.args[0]),
+        into_init_(g.value), flow_(std::move(flow)) {}
 
   void pull(Sweep &sweep);
   // What flows, g being there for each element already.
   void flow_into_all();
   // Of `max`: each element that is the result, and how many they are, init= counted.
   Expr wins() const;
-  Expr winners() const;
+  Expr winners(const Expr &wins) const;
 
 private:
   // A fold of `value` over the same axes as this one.
@@ -151,8 +151,8 @@ Expr FoldRule::wins() const {
   return t_.either(t_.op(Op::Eq, {x_, self_}), nan);
 }
 
-Expr FoldRule::winners() const {
-  const Expr winners = alike(Fold::Sum, wins());
+Expr FoldRule::winners(const Expr &wins) const {
+  const Expr winners = alike(Fold::Sum, wins);
   if (!has_init()) return winners;
   const Expr init_wins = t_.op(Op::Eq, {node_.args[node_.folded], self_}); // one more element
   return t_.add(winners, make_cast(DType::I64, init_wins, node_.where));
@@ -160,7 +160,7 @@ Expr FoldRule::winners() const {
 
 // Those that equal the result share g; where the result is NaN, the NaNs do.
 void FoldRule::extreme() const {
-  const Expr wins = this->wins(), winners = this->winners();
+  const Expr wins = this->wins(), winners = this->winners(wins);
   if (has_init()) {
     const Expr init_wins = t_.op(Op::Eq, {node_.args[node_.folded], self_});
     into_init(0, t_.where(init_wins, t_.div(into_init_, winners)));
@@ -261,7 +261,7 @@ void FoldRule::flow_into_all() {
                        conj(product_of_others(facts_, x_, node_))));
   case Fold::Any:
   case Fold::All: return; // bool: nothing flows
-  case Fold::User: // by its steps
+  case Fold::User:        // by its steps
   case Fold::ArgMin:
   case Fold::ArgMax: break;
   }
@@ -297,7 +297,7 @@ Expr weighted(Facts &facts, const Expr &fold, std::size_t k, const Expr &moved) 
 Winners winners_of(Facts &facts, const Expr &fold) {
   const FoldRule rule(facts, fold, {}, {});
   const Expr wins = rule.wins();
-  return {wins, rule.winners()};
+  return {wins, rule.winners(wins)};
 }
 
 } // namespace broadloom::grad

@@ -9,8 +9,10 @@
 #include "expr/window.hpp"
 #include "grad/declarations.hpp"
 #include "grad/request.hpp"
+#include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "grad/tangents.hpp"
+#include "grad/through_lets.hpp"
 #include "grad/whole.hpp"
 #include "grad/widen.hpp"
 #include "rewrite/expand.hpp"
@@ -67,7 +69,8 @@ public:
     if (request_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     declare_windows(made_, declarations_.inputs());
-    if (facts_.calls().used()) spec::analyse(made_); // the types that a clause meets are known only now
+    if (facts_.calls().used())
+      spec::analyse(made_); // the types that a clause meets are known only now
     return std::move(made_);
   }
 
@@ -80,7 +83,8 @@ private:
                            : std::count(request_.of.begin(), request_.of.end(), output.name) > 0;
     if (asked && output.at)
       fail("E0601", "output '" + output.name + "' is written at positions", output.where,
-           "write out " + output.name + " += sum(.., like=x[..]), where an input x lends the shape");
+           "write out " + output.name +
+               " += sum(.., like=x[..]), where an input x lends the shape");
     return asked;
   }
 
@@ -131,7 +135,11 @@ private:
       output.mode = old.mode;
       output.value = reads_all_of(value, moved, false) ? moved : repeated_like(value, moved, t);
     } else {
-      output.value = in_shape_of(value, moved, output);
+      AxisSet all;
+      for (const int axis : axes) all = all | AxisSet::of(axis);
+      // The spread of one element is a 0 without axes.
+      const Expr &shaped = (all - facts_.axes(value)).empty() ? value : old.value;
+      output.value = in_shape_of(shaped, moved, output);
     }
     output.value = facts_.calls().restored(output.value);
     made_.outputs.push_back(std::move(output));
@@ -175,7 +183,8 @@ private:
   Declarations declarations_;
   Tangents tangents_;
   std::unordered_map<std::string, std::shared_ptr<const InputDecl>> moving_; // by the input
-  std::unordered_map<std::string, std::string> tangent_names_; // of inputs and windows that are read
+  std::unordered_map<std::string, std::string>
+      tangent_names_; // of inputs and windows that are read
   SpecData made_;
 };
 
@@ -199,7 +208,8 @@ public:
   void add(const std::string &name) {
     if (names_.contains(name)) return;
     std::string unique = "t_" + name;
-    for (int k = 2; !taken_.insert(unique).second; ++k) unique = "t_" + name + "_" + std::to_string(k);
+    for (int k = 2; !taken_.insert(unique).second; ++k)
+      unique = "t_" + name + "_" + std::to_string(k);
     names_.emplace(name, std::move(unique));
   }
   const std::unordered_map<std::string, std::string> &all() const { return names_; }
@@ -224,13 +234,29 @@ bool reads_any(const SpecData &data, const std::vector<std::string> &names) {
   return reads;
 }
 
+// The array as the let itself reads it; empty where its axes have no names.
+Expr read_of(const spec::Materialised &let) {
+  const spec::TypedOutput &made = let.typed.outputs[0];
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = made.name;
+  decl->dtype = made.dtype;
+  decl->dims.assign(made.axes.size(), Dim(":"));
+  decl->materialised = true;
+  std::vector<AffineForm> forms;
+  for (const int axis : made.axes) {
+    const spec::Axis &known = let.typed.axes[std::size_t(axis)];
+    if (known.labelled) forms.push_back({0, {{known.name, 1}}, {}});
+  }
+  if (forms.empty() || forms.size() < made.axes.size()) return {};
+  return make_window(make_input(std::move(decl), made.where), std::move(forms), made.where);
+}
+
 // let h = exp(x)      let h = exp(x)
-//                     let t_h = t_x * exp(x)
+//                     let t_h = t_x * h
 SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest request) {
   SpecData names = data; // and the tangents as lets and inputs
   for (const auto &input : data.inputs)
-    if (!input->window &&
-        std::count(request.wrt.begin(), request.wrt.end(), input->name) > 0)
+    if (!input->window && std::count(request.wrt.begin(), request.wrt.end(), input->name) > 0)
       names.inputs.push_back(tangent_of(*input, request.names.at(input->name)));
   const std::unordered_map<std::string, Expr> lets = spec::lets_by_name(data);
   spec::Split made;
@@ -248,6 +274,11 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     output.dtype.reset();
     if (spec::analyse(part).outputs[0].dtype != dtype)
       output.value = make_cast(dtype, output.value, output.where);
+    if (const Expr array = read_of(*let); array.node()) {
+      const ExprNode &value = *let->data.outputs[0].value.node();
+      output.value =
+          exchange(output.value, [&](const ExprNode &node) { return held_in(array, value, node); });
+    }
     const ExprNode &old = *lets.at(name).node();
     names.lets.push_back(make_let(output.name, old.args[0], old.where, old.axes));
     made.lets.push_back(std::make_shared<const spec::Materialised>(
@@ -255,9 +286,9 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     request.wrt.push_back(name);
   }
   std::erase_if(request.wrt, [&](const std::string &name) { // those that the rest does not read
-    return lets.contains(name) &&
-           std::ranges::none_of(split.rest.inputs,
-                                [&](const auto &input) { return input->name == name; });
+    return lets.contains(name) && std::ranges::none_of(split.rest.inputs, [&](const auto &input) {
+             return input->name == name;
+           });
   });
   made.rest = directional(split.rest, request);
   SpecData joined = spec::joined(names, made);

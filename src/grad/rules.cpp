@@ -13,7 +13,10 @@ namespace {
 
 using ops::Op;
 
-enum class Way { Back, Forward }; // of what is multiplied by a slope: from y into args[k], or on to y
+enum class Way {
+  Back,
+  Forward
+}; // of what is multiplied by a slope: from y into args[k], or on to y
 
 class Rules {
 public:
@@ -278,8 +281,7 @@ std::optional<Cotangent> Rules::run(Op op) {
 std::optional<Cotangent> pull(ops::Op op, const std::vector<Expr> &args, const Expr &y,
                               const Expr &g, std::size_t k, const std::vector<bool> &is_complex,
                               const Terms &t) {
-  std::optional<Cotangent> result =
-      Rules(Way::Back, args, y, g, k, is_complex, t).run(op);
+  std::optional<Cotangent> result = Rules(Way::Back, args, y, g, k, is_complex, t).run(op);
   // What flows into a real argument of a complex operation is the real part.
   const bool narrows = is_complex.back() && !is_complex[k];
   if (result && result->value.node() && narrows)

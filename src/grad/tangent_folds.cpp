@@ -7,6 +7,7 @@
 #include "grad/folds.hpp"
 #include "grad/tangents.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace broadloom::grad {
@@ -22,8 +23,6 @@ Expr alike(const ExprNode &node, Fold fold, const Expr &value) {
   use.acc = node.use->acc;
   return make_fold(use, {value}, node.axes, node.where);
 }
-
-Expr sum_of(const Expr &a, const Expr &b, const Terms &t) { return t.add(a, b); }
 
 // Along an axis that the tangent lacks equal values meet.
 Expr pushed_sum(const Tangents &tangents, const ExprNode &node, bool is_mean) {
@@ -53,8 +52,8 @@ Expr pushed_sum(const Tangents &tangents, const ExprNode &node, bool is_mean) {
   const bool wide = type == DType::F64 || type == DType::C128;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (folded.has(axis) && lacks.has(axis))
-      made = t.mul(made, make_cast(wide ? DType::F64 : DType::F32, facts.extent(x, axis, t),
-                                   node.where));
+      made = t.mul(made,
+                   make_cast(wide ? DType::F64 : DType::F32, facts.extent(x, axis, t), node.where));
   return made;
 }
 
@@ -68,9 +67,9 @@ Expr pushed_extreme(const Tangents &tangents, const Expr &fold) {
   if (node.folded < node.args.size()) {
     const Expr &init = node.args[node.folded];
     if (const Expr moved = tangents.at(init); moved.node())
-      total = sum_of(total, t.where(t.op(Op::Eq, {init, fold}), moved), t);
+      total = t.add(total, t.where(t.op(Op::Eq, {init, fold}), moved));
   }
-  return t.div(total, winners.count);
+  return total.node() ? t.div(total, winners.count) : total;
 }
 
 // In its own type where slopes are computed in a wider one.
@@ -86,8 +85,8 @@ Expr pushed_weighted(const Tangents &tangents, const Expr &fold) {
   const Terms t(node.where);
   Expr total;
   for (std::size_t k = 0; k < node.args.size(); ++k) {
-    const Expr moved = k < node.folded ? tangents.long_enough(node.args[k])
-                                       : tangents.at(node.args[k]);
+    const Expr moved =
+        k < node.folded ? tangents.long_enough(node.args[k]) : tangents.at(node.args[k]);
     if (!moved.node()) continue;
     const Expr part = weighted(facts, fold, k, moved);
     if (part.node()) total = t.add(total, k < node.folded ? alike(node, Fold::Sum, part) : part);
@@ -138,6 +137,8 @@ Accumulator running_weights(Facts &facts, const Terms &t) {
 Expr pushed_logsumexp(const Tangents &tangents, const Expr &scan) {
   Facts &facts = tangents.facts();
   const ExprNode &node = *scan.node();
+  if (std::ranges::none_of(node.args, [&](const Expr &arg) { return tangents.at(arg).node(); }))
+    return {};
   const Terms t(node.where);
   const auto wide = [&](const Expr &x) {
     return make_cast(DType::F64, x.node() ? x : t.num(0), node.where);
@@ -163,7 +164,9 @@ Expr pushed_mean(const Tangents &tangents, const Expr &scan) {
   Facts &facts = tangents.facts();
   const ExprNode &node = *scan.node();
   const Terms t(node.where);
-  const Expr made = make_scan(*node.use, {tangents.whole(node.args[0])}, node.axes[0], node.where);
+  const Expr moved = tangents.whole(node.args[0]);
+  if (!moved.node()) return moved;
+  const Expr made = make_scan(*node.use, {moved}, node.axes[0], node.where);
   if (!node.use->exclusive) return made;
   const int axis = facts.space().axis(node.axes[0], node.where);
   const Expr at = facts.index(scan, axis, t);
@@ -214,8 +217,8 @@ Expr push_scan(const Tangents &tangents, const Expr &scan) {
     return make_scan(use, {moved}, node.axes[0], node.where);
   }
   case Fold::Mean: return pushed_mean(tangents, scan);
-  case Fold::LogSumExp: return has_state ? push_recurrence(tangents, scan)
-                                         : pushed_logsumexp(tangents, scan);
+  case Fold::LogSumExp:
+    return has_state ? push_recurrence(tangents, scan) : pushed_logsumexp(tangents, scan);
   case Fold::Prod:
   case Fold::Min:
   case Fold::Max:

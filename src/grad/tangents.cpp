@@ -68,8 +68,8 @@ Tangent push_op(const ExprNode &node, const Expr &self, const std::vector<bool> 
   return total;
 }
 
-void fail_clause(Facts &facts, const FunctionDecl &function,
-                 const FunctionDecl::Derivative &clause, const std::string &why) {
+void fail_clause(Facts &facts, const FunctionDecl &function, const FunctionDecl::Derivative &clause,
+                 const std::string &why) {
   fail("E0601",
        "the derivative of '" + function.name + "' by '" +
            function.params[clause.param].node()->name + "' " + why +
@@ -100,9 +100,10 @@ Tangent sum_of(const Tangent &a, const Tangent &b, const Terms &t) {
 
 Expr Tangents::at(const Expr &expr) const {
   const auto found = tangents_.find(expr.node());
-  return found == tangents_.end() || !found->second.value.node()
-             ? Expr()
-             : settled(found->second, Terms(expr.node()->where));
+  if (found == tangents_.end() || !found->second.value.node()) return {};
+  Expr &made = settled_[expr.node()];
+  if (!made.node()) made = settled(found->second, Terms(expr.node()->where));
+  return made;
 }
 
 Expr Tangents::repeated(const Expr &expr, const Expr &tangent, bool along_all) const {

@@ -16,7 +16,8 @@
 
 namespace broadloom::grad {
 
-using Tangent = Cotangent; // what a value moves by: outside of the mask 0, whatever `value` is there
+using Tangent =
+    Cotangent; // what a value moves by: outside of the mask 0, whatever `value` is there
 
 class Tangents {
 public:
@@ -47,6 +48,7 @@ private:
   Facts &facts_;
   Read read_;
   std::unordered_map<const ExprNode *, Tangent> tangents_;
+  mutable std::unordered_map<const ExprNode *, Expr> settled_; // one node for one value
 };
 
 // The value with zeros outside of the mask.

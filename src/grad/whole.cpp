@@ -36,8 +36,7 @@ Expr written_out(Facts &facts, const spec::TypedSpec &typed, const OutputDecl &o
     });
   }
   case ModeKind::reduce: {
-    if (!output.mode.use.like.empty())
-      return make_fold(output.mode.use, {output.value}, {}, where);
+    if (!output.mode.use.like.empty()) return make_fold(output.mode.use, {output.value}, {}, where);
     AxisSet kept;
     for (int axis : typed.outputs[k].axes) kept = kept | AxisSet::of(axis);
     const AxisSet folded = facts.axes(output.value) - kept;

@@ -244,8 +244,8 @@ TEST_CASE("settings are printed and kept") {
 TEST_CASE("help has every command with an example, and what is behind it") {
   Talk talk;
   const std::string help = talk(".help");
-  for (const char *name : {".run", ".grad", ".jvp", ".show", ".why", ".time", ".check", ".set", ".load",
-                           ".list", ".clear", ".help", ".quit"})
+  for (const char *name : {".run", ".grad", ".jvp", ".show", ".why", ".time", ".check", ".set",
+                           ".load", ".list", ".clear", ".help", ".quit"})
     contains(help, std::string("e.g. ") + name);
   contains(talk(".help run"), "SOURCE is a.npy");
   contains(talk(".help .set"), "engine auto|jit|interpreter|reference");

@@ -105,12 +105,14 @@ Sums both_ways(const LoopSpec &spec, const std::vector<Given> &inputs,
   for (const std::string &name : wrt)
     for (const auto &[input, array] : given)
       if (input == name)
-        forward.emplace_back(tangent_name(given, name), filled(array.dtype(), array.shape(), ++seed + 7));
+        forward.emplace_back(tangent_name(given, name),
+                             filled(array.dtype(), array.shape(), ++seed + 7));
   const LoopSpec pushed = jvp(spec, wrt), pulled = gradient(spec, wrt);
   INFO(print(pushed));
   INFO(print(pulled));
   const Results tangents = compile(pushed, {.engine = Engine::interpreter}).call(views_of(forward));
-  for (const auto &[name, array] : compile(pushed, {.engine = Engine::reference}).call(views_of(forward)))
+  for (const auto &[name, array] :
+       compile(pushed, {.engine = Engine::reference}).call(views_of(forward)))
     CHECK(dot(array, array) == doctest::Approx(dot(tangents[name], tangents[name])).epsilon(1e-5));
   Sums sums;
   for (const auto &[name, tangent] : tangents) {
@@ -124,8 +126,8 @@ Sums both_ways(const LoopSpec &spec, const std::vector<Given> &inputs,
   return sums;
 }
 
-void check(const LoopSpec &spec, const std::vector<Given> &inputs,
-           const std::vector<std::string> &wrt, const std::vector<Array> &data = {}) {
+void check_both(const LoopSpec &spec, const std::vector<Given> &inputs,
+                const std::vector<std::string> &wrt, const std::vector<Array> &data = {}) {
   INFO(print(spec));
   const Sums sums = both_ways(spec, inputs, wrt, data);
   CHECK(std::isfinite(sums.forward));
@@ -151,39 +153,69 @@ TEST_CASE("the tangent of a product prints as one would write it") {
 
 TEST_CASE("tangents and gradients are the same slopes, of every kind of operation and fold") {
   const std::vector<Given> xyw{{"x", {3, 4}}, {"y", {3}}, {"w", {4}}};
-  for (const char *out :
-       {"x * exp(y) + w", "sum(x * w, j) * y", "mean(x * y, j)", "sum(y + w)", "mean(y * y + w, i)",
-        "max(x * y, j) + min(x)", "prod(x + y, j)", "norm(x * w, i)", "logsumexp(x * y, j)",
-        "var(x * y, j)", "std(x, correction=1) * w", "std(x - w)", "tanh(x) * gelu(y) / sqrt(w)",
-        "where(x > 1, log(x), y * w)", "relu(x - y) * w", "clip(x, 0.5, 1) * y",
-        "maximum(x, y) * minimum(w, 1)", "x ^ y", "atan2(x, y)", "hypot(x, w)", "y", "sum(y)",
-        "fma(x, y, w)", "floor(x) * y", "abs(x - y)", "logaddexp(x, y)", "sum(x, like=y) * y",
-        "sum(w, like=x) * x", "max(x, like=y) * w", "x % y", "keep(x * y) * w", "x - mean(x, j)",
-        "sum(x, j, init=3) * max(x, j, init=1.2)", "prod(x, j, init=y)", "sum(x * w, j, init=y)",
-        "max(x, j, init=y)", "logsumexp(x, j, init=(y, 2))", "iota(j) * x * extent(i)"})
-    check(kernel(std::string("in x : f64[i, j]; in y : f64[i]; in w : f64[j]; out z = ") + out), xyw,
-          {"x", "y", "w"});
+  for (const char *out : {"x * exp(y) + w",
+                          "sum(x * w, j) * y",
+                          "mean(x * y, j)",
+                          "sum(y + w)",
+                          "mean(y * y + w, i)",
+                          "max(x * y, j) + min(x)",
+                          "prod(x + y, j)",
+                          "norm(x * w, i)",
+                          "logsumexp(x * y, j)",
+                          "var(x * y, j)",
+                          "std(x, correction=1) * w",
+                          "std(x - w)",
+                          "tanh(x) * gelu(y) / sqrt(w)",
+                          "where(x > 1, log(x), y * w)",
+                          "relu(x - y) * w",
+                          "clip(x, 0.5, 1) * y",
+                          "maximum(x, y) * minimum(w, 1)",
+                          "x ^ y",
+                          "atan2(x, y)",
+                          "hypot(x, w)",
+                          "y",
+                          "sum(y)",
+                          "fma(x, y, w)",
+                          "floor(x) * y",
+                          "abs(x - y)",
+                          "logaddexp(x, y)",
+                          "sum(x, like=y) * y",
+                          "sum(w, like=x) * x",
+                          "max(x, like=y) * w",
+                          "x % y",
+                          "keep(x * y) * w",
+                          "x - mean(x, j)",
+                          "sum(x, j, init=3) * max(x, j, init=1.2)",
+                          "prod(x, j, init=y)",
+                          "sum(x * w, j, init=y)",
+                          "max(x, j, init=y)",
+                          "logsumexp(x, j, init=(y, 2))",
+                          "iota(j) * x * extent(i)"})
+    check_both(
+        kernel(std::string("in x : f64[i, j]; in y : f64[i]; in w : f64[j]; out z = ") + out), xyw,
+        {"x", "y", "w"});
 }
 
 TEST_CASE("scans go forward as they go back") {
-  for (const char *fold : {"sum", "mean", "prod", "min", "max", "logsumexp", "norm", "var", "std",
-                           "damped"})
+  for (const char *fold :
+       {"sum", "mean", "prod", "min", "max", "logsumexp", "norm", "var", "std", "damped"})
     for (const char *options : {"", ", reverse", ", exclusive", ", exclusive, reverse"}) {
       const bool has_none = std::string(fold) == "min" || std::string(fold) == "max";
       if (has_none && std::string(options).starts_with(", exclusive")) continue;
       const bool empty = std::string(options).starts_with(", exclusive") &&
-                         std::string("logsumexp mean var std norm").find(fold) !=
-                             std::string::npos;
+                         std::string("logsumexp mean var std norm").find(fold) != std::string::npos;
       const std::string value = std::string("scan(") + fold + ", x * y, j" + options + ")";
-      check(parse(damped + "kernel k { in x : f64[i, j]; in y : f64[i]; out z = " +
-                  (empty ? "where(iota(j) > 0 && iota(j) < 3, " + value + ", y)" : value) + " }"),
-            {{"x", {3, 4}}, {"y", {3}}}, {"x", "y"});
+      check_both(parse(damped + "kernel k { in x : f64[i, j]; in y : f64[i]; out z = " +
+                       (empty ? "where(iota(j) > 0 && iota(j) < 3, " + value + ", y)" : value) +
+                       " }"),
+                 {{"x", {3, 4}}, {"y", {3}}}, {"x", "y"});
     }
-  for (const char *scan : {"scan(damped, x, j, init=y)", "scan(sum, x, j, init=y)",
-                           "scan(logsumexp, x, j, init=(y, 2))", "scan(prod, x, j, init=y)",
-                           "scan(logsumexp, x, j, state=s)", "damped(x, j)", "damped(x, j, init=y)"})
-    check(parse(damped + "kernel k { in x : f64[i, j]; in y : f64[i]; out z = " + scan + " }"),
-          {{"x", {3, 4}}, {"y", {3}}}, {"x", "y"});
+  for (const char *scan :
+       {"scan(damped, x, j, init=y)", "scan(sum, x, j, init=y)",
+        "scan(logsumexp, x, j, init=(y, 2))", "scan(prod, x, j, init=y)",
+        "scan(logsumexp, x, j, state=s)", "damped(x, j)", "damped(x, j, init=y)"})
+    check_both(parse(damped + "kernel k { in x : f64[i, j]; in y : f64[i]; out z = " + scan + " }"),
+               {{"x", {3, 4}}, {"y", {3}}}, {"x", "y"});
 }
 
 TEST_CASE("an accumulator of one's own is stepped in pairs") {
@@ -196,8 +228,9 @@ TEST_CASE("an accumulator of one's own is stepped in pairs") {
       "combine s = s + s_other, n = n + n_other, q = q + q_other + s * n_other\n"
       "result q + s * 0.1 / n }\n";
   for (const char *wrt : {"x", "y"}) {
-    check(parse(linked + "kernel k { in x : f64[i]; in y : f64[i]; out z = linked((x, y), i) }"),
-          {{"x", {4}}, {"y", {4}}}, {wrt});
+    check_both(
+        parse(linked + "kernel k { in x : f64[i]; in y : f64[i]; out z = linked((x, y), i) }"),
+        {{"x", {4}}, {"y", {4}}}, {wrt});
     CHECK(!has(print(jvp(parse(linked + "kernel k { in x : f64[i]; in y : f64[i]; "
                                         "out z = linked((x, y), i) }"),
                          {wrt})),
@@ -210,30 +243,32 @@ TEST_CASE("reads through windows, pads and gathers move by the same reads") {
   for (const char *out :
        {"sum(x[2*i + u] * w[u], u)", "pad(x, 0: (1, 1), edge)[i + u] * w[u]",
         "pad(x, 0: (1, 1), 7)[i + u] * w[u]", "pad(x, 0: (2, 2), reflect)[i + u] * w[u]",
-        "x[k[i]] * x[k[i] + 1] * w[0]", "x[-1 - i] * x[i] * w[0]", "x[i + 1] * w[0] - x[i] * w[1]",
-        "sum(x[i] * x[i], like=x[i]) * x[i] * w[2]"})
-    check(kernel(std::string("in x : f64[:]; in w : f64[:]; in k : i32[:]; out z = ") + out +
-                 (has(out, "k[") ? "" : " + 0 * k[i]")),
-          xw, {"x", "w"});
+        "x[k[i]] * x[k[i] + 1] * w[0]", "x[-1 - i] * x[i] * w[0]", "x[i + 1] * w[0] - x[i] * w[1]"})
+    check_both(kernel(std::string("in x : f64[:]; in w : f64[:]; in k : i32[:]; out z = ") + out +
+                      (has(out, "k[") ? "" : " + 0 * k[i]")),
+               xw, {"x", "w"});
+  check_both(
+      kernel(
+          "in x : f64[:]; in w : f64[:]; out z = sum(x[2*i] * w[0] * x[2*i], like=x[2*i]) * w[2]"),
+      {{"x", {9}}, {"w", {3}}}, {"x", "w"});
 }
 
 TEST_CASE("lets that are arrays have tangents beside them") {
   const LoopSpec spec = kernel("in x : f64[:]; in w : f64[u]\n"
-                               "let h = exp(x[i]) * x[i]\n"
+                               "let h = exp(x[i])\n"
                                "let g = h[i + 1] - h[i]\n"
                                "out z = sum(g[i + u] * w, u)");
   const std::string text = print(jvp(spec, {"x"}));
-  CHECK(has(text, "  let h = exp(x[i]) * x[i]\n"));
-  CHECK(has(text, "  let t_h = "));
+  CHECK(has(text, "  let h = exp(x[i])\n  let t_h = t_x[i] * h[i]\n"));
   CHECK(has(text, "  let t_g = t_h[i + 1] - t_h[i]\n"));
   CHECK(has(text, "t_g[i + u]"));
   CHECK(print(parse(text)) == text);
-  check(spec, {{"x", {8}}, {"w", {3}}}, {"x", "w"});
-  check(spec, {{"x", {8}}, {"w", {3}}}, {"w"});
-  check(kernel("in x : f32[n, p]; in a : f32[p, q]; in b : f32[q, r]\n"
-               "let h[n, q] = relu(sum(x * a, p) - 1)\n"
-               "out z[n, r] = sum(h[n, q] * b, q)"),
-        {{"x", {3, 4}}, {"a", {4, 2}}, {"b", {2, 3}}}, {"x", "a", "b"});
+  check_both(spec, {{"x", {8}}, {"w", {3}}}, {"x", "w"});
+  check_both(spec, {{"x", {8}}, {"w", {3}}}, {"w"});
+  check_both(kernel("in x : f32[n, p]; in a : f32[p, q]; in b : f32[q, r]\n"
+                    "let h[n, q] = relu(sum(x * a, p) - 1)\n"
+                    "out z[n, r] = sum(h[n, q] * b, q)"),
+             {{"x", {3, 4}}, {"a", {4, 2}}, {"b", {2, 3}}}, {"x", "a", "b"});
 }
 
 TEST_CASE("elements that tie share what moves the result") {
@@ -248,8 +283,9 @@ TEST_CASE("elements that tie share what moves the result") {
   CHECK(moved("max(x, init=3)") == (1. + 2 + 8) / 4);
   CHECK(moved("maximum(x, 3)") == 0.5);
   CHECK(moved("prod(x)") == 27 * 4 + 9 * (1 + 2 + 8));
-  check(kernel("in x : f64[i]; out z = max(x) + logsumexp(x) + norm(x)"), {{"x", {4}}}, {"x"}, {x});
-  check(kernel("in x : f64[i]; out z = scan(max, x, i)"), {{"x", {4}}}, {"x"}, {x});
+  check_both(kernel("in x : f64[i]; out z = max(x) + logsumexp(x) + norm(x)"), {{"x", {4}}}, {"x"},
+             {x});
+  check_both(kernel("in x : f64[i]; out z = scan(max, x, i)"), {{"x", {4}}}, {"x"}, {x});
 }
 
 TEST_CASE("what is not taken leaks no NaN") {
@@ -258,9 +294,10 @@ TEST_CASE("what is not taken leaks no NaN") {
   const double numbers[] = {-1, 0, 4, inf};
   for (int k = 0; k < 4; ++k) x.data<double>()[k] = numbers[k];
   Array t = filled(f64, Shape{4}, 1);
-  for (const char *out : {"where(x > 1, where(x < 9, sqrt(x), 1), 2)", "sqrt(relu(where(x < 9, x, 4)))",
-                          "where(x > 0 && x < 9, log(x), 0) / where(x > 0 && x < 9, x, 0)",
-                          "clip(x, 0.5, 5) ^ 0.5", "where(x < 9, log(x) * 0, 0)"}) {
+  for (const char *out :
+       {"where(x > 1, where(x < 9, sqrt(x), 1), 2)", "sqrt(relu(where(x < 9, x, 4)))",
+        "where(x > 0 && x < 9, log(x), 0) / where(x > 0 && x < 9, x, 0)", "clip(x, 0.5, 5) ^ 0.5",
+        "where(x < 9, log(x) * 0, 0)"}) {
     CAPTURE(out);
     const LoopSpec spec = jvp(kernel(std::string("in x : f64[i]; out z = ") + out), {"x"});
     INFO(print(spec));
@@ -277,42 +314,45 @@ TEST_CASE("what is not taken leaks no NaN") {
 TEST_CASE("complex values move by their directional derivatives") {
   const std::vector<Given> given{{"x", {3, 4}}, {"y", {3}}};
   for (const char *out :
-       {"x * exp(y)", "abs(x) * y", "conj(x) / y", "real(x) * imag(y)", "sqrt(x) + x ^ 2", "sign(x) * y",
-        "sum(x * y, j)", "prod(x, j)", "norm(x, j) * y", "scan(sum, x * y, j)", "log(x) * sin(y)",
-        "mean(abs(x), j)", "where(real(x) > 1, x, y)", "real(y) + x", "tanh(x) - y", "real(x) ^ y"})
-    check(kernel(std::string("in x : c128[i, j]; in y : c128[i]; out z = ") + out), given,
-          {"x", "y"});
-  check(kernel("in x : f64[i, j]; in y : c128[i]; out z = x * y + c128(x) * exp(y)"), given,
-        {"x", "y"});
+       {"x * exp(y)", "abs(x) * y", "conj(x) / y", "real(x) * imag(y)", "sqrt(x) + x ^ 2",
+        "sign(x) * y", "sum(x * y, j)", "prod(x, j)", "norm(x, j) * y", "scan(sum, x * y, j)",
+        "log(x) * sin(y)", "mean(abs(x), j)", "where(real(x) > 1, x, y)", "real(y) + x",
+        "tanh(x) - y", "real(x) ^ y"})
+    check_both(kernel(std::string("in x : c128[i, j]; in y : c128[i]; out z = ") + out), given,
+               {"x", "y"});
+  check_both(kernel("in x : f64[i, j]; in y : c128[i]; out z = x * y + c128(x) * exp(y)"), given,
+             {"x", "y"});
 }
 
 TEST_CASE("dims of 1 that a call repeats are repeated in tangents") {
-  for (const char *out : {"x + y", "sum(x + y)", "mean(x * y, 0)", "scan(sum, x + y, 1)", "max(x + y, 1)",
-                          "sum(x * y, like=y)", "broadcast(like=x) y * 2", "std(x, 0) * y"})
+  for (const char *out :
+       {"x + y", "sum(x + y)", "mean(x * y, 0)", "scan(sum, x + y, 1)", "max(x + y, 1)",
+        "sum(x * y, like=y)", "broadcast(like=x) y * 2", "std(x, 0) * y"})
     for (const auto &y : std::vector<std::vector<std::int64_t>>{{3, 1}, {1, 4}, {3, 4}, {1, 1}})
       for (const char *wrt : {"x", "y"}) {
         if (std::string(out).starts_with("broadcast") && std::string(wrt) == "x") continue;
         if (std::string(out).starts_with("std") && y == std::vector<std::int64_t>{1, 1}) continue;
-        check(kernel(std::string("in x : f64[:, :]; in y : f64[:, :]; out z = ") + out),
-              {{"x", {3, 4}}, {"y", y}}, {wrt});
+        check_both(kernel(std::string("in x : f64[:, :]; in y : f64[:, :]; out z = ") + out),
+                   {{"x", {3, 4}}, {"y", y}}, {wrt});
       }
 }
 
 TEST_CASE("modes of outputs go forward, too") {
   for (const char *out :
-       {"out z = accumulate(sum) x * y", "out z = reduce(max) x * y", "out z[i] = reduce(mean) x + y",
-        "out z = broadcast sum(x, j)", "out z[j, i] = x * y", "out z[i, j] = broadcast y",
-        "out z = broadcast(like=x) y", "out z = reduce(sum, like=y) x", "out z : f32 = x * y"})
-    check(kernel(std::string("in x : f64[i, j]; in y : f64[i]; ") + out),
-          {{"x", {3, 4}}, {"y", {3}}}, {"x", "y"});
+       {"out z = accumulate(sum) x * y", "out z = reduce(max) x * y",
+        "out z[i] = reduce(mean) x + y", "out z = broadcast sum(x, j)", "out z[j, i] = x * y",
+        "out z[i, j] = broadcast y", "out z = broadcast(like=x) y", "out z = reduce(sum, like=y) x",
+        "out z : f32 = x * y"})
+    check_both(kernel(std::string("in x : f64[i, j]; in y : f64[i]; ") + out),
+               {{"x", {3, 4}}, {"y", {3}}}, {"x", "y"});
 }
 
 TEST_CASE("directional derivatives can be derived again, and gradients pushed forward") {
   const std::string all = "accumulator own(a; m) { init a = 1; step a = a * 0.5 + sin(m) * a }\n"
                           "kernel k { in x : f64[i, j]; in y : f64[i]; out z = ";
   for (const char *out : {"x * exp(y)", "sum(x * x * y, j)", "logsumexp(x * y, j)", "std(x * y, j)",
-                          "prod(x, j) * y", "scan(prod, x, j)", "own(x * y, j)", "max(x * y * y, j)",
-                          "where(x > 1, x * x * y, sin(x))", "tanh(x * y)"}) {
+                          "prod(x, j) * y", "scan(prod, x, j)", "own(x * y, j)",
+                          "max(x * y * y, j)", "where(x > 1, x * x * y, sin(x))", "tanh(x * y)"}) {
     const LoopSpec spec = parse(all + out + " }");
     const std::vector<Given> given{{"x", {3, 4}}, {"y", {3}}};
     std::vector<Given> forward = given, back = given;
@@ -322,15 +362,15 @@ TEST_CASE("directional derivatives can be derived again, and gradients pushed fo
       return one_of(spec, {{"x", x}, {"y", y}}, "z");
     }();
     back.push_back({"d_z", Shape(z.shape().begin(), z.shape().end())});
-    check(jvp(spec, {"x"}), forward, {"x", "y"});
-    check(gradient(spec, {"x"}), back, {"x", "y"});
+    check_both(jvp(spec, {"x"}), forward, {"x", "y"});
+    check_both(gradient(spec, {"x"}), back, {"x", "y"});
   }
 }
 
 TEST_CASE("names that are taken are made free, and the kernel's own outputs can be asked for") {
-  const std::string text = print(jvp(
-      kernel("in x : f64[i]; in t_x : f64[i]; out z = x * t_x; out t_z = x; out n = x > 0"), {"x"},
-      {.of = {"z"}, .value = true}));
+  const std::string text = print(
+      jvp(kernel("in x : f64[i]; in t_x : f64[i]; out z = x * t_x; out t_z = x; out n = x > 0"),
+          {"x"}, {.of = {"z"}, .value = true}));
   CHECK(has(text, "  in  t_x_2 : f64[i]\n"));
   CHECK(has(text, "  out z = x * t_x\n"));
   CHECK(has(text, "  out t_z_2 : f64 = t_x_2 * t_x\n"));
@@ -345,17 +385,28 @@ TEST_CASE("an output that adds has a tangent that adds, and what does not move i
   CHECK(has(text, "  out t_w : f64 = broadcast(like=x) f64(0)\n"));
 }
 
+TEST_CASE("what is flat does not move what is made of it") {
+  for (const char *out : {"max(floor(x), i)", "scan(mean, floor(x), i)",
+                          "scan(logsumexp, floor(x), i)", "sum(floor(x))", "std(floor(x), i)",
+                          "scan(damped, floor(x), i)", "where(x > 0, floor(x), 1.) * ceil(x)"}) {
+    const std::string text =
+        print(jvp(parse(damped + "kernel k { in x : f64[i]; out z = " + out + " }"), {"x"}));
+    CHECK(has(text, "f64(0)"));
+    CHECK_NOTHROW(broadloom::check(parse(text)));
+  }
+}
+
 TEST_CASE("functions move by their derivative clauses") {
   const std::string f = "def f(a, b) = a ^ b * 3\n  derivative a = g * b * b\n";
   const std::string text =
       print(jvp(parse(f + "kernel k { in x : f64[i]; in y : f64[i]; out z = f(x, y) }"), {"x"}));
   CHECK(has(text, "out t_z : f64 = t_x * y * y"));
-  check(parse(f + "kernel k { in x : f64[i]; in y : f64[i]; out z = f(x * y, y) }"),
-        {{"x", {4}}, {"y", {4}}}, {"x", "y"});
-  check(parse("def f(a) = a * a\n  derivative a = g * 5\n"
-              "accumulator own(s; x) { init s = 0.; step s = s * 0.5 + f(x) }\n"
-              "kernel k { in x : f64[i]; out z = own(x) }"),
-        {{"x", {4}}}, {"x"});
+  check_both(parse(f + "kernel k { in x : f64[i]; in y : f64[i]; out z = f(x * y, y) }"),
+             {{"x", {4}}, {"y", {4}}}, {"x", "y"});
+  check_both(parse("def f(a) = a * a\n  derivative a = g * 5\n"
+                   "accumulator own(s; x) { init s = 0.; step s = s * 0.5 + f(x) }\n"
+                   "kernel k { in x : f64[i]; out z = own(x) }"),
+             {{"x", {4}}}, {"x"});
 }
 
 TEST_CASE("what has no directional derivative is refused") {
@@ -377,6 +428,7 @@ TEST_CASE("what has no directional derivative is refused") {
   CHECK(code(k + "argmax(x) * 1.5 * n }", {"x"}) == "E0601");
   CHECK(code(k + "where(f64(i32(x)) > 1, x, 0) * n }", {"x"}) == "none");
   CHECK(code("def f(a) = sum(a, i)\n  derivative a = g\n" + k + "f(x) * n }", {"x"}) == "none");
-  CHECK(code("def f(a) = a\n  derivative a = g + sum(g, i)\n" + k + "f(x) * n }", {"x"}) == "E0601");
+  CHECK(code("def f(a) = a\n  derivative a = g + sum(g, i)\n" + k + "f(x) * n }", {"x"}) ==
+        "E0601");
   CHECK(code("kernel k { in x : f64[i]; in n : i32[i]; out h[n[i]] += x }", {"x"}) == "E0601");
 }
