@@ -4,10 +4,12 @@
 //   t_s[t] = d step / d s (s[t-1], x[t]) . t_s[t-1] + d step / d x (s[t-1], x[t]) . t_x[t]
 //
 // That is an accumulator again, over pairs. Example: a' = 0.5 a + m * m over m that moves by t_m has t_a' = 0.5 t_a + t_m * 2 m.
-// It has no combine: what is derived are the steps, as going back.
+// What is derived are the steps, as going back: joins of blocks would share a tie another time. So there is a combine only where steps and
+// combine are polynomials, which have no ties.
 #include "grad/recurrence.hpp"
 #include "grad/tangents.hpp"
 
+#include "expr/walk.hpp"
 #include "spec/definition.hpp"
 #include "support/fail.hpp"
 
@@ -15,6 +17,18 @@
 
 namespace broadloom::grad {
 namespace {
+
+bool is_polynomial(const Expr &root) {
+  bool only = true;
+  expr::Walker().walk(root.node(), [&](const ExprNode &node) {
+    using ops::Op;
+    const bool is_op = node.kind == ExprKind::Op &&
+                       (node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul ||
+                        node.op == Op::Neg || node.op == Op::Square || node.op == Op::Fma);
+    only = only && (is_op || node.kind == ExprKind::Literal || node.kind == ExprKind::Parameter);
+  });
+  return only;
+}
 
 class Dual {
 public:
@@ -128,8 +142,32 @@ private:
         const Expr step = push_defined(facts_, steps_.step.at(state), names_);
         made = made.init(moved(state), zero()).step(moved(state), step.node() ? step : zero());
       }
-      return made.result(result);
+      return (has_combine() ? joined(made) : made).result(result);
     });
+  }
+
+  bool has_combine() const {
+    return !steps_.combine.empty() &&
+           std::ranges::all_of(steps_.states, [&](const std::string &state) {
+             return is_polynomial(steps_.step.at(state)) && is_polynomial(steps_.combine.at(state));
+           });
+  }
+
+  Accumulator joined(Accumulator made) const {
+    Names names;
+    for (const std::size_t k : moving_states_) {
+      const std::string &state = steps_.states[k];
+      names[state] = named(moved(state));
+      names[state + "_other"] = named(moved(state) + "_other");
+    }
+    for (const std::string &state : steps_.states)
+      made = made.combine(state, steps_.combine.at(state));
+    for (const std::size_t k : moving_states_) {
+      const std::string &state = steps_.states[k];
+      const Expr join = push_defined(facts_, steps_.combine.at(state), names);
+      made = made.combine(moved(state), join.node() ? join : zero());
+    }
+    return made;
   }
 
   std::vector<Expr> starts() const {

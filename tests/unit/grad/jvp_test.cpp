@@ -227,6 +227,10 @@ TEST_CASE("an accumulator of one's own is stepped in pairs") {
       "step s = s + x, n = n + 1, q = q + w * s\n"
       "combine s = s + s_other, n = n + n_other, q = q + q_other + s * n_other\n"
       "result q + s * 0.1 / n }\n";
+  const std::string text =
+      print(jvp(parse(linked + "kernel k { in x : f64[i]; out z = linked((x, 2), i) }"), {"x"}));
+  CHECK(has(text, "accumulator linked_tangent_x(s, n, q, t_s, t_q; x, w, t_x) {\n"));
+  CHECK(has(text, ", t_s = t_s + t_s_other, t_q = t_q + t_q_other + t_s * n_other\n"));
   for (const char *wrt : {"x", "y"}) {
     check_both(
         parse(linked + "kernel k { in x : f64[i]; in y : f64[i]; out z = linked((x, y), i) }"),
