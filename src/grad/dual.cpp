@@ -30,6 +30,19 @@ bool is_polynomial(const Expr &root) {
   return only;
 }
 
+// The states that move by steps when these names do.
+void move_states(Facts &facts, const Steps &steps, const std::string &prefix, Names &names) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const std::string &state : steps.states) {
+      if (names.contains(state)) continue;
+      if (!push_defined(facts, steps.step.at(state), names).node()) continue;
+      names[state] = named(prefix + state);
+      changed = true;
+    }
+  }
+}
+
 class Dual {
 public:
   Dual(const Tangents &tangents, const Expr &self)
@@ -86,15 +99,7 @@ private:
       }
     for (std::size_t k = 0; k < steps_.states.size(); ++k)
       if (start_of(k).node()) names_[steps_.states[k]] = named(moved(steps_.states[k]));
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const std::string &state : steps_.states) {
-        if (names_.contains(state)) continue;
-        if (!push_defined(facts_, steps_.step.at(state), names_).node()) continue;
-        names_[state] = named(moved(state));
-        changed = true;
-      }
-    }
+    move_states(facts_, steps_, prefix_, names_);
     for (std::size_t k = 0; k < steps_.states.size(); ++k)
       if (names_.contains(steps_.states[k])) moving_states_.push_back(k);
   }
@@ -194,6 +199,15 @@ private:
 };
 
 } // namespace
+
+bool moves_result(Facts &facts, const Expr &self, std::size_t k) {
+  const ExprNode &node = *self.node();
+  if (node.use->accumulator.fold() != Fold::User || k >= node.folded) return true;
+  const Steps steps = steps_of(*node.use, Terms(node.where));
+  Names names{{steps.args[k], named(steps.args[k])}};
+  move_states(facts, steps, "", names);
+  return push_defined(facts, steps.result, names).node() != nullptr;
+}
 
 Expr push_recurrence(const Tangents &tangents, const Expr &self) {
   return Dual(tangents, self).run();

@@ -155,10 +155,13 @@ std::vector<Expr> Tangents::moving_parts(const Expr &self) {
   case ExprKind::Iota:
   case ExprKind::Parameter: break;
   case ExprKind::Let:
-  case ExprKind::Cast:
+  case ExprKind::Cast: add(node.args[0]); break;
   case ExprKind::Fold:
   case ExprKind::Scan:
-    for (const Expr &arg : node.args) add(arg);
+    for (std::size_t k = 0; k < node.args.size(); ++k)
+      if (facts_.depends(node.args[k]) &&
+          (facts_.is_continuous(node.args[k]) || moves_result(facts_, self, k)))
+        add(node.args[k]);
     break;
   case ExprKind::Op:
     for (std::size_t k = 0; k < node.args.size(); ++k)

@@ -371,6 +371,11 @@ TEST_CASE("directional derivatives can be derived again, and gradients pushed fo
   }
 }
 
+TEST_CASE("the gradient of a product over two axes is pushed forward") {
+  check_both(gradient(kernel("in x : f64[i, j]; out z = prod(x)"), {"x"}),
+             {{"x", {2, 3}}, {"d_z", {}}}, {"x"});
+}
+
 TEST_CASE("names that are taken are made free, and the kernel's own outputs can be asked for") {
   const std::string text = print(
       jvp(kernel("in x : f64[i]; in t_x : f64[i]; out z = x * t_x; out t_z = x; out n = x > 0"),
