@@ -209,21 +209,16 @@ private:
     // Where the value of the let is asked for, the array has it.
     const Expr &array = lets_.at(name);
     const ExprNode *value = let.data.outputs[0].value.node();
-    const bool is_relu = value->kind == ExprKind::Op && value->op == ops::Op::Relu;
+    const Expr whole = own.empty() ? array : make_window(array, own, where);
     collect(pulled, names, axes, [&](const ExprNode &node) {
-      const auto read = [&](const Expr &of, const std::vector<AffineForm> &forms) {
-        return own.empty() ? of : make_window(of, forms, node.where);
-      };
-      if (&node == value) return read(array, own);
-      if (is_relu && node.kind == ExprKind::Op && node.op == ops::Op::Gt &&
-          node.args[0].node() == value->args[0].node() && is_zero(node.args[1]))
-        return make_op(ops::Op::Gt, {read(array, own), node.args[1]}, node.where);
+      if (Expr held = held_in(whole, *value, node); held.node()) return held;
       if (node.kind != ExprKind::Input) return Expr();
       const InputDecl &decl = *node.input;
       if ((decl.window ? decl.window->of->name : decl.name) != seed) return Expr();
       return decl.window
                  ? make_window_like(cotangent, spec::with_lets(*decl.window, lets_), node.where)
-                 : read(cotangent, own);
+             : own.empty() ? cotangent
+                           : make_window(cotangent, own, node.where);
     });
   }
 
@@ -312,12 +307,6 @@ private:
         if (node.kind == ExprKind::Input)
           for (const Dim &dim : node.input->dims) axes.insert(dim.label);
       });
-  }
-
-  // relu(v) > 0 where v > 0.
-  static bool is_zero(const Expr &expr) {
-    const ExprNode &node = *expr.node();
-    return node.kind == ExprKind::Literal && node.number.integer == 0 && node.number.real == 0;
   }
 
   // Adds what the outputs of a gradient are to what flows into the inputs named, in order. Lets are lets again, and the cotangent
@@ -415,6 +404,21 @@ private:
 };
 
 } // namespace
+
+Expr held_in(const Expr &array, const ExprNode &value, const ExprNode &node) {
+  if (&node == &value) return array;
+  const auto is_zero = [](const ExprNode &number) {
+    return number.kind == ExprKind::Literal && number.number.integer == 0 &&
+           number.number.real == 0;
+  };
+  // relu(v) > 0 where v > 0.
+  const bool is_relu = value.kind == ExprKind::Op && value.op == ops::Op::Relu;
+  const bool is_above = node.kind == ExprKind::Op && node.op == ops::Op::Gt;
+  if (!is_relu || !is_above || node.args[0].node() != value.args[0].node() ||
+      !is_zero(*node.args[1].node()))
+    return {};
+  return make_op(ops::Op::Gt, {array, node.args[1]}, node.where);
+}
 
 SpecData through_lets(const SpecData &data, const spec::Split &split,
                       const std::vector<std::string> &wrt, const GradientOptions &options,

@@ -144,7 +144,7 @@ private:
     const std::vector<DimPad> pads = pads_of(decl);
     const Expr made = make_window(pads.empty() ? of : make_padded(of, pads, node.where),
                                   std::move(forms), node.where);
-    facts_.declare_window(made.node()->input->name, window_.name);
+    facts_.declare_like(made.node()->input->name, window_.name);
     return made;
   }
 

@@ -123,7 +123,8 @@ Words arguments(const Command &command, const std::vector<std::string> &earlier,
     break;
   case Argument::Kernel:
     if (first) add_kernels(library, words);
-    add_inputs(library, first ? "" : earlier[1], command.name == ".grad" ? "" : "=", words);
+    add_inputs(library, first ? "" : earlier[1],
+               command.name == ".grad" || command.name == ".jvp" ? "" : "=", words);
     break;
   }
   return words;
