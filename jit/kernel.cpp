@@ -152,7 +152,8 @@ Counters KernelImpl::counters() const {
   counters.patterns = std::int64_t(patterns_.size());
   counters.interpreted = interpreted_.load(std::memory_order_relaxed);
   if (before_) add(counters, before_->counters());
-  for (const auto &let : lets_.kernels()) add(counters, let->counters());
+  for (const auto &let : lets_.kernels())
+    if (let) add(counters, let->counters());
   return counters;
 }
 
@@ -336,10 +337,10 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   if (!lets.empty()) arrays = lets.views(*lets.layouts(in), nullptr);
   for (std::size_t k = 0; k < lets.specs().size(); ++k) {
     const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
-    if (!loop)
-      prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
-    else if (loop->first == k)
+    if (loop && loop->first == k)
       jit::TimeLoop(lets, k, in, arrays, kernel::WindowedOperands::Elements::NotThere).prepare();
+    else if (!loop && lets.kernels()[k])
+      prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
   }
   prepare_given(impl, lets.operands_of_rest(in, arrays, out));
 }

@@ -3,6 +3,7 @@
 
 #include "jit/kernel.hpp"
 #include "jit/layout_cache.hpp"
+#include "kernel/join.hpp"
 #include "kernel/layouts.hpp"
 #include "kernel/window_extents.hpp"
 
@@ -18,12 +19,21 @@ Lets::Lets(const spec::TypedSpec &typed, const Compile &compile) : specs_(typed.
   for (std::size_t k = 0; k < specs_.size(); ++k) {
     const spec::Recurrence *loop = recurrence(k);
     const std::size_t last = loop != nullptr ? loop->first + loop->count - 1 : k;
-    lets_.push_back({reads_of(specs_[k]->typed, loop, more), last, loop ? loop->first : k});
+    lets_.push_back(
+        {specs_[k]->join ? std::vector<std::size_t>() : reads_of(specs_[k]->typed, loop, more),
+         last,
+         loop ? loop->first : k,
+         {}});
+    if (specs_[k]->join)
+      for (const std::string &part : specs_[k]->join->parts) {
+        lets_.back().reads.push_back(index_.at(part));
+        lets_[index_.at(part)].whole = k;
+      }
     for (const std::size_t read : lets_.back().reads)
       if (read < k) lets_[read].last_read = std::max(lets_[read].last_read, last);
     if (loop != nullptr && loop->start) lets_[*loop->start].last_read = last;
     index_.emplace(specs_[k]->typed.outputs[0].name, k);
-    kernels_.push_back(compile(specs_[k]));
+    kernels_.push_back(specs_[k]->join ? nullptr : compile(specs_[k]));
   }
   reads_of_rest_ = reads_of(typed, nullptr, more);
   for (const std::size_t read : reads_of_rest_) lets_[read].last_read = specs_.size();
@@ -111,9 +121,14 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
       place(k, shapes[k], *made);
     } else {
       std::vector<AnyView> given;
+      std::vector<Layout> parts;
       for (const AnyView *input : inputs) given.push_back(*input);
-      for (const std::size_t read : lets_[k].reads) given.push_back(views[read]);
-      const Layout layout = kernels_[k]->allocated_layouts(given).outputs[0];
+      for (const std::size_t read : lets_[k].reads) {
+        given.push_back(views[read]);
+        parts.push_back(views[read].layout);
+      }
+      const Layout layout = specs_[k]->join ? kernel::whole_of(*specs_[k], parts)
+                                            : kernels_[k]->allocated_layouts(given).outputs[0];
       made->lets.push_back(layout);
       made->bytes.push_back(element_count(layout) * std::int64_t(size_of(dtype)));
       made->first.push_back(0);
@@ -123,9 +138,38 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
     views.push_back({dtype, nullptr, true, made->lets.back()});
     lifetimes.push_back({made->bytes.back(), lets_[k].made, lets_[k].last_read});
   }
+  const std::vector<std::int64_t> starts = put_parts(*made, lifetimes);
   made->places = support::places_of(lifetimes);
+  for (std::size_t k = lets_.size(); k-- > 0;) // a whole may be a part itself, of one behind it
+    if (lets_[k].whole) made->places.starts[k] = made->places.starts[*lets_[k].whole] + starts[k];
   const std::lock_guard lock(mutex_);
   return latest_ = std::move(made);
+}
+
+// Parts lie in their whole, which lives from the first of them until the last time that one of them or it is read. Returns where, in bytes: [let].
+std::vector<std::int64_t> Lets::put_parts(Layouts &layouts,
+                                          std::vector<support::Lifetime> &lifetimes) const {
+  std::vector<std::int64_t> starts(lets_.size());
+  for (std::size_t k = 0; k < lets_.size(); ++k)
+    for (const std::size_t part : parts_of(k)) {
+      lifetimes[k].made = std::min(lifetimes[k].made, lifetimes[part].made);
+      lifetimes[k].last_read = std::max(lifetimes[k].last_read, lifetimes[part].last_read);
+    }
+  for (std::size_t k = lets_.size(); k-- > 0;) { // a whole may be a part, of one behind it
+    std::int64_t first = 0;
+    for (const std::size_t part : parts_of(k)) {
+      starts[part] =
+          kernel::put_part(*specs_[k]->join, layouts.lets[k], layouts.lets[part], first) *
+          std::int64_t(size_of(specs_[part]->typed.outputs[0].dtype));
+      layouts.bytes[part] = lifetimes[part].bytes = 0;
+    }
+  }
+  return starts;
+}
+
+std::span<const std::size_t> Lets::parts_of(std::size_t k) const {
+  return specs_[k]->join ? std::span<const std::size_t>(lets_[k].reads)
+                         : std::span<const std::size_t>();
 }
 
 std::shared_ptr<const Lets::Layouts> Lets::latest() const {
@@ -164,7 +208,7 @@ std::vector<bool> Lets::needed(kernel::Operands outputs) const {
   std::vector<bool> needed(lets_.size());
   for (std::size_t o = 0; o < outputs.size(); ++o)
     for (std::size_t k = 0; outputs[o] != nullptr && k < needed.size(); ++k)
-      needed[k] = needed[k] || needs_[o][k];
+      needed[k] = needed[k] || (needs_[o][k] && kernels_[k]);
   return needed;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,8 +27,9 @@ public:
   Lets(const spec::TypedSpec &typed, const Compile &compile);
 
   bool empty() const { return lets_.empty(); }
-  const std::vector<std::shared_ptr<const spec::Materialised>> &specs() const { return specs_; }
+  // [let]: null for one that others make up (spec::Join): these are computed where they lie in it.
   const std::vector<std::shared_ptr<const KernelImpl>> &kernels() const { return kernels_; }
+  const std::vector<std::shared_ptr<const spec::Materialised>> &specs() const { return specs_; }
 
   // What a kernel is given: the inputs of the call, then the lets that it reads, then its outputs.
   struct Layouts {
@@ -48,7 +50,7 @@ public:
   // Views of the arrays in `memory`, of `places.bytes`, and behind them of what lets that read themselves read of each other, with the
   // start, and the numbers of steps; null: views without memory.
   std::vector<AnyView> views(const Layouts &layouts, char *memory) const;
-  // Which lets these outputs need: [let].
+  // Which lets are to be computed for these outputs: [let].
   std::vector<bool> needed(kernel::Operands outputs) const;
 
   // Of let k, of the kernel that reads them: the operands of a call of it.
@@ -59,10 +61,14 @@ public:
                                                 kernel::Operands outputs) const;
 
 private:
+  std::vector<std::int64_t> put_parts(Layouts &layouts,
+                                      std::vector<support::Lifetime> &lifetimes) const;
+  std::span<const std::size_t> parts_of(std::size_t k) const; // none where it is no join
   struct Let {
     std::vector<std::size_t> reads; // lets before it, or, from the number of lets on, other views
     std::size_t last_read = 0;      // by let .. or, the number of lets, by the kernel
     std::size_t made = 0;           // with let ..
+    std::optional<std::size_t> whole = {}; // the join that it is a part of
   };
   const spec::Recurrence *recurrence(std::size_t k) const {
     return specs_[k]->recurrence ? &*specs_[k]->recurrence : nullptr;

@@ -160,8 +160,18 @@ Decision KernelImpl::explain_engine(const Shown &shown) const {
 
 // The lets that are arrays with what was decided about them, and what they take.
 void KernelImpl::explain_lets(std::vector<Decision> &why) const {
-  for (const auto &let : lets_.kernels()) {
-    const std::string &name = let->typed().outputs[0].name;
+  for (std::size_t k = 0; k < lets_.kernels().size(); ++k) {
+    const auto &let = lets_.kernels()[k];
+    const spec::Materialised &spec = *lets_.specs()[k];
+    const std::string &name = spec.typed.outputs[0].name;
+    if (spec.join) {
+      why.push_back(
+          decide(Reason::LetIsArray, name, "an array",
+                 fmt::format("let '{}' is made up of {}: each is computed where it lies in it",
+                             name, support::quoted_list(spec.join->parts)),
+                 {{"copied together", "that would read and write all of it once more"}}));
+      continue;
+    }
     why.push_back(decide(Reason::LetIsArray, name, "an array",
                          fmt::format("let '{}' is read at positions: it is computed first, into "
                                      "an array of {}",
@@ -278,7 +288,8 @@ Prediction KernelImpl::predict() const {
     all.seconds += one.seconds;
     all.phases.insert(all.phases.end(), one.phases.begin(), one.phases.end());
   };
-  for (const auto &let : lets_.kernels()) add(let->predict());
+  for (const auto &let : lets_.kernels())
+    if (let) add(let->predict());
   add(jit::predict(shown.program, shown.pattern->code->blocks(), shown.binding,
                    machine(shown.threads), jit::rates_here(*target_, threads_, cache_dir_)));
   return all;
@@ -315,9 +326,12 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
                    (stage == Stage::graph && format.graph == ShowFormat::Graph::html);
   if (one || lets_.empty()) return show_one(stage, format);
   std::string text;
-  for (const auto &let : lets_.kernels())
-    text +=
-        fmt::format("# let {}\n{}\n", let->typed().outputs[0].name, let->show_one(stage, format));
+  for (std::size_t k = 0; k < lets_.kernels().size(); ++k) {
+    const spec::Materialised &spec = *lets_.specs()[k];
+    text += fmt::format("# let {}\n{}\n", spec.typed.outputs[0].name,
+                        spec.join ? "made up of " + support::quoted_list(spec.join->parts) + "\n"
+                                  : lets_.kernels()[k]->show_one(stage, format));
+  }
   return text + fmt::format("# kernel {}\n", typed_.name) + show_one(stage, format);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

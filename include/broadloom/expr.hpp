@@ -172,6 +172,11 @@ public:
     Expr read; // an input that is read at positions
     std::int64_t times = 0;
   };
+  struct Extent {
+    Expr of; // an input or a let
+    std::size_t dim = 0;
+    std::int64_t times = 0;
+  };
   enum class Outside : std::uint8_t { Fails, Clips, Wraps };
 
   Position(const char *axis) : Position(std::string(axis)) {}
@@ -186,6 +191,7 @@ public:
     return terms_;
   } // no axis twice, in the order in which they were added
   const std::vector<Index> &indices() const { return indices_; }
+  const std::vector<Extent> &extents() const { return extents_; }
   Outside outside() const { return outside_; }
   bool valid() const { return valid_; }
 
@@ -200,6 +206,7 @@ public:
   }
 
   friend Position index(const Expr &read, std::source_location where);
+  friend Position extent_of(const Expr &array, const AxisRef &dim, std::source_location where);
   friend Position clip(Position position, std::source_location where);
   friend Position wrap(Position position, std::source_location where);
 
@@ -211,6 +218,7 @@ private:
   std::int64_t constant_ = 0;
   std::vector<Term> terms_;
   std::vector<Index> indices_;
+  std::vector<Extent> extents_;
   Outside outside_ = Outside::Fails;
   bool valid_ = true;
 };
@@ -224,6 +232,11 @@ Position clip(Position position, std::source_location where = std::source_locati
 Position wrap(Position position, std::source_location where = std::source_location::current());
 
 inline Position axis(std::string name) { return {std::move(name)}; }
+
+// The extent of a dim of an input or a let, by number or label: x.at({bl::axis("i") + bl::extent_of(y, 0)}) is x[i + extent(y, 0)]. A let is
+// an array then. Throws SpecError E0003 where `array` is neither, E0104 where it has no such dim.
+Position extent_of(const Expr &array, const AxisRef &dim,
+                   std::source_location where = std::source_location::current());
 
 // A dim that is padded, by its label or, of an input without labels, its number: so many elements before and after.
 struct PaddedDim {
@@ -307,6 +320,18 @@ struct LetSteps {
 };
 Expr itself(std::string name, std::source_location where = std::source_location::current());
 Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetSteps steps);
+
+// Arrays side by side along one dim, or each at a position of a new one: the whole value of a let with dims, of which `axis` is one.
+//
+//   bl::let("z", {"i", "j"}, bl::concat("i", {x.at({"i", "j"}), y.at({"i", "j"})}))      z[i, j] = concat(i, x[i, j], y[i, j])
+//
+// Each part is an array of its own, in which axes mean what they mean there: a let NAME_part0, .. unless it is a let with these dims
+// already. It is computed where it lies in the whole, and nothing is copied. Throws SpecError E0009 without parts; `compile` throws E0029 for
+// a join that stands elsewhere, E0104 where the let lacks the axis, E0101 and E0201 for parts of different ranks or dtypes.
+Expr concat(const AxisRef &axis, const std::vector<Expr> &parts,
+            std::source_location where = std::source_location::current());
+Expr stack(const AxisRef &axis, const std::vector<Expr> &parts,
+           std::source_location where = std::source_location::current());
 
 // Elementwise functions, named as in the text form. Meaning and dtypes: docs/language.md.
 Expr floor_divide(const Operand &a, const Operand &b);

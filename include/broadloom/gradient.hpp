@@ -51,6 +51,22 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
 LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wrt,
                         const GradientOptions &options = {});
 
+struct JvpOptions {
+  std::vector<std::string> of = {}; // outputs to differentiate; empty: all that are real or complex
+  bool value = false;               // the kernel's own outputs, too
+};
+
+// Forward mode, the Jacobian times a vector: the kernel NAME_jvp, with all inputs of `spec`, an input t_IN for each input in `wrt`, in
+// its shape and its dtype (its tangent: what it moves by), and an output t_OUT for each output asked about: what that moves by. Of
+// `out z = x * y` by x that is `in t_x : f32[i, j]; out t_z : f32 = t_x * y`.
+//
+// For any weights w, sum(w * t_z) is sum(d_x * t_x), d_x being the gradient for d_z = w; of complex numbers the real parts of
+// sum(conj(w) * t_z) and sum(conj(d_x) * t_x) are. A complex value moves by its directional derivative. Throws what `gradient`
+// throws, and SpecError E0601 for a `derivative` clause that folds or scans, or is one of complex numbers: it
+// says only what flows back.
+LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
+             const JvpOptions &options = {});
+
 // How a state is to be moved by its gradient: adds `update`s to the kernel, and states of its own where it needs some.
 //
 //   [](LoopSpec &spec, const Expr &w, const Expr &d) { spec.update("w", w - 0.1 * d); }

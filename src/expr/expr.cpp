@@ -1,4 +1,5 @@
 // The public face of expressions: every operator makes a node and notes the caller's line.
+#include "expr/join.hpp"
 #include "expr/window.hpp"
 
 #include "support/fail.hpp"
@@ -72,6 +73,8 @@ AffineForm form_of(const Position &position) {
   for (const Position::Term &term : position.terms()) form.terms.push_back({term.axis, term.times});
   for (const Position::Index &index : position.indices())
     form.indices.push_back({index.read.node()->input, index.times});
+  for (const Position::Extent &extent : position.extents())
+    form.extents.push_back({extent.of, extent.dim, extent.times});
   return form;
 }
 
@@ -89,7 +92,27 @@ Outside outside_of(const Position &position) {
 Expr let(std::string name, const Operand &value) { return let(std::move(name), {}, value); }
 
 Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value) {
-  return make_let(std::move(name), value.expr(), place_of(value.where()), std::move(axes));
+  const Place where = place_of(value.where());
+  if (is_join(value.expr()) && !axes.empty())
+    return let_of_join(
+        name, axes, value.expr(), where, [](const std::string &) { return true; },
+        [](const Expr &) {});
+  return make_let(std::move(name), value.expr(), where, std::move(axes));
+}
+
+static Expr join(const AxisRef &axis, const std::vector<Expr> &parts, bool stacks,
+                 const Place &where) {
+  if (parts.empty())
+    support::fail("E0009", "concat() and stack() take one part or more", where, "give them some");
+  return make_join(axis, parts, stacks, where);
+}
+
+Expr concat(const AxisRef &axis, const std::vector<Expr> &parts, std::source_location where) {
+  return join(axis, parts, false, place_of(where));
+}
+
+Expr stack(const AxisRef &axis, const std::vector<Expr> &parts, std::source_location where) {
+  return join(axis, parts, true, place_of(where));
 }
 
 Expr itself(std::string name, std::source_location where) {
@@ -200,7 +223,23 @@ Position Position::plus(const Position &other, std::int64_t times) const {
     result.terms_.push_back({std::move(term.axis), term.times});
   for (const AffineForm::Index &index : sum.indices)
     result.indices_.push_back({make_input(index.read, index.read->where), index.times});
+  for (const AffineForm::Extent &extent : sum.extents)
+    result.extents_.push_back({extent.of, extent.dim, extent.times});
   return result;
+}
+
+Position extent_of(const Expr &array, const AxisRef &dim, std::source_location where) {
+  const ExprNode *node = array.node();
+  const bool is_array =
+      node && (node->kind == ExprKind::Let ||
+               (node->kind == ExprKind::Input && !node->input->window && !node->input->is_let));
+  if (!is_array)
+    support::fail("E0003", "extent_of() takes an input or a let, and this expression is neither",
+                  place_of(where), "give it what bl::input() or bl::let() returned");
+  Position position(0);
+  for (const AffineForm::Extent &extent : extent_form(array, dim, place_of(where)).extents)
+    position.extents_.push_back({extent.of, extent.dim, extent.times});
+  return position;
 }
 
 Position index(const Expr &read, std::source_location where) {

@@ -33,6 +33,7 @@ struct InputDecl {
   // What a window of a let is of: it has the name of the let and nothing else (spec/materialise.hpp).
   bool is_let = false;
   bool materialised = false; // a let as an input of the kernel that reads it at positions
+  bool is_idle = false;      // not read by this part of a kernel that was split: it meets no other
   InputRole role = InputRole::plain;
   Sign sign = Sign::any; // of a parameter: declared of all its elements
 
@@ -51,6 +52,7 @@ enum class ExprKind : std::uint8_t {
   Iota,
   Parameter, // a state or an argument in a definition
   Call,      // of a user's function: gone after expand_calls
+  Join,      // of arrays, the whole value of a let with dims (expr/join.hpp)
 };
 
 // A number as written. It has no strong type: see docs/language.md, "Numbers and types".
@@ -67,7 +69,8 @@ struct ExprNode {
   ExprKind kind = ExprKind::Literal;
   Place where;
   // Op: operands; Cast: one; Let: its value, then that of `from`, if it has one; Fold, Scan: what is accumulated, then the values of
-  // `init=`; Input: the let that it is a window of, none where it is read in its own definition.
+  // `init=`; Input: the let that it is a window of, none where it is read in its own definition, and those whose extents stand in its
+  // positions.
   std::vector<Expr> args;
   std::shared_ptr<const InputDecl> input; // Input
   Number number;                          // Literal
@@ -75,13 +78,14 @@ struct ExprNode {
   DType dtype = DType::F32;               // Cast
   std::shared_ptr<const FoldUse> use;     // Fold, Scan
   std::size_t folded = 0;                 // Fold, Scan: how many of the args are accumulated
-  // Fold: empty means all axes of the argument; Scan, Extent, Iota: one; Let: its dims, if it is declared to be an array.
+  // Fold: empty means all axes of the argument; Scan, Extent, Iota, Join: one; Let: its dims, if it is declared to be an array.
   std::vector<AxisRef> axes;
   std::vector<std::string> of;                  // Extent, Iota: `of=`, empty where there is none
   std::string name;                             // Let, Parameter
   std::int64_t count = -1;                      // Let: `t < 100`: the extent of a dim; -1: not said
   std::size_t counted_dim = 0;                  //      and which dim that is
   std::shared_ptr<const FunctionDecl> function; // Call
+  bool stacks = false;                          // Join: along a dim that the parts lack
 
   ExprNode() = default;
   ExprNode &operator=(const ExprNode &) = delete;

@@ -78,14 +78,14 @@ std::string print_pads(const InputDecl &of, const std::vector<DimPad> &pads) {
   return text;
 }
 
-void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim, DimPad pad,
-             const Place &shown) {
+std::size_t dim_of(const InputDecl &of, const AxisRef &dim, const std::string &purpose,
+                   const Place &shown) {
   const int *number = std::get_if<int>(&dim.value());
   const bool is_counted = of.is_let && number != nullptr && *number >= 0 && *number < max_rank;
   const int found = is_counted ? *number : find_dim(of, dim);
   if (found < 0 && of.is_let)
-    support::fail("E0104", "let '" + of.name + "' has no dim " + shown_dim(dim) + " to pad", shown,
-                  "number the dims of a let from 0 on: pad(" + of.name + ", 0: (1, 1))");
+    support::fail("E0104", "let '" + of.name + "' has no dim " + shown_dim(dim) + " " + purpose,
+                  shown, "number the dims of a let from 0 on");
   if (found < 0) {
     std::vector<std::string> labels;
     for (const Dim &d : of.dims)
@@ -93,14 +93,20 @@ void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim,
     support::fail("E0104",
                   "'" + of.name + "', which has " +
                       support::count(std::int64_t(of.dims.size()), "dim") + ", has no dim " +
-                      shown_dim(dim) + " to pad",
+                      shown_dim(dim) + " " + purpose,
                   shown,
                   !labels.empty()   ? "its labels are " + support::quoted_list(labels)
                   : of.dims.empty() ? "a scalar has none"
                                     : "name dims without labels by number, from 0 on");
   }
+  return std::size_t(found);
+}
+
+void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim, DimPad pad,
+             const Place &shown) {
+  const std::size_t found = dim_of(of, dim, "to pad", shown);
   for (const DimPad &other : pads)
-    if (other.dim == std::size_t(found))
+    if (other.dim == found)
       support::fail("E0024", "dim " + shown_dim(dim) + " of '" + of.name + "' is padded twice",
                     shown, "pad each dim once");
   for (const std::int64_t amount : {pad.before, pad.after}) {
@@ -113,7 +119,7 @@ void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim,
                     "dim " + shown_dim(dim) + " is padded by " + support::count(amount, "element"),
                     shown, "2^40 are the limit");
   }
-  pad.dim = std::size_t(found);
+  pad.dim = found;
   pads.push_back(std::move(pad));
 }
 

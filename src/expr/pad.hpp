@@ -26,6 +26,11 @@ std::string print_filling(const DimPad &pad);
 // "pad(x, i: (1, 2), edge)"; those that are filled alike stand in one.
 std::string print_pads(const InputDecl &of, const std::vector<DimPad> &pads);
 
+// A dim of an input or a let by label or number; of a let only its number is known. `purpose` ends the message: "to pad". Throws
+// ShapeError E0104; `shown` has its source line.
+std::size_t dim_of(const InputDecl &of, const AxisRef &dim, const std::string &purpose,
+                   const Place &shown);
+
 // Adds one to those of an input: `dim` by label or number. Throws SpecError E0024, E0006, ShapeError E0104; `shown` has its source line.
 void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim, DimPad pad,
              const Place &shown);

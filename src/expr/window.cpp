@@ -12,11 +12,20 @@ namespace broadloom {
 bool AffineForm::is_from_end() const {
   const bool moves_up =
       std::any_of(terms.begin(), terms.end(), [](const Term &term) { return term.times > 0; });
-  return indices.empty() && !moves_up && (constant < 0 || (constant == 0 && !terms.empty()));
+  return indices.empty() && extents.empty() && !moves_up &&
+         (constant < 0 || (constant == 0 && !terms.empty()));
 }
 
 bool operator==(const AffineForm::Index &a, const AffineForm::Index &b) {
   return a.times == b.times && a.read->name == b.read->name;
+}
+
+const std::string &name_of_array(const Expr &array) {
+  return array.node()->kind == ExprKind::Let ? array.node()->name : array.node()->input->name;
+}
+
+bool operator==(const AffineForm::Extent &a, const AffineForm::Extent &b) {
+  return a.times == b.times && a.dim == b.dim && name_of_array(a.of) == name_of_array(b.of);
 }
 
 std::int64_t AffineForm::start() const { return constant == 0 && is_from_end() ? -1 : constant; }
@@ -48,6 +57,17 @@ bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times) {
     else if (!add(known->times, product))
       return false;
   }
+  for (const AffineForm::Extent &extent : form.extents) {
+    if (__builtin_mul_overflow(extent.times, times, &product) || product == INT64_MIN) return false;
+    const auto known = std::find_if(sum.extents.begin(), sum.extents.end(), [&](const auto &other) {
+      return other.dim == extent.dim && name_of_array(other.of) == name_of_array(extent.of);
+    });
+    if (known == sum.extents.end())
+      sum.extents.push_back({extent.of, extent.dim, product});
+    else if (!add(known->times, product))
+      return false;
+  }
+  std::erase_if(sum.extents, [](const AffineForm::Extent &extent) { return extent.times == 0; });
   std::erase_if(sum.terms, [](const AffineForm::Term &term) { return term.times == 0; });
   std::erase_if(sum.indices, [](const AffineForm::Index &index) { return index.times == 0; });
   return true;
@@ -66,6 +86,9 @@ std::string print(const AffineForm &form) {
   };
   for (const AffineForm::Index &index : form.indices) multiple(index.times, index.read->name);
   for (const AffineForm::Term &term : form.terms) multiple(term.times, term.axis);
+  for (const AffineForm::Extent &extent : form.extents)
+    multiple(extent.times,
+             "extent(" + name_of_array(extent.of) + ", " + std::to_string(extent.dim) + ")");
   if (form.constant != 0 || text.empty()) {
     sign(form.constant < 0);
     text += digits(form.constant);
@@ -94,6 +117,18 @@ Expr input_named(Expr of) {
 }
 
 } // namespace
+
+AffineForm extent_form(const Expr &array, const AxisRef &dim, const Place &shown) {
+  const Expr of = input_named(array);
+  const ExprNode &node = *of.node();
+  AffineForm form;
+  for (std::size_t d = 0; node.kind == ExprKind::Let && d < node.axes.size(); ++d)
+    if (node.axes[d].value() == dim.value()) form.extents.push_back({of, d, 1});
+  if (!form.extents.empty()) return form;
+  const auto decl = node.kind == ExprKind::Let ? declaration_of(of) : node.input;
+  form.extents.push_back({of, dim_of(*decl, dim, "to take the extent of", shown), 1});
+  return form;
+}
 
 std::shared_ptr<const InputDecl> declaration_of(const Expr &let) {
   auto decl = std::make_shared<InputDecl>();
@@ -131,6 +166,15 @@ Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
   window->forms = std::move(forms);
   if (!is_let && of.node()->input->window) window->pads = of.node()->input->window->pads;
 
+  std::vector<Expr> lets; // that it is of, then those whose extents it takes
+  if (is_let)
+    lets.push_back(of);
+  else
+    lets = of.node()->args;
+  for (const AffineForm &form : window->forms)
+    for (const AffineForm::Extent &extent : form.extents)
+      if (extent.of.node()->kind == ExprKind::Let) lets.push_back(extent.of);
+
   for (const AffineForm &form : window->forms)
     for (const AffineForm::Index &index : form.indices)
       window->depth = std::max(window->depth, index.read->window->depth + 1);
@@ -160,12 +204,7 @@ Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
   }
   decl->name += "]";
   decl->window = std::move(window);
-  std::vector<Expr> let;
-  if (is_let)
-    let.push_back(of);
-  else
-    let = of.node()->args;
-  return make_input(std::move(decl), std::move(where), std::move(let));
+  return make_input(std::move(decl), std::move(where), std::move(lets));
 }
 
 } // namespace broadloom

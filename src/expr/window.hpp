@@ -9,6 +9,8 @@
 //   in k : i32[:]
 //   x[k[i] + 1, j]         the element of x in row k[i] + 1 and column j: a *gather*
 //
+// A position may also hold multiples of extents, `x[i + extent(y, 0)]`: numbers that a call knows.
+//
 // A gather is a window one of whose positions holds elements of other inputs, each read through a window of its own. A call copies what
 // it reads (kernel/gather.hpp).
 #pragma once
@@ -42,17 +44,25 @@ struct AffineForm {
     std::int64_t times = 0;
     friend bool operator==(const Index &, const Index &);
   };
+  struct Extent { // of a dim of an input or a let
+    Expr of;
+    std::size_t dim = 0;
+    std::int64_t times = 0;
+    friend bool operator==(const Extent &, const Extent &);
+  };
   std::int64_t constant = 0;
-  std::vector<Term> terms;    // in the order written
-  std::vector<Index> indices; // the same; printed before the terms
+  std::vector<Term> terms;          // in the order written
+  std::vector<Index> indices;       // the same; printed before the terms
+  std::vector<Extent> extents = {}; // the same; printed behind them
   Outside outside = Outside::Fails;
 
   // An axis and nothing else, as a dim that has its label.
   bool is_axis() const {
-    return constant == 0 && terms.size() == 1 && terms[0].times == 1 && indices.empty();
+    return constant == 0 && terms.size() == 1 && terms[0].times == 1 && indices.empty() &&
+           extents.empty();
   }
   // Whether it counts from the end of the dim, where position -1 is the last element: forms that no axis moves up, from a
-  // negative constant on. x[-i], which begins with a constant of 0, is x[-1 - i]. What an index says counts from the start.
+  // negative constant on. x[-i], which begins with a constant of 0, is x[-1 - i]. What an index or an extent says counts from the start.
   bool is_from_end() const;
   std::int64_t
   start() const; // the position where all axes are at 0; from the end where is_from_end()
@@ -79,15 +89,21 @@ struct Window {
   }
 };
 
-// Calls visit(decl) with the windows that stand in the positions of this input, with what they are of, and so on, and then with the
+// The name of an input or a let.
+const std::string &name_of_array(const Expr &array);
+
+// Calls visit(decl) with the inputs whose extents stand in the positions of this one, with the windows that stand in the positions of this input, with what they are of, and so on, and then with the
 // input that it is of itself.
 template <class Visit> void for_each_read_by(const InputDecl &input, Visit visit) {
   if (!input.window) return;
-  for (const AffineForm &form : input.window->forms)
+  for (const AffineForm &form : input.window->forms) {
+    for (const AffineForm::Extent &extent : form.extents)
+      if (extent.of.node()->kind == ExprKind::Input) visit(extent.of.node()->input);
     for (const AffineForm::Index &index : form.indices) {
       for_each_read_by(*index.read, visit);
       visit(index.read);
     }
+  }
   visit(input.window->of);
 }
 
@@ -97,6 +113,15 @@ Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where);
 
 // The same read of something else: of `of` with those pads, at those positions.
 Expr make_window_like(const Expr &of, const Window &window, Place where);
+
+// extent(x, 0): of a dim of an input or a let, by label or number. Throws ShapeError E0104; `shown` has its source line.
+AffineForm extent_form(const Expr &array, const AxisRef &dim, const Place &shown);
+
+// With other arrays in place of those whose extents stand in it: `now(array)`, or the same where that is empty.
+template <class Now> void exchange_extents(AffineForm &form, Now now) {
+  for (AffineForm::Extent &extent : form.extents)
+    if (Expr array = now(extent.of); array.node()) extent.of = std::move(array);
+}
 
 // What a window of a let is of.
 std::shared_ptr<const InputDecl> declaration_of(const Expr &let);

@@ -69,6 +69,7 @@ void Chooser::look(const std::vector<Expr> &roots) {
       case ExprKind::Literal:
       case ExprKind::Op:
       case ExprKind::Cast:
+      case ExprKind::Join:
       case ExprKind::Let: break;
       case ExprKind::Input:
         facts.constant = false;

@@ -78,12 +78,18 @@ LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents
         if (known != reads.end()) return known->second;
         bool any = found != changed.end();
         Window window = *old.window;
-        for (AffineForm &form : window.forms)
+        for (AffineForm &form : window.forms) {
+          exchange_extents(form, [&](const Expr &array) {
+            const auto declared = changed.find(name_of_array(array));
+            any = any || declared != changed.end();
+            return declared == changed.end() ? Expr() : make_input(declared->second, where);
+          });
           for (AffineForm::Index &index : form.indices)
             if (const Expr now = read(*index.read, where, {}); now.node()) {
               index.read = now.node()->input;
               any = true;
             }
+        }
         if (!any || (whole.is_let && !let.node())) return Expr();
         const Expr of = whole.is_let
                             ? let
@@ -93,7 +99,8 @@ LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents
   expr::Walker walker;
   const auto put = [&](const ExprNode &node) {
     if (node.kind != ExprKind::Input) return;
-    const Expr let = node.args.empty() ? Expr() : exchange(node.args[0]);
+    const bool of_let = node.input->window && node.input->window->of->is_let;
+    const Expr let = of_let ? exchange(node.args[0]) : Expr();
     if (Expr now = read(*node.input, node.where, let); now.node())
       exchange.put(&node, std::move(now));
   };

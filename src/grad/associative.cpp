@@ -156,7 +156,10 @@ private:
     });
     if (shows) return;
     for (std::size_t k = 0; k < steps_.args.size(); ++k)
-      if (!names.count(steps_.args[k])) read_.push_back({steps_.args[k], elements_[k]});
+      if (!names.count(steps_.args[k])) {
+        read_.push_back({steps_.args[k], elements_[k]});
+        kind_ = "_table_of_all";
+      }
   }
 
   bool is_firm() const { return facts_.is_firm(AxisSet::of(axis_)); }
@@ -173,7 +176,7 @@ private:
   }
 
   Accumulator table() const {
-    return facts_.helper(name_ + "_table", [&](const std::string &free) {
+    return facts_.helper(name_ + kind_, [&](const std::string &free) {
       std::vector<std::string> states, args;
       for (const auto &[name, value] : read_) args.push_back(name);
       for (const Entry &e : entries_) states.push_back(e.name);
@@ -258,6 +261,7 @@ private:
   std::vector<std::string> live_;
   std::vector<Entry> entries_;
   std::vector<std::pair<std::string, Expr>> read_; // states before the step and arguments
+  std::string kind_ = "_table";                    // another one reads other arguments
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "array/copy.hpp"
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
+#include "reference/join.hpp"
 #include "reference/reference.hpp"
 #include "reference/shapes.hpp"
 #include "spec/materialise.hpp"
@@ -287,6 +288,19 @@ public:
         continue;
       }
       Let made;
+      if (let->join) {
+        std::vector<AnyView> parts, behind;
+        for (const std::string &part : let->join->parts) {
+          const Let &known = lets_.at(part);
+          parts.push_back(known.array);
+          behind.push_back(known.behind);
+          made.moved = made.moved || known.moved;
+        }
+        made.array = reference::joined(*let, parts);
+        made.behind = reference::joined(*let, behind);
+        lets_.emplace(let->typed.outputs[0].name, std::move(made));
+        continue;
+      }
       const Given given = given_to(let->typed);
       Corners corners = Finder(let->typed, given.views, given.moved, cancel).run(given.behind);
       made.array = std::move(reference::evaluate(let->typed, given.views, {}, cancel)[0]);

@@ -93,8 +93,9 @@ std::vector<bool> Declarations::may_be_one(std::size_t output) const {
 void Declarations::place(InputDecl &decl) const {
   if (decl.labelled() || decl.dims.empty()) return decl.axes.clear();
   const int rank = int(decl.dims.size());
-  const int first = data_.order == Order::c ? 0 : int(typed_.axes.size()) - rank;
-  bool by_order = data_.order != Order::none || rank == int(typed_.axes.size());
+  const int placed = int(std::ranges::count(typed_.axes, false, &spec::Axis::implied));
+  const int first = data_.order == Order::c ? 0 : placed - rank;
+  bool by_order = data_.order != Order::none || rank == placed;
   for (int d = 0; d < rank; ++d) by_order = by_order && decl.axes[std::size_t(d)] == first + d;
   if (by_order)
     decl.axes.clear();

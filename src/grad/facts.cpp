@@ -41,7 +41,11 @@ void Facts::declare(const std::string &input, const std::vector<int> &dims) {
 std::vector<int> Facts::dims(const InputDecl &input) const {
   if (const auto made = new_inputs_.find(input.name); made != new_inputs_.end())
     return made->second.dims;
-  if (!input.window) return spec_.inputs[space_.input_called(input.name, input.where)].axis_of_dim;
+  if (!input.window) {
+    const auto like = likes_.find(input.name);
+    const std::string &name = like == likes_.end() ? input.name : like->second;
+    return spec_.inputs[space_.input_called(name, input.where)].axis_of_dim;
+  }
   std::vector<int> axes;
   for (const Dim &dim : input.dims) axes.push_back(space_.axis(AxisRef(dim.label), input.where));
   return axes;
@@ -113,6 +117,7 @@ AxisSet Facts::axes(const Expr &written) {
     case ExprKind::Let:
     case ExprKind::Extent:
     case ExprKind::Parameter:
+    case ExprKind::Join:
     case ExprKind::Call: break;
     }
     axes_[&node] = set;
@@ -155,8 +160,7 @@ std::vector<std::string> Facts::lenders(const Expr &written, int axis) {
 
 spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &known) {
   const auto lent_by = [&](std::string name) -> spec::SetId {
-    if (const auto window = new_windows_.find(name); window != new_windows_.end())
-      name = window->second;
+    if (const auto window = likes_.find(name); window != likes_.end()) name = window->second;
     const auto made = new_inputs_.find(name);
     if (made != new_inputs_.end())
       return made->second.axes.has(axis) ? sets_.single(made->second.id) : 0;
@@ -166,8 +170,8 @@ spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &kno
   const auto is_axis = [&](const AxisRef &ref) { return space_.axis(ref, node.where) == axis; };
   if (node.kind == ExprKind::Input) {
     const spec::SetId lent = lent_by(node.input->name);
-    return lent != 0 || !new_windows_.contains(node.input->name) ? lent
-                                                                 : lent_by(whole(*node.input).name);
+    return lent != 0 || !likes_.contains(node.input->name) ? lent
+                                                           : lent_by(whole(*node.input).name);
   }
   spec::SetId all = 0;
   if (node.kind == ExprKind::Iota && is_axis(node.axes[0]))

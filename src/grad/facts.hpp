@@ -28,10 +28,8 @@ public:
   AxisSet axes(const Expr &root);
   void declare(const std::string &input,
                const std::vector<int> &dims); // at most one for each output
-  // A window that the kernel lacks, over axes of one that it has.
-  void declare_window(const std::string &name, const std::string &like) {
-    new_windows_[name] = like;
-  }
+  // An input that the kernel lacks, along the axes and with the extents of one that it has.
+  void declare_like(const std::string &name, const std::string &like) { likes_[name] = like; }
   // The axis of each dim: of any input, new ones and their windows too.
   std::vector<int> dims(const InputDecl &input) const;
   // The axes of what is like an input, or of what is summed through a window.
@@ -127,8 +125,8 @@ private:
     std::size_t id; // in sets_, after those of the kernel
   };
   std::unordered_map<std::string, NewInput> new_inputs_;
-  std::vector<std::string> new_names_; // by id
-  std::unordered_map<std::string, std::string> new_windows_;
+  std::vector<std::string> new_names_;                 // by id
+  std::unordered_map<std::string, std::string> likes_; // new inputs and windows
   std::unordered_map<std::string, std::shared_ptr<const InputDecl>> windows_;
   std::unordered_set<std::string> accumulators_; // of the kernel
   std::unordered_map<std::string, Accumulator> helpers_;

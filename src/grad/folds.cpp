@@ -11,6 +11,7 @@
 #include "support/fail.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace broadloom::grad {
@@ -42,11 +43,19 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 class FoldRule {
 public:
-  FoldRule(Sweep &sweep, const Expr &fold, const Cotangent &g)
-      : sweep_(sweep), facts_(sweep.facts()), self_(fold), node_(*fold.node()), t_(node_.where),
-        g_(g), x_(node_.args[0]) {}
+  // What flows into the k-th argument of the fold.
+  using Flow = std::function<void(std::size_t k, const Cotangent &)>;
 
-  void run();
+  FoldRule(Facts &facts, const Expr &fold, const Cotangent &g, Flow flow)
+      : facts_(facts), self_(fold), node_(*fold.node()), t_(node_.where), g_(g), x_(node_.args[0]),
+        into_init_(g.value), flow_(std::move(flow)) {}
+
+  void pull(Sweep &sweep);
+  // What flows, g being there for each element already.
+  void flow_into_all();
+  // Of `max`: each element that is the result, and how many they are, init= counted.
+  Expr wins() const;
+  Expr winners(const Expr &wins) const;
 
 private:
   // A fold of `value` over the same axes as this one.
@@ -74,7 +83,11 @@ private:
   Expr freedom() const; // count - correction, at least 0
   Expr is_zero(const Expr &x) const { return t_.op(Op::Eq, {x, t_.num(0)}); }
   void give(const Expr &value, const Expr &mask = {}) const {
-    sweep_.flow(x_, masked({value, mask}, g_, t_), t_);
+    flow_(0, masked({value, mask}, g_, t_));
+  }
+  bool has_init() const { return node_.args.size() > node_.folded; }
+  void into_init(std::size_t k, const Expr &value) const {
+    if (has_init()) flow_(node_.folded + k, masked({value, {}}, {into_init_, g_.mask}, t_));
   }
   void to_shape_of_like();
   void through(const InputDecl &window);
@@ -83,7 +96,6 @@ private:
   Expr centred() const;
   void spread() const; // var, std
 
-  Sweep &sweep_;
   Facts &facts_;
   const Expr &self_;
   const ExprNode &node_;
@@ -91,6 +103,7 @@ private:
   Cotangent g_;
   const Expr &x_;
   Expr into_init_; // the cotangent of the result itself
+  Flow flow_;
 };
 
 // The axes of like= along which the result may be 1 and the argument not.
@@ -133,16 +146,24 @@ Expr FoldRule::freedom() const {
   return t_.op(Op::Maximum, {t_.sub(n, t_.num(correction)), t_.num(0)});
 }
 
+Expr FoldRule::wins() const {
+  const Expr nan = t_.both(t_.op(Op::IsNan, {self_}), t_.op(Op::IsNan, {x_}));
+  return t_.either(t_.op(Op::Eq, {x_, self_}), nan);
+}
+
+Expr FoldRule::winners(const Expr &wins) const {
+  const Expr winners = alike(Fold::Sum, wins);
+  if (!has_init()) return winners;
+  const Expr init_wins = t_.op(Op::Eq, {node_.args[node_.folded], self_}); // one more element
+  return t_.add(winners, make_cast(DType::I64, init_wins, node_.where));
+}
+
 // Those that equal the result share g; where the result is NaN, the NaNs do.
 void FoldRule::extreme() const {
-  const Expr nan = t_.both(t_.op(Op::IsNan, {self_}), t_.op(Op::IsNan, {x_}));
-  const Expr wins = t_.either(t_.op(Op::Eq, {x_, self_}), nan);
-  Expr winners = alike(Fold::Sum, wins);
-  if (node_.folded < node_.args.size()) { // init= is one more element
-    const Expr &init = node_.args[node_.folded];
-    const Expr init_wins = t_.op(Op::Eq, {init, self_});
-    winners = t_.add(winners, make_cast(DType::I64, init_wins, node_.where));
-    sweep_.flow(init, masked({t_.where(init_wins, t_.div(into_init_, winners)), {}}, g_, t_), t_);
+  const Expr wins = this->wins(), winners = this->winners(wins);
+  if (has_init()) {
+    const Expr init_wins = t_.op(Op::Eq, {node_.args[node_.folded], self_});
+    into_init(0, t_.where(init_wins, t_.div(into_init_, winners)));
   }
   give(t_.where(wins, t_.div(g_.value, winners)), wins);
 }
@@ -151,22 +172,21 @@ void FoldRule::extreme() const {
 // in every weight, which is 1e-3 of them where an f32 y is 1e4. All -inf: zeros. Some +inf: they share.
 void FoldRule::log_sum_exp() const {
   const Expr x = in_range(x_);
-  const bool has_init = node_.args.size() > node_.folded;
   Expr top = alike(Fold::Max, x, {t_.num(-inf)}); // that of nothing is no error
-  if (has_init) top = t_.op(Op::Maximum, {top, node_.args[node_.folded]});
+  if (has_init()) top = t_.op(Op::Maximum, {top, node_.args[node_.folded]});
   const auto scaled = [&](const Expr &value) {
     const Expr power = t_.op(Op::Exp, {t_.sub(value, top)});
     return t_.where(t_.op(Op::Eq, {value, t_.num(inf)}), t_.num(1), power);
   };
   const Expr empty = t_.op(Op::Eq, {top, t_.num(-inf)}), power = scaled(x);
   Expr total = alike(Fold::Sum, power);
-  if (has_init) {
+  if (has_init()) {
     const Expr &first = node_.args[node_.folded], &count = node_.args[node_.folded + 1];
     const Expr start = scaled(first);
     total = t_.add(total, t_.mul(count, start));
     const Expr slope = t_.mul(into_init_, t_.where(empty, t_.num(0), t_.div(start, total)));
-    sweep_.flow(first, masked({t_.mul(count, slope), {}}, {into_init_, g_.mask}, t_), t_);
-    sweep_.flow(count, masked({slope, {}}, {into_init_, g_.mask}, t_), t_);
+    into_init(0, t_.mul(count, slope));
+    into_init(1, slope);
   }
   give(t_.mul(g_.value, t_.where(empty, t_.num(0), t_.div(power, total))));
 }
@@ -205,7 +225,7 @@ void FoldRule::through(const InputDecl &window) {
   give(g_.value);
 }
 
-void FoldRule::run() {
+void FoldRule::pull(Sweep &sweep) {
   if (const InputDecl *window = facts_.window_called(node_.use->like)) return through(*window);
   const AxisSet ones = like_ones();
   if (!ones.empty()) to_shape_of_like();
@@ -214,14 +234,15 @@ void FoldRule::run() {
   // what is folded must show in it.
   if (!ones.empty() || !facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
     g_.value = repeated_like(x_, g_.value, t_);
+  if (node_.use->accumulator.fold() == Fold::User)
+    return pull_recurrence(sweep, self_, {into_init_, g_.mask});
+  flow_into_all();
+}
+
+void FoldRule::flow_into_all() {
   const Fold fold = node_.use->accumulator.fold();
-  const bool has_init = node_.args.size() > node_.folded;
-  const auto into_init = [&](const Expr &value) {
-    if (!has_init) return;
-    sweep_.flow(node_.args[node_.folded], masked({value, {}}, {into_init_, g_.mask}, t_), t_);
-  };
   switch (fold) {
-  case Fold::Sum: into_init(into_init_); return give(g_.value);
+  case Fold::Sum: into_init(0, into_init_); return give(g_.value);
   case Fold::Mean: return give(t_.div(g_.value, count()));
   case Fold::Min:
   case Fold::Max: return extreme();
@@ -232,15 +253,15 @@ void FoldRule::run() {
   case Fold::LogSumExp: return log_sum_exp();
   case Fold::Var:
   case Fold::Std:
-    if (has_init) break;
+    if (has_init()) break;
     return spread();
   case Fold::Prod:
-    into_init(t_.mul(into_init_, conj(alike(Fold::Prod, x_))));
-    return give(t_.mul(has_init ? t_.mul(g_.value, conj(node_.args[node_.folded])) : g_.value,
+    into_init(0, t_.mul(into_init_, conj(alike(Fold::Prod, x_))));
+    return give(t_.mul(has_init() ? t_.mul(g_.value, conj(node_.args[node_.folded])) : g_.value,
                        conj(product_of_others(facts_, x_, node_))));
-  case Fold::User: return pull_recurrence(sweep_, self_, {into_init_, g_.mask});
   case Fold::Any:
   case Fold::All: return; // bool: nothing flows
+  case Fold::User:        // by its steps
   case Fold::ArgMin:
   case Fold::ArgMax: break;
   }
@@ -248,13 +269,35 @@ void FoldRule::run() {
                 "this form of '" + std::string(spec::name_of(node_.use->accumulator)) +
                     "' has no derivative",
                 facts_.space().shown(node_.where),
-                has_init ? "leave init= out" : "take the gradient of other outputs");
+                has_init() ? "leave init= out" : "take the gradient of other outputs");
 }
 
 } // namespace
 
 void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g) {
-  FoldRule(sweep, fold, g).run();
+  const ExprNode &node = *fold.node();
+  FoldRule(sweep.facts(), fold, g, [&](std::size_t k, const Cotangent &flowed) {
+    sweep.flow(node.args[k], flowed, Terms(node.where));
+  }).pull(sweep);
+}
+
+// A complex slope flows back conjugated.
+Expr weighted(Facts &facts, const Expr &fold, std::size_t k, const Expr &moved) {
+  const Terms t(fold.node()->where);
+  const bool complex = facts.is_complex(fold.node()->args[k]);
+  const Expr given = complex ? t.op(Op::Conj, {moved}) : moved;
+  Expr result;
+  FoldRule(facts, fold, {given, {}}, [&](std::size_t into, const Cotangent &flowed) {
+    if (into == k) result = flowed.value;
+  }).flow_into_all();
+  if (!complex || !result.node()) return result;
+  return t.op(facts.is_complex(fold) ? Op::Conj : Op::Real, {result});
+}
+
+Winners winners_of(Facts &facts, const Expr &fold) {
+  const FoldRule rule(facts, fold, {}, {});
+  const Expr wins = rule.wins();
+  return {wins, rule.winners(wins)};
 }
 
 } // namespace broadloom::grad

@@ -11,6 +11,15 @@ namespace broadloom::grad {
 enum class Folds { Always, Never, AsCalled };
 Folds folds(Facts &facts, const Expr &x, const ExprNode &fold, int axis);
 
+// Of a fold that has weights: what moves the k-th argument times its weights, of which the fold is moved by the sum along what it folds.
+Expr weighted(Facts &facts, const Expr &fold, std::size_t k, const Expr &moved);
+
+// Of `min` and `max`: is an element the result, and how many of them are.
+struct Winners {
+  Expr wins, count;
+};
+Winners winners_of(Facts &facts, const Expr &fold);
+
 // For each element, the product of all the others that are folded with it.
 Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold);
 

@@ -20,6 +20,7 @@ bool is_free(const Expr &value) {
   case ExprKind::Fold:
   case ExprKind::Scan:
   case ExprKind::Let:
+  case ExprKind::Join:
   case ExprKind::Call: return false;
   }
   support::bug("is_free: unknown kind");

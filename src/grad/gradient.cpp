@@ -11,9 +11,11 @@
 #include "grad/declarations.hpp"
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
+#include "grad/request.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "grad/through_lets.hpp"
+#include "grad/whole.hpp"
 #include "grad/widen.hpp"
 #include "rewrite/expand.hpp"
 #include "scale/fold.hpp"
@@ -49,7 +51,8 @@ public:
         fail("E0601", "output '" + output.name + "' is written at positions", output.where,
              "write out " + output.name +
                  " += sum(.., like=x[..]), where an input x lends the shape");
-    check_request();
+    check_request(facts_, data_, typed_, declarations_.inputs(), {wrt_, options_.of},
+                  {"to take the gradient by", "to take the gradient of", "gradient"});
     begin();
     Sweep sweep(facts_);
     for (std::size_t k = 0; k < data_.outputs.size(); ++k)
@@ -63,7 +66,7 @@ public:
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     // The types that a clause meets are known only now.
-    declare_windows();
+    declare_windows(made_, declarations_.inputs());
     if (facts_.calls().used() || sums_through_windows_) spec::analyse(made_);
     return {std::move(made_), std::move(forward)};
   }
@@ -75,118 +78,16 @@ private:
     return std::count(options_.of.begin(), options_.of.end(), data_.outputs[output].name) > 0;
   }
 
-  void check_request() const {
-    for (const std::string &name : wrt_) {
-      const auto found = std::find_if(declarations_.inputs().begin(), declarations_.inputs().end(),
-                                      [&](const auto &decl) { return decl->name == name; });
-      if (found == declarations_.inputs().end())
-        fail("E0003", "there is no input '" + name + "' to take the gradient by", data_.where,
-             "name inputs of kernel '" + data_.name + "'");
-      if (!is_continuous((*found)->dtype))
-        fail("E0603",
-             "input '" + name + "' is " + std::string(broadloom::name((*found)->dtype)) +
-                 ", which has no gradient",
-             facts_.space().shown((*found)->where), "ask for float or complex inputs only");
-    }
-    for (const std::string &name : options_.of) {
-      const auto found =
-          std::find_if(data_.outputs.begin(), data_.outputs.end(),
-                       [&](const OutputDecl &o) { return o.name == name && !o.update; });
-      if (found == data_.outputs.end())
-        fail("E0003", "there is no output '" + name + "' to take the gradient of", data_.where,
-             "name outputs of kernel '" + data_.name + "'");
-      const DType dtype = typed_.outputs[std::size_t(found - data_.outputs.begin())].dtype;
-      if (!is_continuous(dtype))
-        fail("E0603",
-             "output '" + name + "' is " + std::string(broadloom::name(dtype)) +
-                 ", which has no gradient",
-             facts_.space().shown(found->where), "ask about float or complex outputs only");
-    }
-  }
-
   void begin() {
-    made_.name = data_.name + "_grad";
-    made_.where = data_.where;
-    made_.source = data_.source;
-    made_.order = data_.order;
-    made_.order_given = data_.order_given;
-    made_.stretch = data_.stretch;
-    made_.accuracy = data_.accuracy;
-    made_.relaxed = data_.relaxed;
-    made_.scales = scales_;
+    made_ = derived_from(data_, "_grad", scales_);
     for (const auto &input : declarations_.inputs())
       if (!input->window) made_.inputs.push_back(input);
-  }
-
-  // Those that like= and of= name: what is read declares itself.
-  void declare_windows() {
-    std::unordered_set<std::string> named;
-    expr::Walker walker;
-    for (const OutputDecl &output : made_.outputs)
-      walker.walk(output.value.node(), [&](const ExprNode &node) {
-        named.insert(node.of.begin(), node.of.end());
-        if (node.use) named.insert(node.use->like);
-      });
-    for (const auto &input : declarations_.inputs())
-      if (input->window && named.contains(input->name)) made_.inputs.push_back(input);
-  }
-
-  // ---- the output as one expression
-
-  Expr expression_of(std::size_t k) {
-    OutputDecl output = data_.outputs[k];
-    const auto bind = [&](Expr &whole) {
-      facts_.add(whole);
-      whole = facts_.bound(whole);
-      facts_.add(whole);
-    };
-    bind(output.value);
-    for (Expr &init : output.mode.use.init) bind(init);
-    switch (output.mode.kind) {
-    case ModeKind::plain:
-    case ModeKind::broadcast: return output.value;
-    case ModeKind::accumulate: {
-      const AxisSet kept = kept_axes(output);
-      return exchange(output.value, [&](const ExprNode &node) {
-        if (node.kind != ExprKind::Input) return Expr();
-        const AxisSet extra = typed_.inputs[facts_.space().index_of(*node.input)].axes() - kept;
-        if (extra.empty()) return Expr();
-        return make_fold(output.mode.use, {make_input(node.input, node.where)},
-                         facts_.axis_refs(extra), node.where);
-      });
-    }
-    case ModeKind::reduce: {
-      if (!output.mode.use.like.empty())
-        return make_fold(output.mode.use, {output.value}, {}, output.value.node()->where);
-      AxisSet kept;
-      for (int axis : typed_.outputs[k].axes) kept = kept | AxisSet::of(axis);
-      const AxisSet folded = facts_.axes(output.value) - kept;
-      if (folded.empty())
-        return fold_of_one(output.mode.use, output.value, output.value.node()->where);
-      return make_fold(output.mode.use, {output.value}, facts_.axis_refs(folded),
-                       output.value.node()->where);
-    }
-    }
-    return {};
-  }
-
-  // What `accumulate` keeps: the axes listed, or those of the inputs of the least rank.
-  AxisSet kept_axes(const OutputDecl &output) {
-    AxisSet kept;
-    if (output.has_axes) {
-      for (const AxisRef &ref : output.axes)
-        kept = kept | AxisSet::of(facts_.space().axis(ref, output.where));
-      return kept;
-    }
-    const auto *least = spec::least_rank_input(typed_, facts_.inputs(output.value));
-    return least ? least->axes() : kept;
   }
 
   // ---- seeds
 
   void seed(Sweep &sweep, std::size_t k) {
-    const Expr value = expression_of(k);
-    facts_.add(value);
+    const Expr value = whole_output(facts_, typed_, data_.outputs[k], k);
     forward_.add(value);
     const spec::TypedOutput &output = typed_.outputs[k];
     Expr g = new_input({"d_" + output.name, output.dtype, output.axes, declarations_.may_be_one(k),

@@ -13,6 +13,7 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -37,16 +38,18 @@ public:
         pull(*split_.lets[k]);
       else if (loop->first == k)
         pull_loop(k);
+    add_zeros();
     for (const std::string &name : wrt_) add_output(name);
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     list_lets();
-    std::erase_if(windows_, [&](const auto &window) {
-      return window->window->of->is_let && !is_listed(window->window->of->name);
-    });
+    const auto is_there = [&](const InputDecl &window) {
+      return std::ranges::all_of(spec::lets_read(window),
+                                 [&](const std::string &let) { return is_listed(let); });
+    };
+    std::erase_if(windows_, [&](const auto &window) { return !is_there(*window); });
     for (const auto &input : data_.inputs) { // the lets name these
-      const bool needed =
-          input->window && (!input->window->of->is_let || is_listed(input->window->of->name));
+      const bool needed = input->window && is_there(*input);
       if (needed && declared_.insert(input->name).second) windows_.push_back(input);
     }
     made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
@@ -59,6 +62,7 @@ private:
   using Names = std::unordered_map<std::string, std::string>;
 
   void pull_loop(std::size_t first); // through_loops.cpp
+  void pull_apart(const spec::Materialised &let);
 
   // What a let begins with is a let, too.
   void name_starts() {
@@ -118,6 +122,17 @@ private:
     return names;
   }
 
+  // Of inputs that only such lets read into which nothing flows: the rest does not read these, and gives zeros.
+  void add_zeros() {
+    for (const std::string &name : wrt_) {
+      if (into_.contains(name)) continue;
+      GradientOptions options = options_;
+      options.value = options.add = false;
+      const SpecData zero = gradient_(split_.rest, {name}, options);
+      collect(zero, {name}, {}, [](const ExprNode &) { return Expr(); });
+    }
+  }
+
   // What the outputs send back, and what the whole takes from their gradient: its name and settings, the cotangents of outputs.
   void begin() {
     std::vector<std::string> names = read_by(split_.rest);
@@ -135,6 +150,8 @@ private:
                   [](const auto &input) { return input->window || input->materialised; });
     for (auto &input : made_.inputs) {
       taken_.insert(input->name);
+      for (const auto &whole : data_.inputs) // what the rest does not read, a let may
+        if (input->is_idle && whole->name == input->name) input = whole;
       input = renamed(input, {axes, {}});
     }
   }
@@ -179,6 +196,7 @@ private:
 
   // From what has flowed into a let to what it is made of.
   void pull(const spec::Materialised &let) {
+    if (let.join) return pull_apart(let);
     const std::string &name = let.data.outputs[0].name;
     const std::vector<std::string> names = read_by(let.data);
     const auto flowed = into_.find(name);
@@ -212,20 +230,16 @@ private:
     // Where the value of the let is asked for, the array has it.
     const Expr &array = lets_.at(name);
     const ExprNode *value = let.data.outputs[0].value.node();
-    const bool is_relu = value->kind == ExprKind::Op && value->op == ops::Op::Relu;
+    const Expr whole = own.empty() ? array : make_window(array, own, where);
     collect(pulled, names, axes, [&](const ExprNode &node) {
-      const auto read = [&](const Expr &of, const std::vector<AffineForm> &forms) {
-        return own.empty() ? of : make_window(of, forms, node.where);
-      };
-      if (&node == value) return read(array, own);
-      if (is_relu && node.kind == ExprKind::Op && node.op == ops::Op::Gt &&
-          node.args[0].node() == value->args[0].node() && is_zero(node.args[1]))
-        return make_op(ops::Op::Gt, {read(array, own), node.args[1]}, node.where);
+      if (Expr held = held_in(whole, *value, node); held.node()) return held;
       if (node.kind != ExprKind::Input) return Expr();
       const InputDecl &decl = *node.input;
       if ((decl.window ? decl.window->of->name : decl.name) != seed) return Expr();
-      return decl.window ? make_window_like(cotangent, *decl.window, node.where)
-                         : read(cotangent, own);
+      return decl.window
+                 ? make_window_like(cotangent, spec::with_lets(*decl.window, lets_), node.where)
+             : own.empty() ? cotangent
+                           : make_window(cotangent, own, node.where);
     });
   }
 
@@ -272,12 +286,6 @@ private:
       });
   }
 
-  // relu(v) > 0 where v > 0.
-  static bool is_zero(const Expr &expr) {
-    const ExprNode &node = *expr.node();
-    return node.kind == ExprKind::Literal && node.number.integer == 0 && node.number.real == 0;
-  }
-
   // Adds what the outputs of a gradient are to what flows into the inputs named, in order. Lets are lets again, and the cotangent
   // of a let is what `seed` says.
   void collect(const SpecData &gradient, const std::vector<std::string> &names, const Names &axes,
@@ -287,8 +295,7 @@ private:
     values = grad::exchange(values, [&](const ExprNode &node) {
       if (const Expr value = seed(node); value.node()) return value;
       if (node.kind != ExprKind::Input) return Expr();
-      return node.input->window && node.input->window->of->materialised ? window_of_let(*node.input)
-                                                                        : Expr();
+      return spec::reads_arrays(*node.input) ? spec::window_of_lets(*node.input, lets_) : Expr();
     });
     Renaming renaming{axes, named_};
     for (const auto &input : gradient.inputs)
@@ -307,28 +314,31 @@ private:
       if (!declared->window) continue;
       const auto input = axes.empty() ? declared : renamed(declared, renaming);
       if (!declared_.insert(input->name).second) continue;
-      const bool of_let = input->window->of->materialised;
-      windows_.push_back(of_let ? window_of_let(*input).node()->input : input);
+      windows_.push_back(
+          spec::reads_arrays(*input) ? spec::window_of_lets(*input, lets_).node()->input : input);
     }
   }
 
   // The lets that are needed, in the order in which they are computed: also those of which like= names a window, and nothing else.
   void list_lets() {
     std::unordered_set<std::string> needed;
-    Names let_of_window;
+    std::unordered_map<std::string, std::set<std::string>> lets_of_window;
     std::vector<std::shared_ptr<const InputDecl>> windows = windows_;
     windows.insert(windows.end(), data_.inputs.begin(), data_.inputs.end());
     for (const auto &window : windows)
-      if (window->window && window->window->of->is_let)
-        let_of_window[window->name] = window->window->of->name;
+      if (std::set<std::string> read = spec::lets_read(*window); !read.empty())
+        lets_of_window[window->name] = std::move(read);
     expr::Walker walker;
     const auto walk = [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
         if (node.kind == ExprKind::Let) needed.insert(node.name);
         if (reads_ahead(node) && node.input->window) needed.insert(node.input->window->of->name);
         const auto name = [&](const std::string &called) {
-          const auto window = let_of_window.find(called);
-          needed.insert(window == let_of_window.end() ? called : window->second);
+          const auto window = lets_of_window.find(called);
+          if (window == lets_of_window.end())
+            needed.insert(called);
+          else
+            needed.insert(window->second.begin(), window->second.end());
         };
         for (const std::string &of : node.of) name(of);
         if (node.use) name(node.use->like);
@@ -356,10 +366,6 @@ private:
                        [&](const Expr &let) { return let.node()->name == name; });
   }
 
-  Expr window_of_let(const InputDecl &window) const {
-    return make_window_like(lets_.at(window.window->of->name), *window.window, window.where);
-  }
-
   void add_output(const std::string &name) {
     OutputDecl output = into_.at(name);
     output.name = fresh("d_" + name);
@@ -372,7 +378,7 @@ private:
   const std::vector<std::string> &wrt_;
   const GradientOptions &options_;
   const GradientOf &gradient_;
-  std::unordered_map<std::string, Expr> lets_;
+  spec::LetsByName lets_;
   std::unordered_set<std::string> array_names_, taken_, axes_;
   std::vector<Expr> cotangents_;                     // of lets, in order
   std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let

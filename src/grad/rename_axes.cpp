@@ -39,6 +39,7 @@ public:
     Window renamed = *window.window;
     for (AffineForm &form : renamed.forms) {
       for (AffineForm::Term &term : form.terms) change(axes_, term.axis);
+      exchange_extents(form, [&](const Expr &array) { return renamed_array(array); });
       for (AffineForm::Index &index :
            form.indices) { // windows of inputs, as deep as a window may be
         const Expr read = make_input(declaration(index.read->window->of), index.read->where);
@@ -50,6 +51,11 @@ public:
 
 private:
   using Names = std::unordered_map<std::string, std::string>;
+
+  Expr renamed_array(const Expr &array) {
+    const ExprNode &node = *array.node();
+    return node.kind == ExprKind::Input ? make_input(declaration(node.input), node.where) : Expr();
+  }
 
   static bool change(const Names &names, std::string &name) {
     const auto found = names.find(name);
@@ -91,6 +97,7 @@ private:
     case ExprKind::Extent: return make_extent(axes[0], std::move(of), node.where);
     case ExprKind::Iota: return make_iota(axes[0], std::move(of), node.where);
     case ExprKind::Let: return node.axes.empty() ? args[0] : Expr();
+    case ExprKind::Join: return {}; // of arrays, which have names of their own
     case ExprKind::Input:
     case ExprKind::Literal:
     case ExprKind::Op:
@@ -116,7 +123,7 @@ private:
       const auto made = declaration(node.input);
       return made == node.input ? Expr() : make_input(made, node.where);
     }
-    const auto whole = node.args.empty() ? declaration(decl.window->of) : nullptr;
+    const auto whole = decl.window->of->is_let ? nullptr : declaration(decl.window->of);
     Expr made = window_of(whole ? make_input(whole, node.where) : node.args[0], decl);
     const bool same =
         made.node()->input->name == decl.name && arrays_of(*made.node()->input) == arrays_of(decl);

@@ -13,11 +13,16 @@ namespace {
 
 using ops::Op;
 
+enum class Way {
+  Back,
+  Forward
+}; // of what is multiplied by a slope: from y into args[k], or on to y
+
 class Rules {
 public:
-  Rules(const std::vector<Expr> &args, const Expr &y, const Expr &g, std::size_t k,
+  Rules(Way way, const std::vector<Expr> &args, const Expr &y, const Expr &g, std::size_t k,
         const std::vector<bool> &is_complex, const Terms &t)
-      : a_(args), y_(y), g_(g), k_(k), is_complex_(is_complex), t_(t) {}
+      : way_(way), a_(args), y_(y), g_(g), k_(k), is_complex_(is_complex), t_(t) {}
 
   std::optional<Cotangent> run(Op op);
 
@@ -34,7 +39,8 @@ private:
   }
 
   bool complex() const { return is_complex_.back(); }
-  Expr conj(const Expr &x) const { return complex() ? t_.op(Op::Conj, {x}) : x; }
+  bool back() const { return way_ == Way::Back; }
+  Expr conj(const Expr &x) const { return complex() && back() ? t_.op(Op::Conj, {x}) : x; }
   Expr call(Op op, const Expr &x) const { return t_.op(op, {x}); }
   Expr compare(Op op, const Expr &x, const Expr &y) const { return t_.op(op, {x, y}); }
   Expr is_zero(const Expr &x) const { return compare(Op::Eq, x, t_.num(0)); }
@@ -48,7 +54,10 @@ private:
   Cotangent gelu_tanh() const;
   Cotangent log_add_exp() const;
   Cotangent direction() const;
+  Cotangent size() const;
+  Cotangent imaginary() const;
 
+  const Way way_;
   const std::vector<Expr> &a_;
   const Expr &y_, &g_;
   std::size_t k_;
@@ -81,6 +90,7 @@ Cotangent Rules::extreme(Op strict, bool ignores_nan) const {
   const Expr wins =
       t_.either(compare(strict, mine, other), call(Op::IsNan, ignores_nan ? other : mine));
   const Expr ties = compare(Op::Eq, mine, other);
+  if (!back()) return {t_.where(wins, g_, t_.mul(0.5, g_)), t_.either(wins, ties)};
   return {t_.where(wins, g_, t_.where(ties, t_.mul(0.5, g_))), t_.either(wins, ties)};
 }
 
@@ -145,6 +155,20 @@ Cotangent Rules::direction() const {
   return {t_.where(is_zero(a_[0]), t_.num(0), across), {}};
 }
 
+// |x| of a complex x grows by what of its move lies along x.
+Cotangent Rules::size() const {
+  const Expr sign = call(Op::Sign, a_[0]);
+  if (back() || !is_complex_[0]) return {t_.mul(g_, sign), {}};
+  return {call(Op::Real, t_.mul(g_, call(Op::Conj, sign))), {}};
+}
+
+// Back it is i g, where i is the root of -1.
+Cotangent Rules::imaginary() const {
+  if (!is_complex_[0]) return zero();
+  if (!back()) return {call(Op::Imag, g_), {}};
+  return {t_.mul(call(Op::Sqrt, make_cast(DType::C64, t_.num(-1), t_.place())), g_), {}};
+}
+
 std::optional<Cotangent> Rules::run(Op op) {
   const Expr &x = a_[0];
   switch (op) {
@@ -168,7 +192,7 @@ std::optional<Cotangent> Rules::run(Op op) {
   case Op::Fmin: return extreme(Op::Lt, true);
   case Op::Relu: return only_where(compare(Op::Gt, x, t_.num(0)), g_);
   case Op::Clip: return clip();
-  case Op::Abs: return Cotangent{t_.mul(g_, call(Op::Sign, x)), {}};
+  case Op::Abs: return size();
   case Op::CopySign:
     if (k_ == 1) return zero();
     return times(
@@ -222,10 +246,8 @@ std::optional<Cotangent> Rules::run(Op op) {
     if (k_ == 0) return zero();
     return times(t_.op(Op::Polygamma, {t_.add(a_[0], t_.num(1)), a_[1]}));
   case Op::Conj: return Cotangent{call(Op::Conj, g_), {}};
-  case Op::Real: return as_it_is();
-  case Op::Imag: // i g, where i is the root of -1
-    if (!is_complex_[0]) return zero();
-    return Cotangent{t_.mul(call(Op::Sqrt, make_cast(DType::C64, t_.num(-1), t_.place())), g_), {}};
+  case Op::Real: return back() || !is_complex_[0] ? as_it_is() : Cotangent{call(Op::Real, g_), {}};
+  case Op::Imag: return imaginary();
   case Op::Sign: return complex() ? direction() : zero();
   case Op::FloorDiv:
   case Op::Floor:
@@ -259,12 +281,18 @@ std::optional<Cotangent> Rules::run(Op op) {
 std::optional<Cotangent> pull(ops::Op op, const std::vector<Expr> &args, const Expr &y,
                               const Expr &g, std::size_t k, const std::vector<bool> &is_complex,
                               const Terms &t) {
-  std::optional<Cotangent> result = Rules(args, y, g, k, is_complex, t).run(op);
+  std::optional<Cotangent> result = Rules(Way::Back, args, y, g, k, is_complex, t).run(op);
   // What flows into a real argument of a complex operation is the real part.
   const bool narrows = is_complex.back() && !is_complex[k];
   if (result && result->value.node() && narrows)
     result->value = t.op(ops::Op::Real, {result->value});
   return result;
+}
+
+std::optional<Cotangent> push(ops::Op op, const std::vector<Expr> &args, const Expr &y,
+                              const Expr &moved, std::size_t k, const std::vector<bool> &is_complex,
+                              const Terms &t) {
+  return Rules(Way::Forward, args, y, moved, k, is_complex, t).run(op);
 }
 
 Cotangent masked(const Cotangent &pulled, const Cotangent &g, const Terms &t) {

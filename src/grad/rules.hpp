@@ -22,6 +22,12 @@ std::optional<Cotangent> pull(ops::Op op, const std::vector<Expr> &args, const E
                               const Expr &g, std::size_t k, const std::vector<bool> &is_complex,
                               const Terms &t);
 
+// The same slopes the other way: what y moves by where args[k] moves by `moved`, and nothing else does. A complex value moves by
+// its directional derivative. Outside of its mask the value may be anything.
+std::optional<Cotangent> push(ops::Op op, const std::vector<Expr> &args, const Expr &y,
+                              const Expr &moved, std::size_t k, const std::vector<bool> &is_complex,
+                              const Terms &t);
+
 // What flows on from a node whose cotangent is g: outside of g's mask it is 0, even times inf.
 Cotangent masked(const Cotangent &pulled, const Cotangent &g, const Terms &t);
 

@@ -1,7 +1,9 @@
 // See sweep.hpp.
 #include "grad/sweep.hpp"
 
+#include "grad/order.hpp"
 #include "spec/definition.hpp"
+#include "support/check.hpp"
 #include "support/fail.hpp"
 
 #include <algorithm>
@@ -12,40 +14,17 @@ using support::fail;
 
 namespace {
 
-// All expressions that the roots are made of, arguments before their users; a call is made of its arguments
-// and of body(call).
-template <class Body> std::vector<Expr> in_order(const std::vector<Expr> &roots, Body body) {
-  struct Open {
-    Expr expr;
-    std::vector<Expr> parts;
-    std::size_t next = 0;
-  };
-  std::unordered_set<const ExprNode *> seen;
-  std::vector<Open> stack;
-  std::vector<Expr> order;
-  const auto open = [&](const Expr &expr) {
-    if (!expr.node() || !seen.insert(expr.node()).second) return;
+// The parts of a call are its arguments and what it is by its body.
+template <class Body> auto with_body(Body body) {
+  return [body](const Expr &expr) {
     std::vector<Expr> parts = expr.node()->args;
     if (expr.node()->kind == ExprKind::Call) parts.push_back(body(expr));
-    stack.push_back({expr, std::move(parts)});
+    return parts;
   };
-  for (const Expr &root : roots) {
-    open(root);
-    while (!stack.empty()) {
-      Open &top = stack.back();
-      if (top.next == top.parts.size()) {
-        order.push_back(top.expr);
-        stack.pop_back();
-        continue;
-      }
-      const Expr part = top.parts[top.next++];
-      open(part);
-    }
-  }
-  return order;
 }
 
-// In an accumulator nothing else can stand.
+} // namespace
+
 void check_elementwise(Facts &facts, const FunctionDecl &function,
                        const FunctionDecl::Derivative &clause) {
   if (facts.calls().is_elementwise(clause.value)) return;
@@ -56,8 +35,6 @@ void check_elementwise(Facts &facts, const FunctionDecl &function,
        facts.space().shown(clause.where),
        "make the derivative elementwise, or give the accumulator a function of its own");
 }
-
-} // namespace
 
 void fail_no_rule(Facts &facts, const std::string &what, const Place &where) {
   fail("E0601", what + " has no derivative", facts.space().shown(where),
@@ -80,7 +57,7 @@ Expr repeated_like(const Expr &other, const Expr &value, const Terms &t) {
 
 void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
   if (!cotangent.value.node() || !facts_.depends(into)) return;
-  if (!facts_.is_continuous(into)) return check_integer(into);
+  if (!facts_.is_continuous(into)) return check_integer(facts_, into);
   cotangent.value = counted(into, cotangent.value, t);
   if (into.node()->kind == ExprKind::Input)
     return inputs_[into.node()->input->name].push_back(cotangent.value);
@@ -157,7 +134,7 @@ Cotangent Sweep::at_start(const Cotangent &cotangent, const Expr &single, const 
 
 void Sweep::run() {
   const std::vector<Expr> order =
-      in_order(roots_, [&](const Expr &call) { return facts_.by_body(call); });
+      in_order(roots_, with_body([&](const Expr &call) { return facts_.by_body(call); }));
   for (std::size_t k = order.size(); k-- > 0;) visit(order[k]);
 }
 
@@ -179,6 +156,7 @@ void Sweep::visit(const Expr &self) {
   case ExprKind::Op: return visit_op(node, self, g);
   case ExprKind::Fold: return pull_fold(*this, self, g);
   case ExprKind::Scan: return pull_scan(*this, self, g);
+  case ExprKind::Join: support::bug("gradient: a join is no expression of a kernel that was split");
   }
 }
 
@@ -247,33 +225,33 @@ void Sweep::check_mixed(const Expr &self, const FunctionDecl::Derivative &clause
 
 // Something would flow back into an integer or a bool. Comparisons are flat, and that is that; but where a
 // float became an integer, or an index was found, a derivative of 0 would be a lie.
-void Sweep::check_integer(const Expr &root) {
+void check_integer(Facts &facts, const Expr &root) {
   std::vector<Expr> work{root};
   std::unordered_set<const ExprNode *> seen;
   while (!work.empty()) {
     const Expr expr = work.back();
     work.pop_back();
     const ExprNode &node = *expr.node();
-    if (!seen.insert(&node).second || !facts_.depends(expr)) continue;
-    if (facts_.dtype(expr) == DType::Bool) continue;
-    if (node.kind == ExprKind::Cast && facts_.is_continuous(node.args[0]))
+    if (!seen.insert(&node).second || !facts.depends(expr)) continue;
+    if (facts.dtype(expr) == DType::Bool) continue;
+    if (node.kind == ExprKind::Cast && facts.is_continuous(node.args[0]))
       fail("E0602",
            "nothing flows back through the cast from " +
-               std::string(name(facts_.dtype(node.args[0]))) + " to " +
+               std::string(name(facts.dtype(node.args[0]))) + " to " +
                std::string(name(node.dtype)),
-           facts_.space().shown(node.where),
+           facts.space().shown(node.where),
            "an integer has no derivative: keep the value a float, as floor() does");
     if (node.kind == ExprKind::Call)
       for (const Expr &arg : node.args)
-        if (facts_.depends(arg) && facts_.is_continuous(arg))
+        if (facts.depends(arg) && facts.is_continuous(arg))
           fail("E0602",
                "nothing flows back through '" + node.function->name + "', which gives " +
-                   std::string(name(facts_.dtype(expr))),
-               facts_.space().shown(node.where),
+                   std::string(name(facts.dtype(expr))),
+               facts.space().shown(node.where),
                "an integer has no derivative: let the function give a float, as floor() does");
     if ((node.kind == ExprKind::Fold || node.kind == ExprKind::Scan) &&
-        facts_.is_continuous(node.args[0]))
-      fail_no_rule(facts_, "'" + std::string(spec::name_of(node.use->accumulator)) + "'",
+        facts.is_continuous(node.args[0]))
+      fail_no_rule(facts, "'" + std::string(spec::name_of(node.use->accumulator)) + "'",
                    node.where);
     for (const Expr &arg : node.args) work.push_back(arg);
   }
@@ -283,7 +261,7 @@ std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &roo
                                                    const Expr &seed) {
   Calls &calls = facts.calls();
   const std::vector<Expr> order =
-      in_order({root}, [&](const Expr &call) { return calls.by_body(call); });
+      in_order({root}, with_body([&](const Expr &call) { return calls.by_body(call); }));
   std::unordered_map<const ExprNode *, Cotangent> cotangents{{root.node(), {seed, {}}}};
   std::unordered_map<std::string, Expr> result;
   for (std::size_t n = order.size(); n-- > 0;) {

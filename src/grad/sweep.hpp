@@ -49,7 +49,6 @@ private:
   void check_mixed(const Expr &self, const FunctionDecl::Derivative &clause);
   Expr counted(const Expr &into, const Expr &value, const Terms &t);
   Cotangent alike(const Expr &node, const Cotangent &cotangent, const Expr &other, const Terms &t);
-  void check_integer(const Expr &expr);
 
   Facts &facts_;
   std::vector<Expr> roots_;
@@ -68,6 +67,13 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g);
 // The same sweep over an expression of a definition: the cotangents of its parameters.
 std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &root,
                                                    const Expr &seed);
+
+// Throws SpecError E0602 or E0601 where an integer that something would flow through was made of a float.
+void check_integer(Facts &facts, const Expr &root);
+
+// Throws SpecError E0601: in an accumulator nothing else can stand.
+void check_elementwise(Facts &facts, const FunctionDecl &function,
+                       const FunctionDecl::Derivative &clause);
 
 [[noreturn]] void fail_no_rule(Facts &facts, const std::string &what, const Place &where);
 

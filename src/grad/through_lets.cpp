@@ -3,6 +3,65 @@
 
 namespace broadloom::grad {
 
+// From what has flowed into a join to its parts. That of the second of two begins where the first one ends:
+//
+//   let d_b = sum(d_z[b_0 + extent(a, 0)], like=b[b_0])
+void ThroughLets::pull_apart(const spec::Materialised &let) {
+  const std::string &name = let.data.outputs[0].name;
+  const auto flowed = into_.find(name);
+  if (flowed == into_.end()) return;
+  const Place &where = let.data.outputs[0].where;
+  const Expr cotangent = make_let(fresh("d_" + name), flowed->second.value, where);
+  cotangents_.push_back(cotangent);
+  AffineForm first; // of the part that comes next
+  for (const std::string &part_name : let.join->parts) {
+    const Expr &part = lets_.at(part_name);
+    std::vector<AffineForm> own, forms;
+    const std::size_t rank = let.typed.outputs[0].axes.size();
+    for (std::size_t dim = 0; dim < rank; ++dim) {
+      if (let.join->stacks && dim == let.join->dim) {
+        forms.push_back(first);
+        continue;
+      }
+      own.push_back({0, {{part_name + "_" + std::to_string(own.size()), 1}}, {}});
+      forms.push_back(own.back());
+      if (dim == let.join->dim) add_to(forms.back(), first, 1);
+    }
+    Expr value = make_window(cotangent, forms, where);
+    if (let.join->stacks) {
+      ++first.constant;
+    } else {
+      const Expr whole = make_window(part, own, where);
+      if (declared_.insert(whole.node()->input->name).second)
+        windows_.push_back(whole.node()->input);
+      FoldUse use;
+      use.like = whole.node()->input->name;
+      value = make_fold(use, {value}, {}, where);
+      first.extents.push_back({part, let.join->dim, 1});
+    }
+    OutputDecl into;
+    into.where = where;
+    into.value = value;
+    const auto [known, is_fresh] = into_.try_emplace(part_name, into);
+    if (!is_fresh) known->second.value = Terms(where).add(known->second.value, value);
+  }
+}
+
+Expr held_in(const Expr &array, const ExprNode &value, const ExprNode &node) {
+  if (&node == &value) return array;
+  const auto is_zero = [](const ExprNode &number) {
+    return number.kind == ExprKind::Literal && number.number.integer == 0 &&
+           number.number.real == 0;
+  };
+  // relu(v) > 0 where v > 0.
+  const bool is_relu = value.kind == ExprKind::Op && value.op == ops::Op::Relu;
+  const bool is_above = node.kind == ExprKind::Op && node.op == ops::Op::Gt;
+  if (!is_relu || !is_above || node.args[0].node() != value.args[0].node() ||
+      !is_zero(*node.args[1].node()))
+    return {};
+  return make_op(ops::Op::Gt, {array, node.args[1]}, node.where);
+}
+
 SpecData through_lets(const SpecData &data, const spec::Split &split,
                       const std::vector<std::string> &wrt, const GradientOptions &options,
                       const GradientOf &gradient) {

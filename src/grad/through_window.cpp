@@ -54,6 +54,7 @@ public:
       case ExprKind::Op:
       case ExprKind::Cast:
       case ExprKind::Let:
+      case ExprKind::Join:
       case ExprKind::Literal:
       case ExprKind::Extent:
       case ExprKind::Parameter: break;
@@ -143,7 +144,7 @@ private:
     const std::vector<DimPad> pads = pads_of(decl);
     const Expr made = make_window(pads.empty() ? of : make_padded(of, pads, node.where),
                                   std::move(forms), node.where);
-    facts_.declare_window(made.node()->input->name, window_.name);
+    facts_.declare_like(made.node()->input->name, window_.name);
     return made;
   }
 
@@ -205,6 +206,7 @@ private:
       const Expr at = make_iota(AxisRef(term.axis), {window_.name}, t_.place());
       sum = t_.add(sum, t_.mul(make_cast(DType::I64, t_.num(double(term.times)), t_.place()), at));
     }
+    if (!form.extents.empty()) fail("an index of a dim whose positions hold an extent");
     for (const AffineForm::Index &index : form.indices) {
       const Expr at = make_cast(DType::I64, make_input(index.read, t_.place()), t_.place());
       sum = t_.add(sum, t_.mul(make_cast(DType::I64, t_.num(double(index.times)), t_.place()), at));

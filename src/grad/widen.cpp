@@ -75,6 +75,7 @@ private:
       return make_call(functions_.at(node.function.get()), std::move(args), node.where);
     case ExprKind::Op:
     case ExprKind::Let:
+    case ExprKind::Join:
     case ExprKind::Literal:
     case ExprKind::Extent:
     case ExprKind::Iota:
@@ -90,6 +91,12 @@ private:
     if (input->window) { // positions are integers, and stay
       auto window = std::make_shared<Window>(*input->window);
       window->of = wide_input(input->window->of);
+      for (AffineForm &form : window->forms)
+        exchange_extents(form, [&](const Expr &array) {
+          const ExprNode &node = *array.node();
+          return node.kind == ExprKind::Input ? make_input(wide_input(node.input), node.where)
+                                              : current(array);
+        });
       copy->window = std::move(window);
     }
     return inputs_[input.get()] = std::move(copy);

@@ -127,6 +127,10 @@ std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, st
     double reach = std::abs(double(form.start)) + (form.from_end ? 0 : 1);
     for (const spec::TypedWindow::Term &term : form.terms)
       reach += std::abs(double(term.times)) * double(extents[std::size_t(term.axis)] - 1);
+    for (const spec::TypedWindow::Count &count : form.counts) {
+      const int axis = spec.inputs[count.input].axis_of_dim[std::size_t(count.dim)];
+      reach += 2 * std::abs(double(count.times)) * double(extents[std::size_t(axis)]);
+    }
     if (const auto *pad = other.window->pad_of(int(dim)))
       reach = std::max(reach - double(pad->before) - double(pad->after), 1.0);
     room = std::max(room, reach);

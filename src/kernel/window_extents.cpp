@@ -1,6 +1,8 @@
 // See window_extents.hpp.
 #include "kernel/window_extents.hpp"
 
+#include "kernel/positions.hpp"
+
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -152,7 +154,9 @@ private:
 
   Span span_of(const TypedWindow::Form &form, std::int64_t count) const {
     Span span;
-    span.least = span.greatest = Wide(form.start) + (form.from_end ? count : 0);
+    span.least = span.greatest = start_of(form, count, [&](std::uint32_t input, std::size_t dim) {
+      return given_[input].extents[dim];
+    });
     for (const TypedWindow::Term &term : form.terms) {
       if (!knows(term.axis)) continue;
       const Wide last =

@@ -5,6 +5,7 @@
 #include "array/copy.hpp"
 #include "ops/rows.hpp"
 #include "reference/accumulate.hpp"
+#include "reference/join.hpp"
 #include "reference/loops.hpp"
 #include "reference/noise.hpp"
 #include "reference/scatter.hpp"
@@ -408,6 +409,10 @@ public:
         const std::vector<Array> made = run_loop(spec.materialised, k, inputs, before, evaluate);
         for (std::size_t m = 0; m < made.size(); ++m)
           arrays_.push_back(steps_alone(*spec.materialised[k + m]->recurrence, made[m]));
+      } else if (let.join) {
+        std::vector<AnyView> parts;
+        for (const std::string &part : let.join->parts) parts.push_back(lets.at(part));
+        arrays_.push_back(joined(let, parts));
       } else if (!let.recurrence) {
         std::vector<AnyView> given(inputs.begin(), inputs.end());
         add(let.typed, given);
@@ -445,9 +450,13 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
       for (const auto &shape : loop_shapes(spec.materialised, k, inputs, arrays))
         arrays.push_back(contiguous_layout(shape));
     } else if (!let.recurrence) {
-      std::vector<Layout> given(inputs.begin(), inputs.end());
-      add(let.typed, given);
-      arrays.push_back(contiguous_layout(output_shapes(let.typed, given)[0]));
+      std::vector<Layout> given(inputs.begin(), inputs.end()), parts;
+      if (let.join)
+        for (const std::string &part : let.join->parts) parts.push_back(lets.at(part));
+      else
+        add(let.typed, given);
+      arrays.push_back(contiguous_layout(let.join ? shape_of_join(let, parts)
+                                                  : output_shapes(let.typed, given)[0]));
     }
     lets.emplace(let.typed.outputs[0].name, arrays[k]);
   }

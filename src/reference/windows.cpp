@@ -137,6 +137,9 @@ private:
     for (std::uint64_t corner = 0; corner < std::uint64_t(1) << positions.terms.size(); ++corner) {
       long double at = static_cast<long double>(positions.start);
       if (positions.from_end) at += static_cast<long double>(count(read));
+      for (const TypedWindow::Count &c : positions.counts)
+        at += static_cast<long double>(c.times) *
+              static_cast<long double>(inputs_[c.input].extents[std::size_t(c.dim)]);
       for (std::size_t k = 0; k < positions.terms.size(); ++k) {
         const std::int64_t extent = extents_[std::size_t(positions.terms[k].axis)];
         if (corner >> k & 1 && extent > 1)

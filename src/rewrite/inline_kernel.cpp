@@ -2,6 +2,7 @@
 #include "rewrite/inline_kernel.hpp"
 
 #include "expr/exchange.hpp"
+#include "expr/join.hpp"
 #include "expr/window.hpp"
 #include "rewrite/expand.hpp"
 #include "spec/materialise.hpp"
@@ -265,7 +266,7 @@ private:
       switch (node.kind) {
       case ExprKind::Input:
         if (node.input->window)
-          return window(*node.input, node.args.empty() ? Expr() : arg(0), node.where);
+          return window(*node.input, node.input->window->of->is_let ? arg(0) : Expr(), node.where);
         return whole(read(inputs_.at(node.input->name), node.where), inputs_.at(node.input->name));
       case ExprKind::Fold:
       case ExprKind::Scan: {
@@ -288,6 +289,13 @@ private:
                                              : make_iota(ref(node.axes[0]), of, node.where);
       }
       case ExprKind::Let: return let(node, arg(0));
+      case ExprKind::Join: {
+        std::vector<Expr> parts;
+        for (std::size_t a = 0; a < node.args.size(); ++a) parts.push_back(arg(a));
+        const bool is_label = std::holds_alternative<std::string>(node.axes[0].value());
+        return make_join(is_label ? ref(node.axes[0]) : node.axes[0], std::move(parts), node.stacks,
+                         node.where);
+      }
       case ExprKind::Literal:
       case ExprKind::Op:
       case ExprKind::Cast:
@@ -332,11 +340,21 @@ private:
     Window window = *decl.window;
     for (AffineForm &form : window.forms) {
       for (AffineForm::Term &term : form.terms) term.axis = renamed(term.axis);
+      exchange_extents(form, [&](const Expr &array) { return array_now(array); });
       for (AffineForm::Index &index : form.indices)
         index.read = this->window(*index.read, {}, where).node()->input;
     }
     return make_window_like(let.node() ? let : arguments_[inputs_.at(window.of->name)], window,
                             where);
+  }
+
+  Expr array_now(const Expr &array) {
+    if (array.node()->kind == ExprKind::Input) return arguments_[inputs_.at(name_of_array(array))];
+    const auto made = lets_.find(array.node());
+    if (made == lets_.end())
+      cannot_be_called("an option names a window with the extent of '" + name_of_array(array) + "'",
+                       "write the axes instead");
+    return made->second;
   }
 
   // What like= and of= call the input now.

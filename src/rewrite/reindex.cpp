@@ -42,7 +42,7 @@ Position position_of(const TypedSpec &spec, std::uint32_t input, std::size_t dim
   for (const TypedWindow::Count &count : form.counts)
     position.counts[{count.input, count.dim}] = count.times;
   if (form.from_end) {
-    position.counts[{read.window->of, int(dim)}] = 1;
+    position.counts[{read.window->of, int(dim)}] += 1;
     position.constant += read.window->padded(int(dim), 0);
   }
   position.divisor = form.divisor;

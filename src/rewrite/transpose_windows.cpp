@@ -59,6 +59,8 @@ private:
       position.constant += window.padded(int(dim), 0);
     }
     for (const TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
+    for (const TypedWindow::Count &count : form.counts)
+      position.counts[{count.input, count.dim}] += count.times;
     const Position known = with_known(position);
     for (const TypedWindow::Term &term : form.terms) {
       if (axes_.contains(term.axis) || known.times(term.axis) == 0) continue;

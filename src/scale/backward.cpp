@@ -70,7 +70,8 @@ std::string Mover::what(Id id) const {
   case ExprKind::Extent:
   case ExprKind::Iota:
   case ExprKind::Parameter:
-  case ExprKind::Call: return "a number of the call";
+  case ExprKind::Call:
+  case ExprKind::Join: return "a number of the call";
   }
   return {};
 }

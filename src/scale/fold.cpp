@@ -270,7 +270,7 @@ LoopSpec fold_scales(const LoopSpec &spec, std::vector<Decision> *why) try {
     for (auto &let : split->lets) {
       if (let->recurrence) continue; // stays as it is
       spec::Materialised made = *let;
-      made.data = scale::fold_scales(let->data, notes);
+      if (!made.join) made.data = scale::fold_scales(let->data, notes);
       let = std::make_shared<const spec::Materialised>(std::move(made));
     }
     split->rest = scale::fold_scales(split->rest, notes);

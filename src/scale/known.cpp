@@ -163,7 +163,8 @@ Known known_of(const ExprNode &node, std::span<const Known> args, bool square) {
   case ExprKind::Extent:
   case ExprKind::Iota:
   case ExprKind::Parameter:
-  case ExprKind::Call: return {};
+  case ExprKind::Call:
+  case ExprKind::Join: return {};
   }
   return {};
 }

@@ -122,7 +122,8 @@ std::string Values::key(const ExprNode &node, const std::vector<Id> &args) const
   case ExprKind::Iota:
   case ExprKind::Let:
   case ExprKind::Parameter:
-  case ExprKind::Call: break;
+  case ExprKind::Call:
+  case ExprKind::Join: break;
   }
   key += "[";
   for (const AxisRef &axis : node.axes)
@@ -156,7 +157,8 @@ Scaling Values::scaling(Id id) const {
   case ExprKind::Extent:
   case ExprKind::Iota:
   case ExprKind::Parameter:
-  case ExprKind::Call: return Scaling::None;
+  case ExprKind::Call:
+  case ExprKind::Join: return Scaling::None;
   }
   return Scaling::None;
 }

@@ -149,6 +149,7 @@ private:
     case ExprKind::Fold: what = "a reduction"; break;
     case ExprKind::Scan: what = "a scan"; break;
     case ExprKind::Let: what = "a let"; break;
+    case ExprKind::Join: what = "a join of arrays"; break;
     case ExprKind::Extent: what = "an extent"; break;
     case ExprKind::Iota: what = "an index"; break;
     }

@@ -30,7 +30,8 @@ public:
         continue;
       }
       const ExprNode &old = *known->second.node();
-      lets_[output.name] = make_let(output.name, again(output.value), old.where, old.axes);
+      const Expr value = let->join ? joined(*let->join, *old.args[0].node()) : again(output.value);
+      lets_[output.name] = make_let(output.name, value, old.where, old.axes);
       made.lets.push_back(lets_[output.name]);
       declare(let->data);
     }
@@ -45,14 +46,17 @@ public:
   }
 
 private:
-  Expr window(const InputDecl &decl) const {
-    return make_window_like(lets_.at(decl.window->of->name), *decl.window, decl.where);
+  Expr joined(const Join &join, const ExprNode &old) const {
+    std::vector<Expr> parts;
+    for (const std::string &part : join.parts) parts.push_back(lets_.at(part));
+    return with_args(old, std::move(parts));
   }
 
   void declare(const SpecData &part) {
     for (const auto &input : part.inputs)
       if (input->window && declared_.insert(input->name).second)
-        windows_.push_back(input->window->of->materialised ? window(*input).node()->input : input);
+        windows_.push_back(reads_arrays(*input) ? window_of_lets(*input, lets_).node()->input
+                                                : input);
   }
 
   // What was not split stands for the lets as they are now.
@@ -66,22 +70,23 @@ private:
       const bool of_let = node.kind == ExprKind::Input && node.input->window &&
                           node.input->window->of->is_let && !node.args.empty() &&
                           !node.input->window->is_whole;
-      return of_let ? window(*node.input) : Expr();
+      return of_let ? make_window_like(lets_.at(node.input->window->of->name), *node.input->window,
+                                       node.input->where)
+                    : Expr();
     });
   }
 
   // The arrays are lets again.
   Expr again(const Expr &root) {
     return exchange_.run(root, [&](const ExprNode &node) {
-      const bool of_let = node.kind == ExprKind::Input && node.input->window &&
-                          node.input->window->of->materialised;
-      return of_let ? window(*node.input) : Expr();
+      const bool of_let = node.kind == ExprKind::Input && reads_arrays(*node.input);
+      return of_let ? window_of_lets(*node.input, lets_) : Expr();
     });
   }
 
   const SpecData &data_;
   const Split &split_;
-  std::unordered_map<std::string, Expr> lets_;
+  LetsByName lets_;
   Names declared_;
   std::vector<std::shared_ptr<const InputDecl>> windows_;
   expr::Exchange exchange_, links_;
@@ -89,8 +94,44 @@ private:
 
 } // namespace
 
-std::unordered_map<std::string, Expr> lets_by_name(const SpecData &data) {
-  std::unordered_map<std::string, Expr> lets;
+bool reads_arrays(const InputDecl &window) {
+  if (!window.window) return false;
+  if (window.window->of->materialised) return true;
+  for (const AffineForm &form : window.window->forms)
+    for (const AffineForm::Extent &extent : form.extents)
+      if (extent.of.node()->kind == ExprKind::Input && extent.of.node()->input->materialised)
+        return true;
+  return false;
+}
+
+std::set<std::string> lets_read(const InputDecl &decl) {
+  std::set<std::string> names;
+  if (!decl.window) return names;
+  if (decl.window->of->is_let) names.insert(decl.window->of->name);
+  for (const AffineForm &form : decl.window->forms)
+    for (const AffineForm::Extent &extent : form.extents)
+      if (extent.of.node()->kind == ExprKind::Let) names.insert(name_of_array(extent.of));
+  return names;
+}
+
+Window with_lets(const Window &window, const LetsByName &lets) {
+  Window now = window;
+  for (AffineForm &form : now.forms)
+    exchange_extents(form, [&](const Expr &of) {
+      const bool is_let = of.node()->kind == ExprKind::Input && of.node()->input->materialised;
+      return is_let ? lets.at(name_of_array(of)) : Expr();
+    });
+  return now;
+}
+
+Expr window_of_lets(const InputDecl &window, const LetsByName &lets) {
+  const auto &of = window.window->of;
+  return make_window_like(of->materialised ? lets.at(of->name) : make_input(of, window.where),
+                          with_lets(*window.window, lets), window.where);
+}
+
+LetsByName lets_by_name(const SpecData &data) {
+  LetsByName lets;
   const auto note = [&](const Expr &let) {
     if (let.node() && let.node()->kind == ExprKind::Let) lets.try_emplace(let.node()->name, let);
   };

@@ -8,24 +8,46 @@
 // extents of its own windows: i of `let h = x[i + 1] - x[i]` is another i than that of `out y = h[i + 1] - h[i]`.
 #pragma once
 
+#include "expr/window.hpp"
 #include "spec/recurrence.hpp"
 #include "spec/spec.hpp"
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace broadloom::spec {
 
+// The let `let z[i, j] = concat(i, a, b)`: its parts, lets before it, lie side by side along one dim, or each at a position of it. Nothing
+// computes it: its kernel only says what one part is, of which it has the dtype and all dims but that one.
+struct Join {
+  std::vector<std::string> parts;
+  std::size_t dim = 0;
+  bool stacks = false;
+};
+
 // A kernel with one output, the let, and the inputs of the kernel that it is a let of; behind them the lets that it reads.
 struct Materialised {
   SpecData data;
   TypedSpec typed;
-  std::optional<Recurrence> recurrence; // it reads itself, or what reads it
+  std::optional<Recurrence> recurrence = {}; // it reads itself, or what reads it
+  std::optional<Join> join = {};
 };
+
+// What a window reads of lets: their elements or, in its positions, their extents.
+std::set<std::string> lets_read(const InputDecl &decl);
+
+// Whether it reads lets that are inputs now: it is a window of one, or the extent of one stands in its positions.
+bool reads_arrays(const InputDecl &window);
+using LetsByName = std::unordered_map<std::string, Expr>;
+// The window that it is where such inputs are these lets.
+Expr window_of_lets(const InputDecl &window, const LetsByName &lets);
+// Its positions and borders alone.
+Window with_lets(const Window &window, const LetsByName &lets);
 
 struct Split {
   std::vector<std::shared_ptr<const Materialised>> lets; // each after those that it reads
@@ -33,7 +55,7 @@ struct Split {
 };
 
 // Those of a kernel, whether it lists them or an expression holds them; of several of one name, the first that is met.
-std::unordered_map<std::string, Expr> lets_by_name(const SpecData &data);
+LetsByName lets_by_name(const SpecData &data);
 
 // None where no let is read at positions. `data` has all inputs declared and no calls (expand_calls). `analyse` types a kernel without such
 // lets and throws what it throws.

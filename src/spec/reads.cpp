@@ -60,6 +60,9 @@ Read Reads::read(const ExprNode &node) {
     result.axes = expr::AxisSet::of(space_.axis(node.axes[0], node.where));
     result.scoped = node.of.empty();
     return result;
+  case ExprKind::Join:
+    support::fail("E0029", "concat() or stack() is the whole value of a let that lists its dims",
+                  space_.shown(node.where), "write let h[i, j] = concat(i, x, y) and read h here");
   case ExprKind::Parameter:
   case ExprKind::Call: support::bug("reads: a call was not written out");
   case ExprKind::Op:

@@ -115,7 +115,8 @@ private:
       const AffineForm &form = read.window->forms[d];
       const bool has = std::any_of(form.terms.begin(), form.terms.end(),
                                    [&](const auto &term) { return term.axis == label; });
-      const bool alone = form.terms.size() == 1 && form.terms[0].times == 1;
+      const bool alone = form.terms.size() == 1 && form.terms[0].times == 1 &&
+                         form.indices.empty() && form.extents.empty();
       if (d == *dim ? !has || !alone : has) return std::nullopt;
     }
     const std::int64_t by = read.window->forms[*dim].constant;

@@ -126,7 +126,12 @@ void Space::add_read(const std::shared_ptr<const InputDecl> &decl) {
 }
 
 void Space::add(const std::shared_ptr<const InputDecl> &decl) {
-  if (decl->window) windowed_.insert(decl->window->of->name); // named by like= or of=, too
+  if (decl->window) { // named by like= or of=, too
+    windowed_.insert(decl->window->of->name);
+    for (const AffineForm &form : decl->window->forms)
+      for (const AffineForm::Extent &extent : form.extents)
+        windowed_.insert(name_of_array(extent.of));
+  }
 
   if (by_decl_.count(decl.get())) return;
   auto [it, fresh] = by_name_.try_emplace(decl->name, std::uint32_t(decls_.size()));
@@ -188,6 +193,14 @@ void Space::check_form(const InputDecl &decl) const {
              index.read->name + " is " + std::string(name(index.read->dtype)) +
                  ", and a position along '" + decl.window->of->name + "' is an integer",
              shown(index.read->where), "declare '" + index.read->window->of->name + "' as i64");
+  for (std::size_t d = 0; decl.window && d < decl.window->forms.size(); ++d)
+    for (const AffineForm::Extent &extent : decl.window->forms[d].extents)
+      if (const InputDecl &of = *decls_[by_name_.at(name_of_array(extent.of))];
+          extent.dim >= of.dims.size())
+        bad("E0104",
+            "'" + of.name + "' has " + support::count(std::int64_t(of.dims.size()), "dim") +
+                ", and the extent of dim " + std::to_string(extent.dim) + " is asked for",
+            "count its dims from 0");
   std::string who = "input '" + decl.name + "'";
   if (decl.dims.size() > std::size_t(max_rank))
     bad("E0013",
@@ -258,7 +271,8 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
   const bool own = has_own_axes(decl) && label_axis_.count(own_axis(decl, 0)) != 0;
   input.labelled = decl.labelled() || own;
   input.materialised = decl.materialised;
-  input.in_windows_only = windowed_.contains(decl.name) && !read_whole_.contains(decl.name);
+  input.in_windows_only =
+      (decl.is_idle || windowed_.contains(decl.name)) && !read_whole_.contains(decl.name);
   for (const Dim &dim : decl.dims) {
     input.extents.push_back(dim.extent);
     bool open = input.labelled ? false : dim.extent == -1 && data_.stretch;
@@ -299,6 +313,9 @@ TypedWindow Space::resolve(const Window &window, const Place &where) const {
     added.outside = form.outside;
     for (const AffineForm::Index &index : form.indices)
       added.indices.push_back({by_name_.at(index.read->name), index.times});
+    for (const AffineForm::Extent &extent : form.extents)
+      added.counts.push_back(
+          {by_name_.at(name_of_array(extent.of)), int(extent.dim), extent.times});
     for (const AffineForm::Term &term : form.terms)
       added.terms.push_back({label_axis_.at(term.axis), term.times});
   }

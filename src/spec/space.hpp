@@ -59,7 +59,7 @@ private:
   bool has_own_axes(const InputDecl &decl) const {
     return !decl.labelled() && decl.placement == Placement::ByOrder && !decl.dims.empty() &&
            !read_whole_.contains(decl.name) &&
-           (decl.materialised || windowed_.contains(decl.name) ||
+           (decl.materialised || decl.is_idle || windowed_.contains(decl.name) ||
             int(decl.dims.size()) > placed_axes_);
   }
   [[noreturn]] void too_many_dims(const std::string &input, int rank, const Place &where) const;

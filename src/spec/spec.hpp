@@ -89,8 +89,8 @@ struct TypedWindow {
     std::vector<Term> terms;
     std::vector<Index> indices; // none but in gathers
     Outside outside = Outside::Fails;
+    std::vector<Count> counts; // extents that are added
     // Of derived windows only.
-    std::vector<Count> counts;
     std::int64_t divisor = 1; // the position is the sum over this, if that is a whole number
     bool may_leave = false;
     bool stretches = false; // a dim of 1 is read at position 0 throughout

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "expr/exchange.hpp"
+#include "expr/join.hpp"
 #include "expr/window.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
@@ -59,21 +60,24 @@ private:
     return decl.window && decl.window->of->is_let ? &decl.window->of->name : nullptr;
   }
 
-  // Which lets are read at positions, or have their dims listed.
+  // Which lets are read at positions, have their dims listed, or are parts of others.
   void find() {
     for (const auto &decl : data_.inputs)
-      if (const std::string *let = let_read(*decl)) {
-        wanted_.insert(*let);
-        let_of_window_[decl->name] = *let;
+      if (const Names lets = lets_read(*decl); !lets.empty()) {
+        wanted_.insert(lets.begin(), lets.end());
+        lets_of_window_[decl->name] = lets;
       }
     for (const auto &[name, let] : lets_)
       if (!let.node()->axes.empty()) wanted_.insert(name);
     expr::Walker walker;
     for_each_root(data_, [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
+        for (const Expr &arg : node.args)
+          if (node.kind == ExprKind::Join && arg.node()->kind == ExprKind::Let)
+            wanted_.insert(arg.node()->name);
         if (node.kind != ExprKind::Input) return;
         if (reads_ahead(node)) check_ahead(node);
-        if (const std::string *let = let_read(*node.input)) wanted_.insert(*let);
+        wanted_.merge(lets_read(*node.input));
       });
     });
     std::erase_if(wanted_, [&](const std::string &name) { return !lets_.contains(name); });
@@ -219,14 +223,14 @@ private:
   Names needed_by(const Expr &root) const {
     Names names;
     const auto name = [&](const std::string &called) {
-      const auto window = let_of_window_.find(called);
-      const std::string &of = window == let_of_window_.end() ? called : window->second;
-      if (wanted_.contains(of)) names.insert(of);
+      const auto window = lets_of_window_.find(called);
+      if (window != lets_of_window_.end())
+        names.insert(window->second.begin(), window->second.end());
+      if (wanted_.contains(called)) names.insert(called);
     };
     walk_kernel(root, [&](const ExprNode &node) {
       if (node.kind == ExprKind::Let) name(node.name);
-      if (node.kind == ExprKind::Input)
-        if (const std::string *let = let_read(*node.input)) names.insert(*let);
+      if (node.kind == ExprKind::Input) names.merge(lets_read(*node.input));
       for (const std::string &of : node.of) name(of);
       if (node.use) name(node.use->like);
     });
@@ -255,11 +259,29 @@ private:
 
   void materialise(const std::string &name) {
     const ExprNode &let = *lets_.at(name).node();
-    SpecData data = kernel_of(name, rewritten(let.args[0]), let.where, let.axes);
+    std::optional<Join> join;
+    const Expr &value = let.args[0];
+    std::vector<AxisRef> axes = let.axes;
+    if (is_join(value)) join = join_of(let);
+    if (join && join->stacks) axes.erase(axes.begin() + std::ptrdiff_t(join->dim));
+    SpecData data =
+        kernel_of(name, rewritten(join ? value.node()->args[0] : value), let.where, axes);
     TypedSpec typed = analyse_(data);
+    if (join && join->stacks) add_axis(typed, value.node()->axes[0], join->dim);
     add_array(name, typed, let.where);
-    split_.lets.push_back(
-        std::make_shared<const Materialised>(Materialised{std::move(data), std::move(typed), {}}));
+    split_.lets.push_back(std::make_shared<const Materialised>(
+        Materialised{std::move(data), std::move(typed), {}, join}));
+  }
+
+  Join join_of(const ExprNode &let);
+  void check_label(const ExprNode &let, const Join &join, const Place &shown) const;
+
+  // The dim along which arrays are stacked, which none of them has.
+  static void add_axis(TypedSpec &typed, const AxisRef &axis, std::size_t dim) {
+    const auto *label = std::get_if<std::string>(&axis.value());
+    typed.outputs[0].axes.insert(typed.outputs[0].axes.begin() + std::ptrdiff_t(dim),
+                                 int(typed.axes.size()));
+    typed.axes.push_back({label ? *label : "", label != nullptr});
   }
 
   static std::shared_ptr<InputDecl> declared(const std::string &name, DType dtype, std::size_t rank,
@@ -294,8 +316,9 @@ private:
       walker.walk(root.node(), [&](const ExprNode &node) {
         named.insert(node.of.begin(), node.of.end());
         if (node.use) named.insert(node.use->like);
-        if (node.kind == ExprKind::Input)
-          read.insert(node.input->window ? node.input->window->of->name : node.input->name);
+        if (node.kind != ExprKind::Input) return;
+        read.insert(node.input->window ? node.input->window->of->name : node.input->name);
+        read.merge(arrays_read(*node.input));
       });
     });
     for (const OutputDecl &output : data.outputs) named.insert(output.mode.use.like);
@@ -307,14 +330,17 @@ private:
         continue;
       }
       if (!decl->window) {
-        given.push_back(decl);
+        const bool is_read = read.contains(decl->name) || named.contains(decl->name);
+        given.push_back(is_read || decl->labelled() ? decl : idle(*decl));
         continue;
       }
       // Only where it is named: its axes have their extents by it. One that is read declares itself.
-      const std::string *let = let_read(*decl);
-      if (!named.contains(decl->name) || (let && !arrays_.contains(*let))) continue;
-      if (let) read.insert(*let);
-      windows.push_back(let ? window_of(*decl, decl->where).node()->input : decl);
+      const Names lets = lets_read(*decl);
+      if (!named.contains(decl->name) ||
+          !std::ranges::all_of(lets, [&](const std::string &let) { return arrays_.contains(let); }))
+        continue;
+      read.insert(lets.begin(), lets.end());
+      windows.push_back(lets.empty() ? decl : window_of(*decl, decl->where).node()->input);
     }
     for (const auto &materialised : split_.lets) {
       const std::string &name = materialised->data.outputs[0].name;
@@ -327,9 +353,36 @@ private:
     data.inputs.insert(data.inputs.end(), windows.begin(), windows.end());
   }
 
-  Expr window_of(const InputDecl &window, const Place &where) const {
-    const auto array = arrays_.find(window.window->of->name);
-    if (array == arrays_.end()) return make_input(std::make_shared<const InputDecl>(window), where);
+  static std::shared_ptr<const InputDecl> idle(const InputDecl &decl) {
+    auto made = std::make_shared<InputDecl>(decl);
+    made->is_idle = true;
+    return made;
+  }
+
+  // The arrays that are inputs now and whose extents stand in the positions of a window.
+  static Names arrays_read(const InputDecl &decl) {
+    Names names;
+    for (std::size_t d = 0; decl.window && d < decl.window->forms.size(); ++d)
+      for (const AffineForm::Extent &extent : decl.window->forms[d].extents)
+        names.insert(name_of_array(extent.of));
+    return names;
+  }
+
+  Expr window_of(const InputDecl &decl, const Place &where) const {
+    InputDecl window = decl;
+    Window seen = *decl.window;
+    for (AffineForm &form : seen.forms)
+      exchange_extents(form, [&](const Expr &of) {
+        const auto array = arrays_.find(name_of_array(of));
+        return array == arrays_.end() ? Expr() : make_input(array->second.decl, where);
+      });
+    window.window = std::make_shared<const Window>(std::move(seen));
+    const auto array =
+        decl.window->of->is_let ? arrays_.find(decl.window->of->name) : arrays_.end();
+    if (array == arrays_.end())
+      return decl.window->of->is_let
+                 ? make_input(std::make_shared<const InputDecl>(window), where)
+                 : make_window_like(make_input(decl.window->of, where), *window.window, where);
     check_pads(window, array->second.decl->dims.size());
     return make_window_like(make_input(array->second.decl, where), *window.window, where);
   }
@@ -351,7 +404,8 @@ private:
   }
   Expr as_array(const ExprNode &node) const {
     // One that is padded and not read at positions is a mistake, and told as one.
-    if (node.kind == ExprKind::Input && let_read(*node.input) && !node.input->window->is_whole)
+    if (node.kind == ExprKind::Input && !lets_read(*node.input).empty() &&
+        !node.input->window->is_whole)
       return window_of(*node.input, node.where);
     const auto array = node.kind == ExprKind::Let ? arrays_.find(node.name) : arrays_.end();
     if (array == arrays_.end() || array->second.own.empty()) return Expr();
@@ -361,8 +415,9 @@ private:
   const SpecData &data_;
   const std::function<TypedSpec(const SpecData &)> &analyse_;
   Names wanted_;
-  std::unordered_map<std::string, std::string> let_of_window_; // of those that are named
-  const std::unordered_map<std::string, Expr> lets_;
+  std::unordered_map<std::string, Names> lets_of_window_; // of those that are named
+  std::unordered_map<std::string, std::string> joined_;   // by part: the whole
+  const LetsByName lets_;
   std::unordered_map<std::string, Array> arrays_;
   Names loops_; // those that read themselves or each other
   std::vector<std::shared_ptr<const InputDecl>> before_;

@@ -356,6 +356,14 @@ private:
     const Place where = source_.place(name, cursor_.previous());
     cursor_.expect(Tok::Assign, "'='");
     std::string word(cursor_.word(name));
+    if (at_join(cursor_)) {
+      Expr let =
+          parse_join(cursor_, symbols_, definitions_, {word, std::move(axes), where, data_->lets});
+      data_->lets.push_back(let);
+      symbols_[word] = {Symbol::Kind::Let, std::move(let)};
+      symbols_.ahead.erase(word);
+      return;
+    }
     symbols_.in_let = word;
     Expr value = parse_expression(cursor_, symbols_, definitions_);
     if (cursor_.is_word("from")) {
@@ -397,7 +405,8 @@ private:
     if (output.at && output.mode.kind != ModeKind::plain)
       cursor_.fail("E0027", "'" + output.name + "' is written at positions, and has a mode", name,
                    "leave the mode out: what the positions lack is summed");
-    output.value = parse_expression(cursor_, symbols_, definitions_);
+    const bool whole = output.mode.kind == ModeKind::plain && !output.at && at_join(cursor_);
+    output.value = whole ? joined_value(output) : parse_expression(cursor_, symbols_, definitions_);
     if (output.at) {
       FoldUse use;
       use.like = output.at->name;
@@ -405,6 +414,24 @@ private:
     }
     data_->outputs.push_back(std::move(output));
     symbols_[std::string(cursor_.word(name))] = {Symbol::Kind::Output, {}};
+  }
+
+  // `out z[i] = concat(i, x, y)` is the let z_whole[i], stored: out z[z_0] = z_whole[z_0]. Its dims are as long as they are, whatever other
+  // outputs call i.
+  Expr joined_value(OutputDecl &output) {
+    std::string name = output.name + "_whole";
+    while (symbols_.contains(name)) name += "_";
+    Expr let =
+        parse_join(cursor_, symbols_, definitions_, {name, output.axes, output.where, data_->lets});
+    data_->lets.push_back(let);
+    symbols_[name] = {Symbol::Kind::Let, let};
+    std::vector<AffineForm> forms;
+    for (std::size_t dim = 0; dim < output.axes.size(); ++dim) {
+      const std::string axis = output.name + "_" + std::to_string(dim);
+      output.axes[dim] = AxisRef(axis);
+      forms.push_back({0, {{axis, 1}}, {}, {}});
+    }
+    return make_window(let, std::move(forms), output.where);
   }
 
   // Whether the brackets that come next hold others: out h[k[i]].

@@ -112,6 +112,11 @@ private:
           if (cursor_.word(token) == "extent" || cursor_.word(token) == "iota")
             return push_of_axis();
           if (at_pad(cursor_)) return push_pad();
+          if (at_join(cursor_))
+            cursor_.fail("E0029",
+                         "'" + std::string(cursor_.word(token)) +
+                             "' is the whole value of a let or an output that lists its dims",
+                         token, "write let h[i, j] = concat(i, x, y) and read h here");
           if (cursor_.word(token) == "scan")
             open_scan();
           else
@@ -426,7 +431,8 @@ private:
     for (int i = 0; i < ops::fold_count(); ++i) names.emplace_back(ops::info(Fold(i)).name);
     for (const auto &[name, accumulator] : definitions_.accumulators) names.push_back(name);
     for (const auto &[name, function] : definitions_.functions) names.push_back(name);
-    for (const char *other : {"pow", "iota", "extent", "scan", "pad"}) names.emplace_back(other);
+    for (const char *other : {"pow", "iota", "extent", "scan", "pad", "concat", "stack"})
+      names.emplace_back(other);
     std::sort(names.begin(), names.end());
     std::string near = support::closest(word, names);
     cursor_.fail("E0008", "there is no function '" + word + "'", token,

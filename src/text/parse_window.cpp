@@ -3,8 +3,9 @@
 //   position = form | ("clip" | "wrap") "(" form ")"
 //   form     = term { ("+" | "-") term }
 //   term     = factor { "*" factor }            at most one of them has axes or elements
-//   factor   = INT | AXIS | INPUT "[" [ position { "," position } ] "]" | "-" factor | "(" form ")"
+//   factor   = INT | AXIS | "extent" "(" NAME "," dim ")" | INPUT "[" [ position { "," position } ] "]" | "-" factor | "(" form ")"
 #include "expr/window.hpp"
+#include "support/text.hpp"
 #include "text/parser.hpp"
 
 #include "text/words.hpp"
@@ -81,7 +82,7 @@ private:
   }
 
   static bool is_number(const AffineForm &form) {
-    return form.terms.empty() && form.indices.empty();
+    return form.terms.empty() && form.indices.empty() && form.extents.empty();
   }
 
   AffineForm factor(int depth) {
@@ -112,6 +113,7 @@ private:
     case Tok::Float: not_affine("'" + std::string(cursor_.word(token)) + "' is no integer", token);
     case Tok::Name:
       if (cursor_.peek(1).kind == Tok::LeftBracket || at_pad(cursor_)) return element(depth);
+      if (cursor_.is_word("extent") && cursor_.peek(1).kind == Tok::LeftParen) return extent();
       if (cursor_.peek(1).kind == Tok::LeftParen)
         not_affine("the value of an expression is no axis", token);
       result.terms.push_back({std::string(cursor_.word(cursor_.expect_new_name("an axis"))), 1});
@@ -147,11 +149,39 @@ private:
     return result;
   }
 
+  // extent(x, 0), or by the label of its dim
+  AffineForm extent() {
+    cursor_.next();
+    cursor_.next();
+    const Token name = cursor_.peek();
+    const std::string word(
+        cursor_.word(cursor_.expect(Tok::Name, "the name of an input or a let")));
+    const auto symbol = symbols_.find(word);
+    const Expr of = symbol == symbols_.end() ? Expr() : symbol->second.expr;
+    const bool is_array =
+        of.node() && (of.node()->kind == ExprKind::Let ||
+                      (of.node()->kind == ExprKind::Input && !of.node()->input->window));
+    if (!is_array)
+      cursor_.fail("E0003",
+                   "'" + word + "' is no input and no let, and a position has the extents of these",
+                   name, "name one that is defined above: x[i + extent(y, 0)]");
+    cursor_.expect(Tok::Comma, "',' and a dim: its number, or its label");
+    const Token dim = cursor_.peek();
+    const AxisRef ref = parse_axis(cursor_);
+    AffineForm result =
+        extent_form(of, ref,
+                    support::with_text(cursor_.source().place(dim, cursor_.previous()),
+                                       cursor_.source().text.get()));
+    cursor_.expect(Tok::RightParen, "')'");
+    return result;
+  }
+
   void add(AffineForm &sum, const AffineForm &form, std::int64_t times, const Token &at) {
     if (!add_to(sum, form, times)) too_large(at);
     // An array has no more dims, and each further term is looked for among all before it.
-    if (sum.terms.size() + sum.indices.size() > std::size_t(max_rank))
-      cursor_.fail("E0013", "a position has at most " + std::to_string(max_rank) + " axes", at,
+    if (sum.terms.size() + sum.indices.size() + sum.extents.size() > std::size_t(max_rank))
+      cursor_.fail("E0013",
+                   "a position has at most " + std::to_string(max_rank) + " axes and extents", at,
                    "join axes that are always walked together");
   }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "expr/definition.hpp"
+#include "expr/join.hpp"
 #include "expr/window.hpp"
 #include "spec/spec.hpp"
 #include "text/lexer.hpp"
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace broadloom::spec {
 
@@ -79,6 +81,7 @@ struct Symbols : std::unordered_map<std::string, Symbol> {
     const auto found = ahead.find(name);
     return !in_let.empty() && found != ahead.end() && found->second;
   }
+  std::unordered_set<const ExprNode *> parts; // lets that are parts of a join
 };
 
 // The callables that the text has defined so far.
@@ -160,6 +163,17 @@ std::shared_ptr<const InputDecl> parse_positions_of_output(Cursor &cursor, const
 AxisRef parse_axis(Cursor &cursor);
 
 // `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
+// Whether `concat(` or `stack(` comes next: the whole value of a let or an output.
+bool at_join(const Cursor &cursor);
+struct Joined { // what it is the value of
+  std::string name;
+  std::vector<AxisRef> axes;
+  Place where;
+  std::vector<Expr> &lets; // those of its parts are added
+};
+Expr parse_join(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
+                const Joined &into);
+
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols);
 
 // `pad(x, i: (1, 2), edge)`, from the word to the parenthesis: a padded input, which is no value before positions follow. parse_pad.cpp.

@@ -147,7 +147,8 @@ private:
     names_.insert(definitions_.parts.begin(), definitions_.parts.end());
     for (const ExprNode *node : order) {
       bool named = node->kind == ExprKind::Let;
-      bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal;
+      bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal ||
+                   node->kind == ExprKind::Join;
       if (!named && (small || users[node] < 2)) continue;
       let_names_[node] = named ? node->name : fresh_name();
       lets_.push_back(node);
@@ -393,6 +394,14 @@ private:
     case ExprKind::Input: text(node.input->name); break;
     case ExprKind::Literal: text(number(node.number, own)); break;
     case ExprKind::Let: support::bug("print: a let without a name"); // collect() named them all
+    case ExprKind::Join:
+      text((node.stacks ? "stack(" : "concat(") + axis_text(node.axes[0]));
+      for (std::size_t i = 0; i < node.args.size(); ++i) {
+        text(", ");
+        arg(i, 0);
+      }
+      text(")");
+      break;
     case ExprKind::Cast:
       call(name(node.dtype));
       text(")");

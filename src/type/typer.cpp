@@ -105,6 +105,7 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
   case ExprKind::Iota: return type_iota(node, scope);
   case ExprKind::Cast: return {cast(value_of(0).node, node.dtype, node.where), false};
   case ExprKind::Call: support::bug("typer: a call was not written out");
+  case ExprKind::Join: support::bug("typer: a join was not taken out");
   case ExprKind::Parameter:
     support::check(parameters_ && parameters_->count(node.name), "typer: an unknown parameter");
     return parameters_->at(node.name);

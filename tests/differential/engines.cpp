@@ -81,6 +81,14 @@ public:
     const bool loops = std::any_of(typed_.materialised.begin(), typed_.materialised.end(),
                                    [](const auto &let) { return let->recurrence.has_value(); });
     tally_.loops += loops;
+    tally_.joined += std::ranges::count_if(typed_.materialised,
+                                           [](const auto &let) { return let->join.has_value(); });
+    tally_.extents +=
+        std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const auto &input) {
+          return input.window && !input.window->derived &&
+                 std::ranges::any_of(input.window->forms,
+                                     [](const auto &form) { return !form.counts.empty(); });
+        });
     tally_.padded += std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const auto &input) {
       return input.window && !input.window->pads.empty();
     });

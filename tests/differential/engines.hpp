@@ -17,6 +17,8 @@ struct Tally { // of all cases so far
   std::int64_t scattered = 0; // and sum through such a read
   std::int64_t arrays = 0;    // lets that are arrays
   std::int64_t loops = 0;     // kernels with lets that read themselves
+  std::int64_t joined = 0;    // those of them that others make up
+  std::int64_t extents = 0;   // kernels that read at positions with extents
   std::int64_t padded = 0;    // those that pad some of them
   std::int64_t generic = 0;   // kernels that ran by generic plans, too
   std::int64_t equal = 0, bounded = 0;           // outputs that were held against the reference

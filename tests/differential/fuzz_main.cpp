@@ -71,7 +71,8 @@ Counts counts_of(const Tally &tally) {
       {"kernels", tally.kernels},   {"refused", tally.refused},   {"elements", tally.points},
       {"equal", tally.equal},       {"bounded", tally.bounded},   {"scheduled", tally.scheduled},
       {"windowed", tally.windowed}, {"gathered", tally.gathered}, {"scattered", tally.scattered},
-      {"arrays", tally.arrays},     {"padded", tally.padded},     {"loops", tally.loops}};
+      {"arrays", tally.arrays},     {"padded", tally.padded},     {"joined", tally.joined},
+      {"extents", tally.extents},   {"loops", tally.loops}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;
@@ -270,6 +271,8 @@ int report(const Plan &plan, std::uint64_t failed) {
   if (all["scattered"] == 0) missing.emplace_back("sums through gathers");
   if (all["arrays"] == 0) missing.emplace_back("lets that are arrays");
   if (all["loops"] == 0) missing.emplace_back("lets that read themselves");
+  if (all["joined"] == 0) missing.emplace_back("joins");
+  if (all["extents"] == 0) missing.emplace_back("extents in positions");
   if (all["padded"] == 0) missing.emplace_back("padded windows");
   const auto verdict = [](bool good, const std::string &sentence) {
     std::cout << (good ? "ok - " : "not ok - ") << sentence << "\n";

@@ -139,6 +139,57 @@ public:
     return true;
   }
 
+  // Forward mode against gradients, of f64: for any weights w, sum(w t_z) = sum(d_x t_x). Also of few different numbers, whose ties are
+  // shared both ways alike. The engines agree on the bits. `second`: of the gradient.
+  bool check_directions(bool second) {
+    if (is_wrong() || wrt_.empty()) return false;
+    const LoopSpec first(std::make_shared<const SpecData>(grad::widened(spec_.data())));
+    if (second) add_cotangents(true);
+    if (second && cotangents_.empty()) return false;
+    const LoopSpec wide = second ? gradient(first, wrt_) : first;
+    INFO("seed " << made_.seed << "\n" << print(wide));
+    const LoopSpec forward = jvp(wide, wrt_), back = gradient(wide, wrt_);
+    INFO(print(forward) << print(back));
+    const double few[] = {0.3 + random_.unit(), 0.3 + random_.unit()};
+    const bool ties = random_.chance(30);
+    std::vector<std::pair<std::string, Array>> given, tangents, weights;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      given.emplace_back(views()[i].name, grad::widened(inputs_[i].view()));
+      const Array &array = given.back().second;
+      if (!is_moved(array) || i >= made_.inputs.size()) continue;
+      if (ties)
+        for (double &part : parts(array)) part = few[random_.below(2)];
+      tangents.emplace_back("t_" + made_.inputs[i].name, weights_like(array));
+    }
+    const auto with = [&](const auto &more) {
+      std::vector<NamedView> all;
+      for (const auto &[name, array] : given) all.push_back({name, array});
+      for (const auto &[name, array] : more) all.push_back({name, array});
+      return all;
+    };
+    const Results moved = compile(forward, {.engine = Engine::interpreter}).call(with(tangents));
+    if (!second) {
+      const Kernel native = compile(forward, {.threads = 3, .engine = Engine::jit});
+      const Results same = native.call(with(tangents));
+      for (const auto &[output, array] : moved) CHECK(same_bits(same[output], array));
+    }
+    Sum want, got;
+    for (const auto &[output, array] : moved) {
+      const Array dense = array.copy();
+      weights.emplace_back("d_" + output.substr(2), weights_like(dense));
+      want.add(parts(weights.back().second), parts(dense));
+    }
+    if (weights.empty()) return false;
+    const Results slopes = compile(back, {.engine = Engine::interpreter}).call(with(weights));
+    for (std::size_t i = 0; i < tangents.size(); ++i) // in the order of wrt_
+      got.add(parts(tangents[i].second), parts(slopes[i].copy()));
+    if (!std::isfinite(want.value) || !std::isfinite(got.value))
+      return false; // an edge of a domain
+    CHECK_MESSAGE(std::fabs(got.value - want.value) <= 1e-7 * (want.size + got.size) + 1e-12,
+                  "forward " << want.value << ", back " << got.value);
+    return want.size > 0;
+  }
+
   bool check_bits() {
     INFO("seed " << made_.seed << "\n" << made_.text);
     if (is_wrong() || wrt_.empty()) return false;
@@ -191,6 +242,19 @@ private:
   static std::span<double> parts(const Array &array) {
     return {static_cast<double *>(array.raw()),
             std::size_t(array.size()) * (is_complex(array.dtype()) ? 2 : 1)};
+  }
+
+  struct Sum { // of products, and how large they were
+    double value = 0, size = 0;
+    void add(std::span<const double> a, std::span<const double> b) {
+      for (std::size_t k = 0; k < a.size(); ++k)
+        value += a[k] * b[k], size += std::fabs(a[k] * b[k]);
+    }
+  };
+  Array weights_like(const Array &array) {
+    Array made(array.dtype(), {array.shape().begin(), array.shape().end()});
+    for (double &part : parts(made)) part = random_.unit() - 0.5;
+    return made;
   }
 
   // Extents that do not fit, and folds of nothing.
@@ -276,6 +340,19 @@ TEST_CASE("what a gradient shares out among equal values sums to the slope of mo
       each_seed(4, [&](std::uint64_t seed) { compared += Gradients(seed).check_ties(); });
   MESSAGE(compared << " of " << count << " kernels could be compared");
   if (count >= 25) CHECK(compared > 0);
+}
+
+TEST_CASE("what moves forward meets weights as gradients meet what moves") {
+  int compared = 0;
+  const std::uint64_t count = each_seed(
+      2, [&](std::uint64_t seed) { compared += Gradients(seed).check_directions(false); });
+  MESSAGE(compared << " of " << count << " kernels could be compared");
+  CHECK(compared > 0);
+  if (count >= 100) CHECK(compared > int(count / 3));
+  compared = 0;
+  each_seed(20, [&](std::uint64_t seed) { compared += Gradients(seed).check_directions(true); });
+  MESSAGE(compared << " gradients could be compared");
+  CHECK(compared > 0);
 }
 
 TEST_CASE("a gradient has the same bits in native code and in the interpreter") {

@@ -117,7 +117,16 @@ Term WindowMaker::window(const RandomInput &input, const std::vector<Moves> &mov
       text += axis_names_[std::size_t(axis)];
       term.axes = term.axes | AxisSet::of(axis);
     }
-    const std::int64_t constant = moves[d].constant;
+    std::int64_t constant = moves[d].constant;
+    const bool from_end = constant < 0 || (constant == 0 && !text.empty());
+    const bool moves_up = std::any_of(moves[d].terms.begin(), moves[d].terms.end(),
+                                      [](const auto &move) { return move.second > 0; });
+    if ((moves_up || !from_end) && random_.chance(12)) { // the same position, as the call has it
+      const std::size_t other = std::size_t(random_.below(int(input.shape.size())));
+      text += (text.empty() ? "" : " + ") + ("extent(" + input.name + ", ") +
+              std::to_string(other) + ")";
+      constant -= input.shape[other];
+    }
     if (text.empty())
       text = std::to_string(constant);
     else if (constant != 0)
@@ -126,6 +135,18 @@ Term WindowMaker::window(const RandomInput &input, const std::vector<Moves> &mov
   }
   term.text += "]";
   return term;
+}
+
+// The let as two parts that read the input, which has half as many elements along that dim, or one more.
+template <class Positions>
+std::string WindowMaker::join_of(RandomInput &input, int dim, const Positions &positions) {
+  std::int64_t &extent = input.shape[std::size_t(dim)];
+  const bool is_odd = extent % 2 != 0;
+  extent = (extent + 1) / 2;
+  std::string parts[] = {"v" + positions(-1), "v" + positions(is_odd ? dim : -1)};
+  if (random_.chance(50)) std::swap(parts[0], parts[1]);
+  return "let vs" + positions(-1) + " = concat(q" + std::to_string(dim) + ", " + parts[0] + ", " +
+         parts[1] + ")";
 }
 
 // A let of the shape of the input, which is made larger where the let needs more; the windows will be of the let.
@@ -138,6 +159,7 @@ std::string WindowMaker::let_of(RandomInput &input) {
     return "[" + text + "]";
   };
   std::string value = "v" + positions(-1);
+  if (random_.chance(30)) return join_of(input, random_.below(rank), positions);
   if (longer >= 0) {
     ++input.shape[std::size_t(longer)];
     const std::string other = "v" + positions(longer);

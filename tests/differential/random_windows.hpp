@@ -70,6 +70,8 @@ private:
               const std::vector<Border> &borders) const;
   std::string let_of(RandomInput &input);
   std::string loop_of(int rank, const std::string &value);
+  template <class Positions>
+  std::string join_of(RandomInput &input, int dim, const Positions &positions);
 
   Random &random_;
   std::vector<WindowAxis> known_, own_;

@@ -171,6 +171,16 @@ TEST_CASE("a result that does not fit memory is refused before it is made") {
   CHECK(talk(".run x=ones(1) y=ones(1)") == "z: f64[1, 1]\n[[1.0]]\n");
 }
 
+TEST_CASE("directional derivatives are printed and defined") {
+  Talk talk;
+  talk("kernel k { in x : f64; in y : f64; out z = x * x * y; out w = x }");
+  contains(talk(".jvp x of=z value"), "  out t_z : f64 = (t_x * x + t_x * x) * y\n");
+  CHECK(talk(".run k_jvp x=1 y=3 t_x=2") == "z: f64\n3.0\nw: f64\n1.0\nt_z: f64\n12.0\n");
+  contains(talk(".jvp k"), "  in  t_y : f64\n");
+  contains(talk.error(".jvp k q"), "kernel 'k' has no input 'q'");
+  contains(talk.error(".jvp k of=q"), "kernel 'k' has no output 'q'");
+}
+
 TEST_CASE("the gradient is printed and defined") {
   Talk talk;
   talk(scale);
@@ -234,8 +244,8 @@ TEST_CASE("settings are printed and kept") {
 TEST_CASE("help has every command with an example, and what is behind it") {
   Talk talk;
   const std::string help = talk(".help");
-  for (const char *name : {".run", ".grad", ".show", ".why", ".time", ".check", ".set", ".load",
-                           ".list", ".clear", ".help", ".quit"})
+  for (const char *name : {".run", ".grad", ".jvp", ".show", ".why", ".time", ".check", ".set",
+                           ".load", ".list", ".clear", ".help", ".quit"})
     contains(help, std::string("e.g. ") + name);
   contains(talk(".help run"), "SOURCE is a.npy");
   contains(talk(".help .set"), "engine auto|jit|interpreter|reference");

@@ -99,6 +99,8 @@ TEST_CASE("commands, kernels, stages, inputs, settings and generators are comple
   CHECK(completed(".run ro") == List{"row"});
   CHECK(completed(".run row w") == List{"why="});
   CHECK(completed(".grad row w") == List{"why"});
+  CHECK(completed(".jvp row w") == List{"why"});
+  CHECK(completed(".jv") == List{".jvp"});
   CHECK(completed(".run row x=ra") == List{"rand(", "randn("});
   CHECK(completed(".set eng") == List{"engine"});
   CHECK(completed(".set engine ref") == List{"reference"});

@@ -97,3 +97,12 @@ TEST_CASE("arguments that lack the axis of an accumulator with a combine get som
     check_slopes(parse(linked + "linked(" + args + ", i) * y * sum(o) * sum(x) }"),
                  {{"x", {4}}, {"y", {}}, {"o", {1}}});
 }
+
+TEST_CASE("two folds of one accumulator have a table each where they read different arguments") {
+  const std::string decayed = "accumulator decayed(s, p; x, w) { init s = 0., p = 1.\n"
+                              "step s = s * w + x, p = p * w\n"
+                              "combine s = s * p_other + s_other, p = p * p_other }\n"
+                              "kernel k { in x : f64[i]; in y : f64; in w : f64[i]; out z = ";
+  check_slopes(parse(decayed + "decayed((x, w), i) * decayed((x, y), i) }"),
+               {{"x", {4}}, {"y", {}}, {"w", {4}}});
+}

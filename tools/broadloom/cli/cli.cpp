@@ -95,6 +95,7 @@ public:
     add_show();
     add_check();
     add_grad();
+    add_jvp();
     add_tune();
     add_cache();
     app_.footer(help_footer()); // after the commands, which would take it over
@@ -131,6 +132,9 @@ public:
       grad_text_.require_one();
       grad_options_.policy = policies.at(policy_);
       grad(grad_options_, streams, phase);
+    } else if (jvp_->parsed()) {
+      jvp_text_.require_one();
+      jvp(jvp_options_, streams, phase);
     } else if (tune_->parsed()) {
       tune_text_.require_one();
       tune(tune_options_, streams, phase);
@@ -211,6 +215,18 @@ private:
         ->check(CLI::IsMember(policies).description(""));
   }
 
+  void add_jvp() {
+    jvp_ = app_.add_subcommand("jvp", "print the kernel of directional derivatives");
+    jvp_text_.add(*jvp_, jvp_options_.text, true);
+    jvp_->add_option("--wrt", jvp_options_.wrt, "the inputs that move, each x by an input t_x")
+        ->type_name("NAME,..")
+        ->required();
+    jvp_->add_option("--of", jvp_options_.of,
+                     "the outputs of which to tell how they move; else all real or complex")
+        ->type_name("NAME,..");
+    jvp_->add_flag("--value", jvp_options_.value, "compute the kernel's own outputs, too");
+  }
+
   void add_tune() {
     tune_ = app_.add_subcommand("tune", "find the clauses of a schedule that make a kernel faster");
     tune_text_.add(*tune_, tune_options_.text, true);
@@ -258,16 +274,17 @@ private:
   }
 
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
-  CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr, *tune_ = nullptr,
-           *cache_ = nullptr;
+  CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr, *jvp_ = nullptr,
+           *tune_ = nullptr, *cache_ = nullptr;
   ReplOptions repl_options_;
   std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
   std::vector<std::string> profile_;                               // and these
   std::string generate_;
-  TextWords run_text_, show_text_, grad_text_, tune_text_, check_words_;
+  TextWords run_text_, show_text_, grad_text_, jvp_text_, tune_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;
   GradOptions grad_options_;
+  JvpWords jvp_options_;
   TuneOptions tune_options_;
   CacheOptions cache_options_;
   TextOptions check_options_;

@@ -165,28 +165,46 @@ void require_known(const std::vector<std::string> &names, const std::vector<std:
                        fmt::format("its {}s are {}", what, fmt::join(known, ", ")));
 }
 
+// What a derivative is asked for, by names that the kernel has.
+struct Asked {
+  std::vector<std::string> wrt, of;
+};
+
+Asked asked_of(const LoopSpec &kernel, const std::string &wrt, const std::string &of) {
+  const spec::TypedSpec typed = spec::analyse(kernel.data());
+  std::vector<std::string> inputs, outputs;
+  for (const spec::TypedInput &input : typed.callers()) inputs.push_back(input.name);
+  for (const spec::TypedOutput &output : typed.outputs) outputs.push_back(output.name);
+  Asked asked{names_in(wrt), names_in(of)};
+  require_known(asked.wrt, inputs, typed.name, "input");
+  require_known(asked.of, outputs, typed.name, "output");
+  return asked;
+}
+
 } // namespace
 
 void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   phase = Phase::Spec;
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
-  const spec::TypedSpec typed = spec::analyse(chosen.data());
-  std::vector<std::string> inputs, outputs;
-  for (const spec::TypedInput &input : typed.callers()) inputs.push_back(input.name);
-  for (const spec::TypedOutput &output : typed.outputs) outputs.push_back(output.name);
-  const std::vector<std::string> wrt = names_in(options.wrt);
+  const Asked asked = asked_of(chosen, options.wrt, options.of);
   GradientOptions request;
-  request.of = names_in(options.of);
+  request.of = asked.of;
   request.value = options.value;
   request.add = options.add;
-  require_known(wrt, inputs, typed.name, "input");
-  require_known(request.of, outputs, typed.name, "output");
   std::vector<LoopSpec> made;
   request.policy = options.policy;
-  if (request.policy == Policy::save) made.push_back(saving_forward(chosen, wrt, request));
-  made.push_back(gradient(chosen, wrt, request));
+  if (request.policy == Policy::save) made.push_back(saving_forward(chosen, asked.wrt, request));
+  made.push_back(gradient(chosen, asked.wrt, request));
   streams.out << print(made);
+}
+
+void jvp(const JvpWords &options, const Streams &streams, Phase &phase) {
+  phase = Phase::Spec;
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const Asked asked = asked_of(chosen, options.wrt, options.of);
+  streams.out << print(jvp(chosen, asked.wrt, {.of = asked.of, .value = options.value}));
 }
 
 void tune(const TuneOptions &options, const Streams &streams, Phase &phase) {

@@ -46,6 +46,12 @@ struct GradOptions {
   Policy policy = Policy::automatic;
 };
 
+struct JvpWords {
+  TextOptions text;
+  std::string wrt, of; // names with commas between
+  bool value = false;
+};
+
 struct ShowOptions {
   TextOptions text;
   std::vector<std::string> inputs;
@@ -68,6 +74,7 @@ struct CacheOptions {
 void run(const RunOptions &options, const Streams &streams, Phase &phase);
 void show(const ShowOptions &options, const Streams &streams, Phase &phase);
 void grad(const GradOptions &options, const Streams &streams, Phase &phase);
+void jvp(const JvpWords &options, const Streams &streams, Phase &phase);
 void tune(const TuneOptions &options, const Streams &streams, Phase &phase);
 void cache(const CacheOptions &options, const Streams &streams);
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase);

@@ -31,6 +31,11 @@ struct CommandTable { // the session's friend: each row calls one of its members
           "By the inputs named, else by all real and complex ones. `value` adds the kernel's own "
           "outputs.",
           ".grad k x,y", Argument::Kernel, &call<&Session::grad>},
+      Command{".jvp", "[K] [x,y] [of=z] [value]",
+              "print the kernel of the directional derivatives, and define it",
+              "The inputs named move, each x by an input t_x, else all real and complex ones. "
+              "`value` adds the kernel's own\noutputs.",
+              ".jvp k x,y", Argument::Kernel, &call<&Session::jvp>},
       Command{".show", "STAGE [K] [x=SOURCE ..]", "print a stage of the compiler",
               "The stages are spec, folded, axes, graph, plan, loop, block, llvm, asm and why.",
               ".show loop k", Argument::Stage, &call<&Session::show>},

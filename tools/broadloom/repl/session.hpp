@@ -79,6 +79,8 @@ private:
   void why(const Words &words);
   void show_stage(Stage stage, const Words &words);
   void grad(const Words &words);
+  void jvp(const Words &words);
+  void print_derived(const std::vector<LoopSpec> &made, const std::string &file);
 
   // session_run.cpp
   void run(const Words &words);

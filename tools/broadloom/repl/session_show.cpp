@@ -81,44 +81,83 @@ void Session::show_stage(Stage stage, const Words &given) {
   streams_.out << text << (text.ends_with('\n') ? "" : "\n");
 }
 
+namespace {
+
+// Inputs, `value` and of=OUTPUT; what else an option may say is left to `other`.
+struct Asked {
+  std::vector<std::string> wrt, of;
+  bool value = false;
+};
+
+template <class Other>
+Asked asked_of(const DefinedKernel &defined, const std::vector<std::string> &words, Other other) {
+  std::vector<std::string> inputs, outputs, all;
+  for (const spec::TypedInput &input : defined.typed.callers()) {
+    inputs.push_back(input.name);
+    if (is_float(input.dtype) || is_complex(input.dtype)) all.push_back(input.name);
+  }
+  for (const spec::TypedOutput &output : defined.typed.outputs) outputs.push_back(output.name);
+  Asked asked;
+  for (const std::string &word : words) {
+    if (word == "value") {
+      asked.value = true;
+    } else if (word.starts_with("of=")) {
+      asked.of.push_back(word.substr(3));
+      require_known(asked.of.back(), outputs, defined.typed.name, "output", "E0405");
+    } else if (!other(word)) {
+      require_known(word, inputs, defined.typed.name, "input", "E0404");
+      asked.wrt.push_back(word);
+    }
+  }
+  if (asked.wrt.empty()) asked.wrt = all; // all that have derivatives
+  return asked;
+}
+
+} // namespace
+
 void Session::grad(const Words &given) {
   Words words = given;
   // The inputs may stand alone; a kernel of that name comes first.
   const auto defined = choose(words);
-  std::vector<std::string> inputs, outputs, wrt;
-  for (const spec::TypedInput &input : defined->typed.callers()) {
-    inputs.push_back(input.name);
-    if (is_float(input.dtype) || is_complex(input.dtype)) wrt.push_back(input.name);
-  }
-  for (const spec::TypedOutput &output : defined->typed.outputs) outputs.push_back(output.name);
   GradientOptions request;
-  std::vector<std::string> asked;
-  for (const std::string &word : words) {
-    const std::string value = word.substr(std::min(word.find('='), word.size() - 1) + 1);
-    if (word == "value") {
-      request.value = true;
-    } else if (word.starts_with("of=")) {
-      require_known(value, outputs, defined->typed.name, "output", "E0405");
-      request.of.push_back(value);
-    } else if (word == "policy=save" || word == "policy=recompute" || word == "policy=auto") {
-      request.policy = value == "save"        ? Policy::save
-                       : value == "recompute" ? Policy::recompute
-                                              : Policy::automatic;
-    } else {
-      require_known(word, inputs, defined->typed.name, "input", "E0404");
-      asked.push_back(word);
-    }
-  }
-  if (!asked.empty()) wrt = asked;
+  const Asked asked = asked_of(*defined, words, [&](const std::string &word) {
+    const bool is_policy =
+        word == "policy=save" || word == "policy=recompute" || word == "policy=auto";
+    if (is_policy)
+      request.policy = word == "policy=save"        ? Policy::save
+                       : word == "policy=recompute" ? Policy::recompute
+                                                    : Policy::automatic;
+    return is_policy;
+  });
+  request.of = asked.of;
+  request.value = asked.value;
   std::vector<LoopSpec> made;
   with_places(defined->text, [&] {
-    if (request.policy == Policy::save) made.push_back(saving_forward(defined->spec, wrt, request));
-    made.push_back(gradient(defined->spec, wrt, request));
+    if (request.policy == Policy::save)
+      made.push_back(saving_forward(defined->spec, asked.wrt, request));
+    made.push_back(gradient(defined->spec, asked.wrt, request));
   });
+  print_derived(made, "<gradient>");
+}
+
+void Session::jvp(const Words &given) {
+  Words words = given;
+  const auto defined = choose(words);
+  const Asked asked = asked_of(*defined, words, [](const std::string &) { return false; });
+  std::vector<LoopSpec> made;
+  with_places(defined->text, [&] {
+    made.push_back(
+        broadloom::jvp(defined->spec, asked.wrt, {.of = asked.of, .value = asked.value}));
+  });
+  print_derived(made, "<jvp>");
+}
+
+// And defines it, beside what was typed last.
+void Session::print_derived(const std::vector<LoopSpec> &made, const std::string &file) {
   const std::string text = print(made);
   const std::string latest = library_.latest();
-  library_.define({"<gradient>", 1, text});
-  library_.set_latest(latest); // what was typed last
+  library_.define({file, 1, text});
+  library_.set_latest(latest);
   for (const LoopSpec &kernel : made) compiled_.erase(kernel.data().name);
   streams_.out << text;
 }

@@ -1,0 +1,85 @@
+// See join.hpp.
+#include "expr/join.hpp"
+
+#include "expr/walk.hpp"
+#include "expr/window.hpp"
+#include "support/fail.hpp"
+
+#include <algorithm>
+
+namespace broadloom {
+
+Expr make_join(AxisRef axis, std::vector<Expr> parts, bool stacks, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Join;
+  node->axes = {std::move(axis)};
+  node->args = std::move(parts);
+  node->stacks = stacks;
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+bool is_join(const Expr &expr) {
+  return expr.node() != nullptr && expr.node()->kind == ExprKind::Join;
+}
+
+std::size_t dim_of_join(const std::string &let, const ExprNode &join,
+                        const std::vector<AxisRef> &dims, const Place &shown) {
+  const auto &axis = join.axes[0].value();
+  const int *number = std::get_if<int>(&axis);
+  if (number != nullptr && *number >= 0 && std::size_t(*number) < dims.size())
+    return std::size_t(*number);
+  const auto found = std::find_if(dims.begin(), dims.end(),
+                                  [&](const AxisRef &dim) { return dim.value() == axis; });
+  if (number == nullptr && found != dims.end()) return std::size_t(found - dims.begin());
+  const std::string word =
+      number ? std::to_string(*number) : "'" + std::get<std::string>(axis) + "'";
+  support::fail("E0104", "'" + let + "' has no dim " + word + " along which its parts could lie",
+                shown, "list it among the dims: let " + let + "[i, j] = concat(i, x, y)");
+}
+
+// Such a let has an array of its own, with what it begins from before it.
+static bool reads_itself(const ExprNode &let) {
+  bool found = let.args.size() > 1 || let.count >= 0;
+  expr::Walker walker;
+  walker.walk(let.args[0].node(), [&](const ExprNode &node) {
+    found = found || (node.kind == ExprKind::Input && reads_ahead(node));
+  });
+  return found;
+}
+
+Expr let_of_join(const std::string &name, const std::vector<AxisRef> &dims, const Expr &join,
+                 Place where, const std::function<bool(const std::string &)> &is_free,
+                 const std::function<void(const Expr &)> &made,
+                 std::unordered_set<const ExprNode *> taken) {
+  const ExprNode &node = *join.node();
+  std::vector<AxisRef> own = dims;
+  if (node.stacks) {
+    const auto dim = dim_of_join(name, node, dims, node.where);
+    own.erase(own.begin() + std::ptrdiff_t(dim));
+  }
+  const auto has_dims = [&](const ExprNode &let) {
+    return let.axes.size() == own.size() &&
+           std::equal(own.begin(), own.end(), let.axes.begin(),
+                      [](const AxisRef &a, const AxisRef &b) { return a.value() == b.value(); });
+  };
+  std::vector<Expr> parts;
+  for (std::size_t k = 0; k < node.args.size(); ++k) {
+    const Expr &arg = node.args[k];
+    const ExprNode *let = arg.node();
+    const bool is_array = let != nullptr && let->kind == ExprKind::Let && has_dims(*let) &&
+                          !reads_itself(*let) && taken.insert(let).second;
+    if (is_array) {
+      parts.push_back(arg);
+      continue;
+    }
+    std::string part = name + "_part" + std::to_string(k);
+    while (!is_free(part)) part += "_";
+    parts.push_back(make_let(part, arg, where, own));
+    made(parts.back());
+  }
+  return make_let(name, make_join(node.axes[0], std::move(parts), node.stacks, node.where),
+                  std::move(where), dims);
+}
+
+} // namespace broadloom

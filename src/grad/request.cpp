@@ -1,0 +1,71 @@
+// See request.hpp.
+#include "grad/request.hpp"
+
+#include "grad/widen.hpp"
+#include "support/fail.hpp"
+
+#include <algorithm>
+
+namespace broadloom::grad {
+
+using support::fail;
+
+void check_request(const Facts &facts, const SpecData &data, const spec::TypedSpec &typed,
+                   const std::vector<std::shared_ptr<const InputDecl>> &inputs,
+                   const Request &request, const Wording &wording) {
+  for (const std::string &name : request.wrt) {
+    const auto found = std::find_if(inputs.begin(), inputs.end(),
+                                    [&](const auto &decl) { return decl->name == name; });
+    if (found == inputs.end())
+      fail("E0003", "there is no input '" + name + "' " + wording.by, data.where,
+           "name inputs of kernel '" + data.name + "'");
+    if (!is_continuous((*found)->dtype))
+      fail("E0603",
+           "input '" + name + "' is " + std::string(broadloom::name((*found)->dtype)) +
+               ", which has no " + wording.what,
+           facts.space().shown((*found)->where), "ask for float or complex inputs only");
+  }
+  for (const std::string &name : request.of) {
+    const auto found =
+        std::find_if(data.outputs.begin(), data.outputs.end(),
+                     [&](const OutputDecl &o) { return o.name == name && !o.update; });
+    if (found == data.outputs.end())
+      fail("E0003", "there is no output '" + name + "' " + wording.of, data.where,
+           "name outputs of kernel '" + data.name + "'");
+    const DType dtype = typed.outputs[std::size_t(found - data.outputs.begin())].dtype;
+    if (!is_continuous(dtype))
+      fail("E0603",
+           "output '" + name + "' is " + std::string(broadloom::name(dtype)) + ", which has no " +
+               wording.what,
+           facts.space().shown(found->where), "ask about float or complex outputs only");
+  }
+}
+
+SpecData derived_from(const SpecData &data, const std::string &suffix,
+                      const std::optional<Scales> &scales) {
+  SpecData made;
+  made.name = data.name + suffix;
+  made.where = data.where;
+  made.source = data.source;
+  made.order = data.order;
+  made.order_given = data.order_given;
+  made.stretch = data.stretch;
+  made.accuracy = data.accuracy;
+  made.relaxed = data.relaxed;
+  made.scales = scales;
+  return made;
+}
+
+void declare_windows(SpecData &made, const std::vector<std::shared_ptr<const InputDecl>> &inputs) {
+  std::unordered_set<std::string> named;
+  expr::Walker walker;
+  for (const OutputDecl &output : made.outputs)
+    walker.walk(output.value.node(), [&](const ExprNode &node) {
+      named.insert(node.of.begin(), node.of.end());
+      if (node.use) named.insert(node.use->like);
+    });
+  for (const auto &input : inputs)
+    if (input->window && named.contains(input->name)) made.inputs.push_back(input);
+}
+
+} // namespace broadloom::grad

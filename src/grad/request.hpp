@@ -1,0 +1,32 @@
+// Inside the gradient stage: what a derivative is asked for, and the kernel that is made for it.
+#pragma once
+
+#include "grad/facts.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace broadloom::grad {
+
+struct Request {
+  const std::vector<std::string> &wrt, &of;
+};
+// For messages: "there is no input 'q' BY", "there is no output 'q' OF", "which has no WHAT".
+struct Wording {
+  std::string by, of, what;
+};
+
+// Throws SpecError E0003 for a name that is no input or output, DTypeError E0603 for one that is not real or complex.
+void check_request(const Facts &facts, const SpecData &data, const spec::TypedSpec &typed,
+                   const std::vector<std::shared_ptr<const InputDecl>> &inputs,
+                   const Request &request, const Wording &wording);
+
+// An empty kernel with the name and the settings of this one.
+SpecData derived_from(const SpecData &data, const std::string &suffix,
+                      const std::optional<Scales> &scales);
+
+// Declares those windows that like= and of= name: what is read declares itself.
+void declare_windows(SpecData &made, const std::vector<std::shared_ptr<const InputDecl>> &inputs);
+
+} // namespace broadloom::grad
