@@ -27,6 +27,7 @@
 #include <broadloom/gradient.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace broadloom {
 

@@ -266,14 +266,12 @@ private:
   // A value of the gradient of a step: arrays are lets again.
   Expr in_this_kernel(std::size_t m, const Expr &value) {
     for (const auto &declared : members_[m].pulled.inputs)
-      if (declared->window && declared->window->of->materialised &&
-          !is_positions(m, declared->window->of->name))
-        declare(all_.window_of_let(*declared).node()->input);
+      if (spec::reads_arrays(*declared) && !is_positions(m, declared->window->of->name))
+        declare(spec::window_of_lets(*declared, all_.lets_).node()->input);
     return grad::exchange(value, [&](const ExprNode &node) {
       if (const Expr known = mapped_in(m, node); known.node()) return known;
-      const bool of_let = node.kind == ExprKind::Input && node.input->window &&
-                          node.input->window->of->materialised;
-      return of_let ? all_.window_of_let(*node.input) : Expr();
+      const bool of_let = node.kind == ExprKind::Input && spec::reads_arrays(*node.input);
+      return of_let ? spec::window_of_lets(*node.input, all_.lets_) : Expr();
     });
   }
   void declare(const std::shared_ptr<const InputDecl> &window) {
@@ -301,7 +299,8 @@ private:
     const InputDecl &decl = *node.input;
     const std::string &name = decl.window ? decl.window->of->name : decl.name;
     if (name == member.seed)
-      return decl.window ? make_window_like(member.sum, *decl.window, node.where)
+      return decl.window ? make_window_like(member.sum, spec::with_lets(*decl.window, all_.lets_),
+                                            node.where)
                          : make_window(member.sum, positions(member.axes), node.where);
     if (is_positions(m, name)) return position(m, decl, node.where);
     for (const Read &read : reads_)

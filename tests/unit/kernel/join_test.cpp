@@ -187,3 +187,24 @@ TEST_CASE("gradients of joins go to their parts") {
     }
   }
 }
+
+TEST_CASE("forward mode goes through joins, those of parts that stand still too") {
+  const LoopSpec spec = parse("kernel k {\n" + declared +
+                              "let z[i] = concat(i, x[i] * x[i], y[i], x[i])\n"
+                              "let s[k, i] = stack(k, z[i], 2 * z[i])\nout a = s[k, q]\n}");
+  const LoopSpec moved = jvp(spec, {"x"});
+  CHECK(print(parse(print(moved))) == print(moved));
+  const D t{1, 10};
+  std::vector<NamedView> inputs = both;
+  inputs.push_back({"t_x", View<const double>(t.data(), {2})});
+  CHECK(values(tests::in_all_engines(moved, inputs)["t_a"]) ==
+        D{2, 40, 0, 0, 0, 1, 10, 4, 80, 0, 0, 0, 2, 20});
+}
+
+TEST_CASE("a loop over time is a part of a join by a copy") {
+  const Results r = run("in x : f64[:]\nlet h[t] = h[t - 1] + x[t]\n"
+                        "let z[t] = concat(t, h, x[t])\nout a = z[m]\nout b = h[n]",
+                        {both[0]});
+  CHECK(values(r["a"]) == D{1, 3, 1, 2});
+  CHECK(values(r["b"]) == D{1, 3});
+}

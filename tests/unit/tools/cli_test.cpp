@@ -123,6 +123,33 @@ TEST_CASE("the output of += starts from the file that is there, once per command
   CHECK(failed(run({"run", "-e", grow, "--in", "x=arange(4)", "--out", out}), 3, "E0203"));
 }
 
+TEST_CASE("states go from one run to the next in a file") {
+  const TempFolder folder;
+  const std::string file = folder / "n.npz";
+  const std::string count = "kernel count { state n : i64; state c : f64[i]; in x : i64\n"
+                            "out before = n\nupdate n = n + x }";
+  const Run first = run({"run", "-e", count, "--in", "n=1", "--in", "c=ones(2)", "--in", "x=2",
+                         "--save-state", file});
+  CHECK(first.out == "before: i64\n1\n");
+  const Run second = run({"run", "-e", count, "--load-state", file, "--in", "x=5", "--out",
+                          "before=" + (folder / "b.npy"), "--save-state", file});
+  CHECK(second.err == "");
+  CHECK(second.out == "");
+  CHECK(*load_npy(folder / "b.npy").data<std::int64_t>() == 3);
+  const NamedArrays states = load_npz(file);
+  REQUIRE(states.size() == 2);
+  CHECK(*states[0].second.data<std::int64_t>() == 8);
+  CHECK(states[1].second.size() == 2); // without an update it is what it was
+  CHECK(run({"run", "-e", count, "--load-state", file, "--in", "x=0", "--in", "n=4"}).out ==
+        "before: i64\n4\nn: i64\n4\n");
+  // What cannot be read, is of another kernel or has no states leaves the file alone.
+  CHECK(failed(run({"run", "-e", count, "--load-state", file + "x", "--in", "x=0"}), 3, "E0301"));
+  CHECK(failed(run({"run", "-e", two, "--load-state", file, "--in", "x=ones(1,1)"}), 3, "E0314"));
+  CHECK(failed(run({"run", "-e", two, "--in", "x=ones(1,1)", "--save-state", file}), 3, "E0314"));
+  CHECK(failed(run({"run", "-e", count, "--load-state", file, "--save-state", file}), 2, "E0404"));
+  CHECK(*load_npz(file)[0].second.data<std::int64_t>() == 8);
+}
+
 TEST_CASE("--json prints one object and no values") {
   const TempFolder folder;
   const std::string path = folder / "s.npy";

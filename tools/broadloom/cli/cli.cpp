@@ -156,6 +156,13 @@ private:
                      "all outputs are printed")
         ->type_name("NAME=PATH.npy")
         ->allow_extra_args(false);
+    run_->add_option("--load-state", run_options_.load_state,
+                     "the states that no --in gives, from a file that --save-state has written")
+        ->type_name("PATH.npz");
+    run_->add_option(
+            "--save-state", run_options_.save_state,
+            "write what the states are after the call; updates without --out are not printed")
+        ->type_name("PATH.npz");
     run_->add_option("--threads", run_options_.threads, "threads to use")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));

@@ -5,6 +5,7 @@
 #include "spec/spec.hpp"
 #include "tools/broadloom/cli/outputs.hpp"
 #include "tools/broadloom/cli/report.hpp"
+#include "tools/broadloom/cli/states.hpp"
 #include "tools/broadloom/cli/tune.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/cli/verify.hpp"
@@ -74,11 +75,16 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   Kernel kernel = compile(chosen, compile_options);
   const std::string &name = chosen.data().name;
   std::vector<InputInfo> infos = kernel.inputs();
-  const std::vector<Source> sources = match_inputs(name, infos, options.inputs);
+  const std::vector<InputInfo> all_infos = infos;
+  const NamedArrays states = load_states(options.load_state, infos, options.inputs);
+  const std::vector<InputInfo> asked = without(infos, states);
+  const std::vector<Source> sources = match_inputs(name, asked, options.inputs);
   std::vector<Destination> destinations = match_outputs(kernel.outputs(), options.outputs);
+  if (!options.save_state.empty())
+    destinations = with_updates(std::move(destinations), infos, kernel.outputs());
 
   phase = Phase::Data;
-  const std::vector<Array> all_inputs = read_inputs(infos, sources);
+  const std::vector<Array> all_inputs = with_states(infos, read_inputs(asked, sources), states);
   std::vector<Array> inputs = all_inputs;
   if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
   const std::vector<AnyView> input_views(inputs.begin(), inputs.end());
@@ -111,7 +117,11 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   if (options.check)
     checked = check_run(chosen, all_inputs, outputs.names(), outputs.arrays(), outputs.before(),
                         options.engine);
-  if (!checked || checked->passed()) outputs.write();
+  if (!checked || checked->passed()) {
+    outputs.write();
+    if (!options.save_state.empty())
+      save_states(options.save_state, all_infos, all_inputs, outputs);
+  }
 
   if (timed) {
     const Counters counters = kernel.counters();

@@ -28,11 +28,12 @@ struct TextOptions {
 
 struct RunOptions {
   TextOptions text;
-  std::vector<std::string> inputs;  // NAME=SOURCE
-  std::vector<std::string> outputs; // NAME=PATH.npy
-  std::string freeze;               // parameters, with commas between
-  int threads = 0;                  // 0: as the library decides
-  int repeat = 0;                   // 0: not asked for, one call
+  std::vector<std::string> inputs;    // NAME=SOURCE
+  std::vector<std::string> outputs;   // NAME=PATH.npy
+  std::string freeze;                 // parameters, with commas between
+  std::string load_state, save_state; // .npz files; empty: none
+  int threads = 0;                    // 0: as the library decides
+  int repeat = 0;                     // 0: not asked for, one call
   bool json = false;
   bool check = false; // against the reference, and the gradient against slopes
   Engine engine = Engine::automatic;

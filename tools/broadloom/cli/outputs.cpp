@@ -72,7 +72,7 @@ void Outputs::write() const {
 void Outputs::print(std::ostream &out, bool plot) const {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const Array &array = arrays_[i];
-    if (destinations_[i].path) continue;
+    if (destinations_[i].path || !destinations_[i].is_shown) continue;
     out << fmt::format("{}: {}", info(i).name, name(array.dtype()));
     if (array.rank() > 0) out << fmt::format("[{}]", fmt::join(array.shape(), ", "));
     out << '\n' << print_array(array) << '\n';

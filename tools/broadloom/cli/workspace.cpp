@@ -191,7 +191,7 @@ std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
   }
   std::vector<Destination> destinations;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (given.empty() || paths[i]) destinations.push_back({i, paths[i]});
+    if (given.empty() || paths[i]) destinations.push_back({i, paths[i], true});
   }
   return destinations;
 }

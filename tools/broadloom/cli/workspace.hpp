@@ -35,6 +35,7 @@ std::vector<NamedView> named_views(const std::vector<InputInfo> &infos,
 struct Destination {     // an output that is computed
   std::size_t index = 0; // in the kernel's outputs
   std::optional<std::string> path;
+  bool is_shown = true; // where it has no path
 };
 
 // The `--out` options in the order of the kernel's outputs; all outputs where there are none.
