@@ -1,7 +1,6 @@
 // See join.hpp.
 #include "expr/join.hpp"
 
-#include "expr/walk.hpp"
 #include "expr/window.hpp"
 #include "support/fail.hpp"
 
@@ -40,12 +39,19 @@ std::size_t dim_of_join(const std::string &let, const ExprNode &join,
 
 // Such a let has an array of its own, with what it begins from before it.
 static bool reads_itself(const ExprNode &let) {
-  bool found = let.args.size() > 1 || let.count >= 0;
-  expr::Walker walker;
-  walker.walk(let.args[0].node(), [&](const ExprNode &node) {
-    found = found || (node.kind == ExprKind::Input && reads_ahead(node));
-  });
-  return found;
+  if (let.args.size() > 1 || let.count >= 0) return true;
+  std::unordered_set<const ExprNode *> seen;
+  std::vector<const ExprNode *> open{let.args[0].node()};
+  while (!open.empty()) {
+    const ExprNode *node = open.back();
+    open.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    if (node->kind == ExprKind::Input && reads_ahead(*node)) return true;
+    const bool is_array = node->kind == ExprKind::Let && !node->axes.empty();
+    for (const Expr &arg : node->args)
+      if (!is_array && node->kind != ExprKind::Input) open.push_back(arg.node());
+  }
+  return false;
 }
 
 Expr let_of_join(const std::string &name, const std::vector<AxisRef> &dims, const Expr &join,

@@ -309,6 +309,10 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     of_let.of = {name};
     of_let.value = false;
     of_let.plain = true;
+    std::erase_if(of_let.wrt, [&](const std::string &moved) { // other lets that it does not read
+      return std::ranges::none_of(let->data.inputs,
+                                  [&](const auto &input) { return input->name == moved; });
+    });
     SpecData part = directional(let->data, of_let);
     OutputDecl &output = part.outputs[0];
     output.dtype.reset();
