@@ -146,9 +146,20 @@ Expr make_ahead(std::string name, Place where) {
   return make_input(std::move(decl), std::move(where));
 }
 
+Expr let_seen(const ExprNode &node) {
+  const bool of_let =
+      node.kind == ExprKind::Input && node.input->window && node.input->window->of->is_let;
+  if (!of_let || node.args.empty()) return {};
+  const ExprNode *let = node.args[0].node();
+  const bool is_it =
+      let != nullptr && let->kind == ExprKind::Let && let->name == node.input->window->of->name;
+  return is_it ? node.args[0] : Expr();
+}
+
 bool reads_ahead(const ExprNode &node) {
-  if (node.kind != ExprKind::Input || !node.args.empty()) return false;
-  return node.input->is_let || (node.input->window && node.input->window->of->is_let);
+  if (node.kind != ExprKind::Input) return false;
+  const bool of_let = node.input->is_let || (node.input->window && node.input->window->of->is_let);
+  return of_let && !let_seen(node).node();
 }
 
 Expr make_window_like(const Expr &of, const Window &window, Place where) {

@@ -126,6 +126,9 @@ template <class Now> void exchange_extents(AffineForm &form, Now now) {
 // What a window of a let is of.
 std::shared_ptr<const InputDecl> declaration_of(const Expr &let);
 
+// The let that a node is a window of; empty where it is none, or reads the let ahead.
+Expr let_seen(const ExprNode &node);
+
 // A let before it is there: in its own definition, or in that of one before it. It is read at positions.
 Expr make_ahead(std::string name, Place where);
 bool reads_ahead(const ExprNode &node); // such a read, or what is not read at positions yet

@@ -99,8 +99,8 @@ LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents
   expr::Walker walker;
   const auto put = [&](const ExprNode &node) {
     if (node.kind != ExprKind::Input) return;
-    const bool of_let = node.input->window && node.input->window->of->is_let;
-    const Expr let = of_let ? exchange(node.args[0]) : Expr();
+    const Expr seen = let_seen(node);
+    const Expr let = seen.node() ? exchange(seen) : Expr();
     if (Expr now = read(*node.input, node.where, let); now.node())
       exchange.put(&node, std::move(now));
   };

@@ -123,8 +123,9 @@ private:
       const auto made = declaration(node.input);
       return made == node.input ? Expr() : make_input(made, node.where);
     }
-    const auto whole = decl.window->of->is_let ? nullptr : declaration(decl.window->of);
-    Expr made = window_of(whole ? make_input(whole, node.where) : node.args[0], decl);
+    const Expr let = let_seen(node);
+    Expr made =
+        window_of(let.node() ? let : make_input(declaration(decl.window->of), node.where), decl);
     const bool same =
         made.node()->input->name == decl.name && arrays_of(*made.node()->input) == arrays_of(decl);
     return same ? Expr() : made;

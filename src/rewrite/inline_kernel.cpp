@@ -266,7 +266,7 @@ private:
       switch (node.kind) {
       case ExprKind::Input:
         if (node.input->window)
-          return window(*node.input, node.input->window->of->is_let ? arg(0) : Expr(), node.where);
+          return window(*node.input, let_seen(node).node() ? arg(0) : Expr(), node.where);
         return whole(read(inputs_.at(node.input->name), node.where), inputs_.at(node.input->name));
       case ExprKind::Fold:
       case ExprKind::Scan: {

@@ -67,9 +67,7 @@ private:
             return let->data.outputs[0].name == node.name;
           });
       if (is_array) return lets_.at(node.name);
-      const bool of_let = node.kind == ExprKind::Input && node.input->window &&
-                          node.input->window->of->is_let && !node.args.empty() &&
-                          !node.input->window->is_whole;
+      const bool of_let = let_seen(node).node() && !node.input->window->is_whole;
       return of_let ? make_window_like(lets_.at(node.input->window->of->name), *node.input->window,
                                        node.input->where)
                     : Expr();

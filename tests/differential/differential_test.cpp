@@ -33,8 +33,8 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.gathered > std::int64_t(count) / 30);
     CHECK(tally.scattered > std::int64_t(count) / 40);
     CHECK(tally.arrays > std::int64_t(count) / 80);
-    CHECK(tally.loops > std::int64_t(count) / 250);
-    CHECK(tally.joined > std::int64_t(count) / 400);
+    CHECK(tally.loops > std::int64_t(count) / 1000);
+    CHECK(tally.joined > std::int64_t(count) / 1000);
     CHECK(tally.extents > std::int64_t(count) / 200);
     CHECK(tally.padded > std::int64_t(count) / 50);
     CHECK(tally.scheduled > std::int64_t(count) / 20);

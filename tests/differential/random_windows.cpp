@@ -173,7 +173,7 @@ std::string WindowMaker::let_of(RandomInput &input) {
 
 // Sometimes it reads itself at earlier or later positions of one dim, and another let of the same shape does so together with it.
 std::string WindowMaker::loop_of(int rank, const std::string &value) {
-  if (!random_.chance(35)) return {};
+  if (!random_.chance(50)) return {};
   const int time = random_.below(rank);
   const bool backwards = random_.chance(40);
   const auto at = [&](const std::string &let, int lag) {
@@ -235,7 +235,7 @@ RandomWindows WindowMaker::of_new(DType dtype, bool large) {
     if (random_.chance(2)) extent = std::max<std::int64_t>(0, extent - random_.between(1, 3));
   }
   RandomInput read = input;
-  if (random_.chance(35)) {
+  if (random_.chance(50)) {
     made.let = let_of(input);
     read.name = "vs";
   }

@@ -68,7 +68,11 @@ std::vector<Destination> with_updates(std::vector<Destination> destinations,
     const auto at = std::ranges::find_if(
         destinations, [&](const Destination &destination) { return destination.index >= o; });
     const bool is_there = at != destinations.end() && at->index == o;
-    if (outputs[o].update && !is_there) destinations.insert(at, {o, {}, false});
+    if (!outputs[o].update) continue;
+    if (is_there)
+      at->is_shown = false;
+    else
+      destinations.insert(at, {o, {}, false});
   }
   return destinations;
 }
