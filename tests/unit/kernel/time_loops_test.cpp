@@ -309,7 +309,7 @@ TEST_CASE("extents that disagree are told at a call") {
         "E0102");
   CHECK(
       code("in x : f64[t, p]; in a : f64[j]; let s[t, p] = x + s[t - 1, p] from a; out y[t, p] = s",
-           {{"x", view(x, {1, 3})}, {"a", view(a, {2})}}) == "E0102");
+           {{"x", view(x, {1, 3})}, {"a", view(a, {2})}}) == "E0142");
 }
 
 TEST_CASE("a kernel with a loop cannot be called by another kernel") {
