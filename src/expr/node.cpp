@@ -2,25 +2,39 @@
 #include "expr/node.hpp"
 
 #include "expr/function.hpp"
+#include "expr/window.hpp"
 
 namespace broadloom {
 
 namespace {
 
-// What a dying node holds: its arguments, and the expressions of a function that nobody else calls.
+// The arrays whose extents stand in the positions of a window that nobody else reads: those of a position that has some, or null.
+std::vector<AffineForm::Extent> *own_extents(const ExprNode &node) {
+  if (!node.input || node.input.use_count() != 1 || !node.input->window ||
+      node.input->window.use_count() != 1)
+    return nullptr;
+  Window &window = const_cast<Window &>(*node.input->window);
+  for (AffineForm &form : window.forms)
+    if (!form.extents.empty()) return &form.extents;
+  return nullptr;
+}
+
+// What a dying node holds: its arguments, the arrays above, and the expressions of a function that nobody else calls.
 bool has_children(const ExprNode &node) {
-  if (!node.args.empty()) return true;
+  if (!node.args.empty() || own_extents(node) != nullptr) return true;
   return node.function && node.function.use_count() == 1 &&
          (!node.function->derivatives.empty() || node.function->body.handle());
 }
 // Nodes and functions are made as mutable objects, and nobody else can reach these.
 Expr &last_child(ExprNode &node) {
   if (!node.args.empty()) return node.args.back();
+  if (auto *extents = own_extents(node)) return extents->back().of;
   FunctionDecl &function = const_cast<FunctionDecl &>(*node.function);
   return function.derivatives.empty() ? function.body : function.derivatives.back().value;
 }
 void drop_last_child(ExprNode &node) {
   if (!node.args.empty()) return node.args.pop_back();
+  if (auto *extents = own_extents(node)) return extents->pop_back();
   FunctionDecl &function = const_cast<FunctionDecl &>(*node.function);
   if (function.derivatives.empty())
     function.body = {};

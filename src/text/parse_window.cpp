@@ -168,10 +168,14 @@ private:
     cursor_.expect(Tok::Comma, "',' and a dim: its number, or its label");
     const Token dim = cursor_.peek();
     const AxisRef ref = parse_axis(cursor_);
-    AffineForm result =
-        extent_form(of, ref,
-                    support::with_text(cursor_.source().place(dim, cursor_.previous()),
-                                       cursor_.source().text.get()));
+    const Place place = cursor_.source().place(dim, cursor_.previous());
+    AffineForm result;
+    try {
+      result = extent_form(of, ref, place);
+    } catch (
+        const ShapeError &) { // its line takes a walk through the text, so only where it is told
+      extent_form(of, ref, support::with_text(place, cursor_.source().text.get()));
+    }
     cursor_.expect(Tok::RightParen, "')'");
     return result;
   }

@@ -208,3 +208,11 @@ TEST_CASE("a loop over time is a part of a join by a copy") {
   CHECK(values(r["a"]) == D{1, 3, 1, 2});
   CHECK(values(r["b"]) == D{1, 3});
 }
+
+TEST_CASE("a long chain of lets by their extents is taken apart without recursion") {
+  std::string text = "kernel k {\nin x : f64[:]\nlet a0[i] = x[i]\n";
+  for (int k = 1; k < 50000; ++k)
+    text +=
+        "let a" + std::to_string(k) + "[i] = x[i + extent(a" + std::to_string(k - 1) + ", 0)]\n";
+  CHECK(code_of([&] { parse(text + "out z = = x\n}"); }) == "E0002"); // what was read is let go
+}
