@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,38 @@ inline std::vector<double> values(const Array &array) { // of f64, in C order
 }
 inline std::vector<double> values(const std::string &body, const std::vector<NamedView> &inputs) {
   return values(run(body, inputs));
+}
+
+// All outputs of a kernel whose text reads back as itself.
+inline Results results(const std::string &body, const std::vector<NamedView> &inputs) {
+  const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
+  CHECK(print(parse(print(spec))) == print(spec));
+  return in_all_engines(spec, inputs);
+}
+
+inline std::vector<std::int64_t> shape_of(const Array &array) {
+  const auto shape = array.shape();
+  return {shape.begin(), shape.end()};
+}
+
+inline std::vector<double> first_numbers(std::size_t count) { // 1, 2, 3, ..
+  std::vector<double> values(count);
+  std::iota(values.begin(), values.end(), 1.0);
+  return values;
+}
+
+// The code of the error that it throws, or "none".
+template <class Call> std::string code_thrown_by(const Call &call) {
+  try {
+    call();
+  } catch (const Error &error) {
+    CHECK_FALSE(error.help().empty());
+    return error.code();
+  }
+  return "none";
+}
+inline std::string code_of(const std::string &body) { // that `check` gives
+  return code_thrown_by([&] { check(parse("kernel k {\n" + body + "\n}")); });
 }
 
 // The code of the error that all engines give, or "none".

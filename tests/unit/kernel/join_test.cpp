@@ -1,11 +1,13 @@
 // Joins: `concat` and `stack`, and extents in positions. Each engine must have the bits of the reference.
 #include "all_engines.hpp"
 
-#include <numeric>
 #include <string>
 #include <vector>
 
 using namespace broadloom;
+using tests::code_thrown_by;
+using tests::first_numbers;
+using tests::shape_of;
 using tests::values;
 
 namespace {
@@ -13,33 +15,7 @@ namespace {
 using D = std::vector<double>;
 using Shape = std::vector<std::int64_t>;
 
-Results run(const std::string &body, const std::vector<NamedView> &inputs) {
-  const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
-  CHECK(print(parse(print(spec))) == print(spec));
-  return tests::in_all_engines(spec, inputs);
-}
-
-Shape shape_of(const Array &array) {
-  const auto shape = array.shape();
-  return {shape.begin(), shape.end()};
-}
-
-D counting(std::size_t count) {
-  D values(count);
-  std::iota(values.begin(), values.end(), 1.0);
-  return values;
-}
-
-template <class Do> std::string code_of(Do act) {
-  try {
-    act();
-  } catch (const Error &error) {
-    return error.code();
-  }
-  return "none";
-}
-
-const D one = counting(2), two{10, 20, 30};
+const D one = first_numbers(2), two{10, 20, 30};
 const std::vector<NamedView> both{{"x", View<const double>(one.data(), {2})},
                                   {"y", View<const double>(two.data(), {3})}};
 const std::string declared = "in x : f64[:]\nin y : f64[:]\n";
@@ -49,57 +25,62 @@ const std::string declared = "in x : f64[:]\nin y : f64[:]\n";
 TEST_SUITE_BEGIN("joins");
 
 TEST_CASE("a position may hold an extent, which the call knows") {
-  const Results r = run(declared + "out a = y[i + extent(x, 0)]\nout b = y[extent(y, 0) - 1 - k]\n"
-                                   "out c = y[2*extent(x, 0) - 2]",
-                        both);
+  const Results r =
+      tests::results(declared + "out a = y[i + extent(x, 0)]\nout b = y[extent(y, 0) - 1 - k]\n"
+                                "out c = y[2*extent(x, 0) - 2]",
+                     both);
   CHECK(values(r["a"]) == D{30});
   CHECK(values(r["b"]) == D{30, 20, 10});
   CHECK(values(r["c"]) == D{30});
-  CHECK(code_of([&] { run(declared + "out a = y[i - extent(x, 0)]", both); }) == "E0142");
-  CHECK(code_of([&] { run(declared + "out a = y[extent(y, 0)]", both); }) == "E0142");
+  CHECK(code_thrown_by([&] { tests::results(declared + "out a = y[i - extent(x, 0)]", both); }) ==
+        "E0142");
+  CHECK(code_thrown_by([&] { tests::results(declared + "out a = y[extent(y, 0)]", both); }) ==
+        "E0142");
 }
 
 TEST_CASE("an input of which only an extent is read needs no axes") {
-  const D x = counting(6);
-  const Results r = run(
+  const D x = first_numbers(6);
+  const Results r = tests::results(
       "in x : f64[:, :]\nin y : f64[:]\nout a = y[i + extent(x, 1)]",
       {{"x", View<const double>(x.data(), {3, 2})}, {"y", View<const double>(two.data(), {3})}});
   CHECK(values(r["a"]) == D{30});
 }
 
 TEST_CASE("concat lays arrays of any extents side by side") {
-  CHECK(values(run(declared + "let z[i] = concat(i, x[i], 2 * y[i], x[i] + 0.5)\nout a[i] = z",
-                   both)["a"]) == D{1, 2, 20, 40, 60, 1.5, 2.5});
-  CHECK(values(run(declared + "out a[i] = concat(i, x[i], y[i])", both)["a"]) ==
+  CHECK(values(tests::results(declared +
+                                  "let z[i] = concat(i, x[i], 2 * y[i], x[i] + 0.5)\nout a[i] = z",
+                              both)["a"]) == D{1, 2, 20, 40, 60, 1.5, 2.5});
+  CHECK(values(tests::results(declared + "out a[i] = concat(i, x[i], y[i])", both)["a"]) ==
         D{1, 2, 10, 20, 30});
 }
 
 TEST_CASE("concat along an inner dim, an outer dim and of empty parts") {
-  const D x = counting(6), y{-1, -2, -3, -4}, w{0, 0, 0, 0, 0, 0};
+  const D x = first_numbers(6), y{-1, -2, -3, -4}, w{0, 0, 0, 0, 0, 0};
   const std::vector<NamedView> inputs{{"x", View<const double>(x.data(), {2, 3})},
                                       {"y", View<const double>(y.data(), {2, 2})}};
   const std::string two_dims = "in x : f64[:, :]\nin y : f64[:, :]\n";
-  const Results r = run(two_dims + "out a[i, j] = concat(j, y[i, j], x[i, j])\n"
-                                   "out b[j, i] = concat(0, x[i, j], y[i, j])",
-                        inputs);
+  const Results r = tests::results(two_dims + "out a[i, j] = concat(j, y[i, j], x[i, j])\n"
+                                              "out b[j, i] = concat(0, x[i, j], y[i, j])",
+                                   inputs);
   CHECK(shape_of(r["a"]) == Shape{2, 5});
   CHECK(values(r["a"]) == D{-1, -2, 1, 2, 3, -3, -4, 4, 5, 6});
   CHECK(shape_of(r["b"]) == Shape{5, 2});
   CHECK(values(r["b"]) == D{1, 4, 2, 5, 3, 6, -1, -3, -2, -4});
-  const Results none = run(
+  const Results none = tests::results(
       two_dims + "out a[i, j] = concat(j, y[i, j], x[i, j], y[i, j])",
       {{"x", View<const double>(x.data(), {2, 3})}, {"y", View<const double>(w.data(), {2, 0})}});
   CHECK(values(none["a"]) == x);
-  CHECK(code_of([&] { run(two_dims + "out a[i, j] = concat(i, y[i, j], x[i, j])", inputs); }) ==
-        "E0102");
+  CHECK(code_thrown_by([&] {
+          tests::results(two_dims + "out a[i, j] = concat(i, y[i, j], x[i, j])", inputs);
+        }) == "E0102");
 }
 
 TEST_CASE("stack puts arrays along a new dim, first, last or between, and single numbers too") {
   const Results r =
-      run("in x : f64[:]\nin y : f64[:]\nout a[k, i] = stack(k, x[i], x[i] * 2, -x[i])\n"
-          "out b[i, k] = stack(k, x[i], x[i] * 2)\n"
-          "out c[k] = stack(k, sum(x[i], i), max(y[i], i))",
-          both);
+      tests::results("in x : f64[:]\nin y : f64[:]\nout a[k, i] = stack(k, x[i], x[i] * 2, -x[i])\n"
+                     "out b[i, k] = stack(k, x[i], x[i] * 2)\n"
+                     "out c[k] = stack(k, sum(x[i], i), max(y[i], i))",
+                     both);
   CHECK(shape_of(r["a"]) == Shape{3, 2});
   CHECK(values(r["a"]) == D{1, 2, 2, 4, -1, -2});
   CHECK(values(r["b"]) == D{1, 2, 2, 4});
@@ -107,12 +88,13 @@ TEST_CASE("stack puts arrays along a new dim, first, last or between, and single
 }
 
 TEST_CASE("joins are arrays like any other: read at positions, padded, joined again") {
-  const Results r = run(declared + "let z[i] = concat(i, x[i], y[i])\n"
-                                   "let w[i] = concat(i, z[i], z[i] + 100, x[i])\n"
-                                   "out d = z[i + 1] - z[i]\nout e = w[-j]\n"
-                                   "out p = pad(z, 0: (1, 0), edge)[m]\n"
-                                   "out s = sum(w[q], q)\nout n = w[extent(z, 0) + extent(x, 0)]",
-                        both);
+  const Results r =
+      tests::results(declared + "let z[i] = concat(i, x[i], y[i])\n"
+                                "let w[i] = concat(i, z[i], z[i] + 100, x[i])\n"
+                                "out d = z[i + 1] - z[i]\nout e = w[-j]\n"
+                                "out p = pad(z, 0: (1, 0), edge)[m]\n"
+                                "out s = sum(w[q], q)\nout n = w[extent(z, 0) + extent(x, 0)]",
+                     both);
   CHECK(values(r["d"]) == D{1, 8, 10, 10});
   CHECK(values(r["e"]) == D{2, 1, 130, 120, 110, 102, 101, 30, 20, 10, 2, 1});
   CHECK(values(r["p"]) == D{1, 1, 2, 10, 20, 30});
@@ -121,17 +103,18 @@ TEST_CASE("joins are arrays like any other: read at positions, padded, joined ag
 }
 
 TEST_CASE("a let that is an array lies in one join, and is copied into another") {
-  const Results r = run(declared + "let a[i] = x[i] * 2\nlet z[i] = concat(i, a, a, y[i])\n"
-                                   "let w[i] = concat(i, a, x[i])\nout p = z[m]\nout q = w[n]\n"
-                                   "out o = a[l]",
-                        both);
+  const Results r =
+      tests::results(declared + "let a[i] = x[i] * 2\nlet z[i] = concat(i, a, a, y[i])\n"
+                                "let w[i] = concat(i, a, x[i])\nout p = z[m]\nout q = w[n]\n"
+                                "out o = a[l]",
+                     both);
   CHECK(values(r["p"]) == D{2, 4, 2, 4, 10, 20, 30});
   CHECK(values(r["q"]) == D{2, 4, 1, 2});
   CHECK(values(r["o"]) == D{2, 4});
 }
 
 TEST_CASE("what no wanted output needs is not computed, and bound calls run the parts again") {
-  std::vector<double> x = counting(4), out(8);
+  std::vector<double> x = first_numbers(4), out(8);
   const Kernel k = compile(parse("kernel k { in x : f64[:]\nin y : f64[:]\n"
                                  "out z[i] = concat(i, x[i], x[i] * 10)\nout w = y[i] + 1 }"));
   const View<const double> view(x.data(), {4});
@@ -156,10 +139,10 @@ TEST_CASE("joins are built in C++ as in text") {
                                    "let z[i] = concat(i, x[i], y[i])\nout a[i] = z\n"
                                    "out b = y[j + extent(x, 0)]\n}")));
   CHECK(values(tests::in_all_engines(spec, both)["a"]) == D{1, 2, 10, 20, 30});
-  CHECK(code_of([&] { concat("i", {}); }) == "E0009");
-  CHECK(code_of([&] { extent_of(x + y, 0); }) == "E0003");
-  CHECK(code_of([&] { extent_of(x, 1); }) == "E0104");
-  CHECK(code_of([&] { check(LoopSpec("k").out("a", concat("i", {x, y}) + 1)); }) == "E0029");
+  CHECK(code_thrown_by([&] { concat("i", {}); }) == "E0009");
+  CHECK(code_thrown_by([&] { extent_of(x + y, 0); }) == "E0003");
+  CHECK(code_thrown_by([&] { extent_of(x, 1); }) == "E0104");
+  CHECK(code_thrown_by([&] { check(LoopSpec("k").out("a", concat("i", {x, y}) + 1)); }) == "E0029");
 }
 
 TEST_CASE("gradients of joins go to their parts") {
@@ -202,9 +185,9 @@ TEST_CASE("forward mode goes through joins, those of parts that stand still too"
 }
 
 TEST_CASE("a loop over time is a part of a join by a copy") {
-  const Results r = run("in x : f64[:]\nlet h[t] = h[t - 1] + x[t]\n"
-                        "let z[t] = concat(t, h, x[t])\nout a = z[m]\nout b = h[n]",
-                        {both[0]});
+  const Results r = tests::results("in x : f64[:]\nlet h[t] = h[t - 1] + x[t]\n"
+                                   "let z[t] = concat(t, h, x[t])\nout a = z[m]\nout b = h[n]",
+                                   {both[0]});
   CHECK(values(r["a"]) == D{1, 3, 1, 2});
   CHECK(values(r["b"]) == D{1, 3});
 }
@@ -214,5 +197,6 @@ TEST_CASE("a long chain of lets by their extents is taken apart without recursio
   for (int k = 1; k < 50000; ++k)
     text +=
         "let a" + std::to_string(k) + "[i] = x[i + extent(a" + std::to_string(k - 1) + ", 0)]\n";
-  CHECK(code_of([&] { parse(text + "out z = = x\n}"); }) == "E0002"); // what was read is let go
+  CHECK(code_thrown_by([&] { parse(text + "out z = = x\n}"); }) ==
+        "E0002"); // what was read is let go
 }

@@ -10,6 +10,10 @@
 #include <vector>
 
 using namespace broadloom;
+using tests::code_of;
+using tests::first_numbers;
+using tests::results;
+using tests::shape_of;
 using tests::values;
 
 namespace {
@@ -17,73 +21,46 @@ namespace {
 using D = std::vector<double>;
 using Shape = std::vector<std::int64_t>;
 
-// The results of the reference, which all engines have to the bit.
-Results run(const std::string &body, const std::vector<NamedView> &inputs) {
-  const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
-  CHECK(print(parse(print(spec))) == print(spec));
-  return tests::in_all_engines(spec, inputs);
-}
-
-Shape shape_of(const Array &array) {
-  const auto shape = array.shape();
-  return {shape.begin(), shape.end()};
-}
-
-D counting(std::size_t count) {
-  D values(count);
-  std::iota(values.begin(), values.end(), 1.0);
-  return values;
-}
-
-std::string code_of(const std::string &body) {
-  try {
-    check(parse("kernel k {\n" + body + "\n}"));
-  } catch (const Error &error) {
-    return error.code();
-  }
-  return "none";
-}
-
 } // namespace
 
 TEST_SUITE_BEGIN("materialised lets");
 
 TEST_CASE("a let that is read at positions is what it is elsewhere, at those positions") {
-  const D x = counting(6); // squares 1 4 9 16 25 36
+  const D x = first_numbers(6); // squares 1 4 9 16 25 36
   const View<const double> view(x.data(), {6});
-  CHECK(values(run("in x : f64[:]\nlet q = x[i] * x[i]\nout y = q[i + 2] - q[i]",
-                   {{"x", view}})["y"]) == D{8, 12, 16, 20});
-  CHECK(values(run("in x : f64[:]\nlet q = x * x\nout y = q[-i]", {{"x", view}})["y"]) ==
+  CHECK(values(results("in x : f64[:]\nlet q = x[i] * x[i]\nout y = q[i + 2] - q[i]",
+                       {{"x", view}})["y"]) == D{8, 12, 16, 20});
+  CHECK(values(results("in x : f64[:]\nlet q = x * x\nout y = q[-i]", {{"x", view}})["y"]) ==
         D{36, 25, 16, 9, 4, 1});
-  CHECK(values(run("in x : f64[:]\nlet q = x * x\nout y = q[3]", {{"x", view}})["y"]) == D{16});
+  CHECK(values(results("in x : f64[:]\nlet q = x * x\nout y = q[3]", {{"x", view}})["y"]) == D{16});
 }
 
 TEST_CASE("lets solve the extents of their windows by themselves") {
-  const D x = counting(6);
-  const Results r = run("in x : f64[:]\nlet a = x[i + 1] * x[i]\nlet b = a[i + 1] - a[i]\n"
-                        "out y = b[i + 1] + b[i]\nout n = extent(i, of=b[i])",
-                        {{"x", View<const double>(x.data(), {6})}});
+  const D x = first_numbers(6);
+  const Results r = results("in x : f64[:]\nlet a = x[i + 1] * x[i]\nlet b = a[i + 1] - a[i]\n"
+                            "out y = b[i + 1] + b[i]\nout n = extent(i, of=b[i])",
+                            {{"x", View<const double>(x.data(), {6})}});
   CHECK(values(r["y"]) == D{4 + 6, 6 + 8, 8 + 10}); // a: 2 6 12 20 30; b: 4 6 8 10
   CHECK(*r["n"].data<std::int64_t>() == 3);
 }
 
 TEST_CASE("a let read as it is, beside positions of it, is the same array") {
-  const D x = counting(5);
-  const Results r = run("in x : f64[:]\nlet d = x[i + 1] - x[i]\nout y = d[i + 1] + 10 * d",
-                        {{"x", View<const double>(x.data(), {5})}});
+  const D x = first_numbers(5);
+  const Results r = results("in x : f64[:]\nlet d = x[i + 1] - x[i]\nout y = d[i + 1] + 10 * d",
+                            {{"x", View<const double>(x.data(), {5})}});
   CHECK(values(r["y"]) == D{11, 11, 11});
 }
 
 TEST_CASE("dims that are listed are those of the array, in that order") {
-  const D x = counting(6);
+  const D x = first_numbers(6);
   const View<const double> view(x.data(), {2, 3}); // 1 2 3 / 4 5 6
   const Results r =
-      run("in x : f64[i, j]\nlet t[j, i] = x + 0.5\nout y = t[2 - p, q]", {{"x", view}});
+      results("in x : f64[i, j]\nlet t[j, i] = x + 0.5\nout y = t[2 - p, q]", {{"x", view}});
   CHECK(shape_of(r["y"]) == Shape{3, 2});
   CHECK(values(r["y"]) == D{3.5, 6.5, 2.5, 5.5, 1.5, 4.5});
   // Without positions, too.
-  CHECK(values(run("in x : f64[i, j]\nlet t[j, i] = 2 * x\nout y[i] = reduce(sum) t",
-                   {{"x", view}})["y"]) == D{12, 30});
+  CHECK(values(results("in x : f64[i, j]\nlet t[j, i] = 2 * x\nout y[i] = reduce(sum) t",
+                       {{"x", view}})["y"]) == D{12, 30});
   CHECK(code_of("in x : f64[i, j]\nlet t[j] = 2 * x\nout y = t[p]") == "E0106");
   CHECK(code_of("in x : f64[i, j]\nlet t[j, j] = 2 * x\nout y = t[p, q]") == "E0106");
   CHECK(code_of("in x : f64[i, j]\nlet t = 2 * x\nout y = t[p]") == "E0140");
@@ -100,21 +77,21 @@ TEST_CASE("f16 is rounded in the array, as in an output") {
 
 TEST_CASE("a chain of layers has the values of loops by hand") {
   constexpr int n = 9, u = 3;
-  const D x = counting(n), w{1, -2, 3};
+  const D x = first_numbers(n), w{1, -2, 3};
   D h(n - u + 1), y(n - 2 * u + 2);
   for (std::size_t i = 0; i < h.size(); ++i)
     for (std::size_t k = 0; k < u; ++k) h[i] += x[i + k] * w[k];
   for (std::size_t i = 0; i < y.size(); ++i)
     for (std::size_t k = 0; k < u; ++k) y[i] += h[i + k] * w[k];
   const Results r =
-      run("in x : f64[:]\nin w : f64[u]\nlet h = sum(x[i + u] * w, u)\n"
-          "out y = sum(h[i + u] * w, u)",
-          {{"x", View<const double>(x.data(), {n})}, {"w", View<const double>(w.data(), {u})}});
+      results("in x : f64[:]\nin w : f64[u]\nlet h = sum(x[i + u] * w, u)\n"
+              "out y = sum(h[i + u] * w, u)",
+              {{"x", View<const double>(x.data(), {n})}, {"w", View<const double>(w.data(), {u})}});
   CHECK(values(r["y"]) == y);
 }
 
 TEST_CASE("calls by position, bound, prepared and inferred know the arrays") {
-  const D x = counting(8);
+  const D x = first_numbers(8);
   const View<const double> view(x.data(), {8});
   const Kernel k = compile(parse("kernel k { in x : f64[:]; let d = x[i + 1] * x[i]\n"
                                  "out y = d[i + 1] - d[i]; out z = x }"));
@@ -135,7 +112,7 @@ TEST_CASE("calls by position, bound, prepared and inferred know the arrays") {
 }
 
 TEST_CASE("an output that does not need an array is had without it") {
-  const D x = counting(4);
+  const D x = first_numbers(4);
   const Kernel k = compile(parse("kernel k { in x : f64[:]; let d = x[i + 1] / x[i]\n"
                                  "out y = d[i + 1]; out z = x + 1 }"));
   D z(4);
@@ -145,7 +122,7 @@ TEST_CASE("an output that does not need an array is had without it") {
 }
 
 TEST_CASE("an output that lies on the input of a let is as if the input had been copied") {
-  D x = counting(6);
+  D x = first_numbers(6);
   const Kernel k = compile(parse("kernel k { in x : f64[:]; let d = x[i + 1] + x[i]\n"
                                  "out y = d[i + 1] + d[i] }"));
   k.run({{"x", View<const double>(x.data(), {6})}}, {{"y", View<double>(x.data() + 1, {4})}});
@@ -161,7 +138,7 @@ TEST_CASE("many threads share a kernel with arrays") {
     threads.emplace_back([&, t] {
       for (int round = 0; round < 50; ++round) {
         const std::size_t n = 20 + std::size_t(round) % 3 + t;
-        const D x = counting(n);
+        const D x = first_numbers(n);
         const Results r = k({{"x", View<const double>(x.data(), {std::int64_t(n)})}});
         const D y = values(r["y"]);
         for (std::size_t i = 0; i < y.size(); ++i) wrong[t] += y[i] != 2 * double(i + 2);
@@ -212,7 +189,7 @@ TEST_CASE("gradients go through arrays, and so do gradients of these") {
       "in x : f64[:]\nlet h = x[i] * x[-i]\nout y = h[-i] * x[i]",
       "in x : f64[:]\nlet h = sin(x[i])\nlet g = h[2*i + 1] * h[2*i]\nout y = sum(g[i] * h[i], i)",
       "in x : f64[i]\nlet h[i] = sin(x)\nlet g = h[p] * h[q]\nout y = sum(g[q, p] * g, q)"};
-  D x = counting(7);
+  D x = first_numbers(7);
   for (double &v : x) v = std::sin(2.7 * v) + 0.3;
   const std::vector<NamedView> views{{"x", View<const double>(x.data(), {7})}};
   for (const std::string &body : bodies) {

@@ -7,18 +7,14 @@
 #include <vector>
 
 using namespace broadloom;
+using tests::code_of;
+using tests::results;
 using tests::values;
 
 namespace {
 
 using D = std::vector<double>;
 using I = std::vector<std::int64_t>;
-
-Results run(const std::string &body, const std::vector<NamedView> &inputs) {
-  const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
-  CHECK(print(parse(print(spec))) == print(spec));
-  return tests::in_all_engines(spec, inputs);
-}
 
 // Sums are added up in another order by the reference: the others have the same bits.
 Results run_sums(const std::string &body, const std::vector<NamedView> &inputs) {
@@ -47,16 +43,6 @@ D counting(std::size_t count, double first = 1) {
   D made(count);
   for (std::size_t k = 0; k < count; ++k) made[k] = first + double(k) * 0.25;
   return made;
-}
-
-std::string code_of(const std::string &body) {
-  try {
-    check(parse("kernel k {\n" + body + "\n}"));
-  } catch (const Error &error) {
-    CHECK_FALSE(error.help().empty());
-    return error.code();
-  }
-  return "none";
 }
 
 View<const double> view(const D &values, std::initializer_list<std::int64_t> shape) {
@@ -100,24 +86,24 @@ TEST_CASE("a recurrent network is what a loop over its steps gives") {
 }
 
 TEST_CASE("two earlier steps make Fibonacci's numbers, which begin with the start repeated") {
-  const Results r = run("let f[t < 12] = f[t - 1] + f[t - 2] from 1\nout y[t] = f", {});
+  const Results r = results("let f[t < 12] = f[t - 1] + f[t - 2] from 1\nout y[t] = f", {});
   CHECK(integers(r["y"]) == I{2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377});
 }
 
 TEST_CASE("without a start the steps before the first are zeros") {
   const D x{1, 2, 4, 8};
-  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t - 1]; out y[t] = s",
-                   {{"x", view(x, {4})}})["y"]) == D{1, 3, 7, 15});
-  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t - 3]; out y[t] = s",
-                   {{"x", view(x, {4})}})["y"]) == D{1, 2, 4, 9});
+  CHECK(values(results("in x : f64[t]; let s[t] = x + s[t - 1]; out y[t] = s",
+                       {{"x", view(x, {4})}})["y"]) == D{1, 3, 7, 15});
+  CHECK(values(results("in x : f64[t]; let s[t] = x + s[t - 3]; out y[t] = s",
+                       {{"x", view(x, {4})}})["y"]) == D{1, 2, 4, 9});
 }
 
 TEST_CASE("reads of later positions go from the end") {
   const D x{1, 2, 4, 8};
-  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t + 1] / 2 from 16; out y[t] = s",
-                   {{"x", view(x, {4})}})["y"]) == D{5, 8, 12, 16});
-  CHECK(values(run("in x : f64[t]; let s[t] = x + s[t + 2]; out y[t] = s",
-                   {{"x", view(x, {4})}})["y"]) == D{5, 10, 4, 8});
+  CHECK(values(results("in x : f64[t]; let s[t] = x + s[t + 1] / 2 from 16; out y[t] = s",
+                       {{"x", view(x, {4})}})["y"]) == D{5, 8, 12, 16});
+  CHECK(values(results("in x : f64[t]; let s[t] = x + s[t + 2]; out y[t] = s",
+                       {{"x", view(x, {4})}})["y"]) == D{5, 10, 4, 8});
 }
 
 TEST_CASE("the heat equation goes on for a number of steps, with borders that follow") {
@@ -129,8 +115,8 @@ TEST_CASE("the heat equation goes on for a number of steps, with borders that fo
     std::string value = step;
     for (std::size_t at; (at = value.find("MODE")) != value.npos;) value.replace(at, 4, mode);
     const D y =
-        values(run("in u0 : f64[i]; let u[t < 4, i] = " + value + " from u0; out y[t, i] = u",
-                   {{"u0", view(u0, {6})}})["y"]);
+        values(results("in u0 : f64[i]; let u[t < 4, i] = " + value + " from u0; out y[t, i] = u",
+                       {{"u0", view(u0, {6})}})["y"]);
     D u = u0;
     for (int t = 0; t < 4; ++t) {
       D next(6);
@@ -176,15 +162,15 @@ TEST_CASE("lets that read each other go step by step together") {
 
 TEST_CASE("the axis of steps may be any dim, and inputs may be read at windows along it") {
   const D x = counting(12);
-  const D y = values(run("in x : f64[i, t]\n"
-                         "let s[i, q] = s[i, q - 1] + x[i, 2*q + 1] - x[i, 2*q]\n"
-                         "out y[i, q] = s",
-                         {{"x", view(x, {2, 6})}})["y"]);
+  const D y = values(results("in x : f64[i, t]\n"
+                             "let s[i, q] = s[i, q - 1] + x[i, 2*q + 1] - x[i, 2*q]\n"
+                             "out y[i, q] = s",
+                             {{"x", view(x, {2, 6})}})["y"]);
   CHECK(y == D{0.25, 0.5, 0.75, 0.25, 0.5, 0.75});
 }
 
 TEST_CASE("the number of a step and how many there are can be asked for") {
-  const Results r = run("let s[t < 4] = s[t - 1] + iota(t) * extent(t)\nout y[t] = s", {});
+  const Results r = results("let s[t < 4] = s[t - 1] + iota(t) * extent(t)\nout y[t] = s", {});
   CHECK(integers(r["y"]) == I{0, 4, 12, 24});
 }
 
@@ -195,32 +181,33 @@ TEST_CASE(
     return "in a : f64[" + declared + "]; let s[t < 1, n, i] = s[t - 1, n, i] + 0 from " + start +
            "; out y[n, i] = s[0, n, i]";
   };
-  CHECK(values(run(body("n, i", "a"), {{"a", view(a, {2, 3})}})["y"]) == a);
-  CHECK(values(run(body("i, n", "a"), {{"a", view(a, {2, 3})}})["y"]) == D{1, 4, 2, 5, 3, 6});
-  CHECK(values(run(body("p, q", "a"), {{"a", view(a, {2, 3})}})["y"]) == a);
-  CHECK(values(run("in a : f64[i]; in b : f64; let s[t < 2, i] = s[t - 1, i] + a from b * 2; out "
-                   "y[t, i] = s",
-                   {{"a", view(a, {2})}, {"b", view(a, {})}})["y"]) == D{3, 4, 4, 6});
+  CHECK(values(results(body("n, i", "a"), {{"a", view(a, {2, 3})}})["y"]) == a);
+  CHECK(values(results(body("i, n", "a"), {{"a", view(a, {2, 3})}})["y"]) == D{1, 4, 2, 5, 3, 6});
+  CHECK(values(results(body("p, q", "a"), {{"a", view(a, {2, 3})}})["y"]) == a);
+  CHECK(
+      values(results("in a : f64[i]; in b : f64; let s[t < 2, i] = s[t - 1, i] + a from b * 2; out "
+                     "y[t, i] = s",
+                     {{"a", view(a, {2})}, {"b", view(a, {})}})["y"]) == D{3, 4, 4, 6});
 }
 
 TEST_CASE("loops of integers, of bools and of halves keep their dtype") {
   const std::vector<std::int32_t> x{5, -3, 7};
-  const Results r = run("in x : i32[t]; let s[t] = maximum(x, s[t - 1]) from -10; out y[t] = s",
-                        {{"x", View<const std::int32_t>(x.data(), {3})}});
+  const Results r = results("in x : i32[t]; let s[t] = maximum(x, s[t - 1]) from -10; out y[t] = s",
+                            {{"x", View<const std::int32_t>(x.data(), {3})}});
   CHECK(r["y"].dtype() == DType::I32);
-  const Results f = run("in x : i32[t]; let s[t] = f16(x) + s[t - 1] / 2; out y[t] = s",
-                        {{"x", View<const std::int32_t>(x.data(), {3})}});
+  const Results f = results("in x : i32[t]; let s[t] = f16(x) + s[t - 1] / 2; out y[t] = s",
+                            {{"x", View<const std::int32_t>(x.data(), {3})}});
   CHECK(f["y"].dtype() == DType::F16);
-  const Results b = run("in x : i32[t]; let s[t] = x > 6 || s[t - 1]; out y[t] = s",
-                        {{"x", View<const std::int32_t>(x.data(), {3})}});
+  const Results b = results("in x : i32[t]; let s[t] = x > 6 || s[t - 1]; out y[t] = s",
+                            {{"x", View<const std::int32_t>(x.data(), {3})}});
   CHECK(b["y"].dtype() == DType::Bool);
 }
 
 TEST_CASE("no steps are no elements, and no error") {
   const D x;
   const Results r =
-      run("in x : f64[t]; let s[t] = x + s[t - 1] from 2; out y[t] = s; out z = sum(s, t)",
-          {{"x", view(x, {0})}});
+      results("in x : f64[t]; let s[t] = x + s[t - 1] from 2; out y[t] = s; out z = sum(s, t)",
+              {{"x", view(x, {0})}});
   CHECK(r["y"].size() == 0);
   CHECK(values(r["z"]) == D{0});
 }

@@ -31,11 +31,6 @@ Array numbers(DType dtype, const Shape &shape) {
   return made;
 }
 
-Shape shape_of(const Array &array) {
-  const auto shape = array.shape();
-  return {shape.begin(), shape.end()};
-}
-
 View<const double> view(const std::vector<double> &data, const Shape &shape) {
   return {data.data(), shape};
 }
