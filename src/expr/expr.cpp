@@ -183,7 +183,8 @@ Expr padded(const Expr &x, const std::vector<PaddedDim> &dims, const DimPad &fil
     DimPad pad = filling;
     pad.before = dim.before;
     pad.after = dim.after;
-    add_pad(pads, read.window ? *read.window->of : read, dim.dim, std::move(pad), where);
+    add_pad(pads, read.window ? *read.window->of : read, dim.dim, std::move(pad),
+            [&] { return where; });
   }
   return make_padded(x, std::move(pads), where);
 }
@@ -237,7 +238,8 @@ Position extent_of(const Expr &array, const AxisRef &dim, std::source_location w
     support::fail("E0003", "extent_of() takes an input or a let, and this expression is neither",
                   place_of(where), "give it what bl::input() or bl::let() returned");
   Position position(0);
-  for (const AffineForm::Extent &extent : extent_form(array, dim, place_of(where)).extents)
+  for (const AffineForm::Extent &extent :
+       extent_form(array, dim, [&] { return place_of(where); }).extents)
     position.extents_.push_back({extent.of, extent.dim, extent.times});
   return position;
 }

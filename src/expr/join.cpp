@@ -23,7 +23,7 @@ bool is_join(const Expr &expr) {
 }
 
 std::size_t dim_of_join(const std::string &let, const ExprNode &join,
-                        const std::vector<AxisRef> &dims, const Place &shown) {
+                        const std::vector<AxisRef> &dims, const PlaceOf &shown) {
   const auto &axis = join.axes[0].value();
   const int *number = std::get_if<int>(&axis);
   if (number != nullptr && *number >= 0 && std::size_t(*number) < dims.size())
@@ -34,7 +34,7 @@ std::size_t dim_of_join(const std::string &let, const ExprNode &join,
   const std::string word =
       number ? std::to_string(*number) : "'" + std::get<std::string>(axis) + "'";
   support::fail("E0104", "'" + let + "' has no dim " + word + " along which its parts could lie",
-                shown, "list it among the dims: let " + let + "[i, j] = concat(i, x, y)");
+                shown(), "list it among the dims: let " + let + "[i, j] = concat(i, x, y)");
 }
 
 // Such a let has an array of its own, with what it begins from before it.
@@ -61,7 +61,7 @@ Expr let_of_join(const std::string &name, const std::vector<AxisRef> &dims, cons
   const ExprNode &node = *join.node();
   std::vector<AxisRef> own = dims;
   if (node.stacks) {
-    const auto dim = dim_of_join(name, node, dims, node.where);
+    const auto dim = dim_of_join(name, node, dims, [&] { return node.where; });
     own.erase(own.begin() + std::ptrdiff_t(dim));
   }
   const auto has_dims = [&](const ExprNode &let) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "expr/node.hpp"
+#include "expr/pad.hpp"
 
 #include <functional>
 #include <string>
@@ -19,7 +20,7 @@ bool is_join(const Expr &expr);
 
 // The dim of the whole along which its parts lie. Throws ShapeError E0104 where the let lists no such dim; `shown` has its source line.
 std::size_t dim_of_join(const std::string &let, const ExprNode &join,
-                        const std::vector<AxisRef> &dims, const Place &shown);
+                        const std::vector<AxisRef> &dims, const PlaceOf &shown);
 
 // The let of a join with each part as a let of its own: NAME_part0, .. if `is_free(name)`, else another such name. A part that is
 // an array with these dims stays what it is, but for those that are `taken`. `made` is called with each new let.

@@ -79,13 +79,13 @@ std::string print_pads(const InputDecl &of, const std::vector<DimPad> &pads) {
 }
 
 std::size_t dim_of(const InputDecl &of, const AxisRef &dim, const std::string &purpose,
-                   const Place &shown) {
+                   const PlaceOf &shown) {
   const int *number = std::get_if<int>(&dim.value());
   const bool is_counted = of.is_let && number != nullptr && *number >= 0 && *number < max_rank;
   const int found = is_counted ? *number : find_dim(of, dim);
   if (found < 0 && of.is_let)
     support::fail("E0104", "let '" + of.name + "' has no dim " + shown_dim(dim) + " " + purpose,
-                  shown, "number the dims of a let from 0 on");
+                  shown(), "number the dims of a let from 0 on");
   if (found < 0) {
     std::vector<std::string> labels;
     for (const Dim &d : of.dims)
@@ -94,7 +94,7 @@ std::size_t dim_of(const InputDecl &of, const AxisRef &dim, const std::string &p
                   "'" + of.name + "', which has " +
                       support::count(std::int64_t(of.dims.size()), "dim") + ", has no dim " +
                       shown_dim(dim) + " " + purpose,
-                  shown,
+                  shown(),
                   !labels.empty()   ? "its labels are " + support::quoted_list(labels)
                   : of.dims.empty() ? "a scalar has none"
                                     : "name dims without labels by number, from 0 on");
@@ -103,21 +103,21 @@ std::size_t dim_of(const InputDecl &of, const AxisRef &dim, const std::string &p
 }
 
 void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim, DimPad pad,
-             const Place &shown) {
+             const PlaceOf &shown) {
   const std::size_t found = dim_of(of, dim, "to pad", shown);
   for (const DimPad &other : pads)
     if (other.dim == found)
       support::fail("E0024", "dim " + shown_dim(dim) + " of '" + of.name + "' is padded twice",
-                    shown, "pad each dim once");
+                    shown(), "pad each dim once");
   for (const std::int64_t amount : {pad.before, pad.after}) {
     if (amount < 0)
       support::fail("E0024",
                     "dim " + shown_dim(dim) + " is padded by " + support::count(amount, "element"),
-                    shown, "0 or more: what is left away is not read, as by x[i + 1]");
+                    shown(), "0 or more: what is left away is not read, as by x[i + 1]");
     if (amount > most_padding)
       support::fail("E0006",
                     "dim " + shown_dim(dim) + " is padded by " + support::count(amount, "element"),
-                    shown, "2^40 are the limit");
+                    shown(), "2^40 are the limit");
   }
   pad.dim = found;
   pads.push_back(std::move(pad));

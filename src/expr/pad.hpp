@@ -8,6 +8,8 @@
 
 #include "expr/node.hpp"
 
+#include <functional>
+
 namespace broadloom {
 
 enum class PadMode : std::uint8_t { Constant, Edge, Wrap, Reflect };
@@ -26,14 +28,17 @@ std::string print_filling(const DimPad &pad);
 // "pad(x, i: (1, 2), edge)"; those that are filled alike stand in one.
 std::string print_pads(const InputDecl &of, const std::vector<DimPad> &pads);
 
+// A place with its source line, which takes a walk through the text: asked for where there is something to tell.
+using PlaceOf = std::function<Place()>;
+
 // A dim of an input or a let by label or number; of a let only its number is known. `purpose` ends the message: "to pad". Throws
 // ShapeError E0104; `shown` has its source line.
 std::size_t dim_of(const InputDecl &of, const AxisRef &dim, const std::string &purpose,
-                   const Place &shown);
+                   const PlaceOf &shown);
 
 // Adds one to those of an input: `dim` by label or number. Throws SpecError E0024, E0006, ShapeError E0104; `shown` has its source line.
 void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim, DimPad pad,
-             const Place &shown);
+             const PlaceOf &shown);
 
 // The padded input, which is no value before it is read at positions: an Input node whose window has no forms.
 Expr make_padded(const Expr &of, std::vector<DimPad> pads, Place where);

@@ -118,7 +118,7 @@ Expr input_named(Expr of) {
 
 } // namespace
 
-AffineForm extent_form(const Expr &array, const AxisRef &dim, const Place &shown) {
+AffineForm extent_form(const Expr &array, const AxisRef &dim, const PlaceOf &shown) {
   const Expr of = input_named(array);
   const ExprNode &node = *of.node();
   AffineForm form;

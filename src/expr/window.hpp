@@ -115,7 +115,7 @@ Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where);
 Expr make_window_like(const Expr &of, const Window &window, Place where);
 
 // extent(x, 0): of a dim of an input or a let, by label or number. Throws ShapeError E0104; `shown` has its source line.
-AffineForm extent_form(const Expr &array, const AxisRef &dim, const Place &shown);
+AffineForm extent_form(const Expr &array, const AxisRef &dim, const PlaceOf &shown);
 
 // With other arrays in place of those whose extents stand in it: `now(array)`, or the same where that is empty.
 template <class Now> void exchange_extents(AffineForm &form, Now now) {

@@ -274,7 +274,7 @@ private:
   }
 
   Join join_of(const ExprNode &let);
-  void check_label(const ExprNode &let, const Join &join, const Place &shown) const;
+  void check_label(const ExprNode &let, const Join &join, const PlaceOf &shown) const;
 
   // The dim along which arrays are stacked, which none of them has.
   static void add_axis(TypedSpec &typed, const AxisRef &axis, std::size_t dim) {

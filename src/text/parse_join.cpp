@@ -27,7 +27,7 @@ Expr parse_join(Cursor &cursor, Symbols &symbols, const Definitions &definitions
                 "list those of the whole: let " + into.name + "[i, j] = concat(i, x, y)");
   const Expr join = make_join(std::move(axis), std::move(parts), stacks, where);
   dim_of_join(into.name, *join.node(), into.axes,
-              support::with_text(where, cursor.source().text.get()));
+              [&] { return support::with_text(where, cursor.source().text.get()); });
   Expr let = let_of_join(
       into.name, into.axes, join, into.where,
       [&](const std::string &name) { return !symbols.contains(name); },

@@ -78,9 +78,10 @@ private:
     for (Read &one : read) {
       one.pad.mode = filling_.mode;
       one.pad.value = filling_.value;
-      add_pad(pads, of, one.dim, one.pad,
-              support::with_text(cursor_.source().place(one.first, one.last),
-                                 cursor_.source().text.get()));
+      add_pad(pads, of, one.dim, one.pad, [&] {
+        return support::with_text(cursor_.source().place(one.first, one.last),
+                                  cursor_.source().text.get());
+      });
     }
     filling_ = {};
   }

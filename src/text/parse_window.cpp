@@ -169,13 +169,8 @@ private:
     const Token dim = cursor_.peek();
     const AxisRef ref = parse_axis(cursor_);
     const Place place = cursor_.source().place(dim, cursor_.previous());
-    AffineForm result;
-    try {
-      result = extent_form(of, ref, place);
-    } catch (
-        const ShapeError &) { // its line takes a walk through the text, so only where it is told
-      extent_form(of, ref, support::with_text(place, cursor_.source().text.get()));
-    }
+    AffineForm result = extent_form(
+        of, ref, [&] { return support::with_text(place, cursor_.source().text.get()); });
     cursor_.expect(Tok::RightParen, "')'");
     return result;
   }

@@ -162,8 +162,7 @@ std::shared_ptr<const InputDecl> parse_positions_of_output(Cursor &cursor, const
 // An axis: a name or a position.
 AxisRef parse_axis(Cursor &cursor);
 
-// `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
-// Whether `concat(` or `stack(` comes next: the whole value of a let or an output.
+// Whether `concat(` or `stack(` comes next: the whole value of a let or an output. parse_join.cpp.
 bool at_join(const Cursor &cursor);
 struct Joined { // what it is the value of
   std::string name;
@@ -174,6 +173,7 @@ struct Joined { // what it is the value of
 Expr parse_join(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
                 const Joined &into);
 
+// `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols);
 
 // `pad(x, i: (1, 2), edge)`, from the word to the parenthesis: a padded input, which is no value before positions follow. parse_pad.cpp.
