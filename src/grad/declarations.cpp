@@ -3,6 +3,7 @@
 
 #include "reference/reference.hpp"
 #include "rewrite/scatters.hpp"
+#include "support/free_name.hpp"
 
 #include <algorithm>
 
@@ -27,9 +28,8 @@ Declarations::Declarations(const SpecData &data, const spec::TypedSpec &typed, F
 }
 
 std::string Declarations::fresh(const std::string &name) {
-  std::string unique = name;
-  for (int k = 2; !taken_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
-  return unique;
+  return support::free_name(name,
+                            [&](const std::string &free) { return taken_.insert(free).second; });
 }
 
 // A label would hold it to the extent of inputs with that label, which `like` may not read.

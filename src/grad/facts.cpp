@@ -4,6 +4,7 @@
 #include "expr/definition.hpp"
 #include "expr/window.hpp"
 #include "grad/bind.hpp"
+#include "support/free_name.hpp"
 
 #include <algorithm>
 
@@ -126,9 +127,8 @@ AxisSet Facts::axes(const Expr &written) {
 }
 
 std::string Facts::free_name(const std::string &name) const {
-  std::string free = name;
-  for (int k = 2; accumulators_.count(free) != 0; ++k) free = name + "_" + std::to_string(k);
-  return free;
+  return support::free_name(
+      name, [&](const std::string &free) { return accumulators_.count(free) == 0; });
 }
 
 AxisRef Facts::axis_ref(int axis) const {

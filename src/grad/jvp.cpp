@@ -21,6 +21,7 @@
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/free_name.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 
@@ -209,10 +210,9 @@ public:
   }
   void add(const std::string &name) {
     if (names_.contains(name)) return;
-    std::string unique = "t_" + name;
-    for (int k = 2; !taken_.insert(unique).second; ++k)
-      unique = "t_" + name + "_" + std::to_string(k);
-    names_.emplace(name, std::move(unique));
+    names_.emplace(name, support::free_name("t_" + name, [&](const std::string &free) {
+                     return taken_.insert(free).second;
+                   }));
   }
   const std::unordered_map<std::string, std::string> &all() const { return names_; }
 
@@ -244,13 +244,9 @@ Expr read_of(const spec::Materialised &let) {
   decl->dtype = made.dtype;
   decl->dims.assign(made.axes.size(), Dim(":"));
   decl->materialised = true;
-  std::vector<AffineForm> forms;
-  for (const int axis : made.axes) {
-    const spec::Axis &known = let.typed.axes[std::size_t(axis)];
-    if (known.labelled) forms.push_back({0, {{known.name, 1}}, {}});
-  }
-  if (forms.empty() || forms.size() < made.axes.size()) return {};
-  return make_window(make_input(std::move(decl), made.where), std::move(forms), made.where);
+  std::vector<AffineForm> own = spec::own_positions(let.typed);
+  if (own.empty()) return {};
+  return make_window(make_input(std::move(decl), made.where), std::move(own), made.where);
 }
 
 // Those with tangents: what reads what moves, joins of such, and then all parts of these.

@@ -10,6 +10,7 @@
 #include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
 #include "support/fail.hpp"
+#include "support/free_name.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -97,9 +98,8 @@ private:
   }
 
   std::string fresh(const std::string &name) {
-    std::string unique = name;
-    for (int k = 2; !taken_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
-    return unique;
+    return support::free_name(name,
+                              [&](const std::string &free) { return taken_.insert(free).second; });
   }
 
   // The inputs asked about and the lets that a kernel reads, as far as something flows into them.
@@ -203,18 +203,15 @@ private:
     if (flowed == into_.end() || names.empty()) return;
     const Place &where = let.data.outputs[0].where;
     const Names axes = own_names(let);
-    std::vector<AffineForm> own; // as it was called in the let
-    for (const int axis : let.typed.outputs[0].axes) {
-      const spec::Axis &known = let.typed.axes[std::size_t(axis)];
-      if (!known.labelled)
-        support::fail("E0607",
-                      "let '" + name +
-                          "' is read at positions and has an axis without a name, so nothing "
-                          "can flow back through it",
-                      shown(where),
-                      "give the dims of its inputs labels, or read these at positions, too");
-      own.push_back({0, {{known.name, 1}}, {}});
-    }
+    const std::vector<AffineForm> own =
+        spec::own_positions(let.typed); // as it was called in the let
+    if (own.size() < let.typed.outputs[0].axes.size())
+      support::fail("E0607",
+                    "let '" + name +
+                        "' is read at positions and has an axis without a name, so nothing "
+                        "can flow back through it",
+                    shown(where),
+                    "give the dims of its inputs labels, or read these at positions, too");
     const Expr cotangent =
         make_let(fresh("d_" + name), flowed->second.value, where, axes_into_[name]);
     cotangents_.push_back(cotangent);
@@ -272,9 +269,8 @@ private:
       add_axes(split_.rest, axes_);
       for (const auto &let : split_.lets) add_axes(let->data, axes_);
     }
-    std::string unique = name;
-    for (int k = 2; !axes_.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
-    return unique;
+    return support::free_name(name,
+                              [&](const std::string &free) { return axes_.insert(free).second; });
   }
 
   static void add_axes(const SpecData &kernel, std::unordered_set<std::string> &axes) {

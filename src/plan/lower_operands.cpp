@@ -2,6 +2,7 @@
 #include "plan/lowering.hpp"
 
 #include "support/check.hpp"
+#include "support/free_name.hpp"
 
 #include <fmt/format.h>
 
@@ -12,12 +13,9 @@ namespace broadloom::plan {
 // Phases of a generic plan have axes of their own: i, i_2, i_3.
 std::string Lowering::name_of_axis(const std::string &name) const {
   if (!request_.generic) return name;
-  const auto is_free = [&](const std::string &wish) {
-    return std::ranges::count(plan_.program.axes, wish, &loop::Axis::name) == 0;
-  };
-  std::string free = name;
-  for (int k = 2; !is_free(free); ++k) free = fmt::format("{}_{}", name, k);
-  return free;
+  return support::free_name(name, [&](const std::string &free) {
+    return std::ranges::count(plan_.program.axes, free, &loop::Axis::name) == 0;
+  });
 }
 
 AxisId Lowering::axis_of(LoopKind kind, const Group &group) {

@@ -102,6 +102,16 @@ bool reads_arrays(const InputDecl &window) {
   return false;
 }
 
+std::vector<AffineForm> own_positions(const TypedSpec &let) {
+  std::vector<AffineForm> own;
+  for (const int axis : let.outputs[0].axes) {
+    const Axis &known = let.axes[std::size_t(axis)];
+    if (!known.labelled) return {};
+    own.push_back({0, {{known.name, 1}}, {}});
+  }
+  return own;
+}
+
 std::set<std::string> lets_read(const InputDecl &decl) {
   std::set<std::string> names;
   if (!decl.window) return names;

@@ -38,6 +38,9 @@ struct Materialised {
   std::optional<Join> join = {};
 };
 
+// The axes of the let as positions of its array, as the let itself calls them; none where it has none, or one has no name.
+std::vector<AffineForm> own_positions(const TypedSpec &let);
+
 // What a window reads of lets: their elements or, in its positions, their extents.
 std::set<std::string> lets_read(const InputDecl &decl);
 

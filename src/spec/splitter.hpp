@@ -297,11 +297,7 @@ private:
 
   void add_array(const std::string &name, const TypedSpec &typed, const Place &where) {
     const TypedOutput &made = typed.outputs[0];
-    Array array{declared(name, made.dtype, made.axes.size(), where), {}};
-    bool named = !made.axes.empty();
-    for (const int axis : made.axes) named = named && typed.axes[std::size_t(axis)].labelled;
-    for (std::size_t dim = 0; named && dim < made.axes.size(); ++dim)
-      array.own.push_back({0, {{typed.axes[std::size_t(made.axes[dim])].name, 1}}, {}});
+    Array array{declared(name, made.dtype, made.axes.size(), where), own_positions(typed)};
     arrays_.emplace(name, std::move(array));
   }
 
