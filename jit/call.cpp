@@ -98,7 +98,7 @@ void KernelImpl::run_lets(Operands call) const {
     if (!needed[k]) continue;
     const std::optional<spec::Recurrence> &loop = lets_.specs()[k]->recurrence;
     if (!loop)
-      lets_.kernels()[k]->run_given(lets_.operands(k, inputs, lets));
+      lets_.kernels()[k]->run_lent(lets_.operands(k, inputs, lets));
     else if (loop->first == k)
       jit::TimeLoop(lets_, k, inputs, lets, elements()).run();
   }

@@ -60,7 +60,7 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()),
       has_generic_(plan::has_generic(typed_)),
       has_windows_(typed_.given_inputs() < typed_.inputs.size()),
-      has_lent_(typed_.lent_input() != nullptr),
+      has_lent_(typed_.given_inputs() > 0 && typed_.inputs[typed_.given_inputs() - 1].is_lent()),
       lets_(whole(),
             [&](const std::shared_ptr<const spec::Materialised> &let) {
               const std::shared_ptr<const SpecData> data(let, &let->data);
@@ -81,12 +81,12 @@ kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) c
   const support::FloatWorld world;
   kernel::check_input_count(typed_, inputs.size());
   if (const spec::TypedInput *shape = typed_.lent_input()) kernel::fail_lent(typed_, *shape);
-  if (lets_.empty()) return layouts_of_given(inputs);
+  if (lets_.empty() && !has_lent_) return layouts_of_given(inputs);
   kernel::check_operands(typed_, pointers_to(inputs));
-  const std::vector<AnyView> lets = lets_.views(*lets_.layouts(pointers_to(inputs)), nullptr);
-  std::vector<AnyView> given;
-  for (const AnyView *view : lets_.operands_of_rest(pointers_to(inputs), lets, {}))
-    given.push_back(*view);
+  std::vector<AnyView> lets, given;
+  if (!lets_.empty()) lets = lets_.views(*lets_.layouts(pointers_to(inputs)), nullptr);
+  const kernel::LentOperands lent(typed_, lets_.operands_of_rest(pointers_to(inputs), lets, {}));
+  for (const AnyView *view : lent.all()) given.push_back(*view);
   return layouts_of_given(given);
 }
 
@@ -309,7 +309,9 @@ void BoundCall::operator()() const try {
   support::out_of_memory();
 }
 
-static void prepare_given(const KernelImpl &kernel, kernel::Operands given) {
+static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
+  const kernel::LentOperands lent(kernel.typed(), named);
+  const kernel::Operands given = lent.all();
   if (kernel.before()) {
     std::vector<AnyView> inputs;
     for (const AnyView *view : given.first(kernel.typed().given_inputs())) inputs.push_back(*view);

@@ -176,7 +176,7 @@ private:
   const std::size_t most_patterns_;
   const bool has_generic_;
   const bool has_windows_;
-  const bool has_lent_; // shapes that outputs lend
+  const bool has_lent_; // shapes that outputs lend, or extents that are said
   const jit::Lets lets_;
   const std::unique_ptr<const KernelImpl> before_;
   mutable jit::LayoutCache layout_cache_;

@@ -3,7 +3,6 @@
 
 #include "jit/kernel.hpp"
 #include "jit/layout_cache.hpp"
-#include "kernel/join.hpp"
 #include "kernel/layouts.hpp"
 #include "kernel/window_extents.hpp"
 
@@ -113,6 +112,11 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
   std::vector<Layout> layouts_of_inputs;
   for (const AnyView *input : inputs) layouts_of_inputs.push_back(input->layout);
   std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<kernel::Whole> wholes(lets_.size());
+  const auto extent_of = [&](std::uint32_t array, std::size_t dim) {
+    return array < inputs.size() ? inputs[array]->layout.extents[dim]
+                                 : shapes[array - inputs.size()][dim];
+  };
   for (std::size_t k = 0; k < lets_.size(); ++k) {
     const DType dtype = specs_[k]->typed.outputs[0].dtype;
     if (const spec::Recurrence *loop = recurrence(k)) {
@@ -127,8 +131,9 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
         given.push_back(views[read]);
         parts.push_back(views[read].layout);
       }
-      const Layout layout = specs_[k]->join ? kernel::whole_of(*specs_[k], parts)
-                                            : kernels_[k]->allocated_layouts(given).outputs[0];
+      if (specs_[k]->join) wholes[k] = kernel::whole_of(*specs_[k], parts, extent_of);
+      const Layout layout =
+          specs_[k]->join ? wholes[k].layout : kernels_[k]->allocated_layouts(given).outputs[0];
       made->lets.push_back(layout);
       made->bytes.push_back(element_count(layout) * std::int64_t(size_of(dtype)));
       made->first.push_back(0);
@@ -138,7 +143,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
     views.push_back({dtype, nullptr, true, made->lets.back()});
     lifetimes.push_back({made->bytes.back(), lets_[k].made, lets_[k].last_read});
   }
-  const std::vector<std::int64_t> starts = put_parts(*made, lifetimes);
+  const std::vector<std::int64_t> starts = put_parts(*made, wholes, lifetimes);
   made->places = support::places_of(lifetimes);
   for (std::size_t k = lets_.size(); k-- > 0;) // a whole may be a part itself, of one behind it
     if (lets_[k].whole) made->places.starts[k] = made->places.starts[*lets_[k].whole] + starts[k];
@@ -147,7 +152,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
 }
 
 // Parts lie in their whole, which lives from the first of them until the last time that one of them or it is read. Returns where, in bytes: [let].
-std::vector<std::int64_t> Lets::put_parts(Layouts &layouts,
+std::vector<std::int64_t> Lets::put_parts(Layouts &layouts, std::vector<kernel::Whole> &wholes,
                                           std::vector<support::Lifetime> &lifetimes) const {
   std::vector<std::int64_t> starts(lets_.size());
   for (std::size_t k = 0; k < lets_.size(); ++k)
@@ -156,11 +161,11 @@ std::vector<std::int64_t> Lets::put_parts(Layouts &layouts,
       lifetimes[k].last_read = std::max(lifetimes[k].last_read, lifetimes[part].last_read);
     }
   for (std::size_t k = lets_.size(); k-- > 0;) { // a whole may be a part, of one behind it
-    std::int64_t first = 0;
+    wholes[k].layout = layouts.lets[k];
+    std::size_t next = 0;
     for (const std::size_t part : parts_of(k)) {
-      starts[part] =
-          kernel::put_part(*specs_[k]->join, layouts.lets[k], layouts.lets[part], first) *
-          std::int64_t(size_of(specs_[part]->typed.outputs[0].dtype));
+      starts[part] = kernel::put_part(wholes[k], next++, layouts.lets[part]) *
+                     std::int64_t(size_of(specs_[part]->typed.outputs[0].dtype));
       layouts.bytes[part] = lifetimes[part].bytes = 0;
     }
   }

@@ -1,6 +1,7 @@
 // The lets of a kernel that are arrays (spec/materialise.hpp): each a kernel of its own, run before the one that reads them.
 #pragma once
 
+#include "kernel/join.hpp"
 #include "kernel/operands.hpp"
 #include "spec/materialise.hpp"
 #include "support/lifetimes.hpp"
@@ -61,7 +62,7 @@ public:
                                                 kernel::Operands outputs) const;
 
 private:
-  std::vector<std::int64_t> put_parts(Layouts &layouts,
+  std::vector<std::int64_t> put_parts(Layouts &layouts, std::vector<kernel::Whole> &wholes,
                                       std::vector<support::Lifetime> &lifetimes) const;
   std::span<const std::size_t> parts_of(std::size_t k) const; // none where it is no join
   struct Let {

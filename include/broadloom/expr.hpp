@@ -30,6 +30,10 @@ struct ExprNode; // src/expr/node.hpp
 
 class Position;
 
+// Alignment of unlabelled dims: f aligns trailing dims (NumPy), c leading dims, none demands equal ranks. And of what is stored: c has the
+// elements of the last dim side by side, f those of the first one.
+enum class Order { c, f, none };
+
 // What an input is to the kernel. Parameters change seldom, and may be frozen; states belong to who calls it.
 enum class InputRole : std::uint8_t { plain, parameter, state };
 
@@ -194,6 +198,9 @@ public:
   const std::vector<Extent> &extents() const { return extents_; }
   Outside outside() const { return outside_; }
   bool valid() const { return valid_; }
+  // bl::axis("i") + 0, an axis alone to which 0 was added: it is to stay inside of the dim, and need not be as long as it.
+  bool stays_inside() const { return stays_inside_; }
+  bool is_number() const { return terms_.empty() && indices_.empty() && extents_.empty(); }
 
   friend Position operator+(const Position &a, const Position &b) { return a.plus(b, 1); }
   friend Position operator-(const Position &a, const Position &b) { return a.plus(b, -1); }
@@ -221,6 +228,7 @@ private:
   std::vector<Extent> extents_;
   Outside outside_ = Outside::Fails;
   bool valid_ = true;
+  bool stays_inside_ = false;
 };
 
 // A position that an element of an integer input says: x.at({bl::index(k.at({"i"})) + 1, "j"}) is x[k[i] + 1, j]. Of an input that
@@ -312,11 +320,14 @@ Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value);
 //
 //   auto h = bl::let("h", {"t", "i"}, tanh(x + bl::itself("h").at({bl::axis("t") - 1, "i"})), {.from = h0});
 //
-// `from` is what it begins with, zeros where there is none; `axis` and `count` say how many steps there are where no input does.
+// `from` is what it begins with, zeros where there is none; `axis` and `count` say how many steps there are where no input does. Of a let that
+// does not read itself they say the extent of an axis: `let u[i < 3] = ..` of the text form.
 struct LetSteps {
   std::optional<Operand> from = {};
   std::string axis = {};
   std::int64_t count = -1;
+  Order store = Order::
+      none; // how its array lies, `let h[i, j] in f = ..`; of a let that reads itself nothing
 };
 Expr itself(std::string name, std::source_location where = std::source_location::current());
 Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetSteps steps);
@@ -331,6 +342,19 @@ Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetS
 Expr concat(const AxisRef &axis, const std::vector<Expr> &parts,
             std::source_location where = std::source_location::current());
 Expr stack(const AxisRef &axis, const std::vector<Expr> &parts,
+           std::source_location where = std::source_location::current());
+
+// Parts that lie at positions of the whole, each one axis of the part times 1 or more, plus numbers and extents:
+//
+//   bl::let("z", {"r"}, bl::parts({{x.at({"i"}), {2 * bl::axis("i")}}, {y.at({"i"}), {2 * bl::axis("i") + 1}}}))
+//
+// `compile` throws E0034 for other positions; a call E0142 for one below 0, E0145 where two parts lie at one position, E0146 where none does. The rest is as of
+// concat().
+struct Part {
+  Expr value;
+  std::vector<Position> at;
+};
+Expr parts(const std::vector<Part> &parts,
            std::source_location where = std::source_location::current());
 
 // Elementwise functions, named as in the text form. Meaning and dtypes: docs/language.md.

@@ -23,9 +23,6 @@
 
 namespace broadloom {
 
-// Alignment of unlabelled dims: f aligns trailing dims (NumPy), c leading dims, none demands equal ranks.
-enum class Order { c, f, none };
-
 enum class ModeKind : std::uint8_t { plain, broadcast, accumulate, reduce };
 
 struct Mode {
@@ -86,9 +83,15 @@ public:
   LoopSpec &update(std::string state, const Operand &value);
   LoopSpec &update(std::string state, const Mode &mode, const Operand &value);
 
-  // Applied to the output declared last: its dtype; write request `+=`.
+  // Applied to the output declared last: its dtype; write request `+=`; how long one of the axes that it lists is, `out y[i < 2*extent(x, 0)]` of the
+  // text form, by numbers and extents (SpecError E0033 for others, a call throws ShapeError E0144 for one below 0).
   LoopSpec &as(DType dtype);
   LoopSpec &add();
+  // The order in which its elements lie where the call allocates it, `out z in f = ..`: a wish, as an array that is given lies as it does. `none`: by the
+  // inputs, as if nothing was said.
+  LoopSpec &store(Order order);
+  LoopSpec &extent(std::string axis, const Position &extent,
+                   std::source_location where = std::source_location::current());
 
   const SpecData &data() const { return *data_; }
 

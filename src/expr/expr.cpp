@@ -65,11 +65,10 @@ std::string_view relation(Sign sign) {
   return "";
 }
 
-namespace {
-
 AffineForm form_of(const Position &position) {
   AffineForm form;
   form.constant = position.constant();
+  form.stays_inside = position.stays_inside();
   for (const Position::Term &term : position.terms()) form.terms.push_back({term.axis, term.times});
   for (const Position::Index &index : position.indices())
     form.indices.push_back({index.read.node()->input, index.times});
@@ -77,6 +76,8 @@ AffineForm form_of(const Position &position) {
     form.extents.push_back({extent.of, extent.dim, extent.times});
   return form;
 }
+
+namespace {
 
 Outside outside_of(const Position &position) {
   switch (position.outside()) {
@@ -115,6 +116,25 @@ Expr stack(const AxisRef &axis, const std::vector<Expr> &parts, std::source_loca
   return join(axis, parts, true, place_of(where));
 }
 
+Expr parts(const std::vector<Part> &parts, std::source_location where) {
+  const Place place = place_of(where);
+  if (parts.empty())
+    support::fail("E0009", "parts() takes one part or more", place, "give it some");
+  std::vector<Expr> values;
+  JoinPositions positions;
+  for (const Part &part : parts) {
+    values.push_back(part.value);
+    std::vector<AffineForm> &forms = positions.of_parts.emplace_back();
+    for (const Position &position : part.at) {
+      if (!position.valid())
+        support::fail("E0006", "the numbers of this position leave the range of i64", place,
+                      "use smaller numbers");
+      forms.push_back(form_of(position));
+    }
+  }
+  return make_join_at(std::move(values), std::move(positions), place);
+}
+
 Expr itself(std::string name, std::source_location where) {
   return make_ahead(std::move(name), place_of(where));
 }
@@ -135,7 +155,9 @@ Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetS
       support::fail("E0031", "a let goes on for 1 to 2^40 steps", where,
                     "say how many there are: {.axis = \"t\", .count = 100}");
     loop.counted_dim = std::size_t(dim - axes.begin());
+    loop.said = make_said(name, {{steps.axis, {steps.count, {}, {}}}}, [&] { return where; });
   }
+  loop.store = steps.store;
   return make_let(std::move(name), value.expr(), where, std::move(axes), std::move(loop));
 }
 
@@ -220,6 +242,8 @@ Position Position::plus(const Position &other, std::int64_t times) const {
   result.valid_ = valid_ && other.valid_ && whole && add_to(sum, form_of(other), times);
   result.outside_ = outside_ == Outside::Fails ? other.outside_ : outside_;
   result.constant_ = sum.constant;
+  const bool adds_nothing = other.is_number() && other.constant_ == 0 && !terms_.empty();
+  result.stays_inside_ = sum.stays_inside || adds_nothing;
   for (AffineForm::Term &term : sum.terms)
     result.terms_.push_back({std::move(term.axis), term.times});
   for (const AffineForm::Index &index : sum.indices)

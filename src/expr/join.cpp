@@ -3,6 +3,7 @@
 
 #include "expr/window.hpp"
 #include "support/fail.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -16,6 +17,33 @@ Expr make_join(AxisRef axis, std::vector<Expr> parts, bool stacks, Place where) 
   node->stacks = stacks;
   node->where = std::move(where);
   return Expr(std::move(node));
+}
+
+Expr make_join_at(std::vector<Expr> parts, JoinPositions positions, Place where) {
+  auto node = std::make_shared<ExprNode>();
+  node->kind = ExprKind::Join;
+  node->args = std::move(parts);
+  node->places = std::make_shared<const JoinPositions>(std::move(positions));
+  node->where = std::move(where);
+  return Expr(std::move(node));
+}
+
+void check_positions_of_part(const std::string &whole, const std::vector<AffineForm> &positions,
+                             const PlaceOf &shown) {
+  std::unordered_set<std::string> seen;
+  for (const AffineForm &form : positions) {
+    const bool has_one = form.terms.size() == 1 && form.indices.empty();
+    if (!has_one || form.terms[0].times < 1)
+      support::fail("E0034",
+                    "a part of '" + whole + "' lies at " + print(form) +
+                        ", and a position of a part is one axis, times 1 or more, plus numbers",
+                    shown(), "write such as " + whole + "[i + 3] or " + whole + "[2*i + 1]");
+    if (!seen.insert(form.terms[0].axis).second)
+      support::fail("E0034",
+                    "axis '" + form.terms[0].axis + "' stands in two positions of a part of '" +
+                        whole + "'",
+                    shown(), "give each dim an axis of its own");
+  }
 }
 
 bool is_join(const Expr &expr) {
@@ -39,7 +67,7 @@ std::size_t dim_of_join(const std::string &let, const ExprNode &join,
 
 // Such a let has an array of its own, with what it begins from before it.
 static bool reads_itself(const ExprNode &let) {
-  if (let.args.size() > 1 || let.count >= 0) return true;
+  if (let.args.size() > 1) return true;
   std::unordered_set<const ExprNode *> seen;
   std::vector<const ExprNode *> open{let.args[0].node()};
   while (!open.empty()) {
@@ -59,6 +87,17 @@ Expr let_of_join(const std::string &name, const std::vector<AxisRef> &dims, cons
                  const std::function<void(const Expr &)> &made,
                  std::unordered_set<const ExprNode *> taken) {
   const ExprNode &node = *join.node();
+  if (node.places)
+    for (const std::vector<AffineForm> &positions : node.places->of_parts) {
+      const PlaceOf shown = [&] { return node.where; };
+      if (positions.size() != dims.size())
+        support::fail("E0034",
+                      "'" + name + "' lists " + support::count(std::int64_t(dims.size()), "dim") +
+                          ", and a part of it lies at " +
+                          support::count(std::int64_t(positions.size()), "position"),
+                      node.where, "give each part one position for each dim");
+      check_positions_of_part(name, positions, shown);
+    }
   std::vector<AxisRef> own = dims;
   if (node.stacks) {
     const auto dim = dim_of_join(name, node, dims, [&] { return node.where; });
@@ -73,19 +112,26 @@ Expr let_of_join(const std::string &name, const std::vector<AxisRef> &dims, cons
   for (std::size_t k = 0; k < node.args.size(); ++k) {
     const Expr &arg = node.args[k];
     const ExprNode *let = arg.node();
-    const bool is_array = let != nullptr && let->kind == ExprKind::Let && has_dims(*let) &&
-                          !reads_itself(*let) && taken.insert(let).second;
+    LetLoop loop;
+    if (node.places) {
+      own.clear();
+      for (const AffineForm &form : node.places->of_parts[k]) own.emplace_back(form.terms[0].axis);
+      if (!node.places->said.empty()) loop.said = node.places->said[k];
+    }
+    const bool is_array = !loop.said && let != nullptr && let->kind == ExprKind::Let &&
+                          has_dims(*let) && !reads_itself(*let) && taken.insert(let).second;
     if (is_array) {
       parts.push_back(arg);
       continue;
     }
     std::string part = name + "_part" + std::to_string(k);
     while (!is_free(part)) part += "_";
-    parts.push_back(make_let(part, arg, where, own));
+    parts.push_back(make_let(part, arg, where, own, std::move(loop)));
     made(parts.back());
   }
-  return make_let(name, make_join(node.axes[0], std::move(parts), node.stacks, node.where),
-                  std::move(where), dims);
+  Expr joined = node.places ? make_join_at(std::move(parts), {node.places->of_parts}, node.where)
+                            : make_join(node.axes[0], std::move(parts), node.stacks, node.where);
+  return make_let(name, std::move(joined), std::move(where), dims);
 }
 
 } // namespace broadloom

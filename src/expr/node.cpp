@@ -199,12 +199,15 @@ Expr make_let(std::string name, Expr value, Place where, std::vector<AxisRef> ax
   if (loop.start.node()) node->args.push_back(std::move(loop.start));
   node->count = loop.count;
   node->counted_dim = loop.counted_dim;
+  node->input = std::move(loop.said);
+  node->store = loop.store;
   node->where = std::move(where);
   return Expr(std::move(node));
 }
 
 LetLoop loop_of(const ExprNode &let) {
-  return {let.args.size() > 1 ? let.args[1] : Expr(), let.count, let.counted_dim};
+  return {let.args.size() > 1 ? let.args[1] : Expr(), let.count, let.counted_dim, let.input,
+          let.store};
 }
 
 } // namespace broadloom

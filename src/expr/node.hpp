@@ -15,7 +15,8 @@ namespace broadloom {
 
 enum class Placement : std::uint8_t { ByOrder, Dims, Axes }; // how unlabelled dims find their axes
 
-struct Window; // expr/window.hpp
+struct Window;      // expr/window.hpp
+struct SaidExtents; // the same
 
 // The declaration of an input, or a window of one; shared by all nodes that read it.
 struct InputDecl {
@@ -28,6 +29,9 @@ struct InputDecl {
   std::uint64_t created =
       0; // by bl::input: later ones have greater numbers; 0: by a list of inputs
   std::shared_ptr<const Window> window; // null: the input itself
+  // `out y[i < 3]`: extents that an output or a let says of its own axes, the labels of these dims. No array: no call is asked for one, and nothing
+  // reads elements of it.
+  std::shared_ptr<const SaidExtents> said;
   // The array of an output that is written at positions: `out h[k[i]] += e`. Its shape alone matters, and no call is asked for it.
   bool is_output = false;
   // What a window of a let is of: it has the name of the let and nothing else (spec/materialise.hpp).
@@ -63,7 +67,8 @@ struct Number {
   bool too_large = false;   // an integer beyond i64: it is an error wherever it is used
 };
 
-struct FunctionDecl; // expr/function.hpp
+struct FunctionDecl;  // expr/function.hpp
+struct JoinPositions; // expr/join.hpp
 
 struct ExprNode {
   ExprKind kind = ExprKind::Literal;
@@ -72,7 +77,7 @@ struct ExprNode {
   // `init=`; Input: the let that it is a window of, none where it is read in its own definition, and those whose extents stand in its
   // positions.
   std::vector<Expr> args;
-  std::shared_ptr<const InputDecl> input; // Input
+  std::shared_ptr<const InputDecl> input; // Input; Let: the extents that it says, or null
   Number number;                          // Literal
   ops::Op op = ops::Op::Add;              // Op
   DType dtype = DType::F32;               // Cast
@@ -86,6 +91,9 @@ struct ExprNode {
   std::size_t counted_dim = 0;                  //      and which dim that is
   std::shared_ptr<const FunctionDecl> function; // Call
   bool stacks = false;                          // Join: along a dim that the parts lack
+  Order store = Order::none;                    // Let: how its array is to lie, if that is said
+  std::shared_ptr<const JoinPositions>
+      places; // Join: where each part lies; null: one behind the other
 
   ExprNode() = default;
   ExprNode &operator=(const ExprNode &) = delete;
@@ -117,6 +125,8 @@ struct LetLoop {
   Expr start; // `from`; an empty one: zeros
   std::int64_t count = -1;
   std::size_t counted_dim = 0;
+  std::shared_ptr<const InputDecl> said = {}; // all extents that are said, that of the steps too
+  Order store = Order::none;
 };
 Expr make_let(std::string name, Expr value, Place where, std::vector<AxisRef> axes = {},
               LetLoop loop = {});

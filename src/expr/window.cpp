@@ -67,6 +67,7 @@ bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times) {
     else if (!add(known->times, product))
       return false;
   }
+  sum.stays_inside = sum.stays_inside || form.stays_inside;
   std::erase_if(sum.extents, [](const AffineForm::Extent &extent) { return extent.times == 0; });
   std::erase_if(sum.terms, [](const AffineForm::Term &term) { return term.times == 0; });
   std::erase_if(sum.indices, [](const AffineForm::Index &index) { return index.times == 0; });
@@ -89,7 +90,7 @@ std::string print(const AffineForm &form) {
   for (const AffineForm::Extent &extent : form.extents)
     multiple(extent.times,
              "extent(" + name_of_array(extent.of) + ", " + std::to_string(extent.dim) + ")");
-  if (form.constant != 0 || text.empty()) {
+  if (form.constant != 0 || text.empty() || (form.stays_inside && form.is_bare())) {
     sign(form.constant < 0);
     text += digits(form.constant);
   }
@@ -128,6 +129,39 @@ AffineForm extent_form(const Expr &array, const AxisRef &dim, const PlaceOf &sho
   const auto decl = node.kind == ExprKind::Let ? declaration_of(of) : node.input;
   form.extents.push_back({of, dim_of(*decl, dim, "to take the extent of", shown), 1});
   return form;
+}
+
+std::shared_ptr<const InputDecl> make_said(const std::string &owner, std::vector<SaidExtent> dims,
+                                           const PlaceOf &shown) {
+  auto decl = std::make_shared<InputDecl>();
+  auto said = std::make_shared<SaidExtents>();
+  decl->name = owner + "[";
+  for (SaidExtent &dim : dims) {
+    AffineForm &form = dim.extent;
+    const bool is_number = form.extents.empty() && form.terms.empty() && form.indices.empty();
+    if (!form.terms.empty() || !form.indices.empty())
+      support::fail("E0033",
+                    "the extent of '" + dim.axis + "' is said by " + print(form) +
+                        ", which holds more than numbers and extents",
+                    shown(), "write such as " + dim.axis + " < 2*extent(x, 0) + 1");
+    if (is_number && (form.constant < 0 || form.constant > most_steps))
+      support::fail("E0033",
+                    "axis '" + dim.axis + "' of '" + owner + "' is to have " +
+                        std::to_string(form.constant) + " elements",
+                    shown(), "say from 0 to 2^40");
+    for (const Dim &other : decl->dims)
+      if (other.label == dim.axis)
+        support::fail("E0033", "the extent of '" + dim.axis + "' is said twice", shown(),
+                      "say it once");
+    decl->name += (decl->dims.empty() ? "" : ", ") + dim.axis + " < " + print(form);
+    decl->dims.emplace_back(std::move(dim.axis));
+    if (is_number) decl->dims.back().extent = form.constant;
+    said->of.push_back(std::move(form));
+  }
+  decl->name += "]";
+  decl->said = std::move(said);
+  decl->where = shown();
+  return decl;
 }
 
 std::shared_ptr<const InputDecl> declaration_of(const Expr &let) {
@@ -175,6 +209,7 @@ Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
                : of.node()->input->window ? of.node()->input->window->of
                                           : of.node()->input;
   window->forms = std::move(forms);
+  for (AffineForm &form : window->forms) form.stays_inside = form.stays_inside && form.is_bare();
   if (!is_let && of.node()->input->window) window->pads = of.node()->input->window->pads;
 
   std::vector<Expr> lets; // that it is of, then those whose extents it takes

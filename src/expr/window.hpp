@@ -55,9 +55,12 @@ struct AffineForm {
   std::vector<Index> indices;       // the same; printed before the terms
   std::vector<Extent> extents = {}; // the same; printed behind them
   Outside outside = Outside::Fails;
+  // `i + 0`: an axis alone that is to stay inside of the dim, and need not be as long as it.
+  bool stays_inside = false;
 
   // An axis and nothing else, as a dim that has its label.
-  bool is_axis() const {
+  bool is_axis() const { return is_bare() && !stays_inside; }
+  bool is_bare() const {
     return constant == 0 && terms.size() == 1 && terms[0].times == 1 && indices.empty() &&
            extents.empty();
   }
@@ -69,6 +72,8 @@ struct AffineForm {
 
   friend bool operator==(const AffineForm &, const AffineForm &) = default;
 };
+
+AffineForm form_of(const Position &position);
 
 // Adds `times` times another form, which is not clipped or wrapped; false where a number leaves i64 or is its least.
 bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times);
@@ -89,16 +94,40 @@ struct Window {
   }
 };
 
+// Of `out y[i < 3, j < 2*extent(x, 0)]`: 3 and 2*extent(x, 0), numbers and extents alone.
+struct SaidExtents {
+  std::vector<AffineForm> of; // [dim]
+};
+
+// The declaration of a said extent, or of several, whose dims have the labels: what like= would name, if it could be. `owner` is the output or the let. Throws SpecError
+// E0033 for an extent below 0, or one that holds an axis or an element; `shown` has its source line.
+struct SaidExtent {
+  std::string axis;
+  AffineForm extent;
+};
+std::shared_ptr<const InputDecl> make_said(const std::string &owner, std::vector<SaidExtent> dims,
+                                           const PlaceOf &shown);
+
+// The extents of other arrays that stand in the positions of a window, or in those that are said: visit(extent).
+template <class Visit> void for_each_extent(const InputDecl &decl, Visit visit) {
+  const std::vector<AffineForm> *forms = decl.window ? &decl.window->forms
+                                         : decl.said ? &decl.said->of
+                                                     : nullptr;
+  for (std::size_t d = 0; forms != nullptr && d < forms->size(); ++d)
+    for (const AffineForm::Extent &extent : (*forms)[d].extents) visit(extent);
+}
+
 // The name of an input or a let.
 const std::string &name_of_array(const Expr &array);
 
 // Calls visit(decl) with the inputs whose extents stand in the positions of this one, with the windows that stand in the positions of this input, with what they are of, and so on, and then with the
 // input that it is of itself.
 template <class Visit> void for_each_read_by(const InputDecl &input, Visit visit) {
+  for_each_extent(input, [&](const AffineForm::Extent &extent) {
+    if (extent.of.node()->kind == ExprKind::Input) visit(extent.of.node()->input);
+  });
   if (!input.window) return;
   for (const AffineForm &form : input.window->forms) {
-    for (const AffineForm::Extent &extent : form.extents)
-      if (extent.of.node()->kind == ExprKind::Input) visit(extent.of.node()->input);
     for (const AffineForm::Index &index : form.indices) {
       for_each_read_by(*index.read, visit);
       visit(index.read);
@@ -121,6 +150,18 @@ AffineForm extent_form(const Expr &array, const AxisRef &dim, const PlaceOf &sho
 template <class Now> void exchange_extents(AffineForm &form, Now now) {
   for (AffineForm::Extent &extent : form.extents)
     if (Expr array = now(extent.of); array.node()) extent.of = std::move(array);
+}
+
+// The same of what is said, in a declaration of its own.
+template <class Now>
+std::shared_ptr<const InputDecl> with_extents(const std::shared_ptr<const InputDecl> &said,
+                                              Now now) {
+  if (!said) return said;
+  auto made = std::make_shared<InputDecl>(*said);
+  auto extents = std::make_shared<SaidExtents>(*said->said);
+  for (AffineForm &form : extents->of) exchange_extents(form, now);
+  made->said = std::move(extents);
+  return made;
 }
 
 // What a window of a let is of.

@@ -296,8 +296,13 @@ public:
           behind.push_back(known.behind);
           made.moved = made.moved || known.moved;
         }
-        made.array = reference::joined(*let, parts);
-        made.behind = reference::joined(*let, behind);
+        const auto extent_of = [&](std::uint32_t array, std::size_t dim) {
+          if (array < inputs_.size()) return inputs_[array].layout.extents[dim];
+          const auto &before = spec.materialised[array - inputs_.size()];
+          return lets_.at(before->typed.outputs[0].name).array.layout().extents[dim];
+        };
+        made.array = reference::joined(*let, parts, extent_of);
+        made.behind = reference::joined(*let, behind, extent_of);
         lets_.emplace(let->typed.outputs[0].name, std::move(made));
         continue;
       }
@@ -434,6 +439,9 @@ private:
       given.behind.push_back(let.behind);
       given.moved.push_back(let.moved);
     }
+    given.views = reference::with_said(reader, std::move(given.views));
+    given.behind = reference::with_said(reader, std::move(given.behind));
+    given.moved.resize(given.views.size());
     return given;
   }
 
@@ -451,9 +459,10 @@ private:
 Corners find_corners(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                      std::size_t moved, const std::atomic<bool> *cancel) {
   if (!spec.materialised.empty()) return LetCorners(spec, inputs, moved, cancel).of(spec);
-  std::vector<bool> moves(inputs.size());
+  const std::vector<AnyView> given = reference::with_said(spec, {inputs.begin(), inputs.end()});
+  std::vector<bool> moves(given.size());
   moves[moved] = true;
-  return Finder(spec, inputs, moves, cancel).run({});
+  return Finder(spec, given, moves, cancel).run({});
 }
 
 } // namespace broadloom::grad

@@ -127,6 +127,8 @@ private:
     output.name = request_.names.at(old.name);
     output.add = old.add;
     output.where = old.where;
+    output.said = old.said;
+    output.store = old.store;
     output.dtype = typed_.outputs[k].dtype;
     const std::vector<int> &axes = typed_.outputs[k].axes;
     output.has_axes = old.has_axes || !std::is_sorted(axes.begin(), axes.end());
@@ -170,7 +172,7 @@ private:
     if (whole.node() == moved.node()) return moved;
     if (!request_.plain && !output.has_axes && facts_.is_firm(facts_.axes(value)))
       for (const spec::TypedInput &input : typed_.inputs)
-        if (!input.window && !input.of_output && !input.materialised &&
+        if (!input.window && !input.is_lent() && !input.materialised &&
             input.axes() == facts_.axes(value)) {
           output.mode = broadcast_like(input.name);
           return moved;
@@ -319,7 +321,8 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
       output.value =
           exchange(output.value, [&](const ExprNode &node) { return held_in(array, value, node); });
     }
-    names.lets.push_back(make_let(output.name, old.args[0], old.where, old.axes));
+    names.lets.push_back(
+        make_let(output.name, old.args[0], old.where, old.axes, {{}, -1, 0, old.input}));
     made.lets.push_back(std::make_shared<const spec::Materialised>(
         spec::Materialised{std::move(part), spec::TypedSpec(), {}, {}}));
     request.wrt.push_back(name);

@@ -1,6 +1,8 @@
 // See through_lets.hpp.
 #include "grad/lets_gradient.hpp"
 
+#include "expr/join.hpp"
+
 namespace broadloom::grad {
 
 // From what has flowed into a join to its parts. That of the second of two begins where the first one ends:
@@ -14,11 +16,21 @@ void ThroughLets::pull_apart(const spec::Materialised &let) {
   const Expr cotangent = make_let(fresh("d_" + name), flowed->second.value, where);
   cotangents_.push_back(cotangent);
   AffineForm first; // of the part that comes next
-  for (const std::string &part_name : let.join->parts) {
+  const auto &places = lets_.at(name).node()->args[0].node()->places;
+  for (std::size_t k = 0; k < let.join->parts.size(); ++k) {
+    const std::string &part_name = let.join->parts[k];
     const Expr &part = lets_.at(part_name);
     std::vector<AffineForm> own, forms;
     const std::size_t rank = let.typed.outputs[0].axes.size();
-    for (std::size_t dim = 0; dim < rank; ++dim) {
+    for (std::size_t dim = 0; dim < rank && places; ++dim) {
+      own.push_back({0, {{part_name + "_" + std::to_string(dim), 1}}, {}});
+      AffineForm &form = forms.emplace_back(places->of_parts[k][dim]);
+      form.terms[0].axis = own.back().terms[0].axis;
+      exchange_extents(form, [&](const Expr &of) {
+        return of.node()->kind == ExprKind::Let ? lets_.at(of.node()->name) : Expr();
+      });
+    }
+    for (std::size_t dim = 0; dim < rank && !places; ++dim) {
       if (let.join->stacks && dim == let.join->dim) {
         forms.push_back(first);
         continue;
@@ -37,7 +49,7 @@ void ThroughLets::pull_apart(const spec::Materialised &let) {
       FoldUse use;
       use.like = whole.node()->input->name;
       value = make_fold(use, {value}, {}, where);
-      first.extents.push_back({part, let.join->dim, 1});
+      if (!places) first.extents.push_back({part, let.join->dim, 1});
     }
     OutputDecl into;
     into.where = where;

@@ -1,6 +1,8 @@
 // See layouts.hpp.
 #include "kernel/layouts.hpp"
 
+#include "kernel/positions.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -74,12 +76,24 @@ double share_against(const std::vector<int> &order, const spec::TypedOutput &out
 
 } // namespace
 
+static Layout fortran_layout(std::span<const std::int64_t> shape) {
+  Layout layout = contiguous_layout(shape); // throws where it is too large
+  std::int64_t stride = 1;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    layout.strides[dim] = stride;
+    stride *= std::max<std::int64_t>(shape[dim], 1);
+  }
+  return layout;
+}
+
 // Of the orders in which the inputs with all axes of the output lie, that in which the fewest bytes are read against their own order: what
 // is written first in the text is no reason. Of two that are as good C order, if it is one of them.
 Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
                      const std::vector<bool> &reads, std::span<const std::int64_t> shape,
                      std::span<const Layout> inputs) {
   const spec::TypedOutput &out = spec.outputs[output];
+  if (out.store == Order::c) return contiguous_layout(shape);
+  if (out.store == Order::f) return fortran_layout(shape);
   std::vector<std::vector<int>> orders;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::vector<int> &own = spec.inputs[i].axis_of_dim;
@@ -156,6 +170,17 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
     for (std::size_t d = 0; d < spec.inputs[i].extents.size(); ++d)
       if (spec.inputs[i].extents[d] >= 0 && spec.inputs[i].extents[d] != 1)
         extents[std::size_t(spec.inputs[i].axis_of_dim[d])] = spec.inputs[i].extents[d];
+  for (const spec::TypedInput &input : spec.given()) // what is said of the extents so far
+    for (std::size_t d = 0; d < input.said.size(); ++d) {
+      std::int64_t &extent = extents[std::size_t(input.axis_of_dim[d])];
+      if (input.said[d].counts.empty()) continue;
+      extent = input.said[d].start;
+      for (const spec::TypedWindow::Count &count : input.said[d].counts)
+        extent +=
+            std::clamp<std::int64_t>(count.times, -base, base) *
+            extents[std::size_t(spec.inputs[count.input].axis_of_dim[std::size_t(count.dim)])];
+      extent = std::max<std::int64_t>(extent, 0);
+    }
   std::vector<std::vector<std::int64_t>> shapes;
   for (std::size_t i = 0; i < given; ++i) {
     const spec::TypedInput &input = spec.inputs[i];
@@ -182,6 +207,15 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
   }
   std::vector<Layout> layouts;
   for (const std::vector<std::int64_t> &shape : shapes) layouts.push_back(contiguous_layout(shape));
+  // Those with windows may be longer by now than was thought.
+  for (std::size_t i = 0; i < given; ++i)
+    for (std::size_t d = 0; d < spec.inputs[i].said.size(); ++d) {
+      const auto said =
+          start_of(spec.inputs[i].said[d], 0, [&](std::uint32_t input, std::size_t dim) {
+            return layouts[input].extents[dim];
+          });
+      layouts[i].extents[d] = std::int64_t(std::clamp<__int128>(said, 0, 1 << 20));
+    }
   return layouts;
 }
 

@@ -4,6 +4,7 @@
 #include "array/copy.hpp"
 #include "kernel/check.hpp"
 #include "kernel/padding.hpp"
+#include "kernel/said.hpp"
 #include "kernel/scatter.hpp"
 #include "kernel/window_extents.hpp"
 #include "support/fail.hpp"
@@ -281,11 +282,16 @@ void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape) {
 
 LentOperands::LentOperands(const spec::TypedSpec &spec, Operands named) {
   std::size_t count = spec.given_inputs();
-  while (count > 0 && spec.inputs[count - 1].of_output) --count;
+  while (count > 0 && spec.inputs[count - 1].is_lent()) --count;
   operands_.assign(named.begin(), named.begin() + std::ptrdiff_t(count));
   shapes_.reserve(spec.given_inputs() - count);
   for (std::size_t i = count; i < spec.given_inputs(); ++i) {
     const spec::TypedInput &shape = spec.inputs[i];
+    if (!shape.said.empty()) {
+      const Layout layout = said_layout(shape, operands_);
+      operands_.push_back(&shapes_.emplace_back(shape.dtype, nullptr, false, layout));
+      continue;
+    }
     const AnyView *output = named[count + *shape.of_output];
     if (output == nullptr) fail_lent(spec, shape);
     operands_.push_back(&shapes_.emplace_back(shape.dtype, nullptr, false, output->layout));

@@ -80,8 +80,8 @@ private:
   std::vector<const AnyView *> operands_;
 };
 
-// The operands that a caller names, with the shapes of outputs that are written at positions behind the inputs. Throws DataError E0316
-// where such an output is not given.
+// The operands that a caller names, with the shapes of outputs that are written at positions behind the inputs, and the extents that are
+// said. Throws DataError E0316 where such an output is not given, ShapeError E0144 for an extent below 0.
 class LentOperands {
 public:
   LentOperands(const spec::TypedSpec &spec, Operands named);

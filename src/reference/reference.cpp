@@ -412,16 +412,21 @@ public:
       } else if (let.join) {
         std::vector<AnyView> parts;
         for (const std::string &part : let.join->parts) parts.push_back(lets.at(part));
-        arrays_.push_back(joined(let, parts));
+        arrays_.push_back(joined(let, parts, [&](std::uint32_t array, std::size_t dim) {
+          return array < inputs.size() ? inputs[array].layout.extents[dim]
+                                       : arrays_[array - inputs.size()].layout().extents[dim];
+        }));
       } else if (!let.recurrence) {
         std::vector<AnyView> given(inputs.begin(), inputs.end());
         add(let.typed, given);
-        arrays_.push_back(evaluate(let.typed, given, std::nullopt));
+        arrays_.push_back(
+            evaluate(let.typed, with_said(let.typed, std::move(given)), std::nullopt));
       }
       lets.emplace(let.typed.outputs[0].name, arrays_[k]);
     }
     add(spec, views_);
     views_.insert(views_.end(), lent.begin(), lent.end()); // shapes of outputs
+    views_ = with_said(spec, std::move(views_));
   }
   std::span<const AnyView> views() const { return views_; }
 
@@ -431,6 +436,20 @@ private:
 };
 
 } // namespace
+
+std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given) {
+  std::vector<Layout> layouts;
+  for (const AnyView &view : given) layouts.push_back(view.layout);
+  for (const spec::TypedInput &input : spec.given())
+    if (!input.said.empty())
+      given.push_back({input.dtype, nullptr, false, contiguous_layout(said_shape(input, layouts))});
+  return given;
+}
+
+static void add_said(const spec::TypedSpec &spec, std::vector<Layout> &layouts) {
+  for (const spec::TypedInput &input : spec.given())
+    if (!input.said.empty()) layouts.push_back(contiguous_layout(said_shape(input, layouts)));
+}
 
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
   std::vector<Layout> all(inputs.begin(), inputs.end());
@@ -454,14 +473,19 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
       if (let.join)
         for (const std::string &part : let.join->parts) parts.push_back(lets.at(part));
       else
-        add(let.typed, given);
-      arrays.push_back(contiguous_layout(let.join ? shape_of_join(let, parts)
+        add(let.typed, given), add_said(let.typed, given);
+      const auto extent_of = [&](std::uint32_t array, std::size_t dim) {
+        return array < inputs.size() ? inputs[array].extents[dim]
+                                     : arrays[array - inputs.size()].extents[dim];
+      };
+      arrays.push_back(contiguous_layout(let.join ? shape_of_join(let, parts, extent_of)
                                                   : output_shapes(let.typed, given)[0]));
     }
     lets.emplace(let.typed.outputs[0].name, arrays[k]);
   }
   add(spec, all);
   all.insert(all.end(), lent.begin(), lent.end());
+  add_said(spec, all);
   return all;
 }
 

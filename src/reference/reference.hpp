@@ -47,6 +47,9 @@ using Visit = std::function<void(expr::NodeId, const Array &)>;
 void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                     const Visit &visit, const std::atomic<bool> *cancel = nullptr);
 
+// With the extents that are said behind the inputs of a call and the lets: shapes without elements (spec::TypedInput::said).
+std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given);
+
 // The inputs of a call and behind them the lets that this kernel reads, each lying in C order; with all of them, as they are.
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs);
 

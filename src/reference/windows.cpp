@@ -180,6 +180,20 @@ private:
 
 } // namespace
 
+std::vector<std::int64_t> said_shape(const spec::TypedInput &said, std::span<const Layout> given) {
+  std::vector<std::int64_t> shape;
+  for (const TypedWindow::Form &form : said.said) {
+    Wide extent = form.start;
+    for (const TypedWindow::Count &count : form.counts)
+      extent += Wide(count.times) * given[count.input].extents[std::size_t(count.dim)];
+    if (extent < 0)
+      throw ShapeError("E0144", said.name + " says an extent below 0", said.where,
+                       "say one of 0 or more");
+    shape.push_back(std::int64_t(extent));
+  }
+  return shape;
+}
+
 std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
                                          std::span<const Layout> inputs) {
   return Finder(spec, inputs).run();

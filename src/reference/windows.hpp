@@ -12,6 +12,9 @@ namespace broadloom::reference {
 std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
                                          std::span<const Layout> inputs);
 
+// `out y[i < 2*extent(x, 0)]`: the shape that is said, of the arrays before it. Throws ShapeError E0144 for an extent below 0.
+std::vector<std::int64_t> said_shape(const spec::TypedInput &said, std::span<const Layout> given);
+
 // Is the node sum(.., like=x[k[i]])?
 inline bool is_sum_through_gather(const spec::TypedSpec &spec, const expr::Node &node) {
   return node.kind == expr::NodeKind::Fold && node.like != expr::no_input &&

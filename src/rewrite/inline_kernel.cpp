@@ -406,6 +406,9 @@ void check_callable(const SpecData &callee, const Place &where) {
     if (output.add)
       fail_call(callee, where, "'" + output.name + "' adds to what is there",
                 "write = and add in the caller");
+    if (output.said)
+      fail_call(callee, where, "'" + output.said->name + "' says extents of its own",
+                "write the output into the caller");
     if (!output.mode.use.like.empty())
       fail_call(callee, where, "'" + output.name + "' has the shape of an input",
                 "write sum(e, like=x)");
@@ -413,6 +416,12 @@ void check_callable(const SpecData &callee, const Place &where) {
   for (const auto &[name, let] : lets_by_name(callee)) {
     expr::Walker walker;
     walker.walk(let.node(), [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Let && node.input)
+        fail_call(callee, where, "'" + node.input->name + "' says extents of its own",
+                  "write the let into the caller");
+      if (node.places)
+        fail_call(callee, where, "let '" + let.node()->name + "' has parts at positions",
+                  "write the let into the caller");
       if (reads_ahead(node))
         fail_call(callee, where, "let '" + node.input->window->of->name + "' reads itself",
                   "write the let into the caller");

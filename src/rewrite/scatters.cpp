@@ -118,7 +118,10 @@ std::optional<Scatters> split_scatters(const TypedSpec &spec) {
   before.notes.clear();
   // What is given to it is given by the call of the whole: lets and the shapes of outputs are inputs like others.
   before.materialised.clear();
-  for (TypedInput &input : before.inputs) input.of_output.reset();
+  for (TypedInput &input : before.inputs) { // arrays as others are
+    input.of_output.reset();
+    input.said.clear();
+  }
   std::vector<std::pair<NodeId, std::uint32_t>> inputs;
   for (const NodeId sum : sums) {
     const Node &fold = spec.graph[sum];

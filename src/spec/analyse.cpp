@@ -129,6 +129,7 @@ void Analysis::add_output(const OutputDecl &given) {
   output.dtype = decl.dtype.value_or(value.result);
   output.add = decl.add;
   output.update = decl.update;
+  output.store = decl.store;
   output.where = space_.shown(decl.where);
   std::vector<std::size_t> &shapes = lent.shapes;
   if (value.like != expr::no_input) shapes.push_back(value.like);
@@ -179,7 +180,16 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
   if (mode.kind == ModeKind::accumulate || mode.kind == ModeKind::reduce)
     typer_.check_use({mode.use, {Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
   switch (mode.kind) {
-  case ModeKind::plain: return typer_.type_whole(decl.value, {});
+  case ModeKind::plain: {
+    Folded value = typer_.type_whole(decl.value, {});
+    // Where the value lacks an axis whose extent is said, it is repeated along it.
+    for (std::size_t i = 0; decl.said && i < spec_.inputs.size(); ++i)
+      for (const int axis : spec_.inputs[i].axis_of_dim)
+        if (spec_.inputs[i].name == decl.said->name && listed.has(axis) &&
+            !spec_.graph[value.node].axes.has(axis))
+          lent.one_each.push_back({i, axis});
+    return value;
+  }
 
   case ModeKind::broadcast: {
     lent.shapes = reads_.inputs(decl.value);

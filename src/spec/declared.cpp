@@ -28,11 +28,13 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
   const auto walk = [&](const Expr &root) {
     walker.walk(root.node(), [&](const ExprNode &node) {
       if (node.kind == ExprKind::Input) note(node.input);
+      if (node.kind == ExprKind::Let && node.input) for_each_read_by(*node.input, note_one);
     });
   };
   for (const Expr &let : data.lets) walk(let);
   for (const OutputDecl &output : data.outputs) {
     walk(output.value);
+    if (output.said) for_each_read_by(*output.said, note_one);
     for (const Expr &init : output.mode.use.init) walk(init);
   }
 

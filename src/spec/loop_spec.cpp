@@ -1,4 +1,5 @@
 // LoopSpec: a value that is cheap to copy; the first change after a copy makes its own data.
+#include "expr/window.hpp"
 #include "spec/spec.hpp"
 
 #include "support/fail.hpp"
@@ -126,6 +127,32 @@ LoopSpec &LoopSpec::as(DType dtype) {
 
 LoopSpec &LoopSpec::add() {
   latest(edit()).add = true;
+  return *this;
+}
+
+LoopSpec &LoopSpec::store(Order order) {
+  latest(edit()).store = order;
+  return *this;
+}
+
+LoopSpec &LoopSpec::extent(std::string axis, const Position &extent, std::source_location where) {
+  OutputDecl &output = latest(edit());
+  const Place place = place_of(where);
+  const bool is_listed = std::ranges::any_of(output.axes, [&](const AxisRef &listed) {
+    const auto *label = std::get_if<std::string>(&listed.value());
+    return label != nullptr && *label == axis;
+  });
+  if (!is_listed)
+    support::fail("E0033", "output '" + output.name + "' does not list axis '" + axis + "'", place,
+                  "say the extent of one that it lists by its name");
+  if (!extent.valid())
+    support::fail("E0006", "the numbers of this extent leave the range of i64", place,
+                  "use smaller numbers");
+  std::vector<SaidExtent> dims;
+  for (std::size_t dim = 0; output.said && dim < output.said->dims.size(); ++dim)
+    dims.push_back({output.said->dims[dim].label, output.said->said->of[dim]});
+  dims.push_back({std::move(axis), form_of(extent)});
+  output.said = make_said(output.name, std::move(dims), [&] { return place; });
   return *this;
 }
 

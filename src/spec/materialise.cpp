@@ -31,7 +31,7 @@ public:
       }
       const ExprNode &old = *known->second.node();
       const Expr value = let->join ? joined(*let->join, *old.args[0].node()) : again(output.value);
-      lets_[output.name] = make_let(output.name, value, old.where, old.axes);
+      lets_[output.name] = make_let(output.name, value, old.where, old.axes, said_of(old));
       made.lets.push_back(lets_[output.name]);
       declare(let->data);
     }
@@ -39,6 +39,7 @@ public:
     for (OutputDecl &output : made.outputs) {
       output.value = again(output.value);
       for (Expr &init : output.mode.use.init) init = again(init);
+      output.said = of_lets(output.said);
     }
     declare(split_.rest);
     made.inputs.insert(made.inputs.end(), windows_.begin(), windows_.end());
@@ -46,6 +47,19 @@ public:
   }
 
 private:
+  // The extents that it says, of the lets as they are now.
+  LetLoop said_of(const ExprNode &let) const {
+    LetLoop loop = loop_of(let);
+    loop.said = of_lets(loop.said);
+    return loop;
+  }
+  std::shared_ptr<const InputDecl> of_lets(const std::shared_ptr<const InputDecl> &said) const {
+    return with_extents(said, [&](const Expr &of) {
+      const auto let = lets_.find(name_of_array(of));
+      return let == lets_.end() ? Expr() : let->second;
+    });
+  }
+
   Expr joined(const Join &join, const ExprNode &old) const {
     std::vector<Expr> parts;
     for (const std::string &part : join.parts) parts.push_back(lets_.at(part));
@@ -114,11 +128,10 @@ std::vector<AffineForm> own_positions(const TypedSpec &let) {
 
 std::set<std::string> lets_read(const InputDecl &decl) {
   std::set<std::string> names;
-  if (!decl.window) return names;
-  if (decl.window->of->is_let) names.insert(decl.window->of->name);
-  for (const AffineForm &form : decl.window->forms)
-    for (const AffineForm::Extent &extent : form.extents)
-      if (extent.of.node()->kind == ExprKind::Let) names.insert(name_of_array(extent.of));
+  if (decl.window && decl.window->of->is_let) names.insert(decl.window->of->name);
+  for_each_extent(decl, [&](const AffineForm::Extent &extent) {
+    if (extent.of.node()->kind == ExprKind::Let) names.insert(name_of_array(extent.of));
+  });
   return names;
 }
 

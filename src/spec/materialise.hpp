@@ -24,10 +24,21 @@ namespace broadloom::spec {
 
 // The let `let z[i, j] = concat(i, a, b)`: its parts, lets before it, lie side by side along one dim, or each at a position of it. Nothing
 // computes it: its kernel only says what one part is, of which it has the dtype and all dims but that one.
+//
+// Or each part lies at positions: `let z[r] = parts(a at [2*i], b at [2*i + 1])`.
 struct Join {
   std::vector<std::string> parts;
   std::size_t dim = 0;
   bool stacks = false;
+  // The position of a part along one dim of the whole: start + counts + times the index of this dim of the part. The counts are extents of
+  // inputs of the call and, behind these, of lets, by their numbers.
+  struct Position {
+    std::int64_t start = 0, times = 1;
+    std::size_t own = 0;
+    std::vector<TypedWindow::Count> counts;
+  };
+  std::vector<std::vector<Position>> positions =
+      {}; // [part][dim of the whole]; empty: one behind the other
 };
 
 // A kernel with one output, the let, and the inputs of the kernel that it is a let of; behind them the lets that it reads.

@@ -208,6 +208,16 @@ private:
   void count_steps(TimeLoop &loop) const {
     for (const TimeLoop::Member &member : loop.members) {
       const ExprNode &node = let(member.let);
+      if (node.input && node.count < 1)
+        fail("E0031",
+             "let '" + member.let + "' goes on for 1 to 2^40 steps along '" + loop.axis +
+                 "', and says " + node.input->name,
+             shown(node.where),
+             "say how many there are, as a number; its other axes have their extents by what is "
+             "read");
+      if (node.store != Order::none)
+        fail("E0035", "let '" + member.let + "' reads itself, and is to lie in some order",
+             shown(node.where), "leave it out: such a let lies step after step");
       if (node.count < 0) continue;
       if (node.counted_dim != member.dim)
         fail("E0031",

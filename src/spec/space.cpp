@@ -72,6 +72,8 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
     input.where = shown(decls_[i]->where);
     place(*decls_[i], input);
     if (decls_[i]->window) input.window = resolve(*decls_[i]->window, input.where);
+    if (decls_[i]->said)
+      for (const AffineForm &form : decls_[i]->said->of) input.said.push_back(resolved(form));
     for (std::size_t o = 0; decls_[i]->is_output && o < data.outputs.size(); ++o)
       if (data.outputs[o].name == input.name) input.of_output = std::uint32_t(o);
     out_.inputs.push_back(std::move(input));
@@ -85,6 +87,8 @@ void Space::collect() {
   for (const bool lent : {false, true}) // the shapes that outputs lend come last
     for (const auto &decl : data_.inputs)
       if (!decl->window && decl->is_output == lent) add(decl);
+  for (const OutputDecl &output : data_.outputs)
+    if (output.said) add(output.said);
   for (const auto &decl : data_.inputs) add_read(decl);
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
@@ -126,12 +130,9 @@ void Space::add_read(const std::shared_ptr<const InputDecl> &decl) {
 }
 
 void Space::add(const std::shared_ptr<const InputDecl> &decl) {
-  if (decl->window) { // named by like= or of=, too
-    windowed_.insert(decl->window->of->name);
-    for (const AffineForm &form : decl->window->forms)
-      for (const AffineForm::Extent &extent : form.extents)
-        windowed_.insert(name_of_array(extent.of));
-  }
+  if (decl->window) windowed_.insert(decl->window->of->name); // named by like= or of=, too
+  for_each_extent(
+      *decl, [&](const AffineForm::Extent &extent) { windowed_.insert(name_of_array(extent.of)); });
 
   if (by_decl_.count(decl.get())) return;
   auto [it, fresh] = by_name_.try_emplace(decl->name, std::uint32_t(decls_.size()));
@@ -160,7 +161,8 @@ void Space::check_names() const {
   };
   if (data_.name != "kernel") check(data_.name, "a kernel", data_.where); // the default is fine
   for (const auto &decl : decls_) {
-    if (!decl->window && !decl->is_output) define(decl->name, "an input", decl->where);
+    if (!decl->window && !decl->is_output && !decl->said)
+      define(decl->name, "an input", decl->where);
     for (const Dim &dim : decl->dims)
       if (!dim.label.empty()) check(dim.label, "an axis", decl->where);
   }
@@ -193,14 +195,14 @@ void Space::check_form(const InputDecl &decl) const {
              index.read->name + " is " + std::string(name(index.read->dtype)) +
                  ", and a position along '" + decl.window->of->name + "' is an integer",
              shown(index.read->where), "declare '" + index.read->window->of->name + "' as i64");
-  for (std::size_t d = 0; decl.window && d < decl.window->forms.size(); ++d)
-    for (const AffineForm::Extent &extent : decl.window->forms[d].extents)
-      if (const InputDecl &of = *decls_[by_name_.at(name_of_array(extent.of))];
-          extent.dim >= of.dims.size())
-        bad("E0104",
-            "'" + of.name + "' has " + support::count(std::int64_t(of.dims.size()), "dim") +
-                ", and the extent of dim " + std::to_string(extent.dim) + " is asked for",
-            "count its dims from 0");
+  for_each_extent(decl, [&](const AffineForm::Extent &extent) {
+    if (const InputDecl &of = *decls_[by_name_.at(name_of_array(extent.of))];
+        extent.dim >= of.dims.size())
+      bad("E0104",
+          "'" + of.name + "' has " + support::count(std::int64_t(of.dims.size()), "dim") +
+              ", and the extent of dim " + std::to_string(extent.dim) + " is asked for",
+          "count its dims from 0");
+  });
   std::string who = "input '" + decl.name + "'";
   if (decl.dims.size() > std::size_t(max_rank))
     bad("E0013",
@@ -276,7 +278,7 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
   for (const Dim &dim : decl.dims) {
     input.extents.push_back(dim.extent);
     bool open = input.labelled ? false : dim.extent == -1 && data_.stretch;
-    input.may_stretch.push_back(dim.extent == 1 || open);
+    input.may_stretch.push_back(!decl.said && (dim.extent == 1 || open));
   }
   if (decl.placement != Placement::ByOrder) return place_explicitly(decl, input);
   int rank = int(decl.dims.size()), axes = placed_axes_;
@@ -303,21 +305,27 @@ void Space::too_many_dims(const std::string &input, int rank, const Place &where
        shown(where), "label its dims, or give it fewer");
 }
 
+TypedWindow::Form Space::resolved(const AffineForm &form) const {
+  TypedWindow::Form made;
+  made.start = form.constant;
+  made.outside = form.outside;
+  made.stays_inside = form.stays_inside;
+  for (const AffineForm::Index &index : form.indices)
+    made.indices.push_back({by_name_.at(index.read->name), index.times});
+  for (const AffineForm::Extent &extent : form.extents)
+    made.counts.push_back({by_name_.at(name_of_array(extent.of)), int(extent.dim), extent.times});
+  for (const AffineForm::Term &term : form.terms)
+    made.terms.push_back({label_axis_.at(term.axis), term.times});
+  return made;
+}
+
 TypedWindow Space::resolve(const Window &window, const Place &where) const {
   TypedWindow typed;
   typed.of = by_name_.at(window.of->name);
   for (const AffineForm &form : window.forms) {
-    TypedWindow::Form &added = typed.forms.emplace_back();
-    added.start = form.start();
-    added.from_end = form.is_from_end();
-    added.outside = form.outside;
-    for (const AffineForm::Index &index : form.indices)
-      added.indices.push_back({by_name_.at(index.read->name), index.times});
-    for (const AffineForm::Extent &extent : form.extents)
-      added.counts.push_back(
-          {by_name_.at(name_of_array(extent.of)), int(extent.dim), extent.times});
-    for (const AffineForm::Term &term : form.terms)
-      added.terms.push_back({label_axis_.at(term.axis), term.times});
+    typed.forms.push_back(resolved(form));
+    typed.forms.back().start = form.start();
+    typed.forms.back().from_end = form.is_from_end();
   }
   if (window.pads.empty()) return typed;
   typed.seen = print_pads(*window.of, window.pads);

@@ -63,6 +63,7 @@ private:
             int(decl.dims.size()) > placed_axes_);
   }
   [[noreturn]] void too_many_dims(const std::string &input, int rank, const Place &where) const;
+  TypedWindow::Form resolved(const AffineForm &form) const; // counted from the start
   TypedWindow resolve(const Window &window, const Place &where) const;
 
   const SpecData &data_;

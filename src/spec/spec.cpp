@@ -22,17 +22,18 @@ std::size_t TypedSpec::given_inputs() const {
 
 std::size_t TypedSpec::callers_inputs() const {
   std::size_t count = given_inputs();
-  while (count > 0 && inputs[count - 1].of_output) --count;
+  while (count > 0 && inputs[count - 1].is_lent()) --count;
   while (!materialised.empty() && count > 0 && inputs[count - 1].materialised) --count;
   return count;
 }
 
 const TypedInput *TypedSpec::lent_input() const {
   const TypedInput *first = nullptr;
-  for (std::size_t i = given_inputs(); i > 0 && inputs[i - 1].of_output; --i)
-    first = &inputs[i - 1];
+  for (std::size_t i = given_inputs(); i > 0 && inputs[i - 1].is_lent(); --i)
+    if (inputs[i - 1].of_output) first = &inputs[i - 1];
   return first;
 }
+
 AxisSet TypedSpec::shown_axes() const {
   AxisSet shown;
   for (std::size_t axis = 0; axis < axes.size(); ++axis)

@@ -31,6 +31,8 @@ struct OutputDecl {
   Expr value;
   // `out h[k[i], j] += e`: the window of h. The value is then sum(e, like=h[k[i], j]).
   std::shared_ptr<const InputDecl> at;
+  Order store = Order::none;                  // `in f`: how it lies where we allocate it
+  std::shared_ptr<const InputDecl> said = {}; // `out y[i < 3]`: extents of some of its axes
   Place where;
 };
 
@@ -86,6 +88,7 @@ struct TypedWindow {
     std::int64_t start =
         0; // where all axes are at 0; from_end: counted from behind the last element
     bool from_end = false;
+    bool stays_inside = false; // `i + 0`, see AffineForm
     std::vector<Term> terms;
     std::vector<Index> indices; // none but in gathers
     Outside outside = Outside::Fails;
@@ -96,7 +99,7 @@ struct TypedWindow {
     bool stretches = false; // a dim of 1 is read at position 0 throughout
 
     bool is_axis() const {
-      return start == 0 && !from_end && terms.size() == 1 && terms[0].times == 1 &&
+      return start == 0 && !from_end && !stays_inside && terms.size() == 1 && terms[0].times == 1 &&
              counts.empty() && indices.empty() && divisor == 1;
     }
   };
@@ -164,6 +167,8 @@ struct TypedInput {
   bool materialised = false; // a let, computed by a kernel of its own (spec/materialise.hpp)
   std::optional<std::uint32_t>
       of_output; // or it has the shape of this output's, which is written at positions
+  std::vector<TypedWindow::Form> said; // or its extents are said: a start and counts, [dim]
+  bool is_lent() const { return of_output || !said.empty(); } // no call is asked for it
   Place where;
 
   expr::AxisSet axes() const {
@@ -186,6 +191,7 @@ struct TypedOutput {
   // Of broadcast(like=t), t: at a call the output must not have more elements along its axes.
   std::uint32_t like = expr::no_input;
   bool update = false; // of the state of this name, whose dtype and axes it has
+  Order store = Order::none;
   Place where;
 };
 
@@ -242,7 +248,7 @@ struct TypedSpec {
   std::size_t given_inputs() const;
   std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }
   // Those of them that the caller gives. Behind them are the lets that are arrays, then the shapes that outputs lend which are written
-  // at positions.
+  // at positions, then the extents that are said.
   std::size_t callers_inputs() const;
   std::span<const TypedInput> callers() const { return std::span(inputs).first(callers_inputs()); }
   // The first of the shapes that outputs lend; null where there is none.

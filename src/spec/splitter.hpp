@@ -22,6 +22,8 @@ template <class Visit> void for_each_root(const SpecData &data, Visit visit) {
   for (const Expr &let : data.lets) visit(let);
   for (const OutputDecl &output : data.outputs) {
     visit(output.value);
+    if (output.said)
+      for_each_extent(*output.said, [&](const AffineForm::Extent &extent) { visit(extent.of); });
     for (const Expr &init : output.mode.use.init) visit(init);
   }
 }
@@ -45,6 +47,7 @@ public:
     for (OutputDecl &output : split_.rest.outputs) {
       output.value = rewritten(output.value);
       for (Expr &init : output.mode.use.init) init = rewritten(init);
+      output.said = of_arrays(output.said);
     }
     declare(split_.rest);
     return std::move(split_);
@@ -75,15 +78,21 @@ private:
         for (const Expr &arg : node.args)
           if (node.kind == ExprKind::Join && arg.node()->kind == ExprKind::Let)
             wanted_.insert(arg.node()->name);
+        for_each_extent_of_places(node, [&](const Expr &of) {
+          if (of.node()->kind == ExprKind::Let) wanted_.insert(of.node()->name);
+        });
         if (node.kind != ExprKind::Input) return;
         if (reads_ahead(node)) check_ahead(node);
         wanted_.merge(lets_read(*node.input));
       });
     });
+    for (const OutputDecl &output : data_.outputs)
+      if (output.said) wanted_.merge(lets_read(*output.said));
+    for (const auto &[name, let] : lets_)
+      if (let.node()->input) wanted_.merge(lets_read(*let.node()->input));
     std::erase_if(wanted_, [&](const std::string &name) { return !lets_.contains(name); });
     for (const auto &[name, let] : lets_)
-      if (!wanted_.contains(name) && (let.node()->args.size() > 1 || let.node()->count >= 0))
-        fail_no_loop(name);
+      if (!wanted_.contains(name) && let.node()->args.size() > 1) fail_no_loop(name);
   }
 
   void check_ahead(const ExprNode &node) const {
@@ -104,13 +113,9 @@ private:
 
   [[noreturn]] void fail_no_loop(const std::string &name) const {
     const ExprNode &node = *lets_.at(name).node();
-    const bool is_counted = node.count >= 0;
-    support::fail(is_counted ? "E0031" : "E0030",
-                  "let '" + name + "' does not read itself, and has " +
-                      (is_counted ? "a count of steps" : "a start"),
+    support::fail("E0030", "let '" + name + "' does not read itself, and has a start",
                   support::with_text(node.where, data_.source.get()),
-                  std::string(is_counted ? "leave the count out" : "leave `from` out") +
-                      ", or list its dims and read it at an earlier position");
+                  "leave `from` out, or list its dims and read it at an earlier position");
   }
 
   // Whether a let is a part of the step of one that reads itself: it is no value elsewhere.
@@ -129,7 +134,10 @@ private:
     for (const std::string &name : wanted_)
       if (std::find(left.begin(), left.end(), name) == left.end()) left.push_back(name);
     std::unordered_map<std::string, Names> needs;
-    for (const std::string &name : left) needs[name] = needed_by(lets_.at(name).node()->args[0]);
+    for (const std::string &name : left) {
+      needs[name] = needed_by(lets_.at(name).node()->args[0]);
+      if (const auto &said = lets_.at(name).node()->input) needs[name].merge(lets_read(*said));
+    }
     std::unordered_map<std::string, std::size_t> circle_of;
     const std::vector<std::vector<std::string>> circles = circles_of(left, needs);
     for (std::size_t c = 0; c < circles.size(); ++c)
@@ -139,7 +147,7 @@ private:
       }
     for (const std::string &name : left) {
       const ExprNode &node = *lets_.at(name).node();
-      if (!loops_.contains(name) && (node.args.size() > 1 || node.count >= 0)) fail_no_loop(name);
+      if (!loops_.contains(name) && node.args.size() > 1) fail_no_loop(name);
       if (node.args.size() > 1) // the start is computed before
         for (const std::string &need : needed_by(node.args[1])) needs[name].insert(need);
     }
@@ -230,6 +238,7 @@ private:
     };
     walk_kernel(root, [&](const ExprNode &node) {
       if (node.kind == ExprKind::Let) name(node.name);
+      for_each_extent_of_places(node, [&](const Expr &of) { name(name_of_array(of)); });
       if (node.kind == ExprKind::Input) names.merge(lets_read(*node.input));
       for (const std::string &of : node.of) name(of);
       if (node.use) name(node.use->like);
@@ -239,7 +248,8 @@ private:
 
   // The kernel of a let of that value.
   SpecData kernel_of(const std::string &name, Expr value, const Place &where,
-                     const std::vector<AxisRef> &axes) const {
+                     const std::vector<AxisRef> &axes, std::shared_ptr<const InputDecl> said = {},
+                     Order store = Order::none) const {
     SpecData data = data_; // with its settings; wishes are for the kernel itself
     data.name += "_" + name;
     data.schedule = {};
@@ -252,6 +262,8 @@ private:
     output.where = where;
     output.axes = axes;
     output.has_axes = !axes.empty();
+    output.said = std::move(said);
+    output.store = store;
     data.outputs.push_back(std::move(output));
     declare(data);
     return data;
@@ -264,17 +276,24 @@ private:
     std::vector<AxisRef> axes = let.axes;
     if (is_join(value)) join = join_of(let);
     if (join && join->stacks) axes.erase(axes.begin() + std::ptrdiff_t(join->dim));
-    SpecData data =
-        kernel_of(name, rewritten(join ? value.node()->args[0] : value), let.where, axes);
+    const bool has_positions = join && !join->positions.empty();
+    if (has_positions) axes = value.node()->args[0].node()->axes; // those of its first part
+    SpecData data = kernel_of(name, rewritten(join ? value.node()->args[0] : value), let.where,
+                              axes, of_arrays(let.input), let.store);
     TypedSpec typed = analyse_(data);
     if (join && join->stacks) add_axis(typed, value.node()->axes[0], join->dim);
+    if (has_positions) typed.outputs[0].axes.clear();
+    for (std::size_t dim = 0; has_positions && dim < let.axes.size(); ++dim)
+      add_axis(typed, let.axes[dim], dim);
     add_array(name, typed, let.where);
     split_.lets.push_back(std::make_shared<const Materialised>(
         Materialised{std::move(data), std::move(typed), {}, join}));
   }
 
   Join join_of(const ExprNode &let);
-  void check_label(const ExprNode &let, const Join &join, const PlaceOf &shown) const;
+  void check_label(const ExprNode &let, std::size_t joined, const PlaceOf &shown) const;
+  std::vector<Join::Position> positions_of(const std::vector<AffineForm> &forms) const;
+  std::uint32_t number_of(const std::string &array) const;
 
   // The dim along which arrays are stacked, which none of them has.
   static void add_axis(TypedSpec &typed, const AxisRef &axis, std::size_t dim) {
@@ -317,7 +336,10 @@ private:
         read.merge(arrays_read(*node.input));
       });
     });
-    for (const OutputDecl &output : data.outputs) named.insert(output.mode.use.like);
+    for (const OutputDecl &output : data.outputs) {
+      named.insert(output.mode.use.like);
+      if (output.said) read.merge(arrays_read(*output.said));
+    }
     std::vector<std::shared_ptr<const InputDecl>> given, lent, windows;
     for (const auto &decl : data_.inputs) {
       if (decl->is_output) { // its shape is lent to the kernel that has this output
@@ -358,10 +380,17 @@ private:
   // The arrays that are inputs now and whose extents stand in the positions of a window.
   static Names arrays_read(const InputDecl &decl) {
     Names names;
-    for (std::size_t d = 0; decl.window && d < decl.window->forms.size(); ++d)
-      for (const AffineForm::Extent &extent : decl.window->forms[d].extents)
-        names.insert(name_of_array(extent.of));
+    for_each_extent(
+        decl, [&](const AffineForm::Extent &extent) { names.insert(name_of_array(extent.of)); });
     return names;
+  }
+
+  // What is said, by extents of the lets so far as inputs.
+  std::shared_ptr<const InputDecl> of_arrays(const std::shared_ptr<const InputDecl> &said) const {
+    return with_extents(said, [&](const Expr &of) {
+      const auto array = arrays_.find(name_of_array(of));
+      return array == arrays_.end() ? Expr() : make_input(array->second.decl, said->where);
+    });
   }
 
   Expr window_of(const InputDecl &decl, const Place &where) const {

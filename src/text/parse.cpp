@@ -142,6 +142,7 @@ private:
     symbols_.clear();
     symbols_.windows.clear();
     has_schedule_ = false;
+    parts_ = {};
     skip_breaks();
     const Token brace = cursor_.expect(Tok::LeftBrace, "'{'");
     look_ahead();
@@ -155,6 +156,7 @@ private:
       if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::RightBrace) && !cursor_.is(Tok::End))
         cursor_.unexpected("the end of the statement");
     }
+    parts_.finish(symbols_, *data_);
     data_->inputs.insert(data_->inputs.end(), symbols_.windows.begin(), symbols_.windows.end());
     return LoopSpec(std::shared_ptr<const SpecData>(std::move(data_)));
   }
@@ -298,36 +300,6 @@ private:
     cursor_.expect(Tok::RightParen, "',' or ')'");
   }
 
-  // Those of a let may say how far it goes: let u[t < 100, i].
-  std::vector<AxisRef> listed_axes(LetLoop *loop = nullptr) {
-    std::vector<AxisRef> axes;
-    do {
-      axes.push_back(parse_axis(cursor_));
-      if (loop != nullptr && cursor_.is(Tok::Less)) count_of_dim(*loop, axes.size() - 1);
-    } while (cursor_.accept(Tok::Comma));
-    cursor_.expect(Tok::RightBracket, "',' or ']'");
-    return axes;
-  }
-
-  void count_of_dim(LetLoop &loop, std::size_t dim) {
-    const Token less = cursor_.next();
-    const bool minus = cursor_.accept(Tok::Minus);
-    const Token &token = cursor_.expect(Tok::Int, "how many steps there are");
-    const std::string_view digits = cursor_.word(token);
-    const bool too_large =
-        std::from_chars(digits.data(), digits.data() + digits.size(), loop.count).ec !=
-            std::errc() ||
-        loop.count > most_steps;
-    if (minus || too_large || loop.count == 0)
-      cursor_.fail("E0031", "a let goes on for 1 to 2^40 steps", less, token,
-                   "write how many there are, as in t < 100");
-    if (loop_dims_ > 0)
-      cursor_.fail("E0031", "the steps along two dims are counted", less, token,
-                   "say how many there are of the dim along which the let reads itself");
-    ++loop_dims_;
-    loop.counted_dim = dim;
-  }
-
   // `> 0` after a parameter, or nothing.
   Sign sign() {
     constexpr std::array signs{
@@ -351,12 +323,27 @@ private:
     const Token name = expect_new_value(cursor_, symbols_, "a let");
     std::vector<AxisRef> axes;
     LetLoop loop;
-    loop_dims_ = 0;
-    if (cursor_.accept(Tok::LeftBracket)) axes = listed_axes(&loop);
+    if (cursor_.accept(Tok::LeftBracket)) {
+      ListedDims listed = parse_listed_dims(cursor_, symbols_, std::string(cursor_.word(name)));
+      axes = std::move(listed.axes);
+      say(loop, listed.said, axes);
+    }
     const Place where = source_.place(name, cursor_.previous());
+    const Token in = cursor_.peek();
+    loop.store = store();
     cursor_.expect(Tok::Assign, "'='");
     std::string word(cursor_.word(name));
+    if (loop.store != Order::none && (axes.empty() || at_join(cursor_)))
+      cursor_.fail("E0035",
+                   "let '" + word +
+                       "' is no array that is computed by itself, and is to lie in some order",
+                   in,
+                   axes.empty() ? "list its dims: let " + word + "[i, j] in f = .."
+                                : "leave it out: its parts lie where the whole has them");
     if (at_join(cursor_)) {
+      if (loop.said)
+        cursor_.fail("E0033", "'" + word + "' is made up of parts, and has their extents", name,
+                     "leave the extents out, or say them of the parts");
       Expr let =
           parse_join(cursor_, symbols_, definitions_, {word, std::move(axes), where, data_->lets});
       data_->lets.push_back(let);
@@ -383,17 +370,26 @@ private:
 
   void out_statement() {
     cursor_.next();
+    if (is_part()) {
+      const Token name = cursor_.next();
+      return parts_.add(cursor_, symbols_, definitions_, name, *data_);
+    }
     const Token name = expect_new_value(cursor_, symbols_, "an output");
     OutputDecl output;
     output.name = cursor_.word(name);
-    if (cursor_.is(Tok::LeftBracket) && has_index()) {
+    if (cursor_.is(Tok::LeftBracket) && has_index(cursor_)) {
       output.at = parse_positions_of_output(cursor_, symbols_, name);
     } else if (cursor_.accept(Tok::LeftBracket)) {
       output.has_axes = true;
-      if (!cursor_.accept(Tok::RightBracket)) output.axes = listed_axes();
+      if (!cursor_.accept(Tok::RightBracket)) {
+        ListedDims listed = parse_listed_dims(cursor_, symbols_, output.name);
+        output.axes = std::move(listed.axes);
+        output.said = std::move(listed.said);
+      }
     }
     output.where = source_.place(name, cursor_.previous());
     if (cursor_.accept(Tok::Colon)) output.dtype = parse_dtype(cursor_);
+    output.store = store();
     output.add = cursor_.is(Tok::AddAssign);
     if (!output.add && !cursor_.is(Tok::Assign)) cursor_.unexpected("'=' or '+='");
     cursor_.next();
@@ -406,7 +402,13 @@ private:
       cursor_.fail("E0027", "'" + output.name + "' is written at positions, and has a mode", name,
                    "leave the mode out: what the positions lack is summed");
     const bool whole = output.mode.kind == ModeKind::plain && !output.at && at_join(cursor_);
-    output.value = whole ? joined_value(output) : parse_expression(cursor_, symbols_, definitions_);
+    if (whole && output.said)
+      cursor_.fail("E0033", "'" + output.name + "' is made up of parts, and has their extents",
+                   name, "leave the extents out, or say them of the parts");
+    if (whole)
+      join_into(output);
+    else
+      output.value = parse_expression(cursor_, symbols_, definitions_);
     if (output.at) {
       FoldUse use;
       use.like = output.at->name;
@@ -418,29 +420,65 @@ private:
 
   // `out z[i] = concat(i, x, y)` is the let z_whole[i], stored: out z[z_0] = z_whole[z_0]. Its dims are as long as they are, whatever other
   // outputs call i.
-  Expr joined_value(OutputDecl &output) {
+  void join_into(OutputDecl &output) {
     std::string name = output.name + "_whole";
     while (symbols_.contains(name)) name += "_";
     Expr let =
         parse_join(cursor_, symbols_, definitions_, {name, output.axes, output.where, data_->lets});
     data_->lets.push_back(let);
     symbols_[name] = {Symbol::Kind::Let, let};
-    std::vector<AffineForm> forms;
-    for (std::size_t dim = 0; dim < output.axes.size(); ++dim) {
-      const std::string axis = output.name + "_" + std::to_string(dim);
-      output.axes[dim] = AxisRef(axis);
-      forms.push_back({0, {{axis, 1}}, {}, {}});
-    }
-    return make_window(let, std::move(forms), output.where);
+    store_whole(output, let);
+  }
+
+  // Whether a statement writes a part of an output: at positions, or of one that is there and of which this or that says an extent.
+  bool is_part() const {
+    if (!cursor_.is(Tok::Name) || cursor_.peek(1).kind != Tok::LeftBracket) return false;
+    const std::string word(cursor_.word(cursor_.peek()));
+    const auto symbol = symbols_.find(word);
+    const bool is_there = symbol != symbols_.end();
+    if (is_there && symbol->second.kind != Symbol::Kind::Output) return false;
+    Cursor behind = cursor_;
+    behind.next();
+    if (has_index(behind)) return false;
+    if (parts_.has(word)) return true;
+    bool says = OutputParts::is_next(behind);
+    for (std::size_t at = 0;
+         is_there && behind.peek(at).kind != Tok::Break && behind.peek(at).kind != Tok::End &&
+         behind.peek(at).kind != Tok::Assign;
+         ++at)
+      says = says || behind.peek(at).kind == Tok::Less;
+    for (const OutputDecl &output : data_->outputs)
+      says = says || (is_there && output.name == word && output.said);
+    return says;
+  }
+
+  // The count of the steps of a loop, where that is what one extent says.
+  static void say(LetLoop &loop, const std::shared_ptr<const InputDecl> &said,
+                  const std::vector<AxisRef> &axes) {
+    loop.said = said;
+    if (!said || said->dims.size() != 1 || said->dims[0].extent < 0) return;
+    loop.count = said->dims[0].extent;
+    for (std::size_t dim = 0; dim < axes.size(); ++dim)
+      if (const auto *label = std::get_if<std::string>(&axes[dim].value());
+          label != nullptr && *label == said->dims[0].label)
+        loop.counted_dim = dim;
+  }
+
+  // `in f`, or nothing.
+  Order store() {
+    if (!cursor_.is_word("in")) return Order::none;
+    cursor_.next();
+    if (!cursor_.is_word("c") && !cursor_.is_word("f")) cursor_.unexpected("c or f: how it lies");
+    return cursor_.word(cursor_.next()) == "c" ? Order::c : Order::f;
   }
 
   // Whether the brackets that come next hold others: out h[k[i]].
-  bool has_index() const {
+  static bool has_index(const Cursor &cursor) {
     std::size_t at = 1;
-    while (cursor_.peek(at).kind != Tok::RightBracket &&
-           cursor_.peek(at).kind != Tok::LeftBracket && cursor_.peek(at).kind != Tok::End)
+    while (cursor.peek(at).kind != Tok::RightBracket && cursor.peek(at).kind != Tok::LeftBracket &&
+           cursor.peek(at).kind != Tok::End)
       ++at;
-    return cursor_.peek(at).kind == Tok::LeftBracket;
+    return cursor.peek(at).kind == Tok::LeftBracket;
   }
 
   // Whether there is such a state, and once, the analysis asks, as of kernels that were not read.
@@ -487,7 +525,7 @@ private:
   Token name_; // of the kernel
   std::shared_ptr<SpecData> data_;
   bool has_schedule_ = false;
-  int loop_dims_ = 0; // of a let: whose extents are said
+  OutputParts parts_; // of the outputs that several statements write
 };
 
 } // namespace

@@ -431,7 +431,7 @@ private:
     for (int i = 0; i < ops::fold_count(); ++i) names.emplace_back(ops::info(Fold(i)).name);
     for (const auto &[name, accumulator] : definitions_.accumulators) names.push_back(name);
     for (const auto &[name, function] : definitions_.functions) names.push_back(name);
-    for (const char *other : {"pow", "iota", "extent", "scan", "pad", "concat", "stack"})
+    for (const char *other : {"pow", "iota", "extent", "scan", "pad", "concat", "stack", "parts"})
       names.emplace_back(other);
     std::sort(names.begin(), names.end());
     std::string near = support::closest(word, names);

@@ -20,6 +20,7 @@ public:
   WindowParser(Cursor &cursor, const Symbols &symbols) : cursor_(cursor), symbols_(symbols) {}
 
   std::vector<AffineForm> run() { return positions(0); }
+  AffineForm one() { return form(0); }
 
 private:
   static constexpr int deepest = 64; // parentheses, signs and brackets around each other
@@ -58,7 +59,9 @@ private:
     AffineForm sum = term(depth);
     while (cursor_.is(Tok::Plus) || cursor_.is(Tok::Minus)) {
       const Token sign = cursor_.next();
-      add(sum, term(depth), sign.kind == Tok::Minus ? -1 : 1, sign);
+      const AffineForm more = term(depth);
+      add(sum, more, sign.kind == Tok::Minus ? -1 : 1, sign);
+      if (is_number(more) && more.constant == 0) sum.stays_inside = true; // `i + 0`
     }
     return sum;
   }
@@ -201,6 +204,10 @@ private:
 
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols) {
   return WindowParser(cursor, symbols).run();
+}
+
+AffineForm parse_form(Cursor &cursor, const Symbols &symbols) {
+  return WindowParser(cursor, symbols).one();
 }
 
 } // namespace broadloom::spec

@@ -162,7 +162,7 @@ std::shared_ptr<const InputDecl> parse_positions_of_output(Cursor &cursor, const
 // An axis: a name or a position.
 AxisRef parse_axis(Cursor &cursor);
 
-// Whether `concat(` or `stack(` comes next: the whole value of a let or an output. parse_join.cpp.
+// Whether `concat(`, `stack(` or `parts(` comes next: the whole value of a let or an output. parse_join.cpp.
 bool at_join(const Cursor &cursor);
 struct Joined { // what it is the value of
   std::string name;
@@ -172,9 +172,57 @@ struct Joined { // what it is the value of
 };
 Expr parse_join(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
                 const Joined &into);
+// The let of that name that a join makes, whose parts are lets too.
+Expr lay_into(Symbols &symbols, const Joined &into, const Expr &join);
+// `[i + 3, j < 4]`, where a part lies in a whole of that name.
+struct PartPlace {
+  std::vector<AffineForm> positions;
+  std::shared_ptr<const InputDecl> said; // the extents that are said, or null
+};
+PartPlace parse_place_of_part(Cursor &cursor, const Symbols &symbols, const std::string &whole);
+
+// The dims of an output or a let, from behind the bracket: `i, j < 4]`. parse_output.cpp.
+struct ListedDims {
+  std::vector<AxisRef> axes;
+  std::shared_ptr<const InputDecl> said; // null: none
+};
+ListedDims parse_listed_dims(Cursor &cursor, const Symbols &symbols, const std::string &owner);
+
+// Outputs that several statements write parts of: `out z[i < 3] = ..; out z[i + 3] = ..`. Each is what `parts(..)` makes of them.
+// parse_output.cpp.
+class OutputParts {
+public:
+  // Whether the brackets that come next hold more than axes: positions of a part.
+  static bool is_next(const Cursor &cursor);
+  // Whether this output, which is there, may be one part of several.
+  bool has(const std::string &name) const;
+  // What the statement says, the cursor behind the name.
+  void add(Cursor &cursor, Symbols &symbols, const Definitions &definitions, const Token &name,
+           SpecData &data);
+  // At the end of the kernel.
+  void finish(Symbols &symbols, SpecData &data);
+
+private:
+  struct Part {
+    PartPlace place;
+    Expr value;
+  };
+  struct Parted {
+    std::size_t output = 0; // its place among the outputs of the kernel
+    std::vector<Part> parts;
+  };
+  Parted &parted(Cursor &cursor, const Token &name, SpecData &data);
+  std::vector<Parted> all_;
+  std::vector<std::string> names_; // of them
+};
+// Stores the let in the output: out z[z_0] = z_whole[z_0].
+void store_whole(OutputDecl &output, const Expr &let);
 
 // `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols);
+
+// One such position, as of an extent that is said.
+AffineForm parse_form(Cursor &cursor, const Symbols &symbols);
 
 // `pad(x, i: (1, 2), edge)`, from the word to the parenthesis: a padded input, which is no value before positions follow. parse_pad.cpp.
 bool at_pad(const Cursor &cursor);

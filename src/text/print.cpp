@@ -6,6 +6,7 @@
 //
 //   auto t = exp(x); out("z", t * t)      let t0 = exp(x)
 //                                         out z = t0 * t0
+#include "expr/join.hpp"
 #include "expr/walk.hpp"
 #include "spec/declared.hpp"
 #include "spec/definition.hpp"
@@ -97,6 +98,7 @@ public:
       text_ += "  let " + names_.at(node);
       const bool is_let = node->kind == ExprKind::Let;
       if (is_let && !node->axes.empty()) list(node->axes, loop_of(*node));
+      if (is_let) store(node->store);
       text_ += " = ";
       expression(is_let ? node->args[0].node() : node, node);
       if (is_let && node->args.size() > 1) {
@@ -305,19 +307,29 @@ private:
     text_ += "\n";
   }
 
-  void list(const std::vector<AxisRef> &axes, const LetLoop &loop = {}) {
+  void list(const std::vector<AxisRef> &axes, const LetLoop &loop) {
     text_ += "[";
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      text_ += (i == 0 ? "" : ", ") + axis_text(axes[i]);
-      if (loop.count >= 0 && loop.counted_dim == i) text_ += " < " + std::to_string(loop.count);
+      const std::string axis = axis_text(axes[i]);
+      text_ += (i == 0 ? "" : ", ") + axis;
+      for (std::size_t d = 0; loop.said && d < loop.said->dims.size(); ++d)
+        if (loop.said->dims[d].label == axis)
+          text_ += " < " + broadloom::print(loop.said->said->of[d]);
+      if (!loop.said && loop.count >= 0 && loop.counted_dim == i)
+        text_ += " < " + std::to_string(loop.count);
     }
     text_ += "]";
   }
 
+  void store(Order order) {
+    if (order != Order::none) text_ += order == Order::c ? " in c" : " in f";
+  }
+
   void output(const OutputDecl &decl) {
     text_ += (decl.update ? "  update " : "  out ") + (decl.at ? decl.at->name : decl.name);
-    if (decl.has_axes) list(decl.axes);
+    if (decl.has_axes) list(decl.axes, {{}, -1, 0, decl.said});
     if (decl.dtype) text_ += " : " + std::string(name(*decl.dtype));
+    store(decl.store);
     text_ += decl.add ? " += " : " = ";
     const Mode &mode = decl.mode;
     const std::string like = mode.use.like.empty() ? "" : "like=" + mode.use.like;
@@ -395,6 +407,19 @@ private:
     case ExprKind::Literal: text(number(node.number, own)); break;
     case ExprKind::Let: support::bug("print: a let without a name"); // collect() named them all
     case ExprKind::Join:
+      if (node.places) {
+        text("parts(");
+        for (std::size_t i = 0; i < node.args.size(); ++i) {
+          text(i == 0 ? "" : ", ");
+          arg(i, 0);
+          std::string positions;
+          for (const AffineForm &form : node.places->of_parts[i])
+            positions += (positions.empty() ? "" : ", ") + broadloom::print(form);
+          text(" at [" + positions + "]");
+        }
+        text(")");
+        break;
+      }
       text((node.stacks ? "stack(" : "concat(") + axis_text(node.axes[0]));
       for (std::size_t i = 0; i < node.args.size(); ++i) {
         text(", ");

@@ -163,6 +163,10 @@ std::string print_axes(const TypedSpec &spec) {
     text += "\n";
   }
   for (const TypedInput &x : spec.inputs) {
+    if (!x.said.empty()) {
+      text += "  says " + x.name + "\n";
+      continue;
+    }
     text += (x.window                     ? "  window "
              : x.role == InputRole::plain ? "  in  "
                                           : "  " + std::string(word_of(x.role)) + " ") +

@@ -135,6 +135,8 @@ std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scop
   if (!found.empty()) return lenders_of(spec_, found, axis);
   for (int s = scope; s >= 0 && found.empty(); s = scopes_[std::size_t(s)].outer)
     found = lenders_of(spec_, reads_.members(scopes_[std::size_t(s)].inputs), axis);
+  for (std::size_t i = 0; i < spec_.inputs.size() && found.empty(); ++i)
+    if (!spec_.inputs[i].said.empty() && spec_.inputs[i].axes().has(axis)) found.push_back(i);
   if (found.empty())
     fail("E0103",
          "no input of this expression has axis " + space_.axis_name(axis) + ", which '" +

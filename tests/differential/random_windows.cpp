@@ -144,9 +144,37 @@ std::string WindowMaker::join_of(RandomInput &input, int dim, const Positions &p
   const bool is_odd = extent % 2 != 0;
   extent = (extent + 1) / 2;
   std::string parts[] = {"v" + positions(-1), "v" + positions(is_odd ? dim : -1)};
+  if (random_.chance(50)) { // every second position, or one part behind the other
+    const bool alternate = random_.chance(50);
+    const std::string own = "q" + std::to_string(dim), all = positions(-1);
+    const auto at = [&](const std::string &form) {
+      return " at " + std::string(all).replace(all.find(own), own.size(), form);
+    };
+    const std::string first = parts[0] + at(alternate ? "2*" + own : own),
+                      second = parts[1] + at(alternate ? "2*" + own + " + 1"
+                                             : random_.chance(50)
+                                                 ? own + " + extent(v, " + std::to_string(dim) + ")"
+                                                 : own + " + " + std::to_string(extent));
+    return "let vs" + std::string(all).replace(all.find(own), own.size(), "r") + " = parts(" +
+           (random_.chance(50) ? first + ", " + second : second + ", " + first) + ")";
+  }
   if (random_.chance(50)) std::swap(parts[0], parts[1]);
   return "let vs" + positions(-1) + " = concat(q" + std::to_string(dim) + ", " + parts[0] + ", " +
          parts[1] + ")";
+}
+
+// The first elements along that dim of an input that has some more.
+template <class Positions>
+std::string WindowMaker::said_of(RandomInput &input, int dim, const Positions &positions) {
+  std::int64_t &extent = input.shape[std::size_t(dim)];
+  const std::int64_t wanted = extent, more = random_.below(3);
+  extent += more;
+  const std::string own = "q" + std::to_string(dim), all = positions(-1);
+  const std::string said = random_.chance(50) ? std::to_string(wanted)
+                                              : "extent(v, " + std::to_string(dim) + ")" +
+                                                    (more == 0 ? "" : " - " + std::to_string(more));
+  return "let vs" + std::string(all).replace(all.find(own), own.size(), own + " < " + said) +
+         " = v" + std::string(all).replace(all.find(own), own.size(), own + " + 0");
 }
 
 // A let of the shape of the input, which is made larger where the let needs more; the windows will be of the let.
@@ -160,6 +188,7 @@ std::string WindowMaker::let_of(RandomInput &input) {
   };
   std::string value = "v" + positions(-1);
   if (random_.chance(30)) return join_of(input, random_.below(rank), positions);
+  if (random_.chance(15)) return said_of(input, random_.below(rank), positions);
   if (longer >= 0) {
     ++input.shape[std::size_t(longer)];
     const std::string other = "v" + positions(longer);

@@ -72,6 +72,8 @@ private:
   std::string loop_of(int rank, const std::string &value);
   template <class Positions>
   std::string join_of(RandomInput &input, int dim, const Positions &positions);
+  template <class Positions>
+  std::string said_of(RandomInput &input, int dim, const Positions &positions);
 
   Random &random_;
   std::vector<WindowAxis> known_, own_;

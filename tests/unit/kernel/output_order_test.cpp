@@ -63,3 +63,20 @@ TEST_CASE("one row or one column of an input says nothing of the order") {
   CHECK(strides(body, {in_f({4, 6}), in_c({1, 6})}) == Strides{1, 4});
   CHECK(strides(body, {in_f({4, 6}), in_c({4, 1})}) == Strides{1, 4});
 }
+
+TEST_CASE("a wish for an order holds for what the call allocates, and for nothing else") {
+  const std::string wish = "in a : f64[:, :]; out y in f = a + 1";
+  CHECK(strides(wish, {in_c({3, 5})}) == Strides{1, 3});
+  CHECK(strides("in a : f64[:, :]; out y : f64 in c = a + 1", {in_f({3, 5})}) == Strides{5, 1});
+  CHECK(strides("in a : f64[:, :]; let h[i, j] in f = a[i, j] + 1; out y = h[k, l] * 2",
+                {in_c({3, 5})}) == Strides{1, 3});
+  const LoopSpec spec = parse("kernel k { " + wish + " }");
+  CHECK(print(spec) == "kernel k {\n  in  a : f64[:, :]\n  out y in f = a + 1\n}\n");
+  const Expr a = input("a", f64, {":", ":"});
+  CHECK(print(LoopSpec("k").in(a).out("y", a + 1).store(Order::f)) == print(spec));
+  std::vector<double> x{1, 2, 3, 4}, y(4);
+  const std::vector<NamedView> in{{"a", View<const double>(x.data(), {2, 2})}},
+      out{{"y", View<double>(y.data(), {2, 2})}};
+  compile(spec).run_named(in, out);
+  CHECK(y == std::vector<double>{2, 3, 4, 5});
+}

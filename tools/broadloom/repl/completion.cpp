@@ -41,9 +41,9 @@ void add_names(std::string_view text, Words &words) {
 }
 
 Words language(std::string_view before, std::string_view line, const Library &library) {
-  Words words{"pi",       "inf",    "nan",  "iota", "extent", "scan",    "derivative",
-              "schedule", "pad",    "zero", "edge", "wrap",   "reflect", "param",
-              "state",    "update", "call", "from", "concat", "stack"};
+  Words words{"pi",   "inf",  "nan",    "iota",  "extent",  "scan",  "derivative", "schedule",
+              "pad",  "zero", "edge",   "wrap",  "reflect", "param", "state",      "update",
+              "call", "from", "concat", "stack", "parts",   "at"};
   for (int k = 0; k <= int(ScheduleClause::Kind::Separate); ++k)
     words.emplace(spec::word_of(ScheduleClause::Kind(k)));
   for (const std::string_view word : spec::reserved_words()) words.emplace(word);

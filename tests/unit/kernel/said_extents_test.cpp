@@ -1,0 +1,150 @@
+// Extents that outputs and lets say, `out y[i < 3] = ..`, and axes that only have to stay inside, `x[i + 0]`. Each engine must have the
+// bits of the reference.
+#include "all_engines.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace broadloom;
+using tests::code_thrown_by;
+using tests::first_numbers;
+using tests::shape_of;
+using tests::values;
+
+namespace {
+
+using D = std::vector<double>;
+using Shape = std::vector<std::int64_t>;
+
+const D five = first_numbers(5);
+const std::vector<NamedView> x_alone{{"x", View<const double>(five.data(), {5})}};
+const std::string declared = "in x : f64[:]\n";
+
+} // namespace
+
+TEST_SUITE_BEGIN("said extents");
+
+TEST_CASE("an output says how long an axis is, by numbers and extents") {
+  const Results r = tests::results(declared + "out a[i < 3] = x[i + 0]\n"
+                                              "out b[k < 2*extent(x, 0) - 7] = x[k + 1]\n"
+                                              "out c[l < 2] = x[2*l] + x[4 - l]",
+                                   x_alone);
+  CHECK(values(r["a"]) == D{1, 2, 3});
+  CHECK(values(r["b"]) == D{2, 3, 4});
+  CHECK(values(r["c"]) == D{6, 7});
+}
+
+TEST_CASE("axes of which no input has an extent are numbered and repeated") {
+  const Results r = tests::results(
+      "out a[i < 4] = 1. * iota(i)\nout b[i2 < 2, j < 3] = 10. * iota(i2) + iota(j)\n"
+      "out c[k < 3] = 0.5\nout e[l < 3, m < 2] = sum(iota(j), j) + 0.5 * iota(l)",
+      {});
+  CHECK(values(r["a"]) == D{0, 1, 2, 3});
+  CHECK(shape_of(r["b"]) == Shape{2, 3});
+  CHECK(values(r["b"]) == D{0, 1, 2, 10, 11, 12});
+  CHECK(values(r["c"]) == D{0.5, 0.5, 0.5});
+  CHECK(values(r["e"]) == D{3, 3, 3.5, 3.5, 4, 4});
+}
+
+TEST_CASE("a value is repeated along an axis whose extent is said") {
+  const Results r = tests::results(
+      declared + "out a[n < 2, i] = x[i]\nout b[m < 0, i] = x[i] + iota(m)", x_alone);
+  CHECK(shape_of(r["a"]) == Shape{2, 5});
+  CHECK(values(r["a"]) == D{1, 2, 3, 4, 5, 1, 2, 3, 4, 5});
+  CHECK(shape_of(r["b"]) == Shape{0, 5});
+}
+
+TEST_CASE("a let says extents too, by those of other lets, and is read like any other") {
+  const Results r =
+      tests::results(declared + "let h[i < 3] = 2 * x[i + 0]\n"
+                                "let g[i < extent(h, 0) + 1] = x[i + 0] + iota(i)\n"
+                                "out a = h[i + 1] - h[i]\nout b[j] = g[3 - j]\n"
+                                "out c = sum(g[j], j)\nout d[i < extent(g, 0) - 2] = 1.5 * h[i]",
+                     x_alone);
+  CHECK(values(r["a"]) == D{2, 2});
+  CHECK(values(r["b"]) == D{7, 5, 3, 1});
+  CHECK(values(r["c"]) == D{16});
+  CHECK(values(r["d"]) == D{3, 6});
+}
+
+TEST_CASE("an axis to which 0 is added need not be as long as the dim") {
+  const D w{1, 10};
+  const std::vector<NamedView> inputs{{"x", View<const double>(five.data(), {5})},
+                                      {"w", View<const double>(w.data(), {2})}};
+  const std::string both = declared + "in w : f64[:]\n";
+  CHECK(values(tests::results(both + "out y = x[i + 0] * w[i]", inputs)["y"]) == D{1, 20});
+  CHECK(values(tests::results(declared + "in w : f64[i]\nout y = x[i + 0] * w", inputs)["y"]) ==
+        D{1, 20});
+  CHECK(code_thrown_by([&] { tests::results(both + "out y = x[i] * w[i]", inputs); }) == "E0102");
+  CHECK(values(tests::results(both + "out y = x[i] * w[i + 0]", inputs)["y"]) == D{1, 20});
+  CHECK(values(tests::results(both + "out y = sum(x[i + 0] * w[i], i)", inputs)["y"]) == D{21});
+}
+
+TEST_CASE("extents that disagree, are below 0 or leave an array are told") {
+  const auto code = [&](const std::string &body) {
+    return code_thrown_by([&] { tests::results(declared + body, x_alone); });
+  };
+  CHECK(code("out a[i < 3] = x[i]") == "E0102");
+  CHECK(code("out a[i < 6] = x[i + 0]") == "E0142");
+  CHECK(code("out a[i < extent(x, 0) - 6] = x[i + 0]") == "E0144");
+  CHECK(code("out a[i < 2] = x[i + 0]\nout b[i < 3] = x[i + 0]") == "E0102");
+  CHECK(code("out a[i < extent(x, 1)] = x[i + 0]") == "E0104");
+  CHECK(code("let h[i < extent(x, 0) - 9] = x[i + 0]\nout y = sum(h[i], i)") == "E0144");
+}
+
+TEST_CASE("a kernel whose extents are said can be inferred, prepared and bound") {
+  const Kernel kernel =
+      compile(tests::kernel_of("in x : f64[:]\nout y[i < extent(x, 0) - 1] = x[i + 0]"));
+  CHECK(kernel.infer_named(x_alone)[0].shape == Shape{4});
+  kernel.prepare_named(x_alone);
+  D y(4, -1);
+  const BoundCall call =
+      kernel.bind_named(x_alone, std::vector<NamedView>{{"y", View<double>(y.data(), {4})}});
+  call();
+  CHECK(y == D{1, 2, 3, 4});
+  CHECK_FALSE(kernel.show(Stage::why).empty());
+  CHECK_FALSE(kernel.show(Stage::loop).empty());
+  D wrong(5);
+  CHECK(code_thrown_by([&] {
+          kernel.run_named(x_alone, std::vector<NamedView>{{"y", View<double>(wrong.data(), {5})}});
+        }) == "E0120");
+}
+
+TEST_CASE("gradients and directional derivatives go through what is said") {
+  const LoopSpec spec = parse("kernel k { in x : f64[:]\nlet h[i < 3] = x[i + 0] * x[i + 0]\n"
+                              "out y[i < extent(h, 0) - 1] = h[i] * x[i + 2]\n"
+                              "out z[n < 2] = sum(h[k] * iota(k), k) }");
+  const LoopSpec back = gradient(spec, {"x"});
+  CHECK(print(parse(print(back))) == print(back));
+  const D dy{1, 1}, dz{1, 0};
+  const Results r = tests::in_all_engines(back, {{"x", View<const double>(five.data(), {5})},
+                                                 {"d_y", View<const double>(dy.data(), {2})},
+                                                 {"d_z", View<const double>(dz.data(), {2})}});
+  // y = (x0^2 x2, x1^2 x3), z0 = x1^2 + 2 x2^2
+  CHECK(values(r["d_x"]) == D{6, 20, 13, 4, 0});
+  CHECK(check_gradient(parse("kernel k { in x : f64\nout y[i < 3] = x * x * iota(i) }"),
+                       {{"x", View<const double>(five.data() + 1, {})}})
+            .passed());
+  const LoopSpec forward = jvp(spec, {"x"});
+  const D tangent{1, 0, 0, 0, 0};
+  const Results t =
+      tests::in_all_engines(forward, {{"x", View<const double>(five.data(), {5})},
+                                      {"t_x", View<const double>(tangent.data(), {5})}});
+  CHECK(values(t["t_y"]) == D{6, 0});
+}
+
+TEST_CASE("in C++ extents are said of the output declared last, or of a let") {
+  const Expr x = input("x", f64, {":"});
+  const Expr h = let("h", {"i"}, 2.0 * x.at({axis("i") + 0}), {.axis = "i", .count = 3});
+  const LoopSpec spec = LoopSpec("k")
+                            .in(x)
+                            .out("y", Mode(), {"i"}, x.at({axis("i") + 0}) + h.at({axis("i")}))
+                            .extent("i", extent_of(x, 0) - 3);
+  CHECK(print(spec) == "kernel k {\n  in  x : f64[:]\n  let h[i < 3] = 2. * x[i + 0]\n"
+                       "  out y[i < extent(x, 0) - 3] = x[i + 0] + h[i]\n}\n");
+  CHECK(values(tests::in_all_engines(spec, x_alone)["y"]) == D{3, 6});
+  CHECK(code_thrown_by([&] { LoopSpec(spec).extent("j", 2); }) == "E0033");
+  CHECK(code_thrown_by([&] { LoopSpec(spec).extent("i", axis("j")); }) == "E0033");
+}
+
+TEST_SUITE_END();
