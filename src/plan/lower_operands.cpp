@@ -178,6 +178,8 @@ loop::StrideClass Lowering::known_step(Role role, std::size_t scope, std::int64_
 }
 
 void Lowering::check_merged(const Steps &steps, const Group &group) const {
+  if (group_extent(request_.resolved, group) == 0)
+    return; // nothing is walked, whatever the steps are
   for (std::size_t k = 0; k + 1 < group.size(); ++k)
     support::check(stride_along(steps, group[k]) ==
                        stride_along(steps, group[k + 1]) * request_.resolved[group[k + 1]].extent,
