@@ -35,6 +35,8 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.arrays > std::int64_t(count) / 80);
     CHECK(tally.loops > std::int64_t(count) / 1000);
     CHECK(tally.joined > std::int64_t(count) / 1000);
+    CHECK(tally.placed > std::int64_t(count) / 2000);
+    CHECK(tally.said > std::int64_t(count) / 2000);
     CHECK(tally.extents > std::int64_t(count) / 200);
     CHECK(tally.padded > std::int64_t(count) / 50);
     CHECK(tally.scheduled > std::int64_t(count) / 20);

@@ -84,6 +84,10 @@ public:
     const auto joins = std::ranges::count_if(typed_.materialised,
                                              [](const auto &let) { return let->join.has_value(); });
     tally_.joined += joins;
+    for (const auto &let : typed_.materialised) {
+      tally_.placed += let->join && !let->join->positions.empty();
+      tally_.said += let->data.outputs[0].said != nullptr;
+    }
     const bool extents =
         std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const auto &input) {
           return input.window && !input.window->derived &&

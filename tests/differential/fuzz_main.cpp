@@ -72,7 +72,8 @@ Counts counts_of(const Tally &tally) {
       {"equal", tally.equal},       {"bounded", tally.bounded},   {"scheduled", tally.scheduled},
       {"windowed", tally.windowed}, {"gathered", tally.gathered}, {"scattered", tally.scattered},
       {"arrays", tally.arrays},     {"padded", tally.padded},     {"joined", tally.joined},
-      {"extents", tally.extents},   {"loops", tally.loops}};
+      {"extents", tally.extents},   {"loops", tally.loops},       {"placed", tally.placed},
+      {"said", tally.said}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;
@@ -272,6 +273,8 @@ int report(const Plan &plan, std::uint64_t failed) {
   if (all["arrays"] == 0) missing.emplace_back("lets that are arrays");
   if (all["loops"] == 0) missing.emplace_back("lets that read themselves");
   if (all["joined"] == 0) missing.emplace_back("joins");
+  if (all["placed"] == 0) missing.emplace_back("parts at positions");
+  if (all["said"] == 0) missing.emplace_back("extents that are said");
   if (all["extents"] == 0) missing.emplace_back("extents in positions");
   if (all["padded"] == 0) missing.emplace_back("padded windows");
   const auto verdict = [](bool good, const std::string &sentence) {
