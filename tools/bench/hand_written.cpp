@@ -52,7 +52,9 @@ enum class Over {
   OuterPairs,
   Outermost,
   Columns,
-  OutputRows
+  OutputRows,
+  StencilRows,
+  ImageRows
 };
 
 enum class Finish { Sum, Mean };
@@ -86,6 +88,11 @@ constexpr Entry entries[] = {
     {"image_bytes", Over::Pixels, &Loops::image_bytes},
     {"permuted", Over::OuterPairs, &Loops::permuted},
     {"gather_rows", Over::OutputRows, &Loops::gather_rows},
+    {"jacobi", Over::StencilRows, &Loops::jacobi},
+    {"sobel", Over::StencilRows, &Loops::sobel},
+    {"depthwise", Over::ImageRows, &Loops::depthwise},
+    {"max_pool", Over::ImageRows, &Loops::max_pool},
+    {"max_pool_3", Over::ImageRows, &Loops::max_pool_3},
     {"sum", Over::Elements, nullptr, &Loops::sum},
     {"distance", Over::Elements, nullptr, &Loops::distance},
     {"sum_columns", Over::Rows, nullptr, &Loops::sum_columns},
@@ -113,6 +120,8 @@ std::int64_t units_of(Over over, const Operands &o, std::int64_t elements) {
   case Over::Outermost: return o.rows;
   case Over::Columns: return o.columns;
   case Over::OutputRows: return elements / o.columns;
+  case Over::StencilRows: return o.rows - 2;
+  case Over::ImageRows: return elements / (56 * 64);
   }
   throw std::logic_error("units_of");
 }
@@ -176,8 +185,8 @@ HandWritten make(const Loops &loops, const Entry &entry, const std::vector<bl::A
   for (const bl::Array &output : outputs)
     result.outputs.emplace_back(output.dtype(), output.shape());
   for (std::size_t k = 0; k < outputs.size() && k < 2; ++k) o.out[k] = result.outputs[k].raw();
-  const std::int64_t elements =
-      entry.over == Over::OutputRows ? outputs[0].size() : inputs[0].size();
+  const bool by_outputs = entry.over == Over::OutputRows || entry.over == Over::ImageRows;
+  const std::int64_t elements = by_outputs ? outputs[0].size() : inputs[0].size();
   o.rows = inputs[0].rank() > 0 ? inputs[0].shape()[0] : 1;
   o.columns = o.rows > 0 ? inputs[0].size() / o.rows : 0;
   o.stream = stream;
@@ -201,7 +210,8 @@ HandWritten make(const Loops &loops, const Entry &entry, const std::vector<bl::A
 // Large outputs are worth a second way of storing.
 bool may_stream(const Entry &entry, const std::vector<bl::Array> &outputs) {
   return entry.map != nullptr && entry.over != Over::Pixels && entry.over != Over::OuterPairs &&
-         entry.over != Over::OutputRows && outputs[0].size() >= 1 << 20;
+         entry.over != Over::OutputRows && entry.over != Over::ImageRows &&
+         outputs[0].size() >= 1 << 20;
 }
 
 void move_by_hand(int reads, const Operands &o, std::int64_t n) {

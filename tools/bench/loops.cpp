@@ -5,6 +5,7 @@
 #include "bench/loops_folds.hpp"
 #include "bench/loops_maps.hpp"
 #include "bench/loops_vector.hpp"
+#include "bench/loops_windows.hpp"
 
 namespace bench {
 namespace {
@@ -102,6 +103,11 @@ const Loops BENCH_LOOPS = {
     .image_bytes = image_bytes,
     .permuted = permuted,
     .gather_rows = gather_rows,
+    .jacobi = jacobi,
+    .sobel = sobel,
+    .depthwise = depthwise,
+    .max_pool = max_pool,
+    .max_pool_3 = max_pool_3,
     .sum_of_columns = sum_of_columns,
     .sum = sum,
     .distance = distance,

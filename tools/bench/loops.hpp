@@ -42,6 +42,9 @@ struct Loops {
   MapLoop image_scale, image_bytes, permuted;
   // Over indices: row 7919 k modulo the number of rows of a matrix, for each k.
   MapLoop gather_rows;
+  // Stencils of two rows less; over rows of images of NHWC of 64 channels: depthwise convolution of 3 by 3 points of 58 by 58
+  // to 56 by 56, the greatest of each 2 by 2 points of 112 by 112, and of each 3 by 3 points of 113 by 113 at every second.
+  MapLoop jacobi, sobel, depthwise, max_pool, max_pool_3;
   // One column sum for each column, of a block of columns lo .. hi - 1 of a matrix with few rows.
   MapLoop sum_of_columns;
 

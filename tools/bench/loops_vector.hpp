@@ -23,6 +23,7 @@ inline Vector load(const float *p) { return _mm512_loadu_ps(p); }
 inline void store(float *p, Vector v) { _mm512_storeu_ps(p, v); }
 inline Vector splat(float x) { return _mm512_set1_ps(x); }
 inline Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
+inline Vector greatest(Vector a, Vector b) { return _mm512_max_ps(a, b); }
 inline Vector fmadd(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
 inline void stream_line(char *to, const char *from) {
   _mm512_stream_si512((__m512i *)to, _mm512_loadu_si512(from));
@@ -39,6 +40,7 @@ inline Vector load(const float *p) { return _mm256_loadu_ps(p); }
 inline void store(float *p, Vector v) { _mm256_storeu_ps(p, v); }
 inline Vector splat(float x) { return _mm256_set1_ps(x); }
 inline Vector add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
+inline Vector greatest(Vector a, Vector b) { return _mm256_max_ps(a, b); }
 inline Vector fmadd(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
 inline void stream_line(char *to, const char *from) {
   _mm256_stream_si256((__m256i *)to, _mm256_loadu_si256((const __m256i *)from));

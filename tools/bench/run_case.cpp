@@ -48,29 +48,68 @@ bl::LoopSpec spec_of(const Case &c, const std::string &text) {
 // A case that is ready to be called.
 struct Ready {
   std::string text;
+  std::vector<bl::InputInfo> infos; // of all inputs, those that are frozen among them
   std::vector<bl::Array> inputs, outputs;
   std::vector<bl::AnyView> in, out;
   std::optional<bl::Kernel> kernel;
   std::optional<bl::BoundCall> bound;
 };
 
+// Freezes what the case says. The inputs of the call are those that are left.
+void freeze(const Case &c, Ready &ready) {
+  std::vector<bl::NamedView> frozen;
+  for (std::size_t k = 0; k < ready.infos.size(); ++k)
+    if (std::ranges::find(c.freeze, ready.infos[k].name) != c.freeze.end())
+      frozen.push_back({ready.infos[k].name, ready.inputs[k]});
+    else
+      ready.in.push_back(ready.inputs[k]);
+  if (frozen.size() != c.freeze.size())
+    throw TableError(fmt::format("{}: freeze= names {} inputs, of which the kernel has {}", c.id,
+                                 c.freeze.size(), frozen.size()));
+  if (!frozen.empty()) ready.kernel = ready.kernel->freeze(frozen);
+}
+
+void allocate_and_bind(Ready &ready) {
+  const std::vector<bl::OutputInfo> results = ready.kernel->outputs();
+  const std::vector<bl::Signature> signatures = ready.kernel->infer(ready.in);
+  for (std::size_t k = 0; k < signatures.size(); ++k)
+    ready.outputs.push_back(
+        bl::cli::make_output(results[k], {k, {}}, ready.infos, ready.inputs, signatures[k]));
+  ready.out.assign(ready.outputs.begin(), ready.outputs.end());
+  ready.kernel->run(ready.in, ready.out);
+  ready.bound = ready.kernel->bind(ready.in, ready.out);
+}
+
 Ready make_ready(const Case &c, const std::string &cases_folder) {
   Ready ready;
   ready.text = read_text(cases_folder + '/' + c.kernel + ".loom");
   const bl::LoopSpec spec = spec_of(c, ready.text);
   ready.kernel = bl::compile(spec);
-  const std::vector<bl::InputInfo> infos = ready.kernel->inputs();
-  const std::vector<bl::OutputInfo> results = ready.kernel->outputs();
-  ready.inputs = bl::cli::read_inputs(infos, bl::cli::match_inputs(c.id, infos, c.inputs));
-  ready.in.assign(ready.inputs.begin(), ready.inputs.end());
-  const std::vector<bl::Signature> signatures = ready.kernel->infer(ready.in);
-  for (std::size_t k = 0; k < signatures.size(); ++k)
-    ready.outputs.push_back(
-        bl::cli::make_output(results[k], {k, {}}, infos, ready.inputs, signatures[k]));
-  ready.out.assign(ready.outputs.begin(), ready.outputs.end());
-  ready.kernel->run(ready.in, ready.out);
-  ready.bound = ready.kernel->bind(ready.in, ready.out);
+  ready.infos = ready.kernel->inputs();
+  ready.inputs =
+      bl::cli::read_inputs(ready.infos, bl::cli::match_inputs(c.id, ready.infos, c.inputs));
+  freeze(c, ready);
+  allocate_and_bind(ready);
   return ready;
+}
+
+// Another kernel of ours, as it is written, on the arrays of those inputs that it has.
+Ready make_beside(const std::string &kernel, const Ready &ready, const std::string &cases_folder) {
+  Ready other;
+  other.text = read_text(cases_folder + '/' + kernel + ".loom");
+  other.kernel = bl::compile(bl::parse(other.text));
+  other.infos = other.kernel->inputs();
+  for (const bl::InputInfo &info : other.infos) {
+    const auto found =
+        std::ranges::find_if(ready.infos, [&](const auto &have) { return have.name == info.name; });
+    if (found == ready.infos.end())
+      throw TableError(fmt::format("'{}' reads '{}', which the case does not give; give it there",
+                                   kernel, info.name));
+    other.inputs.push_back(ready.inputs[std::size_t(found - ready.infos.begin())]);
+  }
+  other.in.assign(other.inputs.begin(), other.inputs.end());
+  allocate_and_bind(other);
+  return other;
 }
 
 template <class F> double timed(int repeat, const F &call) {
@@ -153,6 +192,22 @@ void add_hand_written(const Case &c, const Ready &ready, Field &field) {
   }
 }
 
+void add_beside(const Case &c, const Ready &ready, const Bench &bench, Field &field) {
+  for (const std::string &kernel : c.beside) {
+    const auto other =
+        std::make_shared<const Ready>(make_beside(kernel, ready, bench.cases_folder));
+    PeerRow row;
+    row.name = kernel;
+    for (std::size_t k = 0; k < ready.outputs.size(); ++k)
+      row.error = std::max(row.error, difference(other->outputs.at(k), ready.outputs[k]));
+    if (!(row.error <= c.tolerance)) row.status = PeerRow::Status::Wrong;
+    field.rows.push_back(row);
+    field.peers.push_back(field.participants.size());
+    field.participants.push_back(
+        {kernel, [other](int repeat) { return timed(repeat, *other->bound); }});
+  }
+}
+
 void add_peers(const Case &c, const Ready &ready, const Bench &bench, Field &field) {
   if (bench.peers == nullptr) return;
   std::vector<PeerRow> rows =
@@ -216,6 +271,7 @@ Row run_ready(const Case &c, const Bench &bench, const Ready &ready, Row row) {
   Field field;
   field.participants.push_back(ours(c, ready));
   add_hand_written(c, ready, field);
+  add_beside(c, ready, bench, field);
   add_peers(c, ready, bench, field);
   add_roof(c, traffic, bench, field);
   const Rounds rounds = alternate(field.participants, bench.limits);

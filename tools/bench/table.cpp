@@ -76,6 +76,10 @@ private:
       result.tolerance = positive<double>(option, value);
     } else if (name == "wrt") {
       result.wrt = split(value, ',');
+    } else if (name == "freeze") {
+      result.freeze = split(value, ',');
+    } else if (name == "beside") {
+      result.beside = split(value, ',');
     } else if (option == "via=run") {
       result.via_run = true;
     } else if (option == "first") {
@@ -84,7 +88,7 @@ private:
       result.overhead = true;
     } else {
       fail(fmt::format("there is no option '{}'", option),
-           "the options are ops=, read=, tol=, wrt=, via=run, first, overhead");
+           "the options are ops=, read=, tol=, wrt=, freeze=, beside=, via=run, first, overhead");
     }
   }
 

@@ -21,6 +21,8 @@ struct Case {
   std::string id, kernel, title;
   std::vector<std::string> inputs; // NAME=SOURCE
   std::vector<std::string> wrt;    // not empty: the gradient is run
+  std::vector<std::string> freeze; // parameters that are frozen before the rounds
+  std::vector<std::string> beside; // kernels of ours that run in the same rounds, as peers
   double ops = 0;                  // for each element; 0: not bound by arithmetic
   std::int64_t read_bytes = 0;     // 0: the sum of the inputs
   double tolerance = 2e-5;

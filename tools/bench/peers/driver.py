@@ -17,7 +17,7 @@ import sys
 import time
 import traceback
 
-NAMES = ["numpy", "numexpr", "numba", "jax", "halide", "drjit"]
+NAMES = ["numpy", "numexpr", "numba", "jax", "halide", "drjit", "torch"]
 
 
 def aligned(elements, dtype):

@@ -132,7 +132,45 @@ def sobel(a):
     return hl.sqrt(s * s + t * t)
 
 
+def images(define):
+    """Images of NHWC, rows in parallel. `define(c, x, y, n, *buffers)` gives the values; windows are unrolled by hand."""
+    def build(i, o):
+        inputs = [hl.Buffer(a) for a in i]
+        c, n = hl.Var("c"), hl.Var("n")
+        result = hl.Func("result")
+        result[c, x, y, n] = define(c, x, y, n, *inputs)
+        rows = hl.Var("rows")
+        # The channels of a few columns at once, so that weights and what neighbours share stay in registers.
+        inner = hl.Var("inner")
+        result.split(x, x, inner, 4).reorder(inner, c, x, y, n).vectorize(c, LANES).unroll(inner)
+        result.fuse(y, n, rows).parallel(rows)
+        return pipeline(result, o[0])
+
+    return build
+
+
+def depthwise(c, x, y, n, a, w):
+    total = None
+    for v in range(3):
+        for u in range(3):
+            term = a[c, x + u, y + v, n] * w[c, u, v]
+            total = term if total is None else total + term
+    return total
+
+
+def max_pool(side):
+    def define(c, x, y, n, a, cell):
+        most = a[c, 2 * x, 2 * y, n]
+        for v in range(side):
+            for u in range(side):
+                most = hl.max(most, a[c, 2 * x + u, 2 * y + v, n])
+        return most
+
+    return define
+
+
 CASES = {
+    "depthwise": images(depthwise), "max_pool": images(max_pool(2)), "max_pool_3": images(max_pool(3)),
     "jacobi": by_rows(jacobi), "sobel": by_rows(sobel),
     "triad": elementwise(lambda a, b, c: a * b + c),
     "triad_i32": elementwise(lambda a, b, c: a * b + c),

@@ -65,6 +65,15 @@ def conv(x, w):
     return jax.lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
+def depthwise(x, w):
+    return jax.lax.conv_general_dilated(x, w[:, :, None, :], (1, 1), "VALID", feature_group_count=w.shape[2],
+                                        dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def max_pool(x, cell):
+    return jax.lax.reduce_window(x, -np.float32(np.inf), jax.lax.max, (1, *cell.shape, 1), (1, 2, 2, 1), "VALID")
+
+
 def scale(i, o):
     # XLA knows no strides: it gets the whole array and cuts it inside of the kernel.
     n, m = i[0].shape
@@ -106,6 +115,8 @@ CASES = {key: jitted(function) for key, function in {
     "weighted_columns": lambda x, col: (x * col[:, None]).sum(0),
     "add_transposed": lambda a, b: a + b.T,
     "product": jnp.matmul, "product_f32": jnp.matmul, "jacobi": jacobi, "sobel": sobel, "conv": conv,
+    "depthwise": depthwise, "max_pool": max_pool, "max_pool_3": max_pool,
+    "gather_rows": lambda x, k: jnp.take(x, 7919 * k % x.shape[0], axis=0),
     "softmax": lambda x: jax.nn.softmax(x, axis=1), "layernorm": layernorm,
     "row_scale/x": lambda x, row, d_y: d_y * row, "row_scale/row": drow,
     "row_scale/x,row": lambda x, row, d_y: (d_y * row, drow(x, row, d_y)),

@@ -71,6 +71,40 @@ def sobel(x, y):
 
 
 @fast
+def depthwise(x, w, y):
+    for n in prange(y.shape[0] * y.shape[1]):
+        image, i = n // y.shape[1], n % y.shape[1]
+        for j in range(y.shape[2]):
+            for c in range(y.shape[3]):
+                s = np.float32(0)
+                for u in range(3):
+                    for v in range(3):
+                        s += x[image, i + u, j + v, c] * w[u, v, c]
+                y[image, i, j, c] = s
+
+
+@fast
+def max_pool(x, cell, y):
+    for n in prange(y.shape[0] * y.shape[1]):
+        image, i = n // y.shape[1], n % y.shape[1]
+        for j in range(y.shape[2]):
+            for c in range(y.shape[3]):
+                most = x[image, 2 * i, 2 * j, c]
+                for a in range(cell.shape[0]):
+                    for b in range(cell.shape[1]):
+                        most = max(most, x[image, 2 * i + a, 2 * j + b, c])
+                y[image, i, j, c] = most
+
+
+@fast
+def gather_rows(x, k, y):
+    for i in prange(y.shape[0]):
+        row = 7919 * np.int64(k[i]) % x.shape[0]
+        for j in range(y.shape[1]):
+            y[i, j] = x[row, j]
+
+
+@fast
 def total(x, o):
     s = 0.0
     for k in prange(x.size):
@@ -300,7 +334,8 @@ def first(body):
 
 
 CASES = {
-    "jacobi": on(jacobi), "sobel": on(sobel),
+    "jacobi": on(jacobi), "sobel": on(sobel), "depthwise": on(depthwise),
+    "max_pool": on(max_pool), "max_pool_3": on(max_pool), "gather_rows": on(gather_rows),
     "triad": on(triad), "triad_i32": on(triad), "map": on(map_), "gelu": on(gelu),
     "black_scholes": on(black_scholes), "affine": on(affine), "sum": on(total),
     "distance": on(distance), "sum_rows": on(sum_rows), "mean_rows": on(mean_rows),
