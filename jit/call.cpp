@@ -107,7 +107,13 @@ void KernelImpl::run_lets(Operands call) const {
 
 void KernelImpl::run_with_windows(Operands given) const {
   kernel::check_operands(typed_, given.first(typed_.given_inputs()));
-  run_windowed(kernel::WindowedOperands(typed_, given, helpers(), elements()).all());
+  const kernel::WindowedOperands windowed(typed_, given, helpers(), elements_or_output());
+  windowed.fills_output() ? fill(windowed) : run_windowed(windowed.all());
+}
+
+void KernelImpl::fill(const kernel::WindowedOperands &windowed) const {
+  stop_if_cancelled();
+  windowed.fill();
 }
 
 void KernelImpl::run_windowed(Operands operands) const {

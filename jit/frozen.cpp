@@ -3,6 +3,7 @@
 
 #include "jit/kernel.hpp"
 #include "ops/ops.hpp"
+#include "scale/fold.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -12,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 namespace broadloom {
 namespace {
@@ -123,30 +125,29 @@ std::vector<Array> stand_ins(const spec::TypedSpec &spec, std::span<const Value>
 FrozenParameters::FrozenParameters(std::shared_ptr<const Recipe> recipe, std::vector<Value> values,
                                    const spec::TypedSpec &rest, std::int64_t version)
     : recipe_(std::move(recipe)), values_(std::move(values)), version_(version) {
-  std::optional<Results> results;
-  if (recipe_->computed) {
+  std::map<std::string, Array> results;
+  for (const Kernel &kernel : recipe_->computed) {
     std::vector<NamedView> inputs;
-    const std::vector<InputInfo> infos = recipe_->computed->inputs();
-    const std::vector<Array> arrays =
-        stand_ins(spec::analyse(recipe_->computed->spec().data()), values_);
+    const std::vector<InputInfo> infos = kernel.inputs();
+    const std::vector<Array> arrays = stand_ins(spec::analyse(kernel.spec().data()), values_);
     std::vector<std::string> names;
     for (const InputInfo &info : infos) names.push_back(info.name);
     for (std::size_t i = 0; i < names.size(); ++i) inputs.push_back({names[i], arrays[i]});
     // Each in C order, as copies of parameters are.
-    const std::vector<Signature> signatures = recipe_->computed->infer_named(inputs);
+    const std::vector<Signature> signatures = kernel.infer_named(inputs);
     std::vector<std::pair<std::string, Array>> outputs;
     std::vector<NamedView> views;
     for (const Signature &output : signatures)
       outputs.emplace_back(output.name, Array(output.dtype, output.shape));
     for (const auto &[name, array] : outputs) views.push_back({name, array});
-    recipe_->computed->run_named(inputs, views);
-    results.emplace(std::move(outputs));
+    kernel.run_named(inputs, views);
+    for (auto &[name, array] : outputs) results.emplace(name, std::move(array));
   }
   for (std::size_t i = 0; i < rest.callers_inputs(); ++i) {
     const std::string &name = rest.inputs[i].name;
     if (std::ranges::count(recipe_->built_in, name) == 0) continue;
     const auto value = std::ranges::find(values_, name, &Value::name);
-    const Array array = value != values_.end() ? value->array : (*results)[name];
+    const Array array = value != values_.end() ? value->array : results.at(name);
     built_.push_back({i, name, array, array});
   }
 }
@@ -201,12 +202,17 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
   std::vector<Value> values = read_values(*impl_, all);
   std::vector<std::string> names;
   for (const Value &value : values) names.push_back(value.name);
-  freeze::Frozen made = freeze::freeze(impl_->spec().data(), names);
+  // Scales move first: what they leave behind is made of parameters, and signs are those of the declared ones.
+  const LoopSpec &written = impl_->spec();
+  const bool folds =
+      scale::is_wanted(written.data()) && impl_->options().engine != Engine::reference;
+  freeze::Frozen made = freeze::freeze((folds ? fold_scales(written) : written).data(), names);
   auto recipe = std::make_shared<FrozenParameters::Recipe>(
       FrozenParameters::Recipe{*this, std::move(made.built_in), {}});
-  if (!made.computed.outputs.empty())
-    recipe->computed = compile(LoopSpec(std::make_shared<const SpecData>(std::move(made.computed))),
-                               impl_->options());
+  for (SpecData &computed : made.computed)
+    recipe->computed.push_back(
+        compile(LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
+                impl_->options()));
   const Kernel rest =
       compile(LoopSpec(std::make_shared<const SpecData>(std::move(made.rest))), impl_->options());
   auto frozen = std::make_shared<const FrozenParameters>(std::move(recipe), std::move(values),

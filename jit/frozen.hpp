@@ -34,7 +34,7 @@ public:
   struct Recipe {
     Kernel original; // not frozen
     std::vector<std::string> built_in;
-    std::optional<Kernel> computed;
+    std::vector<Kernel> computed;
   };
 
   FrozenParameters(std::shared_ptr<const Recipe> recipe, std::vector<Value> values,

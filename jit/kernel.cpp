@@ -254,7 +254,8 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   const kernel::Operands given = lent.all();
   kernel::check_operands(spec, given.first(spec.given_inputs()));
   state->windowed = std::make_unique<const kernel::WindowedOperands>(spec, given, kernel->helpers(),
-                                                                     kernel->elements());
+                                                                     kernel->elements_or_output());
+  if (state->windowed->fills_output()) state->windowed->look();
   const kernel::Operands operands = state->windowed->all();
   for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < operands.size(); ++k)
@@ -295,6 +296,7 @@ static void run_bound(const BoundState &state) {
   if (state.loop) return state.loop->run();
   for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();
+  if (state.windowed->fills_output()) return state.kernel->fill(*state.windowed);
   if (!state.buffers.empty())
     state.kernel->run_phases(*state.special, state.buffers.data());
   else if (state.special)

@@ -75,6 +75,14 @@ public:
     using Elements = kernel::WindowedOperands::Elements;
     return engine_ == Engine::reference ? Elements::NotThere : Elements::Read;
   }
+  // The same where `fill` is called, if the operands say so, in place of all else.
+  kernel::WindowedOperands::Elements elements_or_output() const {
+    const bool runs_phases = engine_ == Engine::interpreter || verifies_;
+    return elements() == kernel::WindowedOperands::Elements::Read && !runs_phases
+               ? kernel::WindowedOperands::Elements::ReadInto
+               : elements();
+  }
+  void fill(const kernel::WindowedOperands &windowed) const;
   // What computes the values of sums through gathers; null where there are none.
   const KernelImpl *before() const { return before_.get(); }
 

@@ -16,6 +16,8 @@
 //   must stand for all that it replaces: it has the dims of one of them, the others have some of these, and of the folded ones all or none;
 // - where the whole output is a reduction, not the reduction alone, whose accumulator has more digits: the whole output then.
 //
+// Of lets that are arrays, and of what reads them, each is taken apart as a kernel of its own, where parameters have labels; no let as a whole.
+//
 // Windows, indices and extents, and what `accumulate` folds before it is used, stay. Where the axes of the kernel would not come out the
 // same without the parameters, nothing is taken out: all of them are then built in as they are.
 #pragma once
@@ -29,10 +31,10 @@ namespace broadloom::freeze {
 
 struct Frozen {
   SpecData rest;
-  SpecData
-      computed; // with all inputs of the kernel, as axes go by them; without outputs where nothing is computed
-  std::vector<std::string>
-      built_in; // parameters of `rest`: outputs of `computed`, else parameters of the kernel themselves
+  std::vector<SpecData>
+      computed; // each with all inputs of its part of the kernel, as axes go by them
+  // Parameters of `rest`: outputs of those, else parameters of the kernel themselves.
+  std::vector<std::string> built_in;
 };
 
 // `names`: parameters of the kernel. Throws what `analyse` throws.

@@ -25,6 +25,24 @@ struct Walked { // a dim of what is written
   std::vector<std::int64_t> steps; // [list]: entries
 };
 
+// Rows as they lie, as of x[k[i], j]: the positions of those to come are known, and their lines are asked for ahead.
+void copy_rows(const std::int64_t *positions, std::int64_t step, std::int64_t stride,
+               std::int64_t bytes, const char *from, char *to, std::int64_t count) {
+  constexpr std::int64_t ahead = 8, lines = 8,
+                         line = 64; // rows; lines of a row, as the rest follows by itself
+  for (std::int64_t n = 0; n < count; ++n, to += bytes) {
+    if (n + ahead < count && positions[n + ahead] >= 0) {
+      const char *next = from + (positions[n + ahead] * stride + (n + ahead) * step);
+      for (std::int64_t at = 0; at < std::min(bytes, lines * line); at += line)
+        __builtin_prefetch(next + at);
+    }
+    if (positions[n] >= 0)
+      std::memcpy(to, from + (positions[n] * stride + n * step), std::size_t(bytes));
+    else
+      std::memset(to, 0, std::size_t(bytes));
+  }
+}
+
 template <std::size_t size>
 void copy_range(const std::vector<Walked> &dims, std::span<const std::int64_t> extents,
                 const std::vector<ListedPositions> &lists, std::span<const std::int64_t> strides,
@@ -134,6 +152,18 @@ void gather(const spec::TypedSpec &spec, std::size_t window,
   const std::size_t size = size_of(of.dtype);
   const char *from = static_cast<const char *>(of.data) + offset * std::int64_t(size);
   char *target = static_cast<char *>(to.raw());
+  if (dims.size() == 2 && lists.size() == 1 && is_plain(dims[1]) && dims[1].step == 1 &&
+      dims[0].steps[0] == 1) {
+    const std::int64_t bytes = extents[1] * std::int64_t(size);
+    share_out(extents[0], std::max<std::int64_t>(1, (1 << 17) / bytes), tasks,
+              [&](std::int64_t first, std::int64_t last) {
+                copy_rows(lists[0].at() + first, dims[0].step * std::int64_t(size),
+                          strides[0] * std::int64_t(size), bytes,
+                          from + first * dims[0].step * std::int64_t(size), target + first * bytes,
+                          last - first);
+              });
+    return;
+  }
   share_out(to.size(), std::int64_t(1 << 17) / std::int64_t(size), tasks,
             [&](std::int64_t first, std::int64_t last) {
               const auto copy = [&](auto range) {

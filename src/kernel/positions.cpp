@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 namespace broadloom::kernel {
 namespace {
@@ -85,7 +86,7 @@ public:
     listed_.dim = int(dim_);
     listed_.entries = Array::to_be_written(DType::I64, contiguous_layout({&points, 1}));
     std::atomic<std::int64_t> first_bad{INT64_MAX};
-    share_out(points, 1 << 15, tasks, [&](std::int64_t from, std::int64_t to) {
+    share_out(points, 1 << 12, tasks, [&](std::int64_t from, std::int64_t to) {
       const std::int64_t bad = list(from, to);
       std::int64_t known = first_bad.load();
       while (bad < known && !first_bad.compare_exchange_weak(known, bad)) {
@@ -122,6 +123,13 @@ private:
     for_each_piece(extents_, from, to, [&](const auto &index, std::int64_t at, std::int64_t count) {
       const Wide affine = affine_at(index);
       for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = element(k, index);
+      if (rows.size() == 1 && inner.times == 0 && is_small(affine) &&
+          is_small(form_.indices[0].times)) {
+        const std::int64_t first =
+            list_row(rows[0], steps[0], std::int64_t(affine), count, entries + at);
+        if (first < count && !input_.window->derived && bad == INT64_MAX) bad = at + first;
+        return;
+      }
       for (std::int64_t n = 0; n < count; ++n) {
         Wide elements = 0;
         for (std::size_t k = 0; k < rows.size(); ++k)
@@ -132,6 +140,65 @@ private:
       }
     });
     return bad;
+  }
+
+  static bool is_small(Wide number) { return number > -(1 << 30) && number < (1 << 30); }
+
+  // As x[k[i]], without wide numbers: those of a row whose positions differ by one element of an index only. Gives the first that is outside.
+  std::int64_t list_row(const char *row, std::int64_t step, std::int64_t affine, std::int64_t count,
+                        std::int64_t *entries) const {
+    switch (operands_[form_.indices[0].input]->dtype) {
+    case DType::I32: return list_row_of<std::int32_t>(row, step, affine, count, entries);
+    case DType::U32: return list_row_of<std::uint32_t>(row, step, affine, count, entries);
+    case DType::I64: return list_row_of<std::int64_t>(row, step, affine, count, entries);
+    case DType::I8: return list_row_of<std::int8_t>(row, step, affine, count, entries);
+    case DType::I16: return list_row_of<std::int16_t>(row, step, affine, count, entries);
+    case DType::U8: return list_row_of<std::uint8_t>(row, step, affine, count, entries);
+    case DType::U16: return list_row_of<std::uint16_t>(row, step, affine, count, entries);
+    case DType::U64: return list_row_of<std::uint64_t>(row, step, affine, count, entries);
+    case DType::Bool:
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32:
+    case DType::F64:
+    case DType::C64:
+    case DType::C128: break;
+    }
+    support::bug("an index is no integer");
+  }
+
+  template <class T>
+  std::int64_t list_row_of(const char *row, std::int64_t step, std::int64_t affine,
+                           std::int64_t count, std::int64_t *entries) const {
+    const std::int64_t times = form_.indices[0].times, extent = count_;
+    const bool wraps = form_.outside == Outside::Wraps && extent > 0;
+    const bool is_plain = form_.divisor == 1 && !stands();
+    const double inverse = 1 / double(std::max<std::int64_t>(extent, 1));
+    std::int64_t first = count;
+    for (std::int64_t n = 0; n < count; ++n) {
+      T value;
+      std::memcpy(&value, row + n * step, sizeof value);
+      constexpr std::int64_t most = std::int64_t(1)
+                                    << 51; // a quotient of such is off by less than 1
+      std::int64_t position = 0;
+      if (is_plain && std::in_range<std::int64_t>(value) &&
+          !__builtin_mul_overflow(times, std::int64_t(value), &position) &&
+          !__builtin_add_overflow(position, affine, &position) && position > -most &&
+          position < most) {
+        if (wraps) {
+          position -= std::int64_t(double(position) * inverse) * extent;
+          if (position < 0) position += extent;
+          if (position >= extent) position -= extent;
+        } else if (position < 0 || position >= extent) {
+          position = inside(position, 0);
+        }
+      } else {
+        position = inside(affine, Wide(times) * Wide(value));
+      }
+      entries[n] = position;
+      if (position < 0) first = std::min(first, n);
+    }
+    return first;
   }
 
   Wide affine_at(std::span<const std::int64_t> index) const {

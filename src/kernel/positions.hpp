@@ -53,15 +53,18 @@ void for_each_piece(std::span<const std::int64_t> extents, std::int64_t from, st
                     Piece piece) {
   std::vector<std::int64_t> index(extents.size());
   const std::int64_t row = extents.empty() ? 1 : extents.back();
+  std::int64_t rest = from;
+  for (std::size_t d = extents.size(); d-- > 0 && from < to;) {
+    index[d] = rest % extents[d];
+    rest /= extents[d];
+  }
   for (std::int64_t at = from; at < to;) {
-    std::int64_t rest = at;
-    for (std::size_t d = extents.size(); d-- > 0;) {
-      index[d] = rest % extents[d];
-      rest /= extents[d];
-    }
     const std::int64_t count = std::min(to - at, row - (extents.empty() ? 0 : index.back()));
     piece(index, at, count);
     at += count;
+    if (extents.empty()) continue;
+    index.back() = 0; // the next row
+    for (std::size_t d = extents.size() - 1; d-- > 0 && ++index[d] == extents[d];) index[d] = 0;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "array/copy.hpp"
 #include "kernel/check.hpp"
+#include "kernel/overlap.hpp"
 #include "kernel/padding.hpp"
 #include "kernel/said.hpp"
 #include "kernel/scatter.hpp"
@@ -195,8 +196,12 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
     if (spec.inputs[i].window->is_gather() || spec.inputs[i].window->sum) {
       window.data = nullptr;
       window.dtype = spec.inputs[i].dtype;
-      if (looked[i] && elements == Elements::Read)
-        spec.inputs[i].window->sum ? add_up(i, seen.layout, window) : look_up(i, of, seen, window);
+      if (looked[i] && elements != Elements::NotThere) {
+        const AnyView *into =
+            elements == Elements::ReadInto ? output_of(i, seen.layout, given) : nullptr;
+        spec.inputs[i].window->sum ? add_up(i, seen.layout, window)
+                                   : look_up(i, of, seen, into, window);
+      }
       operands_.push_back(&windows_.emplace_back(window));
       continue;
     }
@@ -224,14 +229,57 @@ AnyView WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
 
 // Reads a gather; where nobody reads its elements, its positions only.
 void WindowedOperands::look_up(std::size_t window, const AnyView &of, const Seen &seen,
-                               AnyView &view) {
+                               const AnyView *into, AnyView &view) {
   if (element_count(seen.layout) == 0) return;
   check_gathered(spec_, window, operands_, true);
   const AnyView from = seen.padding ? copy_of(of, *seen.padding) : of;
+  if (into != nullptr) { // only looked at here: nothing is written before all positions are known
+    filled_ = true;
+    gathered_.emplace_back(window, from,
+                           Array(std::shared_ptr<void>(), view.dtype, into->data,
+                                 contiguous_layout(view.layout.shape())));
+    view.data = into->data;
+    return;
+  }
   const Made &made =
       gathered_.emplace_back(window, from, Array::to_be_written(view.dtype, seen.layout));
   gather(spec_, window, operands_, from, made.elements, helpers_.tasks);
   view.data = made.elements.raw();
+}
+
+// The output that this gather is all of, if there is one.
+const AnyView *WindowedOperands::output_of(std::size_t window, const Layout &layout,
+                                           Operands given) const {
+  if (spec_.outputs.size() != 1 || window + 1 != spec_.inputs.size()) return nullptr;
+  const spec::TypedOutput &output = spec_.outputs[0];
+  const expr::Node &value = spec_.graph[output.value];
+  const AnyView *view = given.back();
+  const bool is_all = value.kind == expr::NodeKind::Input && value.payload == window &&
+                      !output.add && output.dtype == spec_.inputs[window].dtype &&
+                      output.axes == spec_.inputs[window].axis_of_dim;
+  if (!is_all || view == nullptr || view->data == nullptr || !view->writable ||
+      view->dtype != output.dtype || !std::ranges::equal(view->layout.shape(), layout.shape()) ||
+      reinterpret_cast<std::uintptr_t>(view->data) % size_of(view->dtype) != 0)
+    return nullptr;
+  const Layout dense = contiguous_layout(layout.shape());
+  for (int d = 0; d < dense.rank; ++d)
+    if (dense.extents[d] > 1 && dense.strides[d] != view->layout.strides[d]) return nullptr;
+  const auto span = [](const AnyView &of) {
+    return span_of(of.data, reach_of(of.layout, of.dtype));
+  };
+  for (const AnyView &input : given_)
+    if (meet(span(input), span(*view))) return nullptr;
+  return view;
+}
+
+void WindowedOperands::look() const {
+  const Made &made = gathered_.back();
+  listed_positions(spec_, made.window, made.elements.layout(), operands_, helpers_.tasks);
+}
+
+void WindowedOperands::fill() const {
+  const Made &made = gathered_.back();
+  gather(spec_, made.window, operands_, made.from, made.elements, helpers_.tasks);
 }
 
 void WindowedOperands::add_up(std::size_t sum, const Layout &layout, AnyView &view) {
@@ -249,7 +297,7 @@ void WindowedOperands::copy_again() const {
   for (const Copy &copy : copies_)
     copy.padding.dims.empty() ? border_again(copy.padding.pads, copy.of, copy.elements)
                               : pad_again(copy.padding, copy.of, copy.elements);
-  for (const Made &gathered : gathered_)
+  for (const Made &gathered : std::span(gathered_).first(gathered_.size() - filled_))
     gather(spec_, gathered.window, operands_, gathered.from, gathered.elements, helpers_.tasks);
   if (sums_.empty()) return;
   const std::vector<Array> summed = helpers_.summed(Operands(operands_).first(given_.size()));

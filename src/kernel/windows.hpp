@@ -44,11 +44,17 @@ public:
   // `given` are the inputs that a call is given, then outputs, in declared order; dtypes and ranks of the inputs are as declared.
   // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0143 (a border of nothing), E0112, DataError E0315 (an element says a
   // position outside); E0306 and E0310 where elements are needed for that. `elements` says whether they are there.
-  enum class Elements : std::uint8_t { Read, NotThere };
+  // With `ReadInto` a gather that is all of the output is left to `fill`.
+  enum class Elements : std::uint8_t { Read, ReadInto, NotThere };
   WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
                    Elements elements = Elements::Read);
 
   Operands all() const { return operands_; }
+  // Whether the output is what a gather reads, element for element, and nothing else is to be done: as of `out y = x[k[i], j]` where y lies
+  // in C order and shares no memory with an input. Then `fill` writes it; `look` only looks at the positions. Both throw E0315.
+  bool fills_output() const { return filled_; }
+  void look() const;
+  void fill() const;
   // Brings the copies up to date where these operands are used for more than one call. Throws E0315.
   void copy_again() const;
   // The same for some rows along a dim of one input alone, where it has no borders along that dim.
@@ -57,7 +63,9 @@ public:
 
 private:
   AnyView copy_of(const AnyView &view, const Padding &padding);
-  void look_up(std::size_t window, const AnyView &of, const Seen &seen, AnyView &view);
+  void look_up(std::size_t window, const AnyView &of, const Seen &seen, const AnyView *into,
+               AnyView &view);
+  const AnyView *output_of(std::size_t window, const Layout &layout, Operands given) const;
   void add_up(std::size_t sum, const Layout &layout, AnyView &view);
 
   struct Copy {
@@ -75,6 +83,7 @@ private:
     Array elements;
   };
   std::vector<Made> gathered_, sums_;
+  bool filled_ = false;       // by the last of those that are gathered
   std::vector<Array> summed_; // until all sums are added up
   std::vector<AnyView> windows_;
   std::vector<const AnyView *> operands_;

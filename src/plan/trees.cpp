@@ -199,10 +199,16 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
     reads.folds.insert(reads.folds.end(), more.folds.begin(), more.folds.end());
     reads.indices.insert(reads.indices.end(), more.indices.begin(), more.indices.end());
   }
-  const bool ordered = !request_.spec.graph.recipe(fold).commutes; // so it is without a combine
+  const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
+  const bool ordered = !recipe.commutes; // so it is without a combine
   const std::vector<ClassId> folded = folded_classes(fold);
+  std::vector<ClassId> args = classes_of_args(fold);
+  // Where any order gives the same bits, axes that no input of the fold has together are nested as what is around the fold has them.
+  if (recipe.exact && !reads.folds.empty())
+    std::ranges::stable_sort(
+        args, {}, [&](ClassId c) { return components_[component_of(fold).index].place.at(c); });
   const std::vector<ClassId> order =
-      ordered ? folded : sort_by_stride(classes_of_args(fold), reads.inputs);
+      ordered ? folded : sort_by_stride(std::move(args), reads.inputs);
   Tree tree;
   for (ClassId c : order) {
     if (std::count(folded.begin(), folded.end(), c) == 0) continue;

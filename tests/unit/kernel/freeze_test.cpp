@@ -150,6 +150,61 @@ TEST_CASE("Values stay in the call where taking them out would change bits or co
             .find("w_1") != std::string::npos);
 }
 
+TEST_CASE("Scales move before parameters are taken out, so that a batch norm costs nothing") {
+  const Array w = numbers({3, 4}), m = numbers({4}), v = numbers({4}, 1), g = numbers({4}, -1),
+              b = numbers({4}, 2);
+  CHECK(frozen_text("set scales = fold; in x : f32[n, k]; param w : f32[k, o]; param m : f32[o]\n"
+                    "param v : f32[o] >= 0; param g : f32[o]; param b : f32[o]\n"
+                    "out y = relu((sum(x * w, k) - m) / sqrt(v + 1e-5) * g + b)",
+                    {{"w", w}, {"m", m}, {"v", v}, {"g", g}, {"b", b}}) ==
+        "kernel k {\n"
+        "  set scales = fold\n"
+        "  in  x : f32[n, k]\n"
+        "  param w_1 : f32[k, o]\n"
+        "  param m_1 : f32[o]\n"
+        "  out y = relu(sum(x * w_1, k) + m_1)\n"
+        "}\n");
+}
+
+TEST_CASE("Values are taken out of lets that are arrays, and of what reads them") {
+  const Array x = numbers({2, 6, 3}), w = numbers({3, 3, 4}, -1), g = numbers({4}, 0.2),
+              d = numbers({4, 5}, -2), s = numbers({4}, 3);
+  const std::string text =
+      "kernel k {\n"
+      "  in  x : f32[:, :, :]\n"
+      "  param w : f32[u, c, o]\n"
+      "  param g : f32[o]\n"
+      "  param d : f32[o, z]\n"
+      "  param s : f32[o]\n"
+      "  let h[n, p, o] = relu(sum(x[n, p + u, c] * (w * exp(g)), u, c) + g)\n"
+      "  out y[n, i, z] = sum(maximum(h[n, 2*i, o], h[n, 2*i + 1, o]) * (d / s), o)\n"
+      "}\n";
+  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
+    const Kernel kernel = compile(parse(text), {.engine = engine});
+    const Kernel frozen = kernel.freeze({{"w", w}, {"g", g}, {"d", d}, {"s", s}});
+    const std::string left = print(frozen.spec());
+    CHECK(left == "kernel k {\n"
+                  "  in  x : f32[:, :, :]\n"
+                  "  param w_1 : f32[u, c, o]\n"
+                  "  param g : f32[o]\n"
+                  "  param d_1 : f32[o, z]\n"
+                  "  let h[n, p, o] = relu(sum(x[n, p + u, c] * w_1, u, c) + g)\n"
+                  "  out y[n, i, z] = sum(maximum(h[n, 2*i, o], h[n, 2*i + 1, o]) * d_1, o)\n"
+                  "}\n");
+    CHECK(print(parse(left)) == left);
+    const Results whole = kernel({{"x", x}, {"w", w}, {"g", g}, {"d", d}, {"s", s}});
+    const Results rest = frozen({{"x", x}});
+    REQUIRE(rest["y"].size() == whole["y"].size());
+    CHECK(std::equal(whole["y"].data<float>(), whole["y"].data<float>() + whole["y"].size(),
+                     rest["y"].data<float>()));
+  }
+  // All as before where a let reads itself.
+  CHECK(frozen_text("in x : f32[t, k]; param w : f32[k]; param v : f32[k]\n"
+                    "let h[t, k] = h[t - 1, k] * (w * v) + x from 0; out y = h[t, k]",
+                    {{"w", g}, {"v", s}})
+            .find("w * v") != std::string::npos);
+}
+
 TEST_CASE("Outputs that hang on parameters only are computed once as a whole") {
   const Array w = numbers({3, 4});
   const Kernel frozen =

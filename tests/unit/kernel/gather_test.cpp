@@ -197,6 +197,47 @@ TEST_CASE("an output on the array or on the index is as if both had been copied 
   }
 }
 
+TEST_CASE("an output that is a gather and no more has the same elements however it lies") {
+  const std::string body = "in x : f64[:, :]; in k : i32[:]; out y = x[wrap(k[i]), j]";
+  Array many(i32, {3000});
+  for (int i = 0; i < 3000; ++i) many.data<std::int32_t>()[i] = 7 * i - 9000;
+  const Array wide = counting({11, 40});
+  const Array rows = run(parse("kernel k { " + body + " }"), {{"x", wide}, {"k", many}}).copy();
+  for (int i = 0; i < 3000; ++i) {
+    const int row = ((7 * i - 9000) % 11 + 11) % 11;
+    CHECK(rows.data<double>()[40 * i] == 40 * row);
+    CHECK(rows.data<double>()[40 * i + 39] == 40 * row + 39);
+  }
+  for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::jit}) {
+    const Kernel kernel = compile(parse("kernel k { " + body + " }"), with(engine));
+    const NamedView x{"x", x34}, k{"k", k3};
+    const Numbers wanted{8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11};
+    Array plain(f64, {3, 4}), turned(f64, {12});
+    kernel.run({x, k}, {{"y", plain}});
+    CHECK(Numbers(plain.data<double>(), plain.data<double>() + 12) == wanted);
+    kernel.run({x, k}, {{"y", View<double>(turned.data<double>(), {3, 4}, {1, 3})}});
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 4; ++j)
+        CHECK(turned.data<double>()[i + 3 * j] == wanted[std::size_t(4 * i + j)]);
+    Array narrow(f64, {3, 3});
+    CHECK_THROWS_AS(kernel.run({x, k}, {{"y", narrow}}), ShapeError);
+    // Binding writes nothing, and a call only when all positions are inside.
+    Array index = array<std::int32_t>({2}, {1, 2}), y(f64, {2, 4});
+    std::fill_n(y.data<double>(), 8, 7.0);
+    const Kernel strict = compile(
+        parse("kernel k { in x : f64[:, :]; in k : i32[:]; out y = x[k[i], j] }"), with(engine));
+    const BoundCall bound = strict.bind({x34, index}, {y});
+    CHECK(std::count(y.data<double>(), y.data<double>() + 8, 7.0) == 8);
+    index.data<std::int32_t>()[1] = 3;
+    CHECK_THROWS_AS(bound(), DataError);
+    CHECK(std::count(y.data<double>(), y.data<double>() + 8, 7.0) == 8);
+    if (engine != Engine::reference) CHECK_THROWS_AS(strict.bind({x34, index}, {y}), DataError);
+    index.data<std::int32_t>()[1] = 0;
+    bound();
+    CHECK(Numbers(y.data<double>(), y.data<double>() + 8) == Numbers{4, 5, 6, 7, 0, 1, 2, 3});
+  }
+}
+
 TEST_CASE("a sum through a gather adds each value where it reads, and 0 elsewhere") {
   const NamedView x{"x", x34}, k{"k", k3};
   CHECK(values("in x : f64[:, :]; in k : i32[:]; in e : f64[i, j]; out d = sum(e, like=x[k[i], j])",

@@ -1,0 +1,283 @@
+// Inside the freeze stage: one kernel, or one part of a kernel with lets that are arrays, from which values are taken out. See freeze.cpp.
+#pragma once
+
+#include "expr/exchange.hpp"
+#include "expr/window.hpp"
+#include "freeze/choose.hpp"
+#include "spec/materialise.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace broadloom::freeze {
+
+using Decl = std::shared_ptr<const InputDecl>;
+using Names = std::unordered_set<std::string>;
+
+// What the parts of one kernel share: its lets that are arrays, and what reads them.
+struct Shared {
+  Names frozen;           // parameters
+  bool has_parts = false; // which know each other's axes by the labels of the kernel's inputs only
+  Names taken;            // names
+  Names read;             // inputs that are read by what is left
+  std::unordered_map<std::string, std::vector<Decl>>
+      behind;             // [parameter]: those that were made of it
+  std::vector<Decl> last; // whole outputs
+
+  std::string fresh(const std::string &base) {
+    for (int k = 1;; ++k)
+      if (std::string name = base + "_" + std::to_string(k); taken.insert(name).second) return name;
+  }
+};
+
+class Freezing {
+public:
+  // A kernel without calls, with all inputs declared.
+  Freezing(SpecData data, Shared &shared)
+      : data_(std::move(data)), typed_(spec::analyse(data_)), facts_(data_, {}), shared_(shared) {
+    for (const Decl &decl : data_.inputs) shared_.taken.insert(decl->name);
+    for (const Expr &let : data_.lets) shared_.taken.insert(let.node()->name);
+    for (const OutputDecl &output : data_.outputs) {
+      shared_.taken.insert(output.name);
+      facts_.add(output.value);
+      for (const Expr &init : output.mode.use.init) facts_.add(init);
+    }
+  }
+
+  // The values that are computed once, and outputs that read them.
+  void take_out() {
+    computed_ = rest_ = data_;
+    computed_.name += "_frozen";
+    computed_.outputs.clear();
+    computed_.lets.clear();
+    computed_.schedule = {};
+    computed_.pairings.clear();
+    computed_.inputs.clear();
+    for (const Decl &decl : data_.inputs)
+      if (!decl->window && !decl->is_output) computed_.inputs.push_back(as_input(decl));
+    Chooser chooser(data_, typed_, facts_, shared_.frozen);
+    for (const Chosen &chosen : chooser.run())
+      if (!shared_.has_parts || chosen.like->labelled()) take_out(chosen);
+    for (std::size_t o = 0; o < data_.outputs.size(); ++o)
+      if (chooser.is_whole(o) && !shared_.has_parts) take_out_whole(o);
+    exchange_outputs();
+  }
+
+  // When this was done for all parts: the inputs that are left, and those that were computed.
+  void declare() {
+    rest_.inputs.clear();
+    for (const Decl &decl : data_.inputs) {
+      const bool is_read = shared_.read.count(decl->name) != 0;
+      const bool stays = shared_.frozen.count(decl->name) == 0 || is_read;
+      if (stays && (!decl->window || is_read)) rest_.inputs.push_back(decl);
+      if (stays && shared_.frozen.count(decl->name) != 0) built_in_.push_back(decl->name);
+      for (const Decl &computed : shared_.behind[decl->name]) {
+        rest_.inputs.push_back(computed);
+        built_in_.push_back(computed->name);
+      }
+    }
+    for (const Decl &computed : shared_.last) {
+      rest_.inputs.push_back(computed);
+      built_in_.push_back(computed->name);
+    }
+    keep_wishes();
+  }
+
+  // Positions, the order of axes and of outputs' dims, and what gives windows their extents.
+  bool same_axes(const SpecData &rest) const {
+    try {
+      const spec::TypedSpec after = spec::analyse(rest);
+      const auto names = [](const spec::TypedSpec &spec, const std::vector<int> &axes) {
+        std::vector<std::string> list;
+        for (const int axis : axes) list.push_back(spec.axes[std::size_t(axis)].name);
+        return list;
+      };
+      for (std::size_t o = 0; o < after.outputs.size(); ++o)
+        if (after.outputs[o].dtype != typed_.outputs[o].dtype ||
+            names(after, after.outputs[o].axes) != names(typed_, typed_.outputs[o].axes))
+          return false;
+      if (after.materialised.size() != typed_.materialised.size()) return false;
+      for (std::size_t k = 0; k < after.materialised.size(); ++k) { // the arrays have their dims
+        const spec::TypedSpec &now = after.materialised[k]->typed;
+        const spec::TypedSpec &before = typed_.materialised[k]->typed;
+        if (now.outputs[0].name != before.outputs[0].name ||
+            now.outputs[0].dtype != before.outputs[0].dtype ||
+            names(now, now.outputs[0].axes) != names(before, before.outputs[0].axes))
+          return false;
+      }
+      std::size_t at = 0;
+      for (const spec::Axis &axis : typed_.axes)
+        at += at < after.axes.size() && after.axes[at].name == axis.name;
+      const bool all = at == typed_.axes.size() && at == after.axes.size();
+      if (has_windows() && labels_of_inputs(typed_) != labels_of_inputs(after)) return false;
+      if (!is_by_position()) return all || (!has_windows() && at == after.axes.size());
+      return all && !has_windows() && !asks_extents();
+    } catch (const Error &) {
+      return false;
+    }
+  }
+
+  const SpecData &computed() const { return computed_; }
+  const SpecData &rest() const { return rest_; }
+  const std::vector<std::string> &built_in() const { return built_in_; }
+
+private:
+  // Arrays lend their axes, as inputs that nothing reads.
+  static Decl as_input(const Decl &decl) {
+    if (!decl->is_let && !decl->materialised) return decl;
+    auto input = std::make_shared<InputDecl>(*decl);
+    input->is_let = input->materialised = false;
+    return input;
+  }
+
+  AxisRef ref(int axis) const {
+    const spec::Axis &known = typed_.axes[std::size_t(axis)];
+    return known.labelled ? AxisRef(known.name) : AxisRef(axis);
+  }
+
+  std::shared_ptr<InputDecl> declare(const std::string &base, DType dtype, const Place &where) {
+    auto decl = std::make_shared<InputDecl>();
+    decl->name = shared_.fresh(base);
+    decl->dtype = dtype;
+    decl->role = InputRole::parameter;
+    decl->where = where;
+    return decl;
+  }
+
+  // A parameter in place of this value, right behind the one whose dims it has.
+  void take_out(const Chosen &chosen) {
+    const InputDecl &like = *chosen.like;
+    const Place &where = chosen.value.node()->where;
+    const auto decl = declare(like.name, facts_.dtype(chosen.value), where);
+    const std::vector<int> axes = facts_.dims(like);
+    OutputDecl output;
+    for (const std::size_t d : chosen.dims) {
+      decl->dims.push_back(like.dims[d].label.empty() ? Dim(":") : like.dims[d]);
+      output.axes.push_back(ref(axes[d]));
+      if (!like.labelled()) decl->axes.push_back(axes[d]);
+    }
+    if (!like.labelled() && !decl->dims.empty()) decl->placement = Placement::Axes;
+    if (chosen.dims.size() == like.dims.size()) {
+      decl->placement = like.placement;
+      decl->axes = like.axes;
+    }
+    output.name = decl->name;
+    output.has_axes = true;
+    output.dtype = decl->dtype;
+    output.value = chosen.value;
+    output.where = where;
+    computed_.outputs.push_back(std::move(output));
+    shared_.behind[like.name].push_back(decl);
+    exchange_.put(chosen.value.node(), make_input(decl, where));
+  }
+
+  void take_out_whole(std::size_t o) {
+    OutputDecl &output = rest_.outputs[o];
+    const auto decl = declare(output.name, typed_.outputs[o].dtype, output.where);
+    OutputDecl once = output;
+    once.name = decl->name;
+    once.dtype = decl->dtype;
+    bool labelled = true;
+    for (const int axis : typed_.outputs[o].axes)
+      labelled = labelled && typed_.axes[std::size_t(axis)].labelled;
+    for (const int axis : typed_.outputs[o].axes) {
+      decl->dims.push_back(labelled ? Dim(typed_.axes[std::size_t(axis)].name) : Dim(":"));
+      if (!labelled) decl->axes.push_back(axis);
+    }
+    if (!labelled) decl->placement = Placement::Axes;
+    computed_.outputs.push_back(std::move(once));
+    shared_.last.push_back(decl);
+    output.mode = {};
+    output.value = make_input(decl, output.where);
+  }
+
+  void exchange_outputs() {
+    expr::Walker left;
+    const auto note = [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Let) lets_.insert(node.name);
+      if (node.kind == ExprKind::Input) note_read(*node.input);
+      for (const std::string &name : node.of) note_read(name);
+      if (node.use && !node.use->like.empty()) note_read(node.use->like);
+    };
+    for (std::size_t o = 0; o < rest_.outputs.size(); ++o) {
+      OutputDecl &output = rest_.outputs[o];
+      output.value = exchange_(output.value);
+      for (Expr &init : output.mode.use.init) init = exchange_(init);
+      // Its inputs are others now, and so may be those of the least rank.
+      if (output.mode.kind == ModeKind::reduce && !output.has_axes &&
+          output.mode.use.like.empty() && !output.update) {
+        output.has_axes = true;
+        for (const int axis : typed_.outputs[o].axes) output.axes.push_back(ref(axis));
+      }
+      left.walk(output.value.node(), note);
+      for (const Expr &init : output.mode.use.init) left.walk(init.node(), note);
+      if (!output.mode.use.like.empty()) note_read(output.mode.use.like);
+    }
+    rest_.lets.clear();
+    for (const Expr &let : data_.lets)
+      if (lets_.count(let.node()->name) != 0) rest_.lets.push_back(exchange_(let));
+  }
+
+  void note_read(const InputDecl &decl) {
+    shared_.read.insert(decl.name);
+    for_each_read_by(decl, [&](const Decl &part) { shared_.read.insert(part->name); });
+  }
+  void note_read(const std::string &name) {
+    for (const Decl &decl : data_.inputs)
+      if (decl->name == name) note_read(*decl);
+  }
+
+  // Those about lets that are no more have come true.
+  void keep_wishes() {
+    const auto is_gone = [&](const std::string &name) {
+      return lets_.count(name) == 0 && std::ranges::any_of(data_.lets, [&](const Expr &let) {
+               return let.node()->name == name;
+             });
+    };
+    std::erase_if(rest_.pairings, [&](const Pairing &p) { return is_gone(p.a) || is_gone(p.b); });
+    for (const ScheduleClause &clause : rest_.schedule.clauses())
+      if (std::ranges::any_of(clause.names, is_gone)) {
+        rest_.schedule = {};
+        break;
+      }
+  }
+
+  // Those that give axes of windows their extents.
+  static std::set<std::string> labels_of_inputs(const spec::TypedSpec &spec) {
+    std::set<std::string> labels;
+    for (const spec::TypedInput &input : spec.given())
+      for (const int axis : input.axis_of_dim)
+        if (input.labelled) labels.insert(spec.axes[std::size_t(axis)].name);
+    return labels;
+  }
+  bool has_windows() const { return typed_.given_inputs() < typed_.inputs.size(); }
+  // Are there unlabelled dims, which lie where the number of axes puts them?
+  bool is_by_position() const {
+    return std::ranges::any_of(typed_.inputs, [](const spec::TypedInput &input) {
+      return !input.labelled && !input.axis_of_dim.empty();
+    });
+  }
+  bool asks_extents() const {
+    for (std::uint32_t n = 0; n < typed_.graph.size(); ++n) {
+      const expr::NodeKind kind = typed_.graph[{n}].kind;
+      if (kind == expr::NodeKind::Extent || kind == expr::NodeKind::Index) return true;
+    }
+    return false;
+  }
+
+  const SpecData data_;
+  const spec::TypedSpec typed_;
+  grad::Facts facts_;
+  Shared &shared_;
+  SpecData computed_, rest_;
+  std::vector<std::string> built_in_;
+  Names lets_; // that are left
+  expr::Exchange exchange_;
+};
+
+} // namespace broadloom::freeze
