@@ -22,6 +22,7 @@ public:
   void fold(const Place &here, const block::Run &run, Range range);
   void step(const Place &here, loop::AccId acc, const std::vector<loop::ValueId> &args);
   void short_loop(const Place &around, const block::Run &run);
+  void unrolled_fold(const Place &here, const block::Run &run);
 
   // What the accumulators of a loop start from: the values given, or the recipes' own start.
   AllStates start(const Place &here, const loop::Loop &loop, bool given);

@@ -17,6 +17,7 @@ std::string_view name(Path path) {
   case Path::FoldSerial: return "fold-serial";
   case Path::FoldGroups: return "fold-groups";
   case Path::FoldMasked: return "fold-masked";
+  case Path::FoldUnrolled: return "fold-unrolled";
   case Path::LeafJoined: return "leaf-joined";
   case Path::LeavesTogether: return "leaves-together";
   case Path::ScanSerial: return "scan-serial";

@@ -21,6 +21,7 @@ enum class Path : std::uint8_t {
   FoldSerial,       // a step of a fold, one position at a time
   FoldGroups,       // 32 positions, in several registers
   FoldMasked,       // one register of the rest of a leaf, or of a heavy body
+  FoldUnrolled,     // all steps of a fold of few known positions
   LeafJoined,       // a join of two leaves
   LeavesTogether,   // several leaves, step by step in turn
   ScanSerial,

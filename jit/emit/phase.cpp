@@ -124,6 +124,7 @@ void PhaseEmitter::loop(const Place &here, const block::Run &run) {
   switch (run.shape) {
   case Shape::Turns: return plain_loop(here, run, range);
   case Shape::Short: return folds_.short_loop(here, run);
+  case Shape::Unrolled: return folds_.unrolled_fold(here, run);
   case Shape::SerialFold:
   case Shape::VectorFold: return folds_.fold(here, run, range);
   case Shape::SerialScan:

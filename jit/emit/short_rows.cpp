@@ -45,6 +45,39 @@ AllStates Folds::unrolled(const Place &here, const block::Run &run) {
   return accs_.running(loop);
 }
 
+// The steps of each leaf, one after the other, and the leaves joined pairwise: the tree of cascade.cpp, without a loop. A range of joins has
+// leaves of one step.
+void Folds::unrolled_fold(const Place &here, const block::Run &run) {
+  const Loop &loop = program_[run.loop];
+  const std::int64_t positions = run.whole().positions(),
+                     size = loop.leaf > 0 ? std::min(loop.leaf, positions) : positions;
+  context_.took(Path::FoldUnrolled);
+  Blocks leaves;
+  for (std::int64_t first = 0; first < positions; first += size) {
+    Blocks now{start(here, loop, loop.leaf == 0)};
+    const std::int64_t steps = std::min(size, positions - first);
+    const auto counted = [&](std::int64_t taken) {
+      if (loop.leaf > 0) accs_.set_counts(loop, now, context_.number(taken));
+    };
+    for (std::int64_t k = 0; k < steps; ++k) {
+      counted(k);
+      accs_.set_running(loop, now.front());
+      walk_.turn(here, run.whole(), run.loop, ir_.getInt64(0), first + k);
+      now.front() = accs_.running(loop);
+    }
+    counted(steps);
+    leaves.push_back(std::move(now.front()));
+  }
+  while (leaves.size() > 1) {
+    Blocks joined;
+    for (std::size_t k = 0; k + 1 < leaves.size(); k += 2)
+      joined.push_back(accs_.join(loop, leaves[k], leaves[k + 1]));
+    if (leaves.size() % 2 == 1) joined.push_back(std::move(leaves.back()));
+    leaves = std::move(joined);
+  }
+  accs_.set_running(loop, leaves.front());
+}
+
 // The join of the lanes `lane`, `lane` + `apart`, `lane` + 2 `apart` ..; nothing where none of them has a step.
 std::optional<AllStates> Folds::lane_tree(const Place &here, const block::Run &run, int lane,
                                           int apart) {

@@ -25,6 +25,7 @@
 //   Turns            1 turn
 //   Short            n copies, or n turns              (full unrolling)
 //   SerialFold       leaves as copies                  (interleaved pairwise summation)
+//   Unrolled         n copies: all steps of a fold     (full unrolling)
 //   VectorFold       k copies x lanes
 //   SerialScan       1 turn; in lanes of a row each, n copies or turns of which the rows move transposed
 //   GroupScan        groups as copies x 16 lanes
@@ -93,6 +94,7 @@ enum class Shape : std::uint8_t {
   Turns,
   Short,
   SerialFold,
+  Unrolled,
   VectorFold,
   SerialScan,
   GroupScan,

@@ -172,12 +172,30 @@ Run Chooser::fold(LoopId id, Place place) const {
     run.boxes.back().rest = run.boxes.size() > 1;
     return run;
   }
+  if (statements_unrolled(id) <= machine_.sizes.short_statements)
+    return {id,
+            Shape::Unrolled,
+            {box({copies_of(l.axis, program_[l.axis].positions)}, l.body, place)},
+            {}};
   Run run{id, Shape::SerialFold, {}, {}};
   const int leaves = leaves_together(id, place.width);
   if (leaves > 1) run.boxes.push_back(box({{l.axis, leaves, As::Copies, true}}, l.body, place));
   run.boxes.push_back(box({turns_of(l.axis, 1)}, l.body, place));
   run.boxes.back().rest = leaves > 1;
   return run;
+}
+
+// Of all steps of a fold over few positions, and of those inside it; as good as infinite where there is a loop among them.
+std::size_t Chooser::statements_unrolled(LoopId id) const {
+  constexpr std::size_t too_many = 1 << 20;
+  const Loop &l = loop(id);
+  const bool is_serial = !l.accs.empty() && !l.scan && !l.reverse && l.turns == 0 && !l.within &&
+                         !runs_as_vector(program_, l);
+  if (!is_serial || program_[l.axis].positions == 0 || facts(id).costly) return too_many;
+  std::size_t statements = 0;
+  for (const Stmt &s : l.body)
+    statements += s.kind == StmtKind::Loop ? statements_unrolled(s.loop) : 1;
+  return std::min(too_many, statements * std::size_t(program_[l.axis].positions));
 }
 
 // How many leaves run at the same time: each step of a leaf waits for the one before, and a few states leave most of

@@ -47,6 +47,7 @@ private:
   int base_width(loop::LoopId id) const;
   int width_of_map(loop::LoopId id) const;
   int map_width(loop::LoopId id, const Place &place) const;
+  std::size_t statements_unrolled(loop::LoopId id) const;
   int leaves_together(loop::LoopId id, int width) const;
 
   // choose_tiles.cpp

@@ -139,6 +139,7 @@ private:
     case Shape::Map:
     case Shape::MaskedMap:
     case Shape::StreamedMap: return map(run);
+    case Shape::Unrolled: return;
     case Shape::SerialFold:
       if (box.dims[0].leaves && takes_part(box))
         add(Reason::LeavesTogether, subject(axis), leaves(box),
@@ -244,6 +245,7 @@ private:
     case Shape::MaskedMap: because = "its body is heavy"; break;
     case Shape::StreamedMap: because = "what is stored around the caches goes by the group"; break;
     case Shape::Short: because = "a row of known length is taken as a whole"; break;
+    case Shape::Unrolled: because = "its few steps stand one after the other"; break;
     case Shape::SerialFold:
       because = "its body is heavy, has loops or stores, or has no leaves";
       break;

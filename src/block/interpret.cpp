@@ -113,6 +113,7 @@ void Interpreter::loop(const Run &run) {
   case Shape::Turns: plain_loop(run, all); break;
   case Shape::Short: short_row(run); break;
   case Shape::SerialFold:
+  case Shape::Unrolled:
   case Shape::VectorFold: fold(run, all); break;
   case Shape::SerialScan:
   case Shape::GroupScan: scan(run, all); break;

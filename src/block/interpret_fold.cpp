@@ -96,7 +96,7 @@ Interpreter::AllStates Interpreter::serial_leaf(const Run &run, Range range, All
   }
   const Addresses outer = at_;
   set_running(loop, std::move(start));
-  const int turns = run.rest().positions();
+  const int turns = run.shape == Shape::Unrolled ? 1 : run.rest().positions();
   for (std::int64_t p = range.begin; p < range.end; p += turns)
     turn(run.rest(), run.loop, outer, loop.reverse ? range.begin + range.end - 1 - p : p);
   at_ = outer;

@@ -12,6 +12,7 @@ const char *name(Shape shape) {
   case Shape::Turns: return "turn by turn";
   case Shape::Short: return "a short row in each lane";
   case Shape::SerialFold: return "a serial fold";
+  case Shape::Unrolled: return "an unrolled fold";
   case Shape::VectorFold: return "a fold over lanes";
   case Shape::SerialScan: return "a serial scan";
   case Shape::GroupScan: return "a scan in groups";

@@ -56,6 +56,7 @@ private:
     switch (run.shape) {
     case Shape::Turns: return turns(whole, n);
     case Shape::SerialScan: return scan(run, entry, n);
+    case Shape::Unrolled:
     case Shape::Short: // copies are one turn, and enter the loops inside one by one
       count(whole, entry.times * double(whole.dims[0].as == As::Copies ? 1 : n));
       return inside(whole, entry.times * double(n));

@@ -158,6 +158,10 @@ private:
     case Shape::SerialFold:
       return require(folds && !ordered && loop.turns == 0 && !runs_as_vector(program_, loop),
                      "no serial fold");
+    case Shape::Unrolled:
+      return require(folds && !ordered && loop.turns == 0 && !runs_as_vector(program_, loop) &&
+                         !loop.within && program_[loop.axis].positions > 0,
+                     "no serial fold of known positions");
     case Shape::VectorFold: return require(folds && !ordered && lanes, "no fold over lanes");
     case Shape::SerialScan:
       require(run.boxes.size() == 1 || (around.lanes != nullptr && !has_loops(loop.body)),
@@ -229,6 +233,10 @@ private:
       require(boxes <= 2 && single, "a rest of single turns");
       if (boxes == 2) leaves(whole, loop);
       return;
+    case Shape::Unrolled:
+      return require(boxes == 1 && is(whole, {{axis, As::Copies}}) && !whole.dims[0].leaves &&
+                         whole.positions() == program_[axis].positions,
+                     "all steps of a fold as copies");
     case Shape::Short:
       return require(boxes == 1 && rest.dims.size() == 1 && rest.dims[0].as != As::Lanes &&
                          rest.positions() == loop.turns,

@@ -37,6 +37,7 @@ public:
     put(a.chunks_of);
     put(a.copies);
     put(a.tile);
+    put(a.positions);
   }
   void put(const Walk &w) {
     put(w.axis);

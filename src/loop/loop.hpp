@@ -105,6 +105,8 @@ struct Axis {
   std::optional<AxisId> chunks_of;
   // What the user's schedule asks of blocks along it: groups of lanes or leaves of a turn, rows of a tile or a jam; 0: nothing.
   int copies = 0, tile = 0;
+  // So many positions, where code is made for a few of them that are folded; 0: they are not known.
+  int positions = 0;
 };
 
 // What is known of a stride when code is made, in elements: nothing, or the step from one position to the next. Steps other

@@ -75,6 +75,10 @@ public:
   void run() {
     require(p_.accuracy <= Accuracy::fast, "an accuracy that there is not");
     for (const Axis &axis : p_.axes)
+      require(axis.positions == 0 ||
+                  (axis.positions > 0 && axis.positions <= fold_ways && !axis.chunks_of),
+              "an axis of other than 1 to 32 known positions, or of chunks");
+    for (const Axis &axis : p_.axes)
       for (const int count : {axis.copies, axis.tile})
         require(count == 0 || count == 1 || count == 2 || count == 4 || count == 8,
                 "an axis asks for other blocks than of 1, 2, 4 or 8");

@@ -118,6 +118,8 @@ void verify_numbers(const Program &program, const Numbers &numbers) {
   };
   const auto extent = [&](AxisId axis) { return numbers.extents[axis.index]; };
   for (std::size_t a = 0; a < program.axes.size(); ++a) {
+    require(program.axes[a].positions == 0 || program.axes[a].positions == numbers.extents[a],
+            program.axes[a].name + " has other positions than it is made for");
     if (!program.axes[a].chunks_of) continue;
     const AxisId of = *program.axes[a].chunks_of;
     const std::int64_t chunk = numbers.chunks[of.index];

@@ -51,6 +51,7 @@ Schedule choose(const Request &request, const Machine &machine) {
 
   chosen.rows = choose_rows(request, trees, chosen.nests, why);
   chosen.chunk_sizes = choose_chunk_sizes(request, ways.cuts, chosen.nests);
+  chosen.few = choose_few(request, trees, chosen, why);
   chosen.stores = choose_stores(request, chosen.nests, machine);
   chosen.reads = choose_reads(request, ways.cuts, machine);
   chosen.blocks_of_input = blocks_of_input(machine);

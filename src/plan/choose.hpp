@@ -4,6 +4,8 @@
 #include "plan/schedule.hpp"
 #include "plan/trees.hpp"
 
+#include <set>
+
 namespace broadloom::plan {
 
 // choose.cpp: the chunks of folds and scans whose kept positions cannot occupy the threads; with those of sweeps, scans and tiles
@@ -19,6 +21,9 @@ bool is_free(const Request &request, expr::NodeId fold);
 // Folds over rows, with the elements of a row kept: row by row, with the states in memory.
 LoopsOfFolds choose_sweeps(const Request &request, const Trees &trees, const Cuts &chunks,
                            const Machine &machine, Why &why);
+// Axes of few positions that folds go through step by step, with elements beside each other in lanes.
+std::set<Group> choose_few(const Request &request, const Trees &trees, const Schedule &chosen,
+                           Why &why);
 // Folds of short rows, of which several are taken at once.
 LoopsOfFolds choose_short_rows(const Request &request, const Trees &trees, Why &why);
 

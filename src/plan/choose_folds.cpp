@@ -171,6 +171,46 @@ LoopsOfFolds choose_sweeps(const Request &request, const Trees &trees, const Cut
   return sweeps;
 }
 
+std::set<Group> choose_few(const Request &request, const Trees &trees, const Schedule &chosen,
+                           Why &why) {
+  std::set<Group> few;
+  const auto count = [&](const std::vector<Group> &groups) {
+    double positions = 1;
+    for (const Group &group : groups) positions *= double(group_extent(request.resolved, group));
+    return positions;
+  };
+  const auto is_otherwise = [&](const Group &group) {
+    const bool has_copies = std::ranges::any_of(group, [&](ClassId c) {
+      const std::optional<int> axis = request.resolved[c].axis;
+      return axis && request.spec.wishes.copies_of(*axis) > 0;
+    });
+    return has_copies || chosen.chunk_sizes.contains(group) || asks_for_lanes(request, group);
+  };
+  for (const NodeId fold : trees.folds()) {
+    const Trees::Tree &tree = trees.tree_of(fold);
+    const double folded = count(tree.folded);
+    if (!is_free(request, fold) || tree.ways || tree.kept.empty() || folded < 2 ||
+        folded > double(longest_short_row) || count(tree.kept) < double(fewest_short_rows) ||
+        group_extent(request.resolved, tree.kept.back()) < shortest_line ||
+        chosen.ways.sweeps.contains(fold) || chosen.ways.panels.folds.contains(fold) ||
+        std::ranges::any_of(tree.folded, is_otherwise))
+      continue;
+    std::string along;
+    for (const Group &group : tree.folded)
+      along += (along.empty() ? "" : ", ") + group_name(request.resolved, group);
+    few.insert(tree.folded.begin(), tree.folded.end());
+    why.add([&] {
+      return decide(Reason::FewPositionsFolded,
+                    request.spec.graph.recipe(fold).name + " over " + along,
+                    fmt::format("{} steps", folded),
+                    fmt::format("{} {} {} positions, and the code is for just these", along,
+                                tree.folded.size() > 1 ? "have" : "has", folded),
+                    {{"a loop", "its turns would cost as much as its steps"}});
+    });
+  }
+  return few;
+}
+
 LoopsOfFolds choose_short_rows(const Request &request, const Trees &trees, Why &why) {
   const Resolved &resolved = request.resolved;
   LoopsOfFolds chosen;

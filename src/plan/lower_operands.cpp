@@ -33,6 +33,7 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
              found != schedule_.chunk_sizes.end()) {
     cut = found->second;
   }
+  if (!chunk && cut == 0 && schedule_.few.contains(group)) axis.positions = int(extent);
   const AxisId id{std::uint32_t(plan_.program.axes.size())};
   for (ClassId c : group) {
     const std::optional<int> of_spec = request_.resolved[c].axis;

@@ -17,6 +17,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace broadloom::plan {
@@ -90,6 +91,7 @@ struct Schedule {
   Nests nests; // the items, in the loops of their phases
   std::vector<Row> rows;
   std::map<Group, std::int64_t> chunk_sizes;    // positions
+  std::set<Group> few;                          // their positions are known when code is made
   std::vector<Storing> stores;                  // [output]
   std::vector<Reading> reads;                   // [input]
   std::optional<BlocksOfInput> blocks_of_input; // for phases that are interleaved; none: none is

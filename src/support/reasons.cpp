@@ -154,6 +154,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "a fold of rows of at most 32 elements takes many rows at once, one to a lane; the code is "
      "for "
      "this length"},
+    {Reason::FewPositionsFolded, "few-positions-folded", "rows",
+     "a fold over at most 32 positions, with elements side by side in lanes, is written out: the "
+     "code is for just as many"},
     {Reason::RowsAsTheyLie, "rows-as-they-lie", "rows",
      "a fold over rows reads them as they lie, with a row of states in memory for each 128 of "
      "them"},

@@ -79,6 +79,7 @@ enum class Reason : std::uint8_t {
   FewPositionsKept,
   ChunksAsked,
   ShortRowsTogether,
+  FewPositionsFolded,
   RowsAsTheyLie,
   RowsComputedOnce,
   ShortRows,

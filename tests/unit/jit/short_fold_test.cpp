@@ -267,3 +267,48 @@ TEST_CASE("Rows of states take several rows at a time in the order of the tree")
   CHECK(agrees("kernel k { in x : f32[i, j]\nout s = sum(x, i)\nout z = x * 2 }",
                {numbers(f32, {517, 70})}, "rows-as-they-lie"));
 }
+
+namespace {
+bool written_out(const std::string &text, const std::vector<Array> &inputs) {
+  return agrees(text, inputs, "few-positions-folded");
+}
+} // namespace
+
+TEST_CASE("A fold over few positions, with elements side by side in lanes, is written out with the "
+          "bits of its loop") {
+  const auto over_columns = [](const std::string &dtype, const std::string &expression) {
+    return "kernel k { in x : " + dtype + "[i, j]\nout s = " + expression + " }";
+  };
+  for (std::int64_t length = 2; length <= 32; ++length)
+    CHECK(written_out(over_columns("f32", "sum(x, i)"), {numbers(f32, {length, 521})}));
+  CHECK_FALSE(written_out(over_columns("f32", "sum(x, i)"), {numbers(f32, {33, 521})}));
+  CHECK_FALSE(written_out(over_columns("f32", "sum(x, i)"), {numbers(f32, {4, 511})}));
+  CHECK_FALSE(written_out(over_columns("f32", "sum(x, i)"), {numbers(f32, {1, 521})}));
+  for (const char *fold : {"max(x, i)", "var(x, i)", "mean(x*x, i)", "norm(x, i)",
+                           "logsumexp(x, i)", "argmin(x, i)", "prod(x, i)", "any(x > 0, i)"}) {
+    CHECK(written_out(over_columns("f32", fold), {numbers(f32, {5, 600})}));
+    CHECK(written_out(over_columns("f64", fold), {numbers(f64, {8, 600})}));
+  }
+  CHECK(written_out(over_columns("c64", "prod(x, i)"), {numbers(c64, {7, 600})}));
+  CHECK(written_out(over_columns("i16", "sum(x, i)"), {numbers(i16, {6, 777})}));
+}
+
+TEST_CASE("Folds over several short axes are written out as the tree has them") {
+  for (const std::int64_t rows : {2, 3, 4, 5})
+    for (const std::int64_t columns : {2, 3, 6})
+      CHECK(written_out("kernel k { in x : f32[u, i, v, j]\nout s = sum(x, u, v) }",
+                        {numbers(f32, {rows, 9, columns, 70})}));
+  CHECK_FALSE(written_out("kernel k { in x : f32[u, i, v, j]\nout s = sum(x, u, v) }",
+                          {numbers(f32, {6, 9, 6, 70})}));
+  const Array image = numbers(f32, {2, 11, 12, 68});
+  const std::vector<Array> windows{image, numbers(f32, {3, 3, 68})};
+  for (const char *acc : {"", ", acc=f32"})
+    CHECK(written_out(std::string("kernel k { set relaxed = on\nin x : f32[:, :, :, :]\n"
+                                  "in y : f32[u, v, c]\n"
+                                  "out s[n, i, j, c] = sum(x[n, i + u, j + v, c] * y, u, v") +
+                          acc + ") }",
+                      windows));
+  CHECK(written_out("kernel k { in x : f32[:, :, :, :]\nin y : f32[a=3, b=2]\n"
+                    "out s[n, i, j, c] = max(x[n, 2*i + a, 2*j + b, c], a, b) }",
+                    {image, numbers(f32, {3, 2})}));
+}
