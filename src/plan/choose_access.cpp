@@ -27,8 +27,38 @@ bool has_gaps(const Request &request, Steps steps, std::int64_t size) {
   std::int64_t run = 1; // elements
   for (const Step &step : steps) {
     if (run * size >= long_run) return false;
-    if (std::abs(step.stride) > run) return true;
+    if (std::abs(step.stride) > run + run / least_run_of_gap) return true;
     run = std::max(run, std::abs(step.stride) * request.resolved[step.cls].extent);
+  }
+  return false;
+}
+
+// Of windows of one array that differ by constants alone, the one that goes first, row by row: what it has read the others find in the caches.
+//
+//   x[i, j + 1], x[i + 1, j], x[i + 2, j + 1]: the last one
+bool follows_another(const Request &request, std::size_t input) {
+  const auto &window = request.spec.inputs[input].window;
+  if (!window || window->is_gather() || window->derived || window->sum) return false;
+  const auto starts = [](const spec::TypedWindow &of) {
+    std::vector<std::int64_t> list;
+    for (const spec::TypedWindow::Form &form : of.forms) list.push_back(form.start);
+    return list;
+  };
+  const auto is_same_but_for_starts = [&](const spec::TypedWindow &other) {
+    const auto same = [](const spec::TypedWindow::Form &a, const spec::TypedWindow::Form &b) {
+      return a.from_end == b.from_end && a.counts == b.counts &&
+             std::ranges::equal(a.terms, b.terms, [](const auto &s, const auto &t) {
+               return s.axis == t.axis && s.times == t.times;
+             });
+    };
+    return other.of == window->of && other.pads == window->pads && !other.is_gather() &&
+           std::ranges::equal(other.forms, window->forms, same);
+  };
+  for (std::size_t i = 0; i < request.spec.inputs.size(); ++i) {
+    const auto &other = request.spec.inputs[i].window;
+    if (i != input && other && !other->derived && !other->sum && is_same_but_for_starts(*other) &&
+        starts(*other) > starts(*window))
+      return true;
   }
   return false;
 }
@@ -89,6 +119,8 @@ std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
     reading.most_turns = most_reads * elements;
     reading.otherwise = tiled                                          ? Reason::InputReadInTiles
                         : has_gaps(request, steps, std::int64_t(size)) ? Reason::InputHasGaps
+                        : elements > 2 * reach                         ? Reason::InputReadOften
+                        : follows_another(request, input)              ? Reason::InputReadBefore
                                                                        : Reason::InputReadAhead;
     reads.push_back(reading);
   }

@@ -208,10 +208,11 @@ Decision explain_reading(const std::string &input, Reason reason, double bytes) 
         {{"as the processor guesses", "it looks less far ahead the more there is to compute"}},
         {.bytes = bytes});
   const std::string because =
-      reason == Reason::InputStaysNear   ? "it may stay in a core's own caches"
-      : reason == Reason::InputReadOften ? "its elements are read again and again"
-      : reason == Reason::InputHasGaps   ? "what comes next in memory is not of the view"
-                                         : "in a tile the next lines are those of other rows";
+      reason == Reason::InputStaysNear    ? "it may stay in a core's own caches"
+      : reason == Reason::InputReadOften  ? "its elements are read again and again"
+      : reason == Reason::InputReadBefore ? "another window has read them before"
+      : reason == Reason::InputHasGaps    ? "what comes next in memory is not of the view"
+                                          : "in a tile the next lines are those of other rows";
   return decide(reason, input, "as the processor guesses",
                 fmt::format("'{}': no lines are asked for ahead: {}", input, because),
                 {{"read ahead", because}}, {.bytes = bytes});

@@ -118,6 +118,7 @@ inline constexpr double most_reads =
     8; // of an element that is prefetched: what is read again and again is in the caches
 inline constexpr std::int64_t long_run =
     64 * 1024; // bytes side by side: after so many, a gap wastes few prefetches
+inline constexpr std::int64_t least_run_of_gap = 16; // gaps shorter by this factor do so, too
 
 // --- How phases are cut for threads (tasks.hpp).
 

@@ -104,6 +104,7 @@ enum class Reason : std::uint8_t {
   InputStaysNear,
   InputReadOften,
   InputReadInTiles,
+  InputReadBefore,
   InputHasGaps,
   BetweenPhases,
   CompulsoryTraffic,

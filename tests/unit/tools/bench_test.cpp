@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -90,9 +91,12 @@ TEST_CASE("the benchmark's table gives a case for each line, with its options") 
   const std::vector<Case> cases =
       parse_table("# a comment\n\n"
                   "W1 | triad | a=rand(4) b=rand(4) | ops=2 tol=1e-3 read=64 | a*b, 4\n"
-                  "W2-x|k|x=rand(2,3)[::2].T|wrt=x,row via=run first overhead|t\r\n",
+                  "W2-x|k|x=rand(2,3)[::2].T|wrt=x,row via=run first overhead|t\r\n"
+                  "N | net | x=rand(4) w=rand(4) | freeze=w beside=plain,other | t\n",
                   "t.txt");
-  REQUIRE(cases.size() == 2);
+  REQUIRE(cases.size() == 3);
+  CHECK(cases[2].freeze == std::vector<std::string>{"w"});
+  CHECK(cases[2].beside == std::vector<std::string>{"plain", "other"});
   CHECK(cases[0].id == "W1");
   CHECK(cases[0].kernel == "triad");
   CHECK(cases[0].inputs == std::vector<std::string>{"a=rand(4)", "b=rand(4)"});
@@ -130,6 +134,12 @@ TEST_CASE("every case of the benchmark is a kernel whose inputs are given") {
     const bl::LoopSpec spec = bl::parse(text);
     const bl::LoopSpec made = c.wrt.empty() ? spec : bl::gradient(spec, c.wrt);
     CHECK_NOTHROW(bl::cli::match_inputs(c.id, bl::compile(made).inputs(), c.inputs));
+    for (const std::string &kernel : c.beside)
+      for (const bl::InputInfo &info :
+           bl::compile(bl::parse(contents(folder + "/" + kernel + ".loom"))).inputs())
+        CHECK(std::ranges::any_of(c.inputs, [&](const std::string &input) {
+          return input.starts_with(info.name + "=");
+        }));
   }
 }
 
