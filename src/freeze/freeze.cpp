@@ -25,8 +25,7 @@ std::optional<Frozen> freeze_whole(const SpecData &data, Shared &shared) {
   Freezing freezing(data, shared);
   freezing.take_out();
   freezing.declare();
-  if (freezing.computed().outputs.empty() || !freezing.same_axes(freezing.rest()))
-    return std::nullopt;
+  if (freezing.computed().outputs.empty() || !freezing.has_same_axes()) return std::nullopt;
   return Frozen{freezing.rest(), {freezing.computed()}, freezing.built_in()};
 }
 
@@ -46,7 +45,7 @@ std::optional<Frozen> freeze_parts(const SpecData &data, spec::Split split, Shar
   for (const auto &part : parts) {
     if (!part) continue;
     part->declare();
-    if (!part->same_axes(part->rest())) return std::nullopt;
+    if (!part->has_same_axes()) return std::nullopt;
     if (!part->computed().outputs.empty()) made.computed.push_back(part->computed());
   }
   if (made.computed.empty()) return std::nullopt;
@@ -63,8 +62,8 @@ std::optional<Frozen> freeze_parts(const SpecData &data, spec::Split split, Shar
   for (const Decl &decl : split.rest.inputs)
     if (!decl->window && !decl->is_let && !decl->materialised) whole.inputs.push_back(decl);
   made.rest = spec::joined(whole, split);
-  Shared before;
-  if (!Freezing(data, before).same_axes(made.rest)) return std::nullopt;
+  const spec::TypedSpec before = spec::analyse(data);
+  if (!SameAxes(before).of(made.rest)) return std::nullopt;
   return made;
 }
 

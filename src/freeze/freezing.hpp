@@ -35,6 +35,72 @@ struct Shared {
   }
 };
 
+// Whether a kernel without some of its parameters has the axes of the one that it comes from.
+class SameAxes {
+public:
+  explicit SameAxes(const spec::TypedSpec &typed) : typed_(typed) {}
+
+  // Positions, the order of axes and of outputs' dims, and what gives windows their extents.
+  bool of(const SpecData &rest) const {
+    try {
+      const spec::TypedSpec after = spec::analyse(rest);
+      const auto names = [](const spec::TypedSpec &spec, const std::vector<int> &axes) {
+        std::vector<std::string> list;
+        for (const int axis : axes) list.push_back(spec.axes[std::size_t(axis)].name);
+        return list;
+      };
+      for (std::size_t o = 0; o < after.outputs.size(); ++o)
+        if (after.outputs[o].dtype != typed_.outputs[o].dtype ||
+            names(after, after.outputs[o].axes) != names(typed_, typed_.outputs[o].axes))
+          return false;
+      if (after.materialised.size() != typed_.materialised.size()) return false;
+      for (std::size_t k = 0; k < after.materialised.size(); ++k) { // the arrays have their dims
+        const spec::TypedSpec &now = after.materialised[k]->typed;
+        const spec::TypedSpec &before = typed_.materialised[k]->typed;
+        if (now.outputs[0].name != before.outputs[0].name ||
+            now.outputs[0].dtype != before.outputs[0].dtype ||
+            names(now, now.outputs[0].axes) != names(before, before.outputs[0].axes))
+          return false;
+      }
+      std::size_t at = 0;
+      for (const spec::Axis &axis : typed_.axes)
+        at += at < after.axes.size() && after.axes[at].name == axis.name;
+      const bool all = at == typed_.axes.size() && at == after.axes.size();
+      if (has_windows() && labels_of_inputs(typed_) != labels_of_inputs(after)) return false;
+      if (!is_by_position()) return all || (!has_windows() && at == after.axes.size());
+      return all && !has_windows() && !asks_extents();
+    } catch (const Error &) {
+      return false;
+    }
+  }
+
+private:
+  // Those that give axes of windows their extents.
+  static std::set<std::string> labels_of_inputs(const spec::TypedSpec &spec) {
+    std::set<std::string> labels;
+    for (const spec::TypedInput &input : spec.given())
+      for (const int axis : input.axis_of_dim)
+        if (input.labelled) labels.insert(spec.axes[std::size_t(axis)].name);
+    return labels;
+  }
+  bool has_windows() const { return typed_.given_inputs() < typed_.inputs.size(); }
+  // Are there unlabelled dims, which lie where the number of axes puts them?
+  bool is_by_position() const {
+    return std::ranges::any_of(typed_.inputs, [](const spec::TypedInput &input) {
+      return !input.labelled && !input.axis_of_dim.empty();
+    });
+  }
+  bool asks_extents() const {
+    for (std::uint32_t n = 0; n < typed_.graph.size(); ++n) {
+      const expr::NodeKind kind = typed_.graph[{n}].kind;
+      if (kind == expr::NodeKind::Extent || kind == expr::NodeKind::Index) return true;
+    }
+    return false;
+  }
+
+  const spec::TypedSpec &typed_;
+};
+
 class Freezing {
 public:
   // A kernel without calls, with all inputs declared.
@@ -88,40 +154,7 @@ public:
     keep_wishes();
   }
 
-  // Positions, the order of axes and of outputs' dims, and what gives windows their extents.
-  bool same_axes(const SpecData &rest) const {
-    try {
-      const spec::TypedSpec after = spec::analyse(rest);
-      const auto names = [](const spec::TypedSpec &spec, const std::vector<int> &axes) {
-        std::vector<std::string> list;
-        for (const int axis : axes) list.push_back(spec.axes[std::size_t(axis)].name);
-        return list;
-      };
-      for (std::size_t o = 0; o < after.outputs.size(); ++o)
-        if (after.outputs[o].dtype != typed_.outputs[o].dtype ||
-            names(after, after.outputs[o].axes) != names(typed_, typed_.outputs[o].axes))
-          return false;
-      if (after.materialised.size() != typed_.materialised.size()) return false;
-      for (std::size_t k = 0; k < after.materialised.size(); ++k) { // the arrays have their dims
-        const spec::TypedSpec &now = after.materialised[k]->typed;
-        const spec::TypedSpec &before = typed_.materialised[k]->typed;
-        if (now.outputs[0].name != before.outputs[0].name ||
-            now.outputs[0].dtype != before.outputs[0].dtype ||
-            names(now, now.outputs[0].axes) != names(before, before.outputs[0].axes))
-          return false;
-      }
-      std::size_t at = 0;
-      for (const spec::Axis &axis : typed_.axes)
-        at += at < after.axes.size() && after.axes[at].name == axis.name;
-      const bool all = at == typed_.axes.size() && at == after.axes.size();
-      if (has_windows() && labels_of_inputs(typed_) != labels_of_inputs(after)) return false;
-      if (!is_by_position()) return all || (!has_windows() && at == after.axes.size());
-      return all && !has_windows() && !asks_extents();
-    } catch (const Error &) {
-      return false;
-    }
-  }
-
+  bool has_same_axes() const { return SameAxes(typed_).of(rest_); }
   const SpecData &computed() const { return computed_; }
   const SpecData &rest() const { return rest_; }
   const std::vector<std::string> &built_in() const { return built_in_; }
@@ -245,29 +278,6 @@ private:
         rest_.schedule = {};
         break;
       }
-  }
-
-  // Those that give axes of windows their extents.
-  static std::set<std::string> labels_of_inputs(const spec::TypedSpec &spec) {
-    std::set<std::string> labels;
-    for (const spec::TypedInput &input : spec.given())
-      for (const int axis : input.axis_of_dim)
-        if (input.labelled) labels.insert(spec.axes[std::size_t(axis)].name);
-    return labels;
-  }
-  bool has_windows() const { return typed_.given_inputs() < typed_.inputs.size(); }
-  // Are there unlabelled dims, which lie where the number of axes puts them?
-  bool is_by_position() const {
-    return std::ranges::any_of(typed_.inputs, [](const spec::TypedInput &input) {
-      return !input.labelled && !input.axis_of_dim.empty();
-    });
-  }
-  bool asks_extents() const {
-    for (std::uint32_t n = 0; n < typed_.graph.size(); ++n) {
-      const expr::NodeKind kind = typed_.graph[{n}].kind;
-      if (kind == expr::NodeKind::Extent || kind == expr::NodeKind::Index) return true;
-    }
-    return false;
   }
 
   const SpecData data_;

@@ -119,7 +119,7 @@ std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
     reading.most_turns = most_reads * elements;
     reading.otherwise = tiled                                          ? Reason::InputReadInTiles
                         : has_gaps(request, steps, std::int64_t(size)) ? Reason::InputHasGaps
-                        : elements > 2 * reach                         ? Reason::InputReadOften
+                        : elements > 4 * reach                         ? Reason::InputReadOften
                         : follows_another(request, input)              ? Reason::InputReadBefore
                                                                        : Reason::InputReadAhead;
     reads.push_back(reading);
