@@ -5,6 +5,7 @@
 
 #include "jit/engine/target.hpp"
 #include "kernel/layouts.hpp"
+#include "kernel/windows.hpp"
 #include "plan/plan.hpp"
 #include "spec/spec.hpp"
 
@@ -29,7 +30,8 @@ inline plan::Plan plan_of(const spec::TypedSpec &typed, const std::string &text,
                           const plan::Machine &machine) {
   const auto given = layouts_in(text);
   std::vector<Layout> inputs, outputs;
-  for (const spec::TypedInput &input : typed.inputs) inputs.push_back(given.at(input.name));
+  for (const spec::TypedInput &input : typed.given()) inputs.push_back(given.at(input.name));
+  kernel::add_windows(typed, inputs);
   const std::vector<bool> wanted(typed.outputs.size(), true);
   const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
   const auto reads = kernel::inputs_read(typed);
