@@ -79,7 +79,8 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
     return 2 * height * width * f.acc_bytes <= machine_.accumulator_bytes();
   };
   const int asked = program_[rows.axis].tile, copies = program_[lanes.axis].copies;
-  while (asked == 0 && height < machine_.sizes.tile_rows && twice_fits()) height *= 2;
+  const int most = machine_.sizes.tile_rows * (program_[rows.axis].tall ? 2 : 1);
+  while (asked == 0 && height < most && twice_fits()) height *= 2;
   if (asked > 0) height = asked;
   while (copies == 0 && twice_fits()) width *= 2;
   if (copies > 0) width *= copies;

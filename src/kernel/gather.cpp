@@ -25,21 +25,20 @@ struct Walked { // a dim of what is written
   std::vector<std::int64_t> steps; // [list]: entries
 };
 
-// Rows as they lie, as of x[k[i], j]: the positions of those to come are known, and their lines are asked for ahead.
+// Rows as they lie, as of x[k[i], j]. Short ones by whole lines, so that the loads of many rows are under way at a time, which asking ahead
+// for lines would only get in the way of.
 void copy_rows(const std::int64_t *positions, std::int64_t step, std::int64_t stride,
                std::int64_t bytes, const char *from, char *to, std::int64_t count) {
-  constexpr std::int64_t ahead = 8, lines = 8,
-                         line = 64; // rows; lines of a row, as the rest follows by itself
+  constexpr std::int64_t line = 64, most_lines = 16;
+  const bool by_lines = bytes % line == 0 && bytes <= most_lines * line;
   for (std::int64_t n = 0; n < count; ++n, to += bytes) {
-    if (n + ahead < count && positions[n + ahead] >= 0) {
-      const char *next = from + (positions[n + ahead] * stride + (n + ahead) * step);
-      for (std::int64_t at = 0; at < std::min(bytes, lines * line); at += line)
-        __builtin_prefetch(next + at);
-    }
-    if (positions[n] >= 0)
-      std::memcpy(to, from + (positions[n] * stride + n * step), std::size_t(bytes));
-    else
+    const char *row = from + (positions[n] * stride + n * step);
+    if (positions[n] < 0)
       std::memset(to, 0, std::size_t(bytes));
+    else if (by_lines)
+      for (std::int64_t at = 0; at < bytes; at += line) std::memcpy(to + at, row + at, line);
+    else
+      std::memcpy(to, row, std::size_t(bytes));
   }
 }
 

@@ -35,12 +35,13 @@ inline Binding binding_of(ops::Op op) {
   return ops::info(op).rule == ops::TypeRule::Compare ? comparison : product;
 }
 
-// " (copies 2) (tile 4) (positions 3)" behind the name of an axis.
+// " (copies 2) (tile 4) (positions 3) (tall)" behind the name of an axis.
 inline std::string asked_of(const Axis &axis) {
   std::string text;
   if (axis.copies > 0) text += " (copies " + std::to_string(axis.copies) + ")";
   if (axis.tile > 0) text += " (tile " + std::to_string(axis.tile) + ")";
   if (axis.positions > 0) text += " (positions " + std::to_string(axis.positions) + ")";
+  if (axis.tall) text += " (tall)";
   return text;
 }
 

@@ -38,6 +38,7 @@ public:
     put(a.copies);
     put(a.tile);
     put(a.positions);
+    put(a.tall);
   }
   void put(const Walk &w) {
     put(w.axis);

@@ -107,6 +107,8 @@ struct Axis {
   int copies = 0, tile = 0;
   // So many positions, where code is made for a few of them that are folded; 0: they are not known.
   int positions = 0;
+  // Its rows fill register tiles of twice as many, beside what they share and no nearest cache holds.
+  bool tall = false;
 };
 
 // What is known of a stride when code is made, in elements: nothing, or the step from one position to the next. Steps other

@@ -100,13 +100,15 @@ private:
     }
   }
 
-  // Behind the name of an axis: (chunks of i), (copies 2), (tile 4), (positions 3).
+  // Behind the name of an axis: (chunks of i), (copies 2), (tile 4), (positions 3), (tall).
   void clause(Cursor &cursor, Axis &axis) {
     constexpr std::uint64_t most = 8;
     if (cursor.accept("copies")) {
       axis.copies = int(cursor.integer("a number", most));
     } else if (cursor.accept("tile")) {
       axis.tile = int(cursor.integer("a number", most));
+    } else if (cursor.accept("tall")) {
+      axis.tall = true;
     } else if (cursor.accept("positions")) {
       axis.positions = int(cursor.integer("a number", fold_ways));
     } else {

@@ -24,6 +24,10 @@ LoopsOfFolds choose_sweeps(const Request &request, const Trees &trees, const Cut
 // Axes of few positions that folds go through step by step, with elements beside each other in lanes.
 std::set<Group> choose_few(const Request &request, const Trees &trees, const Schedule &chosen,
                            Why &why);
+// Rows of products whose other operand is read where it lies and leaves the nearest cache: with twice as many rows in a register tile it
+// is read half as often.
+std::set<Group> choose_tall(const Request &request, const Trees &trees, const Schedule &chosen,
+                            Why &why);
 // Folds of short rows, of which several are taken at once.
 LoopsOfFolds choose_short_rows(const Request &request, const Trees &trees, Why &why);
 

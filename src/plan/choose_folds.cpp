@@ -211,6 +211,39 @@ std::set<Group> choose_few(const Request &request, const Trees &trees, const Sch
   return few;
 }
 
+std::set<Group> choose_tall(const Request &request, const Trees &trees, const Schedule &chosen,
+                            Why &why) {
+  std::set<Group> tall;
+  for (const NodeId fold : trees.folds()) {
+    const Trees::Tree &tree = trees.tree_of(fold);
+    if (!is_free(request, fold) || tree.ways || tree.kept.size() < 2 ||
+        chosen.ways.sweeps.contains(fold) || chosen.ways.panels.folds.contains(fold))
+      continue;
+    const Group &rows = tree.kept[tree.kept.size() - 2], &lanes = tree.kept.back();
+    const std::int64_t count = group_extent(request.resolved, rows);
+    // What is left over beside the tiles goes row by row.
+    if (chosen.chunk_sizes.contains(rows) || (count % tall_rows != 0 && count < 8 * tall_rows))
+      continue;
+    const auto inputs = trees.inputs_over({lanes.back()}, request.spec.graph.folded_args(fold));
+    const auto shared = std::ranges::find_if(inputs, [&](std::uint32_t input) {
+      const Steps &steps = request.walks.inputs[input];
+      return stride_along(steps, lanes) == 1 && stride_along(steps, rows) == 0 &&
+             chosen.reads[input].exceeds_nearest_cache;
+    });
+    if (shared == inputs.end() || !tall.insert(rows).second) continue;
+    why.add([&] {
+      const std::string name = request.spec.inputs[*shared].name,
+                        axis = group_name(request.resolved, rows);
+      return decide(Reason::TallTiles, axis, "twice as many rows",
+                    fmt::format("register tiles have twice as many rows along {}, as '{}' is read "
+                                "for each of them, where it lies",
+                                axis, name),
+                    {{"wide tiles", "it would be read twice as often"}});
+    });
+  }
+  return tall;
+}
+
 LoopsOfFolds choose_short_rows(const Request &request, const Trees &trees, Why &why) {
   const Resolved &resolved = request.resolved;
   LoopsOfFolds chosen;

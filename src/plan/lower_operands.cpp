@@ -34,6 +34,7 @@ AxisId Lowering::axis_of(LoopKind kind, const Group &group) {
     cut = found->second;
   }
   if (!chunk && cut == 0 && schedule_.few.contains(group)) axis.positions = int(extent);
+  axis.tall = !chunk && schedule_.tall.contains(group);
   const AxisId id{std::uint32_t(plan_.program.axes.size())};
   for (ClassId c : group) {
     const std::optional<int> of_spec = request_.resolved[c].axis;

@@ -92,6 +92,7 @@ struct Schedule {
   std::vector<Row> rows;
   std::map<Group, std::int64_t> chunk_sizes;    // positions
   std::set<Group> few;                          // their positions are known when code is made
+  std::set<Group> tall;                         // register tiles have twice as many rows of them
   std::vector<Storing> stores;                  // [output]
   std::vector<Reading> reads;                   // [input]
   std::optional<BlocksOfInput> blocks_of_input; // for phases that are interleaved; none: none is

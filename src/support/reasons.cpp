@@ -157,6 +157,10 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::FewPositionsFolded, "few-positions-folded", "rows",
      "a fold over at most 32 positions, with elements side by side in lanes, is written out: the "
      "code is for just as many"},
+    {Reason::TallTiles, "tall-tiles", "rows",
+     "register tiles have twice as many rows: what the rows share is read where it lies, and "
+     "leaves "
+     "the nearest cache"},
     {Reason::RowsAsTheyLie, "rows-as-they-lie", "rows",
      "a fold over rows reads them as they lie, with a row of states in memory for each 128 of "
      "them"},

@@ -80,6 +80,7 @@ enum class Reason : std::uint8_t {
   ChunksAsked,
   ShortRowsTogether,
   FewPositionsFolded,
+  TallTiles,
   RowsAsTheyLie,
   RowsComputedOnce,
   ShortRows,
