@@ -205,8 +205,8 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   std::vector<ClassId> args = classes_of_args(fold);
   // Where any order gives the same bits, axes that no input of the fold has together are nested as what is around the fold has them.
   if (recipe.exact && !reads.folds.empty())
-    std::ranges::stable_sort(
-        args, {}, [&](ClassId c) { return components_[component_of(fold).index].place.at(c); });
+    std::ranges::sort(args, {},
+                      [&](ClassId c) { return components_[component_of(fold).index].place.at(c); });
   const std::vector<ClassId> order =
       ordered ? folded : sort_by_stride(std::move(args), reads.inputs);
   Tree tree;
