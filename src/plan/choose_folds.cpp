@@ -225,9 +225,12 @@ std::set<Group> choose_tall(const Request &request, const Trees &trees, const Sc
     if (chosen.chunk_sizes.contains(rows) || (count % tall_rows != 0 && count < 8 * tall_rows))
       continue;
     const auto inputs = trees.inputs_over({lanes.back()}, request.spec.graph.folded_args(fold));
+    // Where elements are widened for the sum, what each row has of its own would be widened more often.
+    const ops::Recipe &recipe = request.spec.graph.recipe(fold);
     const auto shared = std::ranges::find_if(inputs, [&](std::uint32_t input) {
       const Steps &steps = request.walks.inputs[input];
-      return stride_along(steps, lanes) == 1 && stride_along(steps, rows) == 0 &&
+      return recipe.states[0] == request.spec.inputs[input].dtype &&
+             stride_along(steps, lanes) == 1 && stride_along(steps, rows) == 0 &&
              chosen.reads[input].exceeds_nearest_cache;
     });
     if (shared == inputs.end() || !tall.insert(rows).second) continue;
