@@ -43,6 +43,33 @@ def compile(text, name=None, *, threads=0, target="", engine="auto"):
     return _core._compile(text, name, threads, target, engine, file)
 
 
+def array(x):
+    """A lazy array of what the package takes as an array, without a copy: operators and NumPy's functions note what is done to
+    it, and `compute()` or `bl.compute(..)` does it all in one kernel."""
+    from .lazy import array as wrap
+
+    return wrap(x)
+
+
+def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
+    """Computes lazy arrays together, by one kernel: what they share is computed once. One gives its array, several a tuple.
+
+    `out` is a tuple of arrays to write into, None for those that are to be made. `threads`, `relaxed` and `accuracy` are those
+    of `bl.kernel`.
+    """
+    from .lazy import compute as run
+
+    return run(*arrays, out=out, threads=threads, relaxed=relaxed, accuracy=accuracy)
+
+
+def __getattr__(name):
+    if name == "LazyArray":
+        from .lazy import LazyArray
+
+        return LazyArray
+    raise AttributeError(f"module 'broadloom' has no attribute '{name}'")
+
+
 def _restore(*state):
     """What pickle calls, by this name."""
     return _core._restore(*state)

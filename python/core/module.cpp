@@ -5,6 +5,7 @@
 #include "records.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <new>
 
