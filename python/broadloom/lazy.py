@@ -73,9 +73,8 @@ class LazyArray:
         return array if dtype is None else array.astype(dtype, copy=False)
 
     def __bool__(self):
-        refuse("a lazy array has no truth: it is not computed yet",
-               "write np.where(condition, a, b) instead of `if`, and `&`, `|`, `~` instead of and, or, not; or compute() it first",
-               code="E0002")
+        refuse("a lazy array has no truth: it is not computed yet", "write np.where(condition, a, b) instead of `if`, and `&`, `|`, "
+               "`~` instead of and, or, not; or compute() it first", code="E0002")
 
     def item(self):
         return self.compute().item()
@@ -106,7 +105,8 @@ class LazyArray:
         return sliced(self, index)
 
     def __setitem__(self, index, value):
-        refuse("a lazy array cannot be written", "np.where(condition, a, b) chooses; compute() gives an array that can", code="E0002")
+        refuse("a lazy array cannot be written", "np.where(condition, a, b) chooses; compute() gives an array that can",
+               code="E0002")
 
     T = property(lambda self: self.transpose())
     mT = property(lambda self: swapaxes(self, -1, -2))
@@ -209,7 +209,8 @@ def _shared(x) -> np.ndarray:
         if hasattr(x, "__dlpack__"):
             return np.from_dlpack(x)
     except (TypeError, ValueError, BufferError, RuntimeError) as error:
-        refuse(f"an argument of class {type(x).__name__} cannot be read: {error}", "make it an array of NumPy first", DTypeError, "E0203")
+        refuse(f"an argument of class {type(x).__name__} cannot be read: {error}", "make it an array of NumPy first", DTypeError,
+               "E0203")
     refuse(f"an argument of class {type(x).__name__} is no array",
            "what has a buffer, __array_interface__ or __dlpack__ is taken as it lies; numpy.asarray(x) makes one of lists and tables",
            DTypeError, "E0203")
@@ -240,12 +241,12 @@ def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
             refuse(f"an argument of class {type(x).__name__} is no lazy array", "bl.array(x) makes one", DTypeError, "E0203")
     outs = (None,) * len(arrays) if out is None else out if isinstance(out, (tuple, list)) else (out,)
     if len(outs) != len(arrays):
-        refuse(f"{len(arrays)} arrays are computed, out= has {len(outs)}", "give one for each, or None", ArgumentError, "E0304")
+        refuse(f"{len(arrays)} arrays are computed, out= has {len(outs)}", "give one for each, or None", ArgumentError, "E0308")
     results = list(outs)
     wanted = []
     for k, x in enumerate(arrays):
         if outs[k] is not None and (not isinstance(outs[k], np.ndarray) or outs[k].shape != x.shape):
-            refuse(f"out= is no array of shape {x.shape}", "numpy.empty(z.shape, z.dtype) makes one", ShapeError, "E0123")
+            refuse(f"out= is no array of shape {x.shape}", "numpy.empty(z.shape, z.dtype) makes one", ShapeError, "E0120")
         if x.op != "leaf":
             wanted.append(k)
         elif outs[k] is None:
@@ -320,9 +321,9 @@ def sliced(x: LazyArray, index) -> LazyArray:
     """Basic indexing: of an input any, of what is computed whole dims and new ones."""
     entries = index if isinstance(index, tuple) else (index,)
     for entry in entries:
-        if not (entry is None or entry is Ellipsis or isinstance(entry, (int, np.integer, slice))) or isinstance(entry, (bool, np.bool_)):
+        if isinstance(entry, bool) or not (entry is None or entry is Ellipsis or isinstance(entry, (int, np.integer, slice))):
             refuse("a lazy array takes integers, slices, None and ... as indices", "np.where chooses by a condition; compute() gives "
-                   "an array that takes others", code="E0012")
+                   "an array that takes others")
     if x.op == "leaf":
         return array(x.value[(*entries, ...)] if Ellipsis not in entries else x.value[entries])
     named = sum(1 for entry in entries if entry is not None and entry is not Ellipsis)
@@ -341,7 +342,7 @@ def sliced(x: LazyArray, index) -> LazyArray:
         elif not isinstance(entry, slice) and x.shape[d] == 1 and int(entry) in (0, -1):
             d += 1
         else:
-            refuse("a part of what is not computed yet cannot be taken", "take the part of the inputs, or compute() first", code="E0012")
+            refuse("a part of what is not computed yet cannot be taken", "take the part of the inputs, or compute() first")
     return view(x, tuple(places))
 
 

@@ -35,8 +35,8 @@ class Plan:
 
 
 def survey(roots, share_numbers=False) -> tuple:
-    """All nodes, arguments first; their numbers by id; and what tells structures apart, as a tuple. `share_numbers`: equal numbers
-    of Python are one input."""
+    """All nodes, arguments first; their numbers by id; and what tells structures apart, as a tuple. `share_numbers`: equal
+    numbers of Python are one input."""
     number: Dict[int, int] = {}
     arrays: Dict[object, int] = {}
     nodes, key = [], []
@@ -243,7 +243,8 @@ class _Lowering:
         name, loop, exponent = node.info
         exprs = [self.cast(e, word_of(to), arg.dtype) for e, to, arg in zip(exprs, loop, node.args)]
         if exponent is not None:
-            return self.cast(Expr(("(", exprs[0], f" ^ {exponent})")), word_of(node.dtype) if lazy_ops.is_half(node.dtype) else ""), axes
+            to = word_of(node.dtype) if lazy_ops.is_half(node.dtype) else ""
+            return self.cast(Expr(("(", exprs[0], f" ^ {exponent})")), to), axes
         text, to = lazy_ops.template(name, loop, node.dtype)
         return self.cast(self.filled(text, exprs), to), axes
 

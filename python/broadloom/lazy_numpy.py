@@ -184,7 +184,7 @@ def einsum(letters, result, operands) -> LazyArray:
         if len(word) != x.ndim:
             raise ValueError(f"einsum: an operand has {x.ndim} dims and {len(word)} subscripts")
         if len(set(word)) < len(word):
-            refuse("a diagonal in numpy.einsum cannot be recorded", "take numpy.diagonal(x) of the input", code="E0012")
+            refuse("a diagonal in numpy.einsum cannot be recorded", "take numpy.diagonal(x) of the input")
         for letter, n in zip(word, x.shape):
             if extents.setdefault(letter, n) == 1:
                 extents[letter] = n
@@ -197,7 +197,7 @@ def einsum(letters, result, operands) -> LazyArray:
 def call_einsum(subscripts, *operands, out=None, optimize=False, **options):
     plain("einsum", {"out": out, **options})
     if not isinstance(subscripts, str) or "." in subscripts:
-        refuse("numpy.einsum takes letters for all dims of lazy arrays", "as in np.einsum('ij,jk->ik', a, b)", code="E0012")
+        refuse("numpy.einsum takes letters for all dims of lazy arrays", "as in np.einsum('ij,jk->ik', a, b)")
     given, arrow, result = subscripts.replace(" ", "").partition("->")
     letters = given.split(",")
     if not arrow:
@@ -244,7 +244,7 @@ def outer(a, b, out=None):
     plain("outer", {"out": out})
     a, b = operand(a), operand(b)
     if a.ndim != 1 or b.ndim != 1:
-        refuse("numpy.outer of other than vectors cannot be recorded", "np.multiply.outer(a, b) takes all", code="E0110")
+        refuse("numpy.outer of other than vectors cannot be recorded", "np.multiply.outer(a, b) takes all", code="E0101")
     return einsum([[0], [1]], [0, 1], (a, b))
 
 
@@ -310,7 +310,7 @@ functions = {
     **{name: _fold(name) for name in lazy_ops.FOLDS}, "amin": _fold("min"), "amax": _fold("max"), "norm": norm,
     "vector_norm": lambda x, *, axis=None, keepdims=False, ord=2: norm(x, None if ord == 2 else ord, axis, keepdims),
     "cumsum": _scan("sum"), "cumprod": _scan("prod"), "cumulative_sum": _scan("sum"), "cumulative_prod": _scan("prod"),
-    "ptp": lambda x, axis=None, keepdims=False: np.subtract(fold(x, "max", axis, keepdims is True), fold(x, "min", axis, keepdims is True)),
+    "ptp": lambda x, axis=None, keepdims=False: fold(x, "max", axis, keepdims is True) - fold(x, "min", axis, keepdims is True),
     "count_nonzero": lambda x, axis=None, keepdims=False: fold(cast(x, lazy_ops.BOOL), "sum", axis, keepdims),
     "nansum": lambda x, axis=None: np.sum(where(np.isnan(x), 0, x), axis=axis),
     "where": where, "clip": clip, "round": rounded, "around": rounded,
