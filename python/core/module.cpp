@@ -6,7 +6,6 @@
 #include "records.hpp"
 
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 
 #include <new>
 
@@ -296,7 +295,8 @@ void define_kernel(nb::module_ &module) {
           "threads", [](const KernelObject &k) { return k.state->kernel().threads(); },
           "The greatest number of threads of a call.")
       .def_prop_ro(
-          "engine", [](const KernelObject &k) { return name(k.state->kernel().engine()); },
+          "engine",
+          [](const KernelObject &k) { return std::string(name(k.state->kernel().engine())); },
           "What runs calls with the latest layouts: 'jit', 'interpreter' or 'reference'.")
       .def_prop_ro(
           "counters", [](const KernelObject &k) { return record_of(k.state->kernel().counters()); },
