@@ -1,4 +1,4 @@
-"""Kernels as functions of JAX."""
+"""Kernels as functions of JAX. Named so that it comes after test_processes.py: JAX has threads, and what forks should have none."""
 
 import pathlib
 import unittest
