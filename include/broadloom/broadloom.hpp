@@ -13,6 +13,7 @@
 #include <broadloom/function.hpp>
 #include <broadloom/gradient.hpp>
 #include <broadloom/kernel.hpp>
+#include <broadloom/log.hpp>
 #include <broadloom/options.hpp>
 #include <broadloom/scales.hpp>
 #include <broadloom/schedule.hpp>

@@ -9,6 +9,7 @@ docs/python.md is the manual of this package, docs/language.md that of the langu
 
 from __future__ import annotations
 
+import atexit
 import os
 
 from . import _core
@@ -41,6 +42,68 @@ def compile(text, name=None, *, threads=0, target="", engine="auto"):
         with open(file, encoding="utf-8") as source:
             text = source.read()
     return _core._compile(text, name, threads, target, engine, file)
+
+
+def array(x):
+    """A lazy array of what the package takes as an array, without a copy: operators and NumPy's functions note what is done to
+    it, and `compute()` or `bl.compute(..)` does it all in one kernel."""
+    from .lazy import array as wrap
+
+    return wrap(x)
+
+
+def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
+    """Computes lazy arrays together, by one kernel: what they share is computed once. One gives its array, several a tuple.
+
+    `out` is a tuple of arrays to write into, None for those that are to be made. `threads`, `relaxed` and `accuracy` are those
+    of `bl.kernel`.
+    """
+    from .lazy import compute as run
+
+    return run(*arrays, out=out, threads=threads, relaxed=relaxed, accuracy=accuracy)
+
+
+def set_log_level(level):
+    """What is below this level is not said: "trace", "debug", "info", "warn" (as it begins), "error", "critical" or "off".
+
+    Messages go to `logging.getLogger("broadloom")`, whose own level decides, too; where the environment has BROADLOOM_LOG they
+    go to stderr.
+    """
+    _core._set_log_level(level)
+
+
+def _log(level, message):
+    """What the library's messages come to."""
+    import logging
+
+    logging.getLogger("broadloom").log(level, "%s", message)
+
+
+# What is said while Python ends has no logging to go to.
+atexit.register(_core._send_messages_to_stderr)
+
+
+def load_ipython_extension(ipython):
+    """`%load_ext broadloom` gives notebooks the magic `%%loom`, whose cell is a text of kernels."""
+    from .notebook import load
+
+    load(ipython)
+
+
+def __getattr__(name):
+    if name == "LazyArray":
+        from .lazy import LazyArray
+
+        return LazyArray
+    if name == "jax":
+        import importlib
+
+        return importlib.import_module("broadloom.jax")
+    raise AttributeError(f"module 'broadloom' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), "LazyArray", "jax"})
 
 
 def _restore(*state):

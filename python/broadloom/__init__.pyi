@@ -7,6 +7,7 @@ from .errors import (
     DTypeError as DTypeError, Error as Error, InternalError as InternalError, ShapeError as ShapeError, SpecError as SpecError,
 )
 from .expr import DType as DType, Expr as Expr
+from .lazy import LazyArray as LazyArray
 from .functions import (
     extent as extent, fold as fold, iota as iota, logical_and as logical_and, logical_not as logical_not,
     logical_or as logical_or, out as out, scan as scan,
@@ -24,6 +25,13 @@ _Axis = Union[str, int]
 def compile(
     text: Union[str, PathLike[str]], name: Optional[str] = None, *, threads: int = 0, target: str = "", engine: str = "auto"
 ) -> Kernel: ...
+
+def set_log_level(level: str) -> None: ...
+def load_ipython_extension(ipython: Any) -> None: ...
+def array(x: Any) -> LazyArray: ...
+def compute(
+    *arrays: LazyArray, out: Any = None, threads: int = 0, relaxed: bool = False, accuracy: Optional[str] = None
+) -> Any: ...
 
 bool_: DType
 i8: DType

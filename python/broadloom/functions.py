@@ -109,13 +109,22 @@ def out(value, mode="", *, axes=None, dtype=None, add=False) -> Out:
     return Out(value, mode, axes, None if dtype is None else dtype_name(dtype), add)
 
 
+def _is_lazy(value) -> bool:
+    return hasattr(value, "__array_ufunc__") and type(value).__name__ == "LazyArray"
+
+
 def _elementwise(name: str, count: int):
     def call(*args):
         if len(args) != count:
             raise SpecError("E0009", f"{name} takes {count} arguments, {len(args)} were given", caller(), "see docs/language.md")
         if not any(isinstance(arg, Expr) for arg in args):
+            if any(_is_lazy(arg) for arg in args):
+                from .lazy_numpy import call_ours
+
+                return call_ours(name, args)
             raise SpecError("E0002", f"bl.{name} of no traced value", caller(),
-                            "it works on parameters of @bl.kernel functions; NumPy has a function for arrays")
+                            "it works on parameters of @bl.kernel functions and on lazy arrays, bl.array(x); NumPy has a function "
+                            "for arrays")
         return function(name, *args)
 
     call.__name__ = call.__qualname__ = name
@@ -125,6 +134,10 @@ def _elementwise(name: str, count: int):
 
 def _fold(name: str):
     def call(value, *axes, init=None, acc=None, correction=None, like=None):
+        if _is_lazy(value):
+            from .lazy_numpy import fold_ours
+
+            return fold_ours(name, value, axes, {"init": init, "acc": acc, "correction": correction, "like": like})
         return fold(name, value, *axes, init=init, acc=acc, correction=correction, like=like)
 
     call.__name__ = call.__qualname__ = name

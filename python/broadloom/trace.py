@@ -75,8 +75,8 @@ def _outputs(returned, inputs, where: Place) -> Dict[str, Out]:
     return outputs
 
 
-def _shared(outputs: Dict[str, Out]) -> List[Expr]:
-    """What is read several times and is worth a name, arguments first."""
+def _shared(outputs: Dict[str, Out], arrays) -> List[Expr]:
+    """What is read several times and is worth a name, or is to be an array, arguments first."""
     uses: Dict[int, int] = {}
     order: List[Expr] = []
 
@@ -96,14 +96,17 @@ def _shared(outputs: Dict[str, Out]) -> List[Expr]:
     for expr in order:
         deepest = max((depth[id(part)] for part in expr.parts if isinstance(part, Expr)), default=0)
         # A long chain is cut, too, as texts are not nested without end.
-        name = any(isinstance(part, Expr) for part in expr.parts) and (uses[id(expr)] > 1 or deepest >= 60)
+        name = any(isinstance(part, Expr) for part in expr.parts) and \
+            (uses[id(expr)] > 1 or deepest >= 60 or id(expr) in arrays)
         depth[id(expr)] = 0 if name else deepest + 1
         if name:
             named.append(expr)
     return named
 
 
-def _text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out], settings: List[str]) -> _Writer:
+def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out], settings: List[str],
+               arrays: Dict[int, tuple] = {}) -> _Writer:
+    """The text of a kernel. `arrays` are the axes of expressions that are to lie in memory, by id."""
     writer = _Writer()
     writer.write(f"kernel {name} {{\n")
     for setting in settings:
@@ -112,10 +115,11 @@ def _text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out], set
         writer.write(f"  in {word} : {said.dtype}[{', '.join(said.dims)}]\n" if said.dims else f"  in {word} : {said.dtype}\n")
     taken = {*inputs, *outputs}
     count = 0
-    for expr in _shared(outputs):
+    for expr in _shared(outputs, arrays):
         while f"t{count}" in taken:
             count += 1
-        writer.write(f"  let t{count} = ")
+        axes = arrays.get(id(expr))
+        writer.write(f"  let t{count} = " if axes is None else f"  let t{count}[{', '.join(axes)}] = ")
         writer.write_expr(expr, whole=True)
         writer.write("\n")
         writer.names[id(expr)] = f"t{count}"
@@ -169,7 +173,7 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
             args.append(expr)
     returned = function(*args, **named)
     settings = [f"order {order}"] * (order is not None) + [f"set accuracy = {accuracy}"] * (accuracy is not None)
-    writer = _text(name or function.__name__, inputs, _outputs(returned, inputs, where),
+    writer = write_text(name or function.__name__, inputs, _outputs(returned, inputs, where),
                    settings + ["set relaxed = on"] * relaxed)
     try:
         return _core._compile(writer.text, None, threads, target, engine, f"<traced {function.__qualname__}>")

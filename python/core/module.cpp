@@ -2,6 +2,7 @@
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "kernel.hpp"
+#include "log.hpp"
 #include "records.hpp"
 
 #include <nanobind/stl/string.h>
@@ -88,6 +89,35 @@ KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::o
   return made;
 }
 
+KernelObject forward(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
+                     bool value) {
+  const State &state = *kernel.state;
+  std::vector<std::string> inputs = names_from(wrt, "wrt");
+  if (inputs.empty()) inputs = inputs_with_gradient(state);
+  return make_kernel(jvp(state.kernel().spec(), inputs, {names_from(of, "of"), value}),
+                     state.choices);
+}
+
+// The shapes of the outputs, for those of the inputs in declared order.
+nb::list infer(const KernelObject &kernel, const nb::sequence &shapes) {
+  const State &state = *kernel.state;
+  std::vector<AnyView> views;
+  for (const nb::handle shape : shapes) {
+    std::vector<std::int64_t> extents;
+    for (const nb::handle extent : nb::cast<nb::sequence>(shape))
+      extents.push_back(nb::cast<std::int64_t>(extent));
+    if (views.size() == state.inputs.size()) break;
+    views.push_back({state.inputs[views.size()].dtype, nullptr, false, contiguous_layout(extents)});
+  }
+  nb::list result;
+  for (const Signature &output : state.kernel().infer(views)) {
+    nb::list extents;
+    for (const std::int64_t extent : output.shape) extents.append(extent);
+    result.append(nb::tuple(extents));
+  }
+  return result;
+}
+
 // The value of an option of `check`, taken out of the keyword arguments, unless an input has its name.
 nb::object taken(const State &state, nb::kwargs &kwargs, const char *name) {
   const nb::str word(name);
@@ -109,6 +139,15 @@ nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs
   if (const nb::object value = taken(state, kwargs, "tolerance"); !value.is_none())
     options.tolerance = nb::cast<double>(value);
   return record_of(check(state, args, kwargs, options));
+}
+
+void set_level(const std::string &word) {
+  static const std::vector<std::string> levels = {"trace", "debug",    "info", "warn",
+                                                  "error", "critical", "off"};
+  for (std::size_t k = 0; k < levels.size(); ++k)
+    if (levels[k] == word) return set_log_level(LogLevel(k));
+  throw ArgumentError("E0401", "there is no level of messages called '" + word + "'", {},
+                      suggestion(word, levels) + "the levels are " + quoted_list(levels));
 }
 
 // --- kernels from text ----------------------------------------------------------------------------
@@ -256,7 +295,8 @@ void define_kernel(nb::module_ &module) {
           "threads", [](const KernelObject &k) { return k.state->kernel().threads(); },
           "The greatest number of threads of a call.")
       .def_prop_ro(
-          "engine", [](const KernelObject &k) { return name(k.state->kernel().engine()); },
+          "engine",
+          [](const KernelObject &k) { return std::string(name(k.state->kernel().engine())); },
           "What runs calls with the latest layouts: 'jit', 'interpreter' or 'reference'.")
       .def_prop_ro(
           "counters", [](const KernelObject &k) { return record_of(k.state->kernel().counters()); },
@@ -296,6 +336,14 @@ void define_kernel(nb::module_ &module) {
           nb::arg("wrt") = nb::none(), nb::kw_only(), nb::arg("of") = nb::none(),
           nb::arg("add") = false, nb::arg("policy") = "auto",
           "As `grad`, with the outputs of the kernel before the derivatives.")
+      .def("jvp", forward, nb::arg("wrt") = nb::none(), nb::kw_only(), nb::arg("of") = nb::none(),
+           nb::arg("value") = false,
+           "The kernel of directional derivatives: it takes the inputs and, for each in `wrt` (all "
+           "of "
+           "real and complex "
+           "numbers), a tangent t_INPUT, what that moves by, and gives for each output what that "
+           "moves by, t_OUTPUT.")
+      .def("_infer", infer, nb::arg("shapes"))
       .def("check", check_gradients,
            "Holds derived gradients against measured slopes, at these inputs. Options: wrt=, of=, "
            "directions=2, seed=1, "
@@ -303,6 +351,10 @@ void define_kernel(nb::module_ &module) {
       .def("__repr__",
            [](const KernelObject &k) {
              return "<broadloom.Kernel " + signature(k.state->kernel(), k.state->name) + ">";
+           })
+      .def("_repr_html_",
+           [](const nb::object &self) {
+             return nb::module_::import_("broadloom.notebook").attr("html_of")(self);
            })
       .def("__reduce__", reduce)
       .def("__copy__", [](const nb::object &self) { return self; })
@@ -363,6 +415,7 @@ NB_MODULE(_core, module) {
   module.doc() = "The compiled part of broadloom.";
   import_numpy();
   note_main_thread();
+  send_messages_to_python();
   nb::register_exception_translator([](const std::exception_ptr &error, void *) {
     try {
       std::rethrow_exception(error);
@@ -377,6 +430,8 @@ NB_MODULE(_core, module) {
              nb::arg("target"), nb::arg("engine"), nb::arg("file"));
   module.def("_restore", restore);
   module.def("_live_arrays", live_arrays);
+  module.def("_set_log_level", set_level, nb::arg("level"));
+  module.def("_send_messages_to_stderr", send_messages_to_stderr);
   module.def("release_kept_memory", broadloom::release_kept_memory,
              "Gives the memory that is kept for the next outputs back to the system.");
 }

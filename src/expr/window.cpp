@@ -104,9 +104,9 @@ std::string print(const AffineForm &form) {
 
 namespace {
 
-// `let p = x` is another name of x.
+// `let p = x` is another name of x. `let p[j, i] = x`, which says its dims, is an array of its own.
 Expr input_named(Expr of) {
-  while (of.node()->kind == ExprKind::Let) {
+  while (of.node()->kind == ExprKind::Let && of.node()->axes.empty()) {
     const Expr &value = of.node()->args[0];
     const bool goes_on = value.node() != nullptr &&
                          (value.node()->kind == ExprKind::Let ||

@@ -3,10 +3,13 @@
 
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <broadloom/log.hpp>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 namespace broadloom::support {
@@ -25,13 +28,43 @@ spdlog::level::level_enum level_from_environment() {
   return level == spdlog::level::off && wanted != "off" ? spdlog::level::warn : level;
 }
 
+// stderr, or what set_log_sink was given: the one place where spdlog asks for a derived class.
+class Sink final : public spdlog::sinks::base_sink<std::mutex> {
+public:
+  Sink() {
+    const auto colours =
+        is_set("NO_COLOR") ? spdlog::color_mode::never : spdlog::color_mode::automatic;
+    stderr_ = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
+    stderr_->set_pattern("broadloom: %^%l%$: %v");
+  }
+
+  void redirect(LogSink sink) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    sink_ = std::move(sink);
+  }
+
+private:
+  void sink_it_(const spdlog::details::log_msg &message) override {
+    if (sink_)
+      sink_(LogLevel(message.level), {message.payload.data(), message.payload.size()});
+    else
+      stderr_->log(message);
+  }
+  void flush_() override { stderr_->flush(); }
+
+  LogSink sink_;
+  std::shared_ptr<spdlog::sinks::sink> stderr_;
+};
+
+const std::shared_ptr<Sink> &sink() {
+  // Never freed, as the logger below.
+  static const auto *const made = new std::shared_ptr<Sink>(std::make_shared<Sink>());
+  return *made;
+}
+
 spdlog::logger *make_logger() {
-  const auto colours =
-      is_set("NO_COLOR") ? spdlog::color_mode::never : spdlog::color_mode::automatic;
-  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
-  auto logger = std::make_unique<spdlog::logger>("broadloom", std::move(sink));
+  auto logger = std::make_unique<spdlog::logger>("broadloom", sink());
   logger->set_level(level_from_environment());
-  logger->set_pattern("broadloom: %^%l%$: %v");
   return logger.release();
 }
 
@@ -44,3 +77,19 @@ spdlog::logger &log() {
 }
 
 } // namespace broadloom::support
+
+namespace broadloom {
+
+// The levels are spdlog's, in its order.
+static_assert(int(LogLevel::trace) == SPDLOG_LEVEL_TRACE && int(LogLevel::off) == SPDLOG_LEVEL_OFF);
+
+void set_log_sink(LogSink sink) {
+  support::log(); // which reads BROADLOOM_LOG
+  support::sink()->redirect(std::move(sink));
+}
+
+void set_log_level(LogLevel level) { support::log().set_level(spdlog::level::level_enum(level)); }
+
+LogLevel log_level() { return LogLevel(support::log().level()); }
+
+} // namespace broadloom

@@ -254,6 +254,27 @@ class Gradients(unittest.TestCase):
         np.testing.assert_array_equal(d_w, 2 * x * x * w)
         np.testing.assert_array_equal(loss.grad("w")(x, w, d_l=3), 6 * x * x * w)
 
+    def test_directional_derivatives_are_kernels(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; in y : f64[i]; in n : i64; out z = x * exp(y); out s = sum(x * x, j) }")
+        along = k.jvp()
+        self.assertEqual(repr(along), "<broadloom.Kernel k_jvp(x: f64[i, j], y: f64[i], n: i64, t_x: f64[i, j], t_y: f64[i]) "
+                                      "-> t_z: f64[i, j], t_s: f64[i]>")
+        rng = np.random.default_rng(3)
+        x, y, t_x, t_y = rng.normal(size=(2, 3)), rng.normal(size=2), rng.normal(size=(2, 3)), rng.normal(size=2)
+        moved = along(x, y, 1, t_x=t_x, t_y=t_y)
+        np.testing.assert_allclose(moved.t_z, (t_x + x * t_y[:, None]) * np.exp(y)[:, None], rtol=1e-13)
+        np.testing.assert_allclose(moved.t_s, 2 * (x * t_x).sum(1), rtol=1e-13)
+        both = k.jvp("y", of="z", value=True)
+        self.assertEqual([o.name for o in both.outputs], ["z", "s", "t_z"])
+        # The product with weights is that of the gradient with the tangent.
+        w = rng.normal(size=(2, 3))
+        d_y = k.grad("y", of="z")(x, y, 1, d_z=w)
+        np.testing.assert_allclose((w * both(x, y, 1, t_y=t_y).t_z).sum(), (d_y * t_y).sum(), rtol=1e-12)
+        for wrong, code in ((lambda: k.jvp("n"), "E0603"), (lambda: k.jvp("q"), "E0003"), (lambda: k.jvp(3), "E0401")):
+            with self.assertRaises(bl.Error) as caught:
+                wrong()
+            self.assertEqual(caught.exception.code, code)
+
     def test_adding_gradients_add(self):
         loss = bl.compile("kernel loss { in x : f64[i]; out l = sum(x ^ 2) }")
         d_x = np.ones(3)
@@ -296,7 +317,8 @@ class Stubs(unittest.TestCase):
         folder = pathlib.Path(bl.__file__).parent
         self.assertTrue((folder / "py.typed").exists())
         told = set(self.names(ast.parse((folder / "__init__.pyi").read_text()).body))
-        modules = {"errors", "expr", "functions", "records", "trace", "os", "annotations", "ELEMENTWISE", "FOLDS"}
+        modules = {"errors", "expr", "functions", "records", "trace", "os", "annotations", "ELEMENTWISE", "FOLDS", "atexit", "lazy",
+                   "lazy_lower", "lazy_numpy", "lazy_ops", "notebook", "jax"}
         self.assertEqual(told, {name for name in dir(bl) if not name.startswith("_")} - modules | {"__version__"})
         core = ast.parse((folder / "_core.pyi").read_text()).body
         for node in core:

@@ -25,6 +25,11 @@ def work(kernel):
 
 
 class Processes(unittest.TestCase):
+    def setUp(self):
+        # A shell that starts the tests in the background has them ignore the signal.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
     def test_kernels_are_pickled_by_their_text_and_options(self):
         k = bl.compile("def f(a) = a + 1\nkernel k { in x : f64[i]; out s = sum(f(x)); out z = x }", threads=1, engine="interpreter")
         other = pickle.loads(pickle.dumps(k))

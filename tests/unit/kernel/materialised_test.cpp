@@ -61,6 +61,10 @@ TEST_CASE("dims that are listed are those of the array, in that order") {
   // Without positions, too.
   CHECK(values(results("in x : f64[i, j]\nlet t[j, i] = 2 * x\nout y[i] = reduce(sum) t",
                        {{"x", view}})["y"]) == D{12, 30});
+  // Of another let and of an input, too, whose dims come in another order.
+  for (const char *of : {"let a = 2 * x\nlet t[j, i] = a\n", "let t[j, i] = x\n"})
+    CHECK(values(results(std::string("in x : f64[i, j]\n") + of + "out y = t[2, q]",
+                         {{"x", view}})["y"]) == (of[4] == 'a' ? D{6, 12} : D{3, 6}));
   CHECK(code_of("in x : f64[i, j]\nlet t[j] = 2 * x\nout y = t[p]") == "E0106");
   CHECK(code_of("in x : f64[i, j]\nlet t[j, j] = 2 * x\nout y = t[p, q]") == "E0106");
   CHECK(code_of("in x : f64[i, j]\nlet t = 2 * x\nout y = t[p]") == "E0140");

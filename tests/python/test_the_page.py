@@ -1,4 +1,4 @@
-"""The examples of docs/python.md, as doctest reads them."""
+"""The examples of docs/python.md, as doctest reads them. JAX is among them: see test_with_jax.py."""
 
 import doctest
 import pathlib

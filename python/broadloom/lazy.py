@@ -1,0 +1,396 @@
+"""Arrays that note what is done to them, and compute it by one kernel: ``bl.array(x)``."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from . import lazy_ops
+from .errors import ArgumentError, DTypeError, ShapeError, SpecError
+from .expr import Expr, caller
+
+
+def refuse(message: str, help: str, kind=SpecError, code: str = "E0008"):
+    raise kind(code, message, caller(), help)
+
+
+class LazyArray:
+    """What `bl.array` gives: an array of NumPy's that is yet to be computed.
+
+    Operators and NumPy's functions record; `compute()`, `numpy.asarray` and `bl.compute` run one kernel. Shapes and dtypes are
+    those that NumPy would give.
+    """
+
+    # op: "leaf" (value is an array), "number" (of Python, cast), "map", "where", "cast", "fold", "scan", "view", "einsum".
+    __slots__ = ("op", "args", "info", "dtype", "shape", "value", "__weakref__")
+    __array_priority__ = 2000
+    __hash__ = None
+
+    def __init__(self, op, args, info, dtype, shape, value=None):
+        self.op = op
+        self.args = args
+        self.info = info
+        self.dtype = dtype
+        self.shape = shape
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"<broadloom.LazyArray {lazy_ops.word_of(self.dtype)}[{', '.join(map(str, self.shape))}]>"
+
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: int(np.prod(self.shape, dtype=object)))
+    itemsize = property(lambda self: self.dtype.itemsize)
+    nbytes = property(lambda self: self.size * self.dtype.itemsize)
+    device = property(lambda self: "cpu")
+
+    def to_device(self, device, /, *, stream=None):
+        if device != "cpu":
+            refuse(f"there is no device {device!r}", "kernels run on the processor: \"cpu\"", ArgumentError, "E0401")
+        return self
+
+    def __array_namespace__(self, *, api_version=None):
+        return np
+
+    # --- computing ------------------------------------------------------------------------------
+
+    def compute(self, *, out=None, threads=0, relaxed=False, accuracy=None):
+        """The array of NumPy that this stands for, by one kernel. `out` is an array to write into; the other options are those
+        of `bl.kernel`."""
+        return compute(self, out=None if out is None else (out,), threads=threads, relaxed=relaxed, accuracy=accuracy)
+
+    @property
+    def kernel(self):
+        """The kernel that `compute()` calls, to be looked at: `z.kernel.text`, `z.kernel.show()`."""
+        from .lazy_lower import plan_of
+
+        return plan_of((self,))[0].kernel
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.compute()
+        if copy and self.op == "leaf":
+            array = array.copy()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __bool__(self):
+        refuse("a lazy array has no truth: it is not computed yet", "write np.where(condition, a, b) instead of `if`, and `&`, `|`, "
+               "`~` instead of and, or, not; or compute() it first", code="E0002")
+
+    def item(self):
+        return self.compute().item()
+
+    def tolist(self):
+        return self.compute().tolist()
+
+    __float__ = lambda self: float(self.compute())
+    __int__ = lambda self: int(self.compute())
+    __complex__ = lambda self: complex(self.compute())
+
+    def __index__(self):
+        if self.shape or self.dtype.kind not in "iu":
+            raise TypeError("only lazy integers without dims are indices")
+        return int(self.compute())
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("len() of an array without dims")
+        return self.shape[0]
+
+    def __iter__(self):
+        refuse("a lazy array cannot be iterated over", "compute() it first", code="E0002")
+
+    # --- views ----------------------------------------------------------------------------------
+
+    def __getitem__(self, index):
+        return sliced(self, index)
+
+    def __setitem__(self, index, value):
+        refuse("a lazy array cannot be written", "np.where(condition, a, b) chooses; compute() gives an array that can",
+               code="E0002")
+
+    T = property(lambda self: self.transpose())
+    mT = property(lambda self: swapaxes(self, -1, -2))
+
+    def transpose(self, *axes):
+        return transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
+
+    def swapaxes(self, axis1, axis2):
+        return swapaxes(self, axis1, axis2)
+
+    def squeeze(self, axis=None):
+        return squeeze(self, axis)
+
+    # --- elementwise ----------------------------------------------------------------------------
+
+    def astype(self, dtype, copy=True):
+        return cast(self, np.dtype(dtype))
+
+    def clip(self, min=None, max=None):
+        return np.clip(self, min, max)
+
+    def round(self, decimals=0):
+        return np.round(self, decimals)
+
+    def conj(self):
+        return np.conjugate(self)
+
+    conjugate = conj
+    real = property(lambda self: part(self, "real"))
+    imag = property(lambda self: part(self, "imag"))
+
+    def dot(self, other):
+        return np.dot(self, other)
+
+    # --- NumPy's protocols ----------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc, method, *args, **options):
+        from . import lazy_numpy
+
+        return lazy_numpy.call_ufunc(ufunc, method, args, options)
+
+    def __array_function__(self, called, types, args, options):
+        from . import lazy_numpy
+
+        return lazy_numpy.call_numpy(called, args, options)
+
+
+def _define_methods():
+    ufuncs = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+              "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+              "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul}
+    for name, ufunc in ufuncs.items():
+        setattr(LazyArray, f"__{name}__", lambda a, b, ufunc=ufunc: ufunc(a, b))
+        setattr(LazyArray, f"__r{name}__", lambda a, b, ufunc=ufunc: ufunc(b, a))
+    for name, ufunc in {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
+                        "ne": np.not_equal}.items():
+        setattr(LazyArray, f"__{name}__", lambda a, b, ufunc=ufunc: ufunc(a, b))
+    for name, ufunc in {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}.items():
+        setattr(LazyArray, f"__{name}__", lambda a, ufunc=ufunc: ufunc(a))
+    for name in ("sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax", "cumsum", "cumprod"):
+        method = lambda self, axis=None, called=getattr(np, name), **options: called(self, axis=axis, **options)
+        method.__name__ = name
+        setattr(LazyArray, name, method)
+
+
+_define_methods()
+
+
+# --- wrapping -------------------------------------------------------------------------------------
+
+
+def array(x) -> LazyArray:
+    """A lazy array of what the package takes as an array, without a copy. What is there when it is computed counts."""
+    if isinstance(x, LazyArray):
+        return x
+    if isinstance(x, Expr):
+        refuse("a traced value cannot be a lazy array", "give bl.array an array", code="E0002")
+    if not isinstance(x, np.ndarray):
+        x = _shared(x)
+    if isinstance(x, np.ma.MaskedArray):
+        refuse("a masked array cannot be recorded", "fill it first: x.filled(..)", DTypeError, "E0203")
+    if not lazy_ops.word_of(x.dtype) or not x.dtype.isnative:
+        refuse(f"an array of {x.dtype} cannot be recorded",
+               "convert it: x.astype(..); the dtypes are bool, integers, floats and complex numbers in the machine's byte order",
+               DTypeError, "E0203")
+    return LazyArray("leaf", (), None, x.dtype, x.shape, x)
+
+
+def _shared(x) -> np.ndarray:
+    """What exports memory, as an array that shares it."""
+    if isinstance(x, np.generic):
+        return np.asarray(x)
+    try:
+        return np.asarray(memoryview(x))
+    except (TypeError, ValueError, BufferError):
+        pass
+    try:
+        if hasattr(x, "__array_interface__"):
+            return np.asarray(x)
+        if hasattr(x, "__dlpack__"):
+            return np.from_dlpack(x)
+    except (TypeError, ValueError, BufferError, RuntimeError) as error:
+        refuse(f"an argument of class {type(x).__name__} cannot be read: {error}", "make it an array of NumPy first", DTypeError,
+               "E0203")
+    refuse(f"an argument of class {type(x).__name__} is no array",
+           "what has a buffer, __array_interface__ or __dlpack__ is taken as it lies; numpy.asarray(x) makes one of lists and tables",
+           DTypeError, "E0203")
+
+
+def operand(x) -> LazyArray:
+    """An operand of an operation, which is no number of Python."""
+    if isinstance(x, LazyArray):
+        return x
+    return array(x)
+
+
+def number(value, dtype) -> LazyArray:
+    """A number of Python as an input of this dtype. As an input it is not part of the kernel."""
+    return LazyArray("number", (), None, dtype, (), np.asarray(value, dtype))
+
+
+def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
+    """Computes lazy arrays together, by one kernel: what they share is computed once. One gives its array, several a tuple.
+
+    `out` is a tuple of arrays to write into, None for those that are to be made. `threads`, `relaxed` and `accuracy` are those
+    of `bl.kernel`.
+    """
+    from .lazy_lower import plan_of
+
+    for x in arrays:
+        if not isinstance(x, LazyArray):
+            refuse(f"an argument of class {type(x).__name__} is no lazy array", "bl.array(x) makes one", DTypeError, "E0203")
+    outs = (None,) * len(arrays) if out is None else out if isinstance(out, (tuple, list)) else (out,)
+    if len(outs) != len(arrays):
+        refuse(f"{len(arrays)} arrays are computed, out= has {len(outs)}", "give one for each, or None", ArgumentError, "E0308")
+    results = list(outs)
+    wanted = []
+    for k, x in enumerate(arrays):
+        if outs[k] is not None and (not isinstance(outs[k], np.ndarray) or outs[k].shape != x.shape):
+            refuse(f"out= is no array of shape {x.shape}", "numpy.empty(z.shape, z.dtype) makes one", ShapeError, "E0120")
+        if x.op != "leaf":
+            wanted.append(k)
+        elif outs[k] is None:
+            results[k] = x.value
+        else:
+            np.copyto(outs[k], x.value, casting="no")
+    if wanted:
+        settings = (f"set accuracy = {accuracy}",) * (accuracy is not None) + ("set relaxed = on",) * bool(relaxed)
+        plan, arguments = plan_of(tuple([arrays[k] for k in wanted]), settings, threads)
+        into = [outs[k] if outs[k] is None or drop is None else outs[k][drop] for k, drop in zip(wanted, plan.drops)]
+        made = plan.kernel(*arguments, out=tuple(into)) if out is not None else plan.kernel(*arguments)
+        for k, array in zip(wanted, (made,) if len(wanted) == 1 else made):
+            if outs[k] is None:
+                results[k] = array if array.shape == arrays[k].shape else array.reshape(arrays[k].shape)
+    return results[0] if len(arrays) == 1 else tuple(results)
+
+
+# --- views ----------------------------------------------------------------------------------------
+
+
+def axis_of(axis, rank: int) -> int:
+    """An axis from 0 on."""
+    axis = operator.index(axis)
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(axis, rank)
+    return axis % rank
+
+
+def axes_of(axis, rank: int) -> tuple:
+    if axis is None:
+        return tuple(range(rank))
+    axes = tuple([axis_of(a, rank) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))])
+    if len(set(axes)) < len(axes):
+        raise ValueError("an axis is named twice")
+    return tuple(sorted(axes))
+
+
+def view(x: LazyArray, places: tuple) -> LazyArray:
+    """The dims of x in another order, with new ones (None), without some of extent 1."""
+    if x.op == "leaf":
+        left = [d for d in range(x.ndim) if d not in places]
+        index = tuple([0 if d in left else slice(None) for d in range(x.ndim)])
+        kept = [d for d in range(x.ndim) if d not in left]
+        value = x.value[index + (...,)].transpose([kept.index(p) for p in places if p is not None])
+        return array(value[tuple([None if p is None else slice(None) for p in places]) + (...,)])
+    return LazyArray("view", (x,), places, x.dtype, tuple([1 if p is None else x.shape[p] for p in places]))
+
+
+def transpose(x: LazyArray, axes=None) -> LazyArray:
+    rank = x.ndim
+    places = tuple(reversed(range(rank))) if axes is None else tuple([axis_of(a, rank) for a in axes])
+    if sorted(places) != list(range(rank)):
+        raise ValueError("axes don't match array")
+    return view(x, places)
+
+
+def swapaxes(x: LazyArray, a, b) -> LazyArray:
+    places = list(range(x.ndim))
+    a, b = axis_of(a, x.ndim), axis_of(b, x.ndim)
+    places[a], places[b] = b, a
+    return view(x, tuple(places))
+
+
+def squeeze(x: LazyArray, axis=None) -> LazyArray:
+    axes = [d for d in range(x.ndim) if x.shape[d] == 1] if axis is None else axes_of(axis, x.ndim)
+    if any(x.shape[d] != 1 for d in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return view(x, tuple([d for d in range(x.ndim) if d not in axes]))
+
+
+def sliced(x: LazyArray, index) -> LazyArray:
+    """Basic indexing: of an input any, of what is computed whole dims and new ones."""
+    entries = index if isinstance(index, tuple) else (index,)
+    for entry in entries:
+        if isinstance(entry, bool) or not (entry is None or entry is Ellipsis or isinstance(entry, (int, np.integer, slice))):
+            refuse("a lazy array takes integers, slices, None and ... as indices", "np.where chooses by a condition; compute() gives "
+                   "an array that takes others")
+    if x.op == "leaf":
+        return array(x.value[(*entries, ...)] if Ellipsis not in entries else x.value[entries])
+    named = sum(1 for entry in entries if entry is not None and entry is not Ellipsis)
+    if named > x.ndim:
+        raise IndexError(f"too many indices: the array has {x.ndim} dims, {named} were indexed")
+    places, d = [], 0
+    for entry in entries if Ellipsis in entries else (*entries, ...):
+        if entry is None:
+            places.append(None)
+        elif entry is Ellipsis:
+            places += range(d, d + x.ndim - named)
+            d += x.ndim - named
+        elif isinstance(entry, slice) and entry.indices(x.shape[d]) == (0, x.shape[d], 1):
+            places.append(d)
+            d += 1
+        elif not isinstance(entry, slice) and x.shape[d] == 1 and int(entry) in (0, -1):
+            d += 1
+        else:
+            refuse("a part of what is not computed yet cannot be taken", "take the part of the inputs, or compute() first")
+    return view(x, tuple(places))
+
+
+# --- nodes ----------------------------------------------------------------------------------------
+
+
+def cast(x: LazyArray, dtype) -> LazyArray:
+    if not lazy_ops.word_of(dtype):
+        refuse(f"there is no dtype {dtype}", "the dtypes are bool, integers, floats and complex numbers", DTypeError, "E0203")
+    if x.dtype == dtype:
+        return x
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        refuse(f"complex numbers cannot become {dtype}", "take z.real", DTypeError, "E0205")
+    return LazyArray("cast", (x,), None, dtype, x.shape)
+
+
+def part(x: LazyArray, name: str) -> LazyArray:
+    if x.dtype.kind != "c":
+        if name == "imag":
+            refuse("the imaginary part of a real lazy array cannot be recorded", "it is zeros: np.zeros(x.shape, x.dtype)")
+        return x
+    return LazyArray("map", (x,), (name, (x.dtype,), None), lazy_ops.real_of(x.dtype), x.shape)
+
+
+def fold(x: LazyArray, name: str, axis=None, keepdims=False, correction=0, asked=None) -> LazyArray:
+    axes = axes_of(axis, x.ndim)
+    dtypes = lazy_ops.fold_dtypes(name, x.dtype, asked)
+    if dtypes is None:
+        refuse(f"{name} of complex numbers cannot be recorded", "take parts or sizes first", DTypeError, "E0201")
+    inner, result = dtypes
+    if inner.kind != "c" and x.dtype.kind == "c" and inner.kind != "b":
+        refuse(f"complex numbers cannot become {inner}", "take z.real", DTypeError, "E0205")
+    shape = tuple([n for d, n in enumerate(x.shape) if d not in axes])
+    made = LazyArray("fold", (x,), (name, axes, correction, inner), result, shape)
+    if not keepdims:
+        return made
+    kept = iter(range(len(shape)))
+    return view(made, tuple([None if d in axes else next(kept) for d in range(x.ndim)]))
+
+
+def scan(x: LazyArray, name: str, axis, asked=None) -> LazyArray:
+    if axis is None:
+        if x.ndim > 1:
+            refuse(f"a running {name} over all axes cannot be recorded", "name one: axis=", code="E0103")
+        axis = 0
+    inner, result = lazy_ops.fold_dtypes(name, x.dtype, asked) or (None, None)
+    if inner is None:
+        refuse(f"a running {name} of complex numbers cannot be recorded", "take parts or sizes first", DTypeError, "E0201")
+    if not x.ndim:
+        return view(cast(x, result), (None,))
+    return LazyArray("scan", (x,), (name, axis_of(axis, x.ndim), inner), result, x.shape)
