@@ -109,7 +109,7 @@ private:
     const Wide last = std::min(x.first + Wide(x.times) * (extent(a, x) - 1),
                                y.first + Wide(y.times) * (extent(b, y) - 1));
     const Wide begin = std::max(x.first, y.first);
-    const std::int64_t common = std::gcd(x.times, y.times);
+    const std::int64_t common = std::max<std::int64_t>(std::gcd(x.times, y.times), 1);
     if ((Wide(x.first) - y.first) % common != 0) return -1;
     // The first of x from `begin` on, then one after the other until it is of y as well: y.times / common steps at most, by a
     // multiple that is solved for.

@@ -64,7 +64,11 @@ void for_each_piece(std::span<const std::int64_t> extents, std::int64_t from, st
     at += count;
     if (extents.empty()) continue;
     index.back() = 0; // the next row
-    for (std::size_t d = extents.size() - 1; d-- > 0 && ++index[d] == extents[d];) index[d] = 0;
+    for (std::size_t d = extents.size() - 1; d > 0; --d) {
+      ++index[d - 1];
+      if (index[d - 1] < extents[d - 1]) break;
+      index[d - 1] = 0;
+    }
   }
 }
 

@@ -341,7 +341,8 @@ private:
 
   // x[2*i + u - 1, j]
   void push_window(const Symbol &symbol, const Token &name) {
-    if (symbol.kind != Symbol::Kind::Input && symbol.kind != Symbol::Kind::Let)
+    const bool is_input = symbol.expr.node() && symbol.expr.node()->kind == ExprKind::Input;
+    if (!is_input && !is_let_of_kernel(symbol))
       cursor_.fail("E0023",
                    "'" + std::string(cursor_.word(name)) +
                        "' is no input and no let, and only these are read at positions",

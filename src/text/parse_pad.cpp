@@ -36,7 +36,7 @@ public:
     const Symbol symbol =
         is_ahead ? Symbol{Symbol::Kind::Input, make_ahead(word, cursor_.source().place(name))}
                  : found->second;
-    const bool is_let = symbol.kind == Symbol::Kind::Let;
+    const bool is_let = is_let_of_kernel(symbol);
     if (!is_let && symbol.kind != Symbol::Kind::Input)
       cursor_.fail("E0023", "'" + word + "' is no input and no let, and only these are padded",
                    name, "pad an input or a let of the kernel");

@@ -34,7 +34,7 @@ std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::
     cursor.expect(Tok::Name, "the name of an input");
     const std::string name(cursor.word(token));
     const auto it = symbols.find(name);
-    const bool is_let = it != symbols.end() && it->second.kind == Symbol::Kind::Let;
+    const bool is_let = it != symbols.end() && is_let_of_kernel(it->second);
     if (it == symbols.end() || (it->second.kind != Symbol::Kind::Input && !is_let) ||
         (is_let && !cursor.is(Tok::LeftBracket)))
       cursor.fail("E0003", option + "= names an input, and '" + name + "' is none", token,

@@ -20,6 +20,11 @@ struct Symbol {
   Expr expr; // what a use of the name stands for; null for an Output
 };
 
+// In a definition states and arguments stand where lets do, and are none.
+inline bool is_let_of_kernel(const Symbol &symbol) {
+  return symbol.expr.node() != nullptr && symbol.expr.node()->kind == ExprKind::Let;
+}
+
 // A place in the token list, the helpers to move on it, and the names known so far.
 class Cursor {
 public:
