@@ -109,11 +109,11 @@ private:
     const Wide last = std::min(x.first + Wide(x.times) * (extent(a, x) - 1),
                                y.first + Wide(y.times) * (extent(b, y) - 1));
     const Wide begin = std::max(x.first, y.first);
-    const std::int64_t common = std::max<std::int64_t>(std::gcd(x.times, y.times), 1);
+    const std::int64_t common = std::gcd(x.times, y.times);
     if ((Wide(x.first) - y.first) % common != 0) return -1;
     // The first of x from `begin` on, then one after the other until it is of y as well: y.times / common steps at most, by a
     // multiple that is solved for.
-    const Wide period = y.times / common, step = x.times / common;
+    const Wide period = std::max<Wide>(y.times / common, 1), step = x.times / common;
     Wide at = x.first + (begin - x.first + x.times - 1) / x.times * x.times;
     const Wide apart = ((y.first - at) / common % period + period) % period;
     at += apart * inverse(step % period, period) % period * x.times;
