@@ -23,17 +23,17 @@ template <class T> Wide element_of(const char *at) {
   return value;
 }
 
-using Load = Wide (*)(const char *);
-Load load_of(DType dtype) {
+// visit.operator()<T>() of the integer type T of an index.
+template <class Visit> auto by_type_of_index(DType dtype, Visit visit) {
   switch (dtype) {
-  case DType::I8: return element_of<std::int8_t>;
-  case DType::I16: return element_of<std::int16_t>;
-  case DType::I32: return element_of<std::int32_t>;
-  case DType::I64: return element_of<std::int64_t>;
-  case DType::U8: return element_of<std::uint8_t>;
-  case DType::U16: return element_of<std::uint16_t>;
-  case DType::U32: return element_of<std::uint32_t>;
-  case DType::U64: return element_of<std::uint64_t>;
+  case DType::I8: return visit.template operator()<std::int8_t>();
+  case DType::I16: return visit.template operator()<std::int16_t>();
+  case DType::I32: return visit.template operator()<std::int32_t>();
+  case DType::I64: return visit.template operator()<std::int64_t>();
+  case DType::U8: return visit.template operator()<std::uint8_t>();
+  case DType::U16: return visit.template operator()<std::uint16_t>();
+  case DType::U32: return visit.template operator()<std::uint32_t>();
+  case DType::U64: return visit.template operator()<std::uint64_t>();
   case DType::Bool:
   case DType::F16:
   case DType::BF16:
@@ -43,6 +43,11 @@ Load load_of(DType dtype) {
   case DType::C128: break;
   }
   support::bug("an index is no integer");
+}
+
+using Load = Wide (*)(const char *);
+Load load_of(DType dtype) {
+  return by_type_of_index(dtype, []<class T>() -> Load { return element_of<T>; });
 }
 
 // Lists the positions of one form.
@@ -147,24 +152,9 @@ private:
   // As x[k[i]], without wide numbers: those of a row whose positions differ by one element of an index only. Gives the first that is outside.
   std::int64_t list_row(const char *row, std::int64_t step, std::int64_t affine, std::int64_t count,
                         std::int64_t *entries) const {
-    switch (operands_[form_.indices[0].input]->dtype) {
-    case DType::I32: return list_row_of<std::int32_t>(row, step, affine, count, entries);
-    case DType::U32: return list_row_of<std::uint32_t>(row, step, affine, count, entries);
-    case DType::I64: return list_row_of<std::int64_t>(row, step, affine, count, entries);
-    case DType::I8: return list_row_of<std::int8_t>(row, step, affine, count, entries);
-    case DType::I16: return list_row_of<std::int16_t>(row, step, affine, count, entries);
-    case DType::U8: return list_row_of<std::uint8_t>(row, step, affine, count, entries);
-    case DType::U16: return list_row_of<std::uint16_t>(row, step, affine, count, entries);
-    case DType::U64: return list_row_of<std::uint64_t>(row, step, affine, count, entries);
-    case DType::Bool:
-    case DType::F16:
-    case DType::BF16:
-    case DType::F32:
-    case DType::F64:
-    case DType::C64:
-    case DType::C128: break;
-    }
-    support::bug("an index is no integer");
+    return by_type_of_index(operands_[form_.indices[0].input]->dtype, [&]<class T>() {
+      return list_row_of<T>(row, step, affine, count, entries);
+    });
   }
 
   template <class T>
