@@ -437,18 +437,18 @@ private:
 
 } // namespace
 
-std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given) {
-  std::vector<Layout> layouts;
-  for (const AnyView &view : given) layouts.push_back(view.layout);
-  for (const spec::TypedInput &input : spec.given())
-    if (!input.said.empty())
-      given.push_back({input.dtype, nullptr, false, contiguous_layout(said_shape(input, layouts))});
-  return given;
-}
-
 static void add_said(const spec::TypedSpec &spec, std::vector<Layout> &layouts) {
   for (const spec::TypedInput &input : spec.given())
     if (!input.said.empty()) layouts.push_back(contiguous_layout(said_shape(input, layouts)));
+}
+
+std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given) {
+  std::vector<Layout> layouts;
+  for (const AnyView &view : given) layouts.push_back(view.layout);
+  add_said(spec, layouts);
+  for (std::size_t k = given.size(); k < layouts.size(); ++k)
+    given.push_back({spec.inputs[k].dtype, nullptr, false, layouts[k]});
+  return given;
 }
 
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {

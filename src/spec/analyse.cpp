@@ -183,11 +183,11 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
   case ModeKind::plain: {
     Folded value = typer_.type_whole(decl.value, {});
     // Where the value lacks an axis whose extent is said, it is repeated along it.
-    for (std::size_t i = 0; decl.said && i < spec_.inputs.size(); ++i)
-      for (const int axis : spec_.inputs[i].axis_of_dim)
-        if (spec_.inputs[i].name == decl.said->name && listed.has(axis) &&
-            !spec_.graph[value.node].axes.has(axis))
-          lent.one_each.push_back({i, axis});
+    if (!decl.said) return value;
+    const std::size_t said = space_.index_of(*decl.said);
+    for (const int axis : spec_.inputs[said].axis_of_dim)
+      if (listed.has(axis) && !spec_.graph[value.node].axes.has(axis))
+        lent.one_each.push_back({said, axis});
     return value;
   }
 
