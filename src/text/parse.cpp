@@ -418,16 +418,11 @@ private:
     symbols_[std::string(cursor_.word(name))] = {Symbol::Kind::Output, {}};
   }
 
-  // `out z[i] = concat(i, x, y)` is the let z_whole[i], stored: out z[z_0] = z_whole[z_0]. Its dims are as long as they are, whatever other
-  // outputs call i.
+  // `out z[i] = concat(i, x, y)`
   void join_into(OutputDecl &output) {
-    std::string name = output.name + "_whole";
-    while (symbols_.contains(name)) name += "_";
-    Expr let =
-        parse_join(cursor_, symbols_, definitions_, {name, output.axes, output.where, data_->lets});
-    data_->lets.push_back(let);
-    symbols_[name] = {Symbol::Kind::Let, let};
-    store_whole(output, let);
+    const Joined into{name_of_whole(output, symbols_), output.axes, output.where, data_->lets};
+    const Expr let = parse_join(cursor_, symbols_, definitions_, into);
+    store_whole(output, let, symbols_, data_->lets);
   }
 
   // Whether a statement writes a part of an output: at positions, or of one that is there and of which this or that says an extent.

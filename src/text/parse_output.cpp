@@ -137,21 +137,26 @@ void OutputParts::finish(Symbols &symbols, SpecData &data) {
     std::vector<AxisRef> dims;
     for (std::size_t dim = 0; dim < positions.of_parts[0].size(); ++dim)
       dims.emplace_back(output.name + "_" + std::to_string(dim));
-    std::string name = output.name + "_whole";
-    while (symbols.contains(name)) name += "_";
     const Expr join = make_join_at(std::move(values), std::move(positions), output.where);
-    const Expr let = lay_into(symbols, {name, std::move(dims), output.where, data.lets}, join);
-    data.lets.push_back(let);
-    symbols[name] = {Symbol::Kind::Let, let};
+    const Expr let = lay_into(
+        symbols, {name_of_whole(output, symbols), std::move(dims), output.where, data.lets}, join);
     output.said.reset();
     output.dtype.reset();
-    store_whole(output, let);
+    store_whole(output, let, symbols, data.lets);
   }
   all_.clear();
   names_.clear();
 }
 
-void store_whole(OutputDecl &output, const Expr &let) {
+std::string name_of_whole(const OutputDecl &output, const Symbols &symbols) {
+  std::string name = output.name + "_whole";
+  while (symbols.contains(name)) name += "_";
+  return name;
+}
+
+void store_whole(OutputDecl &output, const Expr &let, Symbols &symbols, std::vector<Expr> &lets) {
+  lets.push_back(let);
+  symbols[let.node()->name] = {Symbol::Kind::Let, let};
   std::vector<AffineForm> forms;
   output.axes.clear();
   output.has_axes = true;

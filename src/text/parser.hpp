@@ -220,8 +220,11 @@ private:
   std::vector<Parted> all_;
   std::vector<std::string> names_; // of them
 };
-// Stores the let in the output: out z[z_0] = z_whole[z_0].
-void store_whole(OutputDecl &output, const Expr &let);
+// The name of the let that an output made up of parts stores.
+std::string name_of_whole(const OutputDecl &output, const Symbols &symbols);
+// Puts the let behind `lets`, and stores it in the output: out z[z_0] = z_whole[z_0]. The dims of the output are as long as they are, whatever others
+// call so.
+void store_whole(OutputDecl &output, const Expr &let, Symbols &symbols, std::vector<Expr> &lets);
 
 // `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols);
