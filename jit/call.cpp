@@ -100,15 +100,18 @@ void KernelImpl::run_lets(Operands call) const {
     if (!loop)
       lets_.kernels()[k]->run_lent(lets_.operands(k, inputs, lets));
     else if (loop->first == k)
-      jit::TimeLoop(lets_, k, inputs, lets, elements()).run();
+      jit::TimeLoop(lets_, k, inputs, lets, windows()).run();
   }
   run_lent(lets_.operands_of_rest(inputs, lets, outputs));
 }
 
 void KernelImpl::run_with_windows(Operands given) const {
   kernel::check_operands(typed_, given.first(typed_.given_inputs()));
-  const kernel::WindowedOperands windowed(typed_, given, helpers(), elements_or_output());
-  windowed.fills_output() ? fill(windowed) : run_windowed(windowed.all());
+  const kernel::WindowedOperands windowed(typed_, given, helpers(), windows_or_output());
+  if (windowed.fills_output()) return fill(windowed);
+  const std::vector<Operands> calls = windowed.calls();
+  if (calls.size() > 1) kernel::check_apart(typed_, windowed.all()); // before any part is written
+  for (const Operands operands : calls) run_windowed(operands);
 }
 
 void KernelImpl::fill(const kernel::WindowedOperands &windowed) const {
