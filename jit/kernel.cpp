@@ -60,8 +60,8 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       reads_(kernel::inputs_read(typed_)), engine_(options.engine), target_(std::move(target)),
       profile_(profile), cache_dir_(options.cache_dir), threads_(threads),
       verifies_(asked_to_verify()), cancel_(options.cancel),
-      workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()), split_from_bytes_(split_from_bytes()),
-      has_generic_(plan::has_generic(typed_)),
+      workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()),
+      split_from_bytes_(split_from_bytes()), has_generic_(plan::has_generic(typed_)),
       has_windows_(typed_.given_inputs() < typed_.inputs.size()),
       has_lent_(typed_.given_inputs() > 0 && typed_.inputs[typed_.given_inputs() - 1].is_lent()),
       lets_(whole(), options.engine == Engine::reference,
@@ -261,6 +261,7 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   if (state->windowed->fills_output()) state->windowed->look();
   const std::vector<kernel::Operands> calls = state->windowed->calls();
   if (calls.size() > 1) kernel::check_apart(spec, state->windowed->all());
+  kernel->note_parts(state->windowed->parts());
   for (const kernel::Operands operands : calls) {
     BoundState::Part &part = state->parts.emplace_back();
     for (const AnyView *view : operands) part.views.push_back(view != nullptr ? *view : AnyView());
@@ -333,8 +334,9 @@ static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
   }
   const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
                                           kernel.windows_of_nothing());
-  for (const kernel::Operands operands : windowed.calls())
-    kernel.bind(operands, KernelImpl::Use::Once);
+  const std::vector<kernel::Operands> calls = windowed.calls();
+  kernel.note_parts(windowed.parts());
+  for (const kernel::Operands operands : calls) kernel.bind(operands, KernelImpl::Use::Once);
 }
 
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {

@@ -90,6 +90,8 @@ public:
     return how;
   }
   void fill(const kernel::WindowedOperands &windowed) const;
+  // A call is made in so many parts: for `why`, and the count of paths.
+  void note_parts(std::size_t count) const;
   // What computes the values of sums through gathers; null where there are none.
   const KernelImpl *before() const { return before_.get(); }
 
@@ -126,7 +128,7 @@ private:
                                                    Decision &found) const;
   std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program, const std::string &key,
                                                    const kernel::Layouts &layouts) const;
-  static std::size_t most_patterns();      // 64, or BROADLOOM_PATTERNS
+  static std::size_t most_patterns();     // 64, or BROADLOOM_PATTERNS
   static std::int64_t split_from_bytes(); // or BROADLOOM_SPLIT
   // Whether the generic plan takes the place of the exact one with this program.
   bool serves_generic(const std::string &key) const;
@@ -162,6 +164,7 @@ private:
   void explain_lets(std::vector<Decision> &why) const;
   std::string show_graph(ShowFormat::Graph format) const;
   Decision explain_engine(const Shown &shown) const;
+  void explain_padding(std::vector<Decision> &why) const;
 
   std::vector<Array> summed(kernel::Operands inputs) const;
   // As the definition has it; `typed_` is what the phases compute.
@@ -202,6 +205,7 @@ private:
   mutable std::uint64_t clock_ = 0;
   mutable Counters counters_;
   mutable std::atomic<std::int64_t> interpreted_{0};
+  mutable std::atomic<std::size_t> latest_parts_{0}; // WindowedOperands::parts
 };
 
 } // namespace broadloom

@@ -44,19 +44,23 @@ AxisSet separable_axes(const spec::TypedSpec &spec) {
   return axes;
 }
 
+bool is_seen_through_windows_only(const spec::TypedSpec &spec, std::size_t operand) {
+  return operand < spec.inputs.size() && spec.inputs[operand].in_windows_only;
+}
+
 class Splitter {
 public:
   Splitter(const spec::TypedSpec &spec, Viewer &viewer, Operands operands)
       : spec_(spec), viewer_(viewer), operands_(operands) {}
 
-  std::vector<Box> run(std::int64_t least_bytes) {
+  Split run(std::int64_t least_bytes) {
     if (bytes_of_copies() < least_bytes || !find_extents()) return {};
     axes_ = separable_axes(spec_);
     for (const Range &range : whole_) inside_.push_back({0, range.count});
     for (std::size_t i = spec_.given_inputs(); i < spec_.inputs.size(); ++i)
       if (!take_window(i)) return {};
     align();
-    return boxes();
+    return {whole_, boxes()};
   }
 
 private:
@@ -82,7 +86,7 @@ private:
   bool find_extents() {
     whole_.assign(spec_.axes.size(), {0, -1});
     for (std::size_t k = 0; k < operands_.size(); ++k) {
-      if (operands_[k] == nullptr) continue;
+      if (operands_[k] == nullptr || is_seen_through_windows_only(spec_, k)) continue;
       const Layout &layout = operands_[k]->layout;
       const std::vector<int> &axes = axes_of(k);
       if (axes.size() != std::size_t(layout.rank)) return false;
@@ -135,8 +139,8 @@ private:
       const Wide quotient = a / b, rest = a % b;
       return quotient + (up ? rest > 0 : 0) - (!up && rest < 0);
     };
-    const Wide begin = times > 0 ? divided(first - least, times, true)
-                                 : divided(most - last, -times, true);
+    const Wide begin =
+        times > 0 ? divided(first - least, times, true) : divided(most - last, -times, true);
     const Wide end = times > 0 ? divided(last - most, times, false) + 1
                                : divided(least - first, -times, false) + 1;
     const Wide from = std::clamp<Wide>(begin, range.first, range.first + range.count);
@@ -166,7 +170,7 @@ private:
     for (std::size_t a = 0; a < whole_.size(); ++a)
       share *= double(inside_[a].count) / double(whole_[a].count);
     if (share < 0.5) return {};
-    std::vector<Box> result{inside_};
+    std::vector<Box> result;
     Box rest = whole_;
     for (std::size_t a = 0; a < whole_.size(); ++a) {
       const Range all = rest[a], inside = inside_[a];
@@ -178,6 +182,7 @@ private:
       }
       rest[a] = inside;
     }
+    result.push_back(inside_);
     return result;
   }
 
@@ -190,16 +195,21 @@ private:
 
 } // namespace
 
-std::vector<Box> interior_and_borders(const spec::TypedSpec &spec, Viewer &viewer,
-                                      Operands operands, std::int64_t least_bytes) {
+Split interior_and_borders(const spec::TypedSpec &spec, Viewer &viewer, Operands operands,
+                           std::int64_t least_bytes) {
   return Splitter(spec, viewer, operands).run(least_bytes);
 }
 
-AnyView part_of(const AnyView &operand, std::span<const int> axes, const Box &box) {
+AnyView part_of(const spec::TypedSpec &spec, std::size_t index, const AnyView &operand,
+                const Box &whole, const Box &box) {
   AnyView part = operand;
+  const std::vector<int> &axes = index < spec.inputs.size()
+                                     ? spec.inputs[index].axis_of_dim
+                                     : spec.outputs[index - spec.inputs.size()].axes;
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < axes.size(); ++d) {
     const Range &range = box[std::size_t(axes[d])];
+    if (operand.layout.extents[d] != whole[std::size_t(axes[d])].count) continue;
     part.layout.extents[d] = range.count;
     offset += range.first * operand.layout.strides[d];
   }

@@ -16,13 +16,18 @@
 
 namespace broadloom::kernel {
 
-// The interior first; empty where the call is better made as a whole: where the copies of the arrays with borders would take less than
+// The interior last; no parts where the call is better made as a whole: where the copies of the arrays with borders would take less than
 // `least_bytes`, where the interior is less than half of all, or where operands differ in the extent of an axis. `operands` are those of
 // the whole with its windows; those behind the windows are outputs.
-std::vector<Box> interior_and_borders(const spec::TypedSpec &spec, Viewer &viewer,
-                                      Operands operands, std::int64_t least_bytes);
+struct Split {
+  Box whole;
+  std::vector<Box> parts;
+};
+Split interior_and_borders(const spec::TypedSpec &spec, Viewer &viewer, Operands operands,
+                           std::int64_t least_bytes);
 
-// The part of an operand on these axes that lies in the box.
-AnyView part_of(const AnyView &operand, std::span<const int> axes, const Box &box);
+// The part of an operand, no window, that lies in the box. An array that only windows see may have other extents than its axes.
+AnyView part_of(const spec::TypedSpec &spec, std::size_t index, const AnyView &operand,
+                const Box &whole, const Box &box);
 
 } // namespace broadloom::kernel

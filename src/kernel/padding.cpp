@@ -25,8 +25,10 @@ public:
     for (std::size_t k = 0; k < padding.pads.size(); ++k)
       if (std::size_t(padding.pads[k].dim) == dim) pad_ = &padding.pads[k], index_ = int(k);
     if (pad_ != nullptr) before_ = pad_->before, after_ = pad_->after;
-    if (!padding.dims.empty()) positions_ = padding.dims[dim];
-    else positions_ = {0, before_ + extent + after_ - 1, 1};
+    if (!padding.dims.empty())
+      positions_ = padding.dims[dim];
+    else
+      positions_ = {0, before_ + extent + after_ - 1, 1};
   }
 
   std::vector<Run> find() {
@@ -35,7 +37,8 @@ public:
     const std::int64_t least =
         positions_.first <= 0 ? 0 : positions_.first / divisor + (positions_.first % divisor != 0);
     const std::int64_t end =
-        positions_.last < 0 ? 0 : std::min(positions_.last / divisor + 1, before_ + extent_ + after_);
+        positions_.last < 0 ? 0
+                            : std::min(positions_.last / divisor + 1, before_ + extent_ + after_);
     if (least >= end) return {};
     border(least, std::min(end, before_));
     neighbours(std::max(least, before_), std::min(end, before_ + extent_), 0, 1);
@@ -73,7 +76,8 @@ private:
       const bool is_back = turns && at >= extent_ - 1;
       const std::int64_t left = is_back || !turns ? period - at : extent_ - 1 - at;
       const std::int64_t count = std::min(left, end - from);
-      add(from, {.count = count, .read = is_back ? period - at : at, .read_step = is_back ? -1 : 1});
+      add(from,
+          {.count = count, .read = is_back ? period - at : at, .read_step = is_back ? -1 : 1});
       from += count;
     }
   }

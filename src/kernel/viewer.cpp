@@ -82,8 +82,7 @@ Seen Viewer::see(std::size_t index, const Box *box) {
   for (std::size_t dim = 0; dim < window.forms.size() && !empty; ++dim)
     add(seen.offset, whole(start(dim) - first[dim]), of.strides[dim]);
   std::int64_t bytes = 0;
-  fits_ =
-      fits_ && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
+  fits_ = fits_ && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
   if (!fits_) fail_size();
   return seen;
 }
@@ -126,8 +125,9 @@ Wide Viewer::start(std::size_t dim) const {
   if (stands(dim)) return 0;
   const TypedWindow &window = *spec_.inputs[index_].window;
   const TypedWindow::Form &form = window.forms[dim];
-  Wide start = start_of(form, window.padded(int(dim), given_[window.of].extents[dim]),
-                        [&](std::uint32_t input, std::size_t d) { return given_[input].extents[d]; });
+  Wide start =
+      start_of(form, window.padded(int(dim), given_[window.of].extents[dim]),
+               [&](std::uint32_t input, std::size_t d) { return given_[input].extents[d]; });
   if (box_ != nullptr)
     for (const TypedWindow::Term &term : form.terms)
       start += Wide(term.times) * (*box_)[std::size_t(term.axis)].first;
@@ -185,9 +185,9 @@ void Viewer::add(std::int64_t &sum, std::int64_t times, std::int64_t stride) {
 }
 
 void Viewer::fail_size() const {
-  support::fail(
-      "E0112", fmt::format("the strides of {} leave the range of i64", spec_.inputs[index_].name),
-      spec_.inputs[index_].where, "use smaller multiples");
+  support::fail("E0112",
+                fmt::format("the strides of {} leave the range of i64", spec_.inputs[index_].name),
+                spec_.inputs[index_].where, "use smaller multiples");
 }
 
 } // namespace broadloom::kernel

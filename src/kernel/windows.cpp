@@ -62,11 +62,10 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
 
 // The parts that the interior and the borders are, where the call is better made so.
 bool WindowedOperands::split(Viewer &viewer, const How &how) {
-  const std::vector<Box> boxes =
-      interior_and_borders(spec_, viewer, operands_, how.split_from_bytes);
-  if (boxes.empty() || !may_split(how)) return false;
+  const Split split = interior_and_borders(spec_, viewer, operands_, how.split_from_bytes);
+  if (split.parts.empty() || !may_split(how)) return false;
   const std::size_t inputs = spec_.inputs.size();
-  for (const Box &box : boxes) {
+  for (const Box &box : split.parts) {
     Part &part = parts_.emplace_back();
     for (std::size_t k = 0; k < operands_.size(); ++k) {
       if (operands_[k] == nullptr) {
@@ -74,9 +73,7 @@ bool WindowedOperands::split(Viewer &viewer, const How &how) {
       } else if (k < inputs && spec_.inputs[k].window) {
         part.views.push_back(seen_by(given_[spec_.inputs[k].window->of], viewer.see(k, &box)));
       } else {
-        const std::vector<int> &axes =
-            k < inputs ? spec_.inputs[k].axis_of_dim : spec_.outputs[k - inputs].axes;
-        part.views.push_back(part_of(*operands_[k], axes, box));
+        part.views.push_back(part_of(spec_, k, *operands_[k], split.whole, box));
       }
     }
     for (std::size_t k = 0; k < operands_.size(); ++k)
@@ -85,9 +82,10 @@ bool WindowedOperands::split(Viewer &viewer, const How &how) {
   return true;
 }
 
-// A part that is written must not be what another part reads, and mistakes are told of the whole.
+// A part that is written must not be what another part reads, and mistakes are told of the whole. A step of a loop over time writes
+// another row than it reads.
 bool WindowedOperands::may_split(const How &how) const {
-  if (how.elements == Elements::NotThere) return true;
+  if (how.elements == Elements::NotThere || spec_.time) return true;
   const auto span = [](const AnyView &of) {
     return span_of(of.data, reach_of(of.layout, of.dtype));
   };

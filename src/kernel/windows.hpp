@@ -53,6 +53,8 @@ public:
 
   // What the kernel is to be called with, one after the other: all, or the parts that they are split into.
   std::vector<Operands> calls() const;
+  // How many parts; 0: all in one, which sees copies of whole arrays with their borders.
+  std::size_t parts() const { return parts_.size(); }
   Operands all() const { return operands_; }
   // Whether the output is what a gather reads, element for element, and nothing else is to be done: as of `out y = x[k[i], j]` where y lies
   // in C order and shares no memory with an input. Then `fill` writes it; `look` only looks at the positions. Both throw E0315.

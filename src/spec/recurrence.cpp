@@ -296,8 +296,8 @@ bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recur
     if (window.of != input) continue;
     if (window.derived || window.sum || !window.pads.empty() || window.is_gather()) return false;
     const TypedWindow::Form &form = window.forms[of.dim];
-    const bool is_last = of.backwards ? !form.from_end && form.start == 0
-                                      : form.from_end && form.start == -1;
+    const bool is_last =
+        of.backwards ? !form.from_end && form.start == 0 : form.from_end && form.start == -1;
     if (!is_last || !form.terms.empty() || !form.counts.empty()) return false;
   }
   return true;

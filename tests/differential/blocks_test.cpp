@@ -61,7 +61,8 @@ public:
     std::optional<spec::Scatters> parts = spec::split_scatters(typed_);
     if (parts) typed_ = parts->after;
     windowed_.emplace(typed_, pointers,
-                      kernel::Helpers{kernel::run_in_order, [&](kernel::Operands) {
+                      kernel::Helpers{kernel::run_in_order,
+                                      [&](kernel::Operands) {
                                         return reference::evaluate(parts->before, given_);
                                       }},
                       kernel::WindowedOperands::How());
