@@ -118,9 +118,9 @@ TEST_CASE("a call is made as a whole where a part is not computed as in the whol
 
 TEST_CASE("only axes along which something is padded are split") {
   const Inputs inputs{{"x", counted({60, 70})}};
-  CHECK(
-      splits("in x : f64[:, :]; out y[i, j] = pad(x, 0: (1, 1))[i + 2, j] + sum(x[i, k], k) * iota(j)",
-             inputs));
+  CHECK(splits(
+      "in x : f64[:, :]; out y[i, j] = pad(x, 0: (1, 1))[i + 2, j] + sum(x[i, k], k) * iota(j)",
+      inputs));
 }
 
 TEST_CASE("nothing is copied where no border is read") {
