@@ -62,7 +62,7 @@ template <class Number> static Number number_in(const char *name, Number usual) 
 std::size_t KernelImpl::most_patterns() { return number_in("BROADLOOM_PATTERNS", std::size_t(64)); }
 
 std::int64_t KernelImpl::split_from_bytes() {
-  return number_in("BROADLOOM_SPLIT", std::int64_t(256) << 10);
+  return number_in("BROADLOOM_SPLIT", std::int64_t(512) << 10);
 }
 
 Decision KernelImpl::explain_generic(bool hit) const {

@@ -256,7 +256,7 @@ void KernelImpl::explain_padding(std::vector<Decision> &why) const {
                                      "padded alike",
                                      padded),
                          {{"the interior without a copy",
-                           "for arrays of 256 KiB and more, where each axis along a border is one "
+                           "for arrays of 512 KiB and more, where each axis along a border is one "
                            "of the output, and nothing folds, scans or counts along it"}}));
 }
 
