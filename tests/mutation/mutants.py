@@ -198,6 +198,22 @@ MUTANTS = [
      "plan_.binding.extents.push_back(group_extent(request_.resolved, classes));", "plan_.binding.extents.push_back(1);"),
     ("runtime: the last block of a grid is left out", "jit/runtime/threads.cpp",
      "ready.load(std::memory_order_acquire) ? all : 0;", "ready.load(std::memory_order_acquire) ? all - 1 : 0;"),
+    ("interior: folds are split, too", "src/kernel/interior.cpp", "      drop(node.folded);\n", ""),
+    ("interior: positions are counted from the part on", "src/kernel/interior.cpp", "drop(node.axes); break;", "break;"),
+    ("interior: outputs that lack the axis", "src/kernel/interior.cpp", "    drop(axes - has);\n", ""),
+    ("interior: an output may be what is read", "src/kernel/windows.cpp",
+     "meet(span(given_[i]), span(*operands_[k]))) return false;", "meet(span(given_[i]), span(*operands_[k]))) continue;"),
+    ("padding: a corner has the first number", "src/kernel/padding.cpp",
+     "number = std::max(number, run.number);", "if (number < 0) number = run.number;"),
+    ("padding: reflected runs go forwards", "src/kernel/padding.cpp", ".read_step = is_back ? -1 : 1", ".read_step = 1"),
+    ("kept rows: a row is where it would be of all", "jit/time_loop.cpp", "return kept > 0 ? row % kept : row;", "return row;"),
+    ("kept rows: the last one is the next", "jit/lets.cpp", "(steps - 1 + loop.lag) %", "(steps + loop.lag) %"),
+    ("kept rows: of any position", "src/spec/recurrence.cpp", "if (!is_last || !form.terms.empty()", "if (!form.terms.empty()"),
+    ("kept rows: a step reads the row it writes", "jit/time_loop.hpp", "(first_row + t) % kept_rows", "(first_row + t + 1) % kept_rows"),
+    ("storage: the dearest order", "src/kernel/storage.cpp",
+     "if (bytes < least) least = bytes, best = k; // of those as good the first", "if (bytes >= least || k == 0) least = bytes, best = k;"),
+    ("storage: choices of the others are mixed up", "src/kernel/storage.cpp",
+     "choice_[made->variable] = made->best[entry_of(made->others)];", "choice_[made->variable] = made->best[0];"),
 ]
 
 
