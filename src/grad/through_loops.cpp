@@ -61,6 +61,7 @@ private:
     std::string name;
     const ExprNode *node = nullptr;
     std::vector<std::string> axes;    // [dim]
+    std::vector<std::string> dims;    // [dim], other names of them
     SpecData step;                    // with inputs in place of its reads
     SpecData pulled;                  // its gradient
     std::vector<std::string> names;   // that the gradient is by
@@ -76,6 +77,7 @@ private:
     std::int64_t lag = 0;
     std::shared_ptr<const InputDecl> input; // in its place
     std::vector<std::string> axes;          // [dim of it]
+    Expr window;                            // of the array, at t; empty where each dim is an axis
     Expr sent;                              // what a step sends back to it
     std::string let;                        // of that
     Place where;
@@ -126,30 +128,24 @@ private:
 
   Read read_of(std::size_t by, std::size_t of, const ExprNode &node) {
     const Window &window = *node.input->window;
-    Read read{by, of, 0, nullptr, {}, {}, {}, node.where};
+    Read read{by, of, 0, nullptr, {}, {}, {}, {}, node.where};
+    const std::int64_t moved = window.forms[time(of)].constant;
+    read.lag = backwards() ? moved : recurrence(of).lag - moved;
     bool plain = window.pads.empty();
-    for (std::size_t d = 0; d < window.forms.size(); ++d) {
-      const AffineForm &form = window.forms[d];
-      plain = plain && form.terms.size() == 1 && form.terms[0].times == 1 && form.indices.empty() &&
-              (d == time(of) || form.constant == 0);
-      if (!plain) break;
-      read.axes.push_back(form.terms[0].axis);
-      if (d == time(of))
-        read.lag = backwards() ? form.constant : recurrence(of).lag - form.constant;
+    for (std::size_t d = 0; d < window.forms.size(); ++d)
+      plain = plain && (window.forms[d].is_bare() || d == time(of));
+    for (const Dim &dim : node.input->dims) read.axes.push_back(dim.label);
+    if (!plain || read.axes.size() != window.forms.size()) {
+      Window here = window;
+      here.forms[time(of)].constant = 0;
+      read.window = make_window_like(all_.lets_.at(members_[of].name),
+                                     spec::with_lets(here, all_.lets_), node.where);
     }
-    const std::unordered_set<std::string> different(read.axes.begin(), read.axes.end());
-    if (!plain || different.size() != window.forms.size())
-      support::fail("E0607",
-                    "let '" + members_[by].name + "' reads '" + members_[of].name +
-                        "' of another step through a window, and nothing can flow back through it",
-                    all_.shown(node.where),
-                    "gradients go through reads such as h[t - 1, k], with one axis at each other "
-                    "dim; write the window as a sum over an axis k with weights");
     auto decl = std::make_shared<InputDecl>();
     decl->name = all_.fresh(members_[of].name + "_read");
     decl->dtype = dtype(of);
     decl->where = node.where;
-    for (const std::string &axis : read.axes) decl->dims.emplace_back(axis);
+    decl->dims = node.input->dims;
     read.input = std::move(decl);
     return read;
   }
@@ -172,6 +168,7 @@ private:
     for (std::size_t k = others; k < member.names.size(); ++k)
       for (Read &read : reads_)
         if (read.input->name == member.names[k]) read.sent = sent_to(read, member, k);
+    join_windows(m);
     for (Read &read : reads_)
       if (read.by == m && read.sent.node())
         read.let =
@@ -180,8 +177,21 @@ private:
     member.names.resize(others);
   }
 
-  // The output is sum(e, like=read): e, summed over what the read lacks. Empty where nothing flows.
-  Expr sent_to(const Read &read, const Member &member, std::size_t output) const {
+  // What is sent through windows to one step of a member goes there together.
+  void join_windows(std::size_t m) {
+    for (std::size_t k = 0; k < reads_.size(); ++k)
+      for (std::size_t other = k + 1; other < reads_.size(); ++other) {
+        Read &one = reads_[k], &more = reads_[other];
+        const bool together = one.by == m && more.by == m && one.of == more.of &&
+                              one.lag == more.lag && one.window.node() && more.window.node();
+        if (!together || !one.sent.node() || !more.sent.node()) continue;
+        one.sent = Terms(more.where).add(one.sent, more.sent);
+        more.sent = Expr();
+      }
+  }
+
+  // The output is sum(e, like=read): e, summed over what the read lacks, or through the window. Empty where nothing flows.
+  Expr sent_to(const Read &read, const Member &member, std::size_t output) {
     const ExprNode *sum = member.pulled.outputs[output].value.node();
     support::check(sum->kind == ExprKind::Fold && sum->use->like == read.input->name,
                    "the gradient by an input has its shape");
@@ -203,9 +213,14 @@ private:
         folded.emplace_back(name);
     }
     if (has.empty()) return Expr(); // zero
-    if (!folded.empty()) value = make_fold({}, {value}, folded, read.where);
+    if (read.window.node()) {
+      declare(read.window.node()->input);
+      FoldUse use;
+      use.like = read.window.node()->input->name;
+      value = make_fold(use, {value}, {}, read.where);
+    } else if (!folded.empty()) value = make_fold({}, {value}, folded, read.where);
     for (const std::string &axis : read.axes) // along which it is the same
-      if (!has.contains(axis)) {
+      if (!read.window.node() && !has.contains(axis)) {
         const Expr index = make_iota(AxisRef(axis), {read.input->name}, read.where);
         const Terms t(read.where);
         const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
@@ -247,9 +262,20 @@ private:
     for (const Read &read : reads_)
       if (read.by == m && read.sent.node()) {
         const Expr value = in_this_kernel(m, read.sent);
-        lets.push_back(make_let(read.let, value, read.where, listed(read.axes)));
+        lets.push_back(make_let(read.let, value, read.where,
+                                listed(read.window.node() ? dims_of(read.of) : read.axes)));
       }
     all_.cotangents_.insert(all_.cotangents_.end(), lets.begin(), lets.end());
+  }
+
+  // Names for the dims of what comes back through a window: its axes stand in the sum.
+  const std::vector<std::string> &dims_of(std::size_t m) {
+    Member &member = members_[m];
+    for (std::size_t d = member.dims.size(); d < member.axes.size(); ++d)
+      member.dims.push_back(d == time(m)
+                                ? member.axes[d]
+                                : all_.fresh_axis(member.name + "_" + std::to_string(d)));
+    return member.dims;
   }
 
   void collect(std::size_t m) {
@@ -314,7 +340,9 @@ private:
   }
   // A name of it for of=.
   std::string named(std::size_t m, const std::vector<std::string> &axes, const Place &where) {
-    const Expr window = make_window(all_.lets_.at(members_[m].name), positions(axes), where);
+    return named(make_window(all_.lets_.at(members_[m].name), positions(axes), where));
+  }
+  std::string named(const Expr &window) {
     if (!all_.declared_.contains(window.node()->input->name))
       all_.named_.push_back(window.node()->input);
     declare(window.node()->input);
@@ -331,7 +359,7 @@ private:
       }
       for (const Read &read : reads_)
         if (read.input->name == name) {
-          name = named(read.of, read.axes, node.where);
+          name = read.window.node() ? named(read.window) : named(read.of, read.axes, node.where);
           changed = true;
         }
     }
@@ -354,12 +382,19 @@ private:
 
   // h[t - c, k] for all t: h shifted, with what it begins with in the steps that have no earlier one.
   Expr earlier(const Read &read, const Place &where) {
-    const Expr &let = all_.lets_.at(members_[read.of].name);
-    if (read.lag == 0) return make_window(let, positions(read.axes), where);
-    if (!start_array(read.of)) return shifted(read, read.axes, where);
+    Window at = seen_by(read);
+    if (read.lag != 0 && !start_array(read.of)) return shifted(read, std::move(at), where);
+    if (read.lag == 0) return make_window_like(all_.lets_.at(members_[read.of].name), at, where);
     const auto [known, fresh] = before_.try_emplace({read.of, read.lag}, Expr());
     if (fresh) known->second = before(read, where);
-    return make_window(known->second, positions(read.axes), where);
+    return make_window_like(known->second, at, where);
+  }
+  // At t.
+  static Window seen_by(const Read &read) {
+    if (read.window.node()) return *read.window.node()->input->window;
+    Window window;
+    window.forms = positions(read.axes);
+    return window;
   }
 
   // The name of the array that it begins with, if it is one.
@@ -380,17 +415,16 @@ private:
   }
 
   // pad(h, 0: (c, 0))[t, k], or pad(h, 0: (0, c))[t + c, k].
-  Expr shifted(const Read &read, const std::vector<std::string> &axes, const Place &where) {
-    DimPad pad;
+  Expr shifted(const Read &read, Window at, const Place &where) {
+    DimPad pad; // before those of the window
     pad.dim = time(read.of);
     (backwards() ? pad.after : pad.before) = read.lag;
     const std::vector<Expr> &args = members_[read.of].node->args;
     if (args.size() > 1)
       if (const std::optional<Number> number = number_of(args[1])) pad.value = *number;
-    std::vector<AffineForm> forms = positions(axes);
-    if (backwards()) forms[pad.dim].constant = read.lag;
-    const Expr padded = make_padded(all_.lets_.at(members_[read.of].name), {pad}, where);
-    return make_window(padded, std::move(forms), where);
+    if (backwards()) at.forms[pad.dim].constant = read.lag;
+    at.pads.insert(at.pads.begin(), pad);
+    return make_window_like(all_.lets_.at(members_[read.of].name), at, where);
   }
 
   Expr before(const Read &read, const Place &where) {
@@ -414,7 +448,9 @@ private:
     std::vector<AffineForm> forms;
     for (const std::size_t dim : recurrence(m).start_dims) forms.push_back(at(member.axes[dim]));
     const Expr begins = forms.empty() ? start.node()->args[0] : make_window(start, forms, where);
-    const Expr other = shifted(read, member.axes, where);
+    Window whole;
+    whole.forms = positions(member.axes);
+    const Expr other = shifted(read, std::move(whole), where);
     const Expr value = t.where(is_start, begins, other);
     const Expr let = make_let(all_.fresh(member.name + "_" + std::to_string(read.lag)), value,
                               where, member.node->axes);

@@ -40,16 +40,24 @@ Array padded(const Padding &padding, const AnyView &of) {
 }
 
 void pad_again(const Padding &padding, const AnyView &of, const Array &copy) {
+  pad_rows_again(padding, of, copy, {0, 0, of.layout.extents[0]});
+}
+
+void pad_rows_again(const Padding &padding, const AnyView &of, const Array &copy, Rows rows) {
   AnyView from = of;
   Layout to = copy.layout();
   std::int64_t read = 0, written = 0; // elements before the first that is copied
   for (std::size_t d = 0; d < padding.dims.size(); ++d) {
     const Padding::Dim &dim = padding.dims[d];
     // Element k is at position k * divisor.
-    const std::int64_t least =
+    std::int64_t least =
         dim.first <= 0 ? 0 : dim.first / dim.divisor + (dim.first % dim.divisor != 0);
-    const std::int64_t most =
+    std::int64_t most =
         dim.last < 0 ? -1 : std::min(dim.last / dim.divisor, of.layout.extents[d] - 1);
+    if (d == rows.dim) {
+      least = std::max(least, rows.first);
+      most = std::min(most, rows.first + rows.count - 1);
+    }
     if (most < least) return;
     read += least * of.layout.strides[d];
     written += (least * dim.divisor - dim.first) * to.strides[d];

@@ -33,4 +33,11 @@ Layout padded_layout(const Padding &padding, const Layout &of);
 Array padded(const Padding &padding, const AnyView &of);
 void pad_again(const Padding &padding, const AnyView &of, const Array &copy);
 
+// The same of some rows of the array along a dim.
+struct Rows {
+  std::size_t dim = 0;
+  std::int64_t first = 0, count = 0;
+};
+void pad_rows_again(const Padding &padding, const AnyView &of, const Array &copy, Rows rows);
+
 } // namespace broadloom::kernel

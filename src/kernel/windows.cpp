@@ -307,10 +307,14 @@ void WindowedOperands::copy_again() const {
 
 void WindowedOperands::copy_rows_again(std::uint32_t input, std::size_t dim, std::int64_t first,
                                        std::int64_t count) const {
-  for (const Copy &copy : copies_)
-    if (copy.padding.of == input && copy.padding.dims.empty())
+  for (const Copy &copy : copies_) {
+    if (copy.padding.of != input) continue;
+    if (copy.padding.dims.empty())
       border_again(copy.padding.pads, array::rows_of(copy.of, dim, first, count),
                    array::rows_of(copy.elements, dim, first, count));
+    else
+      pad_rows_again(copy.padding, copy.of, copy.elements, {dim, first, count});
+  }
 }
 
 void take_one_position(const spec::TypedSpec &spec, std::size_t input, Layout &layout) {

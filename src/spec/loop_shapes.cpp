@@ -91,7 +91,7 @@ private:
     return layouts;
   }
 
-  // Of its dims.
+  // Of its dims, and of the axis along which it goes.
   std::vector<std::int64_t> solved(std::size_t k, std::int64_t most) const {
     const TypedSpec &typed = lets_[k]->typed;
     const std::vector<Layout> layouts = given(k, most);
@@ -107,6 +107,7 @@ private:
     }
     std::vector<std::int64_t> shape;
     for (const int axis : typed.outputs[0].axes) shape.push_back(extents[std::size_t(axis)]);
+    shape.push_back(extents[std::size_t(of(k).axis)]);
     return shape;
   }
 
@@ -115,7 +116,7 @@ private:
     take_steps(k);
     if (is_known(k)) return;
     const std::vector<std::int64_t> one = solved(k, far[0]), other = solved(k, far[1]);
-    for (std::size_t d = 0; d < one.size(); ++d)
+    for (std::size_t d = 0; d < known_[k - first_].size(); ++d)
       if (one[d] == other[d] && known_[k - first_][d] == unknown) known_[k - first_][d] = one[d];
     steps_ = known_[k - first_][of(k).dim];
   }
@@ -124,11 +125,11 @@ private:
     const TypedSpec &typed = lets_[k]->typed;
     const std::vector<std::int64_t> shape = solved(k, 0);
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      const std::int64_t known = known_[k - first_][d];
+      const bool of_time = d == of(k).dim || d + 1 == shape.size();
+      const std::int64_t known = known_[k - first_][of_time ? of(k).dim : d];
       if (shape[d] == known) continue;
-      const std::string axis =
-          "axis '" + typed.axes[std::size_t(typed.outputs[0].axes[d])].name + "'";
-      const bool of_time = d == of(k).dim;
+      const int at = d + 1 == shape.size() ? of(k).axis : typed.outputs[0].axes[d];
+      const std::string axis = "axis '" + typed.axes[std::size_t(at)].name + "'";
       support::fail("E0102",
                     axis + " of let '" + name(k) + "' has " + support::count(known, "element") +
                         (of_time       ? " by its steps"
