@@ -10,6 +10,7 @@
 //
 // All else that a step reads gets its share from all t at once: the kernel of all steps is derived as that of any let, with arrays in place
 // of the reads of earlier steps.
+#include "grad/costly_parts.hpp"
 #include "grad/lets_gradient.hpp"
 
 #include "support/check.hpp"
@@ -66,6 +67,8 @@ private:
     SpecData pulled;                  // its gradient
     std::vector<std::string> names;   // that the gradient is by
     std::string seed;                 // its cotangent there
+    std::vector<CostlyPart> parts;    // of what it sends through windows
+    std::vector<Expr> part_lets;      // [part]
     bool reached = false;             // by something that flows back
     std::string let;                  // its cotangent here
     Expr sum;                         // the let of that name
@@ -191,7 +194,7 @@ private:
   }
 
   // The output is sum(e, like=read): e, summed over what the read lacks, or through the window. Empty where nothing flows.
-  Expr sent_to(const Read &read, const Member &member, std::size_t output) {
+  Expr sent_to(const Read &read, Member &member, std::size_t output) {
     const ExprNode *sum = member.pulled.outputs[output].value.node();
     support::check(sum->kind == ExprKind::Fold && sum->use->like == read.input->name,
                    "the gradient by an input has its shape");
@@ -213,22 +216,41 @@ private:
         folded.emplace_back(name);
     }
     if (has.empty()) return Expr(); // zero
+    const bool elsewhere = read.window.node() && !holds_scan(value); // may be computed there
+    if (!elsewhere) {
+      if (!folded.empty()) value = make_fold({}, {value}, folded, read.where);
+      for (const std::string &axis : read.axes) // along which it is the same
+        if (!has.contains(axis)) {
+          const Expr index = make_iota(AxisRef(axis), {read.input->name}, read.where);
+          const Terms t(read.where);
+          const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
+          value = t.where(inside, value);
+        }
+    }
     if (read.window.node()) {
+      const auto fresh = [&] { return all_.fresh(member.let + "_part"); };
+      value = elsewhere
+                  ? take_costly_parts(value, member.axes, fresh, member.parts)
+                  : add_part({value, part_input(fresh(), read.axes, read.where), read.axes},
+                             member.parts);
       declare(read.window.node()->input);
       FoldUse use;
       use.like = read.window.node()->input->name;
       value = make_fold(use, {value}, {}, read.where);
-    } else if (!folded.empty()) value = make_fold({}, {value}, folded, read.where);
-    for (const std::string &axis : read.axes) // along which it is the same
-      if (!read.window.node() && !has.contains(axis)) {
-        const Expr index = make_iota(AxisRef(axis), {read.input->name}, read.where);
-        const Terms t(read.where);
-        const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
-        value = t.where(inside, value);
-      }
+    }
     if (read.input->dtype != typed.outputs[0].dtype)
       value = make_cast(read.input->dtype, value, read.where);
     return value;
+  }
+
+  // A value with a scan is computed where it stands (E0605).
+  static bool holds_scan(const Expr &value) {
+    bool holds = false;
+    expr::Walker().walk(value.node(), [&](const ExprNode &node) {
+      const bool is_like = node.kind == ExprKind::Fold && !node.use->like.empty();
+      holds = holds || is_like || node.kind == ExprKind::Scan;
+    });
+    return holds;
   }
 
   // What the readers send to a member, as an array.
@@ -259,6 +281,12 @@ private:
       sum = make_cast(dtype(m), sum, member.node->where);
     member.sum = make_let(member.let, sum, member.node->where, member.node->axes);
     std::vector<Expr> lets{member.sum};
+    for (const CostlyPart &part : member.parts) {
+      const Expr value = in_this_kernel(m, part.value);
+      member.part_lets.push_back(
+          make_let(part.input->name, value, part.value.node()->where, listed(part.axes)));
+    }
+    lets.insert(lets.end(), member.part_lets.begin(), member.part_lets.end());
     for (const Read &read : reads_)
       if (read.by == m && read.sent.node()) {
         const Expr value = in_this_kernel(m, read.sent);
@@ -274,7 +302,7 @@ private:
     for (std::size_t d = member.dims.size(); d < member.axes.size(); ++d)
       member.dims.push_back(d == time(m)
                                 ? member.axes[d]
-                                : all_.fresh_axis(member.name + "_" + std::to_string(d)));
+                                : all_.fresh_axis(member.axes[d] + "_" + member.name));
     return member.dims;
   }
 
@@ -328,6 +356,9 @@ private:
       return decl.window ? make_window_like(member.sum, spec::with_lets(*decl.window, all_.lets_),
                                             node.where)
                          : make_window(member.sum, positions(member.axes), node.where);
+    for (std::size_t k = 0; k < member.part_lets.size(); ++k)
+      if (member.parts[k].input->name == name)
+        return make_window(member.part_lets[k], positions(member.parts[k].axes), node.where);
     if (is_positions(m, name)) return position(m, decl, node.where);
     for (const Read &read : reads_)
       if (read.input->name == name) return earlier(read, node.where);
