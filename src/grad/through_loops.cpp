@@ -11,11 +11,11 @@
 // All else that a step reads gets its share from all t at once: the kernel of all steps is derived as that of any let, with arrays in place
 // of the reads of earlier steps.
 #include "grad/costly_parts.hpp"
+#include "grad/earlier_steps.hpp"
 #include "grad/lets_gradient.hpp"
 
 #include "support/check.hpp"
 
-#include <map>
 #include <optional>
 
 namespace broadloom::grad {
@@ -23,7 +23,12 @@ namespace broadloom::grad {
 class ThroughLoop {
 public:
   ThroughLoop(ThroughLets &all, std::size_t first)
-      : all_(all), first_(first), count_(recurrence(0).count), members_(count_) {
+      : all_(all), first_(first), count_(recurrence(0).count), members_(count_),
+        earlier_({[this](const std::string &name) { return all_.fresh(name); },
+                  [this](const Expr &window) { return named(window); },
+                  [this](const SteppedLet &, const Expr &let) {
+                    all_.cotangents_.push_back(let);
+                  }}) {
     for (std::size_t m = 0; m < count_; ++m) {
       Member &member = members_[m];
       member.name = let(m).data.outputs[0].name;
@@ -92,14 +97,6 @@ private:
   std::size_t time(std::size_t m) const { return recurrence(m).dim; }
   DType dtype(std::size_t m) const { return let(m).typed.outputs[0].dtype; }
 
-  static AffineForm at(const std::string &axis, std::int64_t constant = 0) {
-    return {constant, {{axis, 1}}, {}};
-  }
-  static std::vector<AffineForm> positions(const std::vector<std::string> &axes) {
-    std::vector<AffineForm> forms;
-    for (const std::string &axis : axes) forms.push_back(at(axis));
-    return forms;
-  }
   static std::vector<AxisRef> listed(const std::vector<std::string> &axes) {
     return {axes.begin(), axes.end()};
   }
@@ -268,10 +265,10 @@ private:
     const Terms t(member.node->where);
     Expr sum;
     if (member.from_readers)
-      sum = make_window(*member.from_readers, positions(member.axes), member.node->where);
+      sum = make_window(*member.from_readers, positions_of(member.axes), member.node->where);
     for (const Read &read : reads_) {
       if (read.of != m || !read.sent.node() || !members_[read.by].reached) continue;
-      std::vector<AffineForm> forms = positions(member.axes);
+      std::vector<AffineForm> forms = positions_of(member.axes);
       forms[time(m)].constant = backwards() ? -read.lag : read.lag;
       const Expr later =
           make_window(make_ahead(read.let, read.where), std::move(forms), member.node->where);
@@ -355,23 +352,23 @@ private:
     if (name == member.seed)
       return decl.window ? make_window_like(member.sum, spec::with_lets(*decl.window, all_.lets_),
                                             node.where)
-                         : make_window(member.sum, positions(member.axes), node.where);
+                         : make_window(member.sum, positions_of(member.axes), node.where);
     for (std::size_t k = 0; k < member.part_lets.size(); ++k)
       if (member.parts[k].input->name == name)
-        return make_window(member.part_lets[k], positions(member.parts[k].axes), node.where);
+        return make_window(member.part_lets[k], positions_of(member.parts[k].axes), node.where);
     if (is_positions(m, name)) return position(m, decl, node.where);
     for (const Read &read : reads_)
-      if (read.input->name == name) return earlier(read, node.where);
+      if (read.input->name == name) return earlier(read, decl, node.where);
     return Expr();
   }
 
   // The let as it is.
   Expr own(std::size_t m, const Place &where) {
-    return make_window(all_.lets_.at(members_[m].name), positions(members_[m].axes), where);
+    return make_window(all_.lets_.at(members_[m].name), positions_of(members_[m].axes), where);
   }
   // A name of it for of=.
   std::string named(std::size_t m, const std::vector<std::string> &axes, const Place &where) {
-    return named(make_window(all_.lets_.at(members_[m].name), positions(axes), where));
+    return named(make_window(all_.lets_.at(members_[m].name), positions_of(axes), where));
   }
   std::string named(const Expr &window) {
     if (!all_.declared_.contains(window.node()->input->name))
@@ -411,21 +408,47 @@ private:
     return make_op(ops::Op::Sub, {steps, less}, where);
   }
 
-  // h[t - c, k] for all t: h shifted, with what it begins with in the steps that have no earlier one.
-  Expr earlier(const Read &read, const Place &where) {
-    Window at = seen_by(read);
-    if (read.lag != 0 && !start_array(read.of)) return shifted(read, std::move(at), where);
-    if (read.lag == 0) return make_window_like(all_.lets_.at(members_[read.of].name), at, where);
-    const auto [known, fresh] = before_.try_emplace({read.of, read.lag}, Expr());
-    if (fresh) known->second = before(read, where);
-    return make_window_like(known->second, at, where);
+  // h[t - c, k] for all t, or the window of it.
+  Expr earlier(const Read &read, const InputDecl &decl, const Place &where) {
+    Window at;
+    if (read.window.node())
+      at = *read.window.node()->input->window;
+    else
+      at.forms = positions_of(read.axes);
+    if (decl.window) at = seen_through(*decl.window, at, read);
+    const Member &of = members_[read.of];
+    SteppedLet let{all_.lets_.at(of.name),        of.axes, time(read.of), backwards(), Expr(),
+                   recurrence(read.of).start_dims};
+    if (const std::string *start = start_array(read.of))
+      let.start = all_.lets_.at(*start);
+    else if (of.node->args.size() > 1)
+      let.start = of.node->args[1];
+    return earlier_.read(let, read.lag, std::move(at), where);
   }
-  // At t.
-  static Window seen_by(const Read &read) {
-    if (read.window.node()) return *read.window.node()->input->window;
-    Window window;
-    window.forms = positions(read.axes);
-    return window;
+
+  // The read `at`, where what has its axes is read at positions itself.
+  Window seen_through(const Window &outer, Window at, const Read &read) const {
+    bool fits = outer.pads.empty();
+    for (AffineForm &form : at.forms) {
+      AffineForm made;
+      made.constant = form.constant;
+      made.extents = form.extents;
+      for (const AffineForm::Term &term : form.terms) {
+        const auto d = std::ranges::find(read.axes, term.axis) - read.axes.begin();
+        const AffineForm &position = outer.forms[std::size_t(d)];
+        fits = fits && position.outside == Outside::Fails &&
+               position.is_from_end() == form.is_from_end() &&
+               add_to(made, position, term.times);
+      }
+      form = std::move(made);
+    }
+    if (!fits)
+      support::fail("E0607",
+                    "let '" + members_[read.by].name + "' reads '" + members_[read.of].name +
+                        "' of another step inside of a sum through a window, and what flows back "
+                        "reads it through both",
+                    all_.shown(read.where), "let the sum be a let of its own");
+    return at;
   }
 
   // The name of the array that it begins with, if it is one.
@@ -433,60 +456,6 @@ private:
     const std::vector<Expr> &args = members_[m].node->args;
     if (args.size() < 2 || number_of(args[1])) return nullptr;
     return &all_.split_.lets[*recurrence(m).start]->data.outputs[0].name;
-  }
-  static std::optional<Number> number_of(const Expr &expr) {
-    bool negated = false;
-    const ExprNode *node = expr.node();
-    for (; node->kind == ExprKind::Op && node->op == ops::Op::Neg; node = node->args[0].node())
-      negated = !negated;
-    if (node->kind != ExprKind::Literal) return std::nullopt;
-    Number number = node->number;
-    if (negated) number.integer = -number.integer, number.real = -number.real;
-    return number;
-  }
-
-  // pad(h, 0: (c, 0))[t, k], or pad(h, 0: (0, c))[t + c, k].
-  Expr shifted(const Read &read, Window at, const Place &where) {
-    DimPad pad; // before those of the window
-    pad.dim = time(read.of);
-    (backwards() ? pad.after : pad.before) = read.lag;
-    const std::vector<Expr> &args = members_[read.of].node->args;
-    if (args.size() > 1)
-      if (const std::optional<Number> number = number_of(args[1])) pad.value = *number;
-    if (backwards()) at.forms[pad.dim].constant = read.lag;
-    at.pads.insert(at.pads.begin(), pad);
-    return make_window_like(all_.lets_.at(members_[read.of].name), at, where);
-  }
-
-  Expr before(const Read &read, const Place &where) {
-    const std::size_t m = read.of;
-    const Member &member = members_[m];
-    const Terms t(where);
-    const std::string of = named(m, member.axes, where);
-    const AxisRef axis(member.axes[time(m)]);
-    Number lag;
-    lag.integer = read.lag;
-    const Expr number = make_literal(lag, where), step = make_iota(axis, {of}, where);
-    Expr is_start;
-    if (backwards()) {
-      const Expr steps = make_extent(axis, {of}, where);
-      const Expr first = t.sub(steps, number);
-      is_start = t.op(ops::Op::Ge, {step, first});
-    } else {
-      is_start = t.op(ops::Op::Lt, {step, number});
-    }
-    const Expr &start = all_.lets_.at(*start_array(m));
-    std::vector<AffineForm> forms;
-    for (const std::size_t dim : recurrence(m).start_dims) forms.push_back(at(member.axes[dim]));
-    const Expr begins = forms.empty() ? start.node()->args[0] : make_window(start, forms, where);
-    Window whole;
-    whole.forms = positions(member.axes);
-    const Expr other = shifted(read, std::move(whole), where);
-    const Expr value = t.where(is_start, begins, other);
-    const Expr let = make_let(all_.fresh(member.name + "_" + std::to_string(read.lag)), value,
-                              where, member.node->axes);
-    all_.cotangents_.push_back(let);
-    return let;
   }
 
   // What the first steps send to what a let begins with.
@@ -531,7 +500,7 @@ private:
                         std::to_string(read.lag) + " steps, and nothing flows back to it",
                     all_.shown(read.where), "read no further back than 16 steps");
     const Expr let = find_let(read.let);
-    std::vector<AffineForm> forms = positions(axes);
+    std::vector<AffineForm> forms = positions_of(axes);
     forms[time(read.of)] = {backwards() ? -1 - c : c, {}, {}};
     if (read.lag == 1) return make_window(let, std::move(forms), read.where);
     DimPad pad; // zeros in place of steps that are not there
@@ -551,7 +520,7 @@ private:
   const std::size_t first_, count_;
   std::vector<Member> members_;
   std::vector<Read> reads_;
-  std::map<std::pair<std::size_t, std::int64_t>, Expr> before_; // [member, lag]
+  EarlierSteps earlier_;
 };
 
 void ThroughLets::pull_loop(std::size_t first) { ThroughLoop(*this, first).run(); }
