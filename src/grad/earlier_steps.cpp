@@ -22,9 +22,15 @@ std::optional<Number> number_of(const Expr &expr) {
   return number;
 }
 
+namespace {
+bool starts_as_array(const SteppedLet &of) {
+  return of.start.node() && !number_of(of.start);
+}
+} // namespace
+
 Expr EarlierSteps::read(const SteppedLet &of, std::int64_t lag, Window at, const Place &where) {
   if (lag == 0) return make_window_like(of.let, at, where);
-  if (!of.start.node() || number_of(of.start)) return shifted(of, lag, std::move(at), where);
+  if (!starts_as_array(of) && !of.counts_steps) return shifted(of, lag, std::move(at), where);
   const auto [known, fresh] = before_.try_emplace({of.let.node()->name, lag}, Expr());
   if (fresh) known->second = before(of, lag, where);
   return make_window_like(known->second, at, where);
@@ -60,8 +66,12 @@ Expr EarlierSteps::before(const SteppedLet &of, std::int64_t lag, const Place &w
   }
   std::vector<std::string> left;
   for (const std::size_t dim : of.start_dims) left.push_back(of.axes[dim]);
-  const Expr begins =
-      left.empty() ? of.start.node()->args[0] : make_window(of.start, positions_of(left), where);
+  Expr begins = of.start;
+  if (!begins.node())
+    begins = make_literal(Number(), where);
+  else if (starts_as_array(of))
+    begins = left.empty() ? of.start.node()->args[0]
+                          : make_window(of.start, positions_of(left), where);
   Window whole;
   whole.forms = positions_of(of.axes);
   const Expr other = shifted(of, lag, std::move(whole), where);

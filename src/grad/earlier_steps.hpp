@@ -23,6 +23,8 @@ struct SteppedLet {
   bool backwards = false;
   Expr start; // a number, a let of what it begins with, or empty
   std::vector<std::size_t> start_dims;
+  // Whether what reads it may have nothing else to say how many steps there are: the padded array has more.
+  bool counts_steps = false;
 };
 
 // `h`, as positions.

@@ -132,6 +132,7 @@ private:
     of.dim = recurrence(k).dim;
     of.backwards = recurrence(k).backwards;
     of.start_dims = recurrence(k).start_dims;
+    of.counts_steps = recurrence(k).steps < 0;
     if (is_tangent)
       of.start = start_of(k);
     else if (old.args.size() > 1)
@@ -147,10 +148,11 @@ private:
     return of;
   }
   void add(const SteppedLet &of, const Expr &let) {
-    const ExprNode &value = *of.start.node()->args[0].node();
-    const bool is_input = value.kind == ExprKind::Input && !value.input->window;
+    const auto is_input = [](const ExprNode &value) {
+      return value.kind == ExprKind::Input && !value.input->window;
+    };
     for (const auto &[key, start] : starts_) // that of a let itself is there
-      if (key.second && start.node() == of.start.node() && !is_input &&
+      if (key.second && start.node() == of.start.node() && !is_input(*start.node()->args[0].node()) &&
           listed_.insert(start.node()->name).second)
         made_.push_back({start, {}});
     made_.push_back({let, std::move(named_)});

@@ -216,20 +216,18 @@ private:
     const bool elsewhere = read.window.node() && !holds_scan(value); // may be computed there
     if (!elsewhere) {
       if (!folded.empty()) value = make_fold({}, {value}, folded, read.where);
-      for (const std::string &axis : read.axes) // along which it is the same
-        if (!has.contains(axis)) {
-          const Expr index = make_iota(AxisRef(axis), {read.input->name}, read.where);
-          const Terms t(read.where);
-          const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
-          value = t.where(inside, value);
-        }
+      value = with_extents(value, read.axes, read.input->name);
     }
     if (read.window.node()) {
       const auto fresh = [&] { return all_.fresh(member.let + "_part"); };
+      const std::size_t known = member.parts.size();
       value = elsewhere
                   ? take_costly_parts(value, member.axes, fresh, member.parts)
                   : add_part({value, part_input(fresh(), read.axes, read.where), read.axes},
                              member.parts);
+      for (std::size_t k = known; elsewhere && k < member.parts.size(); ++k)
+        member.parts[k].value =
+            with_extents(member.parts[k].value, member.parts[k].axes, member.seed);
       declare(read.window.node()->input);
       FoldUse use;
       use.like = read.window.node()->input->name;
@@ -237,6 +235,33 @@ private:
     }
     if (read.input->dtype != typed.outputs[0].dtype)
       value = make_cast(read.input->dtype, value, read.where);
+    return value;
+  }
+
+  // A value that is an array of its own, along these axes: each has the extent that it has in the input `of`. Where nothing that is read
+  // says so, its positions do. Along some the value may be the same.
+  Expr with_extents(Expr value, const std::vector<std::string> &axes, const std::string &of) const {
+    std::unordered_set<std::string> given;
+    expr::Walker().walk(value.node(), [&](const ExprNode &node) {
+      if (node.kind != ExprKind::Input) return;
+      const Window *window = node.input->window.get();
+      for (const Read &read : reads_)
+        if (read.input && read.input->name == node.input->name && read.window.node())
+          window = read.window.node()->input->window.get();
+      for (std::size_t d = 0; window == nullptr && d < node.input->dims.size(); ++d)
+        given.insert(node.input->dims[d].label);
+      for (std::size_t d = 0; window != nullptr && d < window->forms.size(); ++d) {
+        const bool padded = std::ranges::count(window->pads, d, &DimPad::dim) != 0;
+        if (window->forms[d].is_axis() && !padded) given.insert(window->forms[d].terms[0].axis);
+      }
+    });
+    const Terms t(value.node()->where);
+    for (const std::string &axis : axes) {
+      if (given.contains(axis)) continue;
+      const Expr index = make_iota(AxisRef(axis), {of}, value.node()->where);
+      const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
+      value = t.where(inside, value);
+    }
     return value;
   }
 
@@ -260,6 +285,22 @@ private:
     all_.cotangents_.push_back(*member.from_readers);
   }
 
+  // Whether what flows into one member flows on into the other.
+  bool flows(std::size_t from, std::size_t into) const {
+    std::vector<bool> seen(count_);
+    std::vector<std::size_t> open{from};
+    while (!open.empty()) {
+      const std::size_t m = open.back();
+      open.pop_back();
+      if (m == into) return true;
+      if (seen[m]) continue;
+      seen[m] = true;
+      for (const Read &read : reads_)
+        if (read.by == m && read.sent.node()) open.push_back(read.of);
+    }
+    return false;
+  }
+
   void make_lets(std::size_t m) {
     Member &member = members_[m];
     const Terms t(member.node->where);
@@ -269,9 +310,11 @@ private:
     for (const Read &read : reads_) {
       if (read.of != m || !read.sent.node() || !members_[read.by].reached) continue;
       std::vector<AffineForm> forms = positions_of(member.axes);
-      forms[time(m)].constant = backwards() ? -read.lag : read.lag;
-      const Expr later =
-          make_window(make_ahead(read.let, read.where), std::move(forms), member.node->where);
+      const bool together = flows(m, read.by); // else it has no step behind the last one
+      if (together || !backwards()) forms[time(m)].constant = backwards() ? -read.lag : read.lag;
+      const Expr ahead = make_ahead(read.let, read.where);
+      const Expr later = make_window(together ? ahead : with_zeros(ahead, read), std::move(forms),
+                                     member.node->where);
       sum = t.add(sum, later);
     }
     if (dtype(m) != DType::F64 && dtype(m) != DType::C128)
@@ -503,10 +546,15 @@ private:
     std::vector<AffineForm> forms = positions_of(axes);
     forms[time(read.of)] = {backwards() ? -1 - c : c, {}, {}};
     if (read.lag == 1) return make_window(let, std::move(forms), read.where);
-    DimPad pad; // zeros in place of steps that are not there
+    return make_window(with_zeros(let, read), std::move(forms), read.where);
+  }
+  // In place of steps that are not there.
+  Expr with_zeros(const Expr &let, const Read &read) const {
+    if (read.lag == 0) return let;
+    DimPad pad;
     pad.dim = time(read.of);
     (backwards() ? pad.before : pad.after) = read.lag;
-    return make_window(make_padded(let, {pad}, read.where), std::move(forms), read.where);
+    return make_padded(let, {pad}, read.where);
   }
   static constexpr std::int64_t most_first_steps = 16;
 
