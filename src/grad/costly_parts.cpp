@@ -65,9 +65,8 @@ Known known_of(const ExprNode &node, const std::unordered_map<const ExprNode *, 
 
 } // namespace
 
-std::shared_ptr<const InputDecl> part_input(const std::string &name,
-                                            const std::vector<std::string> &axes,
-                                            const Place &where) {
+std::shared_ptr<const InputDecl>
+part_input(const std::string &name, const std::vector<std::string> &axes, const Place &where) {
   auto decl = std::make_shared<InputDecl>();
   decl->name = name;
   decl->where = where;

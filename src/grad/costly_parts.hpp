@@ -19,9 +19,8 @@ struct CostlyPart {
   std::vector<std::string> axes;          // [dim of it]
 };
 
-std::shared_ptr<const InputDecl> part_input(const std::string &name,
-                                            const std::vector<std::string> &axes,
-                                            const Place &where);
+std::shared_ptr<const InputDecl>
+part_input(const std::string &name, const std::vector<std::string> &axes, const Place &where);
 // What stands in its place.
 Expr add_part(CostlyPart part, std::vector<CostlyPart> &parts);
 

@@ -23,9 +23,7 @@ std::optional<Number> number_of(const Expr &expr) {
 }
 
 namespace {
-bool starts_as_array(const SteppedLet &of) {
-  return of.start.node() && !number_of(of.start);
-}
+bool starts_as_array(const SteppedLet &of) { return of.start.node() && !number_of(of.start); }
 } // namespace
 
 Expr EarlierSteps::read(const SteppedLet &of, std::int64_t lag, Window at, const Place &where) {
@@ -70,8 +68,8 @@ Expr EarlierSteps::before(const SteppedLet &of, std::int64_t lag, const Place &w
   if (!begins.node())
     begins = make_literal(Number(), where);
   else if (starts_as_array(of))
-    begins = left.empty() ? of.start.node()->args[0]
-                          : make_window(of.start, positions_of(left), where);
+    begins =
+        left.empty() ? of.start.node()->args[0] : make_window(of.start, positions_of(left), where);
   Window whole;
   whole.forms = positions_of(of.axes);
   const Expr other = shifted(of, lag, std::move(whole), where);

@@ -34,8 +34,8 @@ std::optional<Number> number_of(const Expr &expr); // 2 or -2
 class EarlierSteps {
 public:
   struct Uses {
-    std::function<std::string(const std::string &)> fresh; // a name like this one
-    std::function<std::string(const Expr &)> named;        // declares a window, for of=
+    std::function<std::string(const std::string &)> fresh;     // a name like this one
+    std::function<std::string(const Expr &)> named;            // declares a window, for of=
     std::function<void(const SteppedLet &, const Expr &)> add; // a let that it made for that one
   };
   explicit EarlierSteps(Uses uses) : uses_(std::move(uses)) {}

@@ -326,7 +326,12 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     const DType dtype = let->typed.outputs[0].dtype;
     if (let->recurrence) {
       if (let->recurrence->first + let->recurrence->count != k + 1) continue; // until all are there
-      const LoopToMove loop{split, let->recurrence->first, moving, request, lets, starts,
+      const LoopToMove loop{split,
+                            let->recurrence->first,
+                            moving,
+                            request,
+                            lets,
+                            starts,
                             [&](const std::string &like) { return free.fresh(like); }};
       for (const TangentLet &tangent : tangents_of_loop(loop)) {
         lets.insert_or_assign(tangent.let.node()->name, tangent.let);
@@ -414,8 +419,8 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
     for (const auto &let : split->lets) names.add(let->data.outputs[0].name);
   for (const OutputDecl &output : data.outputs) names.add(output.name);
   request.names = names.all();
-  SpecData made = split ? grad::with_lets(data, *split, request, names)
-                        : grad::directional(data, request);
+  SpecData made =
+      split ? grad::with_lets(data, *split, request, names) : grad::directional(data, request);
   return LoopSpec(std::make_shared<const SpecData>(std::move(made)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -39,7 +39,8 @@ struct LoopToMove {
   const std::set<std::string> &moving; // lets
   const JvpRequest &request;           // what moves so far, and all names
   const spec::LetsByName &lets;        // and tangents so far, by their names
-  const std::unordered_map<std::string, Expr> &starts; // tangents of what lets begin with, by the names of these
+  const std::unordered_map<std::string, Expr>
+      &starts; // tangents of what lets begin with, by the names of these
   std::function<std::string(const std::string &)> fresh;
 };
 struct TangentLet {

@@ -93,9 +93,7 @@ private:
     members_.push_back(std::move(member));
   }
 
-  const Member &member(std::size_t k) const {
-    return *std::ranges::find(members_, k, &Member::k);
-  }
+  const Member &member(std::size_t k) const { return *std::ranges::find(members_, k, &Member::k); }
   // Whether the tangent of one reads that of the other, or of what reads it.
   bool goes_on(const Member &from, const Member &to) const {
     std::set<std::size_t> seen;
@@ -152,8 +150,8 @@ private:
       return value.kind == ExprKind::Input && !value.input->window;
     };
     for (const auto &[key, start] : starts_) // that of a let itself is there
-      if (key.second && start.node() == of.start.node() && !is_input(*start.node()->args[0].node()) &&
-          listed_.insert(start.node()->name).second)
+      if (key.second && start.node() == of.start.node() &&
+          !is_input(*start.node()->args[0].node()) && listed_.insert(start.node()->name).second)
         made_.push_back({start, {}});
     made_.push_back({let, std::move(named_)});
     named_.clear();
@@ -193,8 +191,8 @@ private:
     std::int64_t &moved = at.forms[loop.dim].constant;
     const std::int64_t lag = loop.backwards ? moved : loop.lag - moved;
     moved = 0;
-    const bool together = of.is_tangent && goes_on(by, by) && goes_on(member(of.k), by) &&
-                          goes_on(by, member(of.k));
+    const bool together =
+        of.is_tangent && goes_on(by, by) && goes_on(member(of.k), by) && goes_on(by, member(of.k));
     if (!together) return earlier_.read(stepped(of.k, of.is_tangent), lag, std::move(at), where);
     moved = loop.backwards ? lag : -lag;
     return make_window_like(make_ahead(tangent_name(of.k), where), at, where);
@@ -260,11 +258,11 @@ private:
   const LoopToMove &loop_;
   EarlierSteps earlier_;
   std::vector<Member> members_;
-  std::unordered_map<std::string, Before> before_;          // by the name of the array
+  std::unordered_map<std::string, Before> before_;           // by the name of the array
   std::unordered_map<std::string, std::string> tangents_of_; // of such arrays
-  std::map<std::pair<std::size_t, bool>, Expr> starts_;     // lets: [member, of its tangent]
-  std::set<std::string> listed_;                            // of these
-  std::vector<std::shared_ptr<const InputDecl>> named_;     // of the let in the making
+  std::map<std::pair<std::size_t, bool>, Expr> starts_;      // lets: [member, of its tangent]
+  std::set<std::string> listed_;                             // of these
+  std::vector<std::shared_ptr<const InputDecl>> named_;      // of the let in the making
   std::vector<TangentLet> made_;
 };
 

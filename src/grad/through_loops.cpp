@@ -24,11 +24,10 @@ class ThroughLoop {
 public:
   ThroughLoop(ThroughLets &all, std::size_t first)
       : all_(all), first_(first), count_(recurrence(0).count), members_(count_),
-        earlier_({[this](const std::string &name) { return all_.fresh(name); },
-                  [this](const Expr &window) { return named(window); },
-                  [this](const SteppedLet &, const Expr &let) {
-                    all_.cotangents_.push_back(let);
-                  }}) {
+        earlier_(
+            {[this](const std::string &name) { return all_.fresh(name); },
+             [this](const Expr &window) { return named(window); },
+             [this](const SteppedLet &, const Expr &let) { all_.cotangents_.push_back(let); }}) {
     for (std::size_t m = 0; m < count_; ++m) {
       Member &member = members_[m];
       member.name = let(m).data.outputs[0].name;
@@ -190,12 +189,35 @@ private:
       }
   }
 
-  // The output is sum(e, like=read): e, summed over what the read lacks, or through the window. Empty where nothing flows.
+  // The output is sum(e, like=read), or a few of them: e, summed over what the read lacks, or through the window. Empty where nothing flows.
   Expr sent_to(const Read &read, Member &member, std::size_t output) {
-    const ExprNode *sum = member.pulled.outputs[output].value.node();
-    support::check(sum->kind == ExprKind::Fold && sum->use->like == read.input->name,
-                   "the gradient by an input has its shape");
-    Expr value = sum->args[0];
+    Expr total;
+    std::vector<Expr> open{member.pulled.outputs[output].value};
+    while (!open.empty()) {
+      const Expr value = open.back();
+      const ExprNode &node = *value.node();
+      open.pop_back();
+      if (node.kind == ExprKind::Op && node.op == ops::Op::Add) {
+        open.push_back(node.args[1]);
+        open.push_back(node.args[0]);
+        continue;
+      }
+      const bool is_like = node.kind == ExprKind::Fold && node.use->like == read.input->name;
+      if (!is_like) fail_both(read);
+      if (const Expr sent = sent_part(read, member, output, node.args[0]); sent.node())
+        total = Terms(read.where).add(total, sent);
+    }
+    return total;
+  }
+  [[noreturn]] void fail_both(const Read &read) const {
+    support::fail("E0607",
+                  "let '" + members_[read.by].name + "' reads '" + members_[read.of].name +
+                      "' of another step inside of a sum through a window, and what flows back "
+                      "reads it through both",
+                  all_.shown(read.where), "let the sum be a let of its own");
+  }
+
+  Expr sent_part(const Read &read, Member &member, std::size_t output, Expr value) {
     SpecData alone = member.pulled;
     alone.outputs = {member.pulled.outputs[output]};
     alone.outputs[0].value = value;
@@ -212,7 +234,7 @@ private:
       if (std::find(read.axes.begin(), read.axes.end(), name) == read.axes.end())
         folded.emplace_back(name);
     }
-    if (has.empty()) return Expr(); // zero
+    if (has.empty()) return Expr();                                  // zero
     const bool elsewhere = read.window.node() && !holds_scan(value); // may be computed there
     if (!elsewhere) {
       if (!folded.empty()) value = make_fold({}, {value}, folded, read.where);
@@ -221,10 +243,9 @@ private:
     if (read.window.node()) {
       const auto fresh = [&] { return all_.fresh(member.let + "_part"); };
       const std::size_t known = member.parts.size();
-      value = elsewhere
-                  ? take_costly_parts(value, member.axes, fresh, member.parts)
-                  : add_part({value, part_input(fresh(), read.axes, read.where), read.axes},
-                             member.parts);
+      value = elsewhere ? take_costly_parts(value, member.axes, fresh, member.parts)
+                        : add_part({value, part_input(fresh(), read.axes, read.where), read.axes},
+                                   member.parts);
       for (std::size_t k = known; elsewhere && k < member.parts.size(); ++k)
         member.parts[k].value =
             with_extents(member.parts[k].value, member.parts[k].axes, member.seed);
@@ -340,9 +361,8 @@ private:
   const std::vector<std::string> &dims_of(std::size_t m) {
     Member &member = members_[m];
     for (std::size_t d = member.dims.size(); d < member.axes.size(); ++d)
-      member.dims.push_back(d == time(m)
-                                ? member.axes[d]
-                                : all_.fresh_axis(member.axes[d] + "_" + member.name));
+      member.dims.push_back(d == time(m) ? member.axes[d]
+                                         : all_.fresh_axis(member.axes[d] + "_" + member.name));
     return member.dims;
   }
 
@@ -480,17 +500,11 @@ private:
         const auto d = std::ranges::find(read.axes, term.axis) - read.axes.begin();
         const AffineForm &position = outer.forms[std::size_t(d)];
         fits = fits && position.outside == Outside::Fails &&
-               position.is_from_end() == form.is_from_end() &&
-               add_to(made, position, term.times);
+               position.is_from_end() == form.is_from_end() && add_to(made, position, term.times);
       }
       form = std::move(made);
     }
-    if (!fits)
-      support::fail("E0607",
-                    "let '" + members_[read.by].name + "' reads '" + members_[read.of].name +
-                        "' of another step inside of a sum through a window, and what flows back "
-                        "reads it through both",
-                    all_.shown(read.where), "let the sum be a let of its own");
+    if (!fits) fail_both(read);
     return at;
   }
 

@@ -75,9 +75,7 @@ private:
   }
 
   // What a step reads of its own loop is no let.
-  bool is_whole(const InputDecl &of) const {
-    return !of.materialised || lets_.contains(of.name);
-  }
+  bool is_whole(const InputDecl &of) const { return !of.materialised || lets_.contains(of.name); }
 
   // What was not split stands for the lets as they are now.
   Expr relinked(const Expr &root) {

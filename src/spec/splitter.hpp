@@ -318,7 +318,8 @@ private:
   void add_array(const std::string &name, const TypedSpec &typed, const Place &where) {
     const TypedOutput &made = typed.outputs[0];
     Array array{declared(name, made.dtype, made.axes.size(), where), own_positions(typed)};
-    if (const auto let = lets_.find(name); let != lets_.end() && names_its_dims(*let->second.node())) {
+    if (const auto let = lets_.find(name);
+        let != lets_.end() && names_its_dims(*let->second.node())) {
       array.own.clear();
       for (const AxisRef &axis : let->second.node()->axes)
         array.own.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
@@ -362,12 +363,11 @@ private:
   void check_dims(const ExprNode &let, const TypedSpec &typed) const {
     const std::size_t rank = typed.outputs[0].axes.size();
     if (rank == let.axes.size() || !names_its_dims(let)) return;
-    support::fail("E0106",
-                  "let '" + let.name + "' lists " +
-                      support::count(std::int64_t(let.axes.size()), "dim") +
-                      ", and its value has " + std::to_string(rank),
-                  support::with_text(let.where, data_.source.get()),
-                  "name each dim of what the sum is like");
+    support::fail(
+        "E0106",
+        "let '" + let.name + "' lists " + support::count(std::int64_t(let.axes.size()), "dim") +
+            ", and its value has " + std::to_string(rank),
+        support::with_text(let.where, data_.source.get()), "name each dim of what the sum is like");
   }
 
   void materialise_loop(const std::vector<std::string> &names);
