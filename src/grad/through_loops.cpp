@@ -16,7 +16,9 @@
 
 #include "support/check.hpp"
 
+#include <map>
 #include <optional>
+#include <set>
 
 namespace broadloom::grad {
 
@@ -123,6 +125,68 @@ private:
     });
     for (const Read &read : reads_)
       if (read.by == m) member.step.inputs.push_back(read.input);
+    value = with_bounds(m, value);
+  }
+
+  // An axis that stands in windows alone is as long as all of them let it be, and what flows back may read only some. So where one is read,
+  // all are named.
+  Expr with_bounds(std::size_t m, const Expr &value) {
+    struct Seen {
+      std::set<std::string> forms, names;
+      bool earlier = false; // in a window of another step
+    };
+    std::map<std::string, Seen> axes;
+    std::set<std::string> known(members_[m].axes.begin(), members_[m].axes.end());
+    const auto visit = [&](const ExprNode &node, auto take) {
+      if (node.kind != ExprKind::Input) return;
+      const Read *read = nullptr;
+      for (const Read &one : reads_)
+        if (one.input->name == node.input->name) read = &one;
+      const Window *window = node.input->window.get();
+      if (read != nullptr && read->window.node()) window = read->window.node()->input->window.get();
+      Window plain;
+      if (read != nullptr && window == nullptr) {
+        plain.of = read->input;
+        plain.forms = positions_of(read->axes);
+        window = &plain;
+      }
+      for (std::size_t d = 0; window == nullptr && d < node.input->dims.size(); ++d)
+        known.insert(node.input->dims[d].label);
+      for (std::size_t d = 0; window != nullptr && d < window->forms.size(); ++d)
+        for (const AffineForm::Term &term : window->forms[d].terms)
+          take(term.axis, *window, d, read != nullptr && read->window.node());
+    };
+    expr::Walker().walk(value.node(), [&](const ExprNode &node) {
+      visit(node, [&](const std::string &axis, const Window &window, std::size_t d, bool earlier) {
+        Seen &seen = axes[axis];
+        std::string text = window.of->name + " " + std::to_string(d) + " " + print(window.forms[d]);
+        for (const DimPad &pad : window.pads)
+          if (pad.dim == d) text += " " + std::to_string(pad.before + pad.after);
+        seen.forms.insert(std::move(text));
+        seen.names.insert(node.input->name);
+        seen.earlier = seen.earlier || earlier;
+      });
+    });
+    std::erase_if(axes, [&](const auto &one) {
+      return known.contains(one.first) || one.second.forms.size() < 2 || !one.second.earlier;
+    });
+    if (axes.empty()) return value;
+    return grad::exchange(value, [&](const ExprNode &node) {
+      std::set<std::string> bounded;
+      visit(node, [&](const std::string &axis, const Window &, std::size_t, bool) {
+        if (axes.contains(axis)) bounded.insert(axis);
+      });
+      Expr read;
+      for (const std::string &axis : bounded) {
+        const Terms t(node.where);
+        if (!read.node()) read = with_args(node, node.args);
+        const std::set<std::string> &names = axes.at(axis).names;
+        const Expr index = make_iota(AxisRef(axis), {names.begin(), names.end()}, node.where);
+        const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
+        read = t.where(inside, read);
+      }
+      return read;
+    });
   }
 
   Read read_of(std::size_t by, std::size_t of, const ExprNode &node) {
