@@ -228,8 +228,7 @@ TEST_CASE("the gradient of the heat equation is its transpose, step for step") {
   }
   const std::vector<NamedView> inputs{{"u0", given[0]}, {"d_y", given[1]}};
   for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
-    const Array made =
-        compile(spec, {.engine = engine}).call(inputs)["d_u0"];
+    const Array made = compile(spec, {.engine = engine}).call(inputs)["d_u0"];
     for (int i = 0; i < n; ++i)
       CHECK(made.data<double>()[i] == doctest::Approx(g[std::size_t(i)]).epsilon(1e-12));
   }
