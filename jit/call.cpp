@@ -12,6 +12,7 @@
 #include "jit/kernel.hpp"
 
 #include "array/copy.hpp"
+#include "jit/emit/paths.hpp"
 #include "jit/failure.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
@@ -97,18 +98,29 @@ void KernelImpl::run_lets(Operands call) const {
   for (std::size_t k = 0; k < needed.size(); ++k) {
     if (!needed[k]) continue;
     const std::optional<spec::Recurrence> &loop = lets_.specs()[k]->recurrence;
-    if (!loop)
+    if (!loop) {
       lets_.kernels()[k]->run_lent(lets_.operands(k, inputs, lets));
-    else if (loop->first == k)
-      jit::TimeLoop(lets_, k, inputs, lets, elements()).run();
+    } else if (loop->first == k) {
+      if (profile_ == Profile::paths && lets_.kept_rows(k) > 0) jit::count(jit::Path::RowsKept);
+      jit::TimeLoop(lets_, k, inputs, lets, windows()).run();
+    }
   }
   run_lent(lets_.operands_of_rest(inputs, lets, outputs));
 }
 
 void KernelImpl::run_with_windows(Operands given) const {
   kernel::check_operands(typed_, given.first(typed_.given_inputs()));
-  const kernel::WindowedOperands windowed(typed_, given, helpers(), elements_or_output());
-  windowed.fills_output() ? fill(windowed) : run_windowed(windowed.all());
+  const kernel::WindowedOperands windowed(typed_, given, helpers(), windows_or_output());
+  if (windowed.fills_output()) return fill(windowed);
+  const std::vector<Operands> calls = windowed.calls();
+  if (calls.size() > 1) kernel::check_apart(typed_, windowed.all()); // before any part is written
+  note_parts(windowed.parts());
+  for (const Operands operands : calls) run_windowed(operands);
+}
+
+void KernelImpl::note_parts(std::size_t count) const {
+  latest_parts_.store(count, std::memory_order_relaxed);
+  if (count > 0 && profile_ == Profile::paths) jit::count(jit::Path::PaddingSplit);
 }
 
 void KernelImpl::fill(const kernel::WindowedOperands &windowed) const {

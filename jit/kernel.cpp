@@ -28,13 +28,16 @@ struct BoundState {
   Array let_memory;                                    // of all of them
   std::shared_ptr<const KernelImpl> kernel;
   std::shared_ptr<const FrozenParameters> frozen;           // keeps their memory
-  std::shared_ptr<const jit::Specialisation> special;       // null: the reference evaluates
   std::unique_ptr<const kernel::WindowedOperands> windowed; // what they see may be copies
-  std::vector<AnyView> views;            // of all operands; unused where one is not wanted
-  std::vector<const AnyView *> operands; // into views, null where one is not wanted
-  // Ready for the phases where nothing else is left to do; empty where a call needs scratch memory
-  // or copies of inputs.
-  std::vector<char *> buffers;
+  struct Part {
+    std::shared_ptr<const jit::Specialisation> special; // null: the reference evaluates
+    std::vector<AnyView> views;            // of all operands; unused where one is not wanted
+    std::vector<const AnyView *> operands; // into views, null where one is not wanted
+    // Ready for the phases where nothing else is left to do; empty where a call needs scratch memory
+    // or copies of inputs.
+    std::vector<char *> buffers;
+  };
+  std::vector<Part> parts;
 };
 
 bool asked_to_verify() {
@@ -58,10 +61,10 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       profile_(profile), cache_dir_(options.cache_dir), threads_(threads),
       verifies_(asked_to_verify()), cancel_(options.cancel),
       workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()),
-      has_generic_(plan::has_generic(typed_)),
+      split_from_bytes_(split_from_bytes()), has_generic_(plan::has_generic(typed_)),
       has_windows_(typed_.given_inputs() < typed_.inputs.size()),
       has_lent_(typed_.given_inputs() > 0 && typed_.inputs[typed_.given_inputs() - 1].is_lent()),
-      lets_(whole(),
+      lets_(whole(), options.engine == Engine::reference,
             [&](const std::shared_ptr<const spec::Materialised> &let) {
               const std::shared_ptr<const SpecData> data(let, &let->data);
               return std::make_shared<const KernelImpl>(LoopSpec(data), let->typed, options,
@@ -240,7 +243,7 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
       continue;
     }
     auto steps = std::make_shared<BoundState>();
-    steps->loop = std::make_unique<const jit::TimeLoop>(lets, k, inputs, views, kernel->elements());
+    steps->loop = std::make_unique<const jit::TimeLoop>(lets, k, inputs, views, kernel->windows());
     state->lets.push_back(std::move(steps));
   }
   return state;
@@ -254,18 +257,22 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   const kernel::Operands given = lent.all();
   kernel::check_operands(spec, given.first(spec.given_inputs()));
   state->windowed = std::make_unique<const kernel::WindowedOperands>(spec, given, kernel->helpers(),
-                                                                     kernel->elements_or_output());
+                                                                     kernel->windows_or_output());
   if (state->windowed->fills_output()) state->windowed->look();
-  const kernel::Operands operands = state->windowed->all();
-  for (const AnyView *view : operands) state->views.push_back(view != nullptr ? *view : AnyView());
-  for (std::size_t k = 0; k < operands.size(); ++k)
-    state->operands.push_back(operands[k] != nullptr ? &state->views[k] : nullptr);
-  kernel::check_operands(spec, state->operands);
-  kernel::check_pointers(spec, state->operands);
-  kernel::check_apart(spec, state->operands);
-  if (kernel->engine() != Engine::reference) {
-    state->special = kernel->bind(state->operands, KernelImpl::Use::Often);
-    state->buffers = kernel->ready_buffers(*state->special, state->operands);
+  const std::vector<kernel::Operands> calls = state->windowed->calls();
+  if (calls.size() > 1) kernel::check_apart(spec, state->windowed->all());
+  kernel->note_parts(state->windowed->parts());
+  for (const kernel::Operands operands : calls) {
+    BoundState::Part &part = state->parts.emplace_back();
+    for (const AnyView *view : operands) part.views.push_back(view != nullptr ? *view : AnyView());
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      part.operands.push_back(operands[k] != nullptr ? &part.views[k] : nullptr);
+    kernel::check_operands(spec, part.operands);
+    kernel::check_pointers(spec, part.operands);
+    kernel::check_apart(spec, part.operands);
+    if (kernel->engine() == Engine::reference) continue;
+    part.special = kernel->bind(part.operands, KernelImpl::Use::Often);
+    part.buffers = kernel->ready_buffers(*part.special, part.operands);
   }
   state->kernel = std::move(kernel);
 }
@@ -297,12 +304,14 @@ static void run_bound(const BoundState &state) {
   for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();
   if (state.windowed->fills_output()) return state.kernel->fill(*state.windowed);
-  if (!state.buffers.empty())
-    state.kernel->run_phases(*state.special, state.buffers.data());
-  else if (state.special)
-    state.kernel->execute(*state.special, state.operands);
-  else
-    state.kernel->run_windowed(state.operands);
+  for (const BoundState::Part &part : state.parts) {
+    if (!part.buffers.empty())
+      state.kernel->run_phases(*part.special, part.buffers.data());
+    else if (part.special)
+      state.kernel->execute(*part.special, part.operands);
+    else
+      state.kernel->run_windowed(part.operands);
+  }
 }
 
 void BoundCall::operator()() const try {
@@ -324,8 +333,10 @@ static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
     prepare_given(*kernel.before(), pointers_to(inputs));
   }
   const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
-                                          kernel::WindowedOperands::Elements::NotThere);
-  kernel.bind(windowed.all(), KernelImpl::Use::Once);
+                                          kernel.windows_of_nothing());
+  const std::vector<kernel::Operands> calls = windowed.calls();
+  kernel.note_parts(windowed.parts());
+  for (const kernel::Operands operands : calls) kernel.bind(operands, KernelImpl::Use::Once);
 }
 
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {
@@ -342,7 +353,7 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   for (std::size_t k = 0; k < lets.specs().size(); ++k) {
     const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
     if (loop && loop->first == k)
-      jit::TimeLoop(lets, k, in, arrays, kernel::WindowedOperands::Elements::NotThere).prepare();
+      jit::TimeLoop(lets, k, in, arrays, impl.windows_of_nothing()).prepare();
     else if (!loop && lets.kernels()[k])
       prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
   }

@@ -71,18 +71,27 @@ public:
 
   // For what a call does before its phases. The reference looks at the elements that say positions by itself.
   kernel::Helpers helpers() const;
-  kernel::WindowedOperands::Elements elements() const {
+  kernel::WindowedOperands::How windows() const {
     using Elements = kernel::WindowedOperands::Elements;
-    return engine_ == Engine::reference ? Elements::NotThere : Elements::Read;
+    if (engine_ == Engine::reference) return {.elements = Elements::NotThere};
+    return {.elements = Elements::Read, .split_from_bytes = split_from_bytes_};
   }
   // The same where `fill` is called, if the operands say so, in place of all else.
-  kernel::WindowedOperands::Elements elements_or_output() const {
-    const bool runs_phases = engine_ == Engine::interpreter || verifies_;
-    return elements() == kernel::WindowedOperands::Elements::Read && !runs_phases
-               ? kernel::WindowedOperands::Elements::ReadInto
-               : elements();
+  kernel::WindowedOperands::How windows_or_output() const {
+    kernel::WindowedOperands::How how = windows();
+    if (engine_ != Engine::reference && engine_ != Engine::interpreter && !verifies_)
+      how.elements = kernel::WindowedOperands::Elements::ReadInto;
+    return how;
+  }
+  // Where none of the arrays is there yet.
+  kernel::WindowedOperands::How windows_of_nothing() const {
+    kernel::WindowedOperands::How how = windows();
+    how.elements = kernel::WindowedOperands::Elements::NotThere;
+    return how;
   }
   void fill(const kernel::WindowedOperands &windowed) const;
+  // A call is made in so many parts: for `why`, and the count of paths.
+  void note_parts(std::size_t count) const;
   // What computes the values of sums through gathers; null where there are none.
   const KernelImpl *before() const { return before_.get(); }
 
@@ -119,7 +128,8 @@ private:
                                                    Decision &found) const;
   std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program, const std::string &key,
                                                    const kernel::Layouts &layouts) const;
-  static std::size_t most_patterns(); // 64, or BROADLOOM_PATTERNS
+  static std::size_t most_patterns();     // 64, or BROADLOOM_PATTERNS
+  static std::int64_t split_from_bytes(); // or BROADLOOM_SPLIT
   // Whether the generic plan takes the place of the exact one with this program.
   bool serves_generic(const std::string &key) const;
   std::int64_t count_patterns(plan::Generality generality) const; // under the lock
@@ -154,6 +164,7 @@ private:
   void explain_lets(std::vector<Decision> &why) const;
   std::string show_graph(ShowFormat::Graph format) const;
   Decision explain_engine(const Shown &shown) const;
+  void explain_padding(std::vector<Decision> &why) const;
 
   std::vector<Array> summed(kernel::Operands inputs) const;
   // As the definition has it; `typed_` is what the phases compute.
@@ -182,6 +193,7 @@ private:
 
   // What the calls teach: layouts, and behind them exact patterns, 64 or as BROADLOOM_PATTERNS says, and generic ones.
   const std::size_t most_patterns_;
+  const std::int64_t split_from_bytes_;
   const bool has_generic_;
   const bool has_windows_;
   const bool has_lent_; // shapes that outputs lend, or extents that are said
@@ -193,6 +205,7 @@ private:
   mutable std::uint64_t clock_ = 0;
   mutable Counters counters_;
   mutable std::atomic<std::int64_t> interpreted_{0};
+  mutable std::atomic<std::size_t> latest_parts_{0}; // WindowedOperands::parts
 };
 
 } // namespace broadloom

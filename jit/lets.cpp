@@ -12,7 +12,8 @@
 
 namespace broadloom::jit {
 
-Lets::Lets(const spec::TypedSpec &typed, const Compile &compile) : specs_(typed.materialised) {
+Lets::Lets(const spec::TypedSpec &typed, bool keeps_all, const Compile &compile)
+    : specs_(typed.materialised) {
   if (specs_.empty()) return;
   std::size_t more = specs_.size();
   for (std::size_t k = 0; k < specs_.size(); ++k) {
@@ -36,6 +37,8 @@ Lets::Lets(const spec::TypedSpec &typed, const Compile &compile) : specs_(typed.
   }
   reads_of_rest_ = reads_of(typed, nullptr, more);
   for (const std::size_t read : reads_of_rest_) lets_[read].last_read = specs_.size();
+  for (std::size_t k = 0; k < lets_.size(); ++k) lets_[k].seen_as = k;
+  if (!keeps_all) find_kept_rows(typed, more);
 
   const std::size_t callers = typed.callers_inputs();
   for (const std::vector<bool> &read : kernel::inputs_read(typed)) {
@@ -61,6 +64,46 @@ Lets::Lets(const spec::TypedSpec &typed, const Compile &compile) : specs_(typed.
   }
 }
 
+bool Lets::is_last_read_by(const spec::TypedSpec &reader, std::size_t k) const {
+  const std::string &name = specs_[k]->typed.outputs[0].name;
+  for (std::size_t i = 0; i < reader.given_inputs(); ++i)
+    if (reader.inputs[i].materialised && reader.inputs[i].name == name)
+      return spec::reads_last_position(reader, i, *recurrence(k));
+  return true;
+}
+
+// `next`: how many views there are.
+void Lets::find_kept_rows(const spec::TypedSpec &rest, std::size_t next) {
+  for (std::size_t k = 0; k < lets_.size(); ++k) {
+    const spec::Recurrence *loop = recurrence(k);
+    if (loop == nullptr || lets_[k].whole || !is_last_read_by(rest, k)) continue;
+    bool is_last = true;
+    for (std::size_t other = 0; other < specs_.size(); ++other) {
+      const spec::Recurrence *reader = recurrence(other);
+      is_last = is_last && !(reader != nullptr && reader->start == k);
+      if (reader == nullptr || reader->first != loop->first)
+        is_last = is_last && is_last_read_by(specs_[other]->typed, k);
+    }
+    if (!is_last) continue;
+    lets_[k].kept_rows = loop->lag + 1;
+    lets_[k].seen_as = next++;
+  }
+}
+
+// As those see it that read its last position alone: that stands at all of them.
+AnyView Lets::last_row(std::size_t k, const AnyView &let) const {
+  const spec::Recurrence &loop = *recurrence(k);
+  AnyView row = let;
+  const std::int64_t steps = let.layout.extents[loop.dim];
+  const std::int64_t at =
+      loop.backwards || steps == 0 ? 0 : (steps - 1 + loop.lag) % lets_[k].kept_rows - loop.lag;
+  if (row.data != nullptr)
+    row.data = static_cast<char *>(row.data) +
+               at * let.layout.strides[loop.dim] * std::int64_t(size_of(let.dtype));
+  row.layout.strides[loop.dim] = 0;
+  return row;
+}
+
 // In the order of its inputs.
 std::vector<std::size_t> Lets::reads_of(const spec::TypedSpec &reader,
                                         const spec::Recurrence *recurrence,
@@ -81,7 +124,8 @@ std::vector<std::size_t> Lets::reads_of(const spec::TypedSpec &reader,
 void Lets::place(std::size_t k, std::span<const std::int64_t> shape, Layouts &made) const {
   const spec::Recurrence &loop = *recurrence(k);
   const auto size = std::int64_t(size_of(specs_[k]->typed.outputs[0].dtype));
-  std::vector<std::int64_t> lies{shape[loop.dim] + loop.lag};
+  const std::int64_t kept = lets_[k].kept_rows;
+  std::vector<std::int64_t> lies{kept > 0 ? kept : shape[loop.dim] + loop.lag};
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (d != loop.dim) lies.push_back(shape[d]);
   const Layout whole = contiguous_layout(lies); // throws where it is too large
@@ -206,6 +250,8 @@ std::vector<AnyView> Lets::views(const Layouts &layouts, char *memory) const {
       }
     }
   }
+  for (std::size_t k = 0; k < lets_.size(); ++k)
+    if (lets_[k].kept_rows > 0) result.push_back(last_row(k, result[k]));
   return result;
 }
 
@@ -217,10 +263,14 @@ std::vector<bool> Lets::needed(kernel::Operands outputs) const {
   return needed;
 }
 
+const AnyView &Lets::seen(std::span<const AnyView> lets, std::size_t read) const {
+  return lets[read < lets_.size() ? lets_[read].seen_as : read];
+}
+
 std::vector<const AnyView *> Lets::operands(std::size_t k, kernel::Operands inputs,
                                             std::span<const AnyView> lets) const {
   std::vector<const AnyView *> result(inputs.begin(), inputs.end());
-  for (const std::size_t read : lets_[k].reads) result.push_back(&lets[read]);
+  for (const std::size_t read : lets_[k].reads) result.push_back(&seen(lets, read));
   result.push_back(&lets[k]);
   return result;
 }
@@ -229,7 +279,7 @@ std::vector<const AnyView *> Lets::operands_of_rest(kernel::Operands inputs,
                                                     std::span<const AnyView> lets,
                                                     kernel::Operands outputs) const {
   std::vector<const AnyView *> result(inputs.begin(), inputs.end());
-  for (const std::size_t read : reads_of_rest_) result.push_back(&lets[read]);
+  for (const std::size_t read : reads_of_rest_) result.push_back(&seen(lets, read));
   result.insert(result.end(), outputs.begin(), outputs.end());
   return result;
 }

@@ -25,7 +25,9 @@ public:
   // `compile` makes the kernel of a let.
   using Compile =
       std::function<std::shared_ptr<const KernelImpl>(std::shared_ptr<const spec::Materialised>)>;
-  Lets(const spec::TypedSpec &typed, const Compile &compile);
+  // Where `keeps_all` is false, of a let that reads itself and of which only the last position is read, no more rows lie in memory than a
+  // step reads: row r at r % kept_rows.
+  Lets(const spec::TypedSpec &typed, bool keeps_all, const Compile &compile);
 
   bool empty() const { return lets_.empty(); }
   // [let]: null for one that others make up (spec::Join): these are computed where they lie in it.
@@ -51,6 +53,8 @@ public:
   // Views of the arrays in `memory`, of `places.bytes`, and behind them of what lets that read themselves read of each other, with the
   // start, and the numbers of steps; null: views without memory.
   std::vector<AnyView> views(const Layouts &layouts, char *memory) const;
+  // 0: all of them.
+  std::int64_t kept_rows(std::size_t k) const { return lets_[k].kept_rows; }
   // Which lets are to be computed for these outputs: [let].
   std::vector<bool> needed(kernel::Operands outputs) const;
 
@@ -70,12 +74,18 @@ private:
     std::size_t last_read = 0;      // by let .. or, the number of lets, by the kernel
     std::size_t made = 0;           // with let ..
     std::optional<std::size_t> whole = {}; // the join that it is a part of
+    std::int64_t kept_rows = 0;
+    std::size_t seen_as = 0; // of the views, by those that are not in its loop
   };
   const spec::Recurrence *recurrence(std::size_t k) const {
     return specs_[k]->recurrence ? &*specs_[k]->recurrence : nullptr;
   }
   std::vector<std::size_t> reads_of(const spec::TypedSpec &reader,
                                     const spec::Recurrence *recurrence, std::size_t &more) const;
+  void find_kept_rows(const spec::TypedSpec &rest, std::size_t next);
+  bool is_last_read_by(const spec::TypedSpec &reader, std::size_t k) const;
+  AnyView last_row(std::size_t k, const AnyView &let) const;
+  const AnyView &seen(std::span<const AnyView> lets, std::size_t read) const;
   void place(std::size_t k, std::span<const std::int64_t> shape, Layouts &made) const;
   std::vector<std::shared_ptr<const spec::Materialised>> specs_;
   std::vector<std::shared_ptr<const KernelImpl>> kernels_;

@@ -47,16 +47,22 @@ std::string code_key(const std::string &program_key, const jit::Target &target, 
 
 } // namespace
 
-std::size_t KernelImpl::most_patterns() {
-  constexpr std::size_t most = 64;
-  const char *variable = std::getenv("BROADLOOM_PATTERNS");
-  if (variable == nullptr || *variable == '\0') return most;
+// The number that a variable holds, else `usual`.
+template <class Number> static Number number_in(const char *name, Number usual) {
+  const char *variable = std::getenv(name);
+  if (variable == nullptr || *variable == '\0') return usual;
   const std::string_view text = variable;
-  std::size_t asked = 0;
+  Number asked = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked);
   if (error == std::errc() && end == text.data() + text.size()) return asked;
-  support::log().warn("BROADLOOM_PATTERNS is '{}': write a number", text);
-  return most;
+  support::log().warn("{} is '{}': write a number", name, text);
+  return usual;
+}
+
+std::size_t KernelImpl::most_patterns() { return number_in("BROADLOOM_PATTERNS", std::size_t(64)); }
+
+std::int64_t KernelImpl::split_from_bytes() {
+  return number_in("BROADLOOM_SPLIT", std::int64_t(256) << 10);
 }
 
 Decision KernelImpl::explain_generic(bool hit) const {

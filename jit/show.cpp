@@ -185,6 +185,12 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
                                        name, axis),
                            {{"all at once", "each step waits for the one before it"}}));
     }
+    if (const std::int64_t rows = lets_.kept_rows(k); rows > 0)
+      why.push_back(decide(Reason::LetKeepsRows, name, fmt::format("{} rows", rows),
+                           fmt::format("only the last position of let '{}' is read: {} are kept, "
+                                       "which a step reads and writes",
+                                       name, support::count(rows, "position")),
+                           {{"all positions", "none but the last is read"}}));
     const std::vector<Decision> own = let->why_one();
     why.insert(why.end(), own.begin(), own.end());
   }
@@ -210,6 +216,36 @@ std::vector<Decision> KernelImpl::why() const try {
   support::out_of_memory();
 }
 
+void KernelImpl::explain_padding(std::vector<Decision> &why) const {
+  const std::vector<bool> read = kernel::elements_read(typed_);
+  std::string padded;
+  for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
+    if (const auto &window = typed_.inputs[i].window; window && read[i])
+      if (!window->pads.empty() || window->needs_zeros()) padded = typed_.inputs[window->of].name;
+  const std::size_t parts = latest_parts_.load(std::memory_order_relaxed);
+  if (padded.empty()) return;
+  if (parts == 1)
+    why.push_back(decide(Reason::PaddingSplit, padded, "the array itself",
+                         fmt::format("nothing that is read lies in a border: '{}' is read where it "
+                                     "lies",
+                                     padded),
+                         {{"a padded copy", "takes more memory traffic"}}));
+  else if (parts > 1)
+    why.push_back(decide(Reason::PaddingSplit, padded, "interior and borders",
+                         fmt::format("the interior reads '{}' itself, {} around it copies of what "
+                                     "they read; shown is the interior",
+                                     padded, support::count(std::int64_t(parts) - 1, "part")),
+                         {{"a padded copy", "takes more memory traffic"}}));
+  else
+    why.push_back(decide(Reason::PaddingCopied, padded, "a padded copy",
+                         fmt::format("a call copies '{}' with its borders, once for all that is "
+                                     "padded alike",
+                                     padded),
+                         {{"the interior without a copy",
+                           "for arrays of 256 KiB and more, where each axis along a border is one "
+                           "of the output, and nothing folds, scans or counts along it"}}));
+}
+
 std::vector<Decision> KernelImpl::why_one() const {
   std::vector<Decision> result = typed_.notes;
   if (engine_ == Engine::reference) {
@@ -227,6 +263,7 @@ std::vector<Decision> KernelImpl::why_one() const {
     result.insert(result.end(), more.begin(), more.end());
   };
   append(shown.why);
+  explain_padding(result);
   append(plan::explain_program(typed_, shown.program, shown.binding));
   if (!shown.failure.empty())
     result.push_back(decide(Reason::PlanFailed, "", "a plan for one thread",

@@ -3,6 +3,7 @@
 
 #include "array/copy.hpp"
 #include "jit/kernel.hpp"
+#include "kernel/positions.hpp"
 #include "reference/reference.hpp"
 
 #include <algorithm>
@@ -26,48 +27,86 @@ AnyView stand_in(const AnyView &array) {
 } // namespace
 
 TimeLoop::TimeLoop(const Lets &lets, std::size_t first, kernel::Operands inputs,
-                   std::span<const AnyView> views, kernel::WindowedOperands::Elements elements)
+                   std::span<const AnyView> views, kernel::WindowedOperands::How how)
     : lets_(lets), first_(first), views_(views.begin(), views.end()) {
   for (const AnyView *input : inputs) inputs_.push_back(*input);
   const spec::Recurrence &loop = *lets.specs()[first]->recurrence;
   steps_ = views_[first].layout.extents[loop.dim];
   for (std::size_t k = first; k < first + loop.count; ++k)
-    add_step(k, lets.operands(k, inputs, views_), elements);
+    add_step(k, lets.operands(k, inputs, views_), how);
 }
 
 void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
-                        kernel::WindowedOperands::Elements elements) {
+                        kernel::WindowedOperands::How how) {
   Step &step = each_.emplace_back();
   step.kernel = lets_.kernels()[k];
   step.recurrence = &*lets_.specs()[k]->recurrence;
   const spec::TypedSpec &typed = step.kernel->typed();
   kernel::check_operands(typed, operands.first(typed.given_inputs()));
-  step.windowed = std::make_unique<const kernel::WindowedOperands>(
-      typed, operands, step.kernel->helpers(), elements);
+  for (const spec::Recurrence::Read &read : step.recurrence->reads)
+    if (const std::int64_t rows = lets_.kept_rows(read.let); rows > 0)
+      how.kept_rows.push_back({read.input, lets_.specs()[read.let]->recurrence->dim, rows});
+  step.windowed = std::make_unique<const kernel::WindowedOperands>(typed, operands,
+                                                                   step.kernel->helpers(), how);
   if (step.recurrence->positions) positions_.push_back(*operands[*step.recurrence->positions]);
-  const kernel::Operands all = step.windowed->all();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    AnyView &view = step.views.emplace_back(*all[i]);
-    std::int64_t &move = step.moves.emplace_back(0);
-    const bool is_output = i >= typed.inputs.size();
-    const std::vector<int> &axes = is_output ? typed.outputs[0].axes : typed.inputs[i].axis_of_dim;
-    for (std::size_t d = 0; d < axes.size(); ++d) {
-      if (axes[d] != *typed.time) continue;
-      if (view.layout.extents[d] != 1)
-        move = view.layout.strides[d] * std::int64_t(size_of(view.dtype));
-      view.layout.extents[d] = 1;
-    }
-    if (std::ranges::count(step.recurrence->reads, i, &spec::Recurrence::Read::input) != 0)
-      view = stand_in(view);
+  const std::vector<kernel::Operands> calls = step.windowed->calls();
+  step.kernel->note_parts(step.windowed->parts());
+  for (const kernel::Operands part : calls) {
+    std::vector<Operand> &made = step.parts.emplace_back();
+    for (std::size_t i = 0; i < part.size(); ++i)
+      made.push_back(operand(step, i, *part[i], operands));
   }
 }
 
-void TimeLoop::prepare() const {
-  for (const Step &step : each_) {
-    std::vector<const AnyView *> operands;
-    for (const AnyView &view : step.views) operands.push_back(&view);
-    step.kernel->bind(operands, KernelImpl::Use::Once);
+// `given` are those of the step without windows.
+TimeLoop::Operand TimeLoop::operand(const Step &step, std::size_t index, const AnyView &whole,
+                                    const kernel::Operands given) const {
+  const spec::TypedSpec &typed = step.kernel->typed();
+  Operand operand{whole};
+  Layout &layout = operand.view.layout;
+  const bool is_output = index >= typed.inputs.size();
+  const std::vector<int> &axes =
+      is_output ? typed.outputs[0].axes : typed.inputs[index].axis_of_dim;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    if (axes[d] != *typed.time) continue;
+    if (layout.extents[d] != 1)
+      operand.move = layout.strides[d] * std::int64_t(size_of(whole.dtype));
+    layout.extents[d] = 1;
   }
+  const std::size_t array = is_output ? index : typed.array_of(index);
+  for (const spec::Recurrence::Read &read : step.recurrence->reads) {
+    if (read.input != array) continue;
+    if (array == index) { // windows see it
+      operand.view = stand_in(operand.view);
+      operand.move = 0;
+      continue;
+    }
+    const std::size_t dim = lets_.specs()[read.let]->recurrence->dim;
+    operand.kept_rows = lets_.kept_rows(read.let);
+    operand.first_row = std::int64_t(kernel::start_of(
+        typed.inputs[index].window->forms[dim], given[array]->layout.extents[dim],
+        [&](std::uint32_t input, std::size_t d) { return given[input]->layout.extents[d]; }));
+  }
+  if (is_output) {
+    operand.kept_rows = lets_.kept_rows(first_ + each_.size() - 1);
+    operand.first_row = step.recurrence->backwards ? 0 : step.recurrence->lag;
+  }
+  return operand;
+}
+
+void TimeLoop::prepare() const {
+  for (const Step &step : each_)
+    for (const std::vector<Operand> &part : step.parts) {
+      std::vector<const AnyView *> operands;
+      for (const Operand &operand : part) operands.push_back(&operand.view);
+      step.kernel->bind(operands, KernelImpl::Use::Once);
+    }
+}
+
+// Where row `row` of the array lies that begins with the rows of the start.
+std::int64_t TimeLoop::place_of_row(std::size_t k, std::int64_t row) const {
+  const std::int64_t kept = lets_.kept_rows(k);
+  return kept > 0 ? row % kept : row;
 }
 
 AnyView TimeLoop::with_start(std::size_t k) const {
@@ -79,7 +118,7 @@ AnyView TimeLoop::with_start(std::size_t k) const {
 
 void TimeLoop::fill_start(std::size_t k, std::int64_t row) const {
   const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
-  const AnyView to = array::rows_of(with_start(k), loop.dim, row, 1);
+  const AnyView to = array::rows_of(with_start(k), loop.dim, place_of_row(k, row), 1);
   AnyView from = to;
   for (int d = 0; d < from.layout.rank; ++d) from.layout.strides[std::size_t(d)] = 0;
   alignas(16) char zero[16] = {};
@@ -99,7 +138,7 @@ void TimeLoop::copy_borders(std::size_t k, std::int64_t row) const {
     for (const spec::Recurrence::Read &read : step.recurrence->reads) {
       const spec::Recurrence &of = *lets_.specs()[read.let]->recurrence;
       if (read.let == k && row < steps_ + read.more)
-        step.windowed->copy_rows_again(read.input, of.dim, row, 1);
+        step.windowed->copy_rows_again(read.input, of.dim, place_of_row(k, row), 1);
     }
 }
 
@@ -121,21 +160,28 @@ void TimeLoop::run() const {
   if (element_count(views_[first_].layout) == 0 && each_.size() == 1) return;
   if (each_[0].kernel->engine() == Engine::reference) return run_reference();
   begin();
-  std::vector<std::vector<AnyView>> views;
-  std::vector<std::vector<const AnyView *>> operands(each_.size());
-  for (std::size_t m = 0; m < each_.size(); ++m) {
-    views.push_back(each_[m].views);
-    for (const AnyView &view : views.back()) operands[m].push_back(&view);
-  }
+  struct Call {
+    std::vector<AnyView> views;
+    std::vector<const AnyView *> operands;
+  };
+  std::vector<std::vector<Call>> calls(each_.size()); // [member][part]
+  for (std::size_t m = 0; m < each_.size(); ++m)
+    for (const std::vector<Operand> &part : each_[m].parts) {
+      Call &call = calls[m].emplace_back();
+      for (const Operand &operand : part) call.views.push_back(operand.view);
+      for (const AnyView &view : call.views) call.operands.push_back(&view);
+    }
   const bool backwards = each_[0].recurrence->backwards;
   for (std::int64_t n = 0; n < steps_; ++n) {
     const std::int64_t t = backwards ? steps_ - 1 - n : n;
     for (std::size_t m = 0; m < each_.size(); ++m) {
       const Step &step = each_[m];
-      for (std::size_t i = 0; i < views[m].size(); ++i)
-        if (step.views[i].data != nullptr)
-          views[m][i].data = static_cast<char *>(step.views[i].data) + t * step.moves[i];
-      step.kernel->run_windowed(operands[m]);
+      for (std::size_t p = 0; p < step.parts.size(); ++p) {
+        Call &call = calls[m][p];
+        for (std::size_t i = 0; i < call.views.size(); ++i)
+          call.views[i].data = step.parts[p][i].at(t);
+        step.kernel->run_windowed(call.operands);
+      }
       copy_borders(first_ + m, backwards ? t : t + step.recurrence->lag);
     }
   }

@@ -14,21 +14,34 @@ class TimeLoop {
 public:
   // Those from let `first` on; `views` are those of Lets::views. The inputs and the memory must live as long as this.
   TimeLoop(const Lets &lets, std::size_t first, kernel::Operands inputs,
-           std::span<const AnyView> views, kernel::WindowedOperands::Elements elements);
+           std::span<const AnyView> views, kernel::WindowedOperands::How how);
 
   void run() const;
   void prepare() const; // compiles what a step runs
 
 private:
+  struct Operand {
+    AnyView view;          // of the first position; without memory where it is not read
+    std::int64_t move = 0; // from position to position, in bytes
+    // Of an array of which only these rows are kept: how many, and which of them the first position is.
+    std::int64_t kept_rows = 0, first_row = 0;
+
+    void *at(std::int64_t t) const {
+      if (view.data == nullptr) return nullptr;
+      const std::int64_t rows = kept_rows > 0 ? (first_row + t) % kept_rows - first_row : t;
+      return static_cast<char *>(view.data) + rows * move;
+    }
+  };
   struct Step {
     std::shared_ptr<const KernelImpl> kernel;
     const spec::Recurrence *recurrence = nullptr;
     std::unique_ptr<const kernel::WindowedOperands> windowed;
-    std::vector<AnyView> views;      // of the first position
-    std::vector<std::int64_t> moves; // of each from position to position, in bytes
+    std::vector<std::vector<Operand>> parts; // [part][operand]
   };
-  void add_step(std::size_t k, kernel::Operands operands,
-                kernel::WindowedOperands::Elements elements);
+  void add_step(std::size_t k, kernel::Operands operands, kernel::WindowedOperands::How how);
+  Operand operand(const Step &step, std::size_t index, const AnyView &whole,
+                  const kernel::Operands given) const;
+  std::int64_t place_of_row(std::size_t k, std::int64_t row) const;
   void begin() const;
   void fill_start(std::size_t k, std::int64_t row) const;
   void copy_borders(std::size_t k, std::int64_t row) const;

@@ -49,6 +49,8 @@ std::string_view name(Path path) {
   case Path::LoadStep3: return "load-step-3";
   case Path::LoadStep4: return "load-step-4";
   case Path::LoadReversed: return "load-reversed";
+  case Path::PaddingSplit: return "padding-split";
+  case Path::RowsKept: return "rows-kept";
   case Path::LoadApart: return "load-apart";
   case Path::LoadApartMasked: return "load-apart-masked";
   case Path::StoreApart: return "store-apart";
@@ -61,6 +63,10 @@ std::string_view name(Path path) {
 std::uint64_t *path_counts() {
   static std::array<std::uint64_t, path_count> counts{};
   return counts.data();
+}
+
+void count(Path path) {
+  __atomic_fetch_add(&path_counts()[std::size_t(path)], 1, __ATOMIC_RELAXED);
 }
 
 } // namespace broadloom::jit

@@ -58,12 +58,15 @@ enum class Path : std::uint8_t {
   StoreApart,
   StoreApartMasked,
   ReadAhead,
+  PaddingSplit, // a call made in parts, of which the interior reads what is not padded
+  RowsKept,     // a loop over time of which only the last rows are kept
 };
-inline constexpr std::size_t path_count = std::size_t(Path::ReadAhead) + 1;
+inline constexpr std::size_t path_count = std::size_t(Path::RowsKept) + 1;
 
 std::string_view name(Path path); // "map-group"
 
 // One count for each path, since the process began; threads add to them without order.
 std::uint64_t *path_counts();
+void count(Path path); // of those that a call takes before its phases
 
 } // namespace broadloom::jit

@@ -1,6 +1,8 @@
 // See scratch.hpp.
 #include "jit/runtime/scratch.hpp"
 
+#include "array/memory.hpp"
+
 #include <broadloom/error.hpp>
 
 #include <new>
@@ -36,14 +38,20 @@ Scratch::Scratch(std::size_t bytes) {
     bytes_ = std::exchange(kept.bytes, 0);
     return;
   }
-  data_ = static_cast<char *>(::operator new(bytes, alignment, std::nothrow));
-  bytes_ = bytes;
+  if (bytes > most_kept) {
+    large_ = array::written_memory(bytes);
+    data_ = static_cast<char *>(large_.get());
+  } else {
+    data_ = static_cast<char *>(::operator new(bytes, alignment, std::nothrow));
+    bytes_ = bytes;
+  }
   if (data_ == nullptr)
     throw DataError("E0305", "out of memory: " + std::to_string(bytes) + " bytes of scratch", {},
                     "free memory, or fold in smaller pieces");
 }
 
 Scratch::~Scratch() {
+  if (large_) return;
   Block done{data_, bytes_}; // freed on leaving, unless it is the one to keep
   if (done.bytes > kept.bytes && done.bytes <= most_kept) {
     std::swap(done.data, kept.data);

@@ -1,11 +1,14 @@
 // Scratch memory for one call: partial results of long folds, rows kept between phases.
 //
+// What is larger than a thread keeps comes from where the memory of arrays does (array/memory.hpp).
+//
 // The block is taken from the calling thread's own cache and given back at the end, so that repeated
 // calls do not allocate. It is taken out of the cache, not shared: a call that runs within another one
 // on the same thread (oneTBB may do that while a thread waits) gets a block of its own.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 namespace broadloom::jit::runtime {
 
@@ -20,6 +23,7 @@ public:
 
 private:
   char *data_ = nullptr;
+  std::shared_ptr<void> large_;
   std::size_t bytes_ = 0;
 };
 

@@ -9,10 +9,137 @@
 #include <numeric>
 
 namespace broadloom::kernel {
+namespace {
+
+// Neighbours along a dim of the copy that are neighbours in the array, or elements of a border of one number.
+struct Run {
+  std::int64_t write = 0, write_step = 1, count = 0;
+  std::int64_t read = 0, read_step = 0;
+  int number = -1; // the border that it is in, of Padding::pads
+};
+
+class Runs {
+public:
+  explicit Runs(const Padding &padding, std::size_t dim, std::int64_t extent)
+      : padding_(padding), extent_(extent) {
+    for (std::size_t k = 0; k < padding.pads.size(); ++k)
+      if (std::size_t(padding.pads[k].dim) == dim) pad_ = &padding.pads[k], index_ = int(k);
+    if (pad_ != nullptr) before_ = pad_->before, after_ = pad_->after;
+    if (!padding.dims.empty())
+      positions_ = padding.dims[dim];
+    else
+      positions_ = {0, before_ + extent + after_ - 1, 1};
+  }
+
+  std::vector<Run> find() {
+    // Element k of the padded array is at position k * divisor. What is left out is zero.
+    const std::int64_t divisor = positions_.divisor;
+    const std::int64_t least =
+        positions_.first <= 0 ? 0 : positions_.first / divisor + (positions_.first % divisor != 0);
+    const std::int64_t end =
+        positions_.last < 0 ? 0
+                            : std::min(positions_.last / divisor + 1, before_ + extent_ + after_);
+    if (least >= end) return {};
+    border(least, std::min(end, before_));
+    neighbours(std::max(least, before_), std::min(end, before_ + extent_), 0, 1);
+    border(std::max(least, before_ + extent_), end);
+    return std::move(runs_);
+  }
+
+private:
+  void add(std::int64_t position, Run run) {
+    run.write = position * positions_.divisor - positions_.first;
+    run.write_step = positions_.divisor;
+    runs_.push_back(run);
+  }
+  // Elements from..end of the padded array, of which the one at `from` is `read` behind the neighbour there.
+  void neighbours(std::int64_t from, std::int64_t end, std::int64_t first, std::int64_t step) {
+    if (from < end)
+      add(from, {.count = end - from, .read = first + (from - before_) * step, .read_step = step});
+  }
+  void border(std::int64_t from, std::int64_t end) {
+    if (from >= end) return;
+    switch (pad_->mode) {
+    case PadMode::Constant: return add(from, {.count = end - from, .number = index_});
+    case PadMode::Edge:
+      return add(from, {.count = end - from, .read = from < before_ ? 0 : extent_ - 1});
+    case PadMode::Wrap:
+    case PadMode::Reflect: return repeat(from, end);
+    }
+  }
+  void repeat(std::int64_t from, std::int64_t end) {
+    if (extent_ == 1) return add(from, {.count = end - from});
+    const bool turns = pad_->mode == PadMode::Reflect;
+    const std::int64_t period = turns ? 2 * (extent_ - 1) : extent_;
+    while (from < end) {
+      const std::int64_t at = ((from - before_) % period + period) % period;
+      const bool is_back = turns && at >= extent_ - 1;
+      const std::int64_t left = is_back || !turns ? period - at : extent_ - 1 - at;
+      const std::int64_t count = std::min(left, end - from);
+      add(from,
+          {.count = count, .read = is_back ? period - at : at, .read_step = is_back ? -1 : 1});
+      from += count;
+    }
+  }
+
+  const Padding &padding_;
+  const std::int64_t extent_;
+  const spec::TypedWindow::Pad *pad_ = nullptr;
+  int index_ = -1;
+  std::int64_t before_ = 0, after_ = 0;
+  Padding::Dim positions_;
+  std::vector<Run> runs_;
+};
+
+enum class Which { All, Elements };
+
+// Brings each box of runs to the copy. In a corner between borders of numbers stands that of the border which was filled last.
+void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which which) {
+  const auto rank = std::size_t(of.layout.rank);
+  std::vector<std::vector<Run>> runs;
+  for (std::size_t d = 0; d < rank; ++d) {
+    runs.push_back(Runs(padding, d, of.layout.extents[d]).find());
+    if (runs.back().empty()) return;
+  }
+  const auto element = std::int64_t(size_of(of.dtype));
+  std::vector<std::size_t> box(rank);
+  for (;;) {
+    AnyView from = of;
+    Layout to = copy.layout;
+    std::int64_t read = 0, written = 0; // elements before the first that is copied
+    int number = -1;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const Run &run = runs[d][box[d]];
+      from.layout.extents[d] = to.extents[d] = run.count;
+      read += run.read * of.layout.strides[d];
+      written += run.write * copy.layout.strides[d];
+      from.layout.strides[d] *= run.read_step;
+      to.strides[d] *= run.write_step;
+      number = std::max(number, run.number);
+    }
+    alignas(16) char value[16] = {};
+    from.data = static_cast<char *>(of.data) + read * element;
+    if (number >= 0) {
+      ops::store(value, of.dtype, padding.pads[std::size_t(number)].value);
+      from.data = value;
+      from.layout.strides = {};
+    }
+    if (number < 0 || which == Which::All)
+      array::copy_elements(from, static_cast<char *>(copy.data) + written * element, to);
+    std::size_t d = rank;
+    while (d > 0 && ++box[d - 1] == runs[d - 1].size()) box[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
+} // namespace
 
 Layout padded_layout(const Padding &padding, const Layout &of) {
-  std::vector<std::int64_t> shape;
-  for (const Padding::Dim &dim : padding.dims) shape.push_back(dim.last - dim.first + 1);
+  std::vector<std::int64_t> shape(of.shape().begin(), of.shape().end());
+  for (std::size_t d = 0; d < padding.dims.size(); ++d)
+    shape[d] = padding.dims[d].last - padding.dims[d].first + 1;
+  if (padding.dims.empty())
+    for (const auto &pad : padding.pads) shape[std::size_t(pad.dim)] += pad.before + pad.after;
   return dense_as(shape, of);
 }
 
@@ -32,41 +159,27 @@ Layout dense_as(std::span<const std::int64_t> shape, const Layout &of) {
 }
 
 Array padded(const Padding &padding, const AnyView &of) {
-  const Layout layout = padded_layout(padding, of.layout);
-  Array copy = Array::to_be_written(of.dtype, layout);
-  std::memset(copy.raw(), 0, std::size_t(copy.size()) * size_of(of.dtype));
-  pad_again(padding, of, copy);
+  Array copy = Array::to_be_written(of.dtype, padded_layout(padding, of.layout));
+  if (!padding.dims.empty()) // they may lie between and around the elements
+    std::memset(copy.raw(), 0, std::size_t(copy.size()) * size_of(of.dtype));
+  fill(padding, of, copy, Which::All);
   return copy;
 }
 
-void pad_again(const Padding &padding, const AnyView &of, const Array &copy) {
-  pad_rows_again(padding, of, copy, {0, 0, of.layout.extents[0]});
+void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy) {
+  fill(padding, of, copy, Which::Elements);
 }
 
-void pad_rows_again(const Padding &padding, const AnyView &of, const Array &copy, Rows rows) {
-  AnyView from = of;
-  Layout to = copy.layout();
-  std::int64_t read = 0, written = 0; // elements before the first that is copied
-  for (std::size_t d = 0; d < padding.dims.size(); ++d) {
-    const Padding::Dim &dim = padding.dims[d];
-    // Element k is at position k * divisor.
-    std::int64_t least =
-        dim.first <= 0 ? 0 : dim.first / dim.divisor + (dim.first % dim.divisor != 0);
-    std::int64_t most =
-        dim.last < 0 ? -1 : std::min(dim.last / dim.divisor, of.layout.extents[d] - 1);
-    if (d == rows.dim) {
-      least = std::max(least, rows.first);
-      most = std::min(most, rows.first + rows.count - 1);
-    }
-    if (most < least) return;
-    read += least * of.layout.strides[d];
-    written += (least * dim.divisor - dim.first) * to.strides[d];
-    from.layout.extents[d] = to.extents[d] = most - least + 1;
-    to.strides[d] *= dim.divisor;
+void pad_rows_again(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,
+                    std::int64_t first, std::int64_t count) {
+  Padding rows = padding;
+  std::int64_t before = first; // rows of the copy
+  if (!rows.dims.empty()) {
+    before -= rows.dims[dim].first;
+    rows.dims[dim] = {0, count - 1, 1};
   }
-  const auto element = std::int64_t(size_of(of.dtype));
-  from.data = static_cast<char *>(of.data) + read * element;
-  array::copy_elements(from, static_cast<char *>(copy.raw()) + written * element, to);
+  fill(rows, array::rows_of(of, dim, first, count), array::rows_of(copy, dim, before, count),
+       Which::Elements);
 }
 
 } // namespace broadloom::kernel

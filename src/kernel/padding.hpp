@@ -1,15 +1,22 @@
-// Copies of arrays with zeros around and between their elements, for windows that may look there.
+// Copies of arrays with borders around them (expr/pad.hpp), and with zeros around and between their elements: what windows see that look
+// there.
 //
+//   pad(x, 0: (2, 1), reflect)                  x0 x1 x2   is copied as   x2 x1 x0 x1 x2 x1
 //   x[(p - u) / 2], p in 0..5, u in 0..2        x of three elements, positions -2 to 5:  0 0 x0 0 x1 0 x2 0
 //
-// Such a copy is made once in a call for all windows that look at the same positions, and is only as large as these.
+// Along each dim the copy is made up of runs of neighbours in the array, forwards, backwards or standing still, and of runs of one number.
+// Such a copy is made once in a call for all windows that look at the same positions.
 #pragma once
 
-#include "kernel/borders.hpp"
+#include "spec/spec.hpp"
+
+#include <broadloom/array.hpp>
 
 #include <vector>
 
 namespace broadloom::kernel {
+
+using Pads = std::vector<spec::TypedWindow::Pad>;
 
 struct Padding {
   struct Dim {
@@ -18,7 +25,7 @@ struct Padding {
     friend bool operator==(const Dim &, const Dim &) = default;
   };
   std::uint32_t of = 0;  // the input
-  Pads pads;             // with its borders
+  Pads pads;             // with its borders, in the order in which they are filled
   std::vector<Dim> dims; // positions in it; empty: all of it, and no zeros
   friend bool operator==(const Padding &, const Padding &) = default;
 };
@@ -29,15 +36,12 @@ Layout dense_as(std::span<const std::int64_t> shape, const Layout &of);
 // Where it lies: without gaps, dims in the order in which they lie in the array. Throws ShapeError E0112.
 Layout padded_layout(const Padding &padding, const Layout &of);
 
-// A copy that lies so, and the elements brought there again, where those of the array have changed.
+// A copy that lies so, and the elements brought there again, where those of the array have changed. No dim of 0 elements has a border of
+// others.
 Array padded(const Padding &padding, const AnyView &of);
-void pad_again(const Padding &padding, const AnyView &of, const Array &copy);
-
-// The same of some rows of the array along a dim.
-struct Rows {
-  std::size_t dim = 0;
-  std::int64_t first = 0, count = 0;
-};
-void pad_rows_again(const Padding &padding, const AnyView &of, const Array &copy, Rows rows);
+void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy);
+// The same of rows `first` to `first + count` along a dim of the array alone, which has no borders along it.
+void pad_rows_again(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,
+                    std::int64_t first, std::int64_t count);
 
 } // namespace broadloom::kernel

@@ -3,6 +3,7 @@
 
 #include "array/copy.hpp"
 #include "kernel/check.hpp"
+#include "kernel/interior.hpp"
 #include "kernel/overlap.hpp"
 #include "kernel/padding.hpp"
 #include "kernel/said.hpp"
@@ -18,162 +19,9 @@
 #include <unordered_map>
 
 namespace broadloom::kernel {
-namespace {
-
-using spec::TypedWindow;
-using Wide = __int128; // positions: multiples times extents
-
-// [input]: must its positions be looked at? Those of gathers that are read, or of which one is derived that is.
-std::vector<bool> looked_up(const spec::TypedSpec &spec) {
-  std::vector<bool> looked = elements_read(spec);
-  for (std::size_t i = spec.inputs.size(); i-- > 0;) {
-    if (!spec.inputs[i].window || !looked[i]) continue;
-    const TypedWindow &window = *spec.inputs[i].window;
-    if (window.sum)
-      for (const TypedWindow::Form &form : spec.inputs[*window.sum].window->forms)
-        for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
-    if (window.is_gather() && window.derived) looked[window.derived_from] = true;
-    for (const TypedWindow::Form &form : window.forms)
-      for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
-  }
-  return looked;
-}
-
-// What all windows of a call are seen by.
-class Viewer {
-public:
-  Viewer(const spec::TypedSpec &spec, std::span<const Layout> given)
-      : spec_(spec), given_(given), read_(looked_up(spec)), extents_(window_extents(spec, given)) {}
-
-  Seen see(std::size_t index) {
-    index_ = index;
-    fits_ = true;
-    Seen seen;
-    seen.layout = shape();
-    const spec::TypedInput &input = spec_.inputs[index];
-    const TypedWindow &window = *input.window;
-    const bool empty = is_empty(seen.layout);
-    Layout of = given_[window.of];
-    if (window.is_gather() || window.sum) {
-      seen.layout = contiguous_layout(seen.layout.shape());
-      if (!window.pads.empty() && !empty && read_[index])
-        seen.padding = {window.of, window.pads, {}};
-      return seen;
-    }
-    if (window.needs_zeros() || !window.pads.empty()) {
-      if (empty || !read_[index]) return seen; // its extents are all that matters
-      seen.padding.emplace();
-      seen.padding->of = window.of;
-      seen.padding->pads = window.pads;
-      if (!window.pads.empty()) of = bordered_layout(window.pads, of);
-    }
-    if (window.needs_zeros()) {
-      seen.padding->dims = positions(seen.layout);
-      of = padded_layout(*seen.padding, of);
-    }
-    for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k)
-      for (std::size_t dim = 0; dim < window.forms.size() && seen.layout.extents[k] > 1;
-           ++dim) // else it might be any number
-        for (const TypedWindow::Term &term : window.forms[dim].terms)
-          if (term.axis == input.axis_of_dim[k] && !stands(dim))
-            add(seen.layout.strides[k], term.times, of.strides[dim]);
-    for (std::size_t dim = 0; dim < window.forms.size() && !empty; ++dim) {
-      const std::int64_t first = window.needs_zeros() ? seen.padding->dims[dim].first : 0;
-      add(seen.offset, whole(start(dim) - first), of.strides[dim]);
-    }
-    std::int64_t bytes = 0;
-    fits_ =
-        fits_ && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
-    if (!fits_) fail_size();
-    return seen;
-  }
-
-private:
-  Layout shape() const {
-    const spec::TypedInput &input = spec_.inputs[index_];
-    const TypedWindow &window = *input.window;
-    Layout layout;
-    layout.rank = int(input.axis_of_dim.size());
-    for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
-      const int axis = input.axis_of_dim[k];
-      if (window.derived) {
-        const TypedWindow::ExtentOf &from = window.extents[k];
-        layout.extents[k] = from.number >= 0 ? from.number
-                            : from.axis >= 0 ? extents_[std::size_t(from.axis)]
-                                             : given_[from.input].extents[std::size_t(from.dim)];
-        continue;
-      }
-      layout.extents[k] = extents_[std::size_t(axis)];
-    }
-    return layout;
-  }
-
-  // Whether the dim is a 1 that is read at its only position throughout.
-  bool stands(std::size_t dim) const {
-    const TypedWindow &window = *spec_.inputs[index_].window;
-    return window.forms[dim].stretches && given_[window.of].extents[dim] == 1;
-  }
-
-  Wide start(std::size_t dim) const {
-    if (stands(dim)) return 0;
-    const TypedWindow &window = *spec_.inputs[index_].window;
-    return start_of(window.forms[dim], window.padded(int(dim), given_[window.of].extents[dim]),
-                    [&](std::uint32_t input, std::size_t d) { return given_[input].extents[d]; });
-  }
-
-  // All that it looks at, along each dim.
-  std::vector<Padding::Dim> positions(const Layout &shape) {
-    const spec::TypedInput &input = spec_.inputs[index_];
-    const TypedWindow &window = *input.window;
-    std::vector<Padding::Dim> dims;
-    for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
-      Wide least = start(dim), most = least;
-      for (const TypedWindow::Term &term : window.forms[dim].terms) {
-        if (stands(dim)) continue;
-        const auto k = std::find(input.axis_of_dim.begin(), input.axis_of_dim.end(), term.axis) -
-                       input.axis_of_dim.begin();
-        const Wide last = Wide(term.times) * (shape.extents[std::size_t(k)] - 1);
-        (last > 0 ? most : least) += last;
-      }
-      dims.push_back({whole(least), whole(most), window.forms[dim].divisor});
-    }
-    if (!fits_) fail_size();
-    return dims;
-  }
-
-  std::int64_t whole(Wide number) {
-    constexpr Wide limit = Wide(1) << 61; // as of extents and strides
-    fits_ = fits_ && number > -limit && number < limit;
-    return fits_ ? std::int64_t(number) : 0;
-  }
-  void add(std::int64_t &sum, std::int64_t times, std::int64_t stride) {
-    std::int64_t product = 0;
-    fits_ = fits_ && !__builtin_mul_overflow(times, stride, &product) &&
-            !__builtin_add_overflow(sum, product, &sum);
-  }
-  [[noreturn]] void fail_size() const {
-    support::fail(
-        "E0112", fmt::format("the strides of {} leave the range of i64", spec_.inputs[index_].name),
-        spec_.inputs[index_].where, "use smaller multiples");
-  }
-  static bool is_empty(const Layout &layout) {
-    return std::any_of(layout.shape().begin(), layout.shape().end(),
-                       [](std::int64_t extent) { return extent == 0; });
-  }
-
-  const spec::TypedSpec &spec_;
-  std::span<const Layout> given_;
-  const std::vector<bool> read_; // [input]: are its elements read, by the kernel or by a gather?
-  const std::vector<std::int64_t> extents_; // [axis]
-  std::size_t index_ = 0;
-  bool fits_ = true;
-};
-
-} // namespace
-
 WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
-                                   Elements elements)
-    : spec_(spec), helpers_(std::move(helpers)) {
+                                   const How &how)
+    : spec_(spec), helpers_(std::move(helpers)), kept_rows_(how.kept_rows) {
   const std::size_t count = spec.given_inputs();
   if (count == spec.inputs.size()) { // most kernels have no windows
     operands_.assign(given.begin(), given.end());
@@ -187,44 +35,98 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
   for (const AnyView &view : given_) operands_.push_back(&view);
   Viewer viewer(spec, layouts);
   windows_.reserve(spec.inputs.size() - count); // their addresses are kept
+  std::vector<Seen> seen;
+  for (std::size_t i = count; i < spec.inputs.size(); ++i) {
+    seen.push_back(viewer.see(i));
+    windows_.emplace_back(spec.inputs[i].dtype, nullptr, false, seen.back().layout);
+    operands_.push_back(&windows_.back());
+  }
+  operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
+  if (split(viewer, how)) return;
   const std::vector<bool> looked = looked_up(spec);
   for (std::size_t i = count; i < spec.inputs.size(); ++i) {
     const AnyView &of = *given[spec.inputs[i].window->of];
-    const Seen seen = viewer.see(i);
-    AnyView window = of;
-    window.layout = seen.layout;
-    if (spec.inputs[i].window->is_gather() || spec.inputs[i].window->sum) {
-      window.data = nullptr;
-      window.dtype = spec.inputs[i].dtype;
-      if (looked[i] && elements != Elements::NotThere) {
-        const AnyView *into =
-            elements == Elements::ReadInto ? output_of(i, seen.layout, given) : nullptr;
-        spec.inputs[i].window->sum ? add_up(i, seen.layout, window)
-                                   : look_up(i, of, seen, into, window);
-      }
-      operands_.push_back(&windows_.emplace_back(window));
+    AnyView &window = windows_[i - count];
+    if (!spec.inputs[i].window->is_gather() && !spec.inputs[i].window->sum) {
+      window = seen_by(of, seen[i - count]);
       continue;
     }
-    if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding).data;
-    if (window.data != nullptr)
-      window.data =
-          static_cast<char *>(window.data) + seen.offset * std::int64_t(size_of(of.dtype));
-    operands_.push_back(&windows_.emplace_back(window));
+    if (!looked[i] || how.elements == Elements::NotThere) continue;
+    const AnyView *into =
+        how.elements == Elements::ReadInto ? output_of(i, window.layout, given) : nullptr;
+    spec.inputs[i].window->sum ? add_up(i, window.layout, window)
+                               : look_up(i, of, seen[i - count], into, window);
   }
   summed_.clear();
-  operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
 }
 
-AnyView WindowedOperands::copy_of(const AnyView &view, const Padding &padding) {
+// The parts that the interior and the borders are, where the call is better made so.
+bool WindowedOperands::split(Viewer &viewer, const How &how) {
+  const Split split = interior_and_borders(spec_, viewer, operands_, how.split_from_bytes);
+  if (split.parts.empty() || !may_split(how)) return false;
+  const std::size_t inputs = spec_.inputs.size();
+  for (const Box &box : split.parts) {
+    Part &part = parts_.emplace_back();
+    for (std::size_t k = 0; k < operands_.size(); ++k) {
+      if (operands_[k] == nullptr) {
+        part.views.emplace_back();
+      } else if (k < inputs && spec_.inputs[k].window) {
+        part.views.push_back(seen_by(given_[spec_.inputs[k].window->of], viewer.see(k, &box)));
+      } else {
+        part.views.push_back(part_of(spec_, k, *operands_[k], split.whole, box));
+      }
+    }
+    for (std::size_t k = 0; k < operands_.size(); ++k)
+      part.operands.push_back(operands_[k] == nullptr ? nullptr : &part.views[k]);
+  }
+  return true;
+}
+
+// A part that is written must not be what another part reads, and mistakes are told of the whole. A step of a loop over time writes
+// another row than it reads.
+bool WindowedOperands::may_split(const How &how) const {
+  if (how.elements == Elements::NotThere || spec_.time) return true;
+  const auto span = [](const AnyView &of) {
+    return span_of(of.data, reach_of(of.layout, of.dtype));
+  };
+  for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
+    for (std::size_t i = 0; i < given_.size() && operands_[k] != nullptr; ++i)
+      if (meet(span(given_[i]), span(*operands_[k]))) return false;
+  for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
+    if (operands_[k] != nullptr && overlaps_itself(operands_[k]->layout)) return false;
+  for (std::size_t k = 0; k < operands_.size(); ++k)
+    if (operands_[k] != nullptr && operands_[k]->data == nullptr &&
+        (k < given_.size() || k >= spec_.inputs.size()))
+      return false;
+  return true;
+}
+
+std::vector<Operands> WindowedOperands::calls() const {
+  if (parts_.empty()) return {operands_};
+  std::vector<Operands> calls;
+  for (const Part &part : parts_) calls.emplace_back(part.operands);
+  return calls;
+}
+
+AnyView WindowedOperands::seen_by(const AnyView &of, const Seen &seen) {
+  AnyView window = of;
+  window.layout = seen.layout;
+  if (seen.padding && of.data != nullptr) window.data = copy_of(of, *seen.padding).data;
+  if (window.data != nullptr)
+    window.data = static_cast<char *>(window.data) + seen.offset * std::int64_t(size_of(of.dtype));
+  return window;
+}
+
+AnyView WindowedOperands::copy_of(AnyView of, Padding padding) {
+  for (const KeptRows &kept : kept_rows_)
+    if (kept.input == padding.of) {
+      of.layout.extents[kept.dim] = kept.rows;
+      if (!padding.dims.empty()) padding.dims[kept.dim] = {0, kept.rows - 1, 1};
+    }
   for (const Copy &copy : copies_)
     if (copy.padding == padding) return copy.elements;
-  if (padding.dims.empty()) {
-    copies_.push_back({padding, view, bordered(padding.pads, view)});
-  } else { // zeros around the borders
-    const AnyView of = padding.pads.empty() ? view : copy_of(view, {padding.of, padding.pads, {}});
-    copies_.push_back({padding, of, padded(padding, of)});
-  }
-  return copies_.back().elements;
+  Array elements = padded(padding, of);
+  return copies_.emplace_back(std::move(padding), of, std::move(elements)).elements;
 }
 
 // Reads a gather; where nobody reads its elements, its positions only.
@@ -294,9 +196,7 @@ void WindowedOperands::add_up(std::size_t sum, const Layout &layout, AnyView &vi
 
 // In the order in which they were made: some are copies of others, and what is gathered may be padded.
 void WindowedOperands::copy_again() const {
-  for (const Copy &copy : copies_)
-    copy.padding.dims.empty() ? border_again(copy.padding.pads, copy.of, copy.elements)
-                              : pad_again(copy.padding, copy.of, copy.elements);
+  for (const Copy &copy : copies_) pad_again(copy.padding, copy.of, copy.elements);
   for (const Made &gathered : std::span(gathered_).first(gathered_.size() - filled_))
     gather(spec_, gathered.window, operands_, gathered.from, gathered.elements, helpers_.tasks);
   if (sums_.empty()) return;
@@ -307,14 +207,9 @@ void WindowedOperands::copy_again() const {
 
 void WindowedOperands::copy_rows_again(std::uint32_t input, std::size_t dim, std::int64_t first,
                                        std::int64_t count) const {
-  for (const Copy &copy : copies_) {
-    if (copy.padding.of != input) continue;
-    if (copy.padding.dims.empty())
-      border_again(copy.padding.pads, array::rows_of(copy.of, dim, first, count),
-                   array::rows_of(copy.elements, dim, first, count));
-    else
-      pad_rows_again(copy.padding, copy.of, copy.elements, {dim, first, count});
-  }
+  for (const Copy &copy : copies_)
+    if (copy.padding.of == input)
+      pad_rows_again(copy.padding, copy.of, copy.elements, dim, first, count);
 }
 
 void take_one_position(const spec::TypedSpec &spec, std::size_t input, Layout &layout) {

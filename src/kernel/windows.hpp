@@ -2,19 +2,18 @@
 //
 //   x[2*i + u - 1, j] of x : f32[100, 8] with strides 8 and 1
 //
-// moves by 16 elements along i, 8 along u and 1 along j, from 8 elements before the start of x. Extents: an axis that is the label of a
-// declared dim has that dim's; one that stands only alone, as j, has that of the dim at whose position it stands; any other
-// takes the greatest extent for which every read is inside its array.
+// moves by 16 elements along i, 8 along u and 1 along j, from 8 elements before the start of x (viewer.hpp).
 //
-// A window of a padded input is a view of a copy with borders (borders.hpp), which all windows of this padding share.
+// A window of a padded input is a view of a copy with borders, which all windows of this padding share, and a derived window that may
+// look outside of its array, or between two elements, is one of a copy with zeros there (padding.hpp). Where the array is large, the call
+// is split, and only the borders are copied (interior.hpp).
 //
-// A derived window that may look outside of its array, or between two elements, is a view of a copy with zeros there (padding.hpp), and
-// a gather is an array of what it reads (gather.hpp). Where sums through gathers are inputs (rewrite/scatters.hpp), they are added up.
+// A gather is an array of what it reads (gather.hpp). Where sums through gathers are inputs (rewrite/scatters.hpp), they are added up.
 #pragma once
 
 #include "kernel/gather.hpp"
 #include "kernel/operands.hpp"
-#include "kernel/padding.hpp"
+#include "kernel/viewer.hpp"
 #include "spec/spec.hpp"
 
 #include <functional>
@@ -30,13 +29,6 @@ struct Helpers {
   std::function<std::vector<Array>(Operands inputs)> summed;
 };
 
-// The layout of a window, and how far its first element is from that of its array, or of the padded copy of it, in elements.
-struct Seen {
-  Layout layout;
-  std::int64_t offset = 0;
-  std::optional<Padding> padding;
-};
-
 // The operands of a call with its windows behind the inputs: what the specialisations and engines of a kernel are about. The views of the
 // windows live as long as this; the others are the caller's.
 class WindowedOperands {
@@ -46,9 +38,23 @@ public:
   // position outside); E0306 and E0310 where elements are needed for that. `elements` says whether they are there.
   // With `ReadInto` a gather that is all of the output is left to `fill`.
   enum class Elements : std::uint8_t { Read, ReadInto, NotThere };
-  WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
-                   Elements elements = Elements::Read);
+  // Of an array only so many rows along a dim lie in memory, and no window but those of borders looks at more.
+  struct KeptRows {
+    std::size_t input = 0, dim = 0;
+    std::int64_t rows = 0;
+  };
+  struct How {
+    Elements elements = Elements::Read;
+    // From so many bytes of copies on the interior is computed without them (interior.hpp).
+    std::int64_t split_from_bytes = INT64_MAX;
+    std::vector<KeptRows> kept_rows = {};
+  };
+  WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers, const How &how);
 
+  // What the kernel is to be called with, one after the other: all, or the parts that they are split into.
+  std::vector<Operands> calls() const;
+  // How many parts; 0: all in one, which sees copies of whole arrays with their borders.
+  std::size_t parts() const { return parts_.size(); }
   Operands all() const { return operands_; }
   // Whether the output is what a gather reads, element for element, and nothing else is to be done: as of `out y = x[k[i], j]` where y lies
   // in C order and shares no memory with an input. Then `fill` writes it; `look` only looks at the positions. Both throw E0315.
@@ -62,7 +68,10 @@ public:
                        std::int64_t count) const;
 
 private:
-  AnyView copy_of(const AnyView &view, const Padding &padding);
+  bool split(Viewer &viewer, const How &how);
+  bool may_split(const How &how) const;
+  AnyView seen_by(const AnyView &of, const Seen &seen);
+  AnyView copy_of(AnyView of, Padding padding);
   void look_up(std::size_t window, const AnyView &of, const Seen &seen, const AnyView *into,
                AnyView &view);
   const AnyView *output_of(std::size_t window, const Layout &layout, Operands given) const;
@@ -75,6 +84,7 @@ private:
   };
   const spec::TypedSpec &spec_;
   const Helpers helpers_;
+  const std::vector<KeptRows> kept_rows_;
   std::vector<AnyView> given_; // inputs; kept for those that are read here
   std::vector<Copy> copies_;
   struct Made { // a gather, or a sum through the gather `window`
@@ -87,6 +97,11 @@ private:
   std::vector<Array> summed_; // until all sums are added up
   std::vector<AnyView> windows_;
   std::vector<const AnyView *> operands_;
+  struct Part {
+    std::vector<AnyView> views;
+    std::vector<const AnyView *> operands; // into views, null where an output is not wanted
+  };
+  std::vector<Part> parts_; // empty: all in one
 };
 
 // The operands that a caller names, with the shapes of outputs that are written at positions behind the inputs, and the extents that are

@@ -282,4 +282,25 @@ TimeLoop find_time_loop(const std::vector<std::string> &lets,
   return TimeLoopFinder(lets, by_name, reads_of, source).run();
 }
 
+bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of) {
+  for (std::uint32_t id = 0; id < reader.graph.size(); ++id) {
+    const expr::Node &node = reader.graph[expr::NodeId{id}];
+    if (node.kind == expr::NodeKind::Input && node.payload == input) return false;
+  }
+  for (const TypedInput &other : reader.inputs) {
+    if (!other.window) continue;
+    const TypedWindow &window = *other.window;
+    for (const TypedWindow::Form &form : window.forms)
+      for (const TypedWindow::Index &index : form.indices)
+        if (index.input == input) return false;
+    if (window.of != input) continue;
+    if (window.derived || window.sum || !window.pads.empty() || window.is_gather()) return false;
+    const TypedWindow::Form &form = window.forms[of.dim];
+    const bool is_last =
+        of.backwards ? !form.from_end && form.start == 0 : form.from_end && form.start == -1;
+    if (!is_last || !form.terms.empty() || !form.counts.empty()) return false;
+  }
+  return true;
+}
+
 } // namespace broadloom::spec

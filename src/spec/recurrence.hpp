@@ -72,6 +72,10 @@ using Solve = std::function<std::vector<std::int64_t>(const TypedSpec &, std::sp
 void find_loop_shapes(LetKernels lets, std::size_t first, std::span<const Layout> inputs,
                       std::vector<std::vector<std::int64_t>> &shapes, const Solve &solve);
 
+// Does the kernel read of this input, the array of such a let, no more than the position that is computed last, as h[-1, i]? Then the
+// others need not be kept.
+bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of);
+
 // That of the array that a member reads.
 std::vector<std::int64_t> shape_before(const Recurrence &of, const Recurrence::Read &read,
                                        const std::vector<std::int64_t> &shape);

@@ -61,9 +61,11 @@ public:
     std::optional<spec::Scatters> parts = spec::split_scatters(typed_);
     if (parts) typed_ = parts->after;
     windowed_.emplace(typed_, pointers,
-                      kernel::Helpers{kernel::run_in_order, [&](kernel::Operands) {
+                      kernel::Helpers{kernel::run_in_order,
+                                      [&](kernel::Operands) {
                                         return reference::evaluate(parts->before, given_);
-                                      }});
+                                      }},
+                      kernel::WindowedOperands::How());
     for (const AnyView *view : windowed_->all().subspan(in_.size())) in_.push_back(view->layout);
     for (const CaseOperand &out : c.outputs)
       out_.push_back(out.layout), wanted_.push_back(out.wanted);

@@ -200,18 +200,25 @@ std::string WindowMaker::let_of(RandomInput &input) {
   return "let vs" + (listed ? positions(-1) : "") + " = " + value;
 }
 
-// Sometimes it reads itself at earlier or later positions of one dim, and another let of the same shape does so together with it.
+// Sometimes it reads itself at earlier or later positions of one dim, and another let of the same shape does so together with it. Of
+// some the windows see all positions, of some only the last one, beside the input.
 std::string WindowMaker::loop_of(int rank, const std::string &value) {
   if (!random_.chance(50)) return {};
   const int time = random_.below(rank);
-  const bool backwards = random_.chance(40);
-  const auto at = [&](const std::string &let, int lag) {
+  const bool backwards = random_.chance(40), last_only = random_.chance(40);
+  const std::string name = last_only ? "vl" : "vs";
+  const auto position = [&](const std::string &let, const std::string &step) {
     std::string text;
     for (int d = 0; d < rank; ++d) {
-      text += (d == 0 ? "q" : ", q") + std::to_string(d);
-      if (d == time && lag > 0) text += (backwards ? " + " : " - ") + std::to_string(lag);
+      const std::string axis = "q" + std::to_string(d);
+      text += (d == 0 ? "" : ", ") + (d == time ? step : axis);
     }
     return let + "[" + text + "]";
+  };
+  const auto at = [&](const std::string &let, int lag) {
+    const std::string axis = "q" + std::to_string(time);
+    return position(let,
+                    lag == 0 ? axis : axis + (backwards ? " + " : " - ") + std::to_string(lag));
   };
   const auto joined = [&](const std::string &a, const std::string &b) {
     return random_.chance(50) ? a + " + " + b
@@ -220,23 +227,27 @@ std::string WindowMaker::loop_of(int rank, const std::string &value) {
   // Beside its own position along another dim, sometimes.
   const auto beside = [&](int lag) {
     const int d = random_.below(rank);
-    std::string text = at("vs", lag);
+    std::string text = at(name, lag);
     if (d == time || random_.chance(50)) return text;
     const std::string axis = "q" + std::to_string(d);
     const auto place = text.find(axis);
     const int moved = random_.below(3);
     if (moved > 0) text.insert(place + axis.size(), " + " + std::to_string(moved));
     const std::string mode = random_.pick<std::string>({"zero", "1", "edge", "wrap", "reflect"});
-    return "pad(vs, " + std::to_string(d) + ": (1, 1), " + mode + ")" + text.substr(2);
+    return "pad(" + name + ", " + std::to_string(d) + ": (1, 1), " + mode + ")" +
+           text.substr(name.size());
   };
   const std::string start = random_.chance(40) ? " from 1" : "";
   std::string own = joined(value, beside(random_.between(1, 3)));
   if (random_.chance(30)) own = joined(own, beside(random_.between(1, 3)));
-  if (random_.chance(70)) return "let " + at("vs", 0) + " = " + own + start;
+  const std::string seen = last_only ? "\nlet " + at("vs", 0) + " = " + at("v", 0) + " + " +
+                                           position(name, backwards ? "0" : "-1")
+                                     : "";
+  if (random_.chance(70)) return "let " + at(name, 0) + " = " + own + start + seen;
   const std::string other =
-      joined(at("vs", random_.below(2)), at("vr", 1)); // of this step, or of another
-  return "let " + at("vs", 0) + " = " + joined(own, at("vr", random_.between(1, 2))) + start +
-         "\nlet " + at("vr", 0) + " = " + other;
+      joined(at(name, random_.below(2)), at("vr", 1)); // of this step, or of another
+  return "let " + at(name, 0) + " = " + joined(own, at("vr", random_.between(1, 2))) + start +
+         "\nlet " + at("vr", 0) + " = " + other + seen;
 }
 
 RandomWindows WindowMaker::of_new(DType dtype, bool large) {

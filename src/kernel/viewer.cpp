@@ -1,0 +1,193 @@
+// See viewer.hpp. Extents: an axis that is the label of a declared dim has that dim's; one that stands only alone has that of the dim at
+// whose position it stands; any other takes the greatest extent for which every read is inside its array (window_extents.hpp).
+#include "kernel/viewer.hpp"
+
+#include "kernel/check.hpp"
+#include "kernel/positions.hpp"
+#include "kernel/window_extents.hpp"
+#include "support/fail.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::kernel {
+
+using spec::TypedWindow;
+using Wide = __int128; // positions: multiples times extents
+
+std::vector<bool> looked_up(const spec::TypedSpec &spec) {
+  std::vector<bool> looked = elements_read(spec);
+  for (std::size_t i = spec.inputs.size(); i-- > 0;) {
+    if (!spec.inputs[i].window || !looked[i]) continue;
+    const TypedWindow &window = *spec.inputs[i].window;
+    if (window.sum)
+      for (const TypedWindow::Form &form : spec.inputs[*window.sum].window->forms)
+        for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
+    if (window.is_gather() && window.derived) looked[window.derived_from] = true;
+    for (const TypedWindow::Form &form : window.forms)
+      for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
+  }
+  return looked;
+}
+
+Viewer::Viewer(const spec::TypedSpec &spec, std::span<const Layout> given)
+    : spec_(spec), given_(given), read_(looked_up(spec)), extents_(window_extents(spec, given)) {}
+
+bool Viewer::is_guarded(const TypedWindow &window, std::size_t dim) {
+  return window.forms[dim].may_leave || window.forms[dim].divisor != 1 ||
+         window.pad_of(int(dim)) != nullptr;
+}
+
+static bool is_empty(const Layout &layout) {
+  return std::any_of(layout.shape().begin(), layout.shape().end(),
+                     [](std::int64_t extent) { return extent == 0; });
+}
+
+Seen Viewer::see(std::size_t index, const Box *box) {
+  index_ = index;
+  box_ = box;
+  fits_ = true;
+  Seen seen;
+  seen.layout = shape();
+  const spec::TypedInput &input = spec_.inputs[index];
+  const TypedWindow &window = *input.window;
+  const bool empty = is_empty(seen.layout);
+  Layout of = given_[window.of];
+  if (window.is_gather() || window.sum) {
+    seen.layout = contiguous_layout(seen.layout.shape());
+    if (!window.pads.empty() && !empty && read_[index]) seen.padding = {window.of, window.pads, {}};
+    return seen;
+  }
+  std::vector<std::int64_t> first(window.forms.size()); // positions of what it looks at
+  if (window.needs_zeros() || !window.pads.empty()) {
+    if (empty || !read_[index]) return seen; // its extents are all that matters
+    const std::vector<Padding::Dim> dims = positions_of(seen.layout);
+    if (box != nullptr && is_inside(dims)) {
+      for (const TypedWindow::Pad &pad : window.pads) first[std::size_t(pad.dim)] = pad.before;
+    } else {
+      seen.padding = {window.of, window.pads, {}};
+      if (window.needs_zeros() || box != nullptr) seen.padding->dims = dims;
+      for (std::size_t dim = 0; dim < seen.padding->dims.size(); ++dim)
+        first[dim] = dims[dim].first;
+      of = padded_layout(*seen.padding, of);
+    }
+  }
+  for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k)
+    for (std::size_t dim = 0; dim < window.forms.size() && seen.layout.extents[k] > 1;
+         ++dim) // else it might be any number
+      for (const TypedWindow::Term &term : window.forms[dim].terms)
+        if (term.axis == input.axis_of_dim[k] && !stands(dim))
+          add(seen.layout.strides[k], term.times, of.strides[dim]);
+  for (std::size_t dim = 0; dim < window.forms.size() && !empty; ++dim)
+    add(seen.offset, whole(start(dim) - first[dim]), of.strides[dim]);
+  std::int64_t bytes = 0;
+  fits_ = fits_ && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
+  if (!fits_) fail_size();
+  return seen;
+}
+
+std::vector<Padding::Dim> Viewer::positions(std::size_t window, const Box *box) {
+  index_ = window;
+  box_ = box;
+  fits_ = true;
+  return positions_of(shape());
+}
+
+Layout Viewer::shape() const {
+  const spec::TypedInput &input = spec_.inputs[index_];
+  const TypedWindow &window = *input.window;
+  Layout layout;
+  layout.rank = int(input.axis_of_dim.size());
+  for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
+    const auto axis = std::size_t(input.axis_of_dim[k]);
+    if (box_ != nullptr) {
+      layout.extents[k] = (*box_)[axis].count;
+    } else if (window.derived) {
+      const TypedWindow::ExtentOf &from = window.extents[k];
+      layout.extents[k] = from.number >= 0 ? from.number
+                          : from.axis >= 0 ? extents_[std::size_t(from.axis)]
+                                           : given_[from.input].extents[std::size_t(from.dim)];
+    } else {
+      layout.extents[k] = extents_[axis];
+    }
+  }
+  return layout;
+}
+
+// Whether the dim is a 1 that is read at its only position throughout.
+bool Viewer::stands(std::size_t dim) const {
+  const TypedWindow &window = *spec_.inputs[index_].window;
+  return window.forms[dim].stretches && given_[window.of].extents[dim] == 1;
+}
+
+Wide Viewer::start(std::size_t dim) const {
+  if (stands(dim)) return 0;
+  const TypedWindow &window = *spec_.inputs[index_].window;
+  const TypedWindow::Form &form = window.forms[dim];
+  Wide start =
+      start_of(form, window.padded(int(dim), given_[window.of].extents[dim]),
+               [&](std::uint32_t input, std::size_t d) { return given_[input].extents[d]; });
+  if (box_ != nullptr)
+    for (const TypedWindow::Term &term : form.terms)
+      start += Wide(term.times) * (*box_)[std::size_t(term.axis)].first;
+  return start;
+}
+
+// Along the axis of the steps of a loop over time all of the array, as it is brought up to date row by row.
+std::vector<Padding::Dim> Viewer::positions_of(const Layout &shape) {
+  const spec::TypedInput &input = spec_.inputs[index_];
+  const TypedWindow &window = *input.window;
+  std::vector<Padding::Dim> dims;
+  for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
+    Wide least = start(dim), most = least;
+    bool walks_time = false;
+    for (const TypedWindow::Term &term : window.forms[dim].terms) {
+      walks_time = walks_time || term.axis == spec_.time;
+      if (stands(dim)) continue;
+      const auto k = std::find(input.axis_of_dim.begin(), input.axis_of_dim.end(), term.axis) -
+                     input.axis_of_dim.begin();
+      const Wide last = Wide(term.times) * (shape.extents[std::size_t(k)] - 1);
+      (last > 0 ? most : least) += last;
+    }
+    if (walks_time) {
+      least = 0;
+      most = window.padded(int(dim), given_[window.of].extents[dim]) - 1;
+    }
+    dims.push_back({whole(least), whole(most), window.forms[dim].divisor});
+  }
+  if (!fits_) fail_size();
+  return dims;
+}
+
+bool Viewer::is_inside(const std::vector<Padding::Dim> &dims) const {
+  const TypedWindow &window = *spec_.inputs[index_].window;
+  for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+    const TypedWindow::Pad *pad = window.pad_of(int(dim));
+    const std::int64_t before = pad == nullptr ? 0 : pad->before;
+    if (dims[dim].divisor != 1 || dims[dim].first < before ||
+        dims[dim].last >= before + given_[window.of].extents[dim])
+      return false;
+  }
+  return true;
+}
+
+std::int64_t Viewer::whole(Wide number) {
+  constexpr Wide limit = Wide(1) << 61; // as of extents and strides
+  fits_ = fits_ && number > -limit && number < limit;
+  return fits_ ? std::int64_t(number) : 0;
+}
+
+void Viewer::add(std::int64_t &sum, std::int64_t times, std::int64_t stride) {
+  std::int64_t product = 0;
+  fits_ = fits_ && !__builtin_mul_overflow(times, stride, &product) &&
+          !__builtin_add_overflow(sum, product, &sum);
+}
+
+void Viewer::fail_size() const {
+  support::fail("E0112",
+                fmt::format("the strides of {} leave the range of i64", spec_.inputs[index_].name),
+                spec_.inputs[index_].where, "use smaller multiples");
+}
+
+} // namespace broadloom::kernel

@@ -1,0 +1,67 @@
+// How a window sees its array: strides, and where it begins; for all positions of the axes, or for those in a box.
+//
+//   x[2*i + u - 1, j] of x : f32[100, 8] with strides 8 and 1
+//
+// moves by 16 elements along i, 8 along u and 1 along j, from 8 elements before the start of x.
+#pragma once
+
+#include "kernel/padding.hpp"
+#include "spec/spec.hpp"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace broadloom::kernel {
+
+// The layout of a window, and how far its first element is from that of its array, or of the padded copy of it, in elements.
+struct Seen {
+  Layout layout;
+  std::int64_t offset = 0;
+  std::optional<Padding> padding;
+};
+
+// Positions first to first + count of each axis.
+struct Range {
+  std::int64_t first = 0, count = 0;
+};
+using Box = std::vector<Range>; // [axis]
+
+class Viewer {
+public:
+  // `given` are the layouts of the inputs that a call is given. Throws ShapeError E0102, E0142.
+  Viewer(const spec::TypedSpec &spec, std::span<const Layout> given);
+
+  // Of the input `window`. In a box it looks at the array itself where all that it reads is inside, else at a copy of what it reads alone.
+  // Throws ShapeError E0112.
+  Seen see(std::size_t window, const Box *box = nullptr);
+  // What a window reads along each dim of the padded array, at all positions of its axes.
+  std::vector<Padding::Dim> positions(std::size_t window, const Box *box = nullptr);
+  // Is there a border along this dim, or may the window leave the array there?
+  static bool is_guarded(const spec::TypedWindow &window, std::size_t dim);
+
+  bool is_read(std::size_t input) const { return read_[input]; }
+
+private:
+  Layout shape() const;
+  bool stands(std::size_t dim) const;
+  __int128 start(std::size_t dim) const;
+  std::vector<Padding::Dim> positions_of(const Layout &shape);
+  bool is_inside(const std::vector<Padding::Dim> &dims) const;
+  std::int64_t whole(__int128 number);
+  void add(std::int64_t &sum, std::int64_t times, std::int64_t stride);
+  [[noreturn]] void fail_size() const;
+
+  const spec::TypedSpec &spec_;
+  const std::span<const Layout> given_;
+  const std::vector<bool> read_; // [input]: are its elements read, by the kernel or by a gather?
+  const std::vector<std::int64_t> extents_; // [axis]
+  std::size_t index_ = 0;
+  const Box *box_ = nullptr;
+  bool fits_ = true;
+};
+
+// [input]: must its positions be looked at? Those of gathers that are read, or of which one is derived that is.
+std::vector<bool> looked_up(const spec::TypedSpec &spec);
+
+} // namespace broadloom::kernel
