@@ -202,7 +202,7 @@ Expr ThroughLoop::sent_part(const Read &read, Member &member, std::size_t output
   const bool elsewhere = read.window.node() && !holds_scan(value); // may be computed there
   if (!elsewhere) {
     if (!folded.empty()) value = make_fold({}, {value}, folded, read.where);
-    value = with_extents(value, read.axes, read.input->name);
+    value = with_extents(value, has, read.axes, read.input->name);
   }
   if (read.window.node()) {
     const auto fresh = [&] { return all_.fresh(member.let + "_part"); };
@@ -210,9 +210,11 @@ Expr ThroughLoop::sent_part(const Read &read, Member &member, std::size_t output
     value = elsewhere ? take_costly_parts(value, member.axes, fresh, member.parts)
                       : add_part({value, part_input(fresh(), read.axes, read.where), read.axes},
                                  member.parts);
-    for (std::size_t k = known; elsewhere && k < member.parts.size(); ++k)
+    for (std::size_t k = known; elsewhere && k < member.parts.size(); ++k) {
+      const std::vector<std::string> &axes = member.parts[k].axes;
       member.parts[k].value =
-          with_extents(member.parts[k].value, member.parts[k].axes, member.seed);
+          with_extents(member.parts[k].value, {axes.begin(), axes.end()}, axes, member.seed);
+    }
     declare(read.window.node()->input);
     FoldUse use;
     use.like = read.window.node()->input->name;
@@ -223,8 +225,8 @@ Expr ThroughLoop::sent_part(const Read &read, Member &member, std::size_t output
   return value;
 }
 
-Expr ThroughLoop::with_extents(Expr value, const std::vector<std::string> &axes,
-                               const std::string &of) const {
+Expr ThroughLoop::with_extents(Expr value, const std::unordered_set<std::string> &has,
+                               const std::vector<std::string> &axes, const std::string &of) const {
   std::unordered_set<std::string> given;
   expr::Walker().walk(value.node(), [&](const ExprNode &node) {
     if (node.kind != ExprKind::Input) return;
@@ -241,7 +243,7 @@ Expr ThroughLoop::with_extents(Expr value, const std::vector<std::string> &axes,
   });
   const Terms t(value.node()->where);
   for (const std::string &axis : axes) {
-    if (given.contains(axis)) continue;
+    if (given.contains(axis) && has.contains(axis)) continue;
     const Expr index = make_iota(AxisRef(axis), {of}, value.node()->where);
     const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
     value = t.where(inside, value);

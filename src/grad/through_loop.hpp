@@ -114,8 +114,9 @@ private:
   Expr sent_part(const Read &read, Member &member, std::size_t output, Expr value);
 
   // A value that is an array of its own, along these axes: each has the extent that it has in the input `of`. Where nothing that is read
-  // says so, its positions do. Along some the value may be the same.
-  Expr with_extents(Expr value, const std::vector<std::string> &axes, const std::string &of) const;
+  // says so, its positions do. The value has the axes `has`, and is the same along the others.
+  Expr with_extents(Expr value, const std::unordered_set<std::string> &has,
+                    const std::vector<std::string> &axes, const std::string &of) const;
 
   // A value with a scan is computed where it stands (E0605).
   static bool holds_scan(const Expr &value);
