@@ -4,6 +4,7 @@
 #include "jit/kernel.hpp"
 #include "jit/layout_cache.hpp"
 #include "kernel/layouts.hpp"
+#include "kernel/storage.hpp"
 #include "kernel/window_extents.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace broadloom::jit {
 
 Lets::Lets(const spec::TypedSpec &typed, bool keeps_all, const Compile &compile)
-    : specs_(typed.materialised) {
+    : specs_(typed.materialised), rest_(typed) {
   if (specs_.empty()) return;
   std::size_t more = specs_.size();
   for (std::size_t k = 0; k < specs_.size(); ++k) {
@@ -187,12 +188,52 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
     views.push_back({dtype, nullptr, true, made->lets.back()});
     lifetimes.push_back({made->bytes.back(), lets_[k].made, lets_[k].last_read});
   }
+  choose_orders(inputs, *made);
   const std::vector<std::int64_t> starts = put_parts(*made, wholes, lifetimes);
   made->places = support::places_of(lifetimes);
   for (std::size_t k = lets_.size(); k-- > 0;) // a whole may be a part itself, of one behind it
     if (lets_[k].whole) made->places.starts[k] = made->places.starts[*lets_[k].whole] + starts[k];
   const std::lock_guard lock(mutex_);
   return latest_ = std::move(made);
+}
+
+// Of those that nothing else binds: no loops, which lie step by step, no joins and their parts, and no wishes.
+void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
+  std::vector<kernel::StoredArray> arrays;
+  for (const AnyView *input : inputs) arrays.emplace_back(input->layout);
+  for (std::size_t k = 0; k < lets_.size(); ++k) {
+    const bool is_bound = recurrence(k) != nullptr || specs_[k]->join || lets_[k].whole ||
+                          specs_[k]->typed.outputs[0].store != Order::none;
+    arrays.emplace_back(made.lets[k], !is_bound);
+  }
+  std::vector<kernel::StorageStep> steps;
+  const auto add = [&](const spec::TypedSpec &typed, std::span<const std::size_t> reads,
+                       std::ptrdiff_t output, bool is_seen) {
+    kernel::StorageStep step{&typed, {}, output};
+    for (std::size_t i = 0; i < inputs.size(); ++i) step.inputs.push_back(i);
+    for (const std::size_t read : reads) {
+      if (!is_seen && read < lets_.size()) arrays[inputs.size() + read].is_free = false;
+      step.inputs.push_back(inputs.size() + read);
+    }
+    if (!is_seen && output >= 0) arrays[std::size_t(output)].is_free = false;
+    if (is_seen) steps.push_back(std::move(step));
+  };
+  for (std::size_t k = 0; k < lets_.size(); ++k)
+    add(specs_[k]->typed, lets_[k].reads, std::ptrdiff_t(inputs.size() + k),
+        recurrence(k) == nullptr && !specs_[k]->join && specs_[k]->typed.lent_input() == nullptr &&
+            specs_[k]->typed.given_inputs() == inputs.size() + lets_[k].reads.size());
+  add(rest_, reads_of_rest_, -1,
+      rest_.lent_input() == nullptr &&
+          rest_.given_inputs() == inputs.size() + reads_of_rest_.size());
+  const kernel::Storage storage = kernel::choose_storage(arrays, steps);
+  made.traffic = storage.bytes;
+  made.traffic_before = storage.bytes_before;
+  for (std::size_t k = 0; k < lets_.size(); ++k) {
+    const Layout &chosen = storage.layouts[inputs.size() + k];
+    if (std::ranges::equal(chosen.strides, made.lets[k].strides)) continue;
+    made.lets[k] = chosen;
+    made.reordered.push_back(k);
+  }
 }
 
 // Parts lie in their whole, which lives from the first of them until the last time that one of them or it is read. Returns where, in bytes: [let].

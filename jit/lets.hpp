@@ -43,6 +43,9 @@ public:
     // Of a let that reads itself: its first step, in bytes from its place, where the rows of the start may lie before, and the numbers of
     // the steps.
     std::vector<std::int64_t> first, positions; // [let]
+    // Lets that lie in another order than the one that writes them alone would have, and what that saves (kernel/storage.hpp).
+    std::vector<std::size_t> reordered = {};
+    double traffic = 0, traffic_before = 0;
   };
   // For inputs that fit (kernel::check_operands). Throws what their shapes are not fit for.
   std::shared_ptr<const Layouts> layouts(kernel::Operands inputs) const;
@@ -66,6 +69,7 @@ public:
                                                 kernel::Operands outputs) const;
 
 private:
+  void choose_orders(kernel::Operands inputs, Layouts &made) const;
   std::vector<std::int64_t> put_parts(Layouts &layouts, std::vector<kernel::Whole> &wholes,
                                       std::vector<support::Lifetime> &lifetimes) const;
   std::span<const std::size_t> parts_of(std::size_t k) const; // none where it is no join
@@ -92,6 +96,7 @@ private:
   std::vector<Let> lets_;
   std::unordered_map<std::string, std::size_t> index_;
   std::vector<std::size_t> reads_of_rest_;
+  const spec::TypedSpec &rest_;
   std::vector<std::vector<bool>> needs_; // [output][let]
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Layouts> latest_; // under the lock

@@ -21,6 +21,7 @@
 #include "text/print_typed.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
@@ -196,6 +197,19 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
   }
   const std::shared_ptr<const jit::Lets::Layouts> layouts = lets_.latest();
   if (!layouts) return;
+  for (const std::size_t k : layouts->reordered) {
+    const std::string &name = lets_.specs()[k]->typed.outputs[0].name;
+    why.push_back(decide(
+        Reason::LetOrder, name,
+        fmt::format(
+            "strides {}",
+            fmt::join(std::span(layouts->lets[k].strides).first(std::size_t(layouts->lets[k].rank)),
+                      ", ")),
+        fmt::format("let '{}' lies as what reads it goes through it: {:.3g} bytes "
+                    "in all, {:.3g} in the order of what it reads",
+                    name, layouts->traffic, layouts->traffic_before),
+        {{"the order of what it reads", "more lines are read across"}}));
+  }
   std::int64_t apart = 0;
   for (std::size_t k = 0; k < layouts->lets.size(); ++k) apart += layouts->bytes[k];
   why.push_back(decide(Reason::LetsShareMemory, "", fmt::format("{} bytes", layouts->places.bytes),

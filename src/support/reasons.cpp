@@ -287,6 +287,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "a let reads itself at earlier positions of an axis: these are computed one after the other"},
     {Reason::LetKeepsRows, "let-keeps-rows", "lets",
      "of a let that reads itself, only the last positions are read: no others are kept"},
+    {Reason::LetOrder, "let-order", "lets",
+     "the array of a let lies in the order in which what reads it costs least"},
     {Reason::LetsShareMemory, "lets-share-memory", "lets",
      "what the arrays of lets take at once: those that never live together share memory"},
     {Reason::PaddingSplit, "padding-split", "padding",
