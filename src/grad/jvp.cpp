@@ -212,16 +212,20 @@ public:
   }
   void add(const std::string &name) {
     if (names_.contains(name)) return;
-    names_.emplace(name, support::free_name("t_" + name, [&](const std::string &free) {
-                     return taken_.insert(free).second;
-                   }));
+    names_.emplace(name, fresh("t_" + name));
   }
   const std::unordered_map<std::string, std::string> &all() const { return names_; }
+  std::string fresh(const std::string &name) {
+    return support::free_name(name,
+                              [&](const std::string &free) { return taken_.insert(free).second; });
+  }
 
 private:
   std::unordered_set<std::string> taken_;
   std::unordered_map<std::string, std::string> names_;
 };
+
+} // namespace
 
 bool reads_any(const SpecData &data, const std::vector<std::string> &names) {
   bool reads = false;
@@ -237,6 +241,8 @@ bool reads_any(const SpecData &data, const std::vector<std::string> &names) {
   }
   return reads;
 }
+
+namespace {
 
 // The array as the let itself reads it; empty where its axes have no names.
 Expr read_of(const spec::Materialised &let) {
@@ -256,6 +262,15 @@ std::set<std::string> moving_lets(const spec::Split &split, std::vector<std::str
   std::set<std::string> found;
   for (const auto &let : split.lets) {
     const std::string &name = let->data.outputs[0].name;
+    if (let->recurrence) {
+      const auto first = std::size_t(&let - split.lets.data());
+      if (let->recurrence->first != first) continue;
+      for (const std::string &member : moving_members(split, first, moving)) {
+        found.insert(member);
+        moving.push_back(member);
+      }
+      continue;
+    }
     const bool moves =
         let->join ? std::ranges::any_of(let->join->parts,
                                         [&](const auto &part) { return found.contains(part); })
@@ -280,26 +295,63 @@ spec::Materialised tangent_of_join(const spec::Materialised &let,
   return made;
 }
 
+// A let whose value stands as it is to be, over other lets: as those that read themselves are joined again.
+std::shared_ptr<const spec::Materialised> as_written(const TangentLet &tangent) {
+  SpecData data;
+  OutputDecl output;
+  output.name = tangent.let.node()->name;
+  output.value = tangent.let;
+  data.outputs.push_back(std::move(output));
+  data.inputs = tangent.named;
+  return std::make_shared<const spec::Materialised>(
+      spec::Materialised{std::move(data), spec::TypedSpec(), spec::Recurrence(), {}});
+}
+
 // let h = exp(x)      let h = exp(x)
 //                     let t_h = t_x * h
-SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest request) {
+SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest request,
+                   Names &free) {
   SpecData names = data; // and the tangents as lets and inputs
   for (const auto &input : data.inputs)
     if (!input->window && std::count(request.wrt.begin(), request.wrt.end(), input->name) > 0)
       names.inputs.push_back(tangent_of(*input, request.names.at(input->name)));
-  const std::unordered_map<std::string, Expr> lets = spec::lets_by_name(data);
+  std::unordered_map<std::string, Expr> lets = spec::lets_by_name(data);
+  std::unordered_map<std::string, Expr> starts; // tangents of what lets begin with
   const std::set<std::string> moving = moving_lets(split, request.wrt);
   spec::Split made;
-  for (const auto &let : split.lets) {
+  for (std::size_t k = 0; k < split.lets.size(); ++k) {
+    const auto &let = split.lets[k];
     made.lets.push_back(let);
     const std::string &name = let->data.outputs[0].name;
     const DType dtype = let->typed.outputs[0].dtype;
+    if (let->recurrence) {
+      if (let->recurrence->first + let->recurrence->count != k + 1) continue; // until all are there
+      const LoopToMove loop{split,
+                            let->recurrence->first,
+                            moving,
+                            request,
+                            lets,
+                            starts,
+                            [&](const std::string &like) { return free.fresh(like); }};
+      for (const TangentLet &tangent : tangents_of_loop(loop)) {
+        lets.insert_or_assign(tangent.let.node()->name, tangent.let);
+        names.lets.push_back(tangent.let);
+        made.lets.push_back(as_written(tangent));
+      }
+      for (std::size_t m = let->recurrence->first; m <= k; ++m)
+        if (const std::string &member = split.lets[m]->data.outputs[0].name;
+            moving.contains(member))
+          request.wrt.push_back(member);
+      continue;
+    }
     if (!moving.contains(name)) continue;
-    const ExprNode &old = *lets.at(name).node();
+    const bool begins = !lets.contains(name); // the start of one, which has no text of its own
+    const ExprNode &old = begins ? *let->data.outputs[0].value.node() : *lets.at(name).node();
     if (let->join) {
       made.lets.push_back(
           std::make_shared<const spec::Materialised>(tangent_of_join(*let, request.names)));
       names.lets.push_back(make_let(request.names.at(name), old.args[0], old.where, old.axes));
+      lets.emplace(request.names.at(name), names.lets.back());
       request.wrt.push_back(name);
       continue;
     }
@@ -321,8 +373,17 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
       output.value =
           exchange(output.value, [&](const ExprNode &node) { return held_in(array, value, node); });
     }
+    if (begins) {
+      starts.emplace(name, exchange(output.value, [&](const ExprNode &node) {
+                       const bool of_let =
+                           node.kind == ExprKind::Input && spec::reads_arrays(*node.input);
+                       return of_let ? spec::window_of_lets(*node.input, lets) : Expr();
+                     }));
+      continue;
+    }
     names.lets.push_back(
         make_let(output.name, old.args[0], old.where, old.axes, {{}, -1, 0, old.input}));
+    lets.emplace(output.name, names.lets.back());
     made.lets.push_back(std::make_shared<const spec::Materialised>(
         spec::Materialised{std::move(part), spec::TypedSpec(), {}, {}}));
     request.wrt.push_back(name);
@@ -354,18 +415,12 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
   request.value = options.value;
   for (const std::string &name : request.wrt) names.add(name);
   const auto split = spec::split_lets(data, spec::analyse);
-  for (std::size_t k = 0; split && k < split->lets.size(); ++k)
-    if (const spec::Materialised &let = *split->lets[k]; let.recurrence)
-      support::fail("E0607",
-                    "let '" + let.data.outputs[0].name +
-                        "' reads itself, and forward mode does not go through such lets",
-                    support::with_text(let.data.outputs[0].where, data.source.get()),
-                    "take the gradient, which does");
   if (split)
     for (const auto &let : split->lets) names.add(let->data.outputs[0].name);
   for (const OutputDecl &output : data.outputs) names.add(output.name);
   request.names = names.all();
-  SpecData made = split ? grad::with_lets(data, *split, request) : grad::directional(data, request);
+  SpecData made =
+      split ? grad::with_lets(data, *split, request, names) : grad::directional(data, request);
   return LoopSpec(std::make_shared<const SpecData>(std::move(made)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

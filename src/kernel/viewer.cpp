@@ -150,7 +150,7 @@ std::vector<Padding::Dim> Viewer::positions_of(const Layout &shape) {
       const Wide last = Wide(term.times) * (shape.extents[std::size_t(k)] - 1);
       (last > 0 ? most : least) += last;
     }
-    if (walks_time && box_ != nullptr) {
+    if (walks_time) {
       least = 0;
       most = window.padded(int(dim), given_[window.of].extents[dim]) - 1;
     }

@@ -27,8 +27,9 @@ bool is_transposed(const TypedSpec &spec, const Node &node) {
 // The axes of a window in terms of the positions in its array.
 class Solution {
 public:
-  Solution(const TypedWindow &window, AxisSet in_sums, const Place &where) : positions_(where) {
-    for (std::size_t dim = 0; dim < window.forms.size(); ++dim) take(window, dim, in_sums);
+  // `all`: the axes that have all positions of a dim where they stand alone.
+  Solution(const TypedWindow &window, AxisSet all, const Place &where) : positions_(where) {
+    for (std::size_t dim = 0; dim < window.forms.size(); ++dim) take(window, dim, all);
   }
 
   static int place(std::size_t dim) {
@@ -50,7 +51,7 @@ public:
   const Positions &positions() const { return positions_; }
 
 private:
-  void take(const TypedWindow &window, std::size_t dim, AxisSet in_sums) {
+  void take(const TypedWindow &window, std::size_t dim, AxisSet all) {
     const TypedWindow::Form &form = window.forms[dim];
     Position position;
     position.constant = form.start;
@@ -68,7 +69,7 @@ private:
       for (auto &[axis, solved] : axes_)
         solved.at = positions_.substitute(
             solved.at, [&](int other) { return other == term.axis ? &at : nullptr; });
-      axes_[term.axis] = {at, form.is_axis() && !in_sums.has(term.axis)};
+      axes_[term.axis] = {at, form.is_axis() && all.has(term.axis)};
       return;
     }
     conditions_.push_back({known, dim});
@@ -88,7 +89,10 @@ private:
 
 class Transposer {
 public:
-  explicit Transposer(TypedSpec &spec) : spec_(spec), free_(spec.free_axes()), reindexer_(spec) {}
+  explicit Transposer(TypedSpec &spec)
+      : spec_(spec), all_(expr::every_axis - spec.free_axes()), reindexer_(spec) {
+    if (spec.time) all_ = all_ | AxisSet::of(*spec.time); // there is a step for each
+  }
 
   void run() {
     const expr::Graph old = std::move(spec_.graph);
@@ -113,7 +117,7 @@ private:
   // The sum of what is gathered from the array and from each border that repeats elements of it, or corner of such borders.
   NodeId written_out(const Node &fold, NodeId summed, const Place &where) {
     const TypedWindow window = *spec_.inputs[fold.like].window; // the inputs grow
-    const Solution solution(window, free_, support::with_text(where, spec_.source.get()));
+    const Solution solution(window, all_, support::with_text(where, spec_.source.get()));
     std::optional<NodeId> total;
     for (const std::vector<Part> &parts : parts_of(window, where)) {
       const NodeId value = gathered(fold, summed, window, solution, parts, where);
@@ -329,7 +333,7 @@ private:
   Place support_place(const Place &where) const { return where; }
 
   TypedSpec &spec_;
-  const AxisSet free_;
+  AxisSet all_; // that have all positions where they stand alone
   Reindexer reindexer_;
   std::map<std::tuple<std::uint32_t, std::size_t, std::int64_t>, int> borders_;
 };

@@ -55,6 +55,7 @@ public:
     check_unused_lets();
     mark_lets();
     check_marks();
+    if (!data_.step_axis.empty()) spec_.time = space_.axis(AxisRef(data_.step_axis), data_.where);
     transpose_windows(spec_);
     if (spec_.relaxed) {
       keep_live_nodes(); // who else uses a product matters

@@ -20,15 +20,23 @@ public:
     for (std::size_t k = first; k < end(); ++k) {
       std::vector<std::int64_t> &known =
           known_.emplace_back(lets_[k]->typed.outputs[0].axes.size(), unknown);
+      std::vector<bool> &begun = begun_.emplace_back(known.size());
       if (!of(k).start) continue;
       const std::vector<std::int64_t> &start = shapes_[*of(k).start];
-      for (std::size_t d = 0; d < start.size(); ++d) known[of(k).start_dims[d]] = start[d];
+      for (std::size_t d = 0; d < start.size(); ++d) {
+        known[of(k).start_dims[d]] = start[d];
+        begun[of(k).start_dims[d]] = true;
+      }
     }
   }
 
   void run() {
-    for (std::size_t pass = 0; pass <= known_.size() && !all_known(); ++pass)
-      for (std::size_t k = first_; k < end(); ++k) look(k);
+    for (std::size_t pass = 0; pass <= 2 * known_.size(); ++pass) {
+      bool changed = false;
+      for (std::size_t k = first_; k < end(); ++k)
+        if (known_.size() > 1 || !is_known(k)) changed = look(k) || changed;
+      if (!changed) break;
+    }
     for (std::size_t k = first_; k < end(); ++k) {
       take_steps(k);
       if (!is_known(k))
@@ -49,11 +57,6 @@ private:
   const std::string &name(std::size_t k) const { return lets_[k]->typed.outputs[0].name; }
   bool is_known(std::size_t k) const {
     return std::ranges::count(known_[k - first_], unknown) == 0;
-  }
-  bool all_known() const {
-    for (std::size_t k = first_; k < end(); ++k)
-      if (!is_known(k)) return false;
-    return true;
   }
   void take_steps(std::size_t k) {
     if (steps_ >= 0) known_[k - first_][of(k).dim] = steps_;
@@ -91,7 +94,7 @@ private:
     return layouts;
   }
 
-  // Of its dims.
+  // Of its dims, and of the axis along which it goes.
   std::vector<std::int64_t> solved(std::size_t k, std::int64_t most) const {
     const TypedSpec &typed = lets_[k]->typed;
     const std::vector<Layout> layouts = given(k, most);
@@ -107,28 +110,35 @@ private:
     }
     std::vector<std::int64_t> shape;
     for (const int axis : typed.outputs[0].axes) shape.push_back(extents[std::size_t(axis)]);
+    shape.push_back(extents[std::size_t(of(k).axis)]);
     return shape;
   }
 
-  // What does not depend on what is not known.
-  void look(std::size_t k) {
+  // What does not depend on what is not known. Of several lets one may bound what another has: an extent may turn out to be less.
+  bool look(std::size_t k) {
     take_steps(k);
-    if (is_known(k)) return;
+    std::vector<std::int64_t> &known = known_[k - first_];
     const std::vector<std::int64_t> one = solved(k, far[0]), other = solved(k, far[1]);
-    for (std::size_t d = 0; d < one.size(); ++d)
-      if (one[d] == other[d] && known_[k - first_][d] == unknown) known_[k - first_][d] = one[d];
-    steps_ = known_[k - first_][of(k).dim];
+    bool changed = false;
+    for (std::size_t d = 0; d < known.size(); ++d) {
+      const bool is_said = begun_[k - first_][d] || (d == of(k).dim && of(k).steps >= 0);
+      if (one[d] != other[d] || is_said || (known[d] != unknown && known[d] <= one[d])) continue;
+      known[d] = one[d];
+      if (d == of(k).dim) steps_ = one[d];
+      changed = true;
+    }
+    return changed;
   }
 
   void check(std::size_t k) const {
     const TypedSpec &typed = lets_[k]->typed;
     const std::vector<std::int64_t> shape = solved(k, 0);
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      const std::int64_t known = known_[k - first_][d];
+      const bool of_time = d == of(k).dim || d + 1 == shape.size();
+      const std::int64_t known = known_[k - first_][of_time ? of(k).dim : d];
       if (shape[d] == known) continue;
-      const std::string axis =
-          "axis '" + typed.axes[std::size_t(typed.outputs[0].axes[d])].name + "'";
-      const bool of_time = d == of(k).dim;
+      const int at = d + 1 == shape.size() ? of(k).axis : typed.outputs[0].axes[d];
+      const std::string axis = "axis '" + typed.axes[std::size_t(at)].name + "'";
       support::fail("E0102",
                     axis + " of let '" + name(k) + "' has " + support::count(known, "element") +
                         (of_time       ? " by its steps"
@@ -148,6 +158,7 @@ private:
   const Solve &solve_;
   std::int64_t steps_;
   std::vector<std::vector<std::int64_t>> known_; // [member][dim]
+  std::vector<std::vector<bool>> begun_;         // [member][dim]: by its start
 };
 
 } // namespace

@@ -27,6 +27,7 @@ public:
         Expr value = relinked(old.args[0]);
         lets_[output.name] = make_let(output.name, std::move(value), old.where, old.axes, loop);
         made.lets.push_back(lets_[output.name]);
+        declare(let->data);
         continue;
       }
       const ExprNode &old = *known->second.node();
@@ -68,10 +69,13 @@ private:
 
   void declare(const SpecData &part) {
     for (const auto &input : part.inputs)
-      if (input->window && declared_.insert(input->name).second)
+      if (input->window && is_whole(*input->window->of) && declared_.insert(input->name).second)
         windows_.push_back(reads_arrays(*input) ? window_of_lets(*input, lets_).node()->input
                                                 : input);
   }
+
+  // What a step reads of its own loop is no let.
+  bool is_whole(const InputDecl &of) const { return !of.materialised || lets_.contains(of.name); }
 
   // What was not split stands for the lets as they are now.
   Expr relinked(const Expr &root) {

@@ -53,6 +53,7 @@ struct Recurrence {
   };
   std::size_t first = 0, count = 1; // the lets that go step by step together
   std::size_t dim = 0;
+  int axis = 0; // of its kernel, along which it reads; the let itself may have it by another name
   bool backwards = false;
   std::int64_t lag = 0;                // rows before the first step
   std::int64_t steps = -1;             // where they are said

@@ -255,14 +255,20 @@ void Space::name_axes() {
 }
 
 // x_0 and x_1 of x : f32[:, :] in x[2*i + u, j]: the axes of sum(.., like=x[2*i + u, j]), as if they were its labels. Positions do
-// not count them. Where there is no room for all of them, none is there, and nothing can be like this input.
+// not count them. Where there is no room for all of them, none is there, and nothing can be like this input. Those that nothing is like
+// leave room for what the sums of others need.
 void Space::name_own_axes() {
+  constexpr std::size_t room = 24;
+  std::unordered_set<std::string> needed; // a window is declared where it is named
+  for (const auto &decl : data_.inputs)
+    if (decl->window) needed.insert(decl->window->of->name);
   for (const auto &decl : decls_) {
     if (!has_own_axes(*decl)) continue;
     std::size_t fresh = 0;
     for (std::size_t dim = 0; dim < decl->dims.size(); ++dim)
       fresh += label_axis_.count(own_axis(*decl, dim)) == 0;
-    if (out_.axes.size() + fresh > expr::max_axes) continue;
+    const std::size_t left = needed.contains(decl->name) ? 0 : room;
+    if (out_.axes.size() + fresh + left > expr::max_axes) continue;
     for (std::size_t dim = 0; dim < decl->dims.size(); ++dim)
       if (label_axis_.try_emplace(own_axis(*decl, dim), int(out_.axes.size())).second)
         out_.axes.push_back({own_axis(*decl, dim), true, true});

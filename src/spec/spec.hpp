@@ -59,6 +59,8 @@ struct SpecData {
   std::vector<std::shared_ptr<const InputDecl>> inputs; // declared by `in`
   std::vector<Expr> lets;                               // Let nodes in order of definition
   std::vector<OutputDecl> outputs;
+  // Of one step of a loop over time (spec/recurrence.hpp): the label of the axis that it is a step along.
+  std::string step_axis = {};
 };
 
 namespace spec {

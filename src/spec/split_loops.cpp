@@ -20,8 +20,8 @@ public:
     const std::size_t first = splitter_.split_.lets.size();
     for (std::size_t m = 0; m < typed.size(); ++m) {
       check_step(m, typed[m]);
-      typed[m].time = typed[m].outputs[0].axes[loop_.members[m].dim];
       Recurrence recurrence = recurrence_of(m, typed[m], first);
+      typed[m].time = typed[m].outputs[0].axes[loop_.members[m].dim];
       splitter_.add_array(loop_.members[m].let, typed[m], let_of(m).where);
       splitter_.split_.lets.push_back(std::make_shared<const Materialised>(
           Materialised{std::move(steps_[m]), std::move(typed[m]), std::move(recurrence)}));
@@ -161,9 +161,11 @@ private:
       expr::Exchange exchange;
       const std::string &name = loop_.members[m].let;
       Expr value = exchange.run(value_of(name), [&](const ExprNode &node) { return read(node); });
-      steps_.push_back(
-          splitter_.kernel_of(name, std::move(value), let_of(m).where, let_of(m).axes));
+      steps_.push_back(splitter_.kernel_of(name, std::move(value), let_of(m).where,
+                                           splitter_.axes_listed(let_of(m))));
+      steps_.back().step_axis = loop_.axis;
       typed.push_back(splitter_.analyse_(steps_.back()));
+      splitter_.check_dims(let_of(m), typed.back());
     }
     return typed;
   }
@@ -279,6 +281,7 @@ private:
     made.backwards = loop_.backwards;
     made.lag = loop_.members[m].lag;
     made.steps = loop_.count;
+    made.axis = *typed.time;
     made.start = starts_[m].let;
     made.start_dims = starts_[m].dims;
     for (std::uint32_t i = 0; i < typed.given_inputs(); ++i) {
@@ -335,11 +338,11 @@ void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
   }
   for (const TypedInput &input : typed.inputs) {
     const bool of_loop = input.window && member_of(typed.inputs[input.window->of].name);
-    if (of_loop && (input.window->needs_zeros() || input.window->is_gather()))
+    if (of_loop && input.window->is_gather())
       support::fail("E0032",
                     input.name + " looks at let '" + member.let +
-                        "' backwards through a window, while it is computed",
-                    shown(input.where), "read it at positions that are all inside");
+                        "' at elements of another input, while it is computed",
+                    shown(input.where), "read it at sums of integers and multiples of axes");
   }
   const Start &start = starts_[m];
   for (std::size_t d = 0; d < typed.outputs[0].axes.size(); ++d) {

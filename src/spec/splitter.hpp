@@ -273,7 +273,7 @@ private:
     const ExprNode &let = *lets_.at(name).node();
     std::optional<Join> join;
     const Expr &value = let.args[0];
-    std::vector<AxisRef> axes = let.axes;
+    std::vector<AxisRef> axes = axes_listed(let);
     if (is_join(value)) join = join_of(let);
     if (join && join->stacks) axes.erase(axes.begin() + std::ptrdiff_t(join->dim));
     const bool has_positions = join && !join->positions.empty();
@@ -281,6 +281,7 @@ private:
     SpecData data = kernel_of(name, rewritten(join ? value.node()->args[0] : value), let.where,
                               axes, of_arrays(let.input), let.store);
     TypedSpec typed = analyse_(data);
+    if (!join) check_dims(let, typed);
     if (join && join->stacks) add_axis(typed, value.node()->axes[0], join->dim);
     if (has_positions) typed.outputs[0].axes.clear();
     for (std::size_t dim = 0; has_positions && dim < let.axes.size(); ++dim)
@@ -317,8 +318,22 @@ private:
   void add_array(const std::string &name, const TypedSpec &typed, const Place &where) {
     const TypedOutput &made = typed.outputs[0];
     Array array{declared(name, made.dtype, made.axes.size(), where), own_positions(typed)};
+    if (const auto let = lets_.find(name);
+        let != lets_.end() && names_its_dims(*let->second.node())) {
+      array.own.clear();
+      for (const AxisRef &axis : let->second.node()->axes)
+        array.own.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
+    }
     arrays_.emplace(name, std::move(array));
   }
+
+  // `let s[t, p] = sum(e, like=x[t, i + u])` has the dims of x, which have no labels, and names them. So do sums of such.
+  bool names_its_dims(const ExprNode &let) const;
+  // What its kernel lists.
+  std::vector<AxisRef> axes_listed(const ExprNode &let) const {
+    return names_its_dims(let) ? std::vector<AxisRef>() : let.axes;
+  }
+  void check_dims(const ExprNode &let, const TypedSpec &typed) const;
 
   void materialise_loop(const std::vector<std::string> &names);
   friend class LoopSplitter;

@@ -224,9 +224,22 @@ std::string WindowMaker::loop_of(int rank, const std::string &value) {
     return random_.chance(50) ? a + " + " + b
                               : "where(" + a + " == " + a + ", " + a + ", " + b + ")";
   };
+  // Beside its own position along another dim, sometimes.
+  const auto beside = [&](int lag) {
+    const int d = random_.below(rank);
+    std::string text = at(name, lag);
+    if (d == time || random_.chance(50)) return text;
+    const std::string axis = "q" + std::to_string(d);
+    const auto place = text.find(axis);
+    const int moved = random_.below(3);
+    if (moved > 0) text.insert(place + axis.size(), " + " + std::to_string(moved));
+    const std::string mode = random_.pick<std::string>({"zero", "1", "edge", "wrap", "reflect"});
+    return "pad(" + name + ", " + std::to_string(d) + ": (1, 1), " + mode + ")" +
+           text.substr(name.size());
+  };
   const std::string start = random_.chance(40) ? " from 1" : "";
-  std::string own = joined(value, at(name, random_.between(1, 3)));
-  if (random_.chance(30)) own = joined(own, at(name, random_.between(1, 3)));
+  std::string own = joined(value, beside(random_.between(1, 3)));
+  if (random_.chance(30)) own = joined(own, beside(random_.between(1, 3)));
   const std::string seen = last_only ? "\nlet " + at("vs", 0) + " = " + at("v", 0) + " + " +
                                            position(name, backwards ? "0" : "-1")
                                      : "";

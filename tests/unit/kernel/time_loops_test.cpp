@@ -317,3 +317,35 @@ TEST_CASE("why says that a let goes step by step") {
     found = found || decision.code == "let-goes-by-step";
   CHECK(found);
 }
+
+TEST_CASE("a step may sum through a window of what is computed before it in the step") {
+  // The transpose of h[t, i + k] * w[k], step after step: d lies 1 to the right of what it is read by.
+  const D z = counting(12), w = counting(2);
+  const Results one = run_sums("in z : f64[:, :]; in w : f64[k]\n"
+                               "let d[t, i] = z[t, i + 1] + s[t + 1, i + 0]\n"
+                               "let s[t, p] = sum(d[t, i] * w, like=z[t, i + k])\n"
+                               "out y[t, p] = s[t, p]",
+                               {{"z", view(z, {3, 4})}, {"w", view(w, {2})}});
+  D later(4), wanted(12);
+  for (int t = 2; t >= 0; --t) {
+    D s(4);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double d = z[std::size_t(t) * 4 + i + 1] + later[i];
+      for (std::size_t k = 0; k < 2; ++k) s[i + k] += d * w[k];
+    }
+    for (std::size_t p = 0; p < 4; ++p) wanted[std::size_t(t) * 4 + p] = s[p];
+    later = s;
+  }
+  const D got = values(one["y"]);
+  for (std::size_t k = 0; k < 12; ++k) CHECK(got[k] == doctest::Approx(wanted[k]));
+}
+
+TEST_CASE("a let that is a sum like a window names the dims itself") {
+  const D z = counting(12), w = counting(2);
+  run_sums("in z : f64[:, :]; in w : f64[k]\n"
+           "let s[a, b] = sum(z[t, i] * w, like=z[t, i + k])\n"
+           "out y[a, b] = s * s[a, b]",
+           {{"z", view(z, {3, 4})}, {"w", view(w, {2})}});
+  CHECK(code_of("in z : f64[:, :]; in w : f64[k]\n"
+                "let s[a] = sum(z[t, i] * w, like=z[t, i + k]); out y = s") == "E0106");
+}

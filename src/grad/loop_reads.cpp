@@ -1,0 +1,263 @@
+// The reads of earlier steps, and what a step sends back to each of them (through_loops.cpp).
+#include "grad/through_loop.hpp"
+
+#include <map>
+#include <set>
+
+namespace broadloom::grad {
+
+void ThroughLoop::take_reads(std::size_t m) {
+  const spec::TypedSpec &typed = let(m).typed;
+  std::unordered_map<std::string, std::size_t> member_of; // by the name of its array
+  for (const spec::Recurrence::Read &read : recurrence(m).reads)
+    member_of.emplace(typed.inputs[read.input].name, read.let - first_);
+  Member &member = members_[m];
+  member.step = let(m).data;
+  std::unordered_map<std::string, std::size_t> known; // reads by their text
+  Expr &value = member.step.outputs[0].value;
+  value = grad::exchange(value, [&](const ExprNode &node) {
+    if (node.kind != ExprKind::Input || !node.input->window) return Expr();
+    const auto of = member_of.find(node.input->window->of->name);
+    if (of == member_of.end()) return Expr();
+    const auto [found, fresh] = known.try_emplace(node.input->name, reads_.size());
+    if (fresh) reads_.push_back(read_of(m, of->second, node));
+    return make_input(reads_[found->second].input, node.where);
+  });
+  std::erase_if(member.step.inputs, [&](const auto &input) {
+    return member_of.contains(input->window ? input->window->of->name : input->name);
+  });
+  for (const Read &read : reads_)
+    if (read.by == m) member.step.inputs.push_back(read.input);
+  value = with_bounds(m, value);
+}
+
+Expr ThroughLoop::with_bounds(std::size_t m, const Expr &value) {
+  struct Seen {
+    std::set<std::string> forms, names;
+    bool earlier = false; // in a window of another step
+  };
+  std::map<std::string, Seen> axes;
+  std::set<std::string> known(members_[m].axes.begin(), members_[m].axes.end());
+  const auto visit = [&](const ExprNode &node, auto take) {
+    if (node.kind != ExprKind::Input) return;
+    const Read *read = nullptr;
+    for (const Read &one : reads_)
+      if (one.input->name == node.input->name) read = &one;
+    const Window *window = node.input->window.get();
+    if (read != nullptr && read->window.node()) window = read->window.node()->input->window.get();
+    Window plain;
+    if (read != nullptr && window == nullptr) {
+      plain.of = read->input;
+      plain.forms = positions_of(read->axes);
+      window = &plain;
+    }
+    for (std::size_t d = 0; window == nullptr && d < node.input->dims.size(); ++d)
+      known.insert(node.input->dims[d].label);
+    for (std::size_t d = 0; window != nullptr && d < window->forms.size(); ++d)
+      for (const AffineForm::Term &term : window->forms[d].terms)
+        take(term.axis, *window, d, read != nullptr && read->window.node());
+  };
+  expr::Walker().walk(value.node(), [&](const ExprNode &node) {
+    visit(node, [&](const std::string &axis, const Window &window, std::size_t d, bool earlier) {
+      Seen &seen = axes[axis];
+      std::string text = window.of->name + " " + std::to_string(d) + " " + print(window.forms[d]);
+      for (const DimPad &pad : window.pads)
+        if (pad.dim == d) text += " " + std::to_string(pad.before + pad.after);
+      seen.forms.insert(std::move(text));
+      seen.names.insert(node.input->name);
+      seen.earlier = seen.earlier || earlier;
+    });
+  });
+  std::erase_if(axes, [&](const auto &one) {
+    return known.contains(one.first) || one.second.forms.size() < 2 || !one.second.earlier;
+  });
+  if (axes.empty()) return value;
+  return grad::exchange(value, [&](const ExprNode &node) {
+    std::set<std::string> bounded;
+    visit(node, [&](const std::string &axis, const Window &, std::size_t, bool) {
+      if (axes.contains(axis)) bounded.insert(axis);
+    });
+    Expr read;
+    for (const std::string &axis : bounded) {
+      const Terms t(node.where);
+      if (!read.node()) read = with_args(node, node.args);
+      const std::set<std::string> &names = axes.at(axis).names;
+      const Expr index = make_iota(AxisRef(axis), {names.begin(), names.end()}, node.where);
+      const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
+      read = t.where(inside, read);
+    }
+    return read;
+  });
+}
+
+ThroughLoop::Read ThroughLoop::read_of(std::size_t by, std::size_t of, const ExprNode &node) {
+  const Window &window = *node.input->window;
+  Read read{by, of, 0, nullptr, {}, {}, {}, {}, node.where};
+  const std::int64_t moved = window.forms[time(of)].constant;
+  read.lag = backwards() ? moved : recurrence(of).lag - moved;
+  bool plain = window.pads.empty();
+  for (std::size_t d = 0; d < window.forms.size(); ++d)
+    plain = plain && (window.forms[d].is_bare() || d == time(of));
+  for (const Dim &dim : node.input->dims) read.axes.push_back(dim.label);
+  if (!plain || read.axes.size() != window.forms.size()) {
+    Window here = window;
+    here.forms[time(of)].constant = 0;
+    read.window = make_window_like(all_.lets_.at(members_[of].name),
+                                   spec::with_lets(here, all_.lets_), node.where);
+  }
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = all_.fresh(members_[of].name + "_read");
+  decl->dtype = dtype(of);
+  decl->where = node.where;
+  decl->dims = node.input->dims;
+  read.input = std::move(decl);
+  return read;
+}
+
+void ThroughLoop::derive(std::size_t m) {
+  Member &member = members_[m];
+  member.names = all_.read_by(member.step);
+  const std::size_t others = member.names.size();
+  for (const Read &read : reads_)
+    if (read.by == m && is_continuous(dtype(read.of))) member.names.push_back(read.input->name);
+  if (member.names.empty()) return;
+  GradientOptions options = all_.options_;
+  options.value = options.add = false;
+  options.of.clear();
+  member.pulled = all_.gradient_(member.step, member.names, options);
+  const auto &inputs = member.step.inputs;
+  for (const auto &input : member.pulled.inputs)
+    if (!input->window && std::find(inputs.begin(), inputs.end(), input) == inputs.end())
+      member.seed = input->name;
+  for (std::size_t k = others; k < member.names.size(); ++k)
+    for (Read &read : reads_)
+      if (read.input->name == member.names[k]) read.sent = sent_to(read, member, k);
+  join_windows(m);
+  for (Read &read : reads_)
+    if (read.by == m && read.sent.node())
+      read.let =
+          all_.fresh(members_[m].let + "_" + (read.of == m ? "" : members_[read.of].name + "_") +
+                     std::to_string(read.lag));
+  member.names.resize(others);
+}
+
+void ThroughLoop::join_windows(std::size_t m) {
+  for (std::size_t k = 0; k < reads_.size(); ++k)
+    for (std::size_t other = k + 1; other < reads_.size(); ++other) {
+      Read &one = reads_[k], &more = reads_[other];
+      const bool together = one.by == m && more.by == m && one.of == more.of &&
+                            one.lag == more.lag && one.window.node() && more.window.node();
+      if (!together || !one.sent.node() || !more.sent.node()) continue;
+      one.sent = Terms(more.where).add(one.sent, more.sent);
+      more.sent = Expr();
+    }
+}
+
+Expr ThroughLoop::sent_to(const Read &read, Member &member, std::size_t output) {
+  Expr total;
+  std::vector<Expr> open{member.pulled.outputs[output].value};
+  while (!open.empty()) {
+    const Expr value = open.back();
+    const ExprNode &node = *value.node();
+    open.pop_back();
+    if (node.kind == ExprKind::Op && node.op == ops::Op::Add) {
+      open.push_back(node.args[1]);
+      open.push_back(node.args[0]);
+      continue;
+    }
+    const bool is_like = node.kind == ExprKind::Fold && node.use->like == read.input->name;
+    if (!is_like) fail_both(read);
+    if (const Expr sent = sent_part(read, member, output, node.args[0]); sent.node())
+      total = Terms(read.where).add(total, sent);
+  }
+  return total;
+}
+
+void ThroughLoop::fail_both(const Read &read) const {
+  support::fail("E0607",
+                "let '" + members_[read.by].name + "' reads '" + members_[read.of].name +
+                    "' of another step inside of a sum through a window, and what flows back "
+                    "reads it through both",
+                all_.shown(read.where), "let the sum be a let of its own");
+}
+
+Expr ThroughLoop::sent_part(const Read &read, Member &member, std::size_t output, Expr value) {
+  SpecData alone = member.pulled;
+  alone.outputs = {member.pulled.outputs[output]};
+  alone.outputs[0].value = value;
+  alone.outputs[0].has_axes = false;
+  alone.outputs[0].axes.clear();
+  alone.outputs[0].dtype.reset();
+  alone.lets.clear();
+  const spec::TypedSpec typed = spec::analyse(alone);
+  std::vector<AxisRef> folded;
+  std::unordered_set<std::string> has;
+  for (const int axis : typed.outputs[0].axes) {
+    const std::string &name = typed.axes[std::size_t(axis)].name;
+    has.insert(name);
+    if (std::find(read.axes.begin(), read.axes.end(), name) == read.axes.end())
+      folded.emplace_back(name);
+  }
+  if (has.empty()) return Expr();                                  // zero
+  const bool elsewhere = read.window.node() && !holds_scan(value); // may be computed there
+  if (!elsewhere) {
+    if (!folded.empty()) value = make_fold({}, {value}, folded, read.where);
+    value = with_extents(value, has, read.axes, read.input->name);
+  }
+  if (read.window.node()) {
+    const auto fresh = [&] { return all_.fresh(member.let + "_part"); };
+    const std::size_t known = member.parts.size();
+    value = elsewhere ? take_costly_parts(value, member.axes, fresh, member.parts)
+                      : add_part({value, part_input(fresh(), read.axes, read.where), read.axes},
+                                 member.parts);
+    for (std::size_t k = known; elsewhere && k < member.parts.size(); ++k) {
+      const std::vector<std::string> &axes = member.parts[k].axes;
+      member.parts[k].value =
+          with_extents(member.parts[k].value, {axes.begin(), axes.end()}, axes, member.seed);
+    }
+    declare(read.window.node()->input);
+    FoldUse use;
+    use.like = read.window.node()->input->name;
+    value = make_fold(use, {value}, {}, read.where);
+  }
+  if (read.input->dtype != typed.outputs[0].dtype)
+    value = make_cast(read.input->dtype, value, read.where);
+  return value;
+}
+
+Expr ThroughLoop::with_extents(Expr value, const std::unordered_set<std::string> &has,
+                               const std::vector<std::string> &axes, const std::string &of) const {
+  std::unordered_set<std::string> given;
+  expr::Walker().walk(value.node(), [&](const ExprNode &node) {
+    if (node.kind != ExprKind::Input) return;
+    const Window *window = node.input->window.get();
+    for (const Read &read : reads_)
+      if (read.input && read.input->name == node.input->name && read.window.node())
+        window = read.window.node()->input->window.get();
+    for (std::size_t d = 0; window == nullptr && d < node.input->dims.size(); ++d)
+      given.insert(node.input->dims[d].label);
+    for (std::size_t d = 0; window != nullptr && d < window->forms.size(); ++d) {
+      const bool padded = std::ranges::count(window->pads, d, &DimPad::dim) != 0;
+      if (window->forms[d].is_axis() && !padded) given.insert(window->forms[d].terms[0].axis);
+    }
+  });
+  const Terms t(value.node()->where);
+  for (const std::string &axis : axes) {
+    if (given.contains(axis) && has.contains(axis)) continue;
+    const Expr index = make_iota(AxisRef(axis), {of}, value.node()->where);
+    const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
+    value = t.where(inside, value);
+  }
+  return value;
+}
+
+bool ThroughLoop::holds_scan(const Expr &value) {
+  bool holds = false;
+  expr::Walker().walk(value.node(), [&](const ExprNode &node) {
+    const bool is_like = node.kind == ExprKind::Fold && !node.use->like.empty();
+    holds = holds || is_like || node.kind == ExprKind::Scan;
+  });
+  return holds;
+}
+
+} // namespace broadloom::grad
