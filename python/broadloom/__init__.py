@@ -90,20 +90,23 @@ def load_ipython_extension(ipython):
     load(ipython)
 
 
+_ADAPTERS = ("jax", "torch")  # modules that import the library that they are named after
+
+
 def __getattr__(name):
     if name == "LazyArray":
         from .lazy import LazyArray
 
         return LazyArray
-    if name == "jax":
+    if name in _ADAPTERS:
         import importlib
 
-        return importlib.import_module("broadloom.jax")
+        return importlib.import_module("broadloom." + name)
     raise AttributeError(f"module 'broadloom' has no attribute '{name}'")
 
 
 def __dir__():
-    return sorted({*globals(), "LazyArray", "jax"})
+    return sorted({*globals(), "LazyArray", *_ADAPTERS})
 
 
 def _restore(*state):
