@@ -38,13 +38,13 @@ bool same_form(const Array &a, const Array &b) {
 
 struct FoldBlocks::Cut {
   std::int64_t unit = 1;
-  std::vector<bool> has_ways; // [fold]
+  std::vector<bool> has_ways;                    // [fold]
   std::vector<std::vector<std::int64_t>> shapes; // of the states
 };
 
 FoldBlocks::FoldBlocks(const spec::TypedSpec &whole, const std::string &axis,
                        const Compile &compile)
-        : name_(whole.name), axis_(axis), inputs_(whole.inputs), split_(spec::split_folds(whole, axis)),
+    : name_(whole.name), axis_(axis), inputs_(whole.inputs), split_(spec::split_folds(whole, axis)),
       block_(compile(split_.block)), join_(compile(split_.join)), rest_(compile(split_.rest)) {
   for (const expr::NodeId fold : split_.folds)
     all_exact_ = all_exact_ && split_.block.graph.recipe(fold).exact;
@@ -172,9 +172,9 @@ Partial::Piece FoldBlocks::joined(const Partial::Piece &a, const Partial::Piece 
     std::size_t states = 1;
     const auto fold = std::ranges::find(split_.first_states, first);
     if (fold != split_.first_states.end())
-      states = split_.block.graph
-                   .recipe(split_.folds[std::size_t(fold - split_.first_states.begin())])
-                   .states.size();
+      states =
+          split_.block.graph.recipe(split_.folds[std::size_t(fold - split_.first_states.begin())])
+              .states.size();
     for (const Partial::Piece *piece : {&a, &b})
       for (std::size_t k = 0; k < states; ++k) views.push_back(piece->states[first + k]);
     first += states;
@@ -233,16 +233,16 @@ Partial FoldBlocks::join(std::span<const Partial> blocks) const {
     if (block.extent > 0) order.push_back(&block);
   }
   if (order.empty())
-    fail("E0151", fmt::format("there are no blocks of kernel '{}' to combine", name_),
-         {}, "give at least one that has positions");
+    fail("E0151", fmt::format("there are no blocks of kernel '{}' to combine", name_), {},
+         "give at least one that has positions");
   std::ranges::sort(order, {}, [](const Partial *block) { return block->offset; });
   Partial made{axis_, order[0]->offset, 0, order[0]->unit, {}};
   std::int64_t end = made.offset;
   for (const Partial *block : order) {
     const auto wrong = [&](const std::string &what, const std::string &help) {
       fail("E0151",
-           fmt::format("the block of kernel '{}' from position {} of '{}' on {}",
-                       name_, block->offset, axis_, what),
+           fmt::format("the block of kernel '{}' from position {} of '{}' on {}", name_,
+                       block->offset, axis_, what),
            {}, help);
     };
     if (block->offset != end)
@@ -285,12 +285,13 @@ Results FoldBlocks::combine(std::span<const Partial> blocks,
   const Partial all = join(blocks);
   if (all.offset != 0)
     fail("E0151",
-         fmt::format("the first block of kernel '{}' begins at position {} of '{}'",
-                     name_, all.offset, axis_),
+         fmt::format("the first block of kernel '{}' begins at position {} of '{}'", name_,
+                     all.offset, axis_),
          {}, "give all blocks, from position 0 on");
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     for (const int d : split_.dims[i])
-      if (inputs_[i].extents[std::size_t(d)] >= 0 && inputs_[i].extents[std::size_t(d)] != all.extent)
+      if (inputs_[i].extents[std::size_t(d)] >= 0 &&
+          inputs_[i].extents[std::size_t(d)] != all.extent)
         spec::fail_declared_extent(inputs_[i], d, all.extent);
   // What is left is joined as the leaves of a fold are at its end: the last and smallest one first.
   Partial::Piece states = all.pieces.back();
@@ -305,7 +306,7 @@ Results FoldBlocks::combine(std::span<const Partial> blocks,
     if (it == inputs_.end() || !split_.dims[i].empty() || given[i])
       fail("E0308",
            fmt::format("'{}' is {} of kernel '{}'", view.name,
-                       it == inputs_.end()        ? "no input"
+                       it == inputs_.end()       ? "no input"
                        : !split_.dims[i].empty() ? "an input that was cut into the blocks"
                                                  : "given twice as an input",
                        name_),
@@ -315,8 +316,8 @@ Results FoldBlocks::combine(std::span<const Partial> blocks,
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (split_.place_in_rest[i] >= 0 && !given[i])
-      fail("E0308", fmt::format("input '{}' of kernel '{}' is missing", inputs_[i].name, name_),
-           {}, "what comes after the folds reads it: give it to `combine`, too");
+      fail("E0308", fmt::format("input '{}' of kernel '{}' is missing", inputs_[i].name, name_), {},
+           "what comes after the folds reads it: give it to `combine`, too");
   for (std::size_t s = 0; s < states.states.size(); ++s)
     views[rest.inputs.size() - states.states.size() + s] = states.states[s];
   const kernel::Layouts layouts = rest_->allocated_layouts(views);

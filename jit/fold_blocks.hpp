@@ -33,8 +33,8 @@ private:
   Cut cut_of(std::span<const AnyView> inputs) const;
   std::int64_t extent_of(std::span<const AnyView> inputs) const;
   bool is_cut(std::span<const AnyView> inputs, std::size_t input, std::int64_t extent) const;
-  Partial::Piece run_block(std::span<const AnyView> inputs, std::int64_t extent,
-                           std::int64_t begin, std::int64_t end, std::int64_t offset) const;
+  Partial::Piece run_block(std::span<const AnyView> inputs, std::int64_t extent, std::int64_t begin,
+                           std::int64_t end, std::int64_t offset) const;
   Partial::Piece joined(const Partial::Piece &a, const Partial::Piece &b) const;
   void join_idle_ways(Partial::Piece &piece, const std::vector<bool> &has_ways) const;
   void check(const Partial &block) const;

@@ -149,8 +149,8 @@ void add(Counters &sum, const Counters &more) {
 std::shared_ptr<const jit::FoldBlocks> KernelImpl::fold_blocks(const std::string &axis) const {
   if (engine_ == Engine::reference)
     support::fail("E0060",
-                  "kernel '" + typed_.name + "' runs in the reference, which has no tree of folds", {},
-                  "compile it for another engine");
+                  "kernel '" + typed_.name + "' runs in the reference, which has no tree of folds",
+                  {}, "compile it for another engine");
   {
     const std::lock_guard lock(mutex_);
     if (const auto it = fold_blocks_.find(axis); it != fold_blocks_.end()) return it->second;
@@ -345,8 +345,8 @@ Partial Kernel::partial(std::string_view axis, std::int64_t offset,
 
 Partial Kernel::join(std::span<const Partial> blocks) const try {
   if (blocks.empty())
-    support::fail("E0151", "there are no blocks of kernel '" + impl_->typed().name + "' to join", {},
-                  "give at least one that has positions");
+    support::fail("E0151", "there are no blocks of kernel '" + impl_->typed().name + "' to join",
+                  {}, "give at least one that has positions");
   return impl_->fold_blocks(blocks.front().axis)->join(blocks);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

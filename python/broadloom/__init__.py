@@ -19,7 +19,7 @@ from .errors import (ArgumentError, CancelledError, CompileError, DataError, DTy
 from .expr import DType, Expr
 from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
 from .trace import kernel
-from .records import Decision, GradientCheck, Input, Output, Place, Slope
+from .records import Decision, GradientCheck, Input, Output, Partial, Place, Slope
 
 __version__ = "0.1.0"
 

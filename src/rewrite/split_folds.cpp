@@ -120,10 +120,10 @@ public:
 
 private:
   [[noreturn]] void refuse(const std::string &why, const Place &where, const std::string &help) {
-    support::fail("E0060",
-                  fmt::format("kernel '{}' does not come apart along {}: {}", spec_.name, name_,
-                              why),
-                  where, help);
+    support::fail(
+        "E0060",
+        fmt::format("kernel '{}' does not come apart along {}: {}", spec_.name, name_, why), where,
+        help);
   }
 
   bool has(AxisSet axes) const { return axes.has(axis_); }
@@ -144,7 +144,8 @@ private:
                output.where, "give it by `=`, and add once all blocks are combined");
       if (has(graph_[output.value].axes) || std::ranges::count(output.axes, axis_) > 0)
         refuse(fmt::format("output '{}' has this axis, so nothing is joined", output.name),
-               output.where, "call the kernel of such outputs for each block: each gives its own part");
+               output.where,
+               "call the kernel of such outputs for each block: each gives its own part");
       if (output.like != expr::no_input && input_has(output.like))
         refuse(fmt::format("output '{}' has the shape of '{}', of which a block is not all",
                            output.name, spec_.inputs[output.like].name),
@@ -194,11 +195,12 @@ private:
       if (is_fold[n]) continue;
       for (const NodeId arg : graph_.operands(id)) of_folds[n] = of_folds[n] || of_folds[arg.index];
       const NodeKind kind = graph_[id].kind;
-      if (of_folds[n] && (kind == NodeKind::Scan ||
-                          (kind == NodeKind::Fold && !graph_.recipe(id).exact)))
+      if (of_folds[n] &&
+          (kind == NodeKind::Scan || (kind == NodeKind::Fold && !graph_.recipe(id).exact)))
         refuse("'" + graph_.recipe(id).name + "' goes on with what was folded along it",
                spec_.where(id),
-               "fold it by a kernel of its own: the order in which it adds up hangs on all of the data");
+               "fold it by a kernel of its own: the order in which it adds up hangs on all of the "
+               "data");
     }
   }
 
@@ -207,6 +209,7 @@ private:
     if (!recipe.has_combine())
       refuse("'" + recipe.name + "' has no combine", spec_.where(fold),
              "say how the states of two blocks are joined: combine STATE = ..");
+    std::optional<NodeId> counts;
     std::vector<bool> needed(graph_.size(), false);
     for (const NodeId arg : graph_.folded_args(fold)) needed[arg.index] = true;
     for (std::size_t n = fold.index; n-- > 0;) {
@@ -216,16 +219,17 @@ private:
       if (node.like != expr::no_input && input_has(node.like))
         refuse("like=" + spec_.inputs[node.like].name + " has it", spec_.where(id),
                "give the array the shape of another input");
-      const bool is_one = node.kind == NodeKind::Fold || node.kind == NodeKind::Scan ||
-                          node.kind == NodeKind::Extent;
-      if (is_one && goes_along(id))
-        refuse(node.kind == NodeKind::Extent
-                   ? std::string("what is folded counts its positions")
-                   : "what is folded needs '" + graph_.recipe(id).name + "' along all of it",
+      const bool goes = goes_along(id);
+      if (goes && (node.kind == NodeKind::Fold || node.kind == NodeKind::Scan))
+        refuse("what is folded needs '" + graph_.recipe(id).name + "' along all of it",
                spec_.where(id), "fold first, and give the result to a second kernel");
+      if (goes && node.kind == NodeKind::Extent) counts = id;
       made_.takes_offset = made_.takes_offset || (node.kind == NodeKind::Index && has(node.axes));
       for (const NodeId arg : graph_.args(id)) needed[arg.index] = true;
     }
+    if (counts)
+      refuse("what is folded counts its positions", spec_.where(*counts),
+             "count them after the fold: sum(x, j) / extent(j)");
   }
 
   TypedSpec make_block() {
@@ -310,10 +314,10 @@ private:
           both.push_back(read_input(join, join.inputs.size() - 1, {}));
         }
       const std::vector<NodeId> joined =
-          what.recipe ? run_code(join.graph, graph_.recipe(*what.recipe).combine, both)
-                      : std::vector{operation(join.graph,
-                                              what.sums ? ops::Op::Add : ops::Op::Maximum,
-                                              DType::I64, both, {})};
+          what.recipe
+              ? run_code(join.graph, graph_.recipe(*what.recipe).combine, both)
+              : std::vector{operation(join.graph, what.sums ? ops::Op::Add : ops::Op::Maximum,
+                                      DType::I64, both, {})};
       for (const NodeId state : joined) add_output(join, state, what.axes);
     }
     return join;
@@ -366,7 +370,8 @@ private:
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       const Node &node = graph_[NodeId{std::uint32_t(n)}];
       if (!rest_[n] || states_.contains(NodeId{std::uint32_t(n)})) continue;
-      if (node.like == input || (node.kind == NodeKind::Input && node.payload == input)) return true;
+      if (node.like == input || (node.kind == NodeKind::Input && node.payload == input))
+        return true;
     }
     return false;
   }
@@ -381,8 +386,8 @@ private:
   const expr::Graph &graph_;
   const int axis_;
   const std::string name_;
-  std::vector<bool> rest_;        // [node]: needed by outputs outside of the folds, and these themselves
-  std::vector<NodeId> folds_;     // along the axis, and extents
+  std::vector<bool> rest_; // [node]: needed by outputs outside of the folds, and these themselves
+  std::vector<NodeId> folds_;            // along the axis, and extents
   std::map<NodeId, std::size_t> states_; // of folds_: the output of `block`
   std::vector<Join> joins_;              // in the order of the outputs
   FoldSplit made_;
@@ -398,8 +403,8 @@ FoldSplit split_folds(const TypedSpec &spec, const std::string &axis) {
     if (spec.axes[a].name == axis) return Splitter(spec, int(a)).run();
     names += (names.empty() ? "'" : ", '") + spec.axes[a].name + "'";
   }
-  support::fail("E0104", fmt::format("no input of kernel '{}' has an axis '{}'", spec.name, axis), {},
-                names.empty() ? "its inputs have no axes" : "the axes are " + names);
+  support::fail("E0104", fmt::format("no input of kernel '{}' has an axis '{}'", spec.name, axis),
+                {}, names.empty() ? "its inputs have no axes" : "the axes are " + names);
 }
 
 } // namespace broadloom::spec

@@ -36,7 +36,9 @@ AnyView part(const Array &array, int dim, std::int64_t begin, std::int64_t end) 
               begin * view.layout.strides[std::size_t(dim)] * std::int64_t(size_of(array.dtype()));
   return view;
 }
-Array copy_of(const AnyView &view) { return Array(nullptr, view.dtype, view.data, view.layout).copy(); }
+Array copy_of(const AnyView &view) {
+  return Array(nullptr, view.dtype, view.data, view.layout).copy();
+}
 
 struct Given {
   std::string name;
@@ -85,7 +87,8 @@ void check_blocks(const Kernel &kernel, const std::string &axis, const std::vect
   std::vector<Partial> steps(blocks.begin() + std::ptrdiff_t(blocks.size() / 2), blocks.end());
   const Partial later = kernel.join(steps); // the later half first, then one after the other
   Partial first = later;
-  for (std::size_t b = blocks.size() / 2; b-- > 0;) first = kernel.join(std::vector{blocks[b], first});
+  for (std::size_t b = blocks.size() / 2; b-- > 0;)
+    first = kernel.join(std::vector{blocks[b], first});
   compare(kernel.combine(std::span(&first, 1), others));
 }
 
@@ -100,21 +103,23 @@ TEST_CASE("Blocks of every accumulator have the bits of the whole") {
         "logsumexp(x / 1e6, j)", "argmin(x, j)", "argmax(x * x, j)", "sum(x, j, init=3)",
         "mean(x, j) * y - sqrt(var(x, j))", "max(x, j) - min(x, j)", "sum(x * iota(j), j)"})
     for (const int threads : {1, 3}) {
-      const Kernel kernel =
-          compile(tests::kernel_of("in x : f64[i, j]; in y : f64[i]; out z = " + fold +
-                                   "; out w = y * 2"),
-                  with(Engine::jit, threads));
+      const Kernel kernel = compile(
+          tests::kernel_of("in x : f64[i, j]; in y : f64[i]; out z = " + fold + "; out w = y * 2"),
+          with(Engine::jit, threads));
       const std::vector<Given> given{{"x", x, 1}, {"y", y, -1}};
       for (const std::vector<std::int64_t> &borders :
-           {std::vector<std::int64_t>{}, {4096}, {4096, 3 * 4096}, {2 * 4096, 4 * 4096, 6 * 4096},
+           {std::vector<std::int64_t>{},
+            {4096},
+            {4096, 3 * 4096},
+            {2 * 4096, 4 * 4096, 6 * 4096},
             {4096, 2 * 4096, 3 * 4096, 4 * 4096, 5 * 4096, 7 * 4096}})
         check_blocks(kernel, "j", given, borders);
     }
 }
 
 TEST_CASE("Blocks have the bits of the whole whatever is left over at the end") {
-  const Kernel kernel = compile(
-      tests::kernel_of("in x : f32[j]; out s = sum(x, j); out v = var(x, j); out l = logsumexp(x / 1e7, j)"));
+  const Kernel kernel = compile(tests::kernel_of(
+      "in x : f32[j]; out s = sum(x, j); out v = var(x, j); out l = logsumexp(x / 1e7, j)"));
   for (const std::int64_t leaves : {1, 2, 3, 6, 8, 11})
     for (const std::int64_t rest : {0, 1, 2, 31, 33, 4095}) {
       const std::int64_t n = leaves * 4096 + rest;
@@ -137,7 +142,8 @@ TEST_CASE("Blocks of rows, of several axes and of other orders have the bits of 
   check_blocks(columns, "i", rows, {128, 384, 512});
   check_blocks(columns, "i", rows, {896});
 
-  const Kernel total = compile(tests::kernel_of("in x : f64[i, j]; out s = sum(x); out m = mean(x)"));
+  const Kernel total =
+      compile(tests::kernel_of("in x : f64[i, j]; out s = sum(x); out m = mean(x)"));
   const std::vector<Given> wide{{"x", numbers({300, 256}), 0}};
   CHECK(total.unit("i", {{"x", wide[0].array}}) == 16);
   check_blocks(total, "i", wide, {16, 48, 64, 256});
@@ -177,7 +183,7 @@ TEST_CASE("Blocks of an accumulator of one's own have the bits of the whole") {
                               "accumulator line(a, b; x) { init a = 1., b = 0. "
                               "step a = a * 0.999, b = 0.999 * b + x "
                               "combine a = a_other * a, b = a_other * b + b_other result b }\n"
-                              "kernel k { in x : f64[j]; in w : f64[j]; out z = both(x, w, j); "
+                              "kernel k { in x : f64[j]; in w : f64[j]; out z = both((x, w), j); "
                               "out l = line(x, j) }");
   const Kernel kernel = compile(spec);
   const std::vector<Given> given{{"x", numbers({20000}), 0}, {"w", numbers({20000}, f64, 3), 0}};
@@ -219,7 +225,8 @@ TEST_CASE("What does not come apart says why") {
     }
     return std::string("none");
   };
-  const std::string x = "in x : f64[i, j]; ", apart = "E0060 kernel 'k' does not come apart along 'j': ";
+  const std::string x = "in x : f64[i, j]; ",
+                    apart = "E0060 kernel 'k' does not come apart along 'j': ";
   CHECK(why(x + "out z = x * 2; out s = sum(x, j)") ==
         apart + "output 'z' has this axis, so nothing is joined");
   CHECK(why(x + "out z = mean((x - mean(x, j)) ^ 2, j)") ==
@@ -240,7 +247,8 @@ TEST_CASE("What does not come apart says why") {
 }
 
 TEST_CASE("Wrong blocks are mistakes with their places") {
-  const Kernel kernel = compile(tests::kernel_of("in x : f64[j]; in y : f64; out z = sum(x, j) * y"));
+  const Kernel kernel =
+      compile(tests::kernel_of("in x : f64[j]; in y : f64; out z = sum(x, j) * y"));
   const Array x = numbers({10000}), y = numbers({});
   const auto block = [&](std::int64_t begin, std::int64_t end) {
     return kernel.partial("j", begin, {{"x", part(x, 0, begin, end)}, {"y", y}});
@@ -258,7 +266,8 @@ TEST_CASE("Wrong blocks are mistakes with their places") {
   CHECK(code_thrown_by([&] { kernel.combine({a}, {{"y", y}, {"x", x}}); }) == "E0308");
   const Kernel other = compile(tests::kernel_of("in x : f64[j]; out z = var(x, j)"));
   CHECK(code_thrown_by([&] { other.combine({a}, {}); }) == "E0151");
-  const Kernel reference = compile(tests::kernel_of("in x : f64[j]; out z = sum(x)"), with(Engine::reference));
+  const Kernel reference =
+      compile(tests::kernel_of("in x : f64[j]; out z = sum(x)"), with(Engine::reference));
   CHECK(code_thrown_by([&] { reference.unit("j", {{"x", x}}); }) == "E0060");
   const Kernel fixed = compile(tests::kernel_of("in x : f64[j=8192]; out z = sum(x)"));
   const Partial half = fixed.partial("j", 0, {{"x", part(x, 0, 0, 4096)}});
@@ -267,7 +276,9 @@ TEST_CASE("Wrong blocks are mistakes with their places") {
 
 TEST_CASE("A frozen kernel comes apart with its parameters in it") {
   const Array x = numbers({9000, 3}), w = numbers({3}, f64, 2);
-  const Kernel kernel = compile(tests::kernel_of("in x : f64[n, c]; param w : f64[c]; out z = sum(x * sqrt(w * w), n)"))
-                            .freeze({{"w", w}});
+  const Kernel kernel =
+      compile(
+          tests::kernel_of("in x : f64[n, c]; param w : f64[c]; out z = sum(x * sqrt(w * w), n)"))
+          .freeze({{"w", w}});
   check_blocks(kernel, "n", {{"x", x, 0}}, {128, 4096});
 }
