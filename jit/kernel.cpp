@@ -364,6 +364,10 @@ Results Kernel::combine(std::span<const Partial> blocks, std::span<const NamedVi
   support::out_of_memory();
 }
 
+std::string Kernel::why_no_map(std::string_view axis) const {
+  return spec::why_no_map(impl_->whole(), std::string(axis));
+}
+
 static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
   const kernel::LentOperands lent(kernel.typed(), named);
   const kernel::Operands given = lent.all();

@@ -94,6 +94,8 @@ public:
   const LoopSpec &spec() const { return spec_; }
   const Options &options() const { return options_; }
   const spec::TypedSpec &typed() const { return typed_; }
+  // As the definition has it; `typed_` is what the phases compute.
+  const spec::TypedSpec &whole() const { return scatters_ ? scatters_->whole : typed_; }
   const kernel::Names &names() const { return names_; }
   Engine engine() const { return engine_; }
   int threads() const { return threads_; }
@@ -161,8 +163,6 @@ private:
   Decision explain_engine(const Shown &shown) const;
 
   std::vector<Array> summed(kernel::Operands inputs) const;
-  // As the definition has it; `typed_` is what the phases compute.
-  const spec::TypedSpec &whole() const { return scatters_ ? scatters_->whole : typed_; }
 
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;

@@ -197,6 +197,10 @@ public:
   // they were folded.
   Partial join(std::span<const Partial> blocks) const;
 
+  // Why outputs at a position of the axis are not made of what inputs have at this position alone: "it folds by 'sum' along it". Empty: they are, so
+  // blocks of the data along it give blocks of the outputs that have it. Throws ShapeError E0104.
+  std::string why_no_map(std::string_view axis) const;
+
   // Compiles ahead for these layouts; the data pointers are not read and may be null.
   void prepare(std::span<const AnyView> inputs) const;
   void prepare(std::initializer_list<AnyView> inputs) const {

@@ -18,8 +18,9 @@ from .errors import (ArgumentError, CancelledError, CompileError, DataError, DTy
                      ShapeError, SpecError)
 from .expr import DType, Expr
 from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
-from .trace import kernel
 from .records import Decision, GradientCheck, Input, Output, Partial, Place, Slope
+from .timing import Bench, bench
+from .trace import kernel
 
 __version__ = "0.1.0"
 
@@ -90,7 +91,7 @@ def load_ipython_extension(ipython):
     load(ipython)
 
 
-_ADAPTERS = ("jax", "torch")  # modules that import the library that they are named after
+_ADAPTERS = ("dask", "jax", "torch")  # modules that import the library that they are named after
 
 
 def __getattr__(name):

@@ -16,6 +16,7 @@ from .records import (
     Decision as Decision, GradientCheck as GradientCheck, Input as Input, Output as Output, Partial as Partial, Place as Place,
     Slope as Slope,
 )
+from .timing import Bench as Bench, bench as bench
 from .trace import kernel as kernel
 
 __version__: str

@@ -395,16 +395,51 @@ private:
 
 } // namespace
 
-FoldSplit split_folds(const TypedSpec &spec, const std::string &axis) {
+namespace {
+
+int find_axis(const TypedSpec &spec, const std::string &axis) {
   std::string names;
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     const auto has = [&](const TypedInput &input) { return input.axes().has(int(a)); };
     if (!std::ranges::any_of(spec.inputs, has)) continue;
-    if (spec.axes[a].name == axis) return Splitter(spec, int(a)).run();
+    if (spec.axes[a].name == axis) return int(a);
     names += (names.empty() ? "'" : ", '") + spec.axes[a].name + "'";
   }
   support::fail("E0104", fmt::format("no input of kernel '{}' has an axis '{}'", spec.name, axis),
                 {}, names.empty() ? "its inputs have no axes" : "the axes are " + names);
+}
+
+} // namespace
+
+FoldSplit split_folds(const TypedSpec &spec, const std::string &axis) {
+  return Splitter(spec, find_axis(spec, axis)).run();
+}
+
+std::string why_no_map(const TypedSpec &spec, const std::string &axis) {
+  const int a = find_axis(spec, axis);
+  if (spec.callers_inputs() != spec.inputs.size())
+    return "it reads at positions, has lets that are arrays or says extents";
+  std::vector<bool> needed(spec.graph.size(), false);
+  for (const TypedOutput &output : spec.outputs) needed[output.addend.index] = true;
+  for (std::size_t n = spec.graph.size(); n-- > 0;) {
+    if (!needed[n]) continue;
+    const NodeId id{std::uint32_t(n)};
+    const Node &node = spec.graph[id];
+    const auto args = spec.graph.args(id);
+    const auto has = [&](NodeId arg) { return spec.graph[arg].axes.has(a); };
+    const bool goes = node.folded.has(a) && std::ranges::any_of(args, has);
+    if (node.kind == NodeKind::Fold && goes)
+      return "it folds by '" + spec.graph.recipe(id).name + "' along it";
+    if (node.kind == NodeKind::Scan && goes)
+      return "it scans by '" + spec.graph.recipe(id).name +
+             "' along it, and what is before a block is not in it";
+    if (node.kind == NodeKind::Extent && goes) return "it counts its positions";
+    if (node.kind == NodeKind::Index && node.axes.has(a)) return "it numbers its positions";
+    if (node.like != expr::no_input && spec.inputs[node.like].axes().has(a) && !has(id))
+      return "like=" + spec.inputs[node.like].name + " has it";
+    for (const NodeId arg : args) needed[arg.index] = true;
+  }
+  return {};
 }
 
 } // namespace broadloom::spec

@@ -32,4 +32,8 @@ struct FoldSplit {
 // Throws ShapeError E0104 for an axis that no input has, SpecError E0060 where the kernel does not come apart along it, with the reason.
 FoldSplit split_folds(const TypedSpec &spec, const std::string &axis);
 
+// Why outputs at a position of the axis are not made of what inputs have at this position alone; empty: they are, so that blocks of the data
+// give blocks of the outputs. Throws E0104.
+std::string why_no_map(const TypedSpec &spec, const std::string &axis);
+
 } // namespace broadloom::spec

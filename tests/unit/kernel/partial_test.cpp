@@ -246,6 +246,22 @@ TEST_CASE("What does not come apart says why") {
   CHECK(code_thrown_by([&] { ordered.unit("j", {{"x", some}}); }) == "E0060");
 }
 
+TEST_CASE("A kernel says along which axes it is a map") {
+  const auto why = [](const std::string &body) {
+    return compile(tests::kernel_of("in x : f64[i, j]; in y : f64[i]; " + body)).why_no_map("j");
+  };
+  CHECK(why("out z = x * y + sum(x, i); out w = y") == "");
+  CHECK(why("out z = x - sum(x, j)") == "it folds by 'sum' along it");
+  CHECK(why("out z = scan(max, x, j)") ==
+        "it scans by 'max' along it, and what is before a block is not in it");
+  CHECK(why("out z = x * extent(j)") == "it counts its positions");
+  CHECK(why("out z = x * iota(j)") == "it numbers its positions");
+  CHECK(why("out z = x[i, j + 1]") ==
+        "it reads at positions, has lets that are arrays or says extents");
+  CHECK(code_thrown_by(
+            [] { compile(tests::kernel_of("in x : f64; out z = x")).why_no_map("j"); }) == "E0104");
+}
+
 TEST_CASE("Wrong blocks are mistakes with their places") {
   const Kernel kernel =
       compile(tests::kernel_of("in x : f64[j]; in y : f64; out z = sum(x, j) * y"));
