@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import os
 import re
 import warnings
 
@@ -32,6 +33,22 @@ def align(array, axis, unit=LEAF):
     return array.rechunk({axis: unit * 2 ** max(0, math.floor(math.log2(max(size, 1) / unit)))})
 
 
+def load_npy(path, chunks="auto"):
+    """A .npy file as an array of dask. Each task maps the file and takes its chunk where it lies, so the file need not fit into memory
+    (`da.from_array` copies an array that is mapped)."""
+    path = os.path.abspath(path)
+    whole = np.load(path, mmap_mode="r")
+    chunks = da.core.normalize_chunks(chunks, whole.shape, dtype=whole.dtype)
+    if not whole.ndim:
+        return da.from_array(np.array(whole))
+    return da.map_blocks(_read, path, chunks=chunks, dtype=whole.dtype, meta=np.empty((0,) * whole.ndim, whole.dtype))
+
+
+def _read(path, block_info=None):
+    where = block_info[None]["array-location"]
+    return np.asarray(np.load(path, mmap_mode="r")[tuple(slice(begin, end) for begin, end in where)])
+
+
 def _dtype(word):
     if word == "bf16":
         import ml_dtypes
@@ -47,8 +64,8 @@ def _kernel(*state):
 
 
 def _dense(args):
-    # Where a chunk is a view, as of a file, its tree must be that of the copy that another worker is sent.
-    return [np.ascontiguousarray(arg) if isinstance(arg, np.ndarray) and arg.ndim else arg for arg in args]
+    # Where a chunk is a view, as of a file, its tree must be that of the copy that another worker is sent, which may lie at any address.
+    return [np.require(arg, requirements="CA") if isinstance(arg, np.ndarray) and arg.ndim else arg for arg in args]
 
 
 def _call(state, *args):
@@ -154,9 +171,8 @@ class _Call:
                 folds[name] = why
         for name, why in folds.items():
             kept = [out.name for out in self.outputs if name in out.axes]
-            if kept or not why.startswith("it folds"):
-                raise SpecError("E0060", f"kernel '{self.kernel.name}' cannot go block by block along '{name}': {why}"
-                                + (f", and output '{kept[0]}' has it" if kept else ""), None,
+            if kept:  # else `unit` says what else does not come apart
+                raise SpecError("E0060", f"kernel '{self.kernel.name}' cannot go block by block along '{name}': {why}, and output '{kept[0]}' has it", None,
                                 "rechunk the axis to one chunk: array.rechunk({axis: -1}), or write what folds as a kernel of its own")
         names = list(folds)
         for name in names[1:]:

@@ -33,8 +33,12 @@ Partial read_partial(const nb::handle &block) {
     for (const nb::handle piece : block.attr("pieces")) {
       Partial::Piece &next = made.pieces.emplace_back(
           Partial::Piece{nb::cast<std::int64_t>(piece.attr("extent")), {}});
-      for (const nb::handle state : piece.attr("states"))
-        next.states.push_back(shared(state, numpy_dtype(state)));
+      for (const nb::handle state : piece.attr("states")) {
+        // What another process sent may lie at any address: then it is copied.
+        const nb::object aligned =
+            nb::module_::import_("numpy").attr("require")(state, nb::none(), "CA");
+        next.states.push_back(shared(aligned, numpy_dtype(aligned)));
+      }
     }
   } catch (const nb::cast_error &) {
     throw ArgumentError("E0308", "a block is not what Kernel.partial gives", {},

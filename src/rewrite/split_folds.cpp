@@ -419,6 +419,7 @@ std::string why_no_map(const TypedSpec &spec, const std::string &axis) {
   const int a = find_axis(spec, axis);
   if (spec.callers_inputs() != spec.inputs.size())
     return "it reads at positions, has lets that are arrays or says extents";
+  bool counts = false; // as means do, but then the fold is the better reason
   std::vector<bool> needed(spec.graph.size(), false);
   for (const TypedOutput &output : spec.outputs) needed[output.addend.index] = true;
   for (std::size_t n = spec.graph.size(); n-- > 0;) {
@@ -433,13 +434,13 @@ std::string why_no_map(const TypedSpec &spec, const std::string &axis) {
     if (node.kind == NodeKind::Scan && goes)
       return "it scans by '" + spec.graph.recipe(id).name +
              "' along it, and what is before a block is not in it";
-    if (node.kind == NodeKind::Extent && goes) return "it counts its positions";
+    counts = counts || (node.kind == NodeKind::Extent && goes);
     if (node.kind == NodeKind::Index && node.axes.has(a)) return "it numbers its positions";
     if (node.like != expr::no_input && spec.inputs[node.like].axes().has(a) && !has(id))
       return "like=" + spec.inputs[node.like].name + " has it";
     for (const NodeId arg : args) needed[arg.index] = true;
   }
-  return {};
+  return counts ? "it counts its positions" : "";
 }
 
 } // namespace broadloom::spec

@@ -46,6 +46,14 @@ class Blocks(unittest.TestCase):
         del both
         self.assertEqual(bl._core._live_arrays(), before)
 
+    def test_states_may_lie_at_any_address(self):
+        k = bl.compile("kernel k { in x : f64[j]; out s = sum(x, j) }")
+        block = k.partial("j", 0, self.x)
+        odd = np.frombuffer(b"." + block.pieces[0].states[0].tobytes(), "f8", offset=1).reshape(())
+        self.assertFalse(odd.flags.aligned)
+        moved = block._replace(pieces=(block.pieces[0]._replace(states=(odd,)),))
+        self.assertEqual(k.combine([moved]), k(self.x))
+
     def test_an_input_may_have_the_name_of_an_argument(self):
         k = bl.compile("kernel k { in axis : f64[j]; in offset : f64; out s = sum(axis, j) * offset }")
         block = k.partial("j", 0, axis=self.x, offset=2.0)
