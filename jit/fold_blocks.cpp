@@ -97,15 +97,19 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
       plan::resolve(block, layouts, std::vector<bool>(block.outputs.size(), true));
   for (const auto &shape : resolved.output_shapes) states.push_back(contiguous_layout(shape));
   Cut cut{1, {}, resolved.output_shapes};
-  for (const expr::NodeId fold : split_.folds) {
-    const plan::FoldBorders borders =
+  const auto borders_of = [&](expr::NodeId fold) {
+    plan::FoldBorders borders =
         plan::borders_of(block, resolved, layouts, states, fold, split_.axis);
-    if (!borders.why_not.empty())
-      fail("E0060",
-           fmt::format("the '{}' of kernel '{}' does not come apart along '{}': {}",
-                       block.graph.recipe(fold).name, name_, axis_, borders.why_not),
-           block.where(fold),
-           "cut along the axis that is outermost in memory, or fold twice: sum(sum(x, j), i)");
+    if (borders.why_not.empty()) return borders;
+    fail("E0060",
+         fmt::format("kernel '{}' does not come apart along '{}': {}", name_, axis_,
+                     borders.why_not),
+         block.where(fold),
+         "cut along the axis that is outermost in memory, or fold twice: sum(sum(x, j), i)");
+  };
+  for (const expr::NodeId extent : split_.extents) borders_of(extent);
+  for (const expr::NodeId fold : split_.folds) {
+    const plan::FoldBorders borders = borders_of(fold);
     cut.unit = std::max(cut.unit, borders.unit);
     cut.has_ways.push_back(borders.has_ways);
   }

@@ -105,7 +105,7 @@ class _Call:
         self.check()
         self.chunks = {}  # of the axes that are cut
         for said, arg in zip(self.inputs, self.args):
-            for name, chunks in zip(said.axes, arg.chunks if isinstance(arg, da.Array) else ()):
+            for name, chunks in zip(said.axes, arg.chunks if isinstance(arg, da.Array) else [(n,) for n in np.shape(arg)]):
                 if sum(chunks) == 1:  # may be repeated
                     continue
                 known = self.chunks.setdefault(name, tuple(chunks))
@@ -135,10 +135,12 @@ class _Call:
         for k, (said, arg) in enumerate(zip(self.inputs, self.args)):
             if not isinstance(arg, da.Array):
                 self.args[k] = arg if isinstance(arg, (bool, int, float, complex)) else np.asarray(arg)
-                continue
-            if arg.ndim != len(said.axes):
-                raise ShapeError("E0101", f"input '{said.name}' has {len(said.axes)} dims, the array given has {arg.ndim}", None,
+                arg = self.args[k]
+            if np.ndim(arg) != len(said.axes):
+                raise ShapeError("E0101", f"input '{said.name}' has {len(said.axes)} dims, the array given has {np.ndim(arg)}", None,
                                  "pass an array of that rank, or change the kernel")
+            if not isinstance(arg, da.Array):  # the call itself looks at the dtype
+                continue
             if any(math.isnan(extent) for extent in arg.shape):
                 raise ShapeError("E0102", f"the array given as '{said.name}' has chunks whose sizes dask does not know", None,
                                  "array.compute_chunk_sizes() finds them")

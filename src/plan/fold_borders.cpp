@@ -2,7 +2,6 @@
 #include "plan/fold_borders.hpp"
 
 #include "plan/trees.hpp"
-#include "support/check.hpp"
 
 #include <fmt/format.h>
 
@@ -14,17 +13,27 @@ namespace broadloom::plan {
 FoldBorders borders_of(const spec::TypedSpec &spec, const Resolved &resolved,
                        std::span<const Layout> inputs, std::span<const Layout> outputs,
                        expr::NodeId fold, int axis) {
-  if (spec.graph.recipe(fold).exact) return {};
+  FoldBorders made;
+  std::optional<ClassId> cut;
+  if (spec.graph[fold].kind == expr::NodeKind::Extent) {
+    for (const ClassId counted : resolved.counted_classes(spec, fold))
+      if (resolved[counted].axis == axis) cut = counted;
+  } else {
+    for (const expr::NodeId arg : spec.graph.folded_args(fold))
+      if (!cut) cut = resolved.class_of(arg, axis);
+  }
+  if (!cut) {
+    made.why_not = fmt::format("some of what is folded or counted has one element along '{}', and "
+                               "would be taken once for each block",
+                               spec.axes[std::size_t(axis)].name);
+    return made;
+  }
+  if (spec.graph[fold].kind == expr::NodeKind::Extent || spec.graph.recipe(fold).exact) return made;
   const Request request{spec, resolved, walks_of(resolved, inputs, outputs),
                         std::vector<bool>(spec.outputs.size(), true), false};
   const Trees trees(request);
-  std::optional<ClassId> cut;
-  for (const expr::NodeId arg : spec.graph.folded_args(fold))
-    if (!cut) cut = resolved.class_of(arg, axis);
-  support::check(cut.has_value(), "the axis of a fold has no class");
   const Trees::Tree &tree = trees.tree_of(fold);
   const std::string name = resolved[*cut].name;
-  FoldBorders made;
   if (tree.folded.front().front() != *cut) {
     made.why_not = fmt::format("'{}' is folded inside of '{}'", name,
                                resolved[tree.folded.front().front()].name);

@@ -13,7 +13,7 @@ struct FoldBorders {
   std::string why_not;   // empty: it can be cut
 };
 
-// `inputs` and `outputs` are the layouts of a part of two positions or more.
+// Of a fold or an extent. `inputs` and `outputs` are the layouts of a part of two positions or more.
 FoldBorders borders_of(const spec::TypedSpec &spec, const Resolved &resolved,
                        std::span<const Layout> inputs, std::span<const Layout> outputs,
                        expr::NodeId fold, int axis);

@@ -128,6 +128,10 @@ private:
 
   bool has(AxisSet axes) const { return axes.has(axis_); }
   bool input_has(std::uint32_t input) const { return has(spec_.inputs[input].axes()); }
+  // Declared as 1: the same element for all positions of the axis.
+  static bool is_repeated(const TypedInput &input, std::size_t dim) {
+    return input.extents[dim] == 1 && input.may_stretch[dim];
+  }
   bool any_arg_has(NodeId id) const {
     return std::ranges::any_of(graph_.args(id), [&](NodeId arg) { return has(graph_[arg].axes); });
   }
@@ -155,7 +159,7 @@ private:
     for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
       const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
       for (std::size_t d = 0; d < axes.size(); ++d)
-        if (axes[d] == axis_) made_.dims[i].push_back(int(d));
+        if (axes[d] == axis_ && !is_repeated(spec_.inputs[i], d)) made_.dims[i].push_back(int(d));
       if (made_.dims[i].size() > 1)
         refuse(fmt::format("two dims of '{}' walk it", spec_.inputs[i].name), spec_.inputs[i].where,
                "give its diagonal as an array of its own");
@@ -259,7 +263,9 @@ private:
       if (node.kind == NodeKind::Extent) {
         if (!states_.contains(fold)) {
           states_[fold] = block.outputs.size();
-          add_output(block, block.graph.add(node, args, graph_.where(fold)), node.axes);
+          const NodeId extent = block.graph.add(node, args, graph_.where(fold));
+          if (node.folded.has(axis_)) made_.extents.push_back(extent);
+          add_output(block, extent, node.axes);
           joins_.push_back({std::nullopt, node.axes, node.folded.has(axis_)});
         }
         continue;
@@ -395,52 +401,8 @@ private:
 
 } // namespace
 
-namespace {
-
-int find_axis(const TypedSpec &spec, const std::string &axis) {
-  std::string names;
-  for (std::size_t a = 0; a < spec.axes.size(); ++a) {
-    const auto has = [&](const TypedInput &input) { return input.axes().has(int(a)); };
-    if (!std::ranges::any_of(spec.inputs, has)) continue;
-    if (spec.axes[a].name == axis) return int(a);
-    names += (names.empty() ? "'" : ", '") + spec.axes[a].name + "'";
-  }
-  support::fail("E0104", fmt::format("no input of kernel '{}' has an axis '{}'", spec.name, axis),
-                {}, names.empty() ? "its inputs have no axes" : "the axes are " + names);
-}
-
-} // namespace
-
 FoldSplit split_folds(const TypedSpec &spec, const std::string &axis) {
   return Splitter(spec, find_axis(spec, axis)).run();
-}
-
-std::string why_no_map(const TypedSpec &spec, const std::string &axis) {
-  const int a = find_axis(spec, axis);
-  if (spec.callers_inputs() != spec.inputs.size())
-    return "it reads at positions, has lets that are arrays or says extents";
-  bool counts = false; // as means do, but then the fold is the better reason
-  std::vector<bool> needed(spec.graph.size(), false);
-  for (const TypedOutput &output : spec.outputs) needed[output.addend.index] = true;
-  for (std::size_t n = spec.graph.size(); n-- > 0;) {
-    if (!needed[n]) continue;
-    const NodeId id{std::uint32_t(n)};
-    const Node &node = spec.graph[id];
-    const auto args = spec.graph.args(id);
-    const auto has = [&](NodeId arg) { return spec.graph[arg].axes.has(a); };
-    const bool goes = node.folded.has(a) && std::ranges::any_of(args, has);
-    if (node.kind == NodeKind::Fold && goes)
-      return "it folds by '" + spec.graph.recipe(id).name + "' along it";
-    if (node.kind == NodeKind::Scan && goes)
-      return "it scans by '" + spec.graph.recipe(id).name +
-             "' along it, and what is before a block is not in it";
-    counts = counts || (node.kind == NodeKind::Extent && goes);
-    if (node.kind == NodeKind::Index && node.axes.has(a)) return "it numbers its positions";
-    if (node.like != expr::no_input && spec.inputs[node.like].axes().has(a) && !has(id))
-      return "like=" + spec.inputs[node.like].name + " has it";
-    for (const NodeId arg : args) needed[arg.index] = true;
-  }
-  return counts ? "it counts its positions" : "";
 }
 
 } // namespace broadloom::spec

@@ -22,12 +22,16 @@ struct FoldSplit {
   // Of `block`: the first state of each fold along the axis, what the places to cut follow from.
   std::vector<expr::NodeId> folds;
   std::vector<std::size_t> first_states; // [fold]: the output that this is
+  std::vector<expr::NodeId> extents; // of `block`: what counts positions of the axis
   // [input of the kernel]: its dims that are cut; of the others, which input of `rest` it is (-1: none).
   std::vector<std::vector<int>> dims;
   std::vector<int> place_in_rest;
   // The last input of `block` is where the block begins, an i64: for `iota(j)`, argmin and argmax.
   bool takes_offset = false;
 };
+
+// The axis of this name. Throws ShapeError E0104 where no input has it.
+int find_axis(const TypedSpec &spec, const std::string &axis);
 
 // Throws ShapeError E0104 for an axis that no input has, SpecError E0060 where the kernel does not come apart along it, with the reason.
 FoldSplit split_folds(const TypedSpec &spec, const std::string &axis);

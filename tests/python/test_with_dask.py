@@ -128,6 +128,8 @@ class OnBlocks(unittest.TestCase):
         self.assertRaises(bl.DTypeError, bl.dask.apply, k, x, x.astype("f4"))
         self.assertRaises(bl.ShapeError, bl.dask.apply, k, x, da.zeros(90, chunks=10))
         self.assertRaises(bl.ShapeError, bl.dask.apply, k, x, da.zeros((100, 2), chunks=10))
+        self.assertRaises(bl.ShapeError, bl.dask.apply, k, x, np.zeros(90))
+        self.assertRaises(bl.ShapeError, bl.dask.apply, k, x, np.zeros((1, 100)))
         self.assertRaises(bl.ShapeError, bl.dask.apply, k, x, x[x > 0])
         self.assertRaises(bl.ArgumentError, bl.dask.apply, k, x)
         self.assertRaises(bl.ArgumentError, bl.dask.apply, k, x, x, x)

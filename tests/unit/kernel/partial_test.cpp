@@ -43,7 +43,7 @@ Array copy_of(const AnyView &view) {
 struct Given {
   std::string name;
   Array array;
-  int dim = -1; // along the axis
+  int dim = -1; // along the axis; -2: declared as 1 along it
 };
 
 // Cuts the data at these places, combines in several ways, and compares the bits with those of one call.
@@ -53,10 +53,8 @@ void check_blocks(const Kernel &kernel, const std::string &axis, const std::vect
   std::int64_t total = 0;
   for (const Given &input : given) {
     all.push_back({input.name, input.array});
-    if (input.dim < 0)
-      others.push_back(all.back());
-    else
-      total = input.array.shape()[std::size_t(input.dim)];
+    if (input.dim == -1) others.push_back(all.back());
+    if (input.dim >= 0) total = input.array.shape()[std::size_t(input.dim)];
   }
   const Results whole = kernel.call(all);
   borders.insert(borders.begin(), 0);
@@ -166,6 +164,30 @@ TEST_CASE("Blocks of rows, of several axes and of other orders have the bits of 
 
   const std::vector<Given> by_f{{"x", numbers({5, 9000}).transposed(), 0}};
   CHECK(columns.unit("i", {{"x", by_f[0].array}}) == 4096);
+}
+
+TEST_CASE(
+    "An input that is declared to have one element along the axis is the same in each block") {
+  const Kernel kernel =
+      compile(tests::kernel_of("in x : f64[:, :]; in y : f64[:, 1]; out s[] = reduce(sum) x * y"));
+  check_blocks(kernel, "0", {{"x", numbers({500, 64}), 0}, {"y", numbers({500, 1}), 0}}, {64, 256});
+  const Kernel along =
+      compile(tests::kernel_of("in x : f64[:, :]; in y : f64[1, :]; out s[] = reduce(max) x * y"));
+  check_blocks(along, "0", {{"x", numbers({500, 64}), 0}, {"y", numbers({1, 64}), -2}}, {7, 256});
+}
+
+TEST_CASE("What is repeated along the axis is not folded once for each block") {
+  const Array x = numbers({500}), one = numbers({1});
+  for (const std::string folds :
+       {"sum(x) + sum(y)", "max(x) + max(y)", "sum(x * y) / extent(0, of=y)"}) {
+    const Kernel kernel =
+        compile(tests::kernel_of("in x : f64[:]; in y : f64[:]; out s = " + folds));
+    CHECK(code_thrown_by([&] { kernel.unit("0", {{"x", x}, {"y", one}}); }) == "E0060");
+    CHECK(kernel.unit("0", {{"x", x}, {"y", x}}) > 0);
+  }
+  const Kernel product =
+      compile(tests::kernel_of("in x : f64[:]; in y : f64[:]; out s = sum(x * y)"));
+  check_blocks(product, "0", {{"x", numbers({9000}), 0}, {"y", one, -2}}, {4096});
 }
 
 TEST_CASE("Exact folds are cut anywhere") {
