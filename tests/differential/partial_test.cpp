@@ -3,6 +3,8 @@
 #include "random_spec.hpp"
 #include "same_bits.hpp"
 
+#include "spec/spec.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,6 +33,15 @@ std::vector<std::int64_t> cut_somewhere(Random &random, std::int64_t unit, std::
   return {borders.begin(), borders.end()};
 }
 
+// The kernel with one of its outputs: most kernels keep any axis in some output.
+LoopSpec with_output(const LoopSpec &spec, std::size_t output) {
+  SpecData data = spec.data();
+  data.outputs = {data.outputs[output]};
+  data.pairings.clear();
+  data.schedule = {};
+  return LoopSpec(std::make_shared<const SpecData>(std::move(data)));
+}
+
 TEST_CASE("random kernels have the same bits block by block") {
   const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
   const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count);
@@ -38,15 +49,18 @@ TEST_CASE("random kernels have the same bits block by block") {
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const RandomSpec random = random_spec(seed);
     Random source(seed);
-    const Kernel kernel = compile(
-        parse(random.text), {.threads = 1 + int(seed % 3),
-                             .engine = seed % 4 == 0 ? Engine::automatic : Engine::interpreter});
+    const LoopSpec spec = parse(random.text);
+    const std::size_t outputs = spec.data().outputs.size();
+    const Kernel kernel =
+        compile(with_output(spec, std::size_t(source.below(int(outputs)))),
+                {.threads = 1 + int(seed % 3),
+                 .engine = seed % 4 == 0 ? Engine::automatic : Engine::interpreter});
     const std::vector<InputInfo> infos = kernel.inputs();
     std::set<std::string> axes;
     for (const InputInfo &info : infos) axes.insert(info.axes.begin(), info.axes.end());
     for (const std::string &axis : axes) {
       // The axis is made long enough for several leaves.
-      const std::int64_t length = std::vector<std::int64_t>{7, 300, 1025, 12300}[source.below(4)];
+      const std::int64_t length = std::vector<std::int64_t>{7, 1025, 4500, 12300}[source.below(4)];
       std::vector<Array> arrays;
       std::vector<int> dims; // along the axis
       double elements = 1;
@@ -62,13 +76,13 @@ TEST_CASE("random kernels have the same bits block by block") {
         double size = 1;
         for (const std::int64_t extent : shape) size *= double(extent);
         elements = std::max(elements, size);
-        if (elements > 2e5) break;
+        if (elements > 1e6) break;
         Operand operand(source, random.inputs[i].dtype, shape, false);
         operand.fill(source, false);
         const AnyView view = operand.view();
         arrays.push_back(Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy());
       }
-      if (elements > 2e5 || std::ranges::count(dims, -1) == std::ptrdiff_t(dims.size())) continue;
+      if (elements > 1e6 || std::ranges::count(dims, -1) == std::ptrdiff_t(dims.size())) continue;
       std::vector<NamedView> all, others;
       for (std::size_t i = 0; i < infos.size(); ++i) {
         all.push_back({infos[i].name, arrays[i]});
@@ -121,7 +135,7 @@ TEST_CASE("random kernels have the same bits block by block") {
   MESSAGE(folded << " folded, " << cut << " of them in several blocks, " << inexact
                  << " of these along leaves");
   CHECK(cut > count / 20);
-  CHECK(inexact > count / 50);
+  CHECK(inexact > count / 100);
 }
 
 } // namespace
