@@ -38,8 +38,8 @@ bool same_form(const Array &a, const Array &b) {
 
 struct FoldBlocks::Cut {
   std::int64_t unit = 1;
-  std::vector<bool> has_ways;                    // [fold]
-  std::vector<std::vector<std::int64_t>> shapes; // of the states
+  std::vector<bool> has_ways; // [fold]
+  bool one_differs = false;   // one position alone is folded in another order
 };
 
 FoldBlocks::FoldBlocks(const spec::TypedSpec &whole, const std::string &axis,
@@ -84,22 +84,28 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
   if (split_.takes_offset) operands.push_back(&offset);
   kernel::check_operands(block_->typed(), operands);
   const std::int64_t extent = extent_of(inputs);
-  // A block of one position lies as a longer one does.
-  std::vector<Layout> layouts, states;
-  for (const AnyView *view : operands) layouts.push_back(view->layout);
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (is_cut(inputs, i, extent)) {
-      std::int64_t &here = layouts[i].extents[std::size_t(split_.dims[i][0])];
-      here = std::max<std::int64_t>(here, 2);
-    }
   const spec::TypedSpec &block = block_->typed();
-  const plan::Resolved resolved =
-      plan::resolve(block, layouts, std::vector<bool>(block.outputs.size(), true));
-  for (const auto &shape : resolved.output_shapes) states.push_back(contiguous_layout(shape));
-  Cut cut{1, {}, resolved.output_shapes};
+  // A block of one position lies as a longer one does.
+  const auto block_of = [&](std::int64_t least, std::int64_t most) {
+    plan::BlockLayouts made;
+    for (const AnyView *view : operands) made.inputs.push_back(view->layout);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (is_cut(inputs, i, extent)) {
+        std::int64_t &here = made.inputs[i].extents[std::size_t(split_.dims[i][0])];
+        here = std::clamp(here, least, most);
+      }
+    made.resolved =
+        plan::resolve(block, made.inputs, std::vector<bool>(block.outputs.size(), true));
+    for (const auto &shape : made.resolved.output_shapes)
+      made.outputs.push_back(contiguous_layout(shape));
+    return made;
+  };
+  const plan::BlockLayouts several = block_of(2, std::max<std::int64_t>(extent, 2)),
+                           one = block_of(1, 1);
+  Cut cut;
+  cut.one_differs = plan::one_position_differs(block, several, one, split_.axis);
   const auto borders_of = [&](expr::NodeId fold) {
-    plan::FoldBorders borders =
-        plan::borders_of(block, resolved, layouts, states, fold, split_.axis);
+    plan::FoldBorders borders = plan::borders_of(block, several, fold, split_.axis);
     if (borders.why_not.empty()) return borders;
     fail("E0060",
          fmt::format("kernel '{}' does not come apart along '{}': {}", name_, axis_,
@@ -137,6 +143,13 @@ Partial FoldBlocks::partial(std::int64_t offset, std::span<const AnyView> inputs
         all_exact_ || ends
             ? extent
             : begin + unit * std::min(aligned, std::int64_t(std::bit_floor(std::uint64_t(whole))));
+    if (end - begin == 1 && cut.one_differs)
+      fail(
+          "E0150",
+          fmt::format("a block of kernel '{}' leaves position {} of '{}' alone, which is folded in "
+                      "another order than beside others",
+                      name_, offset + begin, axis_),
+          {}, "let blocks begin at even positions, and the last one have an even number of them");
     Partial::Piece piece = run_block(inputs, extent, begin, end, offset + begin);
     if (piece.extent == 1 && offset + begin > 0) join_idle_ways(piece, cut.has_ways);
     made.pieces.push_back(std::move(piece));

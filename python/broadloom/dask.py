@@ -186,9 +186,9 @@ class _Call:
             self.align()
 
     def widen(self):
-        """One position alone along a kept axis has another tree than several: it goes with its neighbour."""
+        """One position alone may have another tree than several: it goes with its neighbour."""
         for name, chunks in list(self.chunks.items()):
-            if name == self.folded or 1 not in chunks:
+            if 1 not in chunks:
                 continue
             borders = _borders(chunks)
             kept = [0]
@@ -196,6 +196,8 @@ class _Call:
                 if border - kept[-1] > 1 and borders[-1] - border > 1:
                     kept.append(border)
             self.chunks[name] = _chunks([*kept, borders[-1]])
+            if len(kept) == 1:
+                self.chunks[name] = (borders[-1],)
             warnings.warn(f"chunks of one position along '{name}' are put together", RechunkWarning, stacklevel=4)
 
     def align(self):

@@ -7,12 +7,48 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <utility>
 
 namespace broadloom::plan {
 
-FoldBorders borders_of(const spec::TypedSpec &spec, const Resolved &resolved,
-                       std::span<const Layout> inputs, std::span<const Layout> outputs,
-                       expr::NodeId fold, int axis) {
+namespace {
+
+Request request_of(const spec::TypedSpec &spec, const BlockLayouts &block) {
+  return {spec, block.resolved, walks_of(block.resolved, block.inputs, block.outputs),
+          std::vector<bool>(spec.outputs.size(), true), false};
+}
+
+// The axes of its loops and their extents, less those of one axis.
+using Shape = std::vector<std::vector<std::pair<std::optional<int>, std::int64_t>>>;
+Shape shape_of(const Trees::Tree &tree, const Resolved &resolved, int less) {
+  Shape shape;
+  for (const Group &group : tree.folded) {
+    shape.emplace_back();
+    for (const ClassId c : group)
+      if (resolved[c].axis != less) shape.back().emplace_back(resolved[c].axis, resolved[c].extent);
+    if (shape.back().empty()) shape.pop_back();
+  }
+  return shape;
+}
+
+} // namespace
+
+bool one_position_differs(const spec::TypedSpec &spec, const BlockLayouts &several,
+                          const BlockLayouts &one, int axis) {
+  const Request asked_of_several = request_of(spec, several), asked_of_one = request_of(spec, one);
+  const Trees trees(asked_of_several), trees_of_one(asked_of_one);
+  return std::ranges::any_of(trees.folds(), [&](expr::NodeId fold) {
+    if (spec.graph.recipe(fold).exact || !trees_of_one.is_fold(fold)) return false;
+    const Trees::Tree &a = trees.tree_of(fold), &b = trees_of_one.tree_of(fold);
+    return a.ways != b.ways ||
+           shape_of(a, several.resolved, axis) != shape_of(b, one.resolved, axis);
+  });
+}
+
+FoldBorders borders_of(const spec::TypedSpec &spec, const BlockLayouts &block, expr::NodeId fold,
+                       int axis) {
+  const Resolved &resolved = block.resolved;
   FoldBorders made;
   std::optional<ClassId> cut;
   if (spec.graph[fold].kind == expr::NodeKind::Extent) {
@@ -29,8 +65,7 @@ FoldBorders borders_of(const spec::TypedSpec &spec, const Resolved &resolved,
     return made;
   }
   if (spec.graph[fold].kind == expr::NodeKind::Extent || spec.graph.recipe(fold).exact) return made;
-  const Request request{spec, resolved, walks_of(resolved, inputs, outputs),
-                        std::vector<bool>(spec.outputs.size(), true), false};
+  const Request request = request_of(spec, block);
   const Trees trees(request);
   const Trees::Tree &tree = trees.tree_of(fold);
   const std::string name = resolved[*cut].name;

@@ -13,9 +13,19 @@ struct FoldBorders {
   std::string why_not;   // empty: it can be cut
 };
 
-// Of a fold or an extent. `inputs` and `outputs` are the layouts of a part of two positions or more.
-FoldBorders borders_of(const spec::TypedSpec &spec, const Resolved &resolved,
-                       std::span<const Layout> inputs, std::span<const Layout> outputs,
-                       expr::NodeId fold, int axis);
+// How a block lies, and what `resolve` says of that.
+struct BlockLayouts {
+  std::vector<Layout> inputs, outputs;
+  Resolved resolved;
+};
+
+// Of a fold or an extent, for blocks of two positions or more.
+FoldBorders borders_of(const spec::TypedSpec &spec, const BlockLayouts &block, expr::NodeId fold,
+                       int axis);
+
+// Whether some fold or scan has another tree in blocks of one position: an axis of extent 1 is none, so another input may decide how the other
+// axes are nested, or the lanes lie along another axis.
+bool one_position_differs(const spec::TypedSpec &spec, const BlockLayouts &several,
+                          const BlockLayouts &one, int axis);
 
 } // namespace broadloom::plan

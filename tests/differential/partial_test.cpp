@@ -45,7 +45,7 @@ LoopSpec with_output(const LoopSpec &spec, std::size_t output) {
 TEST_CASE("random kernels have the same bits block by block") {
   const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
   const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count);
-  std::uint64_t folded = 0, cut = 0, inexact = 0;
+  std::uint64_t folded = 0, cut = 0, inexact = 0, alone = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const RandomSpec random = random_spec(seed);
     Random source(seed);
@@ -117,8 +117,16 @@ TEST_CASE("random kernels have the same bits block by block") {
                 Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy());
           inputs.push_back({infos[i].name, view});
         }
-        blocks.push_back(kernel.partial(axis, borders[b], inputs));
+        try {
+          blocks.push_back(kernel.partial(axis, borders[b], inputs));
+        } catch (const ShapeError &error) { // a position that is left alone
+          CHECK((error.code() == "E0150"));
+          blocks.clear();
+          ++alone;
+          break;
+        }
       }
+      if (blocks.empty()) continue;
       std::ranges::reverse(blocks);
       const Results results = kernel.combine(blocks, others);
       REQUIRE(results.size() == whole->size());
@@ -133,7 +141,8 @@ TEST_CASE("random kernels have the same bits block by block") {
     }
   }
   MESSAGE(folded << " folded, " << cut << " of them in several blocks, " << inexact
-                 << " of these along leaves");
+                 << " of these along leaves; " << alone << " refused");
+  CHECK(alone < folded);
   CHECK(cut > count / 20);
   CHECK(inexact > count / 100);
 }

@@ -190,6 +190,13 @@ TEST_CASE("What is repeated along the axis is not folded once for each block") {
   check_blocks(product, "0", {{"x", numbers({9000}), 0}, {"y", one, -2}}, {4096});
 }
 
+TEST_CASE("A position is not left alone where it would be folded in another order") {
+  const Kernel kernel = compile(tests::kernel_of("in x : f64[i, j]; out m = max(sum(x, i), j)"));
+  const Array x = numbers({9000, 7});
+  CHECK(code_thrown_by([&] { kernel.partial("j", 6, {{"x", part(x, 1, 6, 7)}}); }) == "E0150");
+  check_blocks(kernel, "j", {{"x", x, 1}}, {2, 5});
+}
+
 TEST_CASE("Exact folds are cut anywhere") {
   const Kernel kernel = compile(tests::kernel_of(
       "in n : i32[j]; in x : f64[j]; out s = sum(n); out m = min(x); out a = argmax(x, j)"));
