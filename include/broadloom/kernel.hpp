@@ -175,8 +175,8 @@ public:
   //
   // What comes apart: outputs that lack the axis, made of folds along it, by accumulators with a combine, of what no fold along it is needed
   // for: not `mean((x - mean(x, j))^2, j)`, which is `var(x, j)`. Outputs may go on from there by maps and exact folds.
-  // Throws ShapeError E0104 (no such axis), SpecError E0060 (the kernel does not come apart, and why), ShapeError E0150 (a block begins elsewhere),
-  // ShapeError E0151 (blocks that do not follow each other, or of another kernel), and what `run` throws for the arrays.
+  // Throws ShapeError E0104 (no such axis), SpecError E0060 (the kernel does not come apart, and why), ShapeError E0150 (a block begins elsewhere, or
+  // leaves a position alone that would be folded in another order), E0151 (blocks that do not follow each other, or of another kernel), and what `run` throws for the arrays.
   std::int64_t unit(std::string_view axis, std::span<const NamedView> inputs) const;
   std::int64_t unit(std::string_view axis, std::initializer_list<NamedView> inputs) const {
     return unit(axis, std::span(inputs.begin(), inputs.size()));

@@ -375,10 +375,11 @@ void define_kernel(nb::module_ &module) {
           "The outputs, of all blocks that `partial` gave, with the bits of one call. Inputs "
           "without "
           "the axis go by their names.")
-      .def("_predict", [](const KernelObject &k) {
-        const nb::gil_scoped_release others_run;
-        return k.state->kernel().predict().seconds;
-      })
+      .def("_predict",
+           [](const KernelObject &k) {
+             const nb::gil_scoped_release others_run;
+             return k.state->kernel().predict().seconds;
+           })
       .def("_why_no_map",
            [](const KernelObject &k, const std::string &axis) {
              return k.state->kernel().why_no_map(axis);

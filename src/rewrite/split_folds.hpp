@@ -22,7 +22,7 @@ struct FoldSplit {
   // Of `block`: the first state of each fold along the axis, what the places to cut follow from.
   std::vector<expr::NodeId> folds;
   std::vector<std::size_t> first_states; // [fold]: the output that this is
-  std::vector<expr::NodeId> extents; // of `block`: what counts positions of the axis
+  std::vector<expr::NodeId> extents;     // of `block`: what counts positions of the axis
   // [input of the kernel]: its dims that are cut; of the others, which input of `rest` it is (-1: none).
   std::vector<std::vector<int>> dims;
   std::vector<int> place_in_rest;
