@@ -149,6 +149,24 @@ void add(Counters &sum, const Counters &more) {
 
 } // namespace
 
+std::shared_ptr<const jit::FoldBlocks> KernelImpl::fold_blocks(const std::string &axis) const {
+  if (engine_ == Engine::reference)
+    support::fail("E0060",
+                  "kernel '" + typed_.name + "' runs in the reference, which has no tree of folds",
+                  {}, "compile it for another engine");
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = fold_blocks_.find(axis); it != fold_blocks_.end()) return it->second;
+  }
+  const support::FloatWorld world;
+  auto made = std::make_shared<const jit::FoldBlocks>(whole(), axis, [&](spec::TypedSpec typed) {
+    return std::make_shared<const KernelImpl>(spec_, std::move(typed), options_, target_, profile_,
+                                              threads_, 0);
+  });
+  const std::lock_guard lock(mutex_);
+  return fold_blocks_.emplace(axis, std::move(made)).first->second;
+}
+
 Counters KernelImpl::counters() const {
   const std::lock_guard lock(mutex_);
   Counters counters = counters_;
@@ -318,6 +336,45 @@ void BoundCall::operator()() const try {
   run_bound(*static_cast<const BoundState *>(state_.get()));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
+}
+
+std::int64_t Kernel::unit(std::string_view axis, std::span<const NamedView> inputs) const try {
+  return impl_->fold_blocks(std::string(axis))->unit(in_order(*impl_, frozen_.get(), inputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Partial Kernel::partial(std::string_view axis, std::int64_t offset,
+                        std::span<const NamedView> inputs) const try {
+  return impl_->fold_blocks(std::string(axis))
+      ->partial(offset, in_order(*impl_, frozen_.get(), inputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Partial Kernel::join(std::span<const Partial> blocks) const try {
+  if (blocks.empty())
+    support::fail("E0151", "there are no blocks of kernel '" + impl_->typed().name + "' to join",
+                  {}, "give at least one that has positions");
+  return impl_->fold_blocks(blocks.front().axis)->join(blocks);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Results Kernel::combine(std::span<const Partial> blocks, std::span<const NamedView> inputs) const
+    try {
+  if (blocks.empty())
+    support::fail("E0151", "there are no blocks of kernel '" + impl_->typed().name + "' to combine",
+                  {}, "give at least one that has positions");
+  std::vector<NamedView> all;
+  if (frozen_) inputs = all = frozen_->all(inputs);
+  return impl_->fold_blocks(blocks.front().axis)->combine(blocks, inputs);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+std::string Kernel::why_no_map(std::string_view axis) const {
+  return spec::why_no_map(impl_->whole(), std::string(axis));
 }
 
 static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {

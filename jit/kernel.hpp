@@ -9,9 +9,11 @@
 //   lets.cpp      the lets that are kernels of their own
 //   show.cpp      its stages as text
 //   kernel.cpp    the public face
+//   fold_blocks.cpp   blocks of the data, joined
 //   frozen.hpp    parameters that are built into a kernel
 #pragma once
 
+#include "jit/fold_blocks.hpp"
 #include "jit/layout_cache.hpp"
 #include "jit/lets.hpp"
 #include "jit/runtime/threads.hpp"
@@ -95,9 +97,14 @@ public:
   // What computes the values of sums through gathers; null where there are none.
   const KernelImpl *before() const { return before_.get(); }
 
+  // The folds along an axis, block by block. Throws what split_folds does.
+  std::shared_ptr<const jit::FoldBlocks> fold_blocks(const std::string &axis) const;
+
   const LoopSpec &spec() const { return spec_; }
   const Options &options() const { return options_; }
   const spec::TypedSpec &typed() const { return typed_; }
+  // As the definition has it; `typed_` is what the phases compute.
+  const spec::TypedSpec &whole() const { return scatters_ ? scatters_->whole : typed_; }
   const kernel::Names &names() const { return names_; }
   Engine engine() const { return engine_; }
   int threads() const { return threads_; }
@@ -167,8 +174,6 @@ private:
   void explain_padding(std::vector<Decision> &why) const;
 
   std::vector<Array> summed(kernel::Operands inputs) const;
-  // As the definition has it; `typed_` is what the phases compute.
-  const spec::TypedSpec &whole() const { return scatters_ ? scatters_->whole : typed_; }
 
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;
@@ -202,6 +207,7 @@ private:
   mutable jit::LayoutCache layout_cache_;
   mutable std::mutex mutex_; // guards all below
   mutable std::unordered_map<std::string, KnownPattern> patterns_;
+  mutable std::unordered_map<std::string, std::shared_ptr<const jit::FoldBlocks>> fold_blocks_;
   mutable std::uint64_t clock_ = 0;
   mutable Counters counters_;
   mutable std::atomic<std::int64_t> interpreted_{0};

@@ -15,6 +15,7 @@
 #include <broadloom/kernel.hpp>
 #include <broadloom/log.hpp>
 #include <broadloom/options.hpp>
+#include <broadloom/partial.hpp>
 #include <broadloom/scales.hpp>
 #include <broadloom/schedule.hpp>
 #include <broadloom/spec.hpp>

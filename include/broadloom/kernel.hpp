@@ -10,6 +10,7 @@
 #include <broadloom/array.hpp>
 #include <broadloom/decision.hpp>
 #include <broadloom/options.hpp>
+#include <broadloom/partial.hpp>
 #include <broadloom/spec.hpp>
 
 #include <concepts>
@@ -161,6 +162,44 @@ public:
     return bind_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()});
   }
   BoundCall bind_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const;
+
+  // Blocks of the data along one axis, a label or a position ("0") as `inputs` says: each is folded on its own, in any order, on any machine, and
+  // `combine` gives what one call with all of the data gives, to the bit. `partial` takes the inputs of a call with the block's part of those
+  // that have the axis, and where the block begins in all of the data; `combine` takes those that lack it and that are read once all is folded (`y` of
+  // `out z = sum(x, j) * y`).
+  //
+  // Blocks begin at multiples of `unit`, which looks at layouts only: 4096 where the folded elements lie side by side, 128 where kept ones do, 1 for
+  // min, max, argmin, argmax and integers; only the last block ends elsewhere. "All of the data" means the blocks one behind the other, lying
+  // in the order of dims in which each of them lies. Cost: a block costs a call for each piece, one where it is a power of two of
+  // units long and begins at a multiple of its length; states have the size of the results, in the types in which is accumulated.
+  //
+  // What comes apart: outputs that lack the axis, made of folds along it, by accumulators with a combine, of what no fold along it is needed
+  // for: not `mean((x - mean(x, j))^2, j)`, which is `var(x, j)`. Outputs may go on from there by maps and exact folds.
+  // Throws ShapeError E0104 (no such axis), SpecError E0060 (the kernel does not come apart, and why), ShapeError E0150 (a block begins elsewhere, or
+  // leaves a position alone that would be folded in another order), E0151 (blocks that do not follow each other, or of another kernel), and what `run` throws for the arrays.
+  std::int64_t unit(std::string_view axis, std::span<const NamedView> inputs) const;
+  std::int64_t unit(std::string_view axis, std::initializer_list<NamedView> inputs) const {
+    return unit(axis, std::span(inputs.begin(), inputs.size()));
+  }
+  Partial partial(std::string_view axis, std::int64_t offset,
+                  std::span<const NamedView> inputs) const;
+  Partial partial(std::string_view axis, std::int64_t offset,
+                  std::initializer_list<NamedView> inputs) const {
+    return partial(axis, offset, std::span(inputs.begin(), inputs.size()));
+  }
+  Results combine(std::span<const Partial> blocks, std::span<const NamedView> inputs) const;
+  Results combine(std::initializer_list<Partial> blocks,
+                  std::initializer_list<NamedView> inputs = {}) const {
+    return combine(std::span(blocks.begin(), blocks.size()),
+                   std::span(inputs.begin(), inputs.size()));
+  }
+  // Blocks that follow each other as one: of two halves of a subtree the subtree is kept. So many blocks can be combined in steps, near to where
+  // they were folded.
+  Partial join(std::span<const Partial> blocks) const;
+
+  // Why outputs at a position of the axis are not made of what inputs have at this position alone: "it folds by 'sum' along it". Empty: they are, so
+  // blocks of the data along it give blocks of the outputs that have it. Throws ShapeError E0104.
+  std::string why_no_map(std::string_view axis) const;
 
   // Compiles ahead for these layouts; the data pointers are not read and may be null.
   void prepare(std::span<const AnyView> inputs) const;

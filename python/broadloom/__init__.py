@@ -18,8 +18,9 @@ from .errors import (ArgumentError, CancelledError, CompileError, DataError, DTy
                      ShapeError, SpecError)
 from .expr import DType, Expr
 from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
+from .records import Decision, GradientCheck, Input, Output, Partial, Place, Slope
+from .timing import Bench, bench
 from .trace import kernel
-from .records import Decision, GradientCheck, Input, Output, Place, Slope
 
 __version__ = "0.1.0"
 
@@ -90,20 +91,23 @@ def load_ipython_extension(ipython):
     load(ipython)
 
 
+_ADAPTERS = ("dask", "jax", "torch")  # modules that import the library that they are named after
+
+
 def __getattr__(name):
     if name == "LazyArray":
         from .lazy import LazyArray
 
         return LazyArray
-    if name == "jax":
+    if name in _ADAPTERS:
         import importlib
 
-        return importlib.import_module("broadloom.jax")
+        return importlib.import_module("broadloom." + name)
     raise AttributeError(f"module 'broadloom' has no attribute '{name}'")
 
 
 def __dir__():
-    return sorted({*globals(), "LazyArray", "jax"})
+    return sorted({*globals(), "LazyArray", *_ADAPTERS})
 
 
 def _restore(*state):

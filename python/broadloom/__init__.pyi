@@ -13,8 +13,10 @@ from .functions import (
     logical_or as logical_or, out as out, scan as scan,
 )
 from .records import (
-    Decision as Decision, GradientCheck as GradientCheck, Input as Input, Output as Output, Place as Place, Slope as Slope,
+    Decision as Decision, GradientCheck as GradientCheck, Input as Input, Output as Output, Partial as Partial, Place as Place,
+    Slope as Slope,
 )
+from .timing import Bench as Bench, bench as bench
 from .trace import kernel as kernel
 
 __version__: str

@@ -73,6 +73,23 @@ class Decision(NamedTuple):
     alternatives: Tuple[Alternative, ...]
 
 
+class Piece(NamedTuple):
+    """Part of a block: a whole subtree of each fold, which has come to these states."""
+
+    extent: int
+    states: tuple
+
+
+class Partial(NamedTuple):
+    """What the folds of a kernel along an axis have come to over one block of the data, by `Kernel.partial`."""
+
+    axis: str
+    offset: int
+    extent: int
+    unit: int
+    pieces: Tuple[Piece, ...]
+
+
 class Slope(NamedTuple):
     """One output by one input; `verdict` is 'agrees', 'differs', 'not smooth' or 'no gradient'."""
 

@@ -289,6 +289,14 @@ void read_operand(PyObject *object, const Slot &slot, AnyView &view, Number &num
   read_array(reinterpret_cast<PyArrayObject *>(keep.back().ptr()), slot, view);
 }
 
+DType numpy_dtype(nb::handle array) {
+  if (PyArray_Check(array.ptr()))
+    if (const auto dtype = dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject *>(array.ptr()))))
+      return *dtype;
+  throw DTypeError("E0203", words_of(array.ptr()) + " is no array of NumPy that Broadloom reads",
+                   {}, "pass an array of one of Broadloom's types");
+}
+
 nb::object to_numpy(Array array) {
   PyArray_Descr *descr = descr_of(array.dtype());
   npy_intp extents[max_rank], strides[max_rank];

@@ -37,6 +37,9 @@ void read_operand(PyObject *object, const Slot &slot, AnyView &view, Number &num
 // Writes 1 as a number of this type.
 void write_one(DType dtype, Number &number);
 
+// The type of the elements of a NumPy array. Throws DTypeError for what is no array or of a type that Broadloom does not have.
+DType numpy_dtype(nb::handle array);
+
 // A NumPy array that shares the storage of `array` and keeps it alive.
 nb::object to_numpy(Array array);
 

@@ -3,21 +3,13 @@
 // The way of a repeated call is kept short: names are compared by address, views are read off NumPy's own structs, and the
 // layouts of the outputs are remembered. Calls of few points keep Python's lock and are not made to listen for Ctrl-C, as
 // both would take longer than the work.
-#include "errors.hpp"
-#include "interrupt.hpp"
-#include "kernel.hpp"
-#include "small.hpp"
+#include "call.hpp"
 
 #include <cstring>
 
 namespace broadloom::python {
 
 Py_ssize_t kernel_offset = 0, bound_offset = 0;
-
-namespace {
-
-constexpr double quick_points = 2048;    // some microseconds
-constexpr double patient_points = 65536; // below, a call ends before anyone presses Ctrl-C
 
 std::vector<std::string> names_of(const std::vector<Slot> &slots) {
   std::vector<std::string> names;
@@ -30,96 +22,36 @@ std::string listed(const State &state) {
          quoted_list(names_of(state.outputs));
 }
 
-[[noreturn]] void unknown(const State &state, const char *what, const std::string &word,
-                          const std::vector<Slot> &slots) {
+void unknown(const State &state, const char *what, const std::string &word,
+             const std::vector<Slot> &slots) {
   throw ArgumentError("E0308",
                       "kernel '" + state.name + "' has no " + what + " called '" + word + "'", {},
                       suggestion(word, names_of(slots)) + listed(state));
 }
 
-// The arguments of a call by the inputs that they are for, borrowed; and the value of `out=`.
-struct Arguments {
-  explicit Arguments(State &state) : objects(state.inputs.size()) {}
-
-  void place(const State &state, PyObject *name, PyObject *object) {
-    const int found = state.find_input(name);
-    if (found < 0) {
-      if (PyUnicode_CompareWithASCIIString(name, "out") == 0) { // a reserved word, so no input
-        out = object;
-        return;
-      }
-      unknown(state, "input", words_of(name), state.inputs);
-    }
-    PyObject *&place = objects[std::size_t(found)];
-    if (place != nullptr)
-      throw ArgumentError("E0308",
-                          "input '" + state.inputs[std::size_t(found)].name + "' is given twice",
-                          {}, "give each input once");
-    place = object;
-  }
-
-  void place_positional(const State &state, PyObject *const *args, std::size_t count) {
-    if (count > objects.size())
-      throw ArgumentError("E0308",
-                          "kernel '" + state.name + "' takes " + std::to_string(objects.size()) +
-                              " inputs, " + std::to_string(count) + " were given",
-                          {}, listed(state));
-    for (std::size_t k = 0; k < count; ++k) objects[k] = args[k];
-  }
-
-  Small<PyObject *> objects;
-  PyObject *out = nullptr;
-};
-
-// The views of the inputs of a call.
-struct Inputs {
-  Inputs(const State &state, const Arguments &arguments, Number *numbers,
-         std::vector<nb::object> &keep)
-      : views(state.inputs.size()) {
-    for (std::size_t i = 0; i < views.size(); ++i) {
-      PyObject *object = arguments.objects[i];
-      if (object != nullptr)
-        read_operand(object, state.inputs[i], views[i], numbers[i], keep);
-      else if (state.defaults_to_one[i]) {
-        write_one(state.inputs[i].dtype, numbers[i]);
-        views[i] = {state.inputs[i].dtype, numbers[i].bytes, false, {}};
-      } else
-        throw ArgumentError("E0308", "input '" + state.inputs[i].name + "' is not given", {},
-                            listed(state));
-    }
-  }
-
-  std::span<const AnyView> span() { return {views.data(), views.size()}; }
-
-  Small<AnyView, 4> views;
-};
-
-// Runs `body` with the lock of Python let go, unless it is quick. Where Ctrl-C stopped it, Python's own handler says
-// what is thrown.
-template <class Body> void run(const State &state, double points, Body &&body) {
-  if (points < quick_points) return body();
-  if (points < patient_points || !is_main_thread()) {
-    const nb::gil_scoped_release others_run;
-    return body();
-  }
-  struct Reset {
-    std::atomic<bool> &flag;
-    ~Reset() { flag.store(false); }
-  } const reset{*state.cancel()}; // also where something else is thrown
-  try {
-    const Interruptible listening(*state.cancel());
-    const nb::gil_scoped_release others_run;
-    body();
-  } catch (const CancelledError &error) {
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    throw CancelledError(
-        error.code(), error.message(), {},
-        "SIGINT stopped it, and its handler threw nothing; what arrays of out= hold is of no use");
-  }
+void place_all(Arguments &arguments, const State &state, const nb::args &args,
+               const nb::kwargs &kwargs) {
+  arguments.place_positional(state, reinterpret_cast<PyTupleObject *>(args.ptr())->ob_item,
+                             args.size());
+  for (const auto &[name, object] : kwargs) arguments.place(state, name.ptr(), object.ptr());
 }
 
-// A call that may compile, or whose size is not known.
-constexpr double unknown_points = patient_points;
+nb::object joined(const State &state, std::vector<nb::object> arrays) {
+  if (arrays.size() == 1) return std::move(arrays[0]);
+  const nb::object tuple = nb::steal(PyTuple_New(Py_ssize_t(arrays.size())));
+  if (!tuple.is_valid()) throw nb::python_error();
+  for (std::size_t o = 0; o < arrays.size(); ++o)
+    PyTuple_SET_ITEM(tuple.ptr(), Py_ssize_t(o), arrays[o].release().ptr());
+  return nb::cast(ResultsObject{state.output_names, nb::borrow<nb::tuple>(tuple)});
+}
+
+std::vector<nb::object> all_to_numpy(std::vector<Array> &arrays) {
+  std::vector<nb::object> objects;
+  for (Array &array : arrays) objects.push_back(to_numpy(std::move(array)));
+  return objects;
+}
+
+namespace {
 
 // The arrays given as outputs, in declared order; empty where none is given, null where one is not.
 std::vector<PyObject *> given_outputs(const State &state, PyObject *out) {
@@ -156,21 +88,6 @@ std::vector<PyObject *> given_outputs(const State &state, PyObject *out) {
     throw ArgumentError("E0308", "out= is one array for " + std::to_string(count) + " outputs", {},
                         "pass a tuple or a dict: " + listed(state));
   objects[0] = out;
-  return objects;
-}
-
-nb::object joined(const State &state, std::vector<nb::object> arrays) {
-  if (arrays.size() == 1) return std::move(arrays[0]);
-  const nb::object tuple = nb::steal(PyTuple_New(Py_ssize_t(arrays.size())));
-  if (!tuple.is_valid()) throw nb::python_error();
-  for (std::size_t o = 0; o < arrays.size(); ++o)
-    PyTuple_SET_ITEM(tuple.ptr(), Py_ssize_t(o), arrays[o].release().ptr());
-  return nb::cast(ResultsObject{state.output_names, nb::borrow<nb::tuple>(tuple)});
-}
-
-std::vector<nb::object> all_to_numpy(std::vector<Array> &arrays) {
-  std::vector<nb::object> objects;
-  for (Array &array : arrays) objects.push_back(to_numpy(std::move(array)));
   return objects;
 }
 
@@ -250,13 +167,6 @@ nb::object call_into(State &state, Inputs &inputs, double points,
 
 template <class T> T &payload(PyObject *self, Py_ssize_t offset) {
   return *reinterpret_cast<T *>(reinterpret_cast<char *>(self) + offset);
-}
-
-void place_all(Arguments &arguments, const State &state, const nb::args &args,
-               const nb::kwargs &kwargs) {
-  arguments.place_positional(state, reinterpret_cast<PyTupleObject *>(args.ptr())->ob_item,
-                             args.size());
-  for (const auto &[name, object] : kwargs) arguments.place(state, name.ptr(), object.ptr());
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // The module broadloom._core: classes and functions as Python sees them.
+#include "blocks.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "kernel.hpp"
@@ -344,6 +345,45 @@ void define_kernel(nb::module_ &module) {
            "numbers), a tangent t_INPUT, what that moves by, and gives for each output what that "
            "moves by, t_OUTPUT.")
       .def("_infer", infer, nb::arg("shapes"))
+      .def(
+          "unit",
+          [](const KernelObject &k, const std::string &axis, nb::args args, nb::kwargs kwargs) {
+            return unit(*k.state, axis, args, kwargs);
+          },
+          "At multiples of what positions along an axis blocks of these arrays begin, for "
+          "`partial`.")
+      .def("_unit",
+           [](const KernelObject &k, const std::string &axis, const nb::sequence &shapes) {
+             return unit_of_shapes(*k.state, axis, shapes);
+           })
+      .def(
+          "partial",
+          [](const KernelObject &k, const std::string &axis, std::int64_t offset, nb::args args,
+             nb::kwargs kwargs) { return partial(*k.state, axis, offset, args, kwargs); },
+          "What the folds along an axis come to over a block of the data that begins at this "
+          "offset: "
+          "takes the inputs of a call.")
+      .def(
+          "join",
+          [](const KernelObject &k, const nb::object &blocks) { return join(*k.state, blocks); },
+          "Blocks that follow each other as one.")
+      .def(
+          "combine",
+          [](const KernelObject &k, const nb::object &blocks, nb::kwargs kwargs) {
+            return combine(*k.state, blocks, kwargs);
+          },
+          "The outputs, of all blocks that `partial` gave, with the bits of one call. Inputs "
+          "without "
+          "the axis go by their names.")
+      .def("_predict",
+           [](const KernelObject &k) {
+             const nb::gil_scoped_release others_run;
+             return k.state->kernel().predict().seconds;
+           })
+      .def("_why_no_map",
+           [](const KernelObject &k, const std::string &axis) {
+             return k.state->kernel().why_no_map(axis);
+           })
       .def("check", check_gradients,
            "Holds derived gradients against measured slopes, at these inputs. Options: wrt=, of=, "
            "directions=2, seed=1, "

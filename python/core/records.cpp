@@ -1,5 +1,7 @@
 #include "records.hpp"
 
+#include "arrays.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -67,6 +69,16 @@ nb::object record_of(const GradientCheck &check) {
                          slope.derived, slope.difference, slope.tolerance, slope.compared,
                          slope.left_out, slope.reason, describe(slope)));
   return record("GradientCheck", check.passed(), nb::tuple(slopes));
+}
+
+nb::object record_of(const Partial &block) {
+  nb::list pieces;
+  for (const Partial::Piece &piece : block.pieces) {
+    nb::list states;
+    for (const Array &state : piece.states) states.append(to_numpy(state));
+    pieces.append(record("Piece", piece.extent, nb::tuple(states)));
+  }
+  return record("Partial", block.axis, block.offset, block.extent, block.unit, nb::tuple(pieces));
 }
 
 nb::list records_of(const std::vector<InputInfo> &inputs) {

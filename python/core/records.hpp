@@ -15,6 +15,7 @@ namespace nb = nanobind;
 nb::object record_of(const Place &place); // None where it is not known
 nb::object record_of(const Counters &counters);
 nb::object record_of(const GradientCheck &check);
+nb::object record_of(const Partial &block);
 nb::list records_of(const std::vector<InputInfo> &inputs);
 nb::list records_of(const std::vector<OutputInfo> &outputs);
 nb::list records_of(const std::vector<Decision> &decisions);

@@ -1,0 +1,33 @@
+// What the folds of a kernel along one axis have come to over one block of the data: of arrays that are too large for one call, or that
+// lie on several machines. The results have the very bits of one call with all of the data.
+//
+//   bl::Kernel k = bl::compile(bl::parse("kernel k { in x : f32[i, j]; out s = sum(x, j) }"));
+//   const std::int64_t unit = k.unit("j", {{"x", a}});                // blocks begin at multiples of it: 4096 here
+//   bl::Partial first = k.partial("j", 0, {{"x", a}}), second = k.partial("j", a.shape()[1], {{"x", b}});
+//   bl::Results r = k.combine({first, second}, {});                   // the bits of k on a and b side by side
+//
+// A fold joins leaves pairwise (docs/design.md, "One tree per fold"). A block that begins and ends where leaves do is a few whole
+// subtrees, a *piece* each; `combine` joins them as the whole fold would.
+#pragma once
+
+#include <broadloom/array.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace broadloom {
+
+// A plain value: it may be stored, or sent to another process that has the same kernel.
+struct Partial {
+  struct Piece {
+    std::int64_t extent = 0;   // positions along the axis
+    std::vector<Array> states; // of all folds
+  };
+  std::string axis;
+  std::int64_t offset = 0, extent = 0; // of the block, along the axis
+  std::int64_t unit = 1;
+  std::vector<Piece> pieces; // one behind the other, at most 2 log2(extent / unit) + 1
+};
+
+} // namespace broadloom

@@ -1,0 +1,350 @@
+// See fold_blocks.hpp.
+#include "jit/fold_blocks.hpp"
+
+#include "jit/kernel.hpp"
+#include "kernel/layouts.hpp"
+#include "loop/tree.hpp"
+#include "plan/fold_borders.hpp"
+#include "support/fail.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace broadloom::jit {
+namespace {
+
+using support::fail;
+
+std::vector<const AnyView *> pointers_to(const std::vector<AnyView> &views) {
+  std::vector<const AnyView *> result;
+  for (const AnyView &view : views) result.push_back(&view);
+  return result;
+}
+
+Array with_value(DType dtype, std::span<const std::int64_t> shape, const ops::Scalar &value) {
+  Array array(dtype, shape);
+  for (std::int64_t k = 0; k < array.size(); ++k)
+    ops::store(static_cast<char *>(array.raw()) + std::size_t(k) * size_of(dtype), dtype, value);
+  return array;
+}
+
+bool same_form(const Array &a, const Array &b) {
+  return a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape());
+}
+
+} // namespace
+
+struct FoldBlocks::Cut {
+  std::int64_t unit = 1;
+  std::vector<bool> has_ways; // [fold]
+  bool one_differs = false;   // one position alone is folded in another order
+};
+
+FoldBlocks::FoldBlocks(const spec::TypedSpec &whole, const std::string &axis,
+                       const Compile &compile)
+    : name_(whole.name), axis_(axis), inputs_(whole.inputs), split_(spec::split_folds(whole, axis)),
+      block_(compile(split_.block)), join_(compile(split_.join)), rest_(compile(split_.rest)) {
+  for (const expr::NodeId fold : split_.folds)
+    all_exact_ = all_exact_ && split_.block.graph.recipe(fold).exact;
+}
+
+// An input of extent 1 that is repeated along the axis is the same in all blocks.
+bool FoldBlocks::is_cut(std::span<const AnyView> inputs, std::size_t input,
+                        std::int64_t extent) const {
+  if (split_.dims[input].empty()) return false;
+  const auto dim = std::size_t(split_.dims[input][0]);
+  return extent == 1 || inputs[input].layout.extents[dim] != 1 || !inputs_[input].may_stretch[dim];
+}
+
+std::int64_t FoldBlocks::extent_of(std::span<const AnyView> inputs) const {
+  std::int64_t extent = 1;
+  std::size_t first = inputs.size();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (split_.dims[i].empty()) continue;
+    const auto dim = std::size_t(split_.dims[i][0]);
+    const std::int64_t here = inputs[i].layout.extents[dim];
+    if (here == 1 && inputs_[i].may_stretch[dim]) continue;
+    if (first < inputs.size() && here != extent)
+      fail("E0102",
+           fmt::format("a block has {} positions along '{}' in '{}', and {} in '{}'", extent, axis_,
+                       inputs_[first].name, here, inputs_[i].name),
+           {}, "cut all inputs at the same places");
+    extent = here;
+    first = std::min(first, i);
+  }
+  return extent;
+}
+
+FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
+  std::vector<const AnyView *> operands;
+  for (const AnyView &view : inputs) operands.push_back(&view);
+  const AnyView offset{DType::I64, nullptr, false, {}};
+  if (split_.takes_offset) operands.push_back(&offset);
+  kernel::check_operands(block_->typed(), operands);
+  const std::int64_t extent = extent_of(inputs);
+  const spec::TypedSpec &block = block_->typed();
+  // A block of one position lies as a longer one does.
+  const auto block_of = [&](std::int64_t least, std::int64_t most) {
+    plan::BlockLayouts made;
+    for (const AnyView *view : operands) made.inputs.push_back(view->layout);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (is_cut(inputs, i, extent)) {
+        std::int64_t &here = made.inputs[i].extents[std::size_t(split_.dims[i][0])];
+        here = std::clamp(here, least, most);
+      }
+    made.resolved =
+        plan::resolve(block, made.inputs, std::vector<bool>(block.outputs.size(), true));
+    for (const auto &shape : made.resolved.output_shapes)
+      made.outputs.push_back(contiguous_layout(shape));
+    return made;
+  };
+  const plan::BlockLayouts several = block_of(2, std::max<std::int64_t>(extent, 2)),
+                           one = block_of(1, 1);
+  Cut cut;
+  cut.one_differs = plan::one_position_differs(block, several, one, split_.axis);
+  const auto borders_of = [&](expr::NodeId fold) {
+    plan::FoldBorders borders = plan::borders_of(block, several, fold, split_.axis);
+    if (borders.why_not.empty()) return borders;
+    fail("E0060",
+         fmt::format("kernel '{}' does not come apart along '{}': {}", name_, axis_,
+                     borders.why_not),
+         block.where(fold),
+         "cut along the axis that is outermost in memory, or fold twice: sum(sum(x, j), i)");
+  };
+  for (const expr::NodeId extent : split_.extents) borders_of(extent);
+  for (const expr::NodeId fold : split_.folds) {
+    const plan::FoldBorders borders = borders_of(fold);
+    cut.unit = std::max(cut.unit, borders.unit);
+    cut.has_ways.push_back(borders.has_ways);
+  }
+  return cut;
+}
+
+std::int64_t FoldBlocks::unit(std::span<const AnyView> inputs) const { return cut_of(inputs).unit; }
+
+Partial FoldBlocks::partial(std::int64_t offset, std::span<const AnyView> inputs) const {
+  const Cut cut = cut_of(inputs);
+  const std::int64_t extent = extent_of(inputs), unit = cut.unit;
+  if (offset < 0 || offset % unit != 0)
+    fail("E0150",
+         fmt::format("a block of kernel '{}' begins at position {} of '{}', and the parts of its "
+                     "folds at multiples of {}",
+                     name_, offset, axis_, unit),
+         {}, "cut the data at multiples of that: Kernel::unit says it");
+  Partial made{axis_, offset, extent, unit, {}};
+  for (std::int64_t begin = 0; begin < extent;) {
+    // The largest subtree from here on, or all that is left where that is the end of the data.
+    const std::int64_t at = (offset + begin) / unit, whole = (extent - begin) / unit;
+    const std::int64_t aligned = at == 0 ? std::int64_t(1) << 62 : at & -at;
+    const bool ends = (extent - begin) % unit != 0 && whole < aligned;
+    const std::int64_t end =
+        all_exact_ || ends
+            ? extent
+            : begin + unit * std::min(aligned, std::int64_t(std::bit_floor(std::uint64_t(whole))));
+    if (end - begin == 1 && cut.one_differs)
+      fail(
+          "E0150",
+          fmt::format("a block of kernel '{}' leaves position {} of '{}' alone, which is folded in "
+                      "another order than beside others",
+                      name_, offset + begin, axis_),
+          {}, "let blocks begin at even positions, and the last one have an even number of them");
+    Partial::Piece piece = run_block(inputs, extent, begin, end, offset + begin);
+    if (piece.extent == 1 && offset + begin > 0) join_idle_ways(piece, cut.has_ways);
+    made.pieces.push_back(std::move(piece));
+    begin = end;
+  }
+  return made;
+}
+
+Partial::Piece FoldBlocks::run_block(std::span<const AnyView> inputs, std::int64_t extent,
+                                     std::int64_t begin, std::int64_t end,
+                                     std::int64_t offset) const {
+  std::vector<AnyView> views(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_cut(inputs, i, extent)) continue;
+    const auto dim = std::size_t(split_.dims[i][0]);
+    views[i].layout.extents[dim] = end - begin;
+    if (views[i].data != nullptr)
+      views[i].data = static_cast<char *>(views[i].data) +
+                      begin * views[i].layout.strides[dim] * std::int64_t(size_of(views[i].dtype));
+  }
+  if (split_.takes_offset) views.push_back({DType::I64, &offset, false, {}});
+  const kernel::Layouts layouts = block_->allocated_layouts(views);
+  Partial::Piece piece{end - begin, {}};
+  for (std::size_t s = 0; s < layouts.outputs.size(); ++s)
+    piece.states.push_back(Array::to_be_written(split_.block.outputs[s].dtype,
+                                                contiguous_layout(layouts.outputs[s].shape())));
+  for (const Array &state : piece.states) views.push_back(state);
+  block_->run(pointers_to(views));
+  return piece;
+}
+
+Partial::Piece FoldBlocks::joined(const Partial::Piece &a, const Partial::Piece &b) const {
+  std::vector<AnyView> views;
+  // Inputs go fold by fold: the states of the one block, then those of the other.
+  const std::size_t count = a.states.size();
+  for (std::size_t first = 0; first < count;) {
+    std::size_t states = 1;
+    const auto fold = std::ranges::find(split_.first_states, first);
+    if (fold != split_.first_states.end())
+      states =
+          split_.block.graph.recipe(split_.folds[std::size_t(fold - split_.first_states.begin())])
+              .states.size();
+    for (const Partial::Piece *piece : {&a, &b})
+      for (std::size_t k = 0; k < states; ++k) views.push_back(piece->states[first + k]);
+    first += states;
+  }
+  Partial::Piece made{a.extent + b.extent, {}};
+  for (const Array &state : a.states)
+    made.states.push_back(Array::to_be_written(state.dtype(), contiguous_layout(state.shape())));
+  for (const Array &state : made.states) views.push_back(state);
+  join_->run(pointers_to(views));
+  return made;
+}
+
+// One position alone is one step. In a longer fold it is a leaf in 32 ways, 31 of which are joined to it without having stepped.
+void FoldBlocks::join_idle_ways(Partial::Piece &piece, const std::vector<bool> &has_ways) const {
+  Partial::Piece first = piece, idle = piece;
+  for (std::size_t f = 0; f < split_.folds.size(); ++f) {
+    const ops::Recipe &recipe = split_.block.graph.recipe(split_.folds[f]);
+    for (std::size_t k = 0; k < recipe.states.size(); ++k) {
+      Array &state = idle.states[split_.first_states[f] + k];
+      state = with_value(state.dtype(), state.shape(), recipe.start[k]);
+    }
+  }
+  for (int half = loop::fold_ways / 2; half > 0; half /= 2) {
+    first = joined(first, idle);
+    idle = joined(idle, idle);
+  }
+  for (std::size_t f = 0; f < split_.folds.size(); ++f) {
+    if (!has_ways[f]) continue;
+    for (std::size_t k = 0; k < split_.block.graph.recipe(split_.folds[f]).states.size(); ++k)
+      piece.states[split_.first_states[f] + k] = first.states[split_.first_states[f] + k];
+  }
+}
+
+void FoldBlocks::check(const Partial &block) const {
+  std::int64_t extent = 0;
+  bool fits = block.axis == axis_ && block.unit > 0 && block.offset >= 0;
+  for (const Partial::Piece &piece : block.pieces) {
+    extent += piece.extent;
+    fits = fits && piece.extent > 0 && piece.states.size() == split_.block.outputs.size();
+    for (std::size_t s = 0; fits && s < piece.states.size(); ++s)
+      fits = piece.states[s].dtype() == split_.block.outputs[s].dtype &&
+             piece.states[s].rank() == int(split_.block.outputs[s].axes.size());
+  }
+  if (!fits || extent != block.extent)
+    fail("E0151",
+         fmt::format("the block from position {} of '{}' on is not one that kernel '{}' made along "
+                     "'{}'",
+                     block.offset, block.axis, name_, axis_),
+         {}, "combine what Kernel::partial of the same kernel gave for one axis");
+}
+
+Partial FoldBlocks::join(std::span<const Partial> blocks) const {
+  std::vector<const Partial *> order;
+  for (const Partial &block : blocks) {
+    check(block);
+    if (block.extent > 0) order.push_back(&block);
+  }
+  if (order.empty())
+    fail("E0151", fmt::format("there are no blocks of kernel '{}' to combine", name_), {},
+         "give at least one that has positions");
+  std::ranges::sort(order, {}, [](const Partial *block) { return block->offset; });
+  Partial made{axis_, order[0]->offset, 0, order[0]->unit, {}};
+  std::int64_t end = made.offset;
+  for (const Partial *block : order) {
+    const auto wrong = [&](const std::string &what, const std::string &help) {
+      fail("E0151",
+           fmt::format("the block of kernel '{}' from position {} of '{}' on {}", name_,
+                       block->offset, axis_, what),
+           {}, help);
+    };
+    if (block->offset != end)
+      wrong(fmt::format("does not follow the one before it, which ends at {}", end),
+            "give each block once, and its offset in all of the data");
+    if (block->unit != made.unit)
+      wrong(fmt::format("is cut at multiples of {}, the one before it at multiples of {}",
+                        block->unit, made.unit),
+            "let all blocks lie in memory in the same order of dims");
+    if (end % made.unit != 0)
+      wrong(fmt::format("follows one that ends at {}, which is no multiple of {}", end, made.unit),
+            "only the last block may end elsewhere");
+    for (const Partial::Piece &piece : block->pieces) {
+      if (!made.pieces.empty() &&
+          !std::ranges::equal(made.pieces.back().states, piece.states, same_form))
+        wrong("has states of another shape than the one before it",
+              "the axes that are kept are as long in each block");
+      made.pieces.push_back(piece);
+      // Two neighbours that are the halves of a subtree become it.
+      std::int64_t at = end;
+      while (made.pieces.size() > 1) {
+        const Partial::Piece &b = made.pieces.back(), &a = made.pieces[made.pieces.size() - 2];
+        if (!all_exact_ && (a.extent != b.extent || (at - a.extent) % (2 * a.extent) != 0 ||
+                            a.extent % made.unit != 0))
+          break;
+        at -= a.extent;
+        Partial::Piece both = joined(a, b);
+        made.pieces.pop_back();
+        made.pieces.back() = std::move(both);
+      }
+      end += piece.extent;
+    }
+  }
+  made.extent = end - made.offset;
+  return made;
+}
+
+Results FoldBlocks::combine(std::span<const Partial> blocks,
+                            std::span<const NamedView> inputs) const {
+  const Partial all = join(blocks);
+  if (all.offset != 0)
+    fail("E0151",
+         fmt::format("the first block of kernel '{}' begins at position {} of '{}'", name_,
+                     all.offset, axis_),
+         {}, "give all blocks, from position 0 on");
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    for (const int d : split_.dims[i])
+      if (inputs_[i].extents[std::size_t(d)] >= 0 &&
+          inputs_[i].extents[std::size_t(d)] != all.extent)
+        spec::fail_declared_extent(inputs_[i], d, all.extent);
+  // What is left is joined as the leaves of a fold are at its end: the last and smallest one first.
+  Partial::Piece states = all.pieces.back();
+  for (std::size_t p = all.pieces.size() - 1; p-- > 0;) states = joined(all.pieces[p], states);
+
+  const spec::TypedSpec &rest = rest_->typed();
+  std::vector<AnyView> views(rest.inputs.size());
+  std::vector<bool> given(inputs_.size(), false);
+  for (const NamedView &view : inputs) {
+    const auto it = std::ranges::find(inputs_, view.name, &spec::TypedInput::name);
+    const auto i = std::size_t(it - inputs_.begin());
+    if (it == inputs_.end() || !split_.dims[i].empty() || given[i])
+      fail("E0308",
+           fmt::format("'{}' is {} of kernel '{}'", view.name,
+                       it == inputs_.end()       ? "no input"
+                       : !split_.dims[i].empty() ? "an input that was cut into the blocks"
+                                                 : "given twice as an input",
+                       name_),
+           {}, fmt::format("`combine` takes inputs without the axis '{}', by their names", axis_));
+    given[i] = true;
+    if (split_.place_in_rest[i] >= 0) views[std::size_t(split_.place_in_rest[i])] = view.view;
+  }
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (split_.place_in_rest[i] >= 0 && !given[i])
+      fail("E0308", fmt::format("input '{}' of kernel '{}' is missing", inputs_[i].name, name_), {},
+           "what comes after the folds reads it: give it to `combine`, too");
+  for (std::size_t s = 0; s < states.states.size(); ++s)
+    views[rest.inputs.size() - states.states.size() + s] = states.states[s];
+  const kernel::Layouts layouts = rest_->allocated_layouts(views);
+  std::vector<std::pair<std::string, Array>> arrays;
+  for (std::size_t o = 0; o < rest.outputs.size(); ++o)
+    arrays.emplace_back(rest.outputs[o].name,
+                        kernel::allocate(rest.outputs[o], layouts.outputs[o]));
+  for (const auto &[name, array] : arrays) views.push_back(array);
+  rest_->run(pointers_to(views));
+  return Results(std::move(arrays));
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,143 @@
+"""Kernels as functions of torch: ``bl.torch.function(k)``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import torch
+
+from ._core import Kernel
+from .errors import ArgumentError, DTypeError, SpecError
+
+_DIFFERENTIABLE = ("f16", "bf16", "f32", "f64", "c64", "c128")
+_DTYPES = {"bool": torch.bool, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
+           "c64": torch.complex64, "c128": torch.complex128,
+           **{f"i{n}": getattr(torch, f"int{n}") for n in (8, 16, 32, 64)},
+           **{f"u{n}": getattr(torch, f"uint{n}") for n in (8, 16, 32, 64) if hasattr(torch, f"uint{n}")}}
+
+
+def _lent(tensor: torch.Tensor):
+    """The elements of a tensor where they lie."""
+    tensor = tensor.detach().resolve_conj().resolve_neg()
+    if tensor.dtype is not torch.bfloat16:
+        return tensor.numpy()
+    import ml_dtypes  # NumPy has no such type, and torch does not know this one
+
+    return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+
+
+def _taken(array: np.ndarray) -> torch.Tensor:
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def _differentiable(decls):
+    return [decl.name for decl in decls if decl.dtype in _DIFFERENTIABLE]
+
+
+class _Call(torch.autograd.Function):
+    @staticmethod
+    def forward(operation, *tensors):
+        made = operation.kernel(*[_lent(tensor) for tensor in tensors])
+        return tuple(_taken(array) for array in (made if len(operation.outputs) > 1 else (made,)))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        operation, *tensors = inputs
+        ctx.operation = operation
+        ctx.save_for_backward(*tensors)
+        ctx.mark_non_differentiable(*[made for made, said in zip(output, operation.outputs) if said.dtype not in _DIFFERENTIABLE])
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx, *cotangents):
+        operation = ctx.operation
+        of = tuple(said.name for said, c in zip(operation.outputs, cotangents) if c is not None and said.dtype in _DIFFERENTIABLE)
+        wrt = tuple(said.name for said, needed in zip(operation.inputs, ctx.needs_input_grad[1:]) if needed and said.name in operation.moving)
+        made = {}
+        if of and wrt:
+            weights = [c for said, c in zip(operation.outputs, cotangents) if said.name in of]
+            made = dict(zip(wrt, operation.gradient(wrt, of).apply(*ctx.saved_tensors, *weights)))
+        return (None, *[made.get(said.name) for said in operation.inputs])
+
+    @staticmethod
+    def vmap(info, in_dims, operation, *tensors):
+        rows = [_Call.apply(operation, *[tensor if dim is None else tensor.select(dim, k) for tensor, dim in zip(tensors, in_dims[1:])])
+                for k in range(info.batch_size)]
+        return tuple(torch.stack(column) for column in zip(*rows)), (0,) * len(operation.outputs)
+
+
+class _Operation:
+    """A kernel, the names of the inputs that it is derived by, and the kernels of its gradients that were asked for so far."""
+
+    def __init__(self, kernel: Kernel, moving):
+        self.kernel, self.inputs, self.outputs, self.moving = kernel, kernel.inputs, kernel.outputs, frozenset(moving)
+        self._gradients = {}
+
+    def gradient(self, wrt, of) -> "_Operation":
+        """It is differentiated in turn by all of its inputs, which is how second derivatives come about."""
+        if (wrt, of) not in self._gradients:
+            kernel = self.kernel.grad(list(wrt), of=list(of))
+            self._gradients[wrt, of] = _Operation(kernel, _differentiable(kernel.inputs))
+        return self._gradients[wrt, of]
+
+    def apply(self, *tensors):
+        return _Call.apply(self, *tensors)
+
+    def tensor(self, said, arg) -> torch.Tensor:
+        wanted = _DTYPES.get(said.dtype)
+        if not said.axes and isinstance(arg, (bool, int, float, complex)) and not isinstance(arg, np.generic):
+            return self.number(said, arg, wanted)
+        if not isinstance(arg, torch.Tensor):
+            raise DTypeError("E0203", f"argument '{said.name}' of kernel '{self.kernel.name}' is a {type(arg).__name__}, not a tensor",
+                             None, "torch.from_numpy and torch.as_tensor make one")
+        if arg.device.type != "cpu":
+            raise DTypeError("E0203", f"argument '{said.name}' of kernel '{self.kernel.name}' is on {arg.device}", None,
+                             "move it to the host first: Broadloom runs on the processor")
+        if arg.layout is not torch.strided:
+            raise DTypeError("E0203", f"argument '{said.name}' of kernel '{self.kernel.name}' lies as {arg.layout}", None,
+                             "to_dense() gives what Broadloom can read")
+        if arg.dtype is not wanted:
+            raise DTypeError("E0203", f"input '{said.name}' is {said.dtype}, the argument is {str(arg.dtype).removeprefix('torch.')}", None,
+                             "convert it, or change the dtype in the kernel")
+        return arg
+
+    def number(self, said, arg, wanted) -> torch.Tensor:
+        """Numbers are weak, as in a call: an int fits what holds it, a float any float or complex type."""
+        order = [bool, int, float, complex]
+        holds = order.index(type(torch.zeros((), dtype=wanted).item()))
+        try:
+            if order.index(type(arg)) <= holds:
+                return torch.tensor(arg, dtype=wanted)
+        except (RuntimeError, OverflowError, ValueError):  # too large, or a class of the user's own
+            pass
+        raise DTypeError("E0203", f"input '{said.name}' is {said.dtype}, which does not hold {arg!r}", None, "change the dtype in the kernel")
+
+
+def function(kernel: Kernel, *, wrt=None):
+    """A function of torch that calls `kernel`: by position, in declared order. Its gradient is the kernel's, by the inputs `wrt` (a
+    name or several; by default all of real and complex numbers)."""
+    if any(out.add for out in kernel.outputs):
+        raise SpecError("E0002", "a function of torch has nothing to add to: an output of the kernel is `+=`", None, "write `=`")
+    inputs = kernel.inputs
+    moving = _differentiable(inputs)
+    if wrt is not None:
+        names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        for name in names:
+            if name not in moving:
+                raise ArgumentError("E0308", f"wrt= names '{name}', which is no input of kernel '{kernel.name}' that has a derivative", None,
+                                    "those that have one are " + (", ".join(moving) or "none"))
+        moving = names
+    operation = _Operation(kernel, moving)
+
+    def called(*args):
+        if len(args) != len(inputs):
+            raise ArgumentError("E0308", f"kernel '{kernel.name}' takes {len(inputs)} inputs, {len(args)} were given", None,
+                                "pass them by position, in declared order")
+        made = operation.apply(*[operation.tensor(said, arg) for said, arg in zip(inputs, args)])
+        return made if len(made) > 1 else made[0]
+
+    called.__name__ = called.__qualname__ = kernel.name
+    called.__doc__ = f"Calls {kernel!r}."
+    return called

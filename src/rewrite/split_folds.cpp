@@ -1,0 +1,408 @@
+// See split_folds.hpp.
+#include "rewrite/split_folds.hpp"
+
+#include "support/check.hpp"
+#include "support/fail.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace broadloom::spec {
+namespace {
+
+using expr::AxisSet;
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+
+std::vector<int> list_of(AxisSet axes) {
+  std::vector<int> list;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (axes.has(axis)) list.push_back(axis);
+  return list;
+}
+
+// A spec with the axes and settings of another, without anything in it.
+TypedSpec empty_like(const TypedSpec &spec, const std::string &suffix) {
+  TypedSpec made;
+  made.name = spec.name + suffix;
+  made.source = spec.source;
+  made.order = spec.order;
+  made.axes = spec.axes;
+  made.accuracy = spec.accuracy;
+  made.relaxed = spec.relaxed;
+  return made;
+}
+
+TypedInput array_input(std::string name, DType dtype, AxisSet axes) {
+  TypedInput input;
+  input.name = std::move(name);
+  input.dtype = dtype;
+  input.axis_of_dim = list_of(axes);
+  input.extents.assign(input.axis_of_dim.size(), -1);
+  input.may_stretch.assign(input.axis_of_dim.size(), true); // as it may be 1 by like=
+  return input;
+}
+
+void add_output(TypedSpec &spec, NodeId value, AxisSet axes) {
+  TypedOutput output;
+  output.name = fmt::format("state{}", spec.outputs.size());
+  output.dtype = spec.graph[value].dtype;
+  output.axes = list_of(axes);
+  output.value = output.addend = value;
+  spec.outputs.push_back(std::move(output));
+  spec.wishes.stores.resize(spec.outputs.size());
+}
+
+NodeId read_input(TypedSpec &spec, std::size_t input, const Place &where) {
+  Node node;
+  node.kind = NodeKind::Input;
+  node.dtype = spec.inputs[input].dtype;
+  node.axes = spec.inputs[input].axes();
+  node.payload = std::uint32_t(input);
+  return spec.graph.add(node, {}, where);
+}
+
+NodeId operation(expr::Graph &graph, ops::Op op, DType dtype, const std::vector<NodeId> &args,
+                 const Place &where) {
+  Node node;
+  node.kind = NodeKind::Op;
+  node.op = op;
+  node.dtype = dtype;
+  for (const NodeId arg : args) node.axes = node.axes | graph[arg].axes;
+  return graph.add(node, args, where);
+}
+
+// The nodes of straight-line code over these values.
+std::vector<NodeId> run_code(expr::Graph &graph, const ops::Code &code,
+                             std::vector<NodeId> values) {
+  using Line = ops::Code::Line;
+  return ops::write_out(
+      code, std::move(values),
+      [&](const Line &line) {
+        Node node;
+        node.dtype = line.dtype;
+        node.literal = line.literal;
+        return graph.add(node, {}, {});
+      },
+      [&](const Line &line, NodeId arg) {
+        Node node;
+        node.kind = NodeKind::Cast;
+        node.dtype = line.dtype;
+        node.axes = graph[arg].axes;
+        return line.dtype == graph[arg].dtype ? arg : graph.add(node, std::span(&arg, 1), {});
+      },
+      [&](const Line &line, const std::vector<NodeId> &args) {
+        return operation(graph, line.op, ops::compute_dtype(line.dtype), args, {});
+      });
+}
+
+class Splitter {
+public:
+  Splitter(const TypedSpec &spec, int axis)
+      : spec_(spec), graph_(spec.graph), axis_(axis),
+        name_("'" + spec.axes[std::size_t(axis)].name + "'") {}
+
+  FoldSplit run() {
+    made_.axis = axis_;
+    check_kernel();
+    find_folds();
+    for (const NodeId fold : folds_)
+      if (graph_[fold].kind == NodeKind::Fold) check_fold(fold);
+    made_.block = make_block();
+    made_.join = make_join();
+    made_.rest = make_rest();
+    return std::move(made_);
+  }
+
+private:
+  [[noreturn]] void refuse(const std::string &why, const Place &where, const std::string &help) {
+    support::fail(
+        "E0060",
+        fmt::format("kernel '{}' does not come apart along {}: {}", spec_.name, name_, why), where,
+        help);
+  }
+
+  bool has(AxisSet axes) const { return axes.has(axis_); }
+  bool input_has(std::uint32_t input) const { return has(spec_.inputs[input].axes()); }
+  // Declared as 1: the same element for all positions of the axis.
+  static bool is_repeated(const TypedInput &input, std::size_t dim) {
+    return input.extents[dim] == 1 && input.may_stretch[dim];
+  }
+  bool any_arg_has(NodeId id) const {
+    return std::ranges::any_of(graph_.args(id), [&](NodeId arg) { return has(graph_[arg].axes); });
+  }
+  bool goes_along(NodeId id) const { return graph_[id].folded.has(axis_) && any_arg_has(id); }
+
+  void check_kernel() {
+    if (spec_.callers_inputs() != spec_.inputs.size())
+      refuse("it reads at positions, has lets that are arrays or says extents", {},
+             "compute what needs neighbours by a kernel of its own, on all of the data");
+    for (const TypedOutput &output : spec_.outputs) {
+      if (output.add || output.update)
+        refuse(fmt::format("output '{}' {}", output.name,
+                           output.update ? "updates a state" : "adds to what its array holds"),
+               output.where, "give it by `=`, and add once all blocks are combined");
+      if (has(graph_[output.value].axes) || std::ranges::count(output.axes, axis_) > 0)
+        refuse(fmt::format("output '{}' has this axis, so nothing is joined", output.name),
+               output.where,
+               "call the kernel of such outputs for each block: each gives its own part");
+      if (output.like != expr::no_input && input_has(output.like))
+        refuse(fmt::format("output '{}' has the shape of '{}', of which a block is not all",
+                           output.name, spec_.inputs[output.like].name),
+               output.where, "leave like= out");
+    }
+    made_.dims.resize(spec_.inputs.size());
+    for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
+      const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
+      for (std::size_t d = 0; d < axes.size(); ++d)
+        if (axes[d] == axis_ && !is_repeated(spec_.inputs[i], d)) made_.dims[i].push_back(int(d));
+      if (made_.dims[i].size() > 1)
+        refuse(fmt::format("two dims of '{}' walk it", spec_.inputs[i].name), spec_.inputs[i].where,
+               "give its diagonal as an array of its own");
+    }
+  }
+
+  // What outputs need, down to the folds along the axis and what counts it.
+  void find_folds() {
+    rest_.assign(graph_.size(), false);
+    std::vector<bool> is_fold(graph_.size(), false), of_folds(graph_.size(), false);
+    for (const TypedOutput &output : spec_.outputs) rest_[output.value.index] = true;
+    for (std::size_t n = graph_.size(); n-- > 0;) {
+      if (!rest_[n]) continue;
+      const NodeId id{std::uint32_t(n)};
+      const Node &node = graph_[id];
+      if (node.like != expr::no_input && input_has(node.like))
+        refuse("like=" + spec_.inputs[node.like].name + " has it", spec_.where(id),
+               "give the array the shape of another input");
+      is_fold[n] = (node.kind == NodeKind::Fold && goes_along(id)) ||
+                   (node.kind == NodeKind::Extent && any_arg_has(id));
+      if (is_fold[n]) {
+        folds_.push_back(id);
+        continue;
+      }
+      if ((node.kind == NodeKind::Expand || node.kind == NodeKind::Index) && any_arg_has(id))
+        refuse("a value is repeated or counted by the extents of an input that has it",
+               spec_.where(id), "let another input have the other axes of that input");
+      for (const NodeId arg : graph_.args(id)) rest_[arg.index] = true;
+    }
+    if (folds_.empty())
+      refuse("nothing is folded along it", {}, "fold along it, or call the kernel as it is");
+    std::ranges::reverse(folds_);
+    for (std::size_t n = 0; n < graph_.size(); ++n) {
+      const NodeId id{std::uint32_t(n)};
+      if (!rest_[n]) continue;
+      of_folds[n] = is_fold[n] && graph_[id].kind == NodeKind::Fold;
+      if (is_fold[n]) continue;
+      for (const NodeId arg : graph_.operands(id)) of_folds[n] = of_folds[n] || of_folds[arg.index];
+      const NodeKind kind = graph_[id].kind;
+      if (of_folds[n] &&
+          (kind == NodeKind::Scan || (kind == NodeKind::Fold && !graph_.recipe(id).exact)))
+        refuse("'" + graph_.recipe(id).name + "' goes on with what was folded along it",
+               spec_.where(id),
+               "fold it by a kernel of its own: the order in which it adds up hangs on all of the "
+               "data");
+    }
+  }
+
+  void check_fold(NodeId fold) {
+    const ops::Recipe &recipe = graph_.recipe(fold);
+    if (!recipe.has_combine())
+      refuse("'" + recipe.name + "' has no combine", spec_.where(fold),
+             "say how the states of two blocks are joined: combine STATE = ..");
+    std::optional<NodeId> counts;
+    std::vector<bool> needed(graph_.size(), false);
+    for (const NodeId arg : graph_.folded_args(fold)) needed[arg.index] = true;
+    for (std::size_t n = fold.index; n-- > 0;) {
+      if (!needed[n]) continue;
+      const NodeId id{std::uint32_t(n)};
+      const Node &node = graph_[id];
+      if (node.like != expr::no_input && input_has(node.like))
+        refuse("like=" + spec_.inputs[node.like].name + " has it", spec_.where(id),
+               "give the array the shape of another input");
+      const bool goes = goes_along(id);
+      if (goes && (node.kind == NodeKind::Fold || node.kind == NodeKind::Scan))
+        refuse("what is folded needs '" + graph_.recipe(id).name + "' along all of it",
+               spec_.where(id), "fold first, and give the result to a second kernel");
+      if (goes && node.kind == NodeKind::Extent) counts = id;
+      made_.takes_offset = made_.takes_offset || (node.kind == NodeKind::Index && has(node.axes));
+      for (const NodeId arg : graph_.args(id)) needed[arg.index] = true;
+    }
+    if (counts)
+      refuse("what is folded counts its positions", spec_.where(*counts),
+             "count them after the fold: sum(x, j) / extent(j)");
+  }
+
+  TypedSpec make_block() {
+    TypedSpec block = empty_like(spec_, "_block");
+    block.inputs = spec_.inputs;
+    for (std::size_t i = 0; i < block.inputs.size(); ++i)
+      for (const int d : made_.dims[i]) block.inputs[i].extents[std::size_t(d)] = -1;
+    block.graph = expr::Graph::with_recipes_of(graph_);
+    if (made_.takes_offset) block.inputs.push_back(array_input("offset", DType::I64, {}));
+    std::vector<NodeId> now(graph_.size());
+    std::vector<bool> wanted(graph_.size(), false);
+    for (const NodeId fold : folds_)
+      for (const NodeId arg : graph_.args(fold)) want(wanted, arg);
+    for (std::size_t n = 0; n < graph_.size(); ++n) {
+      if (!wanted[n]) continue;
+      const NodeId id{std::uint32_t(n)};
+      now[n] = copy(block.graph, id, now);
+      if (graph_[id].kind == NodeKind::Index && has(graph_[id].axes)) {
+        const NodeId offset = read_input(block, block.inputs.size() - 1, {});
+        now[n] = operation(block.graph, ops::Op::Add, DType::I64, {now[n], offset}, {});
+      }
+    }
+    for (const NodeId fold : folds_) {
+      Node node = graph_[fold];
+      std::vector<NodeId> args;
+      for (const NodeId arg : graph_.args(fold)) args.push_back(now[arg.index]);
+      if (node.kind == NodeKind::Extent) {
+        if (!states_.contains(fold)) {
+          states_[fold] = block.outputs.size();
+          const NodeId extent = block.graph.add(node, args, graph_.where(fold));
+          if (node.folded.has(axis_)) made_.extents.push_back(extent);
+          add_output(block, extent, node.axes);
+          joins_.push_back({std::nullopt, node.axes, node.folded.has(axis_)});
+        }
+        continue;
+      }
+      // All states are wanted, and `rest` may read any of them.
+      const ops::Recipe &recipe = graph_.recipe(fold);
+      std::vector<NodeId> states;
+      for (std::size_t k = 0; k < recipe.states.size(); ++k) {
+        node.payload = std::uint32_t(k);
+        node.dtype = recipe.states[k];
+        states.push_back(block.graph.add(node, args, graph_.where(fold)));
+      }
+      const auto known = std::ranges::find(made_.folds, states[0]);
+      std::size_t first = block.outputs.size();
+      if (known == made_.folds.end()) {
+        made_.folds.push_back(states[0]);
+        made_.first_states.push_back(first);
+        for (const NodeId state : states) add_output(block, state, node.axes);
+        joins_.push_back({graph_[fold].recipe, node.axes, true});
+      } else {
+        first = made_.first_states[std::size_t(known - made_.folds.begin())];
+      }
+      states_[fold] = first + graph_[fold].payload;
+    }
+    return block;
+  }
+
+  void want(std::vector<bool> &wanted, NodeId root) const {
+    wanted[root.index] = true;
+    for (std::size_t n = root.index + 1; n-- > 0;)
+      if (wanted[n])
+        for (const NodeId arg : graph_.args({std::uint32_t(n)})) wanted[arg.index] = true;
+  }
+
+  NodeId copy(expr::Graph &graph, NodeId id, const std::vector<NodeId> &now) const {
+    std::vector<NodeId> args;
+    for (const NodeId arg : graph_.args(id)) args.push_back(now[arg.index]);
+    return graph.add(graph_[id], args, graph_.where(id));
+  }
+
+  TypedSpec make_join() {
+    TypedSpec join = empty_like(spec_, "_join");
+    const auto states_of = [&](const Join &what) {
+      return what.recipe ? graph_.recipe(*what.recipe).states : std::vector{DType::I64};
+    };
+    for (const Join &what : joins_) {
+      std::vector<NodeId> both;
+      for (const char *side : {"a", "b"})
+        for (const DType dtype : states_of(what)) {
+          join.inputs.push_back(
+              array_input(fmt::format("{}{}", side, join.inputs.size()), dtype, what.axes));
+          both.push_back(read_input(join, join.inputs.size() - 1, {}));
+        }
+      const std::vector<NodeId> joined =
+          what.recipe
+              ? run_code(join.graph, graph_.recipe(*what.recipe).combine, both)
+              : std::vector{operation(join.graph, what.sums ? ops::Op::Add : ops::Op::Maximum,
+                                      DType::I64, both, {})};
+      for (const NodeId state : joined) add_output(join, state, what.axes);
+    }
+    return join;
+  }
+
+  TypedSpec make_rest() {
+    TypedSpec rest = empty_like(spec_, "_rest");
+    rest.graph = expr::Graph::with_recipes_of(graph_);
+    made_.place_in_rest.assign(spec_.inputs.size(), -1);
+    for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
+      if (!made_.dims[i].empty() || !reads_in_rest(std::uint32_t(i))) continue;
+      made_.place_in_rest[i] = int(rest.inputs.size());
+      rest.inputs.push_back(spec_.inputs[i]);
+    }
+    const std::size_t first_state = rest.inputs.size();
+    for (const TypedOutput &state : made_.block.outputs)
+      rest.inputs.push_back(
+          array_input(state.name, state.dtype, made_.block.graph[state.value].axes));
+    std::vector<NodeId> now(graph_.size());
+    for (std::size_t n = 0; n < graph_.size(); ++n) {
+      if (!rest_[n]) continue;
+      const NodeId id{std::uint32_t(n)};
+      if (const auto state = states_.find(id); state != states_.end()) {
+        now[n] = read_input(rest, first_state + state->second, graph_.where(id));
+        continue;
+      }
+      Node node = graph_[id];
+      const auto moved = [&](std::uint32_t input) {
+        return std::uint32_t(made_.place_in_rest[input]);
+      };
+      if (node.kind == NodeKind::Input) node.payload = moved(node.payload);
+      if (node.like != expr::no_input) node.like = moved(node.like);
+      std::vector<NodeId> args;
+      for (const NodeId arg : graph_.args(id)) args.push_back(now[arg.index]);
+      now[n] = rest.graph.add(node, args, graph_.where(id));
+    }
+    rest.outputs = spec_.outputs;
+    for (TypedOutput &output : rest.outputs) {
+      output.value = output.addend = now[output.value.index];
+      if (output.like != expr::no_input)
+        output.like = std::uint32_t(made_.place_in_rest[output.like]);
+    }
+    rest.wishes.stores.resize(rest.outputs.size());
+    return rest;
+  }
+
+  bool reads_in_rest(std::uint32_t input) const {
+    for (const TypedOutput &output : spec_.outputs)
+      if (output.like == input) return true;
+    for (std::size_t n = 0; n < graph_.size(); ++n) {
+      const Node &node = graph_[NodeId{std::uint32_t(n)}];
+      if (!rest_[n] || states_.contains(NodeId{std::uint32_t(n)})) continue;
+      if (node.like == input || (node.kind == NodeKind::Input && node.payload == input))
+        return true;
+    }
+    return false;
+  }
+
+  struct Join {
+    std::optional<expr::RecipeId> recipe; // none: of extents
+    AxisSet axes;
+    bool sums = false; // an extent that a block has a part of; others are the same in each
+  };
+
+  const TypedSpec &spec_;
+  const expr::Graph &graph_;
+  const int axis_;
+  const std::string name_;
+  std::vector<bool> rest_; // [node]: needed by outputs outside of the folds, and these themselves
+  std::vector<NodeId> folds_;            // along the axis, and extents
+  std::map<NodeId, std::size_t> states_; // of folds_: the output of `block`
+  std::vector<Join> joins_;              // in the order of the outputs
+  FoldSplit made_;
+};
+
+} // namespace
+
+FoldSplit split_folds(const TypedSpec &spec, const std::string &axis) {
+  return Splitter(spec, find_axis(spec, axis)).run();
+}
+
+} // namespace broadloom::spec

@@ -1,0 +1,43 @@
+// A kernel that folds along one axis, apart into three, so that blocks of its data can be folded each on its own.
+//
+//   kernel k { in x : f32[i, j]; in y : f32[i]; out m = mean(x, j) * y }       along j
+//
+//   block   in x           out state0 = the state of sum(x, j), state1 = extent(j)
+//   join    in a0, b0, a1, b1      out state0, state1: of two blocks, one behind the other
+//   rest    in y, state0, state1   out m
+//
+// Typed graphs are taken apart and not texts: no type, cast or fold is worked out twice, so each has the bits that it has in the whole.
+#pragma once
+
+#include "spec/spec.hpp"
+
+#include <string>
+#include <vector>
+
+namespace broadloom::spec {
+
+struct FoldSplit {
+  int axis = 0;
+  TypedSpec block, join, rest;
+  // Of `block`: the first state of each fold along the axis, what the places to cut follow from.
+  std::vector<expr::NodeId> folds;
+  std::vector<std::size_t> first_states; // [fold]: the output that this is
+  std::vector<expr::NodeId> extents;     // of `block`: what counts positions of the axis
+  // [input of the kernel]: its dims that are cut; of the others, which input of `rest` it is (-1: none).
+  std::vector<std::vector<int>> dims;
+  std::vector<int> place_in_rest;
+  // The last input of `block` is where the block begins, an i64: for `iota(j)`, argmin and argmax.
+  bool takes_offset = false;
+};
+
+// The axis of this name. Throws ShapeError E0104 where no input has it.
+int find_axis(const TypedSpec &spec, const std::string &axis);
+
+// Throws ShapeError E0104 for an axis that no input has, SpecError E0060 where the kernel does not come apart along it, with the reason.
+FoldSplit split_folds(const TypedSpec &spec, const std::string &axis);
+
+// Why outputs at a position of the axis are not made of what inputs have at this position alone; empty: they are, so that blocks of the data
+// give blocks of the outputs. Throws E0104.
+std::string why_no_map(const TypedSpec &spec, const std::string &axis);
+
+} // namespace broadloom::spec

@@ -1,0 +1,56 @@
+// Along which axes a kernel is a map: see split_folds.hpp.
+#include "rewrite/split_folds.hpp"
+
+#include "support/fail.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::spec {
+
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+
+int find_axis(const TypedSpec &spec, const std::string &axis) {
+  std::string names;
+  for (std::size_t a = 0; a < spec.axes.size(); ++a) {
+    const auto has = [&](const TypedInput &input) { return input.axes().has(int(a)); };
+    if (!std::ranges::any_of(spec.inputs, has)) continue;
+    if (spec.axes[a].name == axis) return int(a);
+    names += (names.empty() ? "'" : ", '") + spec.axes[a].name + "'";
+  }
+  support::fail("E0104", fmt::format("no input of kernel '{}' has an axis '{}'", spec.name, axis),
+                {}, names.empty() ? "its inputs have no axes" : "the axes are " + names);
+}
+
+std::string why_no_map(const TypedSpec &spec, const std::string &axis) {
+  const int a = find_axis(spec, axis);
+  if (spec.callers_inputs() != spec.inputs.size())
+    return "it reads at positions, has lets that are arrays or says extents";
+  bool counts = false; // as means do, but then the fold is the better reason
+  std::vector<bool> needed(spec.graph.size(), false);
+  for (const TypedOutput &output : spec.outputs) needed[output.addend.index] = true;
+  for (std::size_t n = spec.graph.size(); n-- > 0;) {
+    if (!needed[n]) continue;
+    const NodeId id{std::uint32_t(n)};
+    const Node &node = spec.graph[id];
+    const auto args = spec.graph.args(id);
+    const auto has = [&](NodeId arg) { return spec.graph[arg].axes.has(a); };
+    const bool goes = node.folded.has(a) && std::ranges::any_of(args, has);
+    if (node.kind == NodeKind::Fold && goes)
+      return "it folds by '" + spec.graph.recipe(id).name + "' along it";
+    if (node.kind == NodeKind::Scan && goes)
+      return "it scans by '" + spec.graph.recipe(id).name +
+             "' along it, and what is before a block is not in it";
+    counts = counts || (node.kind == NodeKind::Extent && goes);
+    if (node.kind == NodeKind::Index && node.axes.has(a)) return "it numbers its positions";
+    if (node.like != expr::no_input && spec.inputs[node.like].axes().has(a) && !has(id))
+      return "like=" + spec.inputs[node.like].name + " has it";
+    for (const NodeId arg : args) needed[arg.index] = true;
+  }
+  return counts ? "it counts its positions" : "";
+}
+
+} // namespace broadloom::spec

@@ -1,0 +1,151 @@
+// Random kernels whose data is folded block by block: the bits are those of one call.
+#include "random_data.hpp"
+#include "random_spec.hpp"
+#include "same_bits.hpp"
+
+#include "spec/spec.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace broadloom::differential {
+namespace {
+
+// Positions begin to end along a dim.
+AnyView part(const Array &array, std::size_t dim, std::int64_t begin, std::int64_t end) {
+  AnyView view = array;
+  view.layout.extents[dim] = end - begin;
+  view.data = static_cast<char *>(view.data) +
+              begin * view.layout.strides[dim] * std::int64_t(size_of(array.dtype()));
+  return view;
+}
+
+// Some of the multiples of `unit` below `extent`.
+std::vector<std::int64_t> cut_somewhere(Random &random, std::int64_t unit, std::int64_t extent) {
+  std::set<std::int64_t> borders{0, extent};
+  for (int k = 0; k < 4; ++k) {
+    const std::int64_t border = unit * random.below(int(extent / unit) + 1);
+    if (border < extent) borders.insert(border);
+  }
+  return {borders.begin(), borders.end()};
+}
+
+// The kernel with one of its outputs: most kernels keep any axis in some output.
+LoopSpec with_output(const LoopSpec &spec, std::size_t output) {
+  SpecData data = spec.data();
+  data.outputs = {data.outputs[output]};
+  data.pairings.clear();
+  data.schedule = {};
+  return LoopSpec(std::make_shared<const SpecData>(std::move(data)));
+}
+
+TEST_CASE("random kernels have the same bits block by block") {
+  const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
+  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count);
+  std::uint64_t folded = 0, cut = 0, inexact = 0, alone = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const RandomSpec random = random_spec(seed);
+    Random source(seed);
+    const LoopSpec spec = parse(random.text);
+    const std::size_t outputs = spec.data().outputs.size();
+    const Kernel kernel =
+        compile(with_output(spec, std::size_t(source.below(int(outputs)))),
+                {.threads = 1 + int(seed % 3),
+                 .engine = seed % 4 == 0 ? Engine::automatic : Engine::interpreter});
+    const std::vector<InputInfo> infos = kernel.inputs();
+    std::set<std::string> axes;
+    for (const InputInfo &info : infos) axes.insert(info.axes.begin(), info.axes.end());
+    for (const std::string &axis : axes) {
+      // The axis is made long enough for several leaves.
+      const std::int64_t length = std::vector<std::int64_t>{7, 1025, 4500, 12300}[source.below(4)];
+      std::vector<Array> arrays;
+      std::vector<int> dims; // along the axis
+      double elements = 1;
+      for (std::size_t i = 0; i < infos.size(); ++i) {
+        REQUIRE(infos[i].name == random.inputs[i].name);
+        std::vector<std::int64_t> shape = random.inputs[i].shape;
+        int &dim = dims.emplace_back(-1);
+        for (std::size_t d = 0; d < shape.size() && d < infos[i].axes.size(); ++d)
+          if (infos[i].axes[d] == axis && shape[d] != 1) {
+            if (infos[i].extents[d] < 0) shape[d] = length; // others may be as long by chance
+            if (shape[d] == length) dim = int(d);
+          }
+        double size = 1;
+        for (const std::int64_t extent : shape) size *= double(extent);
+        elements = std::max(elements, size);
+        if (elements > 1e6) break;
+        Operand operand(source, random.inputs[i].dtype, shape, false);
+        operand.fill(source, false);
+        const AnyView view = operand.view();
+        arrays.push_back(Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy());
+      }
+      if (elements > 1e6 || std::ranges::count(dims, -1) == std::ptrdiff_t(dims.size())) continue;
+      std::vector<NamedView> all, others;
+      for (std::size_t i = 0; i < infos.size(); ++i) {
+        all.push_back({infos[i].name, arrays[i]});
+        if (std::ranges::count(infos[i].axes, axis) == 0) others.push_back(all.back());
+      }
+      INFO("seed " << seed << " along " << axis << " of " << length << "\n" << random.text);
+      std::int64_t unit = 0;
+      std::optional<Results> whole;
+      try {
+        unit = kernel.unit(axis, all);
+        whole = kernel.call(all);
+      } catch (const SpecError &error) {
+        CHECK((error.code() == "E0060"));
+        continue;
+      } catch (const ShapeError
+                   &) { // extents that do not fit, on purpose or as this one was made longer
+        continue;
+      } catch (const DataError &) {
+        continue;
+      }
+      const std::vector<std::int64_t> borders = cut_somewhere(source, unit, length);
+      std::vector<Partial> blocks;
+      for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
+        std::vector<NamedView> inputs;
+        std::vector<Array> copies;
+        for (std::size_t i = 0; i < infos.size(); ++i) {
+          AnyView view = arrays[i];
+          if (dims[i] >= 0)
+            view = part(arrays[i], std::size_t(dims[i]), borders[b], borders[b + 1]);
+          if (b % 2 == 1)
+            view = copies.emplace_back(
+                Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy());
+          inputs.push_back({infos[i].name, view});
+        }
+        try {
+          blocks.push_back(kernel.partial(axis, borders[b], inputs));
+        } catch (const ShapeError &error) { // a position that is left alone
+          CHECK((error.code() == "E0150"));
+          blocks.clear();
+          ++alone;
+          break;
+        }
+      }
+      if (blocks.empty()) continue;
+      std::ranges::reverse(blocks);
+      const Results results = kernel.combine(blocks, others);
+      REQUIRE(results.size() == whole->size());
+      for (std::size_t k = 0; k < results.size(); ++k) {
+        INFO(random.text << " in " << blocks.size() << " blocks");
+        CHECK(std::ranges::equal(results[k].shape(), (*whole)[k].shape()));
+        CHECK(same_bits(results[k], (*whole)[k]));
+      }
+      ++folded;
+      cut += blocks.size() > 1;
+      inexact += blocks.size() > 1 && unit > 1;
+    }
+  }
+  MESSAGE(folded << " folded, " << cut << " of them in several blocks, " << inexact
+                 << " of these along leaves; " << alone << " refused");
+  CHECK(alone < folded);
+  CHECK(cut > count / 20);
+  CHECK(inexact > count / 100);
+}
+
+} // namespace
+} // namespace broadloom::differential

@@ -1,0 +1,158 @@
+"""Kernels as functions of torch. Named so that it comes after test_processes.py, as test_with_jax.py is."""
+
+import importlib.util
+import pathlib
+import sys
+import unittest
+
+if importlib.util.find_spec("torch") is None:
+    print("SKIPPED: torch is not installed for " + sys.executable + ", so nothing of bl.torch is tested", file=sys.stderr, flush=True)
+    raise unittest.SkipTest("torch is not installed: pip install torch")
+
+import numpy as np
+import torch
+
+import broadloom as bl
+
+DATA = pathlib.Path(__file__).parents[2] / "samples" / "data"
+LOSS = """kernel loss {
+  in x     : f32[n, p]
+  in label : i32[n]
+  in digit : i32[c]
+  in w     : f32[c, p]
+  in b     : f32[c]
+  let z = sum(x * w, p) + b
+  out loss : f32 = mean(logsumexp(z, c) - sum(where(digit == label, z, 0), c))
+}"""
+
+
+class InTorch(unittest.TestCase):
+    def test_training_in_torch_on_the_digits_goes_as_it_does_natively(self):
+        images = np.load(DATA / "digits_images.npy").reshape(1797, -1).astype("f4")
+        labels = np.load(DATA / "digits_labels.npy").astype("i4")
+        x = (images - images.mean(0)) / (images.std(0) + 1)
+        digit = np.arange(10, dtype="i4")
+        kernel = bl.compile(LOSS)
+        loss, native = bl.torch.function(kernel), kernel.value_and_grad(["w", "b"])
+        ours = {"w": np.zeros((10, 64), "f4"), "b": np.zeros(10, "f4")}
+        theirs = {name: torch.zeros(value.shape, requires_grad=True) for name, value in ours.items()}
+        descent = torch.optim.SGD(theirs.values(), lr=0.5)
+        first = None
+        for epoch in range(4):
+            for fold in range(4):
+                part, label = x[fold::5], labels[fold::5]
+                l, d_w, d_b = native(part, label, digit, ours["w"], ours["b"])
+                descent.zero_grad()
+                in_torch = loss(torch.from_numpy(part), torch.from_numpy(label), torch.from_numpy(digit), theirs["w"], theirs["b"])
+                in_torch.backward()
+                np.testing.assert_array_equal(in_torch.detach().numpy(), l)
+                np.testing.assert_array_equal(theirs["w"].grad.numpy(), d_w)
+                np.testing.assert_array_equal(theirs["b"].grad.numpy(), d_b)
+                ours = {"w": ours["w"] - np.float32(0.5) * d_w, "b": ours["b"] - np.float32(0.5) * d_b}
+                with torch.no_grad():  # by an fma or not: the optimiser is torch's
+                    torch.testing.assert_close(theirs["w"] - 0.5 * theirs["w"].grad, torch.from_numpy(ours["w"]), rtol=1e-6, atol=1e-7)
+                    for name in ours:
+                        theirs[name].copy_(torch.from_numpy(ours[name]))
+                first = float(l) if first is None else first
+        self.assertLess(float(l), first / 4)
+        right = ((x[4::5] @ ours["w"].T + ours["b"]).argmax(1) == labels[4::5]).mean()
+        self.assertGreater(right, 0.9)
+
+    def test_gradients_are_those_of_torch(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; in n : i64[i]; in y : f64[i]; in s : f64; out z = x * exp(y) * s; "
+                       "out t = sum(x * x, j) + n; out c = n + 1 }")
+        ours = bl.torch.function(k)
+        rng = np.random.default_rng(1)
+        n = torch.tensor([1, 2])
+
+        def theirs(x, n, y, s):
+            return x * torch.exp(y)[:, None] * s, (x * x).sum(1) + n, n + 1
+
+        def run(f, values):
+            x, y, s = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in values)
+            z, t, c = f(x, n, y, s)
+            self.assertFalse(c.requires_grad)
+            return [z, t, c, *torch.autograd.grad(torch.sin(z).sum() + (t ** 2).sum(), (x, y, s))]
+
+        values = rng.normal(size=(2, 3)), rng.normal(size=2), 2.0
+        for a, b in zip(run(ours, values), run(theirs, values)):
+            torch.testing.assert_close(a, b, rtol=1e-12, atol=0)
+        x = torch.tensor(values[0], requires_grad=True)
+        y = torch.tensor(values[1], requires_grad=True)
+        bl.torch.function(k, wrt="y")(x, n, y, 1)[0].sum().backward()
+        self.assertIsNone(x.grad)
+        torch.testing.assert_close(y.grad, (x.detach() * torch.exp(y.detach())[:, None]).sum(1), rtol=1e-12, atol=0)
+        self.assertTrue(torch.autograd.gradcheck(lambda x, y: ours(x, n, y, 2.0)[:2], (x, y)))
+
+    def test_derivatives_of_derivatives_go_through_the_kernel_of_the_gradient(self):
+        k = bl.torch.function(bl.compile("kernel k { in x : f64[i]; in a : f64; out s = sum(a * x ^ 4 + sin(x), i) }"))
+        x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+        a = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
+        d_x, = torch.autograd.grad(k(x, a), x, create_graph=True)
+        d_xx, d_xa = torch.autograd.grad(d_x.sum(), (x, a), create_graph=True)
+        torch.testing.assert_close(d_xx, 36 * x ** 2 - torch.sin(x))
+        torch.testing.assert_close(d_xa, (4 * x ** 3).sum())
+        torch.testing.assert_close(torch.autograd.grad(d_xx.sum(), x)[0], 72 * x - torch.cos(x))
+        self.assertTrue(torch.autograd.gradgradcheck(k, (x, a)))
+
+    def test_transforms_of_torch_take_kernels(self):
+        k = bl.torch.function(bl.compile("kernel k { in x : f64[i]; in y : f64[i]; out s = sum(x ^ 3 * y, i) }"))
+        x, y = torch.rand(5, 3, dtype=torch.float64), torch.rand(3, dtype=torch.float64)
+        torch.testing.assert_close(torch.func.grad(k)(x[0], y), 3 * x[0] ** 2 * y)
+        torch.testing.assert_close(torch.vmap(k, (0, None))(x, y), (x ** 3 * y).sum(1))
+        torch.testing.assert_close(torch.vmap(torch.func.grad(k), (0, None))(x, y), 3 * x ** 2 * y)
+
+    def test_complex_gradients_follow_torchs_convention(self):
+        k = bl.torch.function(bl.compile("kernel k { in z : c128[i]; out w = z * z * z }"))
+        slopes = []
+        for f in (k, lambda z: z * z * z):
+            z = torch.tensor([1 + 2j, -0.5j], dtype=torch.complex128, requires_grad=True)
+            w = f(z.conj())  # which torch does not carry out before somebody reads it
+            ((w.abs() ** 2).sum() + w.imag.sum()).backward()
+            slopes.append(z.grad)
+        torch.testing.assert_close(*slopes)
+
+    def test_memory_is_shared_both_ways_and_strides_are_kept(self):
+        k = bl.compile("kernel k { in x : f32[i, j]; out z = x * 2 }")
+        f = bl.torch.function(k)
+        x = torch.arange(12, dtype=torch.float32).reshape(3, 4)
+        torch.testing.assert_close(f(x.T), 2 * x.T)
+        torch.testing.assert_close(f(x[::2, 1::2]), 2 * x[::2, 1::2])
+        lent = bl._core._live_arrays()
+        z = f(x)
+        self.assertEqual(bl._core._live_arrays(), lent + 1)
+        del z
+        self.assertEqual(bl._core._live_arrays(), lent)
+        self.assertEqual(bl.torch._lent(x).__array_interface__["data"][0], x.data_ptr())
+
+    def test_every_dtype_goes_both_ways(self):
+        for word in "bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128".split():
+            if word == "bf16" and importlib.util.find_spec("ml_dtypes") is None:
+                continue
+            with self.subTest(word):
+                f = bl.torch.function(bl.compile(f"kernel k {{ in x : {word}[i]; out y : {word} = x }}"))
+                x = torch.tensor([0, 1, 1, 0]).to(bl.torch._DTYPES[word])
+                self.assertEqual(f(x).dtype, x.dtype)
+                self.assertTrue(np.array_equal(bl.torch._lent(f(x)), bl.torch._lent(x)))
+
+    def test_mistakes_in_torch_say_what_to_do(self):
+        k = bl.torch.function(bl.compile("kernel k { in x : f64[i]; in y : f64[i]; out z = x * y }"))
+        x = torch.ones(3, dtype=torch.float64)
+        for wrong in (torch.ones(3), np.ones(3), [1.0], x.to("meta"), x.to_sparse()):
+            with self.assertRaises(bl.DTypeError) as caught:
+                k(x, wrong)
+            self.assertTrue(caught.exception.help, wrong)
+        self.assertRaises(bl.ArgumentError, k, x)
+        self.assertRaises(bl.ShapeError, k, x, torch.ones(4, dtype=torch.float64))
+        n = bl.torch.function(bl.compile("kernel k { in x : i8; out z = x }"))
+        for wrong in (300, 2.5):
+            self.assertRaises(bl.DTypeError, n, wrong)
+        real, whole = bl.compile("kernel k { in x : f32; out z = x }"), bl.compile("kernel k { in n : i32; out z = n }")
+        self.assertRaises(bl.ArgumentError, bl.torch.function, real, wrt="q")
+        self.assertRaises(bl.ArgumentError, bl.torch.function, whole, wrt="n")
+        self.assertRaises(bl.SpecError, bl.torch.function, bl.compile("kernel k { in x : f32[i]; out z += x }"))
+        changed = torch.ones(3, dtype=torch.float64, requires_grad=True)
+        z = k(changed, x)
+        with torch.no_grad():
+            changed.add_(1)
+        self.assertRaises(RuntimeError, z.sum().backward)  # torch's own: what the gradient needs has changed

@@ -1,0 +1,329 @@
+// Kernel::partial and Kernel::combine: blocks of the data have the bits of the whole.
+#include "unit/kernel/all_engines.hpp"
+
+#include <cmath>
+#include <complex>
+#include <random>
+
+using namespace broadloom;
+using tests::bytes;
+using tests::code_thrown_by;
+using tests::with;
+
+namespace {
+
+// Sizes so different that any other order of adding up shows.
+Array numbers(std::vector<std::int64_t> shape, DType dtype = f64, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> exponent(-8, 8);
+  Array array(dtype, shape);
+  for (std::int64_t k = 0; k < array.size(); ++k) {
+    const double value = (random() % 2 == 0 ? 1 : -1) * std::pow(10.0, exponent(random));
+    if (dtype == f64) array.data<double>()[k] = value;
+    if (dtype == f32) array.data<float>()[k] = float(value);
+    if (dtype == i32) array.data<std::int32_t>()[k] = std::int32_t(random() % 2001) - 1000;
+    if (dtype == c64)
+      array.data<std::complex<float>>()[k] = {float(value), float(exponent(random))};
+  }
+  return array;
+}
+
+// Positions begin to end along a dim: a copy, as on another machine, or a view.
+AnyView part(const Array &array, int dim, std::int64_t begin, std::int64_t end) {
+  AnyView view = array;
+  view.layout.extents[std::size_t(dim)] = end - begin;
+  view.data = static_cast<char *>(view.data) +
+              begin * view.layout.strides[std::size_t(dim)] * std::int64_t(size_of(array.dtype()));
+  return view;
+}
+Array copy_of(const AnyView &view) {
+  return Array(nullptr, view.dtype, view.data, view.layout).copy();
+}
+
+struct Given {
+  std::string name;
+  Array array;
+  int dim = -1; // along the axis; -2: declared as 1 along it
+};
+
+// Cuts the data at these places, combines in several ways, and compares the bits with those of one call.
+void check_blocks(const Kernel &kernel, const std::string &axis, const std::vector<Given> &given,
+                  std::vector<std::int64_t> borders) {
+  std::vector<NamedView> all, others;
+  std::int64_t total = 0;
+  for (const Given &input : given) {
+    all.push_back({input.name, input.array});
+    if (input.dim == -1) others.push_back(all.back());
+    if (input.dim >= 0) total = input.array.shape()[std::size_t(input.dim)];
+  }
+  const Results whole = kernel.call(all);
+  borders.insert(borders.begin(), 0);
+  borders.push_back(total);
+  std::vector<Partial> blocks;
+  std::vector<Array> copies;
+  for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
+    std::vector<NamedView> inputs;
+    for (const Given &input : given) {
+      if (input.dim < 0)
+        inputs.push_back({input.name, input.array});
+      else if (b % 2 == 0)
+        inputs.push_back({input.name, part(input.array, input.dim, borders[b], borders[b + 1])});
+      else
+        inputs.push_back({input.name, copies.emplace_back(copy_of(part(
+                                          input.array, input.dim, borders[b], borders[b + 1])))});
+    }
+    blocks.push_back(kernel.partial(axis, borders[b], inputs));
+  }
+  const auto compare = [&](const Results &got) {
+    for (const auto &[name, array] : whole) {
+      INFO(print(kernel.spec()) << name << " in " << blocks.size() << " blocks of " << total);
+      CHECK(std::ranges::equal(got[name].shape(), array.shape()));
+      CHECK(bytes(got[name]) == bytes(array));
+    }
+  };
+  compare(kernel.combine(blocks, others));
+  std::vector<Partial> steps(blocks.begin() + std::ptrdiff_t(blocks.size() / 2), blocks.end());
+  const Partial later = kernel.join(steps); // the later half first, then one after the other
+  Partial first = later;
+  for (std::size_t b = blocks.size() / 2; b-- > 0;)
+    first = kernel.join(std::vector{blocks[b], first});
+  compare(kernel.combine(std::span(&first, 1), others));
+}
+
+} // namespace
+
+TEST_CASE("Blocks of every accumulator have the bits of the whole") {
+  const std::int64_t n = 7 * 4096 + 1234;
+  const Array x = numbers({3, n}), y = numbers({3}, f64, 2);
+  for (const std::string fold :
+       {"sum(x, j)", "prod(x / 7, j)", "min(x, j)", "max(x, j)", "any(x > 1e7, j)",
+        "all(x < 9e7, j)", "mean(x, j)", "var(x, j)", "std(x, j, correction=1)", "norm(x, j)",
+        "logsumexp(x / 1e6, j)", "argmin(x, j)", "argmax(x * x, j)", "sum(x, j, init=3)",
+        "mean(x, j) * y - sqrt(var(x, j))", "max(x, j) - min(x, j)", "sum(x * iota(j), j)"})
+    for (const int threads : {1, 3}) {
+      const Kernel kernel = compile(
+          tests::kernel_of("in x : f64[i, j]; in y : f64[i]; out z = " + fold + "; out w = y * 2"),
+          with(Engine::jit, threads));
+      const std::vector<Given> given{{"x", x, 1}, {"y", y, -1}};
+      for (const std::vector<std::int64_t> &borders :
+           {std::vector<std::int64_t>{},
+            {4096},
+            {4096, 3 * 4096},
+            {2 * 4096, 4 * 4096, 6 * 4096},
+            {4096, 2 * 4096, 3 * 4096, 4 * 4096, 5 * 4096, 7 * 4096}})
+        check_blocks(kernel, "j", given, borders);
+    }
+}
+
+TEST_CASE("Blocks have the bits of the whole whatever is left over at the end") {
+  const Kernel kernel = compile(tests::kernel_of(
+      "in x : f32[j]; out s = sum(x, j); out v = var(x, j); out l = logsumexp(x / 1e7, j)"));
+  for (const std::int64_t leaves : {1, 2, 3, 6, 8, 11})
+    for (const std::int64_t rest : {0, 1, 2, 31, 33, 4095}) {
+      const std::int64_t n = leaves * 4096 + rest;
+      const std::vector<Given> given{{"x", numbers({n}, f32, unsigned(n)), 0}};
+      std::vector<std::int64_t> every;
+      for (std::int64_t border = 4096; border < n; border += 4096) every.push_back(border);
+      check_blocks(kernel, "j", given, every);
+      check_blocks(kernel, "j", given, {});
+      if (leaves * 4096 < n) check_blocks(kernel, "j", given, {leaves * 4096});
+    }
+  const std::vector<Given> one{{"x", numbers({1}, f32), 0}};
+  check_blocks(kernel, "j", one, {});
+}
+
+TEST_CASE("Blocks of rows, of several axes and of other orders have the bits of the whole") {
+  const Kernel columns =
+      compile(tests::kernel_of("in x : f64[i, j]; out s = sum(x, i); out m = max(x, i)"));
+  const std::vector<Given> rows{{"x", numbers({1000, 5}), 0}};
+  CHECK(columns.unit("i", {{"x", rows[0].array}}) == 128);
+  check_blocks(columns, "i", rows, {128, 384, 512});
+  check_blocks(columns, "i", rows, {896});
+
+  const Kernel total =
+      compile(tests::kernel_of("in x : f64[i, j]; out s = sum(x); out m = mean(x)"));
+  const std::vector<Given> wide{{"x", numbers({300, 256}), 0}};
+  CHECK(total.unit("i", {{"x", wide[0].array}}) == 16);
+  check_blocks(total, "i", wide, {16, 48, 64, 256});
+  const std::vector<Given> huge{{"x", numbers({9, 8192}), 0}};
+  CHECK(total.unit("i", {{"x", huge[0].array}}) == 1);
+  check_blocks(total, "i", huge, {1, 2, 5, 8});
+  const Array odd = numbers({50, 100});
+  CHECK(code_thrown_by([&] { total.unit("i", {{"x", odd}}); }) == "E0060");
+  CHECK(code_thrown_by([&] { total.unit("j", {{"x", odd}}); }) == "E0060");
+
+  // Not one in memory: each row is a leaf.
+  const Array padded = numbers({20, 101});
+  const AnyView inner = part(padded, 1, 0, 100);
+  const std::vector<Given> apart{{"x", Array(nullptr, f64, inner.data, inner.layout), 0}};
+  CHECK(total.unit("i", {{"x", inner}}) == 1);
+  check_blocks(total, "i", apart, {});
+  const Kernel twice = compile(tests::kernel_of("in x : f64[i, j]; out s = sum(sum(x, j), i)"));
+  const std::vector<Given> tall{{"x", numbers({10000, 3}), 0}};
+  check_blocks(twice, "i", tall, {4096, 8192});
+
+  const std::vector<Given> by_f{{"x", numbers({5, 9000}).transposed(), 0}};
+  CHECK(columns.unit("i", {{"x", by_f[0].array}}) == 4096);
+}
+
+TEST_CASE(
+    "An input that is declared to have one element along the axis is the same in each block") {
+  const Kernel kernel =
+      compile(tests::kernel_of("in x : f64[:, :]; in y : f64[:, 1]; out s[] = reduce(sum) x * y"));
+  check_blocks(kernel, "0", {{"x", numbers({500, 64}), 0}, {"y", numbers({500, 1}), 0}}, {64, 256});
+  const Kernel along =
+      compile(tests::kernel_of("in x : f64[:, :]; in y : f64[1, :]; out s[] = reduce(max) x * y"));
+  check_blocks(along, "0", {{"x", numbers({500, 64}), 0}, {"y", numbers({1, 64}), -2}}, {7, 256});
+}
+
+TEST_CASE("What is repeated along the axis is not folded once for each block") {
+  const Array x = numbers({500}), one = numbers({1});
+  for (const std::string folds :
+       {"sum(x) + sum(y)", "max(x) + max(y)", "sum(x * y) / extent(0, of=y)"}) {
+    const Kernel kernel =
+        compile(tests::kernel_of("in x : f64[:]; in y : f64[:]; out s = " + folds));
+    CHECK(code_thrown_by([&] { kernel.unit("0", {{"x", x}, {"y", one}}); }) == "E0060");
+    CHECK(kernel.unit("0", {{"x", x}, {"y", x}}) > 0);
+  }
+  const Kernel product =
+      compile(tests::kernel_of("in x : f64[:]; in y : f64[:]; out s = sum(x * y)"));
+  check_blocks(product, "0", {{"x", numbers({9000}), 0}, {"y", one, -2}}, {4096});
+}
+
+TEST_CASE("A position is not left alone where it would be folded in another order") {
+  const Kernel kernel = compile(tests::kernel_of("in x : f64[i, j]; out m = max(sum(x, i), j)"));
+  const Array x = numbers({9000, 7});
+  CHECK(code_thrown_by([&] { kernel.partial("j", 6, {{"x", part(x, 1, 6, 7)}}); }) == "E0150");
+  check_blocks(kernel, "j", {{"x", x, 1}}, {2, 5});
+}
+
+TEST_CASE("Exact folds are cut anywhere") {
+  const Kernel kernel = compile(tests::kernel_of(
+      "in n : i32[j]; in x : f64[j]; out s = sum(n); out m = min(x); out a = argmax(x, j)"));
+  const std::vector<Given> given{{"n", numbers({1001}, i32), 0}, {"x", numbers({1001}), 0}};
+  CHECK(kernel.unit("j", {{"n", given[0].array}, {"x", given[1].array}}) == 1);
+  check_blocks(kernel, "j", given, {1, 7, 500, 999, 1000});
+}
+
+TEST_CASE("Blocks of an accumulator of one's own have the bits of the whole") {
+  const LoopSpec spec = parse("accumulator both(s, p; x, w) { init s = 0., p = 1. "
+                              "step s = s + w * x, p = p * (1 + 1e-12 * x) "
+                              "combine s = s + s_other, p = p * p_other result s * log(p) }\n"
+                              "accumulator line(a, b; x) { init a = 1., b = 0. "
+                              "step a = a * 0.999, b = 0.999 * b + x "
+                              "combine a = a_other * a, b = a_other * b + b_other result b }\n"
+                              "kernel k { in x : f64[j]; in w : f64[j]; out z = both((x, w), j); "
+                              "out l = line(x, j) }");
+  const Kernel kernel = compile(spec);
+  const std::vector<Given> given{{"x", numbers({20000}), 0}, {"w", numbers({20000}, f64, 3), 0}};
+  check_blocks(kernel, "j", given, {4096, 12288});
+}
+
+TEST_CASE("A gradient by parameters is the sum of blocks of the data") {
+  const LoopSpec loss = tests::kernel_of(
+      "in x : f32[n, p]; in t : f32[n]; in w : f32[p]; out l = sum((sum(x * w, p) - t) ^ 2)");
+  const Kernel kernel = compile(gradient(loss, {"w"}));
+  const Array one = [] {
+    Array array(f32, std::initializer_list<std::int64_t>{});
+    array.data<float>()[0] = 1;
+    return array;
+  }();
+  const std::vector<Given> given{{"x", numbers({700, 20}, f32), 0},
+                                 {"t", numbers({700}, f32, 2), 0},
+                                 {"w", numbers({20}, f32, 3), -1},
+                                 {"d_l", one, -1}};
+  check_blocks(kernel, "n", given, {128, 384});
+}
+
+TEST_CASE("Blocks have the same bits in the interpreter, relaxed, and in complex numbers") {
+  const std::vector<Given> given{{"x", numbers({2, 9000}, c64), 1}};
+  const std::string text = "in x : c64[i, j]; out s = sum(x, j); out p = prod(x / 100, j)";
+  check_blocks(compile(tests::kernel_of(text), with(Engine::interpreter)), "j", given, {4096});
+  check_blocks(compile(tests::kernel_of("set relaxed = on; " + text)), "j", given, {4096, 8192});
+}
+
+TEST_CASE("What does not come apart says why") {
+  const auto why = [](const std::string &body, const std::string &axis = "j") {
+    const Kernel kernel = compile(tests::kernel_of(body));
+    const Array x(f64, {4, 5});
+    try {
+      kernel.unit(axis, {{"x", x}});
+    } catch (const Error &error) {
+      CHECK_FALSE(error.help().empty());
+      return error.code() + " " + error.message();
+    }
+    return std::string("none");
+  };
+  const std::string x = "in x : f64[i, j]; ",
+                    apart = "E0060 kernel 'k' does not come apart along 'j': ";
+  CHECK(why(x + "out z = x * 2; out s = sum(x, j)") ==
+        apart + "output 'z' has this axis, so nothing is joined");
+  CHECK(why(x + "out z = mean((x - mean(x, j)) ^ 2, j)") ==
+        apart + "what is folded needs 'sum' along all of it");
+  CHECK(why(x + "out z = sum(x / extent(j), j)") == apart + "what is folded counts its positions");
+  CHECK(why(x + "out z = sum(scan(sum, x, j), j)") ==
+        apart + "what is folded needs 'sum' along all of it");
+  CHECK(why(x + "out z += sum(x, j)") == apart + "output 'z' adds to what its array holds");
+  CHECK(why(x + "out z = sum(sum(x, j), i)") ==
+        apart + "'sum' goes on with what was folded along it");
+  CHECK(why(x + "out z = sum(x[i, j + 1] - x[i, j], j)") ==
+        apart + "it reads at positions, has lets that are arrays or says extents");
+  CHECK(why(x + "out z = sum(x, i)", "k") == "E0104 no input of kernel 'k' has an axis 'k'");
+  const Kernel ordered = compile(parse("accumulator f(a; x) { init a = 0. step a = 0.5 * a + x }\n"
+                                       "kernel k { in x : f64[i, j]; out z = f(x, j) }"));
+  const Array some(f64, {4, 5});
+  CHECK(code_thrown_by([&] { ordered.unit("j", {{"x", some}}); }) == "E0060");
+}
+
+TEST_CASE("A kernel says along which axes it is a map") {
+  const auto why = [](const std::string &body) {
+    return compile(tests::kernel_of("in x : f64[i, j]; in y : f64[i]; " + body)).why_no_map("j");
+  };
+  CHECK(why("out z = x * y + sum(x, i); out w = y") == "");
+  CHECK(why("out z = x - sum(x, j)") == "it folds by 'sum' along it");
+  CHECK(why("out z = scan(max, x, j)") ==
+        "it scans by 'max' along it, and what is before a block is not in it");
+  CHECK(why("out z = x * extent(j)") == "it counts its positions");
+  CHECK(why("out z = x * iota(j)") == "it numbers its positions");
+  CHECK(why("out z = x[i, j + 1]") ==
+        "it reads at positions, has lets that are arrays or says extents");
+  CHECK(code_thrown_by(
+            [] { compile(tests::kernel_of("in x : f64; out z = x")).why_no_map("j"); }) == "E0104");
+}
+
+TEST_CASE("Wrong blocks are mistakes with their places") {
+  const Kernel kernel =
+      compile(tests::kernel_of("in x : f64[j]; in y : f64; out z = sum(x, j) * y"));
+  const Array x = numbers({10000}), y = numbers({});
+  const auto block = [&](std::int64_t begin, std::int64_t end) {
+    return kernel.partial("j", begin, {{"x", part(x, 0, begin, end)}, {"y", y}});
+  };
+  CHECK(code_thrown_by([&] { block(100, 200); }) == "E0150");
+  const Partial a = block(0, 4096), b = block(4096, 8192), c = block(8192, 10000),
+                short_b = block(4096, 5000);
+  CHECK(kernel.combine({c, a, b}, {{"y", y}}).size() == 1); // in any order
+  CHECK(code_thrown_by([&] { kernel.combine({a, c}, {{"y", y}}); }) == "E0151");
+  CHECK(code_thrown_by([&] { kernel.combine({b, c}, {{"y", y}}); }) == "E0151");
+  CHECK(code_thrown_by([&] { kernel.combine({a, a, b}, {{"y", y}}); }) == "E0151");
+  CHECK(code_thrown_by([&] { kernel.combine({a, short_b, c}, {{"y", y}}); }) == "E0151");
+  CHECK(code_thrown_by([&] { kernel.combine({}, {{"y", y}}); }) == "E0151");
+  CHECK(code_thrown_by([&] { kernel.combine({a}, {}); }) == "E0308");
+  CHECK(code_thrown_by([&] { kernel.combine({a}, {{"y", y}, {"x", x}}); }) == "E0308");
+  const Kernel other = compile(tests::kernel_of("in x : f64[j]; out z = var(x, j)"));
+  CHECK(code_thrown_by([&] { other.combine({a}, {}); }) == "E0151");
+  const Kernel reference =
+      compile(tests::kernel_of("in x : f64[j]; out z = sum(x)"), with(Engine::reference));
+  CHECK(code_thrown_by([&] { reference.unit("j", {{"x", x}}); }) == "E0060");
+  const Kernel fixed = compile(tests::kernel_of("in x : f64[j=8192]; out z = sum(x)"));
+  const Partial half = fixed.partial("j", 0, {{"x", part(x, 0, 0, 4096)}});
+  CHECK(code_thrown_by([&] { fixed.combine({half}, {}); }) == "E0102");
+}
+
+TEST_CASE("A frozen kernel comes apart with its parameters in it") {
+  const Array x = numbers({9000, 3}), w = numbers({3}, f64, 2);
+  const Kernel kernel =
+      compile(
+          tests::kernel_of("in x : f64[n, c]; param w : f64[c]; out z = sum(x * sqrt(w * w), n)"))
+          .freeze({{"w", w}});
+  check_blocks(kernel, "n", {{"x", x, 0}}, {128, 4096});
+}
