@@ -8,6 +8,7 @@
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
 #include "expr/window.hpp"
+#include "grad/bounds.hpp"
 #include "grad/declarations.hpp"
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
@@ -19,6 +20,7 @@
 #include "grad/widen.hpp"
 #include "rewrite/expand.hpp"
 #include "scale/fold.hpp"
+#include "spec/declared.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -254,7 +256,9 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
   const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
   if (const auto split = spec::split_lets(expanded, spec::analyse))
     return spec_of(grad::through_lets(expanded, *split, wrt, options, gradient_of));
-  return spec_of(gradient_of(spec.data(), wrt, options));
+  SpecData made = gradient_of(spec.data(), wrt, options);
+  grad::keep_bounds(made, spec::declared_inputs(expanded));
+  return spec_of(std::move(made));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

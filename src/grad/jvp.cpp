@@ -7,6 +7,7 @@
 #include "grad/jvp.hpp"
 
 #include "expr/window.hpp"
+#include "grad/bounds.hpp"
 #include "grad/declarations.hpp"
 #include "grad/request.hpp"
 #include "grad/substitute.hpp"
@@ -421,6 +422,7 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
   request.names = names.all();
   SpecData made =
       split ? grad::with_lets(data, *split, request, names) : grad::directional(data, request);
+  if (!split) grad::keep_bounds(made, data.inputs);
   return LoopSpec(std::make_shared<const SpecData>(std::move(made)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

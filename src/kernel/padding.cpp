@@ -20,8 +20,7 @@ struct Run {
 
 class Runs {
 public:
-  explicit Runs(const Padding &padding, std::size_t dim, std::int64_t extent)
-      : padding_(padding), extent_(extent) {
+  Runs(const Padding &padding, std::size_t dim, std::int64_t extent) : extent_(extent) {
     for (std::size_t k = 0; k < padding.pads.size(); ++k)
       if (std::size_t(padding.pads[k].dim) == dim) pad_ = &padding.pads[k], index_ = int(k);
     if (pad_ != nullptr) before_ = pad_->before, after_ = pad_->after;
@@ -82,7 +81,6 @@ private:
     }
   }
 
-  const Padding &padding_;
   const std::int64_t extent_;
   const spec::TypedWindow::Pad *pad_ = nullptr;
   int index_ = -1;

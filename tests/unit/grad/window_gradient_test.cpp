@@ -419,3 +419,29 @@ TEST_CASE("borders of many dims have too many corners to sum over one by one") {
   CHECK(code(", edge") == "E0013");
   CHECK(code("") == "");
 }
+
+TEST_CASE("a window that bounds an axis is in the text of a gradient that does not read it") {
+  const LoopSpec spec =
+      parse("kernel k { in x : f64[:]; in z : f64[:]; out y = sum(x[k + 1]^2, k) + "
+            "sum(z[k + 0], k) }");
+  const double data[6] = {1, 2, 3, 4, 5, 6}, one = 1;
+  const std::vector<NamedView> inputs{{"x", View<const double>(data, {6})},
+                                      {"z", View<const double>(data, {3})}};
+  std::vector<NamedView> with_d = inputs, with_t = inputs;
+  with_d.push_back({"d_y", View<const double>(&one, {})});
+  with_t.push_back({"t_x", View<const double>(data, {6})});
+  const auto numbers = [](const Array &array) {
+    return D(array.data<double>(), array.data<double>() + array.size());
+  };
+  const LoopSpec back = gradient(spec, {"x"}), forward = jvp(spec, {"x"});
+  for (const LoopSpec &derived : {back, parse(print(back))})
+    CHECK(numbers(compile(derived).call(with_d)["d_x"]) == D{0, 4, 6, 8, 0, 0});
+  for (const LoopSpec &derived : {forward, parse(print(forward))})
+    CHECK(numbers(compile(derived).call(with_t)["t_y"]) == D{58});
+  CHECK(print(back).find("let bound = z[k + 0]") != std::string::npos);
+  CHECK(
+      print(gradient(parse("kernel k { in x : f64[:]; in z : f64[k]; out y = sum(x[k + 1]^2, k) + "
+                           "sum(z[k], k) }"),
+                     {"x"}))
+          .find("bound") == std::string::npos); // its declaration says it
+}
