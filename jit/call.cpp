@@ -112,10 +112,10 @@ void KernelImpl::run_with_windows(Operands given) const {
   kernel::check_operands(typed_, given.first(typed_.given_inputs()));
   const kernel::WindowedOperands windowed(typed_, given, helpers(), windows_or_output());
   if (windowed.fills_output()) return fill(windowed);
-  const std::vector<Operands> calls = windowed.calls();
-  if (calls.size() > 1) kernel::check_apart(typed_, windowed.all()); // before any part is written
+  if (windowed.calls() > 1)
+    kernel::check_apart(typed_, windowed.all()); // before any part is written
   note_parts(windowed.parts());
-  for (const Operands operands : calls) run_windowed(operands);
+  for (std::size_t c = 0; c < windowed.calls(); ++c) run_windowed(windowed.call(c));
 }
 
 void KernelImpl::note_parts(std::size_t count) const {

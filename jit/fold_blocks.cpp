@@ -15,13 +15,8 @@
 namespace broadloom::jit {
 namespace {
 
+using kernel::pointers_to;
 using support::fail;
-
-std::vector<const AnyView *> pointers_to(const std::vector<AnyView> &views) {
-  std::vector<const AnyView *> result;
-  for (const AnyView &view : views) result.push_back(&view);
-  return result;
-}
 
 Array with_value(DType dtype, std::span<const std::int64_t> shape, const ops::Scalar &value) {
   Array array(dtype, shape);
@@ -78,8 +73,7 @@ std::int64_t FoldBlocks::extent_of(std::span<const AnyView> inputs) const {
 }
 
 FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
-  std::vector<const AnyView *> operands;
-  for (const AnyView &view : inputs) operands.push_back(&view);
+  std::vector<const AnyView *> operands = pointers_to(inputs);
   const AnyView offset{DType::I64, nullptr, false, {}};
   if (split_.takes_offset) operands.push_back(&offset);
   kernel::check_operands(block_->typed(), operands);
@@ -337,14 +331,7 @@ Results FoldBlocks::combine(std::span<const Partial> blocks,
            "what comes after the folds reads it: give it to `combine`, too");
   for (std::size_t s = 0; s < states.states.size(); ++s)
     views[rest.inputs.size() - states.states.size() + s] = states.states[s];
-  const kernel::Layouts layouts = rest_->allocated_layouts(views);
-  std::vector<std::pair<std::string, Array>> arrays;
-  for (std::size_t o = 0; o < rest.outputs.size(); ++o)
-    arrays.emplace_back(rest.outputs[o].name,
-                        kernel::allocate(rest.outputs[o], layouts.outputs[o]));
-  for (const auto &[name, array] : arrays) views.push_back(array);
-  rest_->run(pointers_to(views));
-  return Results(std::move(arrays));
+  return rest_->call(std::move(views));
 }
 
 } // namespace broadloom::jit

@@ -45,11 +45,7 @@ bool asked_to_verify() {
   return asked != nullptr && std::string_view(asked) == "1";
 }
 
-std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
-  std::vector<const AnyView *> result;
-  for (const AnyView &view : views) result.push_back(&view);
-  return result;
-}
+using kernel::pointers_to;
 
 } // namespace
 
@@ -78,6 +74,17 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
   for (const spec::TypedOutput &output : typed_.outputs)
     declared_.push_back({output.dtype, int(output.axes.size())});
   counters_.compile_ms = counters_.steps.analyse = ms;
+}
+
+Results KernelImpl::call(std::vector<AnyView> operands) const {
+  const kernel::Layouts layouts = allocated_layouts(operands);
+  std::vector<std::pair<std::string, Array>> arrays;
+  for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
+    arrays.emplace_back(typed_.outputs[o].name,
+                        kernel::allocate(typed_.outputs[o], layouts.outputs[o]));
+  for (const auto &[name, array] : arrays) operands.push_back(array);
+  run(pointers_to(operands));
+  return Results(std::move(arrays));
 }
 
 kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
@@ -214,16 +221,7 @@ static std::vector<AnyView> in_order(const KernelImpl &kernel, const FrozenParam
 }
 
 Results Kernel::call(std::span<const NamedView> inputs) const try {
-  const spec::TypedSpec &spec = impl_->typed();
-  std::vector<AnyView> views = in_order(*impl_, frozen_.get(), inputs);
-  const kernel::Layouts layouts = impl_->allocated_layouts(views);
-  std::vector<std::pair<std::string, Array>> arrays;
-  for (std::size_t o = 0; o < spec.outputs.size(); ++o)
-    arrays.emplace_back(spec.outputs[o].name,
-                        kernel::allocate(spec.outputs[o], layouts.outputs[o]));
-  for (const auto &[name, array] : arrays) views.push_back(array);
-  impl_->run(pointers_to(views));
-  return Results(std::move(arrays));
+  return impl_->call(in_order(*impl_, frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -277,10 +275,11 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   state->windowed = std::make_unique<const kernel::WindowedOperands>(spec, given, kernel->helpers(),
                                                                      kernel->windows_or_output());
   if (state->windowed->fills_output()) state->windowed->look();
-  const std::vector<kernel::Operands> calls = state->windowed->calls();
-  if (calls.size() > 1) kernel::check_apart(spec, state->windowed->all());
+  const std::size_t calls = state->windowed->calls();
+  if (calls > 1) kernel::check_apart(spec, state->windowed->all());
   kernel->note_parts(state->windowed->parts());
-  for (const kernel::Operands operands : calls) {
+  for (std::size_t c = 0; c < calls; ++c) {
+    const kernel::Operands operands = state->windowed->call(c);
     BoundState::Part &part = state->parts.emplace_back();
     for (const AnyView *view : operands) part.views.push_back(view != nullptr ? *view : AnyView());
     for (std::size_t k = 0; k < operands.size(); ++k)
@@ -391,9 +390,9 @@ static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
   }
   const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
                                           kernel.windows_of_nothing());
-  const std::vector<kernel::Operands> calls = windowed.calls();
   kernel.note_parts(windowed.parts());
-  for (const kernel::Operands operands : calls) kernel.bind(operands, KernelImpl::Use::Once);
+  for (std::size_t c = 0; c < windowed.calls(); ++c)
+    kernel.bind(windowed.call(c), KernelImpl::Use::Once);
 }
 
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {

@@ -59,6 +59,8 @@ public:
   void run_phases(const jit::Specialisation &special, char *const *buffers,
                   bool interpreted = false) const;
 
+  // A call that allocates its outputs. `operands` are the inputs, in declared order.
+  Results call(std::vector<AnyView> operands) const;
   // The layouts of a call with these inputs that allocates its outputs; they may be without memory.
   kernel::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
   // The same of all inputs, lets too.

@@ -206,6 +206,7 @@ void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
                           specs_[k]->typed.outputs[0].store != Order::none;
     arrays.emplace_back(made.lets[k], !is_bound);
   }
+  if (std::ranges::none_of(arrays, &kernel::StoredArray::is_free)) return;
   std::vector<kernel::StorageStep> steps;
   const auto add = [&](const spec::TypedSpec &typed, std::span<const std::size_t> reads,
                        std::ptrdiff_t output, bool is_seen) {

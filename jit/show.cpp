@@ -234,8 +234,9 @@ void KernelImpl::explain_padding(std::vector<Decision> &why) const {
   const std::vector<bool> read = kernel::elements_read(typed_);
   std::string padded;
   for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
-    if (const auto &window = typed_.inputs[i].window; window && read[i])
-      if (!window->pads.empty() || window->needs_zeros()) padded = typed_.inputs[window->of].name;
+    if (const auto &window = typed_.inputs[i].window;
+        window && read[i] && kernel::is_guarded(*window))
+      padded = typed_.inputs[window->of].name;
   const std::size_t parts = latest_parts_.load(std::memory_order_relaxed);
   if (padded.empty()) return;
   if (parts == 1)

@@ -49,9 +49,9 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   step.windowed = std::make_unique<const kernel::WindowedOperands>(typed, operands,
                                                                    step.kernel->helpers(), how);
   if (step.recurrence->positions) positions_.push_back(*operands[*step.recurrence->positions]);
-  const std::vector<kernel::Operands> calls = step.windowed->calls();
   step.kernel->note_parts(step.windowed->parts());
-  for (const kernel::Operands part : calls) {
+  for (std::size_t c = 0; c < step.windowed->calls(); ++c) {
+    const kernel::Operands part = step.windowed->call(c);
     std::vector<Operand> &made = step.parts.emplace_back();
     for (std::size_t i = 0; i < part.size(); ++i)
       made.push_back(operand(step, i, *part[i], operands));

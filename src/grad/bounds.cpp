@@ -2,7 +2,6 @@
 #include "grad/bounds.hpp"
 
 #include "expr/walk.hpp"
-#include "expr/window.hpp"
 #include "support/free_name.hpp"
 
 #include <algorithm>
@@ -10,15 +9,15 @@
 #include <string>
 
 namespace broadloom::grad {
-namespace {
 
-// What a dim says about its axes, in words that are the same where it says the same.
 std::string bound_of(const Window &window, std::size_t dim) {
   std::string text = window.of->name + " " + std::to_string(dim) + " " + print(window.forms[dim]);
   for (const DimPad &pad : window.pads)
     if (pad.dim == dim) text += " " + std::to_string(pad.before + pad.after);
   return text;
 }
+
+namespace {
 
 template <class Visit> void for_each_bound(const Window &window, Visit visit) {
   for (std::size_t dim = 0; dim < window.forms.size(); ++dim)

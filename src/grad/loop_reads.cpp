@@ -1,4 +1,5 @@
 // The reads of earlier steps, and what a step sends back to each of them (through_loops.cpp).
+#include "grad/bounds.hpp"
 #include "grad/through_loop.hpp"
 
 #include <map>
@@ -60,10 +61,7 @@ Expr ThroughLoop::with_bounds(std::size_t m, const Expr &value) {
   expr::Walker().walk(value.node(), [&](const ExprNode &node) {
     visit(node, [&](const std::string &axis, const Window &window, std::size_t d, bool earlier) {
       Seen &seen = axes[axis];
-      std::string text = window.of->name + " " + std::to_string(d) + " " + print(window.forms[d]);
-      for (const DimPad &pad : window.pads)
-        if (pad.dim == d) text += " " + std::to_string(pad.before + pad.after);
-      seen.forms.insert(std::move(text));
+      seen.forms.insert(bound_of(window, d));
       seen.names.insert(node.input->name);
       seen.earlier = seen.earlier || earlier;
     });

@@ -48,6 +48,11 @@ bool is_seen_through_windows_only(const spec::TypedSpec &spec, std::size_t opera
   return operand < spec.inputs.size() && spec.inputs[operand].in_windows_only;
 }
 
+const std::vector<int> &axes_of(const spec::TypedSpec &spec, std::size_t operand) {
+  return operand < spec.inputs.size() ? spec.inputs[operand].axis_of_dim
+                                      : spec.outputs[operand - spec.inputs.size()].axes;
+}
+
 class Splitter {
 public:
   Splitter(const spec::TypedSpec &spec, Viewer &viewer, Operands operands)
@@ -64,9 +69,8 @@ public:
   }
 
 private:
-  bool is_guarded(std::size_t input) const {
-    const TypedWindow &window = *spec_.inputs[input].window;
-    return viewer_.is_read(input) && (window.needs_zeros() || !window.pads.empty());
+  bool reads_borders(std::size_t input) const {
+    return viewer_.is_read(input) && is_guarded(*spec_.inputs[input].window);
   }
 
   std::int64_t bytes_of_copies() const {
@@ -74,7 +78,7 @@ private:
     std::int64_t bytes = 0;
     for (std::size_t i = spec_.given_inputs(); i < spec_.inputs.size(); ++i) {
       const std::uint32_t of = spec_.inputs[i].window->of;
-      if (!is_guarded(i) || std::ranges::count(arrays, of) != 0) continue;
+      if (!reads_borders(i) || std::ranges::count(arrays, of) != 0) continue;
       arrays.push_back(of);
       const AnyView &array = *operands_[of];
       bytes = std::max(bytes, element_count(array.layout) * std::int64_t(size_of(array.dtype)));
@@ -88,7 +92,7 @@ private:
     for (std::size_t k = 0; k < operands_.size(); ++k) {
       if (operands_[k] == nullptr || is_seen_through_windows_only(spec_, k)) continue;
       const Layout &layout = operands_[k]->layout;
-      const std::vector<int> &axes = axes_of(k);
+      const std::vector<int> &axes = axes_of(spec_, k);
       if (axes.size() != std::size_t(layout.rank)) return false;
       for (std::size_t d = 0; d < axes.size(); ++d) {
         std::int64_t &count = whole_[std::size_t(axes[d])].count;
@@ -99,19 +103,15 @@ private:
     for (Range &range : whole_) range.count = std::max<std::int64_t>(range.count, 1);
     return true;
   }
-  const std::vector<int> &axes_of(std::size_t operand) const {
-    return operand < spec_.inputs.size() ? spec_.inputs[operand].axis_of_dim
-                                         : spec_.outputs[operand - spec_.inputs.size()].axes;
-  }
 
   // Where all that it reads is inside. False where no split makes it so.
   bool take_window(std::size_t i) {
     const TypedWindow &window = *spec_.inputs[i].window;
     if (window.is_gather() || window.sum) return false;
-    if (!is_guarded(i)) return true;
+    if (!reads_borders(i)) return true;
     const std::vector<Padding::Dim> positions = viewer_.positions(i, &whole_);
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
-      if (Viewer::is_guarded(window, dim) && !take_dim(window, dim, positions[dim])) return false;
+      if (is_guarded(window, dim) && !take_dim(window, dim, positions[dim])) return false;
     return true;
   }
 
@@ -153,7 +153,7 @@ private:
   void align() {
     for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k) {
       if (operands_[k] == nullptr) continue;
-      const std::vector<int> &axes = axes_of(k);
+      const std::vector<int> &axes = axes_of(spec_, k);
       for (std::size_t d = 0; d < axes.size(); ++d) {
         Range &range = inside_[std::size_t(axes[d])];
         const auto vector = std::int64_t(64 / size_of(operands_[k]->dtype));
@@ -203,9 +203,7 @@ Split interior_and_borders(const spec::TypedSpec &spec, Viewer &viewer, Operands
 AnyView part_of(const spec::TypedSpec &spec, std::size_t index, const AnyView &operand,
                 const Box &whole, const Box &box) {
   AnyView part = operand;
-  const std::vector<int> &axes = index < spec.inputs.size()
-                                     ? spec.inputs[index].axis_of_dim
-                                     : spec.outputs[index - spec.inputs.size()].axes;
+  const std::vector<int> &axes = axes_of(spec, index);
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < axes.size(); ++d) {
     const Range &range = box[std::size_t(axes[d])];

@@ -77,13 +77,9 @@ double share_against(const std::vector<int> &order, const spec::TypedOutput &out
 } // namespace
 
 static Layout fortran_layout(std::span<const std::int64_t> shape) {
-  Layout layout = contiguous_layout(shape); // throws where it is too large
-  std::int64_t stride = 1;
-  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-    layout.strides[dim] = stride;
-    stride *= std::max<std::int64_t>(shape[dim], 1);
-  }
-  return layout;
+  std::vector<int> order(shape.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return dense_in_order(contiguous_layout(shape), order); // throws where it is too large
 }
 
 // Of the orders in which the inputs with all axes of the output lie, that in which the fewest bytes are read against their own order: what
@@ -119,12 +115,7 @@ Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
                                 [](const auto &order) { return std::ranges::is_sorted(order); });
   const std::vector<int> &order =
       orders.size() == 1 ? orders[0] : std::ranges::min(orders, {}, cost);
-  std::int64_t stride = 1;
-  for (std::size_t k = order.size(); k-- > 0;) {
-    layout.strides[order[k]] = stride;
-    stride *= std::max<std::int64_t>(shape[order[k]], 1);
-  }
-  return layout;
+  return dense_in_order(layout, order);
 }
 
 std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, std::size_t dim,

@@ -6,6 +6,7 @@
 
 #include <broadloom/array.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,6 +15,17 @@ namespace broadloom::kernel {
 
 // [output][input]: whether the value of the output depends on the input or its shape.
 std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec);
+
+// The layout with its extents and no gaps, the first of these dims the slowest. The size must be known to fit.
+template <class Dims> Layout dense_in_order(Layout layout, const Dims &slowest_first) {
+  std::int64_t stride = 1;
+  for (std::size_t k = slowest_first.size(); k-- > 0;) {
+    const auto dim = std::size_t(slowest_first[k]);
+    layout.strides[dim] = stride;
+    stride *= std::max<std::int64_t>(layout.extents[dim], 1);
+  }
+  return layout;
+}
 
 // A dense layout of `shape` in the stride order of an input read that has all axes of the output, that with which the fewest bytes are
 // read against their order; C order where there is none.

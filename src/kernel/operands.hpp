@@ -11,6 +11,12 @@ namespace broadloom::kernel {
 // The operands of a call: inputs, then outputs, in declared order; null for an output not wanted.
 using Operands = std::span<const AnyView *const>;
 
+inline std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
+  std::vector<const AnyView *> result;
+  for (const AnyView &view : views) result.push_back(&view);
+  return result;
+}
+
 struct Layouts {
   std::vector<Layout> inputs, outputs; // an output not wanted has one too, for its shape
   std::vector<bool> wanted;            // [output]

@@ -2,6 +2,7 @@
 #include "kernel/padding.hpp"
 
 #include "array/copy.hpp"
+#include "kernel/layouts.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -142,18 +143,13 @@ Layout padded_layout(const Padding &padding, const Layout &of) {
 }
 
 Layout dense_as(std::span<const std::int64_t> shape, const Layout &of) {
-  Layout layout = contiguous_layout(shape); // checks the size
+  const Layout layout = contiguous_layout(shape); // checks the size
   std::vector<std::size_t> slowest_first(shape.size());
   std::iota(slowest_first.begin(), slowest_first.end(), std::size_t(0));
   std::stable_sort(slowest_first.begin(), slowest_first.end(), [&](std::size_t a, std::size_t b) {
     return std::abs(of.strides[a]) > std::abs(of.strides[b]);
   });
-  std::int64_t stride = 1;
-  for (std::size_t k = shape.size(); k-- > 0;) {
-    layout.strides[slowest_first[k]] = stride;
-    stride *= std::max<std::int64_t>(shape[slowest_first[k]], 1);
-  }
-  return layout;
+  return dense_in_order(layout, slowest_first);
 }
 
 Array padded(const Padding &padding, const AnyView &of) {

@@ -2,6 +2,7 @@
 #include "kernel/storage.hpp"
 
 #include "kernel/check.hpp"
+#include "kernel/layouts.hpp"
 #include "kernel/windows.hpp"
 
 #include <algorithm>
@@ -16,23 +17,13 @@ namespace {
 constexpr std::size_t most_entries = 1024; // of a table
 constexpr int most_rounds = 4;             // where tables would be larger
 
-Layout ordered_layout(const Layout &like, std::span<const std::size_t> slowest_first) {
-  Layout layout = like;
-  std::int64_t stride = 1;
-  for (std::size_t k = slowest_first.size(); k-- > 0;) {
-    layout.strides[slowest_first[k]] = stride;
-    stride *= std::max<std::int64_t>(like.extents[slowest_first[k]], 1);
-  }
-  return layout;
-}
-
 // The first is the order as it was; then C, F, and those with another dim as the fastest.
 std::vector<Layout> orders_of(const StoredArray &array) {
   std::vector<Layout> orders{array.layout};
   if (!array.is_free) return orders;
   const auto rank = std::size_t(array.layout.rank);
   const auto add = [&](const std::vector<std::size_t> &order) {
-    const Layout layout = ordered_layout(array.layout, order);
+    const Layout layout = dense_in_order(array.layout, order);
     const auto is_same = [&](const Layout &other) {
       for (std::size_t d = 0; d < rank; ++d)
         if (layout.extents[d] > 1 && layout.strides[d] != other.strides[d]) return false;

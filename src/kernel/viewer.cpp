@@ -16,7 +16,7 @@ namespace broadloom::kernel {
 using spec::TypedWindow;
 using Wide = __int128; // positions: multiples times extents
 
-std::vector<bool> looked_up(const spec::TypedSpec &spec) {
+static std::vector<bool> looked_up(const spec::TypedSpec &spec) {
   std::vector<bool> looked = elements_read(spec);
   for (std::size_t i = spec.inputs.size(); i-- > 0;) {
     if (!spec.inputs[i].window || !looked[i]) continue;
@@ -34,10 +34,12 @@ std::vector<bool> looked_up(const spec::TypedSpec &spec) {
 Viewer::Viewer(const spec::TypedSpec &spec, std::span<const Layout> given)
     : spec_(spec), given_(given), read_(looked_up(spec)), extents_(window_extents(spec, given)) {}
 
-bool Viewer::is_guarded(const TypedWindow &window, std::size_t dim) {
+bool is_guarded(const TypedWindow &window, std::size_t dim) {
   return window.forms[dim].may_leave || window.forms[dim].divisor != 1 ||
          window.pad_of(int(dim)) != nullptr;
 }
+
+bool is_guarded(const TypedWindow &window) { return window.needs_zeros() || !window.pads.empty(); }
 
 static bool is_empty(const Layout &layout) {
   return std::any_of(layout.shape().begin(), layout.shape().end(),
@@ -60,7 +62,7 @@ Seen Viewer::see(std::size_t index, const Box *box) {
     return seen;
   }
   std::vector<std::int64_t> first(window.forms.size()); // positions of what it looks at
-  if (window.needs_zeros() || !window.pads.empty()) {
+  if (is_guarded(window)) {
     if (empty || !read_[index]) return seen; // its extents are all that matters
     const std::vector<Padding::Dim> dims = positions_of(seen.layout);
     if (box != nullptr && is_inside(dims)) {

@@ -27,6 +27,10 @@ struct Range {
 };
 using Box = std::vector<Range>; // [axis]
 
+// Is there a border along this dim, or may the window leave the array there? Along any?
+bool is_guarded(const spec::TypedWindow &window, std::size_t dim);
+bool is_guarded(const spec::TypedWindow &window);
+
 class Viewer {
 public:
   // `given` are the layouts of the inputs that a call is given. Throws ShapeError E0102, E0142.
@@ -37,9 +41,7 @@ public:
   Seen see(std::size_t window, const Box *box = nullptr);
   // What a window reads along each dim of the padded array, at all positions of its axes.
   std::vector<Padding::Dim> positions(std::size_t window, const Box *box = nullptr);
-  // Is there a border along this dim, or may the window leave the array there?
-  static bool is_guarded(const spec::TypedWindow &window, std::size_t dim);
-
+  // Must the positions be looked at? Those that are read, of gathers also those of which one is derived that is.
   bool is_read(std::size_t input) const { return read_[input]; }
 
 private:
@@ -60,8 +62,5 @@ private:
   const Box *box_ = nullptr;
   bool fits_ = true;
 };
-
-// [input]: must its positions be looked at? Those of gathers that are read, or of which one is derived that is.
-std::vector<bool> looked_up(const spec::TypedSpec &spec);
 
 } // namespace broadloom::kernel

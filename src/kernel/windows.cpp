@@ -19,6 +19,10 @@
 #include <unordered_map>
 
 namespace broadloom::kernel {
+static Span memory_of(const AnyView &view) {
+  return span_of(view.data, reach_of(view.layout, view.dtype));
+}
+
 WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
                                    const How &how)
     : spec_(spec), helpers_(std::move(helpers)), kept_rows_(how.kept_rows) {
@@ -43,7 +47,6 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
   }
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
   if (split(viewer, how)) return;
-  const std::vector<bool> looked = looked_up(spec);
   for (std::size_t i = count; i < spec.inputs.size(); ++i) {
     const AnyView &of = *given[spec.inputs[i].window->of];
     AnyView &window = windows_[i - count];
@@ -51,7 +54,7 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
       window = seen_by(of, seen[i - count]);
       continue;
     }
-    if (!looked[i] || how.elements == Elements::NotThere) continue;
+    if (!viewer.is_read(i) || how.elements == Elements::NotThere) continue;
     const AnyView *into =
         how.elements == Elements::ReadInto ? output_of(i, window.layout, given) : nullptr;
     spec.inputs[i].window->sum ? add_up(i, window.layout, window)
@@ -86,12 +89,9 @@ bool WindowedOperands::split(Viewer &viewer, const How &how) {
 // another row than it reads.
 bool WindowedOperands::may_split(const How &how) const {
   if (how.elements == Elements::NotThere || spec_.time) return true;
-  const auto span = [](const AnyView &of) {
-    return span_of(of.data, reach_of(of.layout, of.dtype));
-  };
   for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
     for (std::size_t i = 0; i < given_.size() && operands_[k] != nullptr; ++i)
-      if (meet(span(given_[i]), span(*operands_[k]))) return false;
+      if (meet(memory_of(given_[i]), memory_of(*operands_[k]))) return false;
   for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
     if (operands_[k] != nullptr && overlaps_itself(operands_[k]->layout)) return false;
   for (std::size_t k = 0; k < operands_.size(); ++k)
@@ -99,13 +99,6 @@ bool WindowedOperands::may_split(const How &how) const {
         (k < given_.size() || k >= spec_.inputs.size()))
       return false;
   return true;
-}
-
-std::vector<Operands> WindowedOperands::calls() const {
-  if (parts_.empty()) return {operands_};
-  std::vector<Operands> calls;
-  for (const Part &part : parts_) calls.emplace_back(part.operands);
-  return calls;
 }
 
 AnyView WindowedOperands::seen_by(const AnyView &of, const Seen &seen) {
@@ -166,11 +159,8 @@ const AnyView *WindowedOperands::output_of(std::size_t window, const Layout &lay
   const Layout dense = contiguous_layout(layout.shape());
   for (int d = 0; d < dense.rank; ++d)
     if (dense.extents[d] > 1 && dense.strides[d] != view->layout.strides[d]) return nullptr;
-  const auto span = [](const AnyView &of) {
-    return span_of(of.data, reach_of(of.layout, of.dtype));
-  };
   for (const AnyView &input : given_)
-    if (meet(span(input), span(*view))) return nullptr;
+    if (meet(memory_of(input), memory_of(*view))) return nullptr;
   return view;
 }
 

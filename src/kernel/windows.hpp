@@ -51,8 +51,11 @@ public:
   };
   WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers, const How &how);
 
-  // What the kernel is to be called with, one after the other: all, or the parts that they are split into.
-  std::vector<Operands> calls() const;
+  // How often the kernel is to be called, and with what, one after the other: with all, or with the parts that they are split into.
+  std::size_t calls() const { return parts_.empty() ? 1 : parts_.size(); }
+  Operands call(std::size_t k) const {
+    return parts_.empty() ? Operands(operands_) : Operands(parts_[k].operands);
+  }
   // How many parts; 0: all in one, which sees copies of whole arrays with their borders.
   std::size_t parts() const { return parts_.size(); }
   Operands all() const { return operands_; }

@@ -166,6 +166,13 @@ private:
     }
   }
 
+  void check_like(NodeId id) {
+    const std::uint32_t like = graph_[id].like;
+    if (like != expr::no_input && input_has(like))
+      refuse("like=" + spec_.inputs[like].name + " has it", spec_.where(id),
+             "give the array the shape of another input");
+  }
+
   // What outputs need, down to the folds along the axis and what counts it.
   void find_folds() {
     rest_.assign(graph_.size(), false);
@@ -175,9 +182,7 @@ private:
       if (!rest_[n]) continue;
       const NodeId id{std::uint32_t(n)};
       const Node &node = graph_[id];
-      if (node.like != expr::no_input && input_has(node.like))
-        refuse("like=" + spec_.inputs[node.like].name + " has it", spec_.where(id),
-               "give the array the shape of another input");
+      check_like(id);
       is_fold[n] = (node.kind == NodeKind::Fold && goes_along(id)) ||
                    (node.kind == NodeKind::Extent && any_arg_has(id));
       if (is_fold[n]) {
@@ -220,9 +225,7 @@ private:
       if (!needed[n]) continue;
       const NodeId id{std::uint32_t(n)};
       const Node &node = graph_[id];
-      if (node.like != expr::no_input && input_has(node.like))
-        refuse("like=" + spec_.inputs[node.like].name + " has it", spec_.where(id),
-               "give the array the shape of another input");
+      check_like(id);
       const bool goes = goes_along(id);
       if (goes && (node.kind == NodeKind::Fold || node.kind == NodeKind::Scan))
         refuse("what is folded needs '" + graph_.recipe(id).name + "' along all of it",
