@@ -322,4 +322,11 @@ nb::object to_numpy(Array array) {
 
 std::int64_t live_arrays() { return alive.load(std::memory_order_relaxed); }
 
+std::vector<std::int64_t> extents_of(const nb::handle &shape) {
+  std::vector<std::int64_t> extents;
+  for (const nb::handle extent : nb::cast<nb::sequence>(shape))
+    extents.push_back(nb::cast<std::int64_t>(extent));
+  return extents;
+}
+
 } // namespace broadloom::python

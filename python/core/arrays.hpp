@@ -23,6 +23,9 @@ struct Slot {
   bool output = false;
 };
 
+// A shape, a sequence of numbers. Throws what nanobind throws for other objects.
+std::vector<std::int64_t> extents_of(const nb::handle &shape);
+
 // Memory for a number that is given in place of an array.
 struct Number {
   alignas(16) std::byte bytes[16] = {};

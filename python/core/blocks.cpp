@@ -83,9 +83,7 @@ std::int64_t unit(State &state, const std::string &axis, nb::args args, nb::kwar
 std::int64_t unit_of_shapes(State &state, const std::string &axis, const nb::sequence &shapes) {
   std::vector<NamedView> views;
   for (const nb::handle shape : shapes) {
-    std::vector<std::int64_t> extents;
-    for (const nb::handle extent : nb::cast<nb::sequence>(shape))
-      extents.push_back(nb::cast<std::int64_t>(extent));
+    const std::vector<std::int64_t> extents = extents_of(shape);
     if (views.size() == state.inputs.size()) break;
     const Slot &slot = state.inputs[views.size()];
     views.push_back({slot.name, {slot.dtype, nullptr, false, contiguous_layout(extents)}});

@@ -104,9 +104,7 @@ nb::list infer(const KernelObject &kernel, const nb::sequence &shapes) {
   const State &state = *kernel.state;
   std::vector<AnyView> views;
   for (const nb::handle shape : shapes) {
-    std::vector<std::int64_t> extents;
-    for (const nb::handle extent : nb::cast<nb::sequence>(shape))
-      extents.push_back(nb::cast<std::int64_t>(extent));
+    const std::vector<std::int64_t> extents = extents_of(shape);
     if (views.size() == state.inputs.size()) break;
     views.push_back({state.inputs[views.size()].dtype, nullptr, false, contiguous_layout(extents)});
   }

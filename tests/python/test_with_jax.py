@@ -1,6 +1,5 @@
 """Kernels as functions of JAX. Named so that it comes after test_processes.py: JAX has threads, and what forks should have none."""
 
-import pathlib
 import unittest
 
 import jax
@@ -9,25 +8,13 @@ import numpy as np
 
 import broadloom as bl
 
-DATA = pathlib.Path(__file__).parents[2] / "samples" / "data"
-LOSS = """kernel loss {
-  in x     : f32[n, p]
-  in label : i32[n]
-  in digit : i32[c]
-  in w     : f32[c, p]
-  in b     : f32[c]
-  let z = sum(x * w, p) + b
-  out loss : f32 = mean(logsumexp(z, c) - sum(where(digit == label, z, 0), c))
-}"""
+import digits
 
 
 class InJax(unittest.TestCase):
     def test_training_on_the_digits_goes_as_it_does_natively(self):
-        images = np.load(DATA / "digits_images.npy").reshape(1797, -1).astype("f4")
-        labels = np.load(DATA / "digits_labels.npy").astype("i4")
-        x = (images - images.mean(0)) / (images.std(0) + 1)
-        digit = np.arange(10, dtype="i4")
-        kernel = bl.compile(LOSS)
+        x, labels, digit = digits.load()
+        kernel = bl.compile(digits.LOSS)
         loss = bl.jax.function(kernel, wrt=("w", "b"))
         slope = jax.jit(jax.value_and_grad(lambda p, x, label: loss(x, label, digit, p["w"], p["b"])))
         native = kernel.value_and_grad(["w", "b"])

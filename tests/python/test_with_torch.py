@@ -1,7 +1,6 @@
 """Kernels as functions of torch. Named so that it comes after test_processes.py, as test_with_jax.py is."""
 
 import importlib.util
-import pathlib
 import sys
 import unittest
 
@@ -14,25 +13,13 @@ import torch
 
 import broadloom as bl
 
-DATA = pathlib.Path(__file__).parents[2] / "samples" / "data"
-LOSS = """kernel loss {
-  in x     : f32[n, p]
-  in label : i32[n]
-  in digit : i32[c]
-  in w     : f32[c, p]
-  in b     : f32[c]
-  let z = sum(x * w, p) + b
-  out loss : f32 = mean(logsumexp(z, c) - sum(where(digit == label, z, 0), c))
-}"""
+import digits
 
 
 class InTorch(unittest.TestCase):
     def test_training_in_torch_on_the_digits_goes_as_it_does_natively(self):
-        images = np.load(DATA / "digits_images.npy").reshape(1797, -1).astype("f4")
-        labels = np.load(DATA / "digits_labels.npy").astype("i4")
-        x = (images - images.mean(0)) / (images.std(0) + 1)
-        digit = np.arange(10, dtype="i4")
-        kernel = bl.compile(LOSS)
+        x, labels, digit = digits.load()
+        kernel = bl.compile(digits.LOSS)
         loss, native = bl.torch.function(kernel), kernel.value_and_grad(["w", "b"])
         ours = {"w": np.zeros((10, 64), "f4"), "b": np.zeros(10, "f4")}
         theirs = {name: torch.zeros(value.shape, requires_grad=True) for name, value in ours.items()}
