@@ -187,11 +187,12 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
                            {{"all at once", "each step waits for the one before it"}}));
     }
     if (const std::int64_t rows = lets_.kept_rows(k); rows > 0)
-      why.push_back(decide(Reason::LetKeepsRows, name, fmt::format("{} rows", rows),
-                           fmt::format("only the last position of let '{}' is read: {} are kept, "
-                                       "which a step reads and writes",
-                                       name, support::count(rows, "position")),
-                           {{"all positions", "none but the last is read"}}));
+      why.push_back(
+          decide(Reason::LetKeepsRows, name, fmt::format("{} rows", rows),
+                 fmt::format("only the last position of let '{}' is read: {} {} kept, "
+                             "which a step reads and writes",
+                             name, support::count(rows, "position"), rows == 1 ? "is" : "are"),
+                 {{"all positions", "none but the last is read"}}));
     const std::vector<Decision> own = let->why_one();
     why.insert(why.end(), own.begin(), own.end());
   }
