@@ -43,6 +43,22 @@ Lets::Lets(const spec::TypedSpec &typed, bool keeps_all, const Compile &compile)
   if (!keeps_all) find_kept_rows(typed, more);
 
   find_needs();
+  for (std::size_t k = 0; k < specs_.size(); ++k)
+    lets_[k].is_constant = !specs_[k]->join && recurrence(k) == nullptr && is_constant(k);
+}
+
+bool Lets::is_constant(std::size_t k) const {
+  const spec::TypedSpec &typed = specs_[k]->typed;
+  const std::vector<bool> needed = spec::arrays_needed(typed, typed.outputs[0].value);
+  std::size_t read = 0;
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    const bool is_let = typed.inputs[i].materialised;
+    const std::size_t let = is_let ? lets_[k].reads[read++] : 0;
+    const bool constant = is_let ? let < k && lets_[let].is_constant
+                                 : typed.inputs[i].role == InputRole::parameter;
+    if (needed[i] && !constant) return false;
+  }
+  return true;
 }
 
 // Of the lets that a kernel reads those of which the value needs elements, and not their shapes alone.
@@ -222,12 +238,14 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
   return latest_ = std::move(made);
 }
 
-// Of those that nothing else binds: no loops, which lie step by step, no joins and their parts, and no wishes.
+// Of those that nothing else binds: no loops, which lie step by step, no joins and their parts, no wishes, and none that hang on parameters
+// alone: they lie as their kernel writes them when it is frozen, too, as folds go by that.
 void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
   std::vector<kernel::StoredArray> arrays;
   for (const AnyView *input : inputs) arrays.emplace_back(input->layout);
   for (std::size_t k = 0; k < lets_.size(); ++k) {
     const bool is_bound = recurrence(k) != nullptr || specs_[k]->join || lets_[k].whole ||
+                          lets_[k].is_constant ||
                           specs_[k]->typed.outputs[0].store != Order::none;
     arrays.emplace_back(made.lets[k], !is_bound);
   }
