@@ -222,9 +222,8 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
   auto recipe = std::make_shared<FrozenParameters::Recipe>(
       FrozenParameters::Recipe{*this, std::move(made.built_in), {}, {}});
   const auto compile_once = [&](SpecData &computed) {
-    return compile(
-        LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
-        impl_->options());
+    return compile(LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
+                   impl_->options());
   };
   for (SpecData &computed : made.computed) recipe->computed.push_back(compile_once(computed));
   if (made.lets) recipe->lets = compile_once(*made.lets);

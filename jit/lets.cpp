@@ -54,8 +54,8 @@ bool Lets::is_constant(std::size_t k) const {
   for (std::size_t i = 0; i < needed.size(); ++i) {
     const bool is_let = typed.inputs[i].materialised;
     const std::size_t let = is_let ? lets_[k].reads[read++] : 0;
-    const bool constant = is_let ? let < k && lets_[let].is_constant
-                                 : typed.inputs[i].role == InputRole::parameter;
+    const bool constant =
+        is_let ? let < k && lets_[let].is_constant : typed.inputs[i].role == InputRole::parameter;
     if (needed[i] && !constant) return false;
   }
   return true;
@@ -245,8 +245,7 @@ void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
   for (const AnyView *input : inputs) arrays.emplace_back(input->layout);
   for (std::size_t k = 0; k < lets_.size(); ++k) {
     const bool is_bound = recurrence(k) != nullptr || specs_[k]->join || lets_[k].whole ||
-                          lets_[k].is_constant ||
-                          specs_[k]->typed.outputs[0].store != Order::none;
+                          lets_[k].is_constant || specs_[k]->typed.outputs[0].store != Order::none;
     arrays.emplace_back(made.lets[k], !is_bound);
   }
   if (std::ranges::none_of(arrays, &kernel::StoredArray::is_free)) return;

@@ -79,8 +79,8 @@ private:
     std::size_t made = 0;           // with let ..
     std::optional<std::size_t> whole = {}; // the join that it is a part of
     std::int64_t kept_rows = 0;
-    std::size_t seen_as = 0; // of the views, by those that are not in its loop
-    bool is_shape = true;    // nothing needs its elements
+    std::size_t seen_as = 0;  // of the views, by those that are not in its loop
+    bool is_shape = true;     // nothing needs its elements
     bool is_constant = false; // it hangs on parameters alone
   };
   const spec::Recurrence *recurrence(std::size_t k) const {

@@ -3,6 +3,7 @@
 // Shown is what the latest call or `prepare` ran; before any, what C-contiguous inputs of typical
 // extents would give. Which engine that is shows only when the code is made, so then it is.
 #include "jit/show.hpp"
+#include "jit/shown.hpp"
 #include "jit/calibrate.hpp"
 #include "jit/kernel.hpp"
 #include "jit/predict.hpp"
@@ -29,19 +30,6 @@ namespace broadloom {
 
 using support::decide;
 using support::Reason;
-
-// Program and numbers to print, from a Specialisation or from a plan made for the purpose.
-struct KernelImpl::Shown {
-  std::shared_ptr<const jit::Specialisation> special; // null before the first call
-  kernel::Layouts layouts;
-  std::shared_ptr<const jit::Pattern> pattern; // null before `find_engine`
-  Engine engine = Engine::jit; // from `find_engine` on; Reference: there is no program
-  std::string failure;         // of ours, which left a plan for one thread, or none
-  int threads = 1;             // that the plan is for
-  loop::Program program;
-  plan::Binding binding;
-  std::vector<Decision> why;
-};
 
 kernel::Layouts KernelImpl::layouts_to_show() const {
   if (const auto special = layout_cache_.latest()) return special->layouts;
@@ -363,20 +351,11 @@ std::vector<Decision> KernelImpl::why_with_times() const {
   return result;
 }
 
-std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
-  switch (format) {
-  case ShowFormat::Graph::text: return spec::print_graph(whole());
-  case ShowFormat::Graph::dot: return spec::print_dot(whole());
-  case ShowFormat::Graph::html: return spec::print_html(whole());
-  }
-  return {};
-}
-
-// The kernels of lets come first, each under a line that names it. An HTML page is one page, that of the kernel itself.
+// The kernels of lets come first, each under a line that names it. A drawing shows all of them.
 std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   const support::FloatWorld world;
   const bool one = stage == Stage::spec || (stage == Stage::why && format.json) ||
-                   (stage == Stage::graph && format.graph == ShowFormat::Graph::html);
+                   (stage == Stage::graph && format.graph != ShowFormat::Graph::text);
   if (one || lets_.empty()) return show_one(stage, format);
   std::string text;
   for (std::size_t k = 0; k < lets_.kernels().size(); ++k) {

@@ -91,8 +91,8 @@ Frozen freeze(const SpecData &data, const std::vector<std::string> &names) {
   std::optional<spec::Split> split = spec::split_lets(expanded, spec::analyse);
   if (split) {
     if (std::optional<WholeLets> lets = take_whole_lets(expanded, *split, names)) {
-      Frozen made = freeze_values(lets->rest, spec::split_lets(lets->rest, spec::analyse),
-                                  lets->left);
+      Frozen made =
+          freeze_values(lets->rest, spec::split_lets(lets->rest, spec::analyse), lets->left);
       made.lets = std::move(lets->computed);
       made.built_in.insert(made.built_in.end(), lets->made.begin(), lets->made.end());
       return made;

@@ -116,7 +116,8 @@ private:
       for (const std::string &name : node.of) keep(name);
       if (node.use) keep(node.use->like);
       if (node.kind == ExprKind::Let && node.input)
-        for_each_extent(*node.input, [&](const auto &extent) { keep_all(name_of_array(extent.of)); });
+        for_each_extent(*node.input,
+                        [&](const auto &extent) { keep_all(name_of_array(extent.of)); });
       if (node.kind != ExprKind::Input || !node.input->window) return;
       for (const AffineForm &form : node.input->window->forms)
         for (const AffineForm::Index &index : form.indices) for_each_read_by(*index.read, keep_of);
@@ -177,9 +178,8 @@ private:
   }
   bool asks_extents(const Window &window) const {
     return std::ranges::any_of(window.forms, [&](const AffineForm &form) {
-      return std::ranges::any_of(form.extents, [&](const auto &extent) {
-        return is_whole(extent.of);
-      });
+      return std::ranges::any_of(form.extents,
+                                 [&](const auto &extent) { return is_whole(extent.of); });
     });
   }
 
