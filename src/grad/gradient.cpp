@@ -44,7 +44,7 @@ public:
       : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))),
         wrt_(wrt), scales_(data.scales), options_(options), typed_(spec::analyse(data_)),
         facts_(data_, wrt), declarations_(data_, typed_, facts_), forward_(facts_),
-        tidier_(facts_) {}
+        tidier_(facts_, Tidier::Reads::Fewer) {}
 
   struct Made {
     SpecData backward, forward;

@@ -55,7 +55,8 @@ public:
       : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))),
         scales_(data.scales), request_(request), typed_(spec::analyse(data_)),
         facts_(data_, request.wrt), declarations_(data_, typed_, facts_),
-        tangents_(facts_, [this](const ExprNode &input) { return read(input); }), tidier_(facts_) {}
+        tangents_(facts_, [this](const ExprNode &input) { return read(input); }),
+        tidier_(facts_, Tidier::Reads::Same) {}
 
   SpecData run() {
     check_request(facts_, data_, typed_, declarations_.inputs(), {request_.wrt, request_.of},

@@ -310,11 +310,12 @@ Expr Tidier::given(const Expr &condition, bool holds, const Expr &value, int dep
 
 // What is left has the same extents at every call: labels see to that, and to mistakes, where no window has a say.
 bool Tidier::may_drop(const Expr &dropped, const Expr &left) {
+  if (is_literal(dropped)) return true;
   bool windows = false;
   expr::Walker().walk(dropped.node(), [&](const ExprNode &node) {
     windows = windows || (node.kind == ExprKind::Input && node.input->window);
   });
-  if (windows) return false;
+  if (windows || reads_ == Reads::Same) return false;
   const AxisSet axes = facts_.axes(dropped);
   return (axes - facts_.axes(left)).empty() && facts_.is_firm(axes);
 }

@@ -35,7 +35,9 @@ private:
 // Iterative.
 class Tidier {
 public:
-  explicit Tidier(Facts &facts) : facts_(facts) {}
+  // Whether what is read may become less: not where the shape of a result goes by that.
+  enum class Reads : std::uint8_t { Fewer, Same };
+  Tidier(Facts &facts, Reads reads) : facts_(facts), reads_(reads) {}
 
   // What is to be left as it is, with all that it is made of.
   void leave(const Expr &root);
@@ -53,6 +55,7 @@ private:
   std::optional<DType> type(const Expr &expr);
 
   Facts &facts_;
+  const Reads reads_;
   OneOfEach one_;
   expr::Walker walker_;
   std::unordered_set<const ExprNode *> left_;
