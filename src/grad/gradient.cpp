@@ -13,6 +13,7 @@
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
 #include "grad/request.hpp"
+#include "grad/share.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "grad/through_lets.hpp"

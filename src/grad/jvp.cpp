@@ -10,6 +10,7 @@
 #include "grad/bounds.hpp"
 #include "grad/declarations.hpp"
 #include "grad/request.hpp"
+#include "grad/share.hpp"
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "grad/tangents.hpp"

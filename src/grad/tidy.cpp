@@ -33,15 +33,6 @@ std::optional<bool> truth(const Expr &expr) {
   return number.integer != 0;
 }
 
-std::string axes_text(const ExprNode &node) {
-  std::string text;
-  for (const AxisRef &axis : node.axes) {
-    const auto *label = std::get_if<std::string>(&axis.value());
-    text += "\n" + (label != nullptr ? *label : std::to_string(std::get<int>(axis.value())));
-  }
-  return text;
-}
-
 Expr literal(Number::Kind kind, std::int64_t value, const Place &where) {
   Number number;
   number.kind = kind;
@@ -68,52 +59,6 @@ bool always_holds(const Expr &condition) {
 }
 
 } // namespace
-
-Expr OneOfEach::of(const Expr &expr) {
-  const ExprNode &node = *expr.node();
-  std::vector<const ExprNode *> args;
-  for (const Expr &one : node.args) args.push_back(one.node());
-  int what = 0;
-  std::int64_t whole = 0;
-  double real = 0;
-  std::string text;
-  switch (node.kind) {
-  case ExprKind::Literal:
-    what = int(node.number.kind) + (node.number.too_large ? 8 : 0);
-    whole = node.number.integer;
-    real = node.number.real;
-    break;
-  case ExprKind::Op:
-    if (node.op == Op::Neg && is_literal(node.args[0])) return expr; // -2 needs no name
-    what = int(node.op);
-    break;
-  case ExprKind::Cast: what = int(node.dtype); break;
-  case ExprKind::Input: text = node.input->name; break;
-  case ExprKind::Fold:
-  case ExprKind::Scan: {
-    const FoldUse &use = *node.use;
-    if (use.accumulator.fold() == Fold::User || !use.state.empty()) return expr;
-    what = int(use.accumulator.fold()) * 4 + use.exclusive * 2 + use.reverse;
-    whole = std::int64_t(node.folded) * 64 + (use.acc ? int(*use.acc) + 1 : 0);
-    real = use.correction.value_or(-1);
-    text = use.like + axes_text(node);
-    break;
-  }
-  case ExprKind::Extent:
-  case ExprKind::Iota: // those without of= mean what the expression around them says
-    if (node.of.empty()) return expr;
-    text = axes_text(node);
-    for (const std::string &name : node.of) text += "\n" + name;
-    break;
-  case ExprKind::Let:
-  case ExprKind::Parameter:
-  case ExprKind::Call:
-  case ExprKind::Join: return expr;
-  }
-  return known_
-      .try_emplace(Key{node.kind, what, whole, real, std::move(text), std::move(args)}, expr)
-      .first->second;
-}
 
 void Tidier::leave(const Expr &root) {
   walker_.walk(root.node(), [&](const ExprNode &node) { left_.insert(&node); });
@@ -318,43 +263,6 @@ bool Tidier::may_drop(const Expr &dropped, const Expr &left) {
   if (windows || reads_ == Reads::Same) return false;
   const AxisSet axes = facts_.axes(dropped);
   return (axes - facts_.axes(left)).empty() && facts_.is_firm(axes);
-}
-
-void share(SpecData &data) {
-  OneOfEach one;
-  expr::Walker walker;
-  std::unordered_map<const ExprNode *, Expr> now;
-  std::vector<Expr> alive;
-  const auto current = [&](const Expr &expr) {
-    const auto found = now.find(expr.node());
-    return found == now.end() ? expr : found->second;
-  };
-  const auto handle = [&](const Expr &expr) { // once its arguments are known
-    if (now.contains(expr.node())) return;
-    std::vector<Expr> args;
-    bool changed = false;
-    for (const Expr &arg : expr.node()->args) {
-      args.push_back(current(arg));
-      changed = changed || args.back().node() != arg.node();
-    }
-    const Expr made = one.of(changed ? with_args(*expr.node(), std::move(args)) : expr);
-    alive.push_back(made);
-    now.emplace(expr.node(), made);
-  };
-  const auto shared = [&](const Expr &root) {
-    alive.push_back(root);
-    walker.walk(root.node(), [&](const ExprNode &node) {
-      for (const Expr &arg : node.args)
-        if (arg.node()) handle(arg);
-    });
-    handle(root);
-    return current(root);
-  };
-  for (Expr &let : data.lets) let = shared(let);
-  for (OutputDecl &output : data.outputs) {
-    output.value = shared(output.value);
-    for (Expr &init : output.mode.use.init) init = shared(init);
-  }
 }
 
 } // namespace broadloom::grad

@@ -10,27 +10,14 @@
 #pragma once
 
 #include "grad/facts.hpp"
+#include "grad/share.hpp"
 
-#include <map>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 namespace broadloom::grad {
-
-// Equal expressions become one node, of operations, numbers, casts, inputs, and folds with built-in accumulators.
-class OneOfEach {
-public:
-  // The node that was met first of those that equal it; its arguments are such nodes.
-  Expr of(const Expr &expr);
-
-private:
-  using Key =
-      std::tuple<ExprKind, int, std::int64_t, double, std::string, std::vector<const ExprNode *>>;
-  std::map<Key, Expr> known_;
-};
 
 // Iterative.
 class Tidier {
@@ -64,8 +51,5 @@ private:
   expr::Walker types_walker_;
   std::unordered_map<const ExprNode *, std::optional<DType>> types_;
 };
-
-// All of a kernel with one node for equal expressions, so that each is printed, and named, once.
-void share(SpecData &data);
 
 } // namespace broadloom::grad
