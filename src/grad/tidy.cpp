@@ -65,9 +65,10 @@ void Tidier::leave(const Expr &root) {
   alive_.push_back(root);
 }
 
-Expr Tidier::current(const Expr &expr) const {
+Expr Tidier::current(const Expr &expr) {
   const auto found = now_.find(expr.node());
-  return found == now_.end() ? expr : found->second;
+  if (found != now_.end()) return found->second;
+  return expr.node()->kind == ExprKind::Input ? one_.of(expr) : expr; // x * x reads x twice
 }
 
 Expr Tidier::run(const Expr &root) {

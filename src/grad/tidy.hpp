@@ -31,7 +31,7 @@ public:
   Expr run(const Expr &root);
 
 private:
-  Expr current(const Expr &expr) const;
+  Expr current(const Expr &expr);
   Expr made(ops::Op op, std::vector<Expr> args, const Place &where);
   Expr simple(ops::Op op, const std::vector<Expr> &args, const Place &where);
   Expr simple_where(const std::vector<Expr> &args, const Place &where);
