@@ -3,10 +3,10 @@
 // Shown is what the latest call or `prepare` ran; before any, what C-contiguous inputs of typical
 // extents would give. Which engine that is shows only when the code is made, so then it is.
 #include "jit/show.hpp"
-#include "jit/shown.hpp"
 #include "jit/calibrate.hpp"
 #include "jit/kernel.hpp"
 #include "jit/predict.hpp"
+#include "jit/shown.hpp"
 #include "jit/why.hpp"
 #include "kernel/layouts.hpp"
 

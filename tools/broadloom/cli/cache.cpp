@@ -52,7 +52,8 @@ void cache(const CacheOptions &options, const Streams &streams) {
   const std::vector<DiskCache::Entry> entries = found->list();
   if (options.what == "list") {
     for (const DiskCache::Entry &entry : entries)
-      streams.out << fmt::format("{}  {:>9}  {}\n", day_of(entry.used), size_text(double(entry.bytes)),
+      streams.out << fmt::format("{}  {:>9}  {}\n", day_of(entry.used),
+                                 size_text(double(entry.bytes)),
                                  entry.whole ? entry.about : "broken");
     return;
   }
