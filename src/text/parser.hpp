@@ -54,6 +54,9 @@ public:
   std::string_view word(const Token &token) const { return source_.word(token); }
   const Source &source() const { return source_; }
   const Token &previous() const { return source_.tokens[at_ - 1]; }
+  const Token &before_previous() const { return source_.tokens[at_ > 1 ? at_ - 2 : 0]; }
+  std::size_t at() const { return at_; }
+  void go_to(std::size_t at) { at_ = at; }
 
   // A new name: an identifier that is not reserved.
   const Token &expect_new_name(const char *what);
