@@ -70,11 +70,11 @@ std::int64_t Array::offset_of(std::span<const std::int64_t> indices) const {
     throw DataError("E0306", "an array without memory has no elements", {},
                     "ask one that a kernel computed, or that was made with a shape");
   if (indices.size() != std::size_t(rank()))
-    throw ShapeError("E0116",
-                     fmt::format("an element of an array of shape {} has {}, not {}",
-                                 array::shape_text(shape()), support::count(rank(), "index"),
-                                 indices.size()),
-                     {}, "give one index for each dim");
+    throw ShapeError(
+        "E0116",
+        fmt::format("an element of an array of shape {} has {}, not {}", array::shape_text(shape()),
+                    rank() == 1 ? "1 index" : fmt::format("{} indices", rank()), indices.size()),
+        {}, "give one index for each dim");
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < indices.size(); ++d) {
     const std::int64_t extent = shape()[d], index = indices[d] + (indices[d] < 0 ? extent : 0);

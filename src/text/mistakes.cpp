@@ -31,9 +31,8 @@ void Recovery::recover(Cursor &cursor, std::size_t first, const Error &error, bo
   const std::size_t last = tokens.size() - 1; // Tok::End
   std::size_t end = first;
   if (whole) { // a statement of a kernel has the words of definitions nowhere at its beginning
-    end = std::max(cursor.at(), first + 1);
-    while (end < last && !(tokens[end - 1].kind == Tok::Break && is_one_of(word(end), definitions)))
-      ++end;
+    for (++end; end < last; ++end)
+      if (tokens[end].line != tokens[end - 1].line && is_one_of(word(end), definitions)) break;
   } else {
     for (int open = 0; end < last; ++end) {
       const Tok kind = tokens[end].kind;

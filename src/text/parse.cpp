@@ -174,6 +174,8 @@ private:
       } catch (const Error &error) {
         if (!recovery_) throw;
         recovery_->recover(cursor_, first, error, false);
+        symbols_.ahead.erase(symbols_.in_let);
+        symbols_.in_let.clear();
       }
     }
     parts_.finish(symbols_, *data_);

@@ -256,6 +256,9 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
       ops::as_i64(spec_.graph[converted[1]].literal) < 0)
     fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
          known ? "write the base with a point: 2. ^ -1" : "use a float: f64(x) ^ -1, or 1 / x");
+  if (node.op == Op::Pow && is_complex(typing.compute) && is_literal(converted[1]))
+    if (std::optional<int> exponent = whole_exponent(converted[1]))
+      return {power_by_products(converted[0], *exponent, node.where), true};
   NodeId value = ops::info(node.op).math == ops::Math::Sugar
                      ? emit_sugar(node, typing.compute, std::move(converted))
                      : emit(node.op, typing.compute, typing.result, converted, node.where);

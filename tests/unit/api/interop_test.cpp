@@ -102,7 +102,7 @@ TEST_CASE("a DLPack tensor becomes an array that calls its deleter with the last
   CHECK_THROWS_AS(bl::from_dlpack(&tensor), bl::DTypeError);
   tensor.dl_tensor.dtype = {};
   tensor.dl_tensor.device.device_type = 2; // CUDA
-  CHECK_THROWS_WITH_AS(bl::from_dlpack(&tensor), doctest::Contains("kind 2"), bl::DataError);
+  CHECK_THROWS_WITH_AS(bl::from_dlpack(&tensor), doctest::Contains("E0318"), bl::DataError);
   CHECK(deleted == 2); // what could not be taken is the caller's
 }
 
@@ -139,7 +139,8 @@ TEST_CASE("an mdspan is a view, and an array an mdspan") {
   CHECK_THROWS_AS(bl::to_mdspan<Span<float>>(bl::Array(bl::f32, {3})), bl::ShapeError);
   const bl::Array backwards({}, bl::f32, data.data() + 5,
                             bl::strided_layout(bl::ExtentList{2, 3}, bl::ExtentList{-3, -1}));
-  CHECK_THROWS_AS(bl::to_mdspan<Span<float>>(backwards), bl::ShapeError);
+  CHECK_THROWS_WITH_AS(bl::to_mdspan<Span<float>>(backwards), doctest::Contains("E0117"),
+                       bl::ShapeError);
 }
 
 #ifdef __cpp_lib_mdspan
@@ -175,6 +176,7 @@ TEST_CASE("an image has its channels as the last dim, and results become images"
   CHECK(g.channels() == 1);
   CHECK_THROWS_AS(bl::to_opencv<Image>(r["z"].transposed(), true), bl::ShapeError);
   CHECK_THROWS_AS(bl::to_opencv<Image>(bl::Array(bl::i64, {2, 2})), bl::DTypeError);
-  image.type = 7 + 8;
+  image.type = 7 + 8; // CV_16FC2
+  image.step[1] = 4;
   CHECK(bl::view_of_opencv(image).dtype == bl::f16);
 }

@@ -50,7 +50,7 @@ TEST_CASE("what follows from a mistake is no other one") {
               "  out w = sqrt(q)\n"
               "}\n") == Found{"E0002 2:10", "E0003 5:16"});
   CHECK(found("def f(a) = a +\n\nkernel k {\n  in x : f32[i]\n  out z = f(x)\n}\n") ==
-        Found{"E0002 3:1"});
+        Found{"E0005 3:1"});
 }
 
 TEST_CASE("characters and numbers that are none are told once for each statement") {

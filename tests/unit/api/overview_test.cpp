@@ -50,7 +50,8 @@ TEST_CASE("the overview of the C++ interface compiles and runs") {
   const bl::Options options{
       .threads = 1, .target = "", .cache_dir = "", .engine = bl::Engine::automatic};
   const bl::GradientOptions gradient_options{.policy = bl::Policy::recompute, .value = true};
-  CHECK(bl::compile(bl::LoopSpec("u").out("z", unlabelled + 1), options).threads() == 1);
+  CHECK(bl::compile(bl::LoopSpec("u").out("z", bl::input("m", bl::f32, 2) + unlabelled), options)
+            .threads() == 1);
   CHECK(bl::print(bl::gradient(spec, {"x"}, gradient_options)).find("out n") != std::string::npos);
   CHECK(
       bl::print(

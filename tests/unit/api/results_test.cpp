@@ -53,9 +53,9 @@ TEST_CASE("indices that are too many, too few or outside are told") {
   CHECK_THROWS_WITH_AS(array.at(1), doctest::Contains("shape (2, 3) has 2 indices, not 1"),
                        bl::ShapeError);
   CHECK_THROWS_WITH_AS(array.at(1, 2, 0), doctest::Contains("not 3"), bl::ShapeError);
-  CHECK_THROWS_WITH_AS(array.at(1, 3),
-                       doctest::Contains("index 3 is outside of dim 1, which has 3 elements"),
-                       bl::ShapeError);
+  CHECK_THROWS_WITH_AS(
+      array.at(1, 3), doctest::Contains("E0116: index 3 is outside of dim 1, which has 3 elements"),
+      bl::ShapeError);
   CHECK_THROWS_AS(array.at(-3, 0), bl::ShapeError);
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("results lie in the order that the call asks for") {
 TEST_CASE("arrays, results, dtypes and specs print themselves") {
   const std::vector<float> x{1, 2, 3, 4};
   const bl::LoopSpec spec =
-      bl::parse("kernel k { in x : f32[i, j]; out z = x * 10; out s = reduce(sum) x }");
+      bl::parse("kernel k { in x : f32[i, j]; out z = x * 10; out s[] = reduce(sum) x }");
   const bl::Results r = bl::compile(spec)({{"x", bl::View(x, {2, 2})}});
   CHECK(shown(r["z"]) == "[[10.0, 20.0],\n [30.0, 40.0]]");
   CHECK(shown(r) == "z: f32[2, 2]\n[[10.0, 20.0],\n [30.0, 40.0]]\ns: f32\n10.0\n");

@@ -89,7 +89,7 @@ TEST_CASE("strides may be given in bytes") {
   const bl::AnyView rows = bl::View<float>::of_bytes(v.data(), {2, 2}, {16, 8});
   CHECK(strides_of(rows) == Shape{4, 2});
   CHECK_THROWS_WITH_AS(bl::View<float>::of_bytes(v.data(), {2, 2}, {16, 6}),
-                       doctest::Contains("stride 6 of dim 1 is no multiple of the 4 bytes"),
+                       doctest::Contains("E0115: stride 6 of dim 1 is no multiple of the 4 bytes"),
                        bl::ShapeError);
   CHECK_THROWS_AS(bl::View<float>::of_bytes(v.data(), {2, 2}, {16}), bl::ShapeError);
 }
