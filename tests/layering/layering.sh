@@ -71,6 +71,11 @@ all_checks() {
   grep -rl '<Eigen/' include | grep -v '^include/broadloom/interop/eigen.hpp$' >"$work/found"
   verdict 'only the header for Eigen includes it' "$work/found"
 
+  # Who forgets -std=c++20 is told so, and nothing else.
+  printf '#include <broadloom/broadloom.hpp>\nint main() {}\n' |
+    g++ -x c++ -std=c++17 -fsyntax-only -Iinclude - 2>&1 | grep 'error' | grep -v '#error "Broadloom needs C++20' >"$work/found"
+  verdict 'C++17 gets one error, which says what to do' "$work/found"
+
   for header in include/broadloom/*.hpp include/broadloom/interop/*.hpp; do
     case $header in */eigen.hpp) continue ;; esac # which needs Eigen: tests/unit/api
     compiles_alone g++ "$header" >"$work/first" &

@@ -209,7 +209,7 @@ installed_to_home() { # the line of docs/install.md, after `./dev build`
   grep -q 'meson configure build -Dprefix="$HOME/.local"' docs/install.md || { echo 'docs/install.md has other words'; return 1; }
   mkdir -p "$work/home" && meson setup "$work/again" "$sources" -Dtests=false -Dsamples=false -Dbench=disabled -Dprove=disabled >/dev/null &&
     meson configure "$work/again" -Dprefix="$work/home/.local" &&
-    ninja -C "$work/again" -t targets >/dev/null && meson introspect "$work/again" --installed | grep -q "$work/home/.local/bin/broadloom"
+    ninja -C "$work/again" build.ninja >/dev/null && meson introspect "$work/again" --installed | grep -q "$work/home/.local/bin/broadloom"
 }
 
 man_page_is_sound() {

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -94,4 +97,39 @@ TEST_CASE("the first mistake is the one that parse and check throw") {
   } catch (const bl::Error &error) {
     CHECK(error.render() == bl::find_mistakes(text).at(0).render());
   }
+}
+
+TEST_CASE("a text has mistakes where parse and check throw, the one that they throw among them, "
+          "wherever it is damaged") {
+  const auto thrown = [](const std::string &text) -> std::string {
+    try {
+      for (const bl::LoopSpec &spec : bl::parse_all(text)) bl::check(spec);
+    } catch (const bl::Error &error) {
+      return error.render();
+    }
+    return "";
+  };
+  int texts = 0;
+  for (const auto &entry :
+       std::filesystem::directory_iterator(BROADLOOM_SOURCE_DIR "/tests/golden")) {
+    if (entry.path().extension() != ".loom") continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string whole(std::istreambuf_iterator<char>(file), {});
+    const std::size_t step = whole.size() / 8 + 1;
+    for (std::size_t at = step / 2; at < whole.size(); at += step)
+      for (const std::string &text :
+           {whole.substr(0, at), std::string(whole).erase(at, 1),
+            std::string(whole).insert(at, "$"), std::string(whole).insert(at, " q ")}) {
+        INFO(text);
+        const std::string first = thrown(text);
+        const std::vector<bl::Error> mistakes = bl::find_mistakes(text);
+        bool among = first.empty();
+        for (const bl::Error &error : mistakes) among = among || error.render() == first;
+        const bool is_kernel_there = !mistakes.empty() && mistakes[0].code() == "E0010";
+        CHECK((mistakes.empty() || is_kernel_there) == first.empty());
+        CHECK(among);
+        ++texts;
+      }
+  }
+  CHECK(texts > 1000);
 }
