@@ -166,7 +166,7 @@ private:
       if (cursor_.is(Tok::End))
         cursor_.fail("E0007", "kernel '" + data_->name + "' is never closed", brace,
                      "add the missing '}'");
-      const std::size_t first = cursor_.at();
+      const std::size_t first = cursor_.at(), outputs = data_->outputs.size();
       try {
         statement();
         if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::RightBrace) && !cursor_.is(Tok::End))
@@ -176,6 +176,12 @@ private:
         recovery_->recover(cursor_, first, error, false);
         symbols_.ahead.erase(symbols_.in_let);
         symbols_.in_let.clear();
+        // What the statement has added so far, which would be checked.
+        const std::string name(source_.word(source_.tokens[first + 1]));
+        parts_.lose(name);
+        if (!parts_.has(name))
+          data_->outputs.erase(data_->outputs.begin() + std::ptrdiff_t(outputs),
+                               data_->outputs.end());
       }
     }
     parts_.finish(symbols_, *data_);

@@ -207,6 +207,8 @@ public:
   // What the statement says, the cursor behind the name.
   void add(Cursor &cursor, Symbols &symbols, const Definitions &definitions, const Token &name,
            SpecData &data);
+  // A statement that writes a part of it has a mistake: `finish` takes the output away.
+  void lose(const std::string &name);
   // At the end of the kernel.
   void finish(Symbols &symbols, SpecData &data);
 
@@ -218,8 +220,13 @@ private:
   struct Parted {
     std::size_t output = 0; // its place among the outputs of the kernel
     std::vector<Part> parts;
+    bool lost = false;
   };
   Parted &parted(Cursor &cursor, const Token &name, SpecData &data);
+  void clear() {
+    all_.clear();
+    names_.clear();
+  }
   std::vector<Parted> all_;
   std::vector<std::string> names_; // of them
 };

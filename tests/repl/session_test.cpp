@@ -318,7 +318,9 @@ TEST_CASE("values are computed of others, and an expression alone is printed") {
   contains(talk.error(".let out = 3"), "error[E0401]");
   contains(talk.error(".let x"), "error[E0401]");
   contains(talk.error(".let x : float = 3"), "'float' is no dtype");
-  contains(talk.error("x = 3"), "error[E0002]");
+  contains(talk.error("x = 3"), "help: write .let x = 3");
+  talk(".let value = 4");
+  CHECK(talk("value * 2") == "8\n");
 }
 
 TEST_CASE("values are written to files, and what is replaced is said") {

@@ -86,6 +86,10 @@ bool Session::answer(const std::string &text) {
       quit({});
     return true;
   }
+  const std::size_t equals = word.find('=');
+  if (equals != word.npos && word.find("==") != equals &&
+      spec::check_name(trimmed(word.substr(0, equals)), "").code.empty())
+    throw UsageError("E0401", "a value has its name by .let", fmt::format("write .let {}", word));
   if (!is_expression(text)) return false;
   streams_.out << broadloom::print(evaluate(word)) << '\n';
   return true;
@@ -125,9 +129,11 @@ Array Session::evaluate(const std::string &text) {
                           dims.empty() ? "" : fmt::format("[{}]", fmt::join(dims, ", ")));
     inputs.emplace_back(name, value->array);
   }
+  std::string output = "value";
+  while (expression.reads.count(output) != 0) output += '_';
   Library library = library_; // with its functions and accumulators
   try {
-    library.define({"<input>", 1, kernel + " out value = " + expression.text + " }"});
+    library.define({"<input>", 1, kernel + " out " + output + " = " + expression.text + " }"});
   } catch (const Error &error) { // the place is one of the kernel, which nobody has written
     support::fail(error.code(), error.message(), {}, error.help());
   }
