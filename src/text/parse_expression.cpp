@@ -312,16 +312,17 @@ private:
                    "was a statement cut off before it?");
     if (cursor_.is(Tok::LeftBracket) && symbols_.may_read_ahead(word))
       return push_window({Symbol::Kind::Let, make_ahead(word, place)}, token);
+    const auto ahead =
+        symbols_.ahead.find(word); // gone where another let of this name has a mistake
+    const bool lists_dims = ahead != symbols_.ahead.end() && ahead->second;
     if (!word.empty() && word == symbols_.in_let)
       cursor_.fail("E0028",
-                   symbols_.ahead.at(word)
-                       ? "let '" + word + "' reads itself without positions"
-                       : "let '" + word + "' reads itself, and its dims are not listed",
+                   lists_dims ? "let '" + word + "' reads itself without positions"
+                              : "let '" + word + "' reads itself, and its dims are not listed",
                    token,
-                   symbols_.ahead.at(word)
-                       ? "read it where it is computed before, as in " + word + "[t - 1, i]"
-                       : "list them, and read it at earlier positions: let " + word +
-                             "[t, i] = .. " + word + "[t - 1, i] ..");
+                   lists_dims ? "read it where it is computed before, as in " + word + "[t - 1, i]"
+                              : "list them, and read it at earlier positions: let " + word +
+                                    "[t, i] = .. " + word + "[t - 1, i] ..");
     std::vector<std::string> names;
     for (const auto &[name, known] : symbols_)
       if (known.kind != Symbol::Kind::Output) names.push_back(name);
