@@ -1,6 +1,6 @@
 // See <broadloom/check_gradient.hpp>. The measured slopes are the reference's, on the widened kernel; the
 // derived ones are those of its gradient, which runs like any kernel.
-#include "grad/corners.hpp"
+#include "check/corners.hpp"
 #include "grad/direction.hpp"
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
@@ -53,8 +53,8 @@ public:
         reference_(compile(wide_, {.engine = Engine::reference, .cancel = options.cancel})) {
     check_names(spec);
     // What is wrong with the arguments is found on the kernel as it was written.
-    const Results results =
-        compile(spec, {.engine = Engine::reference, .cancel = options.cancel}).call(inputs);
+    const Results results = compile(spec, {.engine = Engine::reference, .cancel = options.cancel})
+                                .call(inputs, Order::none, Kernel::Line());
     for (const spec::TypedInput &input : typed_.inputs)
       for (const NamedView &given : inputs)
         if (given.name == input.name) {
@@ -145,7 +145,7 @@ private:
     const Array moved = grad::moved(arrays_[input], direction, t);
     std::vector<NamedView> views = named_views();
     views[input].view = moved;
-    const Results results = reference_.call(views);
+    const Results results = reference_.call(views, Order::none, Kernel::Line());
     std::vector<double> all;
     for (const Output &output : outputs_) {
       const Array dense = results[output.name].copy();

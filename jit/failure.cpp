@@ -3,9 +3,10 @@
 
 #include "array/layout.hpp"
 #include "jit/about.hpp"
-#include "jit/version.hpp"
 #include "support/check.hpp"
 #include "support/log.hpp"
+
+#include <broadloom/version.hpp>
 
 #include <fmt/format.h>
 

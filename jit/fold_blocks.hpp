@@ -12,8 +12,11 @@
 #include <vector>
 
 namespace broadloom {
+namespace detail {
 class KernelImpl;
 }
+using detail::KernelImpl;
+} // namespace broadloom
 
 namespace broadloom::jit {
 

@@ -152,7 +152,7 @@ FrozenParameters::FrozenParameters(std::shared_ptr<const Recipe> recipe, std::ve
     for (const Signature &output : signatures)
       outputs.emplace_back(output.name, Array(output.dtype, output.shape));
     for (const auto &[name, array] : outputs) views.push_back({name, array});
-    kernel.run_named(inputs, views);
+    kernel.run_named(inputs, views, Kernel::Line());
     for (auto &[name, array] : outputs) results.emplace(name, std::move(array));
   }
   for (std::size_t i = 0; i < rest.callers_inputs(); ++i) {
@@ -211,7 +211,7 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
     for (const Value &value : frozen_->values()) all.push_back({value.name, value.array});
     return frozen_->recipe().original.freeze(all);
   }
-  std::vector<Value> values = read_values(*impl_, all);
+  std::vector<Value> values = read_values(*impl(), all);
   std::vector<std::string> names;
   for (const Value &value : values) names.push_back(value.name);
   // Scales move first: what they leave behind is made of parameters, and signs are those of the declared ones.
@@ -239,7 +239,7 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
 Kernel Kernel::refreeze(std::span<const NamedView> parameters) const try {
   const support::FloatWorld world;
   if (!frozen_)
-    fail("E0311", fmt::format("kernel '{}' has no frozen parameters", impl_->typed().name), {},
+    fail("E0311", fmt::format("kernel '{}' has no frozen parameters", impl()->typed().name), {},
          "freeze them first");
   std::vector<Value> values = read_values(*frozen_->recipe().original.impl_, parameters);
   for (const Value &old : frozen_->values()) {

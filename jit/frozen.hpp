@@ -17,7 +17,9 @@
 
 namespace broadloom {
 
-class FrozenParameters {
+using detail::FrozenParameters;
+
+class detail::FrozenParameters {
 public:
   struct Built {
     std::size_t input = 0; // of the kernel

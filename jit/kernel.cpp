@@ -2,6 +2,8 @@
 #include "jit/kernel.hpp"
 #include "jit/time_loop.hpp"
 
+#include "array/layout.hpp"
+
 #include "jit/frozen.hpp"
 #include "jit/small.hpp"
 #include "kernel/layouts.hpp"
@@ -76,8 +78,12 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
   counters_.compile_ms = counters_.steps.analyse = ms;
 }
 
-Results KernelImpl::call(std::vector<AnyView> operands) const {
-  const kernel::Layouts layouts = allocated_layouts(operands);
+Results KernelImpl::call(std::vector<AnyView> operands, Order store) const {
+  kernel::Layouts layouts = allocated_layouts(operands);
+  for (Layout &layout : layouts.outputs) {
+    if (store == Order::c) layout = contiguous_layout(layout.shape());
+    if (store == Order::f) layout = array::fortran_layout(layout.shape());
+  }
   std::vector<std::pair<std::string, Array>> arrays;
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
     arrays.emplace_back(typed_.outputs[o].name,
@@ -185,25 +191,43 @@ Counters KernelImpl::counters() const {
   return counters;
 }
 
-void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const try {
+const std::shared_ptr<const KernelImpl> &Kernel::impl() const {
+  if (!impl_)
+    support::fail("E0317", "this kernel is empty", {}, "assign one that bl::compile has made");
+  return impl_;
+}
+
+// Of a call of the kernel: says so.
+[[noreturn]] static void rethrow(Error &error, const KernelImpl *kernel,
+                                 const std::source_location &line) {
+  if (kernel) error.note_call(kernel->typed().name, place_of(line));
+  throw;
+}
+
+void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs, Line line) const
+    try {
   std::vector<AnyView> all;
-  if (frozen_) inputs = all = frozen_->all(impl_->typed(), inputs);
-  kernel::check_counts(impl_->typed(), inputs.size(), outputs.size());
+  if (frozen_) inputs = all = frozen_->all(impl()->typed(), inputs);
+  kernel::check_counts(impl()->typed(), inputs.size(), outputs.size());
   const std::size_t count = inputs.size() + outputs.size();
   Pointers operands(count);
   std::size_t k = 0;
   for (const AnyView &view : inputs) operands[k++] = &view;
   for (const AnyView &view : outputs) operands[k++] = &view;
-  impl_->run({operands.data(), count});
+  impl()->run({operands.data(), count});
+} catch (Error &error) {
+  rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const
-    try {
+void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
+                       Line line) const try {
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
-  impl_->run(kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs));
+  impl()->run(kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs));
+} catch (Error &error) {
+  rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -220,8 +244,10 @@ static std::vector<AnyView> in_order(const KernelImpl &kernel, const FrozenParam
   return views;
 }
 
-Results Kernel::call(std::span<const NamedView> inputs) const try {
-  return impl_->call(in_order(*impl_, frozen_.get(), inputs));
+Results Kernel::call(std::span<const NamedView> inputs, Order store, Line line) const try {
+  return impl()->call(in_order(*impl(), frozen_.get(), inputs), store);
+} catch (Error &error) {
+  rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -294,24 +320,28 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   state->kernel = std::move(kernel);
 }
 
-BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const
-    try {
+BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs,
+                       Line line) const try {
   std::vector<AnyView> all;
-  if (frozen_) inputs = all = frozen_->all(impl_->typed(), inputs);
-  kernel::check_counts(impl_->typed(), inputs.size(), outputs.size());
+  if (frozen_) inputs = all = frozen_->all(impl()->typed(), inputs);
+  kernel::check_counts(impl()->typed(), inputs.size(), outputs.size());
   std::vector<const AnyView *> operands = pointers_to(inputs);
   for (const AnyView &view : outputs) operands.push_back(&view);
-  return BoundCall(bound_state(impl_, frozen_, operands));
+  return BoundCall(bound_state(impl(), frozen_, operands));
+} catch (Error &error) {
+  rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-BoundCall Kernel::bind_named(std::span<const NamedView> inputs,
-                             std::span<const NamedView> outputs) const try {
+BoundCall Kernel::bind_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
+                             Line line) const try {
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
-  return BoundCall(bound_state(impl_, frozen_,
-                               kernel::by_name(impl_->typed(), impl_->names(), inputs, outputs)));
+  return BoundCall(bound_state(impl(), frozen_,
+                               kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs)));
+} catch (Error &error) {
+  rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -331,31 +361,36 @@ static void run_bound(const BoundState &state) {
   }
 }
 
-void BoundCall::operator()() const try {
+void BoundCall::operator()(std::source_location line) const try {
+  if (!state_) support::fail("E0317", "this bound call is empty", {}, "make one by Kernel::bind");
   run_bound(*static_cast<const BoundState *>(state_.get()));
+} catch (Error &error) {
+  const auto *state = static_cast<const BoundState *>(state_.get());
+  rethrow(error, state ? state->kernel.get() : nullptr, line);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 std::int64_t Kernel::unit(std::string_view axis, std::span<const NamedView> inputs) const try {
-  return impl_->fold_blocks(std::string(axis))->unit(in_order(*impl_, frozen_.get(), inputs));
+  return impl()->fold_blocks(std::string(axis))->unit(in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 Partial Kernel::partial(std::string_view axis, std::int64_t offset,
                         std::span<const NamedView> inputs) const try {
-  return impl_->fold_blocks(std::string(axis))
-      ->partial(offset, in_order(*impl_, frozen_.get(), inputs));
+  return impl()
+      ->fold_blocks(std::string(axis))
+      ->partial(offset, in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 Partial Kernel::join(std::span<const Partial> blocks) const try {
   if (blocks.empty())
-    support::fail("E0151", "there are no blocks of kernel '" + impl_->typed().name + "' to join",
+    support::fail("E0151", "there are no blocks of kernel '" + impl()->typed().name + "' to join",
                   {}, "give at least one that has positions");
-  return impl_->fold_blocks(blocks.front().axis)->join(blocks);
+  return impl()->fold_blocks(blocks.front().axis)->join(blocks);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -363,17 +398,18 @@ Partial Kernel::join(std::span<const Partial> blocks) const try {
 Results Kernel::combine(std::span<const Partial> blocks, std::span<const NamedView> inputs) const
     try {
   if (blocks.empty())
-    support::fail("E0151", "there are no blocks of kernel '" + impl_->typed().name + "' to combine",
-                  {}, "give at least one that has positions");
+    support::fail("E0151",
+                  "there are no blocks of kernel '" + impl()->typed().name + "' to combine", {},
+                  "give at least one that has positions");
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
-  return impl_->fold_blocks(blocks.front().axis)->combine(blocks, inputs);
+  return impl()->fold_blocks(blocks.front().axis)->combine(blocks, inputs);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 std::string Kernel::why_no_map(std::string_view axis) const {
-  return spec::why_no_map(impl_->whole(), std::string(axis));
+  return spec::why_no_map(impl()->whole(), std::string(axis));
 }
 
 static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
@@ -417,8 +453,8 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
 }
 
 void Kernel::prepare(std::span<const AnyView> inputs) const try {
-  prepare_for(*impl_, frozen_ ? frozen_->all(impl_->typed(), inputs)
-                              : std::vector<AnyView>(inputs.begin(), inputs.end()));
+  prepare_for(*impl(), frozen_ ? frozen_->all(impl()->typed(), inputs)
+                               : std::vector<AnyView>(inputs.begin(), inputs.end()));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -436,20 +472,20 @@ static std::vector<Signature> signatures(const KernelImpl &kernel,
 }
 
 std::vector<Signature> Kernel::infer(std::span<const AnyView> inputs) const try {
-  return frozen_ ? signatures(*impl_, frozen_->all(impl_->typed(), inputs))
-                 : signatures(*impl_, inputs);
+  return frozen_ ? signatures(*impl(), frozen_->all(impl()->typed(), inputs))
+                 : signatures(*impl(), inputs);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 void Kernel::prepare_named(std::span<const NamedView> inputs) const try {
-  prepare_for(*impl_, in_order(*impl_, frozen_.get(), inputs));
+  prepare_for(*impl(), in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 std::vector<Signature> Kernel::infer_named(std::span<const NamedView> inputs) const try {
-  return signatures(*impl_, in_order(*impl_, frozen_.get(), inputs));
+  return signatures(*impl(), in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -462,7 +498,7 @@ static std::vector<std::string> names_of(const spec::TypedSpec &spec,
 }
 
 std::vector<InputInfo> Kernel::inputs() const try {
-  const spec::TypedSpec &spec = impl_->typed();
+  const spec::TypedSpec &spec = impl()->typed();
   std::vector<InputInfo> infos;
   std::size_t i = 0;
   for (const spec::TypedInput &input : spec.callers())
@@ -475,12 +511,12 @@ std::vector<InputInfo> Kernel::inputs() const try {
 }
 
 std::vector<OutputInfo> Kernel::outputs() const try {
-  const spec::TypedSpec &spec = impl_->typed();
+  const spec::TypedSpec &spec = impl()->typed();
   std::vector<OutputInfo> infos;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
     const spec::TypedOutput &output = spec.outputs[o];
     infos.push_back({output.name, output.dtype, names_of(spec, output.axes),
-                     impl_->spec().data().outputs[o].mode.kind, output.add, output.where,
+                     impl()->spec().data().outputs[o].mode.kind, output.add, output.where,
                      output.update});
   }
   return infos;
@@ -489,30 +525,17 @@ std::vector<OutputInfo> Kernel::outputs() const try {
 }
 
 std::string Kernel::show(Stage stage, const ShowFormat &format) const {
-  return impl_->show(stage, format);
+  return impl()->show(stage, format);
 }
-std::vector<Decision> Kernel::why() const { return impl_->why(); }
-const LoopSpec &Kernel::spec() const { return impl_->spec(); }
-Counters Kernel::counters() const { return impl_->counters(); }
-Prediction Kernel::predict() const try { return impl_->predict(); } catch (const std::bad_alloc &) {
+std::vector<Decision> Kernel::why() const { return impl()->why(); }
+const LoopSpec &Kernel::spec() const { return impl()->spec(); }
+Counters Kernel::counters() const { return impl()->counters(); }
+Prediction Kernel::predict() const try {
+  return impl()->predict();
+} catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
-Engine Kernel::engine() const { return impl_->engine_used(); }
-int Kernel::threads() const { return impl_->threads(); }
-
-const Array &Results::operator[](std::size_t index) const {
-  if (index < arrays_.size()) return arrays_[index].second;
-  support::fail("E0304", fmt::format("there is no result {}: there are {}", index, arrays_.size()),
-                {}, "count from 0, or ask by name");
-}
-
-const Array &Results::operator[](std::string_view name) const {
-  for (const auto &[own, array] : arrays_)
-    if (own == name) return array;
-  std::vector<std::string> names;
-  for (const auto &[own, array] : arrays_) names.push_back(own);
-  support::fail("E0304", fmt::format("there is no result called '{}'", name), {},
-                "the results are " + support::quoted_list(names));
-}
+Engine Kernel::engine() const { return impl()->engine_used(); }
+int Kernel::threads() const { return impl()->threads(); }
 
 } // namespace broadloom

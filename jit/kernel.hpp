@@ -30,7 +30,9 @@
 
 namespace broadloom {
 
-class KernelImpl {
+using detail::KernelImpl;
+
+class detail::KernelImpl {
 public:
   // `target` is empty where no native code is wanted; `ms` is the time that compiling has taken so far.
   KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
@@ -61,7 +63,7 @@ public:
                   bool interpreted = false) const;
 
   // A call that allocates its outputs. `operands` are the inputs, in declared order.
-  Results call(std::vector<AnyView> operands) const;
+  Results call(std::vector<AnyView> operands, Order store = Order::none) const;
   // The layouts of a call with these inputs that allocates its outputs; they may be without memory.
   kernel::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
   // The same of all inputs, lets too.

@@ -15,8 +15,11 @@
 #include <vector>
 
 namespace broadloom {
+namespace detail {
 class KernelImpl;
 }
+using detail::KernelImpl;
+} // namespace broadloom
 
 namespace broadloom::jit {
 

@@ -100,7 +100,8 @@ struct StatefulKernel::Impl {
   }
 
   // What is asked of the kernel: the caller's arrays, and those of the states.
-  void run(std::span<const NamedView> inputs, std::span<const NamedView> wanted) {
+  void run(std::span<const NamedView> inputs, std::span<const NamedView> wanted,
+           Kernel::Line line) {
     std::vector<NamedView> reads(inputs.begin(), inputs.end()),
         writes(wanted.begin(), wanted.end());
     for (const auto *given : {&reads, &writes})
@@ -116,7 +117,7 @@ struct StatefulKernel::Impl {
       reads.push_back({state.info.name, state.now});
       if (state.updated) writes.push_back({state.info.name, state.next});
     }
-    kernel.run_named(reads, writes);
+    kernel.run_named(reads, writes, line);
     for (OwnedState &state : states)
       if (state.updated) std::swap(state.now, state.next);
   }
@@ -162,14 +163,17 @@ std::vector<std::string> StatefulKernel::states() const { return impl_->names();
 const Kernel &StatefulKernel::kernel() const { return impl_->kernel; }
 
 void StatefulKernel::run_named(std::span<const NamedView> inputs,
-                               std::span<const NamedView> outputs) try {
+                               std::span<const NamedView> outputs, Kernel::Line line) try {
   const std::lock_guard lock(impl_->mutex);
-  impl_->run(inputs, outputs);
+  impl_->run(inputs, outputs, line);
+} catch (Error &error) {
+  error.note_call(kernel().spec().data().name, place_of(line));
+  throw;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-Results StatefulKernel::call(std::span<const NamedView> inputs) try {
+Results StatefulKernel::call(std::span<const NamedView> inputs, Kernel::Line line) try {
   const std::lock_guard lock(impl_->mutex);
   std::vector<NamedView> reads(inputs.begin(), inputs.end());
   for (const OwnedState &state : impl_->states)
@@ -185,8 +189,11 @@ Results StatefulKernel::call(std::span<const NamedView> inputs) try {
         results.emplace_back(infos[o].name, Array(signatures[o].dtype, signatures[o].shape));
   }
   for (const auto &[name, array] : results) writes.push_back({name, array});
-  impl_->run(inputs, writes);
+  impl_->run(inputs, writes, line);
   return Results(std::move(results));
+} catch (Error &error) {
+  error.note_call(kernel().spec().data().name, place_of(line));
+  throw;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

@@ -9,7 +9,8 @@ or object occurs there. All else stays inside, the code of libraries that was in
 
     broadloom::Kernel::show(broadloom::Stage) const     exported: kernel.hpp has `class Kernel {`
     typeinfo for broadloom::SpecError                   exported: a caller may catch it
-    broadloom::KernelImpl::bind(..)                     not: kernel.hpp only says that there is one
+    broadloom::detail::fold_mode(..)                    exported: code in spec.hpp calls it
+    broadloom::detail::KernelImpl::bind(..)             not: kernel.hpp only says that there is one
     broadloom::jit::find_target(..)                     not: a namespace of its own
 """
 import re
@@ -18,7 +19,7 @@ import sys
 
 SYMBOL = re.compile(
     r"^(?:(?:vtable|typeinfo|typeinfo name|VTT) for |guard variable for )?"
-    r"broadloom::(?P<name>operator[^\w\s(]+|\w+)(?P<rest>(?:::|\(|\[).*|)$")
+    r"broadloom::(?:detail::)?(?P<name>operator[^\w\s(]+|\w+)(?P<rest>(?:::|\(|\[).*|)$")
 
 
 def declared(headers):

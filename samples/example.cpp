@@ -15,9 +15,8 @@ int main() {
   bl::Kernel kernel = bl::compile(spec);
 
   std::vector<float> xs(6, 0.5f), ys{1, 2};
-  bl::Results r = kernel({{"x", bl::View<const float>(xs.data(), {2, 3})},
-                          {"y", bl::View<const float>(ys.data(), {2})}});
-  std::cout << "s = " << r["s"].data<float>()[0] << " " << r["s"].data<float>()[1]
-            << "\n";                         // s = 1.5 3
+  bl::Results r = kernel({{"x", bl::View(xs, {2, 3})}, {"y", ys}});
+  std::cout << "s = " << r["s"] << ", z[1, 2] = " << r["z"].at(1, 2)
+            << "\n";                         // s = [1.5, 3.0], z[1, 2] = 1.5576
   std::cout << kernel.show(bl::Stage::loop); // the loop nest that was built
 }

@@ -77,7 +77,9 @@ struct State {
 };
 inline State state(std::string name) { return {std::move(name)}; }
 
+namespace detail {
 struct AccumulatorDef; // src/expr/definition.hpp
+}
 struct FoldUse;
 
 // What may follow the value in a reduction, the accumulator in a mode, the axis in a scan.
@@ -102,11 +104,13 @@ private:
 class Accumulator {
 public:
   explicit Accumulator(Fold fold) : fold_(fold) {}
-  explicit Accumulator(std::shared_ptr<const AccumulatorDef> definition)
+  explicit Accumulator(std::shared_ptr<const detail::AccumulatorDef> definition)
       : fold_(Fold::User), definition_(std::move(definition)) {}
 
   Fold fold() const { return fold_; }
-  const std::shared_ptr<const AccumulatorDef> &definition() const { return definition_; } // of User
+  const std::shared_ptr<const detail::AccumulatorDef> &definition() const {
+    return definition_;
+  } // of User
 
   // A reduction: one value, or a tuple of as many as the accumulator has arguments.
   template <class... More> Expr operator()(const Operand &value, const More &...more) const {
@@ -128,10 +132,10 @@ public:
 
 private:
   Expr reduce(std::vector<Operand> values, std::vector<FoldArgument> more) const;
-  AccumulatorDef copy(const std::source_location &where) const;
+  detail::AccumulatorDef copy(const std::source_location &where) const;
 
   Fold fold_;
-  std::shared_ptr<const AccumulatorDef> definition_;
+  std::shared_ptr<const detail::AccumulatorDef> definition_;
 };
 
 inline const Accumulator sum{Fold::Sum};
@@ -166,16 +170,18 @@ struct FoldUse {
 };
 
 // The running value along one axis: `scan(sum, x, "j")` is NumPy's cumsum.
+namespace detail {
 Expr scan_along(const Accumulator &accumulator, std::vector<Operand> values, AxisRef axis,
                 std::vector<ScanOption> options);
+}
 template <class... More>
 Expr scan(const Accumulator &accumulator, const Operand &value, AxisRef axis, const More &...more) {
-  return scan_along(accumulator, {value}, std::move(axis), {ScanOption(more)...});
+  return detail::scan_along(accumulator, {value}, std::move(axis), {ScanOption(more)...});
 }
 template <class... More>
 Expr scan(const Accumulator &accumulator, std::initializer_list<Operand> values, AxisRef axis,
           const More &...more) {
-  return scan_along(accumulator, values, std::move(axis), {ScanOption(more)...});
+  return detail::scan_along(accumulator, values, std::move(axis), {ScanOption(more)...});
 }
 
 } // namespace broadloom

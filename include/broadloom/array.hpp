@@ -7,9 +7,13 @@
 #include <broadloom/dtype.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
+#include <iterator>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -30,12 +34,49 @@ struct Layout {
   std::span<const std::int64_t> steps() const { return {strides.data(), std::size_t(rank)}; }
 };
 
+// ExtentList or strides as they come: {2, 3}, a std::vector<int>, a std::span<const std::size_t>, a std::array, {first, last}. Integers of any
+// type, but from 2^63 on they are none. Throws ShapeError E0110 for more than max_rank.
+class ExtentList {
+public:
+  ExtentList() = default;
+  ExtentList(std::initializer_list<std::int64_t> values) { fill(values); }
+  template <std::integral I> ExtentList(std::initializer_list<I> values) { fill(values); }
+  template <std::ranges::forward_range Range>
+    requires(std::integral<std::ranges::range_value_t<Range>> &&
+             !std::same_as<std::ranges::range_value_t<Range>, bool>)
+  ExtentList(const Range &values) {
+    fill(values);
+  }
+  template <std::forward_iterator Iterator>
+    requires std::integral<std::iter_value_t<Iterator>>
+  ExtentList(Iterator first, Iterator last) {
+    fill(std::ranges::subrange(first, last));
+  }
+
+  operator std::span<const std::int64_t>() const { return {values_.data(), count_}; }
+
+private:
+  template <class Range> void fill(const Range &values) {
+    check_rank(std::size_t(std::ranges::distance(values)));
+    for (const auto value : values) values_[count_++] = std::int64_t(value);
+  }
+  static void check_rank(std::size_t count);
+
+  std::array<std::int64_t, max_rank> values_{};
+  std::size_t count_ = 0;
+};
+
 // A C-contiguous layout. Throws ShapeError E0110 (too many dims), E0111 (a negative extent), E0112
 // (the number of elements or bytes overflows 2^62).
 Layout contiguous_layout(std::span<const std::int64_t> shape);
 
 // The same checks for given strides, and E0113 when their number is not that of the extents.
 Layout strided_layout(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+
+// One whose strides count bytes, as those of NumPy and of images do. Throws what `strided_layout` throws, and ShapeError E0115 for a stride
+// that is no multiple of the element size.
+Layout byte_strided_layout(std::span<const std::int64_t> shape,
+                           std::span<const std::int64_t> byte_strides, std::size_t element_size);
 
 // The number of elements: the product of the extents, 1 for rank 0.
 std::int64_t element_count(const Layout &layout);
@@ -46,21 +87,64 @@ struct AnyView {
   void *data = nullptr;
   bool writable = false;
   Layout layout;
+
+  // Of memory whose dtype the program finds out as it runs.
+  static AnyView of(DType dtype, void *data, const Layout &layout) {
+    return {dtype, data, true, layout};
+  }
+  static AnyView of(DType dtype, const void *data, const Layout &layout) {
+    return {dtype, const_cast<void *>(data), false, layout};
+  }
 };
 
+class Array;
+
+namespace detail {
+// Throws ShapeError E0114 where a shape has more elements than there are.
+Layout layout_within(std::span<const std::int64_t> shape, std::size_t elements);
+} // namespace detail
+
+// What holds elements one behind the other and is there after the view is made: std::vector, std::array, std::span, ..
+template <class Range, class T>
+concept ElementsOf =
+    std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+    std::ranges::borrowed_range<Range> &&
+    std::convertible_to<std::remove_reference_t<std::ranges::range_reference_t<Range>> (*)[],
+                        T (*)[]>;
+
 // A typed view of the caller's memory; `View<const float>` for inputs, `View<float>` for outputs too.
-template <class T> class View {
+//
+//   bl::View<const float>(p, {rows, cols}, {ld, 1})       a pointer, a shape and, where the elements do not lie in C order, strides
+//   bl::View(v), bl::View(v, {2, 3})                      all of a std::vector, or so many elements of it from the first on
+//   bl::View<float>(array)                                of a bl::Array of f32
+template <Element T> class View {
 public:
-  View(T *data, std::initializer_list<std::int64_t> shape)
-      : View(data, std::span<const std::int64_t>(shape.begin(), shape.size())) {}
-  View(T *data, std::initializer_list<std::int64_t> shape,
-       std::initializer_list<std::int64_t> strides)
-      : View(data, std::span<const std::int64_t>(shape.begin(), shape.size()),
-             std::span<const std::int64_t>(strides.begin(), strides.size())) {}
-  View(T *data, std::span<const std::int64_t> shape)
-      : data_(data), layout_(contiguous_layout(shape)) {}
-  View(T *data, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides)
+  View() =
+      default; // of no memory: a call that is given it throws DataError E0306, or ShapeError E0101
+  View(T *data, const ExtentList &shape) : data_(data), layout_(contiguous_layout(shape)) {}
+  View(T *data, const ExtentList &shape, const ExtentList &strides)
       : data_(data), layout_(strided_layout(shape, strides)) {}
+
+  // Throws ShapeError E0114 where the shape has more elements.
+  template <ElementsOf<T> Range>
+  View(Range &&values)
+      : data_(std::ranges::data(values)),
+        layout_(contiguous_layout(ExtentList{std::int64_t(std::ranges::size(values))})) {}
+  template <ElementsOf<T> Range>
+  View(Range &&values, const ExtentList &shape)
+      : data_(std::ranges::data(values)),
+        layout_(detail::layout_within(shape, std::ranges::size(values))) {}
+
+  // Throws DTypeError E0210 for an array of another dtype.
+  View(const Array &array);
+
+  // Strides in bytes. Throws ShapeError E0115 where an element would begin within another.
+  static View of_bytes(T *data, const ExtentList &shape, const ExtentList &byte_strides) {
+    View view;
+    view.data_ = data;
+    view.layout_ = byte_strided_layout(shape, byte_strides, sizeof(T));
+    return view;
+  }
 
   T *data() const { return data_; }
   const Layout &layout() const { return layout_; }
@@ -71,9 +155,14 @@ public:
   }
 
 private:
-  T *data_;
+  T *data_ = nullptr;
   Layout layout_;
 };
+template <class Range>
+View(Range &&) -> View<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
+template <class Range>
+View(Range &&, const ExtentList &)
+    -> View<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
 
 // An owning array, or a view that keeps its storage alive. Copies share the storage.
 class Array {
@@ -82,9 +171,7 @@ public:
 
   // A new zero-filled C-contiguous array, 64-byte aligned. Throws as `contiguous_layout`, and
   // DataError E0305 where memory cannot be had.
-  Array(DType dtype, std::span<const std::int64_t> shape);
-  Array(DType dtype, std::initializer_list<std::int64_t> shape)
-      : Array(dtype, std::span<const std::int64_t>(shape.begin(), shape.size())) {}
+  Array(DType dtype, const ExtentList &shape);
 
   // One whose elements are not set, of a layout whose elements lie without gaps from the first on: for
   // what is written as a whole. From 2 MiB on it may be memory of an array that is gone (see
@@ -110,6 +197,25 @@ public:
     return static_cast<T *>(data_);
   }
 
+  // An element by its indices, below 0 from the end: `at(i, j)` is its value as a double, `at<float>(i, j)` the element itself, which may be
+  // set. However the array lies. Throws ShapeError E0116 for another number of indices than of dims and for one outside of the
+  // array, DTypeError E0210 where T is not the element type, or the element is complex and T is left out.
+  template <class T = void, std::integral... Index> decltype(auto) at(Index... index) const {
+    const std::array<std::int64_t, sizeof...(Index)> indices{std::int64_t(index)...};
+    if constexpr (std::is_void_v<T>)
+      return number_at(indices);
+    else
+      return static_cast<T &>(data<T>()[offset_of(indices)]);
+  }
+
+  // All elements in C order, whatever order they lie in. Throws DTypeError E0210 where T is not the element type.
+  template <class T> std::vector<T> to_vector() const {
+    require(dtype_of<T>());
+    const Array in_order = copy();
+    const T *first = static_cast<const T *>(in_order.raw());
+    return first ? std::vector<T>(first, first + size()) : std::vector<T>();
+  }
+
   // All axes reversed; no copy.
   Array transposed() const;
 
@@ -120,12 +226,25 @@ public:
 
 private:
   void require(DType wanted) const;
+  std::int64_t offset_of(std::span<const std::int64_t> indices) const;
+  double number_at(std::span<const std::int64_t> indices) const;
 
   std::shared_ptr<void> owner_;
   void *data_ = nullptr;
   DType dtype_ = DType::F32;
   Layout layout_;
 };
+
+template <Element T>
+View<T>::View(const Array &array)
+    : data_(array.data<std::remove_const_t<T>>()), layout_(array.layout()) {}
+
+// NumPy's form: brackets per dim, columns aligned, floats with as few digits as name them exactly. Of an array of more than 1000 elements only
+// the first and last three along each axis are shown.
+//   [[0.5, 1.0, 2.5],
+//    [3.0, 3.5, 4.0]]
+std::string print(const Array &array);
+std::ostream &operator<<(std::ostream &out, const Array &array);
 
 // Arrays of 2 MiB or more leave their memory, up to 256 MiB for the process, to the outputs that kernels
 // allocate next: new memory costs several times the work of a plain kernel. This gives it back to the

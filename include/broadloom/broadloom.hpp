@@ -2,6 +2,9 @@
 // Include this one header; README.md has an example that runs.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Broadloom needs C++20: compile with -std=c++20"
+#else
 #include <broadloom/accumulator.hpp>
 #include <broadloom/array.hpp>
 #include <broadloom/check_gradient.hpp>
@@ -20,3 +23,5 @@
 #include <broadloom/schedule.hpp>
 #include <broadloom/spec.hpp>
 #include <broadloom/stateful.hpp>
+#include <broadloom/version.hpp>
+#endif

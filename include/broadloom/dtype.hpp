@@ -4,8 +4,10 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace broadloom {
 
@@ -46,6 +48,7 @@ inline constexpr DType c128 = DType::C128;
 
 // "f32", "bool", ...: the spelling of the text form.
 std::string_view name(DType dtype);
+std::ostream &operator<<(std::ostream &out, DType dtype);
 
 // The inverse of `name`; empty for any other word.
 std::optional<DType> dtype_from_name(std::string_view word);
@@ -71,8 +74,8 @@ constexpr DType real_dtype(DType d) {
 // u64 with i64 gives f64, bool gives way to all. bf16 stands where f16 does; f16 with bf16 is f32.
 DType promote(DType a, DType b);
 
-// The element type of a C++ type: dtype_of<float>() is f32.
-template <class T> constexpr DType dtype_of();
+// The element type of a C++ type: dtype_of<float>() is f32. Other C++ types are no elements.
+template <class T> constexpr DType dtype_of() = delete;
 template <> constexpr DType dtype_of<bool>() { return DType::Bool; }
 template <> constexpr DType dtype_of<std::int8_t>() { return DType::I8; }
 template <> constexpr DType dtype_of<std::int16_t>() { return DType::I16; }
@@ -88,5 +91,11 @@ template <> constexpr DType dtype_of<float>() { return DType::F32; }
 template <> constexpr DType dtype_of<double>() { return DType::F64; }
 template <> constexpr DType dtype_of<std::complex<float>>() { return DType::C64; }
 template <> constexpr DType dtype_of<std::complex<double>>() { return DType::C128; }
+#ifdef __FLT16_MANT_DIG__ // of the compiler; std::float16_t is the same
+template <> constexpr DType dtype_of<_Float16>() { return DType::F16; }
+#endif
+
+template <class T>
+concept Element = requires { dtype_of<std::remove_const_t<T>>(); };
 
 } // namespace broadloom

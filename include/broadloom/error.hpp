@@ -30,6 +30,18 @@ public:
   const Place &where() const { return where_; }
   const std::string &help() const { return help_; } // what to do; never empty
 
+  // Of a mistake in a call: the kernel, and the line of the program that called it. Else "" and unknown.
+  const std::string &kernel() const { return kernel_; }
+  const Place &called() const { return called_; }
+
+  // All of it but the line of the text:
+  //   E0102: kernel 'demo': axis 0 of 'x' has 5 elements, ... (demo.loom:4:23, called at main.cpp:17)
+  //   help: ...
+  const char *what() const noexcept override { return what_.c_str(); }
+
+  // For what calls kernels: notes which, where no kernel is noted yet.
+  void note_call(std::string kernel, Place called);
+
   // The form of the command line:
   //   demo.loom:4:23: error[E0102]: axis 0 of 'x' has 5 elements, ...
   //       out z = broadcast x * y
@@ -39,9 +51,14 @@ public:
   std::string render(bool color = false) const;
 
 private:
+  std::string text() const;
+
   std::string code_, message_;
   Place where_;
   std::string help_;
+  std::string kernel_;
+  Place called_;
+  std::string what_;
 };
 
 struct SpecError : Error { // the text or the expression is wrong

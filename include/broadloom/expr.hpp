@@ -11,6 +11,7 @@
 #include <broadloom/dtype.hpp>
 #include <broadloom/error.hpp>
 
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -26,7 +27,9 @@
 
 namespace broadloom {
 
+namespace detail {
 struct ExprNode; // src/expr/node.hpp
+} // namespace detail
 
 class Position;
 
@@ -44,7 +47,7 @@ std::string_view relation(Sign sign); // "> 0", ">= 0", "< 0", "<= 0", "!= 0"; "
 class Expr {
 public:
   Expr() = default;
-  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
+  explicit Expr(std::shared_ptr<const detail::ExprNode> node) : node_(std::move(node)) {}
 
   // For an input without labels: XLA's broadcast_dimensions (strictly increasing), or any distinct,
   // non-negative axes. Returns the placed input. Throws SpecError E0132 where *this is not an input.
@@ -69,11 +72,11 @@ public:
   Expr at(const std::vector<Position> &positions,
           std::source_location where = std::source_location::current()) const;
 
-  const ExprNode *node() const { return node_.get(); }
-  const std::shared_ptr<const ExprNode> &handle() const { return node_; }
+  const detail::ExprNode *node() const { return node_.get(); }
+  const std::shared_ptr<const detail::ExprNode> &handle() const { return node_; }
 
 private:
-  std::shared_ptr<const ExprNode> node_;
+  std::shared_ptr<const detail::ExprNode> node_;
 };
 
 // An argument of an operator: an expression or a number, with the line on which it was written.
@@ -85,6 +88,11 @@ public:
     requires std::is_arithmetic_v<T>
   Operand(T number, std::source_location where = std::source_location::current())
       : expr_(make(number, where)), where_(where) {}
+  // Throws SpecError E0006 where the imaginary part is no finite number.
+  template <class T>
+    requires std::is_floating_point_v<T>
+  Operand(std::complex<T> number, std::source_location where = std::source_location::current())
+      : expr_(complex(double(number.real()), double(number.imag()), where)), where_(where) {}
 
   const Expr &expr() const { return expr_; }
   const std::source_location &where() const { return where_; }
@@ -101,6 +109,7 @@ private:
   static Expr boolean(bool value, const std::source_location &where);
   static Expr integer(std::int64_t value, bool too_large, const std::source_location &where);
   static Expr real(double value, const std::source_location &where);
+  static Expr complex(double real, double imaginary, const std::source_location &where);
 
   Expr expr_;
   std::source_location where_;
@@ -124,17 +133,19 @@ Expr input(std::string name, DType dtype, std::vector<Dim> dims,
 
 // An input by its number of unlabelled dims. A template, so that a braced list never means a rank.
 // Throws ShapeError E0101 for a negative one.
+namespace detail {
 Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location where);
+}
 template <std::same_as<int> Rank>
 Expr input(std::string name, DType dtype, Rank rank,
            std::source_location where = std::source_location::current()) {
-  return input_of_rank(std::move(name), dtype, rank, where);
+  return detail::input_of_rank(std::move(name), dtype, rank, where);
 }
 
 // A scalar input.
 inline Expr input(std::string name, DType dtype,
                   std::source_location where = std::source_location::current()) {
-  return input_of_rank(std::move(name), dtype, 0, where);
+  return detail::input_of_rank(std::move(name), dtype, 0, where);
 }
 
 // A parameter: an input that changes seldom, `param w : f32[o, c]` of the text form. A call takes it as any input until it is frozen.

@@ -19,11 +19,21 @@
 
 namespace broadloom {
 
+namespace detail {
 struct FunctionDecl; // src/expr/function.hpp
+}
+
+class Function;
+
+// Throws SpecError where a name cannot be one (E0001, E0004, E0005), or the body reads anything but its
+// arguments (E0003).
+template <class Body>
+Function function(std::string name, const std::vector<std::string> &params, Body body,
+                  std::source_location where = std::source_location::current());
 
 class Function {
 public:
-  explicit Function(std::shared_ptr<const FunctionDecl> decl) : decl_(std::move(decl)) {}
+  explicit Function(std::shared_ptr<const detail::FunctionDecl> decl) : decl_(std::move(decl)) {}
 
   // Throws SpecError E0009 where the number of arguments is wrong.
   template <class... Rest> Expr operator()(const Operand &first, const Rest &...rest) const {
@@ -41,14 +51,22 @@ public:
   }
 
   const std::string &name() const;
-  const std::shared_ptr<const FunctionDecl> &decl() const { return decl_; }
+  const std::shared_ptr<const detail::FunctionDecl> &decl() const { return decl_; }
+
+private:
+  // What `function` is made of, which is a template only for the sake of its body.
+  template <class Body>
+  friend Function function(std::string name, const std::vector<std::string> &params, Body body,
+                           std::source_location where);
+  static std::vector<Expr> make_params(const std::vector<std::string> &names,
+                                       std::source_location where);
+  static Function define(std::string name, std::vector<Expr> params, Expr body,
+                         std::source_location where);
 
   // Calls `body` with the expressions as its arguments.
   template <class Body> static Expr apply(Body &body, const std::vector<Expr> &args) {
     return apply(body, args, std::make_index_sequence<arity<Body>()>());
   }
-
-private:
   // How many expressions `Body` takes.
   template <class Body, std::size_t... I> static constexpr bool takes(std::index_sequence<I...>) {
     return requires(Body &body, const Expr &e) { body((static_cast<void>(I), e)...); };
@@ -73,22 +91,15 @@ private:
   std::vector<Expr> params() const;
   Expr cotangent() const;
 
-  std::shared_ptr<const FunctionDecl> decl_;
+  std::shared_ptr<const detail::FunctionDecl> decl_;
 };
 
-// The pieces of `function`, which is a template only for the sake of its body.
-std::vector<Expr> make_params(const std::vector<std::string> &names, std::source_location where);
-Function define_function(std::string name, std::vector<Expr> params, Expr body,
-                         std::source_location where);
-
-// Throws SpecError where a name cannot be one (E0001, E0004, E0005), or the body reads anything but its
-// arguments (E0003).
 template <class Body>
 Function function(std::string name, const std::vector<std::string> &params, Body body,
-                  std::source_location where = std::source_location::current()) {
-  std::vector<Expr> args = make_params(params, where);
+                  std::source_location where) {
+  std::vector<Expr> args = Function::make_params(params, where);
   Expr value = Function::apply(body, args);
-  return define_function(std::move(name), std::move(args), std::move(value), where);
+  return Function::define(std::move(name), std::move(args), std::move(value), where);
 }
 
 } // namespace broadloom

@@ -15,7 +15,9 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,10 +26,20 @@
 
 namespace broadloom {
 
+namespace detail {
 class KernelImpl;       // jit/kernel.hpp
 class FrozenParameters; // jit/frozen.hpp
+} // namespace detail
 
+// An argument of a call: {"x", view}, {"x", array}, or {"x", v} of a std::vector and the like, which has one dim.
 struct NamedView {
+  NamedView() = default;
+  NamedView(std::string_view name, const AnyView &view) : name(name), view(view) {}
+  template <class Range>
+    requires requires(Range &&values) { View(std::forward<Range>(values)); }
+  NamedView(std::string_view name, Range &&values)
+      : name(name), view(View(std::forward<Range>(values))) {}
+
   std::string_view name;
   AnyView view;
 };
@@ -94,6 +106,7 @@ struct Counters {
 // Outputs of a call that allocates them, in declared order.
 class Results {
 public:
+  Results() = default; // of no call
   explicit Results(std::vector<std::pair<std::string, Array>> arrays)
       : arrays_(std::move(arrays)) {}
   // Throws DataError E0304 for an unknown name.
@@ -106,12 +119,15 @@ public:
 private:
   std::vector<std::pair<std::string, Array>> arrays_;
 };
+// `NAME: DTYPE[EXTENTS]` and the elements of each.
+std::ostream &operator<<(std::ostream &out, const Results &results);
 
 // A call with its arguments fixed: checked once, then repeated without any look-up. It keeps the code
 // alive but not the caller's memory.
 class BoundCall {
 public:
-  void operator()() const;
+  BoundCall() = default; // of no kernel: it throws DataError E0317 when it is called
+  void operator()(std::source_location line = std::source_location::current()) const;
 
 private:
   friend class Kernel;
@@ -119,9 +135,15 @@ private:
   std::shared_ptr<const void> state_;
 };
 
+//
+// What a call throws says the kernel and the line of the call: Error::kernel, Error::called.
 class Kernel {
 public:
-  explicit Kernel(std::shared_ptr<const KernelImpl> impl) : impl_(std::move(impl)) {}
+  using Line = std::source_location;
+
+  Kernel() = default; // none: all that it is asked throws DataError E0317
+  explicit Kernel(std::shared_ptr<const detail::KernelImpl> impl) : impl_(std::move(impl)) {}
+  explicit operator bool() const { return impl_ != nullptr; }
 
   // Inputs and outputs in declared order: that of the statements of a text, and of LoopSpec::in, bl::input
   // and LoopSpec::out.
@@ -133,35 +155,43 @@ public:
   // not named is not computed. Inputs may overlap outputs: the result is as if the inputs had been
   // copied first. Throws ShapeError, DTypeError, DataError before anything is written, and
   // CancelledError where Options::cancel says so: the outputs are then unspecified.
-  void run(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const;
-  void run(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs) const {
-    run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+  void run(std::span<const AnyView> inputs, std::span<const AnyView> outputs,
+           Line line = Line::current()) const;
+  void run(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs,
+           Line line = Line::current()) const {
+    run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), line);
   }
-  void run(std::initializer_list<NamedView> inputs,
-           std::initializer_list<NamedView> outputs) const {
-    run_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()});
+  void run(std::initializer_list<NamedView> inputs, std::initializer_list<NamedView> outputs,
+           Line line = Line::current()) const {
+    run_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()}, line);
   }
-  void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const;
+  void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
+                 Line line = Line::current()) const;
 
   // Allocates the outputs and runs. Each lies in the stride order of an input that it reads and that has all of its axes, that with which
-  // the fewest bytes are read against their order (a + b and b + a have one order), else in C order.
-  Results operator()(std::initializer_list<NamedView> inputs) const {
-    return call({inputs.begin(), inputs.size()});
+  // the fewest bytes are read against their order (a + b and b + a have one order), else in C order; but all in C order, or in F order, where
+  // that is asked for: kernel({{"x", x}}, bl::Order::c).
+  Results operator()(std::initializer_list<NamedView> inputs, Order store = Order::none,
+                     Line line = Line::current()) const {
+    return call({inputs.begin(), inputs.size()}, store, line);
   }
-  Results call(std::span<const NamedView> inputs) const;
+  Results call(std::span<const NamedView> inputs, Order store = Order::none,
+               Line line = Line::current()) const;
 
   // The same call again and again: by position, or by name. Throws what `run` does.
-  BoundCall bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs) const;
-  BoundCall bind(std::initializer_list<AnyView> inputs,
-                 std::initializer_list<AnyView> outputs) const {
+  BoundCall bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs,
+                 Line line = Line::current()) const;
+  BoundCall bind(std::initializer_list<AnyView> inputs, std::initializer_list<AnyView> outputs,
+                 Line line = Line::current()) const {
     return bind(std::span(inputs.begin(), inputs.size()),
-                std::span(outputs.begin(), outputs.size()));
+                std::span(outputs.begin(), outputs.size()), line);
   }
-  BoundCall bind(std::initializer_list<NamedView> inputs,
-                 std::initializer_list<NamedView> outputs) const {
-    return bind_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()});
+  BoundCall bind(std::initializer_list<NamedView> inputs, std::initializer_list<NamedView> outputs,
+                 Line line = Line::current()) const {
+    return bind_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()}, line);
   }
-  BoundCall bind_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs) const;
+  BoundCall bind_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
+                       Line line = Line::current()) const;
 
   // Blocks of the data along one axis, a label or a position ("0") as `inputs` says: each is folded on its own, in any order, on any machine, and
   // `combine` gives what one call with all of the data gives, to the bit. `partial` takes the inputs of a call with the block's part of those
@@ -261,11 +291,13 @@ public:
   int threads() const;
 
 private:
-  Kernel(std::shared_ptr<const KernelImpl> impl, std::shared_ptr<const FrozenParameters> frozen)
+  Kernel(std::shared_ptr<const detail::KernelImpl> impl,
+         std::shared_ptr<const detail::FrozenParameters> frozen)
       : impl_(std::move(impl)), frozen_(std::move(frozen)) {}
+  const std::shared_ptr<const detail::KernelImpl> &impl() const; // throws E0317 where there is none
 
-  std::shared_ptr<const KernelImpl> impl_;
-  std::shared_ptr<const FrozenParameters> frozen_; // null: none are
+  std::shared_ptr<const detail::KernelImpl> impl_;
+  std::shared_ptr<const detail::FrozenParameters> frozen_; // null: none are
 };
 
 // Checks the spec and makes it runnable. Throws SpecError, DTypeError, ShapeError (fixed extents that

@@ -14,6 +14,7 @@
 #include <broadloom/scales.hpp>
 #include <broadloom/schedule.hpp>
 
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -31,26 +32,28 @@ struct Mode {
 };
 inline const Mode broadcast{ModeKind::broadcast, {}};
 Mode broadcast_like(std::string input);
+namespace detail {
 Mode fold_mode(ModeKind kind, const Accumulator &accumulator,
                const std::vector<ModeOption> &options);
+struct SpecData; // src/spec/spec.hpp
+} // namespace detail
 template <class... Options> Mode accumulate(const Accumulator &a, const Options &...options) {
-  return fold_mode(ModeKind::accumulate, a, {ModeOption(options)...});
+  return detail::fold_mode(ModeKind::accumulate, a, {ModeOption(options)...});
 }
 template <class... Options> Mode reduce(const Accumulator &a, const Options &...options) {
-  return fold_mode(ModeKind::reduce, a, {ModeOption(options)...});
+  return detail::fold_mode(ModeKind::reduce, a, {ModeOption(options)...});
 }
 inline Mode reduce_like(const Accumulator &a, std::string input) {
   return reduce(a, like(std::move(input)));
 }
 
-struct SpecData; // src/spec/spec.hpp
 struct Decision; // decision.hpp
 
 class LoopSpec {
 public:
   explicit LoopSpec(std::string name = "kernel",
                     std::source_location where = std::source_location::current());
-  explicit LoopSpec(std::shared_ptr<const SpecData> data) : data_(std::move(data)) {}
+  explicit LoopSpec(std::shared_ptr<const detail::SpecData> data) : data_(std::move(data)) {}
 
   LoopSpec &order(Order order);
   LoopSpec &accuracy(Accuracy accuracy); // default high
@@ -93,11 +96,11 @@ public:
   LoopSpec &extent(std::string axis, const Position &extent,
                    std::source_location where = std::source_location::current());
 
-  const SpecData &data() const { return *data_; }
+  const detail::SpecData &data() const { return *data_; }
 
 private:
-  SpecData &edit(); // copy on write
-  std::shared_ptr<const SpecData> data_;
+  detail::SpecData &edit(); // copy on write
+  std::shared_ptr<const detail::SpecData> data_;
 };
 
 // Reads a text with exactly one kernel, or the kernel called `kernel`. `file` names the text in
@@ -120,11 +123,16 @@ std::vector<Expr> call(const LoopSpec &kernel, const std::vector<Expr> &argument
                        const std::vector<Called> &results,
                        std::source_location where = std::source_location::current());
 
+// All mistakes of a text, in the order in which they stand: of a statement the first one, and none that follow from others. Of
+// kernels that are well formed what `check` says, output by output. Empty where the text is right. Throws nothing but out of memory, E0305.
+std::vector<Error> find_mistakes(std::string_view text, std::string_view file = "<text>");
+
 // All kernels of a text, in order. A text without any gives an empty list.
 std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file = "<text>");
 
 // The canonical text: parse(print(s)) prints the same. Shared sub-expressions become lets.
 std::string print(const LoopSpec &spec);
+std::ostream &operator<<(std::ostream &out, const LoopSpec &spec);
 
 // Several kernels in one text, with what they share defined once. Throws SpecError E0004 where two of them
 // define one name in two ways.

@@ -44,14 +44,17 @@ public:
   // One call: inputs that are no states, outputs that are no updates; by name, as Kernel::run and Kernel::operator(). Throws what they
   // throw, DataError E0314 where a state has no array yet, and ShapeError E0120 where an update has another shape than its state. Outputs
   // on the caller's memory are unspecified after CancelledError, the states are not.
-  void run(std::initializer_list<NamedView> inputs, std::initializer_list<NamedView> outputs) {
-    run_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()});
+  void run(std::initializer_list<NamedView> inputs, std::initializer_list<NamedView> outputs,
+           Kernel::Line line = Kernel::Line::current()) {
+    run_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()}, line);
   }
-  void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs);
-  Results operator()(std::initializer_list<NamedView> inputs) {
-    return call({inputs.begin(), inputs.size()});
+  void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
+                 Kernel::Line line = Kernel::Line::current());
+  Results operator()(std::initializer_list<NamedView> inputs,
+                     Kernel::Line line = Kernel::Line::current()) {
+    return call({inputs.begin(), inputs.size()}, line);
   }
-  Results call(std::span<const NamedView> inputs);
+  Results call(std::span<const NamedView> inputs, Kernel::Line line = Kernel::Line::current());
 
   // All states as a .npz file, and back; files of numpy.savez have the same form. `load` takes an array for each state, and throws
   // DataError E0314 where one is missing or unknown, and what `set` throws; then no state has changed.

@@ -1,8 +1,10 @@
 // Array: storage, transposition and copying.
 #include "array/copy.hpp"
+#include "array/element.hpp"
 #include "array/layout.hpp"
 #include "array/memory.hpp"
 #include "support/out_of_memory.hpp"
+#include "support/text.hpp"
 
 #include <broadloom/error.hpp>
 
@@ -29,7 +31,7 @@ void check_memory(const std::shared_ptr<void> &memory, DType dtype,
 
 } // namespace
 
-Array::Array(DType dtype, std::span<const std::int64_t> shape)
+Array::Array(DType dtype, const ExtentList &shape)
     : dtype_(dtype), layout_(contiguous_layout(shape)) {
   const std::size_t bytes = byte_count(dtype, layout_);
   owner_ = array::zeroed_memory(bytes);
@@ -61,6 +63,41 @@ Array Array::copy() const try {
   return result;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
+}
+
+std::int64_t Array::offset_of(std::span<const std::int64_t> indices) const {
+  if (data_ == nullptr)
+    throw DataError("E0306", "an array without memory has no elements", {},
+                    "ask one that a kernel computed, or that was made with a shape");
+  if (indices.size() != std::size_t(rank()))
+    throw ShapeError(
+        "E0116",
+        fmt::format("an element of an array of shape {} has {}, not {}", array::shape_text(shape()),
+                    rank() == 1 ? "1 index" : fmt::format("{} indices", rank()), indices.size()),
+        {}, "give one index for each dim");
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    const std::int64_t extent = shape()[d], index = indices[d] + (indices[d] < 0 ? extent : 0);
+    if (index < 0 || index >= extent)
+      throw ShapeError("E0116",
+                       fmt::format("index {} is outside of dim {}, which has {}", indices[d], d,
+                                   support::count(extent, "element")),
+                       {}, "indices count from 0, those below 0 from the end");
+    offset += index * strides()[d];
+  }
+  return offset;
+}
+
+double Array::number_at(std::span<const std::int64_t> indices) const {
+  const std::int64_t offset = offset_of(indices);
+  return array::with_type(dtype_, [&](auto zero) -> double {
+    using T = decltype(zero);
+    if constexpr (array::is_complex_type<T>)
+      throw DTypeError("E0210", fmt::format("an element of {} is no double", name(dtype_)), {},
+                       "ask for it by its type: at<std::complex<float>>(i) or <double>");
+    else
+      return double(static_cast<const T *>(data_)[offset]);
+  });
 }
 
 void Array::require(DType wanted) const {

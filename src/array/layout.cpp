@@ -25,14 +25,15 @@ constexpr std::int64_t element_limit = std::int64_t(1) << 58;
                    "that were not initialised");
 }
 
+[[noreturn]] void fail_rank(std::size_t rank) {
+  throw ShapeError(
+      "E0110", fmt::format("{} dims are more than the {} that an array may have", rank, max_rank),
+      {}, "merge neighbouring dims before the call");
+}
+
 // Checks the shape and fills in rank and extents.
 Layout checked_shape(std::span<const std::int64_t> shape) {
-  if (shape.size() > std::size_t(max_rank)) {
-    throw ShapeError(
-        "E0110",
-        fmt::format("{} dims are more than the {} that an array may have", shape.size(), max_rank),
-        {}, "merge neighbouring dims before the call");
-  }
+  if (shape.size() > std::size_t(max_rank)) fail_rank(shape.size());
   Layout layout;
   layout.rank = int(shape.size());
   std::int64_t count = 1;
@@ -100,6 +101,38 @@ Layout strided_layout(std::span<const std::int64_t> shape, std::span<const std::
     }
     layout.strides[d] = stride;
   }
+  return layout;
+}
+
+Layout byte_strided_layout(std::span<const std::int64_t> shape,
+                           std::span<const std::int64_t> byte_strides, std::size_t element_size) {
+  std::array<std::int64_t, max_rank> strides{};
+  const auto size = std::int64_t(element_size);
+  for (std::size_t d = 0; d < std::min(byte_strides.size(), strides.size()); ++d) {
+    if (byte_strides[d] % size != 0)
+      throw ShapeError(
+          "E0115",
+          fmt::format("stride {} of dim {} is no multiple of the {} bytes of an element",
+                      byte_strides[d], d, size),
+          {}, "copy the elements to where each begins a whole number of elements on");
+    strides[d] = byte_strides[d] / size;
+  }
+  // As many as are given, so that the number is checked.
+  return strided_layout(shape,
+                        {strides.data(), std::min(byte_strides.size(), std::size_t(max_rank))});
+}
+
+void ExtentList::check_rank(std::size_t count) {
+  if (count > std::size_t(max_rank)) fail_rank(count);
+}
+
+Layout detail::layout_within(std::span<const std::int64_t> shape, std::size_t elements) {
+  const Layout layout = contiguous_layout(shape);
+  if (std::uint64_t(element_count(layout)) > elements)
+    throw ShapeError("E0114",
+                     fmt::format("shape {} has {} elements, and there are {}",
+                                 array::shape_text(shape), element_count(layout), elements),
+                     {}, "give a shape that has no more");
   return layout;
 }
 

@@ -48,8 +48,8 @@ Expr Accumulator::reduce(std::vector<Operand> values, std::vector<FoldArgument> 
   return make_fold(std::move(use), expressions(values), std::move(axes), first_place(values));
 }
 
-Expr scan_along(const Accumulator &accumulator, std::vector<Operand> values, AxisRef axis,
-                std::vector<ScanOption> options) {
+Expr detail::scan_along(const Accumulator &accumulator, std::vector<Operand> values, AxisRef axis,
+                        std::vector<ScanOption> options) {
   FoldUse use;
   use.accumulator = accumulator;
   for (const ScanOption &option : options) set(use, option);
@@ -62,8 +62,8 @@ Mode broadcast_like(std::string input) {
   return mode;
 }
 
-Mode fold_mode(ModeKind kind, const Accumulator &accumulator,
-               const std::vector<ModeOption> &options) {
+Mode detail::fold_mode(ModeKind kind, const Accumulator &accumulator,
+                       const std::vector<ModeOption> &options) {
   Mode mode{kind, {}};
   mode.use.accumulator = accumulator;
   for (const ModeOption &option : options) set(mode.use, option);

@@ -17,7 +17,9 @@
 
 namespace broadloom {
 
-struct AccumulatorDef {
+using detail::AccumulatorDef;
+
+struct detail::AccumulatorDef {
   struct Clause { // STATE = value
     std::string state;
     Expr value;

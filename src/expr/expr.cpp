@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 namespace broadloom {
 
@@ -227,9 +228,10 @@ Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, Pad mode, std::sourc
 Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, const Operand &number,
          std::source_location where) {
   const ExprNode *node = number.expr().node();
-  if (node == nullptr || node->kind != ExprKind::Literal)
-    support::fail("E0002", "pad() is filled with a number, not with an expression", place_of(where),
-                  "write the number itself");
+  if (node == nullptr || node->kind != ExprKind::Literal ||
+      node->number.kind == Number::Kind::Imaginary)
+    support::fail("E0002", "pad() is filled with a real number, not with an expression",
+                  place_of(where), "write the number itself");
   DimPad filling;
   filling.value = node->number;
   return padded(x, dims, filling, place_of(where));
@@ -333,6 +335,21 @@ Expr Operand::real(double value, const std::source_location &where) {
   return make_literal(number, place_of(where));
 }
 
+Expr Operand::complex(double real, double imaginary, const std::source_location &where) {
+  if (!std::isfinite(imaginary))
+    support::fail("E0006", "the imaginary part of a number is not finite", place_of(where),
+                  "make it of an input, or compute it");
+  Number number;
+  number.kind = Number::Kind::Imaginary;
+  // As `-2j` it would be a negated 2j, whose real part is -0: it is 0 - 2j.
+  number.real = std::abs(imaginary);
+  const bool minus = imaginary < 0;
+  const Expr imaginary_part = make_literal(number, place_of(where));
+  if (real == 0 && !minus) return imaginary_part;
+  const Expr real_part = Operand::real(real, where);
+  return make_op(minus ? ops::Op::Sub : ops::Op::Add, {real_part, imaginary_part}, place_of(where));
+}
+
 namespace {
 
 Expr declared(std::string name, DType dtype, std::vector<Dim> dims, InputRole role, Place where) {
@@ -379,7 +396,7 @@ std::string_view name(const Expr &input) {
   return is_input ? std::string_view(input.node()->input->name) : std::string_view();
 }
 
-Expr input_of_rank(std::string name, DType dtype, int rank, std::source_location where) {
+Expr detail::input_of_rank(std::string name, DType dtype, int rank, std::source_location where) {
   if (rank < 0)
     support::fail("E0101", "input '" + name + "' cannot have " + std::to_string(rank) + " dims",
                   place_of(where), "give the number of dims, 0 for a scalar");

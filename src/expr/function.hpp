@@ -10,7 +10,7 @@
 
 namespace broadloom {
 
-struct FunctionDecl {
+struct detail::FunctionDecl {
   struct Derivative {
     std::size_t param = 0;
     Expr value; // over the params and the cotangent

@@ -61,16 +61,24 @@ enum class ExprKind : std::uint8_t {
 
 // A number as written. It has no strong type: see docs/language.md, "Numbers and types".
 struct Number {
-  enum class Kind : std::uint8_t { Bool, Int, Float } kind = Kind::Int;
+  enum class Kind : std::uint8_t { Bool, Int, Float, Imaginary } kind = Kind::Int;
   std::int64_t integer = 0; // Bool and Int
-  double real = 0;          // Float
+  double real = 0;          // Float; Imaginary: times the imaginary unit
   bool too_large = false;   // an integer beyond i64: it is an error wherever it is used
 };
 
-struct FunctionDecl;  // expr/function.hpp
+namespace detail {
+struct FunctionDecl; // expr/function.hpp
+}
+using detail::AccumulatorDef;
+using detail::ExprNode;
+using detail::FunctionDecl;
 struct JoinPositions; // expr/join.hpp
 
-struct ExprNode {
+// The same node over other arguments.
+Expr with_args(const ExprNode &node, std::vector<Expr> args);
+
+struct detail::ExprNode {
   ExprKind kind = ExprKind::Literal;
   Place where;
   // Op: operands; Cast: one; Let: its value, then that of `from`, if it has one; Fold, Scan: what is accumulated, then the values of
@@ -101,11 +109,8 @@ struct ExprNode {
 
 private:
   ExprNode(const ExprNode &) = default;
-  friend Expr with_args(const ExprNode &node, std::vector<Expr> args);
+  friend Expr broadloom::with_args(const ExprNode &node, std::vector<Expr> args);
 };
-
-// The same node over other arguments.
-Expr with_args(const ExprNode &node, std::vector<Expr> args);
 
 Place place_of(const std::source_location &where);
 

@@ -18,7 +18,8 @@ std::string print_number(const Number &number) {
   case Number::Kind::Bool: return number.integer != 0 ? "true" : "false";
   case Number::Kind::Int:
     return number.too_large ? "9999999999999999999" : std::to_string(number.integer);
-  case Number::Kind::Float: break;
+  case Number::Kind::Float:
+  case Number::Kind::Imaginary: break; // which is no filling
   }
   if (std::isnan(number.real)) return "nan";
   if (std::isinf(number.real)) return number.real > 0 ? "inf" : "-inf";

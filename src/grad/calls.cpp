@@ -22,8 +22,9 @@ Expr Calls::by_clause(const ExprNode &call, const FunctionDecl::Derivative &clau
 bool Calls::is_zero(const FunctionDecl::Derivative &clause) {
   const ExprNode &node = *clause.value.node();
   if (node.kind != ExprKind::Literal) return false;
-  const bool is_float = node.number.kind == Number::Kind::Float;
-  return is_float ? node.number.real == 0 : node.number.integer == 0 && !node.number.too_large;
+  const bool is_real =
+      node.number.kind == Number::Kind::Float || node.number.kind == Number::Kind::Imaginary;
+  return is_real ? node.number.real == 0 : node.number.integer == 0 && !node.number.too_large;
 }
 
 bool Calls::is_elementwise(const Expr &defined) {

@@ -1,7 +1,7 @@
 // See declarations.hpp.
 #include "grad/declarations.hpp"
 
-#include "reference/reference.hpp"
+#include "plan/plan.hpp"
 #include "rewrite/scatters.hpp"
 #include "support/free_name.hpp"
 
@@ -83,7 +83,8 @@ std::vector<bool> Declarations::may_be_one(std::size_t output) const {
     }
     layouts.push_back(contiguous_layout(shape));
   }
-  const auto shapes = reference::output_shapes(spec, layouts);
+  const std::vector<bool> none(spec.outputs.size(), false);
+  const auto shapes = plan::resolve(spec, layouts, none).output_shapes;
   std::vector<bool> result;
   for (const std::int64_t least : shapes[output]) result.push_back(least == 1);
   return result;

@@ -129,6 +129,7 @@ bool yields(const Expr &number, DType type) {
   case Number::Kind::Bool: return true;
   case Number::Kind::Int: return type != DType::Bool;
   case Number::Kind::Float: return is_float(type) || is_complex(type);
+  case Number::Kind::Imaginary: return is_complex(type);
   }
   return false;
 }

@@ -152,6 +152,7 @@ Known known_of(const ExprNode &node, std::span<const Known> args, bool square) {
   switch (node.kind) {
   case ExprKind::Literal: {
     const Number &number = node.number;
+    if (number.kind == Number::Kind::Imaginary) return Known{};
     return Known::of(number.kind == Number::Kind::Float ? number.real : double(number.integer));
   }
   case ExprKind::Op: return known_of_op(node, args, square);

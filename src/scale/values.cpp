@@ -208,9 +208,11 @@ std::string Values::name_of(Id id) const {
   }
   if (names.empty() && all_[id].node().kind == ExprKind::Literal) {
     const Number &number = all_[id].node().number;
-    if (number.kind != Number::Kind::Float) return std::to_string(number.integer);
+    if (number.kind == Number::Kind::Bool || number.kind == Number::Kind::Int)
+      return std::to_string(number.integer);
     char digits[40];
-    return std::string(digits, std::to_chars(digits, digits + sizeof digits, number.real).ptr);
+    return std::string(digits, std::to_chars(digits, digits + sizeof digits, number.real).ptr) +
+           (number.kind == Number::Kind::Imaginary ? "j" : "");
   }
   std::string text;
   for (std::size_t k = 0; k < names.size(); ++k) text += (k == 0 ? "" : ", ") + names[k];

@@ -176,7 +176,10 @@ NodeId Analysis::repeated(NodeId value, const Lent &lent, AxisSet wanted, const 
 
 Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent) {
   const Mode &mode = decl.mode;
-  const Place &where = decl.value.node()->where;
+  // The place of a bare input or let is that of its declaration, and the mistake would be here.
+  const ExprNode &root = *decl.value.node();
+  const bool is_bare = root.kind == ExprKind::Input || root.kind == ExprKind::Let;
+  const Place &where = is_bare ? decl.where : root.where;
   std::uint32_t like =
       mode.use.like.empty() ? expr::no_input : space_.whole_input_called(mode.use.like, decl.where);
   if (mode.kind == ModeKind::accumulate || mode.kind == ModeKind::reduce)
@@ -206,7 +209,7 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
   }
 
   case ModeKind::accumulate: {
-    Entry entry{&mode.use, decl.has_axes ? listed : least_rank_axes(decl)};
+    Entry entry{&mode.use, decl.has_axes ? listed : least_rank_axes(decl), &decl.where};
     warn_about_scalars(decl);
     return typer_.type_whole(decl.value, entry);
   }

@@ -41,8 +41,9 @@ private:
     clauses(def_.step, "step");
     if (!def_.combine.empty()) clauses(def_.combine, "combine");
     for (const auto &clause : def_.init)
-      if (!clause.value.node() || clause.value.node()->kind != ExprKind::Literal)
-        fail("E0020", "init of state '" + clause.state + "' is not a number", clause.where,
+      if (!clause.value.node() || clause.value.node()->kind != ExprKind::Literal ||
+          clause.value.node()->number.kind == Number::Kind::Imaginary)
+        fail("E0020", "init of state '" + clause.state + "' is not a real number", clause.where,
              "a state starts from a number, such as 0, -1 or inf");
   }
 

@@ -48,7 +48,8 @@ void check_reads(const FunctionDecl &function, const Expr &root, bool with_cotan
 
 } // namespace
 
-std::vector<Expr> make_params(const std::vector<std::string> &names, std::source_location where) {
+std::vector<Expr> Function::make_params(const std::vector<std::string> &names,
+                                        std::source_location where) {
   std::vector<Expr> params;
   for (const std::string &name : names) {
     const spec::NameCheck found = spec::check_name(name, "an argument");
@@ -62,8 +63,8 @@ std::vector<Expr> make_params(const std::vector<std::string> &names, std::source
   return params;
 }
 
-Function define_function(std::string name, std::vector<Expr> params, Expr body,
-                         std::source_location where) {
+Function Function::define(std::string name, std::vector<Expr> params, Expr body,
+                          std::source_location where) {
   const spec::NameCheck found = spec::check_callable_name(name, "a function");
   if (!found.code.empty()) fail(found.code.c_str(), found.message, place_of(where), found.help);
   auto decl = std::make_shared<FunctionDecl>();

@@ -15,8 +15,11 @@
 #include <string_view>
 #include <vector>
 
-namespace broadloom {
+namespace broadloom::detail {
 struct SpecData;
+}
+namespace broadloom {
+using detail::SpecData;
 }
 
 namespace broadloom::spec {

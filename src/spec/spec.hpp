@@ -43,7 +43,7 @@ struct Pairing {
   Place where;
 };
 
-struct SpecData {
+struct detail::SpecData {
   std::string name = "kernel";
   // The text it was read from, for errors; null for the API.
   std::shared_ptr<const std::string> source;

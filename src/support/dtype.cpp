@@ -1,6 +1,8 @@
 // The element types: names, sizes and NumPy 2's promotion table, computed from kinds and widths.
 #include <broadloom/dtype.hpp>
 
+#include <ostream>
+
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -75,5 +77,7 @@ DType promote(DType a, DType b) {
   }
   return bytes == 4 ? DType::F32 : DType::F64;
 }
+
+std::ostream &operator<<(std::ostream &out, DType dtype) { return out << name(dtype); }
 
 } // namespace broadloom

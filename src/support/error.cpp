@@ -7,13 +7,59 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 namespace broadloom {
 
+namespace {
+
+// A name may have a megabyte, a list thousands of names: the person who reads needs the first of it.
+std::string cut(std::string text) {
+  constexpr std::size_t longest_name = 256, kept = 64, longest = 4096;
+  const auto in_name = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  for (auto name = text.begin(); name != text.end();) {
+    name = std::find_if(name, text.end(), in_name);
+    auto end = std::find_if_not(name, text.end(), in_name);
+    if (std::size_t(end - name) > longest_name) {
+      const auto at = text.erase(name + kept, end);
+      end = text.insert(at, {'.', '.'}) + 2;
+    }
+    name = end;
+  }
+  if (text.size() <= longest) return text;
+  std::size_t end = longest;
+  while (end > 0 && (std::uint8_t(text[end]) & 0xc0) == 0x80) --end; // not within a code point
+  return text.substr(0, end) + " ..";
+}
+
+std::string line_of(const Place &place) {
+  return place.file + ":" + std::to_string(place.line) +
+         (place.column > 0 ? ":" + std::to_string(place.column) : "");
+}
+
+} // namespace
+
 Error::Error(std::string code, std::string message, Place where, std::string help)
-    : std::runtime_error(code + ": " + message), code_(std::move(code)),
-      message_(std::move(message)), where_(std::move(where)), help_(std::move(help)) {}
+    : std::runtime_error(code), code_(std::move(code)), message_(cut(std::move(message))),
+      where_(std::move(where)), help_(cut(std::move(help))), what_(text()) {}
+
+void Error::note_call(std::string kernel, Place called) {
+  if (!kernel_.empty()) return;
+  kernel_ = cut(std::move(kernel));
+  called_ = std::move(called);
+  what_ = text();
+}
+
+std::string Error::text() const {
+  std::string text =
+      code_ + ": " + (kernel_.empty() ? "" : "kernel '" + kernel_ + "': ") + message_;
+  if (where_.known()) text += " (" + line_of(where_);
+  if (called_.known())
+    text += (where_.known() ? ", called at " : " (called at ") + line_of(called_);
+  if (where_.known() || called_.known()) text += ")";
+  return text + "\nhelp: " + help_;
+}
 
 InternalError::InternalError(std::string message, std::string ir)
     : Error(

@@ -42,7 +42,8 @@ bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 
 class Lexer {
 public:
-  Lexer(std::string_view text, std::string_view file) {
+  Lexer(std::string_view text, std::string_view file, std::vector<Error> *mistakes)
+      : mistakes_(mistakes) {
     source_.text = std::make_shared<const std::string>(text);
     source_.file = file;
     text_ = *source_.text;
@@ -55,13 +56,24 @@ public:
                     "split it into several files");
     if (text_.substr(0, 3) == "\xef\xbb\xbf") at_ = column_from_ = 3; // a byte order mark
     if (auto bad = support::find_bad_byte(text_)) fail_encoding(*bad);
-    while (at_ < text_.size()) step();
+    while (at_ < text_.size()) step_or_note();
     push(Tok::End, 0);
     source_.line_ends.push_back(line_end_);
     return std::move(source_);
   }
 
 private:
+  void step_or_note() {
+    const std::size_t before = at_;
+    try {
+      step();
+    } catch (const SpecError &error) {
+      if (!mistakes_) throw;
+      mistakes_->push_back(error);
+      if (at_ == before) at_ += std::max<std::size_t>(support::utf8_length(text_, at_), 1);
+    }
+  }
+
   void step() {
     char c = text_[at_];
     if (c == '\n') return end_line();
@@ -98,7 +110,7 @@ private:
     line_end_ = 1;
   }
 
-  // digits [. digits] [e [sign] digits], one side of the point may be empty
+  // digits [. digits] [e [sign] digits] [j], one side of the point may be empty
   void number() {
     std::size_t i = at_;
     auto digits = [&] {
@@ -120,13 +132,18 @@ private:
         digits();
       }
     }
-    bool runs_on = i < text_.size() && (letter(text_[i]) || text_[i] == '.' || digit(text_[i]));
-    while (i < text_.size() && (letter(text_[i]) || text_[i] == '.' || digit(text_[i]))) ++i;
+    const auto in_word = [&](std::size_t k) {
+      return k < text_.size() && (letter(text_[k]) || text_[k] == '.' || digit(text_[k]));
+    };
+    if (i < text_.size() && text_[i] == 'j' && !in_word(i + 1))
+      return push(Tok::Imaginary, i + 1 - at_);
+    bool runs_on = in_word(i);
+    while (in_word(i)) ++i;
     push(real ? Tok::Float : Tok::Int, i - at_);
     if (runs_on) {
       const Token &token = source_.tokens.back();
       fail("E0006", "'" + std::string(source_.word(token)) + "' is not a number", token,
-           "numbers are written like 2, 2., .5 or 1e-3; put * between a number and a name");
+           "numbers are written like 2, 2., .5, 1e-3 or 2j; put * between a number and a name");
     }
   }
 
@@ -167,8 +184,10 @@ private:
     }
     fail("E0001", "unexpected character " + shown,
          {Tok::End, std::uint32_t(at_), 1, line_, column(at_)},
-         text_[at_] == '@'
-             ? "a matrix product is sum(x * y, j), where x is on i, j and y on j, k"
+         text_[at_] == '@'   ? "a matrix product is sum(x * y, j), where x is on i, j and y on j, k"
+         : text_[at_] == '.' ? "there are no modules and methods: write exp(x), and sum(x, i)"
+         : text_[at_] == '\''
+             ? "an output lists its axes in any order: out z[j, i] = x"
              : "outside comments a text is made of ASCII letters, digits and operators");
   }
 
@@ -186,6 +205,7 @@ private:
          "save the text as UTF-8; is this a .loom file?");
   }
 
+  std::vector<Error> *mistakes_; // null: the first one is thrown
   Source source_;
   std::string_view text_;
   std::size_t at_ = 0, column_from_ = 0;
@@ -206,6 +226,8 @@ Place Source::place(const Token &first, const Token &last) const {
   return place;
 }
 
-Source lex(std::string_view text, std::string_view file) { return Lexer(text, file).run(); }
+Source lex(std::string_view text, std::string_view file, std::vector<Error> *mistakes) {
+  return Lexer(text, file, mistakes).run();
+}
 
 } // namespace broadloom::spec

@@ -18,6 +18,7 @@ enum class Tok : std::uint8_t {
   Name,
   Int,
   Float,
+  Imaginary, // 2j, .5j
   LeftParen,
   RightParen,
   LeftBracket,
@@ -77,7 +78,7 @@ struct Source {
 };
 
 // Throws SpecError E0001 (unexpected character), E0006 (bad number), E0013 (too long), E0014 (NUL or
-// broken UTF-8).
-Source lex(std::string_view text, std::string_view file);
+// broken UTF-8). With `mistakes` E0001 and E0006 are noted there, and what they are about is left out.
+Source lex(std::string_view text, std::string_view file, std::vector<Error> *mistakes = nullptr);
 
 } // namespace broadloom::spec

@@ -6,6 +6,8 @@
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
+#include "text/hints.hpp"
+#include "text/mistakes.hpp"
 #include "text/words.hpp"
 
 #include <array>
@@ -31,9 +33,11 @@ std::string Cursor::shown(const Token &token) const {
 void Cursor::unexpected(const std::string &expected) const {
   const Token &token = peek();
   bool line_end = token.kind == Tok::Break && word(token) == "\n";
+  const std::string hint = token.kind == Tok::Name ? hint_for_operator(word(token)) : "";
   fail("E0002", "expected " + expected + ", found " + shown(token), token,
-       line_end ? "a line goes on after a comma, after a binary operator and inside ( )"
-                : "docs/language.md has the grammar");
+       !hint.empty() ? hint
+       : line_end    ? "a line goes on after a comma, after a binary operator and inside ( )"
+                     : "docs/language.md has the grammar");
 }
 
 const Token &Cursor::expect_new_name(const char *what) {
@@ -68,7 +72,9 @@ DType parse_dtype(Cursor &cursor) {
   auto dtype = dtype_from_name(word);
   if (!dtype)
     cursor.fail("E0002", "expected a dtype, found '" + word + "'", token,
-                "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128");
+                !hint_for_dtype(word).empty()
+                    ? hint_for_dtype(word)
+                    : "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128");
   return *dtype;
 }
 
@@ -76,31 +82,39 @@ namespace {
 
 class Parser {
 public:
-  explicit Parser(const Source &source) : source_(source), cursor_(source) {}
+  explicit Parser(const Source &source, Recovery *recovery = nullptr)
+      : source_(source), cursor_(source), recovery_(recovery) {}
 
   std::vector<LoopSpec> run() {
     while (skip_breaks(), !cursor_.is(Tok::End)) {
-      if (cursor_.is_word("accumulator")) {
-        accumulator();
-        continue;
+      const std::size_t first = cursor_.at();
+      try {
+        definition();
+      } catch (const Error &error) {
+        if (!recovery_) throw;
+        recovery_->recover(cursor_, first, error, true);
       }
-      if (cursor_.is_word("def")) {
-        parse_function(cursor_, definitions_);
-        if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::End))
-          cursor_.unexpected("the end of the definition");
-        continue;
-      }
-      if (!cursor_.is_word("kernel")) outside_of_kernel();
-      kernels_.push_back(kernel());
-      for (std::size_t i = 0; i + 1 < kernels_.size(); ++i)
-        if (kernels_[i].data().name == kernels_.back().data().name)
-          cursor_.fail("E0004", "kernel '" + kernels_.back().data().name + "' is defined twice",
-                       name_, "give it another name");
     }
     return std::move(kernels_);
   }
 
 private:
+  void definition() {
+    if (cursor_.is_word("accumulator")) return accumulator();
+    if (cursor_.is_word("def")) {
+      parse_function(cursor_, definitions_);
+      if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::End))
+        cursor_.unexpected("the end of the definition");
+      return;
+    }
+    if (!cursor_.is_word("kernel")) outside_of_kernel();
+    kernels_.push_back(kernel());
+    for (std::size_t i = 0; i + 1 < kernels_.size(); ++i)
+      if (kernels_[i].data().name == kernels_.back().data().name)
+        cursor_.fail("E0004", "kernel '" + kernels_.back().data().name + "' is defined twice",
+                     name_, "give it another name");
+  }
+
   [[noreturn]] void outside_of_kernel() {
     const Token &token = cursor_.peek();
     constexpr std::array words{"in",    "param",   "state", "let",  "call",     "out",     "update",
@@ -152,9 +166,23 @@ private:
       if (cursor_.is(Tok::End))
         cursor_.fail("E0007", "kernel '" + data_->name + "' is never closed", brace,
                      "add the missing '}'");
-      statement();
-      if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::RightBrace) && !cursor_.is(Tok::End))
-        cursor_.unexpected("the end of the statement");
+      const std::size_t first = cursor_.at(), outputs = data_->outputs.size();
+      try {
+        statement();
+        if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::RightBrace) && !cursor_.is(Tok::End))
+          cursor_.unexpected("the end of the statement");
+      } catch (const Error &error) {
+        if (!recovery_) throw;
+        recovery_->recover(cursor_, first, error, false);
+        symbols_.ahead.erase(symbols_.in_let);
+        symbols_.in_let.clear();
+        // What the statement has added so far, which would be checked.
+        const std::string name(source_.word(source_.tokens[first + 1]));
+        parts_.lose(name);
+        if (!parts_.has(name))
+          data_->outputs.erase(data_->outputs.begin() + std::ptrdiff_t(outputs),
+                               data_->outputs.end());
+      }
     }
     parts_.finish(symbols_, *data_);
     data_->inputs.insert(data_->inputs.end(), symbols_.windows.begin(), symbols_.windows.end());
@@ -193,6 +221,11 @@ private:
     if (word == "set") return parse_set(cursor_, *data_);
     if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
     if (word == "schedule") return schedule_statement();
+    const bool assigned = cursor_.peek(1).kind == Tok::Assign;
+    if (const std::string hint = assigned ? "write let NAME = .., or out NAME = .. for a result"
+                                          : hint_for_statement(word);
+        !hint.empty())
+      cursor_.fail("E0002", "expected a statement, found " + cursor_.shown(token), token, hint);
     cursor_.unexpected("a statement (order, stretch, set, fuse, separate, schedule, in, param, "
                        "state, let, call, out or update)");
   }
@@ -514,6 +547,7 @@ private:
 
   const Source &source_;
   Cursor cursor_;
+  Recovery *recovery_; // null: the first mistake is thrown
   Definitions definitions_;
   std::vector<LoopSpec> kernels_; // so far
   Symbols symbols_;
@@ -528,6 +562,10 @@ private:
 } // namespace broadloom::spec
 
 namespace broadloom {
+
+std::vector<LoopSpec> spec::parse_on(const Source &source, Recovery &recovery) {
+  return Parser(source, &recovery).run();
+}
 
 std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file) try {
   const support::FloatWorld world;

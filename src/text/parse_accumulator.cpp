@@ -7,6 +7,7 @@
 #include "spec/definition.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
+#include "text/hints.hpp"
 #include "text/parser.hpp"
 
 #include <charconv>
@@ -145,8 +146,10 @@ void once(const Cursor &cursor, const Token &option, bool given) {
 
 [[noreturn]] void unknown_option(const Cursor &cursor, const char *options) {
   const Token option = cursor.peek();
+  const std::string hint = hint_for_option(cursor.word(option));
   cursor.fail("E0021", "there is no option '" + std::string(cursor.word(option)) + "=' here",
-              option, cursor.peek(1), std::string("the options are ") + options);
+              option, cursor.peek(1),
+              hint.empty() ? std::string("the options are ") + options : hint);
 }
 
 bool is_option(const Cursor &cursor) {

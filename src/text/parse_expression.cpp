@@ -9,6 +9,7 @@
 #include "text/parser.hpp"
 
 #include "support/text.hpp"
+#include "text/hints.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -106,7 +107,8 @@ private:
       case Tok::Tilde: push_prefix(Op::BitNot); continue;
       case Tok::LeftParen: push_paren(); continue;
       case Tok::Int:
-      case Tok::Float: return push_number(cursor_.next());
+      case Tok::Float:
+      case Tok::Imaginary: return push_number(cursor_.next());
       case Tok::Name:
         if (cursor_.peek(1).kind == Tok::LeftParen) {
           if (cursor_.word(token) == "extent" || cursor_.word(token) == "iota")
@@ -310,23 +312,27 @@ private:
                    "was a statement cut off before it?");
     if (cursor_.is(Tok::LeftBracket) && symbols_.may_read_ahead(word))
       return push_window({Symbol::Kind::Let, make_ahead(word, place)}, token);
+    const auto ahead =
+        symbols_.ahead.find(word); // gone where another let of this name has a mistake
+    const bool lists_dims = ahead != symbols_.ahead.end() && ahead->second;
     if (!word.empty() && word == symbols_.in_let)
       cursor_.fail("E0028",
-                   symbols_.ahead.at(word)
-                       ? "let '" + word + "' reads itself without positions"
-                       : "let '" + word + "' reads itself, and its dims are not listed",
+                   lists_dims ? "let '" + word + "' reads itself without positions"
+                              : "let '" + word + "' reads itself, and its dims are not listed",
                    token,
-                   symbols_.ahead.at(word)
-                       ? "read it where it is computed before, as in " + word + "[t - 1, i]"
-                       : "list them, and read it at earlier positions: let " + word +
-                             "[t, i] = .. " + word + "[t - 1, i] ..");
+                   lists_dims ? "read it where it is computed before, as in " + word + "[t - 1, i]"
+                              : "list them, and read it at earlier positions: let " + word +
+                                    "[t, i] = .. " + word + "[t - 1, i] ..");
     std::vector<std::string> names;
     for (const auto &[name, known] : symbols_)
       if (known.kind != Symbol::Kind::Output) names.push_back(name);
     std::sort(names.begin(), names.end());
     std::string near = support::closest(word, names);
+    const std::string hint = hint_for_value(word);
     cursor_.fail("E0003", "'" + word + "' is not defined", token,
-                 !near.empty()   ? "did you mean '" + near + "'?"
+                 !hint.empty()   ? hint
+                 : is_comment()  ? "comments begin with #; a // b is a division that rounds down"
+                 : !near.empty() ? "did you mean '" + near + "'?"
                  : in_function() ? "a function reads its arguments only"
                                  : definitions_.unknown_name);
   }
@@ -352,6 +358,9 @@ private:
     push_value(make_window(symbol.expr, std::move(forms), cursor_.source().place(name, end)), name,
                end);
   }
+
+  // Whether the name behind the cursor follows a //.
+  bool is_comment() const { return cursor_.before_previous().kind == Tok::SlashSlash; }
 
   bool in_function() const {
     return std::any_of(symbols_.begin(), symbols_.end(), [](const auto &symbol) {
@@ -436,8 +445,10 @@ private:
       names.emplace_back(other);
     std::sort(names.begin(), names.end());
     std::string near = support::closest(word, names);
+    const std::string hint = hint_for_function(word);
     cursor_.fail("E0008", "there is no function '" + word + "'", token,
-                 !near.empty()          ? "did you mean '" + near + "'?"
+                 !hint.empty()          ? hint
+                 : !near.empty()        ? "did you mean '" + near + "'?"
                  : symbols_.count(word) ? "'" + word + "' is a value; write * to multiply"
                                         : "docs/language.md lists the functions");
   }

@@ -123,8 +123,14 @@ void OutputParts::add(Cursor &cursor, Symbols &symbols, const Definitions &defin
   symbols[word] = {Symbol::Kind::Output, {}};
 }
 
+void OutputParts::lose(const std::string &name) {
+  const auto known = std::find(names_.begin(), names_.end(), name);
+  if (known != names_.end()) all_[std::size_t(known - names_.begin())].lost = true;
+}
+
 void OutputParts::finish(Symbols &symbols, SpecData &data) {
   for (Parted &whole : all_) {
+    if (whole.lost) continue;
     OutputDecl &output = data.outputs[whole.output];
     std::vector<Expr> values;
     JoinPositions positions;
@@ -144,8 +150,12 @@ void OutputParts::finish(Symbols &symbols, SpecData &data) {
     output.dtype.reset();
     store_whole(output, let, symbols, data.lets);
   }
-  all_.clear();
-  names_.clear();
+  if (std::ranges::none_of(all_, &Parted::lost)) return clear();
+  std::erase_if(data.outputs, [&](const OutputDecl &output) {
+    const auto known = std::find(names_.begin(), names_.end(), output.name);
+    return known != names_.end() && all_[std::size_t(known - names_.begin())].lost;
+  });
+  clear();
 }
 
 std::string name_of_whole(const OutputDecl &output, const Symbols &symbols) {

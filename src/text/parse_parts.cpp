@@ -58,15 +58,16 @@ std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::
 Number read_number(const Cursor &cursor, const Token &token) {
   Number number;
   std::string_view word = cursor.word(token);
+  if (token.kind == Tok::Imaginary) word.remove_suffix(1); // the j
   const char *end = word.data() + word.size();
   if (token.kind == Tok::Int) {
     number.too_large = std::from_chars(word.data(), end, number.integer).ec != std::errc();
   } else {
-    number.kind = Number::Kind::Float;
+    number.kind = token.kind == Tok::Imaginary ? Number::Kind::Imaginary : Number::Kind::Float;
     if (std::from_chars(word.data(), end, number.real).ec == std::errc::result_out_of_range) {
       if (is_huge(word))
         cursor.fail("E0006", "'" + std::string(word) + "' is too large for f64", token,
-                    "write inf");
+                    token.kind == Tok::Imaginary ? "write a smaller one" : "write inf");
       number.real = 0;
     }
   }

@@ -35,6 +35,10 @@ private:
                      cursor_.peek(), "give the axis a label: x[i, j]");
       forms.push_back(position(depth));
     } while (cursor_.accept(Tok::Comma));
+    if (cursor_.is(Tok::Colon))
+      cursor_.fail("E0002", "expected ',' or ']', found ':'", cursor_.peek(),
+                   "a part of an array is read at positions, out z[i < 3] = x[i + 2], or is a view "
+                   "that the call is given");
     cursor_.expect(Tok::RightBracket, "',' or ']'");
     return forms;
   }

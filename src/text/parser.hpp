@@ -54,6 +54,9 @@ public:
   std::string_view word(const Token &token) const { return source_.word(token); }
   const Source &source() const { return source_; }
   const Token &previous() const { return source_.tokens[at_ - 1]; }
+  const Token &before_previous() const { return source_.tokens[at_ > 1 ? at_ - 2 : 0]; }
+  std::size_t at() const { return at_; }
+  void go_to(std::size_t at) { at_ = at; }
 
   // A new name: an identifier that is not reserved.
   const Token &expect_new_name(const char *what);
@@ -204,6 +207,8 @@ public:
   // What the statement says, the cursor behind the name.
   void add(Cursor &cursor, Symbols &symbols, const Definitions &definitions, const Token &name,
            SpecData &data);
+  // A statement that writes a part of it has a mistake: `finish` takes the output away.
+  void lose(const std::string &name);
   // At the end of the kernel.
   void finish(Symbols &symbols, SpecData &data);
 
@@ -215,8 +220,13 @@ private:
   struct Parted {
     std::size_t output = 0; // its place among the outputs of the kernel
     std::vector<Part> parts;
+    bool lost = false;
   };
   Parted &parted(Cursor &cursor, const Token &name, SpecData &data);
+  void clear() {
+    all_.clear();
+    names_.clear();
+  }
   std::vector<Parted> all_;
   std::vector<std::string> names_; // of them
 };

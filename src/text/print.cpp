@@ -511,6 +511,7 @@ private:
       return number.real > 0 ? special("inf", "1. / 0.", level)
                              : special("inf", "-1. / 0.", level, "-");
     std::string text = plain_number(number.real);
+    if (number.kind == Number::Kind::Imaginary) return text + "j";
     if (text.find_first_of(".e") == text.npos) text += ".";
     return text;
   }

@@ -4,6 +4,7 @@
 #include "support/out_of_memory.hpp"
 #include "text/printed.hpp"
 
+#include <ostream>
 #include <unordered_map>
 
 namespace broadloom {
@@ -28,5 +29,7 @@ std::string print(const std::vector<LoopSpec> &kernels) try {
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
+
+std::ostream &operator<<(std::ostream &out, const LoopSpec &spec) { return out << print(spec); }
 
 } // namespace broadloom

@@ -143,6 +143,7 @@ private:
     case Number::Kind::Bool: return {DType::Bool, false};
     case Number::Kind::Int: return {DType::I64, true};
     case Number::Kind::Float: return {DType::F64, true};
+    case Number::Kind::Imaginary: break; // the form is checked before
     }
     return {};
   }

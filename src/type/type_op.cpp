@@ -33,6 +33,9 @@ std::string type_list(const std::vector<DType> &types) {
 
 // The type a weak number takes beside operands whose common type is `other` (if there are any).
 DType weak_type(DType weak, std::optional<DType> other) {
+  if (weak == DType::C128)
+    return other && other != DType::F64 && (is_float(*other) || other == DType::C64) ? DType::C64
+                                                                                     : DType::C128;
   if (weak == DType::I64) return other && *other != DType::Bool ? *other : DType::I64;
   return other && (is_float(*other) || is_complex(*other)) ? *other : DType::F64;
 }
@@ -78,6 +81,8 @@ Value Typer::type_number(const ExprNode &node) {
     return {literal(DType::I64, ops::scalar_from(number.integer), node.where), true};
   case Number::Kind::Float:
     return {literal(DType::F64, ops::scalar_from(number.real), node.where), true};
+  case Number::Kind::Imaginary:
+    return {literal(DType::C128, {0, ops::scalar_from(number.real).bits}, node.where), true};
   }
   return {};
 }
@@ -227,7 +232,8 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
   for (const Value &arg : args) types.push_back(dtype(arg.node));
   ops::TypeRule rule = ops::info(node.op).rule;
   if (rule == ops::TypeRule::FloatMath || rule == ops::TypeRule::Classify)
-    std::fill(types.begin(), types.end(), DType::F64);
+    std::fill(types.begin(), types.end(),
+              std::ranges::any_of(types, is_complex) ? DType::C128 : DType::F64);
   ops::Typing typing = typing_of(node, types);
   std::vector<NodeId> converted;
   for (std::size_t i = 0; i < args.size(); ++i)
@@ -250,6 +256,9 @@ Value Typer::type_weak_op(const ExprNode &node, const std::vector<Value> &args) 
       ops::as_i64(spec_.graph[converted[1]].literal) < 0)
     fail("E0201", "an integer to a negative power is no integer", space_.shown(node.where),
          known ? "write the base with a point: 2. ^ -1" : "use a float: f64(x) ^ -1, or 1 / x");
+  if (node.op == Op::Pow && is_complex(typing.compute) && is_literal(converted[1]))
+    if (std::optional<int> exponent = whole_exponent(converted[1]))
+      return {power_by_products(converted[0], *exponent, node.where), true};
   NodeId value = ops::info(node.op).math == ops::Math::Sugar
                      ? emit_sugar(node, typing.compute, std::move(converted))
                      : emit(node.op, typing.compute, typing.result, converted, node.where);
@@ -261,19 +270,24 @@ NodeId Typer::number_as(NodeId number, DType to, const Place &where, const char 
   if (!is_literal(number)) return cast(number, to, where); // an extent beside floats
   const Scalar value = node.literal;
   bool lost = node.dtype == DType::I64 && !fits(ops::as_i64(value), to);
-  if (node.dtype == DType::F64 && real_dtype(to) == DType::F32) {
-    double real = ops::as_f64(value);
-    lost = std::isfinite(real) && std::isinf(float(real));
-  }
+  if ((node.dtype == DType::F64 || node.dtype == DType::C128) && real_dtype(to) == DType::F32)
+    for (const std::uint64_t part : {value.bits, value.imag}) {
+      const double real = ops::as_f64({part});
+      lost = lost || (std::isfinite(real) && std::isinf(float(real)));
+    }
   if (lost)
     fail("E0202",
          "the number " +
-             (node.dtype == DType::I64 ? std::to_string(ops::as_i64(value))
-                                       : text(ops::as_f64(value))) +
+             (node.dtype == DType::I64
+                  ? std::to_string(ops::as_i64(value))
+                  : text(ops::as_f64(value)) + (node.dtype == DType::C128
+                                                    ? " + " + text(ops::as_f64({value.imag})) + "j"
+                                                    : "")) +
              " does not fit " + std::string(name(to)) + ", the type of " + met,
          space_.shown(where),
-         node.dtype == DType::I64 ? "cast " + std::string(met) + " to a wider type, as in i64(x)"
-                                  : "cast " + std::string(met) + ": f64(x); or write inf");
+         node.dtype == DType::I64   ? "cast " + std::string(met) + " to a wider type, as in i64(x)"
+         : node.dtype == DType::F64 ? "cast " + std::string(met) + ": f64(x); or write inf"
+                                    : "cast " + std::string(met) + ": c128(x)");
   return cast(number, to, where);
 }
 

@@ -188,8 +188,9 @@ Value Typer::type_input(const ExprNode &node, const Entry &entry) {
   NodeId value = input(space_.index_of(*node.input), node.where);
   AxisSet extra = spec_.graph[value].axes - entry.kept;
   if (!entry.use || extra.empty()) return {value, false};
-  const FoldJob job{*entry.use, {{value, false}}, init_of(*entry.use), extra, expr::no_input,
-                    false,      node.where};
+  const Place &where = entry.where ? *entry.where : node.where;
+  const FoldJob job{*entry.use, {{value, false}}, init_of(*entry.use), extra, expr::no_input, false,
+                    where};
   return {close(fold(job), node.where), false};
 }
 

@@ -14,7 +14,7 @@
 
 namespace broadloom::spec {
 
-// The value of an expression. A weak one is of i64 or f64 and may still change type: a Literal node beside all types, what
+// The value of an expression. A weak one is of i64, f64 or c128 and may still change type: a Literal node beside all types, what
 // is made of extents beside floats only.
 struct Value {
   expr::NodeId node;
@@ -36,6 +36,7 @@ struct Folded {
 struct Entry {
   const FoldUse *use = nullptr;
   expr::AxisSet kept;
+  const Place *where = nullptr; // of the output, for errors of the folds
 };
 
 // A fold or a scan whose parts are typed.

@@ -82,6 +82,8 @@ Term Expressions::combine(Op op, std::string text, const std::vector<Term> &args
 
 std::string Expressions::number(DType like) {
   if (is_float(like)) return random_.pick<std::string>({"0.5", "2", "1", "-1", "0", "-0.5"});
+  if (is_complex(like))
+    return random_.pick<std::string>({"0.5", "2", "1", "-1", "0", "2j", "0.5j", "(1 - 2j)"});
   if (is_unsigned_integer(like)) return random_.pick<std::string>({"0", "1", "2"});
   return random_.pick<std::string>({"0", "1", "2", "-1", "-2"});
 }

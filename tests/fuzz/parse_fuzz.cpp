@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace broadloom::fuzz {
 namespace {
@@ -57,6 +58,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     throw;
   } catch (const Error &error) {
     fuzz::require_place(error, text);
+    const std::vector<Error> all = find_mistakes(text);
+    fuzz::require(!all.empty(), "a text that cannot be read has no mistakes");
     return 0;
   }
   for (const LoopSpec &kernel : kernels) fuzz::round_trip(kernel);

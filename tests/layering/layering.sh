@@ -51,8 +51,8 @@ all_checks() {
   never 'src and include see neither LLVM nor oneTBB' "$libraries" src include
   never 'the command line and the samples see neither LLVM nor oneTBB' "$libraries" \
     tools/broadloom samples
-  only 'include uses the standard library and itself only' '<[a-z_]+>|[<"]broadloom/[a-z0-9_/]+\.hpp[>"]' \
-    include
+  only 'include uses the standard library and itself only, but for Eigen where a user asks for it' \
+    '<[a-z_]+>|[<"]broadloom/[a-z0-9_/]+\.hpp[>"]|<Eigen/Core>' include
   only 'samples use the standard library, the public headers and libpng only' \
     '<[a-z_]+>|<broadloom/[a-z0-9_/]+\.hpp>|<png\.h>' samples
   only 'the Python package uses the public headers, Python, NumPy and nanobind only' \
@@ -61,13 +61,23 @@ all_checks() {
   never 'src includes nothing of jit, tools, samples or tests' \
     '(\.\./)*(jit|tools|samples|tests)/' src include
   never 'jit includes nothing of tools, samples or tests' '(\.\./)*(tools|samples|tests)/' jit
+  never 'what is derived is not asked of the reference, which it is held against' 'reference/' src/grad src/plan src/rewrite src/loop src/block
   never 'no include climbs out of its folder' '\.\./' include src jit tools samples tests python
 
   { git ls-files -z 2>/dev/null || find . -type f -not -path './build*' -not -path './.git/*' -print0; } |
     xargs -0 grep -nIE '(\.\./)+[s]hared|/[w]ork/' 2>/dev/null | cut -c 1-120 >"$work/found"
   verdict 'no file points at a path outside the project' "$work/found"
 
-  for header in include/broadloom/*.hpp; do
+  grep -rl '<Eigen/' include | grep -v '^include/broadloom/interop/eigen.hpp$' >"$work/found"
+  verdict 'only the header for Eigen includes it' "$work/found"
+
+  # Who forgets -std=c++20 is told so, and nothing else.
+  printf '#include <broadloom/broadloom.hpp>\nint main() {}\n' |
+    g++ -x c++ -std=c++17 -fsyntax-only -Iinclude - 2>&1 | grep 'error' | grep -v '#error "Broadloom needs C++20' >"$work/found"
+  verdict 'C++17 gets one error, which says what to do' "$work/found"
+
+  for header in include/broadloom/*.hpp include/broadloom/interop/*.hpp; do
+    case $header in */eigen.hpp) continue ;; esac # which needs Eigen: tests/unit/api
     compiles_alone g++ "$header" >"$work/first" &
     compiles_alone clang++-19 "$header" >"$work/second"
     wait

@@ -244,8 +244,8 @@ TEST_CASE("settings are printed and kept") {
 TEST_CASE("help has every command with an example, and what is behind it") {
   Talk talk;
   const std::string help = talk(".help");
-  for (const char *name : {".run", ".grad", ".jvp", ".show", ".why", ".time", ".check", ".set",
-                           ".load", ".list", ".clear", ".help", ".quit"})
+  for (const char *name : {".run", ".let", ".save", ".grad", ".jvp", ".show", ".why", ".time",
+                           ".check", ".set", ".load", ".list", ".clear", ".help", ".quit"})
     contains(help, std::string("e.g. ") + name);
   contains(talk(".help run"), "SOURCE is a.npy");
   contains(talk(".help .set"), "engine auto|jit|interpreter|reference");
@@ -279,4 +279,95 @@ TEST_CASE("a huge paste is read in one go") {
   for (int k = 0; k < 20'000; ++k) feeder.line("  # line " + std::to_string(k));
   feeder.line("  out z = x }");
   CHECK(talk.session.library().kernels().count("k") == 1);
+}
+
+TEST_CASE("values have names, and are data of kernels") {
+  Talk talk;
+  CHECK(talk(".let a = [1, 2, 3]") == "a: i64[3]\n");
+  CHECK(talk(".let m : f32 = [[1, 2], [3, 4]]") == "m: f32[2, 2]\n");
+  CHECK(talk(".let r = rand(2, 4)") == "r: f64[2, 4]\n");
+  talk(scale);
+  CHECK(talk(".run x=a a=2") ==
+        "z: f64[3]\n[2.0, 4.0, 6.0]\n"); // numbers take the dtype of the input
+  CHECK(talk(".run x=a[::-1]") == "z: f64[3]\n[6.0, 4.0, 2.0]\n");
+  CHECK(talk(".run x=scale.z") == "z: f64[3]\n[12.0,  8.0,  4.0]\n");
+  CHECK(talk(".run") == "z: f64[3]\n[24.0, 16.0,  8.0]\n"); // of the latest run
+  contains(talk.error(".run x=m[0]"),
+           "error[E0203]: 'm' holds f32, and input 'x' is declared as f64");
+  contains(talk.error(".run x=b"), "error[E0403]");
+  contains(talk(".list"), "a : i64[3]\nm : f32[2, 2]\nr : f64[2, 4]\nscale.z : f64[3]\n");
+}
+
+TEST_CASE("values are computed of others, and an expression alone is printed") {
+  Talk talk;
+  CHECK(talk("2 + 3") == "5\n");
+  talk(".let a = [1, 2, 3]");
+  CHECK(talk(".let b = a * 2 + 1") == "b: i64[3]\n");
+  CHECK(talk("b") == "[3, 5, 7]\n");
+  CHECK(talk("sum(b) / 2") == "7.5\n");
+  CHECK(talk("where(a > 1, a, 0)") == "[0, 2, 3]\n");
+  talk(scale);
+  talk(".run x=a a=2");
+  CHECK(talk("scale.z - a") == "[1.0, 2.0, 3.0]\n");
+  CHECK(talk(".let c : f32 = scale.z ^ 2") == "c: f32[3]\n");
+  CHECK(talk(".let d = c[1:]") == "d: f32[2]\n");
+  talk("def half(v) = v / 2");
+  CHECK(talk("half(a)") == "[0.5, 1.0, 1.5]\n");
+  contains(talk.error("a + q"), "error[E0003]: 'q' is not defined");
+  contains(talk.error("[1, 2] + a"), "error[");
+  contains(talk.error(".let out = 3"), "error[E0401]");
+  contains(talk.error(".let x"), "error[E0401]");
+  contains(talk.error(".let x : float = 3"), "'float' is no dtype");
+  contains(talk.error("x = 3"), "help: write .let x = 3");
+  talk(".let value = 4");
+  CHECK(talk("value * 2") == "8\n");
+}
+
+TEST_CASE("values are written to files, and what is replaced is said") {
+  Talk talk;
+  const TempFolder folder;
+  talk(".let a = [[1, 2], [3, 4]]");
+  talk(".let b = [0.5, 2]");
+  CHECK(talk(".save a " + (folder / "a.npy")) == "");
+  CHECK(talk(".save a b " + (folder / "all.npz")) == "");
+  CHECK(talk(".save a " + (folder / "a.csv")) == "");
+  CHECK(load_npy(folder / "a.npy").to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>{1, 2, 3, 4});
+  CHECK(talk(".let c = " + (folder / "all.npz") + ":b") == "c: f64[2]\n");
+  CHECK(talk(".let d = " + (folder / "a.csv") + ".T") == "d: f64[2, 2]\n");
+  CHECK(talk("d") == "[[1.0, 3.0],\n [2.0, 4.0]]\n");
+  contains(talk(".save b " + (folder / "a.npy")),
+           "replaced " + (folder / "a.npy") + ", a file of ");
+  contains(talk.error(".save q " + (folder / "q.npy")), "the values are 'a', 'b', 'c' and 'd'");
+  contains(talk.error(".save a b " + (folder / "q.npy")), "only a .npz file holds several arrays");
+  contains(talk.error(".save a " + (folder / "q.txt")), "is no .npy, .npz or .csv file");
+  talk(scale);
+  CHECK(talk(".run x=[1] a=2 -> z=" + (folder / "z.npy")) == "");
+  contains(talk(".run x=[1] a=3 -> z=" + (folder / "z.npy")), "replaced " + (folder / "z.npy"));
+}
+
+TEST_CASE("a kernel that is defined again forgets data that no longer fits, and says so") {
+  Talk talk;
+  talk(scale);
+  talk(".run x=arange(3) a=2");
+  const std::string told = talk("kernel scale { in x : f64[i, j]; in b : f64; out z = x * b }");
+  contains(told, "forgot a=2: there is no such input now\n");
+  talk("kernel scale { in x : f32[i]; in b : f64; out z = x * b }");
+  talk(".run x=[1, 2] b=2");
+  contains(talk("kernel scale { in x : f64[i]; in b : f64; out z = x * b }"),
+           "forgot x=[1, 2]: the input is another one now\n");
+  CHECK(talk(".list").find("b = 2") != std::string::npos);
+}
+
+TEST_CASE("words by which other programs explain themselves or end do so here") {
+  Talk talk;
+  Feeder feeder(talk.session, "<input>");
+  for (const char *word : {"help", "?", "help()"}) {
+    talk.out.str("");
+    feeder.line(word);
+    CHECK_FALSE(feeder.open());
+    contains(talk.out.str(), "Type a kernel");
+  }
+  feeder.line("exit");
+  CHECK(talk.session.done());
 }

@@ -93,7 +93,7 @@ TEST_CASE("a line that is no text at all is painted up to where it breaks off") 
 
 TEST_CASE("commands, kernels, stages, inputs, settings and generators are completed") {
   CHECK(completed(".ru") == List{".run"});
-  CHECK(completed(".s") == List{".set", ".show"});
+  CHECK(completed(".s") == List{".save", ".set", ".show"});
   CHECK(completed(".show lo") == List{"loop"});
   CHECK(completed(".show loop r") == List{"row"});
   CHECK(completed(".run ro") == List{"row"});

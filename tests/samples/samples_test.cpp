@@ -163,5 +163,5 @@ TEST_CASE("the README's example prints what its comment says") {
   const Ran ran = run("example");
   CAPTURE(ran.output);
   CHECK(ran.status == 0);
-  CHECK(has(ran, "s = 1.5 3"));
+  CHECK(has(ran, "s = [1.5, 3.0], z[1, 2] = 1.5576"));
 }

@@ -4,8 +4,8 @@
 #include "bench/hand_written.hpp"
 #include "bench/paired.hpp"
 
+#include "array/element.hpp"
 #include "tools/broadloom/cli/workspace.hpp"
-#include "tools/broadloom/data/element.hpp"
 
 #include <broadloom/broadloom.hpp>
 
@@ -317,9 +317,9 @@ double difference(const bl::Array &theirs, const bl::Array &ours) {
   if (theirs.dtype() != ours.dtype() || !std::ranges::equal(theirs.shape(), ours.shape()))
     return never;
   const bl::Array a = theirs.copy(), b = ours.copy();
-  return bl::cli::with_type(a.dtype(), [&](auto zero) {
+  return bl::array::with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (bl::cli::is_complex_type<T>) {
+    if constexpr (bl::array::is_complex_type<T>) {
       return never; // no case has complex numbers
     } else {
       double squares = 0, worst = 0;

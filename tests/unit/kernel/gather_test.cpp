@@ -71,7 +71,7 @@ std::string failure(const std::string &body, const std::vector<NamedView> &input
     compile(parse("kernel k { " + body + " }"), with(engine)).call(inputs);
   } catch (const Error &error) {
     CHECK_FALSE(error.help().empty());
-    return error.what();
+    return error.code() + ": " + error.message();
   }
   return "none";
 }

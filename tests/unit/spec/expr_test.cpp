@@ -93,7 +93,7 @@ TEST_CASE("an error renders with a caret, and in color only when asked") {
   CHECK(error.render() ==
         "a.loom:3:5: error[E0003]: 'q' is not defined\n\tz = qq\n\t   ^~\nhelp: declare it");
   CHECK(error.render(true).find("\033[") != std::string::npos);
-  CHECK(std::string(error.what()) == "E0003: 'q' is not defined");
+  CHECK(std::string(error.what()) == "E0003: 'q' is not defined (a.loom:3:5)\nhelp: declare it");
   bl::DataError nowhere("E0301", "cannot open", {}, "check the path");
   CHECK(nowhere.render() == "broadloom: error[E0301]: cannot open\nhelp: check the path");
 }

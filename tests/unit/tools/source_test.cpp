@@ -64,6 +64,16 @@ TEST_CASE("slices have NumPy's shapes, strides and elements") {
   };
   const Case cases[] = {
       {"arange(6)", {6}, {1}, {0, 1, 2, 3, 4, 5}},
+      {"arange(2, 6)", {4}, {1}, {2, 3, 4, 5}},
+      {"arange(6, 0, -2)", {3}, {1}, {6, 4, 2}},
+      {"arange(0, 7, 3)", {3}, {1}, {0, 3, 6}},
+      {"arange(5, 2)", {0}, {1}, {}},
+      {"[3, 1, 2]", {3}, {1}, {3, 1, 2}},
+      {"[[1, 2], [3, 4]].T", {2, 2}, {1, 2}, {1, 3, 2, 4}},
+      {"[ ]", {0}, {1}, {}},
+      {"full(2, 2, value=7)", {2, 2}, {2, 1}, {7, 7, 7, 7}},
+      {"eye(2)", {2, 2}, {2, 1}, {1, 0, 0, 1}},
+      {"eye(2, 3)[1]", {3}, {1}, {0, 1, 0}},
       {"arange(6)[::2]", {3}, {2}, {0, 2, 4}},
       {"arange(6)[1::2]", {3}, {2}, {1, 3, 5}},
       {"arange(6)[::-1]", {6}, {-1}, {5, 4, 3, 2, 1, 0}},
@@ -122,7 +132,25 @@ TEST_CASE("a source that is malformed is an error of usage") {
                                  "rand(1.5)",
                                  "rund(3)",
                                  "arange()",
-                                 "arange(1,2)",
+                                 "arange(1,2,3,4)",
+                                 "arange(1,2,0)",
+                                 "arange(-1)",
+                                 "full(3)",
+                                 "full(3, value=)",
+                                 "full(3, value=x)",
+                                 "eye()",
+                                 "eye(1, 2, 3)",
+                                 "linspace(0, 1)",
+                                 "linspace(0, 1, 0)",
+                                 "linspace(0, j, 3)",
+                                 "[1, 2",
+                                 "[1, [2]]",
+                                 "[[1, 2], [3]]",
+                                 "[[1], []]",
+                                 "[1 2]",
+                                 "[1,, 2]",
+                                 "[x]",
+                                 "a.npz:",
                                  "rand(3, seed)",
                                  "rand(3, seed=)",
                                  "rand(3, seed=-1)",
@@ -250,4 +278,35 @@ TEST_CASE("a file must be there and have the declared dtype exactly") {
   CHECK(list(read((folder / "b [1].npy") + "[0]", f64).shape()) == Extents{3});
   CHECK(code_of(folder / "a.npy", f32) == "E0203");
   CHECK(code_of(folder / "none.npy", f32) == "E0402");
+}
+
+TEST_CASE("linspace meets both ends, and lists of numbers have the dtype that they need") {
+  const Array line = read("linspace(-1, 0.5, 4)", f64);
+  CHECK(line.to_vector<double>() == std::vector<double>{-1, -0.5, 0, 0.5});
+  CHECK(read("linspace(2, 3, 1)", f32).to_vector<float>() == std::vector<float>{2});
+  CHECK(code_of("linspace(0, 1, 3)", i32) == "E0403");
+  CHECK(cli::dtype_of(cli::parse_source("[1, 2]", "x")) == i64);
+  CHECK(cli::dtype_of(cli::parse_source("[1, 2.5]", "x")) == f64);
+  CHECK(cli::dtype_of(cli::parse_source("[1, 2j]", "x")) == c128);
+  CHECK(cli::dtype_of(cli::parse_source("rand(3)", "x")) == f64);
+  CHECK(cli::dtype_of(cli::parse_source("arange(3)", "x")) == i64);
+  CHECK(!cli::dtype_of(cli::parse_source("a.npy", "x")));
+}
+
+TEST_CASE("tables of numbers and arrays of archives are read") {
+  const TempFolder folder;
+  const std::string table = folder.write("t.csv", "a,b\n1, 2.5\n+3;-4e1\n\n");
+  const Array read_table = read(table, f64);
+  CHECK(read_table.shape()[0] == 2);
+  CHECK(read_table.to_vector<double>() == std::vector<double>{1, 2.5, 3, -40});
+  CHECK(read(table + "[:, 1]", f32).to_vector<float>() == std::vector<float>{2.5f, -40});
+  CHECK(read(folder.write("c.csv", "1\n2\n"), i32).to_vector<std::int32_t>() ==
+        std::vector<std::int32_t>{1, 2});
+  CHECK(code_of(folder.write("bad.csv", "1,2\n3\n"), f64) == "E0302");
+  CHECK(code_of(folder.write("word.csv", "1,2\n3,x\n"), f64) == "E0302");
+  CHECK(code_of(folder / "none.csv", f64) == "E0402");
+  save_npz(folder / "w.npz", {{"w", read("[1, 2]", f32)}, {"b", read("3", f32)}});
+  CHECK(read(folder / "w.npz:w[::-1]", f32).to_vector<float>() == std::vector<float>{2, 1});
+  CHECK(code_of(folder / "w.npz:q", f32) == "E0304");
+  CHECK(code_of(folder / "w.npz:w", f64) == "E0203");
 }

@@ -235,12 +235,11 @@ void tune(const TuneOptions &options, const Streams &streams, Phase &phase) {
 
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {
   phase = Phase::Spec;
-  std::string fine;
-  for (const LoopSpec &kernel : read_kernels(options, streams)) {
-    check(kernel);
-    fine += kernel.data().name + ": ok\n";
-  }
-  streams.out << fine;
+  const Text text = read_text(options, streams);
+  if (std::vector<Error> mistakes = find_mistakes(text.text, text.name); !mistakes.empty())
+    throw Mistakes{std::move(mistakes)};
+  for (const LoopSpec &kernel : parse_all(text.text, text.name))
+    streams.out << kernel.data().name << ": ok\n";
 }
 
 } // namespace broadloom::cli

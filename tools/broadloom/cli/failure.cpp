@@ -33,6 +33,11 @@ Failure describe(std::exception_ptr thrown, Phase phase, bool color) {
     return {error.render(color) + ir, OurBug};
   } catch (const Error &error) {
     return {error.render(color), status_of(error, phase)};
+  } catch (const Mistakes &mistakes) {
+    std::string text;
+    for (const Error &error : mistakes.errors)
+      text += (text.empty() ? "" : "\n\n") + error.render(color);
+    return {text, WrongSpec};
   } catch (const Interrupted &) {
     return {"", interrupted_status};
   } catch (const std::bad_alloc &) {

@@ -13,7 +13,7 @@ struct Failure {
   int status = 0;
 };
 
-// Of a broadloom::Error, Interrupted, std::bad_alloc or another std::exception; what is none of these
+// Of a broadloom::Error, Mistakes, Interrupted, std::bad_alloc or another std::exception; what is none of these
 // is thrown on. `color` adds ANSI escapes.
 Failure describe(std::exception_ptr thrown, Phase phase, bool color);
 

@@ -6,7 +6,6 @@
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/data/free_memory.hpp"
 #include "tools/broadloom/data/plot.hpp"
-#include "tools/broadloom/data/print_array.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -75,7 +74,7 @@ void Outputs::print(std::ostream &out, bool plot) const {
     if (destinations_[i].path || !destinations_[i].is_shown) continue;
     out << fmt::format("{}: {}", info(i).name, name(array.dtype()));
     if (array.rank() > 0) out << fmt::format("[{}]", fmt::join(array.shape(), ", "));
-    out << '\n' << print_array(array) << '\n';
+    out << '\n' << broadloom::print(array) << '\n';
     if (plot) out << plot_array(array);
   }
 }

@@ -9,12 +9,18 @@
 #include <broadloom/error.hpp>
 
 #include <string>
+#include <vector>
 
 namespace broadloom::cli {
 
 struct UsageError : Error {
   UsageError(std::string code, std::string message, std::string help)
       : Error(std::move(code), std::move(message), {}, std::move(help)) {}
+};
+
+// All mistakes of a text, at least one: exit status 1.
+struct Mistakes {
+  std::vector<Error> errors;
 };
 
 } // namespace broadloom::cli

@@ -97,15 +97,16 @@ std::string read_text_file(const std::string &path) {
   return text;
 }
 
+Text read_text(const TextOptions &options, const Streams &streams) {
+  if (options.file.empty()) return {options.text, "<text>"};
+  if (options.file == "-")
+    return {std::string{std::istreambuf_iterator<char>(streams.in), {}}, "<stdin>"};
+  return {read_text_file(options.file), options.file};
+}
+
 std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &streams) {
-  std::vector<LoopSpec> kernels;
-  if (options.file.empty()) {
-    kernels = parse_all(options.text, "<text>");
-  } else if (options.file == "-") {
-    kernels = parse_all(std::string{std::istreambuf_iterator<char>(streams.in), {}}, "<stdin>");
-  } else {
-    kernels = parse_all(read_text_file(options.file), options.file);
-  }
+  const Text text = read_text(options, streams);
+  std::vector<LoopSpec> kernels = parse_all(text.text, text.name);
   if (kernels.empty()) {
     throw SpecError("E0010", "the text has no kernel", {}, "write kernel NAME { .. }");
   }

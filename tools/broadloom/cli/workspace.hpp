@@ -15,6 +15,12 @@ namespace broadloom::cli {
 // A file's bytes. Throws UsageError E0402.
 std::string read_text_file(const std::string &path);
 
+struct Text {
+  std::string text, name; // as errors call it
+};
+// Throws UsageError E0402.
+Text read_text(const TextOptions &options, const Streams &streams);
+
 // All kernels of the text, at least one. Throws UsageError E0402, SpecError.
 std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &streams);
 

@@ -1,21 +1,26 @@
-// What rand, randn, zeros, ones and arange make.
+// What rand, randn, zeros, ones, arange, full, eye and linspace make.
 //
 // The standard library's engine gives the same bits everywhere; its distributions do not, nor does
 // a C library's logarithm. So the distributions here use only correctly rounded operations: a seed
 // means the same numbers on every machine.
 #include "tools/broadloom/cli/usage.hpp"
-#include "tools/broadloom/data/element.hpp"
 #include "tools/broadloom/data/free_memory.hpp"
 #include "tools/broadloom/data/source.hpp"
 
+#include "array/element.hpp"
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <type_traits>
+#include <utility>
 
 namespace broadloom::cli {
+
+using array::is_complex_type;
+using array::with_type;
 
 namespace {
 
@@ -106,8 +111,20 @@ template <class T> void fill(const Array &array, const GeneratorSource &source, 
     for (std::int64_t i = 0; i < count; ++i) data[i] = T(1);
     return;
   case Generator::Arange:
-    for (std::int64_t i = 0; i < count; ++i) data[i] = T(i);
+    for (std::int64_t i = 0; i < count; ++i) data[i] = T(source.start + i * source.step);
     return;
+  case Generator::Eye:
+    for (std::int64_t i = 0; i < std::min(source.extents[0], source.extents[1]); ++i)
+      data[i * source.extents[1] + i] = T(1);
+    return;
+  case Generator::Linspace: // both ends are met exactly
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double part = count > 1 ? double(i) / double(count - 1) : 0;
+      data[i] = T(i + 1 == count && count > 1 ? source.to
+                                              : source.from + part * (source.to - source.from));
+    }
+    return;
+  case Generator::Full: return; // by its number
   case Generator::Rand:
     for (std::int64_t i = 0; i < count; ++i) data[i] = random.uniform<T>();
     return;
@@ -117,12 +134,14 @@ template <class T> void fill(const Array &array, const GeneratorSource &source, 
   }
 }
 
-// The greatest n for which arange(n) fits.
-template <class T> std::int64_t arange_limit() {
-  if constexpr (std::is_integral_v<T> && sizeof(T) < 8) {
-    return std::int64_t(std::numeric_limits<T>::max()) + 1;
-  }
-  return std::numeric_limits<std::int64_t>::max();
+// Whether the dtype has a number of arange.
+template <class T> bool fits(std::int64_t number) {
+  if constexpr (std::is_same_v<T, bool>)
+    return number == 0 || number == 1;
+  else if constexpr (std::is_integral_v<T>)
+    return std::in_range<T>(number);
+  else
+    return true;
 }
 
 } // namespace
@@ -141,12 +160,20 @@ Array generate(const GeneratorSource &source, const Target &target) {
                       target.name, name(target.dtype)),
           "use rand(..), which gives 0 to 99 for integers");
     }
-    if (source.generator == Generator::Arange && source.extents.at(0) > arange_limit<T>()) {
+    const std::int64_t last =
+        source.extents.empty() ? 0 : source.start + (source.extents[0] - 1) * source.step;
+    if (source.generator == Generator::Arange && source.extents[0] > 0 &&
+        (!fits<T>(source.start) || !fits<T>(last)))
       throw UsageError("E0403",
-                       fmt::format("input {}: arange({}) does not fit in {}", target.name,
-                                   source.extents[0], name(target.dtype)),
-                       fmt::format("arange({}) is the longest", arange_limit<T>()));
-    }
+                       fmt::format("input {}: {} of arange(..) does not fit in {}", target.name,
+                                   fits<T>(source.start) ? last : source.start, name(target.dtype)),
+                       "make it shorter, or declare the input with a wider dtype");
+    if (source.generator == Generator::Linspace && !is_float(target.dtype) &&
+        !is_complex(target.dtype))
+      throw UsageError("E0403",
+                       fmt::format("input {}: linspace makes floats, and the input is {}",
+                                   target.name, name(target.dtype)),
+                       "use arange(..), which counts");
     Array array(target.dtype, source.extents);
     fill<T>(array, source, Random(source.seed.value_or(hash(target.name))));
     return array;

@@ -1,10 +1,12 @@
 // Parsing SOURCE and applying views. What the generators make is in generate.cpp.
 #include "tools/broadloom/data/source.hpp"
 
+#include "array/element.hpp"
+#include "ops/ops.hpp"
 #include "support/text.hpp"
 
 #include "tools/broadloom/cli/usage.hpp"
-#include "tools/broadloom/data/element.hpp"
+#include "tools/broadloom/data/files.hpp"
 
 #include <fmt/format.h>
 
@@ -21,6 +23,9 @@
 #include <utility>
 
 namespace broadloom::cli {
+
+using array::is_complex_type;
+using array::with_type;
 
 namespace {
 
@@ -53,21 +58,27 @@ std::optional<ReadNumber> number_of(std::string_view word) {
   return number;
 }
 
-constexpr const char *forms = "a source is a .npy file, a number, or rand(3,4), randn(..), "
-                              "zeros(..), ones(..), arange(n) with "
+constexpr const char *forms = "a source is a .npy or .csv file, a.npz:NAME, a number, a list "
+                              "[1, 2, 3], or rand(3,4), randn(..), zeros(..), ones(..), arange(n), "
+                              "arange(2, 10), full(3, value=2), eye(3), linspace(0, 1, 5), with "
                               ", seed=7; then views like [::2, -1] and .T";
 
 class SourceParser {
 public:
-  SourceParser(std::string_view text, const std::string &input) : text_(text), input_(input) {}
+  SourceParser(std::string_view text, const std::string &input, const Values *values)
+      : text_(text), input_(input), values_(values) {}
 
   Source parse() {
     Source source;
     source.text = text_;
     if (const std::size_t end = path_end(); end > 0) {
-      source.base = FileSource{std::string(text_.substr(0, end))};
-      at_ = end;
-    } else if (skip_space(); is_letter(peek()) && text_.find('(') != text_.npos) {
+      source.base = file(end);
+    } else if (skip_space(); peek() == '[') {
+      source.base = list();
+    } else if (const std::string name = value_name(); !name.empty()) {
+      source.base = NameSource{name};
+      at_ += name.size();
+    } else if (is_letter(peek()) && text_.find('(') != text_.npos) {
       source.base = generator();
     } else {
       source.base = number();
@@ -85,16 +96,90 @@ private:
                      help);
   }
 
-  // Where a path ends: after the first ".npy" that only views can follow; 0 where there is none.
+  // Where a path ends: after the first suffix that only views can follow; 0 where there is none.
   std::size_t path_end() const {
-    constexpr std::string_view suffix = ".npy";
-    for (std::size_t at = text_.find(suffix); at != text_.npos; at = text_.find(suffix, at + 1)) {
-      const std::string_view rest = text_.substr(at + suffix.size());
-      if (rest.empty() || rest[0] == '[' || rest[0] == ' ' || rest.substr(0, 2) == ".T") {
-        return at + suffix.size();
+    for (const std::string_view suffix : {".npy", ".csv", ".npz:"})
+      for (std::size_t at = text_.find(suffix); at != text_.npos; at = text_.find(suffix, at + 1)) {
+        const std::string_view rest = text_.substr(at + suffix.size());
+        if (suffix.back() == ':' || rest.empty() || rest[0] == '[' || rest[0] == ' ' ||
+            rest.substr(0, 2) == ".T") {
+          return at + suffix.size();
+        }
       }
-    }
     return 0;
+  }
+
+  FileSource file(std::size_t end) {
+    FileSource source{std::string(text_.substr(0, end))};
+    at_ = end;
+    if (source.path.back() != ':') return source;
+    source.path.pop_back();
+    std::size_t stop = std::min(text_.find_first_of("[ ", at_), text_.size());
+    if (const std::size_t turned = text_.find(".T", at_); turned < stop) stop = turned;
+    if (stop == at_) fail(at_, "expected the name of an array in the file");
+    source.entry = text_.substr(at_, stop - at_);
+    at_ = stop;
+    return source;
+  }
+
+  // The value whose name comes next; "" where there is none.
+  std::string value_name() const {
+    if (!values_ || !is_letter(peek())) return "";
+    std::size_t end = at_;
+    const auto word_end = [&](std::size_t from) {
+      while (from < text_.size() && (is_letter(text_[from]) || is_digit(text_[from]))) ++from;
+      return from;
+    };
+    end = word_end(at_);
+    if (end < text_.size() && text_[end] == '.') { // of the two the longer
+      const std::string whole(text_.substr(at_, word_end(end + 1) - at_));
+      if (values_->count(whole)) return whole;
+    }
+    const std::string word(text_.substr(at_, end - at_));
+    return values_->count(word) ? word : "";
+  }
+
+  // Each level opened by a bracket has as many parts as its neighbours.
+  ListSource list() {
+    ListSource source;
+    std::vector<std::int64_t> counts; // of the levels that are open
+    const std::size_t start = at_;
+    int leaf_level = -1;
+    do {
+      skip_space();
+      if (accept('[')) {
+        counts.push_back(0);
+        if (counts.size() > std::size_t(max_rank)) fail(start, "a list is nested too deep");
+        continue;
+      }
+      if (accept(']')) {
+        const std::size_t level = counts.size() - 1;
+        if (source.extents.size() <= level) source.extents.resize(level + 1, -1);
+        if (source.extents[level] >= 0 && source.extents[level] != counts[level])
+          fail(at_ - 1, "the parts of a list have different lengths");
+        source.extents[level] = counts[level];
+        counts.pop_back();
+        if (!counts.empty()) ++counts.back();
+        skip_space();
+        if (!counts.empty() && peek() != ']') expect(',');
+        continue;
+      }
+      const std::size_t word = at_;
+      if (leaf_level >= 0 && leaf_level != int(counts.size()))
+        fail(word, "a list has numbers at one depth only");
+      leaf_level = int(counts.size());
+      while (at_ < text_.size() &&
+             std::string_view(",] ").find(text_[at_]) == std::string_view::npos)
+        ++at_;
+      source.words.emplace_back(text_.substr(word, at_ - word));
+      const std::string &number = source.words.back();
+      if (!number_of(number) && number != "true" && number != "false")
+        fail(word, number.empty() ? "expected a number" : fmt::format("'{}' is no number", number));
+      ++counts.back();
+      skip_space();
+      if (peek() != ']') expect(',');
+    } while (!counts.empty());
+    return source;
   }
 
   NumberSource number() {
@@ -110,12 +195,15 @@ private:
   }
 
   GeneratorSource generator() {
-    constexpr std::array<std::pair<std::string_view, Generator>, 5> names{{
+    constexpr std::array<std::pair<std::string_view, Generator>, 8> names{{
         {"rand", Generator::Rand},
         {"randn", Generator::Randn},
         {"zeros", Generator::Zeros},
         {"ones", Generator::Ones},
         {"arange", Generator::Arange},
+        {"full", Generator::Full},
+        {"eye", Generator::Eye},
+        {"linspace", Generator::Linspace},
     }};
     const std::size_t start = at_;
     const std::string_view name = word();
@@ -125,11 +213,20 @@ private:
     GeneratorSource source;
     source.generator = found->second;
     expect('(');
+    if (source.generator == Generator::Arange) return arange(std::move(source));
+    if (source.generator == Generator::Linspace) return linspace(std::move(source));
     while (!accept(')')) {
       skip_space();
       const std::size_t argument = at_;
       if (is_letter(peek())) {
-        if (word() != "seed") fail(argument, "the only option of a generator is seed=");
+        const std::string_view option = word();
+        if (source.generator == Generator::Full && option == "value") {
+          expect('=');
+          source.value = number_word();
+          expect(')');
+          return source;
+        }
+        if (option != "seed") fail(argument, "the only option of a generator is seed=");
         if (source.seed) fail(argument, "the seed is given twice");
         expect('=');
         skip_space();
@@ -151,10 +248,64 @@ private:
         break;
       }
     }
-    if (source.generator == Generator::Arange && source.extents.size() != 1) {
-      fail(start, "arange takes one extent");
-    }
+    if (source.generator == Generator::Full)
+      fail(start, "full() lacks its value: full(3, 4, value=2)");
+    if (source.generator == Generator::Eye && source.extents.size() == 1)
+      source.extents.push_back(source.extents[0]);
+    if (source.generator == Generator::Eye && source.extents.size() != 2)
+      fail(start, "eye takes one extent or two");
     return source;
+  }
+
+  // arange(n), arange(start, stop), arange(start, stop, step), behind the parenthesis.
+  GeneratorSource arange(GeneratorSource source) {
+    const std::size_t at = at_;
+    std::vector<std::int64_t> given{integer()};
+    while (given.size() < 3 && accept(',')) given.push_back(integer());
+    expect(')');
+    const std::int64_t stop = given.size() == 1 ? given[0] : given[1];
+    if (given.size() > 1) source.start = given[0];
+    if (given.size() > 2) source.step = given[2];
+    if (source.step == 0) fail(at, "the step of arange cannot be 0");
+    std::int64_t span = 0;
+    constexpr std::int64_t most = std::int64_t(1) << 60;
+    if (__builtin_sub_overflow(stop, source.start, &span) || std::abs(span) > most ||
+        std::abs(source.step) > most)
+      fail(at, "this is too long");
+    const std::int64_t count = source.step > 0 ? (span + source.step - 1) / source.step
+                                               : (-span - source.step - 1) / -source.step;
+    if (given.size() == 1 && stop < 0) fail(at, "an extent is 0 or more");
+    source.extents = {std::max<std::int64_t>(count, 0)};
+    return source;
+  }
+
+  // linspace(from, to, n), behind the parenthesis.
+  GeneratorSource linspace(GeneratorSource source) {
+    const auto real = [&] {
+      const std::size_t at = (skip_space(), at_);
+      const std::optional<ReadNumber> number = number_of(number_word());
+      if (!number || number->value.imag() != 0) fail(at, "expected a real number");
+      return number->value.real();
+    };
+    source.from = real();
+    expect(',');
+    source.to = real();
+    expect(',');
+    skip_space();
+    const std::size_t at = at_;
+    const std::int64_t count = integer();
+    if (count < 1) fail(at, "linspace has at least one element");
+    source.extents = {count};
+    expect(')');
+    return source;
+  }
+
+  std::string number_word() {
+    skip_space();
+    const std::size_t start = at_;
+    while (at_ < text_.size() && std::string_view(",) ").find(text_[at_]) == std::string_view::npos)
+      ++at_;
+    return std::string(text_.substr(start, at_ - start));
   }
 
   ViewStep view() {
@@ -248,11 +399,12 @@ private:
 
   std::string_view text_;
   const std::string &input_;
+  const Values *values_;
   std::size_t at_ = 0;
 };
 
-Array number_array(const std::string &word, const Target &target) {
-  Array array(target.dtype, {});
+// Writes the number in the target's dtype.
+void put_number(const std::string &word, const Target &target, void *at) {
   with_type(target.dtype, [&](auto zero) {
     using T = decltype(zero);
     T value = zero;
@@ -260,7 +412,7 @@ Array number_array(const std::string &word, const Target &target) {
     if constexpr (std::is_same_v<T, bool>) {
       value = word == "true" || word == "1";
       fits = value || word == "false" || word == "0";
-    } else if constexpr (is_narrow<T>) {
+    } else if constexpr (array::is_narrow<T>) {
       double wide = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), wide);
       value = T(wide);
@@ -282,25 +434,78 @@ Array number_array(const std::string &word, const Target &target) {
           fmt::format("input {}: {} is not a value of {}", target.name, word, name(target.dtype)),
           "give a value in the dtype that the kernel declares for this input");
     }
-    *array.data<T>() = value;
+    *static_cast<T *>(at) = value;
   });
+}
+
+Array number_array(const std::string &word, const Target &target) {
+  const Array array(target.dtype, {});
+  put_number(word, target, array.raw());
   return array;
 }
 
-Array file_array(const std::string &path, const Target &target) {
+Array list_array(const ListSource &list, const Target &target) {
+  const Array array(target.dtype, list.extents);
+  char *at = static_cast<char *>(array.raw());
+  for (const std::string &word : list.words) {
+    put_number(word, target, at);
+    at += size_of(target.dtype);
+  }
+  return array;
+}
+
+[[noreturn]] void wrong_dtype(const std::string &what, const Array &array, const Target &target,
+                              const std::string &help) {
+  throw DTypeError("E0203",
+                   fmt::format("'{}' holds {}, and input '{}' is declared as {}", what,
+                               name(array.dtype()), target.name, name(target.dtype)),
+                   target.where, help);
+}
+
+// What is weak takes the dtype, if it has its values.
+Array named_array(const std::string &called, const Target &target) {
+  const auto found = target.values ? target.values->find(called) : Values::const_iterator();
+  if (!target.values || found == target.values->end())
+    throw UsageError("E0403", fmt::format("input {}: there is no value '{}'", target.name, called),
+                     ".list lists the values");
+  const Array &array = found->second.array;
+  if (array.dtype() == target.dtype) return array;
+  if (!found->second.is_weak)
+    wrong_dtype(called, array, target,
+                fmt::format("declare the input as {}, or cast: .let c = {}({})",
+                            name(array.dtype()), name(target.dtype), called));
+  const Array from = array.copy(), to(target.dtype, array.shape());
+  const std::size_t from_size = size_of(from.dtype()), to_size = size_of(to.dtype());
+  const bool loses_all = is_integer(to.dtype()) || to.dtype() == DType::Bool;
+  for (std::int64_t k = 0; k < from.size(); ++k) {
+    const ops::Scalar value =
+        ops::load(static_cast<const char *>(from.raw()) + std::size_t(k) * from_size, from.dtype());
+    const bool complex_to_real = is_complex(from.dtype()) && !is_complex(to.dtype());
+    const ops::Scalar made =
+        complex_to_real ? ops::Scalar{} : ops::convert(value, from.dtype(), to.dtype());
+    if (complex_to_real || (loses_all && ops::convert(made, to.dtype(), from.dtype()) != value))
+      wrong_dtype(called, array, target, "it has values that this dtype does not have");
+    ops::store(static_cast<char *>(to.raw()) + std::size_t(k) * to_size, to.dtype(), made);
+  }
+  return to;
+}
+
+void require_file(const std::string &path, const std::string &what) {
   if (::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
-    throw UsageError("E0402", fmt::format("input {}: there is no file '{}'", target.name, path),
+    throw UsageError("E0402", fmt::format("{}: there is no file '{}'", what, path),
                      "check the path; it counts from the current folder");
   }
-  Array array = load_npy(path);
-  if (array.dtype() != target.dtype) {
-    throw DTypeError("E0203",
-                     fmt::format("'{}' holds {}, and input '{}' is declared as {}", path,
-                                 name(array.dtype()), target.name, name(target.dtype)),
-                     target.where,
-                     fmt::format("declare the input as {}, or convert the file with numpy",
-                                 name(array.dtype())));
-  }
+}
+
+Array file_array(const FileSource &source, const Target &target) {
+  const std::string &path = source.path;
+  require_file(path, "input " + target.name);
+  if (path.ends_with(".csv")) return list_array(read_csv(path), target);
+  const Array array = source.entry.empty() ? load_npy(path) : entry_of(path, source.entry);
+  if (array.dtype() != target.dtype)
+    wrong_dtype(path, array, target,
+                fmt::format("declare the input as {}, or convert the file with numpy",
+                            name(array.dtype())));
   return array;
 }
 
@@ -330,8 +535,34 @@ Range resolve(const Slice &slice, std::int64_t extent) {
 
 } // namespace
 
-Source parse_source(std::string_view text, const std::string &input) {
-  return SourceParser(text, input).parse();
+Source parse_source(std::string_view text, const std::string &input, const Values *values) {
+  return SourceParser(text, input, values).parse();
+}
+
+std::optional<DType> dtype_of(const Source &source) {
+  DType dtype = DType::I64;
+  const auto meet = [&](const std::string &word) {
+    const std::optional<ReadNumber> number = number_of(word);
+    if (word.ends_with('j'))
+      dtype = DType::C128;
+    else if (dtype != DType::C128 && (!number || word.find_first_of(".enai") != word.npos))
+      dtype = word == "true" || word == "false" ? DType::Bool : DType::F64;
+  };
+  if (std::holds_alternative<NameSource>(source.base)) return std::nullopt;
+  if (const auto *file = std::get_if<FileSource>(&source.base))
+    return file->path.ends_with(".csv") ? std::optional(DType::F64) : std::nullopt;
+  if (const auto *number = std::get_if<NumberSource>(&source.base)) meet(number->text);
+  if (const auto *list = std::get_if<ListSource>(&source.base)) {
+    for (const std::string &word : list->words) meet(word);
+    if (list->words.empty()) dtype = DType::F64;
+  }
+  if (const auto *made = std::get_if<GeneratorSource>(&source.base)) {
+    if (made->generator == Generator::Full)
+      meet(made->value);
+    else if (made->generator != Generator::Arange)
+      dtype = DType::F64;
+  }
+  return dtype;
 }
 
 Array apply_view(const Array &array, const ViewStep &step, const std::string &text) {
@@ -378,14 +609,32 @@ Array apply_view(const Array &array, const ViewStep &step, const std::string &te
   return {std::make_shared<Array>(array), array.dtype(), data, to};
 }
 
+Array array_of_file(const Source &source) {
+  const auto &file = std::get<FileSource>(source.base);
+  require_file(file.path, "the value");
+  Array array = file.entry.empty() ? load_npy(file.path) : entry_of(file.path, file.entry);
+  for (const ViewStep &step : source.views) array = apply_view(array, step, source.text);
+  return array;
+}
+
 Array read_source(const Source &source, const Target &target) {
   Array array;
   if (const auto *file = std::get_if<FileSource>(&source.base)) {
-    array = file_array(file->path, target);
+    array = file_array(*file, target);
   } else if (const auto *number = std::get_if<NumberSource>(&source.base)) {
     array = number_array(number->text, target);
+  } else if (const auto *list = std::get_if<ListSource>(&source.base)) {
+    array = list_array(*list, target);
+  } else if (const auto *named = std::get_if<NameSource>(&source.base)) {
+    array = named_array(named->name, target);
   } else {
-    array = generate(std::get<GeneratorSource>(source.base), target);
+    const GeneratorSource &made = std::get<GeneratorSource>(source.base);
+    array = generate(made, target);
+    if (made.generator == Generator::Full) {
+      char *at = static_cast<char *>(array.raw());
+      for (std::int64_t k = 0; k < array.size(); ++k, at += size_of(target.dtype))
+        put_number(made.value, target, at);
+    }
   }
   for (const ViewStep &step : source.views) array = apply_view(array, step, source.text);
   return array;

@@ -1,8 +1,13 @@
 // SOURCE: where the data of an input comes from.
 //
-//   source    = ( path ending in .npy | number | generator ) { view }
-//   generator = ("rand" | "randn" | "zeros" | "ones" | "arange")
-//               "(" [ INT { "," INT } ] [ "," "seed" "=" INT ] ")"
+//   source    = ( path | number | list | generator | value ) { view }
+//   path      = .. ".npy" | .. ".csv" | .. ".npz:" NAME
+//   list      = "[" ( number | list ) { "," ( number | list ) } "]"
+//   generator = ("rand" | "randn") "(" [ INT { "," INT } ] [ "," "seed" "=" INT ] ")"
+//             | ("zeros" | "ones" | "eye" | "arange") "(" INT { "," INT } ")"
+//             | "full" "(" { INT "," } "value" "=" number ")"
+//             | "linspace" "(" number "," number "," INT ")"
+//   value     = NAME [ "." NAME ]      of the REPL: what .let named, or an output of a kernel
 //   view      = ".T" | "[" item { "," item } "]"
 //   item      = INT | [INT] ":" [INT] [ ":" [INT] ] | "..."
 //
@@ -14,6 +19,7 @@
 #include <broadloom/error.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +28,7 @@
 
 namespace broadloom::cli {
 
-enum class Generator { Rand, Randn, Zeros, Ones, Arange };
+enum class Generator { Rand, Randn, Zeros, Ones, Arange, Full, Eye, Linspace };
 
 struct Slice {
   std::optional<std::int64_t> start, stop, step;
@@ -37,6 +43,7 @@ struct ViewStep { // `.T`, or brackets with items
 
 struct FileSource {
   std::string path;
+  std::string entry = {}; // of a .npz file
 };
 struct NumberSource {
   std::string text;
@@ -45,11 +52,28 @@ struct GeneratorSource {
   Generator generator = Generator::Rand;
   std::vector<std::int64_t> extents;
   std::optional<std::uint64_t> seed;
+  std::int64_t start = 0, step = 1; // Arange
+  std::string value = {};           // Full
+  double from = 0, to = 0;          // Linspace
 };
+struct ListSource {
+  std::vector<std::int64_t> extents;
+  std::vector<std::string> words; // the numbers, in C order
+};
+struct NameSource {
+  std::string name;
+};
+
+// Arrays by their names. What was written as numbers is weak: it takes the dtype of the input that it is for.
+struct Value {
+  Array array;
+  bool is_weak = false;
+};
+using Values = std::map<std::string, Value>;
 
 struct Source {
   std::string text; // as written
-  std::variant<FileSource, NumberSource, GeneratorSource> base;
+  std::variant<FileSource, NumberSource, GeneratorSource, ListSource, NameSource> base;
   std::vector<ViewStep> views;
 };
 
@@ -59,10 +83,15 @@ struct Target {
   std::string name;
   DType dtype = DType::F32;
   Place where; // the declaration, for errors about the data
+  const Values *values = nullptr;
 };
 
 // Throws UsageError E0403, with a caret under the text.
-Source parse_source(std::string_view text, const std::string &input);
+Source parse_source(std::string_view text, const std::string &input,
+                    const Values *values = nullptr);
+
+// The dtype that a source of numbers has by itself: i64, f64 or c128; none of a file and a value, which have their own.
+std::optional<DType> dtype_of(const Source &source);
 
 // Loads or makes the data in the target's dtype and applies the views. Throws UsageError (no such
 // file; a number that the dtype does not have), ShapeError E0114 (an index that the array lacks),

@@ -4,7 +4,11 @@
 #include "jit/about.hpp"
 #include "tools/broadloom/help/describe_app.hpp"
 
+#include <broadloom/version.hpp>
+
 #include <fmt/format.h>
+
+#include <filesystem>
 
 namespace broadloom::cli {
 namespace {
@@ -16,6 +20,21 @@ std::string table(const std::vector<Entry> &entries) {
   std::string text;
   for (const Entry &entry : entries)
     text += fmt::format("  {:{}}  {}\n", entry.name, width, entry.text);
+  return text;
+}
+
+// Of an installation, or of the sources around a build folder: what is not there is not named.
+std::string where_documents_are() {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", unknown).parent_path();
+  std::string text;
+  if (fs::exists(folder / "../share/man/man1/broadloom.1", unknown))
+    text += "\nThe manual is broadloom(1).";
+  for (const char *docs : {"../share/doc/broadloom/docs", "../../docs"})
+    if (const fs::path page = folder / docs / "language.md"; fs::exists(page, unknown))
+      return text + "\nThe language is in " + page.lexically_normal().string() +
+             "; the other pages lie beside it.";
   return text;
 }
 
@@ -35,7 +54,7 @@ std::string version_text() {
 
 std::string help_footer() {
   return "Exit status:\n" + table(exit_statuses()) + "\nEnvironment:\n" + table(environment()) +
-         "\nThe manual is broadloom(1), the language docs/language.md.";
+         where_documents_are();
 }
 
 std::string generated(const CLI::App &app, std::string_view word) {

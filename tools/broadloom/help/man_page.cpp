@@ -7,6 +7,8 @@
 #include "tools/broadloom/help/describe_app.hpp"
 #include "tools/broadloom/help/help.hpp"
 
+#include <broadloom/version.hpp>
+
 #include <fmt/format.h>
 
 namespace broadloom::cli {

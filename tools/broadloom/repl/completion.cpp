@@ -20,7 +20,8 @@ namespace {
 
 using Words = std::set<std::string>;
 
-constexpr std::array generators{"rand(", "randn(", "zeros(", "ones(", "arange("};
+constexpr std::array generators{"rand(",   "randn(", "zeros(", "ones(",
+                                "arange(", "full(",  "eye(",   "linspace("};
 constexpr std::array stages{"spec", "folded", "axes", "graph", "plan",
                             "loop", "block",  "llvm", "asm",   "why"};
 constexpr std::array dtypes{DType::Bool, DType::I8,  DType::I16, DType::I32, DType::I64,

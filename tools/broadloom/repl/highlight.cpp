@@ -68,7 +68,8 @@ public:
       if (token.kind == Tok::Break || token.kind == Tok::Assign || token.kind == Tok::LeftBrace)
         header_ = false;
       if (token.kind == Tok::RightBrace) in_schedule_ = false;
-      if (token.kind == Tok::Int || token.kind == Tok::Float) add(token, Paint::Number);
+      if (token.kind == Tok::Int || token.kind == Tok::Float || token.kind == Tok::Imaginary)
+        add(token, Paint::Number);
       if (token.kind == Tok::Name) name(token);
     }
     return std::move(spans_);

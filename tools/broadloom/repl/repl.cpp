@@ -6,6 +6,8 @@
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/repl/terminal.hpp"
 
+#include <broadloom/version.hpp>
+
 #include <exception>
 #include <iostream>
 #include <unistd.h>
@@ -16,6 +18,10 @@ void Feeder::line(std::string_view line) {
   ++line_;
   if (is_command(line)) {
     if (open()) execute_pending(); // not complete: says so
+    session_.execute(std::string(line), file_, line_);
+    return;
+  }
+  if (!open() && Session::is_word_of_shells(line)) {
     session_.execute(std::string(line), file_, line_);
     return;
   }

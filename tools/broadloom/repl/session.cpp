@@ -54,7 +54,10 @@ Session::Session(const Streams &streams, SessionOptions options)
 
 void Session::execute(const std::string &text, const std::string &file, int line) {
   phase_ = Phase::Spec;
-  if (!is_command(text)) return define({file, line, text});
+  if (!is_command(text)) {
+    if (!answer(text)) define({file, line, text});
+    return;
+  }
   const std::size_t start = text.find_first_not_of(" \t");
   const std::size_t end = std::min(text.find_first_of(" \t\r\n", start), text.size());
   const Command &command = find_command(text.substr(start, end - start));
@@ -67,11 +70,14 @@ void Session::define(const Chunk &text) {
       library_.extend_function(text))
     return;
   const bool statement = Library::is_statement(text.text);
+  const auto before = library_.kernels();
   for (const Library::Name &defined : statement ? library_.state(text) : library_.define(text)) {
     if (defined.kind != Library::Kind::Kernel) continue;
     compiled_.erase(defined.name);
     const auto kernel = library_.kernels().find(defined.name);
     streams_.out << signature(kernel->second->typed) << '\n';
+    const auto old = before.find(defined.name);
+    forget_unfit(defined.name, old == before.end() ? nullptr : &old->second->typed);
   }
 }
 
@@ -87,7 +93,7 @@ void Session::load(const std::string &path) {
 }
 
 void Session::list(const Words &) {
-  if (library_.kernels().empty() && library_.definitions().empty())
+  if (library_.kernels().empty() && library_.definitions().empty() && values_.empty())
     streams_.out << "nothing is defined yet: write kernel k { in x : f32[:]; out z = x + 1 }\n";
   for (const auto &[name, definition] : library_.definitions()) {
     const bool function = definition.kind == Library::Kind::Function;
@@ -100,6 +106,7 @@ void Session::list(const Words &) {
     for (const auto &[input, source] : given->second)
       streams_.out << fmt::format("  {} = {}\n", input, source);
   }
+  list_values();
 }
 
 void Session::clear(const Words &) { library_.forget_statements(); }

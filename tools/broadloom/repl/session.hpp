@@ -47,6 +47,10 @@ public:
   Phase phase() const { return phase_; } // of the last input: whose fault its error is
 
   const Library &library() const { return library_; }
+  const Values &values() const { return values_; }
+
+  // Whether a line is a word by which other programs explain themselves or end: help, ?, exit, quit.
+  static bool is_word_of_shells(std::string_view line);
 
 private:
   friend struct CommandTable;
@@ -59,8 +63,9 @@ private:
     std::vector<InputInfo> infos; // of the inputs
     std::vector<Array> inputs;
     Outputs outputs;
-    std::string made_up; // " x=rand(3, 4)": inputs for which nothing was given
-    Words words;         // NAME=SOURCE, as given
+    std::string made_up;  // " x=rand(3, 4)": inputs for which nothing was given
+    Words words;          // NAME=SOURCE, as given
+    std::string replaced; // what is said of files that were there
   };
   static constexpr std::int64_t small_points = 0; // data that is made up is to be read by people
 
@@ -73,6 +78,15 @@ private:
   void quit(const Words &words);
   void set(const Words &words);
   std::string print_settings() const;
+
+  // session_values.cpp
+  bool answer(const std::string &text);
+  bool is_expression(const std::string &text) const;
+  Array evaluate(const std::string &text);
+  void let(const Words &words);
+  void save(const Words &words);
+  void list_values() const;
+  void forget_unfit(const std::string &kernel, const spec::TypedSpec *before);
 
   // session_show.cpp
   void show(const Words &words);
@@ -93,6 +107,8 @@ private:
   static std::string report(const Call &call, const Timing &timing, double compile_ms,
                             const Roofline &roofline, std::optional<double> predicted_ns);
   void keep_sources(const Call &call);
+  // A line for each file that is there.
+  static std::string told_of_replaced(const Words &paths);
   // The kernel that the first word names, which is taken off, or the latest one.
   std::shared_ptr<const DefinedKernel> choose(Words &words) const;
   Kernel compiled(const DefinedKernel &defined);
@@ -104,8 +120,9 @@ private:
   Settings settings_;
   Library library_;
   std::map<std::string, std::map<std::string, std::string>> given_; // [kernel][input]: SOURCE
-  std::map<std::string, Kernel> compiled_;                          // by name, for these settings
-  std::optional<Roofline> roofline_;                                // for these settings
+  Values values_;                          // by .let, and "k.z" of the latest run of k
+  std::map<std::string, Kernel> compiled_; // by name, for these settings
+  std::optional<Roofline> roofline_;       // for these settings
   Phase phase_ = Phase::Spec;
   bool done_ = false;
 };

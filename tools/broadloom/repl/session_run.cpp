@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <ostream>
 
 namespace broadloom::cli {
@@ -84,7 +85,8 @@ struct Made {
 
 // What is given first: its extents are those of what is made up.
 Made read_or_make_up(const spec::TypedSpec &typed,
-                     const std::vector<std::optional<Source>> &sources, std::int64_t points) {
+                     const std::vector<std::optional<Source>> &sources, std::int64_t points,
+                     const Values &values) {
   Made made;
   made.arrays.resize(sources.size());
   const std::size_t axes = typed.axes.size();
@@ -97,7 +99,7 @@ Made read_or_make_up(const spec::TypedSpec &typed,
   };
   const auto read = [&](std::size_t i, const Source &source) {
     const spec::TypedInput &input = typed.inputs[i];
-    made.arrays[i] = read_source(source, {input.name, input.dtype, input.where});
+    made.arrays[i] = read_source(source, {input.name, input.dtype, input.where, &values});
   };
   for (std::size_t i = 0; i < sources.size(); ++i) learn(i, typed.inputs[i].extents);
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -201,12 +203,13 @@ std::vector<Array> Session::make_inputs(std::shared_ptr<const DefinedKernel> def
     const auto now = given.find(input.name), before = kept.find(input.name);
     sources.emplace_back();
     if (now != given.end() || before != kept.end())
-      sources.back() = parse_source(now != given.end() ? now->second : before->second, input.name);
+      sources.back() =
+          parse_source(now != given.end() ? now->second : before->second, input.name, &values_);
   }
   phase_ = Phase::Data;
   const auto made = std::make_shared<Made>();
-  apart([defined, sources, points, made] {
-    *made = read_or_make_up(defined->typed, sources, points);
+  apart([defined, sources, points, made, values = values_] {
+    *made = read_or_make_up(defined->typed, sources, points, values);
   });
   made_up = made->made_up;
   return made->arrays;
@@ -230,9 +233,25 @@ std::shared_ptr<Session::Call> Session::prepare(const Words &given, std::int64_t
     const std::vector<Signature> signatures =
         kernel.infer(std::vector<AnyView>(inputs.begin(), inputs.end()));
     Outputs outputs(kernel, std::move(wanted), inputs, signatures);
+    Words replaced; // by outputs that do not add to what they find
+    for (const std::string &word : destinations)
+      for (const OutputInfo &output : kernel.outputs())
+        if (!output.add && word.starts_with(output.name + "="))
+          replaced.push_back(word.substr(output.name.size() + 1));
     return std::make_shared<Call>(Call{defined, kernel, kernel.inputs(), std::move(inputs),
-                                       std::move(outputs), std::move(made_up), words});
+                                       std::move(outputs), std::move(made_up), words,
+                                       told_of_replaced(replaced)});
   });
+}
+
+std::string Session::told_of_replaced(const Words &paths) {
+  std::string told;
+  for (const std::string &path : paths) {
+    std::error_code unknown;
+    const auto bytes = std::filesystem::file_size(path, unknown);
+    if (!unknown) told += fmt::format("replaced {}, a file of {} bytes\n", path, bytes);
+  }
+  return told;
 }
 
 // Work that may take long. It owns what it uses, and touches nothing of the session.
@@ -259,7 +278,11 @@ void Session::run(const Words &words) {
     call->outputs.write();
   }
   keep_sources(*call);
+  const std::vector<std::string> names = call->outputs.names();
+  for (std::size_t o = 0; o < names.size(); ++o)
+    values_[call->defined->typed.name + "." + names[o]] = {call->outputs.arrays()[o], false};
   call->outputs.print(streams_.out, settings_.plot);
+  streams_.out << call->replaced;
 }
 
 void Session::check(const Words &words) {

@@ -1,5 +1,5 @@
 // See corners.hpp. Every value of the graph is measured on its own; then corners go from arguments to what is made of them.
-#include "grad/corners.hpp"
+#include "check/corners.hpp"
 
 #include "array/copy.hpp"
 #include "grad/slope.hpp"

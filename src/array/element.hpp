@@ -9,7 +9,7 @@
 #include <complex>
 #include <type_traits>
 
-namespace broadloom::cli {
+namespace broadloom::array {
 
 template <class T>
 inline constexpr bool is_narrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
@@ -39,4 +39,4 @@ template <class Visit> auto with_type(DType dtype, Visit visit) {
   support::bug("with_type: unknown dtype");
 }
 
-} // namespace broadloom::cli
+} // namespace broadloom::array

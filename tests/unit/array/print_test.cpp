@@ -1,6 +1,5 @@
 // Arrays as text.
 #include "tools/broadloom/cli/report.hpp"
-#include "tools/broadloom/data/print_array.hpp"
 #include "tools/broadloom/data/source.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +12,7 @@ using namespace broadloom;
 namespace {
 
 std::string printed(const char *source, DType dtype) {
-  return cli::print_array(cli::read_source(cli::parse_source(source, "x"), {"x", dtype, {}}));
+  return print(cli::read_source(cli::parse_source(source, "x"), {"x", dtype, {}}));
 }
 
 } // namespace
@@ -22,8 +21,8 @@ TEST_CASE("a matrix prints in brackets with its columns aligned") {
   const Array matrix(f64, {2, 3});
   const double values[] = {1, -0.5, 1e20, 0.1, 100, 2};
   std::copy(values, values + 6, matrix.data<double>());
-  CHECK(cli::print_array(matrix) == "[[  1.0,  -0.5, 1e+20],\n"
-                                    " [  0.1, 100.0,   2.0]]");
+  CHECK(print(matrix) == "[[  1.0,  -0.5, 1e+20],\n"
+                         " [  0.1, 100.0,   2.0]]");
 }
 
 TEST_CASE("scalars, bools, empty arrays and higher ranks print as NumPy prints them") {

@@ -2,16 +2,17 @@
 //
 //   [[0.5, 1.0, ..., 2.5],
 //    [3.0, 3.5, ..., 4.0]]
-#include "tools/broadloom/data/print_array.hpp"
+#include "array/element.hpp"
 
-#include "tools/broadloom/data/element.hpp"
+#include <broadloom/array.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
 
-namespace broadloom::cli {
+namespace broadloom::array {
 
 namespace {
 
@@ -135,6 +136,15 @@ private:
 
 } // namespace
 
-std::string print_array(const Array &array) { return Printer(array).print(); }
+} // namespace broadloom::array
 
-} // namespace broadloom::cli
+namespace broadloom {
+
+std::string print(const Array &array) {
+  if (array.raw() == nullptr && array.size() > 0) return "(no memory)";
+  return array::Printer(array).print();
+}
+
+std::ostream &operator<<(std::ostream &out, const Array &array) { return out << print(array); }
+
+} // namespace broadloom

@@ -1,0 +1,260 @@
+// Values: arrays that .let names or a run has left, and expressions of them.
+#include "tools/broadloom/repl/session.hpp"
+
+#include "support/text.hpp"
+#include "text/lexer.hpp"
+#include "text/words.hpp"
+#include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/data/files.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+namespace broadloom::cli {
+
+namespace {
+
+std::string trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n"),
+                    last = text.find_last_not_of(" \t\r\n");
+  return first == text.npos ? "" : std::string(text.substr(first, last - first + 1));
+}
+
+bool in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// A text in which each `k.z` that is a value has another name, and the values that are read, by the names that they have there.
+struct Expression {
+  std::string text;
+  std::map<std::string, const Value *> reads;
+};
+
+Expression expression_of(const std::string &text, const Values &values) {
+  Expression made;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    const auto pass_word = [&] {
+      while (end < text.size() && in_name(text[end])) ++end;
+    };
+    pass_word();
+    if (end == at) {
+      made.text += text[at++];
+      continue;
+    }
+    const bool is_number = text[at] >= '0' && text[at] <= '9';
+    std::string word = text.substr(at, end - at);
+    if (!is_number && end + 1 < text.size() && text[end] == '.' && in_name(text[end + 1])) {
+      const std::size_t dot = end++;
+      pass_word();
+      if (values.count(text.substr(at, end - at)) != 0)
+        word = text.substr(at, end - at);
+      else
+        end = dot;
+    }
+    const auto value = values.find(word);
+    std::replace(word.begin(), word.end(), '.', '_');
+    if (!is_number && value != values.end()) made.reads.emplace(word, &value->second);
+    made.text += word;
+    at = end;
+  }
+  return made;
+}
+
+std::string dims_of(const Array &array) {
+  return array.rank() > 0 ? fmt::format("[{}]", fmt::join(array.shape(), ", ")) : "";
+}
+
+} // namespace
+
+bool Session::is_word_of_shells(std::string_view line) {
+  constexpr std::string_view words[] = {"help", "?", "exit", "exit()", "quit", "quit()", "help()"};
+  return std::ranges::find(words, trimmed(line)) != std::end(words);
+}
+
+// `help`, `?` and `exit` as they are elsewhere; values and expressions of them are printed. False for all else.
+bool Session::answer(const std::string &text) {
+  const std::string word = trimmed(text);
+  if (is_word_of_shells(word)) {
+    if (word[0] == 'h' || word[0] == '?')
+      help({});
+    else
+      quit({});
+    return true;
+  }
+  const std::size_t equals = word.find('=');
+  if (equals != word.npos && word.find("==") != equals &&
+      spec::check_name(trimmed(word.substr(0, equals)), "").code.empty())
+    throw UsageError("E0401", "a value has its name by .let", fmt::format("write .let {}", word));
+  if (!is_expression(text)) return false;
+  streams_.out << broadloom::print(evaluate(word)) << '\n';
+  return true;
+}
+
+// What begins as no definition and no statement, and has nothing of either.
+bool Session::is_expression(const std::string &text) const {
+  constexpr std::string_view definitions[] = {"kernel", "def", "accumulator", "derivative"};
+  if (Library::is_statement(text)) return false;
+  try {
+    // As the lexer knows no `k.z`.
+    const spec::Source source = spec::lex(expression_of(text, values_).text, "");
+    if (std::ranges::find(definitions, source.word(source.tokens[0])) != std::end(definitions))
+      return false;
+    if (source.tokens[0].kind == spec::Tok::End) return false;
+    int open = 0; // of parentheses, in which `=` stands before an option
+    for (const spec::Token &token : source.tokens) {
+      open += (token.kind == spec::Tok::LeftParen) - (token.kind == spec::Tok::RightParen);
+      if (token.kind == spec::Tok::LeftBrace || token.kind == spec::Tok::RightBrace ||
+          (token.kind == spec::Tok::Assign && open == 0))
+        return false;
+    }
+    return true;
+  } catch (const SpecError &) {
+    return false; // `define` says what is wrong
+  }
+}
+
+// By a kernel with unlabelled dims, which align as NumPy's do.
+Array Session::evaluate(const std::string &text) {
+  const Expression expression = expression_of(text, values_);
+  std::string kernel = "kernel value {";
+  std::vector<NamedView> inputs;
+  for (const auto &[name, value] : expression.reads) {
+    std::vector<std::string> dims(std::size_t(value->array.rank()), ":");
+    kernel += fmt::format(" in {} : {}{};", name, broadloom::name(value->array.dtype()),
+                          dims.empty() ? "" : fmt::format("[{}]", fmt::join(dims, ", ")));
+    inputs.emplace_back(name, value->array);
+  }
+  std::string output = "value";
+  while (expression.reads.count(output) != 0) output += '_';
+  Library library = library_; // with its functions and accumulators
+  try {
+    library.define({"<input>", 1, kernel + " out " + output + " = " + expression.text + " }"});
+  } catch (const Error &error) { // the place is one of the kernel, which nobody has written
+    support::fail(error.code(), error.message(), {}, error.help());
+  }
+  Options options;
+  options.threads = settings_.threads;
+  options.engine = settings_.engine;
+  options.cancel = options_.cancel;
+  const auto defined = library.kernels().at("value");
+  const auto result = std::make_shared<Array>();
+  phase_ = Phase::Data;
+  apart([defined, options, inputs, result] {
+    with_places(defined->text,
+                [&] { *result = compile(defined->spec, options).call(inputs, Order::c)[0]; });
+  });
+  return *result;
+}
+
+// NAME [: DTYPE] = SOURCE or an expression
+void Session::let(const Words &words) {
+  const std::string line = fmt::format("{}", fmt::join(words, " "));
+  const std::size_t equals = line.find('=');
+  const std::string form =
+      "write .let a = rand(3, 4), .let b : f32 = [1, 2, 3] or .let c = a * 2 + k.z";
+  if (equals == line.npos) throw UsageError("E0401", ".let gives a value a name", form);
+  std::string name = trimmed(line.substr(0, equals)), given = trimmed(line.substr(equals + 1));
+  std::optional<DType> dtype;
+  if (const std::size_t colon = name.find(':'); colon != name.npos) {
+    dtype = dtype_from_name(trimmed(name.substr(colon + 1)));
+    if (!dtype)
+      throw UsageError("E0401", fmt::format("'{}' is no dtype", trimmed(name.substr(colon + 1))),
+                       form);
+    name = trimmed(name.substr(0, colon));
+  }
+  const spec::NameCheck check = spec::check_name(name, "a value");
+  if (!check.code.empty()) throw UsageError("E0401", check.message, check.help);
+  if (given.empty())
+    throw UsageError("E0401", fmt::format("nothing is said of what '{}' is", name), form);
+  Value value;
+  std::optional<Source> source;
+  try {
+    source = parse_source(given, name, &values_);
+  } catch (const UsageError &) {
+    if (!is_expression(given)) throw;
+  }
+  if (source && std::holds_alternative<NameSource>(source->base) && !dtype) {
+    const Value &old = values_.at(std::get<NameSource>(source->base).name);
+    value.array = read_source(*source, {name, old.array.dtype(), {}, &values_});
+    value.is_weak = old.is_weak;
+  } else if (source) {
+    phase_ = Phase::Data;
+    const std::optional<DType> own = dtype_of(*source);
+    value.is_weak = own.has_value() && !dtype;
+    value.array =
+        own || dtype
+            ? read_source(*source, {name, dtype.value_or(own.value_or(DType::F64)), {}, &values_})
+            : array_of_file(*source);
+  } else {
+    value.array = evaluate(dtype ? fmt::format("{}({})", broadloom::name(*dtype), given) : given);
+  }
+  streams_.out << fmt::format("{}: {}{}\n", name, broadloom::name(value.array.dtype()),
+                              dims_of(value.array));
+  values_[name] = std::move(value);
+}
+
+// NAME .. PATH
+void Session::save(const Words &words) {
+  const std::string form = "write .save k.z z.npy, .save a a.csv or .save a k.z all.npz";
+  if (words.size() < 2) throw UsageError("E0401", ".save takes values and a file", form);
+  NamedArrays arrays;
+  std::vector<std::string> names;
+  for (const auto &[name, value] : values_) names.push_back(name);
+  for (std::size_t w = 0; w + 1 < words.size(); ++w) {
+    const auto value = values_.find(words[w]);
+    if (value == values_.end())
+      throw UsageError("E0401", fmt::format("there is no value '{}'", words[w]),
+                       names.empty() ? "make one by .let, or run a kernel"
+                                     : "the values are " + support::quoted_list(names));
+    arrays.emplace_back(words[w], value->second.array);
+  }
+  const std::string &path = words.back();
+  const bool archive = path.ends_with(".npz");
+  if (!archive && arrays.size() > 1)
+    throw UsageError("E0401", "only a .npz file holds several arrays", form);
+  if (!archive && !path.ends_with(".npy") && !path.ends_with(".csv"))
+    throw UsageError("E0401", fmt::format("'{}' is no .npy, .npz or .csv file", path), form);
+  phase_ = Phase::Data;
+  const std::string replaced = told_of_replaced({path});
+  if (archive)
+    save_npz(path, arrays);
+  else if (path.ends_with(".npy"))
+    save_npy(path, arrays[0].second);
+  else
+    write_csv(path, arrays[0].second);
+  streams_.out << replaced;
+}
+
+void Session::list_values() const {
+  for (const auto &[name, value] : values_)
+    streams_.out << fmt::format("{} : {}{}\n", name, broadloom::name(value.array.dtype()),
+                                dims_of(value.array));
+}
+
+// Sources that a kernel was given and that its new definition has no such input for.
+void Session::forget_unfit(const std::string &kernel, const spec::TypedSpec *before) {
+  const auto given = given_.find(kernel);
+  if (given == given_.end() || before == nullptr) return;
+  const auto named = [](const spec::TypedSpec &spec, const std::string &input) {
+    const auto all = spec.callers();
+    const auto it = std::ranges::find(all, input, &spec::TypedInput::name);
+    return it == all.end() ? nullptr : &*it;
+  };
+  const spec::TypedSpec &now = library_.kernels().at(kernel)->typed;
+  std::erase_if(given->second, [&](const auto &source) {
+    const spec::TypedInput *is = named(now, source.first), *was = named(*before, source.first);
+    const bool fits = is && was && is->dtype == was->dtype && is->extents == was->extents;
+    if (!fits)
+      streams_.out << fmt::format("forgot {}={}: {}\n", source.first, source.second,
+                                  is ? "the input is another one now"
+                                     : "there is no such input now");
+    return !fits;
+  });
+}
+
+} // namespace broadloom::cli
