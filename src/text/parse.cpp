@@ -91,13 +91,11 @@ public:
         continue;
       }
       if (!cursor_.is_word("kernel")) outside_of_kernel();
-      kernels_.push_back(kernel());
-      for (std::size_t i = 0; i + 1 < kernels_.size(); ++i)
-        if (kernels_[i].data().name == kernels_.back().data().name)
-          cursor_.fail("E0004", "kernel '" + kernels_.back().data().name + "' is defined twice",
-                       name_, "give it another name");
+      if (!kernels_.add(kernel()))
+        cursor_.fail("E0004", "kernel '" + std::string(cursor_.word(name_)) + "' is defined twice",
+                     name_, "give it another name");
     }
-    return std::move(kernels_);
+    return std::move(kernels_.all);
   }
 
 private:
@@ -515,7 +513,7 @@ private:
   const Source &source_;
   Cursor cursor_;
   Definitions definitions_;
-  std::vector<LoopSpec> kernels_; // so far
+  Kernels kernels_;
   Symbols symbols_;
   Token name_; // of the kernel
   std::shared_ptr<SpecData> data_;
