@@ -23,6 +23,7 @@
 #include "support/log.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/reasons.hpp"
+#include "support/undivided.hpp"
 
 #include <fmt/format.h>
 
@@ -208,6 +209,7 @@ void describe_operands(Specialisation &special, const spec::TypedSpec &spec) {
 
 Kernel compile(const LoopSpec &spec, const Options &options) try {
   const support::FloatWorld world;
+  const support::Undivided here;
   const jit::Stopwatch watch;
   // The reference computes what is written.
   spec::TypedSpec typed = spec::analyse(
@@ -228,6 +230,7 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
 std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operands,
                                                         std::uint64_t hash, Use use) const {
   const support::FloatWorld world;
+  const support::Undivided here;
   const jit::Stopwatch watch;
   kernel::Layouts layouts;
   for (std::size_t i = 0; i < typed_.inputs.size(); ++i)

@@ -7,6 +7,7 @@
 
 #include "jit/engine/machine_passes.hpp"
 #include "support/fail.hpp"
+#include "support/undivided.hpp"
 
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -55,7 +56,7 @@ struct Generator::Machines {
 namespace {
 
 struct Pool { // never destroyed
-  std::mutex mutex;
+  support::Mutex mutex;
   std::map<std::string, Generator::Machines> machines;
 };
 Pool &pool() {

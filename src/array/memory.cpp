@@ -1,5 +1,6 @@
 // See memory.hpp.
 #include "array/memory.hpp"
+#include "support/undivided.hpp"
 
 #include <sys/mman.h>
 
@@ -27,7 +28,7 @@ void unmap(const Block &block) { munmap(block.mapped, block.mapped_bytes); }
 
 // Never destroyed: arrays may be given back while the process ends.
 struct Kept {
-  std::mutex mutex;
+  support::Mutex mutex;
   std::vector<Block> blocks; // the oldest first
   std::size_t bytes = 0;
 };
