@@ -219,7 +219,8 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
 
   std::optional<jit::Target> target = find_target(options, typed);
   const int threads = thread_count(options);
-  if (target && !jit::DiskCache::wanted()) jit::start_llvm(*target, threads); // code must be made
+  if (target && !jit::DiskCache::wanted() && !support::ends_here())
+    jit::start_llvm(*target, threads); // code must be made
   return Kernel(
       std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
                                          jit::find_profile(options.profile), threads, watch.ms()));

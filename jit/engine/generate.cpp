@@ -5,6 +5,7 @@
 // worth to be merged and hoisted.
 #include "jit/engine/generate.hpp"
 
+#include "jit/engine/linker.hpp"
 #include "jit/engine/machine_passes.hpp"
 #include "support/fail.hpp"
 #include "support/undivided.hpp"
@@ -76,6 +77,7 @@ Generator::Machines &machines_for(const Target &target) {
 } // namespace
 
 Generator::Generator(const Target &target) : machines_(machines_for(target)) {
+  if (support::ends_here()) fail_native("the process ends");
   {
     const std::lock_guard lock(pool().mutex);
     auto &idle = machines_.idle;

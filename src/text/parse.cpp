@@ -242,7 +242,7 @@ private:
     if (cursor_.accept(Tok::LeftBracket)) dims(*decl);
     if (cursor_.is_word("dims") || cursor_.is_word("axes")) placement(*decl);
     if (role == InputRole::parameter) decl->sign = sign();
-    decl->where = source_.place(name, cursor_.previous());
+    decl->where = source_.place_with_line(name, cursor_.previous());
     data_->inputs.push_back(decl);
     symbols_[decl->name] = {Symbol::Kind::Input, make_input(decl, decl->where)};
   }
@@ -385,7 +385,7 @@ private:
         output.said = std::move(listed.said);
       }
     }
-    output.where = source_.place(name, cursor_.previous());
+    output.where = source_.place_with_line(name, cursor_.previous());
     if (cursor_.accept(Tok::Colon)) output.dtype = parse_dtype(cursor_);
     output.store = store();
     output.add = cursor_.is(Tok::AddAssign);
@@ -481,7 +481,7 @@ private:
     OutputDecl output;
     output.name = cursor_.word(name);
     output.update = true;
-    output.where = source_.place(name);
+    output.where = source_.place_with_line(name, name);
     cursor_.expect(Tok::Assign, "'='");
     mode(output.mode);
     output.value = parse_expression(cursor_, symbols_, definitions_);

@@ -7,6 +7,7 @@
 //   processes exit-running COUNT     processes that end while three threads run a parallel kernel
 //   processes late                   compiles in an atexit handler and in the destructor of a global
 //   processes live COUNT            so many kernels live side by side: how many mappings and KiB they take
+//   processes main-leaves            the main thread ends by itself, and another one goes on compiling
 //   processes threads COUNT          only COUNT threads can be made: the kernel runs on fewer, with the same bits
 //
 // The last line counts: "20 good, 0 hung, 0 ended by a signal, 0 wrong". The exit status is 1 where one is not good.
@@ -242,6 +243,20 @@ const struct Late {
   std::exit(0);
 }
 
+[[noreturn]] void leave_main() {
+  compile_late("1", 2);
+  std::thread([] {
+    usleep(20'000); // until main is gone
+    bool good = true;
+    for (int k = 0; k < 3; ++k) {
+      const Kernel kernel = kernel_with(std::to_string(k) + ".5");
+      good = is_right(kernel, many, k + 1.5) && kernel.engine() == Engine::jit && good;
+    }
+    std::exit(good ? 0 : 1);
+  }).detach();
+  pthread_exit(nullptr);
+}
+
 int few_threads(int count) {
 #if defined(BROADLOOM_SANITIZED)
   (void)count;
@@ -312,6 +327,8 @@ int main(int count, char **words) {
   if (mode == "threads") return few_threads(number);
   if (mode == "end-compiling") end_compiling(number);
   if (mode == "end-running") end_running(number);
+  if (mode == "main-leaves") return many_ends("leave-main", 1);
   if (mode == "end-late") end_late();
+  if (mode == "leave-main") leave_main();
   return std::puts("processes MODE [COUNT]: tests/processes/main.cpp has the modes"), 2;
 }

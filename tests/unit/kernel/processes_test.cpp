@@ -38,6 +38,10 @@ TEST_CASE("A process may end while other threads compile or run") {
 
 TEST_CASE("Kernels are compiled and run while a process ends") { check_all_good("late", "1"); }
 
+TEST_CASE("Where only the main thread ends the others go on compiling") {
+  check_all_good("main-leaves", "1");
+}
+
 TEST_CASE(
     "Where threads cannot be made kernels run on fewer, with the same bits and one line of log") {
   for (const int threads : {0, 1, 3}) {

@@ -53,7 +53,8 @@ void cache(const CacheOptions &options, const Streams &streams) {
                      "XDG_CACHE_HOME or HOME must; the line above says what is wrong");
   if (options.what == "clear") {
     const int gone = found->clear();
-    streams.out << support::count(gone, "file") << " removed from " << found->folder() << "\n";
+    streams.out << support::count(gone, "file") << " removed from "
+                << support::printable(found->folder()) << "\n";
     return;
   }
   const std::vector<DiskCache::Entry> entries = found->list();
@@ -73,7 +74,7 @@ void cache(const CacheOptions &options, const Streams &streams) {
   for (const DiskCache::Entry &entry : entries) bytes += entry.bytes;
   streams.out << fmt::format("folder   {}\nfiles    {}, {} of at most {}; removed {} days after "
                              "their last use\n",
-                             found->folder(), entries.size(), size_text(bytes),
+                             support::printable(found->folder()), entries.size(), size_text(bytes),
                              size_text(DiskCache::most_bytes), int(DiskCache::most_days));
 }
 
