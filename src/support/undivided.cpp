@@ -1,6 +1,8 @@
 // See undivided.hpp.
 #include "support/undivided.hpp"
 
+#include <broadloom/error.hpp>
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -140,8 +142,30 @@ void Undivided::hand_back() { inside.fetch_sub(1); }
 
 void Mutex::lock() {
   enter();
-  mutex_.lock();
+  if (!mutex_.try_lock()) {
+    if (is_torn())
+      lock_in_torn_child();
+    else
+      mutex_.lock();
+  }
+  held_after_.store(forks(), std::memory_order_relaxed);
 }
+
+// Held since before the fork, it stays so. What was last said may be old for a moment, before the next holder says so.
+void Mutex::lock_in_torn_child() {
+  for (int look = 0; look < 200; ++look) {
+    if (held_after_.load(std::memory_order_relaxed) == forks()) return mutex_.lock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (mutex_.try_lock()) return;
+  }
+  leave();
+  throw CompileError(
+      "E0501",
+      "this process was forked while another thread compiled, and that took too long "
+      "to be waited for",
+      {}, "fork while nothing is compiled, or begin another program by exec");
+}
+
 void Mutex::unlock() {
   mutex_.unlock();
   leave();

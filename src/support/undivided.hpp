@@ -9,6 +9,7 @@
 // Running code is not counted: it holds no lock of ours, and a fork must not wait for hours.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 namespace broadloom::support {
@@ -27,14 +28,17 @@ public:
   static void hand_back();
 };
 
-// No fork leaves it locked in the child.
+// No fork leaves it locked in the child, but in one that is torn: `lock` throws CompileError E0501 there.
 class Mutex {
 public:
   void lock();
   void unlock();
 
 private:
+  void lock_in_torn_child();
+
   std::mutex mutex_;
+  std::atomic<unsigned> held_after_{0}; // so many forks
 };
 
 // Somebody was still inside when this process was forked, after ten seconds of waiting: what it was making is half made.

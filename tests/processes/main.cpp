@@ -3,6 +3,7 @@
 //   processes fork-running COUNT     children forked while a thread runs a parallel kernel: they run it, and make another
 //   processes fork-compiling COUNT   children forked while two threads compile: they compile
 //   processes fork-stateful COUNT    children forked while a thread calls a kernel with a state: they call it, too
+//   processes fork-torn              a child forked while another thread holds what it needs for longer than a fork waits
 //   processes exit COUNT             processes that end while three threads compile
 //   processes exit-running COUNT     processes that end while three threads run a parallel kernel
 //   processes late                   compiles in an atexit handler and in the destructor of a global
@@ -187,6 +188,29 @@ int fork_stateful(int count) {
   return tally.tell();
 }
 
+// That there is no such folder is said in the middle of a compilation, and by a sink that never returns.
+int fork_torn() {
+  const Kernel kernel = kernel_with("1");
+  if (!is_right(kernel, many, 2)) return 1;
+  std::atomic<bool> says{false};
+  set_log_sink([&](LogLevel, std::string_view) {
+    says = true;
+    for (;;) pause();
+  });
+  std::thread([] {
+    unsetenv("BROADLOOM_CACHE");
+    const LoopSpec spec = parse("kernel k { in x : f64[i]; out y = x + 0.25 }");
+    is_right(compile(spec, {.threads = 1, .cache_dir = "/dev/null/no/folder"}), 100, 0.25);
+  }).detach();
+  while (!says) usleep(1000);
+  Tally tally;
+  tally.add(
+      in_child([&] { return is_right(kernel, many, 2) && is_right(kernel_with("5"), many, 6); }));
+  const int failed = tally.tell();
+  std::fflush(stdout);
+  _exit(failed); // the end of the process would wait, too
+}
+
 // In a process of its own: what is made before main must not be inherited.
 int run_again(const char *mode, int delay) {
   const std::string number = std::to_string(delay);
@@ -320,6 +344,7 @@ int main(int count, char **words) {
   if (mode == "fork-running") return fork_running(number);
   if (mode == "fork-compiling") return fork_compiling(number);
   if (mode == "fork-stateful") return fork_stateful(number);
+  if (mode == "fork-torn") return fork_torn();
   if (mode == "exit") return many_ends("end-compiling", number);
   if (mode == "exit-running") return many_ends("end-running", number);
   if (mode == "late") return many_ends("end-late", 1);

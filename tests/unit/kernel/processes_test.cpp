@@ -33,6 +33,11 @@ TEST_CASE("A child that is forked while another thread calls a kernel with state
   check_all_good("fork-stateful", "20");
 }
 
+TEST_CASE(
+    "A child that is forked while a lock is held for long runs what it has, and never hangs") {
+  check_all_good("fork-torn", "1");
+}
+
 TEST_CASE("A process may end while other threads compile or run") {
   check_all_good("exit", "20");
   check_all_good("exit-running", "10");
