@@ -126,13 +126,25 @@ FrozenParameters::FrozenParameters(std::shared_ptr<const Recipe> recipe, std::ve
                                    const spec::TypedSpec &rest, std::int64_t version)
     : recipe_(std::move(recipe)), values_(std::move(values)), version_(version) {
   std::map<std::string, Array> results;
+  struct Inputs {
+    std::vector<InputInfo> infos; // which have the names
+    std::vector<Array> arrays;
+    std::vector<NamedView> views;
+  };
+  const auto inputs_of = [&](const Kernel &kernel) {
+    Inputs inputs{kernel.inputs(), stand_ins(spec::analyse(kernel.spec().data()), values_), {}};
+    for (std::size_t i = 0; i < inputs.infos.size(); ++i)
+      inputs.views.push_back({inputs.infos[i].name, inputs.arrays[i]});
+    return inputs;
+  };
+  if (recipe_->lets) {
+    const Results made = recipe_->lets->call(inputs_of(*recipe_->lets).views);
+    for (const OutputInfo &output : recipe_->lets->outputs())
+      results.emplace(output.name, made[output.name]);
+  }
   for (const Kernel &kernel : recipe_->computed) {
-    std::vector<NamedView> inputs;
-    const std::vector<InputInfo> infos = kernel.inputs();
-    const std::vector<Array> arrays = stand_ins(spec::analyse(kernel.spec().data()), values_);
-    std::vector<std::string> names;
-    for (const InputInfo &info : infos) names.push_back(info.name);
-    for (std::size_t i = 0; i < names.size(); ++i) inputs.push_back({names[i], arrays[i]});
+    const Inputs given = inputs_of(kernel);
+    const std::vector<NamedView> &inputs = given.views;
     // Each in C order, as copies of parameters are.
     const std::vector<Signature> signatures = kernel.infer_named(inputs);
     std::vector<std::pair<std::string, Array>> outputs;
@@ -208,11 +220,13 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
       scale::is_wanted(written.data()) && impl_->options().engine != Engine::reference;
   freeze::Frozen made = freeze::freeze((folds ? fold_scales(written) : written).data(), names);
   auto recipe = std::make_shared<FrozenParameters::Recipe>(
-      FrozenParameters::Recipe{*this, std::move(made.built_in), {}});
-  for (SpecData &computed : made.computed)
-    recipe->computed.push_back(
-        compile(LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
-                impl_->options()));
+      FrozenParameters::Recipe{*this, std::move(made.built_in), {}, {}});
+  const auto compile_once = [&](SpecData &computed) {
+    return compile(LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
+                   impl_->options());
+  };
+  for (SpecData &computed : made.computed) recipe->computed.push_back(compile_once(computed));
+  if (made.lets) recipe->lets = compile_once(*made.lets);
   const Kernel rest =
       compile(LoopSpec(std::make_shared<const SpecData>(std::move(made.rest))), impl_->options());
   auto frozen = std::make_shared<const FrozenParameters>(std::move(recipe), std::move(values),

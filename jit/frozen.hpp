@@ -35,6 +35,7 @@ public:
     Kernel original; // not frozen
     std::vector<std::string> built_in;
     std::vector<Kernel> computed;
+    std::optional<Kernel> lets;
   };
 
   FrozenParameters(std::shared_ptr<const Recipe> recipe, std::vector<Value> values,

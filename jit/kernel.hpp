@@ -22,6 +22,7 @@
 #include "kernel/windows.hpp"
 #include "rewrite/scatters.hpp"
 #include "support/undivided.hpp"
+#include "text/graph_page.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -172,7 +173,9 @@ private:
   std::string show_own(Stage stage, const ShowFormat &format) const;
   std::vector<Decision> why_one() const;
   void explain_lets(std::vector<Decision> &why) const;
-  std::string show_graph(ShowFormat::Graph format) const;
+  std::string show_graph(ShowFormat::Graph format) const; // show_graph.cpp
+  std::vector<spec::GraphPart> graph_parts() const;
+  spec::GraphPart graph_part(std::string name) const;
   Decision explain_engine(const Shown &shown) const;
   void explain_padding(std::vector<Decision> &why) const;
 

@@ -6,6 +6,7 @@
 #include "kernel/layouts.hpp"
 #include "kernel/storage.hpp"
 #include "kernel/window_extents.hpp"
+#include "spec/inputs_of.hpp"
 
 #include <algorithm>
 #include <string>
@@ -41,28 +42,67 @@ Lets::Lets(const spec::TypedSpec &typed, bool keeps_all, const Compile &compile)
   for (std::size_t k = 0; k < lets_.size(); ++k) lets_[k].seen_as = k;
   if (!keeps_all) find_kept_rows(typed, more);
 
-  const std::size_t callers = typed.callers_inputs();
-  for (const std::vector<bool> &read : kernel::inputs_read(typed)) {
+  find_needs();
+  for (std::size_t k = 0; k < specs_.size(); ++k)
+    lets_[k].is_constant = !specs_[k]->join && recurrence(k) == nullptr && is_constant(k);
+}
+
+bool Lets::is_constant(std::size_t k) const {
+  const spec::TypedSpec &typed = specs_[k]->typed;
+  const std::vector<bool> needed = spec::arrays_needed(typed, typed.outputs[0].value);
+  std::size_t read = 0;
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    const bool is_let = typed.inputs[i].materialised;
+    const std::size_t let = is_let ? lets_[k].reads[read++] : 0;
+    const bool constant =
+        is_let ? let < k && lets_[let].is_constant : typed.inputs[i].role == InputRole::parameter;
+    if (needed[i] && !constant) return false;
+  }
+  return true;
+}
+
+// Of the lets that a kernel reads those of which the value needs elements, and not their shapes alone.
+static std::vector<std::size_t> lets_needed(const spec::TypedSpec &reader, expr::NodeId value,
+                                            std::span<const std::size_t> reads) {
+  const std::vector<bool> elements = spec::arrays_needed(reader, value);
+  std::vector<std::size_t> result;
+  std::size_t read = 0;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (!reader.inputs[i].materialised) continue;
+    if (elements[i]) result.push_back(reads[read]);
+    ++read;
+  }
+  return result;
+}
+
+void Lets::find_needs() {
+  std::vector<std::vector<std::size_t>> before; // [let]
+  for (std::size_t k = 0; k < specs_.size(); ++k)
+    before.push_back(
+        specs_[k]->join
+            ? lets_[k].reads
+            : lets_needed(specs_[k]->typed, specs_[k]->typed.outputs[0].value, lets_[k].reads));
+  for (const spec::TypedOutput &output : rest_.outputs) {
     std::vector<bool> needed(specs_.size());
-    for (std::size_t i = 0; i < typed.inputs.size(); ++i) {
-      const std::size_t array = typed.array_of(i);
-      if (read[i] && typed.inputs[array].materialised)
-        needed[reads_of_rest_[array - callers]] = true;
-    }
+    for (const std::size_t k : lets_needed(rest_, output.value, reads_of_rest_)) needed[k] = true;
     for (std::size_t k = specs_.size(); k-- > 0;) {
-      if (const spec::Recurrence *loop = recurrence(k)) // all of them or none
+      const spec::Recurrence *loop = recurrence(k);
+      if (loop != nullptr) // all of them or none
         for (std::size_t other = loop->first; other < k; ++other)
           needed[k] = needed[k] || needed[other];
       if (!needed[k]) continue;
-      for (const std::size_t before : lets_[k].reads)
-        if (before < specs_.size()) needed[before] = true;
-      if (const spec::Recurrence *loop = recurrence(k)) {
-        if (loop->start) needed[*loop->start] = true;
-        for (std::size_t other = loop->first; other < k; ++other) needed[other] = true;
-      }
+      for (const std::size_t read : before[k])
+        if (read < specs_.size()) needed[read] = true;
+      if (loop == nullptr) continue;
+      if (loop->start) needed[*loop->start] = true;
+      for (std::size_t other = loop->first; other < k; ++other) needed[other] = true;
     }
+    for (std::size_t k = 0; k < needed.size(); ++k)
+      lets_[k].is_shape = lets_[k].is_shape && !needed[k];
     needs_.push_back(std::move(needed));
   }
+  for (std::size_t k = 0; k < lets_.size(); ++k) // a part lies in its whole
+    if (lets_[k].whole && !lets_[k].is_shape) lets_[*lets_[k].whole].is_shape = false;
 }
 
 bool Lets::is_last_read_by(const spec::TypedSpec &reader, std::size_t k) const {
@@ -185,6 +225,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
       made->positions.push_back(0);
       shapes.emplace_back(layout.shape().begin(), layout.shape().end());
     }
+    if (lets_[k].is_shape) made->bytes.back() = 0;
     views.push_back({dtype, nullptr, true, made->lets.back()});
     lifetimes.push_back({made->bytes.back(), lets_[k].made, lets_[k].last_read});
   }
@@ -197,13 +238,14 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
   return latest_ = std::move(made);
 }
 
-// Of those that nothing else binds: no loops, which lie step by step, no joins and their parts, and no wishes.
+// Of those that nothing else binds: no loops, which lie step by step, no joins and their parts, no wishes, and none that hang on parameters
+// alone: they lie as their kernel writes them when it is frozen, too, as folds go by that.
 void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
   std::vector<kernel::StoredArray> arrays;
   for (const AnyView *input : inputs) arrays.emplace_back(input->layout);
   for (std::size_t k = 0; k < lets_.size(); ++k) {
     const bool is_bound = recurrence(k) != nullptr || specs_[k]->join || lets_[k].whole ||
-                          specs_[k]->typed.outputs[0].store != Order::none;
+                          lets_[k].is_constant || specs_[k]->typed.outputs[0].store != Order::none;
     arrays.emplace_back(made.lets[k], !is_bound);
   }
   if (std::ranges::none_of(arrays, &kernel::StoredArray::is_free)) return;
@@ -269,7 +311,9 @@ std::shared_ptr<const Lets::Layouts> Lets::latest() const {
 }
 
 std::vector<AnyView> Lets::views(const Layouts &layouts, char *memory) const {
+  static constinit char nothing = 0; // of what is a shape alone
   const auto at = [&](std::size_t k, std::int64_t offset) {
+    if (lets_[k].is_shape) return &nothing;
     return memory == nullptr ? nullptr : memory + layouts.places.starts[k] + offset;
   };
   const auto dtype = [&](std::size_t k) { return specs_[k]->typed.outputs[0].dtype; };

@@ -80,13 +80,17 @@ private:
     std::size_t made = 0;           // with let ..
     std::optional<std::size_t> whole = {}; // the join that it is a part of
     std::int64_t kept_rows = 0;
-    std::size_t seen_as = 0; // of the views, by those that are not in its loop
+    std::size_t seen_as = 0;  // of the views, by those that are not in its loop
+    bool is_shape = true;     // nothing needs its elements
+    bool is_constant = false; // it hangs on parameters alone
   };
   const spec::Recurrence *recurrence(std::size_t k) const {
     return specs_[k]->recurrence ? &*specs_[k]->recurrence : nullptr;
   }
   std::vector<std::size_t> reads_of(const spec::TypedSpec &reader,
                                     const spec::Recurrence *recurrence, std::size_t &more) const;
+  void find_needs();
+  bool is_constant(std::size_t k) const;
   void find_kept_rows(const spec::TypedSpec &rest, std::size_t next);
   bool is_last_read_by(const spec::TypedSpec &reader, std::size_t k) const;
   AnyView last_row(std::size_t k, const AnyView &let) const;

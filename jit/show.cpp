@@ -6,6 +6,7 @@
 #include "jit/calibrate.hpp"
 #include "jit/kernel.hpp"
 #include "jit/predict.hpp"
+#include "jit/shown.hpp"
 #include "jit/why.hpp"
 #include "kernel/layouts.hpp"
 
@@ -29,19 +30,6 @@ namespace broadloom {
 
 using support::decide;
 using support::Reason;
-
-// Program and numbers to print, from a Specialisation or from a plan made for the purpose.
-struct KernelImpl::Shown {
-  std::shared_ptr<const jit::Specialisation> special; // null before the first call
-  kernel::Layouts layouts;
-  std::shared_ptr<const jit::Pattern> pattern; // null before `find_engine`
-  Engine engine = Engine::jit; // from `find_engine` on; Reference: there is no program
-  std::string failure;         // of ours, which left a plan for one thread, or none
-  int threads = 1;             // that the plan is for
-  loop::Program program;
-  plan::Binding binding;
-  std::vector<Decision> why;
-};
 
 kernel::Layouts KernelImpl::layouts_to_show() const {
   if (const auto special = layout_cache_.latest()) return special->layouts;
@@ -187,11 +175,12 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
                            {{"all at once", "each step waits for the one before it"}}));
     }
     if (const std::int64_t rows = lets_.kept_rows(k); rows > 0)
-      why.push_back(decide(Reason::LetKeepsRows, name, fmt::format("{} rows", rows),
-                           fmt::format("only the last position of let '{}' is read: {} are kept, "
-                                       "which a step reads and writes",
-                                       name, support::count(rows, "position")),
-                           {{"all positions", "none but the last is read"}}));
+      why.push_back(
+          decide(Reason::LetKeepsRows, name, fmt::format("{} rows", rows),
+                 fmt::format("only the last position of let '{}' is read: {} {} kept, "
+                             "which a step reads and writes",
+                             name, support::count(rows, "position"), rows == 1 ? "is" : "are"),
+                 {{"all positions", "none but the last is read"}}));
     const std::vector<Decision> own = let->why_one();
     why.insert(why.end(), own.begin(), own.end());
   }
@@ -362,20 +351,11 @@ std::vector<Decision> KernelImpl::why_with_times() const {
   return result;
 }
 
-std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
-  switch (format) {
-  case ShowFormat::Graph::text: return spec::print_graph(whole());
-  case ShowFormat::Graph::dot: return spec::print_dot(whole());
-  case ShowFormat::Graph::html: return spec::print_html(whole());
-  }
-  return {};
-}
-
-// The kernels of lets come first, each under a line that names it. An HTML page is one page, that of the kernel itself.
+// The kernels of lets come first, each under a line that names it. A drawing shows all of them.
 std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   const support::FloatWorld world;
   const bool one = stage == Stage::spec || (stage == Stage::why && format.json) ||
-                   (stage == Stage::graph && format.graph == ShowFormat::Graph::html);
+                   (stage == Stage::graph && format.graph != ShowFormat::Graph::text);
   if (one || lets_.empty()) return show_one(stage, format);
   std::string text;
   for (std::size_t k = 0; k < lets_.kernels().size(); ++k) {

@@ -3,6 +3,7 @@
 #include "freeze/freeze.hpp"
 
 #include "freeze/freezing.hpp"
+#include "freeze/whole_lets.hpp"
 #include "rewrite/expand.hpp"
 #include "spec/declared.hpp"
 
@@ -18,7 +19,7 @@ SpecData with_inputs(const SpecData &data) {
 
 // All parameters are built in as they are.
 Frozen as_it_is(const SpecData &data, const std::vector<std::string> &names) {
-  return {data, {}, names};
+  return {data, {}, {}, names};
 }
 
 std::optional<Frozen> freeze_whole(const SpecData &data, Shared &shared) {
@@ -26,7 +27,7 @@ std::optional<Frozen> freeze_whole(const SpecData &data, Shared &shared) {
   freezing.take_out();
   freezing.declare();
   if (freezing.computed().outputs.empty() || !freezing.has_same_axes()) return std::nullopt;
-  return Frozen{freezing.rest(), {freezing.computed()}, freezing.built_in()};
+  return Frozen{freezing.rest(), {freezing.computed()}, {}, freezing.built_in()};
 }
 
 std::optional<Frozen> freeze_parts(const SpecData &data, spec::Split split, Shared &shared) {
@@ -69,6 +70,15 @@ std::optional<Frozen> freeze_parts(const SpecData &data, spec::Split split, Shar
 
 } // namespace
 
+static Frozen freeze_values(const SpecData &data, std::optional<spec::Split> split,
+                            const std::vector<std::string> &names) {
+  Shared shared;
+  shared.frozen.insert(names.begin(), names.end());
+  std::optional<Frozen> made =
+      split ? freeze_parts(data, std::move(*split), shared) : freeze_whole(data, shared);
+  return made ? std::move(*made) : as_it_is(data, names);
+}
+
 Frozen freeze(const SpecData &data, const std::vector<std::string> &names) {
   // Nothing is taken out where a label is 1 in one input and more in another, as `j=1` allows: a value has no declaration that says which
   // of both it is.
@@ -78,12 +88,17 @@ Frozen freeze(const SpecData &data, const std::vector<std::string> &names) {
   });
   if (has_ones) return as_it_is(data, names);
   const SpecData expanded = with_inputs(data);
-  Shared shared;
-  shared.frozen.insert(names.begin(), names.end());
   std::optional<spec::Split> split = spec::split_lets(expanded, spec::analyse);
-  std::optional<Frozen> made =
-      split ? freeze_parts(expanded, std::move(*split), shared) : freeze_whole(expanded, shared);
-  return made ? std::move(*made) : as_it_is(data, names);
+  if (split) {
+    if (std::optional<WholeLets> lets = take_whole_lets(expanded, *split, names)) {
+      Frozen made =
+          freeze_values(lets->rest, spec::split_lets(lets->rest, spec::analyse), lets->left);
+      made.lets = std::move(lets->computed);
+      made.built_in.insert(made.built_in.end(), lets->made.begin(), lets->made.end());
+      return made;
+    }
+  }
+  return freeze_values(expanded, std::move(split), names);
 }
 
 } // namespace broadloom::freeze

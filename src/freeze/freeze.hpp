@@ -16,7 +16,8 @@
 //   must stand for all that it replaces: it has the dims of one of them, the others have some of these, and of the folded ones all or none;
 // - where the whole output is a reduction, not the reduction alone, whose accumulator has more digits: the whole output then.
 //
-// Of lets that are arrays, and of what reads them, each is taken apart as a kernel of its own, where parameters have labels; no let as a whole.
+// Of lets that are arrays, and of what reads them, each is taken apart as a kernel of its own, where parameters have labels. Those that hang
+// on parameters alone are computed once as a whole (whole_lets.hpp).
 //
 // Windows, indices and extents, and what `accumulate` folds before it is used, stay. Where the axes of the kernel would not come out the
 // same without the parameters, nothing is taken out: all of them are then built in as they are.
@@ -33,6 +34,7 @@ struct Frozen {
   SpecData rest;
   std::vector<SpecData>
       computed; // each with all inputs of its part of the kernel, as axes go by them
+  std::optional<SpecData> lets; // whole ones: its outputs lie as the arrays of these lets do
   // Parameters of `rest`: outputs of those, else parameters of the kernel themselves.
   std::vector<std::string> built_in;
 };

@@ -40,8 +40,8 @@ class SameAxes {
 public:
   explicit SameAxes(const spec::TypedSpec &typed) : typed_(typed) {}
 
-  // Positions, the order of axes and of outputs' dims, and what gives windows their extents.
-  bool of(const SpecData &rest) const {
+  // Positions, the order of axes and of outputs' dims, and what gives windows their extents. `fewer`: lets that it lacks.
+  bool of(const SpecData &rest, std::size_t fewer = 0) const {
     try {
       const spec::TypedSpec after = spec::analyse(rest);
       const auto names = [](const spec::TypedSpec &spec, const std::vector<int> &axes) {
@@ -53,21 +53,25 @@ public:
         if (after.outputs[o].dtype != typed_.outputs[o].dtype ||
             names(after, after.outputs[o].axes) != names(typed_, typed_.outputs[o].axes))
           return false;
-      if (after.materialised.size() != typed_.materialised.size()) return false;
-      for (std::size_t k = 0; k < after.materialised.size(); ++k) { // the arrays have their dims
-        const spec::TypedSpec &now = after.materialised[k]->typed;
-        const spec::TypedSpec &before = typed_.materialised[k]->typed;
-        if (now.outputs[0].name != before.outputs[0].name ||
-            now.outputs[0].dtype != before.outputs[0].dtype ||
+      if (after.materialised.size() + fewer != typed_.materialised.size()) return false;
+      std::size_t k = 0;
+      for (const auto &let : after.materialised) { // the arrays have their dims
+        const spec::TypedSpec &now = let->typed;
+        while (k < typed_.materialised.size() &&
+               typed_.materialised[k]->typed.outputs[0].name != now.outputs[0].name)
+          ++k;
+        if (k == typed_.materialised.size()) return false;
+        const spec::TypedSpec &before = typed_.materialised[k++]->typed;
+        if (now.outputs[0].dtype != before.outputs[0].dtype ||
             names(now, now.outputs[0].axes) != names(before, before.outputs[0].axes))
           return false;
       }
+      const std::vector<std::string> axes = counted_axes(typed_), left = counted_axes(after);
       std::size_t at = 0;
-      for (const spec::Axis &axis : typed_.axes)
-        at += at < after.axes.size() && after.axes[at].name == axis.name;
-      const bool all = at == typed_.axes.size() && at == after.axes.size();
+      for (const std::string &axis : axes) at += at < left.size() && left[at] == axis;
+      const bool all = at == axes.size() && at == left.size();
       if (has_windows() && labels_of_inputs(typed_) != labels_of_inputs(after)) return false;
-      if (!is_by_position()) return all || (!has_windows() && at == after.axes.size());
+      if (!is_by_position()) return all || (!has_windows() && at == left.size());
       return all && !has_windows() && !asks_extents();
     } catch (const Error &) {
       return false;
@@ -75,12 +79,21 @@ public:
   }
 
 private:
+  // Those that have a position; the others go by the name of an array.
+  static std::vector<std::string> counted_axes(const spec::TypedSpec &spec) {
+    std::vector<std::string> names;
+    for (const spec::Axis &axis : spec.axes)
+      if (!axis.implied) names.push_back(axis.name);
+    return names;
+  }
   // Those that give axes of windows their extents.
   static std::set<std::string> labels_of_inputs(const spec::TypedSpec &spec) {
     std::set<std::string> labels;
     for (const spec::TypedInput &input : spec.given())
       for (const int axis : input.axis_of_dim)
-        if (input.labelled) labels.insert(spec.axes[std::size_t(axis)].name);
+        if (const spec::Axis &known = spec.axes[std::size_t(axis)];
+            input.labelled && !known.implied)
+          labels.insert(known.name);
     return labels;
   }
   bool has_windows() const { return typed_.given_inputs() < typed_.inputs.size(); }

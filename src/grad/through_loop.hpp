@@ -70,6 +70,7 @@ private:
     std::string let;                  // its cotangent here
     Expr sum;                         // the let of that name
     std::optional<Expr> from_readers; // an array, too
+    Expr to_one_step;                 // and what is none
   };
   // A read of member `of` in the value of member `by`.
   struct Read {
@@ -121,15 +122,9 @@ private:
   // A value with a scan is computed where it stands (E0605).
   static bool holds_scan(const Expr &value);
 
-  // What the readers send to a member, as an array.
-  void make_sums(std::size_t m) {
-    Member &member = members_[m];
-    const auto flowed = all_.into_.find(member.name);
-    if (flowed == all_.into_.end()) return;
-    member.from_readers =
-        make_let(all_.fresh("g_" + member.name), flowed->second.value, member.node->where);
-    all_.cotangents_.push_back(*member.from_readers);
-  }
+  // What the readers send to a member: as an array, or to a step that is known.
+  void make_sums(std::size_t m);
+  Expr at_one_step(std::size_t m, const Expr &sent) const;
 
   // Whether what flows into one member flows on into the other.
   bool flows(std::size_t from, std::size_t into) const {
@@ -153,6 +148,7 @@ private:
     Expr sum;
     if (member.from_readers)
       sum = make_window(*member.from_readers, positions_of(member.axes), member.node->where);
+    sum = t.add(sum, member.to_one_step);
     for (const Read &read : reads_) {
       if (read.of != m || !read.sent.node() || !members_[read.by].reached) continue;
       std::vector<AffineForm> forms = positions_of(member.axes);
@@ -165,7 +161,12 @@ private:
     }
     if (dtype(m) != DType::F64 && dtype(m) != DType::C128)
       sum = make_cast(dtype(m), sum, member.node->where);
-    member.sum = make_let(member.let, sum, member.node->where, member.node->axes);
+    LetLoop loop;
+    if (member.to_one_step.node()) { // nothing else may say how many steps there are
+      loop.count = recurrence(m).steps;
+      loop.counted_dim = time(m);
+    }
+    member.sum = make_let(member.let, sum, member.node->where, member.node->axes, loop);
     std::vector<Expr> lets{member.sum};
     for (const CostlyPart &part : member.parts) {
       const Expr value = in_this_kernel(m, part.value);
@@ -259,7 +260,7 @@ private:
     return named(make_window(all_.lets_.at(members_[m].name), positions_of(axes), where));
   }
   std::string named(const Expr &window) {
-    if (!all_.declared_.contains(window.node()->input->name))
+    if (std::ranges::count(all_.named_, window.node()->input->name, &InputDecl::name) == 0)
       all_.named_.push_back(window.node()->input);
     declare(window.node()->input);
     return window.node()->input->name;

@@ -2,6 +2,7 @@
 #include "kernel/layouts.hpp"
 
 #include "kernel/positions.hpp"
+#include "spec/inputs_of.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -37,16 +38,10 @@ std::vector<int> slowest_first(const spec::TypedOutput &output, const spec::Type
 std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec) {
   std::vector<std::vector<bool>> result;
   for (const spec::TypedOutput &output : spec.outputs) {
-    std::vector<bool> inputs(spec.inputs.size()), nodes(spec.graph.size());
-    nodes[output.value.index] = true;
-    for (std::uint32_t n = output.value.index + 1; n-- > 0;) { // arguments come before their users
-      if (!nodes[n]) continue;
-      const expr::Node &node = spec.graph[{n}];
-      if (node.kind == expr::NodeKind::Input) inputs[node.payload] = true;
-      if (node.like != expr::no_input) inputs[node.like] = true;
-      for (const expr::NodeId arg : spec.graph.args({n})) nodes[arg.index] = true;
-    }
-    result.push_back(std::move(inputs));
+    spec::InputsOf inputs = spec::inputs_of(spec, output.value);
+    for (std::size_t i = 0; i < inputs.read.size(); ++i)
+      inputs.read[i] = inputs.read[i] || inputs.like[i];
+    result.push_back(std::move(inputs.read));
   }
   return result;
 }

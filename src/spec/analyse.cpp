@@ -40,6 +40,7 @@ public:
         typer_(spec_, space_, reads_) {
     spec_.wishes = resolve_wishes(data, space_);
     std::unordered_set<std::string> named;
+    for (const Expr &let : data.lets) named.insert(let.node()->name);
     for (const Wishes::Let &let : spec_.wishes.lets) named.insert(let.clause.names[0]);
     for (const Pairing &pairing : spec_.pairings) named.insert({pairing.a, pairing.b});
     typer_.watch(std::move(named));

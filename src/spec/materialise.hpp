@@ -63,6 +63,17 @@ Expr window_of_lets(const InputDecl &window, const LetsByName &lets);
 // Its positions and borders alone.
 Window with_lets(const Window &window, const LetsByName &lets);
 
+// Calls visit(expr) with all that a kernel consists of.
+template <class Visit> void for_each_root(const SpecData &data, Visit visit) {
+  for (const Expr &let : data.lets) visit(let);
+  for (const OutputDecl &output : data.outputs) {
+    visit(output.value);
+    if (output.said)
+      for_each_extent(*output.said, [&](const AffineForm::Extent &extent) { visit(extent.of); });
+    for (const Expr &init : output.mode.use.init) visit(init);
+  }
+}
+
 struct Split {
   std::vector<std::shared_ptr<const Materialised>> lets; // each after those that it reads
   SpecData rest;                                         // the kernel that reads them as inputs

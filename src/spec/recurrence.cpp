@@ -2,6 +2,7 @@
 #include "spec/recurrence.hpp"
 
 #include "expr/window.hpp"
+#include "spec/inputs_of.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -283,17 +284,19 @@ TimeLoop find_time_loop(const std::vector<std::string> &lets,
 }
 
 bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of) {
-  for (std::uint32_t id = 0; id < reader.graph.size(); ++id) {
-    const expr::Node &node = reader.graph[expr::NodeId{id}];
-    if (node.kind == expr::NodeKind::Input && node.payload == input) return false;
+  std::vector<bool> read(reader.inputs.size()); // and not for its shape alone
+  for (const TypedOutput &output : reader.outputs) {
+    const std::vector<bool> by_output = inputs_of(reader, output.value).read;
+    for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] || by_output[i];
   }
-  for (const TypedInput &other : reader.inputs) {
-    if (!other.window) continue;
-    const TypedWindow &window = *other.window;
+  if (read[input]) return false;
+  for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
+    if (!reader.inputs[i].window) continue;
+    const TypedWindow &window = *reader.inputs[i].window;
     for (const TypedWindow::Form &form : window.forms)
       for (const TypedWindow::Index &index : form.indices)
         if (index.input == input) return false;
-    if (window.of != input) continue;
+    if (window.of != input || !read[i]) continue;
     if (window.derived || window.sum || !window.pads.empty() || window.is_gather()) return false;
     const TypedWindow::Form &form = window.forms[of.dim];
     const bool is_last =

@@ -18,16 +18,6 @@ namespace broadloom::spec {
 // The lets that a value needs as arrays, as far as the nearest of them: what these need is their own business.
 using Names = std::set<std::string>;
 
-template <class Visit> void for_each_root(const SpecData &data, Visit visit) {
-  for (const Expr &let : data.lets) visit(let);
-  for (const OutputDecl &output : data.outputs) {
-    visit(output.value);
-    if (output.said)
-      for_each_extent(*output.said, [&](const AffineForm::Extent &extent) { visit(extent.of); });
-    for (const Expr &init : output.mode.use.init) visit(init);
-  }
-}
-
 class Splitter {
 public:
   Splitter(const SpecData &data, const std::function<TypedSpec(const SpecData &)> &analyse)

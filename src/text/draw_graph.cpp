@@ -1,9 +1,7 @@
-// `--stage graph` as a drawing: in Graphviz's language, or as an HTML page with an SVG inside.
-//
-// The page needs no Graphviz: nodes stand in layers, each below all that it reads, in the order of the middles of what
-// they read; edges are curves from box to box. That is no optimal drawing, but the same one each time.
+// See graph_page.hpp.
+#include "text/graph_boxes.hpp"
+
 #include "support/text.hpp"
-#include "text/print_typed.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,97 +9,7 @@
 namespace broadloom::spec {
 namespace {
 
-using expr::NodeId;
-using expr::NodeKind;
-
-struct Box {
-  std::string title, type;
-  std::string kind;               // of its colour
-  std::vector<std::size_t> reads; // boxes
-  std::size_t layer = 0;
-  double x = 0, y = 0, width = 0;
-};
-
-std::string kind_of(NodeKind kind) {
-  switch (kind) {
-  case NodeKind::Input: return "input";
-  case NodeKind::Fold:
-  case NodeKind::Scan: return "fold";
-  case NodeKind::Literal:
-  case NodeKind::Extent:
-  case NodeKind::Index: return "number";
-  case NodeKind::Op:
-  case NodeKind::Cast:
-  case NodeKind::Expand: return "op";
-  }
-  return {};
-}
-
-// The nodes, then the outputs.
-std::vector<Box> boxes_of(const TypedSpec &spec) {
-  std::vector<Box> boxes;
-  for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
-    const NodeId id{n};
-    Box box;
-    box.title = "n" + std::to_string(n) + "  " + node_label(spec, id);
-    box.type = node_type(spec, id);
-    box.kind = kind_of(spec.graph[id].kind);
-    for (NodeId arg : spec.graph.args(id)) box.reads.push_back(arg.index);
-    boxes.push_back(std::move(box));
-  }
-  for (const TypedOutput &out : spec.outputs) {
-    Box box;
-    box.title = "out " + out.name + (out.add ? " +=" : "");
-    box.type = name(out.dtype);
-    box.kind = "output";
-    box.reads.push_back(out.add ? out.addend.index : out.value.index);
-    boxes.push_back(std::move(box));
-  }
-  for (Box &box : boxes) // what is read comes before its reader
-    for (std::size_t read : box.reads) box.layer = std::max(box.layer, boxes[read].layer + 1);
-  return boxes;
-}
-
-constexpr double letter = 7.3, line_height = 16, box_height = 42, layer_gap = 44, box_gap = 18,
-                 margin = 20, detour = 130;
-
-// Gives every box its place; returns width and height of the drawing.
-std::pair<double, double> lay_out(std::vector<Box> &boxes) {
-  std::vector<std::vector<std::size_t>> layers;
-  for (std::size_t b = 0; b < boxes.size(); ++b) {
-    boxes[b].width = letter * double(std::max(boxes[b].title.size(), boxes[b].type.size())) + 16;
-    if (layers.size() <= boxes[b].layer) layers.resize(boxes[b].layer + 1);
-    layers[boxes[b].layer].push_back(b);
-  }
-  double widest = 0;
-  for (std::size_t k = 0; k < layers.size(); ++k) {
-    const auto middle = [&](std::size_t b) { // of what it reads
-      double sum = 0;
-      for (std::size_t read : boxes[b].reads) sum += boxes[read].x + boxes[read].width / 2;
-      return boxes[b].reads.empty() ? 0 : sum / double(boxes[b].reads.size());
-    };
-    std::sort(layers[k].begin(), layers[k].end(), [&](std::size_t a, std::size_t b) {
-      return std::pair(middle(a), a) < std::pair(middle(b), b);
-    });
-    double width = -box_gap, first = 0;
-    for (std::size_t b : layers[k]) width += boxes[b].width + box_gap;
-    // The layer as a whole under the middle of what it reads.
-    if (k > 0) {
-      for (std::size_t b : layers[k]) first += middle(b);
-      first = std::max(margin, first / double(layers[k].size()) - width / 2);
-    } else {
-      first = margin;
-    }
-    for (std::size_t b : layers[k]) {
-      boxes[b].x = first;
-      boxes[b].y = margin + double(k) * (box_height + layer_gap);
-      first += boxes[b].width + box_gap;
-      widest = std::max(widest, first);
-    }
-  }
-  return {widest + margin + detour / 2,
-          2 * margin + double(layers.size()) * (box_height + layer_gap) - layer_gap};
-}
+using support::escaped_markup;
 
 std::string number(double value) {
   char digits[40];
@@ -109,74 +17,143 @@ std::string number(double value) {
   return digits;
 }
 
-std::string edge(const Box &from, const Box &to) {
-  const double x0 = from.x + from.width / 2, y0 = from.y + box_height;
+std::string edge(const GraphBox &from, const GraphBox &to, std::size_t a, std::size_t b) {
+  const double x0 = from.x + from.width / 2, y0 = from.y + graph_box_height;
   const double x1 = to.x + to.width / 2, y1 = to.y, half = (y1 - y0) / 2;
-  const double aside = to.layer - from.layer > 1 ? detour : 0; // around what lies between
-  return "<path d=\"M" + number(x0) + " " + number(y0) + " C" + number(x0 + aside) + " " +
-         number(y0 + half) + " " + number(x1 + aside) + " " + number(y1 - half) + " " + number(x1) +
-         " " + number(y1) + "\"/>\n";
+  const double far = 3 * graph_box_height; // around what lies between
+  const double aside = y1 - y0 > far ? 130 : 0;
+  return "<path class=\"b" + std::to_string(a) + " b" + std::to_string(b) + "\" d=\"M" +
+         number(x0) + " " + number(y0) + " C" + number(x0 + aside) + " " + number(y0 + half) + " " +
+         number(x1 + aside) + " " + number(y1 - half) + " " + number(x1) + " " + number(y1) +
+         "\"/>\n";
 }
 
-std::string drawn(const Box &box) {
+std::string drawn(const GraphBox &box, std::size_t b) {
   const std::string middle = number(box.x + box.width / 2);
   const auto line = [&](double y, const std::string &text, const char *more) {
     return "<text x=\"" + middle + "\" y=\"" + number(y) + "\"" + more + ">" +
-           support::escaped_markup(text) + "</text>";
+           escaped_markup(text) + "</text>";
   };
-  return "<g class=\"" + box.kind + "\"><rect x=\"" + number(box.x) + "\" y=\"" + number(box.y) +
-         "\" width=\"" + number(box.width) + "\" height=\"" + number(box_height) + "\" rx=\"4\"/>" +
-         line(box.y + line_height, box.title, "") +
-         line(box.y + 2 * line_height, box.type, " class=\"type\"") + "</g>\n";
+  return "<g class=\"" + box.kind + "\" id=\"b" + std::to_string(b) + "\"><title>" +
+         escaped_markup(box.hint) + "</title><rect x=\"" + number(box.x) + "\" y=\"" +
+         number(box.y) + "\" width=\"" + number(box.width) + "\" height=\"" +
+         number(graph_box_height) + "\" rx=\"4\"/>" +
+         line(box.y + graph_line_height, box.title, "") +
+         line(box.y + 2 * graph_line_height, box.type, " class=\"type\"") + "</g>\n";
 }
 
-constexpr const char *style = "body { font: 13px monospace; margin: 1em }\n"
-                              "text { text-anchor: middle; font: 12px monospace }\n"
-                              "text.type { fill: #555 }\n"
-                              "path { fill: none; stroke: #888 }\n"
-                              "rect { fill: #fff; stroke: #666 }\n"
-                              ".input rect { fill: #dbeafe } .output rect { fill: #dcfce7 }\n"
-                              ".fold rect { fill: #fef3c7 } .number rect { fill: #f1f5f9 }\n";
+std::string drawn(const GraphFrame &frame) {
+  std::string text = "<g class=\"frame\"><rect x=\"" + number(frame.x) + "\" y=\"" +
+                     number(frame.y) + "\" width=\"" + number(frame.width) + "\" height=\"" +
+                     number(frame.height) + "\" rx=\"8\"/>";
+  for (std::size_t k = 0; k < frame.lines.size(); ++k)
+    text += "<text x=\"" + number(frame.x + 16) + "\" y=\"" +
+            number(frame.y + graph_line_height * double(k + 1)) + "\"" +
+            (k == 0 ? " class=\"name\"" : "") + ">" + escaped_markup(frame.lines[k]) + "</text>";
+  return text + "</g>\n";
+}
+
+constexpr const char *style =
+    "html, body { height: 100%; margin: 0; font: 13px monospace; overflow: hidden }\n"
+    "p { margin: 1em 1em 0 }\n"
+    "svg { width: 100%; height: calc(100% - 3em); cursor: grab }\n"
+    "text { text-anchor: middle; font: 12px monospace }\n"
+    "text.type { fill: #555 }\n"
+    ".frame text { text-anchor: start; fill: #555 } .frame text.name { fill: #000; font-weight: "
+    "bold }\n"
+    "path { fill: none; stroke: #888; marker-end: url(#head) }\n"
+    "path.on { stroke: #d97706; stroke-width: 2 }\n"
+    "rect { fill: #fff; stroke: #666 }\n"
+    ".frame rect { fill: #fafafa; stroke: #bbb }\n"
+    ".input rect { fill: #dbeafe } .output rect { fill: #dcfce7 }\n"
+    ".fold rect { fill: #fef3c7 } .number rect { fill: #f1f5f9 }\n";
+
+// Drag to move, turn the wheel to come nearer, point at a box for what it reads and what reads it.
+constexpr const char *script = R"(<script>
+const svg = document.querySelector('svg');
+const view = svg.getAttribute('viewBox').split(' ').map(Number);
+const show = () => svg.setAttribute('viewBox', view.join(' '));
+const scale = () => Math.max(view[2] / svg.clientWidth, view[3] / svg.clientHeight);
+svg.addEventListener('wheel', event => {
+  event.preventDefault();
+  const by = event.deltaY > 0 ? 1.2 : 1 / 1.2, box = svg.getBoundingClientRect(), s = scale();
+  const x = (event.clientX - box.left) * s, y = (event.clientY - box.top) * s;
+  view[0] += x * (1 - by); view[1] += y * (1 - by); view[2] *= by; view[3] *= by;
+  show();
+}, {passive: false});
+svg.addEventListener('pointermove', event => {
+  if (!(event.buttons & 1)) return;
+  const s = scale();
+  view[0] -= event.movementX * s; view[1] -= event.movementY * s;
+  show();
+});
+for (const box of document.querySelectorAll('g[id]'))
+  for (const [name, on] of [['pointerenter', true], ['pointerleave', false]])
+    box.addEventListener(name, () => {
+      for (const edge of document.getElementsByClassName(box.id)) edge.classList.toggle('on', on);
+    });
+</script>
+)";
+
+std::string quoted(const std::string &text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string kernel_name(std::span<const GraphPart> parts) { return parts.back().spec->name; }
 
 } // namespace
 
-std::string print_dot(const TypedSpec &spec) {
-  const auto quoted = [](const std::string &text) {
-    std::string result;
-    for (const char c : text) {
-      if (c == '"' || c == '\\') result += '\\';
-      result += c;
+std::string print_dot(std::span<const GraphPart> parts) {
+  const GraphDrawing drawing = graph_boxes(parts);
+  std::string text = "digraph \"" + quoted(kernel_name(parts)) + "\" {\n  node [shape=box]\n";
+  const bool framed = parts.size() > 1;
+  std::string edges;
+  for (std::size_t f = 0; f < drawing.frames.size(); ++f) {
+    const GraphFrame &frame = drawing.frames[f];
+    const std::string indent = framed ? "    " : "  ";
+    if (framed) text += "  subgraph cluster" + std::to_string(f) + " {\n    label=\"";
+    for (std::size_t k = 0; framed && k < frame.lines.size(); ++k)
+      text += (k > 0 ? "\\n" : "") + quoted(frame.lines[k]);
+    if (framed) text += "\"\n";
+    for (const std::size_t b : frame.boxes) {
+      const GraphBox &box = drawing.boxes[b];
+      text += indent + "b" + std::to_string(b) + " [label=\"" + quoted(box.title) + "\\n" +
+              quoted(box.type) + "\"]\n";
+      for (const std::size_t read : box.reads)
+        edges += "  b" + std::to_string(read) + " -> b" + std::to_string(b) + "\n";
     }
-    return result;
-  };
-  std::string text = "digraph \"" + quoted(spec.name) + "\" {\n  node [shape=box]\n";
-  const std::vector<Box> boxes = boxes_of(spec);
-  const auto name = [&](std::size_t b) {
-    const std::size_t nodes = spec.graph.size();
-    return b < nodes ? "n" + std::to_string(b) : "out" + std::to_string(b - nodes);
-  };
-  for (std::size_t b = 0; b < boxes.size(); ++b) {
-    text += "  " + name(b) + " [label=\"" + quoted(boxes[b].title) + "\\n" + quoted(boxes[b].type) +
-            "\"]\n";
-    for (std::size_t read : boxes[b].reads) text += "  " + name(read) + " -> " + name(b) + "\n";
+    if (framed) text += "  }\n";
   }
-  return text + "}\n";
+  return text + edges + "}\n";
 }
 
-std::string print_html(const TypedSpec &spec) {
-  std::vector<Box> boxes = boxes_of(spec);
-  const auto [width, height] = lay_out(boxes);
-  std::string text = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-                     support::escaped_markup(spec.name) + "</title>\n<style>\n" + style +
-                     "</style></head><body>\n<p>The graph of kernel " +
-                     support::escaped_markup(spec.name) +
-                     ": what each value is made of, with its type and axes.</p>\n"
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
-                     number(width) + "\" height=\"" + number(height) + "\">\n";
-  for (const Box &box : boxes)
-    for (std::size_t read : box.reads) text += edge(boxes[read], box);
-  for (const Box &box : boxes) text += drawn(box);
-  return text + "</svg>\n</body></html>\n";
+std::string print_html(std::span<const GraphPart> parts) {
+  GraphDrawing drawing = graph_boxes(parts);
+  lay_out(drawing);
+  const std::string name = escaped_markup(kernel_name(parts));
+  std::string text =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + name +
+      "</title>\n<style>\n" + style + "</style></head><body>\n<p>The graph of kernel " + name +
+      ": what each value is made of. All that a frame holds is computed in its loops; "
+      "what goes from frame to frame is an array.</p>\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " +
+      number(drawing.width) + " " + number(drawing.height) +
+      "\" preserveAspectRatio=\"xMinYMin meet\">\n"
+      "<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
+      "markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"
+      "<path d=\"M0 0 L8 4 L0 8 z\" style=\"fill: #888; stroke: none; marker-end: none\"/>"
+      "</marker></defs>\n";
+  for (const GraphFrame &frame : drawing.frames) text += drawn(frame);
+  for (std::size_t b = 0; b < drawing.boxes.size(); ++b)
+    for (const std::size_t read : drawing.boxes[b].reads)
+      text += edge(drawing.boxes[read], drawing.boxes[b], read, b);
+  for (std::size_t b = 0; b < drawing.boxes.size(); ++b) text += drawn(drawing.boxes[b], b);
+  return text + "</svg>\n" + script + "</body></html>\n";
 }
 
 } // namespace broadloom::spec

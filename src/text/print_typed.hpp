@@ -12,9 +12,6 @@ std::string node_label(const TypedSpec &spec, expr::NodeId id);
 // "f32 {i j}"
 std::string node_type(const TypedSpec &spec, expr::NodeId id);
 
-std::string print_dot(const TypedSpec &spec);  // Graphviz's language
-std::string print_html(const TypedSpec &spec); // one page with an inline SVG: needs no other file
-
 // How each operand lies along each axis, a row for each operand; `wanted` as plan::resolve takes it.
 std::string print_axis_table(const TypedSpec &spec, std::span<const Layout> inputs,
                              std::span<const Layout> outputs, const std::vector<bool> &wanted);

@@ -196,6 +196,27 @@ TEST_CASE("a read of an earlier step may be shorter than its padding lets it be"
                    {{"x", {4, 3}}, {"c", {}}}, {"x", "c"}, {{"d_y", {3}}});
 }
 
+TEST_CASE("what reads one step alone sends to that step, and not to an array of all steps") {
+  const auto derived = [](const std::string &lets) {
+    return print(
+        gradient(parse("kernel k { in u0 : f64[i]; in w : f64[i]\n" + lets + " }"), {"u0", "w"}));
+  };
+  const std::string loop = "let u[t < 5, i] = sin(u[t - 1, i] * w[i] * iota(t)) from u0\n";
+  const auto has = [&](const std::string &reads, const std::string &part) {
+    const std::string text = derived(loop + reads);
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+    first_and_second("in u0 : f64[i]\nin w : f64[i]\n" + loop + reads, {{"u0", {3}}, {"w", {3}}},
+                     {"u0", "w"}, {{"d_y", {3}}});
+  };
+  has("out y[i] = u[-1, i]", "let d_u[t < 5, i] = where(iota(t) == 4, d_y, 0) + d_u_1[t + 1, i]");
+  has("out y[i] = u[-2, i] * w[i]", "where(iota(t) == 3, d_y * w[i], 0)");
+  has("out y[i] = u[-1, i] + u[1, i]", "where(iota(t) == 4, d_y, 0) + where(iota(t) == 1, d_y, 0)");
+  has("out y[i] = sum(u[t, i], t) + u[2, i]", "= g_u[t, i] + where(iota(t) == 2, d_y, 0)");
+  has("out y[i] = u[-1, -i]", "let g_u = sum(d_y, like=u[-1, -i])"); // along i, too
+  has("out y[j] = u[0, j]", "let g_u = sum(d_y, like=u[0, j])");
+}
+
 TEST_CASE("what takes long is computed once for all elements that a window reads") {
   const std::string text =
       print(gradient(parse("kernel k { in x : f64[t, i]; in w : f64[k]\n"

@@ -209,12 +209,44 @@ TEST_CASE("The drawing of a graph is one page that needs no other file") {
       compile(parse("kernel k { in x : f32[i, j]; out y = exp(x) / sum(exp(x), j) }"));
   const std::string page = kernel.show(Stage::graph, {.graph = ShowFormat::Graph::html});
   CHECK(page.starts_with("<!DOCTYPE html>"));
-  CHECK(count(page, "<rect ") == count(kernel.show(Stage::graph), "\n")); // nodes and outputs
-  for (const char *outside : {"<script", "<link", "src=", "href=", "url("})
+  CHECK(count(page, "<g class=") ==
+        1 + count(kernel.show(Stage::graph), "\n")); // a frame, nodes, outputs
+  for (const char *outside : {"<script ", "<link", "src=", "href=", "url(h", "import"})
     CHECK_FALSE(contains(page, outside));
   const std::string dot = kernel.show(Stage::graph, {.graph = ShowFormat::Graph::dot});
   CHECK(dot.starts_with("digraph \"k\" {"));
-  CHECK(count(dot, " -> ") == count(page, "<path "));
+  CHECK_FALSE(contains(dot, "subgraph"));
+  CHECK(count(dot, " -> ") == count(page, "<path class="));
+}
+
+TEST_CASE("The drawing of several kernels has a frame for each, with what was fused into its loops "
+          "and its sizes") {
+  const LoopSpec net = parse("kernel net { in x : f32[n, p]; in w : f32[p, h]; in v : f32[h, q]\n"
+                             "let a[n, h] = sum(x * w, p)\nlet r = maximum(a[n, h], 0)\n"
+                             "let both[s, n, h] = stack(s, a, a)\n"
+                             "out y = sum(r * v, h); out z = both }");
+  const Kernel kernel = compile(net);
+  const auto drawn = [&](ShowFormat::Graph graph) {
+    return kernel.show(Stage::graph, {.graph = graph});
+  };
+  const std::string unknown = drawn(ShowFormat::Graph::html);
+  CHECK(contains(unknown, "f32 {n p}"));
+  CHECK_FALSE(contains(unknown, "phase: "));
+  kernel.prepare({f32_of(shaped({64, 30})), f32_of(shaped({30, 40})), f32_of(shaped({40, 20}))});
+  const std::string page = drawn(ShowFormat::Graph::html), dot = drawn(ShowFormat::Graph::dot);
+  CAPTURE(page);
+  for (const std::string &text : {page, dot}) {
+    CHECK(contains(text, "let a, an array"));
+    CHECK(contains(text, "let both"));
+    CHECK(contains(text, "kernel net"));
+    CHECK(contains(text, "computed where it is read: 'r'"));
+    CHECK(contains(text, "phase: 0: parallel over"));
+    CHECK(contains(text, "f32 [n=64, h=40]"));
+  }
+  CHECK(contains(page, "2560 elements, 10 KiB"));
+  CHECK(contains(page, "2560 elements, 10 KiB, if it were an array")); // a value in the loops
+  CHECK(count(dot, "subgraph cluster") == count(page, "class=\"frame\""));
+  CHECK(count(dot, " -> ") == count(page, "<path class="));
 }
 
 TEST_CASE("Predicted operations count each turn of each loop once") {

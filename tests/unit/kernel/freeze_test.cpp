@@ -205,6 +205,53 @@ TEST_CASE("Values are taken out of lets that are arrays, and of what reads them"
             .find("w * v") != std::string::npos);
 }
 
+TEST_CASE("Lets that are arrays and hang on parameters only are computed once as a whole") {
+  const Array w = numbers({3}, 1), m = numbers({3, 2}, 2), x = numbers({9}), y = numbers({9, 2});
+  const auto same = [](const std::string &statements, std::initializer_list<NamedView> parameters,
+                       std::initializer_list<NamedView> inputs, const std::string &text) {
+    const std::string whole = "kernel k {\n" + statements + "\n}";
+    std::vector<NamedView> all(parameters);
+    all.insert(all.end(), inputs);
+    for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
+      const Kernel kernel = compile(parse(whole), {.engine = engine});
+      const Kernel frozen = kernel.freeze(parameters);
+      CHECK(print(frozen.spec()) == "kernel k {\n" + text + "}\n");
+      CHECK(print(parse(print(frozen.spec()))) == print(frozen.spec()));
+      const Results once = frozen.call(inputs), always = kernel.call(all);
+      for (const Signature &output : kernel.infer_named(all)) {
+        const Array a = once[output.name].copy(), b = always[output.name].copy();
+        REQUIRE(std::ranges::equal(a.shape(), b.shape()));
+        CHECK(std::equal(a.data<float>(), a.data<float>() + a.size(), b.data<float>()));
+      }
+    }
+  };
+  same("in x : f32[n]\nparam w : f32[u]\nlet h[u] = exp(w[u]) / 3\n"
+       "let g[u] = h[u + 0] + h[-1 - u]\nout y[i] = sum(x[i + u] * h[u + 0] + g[u + 0], u)",
+       {{"w", w}}, {{"x", x}},
+       "  in  x : f32[n]\n  param w : f32[u]\n  param h_1 : f32[:]\n  param g_1 : f32[:]\n"
+       "  out y[i] = sum(x[i + u] * h_1[u + 0] + g_1[u + 0], u)\n");
+  // Another input says how long the axes are; what hangs on it stays.
+  same("in x : f32[n]\nin y : f32[n, c]\nparam m : f32[u, c]\n"
+       "let norm[c] = sqrt(sum(m * m, u))\nlet unit[u, c] = m[u, c] / norm[c]\n"
+       "let t[n, c] = y[n, c] * norm[c]\nout z[i, c] = sum(x[i + u] * unit[u, c], u) + t[i + 2, c]",
+       {{"m", m}}, {{"x", x}, {"y", y}},
+       "  in  x : f32[n]\n  in  y : f32[n, c]\n  param m : f32[u, c]\n  param norm_1 : f32[:]\n"
+       "  param unit_1 : f32[:, :]\n  let t[n, c] = y[n, c] * norm_1[c]\n"
+       "  out z[i, c] = sum(x[i + u] * unit_1[u, c], u) + t[i + 2, c]\n");
+  // Whose extents are those of what is given, and which a name asks for.
+  same("in x : f32[u]\nparam w : f32[c]\nlet h[u] = sum(w, c) * f32(iota(u, of=x))\n"
+       "out z = x[u] * h[-u - 1]",
+       {{"w", w}}, {{"x", x}},
+       "  in  x : f32[u]\n  param w : f32[c]\n  let h[u] = sum(w, c) * f32(iota(u, of=x))\n"
+       "  out z = x[u] * h[-u - 1]\n");
+  // Its array lies as m does, and not in C order, frozen or not: sums over both axes go by that.
+  same("in y : f32[n, c]\nparam m : f32[u, c]\nlet h[c, u] = exp(m[u, c])\n"
+       "out z[i] = sum(y[i + u, c] * h[c, u], u, c)",
+       {{"m", m}}, {{"y", y}},
+       "  in  y : f32[n, c]\n  param m : f32[u, c]\n  param h_1 : f32[:, :]\n"
+       "  out z[i] = sum(y[i + u, c] * h_1[c, u], u, c)\n");
+}
+
 TEST_CASE("Outputs that hang on parameters only are computed once as a whole") {
   const Array w = numbers({3, 4});
   const Kernel frozen =

@@ -194,6 +194,17 @@ TEST_CASE("the steps of a loop over time are split, and of its rows only the las
     }
 }
 
+TEST_CASE("a loop of which only the shape is asked for is not run, and takes no memory") {
+  const std::string text = "in x : f64[i]; let u[t < 1000000000000, i] = u[t - 1, i] * 0.5 from x; "
+                           "out y[i] = x[i] * extent(t, of=u[t, i])";
+  for (const Engine engine : {Engine::jit, Engine::interpreter}) {
+    const Kernel kernel = compile(kernel_of(text), with(engine, 2));
+    const Results made = kernel.call(std::vector<NamedView>{{"x", counted({3})}});
+    for (int i = 0; i < 3; ++i)
+      CHECK(made["y"].data<double>()[i] == 1e12 * counted({3}).data<double>()[i]);
+  }
+}
+
 TEST_CASE("all rows of a loop are kept where another one may be read") {
   const Array u0 = counted({30});
   const auto keeps_all = [&](const std::string &rest) {

@@ -6,6 +6,7 @@
 #include "tools/broadloom/cli/usage.hpp"
 
 #include "jit/cache/disk.hpp"
+#include "support/size_text.hpp"
 #include "support/text.hpp"
 
 #include <fmt/format.h>
@@ -21,15 +22,7 @@ namespace broadloom::cli {
 namespace {
 
 using jit::DiskCache;
-
-std::string size_text(std::uint64_t bytes) {
-  const char *units[] = {"bytes", "KiB", "MiB", "GiB"};
-  double size = double(bytes);
-  std::size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < std::size(units); ++unit) size /= 1024;
-  return unit == 0 || size >= 100 ? fmt::format("{:.0f} {}", size, units[unit])
-                                  : fmt::format("{:.3g} {}", size, units[unit]);
-}
+using support::size_text;
 
 std::string day_of(std::time_t time) {
   std::tm parts{};
@@ -60,7 +53,8 @@ void cache(const CacheOptions &options, const Streams &streams) {
   const std::vector<DiskCache::Entry> entries = found->list();
   if (options.what == "list") {
     for (const DiskCache::Entry &entry : entries)
-      streams.out << fmt::format("{}  {:>9}  {}\n", day_of(entry.used), size_text(entry.bytes),
+      streams.out << fmt::format("{}  {:>9}  {}\n", day_of(entry.used),
+                                 size_text(double(entry.bytes)),
                                  entry.whole ? entry.about : "broken");
     return;
   }
@@ -74,8 +68,9 @@ void cache(const CacheOptions &options, const Streams &streams) {
   for (const DiskCache::Entry &entry : entries) bytes += entry.bytes;
   streams.out << fmt::format("folder   {}\nfiles    {}, {} of at most {}; removed {} days after "
                              "their last use\n",
-                             support::printable(found->folder()), entries.size(), size_text(bytes),
-                             size_text(DiskCache::most_bytes), int(DiskCache::most_days));
+                             support::printable(found->folder()), entries.size(),
+                             size_text(double(bytes)), size_text(double(DiskCache::most_bytes)),
+                             int(DiskCache::most_days));
 }
 
 } // namespace broadloom::cli

@@ -1,0 +1,18 @@
+// What a typed value reads.
+#pragma once
+
+#include "spec/spec.hpp"
+
+namespace broadloom::spec {
+
+// [input], windows among them: those whose elements the value holds, and those whose shape it has or asks for, as u of
+// `sum(e, like=u[i + 1])` and of `iota(i, of=u)`. An input may be both.
+struct InputsOf {
+  std::vector<bool> read, like;
+};
+InputsOf inputs_of(const TypedSpec &spec, expr::NodeId value);
+
+// [given input]: those of which the value needs elements, through windows, as an index of a gather or as they are.
+std::vector<bool> arrays_needed(const TypedSpec &spec, expr::NodeId value);
+
+} // namespace broadloom::spec
