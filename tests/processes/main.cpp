@@ -9,6 +9,7 @@
 //   processes late                   compiles in an atexit handler and in the destructor of a global
 //   processes live COUNT            so many kernels live side by side: how many mappings and KiB they take
 //   processes main-leaves            the main thread ends by itself, and another one goes on compiling
+//   processes no-code                no memory may be made executable: the interpreter runs, with the same bits
 //   processes threads COUNT          only COUNT threads can be made: the kernel runs on fewer, with the same bits
 //
 // The last line counts: "20 good, 0 hung, 0 ended by a signal, 0 wrong". The exit status is 1 where one is not good.
@@ -16,6 +17,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +77,16 @@ extern "C" int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
   return error;
 }
 #endif
+
+static std::atomic<bool> code_is_allowed{true};
+
+extern "C" int mprotect(void *address, std::size_t bytes, int protection) noexcept {
+  using Protect = int (*)(void *, std::size_t, int);
+  static const Protect protect = reinterpret_cast<Protect>(dlsym(RTLD_NEXT, "mprotect"));
+  if (code_is_allowed || (protection & PROT_EXEC) == 0) return protect(address, bytes, protection);
+  errno = EACCES; // as a policy of the system gives it
+  return -1;
+}
 
 namespace {
 
@@ -308,6 +320,20 @@ int few_threads(int count) {
 #endif
 }
 
+int no_code() {
+  std::string log;
+  set_log_sink([&](LogLevel, std::string_view text) { log += std::string(text) + "\n"; });
+  code_is_allowed = false;
+  const Kernel kernel = kernel_with("1");
+  bool good = is_right(kernel, many, 2) && is_right(kernel, many, 2);
+  good = good && kernel.engine() == Engine::interpreter;
+  code_is_allowed = true;
+  const Kernel other = kernel_with("2");
+  good = good && is_right(other, many, 3) && other.engine() == Engine::jit;
+  std::printf("%s%s\n", log.c_str(), good ? "as promised" : "NOT as promised");
+  return !good;
+}
+
 int live(int count) {
   const auto mappings = [] {
     std::ifstream file("/proc/self/maps");
@@ -348,6 +374,7 @@ int main(int count, char **words) {
   if (mode == "exit") return many_ends("end-compiling", number);
   if (mode == "exit-running") return many_ends("end-running", number);
   if (mode == "late") return many_ends("end-late", 1);
+  if (mode == "no-code") return no_code();
   if (mode == "live") return live(number);
   if (mode == "threads") return few_threads(number);
   if (mode == "end-compiling") end_compiling(number);

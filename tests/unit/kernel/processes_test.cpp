@@ -45,6 +45,15 @@ TEST_CASE("A process may end while other threads compile or run") {
 
 TEST_CASE("Kernels are compiled and run while a process ends") { check_all_good("late", "1"); }
 
+TEST_CASE("Where no memory may be made executable the interpreter runs, until it may") {
+  const Ended ended = run("no-code");
+  CAPTURE(ended.text);
+  CHECK(ended.status == 0);
+  CHECK(ended.text.starts_with("kernel 'k' runs in the interpreter: native code cannot be had: "));
+  CHECK(std::ranges::count(ended.text, '\n') == 2); // one line of the log
+  CHECK(ended.text.ends_with("\nas promised\n"));
+}
+
 TEST_CASE("Where only the main thread ends the others go on compiling") {
   check_all_good("main-leaves", "1");
 }
