@@ -2,6 +2,8 @@
 #include "array/memory.hpp"
 #include "support/undivided.hpp"
 
+#include <broadloom/error.hpp>
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -80,6 +82,8 @@ void give_back(const Block &block) try {
   }
   for (const Block &old : dropped) unmap(old);
 } catch (const std::bad_alloc &) {
+  unmap(block);
+} catch (const CompileError &) { // in a torn child, where the list stays locked
   unmap(block);
 }
 
