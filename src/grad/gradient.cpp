@@ -16,6 +16,7 @@
 #include "grad/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "grad/through_lets.hpp"
+#include "grad/tidy.hpp"
 #include "grad/whole.hpp"
 #include "grad/widen.hpp"
 #include "rewrite/expand.hpp"
@@ -42,7 +43,8 @@ public:
            const GradientOptions &options)
       : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))),
         wrt_(wrt), scales_(data.scales), options_(options), typed_(spec::analyse(data_)),
-        facts_(data_, wrt), declarations_(data_, typed_, facts_), forward_(facts_) {}
+        facts_(data_, wrt), declarations_(data_, typed_, facts_), forward_(facts_),
+        tidier_(facts_) {}
 
   struct Made {
     SpecData backward, forward;
@@ -61,6 +63,7 @@ public:
       if (asked(k)) seed(sweep, k);
     sweep.run();
     for (const std::string &name : wrt_) add_output(sweep, name);
+    for (OutputDecl &output : made_.outputs) output.value = tidier_.run(output.value);
     SpecData forward = data_;
     forward.name += "_forward";
     forward.scales = scales_;
@@ -91,6 +94,7 @@ private:
   void seed(Sweep &sweep, std::size_t k) {
     const Expr value = whole_output(facts_, typed_, data_.outputs[k], k);
     forward_.add(value);
+    tidier_.leave(value);
     const spec::TypedOutput &output = typed_.outputs[k];
     Expr g = new_input({"d_" + output.name, output.dtype, output.axes, declarations_.may_be_one(k),
                         value, data_.outputs[k].where});
@@ -233,6 +237,7 @@ private:
   Facts facts_;
   Declarations declarations_;
   ForwardValues forward_;
+  Tidier tidier_;
   SpecData made_;
   bool sums_through_windows_ = false;
 };
@@ -258,6 +263,7 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
     return spec_of(grad::through_lets(expanded, *split, wrt, options, gradient_of));
   SpecData made = gradient_of(spec.data(), wrt, options);
   grad::keep_bounds(made, spec::declared_inputs(expanded));
+  grad::share(made);
   return spec_of(std::move(made));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -14,6 +14,7 @@
 #include "grad/sweep.hpp"
 #include "grad/tangents.hpp"
 #include "grad/through_lets.hpp"
+#include "grad/tidy.hpp"
 #include "grad/whole.hpp"
 #include "grad/widen.hpp"
 #include "rewrite/expand.hpp"
@@ -54,7 +55,7 @@ public:
       : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))),
         scales_(data.scales), request_(request), typed_(spec::analyse(data_)),
         facts_(data_, request.wrt), declarations_(data_, typed_, facts_),
-        tangents_(facts_, [this](const ExprNode &input) { return read(input); }) {}
+        tangents_(facts_, [this](const ExprNode &input) { return read(input); }), tidier_(facts_) {}
 
   SpecData run() {
     check_request(facts_, data_, typed_, declarations_.inputs(), {request_.wrt, request_.of},
@@ -69,6 +70,7 @@ public:
         values.push_back(whole_output(facts_, typed_, data_.outputs[k], k));
       }
     tangents_.run(values);
+    for (const Expr &value : values) tidier_.leave(value);
     for (std::size_t n = 0; n < asked.size(); ++n) add_output(asked[n], values[n]);
     if (request_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
@@ -147,7 +149,7 @@ private:
       const Expr &shaped = (all - facts_.axes(value)).empty() ? value : old.value;
       output.value = in_shape_of(shaped, moved, output);
     }
-    output.value = facts_.calls().restored(output.value);
+    output.value = tidier_.run(facts_.calls().restored(output.value));
     made_.outputs.push_back(std::move(output));
   }
 
@@ -188,6 +190,7 @@ private:
   Facts facts_;
   Declarations declarations_;
   Tangents tangents_;
+  Tidier tidier_;
   std::unordered_map<std::string, std::shared_ptr<const InputDecl>> moving_; // by the input
   std::unordered_map<std::string, std::string>
       tangent_names_; // of inputs and windows that are read
@@ -423,6 +426,7 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
   SpecData made =
       split ? grad::with_lets(data, *split, request, names) : grad::directional(data, request);
   if (!split) grad::keep_bounds(made, data.inputs);
+  if (!split) grad::share(made);
   return LoopSpec(std::make_shared<const SpecData>(std::move(made)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

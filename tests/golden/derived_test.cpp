@@ -1,0 +1,42 @@
+// What `broadloom grad` and `broadloom jvp` print: texts that people read.
+//
+// tests/golden/derived/NAME.loom holds one kernel, NAME.golden its gradient by all inputs, the gradient of that by its inputs that it has
+// of the kernel, and its directional derivative. `./dev bless` rewrites them.
+#include "golden_files.hpp"
+#include "tests/file_cases.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+namespace fs = std::filesystem;
+namespace bl = broadloom;
+
+namespace {
+
+void check_derived(const fs::path &file) {
+  const bl::LoopSpec spec = bl::parse_all(bl::golden::read(file), file.filename().string()).back();
+  std::vector<std::string> inputs;
+  for (const bl::InputInfo &input : bl::compile(spec, {.engine = bl::Engine::reference}).inputs())
+    inputs.push_back(input.name);
+  const bl::LoopSpec gradient = bl::gradient(spec, inputs), moved = bl::jvp(spec, inputs);
+  std::string printed;
+  for (const auto &[name, derived] : {std::pair("gradient", gradient),
+                                      {"gradient of the gradient", bl::gradient(gradient, inputs)},
+                                      {"directional derivative", moved}}) {
+    const std::string text = bl::print(derived);
+    printed += std::string("---- ") + name + "\n" + text;
+    CHECK(bl::print(bl::parse(text)) == text);
+  }
+  bl::golden::check_golden(fs::path(file).replace_extension(".golden"), printed);
+}
+
+const std::vector<fs::path> files = bl::golden::looms_in("golden/derived");
+const bool added = bl::tests::add_cases(files, "the derivatives of ", check_derived);
+
+} // namespace
+
+TEST_CASE("there are golden derivatives") {
+  CHECK(added);
+  CHECK(files.size() >= 6);
+}
