@@ -6,6 +6,7 @@
 #include "jit/runtime/threads.hpp"
 #include "plan/predict.hpp"
 #include "support/log.hpp"
+#include "support/undivided.hpp"
 
 #include <broadloom/kernel.hpp>
 
@@ -213,7 +214,7 @@ std::string key_of(const Target &target, int threads) {
 } // namespace
 
 support::Rates rates_here(const Target &target, int threads, const std::string &folder) {
-  static std::mutex &mutex = *new std::mutex;
+  static support::Mutex &mutex = *new support::Mutex;
   static auto &known = *new std::map<std::string, support::Rates>;
   const std::string key = key_of(target, threads);
   const std::lock_guard lock(mutex);

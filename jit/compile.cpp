@@ -23,6 +23,7 @@
 #include "support/log.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/reasons.hpp"
+#include "support/undivided.hpp"
 
 #include <fmt/format.h>
 
@@ -208,6 +209,7 @@ void describe_operands(Specialisation &special, const spec::TypedSpec &spec) {
 
 Kernel compile(const LoopSpec &spec, const Options &options) try {
   const support::FloatWorld world;
+  const support::Undivided here;
   const jit::Stopwatch watch;
   // The reference computes what is written.
   spec::TypedSpec typed = spec::analyse(
@@ -217,7 +219,8 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
 
   std::optional<jit::Target> target = find_target(options, typed);
   const int threads = thread_count(options);
-  if (target && !jit::DiskCache::wanted()) jit::start_llvm(*target, threads); // code must be made
+  if (target && !jit::DiskCache::wanted() && !support::ends_here())
+    jit::start_llvm(*target, threads); // code must be made
   return Kernel(
       std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
                                          jit::find_profile(options.profile), threads, watch.ms()));
@@ -228,6 +231,7 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
 std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operands,
                                                         std::uint64_t hash, Use use) const {
   const support::FloatWorld world;
+  const support::Undivided here;
   const jit::Stopwatch watch;
   kernel::Layouts layouts;
   for (std::size_t i = 0; i < typed_.inputs.size(); ++i)

@@ -21,6 +21,7 @@
 #include "kernel/check.hpp"
 #include "kernel/windows.hpp"
 #include "rewrite/scatters.hpp"
+#include "support/undivided.hpp"
 #include "text/graph_page.hpp"
 
 #include <atomic>
@@ -212,7 +213,7 @@ private:
   const jit::Lets lets_;
   const std::unique_ptr<const KernelImpl> before_;
   mutable jit::LayoutCache layout_cache_;
-  mutable std::mutex mutex_; // guards all below
+  mutable support::Mutex mutex_; // guards all below
   mutable std::unordered_map<std::string, KnownPattern> patterns_;
   mutable std::unordered_map<std::string, std::shared_ptr<const jit::FoldBlocks>> fold_blocks_;
   mutable std::uint64_t clock_ = 0;

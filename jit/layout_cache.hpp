@@ -7,6 +7,7 @@
 #pragma once
 
 #include "jit/specialisation.hpp"
+#include "support/undivided.hpp"
 
 #include <array>
 #include <atomic>
@@ -94,7 +95,7 @@ private:
   mutable std::atomic<const Specialisation *> latest_pinned_{
       nullptr}; // null: the latest one is in recent_
 
-  mutable std::mutex mutex_;
+  mutable support::Mutex mutex_;
   std::vector<std::shared_ptr<const Specialisation>> pinned_;
   Recent recent_;
   std::unordered_multimap<std::uint64_t, Recent::iterator> recent_index_;

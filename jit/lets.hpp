@@ -5,6 +5,7 @@
 #include "kernel/operands.hpp"
 #include "spec/materialise.hpp"
 #include "support/lifetimes.hpp"
+#include "support/undivided.hpp"
 
 #include <functional>
 #include <memory>
@@ -105,7 +106,7 @@ private:
   std::vector<std::size_t> reads_of_rest_;
   const spec::TypedSpec &rest_;
   std::vector<std::vector<bool>> needs_; // [output][let]
-  mutable std::mutex mutex_;
+  mutable support::Mutex mutex_;
   mutable std::shared_ptr<const Layouts> latest_; // under the lock
 };
 

@@ -10,9 +10,11 @@
 #include "jit/stopwatch.hpp"
 #include "jit/why.hpp"
 #include "support/check.hpp"
+#include "support/fail.hpp"
 #include "support/log.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
+#include "support/undivided.hpp"
 
 #include <fmt/format.h>
 
@@ -157,6 +159,12 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
   if (!target_) return pattern;
   const jit::Stopwatch watch;
   const auto compile = [&] {
+    if (support::is_torn())
+      support::fail(
+          "E0501",
+          "native code cannot be had: this process was forked while another thread compiled, "
+          "and that took too long to be waited for",
+          {}, "fork while nothing is compiled, or begin another program by exec");
     bool from_disk = false;
     double looking = 0;
     const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {

@@ -4,6 +4,7 @@
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
+#include "support/undivided.hpp"
 
 #include <broadloom/stateful.hpp>
 
@@ -118,14 +119,30 @@ struct StatefulKernel::Impl {
       if (state.updated) writes.push_back({state.info.name, state.next});
     }
     kernel.run_named(reads, writes, line);
+    const support::Undivided here;
     for (OwnedState &state : states)
       if (state.updated) std::swap(state.now, state.next);
+  }
+
+  // Held by a call. One that another thread was in when this process was forked has changed no state, and never ends here.
+  std::mutex &calls() const {
+    const std::lock_guard lock(renewing);
+    if (made_after != support::forks()) {
+      (void)mutex.release(); // it stays locked
+      mutex = std::make_unique<std::mutex>();
+      made_after = support::forks();
+    }
+    return *mutex;
   }
 
   Kernel kernel;
   std::vector<OutputInfo> outputs;
   std::vector<OwnedState> states;
-  mutable std::mutex mutex; // guards the arrays
+
+private:
+  mutable support::Mutex renewing; // guards the two below
+  mutable std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>(); // guards the arrays
+  mutable unsigned made_after = support::forks();
 };
 
 StatefulKernel::StatefulKernel(Kernel kernel) try
@@ -140,16 +157,18 @@ StatefulKernel &StatefulKernel::operator=(StatefulKernel &&) noexcept = default;
 StatefulKernel::~StatefulKernel() = default;
 
 void StatefulKernel::set(std::string_view name, const AnyView &value) try {
-  const std::lock_guard lock(impl_->mutex);
+  const std::lock_guard lock(impl_->calls());
   OwnedState &state = impl_->at(name);
   check_value(state.info, value);
-  Impl::put(state, copy_of(value));
+  Array copy = copy_of(value);
+  const support::Undivided here;
+  Impl::put(state, std::move(copy));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 Array StatefulKernel::get(std::string_view name) const try {
-  const std::lock_guard lock(impl_->mutex);
+  const std::lock_guard lock(impl_->calls());
   const OwnedState &state = impl_->at(name);
   if (!state.has_value)
     fail("E0314", fmt::format("state '{}' has no array yet", name), state.info.where,
@@ -164,7 +183,7 @@ const Kernel &StatefulKernel::kernel() const { return impl_->kernel; }
 
 void StatefulKernel::run_named(std::span<const NamedView> inputs,
                                std::span<const NamedView> outputs, Kernel::Line line) try {
-  const std::lock_guard lock(impl_->mutex);
+  const std::lock_guard lock(impl_->calls());
   impl_->run(inputs, outputs, line);
 } catch (Error &error) {
   error.note_call(kernel().spec().data().name, place_of(line));
@@ -174,7 +193,7 @@ void StatefulKernel::run_named(std::span<const NamedView> inputs,
 }
 
 Results StatefulKernel::call(std::span<const NamedView> inputs, Kernel::Line line) try {
-  const std::lock_guard lock(impl_->mutex);
+  const std::lock_guard lock(impl_->calls());
   std::vector<NamedView> reads(inputs.begin(), inputs.end());
   for (const OwnedState &state : impl_->states)
     if (state.has_value) reads.push_back({state.info.name, state.now});
@@ -199,7 +218,7 @@ Results StatefulKernel::call(std::span<const NamedView> inputs, Kernel::Line lin
 }
 
 void StatefulKernel::save(const std::string &path) const try {
-  const std::lock_guard lock(impl_->mutex);
+  const std::lock_guard lock(impl_->calls());
   NamedArrays arrays;
   for (const OwnedState &state : impl_->states) {
     if (!state.has_value)
@@ -214,7 +233,7 @@ void StatefulKernel::save(const std::string &path) const try {
 
 void StatefulKernel::load(const std::string &path) try {
   NamedArrays arrays = load_npz(path);
-  const std::lock_guard lock(impl_->mutex);
+  const std::lock_guard lock(impl_->calls());
   for (OwnedState &state : impl_->states)
     if (std::ranges::find(arrays, state.info.name, [](auto &a) { return a.first; }) == arrays.end())
       fail("E0314", fmt::format("'{}' has no array for state '{}'", path, state.info.name),
@@ -225,6 +244,7 @@ void StatefulKernel::load(const std::string &path) try {
     check_value(state.info, array);
     read.emplace_back(&state, array.copy());
   }
+  const support::Undivided here;
   for (auto &[state, array] : read) Impl::put(*state, std::move(array));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -6,6 +6,8 @@
 // to the thread that tried, nothing is remembered, and the next one tries again.
 #pragma once
 
+#include "support/undivided.hpp"
+
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -43,7 +45,7 @@ private:
   struct Entry {
     explicit Entry(std::string key) : key(std::move(key)) {}
     const std::string key;
-    std::mutex mutex; // held while the value is made
+    support::Mutex mutex; // held while the value is made
     std::shared_ptr<const Value> value;
   };
   using Order = std::list<std::shared_ptr<Entry>>; // used last in front
@@ -68,7 +70,7 @@ private:
   }
 
   const std::size_t limit_;
-  mutable std::mutex mutex_;
+  mutable support::Mutex mutex_;
   Order order_;
   std::unordered_map<std::string_view, typename Order::iterator> index_; // into the entries' keys
 };

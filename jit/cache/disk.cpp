@@ -4,6 +4,7 @@
 #include "jit/cache/disk.hpp"
 
 #include "support/log.hpp"
+#include "support/undivided.hpp"
 
 #include <llvm/Support/CachePruning.h>
 #include <llvm/Support/xxhash.h>
@@ -96,7 +97,7 @@ std::string content_of(std::string_view about, std::string_view key, std::string
 }
 
 void tell_once(const std::string &path, const std::string &message) {
-  static std::mutex &mutex = *new std::mutex;
+  static support::Mutex &mutex = *new support::Mutex;
   static auto &told = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
   if (told.insert(path).second)

@@ -7,6 +7,7 @@
 #include "jit/engine/object.hpp"
 #include "jit/engine/profile.hpp"
 #include "support/log.hpp"
+#include "support/undivided.hpp"
 
 #include <llvm/Object/ObjectFile.h>
 
@@ -30,6 +31,7 @@ struct Code::Place {
 
   ~Place() {
     gdb.clear(); // before the code that it tells of is gone
+    const support::Undivided here;
     if (library != nullptr) Linker::instance().remove(*library);
   }
 };
@@ -98,6 +100,7 @@ std::shared_ptr<const Code> link(Object object) {
     phases.push_back(address.toPtr<PhaseFn>());
   for (Announcement &announcement : announcements)
     announcement.make(object.phases, addresses, *place);
+  support::wait_at_exit();
   object.times.link = laps.lap();
   return std::make_shared<const Code>(std::move(place), std::move(phases), std::move(object.blocks),
                                       code_bytes, object.times);

@@ -4,6 +4,7 @@
 // The list is LLVM's own, as libLLVM exports both symbols. LLVM can put object files into it and has no way
 // to take one out again, which kernels that are freed need; so the list is kept here.
 #include "jit/engine/gdb.hpp"
+#include "support/undivided.hpp"
 
 #include <llvm/BinaryFormat/ELF.h>
 #include <llvm/Object/ELFTypes.h>
@@ -19,7 +20,7 @@ void __jit_debug_register_code();
 namespace broadloom::jit {
 namespace {
 
-std::mutex list_mutex;
+support::Mutex list_mutex;
 
 // A debugger takes the address of a section from its header. Only .text has one that matters: the names of
 // functions are all that this file tells.

@@ -5,8 +5,10 @@
 // worth to be merged and hoisted.
 #include "jit/engine/generate.hpp"
 
+#include "jit/engine/linker.hpp"
 #include "jit/engine/machine_passes.hpp"
 #include "support/fail.hpp"
+#include "support/undivided.hpp"
 
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -55,7 +57,7 @@ struct Generator::Machines {
 namespace {
 
 struct Pool { // never destroyed
-  std::mutex mutex;
+  support::Mutex mutex;
   std::map<std::string, Generator::Machines> machines;
 };
 Pool &pool() {
@@ -75,6 +77,7 @@ Generator::Machines &machines_for(const Target &target) {
 } // namespace
 
 Generator::Generator(const Target &target) : machines_(machines_for(target)) {
+  if (support::ends_here()) fail_native("the process ends");
   {
     const std::lock_guard lock(pool().mutex);
     auto &idle = machines_.idle;

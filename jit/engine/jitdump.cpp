@@ -12,6 +12,7 @@
 #include "jit/engine/profile.hpp"
 
 #include "support/log.hpp"
+#include "support/undivided.hpp"
 
 #include <fmt/format.h>
 
@@ -138,7 +139,7 @@ private:
 } // namespace
 
 void append_jitdump(llvm::ArrayRef<Function> functions, std::uint64_t text) {
-  static std::mutex mutex;
+  static support::Mutex mutex;
   static Dump dump;
   const std::lock_guard lock(mutex);
   try {

@@ -5,6 +5,7 @@
 #include "math/scalar.hpp"
 #include "support/fail.hpp"
 
+#include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h>
 
@@ -18,6 +19,28 @@ void fail_native(const std::string &message) {
 }
 
 namespace {
+
+// Constants are as executable as code. Then a kernel is one range of pages, alike with those of its neighbours, and Linux counts any
+// number of them as one mapping; there may be 65,530, and a process whose kernels had two each came to its end at 32,700.
+class OneProtection final : public orc::ObjectLinkingLayer::Plugin {
+public:
+  void modifyPassConfig(orc::MaterializationResponsibility &, llvm::jitlink::LinkGraph &,
+                        llvm::jitlink::PassConfiguration &config) override {
+    constexpr auto code = orc::MemProt(unsigned(orc::MemProt::Read) | unsigned(orc::MemProt::Exec));
+    config.PostPrunePasses.push_back([](llvm::jitlink::LinkGraph &graph) {
+      for (llvm::jitlink::Section &section : graph.sections())
+        if (section.getMemProt() == orc::MemProt::Read) section.setMemProt(code);
+      return llvm::Error::success();
+    });
+  }
+  llvm::Error notifyFailed(orc::MaterializationResponsibility &) override {
+    return llvm::Error::success();
+  }
+  llvm::Error notifyRemovingResources(orc::JITDylib &, orc::ResourceKey) override {
+    return llvm::Error::success();
+  }
+  void notifyTransferringResources(orc::JITDylib &, orc::ResourceKey, orc::ResourceKey) override {}
+};
 
 constexpr std::size_t slab_bytes = std::size_t{64} << 20; // of address space, used bit by bit
 
@@ -35,6 +58,7 @@ Linker::Linker()
               take(orc::MapperJITLinkMemoryManager::CreateWithMapper<orc::InProcessMemoryMapper>(
                   slab_bytes))),
       libm_(session_.createBareJITDylib("libm")) {
+  linker_.addPlugin(std::make_unique<OneProtection>());
   session_.setErrorReporter([this](llvm::Error error) { // nothing is ever printed
     const std::lock_guard lock(mutex_);
     last_error_ = llvm::toString(std::move(error));
@@ -52,6 +76,7 @@ Linker::Linker()
 }
 
 orc::JITDylib &Linker::add(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects) {
+  if (support::ends_here()) fail_native("the process ends");
   orc::JITDylib &library =
       session_.createBareJITDylib("kernel " + std::to_string(next_.fetch_add(1)));
   library.addToLinkOrder(libm_);

@@ -5,6 +5,8 @@
 // all that it held. Memory is written first and made executable after; it is never both.
 #pragma once
 
+#include "support/undivided.hpp"
+
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
@@ -38,7 +40,7 @@ private:
   llvm::orc::ObjectLinkingLayer linker_;
   llvm::orc::JITDylib &libm_;
   std::atomic<std::uint64_t> next_{0};
-  std::mutex mutex_;
+  support::Mutex mutex_;
   std::string last_error_;
 };
 

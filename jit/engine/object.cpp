@@ -8,6 +8,7 @@
 #include "jit/engine/on_threads.hpp"
 #include "jit/engine/profile.hpp"
 #include "support/fail.hpp"
+#include "support/undivided.hpp"
 
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -175,6 +176,7 @@ std::vector<std::vector<std::size_t>> parts_of(const block::Weights &weights) {
 
 Object generate(const loop::Program &program, block::Program blocks, const Target &target,
                 Profile profile, int threads) {
+  const support::Undivided here;
   const std::int64_t heavy = blocks.weights.total;
   if (heavy > heaviest_program)
     support::fail("E0502",
@@ -205,6 +207,7 @@ Object generate(const loop::Program &program, block::Program blocks, const Targe
 
 std::string llvm_text(const loop::Program &program, const block::Program &blocks,
                       const Target &target) {
+  const support::Undivided here;
   const Generator generator(target);
   std::string errors, text;
   CompileTimes times;
@@ -217,6 +220,7 @@ std::string llvm_text(const loop::Program &program, const block::Program &blocks
 
 std::string asm_text(const loop::Program &program, const block::Program &blocks,
                      const Target &target, const loop::Listing *listing) {
+  const support::Undivided here;
   CompileTimes times;
   const auto bytes =
       machine_code(program, blocks, target, llvm::CodeGenFileType::AssemblyFile,

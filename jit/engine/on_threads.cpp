@@ -2,6 +2,7 @@
 #include "jit/engine/on_threads.hpp"
 
 #include "support/float_control.hpp"
+#include "support/undivided.hpp"
 
 #include <sched.h>
 #include <signal.h>
@@ -21,13 +22,16 @@ struct Job {
   const std::function<void()> *work;
   cpu_set_t processors;
   bool moved = false; // it is to have all of them again
+  bool undivided = false;
 };
 
 void *run_job(void *argument) {
   const std::unique_ptr<Job> job(static_cast<Job *>(argument));
   if (job->moved) sched_setaffinity(0, sizeof job->processors, &job->processors);
+  if (job->undivided) support::Undivided::take_over();
   const support::FloatWorld world;
   (*job->work)();
+  if (job->undivided) support::Undivided::hand_back();
   return nullptr;
 }
 
@@ -45,13 +49,17 @@ Beside::Beside(std::function<void()> work) : work_(std::move(work)) {
     job->moved = CPU_COUNT(&others) > 0 &&
                  pthread_attr_setaffinity_np(&attributes, sizeof others, &others) == 0;
   }
+  job->undivided = support::Undivided::hand_on();
   sigset_t all, before; // a new thread has its maker's mask
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   runs_ = pthread_create(&thread_, &attributes, run_job, job.get()) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
-  if (runs_) (void)job.release();
+  if (runs_)
+    (void)job.release();
+  else if (job->undivided)
+    support::Undivided::hand_back();
 }
 
 void Beside::join() {

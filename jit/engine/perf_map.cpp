@@ -9,6 +9,7 @@
 #include "jit/engine/profile.hpp"
 
 #include "support/log.hpp"
+#include "support/undivided.hpp"
 
 #include <fmt/format.h>
 
@@ -83,7 +84,7 @@ void append_perf_map(llvm::ArrayRef<Function> functions, std::uint64_t text) {
     lines += fmt::format("{:x} {:x} {}\n", text + function.offset, function.size, function.name);
   const std::string path = fmt::format("/tmp/perf-{}.map", getpid());
 
-  static std::mutex mutex;
+  static support::Mutex mutex;
   static bool warned = false;
   const std::lock_guard lock(mutex);
   if (const std::string reason = append(path, lines); !reason.empty() && !warned) {

@@ -10,11 +10,10 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
 
+#include "support/undivided.hpp"
+
 #include <broadloom/error.hpp>
 
-#include <pthread.h>
-
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -87,12 +86,13 @@ void run_once(const Target &target) {
     linker.find(library, {std::string(function_name)});
     linker.remove(library);
     generated(generator, target, true);
+    support::wait_at_exit();
   } catch (const std::exception &) { // whoever compiles finds out
   }
 }
 
 struct Start { // never destroyed
-  std::mutex mutex;
+  support::Mutex mutex;
   bool begun = false;
   std::optional<Beside> thread;
 };
@@ -101,28 +101,13 @@ Start &start() {
   return made;
 }
 
-void wait() {
-  const std::lock_guard lock(start().mutex);
-  if (start().thread) start().thread->join();
-}
-
-// At exit LLVM is torn down. What the thread makes LLVM construct is destroyed before a handler that was registered earlier is called,
-// so the handler would come too late; the objects of the thread that exits are destroyed before all of that.
-struct Waits {
-  ~Waits() { wait(); }
-};
-
 } // namespace
 
 void start_llvm(const Target &target, int threads) {
-  thread_local const Waits waits;
-  (void)waits;
   const std::lock_guard lock(start().mutex);
   if (start().begun) return;
   start().begun = true;
   if (threads < 2 || std::thread::hardware_concurrency() < 2 || !has_memory_for(0)) return;
-  // A child has none of its parent's threads, and a lock that one of them holds would be held for ever.
-  if (pthread_atfork(wait, nullptr, nullptr) != 0 || std::atexit(wait) != 0) return;
   start().thread.emplace([target] { run_once(target); });
 }
 

@@ -10,8 +10,8 @@
 
 namespace broadloom::jit {
 
-// Once in a process, and only where there is a second processor and a second thread is allowed. A fork or the end of the process
-// waits for the thread; nothing else does.
+// Once in a process, and only where there is a second processor and a second thread is allowed. The caller counts as undivided, and so
+// does the thread: a fork or the end of the process waits for it; nothing else does.
 void start_llvm(const Target &target, int threads);
 
 } // namespace broadloom::jit

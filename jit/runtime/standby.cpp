@@ -63,7 +63,8 @@ void Standby::expect_more() {
   const Clock::rep now = Clock::now().time_since_epoch().count();
   const Clock::rep before = last_end_.exchange(now, std::memory_order_relaxed);
   if (Clock::duration(now - before) > patience) return;
-  for (int there = looking_.load() + sent_.load(); there < most_; ++there) {
+  const int most = most_.load(std::memory_order_relaxed);
+  for (int there = looking_.load() + sent_.load(); there < most; ++there) {
     sent_.fetch_add(1);
     try {
       arena_.enqueue([this] { look_out(); });

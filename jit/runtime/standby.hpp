@@ -21,8 +21,10 @@ namespace broadloom::jit::runtime {
 
 class Standby {
 public:
-  // `threads`: those of the arena, the caller's among them.
-  Standby(tbb::task_arena &arena, int threads) : arena_(arena), most_(threads - 1) {}
+  explicit Standby(tbb::task_arena &arena) : arena_(arena) {}
+
+  // From now on there are so many in the arena, the caller among them.
+  void begin(int threads) { most_.store(threads - 1, std::memory_order_relaxed); }
 
   // Whether as many threads look out, and no other job is on offer. If so, each of them calls part(place), with places from 1
   // on, as this thread does with 0, and all have returned. A part
@@ -61,7 +63,7 @@ private:
   void look_out();
 
   tbb::task_arena &arena_;
-  const int most_;
+  std::atomic<int> most_{0};
   // Each on a line of its own: those who look out read `round_` all the time.
   alignas(64) std::atomic<std::uint64_t> round_{0}; // counts offers
   alignas(64) std::atomic<bool> offered_{false};    // by a caller who has not closed it yet

@@ -1,16 +1,19 @@
 // See threads.hpp.
 #include "jit/runtime/threads.hpp"
 
+#include "jit/runtime/allowance.hpp"
 #include "jit/runtime/workers.hpp"
 #include "jit/small.hpp"
 #include "support/check.hpp"
 #include "support/float_control.hpp"
+#include "support/undivided.hpp"
 
 #include <oneapi/tbb/blocked_range.h>
-#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
+
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -90,33 +93,37 @@ void share_out(Workers &workers, std::int64_t blocks, const Visit &visit, const 
   job.finished.load(std::memory_order_acquire);
 }
 
-// oneTBB starts no more threads than the machine has, and says so on stderr, unless it is told that
-// more are wanted. It goes by the least of all wishes in force, so there must be one of ours at most.
-// A wish of the program around us for fewer threads stays in force.
-int allow(int threads) {
-  using tbb::global_control;
-  static global_control *wish = nullptr; // never freed
-  static int wished = 0;
-  const auto limit = [] {
-    return int(global_control::active_value(global_control::max_allowed_parallelism));
-  };
-  if (threads > limit() && threads > wished) {
-    delete wish;
-    wish = new global_control(global_control::max_allowed_parallelism, std::size_t(threads));
-    wished = threads;
-  }
-  return std::min(threads, limit());
-}
+// A child of fork has none of the threads of oneTBB, which goes on waiting for them.
+std::atomic<bool> started{false}, lost{false};
 
 } // namespace
 
+bool Workers::have_no_threads() {
+  return lost.load(std::memory_order_relaxed) || support::ends_here();
+}
+
+void Workers::start() {
+  static support::Mutex &mutex = *new support::Mutex;
+  const std::lock_guard lock(mutex);
+  if (state_.load() != State::Idle) return;
+  static const bool watched =
+      pthread_atfork(nullptr, nullptr, [] { lost.store(started.load()); }) == 0;
+  const int most = threads > 1 && watched && !have_no_threads() ? allowed_threads(threads) : 1;
+  if (most > 1) {
+    arena.initialize(most);
+    standby.begin(most);
+    started.store(true);
+  }
+  state_.store(most > 1 ? State::Started : State::Alone, std::memory_order_release);
+}
+
 Workers &workers(int threads) {
   // Reached through pointers that are never freed, so nothing is destroyed at exit.
-  static std::mutex &mutex = *new std::mutex;
+  static support::Mutex &mutex = *new support::Mutex;
   static auto &arenas = *new std::map<int, std::unique_ptr<Workers>>;
   const std::lock_guard lock(mutex);
   std::unique_ptr<Workers> &entry = arenas[threads];
-  if (!entry) entry = std::make_unique<Workers>(allow(threads));
+  if (!entry) entry = std::make_unique<Workers>(threads);
   return *entry;
 }
 
@@ -128,6 +135,7 @@ void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::F
     phase(&own, lo, hi);
   };
   if (!grid.only_if_awake) return share_out(workers, grid.blocks, visit, frame, rows, cancel);
+  if (workers.are_alone()) return phase(&frame, grid.lo.data(), grid.hi.data());
   const Job job{grid.blocks, visit, frame, rows, cancel};
   if (!workers.standby.share(1, [&](int place) { job.take_part(place); }))
     phase(&frame, grid.lo.data(), grid.hi.data());

@@ -1,5 +1,8 @@
 // See memory.hpp.
 #include "array/memory.hpp"
+#include "support/undivided.hpp"
+
+#include <broadloom/error.hpp>
 
 #include <sys/mman.h>
 
@@ -27,7 +30,7 @@ void unmap(const Block &block) { munmap(block.mapped, block.mapped_bytes); }
 
 // Never destroyed: arrays may be given back while the process ends.
 struct Kept {
-  std::mutex mutex;
+  support::Mutex mutex;
   std::vector<Block> blocks; // the oldest first
   std::size_t bytes = 0;
 };
@@ -79,6 +82,8 @@ void give_back(const Block &block) try {
   }
   for (const Block &old : dropped) unmap(old);
 } catch (const std::bad_alloc &) {
+  unmap(block);
+} catch (const CompileError &) { // in a torn child, where the list stays locked
   unmap(block);
 }
 

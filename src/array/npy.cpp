@@ -53,11 +53,14 @@ std::string reason(int error) { return std::generic_category().message(error); }
                   "check that the folder exists, may be written to and has room");
 }
 
+// A signal is handled between two calls of the system: within some milliseconds.
+constexpr std::size_t most_at_once = std::size_t(8) << 20;
+
 // Reads until `size` bytes are there or the file ends; returns how many came.
 std::size_t read_fully(int fd, char *to, std::size_t size, const std::string &path) {
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t n = ::read(fd, to + done, std::min(size - done, std::size_t(1) << 30));
+    const ssize_t n = ::read(fd, to + done, std::min(size - done, most_at_once));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) cannot_read(path, reason(errno));
     if (n == 0) break;
@@ -68,7 +71,7 @@ std::size_t read_fully(int fd, char *to, std::size_t size, const std::string &pa
 
 void write_fully(int fd, const char *from, std::size_t size, const std::string &path) {
   while (size > 0) {
-    const ssize_t n = ::write(fd, from, std::min(size, std::size_t(1) << 30));
+    const ssize_t n = ::write(fd, from, std::min(size, most_at_once));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) cannot_write(path, reason(errno));
     from += n;

@@ -133,6 +133,12 @@ void check_operands(const spec::TypedSpec &spec, Operands operands) {
     const AnyView &view = *operands[k];
     const Described operand = describe(spec, k);
     const std::string_view kind = operand.output ? "output" : "input";
+    if (std::size_t(view.dtype) >= dtype_count)
+      fail(
+          "E0212",
+          fmt::format("the array given for {} '{}' says that its dtype is number {}, which is none",
+                      kind, operand.name, int(view.dtype)),
+          operand.where, "set AnyView::dtype to a member of DType");
     if (view.dtype != operand.dtype)
       fail("E0203",
            fmt::format("{} '{}' is {}, the array given is {}", kind, operand.name,

@@ -413,8 +413,8 @@ void check_callable(const SpecData &callee, const Place &where) {
       fail_call(callee, where, "'" + output.name + "' has the shape of an input",
                 "write sum(e, like=x)");
   }
+  expr::Walker walker; // of all lets: each reads those before it
   for (const auto &[name, let] : lets_by_name(callee)) {
-    expr::Walker walker;
     walker.walk(let.node(), [&](const ExprNode &node) {
       if (node.kind == ExprKind::Let && node.input)
         fail_call(callee, where, "'" + node.input->name + "' says extents of its own",

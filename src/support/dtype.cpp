@@ -1,12 +1,11 @@
 // The element types: names, sizes and NumPy 2's promotion table, computed from kinds and widths.
 #include <broadloom/dtype.hpp>
-
-#include <ostream>
-
-#include "support/check.hpp"
+#include <broadloom/error.hpp>
 
 #include <algorithm>
 #include <array>
+#include <ostream>
+#include <string>
 
 namespace broadloom {
 
@@ -55,9 +54,19 @@ DType promote_integers(DType a, DType b) {
 
 } // namespace
 
-std::string_view name(DType dtype) { return rows.at(std::size_t(dtype)).name; }
+namespace {
 
-std::size_t size_of(DType dtype) { return rows.at(std::size_t(dtype)).size; }
+const Row &row_of(DType dtype) {
+  if (std::size_t(dtype) < rows.size()) return rows[std::size_t(dtype)];
+  throw DTypeError("E0212", "there is no dtype of number " + std::to_string(int(dtype)), {},
+                   "use a member of DType");
+}
+
+} // namespace
+
+std::string_view name(DType dtype) { return row_of(dtype).name; }
+
+std::size_t size_of(DType dtype) { return row_of(dtype).size; }
 
 std::optional<DType> dtype_from_name(std::string_view word) {
   for (std::size_t i = 0; i < rows.size(); ++i)

@@ -80,10 +80,9 @@ Excerpt excerpt(const Place &where) {
   std::vector<std::string_view> columns; // one code point each
   for (std::size_t i = 0; i < where.text.size();) {
     std::size_t length = support::utf8_length(where.text, i);
-    bool printable = length > 0 && (where.text[i] == '\t' || std::uint8_t(where.text[i]) >= 0x20) &&
-                     where.text[i] != 0x7f;
+    bool shown = length > 0 && (where.text[i] == '\t' || !support::is_control(where.text, i));
     length = std::max<std::size_t>(length, 1);
-    columns.push_back(printable ? std::string_view(where.text).substr(i, length) : "?");
+    columns.push_back(shown ? std::string_view(where.text).substr(i, length) : "?");
     i += length;
   }
   int size = int(columns.size());
@@ -114,18 +113,19 @@ std::string Error::render(bool color) const {
   const char *green = color ? "\033[1;32m" : "", *off = color ? "\033[0m" : "";
   std::string text = bold;
   if (where_.known()) {
-    text += where_.file + ":" + std::to_string(where_.line) + ":";
+    text += support::printable(where_.file) + ":" + std::to_string(where_.line) + ":";
     if (where_.column > 0) text += std::to_string(where_.column) + ":";
   } else {
     text += "broadloom:";
   }
   text += off;
-  text += std::string(" ") + red + "error[" + code_ + "]:" + off + " " + bold + message_ + off;
+  text += std::string(" ") + red + "error[" + code_ + "]:" + off + " " + bold +
+          support::printable(message_) + off;
   if (where_.known() && !where_.text.empty()) {
     Excerpt shown = excerpt(where_);
     text += "\n" + shown.line + "\n" + green + shown.mark + off;
   }
-  return text + "\n" + bold + "help:" + off + " " + help_;
+  return text + "\n" + bold + "help:" + off + " " + support::printable(help_);
 }
 
 namespace support {

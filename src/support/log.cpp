@@ -1,6 +1,9 @@
 // See log.hpp.
 #include "support/log.hpp"
 
+#include "support/text.hpp"
+#include "support/undivided.hpp"
+
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include <broadloom/log.hpp>
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
@@ -29,7 +33,7 @@ spdlog::level::level_enum level_from_environment() {
 }
 
 // stderr, or what set_log_sink was given: the one place where spdlog asks for a derived class.
-class Sink final : public spdlog::sinks::base_sink<std::mutex> {
+class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
 public:
   Sink() {
     const auto colours =
@@ -39,19 +43,24 @@ public:
   }
 
   void redirect(LogSink sink) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard lock(lock_);
     sink_ = std::move(sink);
   }
 
 private:
   void sink_it_(const spdlog::details::log_msg &message) override {
+    const std::lock_guard lock(lock_);
+    const std::string text = printable({message.payload.data(), message.payload.size()});
+    spdlog::details::log_msg shown = message;
+    shown.payload = text;
     if (sink_)
-      sink_(LogLevel(message.level), {message.payload.data(), message.payload.size()});
+      sink_(LogLevel(message.level), text);
     else
-      stderr_->log(message);
+      stderr_->log(shown);
   }
   void flush_() override { stderr_->flush(); }
 
+  Mutex lock_; // spdlog's own would stay locked in a child of fork
   LogSink sink_;
   std::shared_ptr<spdlog::sinks::sink> stderr_;
 };

@@ -29,6 +29,12 @@ std::size_t utf8_length(std::string_view text, std::size_t offset) {
   return 0;
 }
 
+bool is_control(std::string_view text, std::size_t offset) {
+  const auto byte = std::uint8_t(text[offset]);
+  if (byte < 0x20 || byte == 0x7f) return true;
+  return byte == 0xc2 && offset + 1 < text.size() && std::uint8_t(text[offset + 1]) < 0xa0;
+}
+
 std::optional<std::size_t> find_bad_byte(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     std::size_t length = utf8_length(text, i);
@@ -117,6 +123,22 @@ std::string quoted_list(const std::vector<std::string> &words) {
     text += "'" + words[i] + "'";
   }
   return text;
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text, i);
+    if (length > 0 && (!is_control(text, i) || text[i] == '\n' || text[i] == '\t')) {
+      result += text.substr(i, length);
+      i += length;
+      continue;
+    }
+    for (std::size_t k = 0; k < std::max<std::size_t>(length, 1); ++k, ++i)
+      (((result += "\\x") += digits[std::uint8_t(text[i]) >> 4]) += digits[text[i] & 15]);
+  }
+  return result;
 }
 
 std::string escaped_markup(std::string_view text) {

@@ -17,6 +17,9 @@ namespace broadloom::support {
 // Bytes of the well-formed UTF-8 sequence at `offset`, 0 where there is none (a NUL counts as none).
 std::size_t utf8_length(std::string_view text, std::size_t offset);
 
+// Whether a control character stands there, of ASCII or beyond: U+009B is an ESC and a bracket in one.
+bool is_control(std::string_view text, std::size_t offset);
+
 // The offset of the first byte that is NUL or no UTF-8; empty where the text is sound.
 std::optional<std::size_t> find_bad_byte(std::string_view text);
 
@@ -40,6 +43,10 @@ std::string count(std::int64_t n, std::string_view noun);
 
 // "'a'", "'a' and 'b'", "'a', 'b' and 'c'"
 std::string quoted_list(const std::vector<std::string> &words);
+
+// What moves a terminal's cursor or changes its colours is shown as its bytes: "a\x1b[31m" for a name with an ESC.
+// Newlines and tabs stay.
+std::string printable(std::string_view text);
 
 // `text` for HTML and XML, in elements and in attributes between double quotes.
 std::string escaped_markup(std::string_view text);

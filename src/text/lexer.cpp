@@ -226,6 +226,21 @@ Place Source::place(const Token &first, const Token &last) const {
   return place;
 }
 
+Place Source::place_with_line(const Token &first, const Token &last) const {
+  constexpr std::size_t longest = 1000;
+  Place found = place(first, last);
+  const std::string_view all = *text;
+  std::size_t begin = first.offset;
+  while (begin > 0 && all[begin - 1] != '\n')
+    if (first.offset - --begin > longest) return found;
+  std::string_view line = all.substr(begin, longest + 1);
+  line = line.substr(0, line.find('\n'));
+  if (line.size() > longest) return found;
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  found.text = line;
+  return found;
+}
+
 Source lex(std::string_view text, std::string_view file, std::vector<Error> *mistakes) {
   return Lexer(text, file, mistakes).run();
 }

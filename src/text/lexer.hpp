@@ -75,6 +75,9 @@ struct Source {
   // source line: add it by `support::with_text` when throwing.
   Place place(const Token &first, const Token &last) const;
   Place place(const Token &token) const { return place(token, token); }
+  // The same with the source line, unless that is long: for what each kernel has some of and the analysis completes. Found from
+  // the token, it takes no look at all lines before.
+  Place place_with_line(const Token &first, const Token &last) const;
 };
 
 // Throws SpecError E0001 (unexpected character), E0006 (bad number), E0013 (too long), E0014 (NUL or

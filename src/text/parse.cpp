@@ -95,7 +95,7 @@ public:
         recovery_->recover(cursor_, first, error, true);
       }
     }
-    return std::move(kernels_);
+    return std::move(kernels_.all);
   }
 
 private:
@@ -108,11 +108,9 @@ private:
       return;
     }
     if (!cursor_.is_word("kernel")) outside_of_kernel();
-    kernels_.push_back(kernel());
-    for (std::size_t i = 0; i + 1 < kernels_.size(); ++i)
-      if (kernels_[i].data().name == kernels_.back().data().name)
-        cursor_.fail("E0004", "kernel '" + kernels_.back().data().name + "' is defined twice",
-                     name_, "give it another name");
+    if (!kernels_.add(kernel()))
+      cursor_.fail("E0004", "kernel '" + std::string(cursor_.word(name_)) + "' is defined twice",
+                   name_, "give it another name");
   }
 
   [[noreturn]] void outside_of_kernel() {
@@ -277,7 +275,7 @@ private:
     if (cursor_.accept(Tok::LeftBracket)) dims(*decl);
     if (cursor_.is_word("dims") || cursor_.is_word("axes")) placement(*decl);
     if (role == InputRole::parameter) decl->sign = sign();
-    decl->where = source_.place(name, cursor_.previous());
+    decl->where = source_.place_with_line(name, cursor_.previous());
     data_->inputs.push_back(decl);
     symbols_[decl->name] = {Symbol::Kind::Input, make_input(decl, decl->where)};
   }
@@ -420,7 +418,7 @@ private:
         output.said = std::move(listed.said);
       }
     }
-    output.where = source_.place(name, cursor_.previous());
+    output.where = source_.place_with_line(name, cursor_.previous());
     if (cursor_.accept(Tok::Colon)) output.dtype = parse_dtype(cursor_);
     output.store = store();
     output.add = cursor_.is(Tok::AddAssign);
@@ -516,7 +514,7 @@ private:
     OutputDecl output;
     output.name = cursor_.word(name);
     output.update = true;
-    output.where = source_.place(name);
+    output.where = source_.place_with_line(name, name);
     cursor_.expect(Tok::Assign, "'='");
     mode(output.mode);
     output.value = parse_expression(cursor_, symbols_, definitions_);
@@ -549,7 +547,7 @@ private:
   Cursor cursor_;
   Recovery *recovery_; // null: the first mistake is thrown
   Definitions definitions_;
-  std::vector<LoopSpec> kernels_; // so far
+  Kernels kernels_;
   Symbols symbols_;
   Token name_; // of the kernel
   std::shared_ptr<SpecData> data_;

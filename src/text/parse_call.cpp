@@ -13,7 +13,7 @@ namespace {
 class CallParser {
 public:
   CallParser(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
-             const std::vector<LoopSpec> &kernels)
+             const Kernels &kernels)
       : cursor_(cursor), symbols_(symbols), definitions_(definitions), kernels_(kernels) {}
 
   Inlined run() {
@@ -45,10 +45,10 @@ private:
   const SpecData *kernel() {
     const Token &token = cursor_.expect(Tok::Name, "a kernel of this text");
     const std::string name(cursor_.word(token));
-    for (const LoopSpec &known : kernels_)
-      if (known.data().name == name) return &known.data();
+    if (const auto known = kernels_.index.find(name); known != kernels_.index.end())
+      return &kernels_.all[known->second].data();
     std::vector<std::string> names;
-    for (const LoopSpec &known : kernels_) names.push_back(known.data().name);
+    for (const LoopSpec &known : kernels_.all) names.push_back(known.data().name);
     cursor_.fail("E0050", "there is no kernel '" + name + "' before this one", token,
                  names.empty() ? "a kernel is called after its definition"
                                : "those before it are " + support::quoted_list(names));
@@ -111,7 +111,7 @@ private:
   Cursor &cursor_;
   const Symbols &symbols_;
   const Definitions &definitions_;
-  const std::vector<LoopSpec> &kernels_;
+  const Kernels &kernels_;
   const SpecData *callee_ = nullptr;
   std::vector<Expr> values_; // [input of the callee]
 };
@@ -119,7 +119,7 @@ private:
 } // namespace
 
 void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
-                const std::vector<LoopSpec> &kernels, SpecData &data) {
+                const Kernels &kernels, SpecData &data) {
   const Inlined made = CallParser(cursor, symbols, definitions, kernels).run();
   for (const Expr &let : made.lets) {
     const std::string &name = let.node()->name;

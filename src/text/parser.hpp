@@ -115,9 +115,21 @@ void parse_schedule(Cursor &cursor, SpecData &data);
 // A new name that no input, let or output of the kernel has.
 const Token &expect_new_value(Cursor &cursor, const Symbols &symbols, const char *what);
 
+// The kernels of a text, so far.
+struct Kernels {
+  std::vector<LoopSpec> all;
+  std::unordered_map<std::string, std::size_t> index; // by name
+
+  // Whether its name is new.
+  bool add(LoopSpec kernel) {
+    all.push_back(std::move(kernel));
+    return index.emplace(all.back().data().name, all.size() - 1).second;
+  }
+};
+
 // `call NAME(..) -> h[i, j]`, the cursor on the first word: the lets that come of it, of kernels before this one. parse_call.cpp.
 void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
-                const std::vector<LoopSpec> &kernels, SpecData &data);
+                const Kernels &kernels, SpecData &data);
 
 // `def NAME(..) = ..` with its derivatives, the cursor on the first word: parse_function.cpp.
 void parse_function(Cursor &cursor, Definitions &definitions);

@@ -8,8 +8,11 @@
 
 #include <doctest/doctest.h>
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -211,6 +214,24 @@ TEST_CASE("element types that Broadloom lacks are named in the error") {
   }
   CHECK(code_of(file_of("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (6,)}",
                         six_ints)) == "E0211");
+}
+
+TEST_CASE("a signal is handled while a large file is read, and not only afterwards") {
+  const TempFolder folder;
+  const std::string path = folder.write("a.npy", file_of(dict("|u1", "(268435456,)"), ""));
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) + 268'435'456); // of zeros
+  static volatile int handled = 0;
+  struct sigaction count{}, before{};
+  count.sa_handler = [](int) { handled = handled + 1; };
+  count.sa_flags = SA_RESTART;
+  sigaction(SIGALRM, &count, &before);
+  const itimerval often{{0, 1000}, {0, 1000}}, never{};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  const Array array = load_npy(path);
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  CHECK(array.size() == 268'435'456);
+  CHECK(handled >= 5); // a read of all of it comes back once
 }
 
 TEST_CASE("what is no regular file cannot be read") {

@@ -12,8 +12,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace broadloom::jit {
 namespace {
@@ -63,6 +66,29 @@ TEST_CASE("work on several threads is all done, and what its first part throws c
     CHECK_THROWS_WITH(on_threads(100, threads, fail), "3");
     CHECK(begun == 100);
   }
+}
+
+TEST_CASE("hundreds of kernels that live side by side take few mappings of memory") {
+  const auto mappings = [] {
+    std::ifstream file("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(file, line);) {
+      CHECK(line.find(" rwx") == line.npos);
+      count += line.find("r-xp 00000000 00:00 0 ") != line.npos;
+    }
+    return count;
+  };
+  std::vector<Kernel> alive;
+  const Array x(DType::F64, {100}), y(DType::F64, {100});
+  const int before = mappings();
+  for (int k = 0; k < 300; ++k) {
+    alive.push_back(compile(broadloom::parse("kernel k { in x : f64[i]; out y = exp(x) * x + " +
+                                             std::to_string(k) + ".125 }"),
+                            {.threads = 1, .engine = Engine::jit}));
+    alive.back().run({x}, {y});
+    REQUIRE(y.data<double>()[99] == k + 0.125);
+  }
+  CHECK(mappings() < before + 20);
 }
 
 TEST_CASE("a child that is forked while LLVM starts on another thread can compile") {

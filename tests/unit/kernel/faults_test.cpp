@@ -1,27 +1,13 @@
 // Memory that ends: tests/faults is a program of its own, since it replaces operator new.
+#include "tests/unit/run_program.hpp"
+
 #include <doctest/doctest.h>
 
-#include <array>
-#include <cstdio>
 #include <string>
-#include <sys/wait.h>
 
 namespace {
 
-struct Ended {
-  std::string text;
-  int status = -1;
-};
-Ended run(const std::string &words) {
-  Ended ended;
-  std::FILE *pipe = popen((BROADLOOM_FAULTS " " + words).c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::array<char, 4096> part;
-  while (std::fgets(part.data(), int(part.size()), pipe) != nullptr) ended.text += part.data();
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
-  return ended;
-}
+Ended run(const std::string &words) { return run_program(BROADLOOM_FAULTS " " + words); }
 
 } // namespace
 

@@ -124,6 +124,22 @@ TEST_CASE("Every mistake about the arguments is found before a byte is written")
   CHECK(z == std::vector<float>(6, -1));
 }
 
+TEST_CASE("A dtype that is none is an error, in a view and in an array") {
+  const auto none = DType(77);
+  double memory[6] = {};
+  AnyView odd = View<const double>(memory, {6});
+  odd.dtype = none;
+  const LoopSpec spec = parse("kernel k { in x : f64[i]; out y = 2 * x }");
+  for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
+    const Kernel kernel = compile(spec, with(engine));
+    CHECK(error_of([&] { kernel({{"x", odd}}); }).code == "E0212");
+    CHECK(error_of([&] { kernel.run({odd}, {View<double>(memory, {6})}); }).code == "E0212");
+    CHECK(error_of([&] { (void)kernel.bind({odd}, {View<double>(memory, {6})}); }).code == "E0212");
+  }
+  CHECK(error_of([&] { (void)Array(none, {6}); }).code == "E0212");
+  CHECK(error_of([&] { (void)name(none); }).code == "E0212");
+}
+
 TEST_CASE("The same mistakes are found in calls whose layouts are known") {
   for (const Engine engine : {Engine::interpreter, Engine::jit}) {
     const Kernel kernel = compile(two_outputs(), with(engine));

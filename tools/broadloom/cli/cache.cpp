@@ -46,7 +46,8 @@ void cache(const CacheOptions &options, const Streams &streams) {
                      "XDG_CACHE_HOME or HOME must; the line above says what is wrong");
   if (options.what == "clear") {
     const int gone = found->clear();
-    streams.out << support::count(gone, "file") << " removed from " << found->folder() << "\n";
+    streams.out << support::count(gone, "file") << " removed from "
+                << support::printable(found->folder()) << "\n";
     return;
   }
   const std::vector<DiskCache::Entry> entries = found->list();
@@ -67,8 +68,9 @@ void cache(const CacheOptions &options, const Streams &streams) {
   for (const DiskCache::Entry &entry : entries) bytes += entry.bytes;
   streams.out << fmt::format("folder   {}\nfiles    {}, {} of at most {}; removed {} days after "
                              "their last use\n",
-                             found->folder(), entries.size(), size_text(double(bytes)),
-                             size_text(double(DiskCache::most_bytes)), int(DiskCache::most_days));
+                             support::printable(found->folder()), entries.size(),
+                             size_text(double(bytes)), size_text(double(DiskCache::most_bytes)),
+                             int(DiskCache::most_days));
 }
 
 } // namespace broadloom::cli

@@ -1,0 +1,58 @@
+// What neither a fork nor the end of the process may cut in two.
+//
+// Problem: a child of fork has one thread only. A lock that another thread of its parent held stays locked there for ever, and
+// what that thread was making stays half made. And where a process ends, LLVM's tables are destroyed under a thread that compiles.
+// Method: threads that compile or hold a lock of ours are counted. A fork, and the end of the process, first wait until there is
+// none but the one that asks, and meanwhile let nobody in. After the end has begun only that one gets in, and makes no code any more.
+// Example: const Undivided here;            Mutex mutex; const std::lock_guard lock(mutex);
+//
+// Running code is not counted: it holds no lock of ours, and a fork must not wait for hours.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+namespace broadloom::support {
+
+class Undivided { // may be nested
+public:
+  Undivided();
+  ~Undivided();
+  Undivided(const Undivided &) = delete;
+  Undivided &operator=(const Undivided &) = delete;
+
+  // A thread that is begun by one that counts does so itself, from before there is a gap: `hand_on` there,
+  // `take_over` in the new thread, and `hand_back` where there is none after all.
+  static bool hand_on(); // whether this thread counts
+  static void take_over();
+  static void hand_back();
+};
+
+// No fork leaves it locked in the child, but in one that is torn: `lock` throws CompileError E0501 there.
+class Mutex {
+public:
+  void lock();
+  void unlock();
+
+private:
+  void lock_in_torn_child();
+
+  std::mutex mutex_;
+  std::atomic<unsigned> held_after_{0}; // so many forks
+};
+
+// Somebody was still inside when this process was forked, after ten seconds of waiting: what it was making is half made.
+bool is_torn();
+
+// How many forks lie between this process and the one that began.
+unsigned forks();
+
+// This thread has begun to end the process: whatever LLVM has made may be destroyed.
+bool ends_here();
+
+// Called when LLVM has been used. Where the main thread ends the process its thread-local objects are destroyed first, and one of
+// them waits. Where another thread does, a handler waits, and what LLVM has made since that was registered is destroyed before it
+// is called: so another one is registered.
+void wait_at_exit();
+
+} // namespace broadloom::support

@@ -1,0 +1,78 @@
+// Forks, ends and threads that cannot be had: tests/processes is a program of its own, of which these run small sizes.
+#include "tests/unit/run_program.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace {
+
+Ended run(const std::string &words) { return run_program(BROADLOOM_PROCESSES " " + words); }
+
+void check_all_good(const std::string &words, const std::string &count) {
+  const Ended ended = run(words + " " + count);
+  CAPTURE(ended.text);
+  CHECK(ended.status == 0);
+  CHECK(ended.text.find(count + " good, 0 hung, 0 ended by a signal, 0 wrong\n") !=
+        std::string::npos);
+}
+
+} // namespace
+
+TEST_CASE("A child that is forked while another thread runs a parallel kernel runs it, too") {
+  check_all_good("fork-running", "20");
+}
+
+TEST_CASE("A child that is forked while other threads compile can compile") {
+  check_all_good("fork-compiling", "20");
+}
+
+TEST_CASE("A child that is forked while another thread calls a kernel with states has them whole") {
+  check_all_good("fork-stateful", "20");
+}
+
+TEST_CASE(
+    "A child that is forked while a lock is held for long runs what it has, and never hangs") {
+  check_all_good("fork-torn", "1");
+}
+
+TEST_CASE("A process may end while other threads compile or run") {
+  check_all_good("exit", "20");
+  check_all_good("exit-running", "10");
+}
+
+TEST_CASE("Kernels are compiled and run while a process ends") { check_all_good("late", "1"); }
+
+TEST_CASE("Where no memory may be made executable the interpreter runs, until it may") {
+  const Ended ended = run("no-code");
+  CAPTURE(ended.text);
+  CHECK(ended.status == 0);
+  CHECK(ended.text.starts_with("kernel 'k' runs in the interpreter: native code cannot be had: "));
+  CHECK(std::ranges::count(ended.text, '\n') == 2); // one line of the log
+  CHECK(ended.text.ends_with("\nas promised\n"));
+}
+
+TEST_CASE("Where only the main thread ends the others go on compiling") {
+  check_all_good("main-leaves", "1");
+}
+
+TEST_CASE(
+    "Where threads cannot be made kernels run on fewer, with the same bits and one line of log") {
+  for (const int threads : {0, 1, 3}) {
+    const Ended ended = run("threads " + std::to_string(threads));
+    CAPTURE(ended.text);
+    CHECK(ended.status == 0);
+    if (ended.text.find("cannot be tried") != std::string::npos) continue;
+    // Threads that oneTBB has already are not asked of the system again, and so not counted.
+    int run_on = 0, wanted = 0;
+    REQUIRE(std::sscanf(ended.text.c_str(), "kernels run on %d thread%*[s ]in place of %d", &run_on,
+                        &wanted) == 2);
+    CHECK(run_on >= 1);
+    CHECK(run_on <= threads + 1);
+    CHECK(wanted == (threads == 0 ? 2 : 8));
+    CHECK(ended.text.ends_with(": no more can be made\nthe same bits\n"));
+    CHECK(std::ranges::count(ended.text, '\n') == 2);
+  }
+}
