@@ -26,12 +26,7 @@ class OneProtection final : public orc::ObjectLinkingLayer::Plugin {
 public:
   void modifyPassConfig(orc::MaterializationResponsibility &, llvm::jitlink::LinkGraph &,
                         llvm::jitlink::PassConfiguration &config) override {
-    constexpr auto code = orc::MemProt(unsigned(orc::MemProt::Read) | unsigned(orc::MemProt::Exec));
-    config.PostPrunePasses.push_back([](llvm::jitlink::LinkGraph &graph) {
-      for (llvm::jitlink::Section &section : graph.sections())
-        if (section.getMemProt() == orc::MemProt::Read) section.setMemProt(code);
-      return llvm::Error::success();
-    });
+    config.PostPrunePasses.emplace_back(&OneProtection::protect);
   }
   llvm::Error notifyFailed(orc::MaterializationResponsibility &) override {
     return llvm::Error::success();
@@ -40,6 +35,14 @@ public:
     return llvm::Error::success();
   }
   void notifyTransferringResources(orc::JITDylib &, orc::ResourceKey, orc::ResourceKey) override {}
+
+private:
+  static llvm::Error protect(llvm::jitlink::LinkGraph &graph) {
+    constexpr auto code = orc::MemProt(unsigned(orc::MemProt::Read) | unsigned(orc::MemProt::Exec));
+    for (llvm::jitlink::Section &section : graph.sections())
+      if (section.getMemProt() == orc::MemProt::Read) section.setMemProt(code);
+    return llvm::Error::success();
+  }
 };
 
 constexpr std::size_t slab_bytes = std::size_t{64} << 20; // of address space, used bit by bit
