@@ -3,6 +3,7 @@
 
 #include "array/layout.hpp"
 #include "kernel/overlap.hpp"
+#include "spec/inputs_of.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -183,17 +184,10 @@ void check_outputs(const spec::TypedSpec &spec, const Layouts &layouts,
 }
 
 std::vector<bool> elements_read(const spec::TypedSpec &spec) {
-  std::vector<bool> nodes(spec.graph.size()), read(spec.inputs.size());
+  std::vector<expr::NodeId> values;
   for (const spec::TypedOutput &output : spec.outputs)
-    nodes[output.value.index] = nodes[output.addend.index] = true;
-  for (std::uint32_t n = std::uint32_t(nodes.size());
-       n-- > 0;) { // arguments come before their users
-    if (!nodes[n]) continue;
-    const expr::Node &node = spec.graph[{n}];
-    if (node.kind == expr::NodeKind::Input) read[node.payload] = true;
-    for (const expr::NodeId arg : spec.graph.operands({n})) nodes[arg.index] = true;
-  }
-  return read;
+    values.insert(values.end(), {output.value, output.addend});
+  return spec::inputs_of(spec, values).read;
 }
 
 void check_pointers(const spec::TypedSpec &spec, Operands operands) {

@@ -38,7 +38,7 @@ std::vector<int> slowest_first(const spec::TypedOutput &output, const spec::Type
 std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec) {
   std::vector<std::vector<bool>> result;
   for (const spec::TypedOutput &output : spec.outputs) {
-    spec::InputsOf inputs = spec::inputs_of(spec, output.value);
+    spec::InputsOf inputs = spec::inputs_of(spec, {&output.value, 1});
     for (std::size_t i = 0; i < inputs.read.size(); ++i)
       inputs.read[i] = inputs.read[i] || inputs.like[i];
     result.push_back(std::move(inputs.read));

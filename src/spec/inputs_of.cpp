@@ -3,11 +3,12 @@
 
 namespace broadloom::spec {
 
-InputsOf inputs_of(const TypedSpec &spec, expr::NodeId value) {
+InputsOf inputs_of(const TypedSpec &spec, std::span<const expr::NodeId> values) {
   InputsOf inputs{std::vector<bool>(spec.inputs.size()), std::vector<bool>(spec.inputs.size())};
   std::vector<bool> held(spec.graph.size()), named(spec.graph.size());
-  held[value.index] = true;
-  for (std::uint32_t n = value.index + 1; n-- > 0;) { // arguments come before their users
+  for (const expr::NodeId value : values) held[value.index] = true;
+  for (std::uint32_t n = std::uint32_t(held.size());
+       n-- > 0;) { // arguments come before their users
     if (!held[n] && !named[n]) continue;
     const expr::Node &node = spec.graph[{n}];
     if (node.kind == expr::NodeKind::Input)
@@ -21,7 +22,7 @@ InputsOf inputs_of(const TypedSpec &spec, expr::NodeId value) {
 }
 
 std::vector<bool> arrays_needed(const TypedSpec &spec, expr::NodeId value) {
-  const InputsOf inputs = inputs_of(spec, value);
+  const InputsOf inputs = inputs_of(spec, {&value, 1});
   std::vector<bool> needed(spec.given_inputs());
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     if (inputs.read[i]) needed[spec.array_of(i)] = true;

@@ -284,11 +284,9 @@ TimeLoop find_time_loop(const std::vector<std::string> &lets,
 }
 
 bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of) {
-  std::vector<bool> read(reader.inputs.size()); // and not for its shape alone
-  for (const TypedOutput &output : reader.outputs) {
-    const std::vector<bool> by_output = inputs_of(reader, output.value).read;
-    for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] || by_output[i];
-  }
+  std::vector<expr::NodeId> values;
+  for (const TypedOutput &output : reader.outputs) values.push_back(output.value);
+  const std::vector<bool> read = inputs_of(reader, values).read; // and not for its shape alone
   if (read[input]) return false;
   for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
     if (!reader.inputs[i].window) continue;
