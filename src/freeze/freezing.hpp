@@ -114,6 +114,17 @@ private:
   const spec::TypedSpec &typed_;
 };
 
+// A kernel with its settings, and nothing in it yet.
+inline SpecData emptied(SpecData data, const std::string &suffix) {
+  data.name += suffix;
+  data.inputs.clear();
+  data.lets.clear();
+  data.outputs.clear();
+  data.schedule = {};
+  data.pairings.clear();
+  return data;
+}
+
 class Freezing {
 public:
   // A kernel without calls, with all inputs declared.
@@ -130,13 +141,8 @@ public:
 
   // The values that are computed once, and outputs that read them.
   void take_out() {
-    computed_ = rest_ = data_;
-    computed_.name += "_frozen";
-    computed_.outputs.clear();
-    computed_.lets.clear();
-    computed_.schedule = {};
-    computed_.pairings.clear();
-    computed_.inputs.clear();
+    rest_ = data_;
+    computed_ = emptied(data_, "_frozen");
     for (const Decl &decl : data_.inputs)
       if (!decl->window && !decl->is_output) computed_.inputs.push_back(as_input(decl));
     Chooser chooser(data_, typed_, facts_, shared_.frozen);

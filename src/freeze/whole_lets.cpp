@@ -26,7 +26,8 @@ public:
   std::optional<WholeLets> run() {
     find();
     if (whole_.empty()) return std::nullopt;
-    made_.rest = made_.computed = data_;
+    made_.rest = data_;
+    made_.computed = emptied(data_, "_lets");
     exchange();
     if (made_.made.empty()) return std::nullopt;
     made_.rest.inputs = inputs_of_rest();
@@ -134,12 +135,6 @@ private:
 
   // A parameter in place of each let that is read by what is left.
   void exchange() {
-    made_.computed.name += "_lets";
-    made_.computed.outputs.clear();
-    made_.computed.lets.clear();
-    made_.computed.schedule = {};
-    made_.computed.pairings.clear();
-    made_.computed.inputs.clear();
     for (const Decl &decl : data_.inputs)
       if (is_array(*decl) && names_.contains(decl->name)) made_.computed.inputs.push_back(decl);
     for (OutputDecl &output : made_.rest.outputs) {
@@ -148,8 +143,10 @@ private:
     }
     made_.rest.lets.clear();
     for (const Expr &let : data_.lets)
-      (whole_.contains(let.node()->name) ? made_.computed : made_.rest)
-          .lets.push_back(whole_.contains(let.node()->name) ? let : exchanged(let));
+      if (whole_.contains(let.node()->name))
+        made_.computed.lets.push_back(let);
+      else
+        made_.rest.lets.push_back(exchanged(let));
   }
 
   Expr exchanged(const Expr &root) {
