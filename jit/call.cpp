@@ -114,13 +114,19 @@ void KernelImpl::run_with_windows(Operands given) const {
   if (windowed.fills_output()) return fill(windowed);
   if (windowed.calls() > 1)
     kernel::check_apart(typed_, windowed.all()); // before any part is written
-  note_parts(windowed.parts());
-  for (std::size_t c = 0; c < windowed.calls(); ++c) run_windowed(windowed.call(c));
+  note_parts(windowed);
+  for (std::size_t c = 0; c < windowed.calls(); ++c)
+    of_part(windowed.kind(c)).run_windowed(windowed.call(c));
 }
 
-void KernelImpl::note_parts(std::size_t count) const {
+void KernelImpl::note_parts(const kernel::WindowedOperands &windowed) const {
+  const std::size_t count = windowed.parts();
   latest_parts_.store(count, std::memory_order_relaxed);
-  if (count > 0 && profile_ == Profile::paths) jit::count(jit::Path::PaddingSplit);
+  latest_kind_.store(windowed.kind(windowed.calls() - 1), std::memory_order_relaxed);
+  if (count == 0 || profile_ != Profile::paths) return;
+  if (by_parts_ && !by_parts_->residues.empty()) jit::count(jit::Path::ResidueClasses);
+  if (windowed.kind(count - 1) == kernel::PartKind::Interior) jit::count(jit::Path::MasksDropped);
+  if (windowed.kind(count - 1) == kernel::PartKind::Whole) jit::count(jit::Path::PaddingSplit);
 }
 
 void KernelImpl::fill(const kernel::WindowedOperands &windowed) const {

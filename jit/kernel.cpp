@@ -32,6 +32,7 @@ struct BoundState {
   std::shared_ptr<const FrozenParameters> frozen;           // keeps their memory
   std::unique_ptr<const kernel::WindowedOperands> windowed; // what they see may be copies
   struct Part {
+    const KernelImpl *kernel = nullptr;                 // the state's, or a part of it
     std::shared_ptr<const jit::Specialisation> special; // null: the reference evaluates
     std::vector<AnyView> views;            // of all operands; unused where one is not wanted
     std::vector<const AnyView *> operands; // into views, null where one is not wanted
@@ -70,7 +71,9 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
             }),
       before_(scatters_ ? std::make_unique<const KernelImpl>(spec, scatters_->before, options,
                                                              target_, profile, threads, 0)
-                        : nullptr) {
+                        : nullptr),
+      by_parts_(has_windows_ && engine_ != Engine::reference ? kernel::by_parts(typed_)
+                                                             : std::nullopt) {
   for (const spec::TypedInput &input : typed_.inputs)
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)
@@ -144,6 +147,17 @@ std::vector<Array> KernelImpl::summed(kernel::Operands inputs) const {
   return values;
 }
 
+const KernelImpl &KernelImpl::of_part(kernel::PartKind kind) const {
+  if (kind == kernel::PartKind::Whole) return *this;
+  const std::lock_guard lock(mutex_);
+  const bool inside = kind == kernel::PartKind::Interior;
+  std::unique_ptr<const KernelImpl> &made = inside ? interior_ : border_;
+  if (!made)
+    made = std::make_unique<const KernelImpl>(spec_, inside ? by_parts_->interior : by_parts_->border,
+                                              options_, target_, profile_, threads_, 0);
+  return *made;
+}
+
 namespace {
 
 void add(Counters &sum, const Counters &more) {
@@ -186,6 +200,8 @@ Counters KernelImpl::counters() const {
   counters.patterns = std::int64_t(patterns_.size());
   counters.interpreted = interpreted_.load(std::memory_order_relaxed);
   if (before_) add(counters, before_->counters());
+  if (border_) add(counters, border_->counters());
+  if (interior_) add(counters, interior_->counters());
   for (const auto &let : lets_.kernels())
     if (let) add(counters, let->counters());
   return counters;
@@ -303,19 +319,21 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   if (state->windowed->fills_output()) state->windowed->look();
   const std::size_t calls = state->windowed->calls();
   if (calls > 1) kernel::check_apart(spec, state->windowed->all());
-  kernel->note_parts(state->windowed->parts());
+  kernel->note_parts(*state->windowed);
   for (std::size_t c = 0; c < calls; ++c) {
     const kernel::Operands operands = state->windowed->call(c);
     BoundState::Part &part = state->parts.emplace_back();
+    part.kernel = &kernel->of_part(state->windowed->kind(c));
+    const spec::TypedSpec &of_part = part.kernel->typed();
     for (const AnyView *view : operands) part.views.push_back(view != nullptr ? *view : AnyView());
     for (std::size_t k = 0; k < operands.size(); ++k)
       part.operands.push_back(operands[k] != nullptr ? &part.views[k] : nullptr);
-    kernel::check_operands(spec, part.operands);
-    kernel::check_pointers(spec, part.operands);
-    kernel::check_apart(spec, part.operands);
+    kernel::check_operands(of_part, part.operands);
+    kernel::check_pointers(of_part, part.operands);
+    kernel::check_apart(of_part, part.operands);
     if (kernel->engine() == Engine::reference) continue;
-    part.special = kernel->bind(part.operands, KernelImpl::Use::Often);
-    part.buffers = kernel->ready_buffers(*part.special, part.operands);
+    part.special = part.kernel->bind(part.operands, KernelImpl::Use::Often);
+    part.buffers = part.kernel->ready_buffers(*part.special, part.operands);
   }
   state->kernel = std::move(kernel);
 }
@@ -353,11 +371,11 @@ static void run_bound(const BoundState &state) {
   if (state.windowed->fills_output()) return state.kernel->fill(*state.windowed);
   for (const BoundState::Part &part : state.parts) {
     if (!part.buffers.empty())
-      state.kernel->run_phases(*part.special, part.buffers.data());
+      part.kernel->run_phases(*part.special, part.buffers.data());
     else if (part.special)
-      state.kernel->execute(*part.special, part.operands);
+      part.kernel->execute(*part.special, part.operands);
     else
-      state.kernel->run_windowed(part.operands);
+      part.kernel->run_windowed(part.operands);
   }
 }
 
@@ -426,9 +444,9 @@ static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
   }
   const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
                                           kernel.windows_of_nothing());
-  kernel.note_parts(windowed.parts());
+  kernel.note_parts(windowed);
   for (std::size_t c = 0; c < windowed.calls(); ++c)
-    kernel.bind(windowed.call(c), KernelImpl::Use::Once);
+    kernel.of_part(windowed.kind(c)).bind(windowed.call(c), KernelImpl::Use::Once);
 }
 
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {

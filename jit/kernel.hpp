@@ -82,7 +82,9 @@ public:
   kernel::WindowedOperands::How windows() const {
     using Elements = kernel::WindowedOperands::Elements;
     if (engine_ == Engine::reference) return {.elements = Elements::NotThere};
-    return {.elements = Elements::Read, .split_from_bytes = split_from_bytes_};
+    return {.elements = Elements::Read,
+            .split_from_bytes = split_from_bytes_,
+            .by_parts = by_parts_ ? &*by_parts_ : nullptr};
   }
   // The same where `fill` is called, if the operands say so, in place of all else.
   kernel::WindowedOperands::How windows_or_output() const {
@@ -98,8 +100,14 @@ public:
     return how;
   }
   void fill(const kernel::WindowedOperands &windowed) const;
-  // A call is made in so many parts: for `why`, and the count of paths.
-  void note_parts(std::size_t count) const;
+  // What computes parts of this kind: this, or a kernel of them that is made when it is first asked for.
+  const KernelImpl &of_part(kernel::PartKind kind) const;
+  // Of the latest call, what computed its last part.
+  const KernelImpl &latest_part() const {
+    return of_part(latest_kind_.load(std::memory_order_relaxed));
+  }
+  // In what parts a call is made: for `why`, and the count of paths.
+  void note_parts(const kernel::WindowedOperands &windowed) const;
   // What computes the values of sums through gathers; null where there are none.
   const KernelImpl *before() const { return before_.get(); }
 
@@ -180,6 +188,7 @@ private:
   spec::GraphPart graph_part(std::string name) const;
   Decision explain_engine(const Shown &shown) const;
   void explain_padding(std::vector<Decision> &why) const;
+  void explain_classes(std::vector<Decision> &why) const;
 
   std::vector<Array> summed(kernel::Operands inputs) const;
 
@@ -212,6 +221,7 @@ private:
   const bool has_lent_; // shapes that outputs lend, or extents that are said
   const jit::Lets lets_;
   const std::unique_ptr<const KernelImpl> before_;
+  const std::optional<kernel::ByParts> by_parts_;
   mutable jit::LayoutCache layout_cache_;
   mutable support::Mutex mutex_; // guards all below
   mutable std::unordered_map<std::string, KnownPattern> patterns_;
@@ -219,7 +229,9 @@ private:
   mutable std::uint64_t clock_ = 0;
   mutable Counters counters_;
   mutable std::atomic<std::int64_t> interpreted_{0};
-  mutable std::atomic<std::size_t> latest_parts_{0}; // WindowedOperands::parts
+  mutable std::unique_ptr<const KernelImpl> border_, interior_; // of parts; null until they are needed
+  mutable std::atomic<std::size_t> latest_parts_{0};            // WindowedOperands::parts
+  mutable std::atomic<kernel::PartKind> latest_kind_{kernel::PartKind::Whole}; // of the last of them
 };
 
 } // namespace broadloom

@@ -95,6 +95,7 @@ std::string_view name(Engine engine) {
 
 Engine KernelImpl::engine_used() const {
   if (engine_ == Engine::reference) return engine_;
+  if (const KernelImpl &part = latest_part(); &part != this) return part.engine_used();
   if (const auto special = layout_cache_.latest())
     return special->interpreter_failed ? Engine::reference : special->engine;
   Shown shown = what_to_show();
@@ -219,7 +220,23 @@ std::vector<Decision> KernelImpl::why() const try {
   support::out_of_memory();
 }
 
+void KernelImpl::explain_classes(std::vector<Decision> &why) const {
+  if (!by_parts_ || by_parts_->residues.empty()) return;
+  std::string axes, counts;
+  for (std::size_t axis = 0; axis < typed_.axes.size(); ++axis) {
+    if (!by_parts_->axes.has(int(axis)) || by_parts_->steps[axis] == 1) continue;
+    axes += (axes.empty() ? "" : ", ") + typed_.axes[axis].name;
+    counts += fmt::format("{}{}", counts.empty() ? "" : " x ", by_parts_->steps[axis]);
+  }
+  why.push_back(decide(Reason::ResidueClasses, axes, counts + " classes",
+                       fmt::format("{} in {} classes, of positions that meet the same elements of "
+                                   "what flows back; shown is the last",
+                                   axes, counts),
+                       {{"all positions at once", "most of what is added up would be nothing"}}));
+}
+
 void KernelImpl::explain_padding(std::vector<Decision> &why) const {
+  if (!has_windows_) return; // a part of a call is told of with the whole
   const std::vector<bool> read = kernel::elements_read(typed_);
   std::string padded;
   for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
@@ -257,6 +274,12 @@ std::vector<Decision> KernelImpl::why_one() const {
                             "reference: point by point from the definition"));
     return result;
   }
+  if (const KernelImpl &part = latest_part(); &part != this) {
+    result = part.why_one();
+    explain_classes(result);
+    explain_padding(result);
+    return result;
+  }
   Shown shown = what_to_show();
   find_engine(shown);
   if (shown.engine == Engine::reference) {
@@ -267,6 +290,7 @@ std::vector<Decision> KernelImpl::why_one() const {
     result.insert(result.end(), more.begin(), more.end());
   };
   append(shown.why);
+  explain_classes(result);
   explain_padding(result);
   append(plan::explain_program(typed_, shown.program, shown.binding));
   if (!shown.failure.empty())
@@ -322,6 +346,7 @@ KernelImpl::Shown KernelImpl::native_to_show() const {
 }
 
 Prediction KernelImpl::predict() const {
+  if (const KernelImpl &part = latest_part(); &part != this) return part.predict();
   const support::FloatWorld world;
   const Shown shown = native_to_show();
   Prediction all;
@@ -381,6 +406,10 @@ std::string KernelImpl::show_one(Stage stage, const ShowFormat &format) const {
 
 // What runs last, and what the text says.
 std::string KernelImpl::show_own(Stage stage, const ShowFormat &format) const {
+  const bool of_program = stage == Stage::plan || stage == Stage::loop || stage == Stage::block ||
+                          stage == Stage::llvm || stage == Stage::assembly;
+  if (const KernelImpl &part = latest_part(); of_program && &part != this)
+    return part.show_own(stage, format);
   switch (stage) {
   case Stage::spec: return print(spec_);
   case Stage::folded: return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);

@@ -49,19 +49,20 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   step.windowed = std::make_unique<const kernel::WindowedOperands>(typed, operands,
                                                                    step.kernel->helpers(), how);
   if (step.recurrence->positions) positions_.push_back(*operands[*step.recurrence->positions]);
-  step.kernel->note_parts(step.windowed->parts());
+  step.kernel->note_parts(*step.windowed);
   for (std::size_t c = 0; c < step.windowed->calls(); ++c) {
     const kernel::Operands part = step.windowed->call(c);
+    step.kernels.push_back(&step.kernel->of_part(step.windowed->kind(c)));
     std::vector<Operand> &made = step.parts.emplace_back();
     for (std::size_t i = 0; i < part.size(); ++i)
-      made.push_back(operand(step, i, *part[i], operands));
+      made.push_back(operand(step, step.kernels.back()->typed(), i, *part[i], operands));
   }
 }
 
-// `given` are those of the step without windows.
-TimeLoop::Operand TimeLoop::operand(const Step &step, std::size_t index, const AnyView &whole,
+// `typed` is of the part, `given` are those of the step without windows.
+TimeLoop::Operand TimeLoop::operand(const Step &step, const spec::TypedSpec &typed,
+                                    std::size_t index, const AnyView &whole,
                                     const kernel::Operands given) const {
-  const spec::TypedSpec &typed = step.kernel->typed();
   Operand operand{whole};
   Layout &layout = operand.view.layout;
   const bool is_output = index >= typed.inputs.size();
@@ -96,10 +97,10 @@ TimeLoop::Operand TimeLoop::operand(const Step &step, std::size_t index, const A
 
 void TimeLoop::prepare() const {
   for (const Step &step : each_)
-    for (const std::vector<Operand> &part : step.parts) {
+    for (std::size_t p = 0; p < step.parts.size(); ++p) {
       std::vector<const AnyView *> operands;
-      for (const Operand &operand : part) operands.push_back(&operand.view);
-      step.kernel->bind(operands, KernelImpl::Use::Once);
+      for (const Operand &operand : step.parts[p]) operands.push_back(&operand.view);
+      step.kernels[p]->bind(operands, KernelImpl::Use::Once);
     }
 }
 
@@ -180,7 +181,7 @@ void TimeLoop::run() const {
         Call &call = calls[m][p];
         for (std::size_t i = 0; i < call.views.size(); ++i)
           call.views[i].data = step.parts[p][i].at(t);
-        step.kernel->run_windowed(call.operands);
+        step.kernels[p]->run_windowed(call.operands);
       }
       copy_borders(first_ + m, backwards ? t : t + step.recurrence->lag);
     }

@@ -37,10 +37,11 @@ private:
     const spec::Recurrence *recurrence = nullptr;
     std::unique_ptr<const kernel::WindowedOperands> windowed;
     std::vector<std::vector<Operand>> parts; // [part][operand]
+    std::vector<const KernelImpl *> kernels; // [part]: the kernel, or a part of it
   };
   void add_step(std::size_t k, kernel::Operands operands, kernel::WindowedOperands::How how);
-  Operand operand(const Step &step, std::size_t index, const AnyView &whole,
-                  const kernel::Operands given) const;
+  Operand operand(const Step &step, const spec::TypedSpec &typed, std::size_t index,
+                  const AnyView &whole, const kernel::Operands given) const;
   std::int64_t place_of_row(std::size_t k, std::int64_t row) const;
   void begin() const;
   void fill_start(std::size_t k, std::int64_t row) const;

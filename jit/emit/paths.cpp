@@ -50,6 +50,8 @@ std::string_view name(Path path) {
   case Path::LoadStep4: return "load-step-4";
   case Path::LoadReversed: return "load-reversed";
   case Path::PaddingSplit: return "padding-split";
+  case Path::MasksDropped: return "masks-dropped";
+  case Path::ResidueClasses: return "residue-classes";
   case Path::RowsKept: return "rows-kept";
   case Path::LoadApart: return "load-apart";
   case Path::LoadApartMasked: return "load-apart-masked";

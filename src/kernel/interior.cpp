@@ -11,36 +11,17 @@ using expr::AxisSet;
 using spec::TypedWindow;
 using Wide = __int128;
 
-// The axes along which a part of the outputs is computed as it is in the whole.
-AxisSet separable_axes(const spec::TypedSpec &spec) {
-  AxisSet axes = expr::every_axis;
-  const auto drop = [&](AxisSet some) { axes = axes - some; };
-  for (const spec::TypedOutput &output : spec.outputs) {
-    AxisSet has;
-    for (const int axis : output.axes) has = has | AxisSet::of(axis);
-    drop(axes - has);
-  }
+// The axes along which the kernel itself computes a part as it does the whole: it asks for no position, and no extent is declared.
+AxisSet unasked_axes(const spec::TypedSpec &spec) {
+  AxisSet axes = separable_axes(spec);
   for (std::uint32_t id = 0; id < spec.graph.size(); ++id) {
     const expr::Node &node = spec.graph[expr::NodeId{id}];
-    switch (node.kind) {
-    case expr::NodeKind::Fold:
-    case expr::NodeKind::Scan:
-    case expr::NodeKind::Extent:
-      if (node.like != expr::no_input) return {}; // which axes these are depends on extents
-      drop(node.folded);
-      break;
-    case expr::NodeKind::Index: drop(node.axes); break;
-    case expr::NodeKind::Input:
-    case expr::NodeKind::Literal:
-    case expr::NodeKind::Op:
-    case expr::NodeKind::Cast:
-    case expr::NodeKind::Expand: break;
-    }
+    if (node.kind == expr::NodeKind::Index) axes = axes - node.axes;
+    if (node.kind == expr::NodeKind::Extent) axes = axes - node.folded;
   }
-  if (spec.time) drop(AxisSet::of(*spec.time));
   for (const spec::TypedInput &input : spec.inputs)
     for (std::size_t d = 0; d < input.extents.size(); ++d)
-      if (input.extents[d] >= 0 && !input.window) drop(AxisSet::of(input.axis_of_dim[d]));
+      if (input.extents[d] >= 0 && !input.window) axes = axes - AxisSet::of(input.axis_of_dim[d]);
   return axes;
 }
 
@@ -55,17 +36,22 @@ const std::vector<int> &axes_of(const spec::TypedSpec &spec, std::size_t operand
 
 class Splitter {
 public:
-  Splitter(const spec::TypedSpec &spec, Viewer &viewer, Operands operands)
-      : spec_(spec), viewer_(viewer), operands_(operands) {}
+  Splitter(const spec::TypedSpec &spec, Viewer &viewer, Operands operands, const ByParts *by_parts)
+      : spec_(spec), viewer_(viewer), operands_(operands), by_parts_(by_parts),
+        axes_(by_parts != nullptr ? by_parts->axes : unasked_axes(spec)) {}
 
   Split run(std::int64_t least_bytes) {
-    if (bytes_of_copies() < least_bytes || !find_extents()) return {};
-    axes_ = separable_axes(spec_);
-    for (const Range &range : whole_) inside_.push_back({0, range.count});
-    for (std::size_t i = spec_.given_inputs(); i < spec_.inputs.size(); ++i)
-      if (!take_window(i)) return {};
-    align();
-    return {whole_, boxes()};
+    const bool has_classes = by_parts_ != nullptr && !by_parts_->residues.empty();
+    if (!has_classes && by_parts_ == nullptr && bytes_of_copies() < least_bytes) return {};
+    if (!find_extents()) return {};
+    const bool is_large = bytes_of_copies() >= least_bytes || masked_points() >= least_bytes;
+    if (!has_classes && !is_large) return {};
+    Split split{whole_, {}};
+    for_each_class([&] {
+      if (is_large && find_interior() && add_boxes(split)) return;
+      if (has_classes) split.parts.push_back({class_, PartKind::Border});
+    });
+    return split;
   }
 
 private:
@@ -86,7 +72,19 @@ private:
     return bytes;
   }
 
-  // Of all axes; false where operands disagree, and a 1 may be repeated or a mistake is to be told.
+  std::int64_t masked_points() const {
+    Wide most = 0;
+    for (std::size_t k = 0; by_parts_ != nullptr && k < by_parts_->masked.size(); ++k) {
+      Wide points = 1;
+      for (std::size_t axis = 0; axis < whole_.size(); ++axis)
+        if (by_parts_->masked[k].has(int(axis)))
+          points = std::min<Wide>(points * whole_[axis].count, INT64_MAX);
+      most = std::max(most, points);
+    }
+    return std::int64_t(most);
+  }
+
+  // Of all axes; false where operands disagree, and a 1 may be repeated or a mistake is to be told, or where there are no positions.
   bool find_extents() {
     whole_.assign(spec_.axes.size(), {0, -1});
     for (std::size_t k = 0; k < operands_.size(); ++k) {
@@ -100,41 +98,93 @@ private:
         count = layout.extents[d];
       }
     }
+    for (std::size_t n = 0; by_parts_ != nullptr && n < by_parts_->numbers.size(); ++n)
+      if (whole_[std::size_t(by_parts_->numbers[n].axis)].count < 0) return false;
     for (Range &range : whole_) range.count = std::max<std::int64_t>(range.count, 1);
     return true;
   }
 
-  // Where all that it reads is inside. False where no split makes it so.
-  bool take_window(std::size_t i) {
-    const TypedWindow &window = *spec_.inputs[i].window;
-    if (window.is_gather() || window.sum) return false;
-    if (!reads_borders(i)) return true;
-    const std::vector<Padding::Dim> positions = viewer_.positions(i, &whole_);
-    for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
-      if (is_guarded(window, dim) && !take_dim(window, dim, positions[dim])) return false;
-    return true;
+  // Calls visit() for each residue class that has positions, with class_ as what there is of it.
+  template <class Visit> void for_each_class(Visit visit) {
+    class_ = whole_;
+    if (by_parts_ == nullptr || by_parts_->residues.empty()) return visit();
+    std::vector<std::size_t> split;
+    for (std::size_t axis = 0; axis < whole_.size(); ++axis)
+      if (axes_.has(int(axis)) && by_parts_->steps[axis] > 1) split.push_back(axis);
+    std::vector<std::int64_t> residues(split.size());
+    while (true) {
+      class_ = whole_;
+      bool has_positions = true;
+      for (std::size_t k = 0; k < split.size(); ++k) {
+        take_every(split[k], residues[k]);
+        has_positions = has_positions && class_[split[k]].count > 0;
+      }
+      for (const ByParts::Residue &residue : by_parts_->residues) take_residue(residue);
+      if (has_positions) visit();
+      std::size_t k = split.size();
+      while (k > 0 && ++residues[k - 1] == by_parts_->steps[split[k - 1]]) residues[--k] = 0;
+      if (k == 0) return;
+    }
   }
 
-  // first <= times * at + other <= last for all that the other axes say.
-  bool take_dim(const TypedWindow &window, std::size_t dim, const Padding::Dim &positions) {
-    const TypedWindow::Form &form = window.forms[dim];
-    if (form.divisor != 1) return false;
-    const TypedWindow::Pad *pad = window.pad_of(int(dim));
-    const Wide first = pad == nullptr ? 0 : pad->before;
-    const Wide last = first + operands_[window.of]->layout.extents[dim] - 1;
-    const TypedWindow::Term *along = nullptr;
-    for (const TypedWindow::Term &term : form.terms) {
-      if (!axes_.has(term.axis)) continue;
-      if (along != nullptr) return false; // a slope, and no box
-      along = &term;
+  void take_every(std::size_t axis, std::int64_t first) {
+    const std::int64_t step = by_parts_->steps[axis], count = whole_[axis].count;
+    class_[axis] = {first, first < count ? (count - first + step - 1) / step : 0, step};
+  }
+
+  // Of what is folded, the positions that meet those of the class.
+  void take_residue(const ByParts::Residue &residue) {
+    const std::int64_t divisor = residue.condition.divisor;
+    const Affine &value = residue.condition.value;
+    Wide rest = value.constant;
+    for (const Affine::Term &count : value.counts)
+      rest += Wide(count.times) * whole_[std::size_t(count.axis)].count;
+    rest += Wide(value.times(residue.of)) * class_[std::size_t(residue.of)].first;
+    const Wide times = value.times(residue.folded);
+    std::int64_t first = 0;
+    while ((rest + times * first) % divisor != 0) ++first; // times has an inverse
+    take_every(std::size_t(residue.folded), first);
+  }
+
+  // Where nothing that is read lies in a border and all conditions hold. False where no box is so.
+  bool find_interior() {
+    inside_.clear();
+    for (const Range &range : class_) {
+      if (range.count < 1) return false;
+      inside_.push_back({0, range.count});
     }
-    if (along == nullptr || form.stretches)
-      return positions.first >= first && positions.last <= last;
-    Range &range = inside_[std::size_t(along->axis)];
-    const Wide times = along->times;
-    const Wide reach = times * (whole_[std::size_t(along->axis)].count - 1);
-    const Wide least = positions.first - std::min<Wide>(reach, 0); // of the others
-    const Wide most = positions.last - std::max<Wide>(reach, 0);
+    for (std::size_t i = spec_.given_inputs(); i < spec_.inputs.size(); ++i)
+      if (!take_window(i)) return false;
+    if (by_parts_ != nullptr) {
+      if (!by_parts_->has_interior) return false;
+      for (const Condition &condition : by_parts_->conditions)
+        if (!take_condition(condition)) return false;
+    }
+    align();
+    return leave_no_single();
+  }
+
+  // A number at all positions of the class: `least` to `most`, of which `along` is by how much it grows along each axis.
+  struct Line {
+    Wide least = 0, most = 0;
+    std::vector<std::pair<int, Wide>> along;
+  };
+
+  // first <= line <= last for all that the axes say that are not split.
+  bool narrow(const Line &line, Wide first, Wide last) {
+    int axis = -1;
+    Wide times = 0;
+    for (const auto &[one, by] : line.along) {
+      if (!axes_.has(one) || by == 0) continue;
+      if (axis >= 0) return false; // a slope, and no box
+      axis = one;
+      times = by;
+    }
+    if (axis < 0) return line.least >= first && line.most <= last;
+    Range &range = inside_[std::size_t(axis)];
+    const Wide reach = times * (class_[std::size_t(axis)].count - 1);
+    const Wide least = line.least - std::min<Wide>(reach, 0); // of the others
+    const Wide most = line.most - std::max<Wide>(reach, 0);
     const auto divided = [](Wide a, Wide b, bool up) { // b > 0
       const Wide quotient = a / b, rest = a % b;
       return quotient + (up ? rest > 0 : 0) - (!up && rest < 0);
@@ -149,6 +199,47 @@ private:
     return true;
   }
 
+  bool take_window(std::size_t i) {
+    const TypedWindow &window = *spec_.inputs[i].window;
+    if (window.is_gather() || window.sum) return false;
+    if (!reads_borders(i)) return true;
+    const std::vector<Padding::Dim> positions = viewer_.positions(i, &class_);
+    for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
+      if (is_guarded(window, dim) && !take_dim(window, dim, positions[dim])) return false;
+    return true;
+  }
+
+  bool take_dim(const TypedWindow &window, std::size_t dim, const Padding::Dim &positions) {
+    const TypedWindow::Form &form = window.forms[dim];
+    if (positions.divisor != 1) return false;
+    const TypedWindow::Pad *pad = window.pad_of(int(dim));
+    const Wide first = pad == nullptr ? 0 : pad->before;
+    const Wide last = first + operands_[window.of]->layout.extents[dim] - 1;
+    Line line{positions.first, positions.last, {}};
+    for (const TypedWindow::Term &term : form.terms)
+      if (!form.stretches)
+        line.along.emplace_back(
+            term.axis, Wide(term.times) * class_[std::size_t(term.axis)].step / form.divisor);
+    return narrow(line, first, last);
+  }
+
+  bool take_condition(const Condition &condition) {
+    constexpr Wide far = Wide(1) << 62;
+    Line line{condition.value.constant, condition.value.constant, {}};
+    const auto shift = [&](Wide by) { line.least += by, line.most += by; };
+    for (const Affine::Term &count : condition.value.counts)
+      shift(Wide(count.times) * whole_[std::size_t(count.axis)].count);
+    for (const Affine::Term &term : condition.value.positions) {
+      const Range &range = class_[std::size_t(term.axis)];
+      const Wide by = Wide(term.times) * range.step;
+      shift(Wide(term.times) * range.first);
+      (by > 0 ? line.most : line.least) += by * (range.count - 1);
+      line.along.emplace_back(term.axis, by);
+    }
+    if (line.least < -far || line.most > far) return false; // i64 would wrap around
+    return narrow(line, 0, far);
+  }
+
   // A row of the interior begins where the vectors of an output do.
   void align() {
     for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k) {
@@ -158,46 +249,67 @@ private:
         Range &range = inside_[std::size_t(axes[d])];
         const auto vector = std::int64_t(64 / size_of(operands_[k]->dtype));
         const std::int64_t skipped = (vector - range.first % vector) % vector;
-        if (operands_[k]->layout.strides[d] == 1 && range.count > 16 * vector)
+        if (operands_[k]->layout.strides[d] == 1 && class_[std::size_t(axes[d])].step == 1 &&
+            range.count > 16 * vector)
           range = {range.first + skipped, range.count - skipped};
       }
     }
   }
 
-  // Of the borders, those before and behind the interior along one axis after the other.
-  std::vector<Box> boxes() const {
-    double share = 1;
-    for (std::size_t a = 0; a < whole_.size(); ++a)
-      share *= double(inside_[a].count) / double(whole_[a].count);
-    if (share < 0.5) return {};
-    std::vector<Box> result;
-    Box rest = whole_;
-    for (std::size_t a = 0; a < whole_.size(); ++a) {
-      const Range all = rest[a], inside = inside_[a];
-      const std::int64_t behind = inside.first + inside.count;
-      for (const Range border : {Range{0, inside.first}, Range{behind, all.count - behind}}) {
-        if (border.count == 0) continue;
-        rest[a] = border;
-        result.push_back(rest);
-      }
-      rest[a] = inside;
+  // An axis of one position is none (interior.hpp).
+  bool leave_no_single() {
+    for (std::size_t a = 0; a < class_.size(); ++a) {
+      const std::int64_t count = class_[a].count;
+      if (count == 1) continue;
+      Range &range = inside_[a];
+      if (range.first == 1) range = {2, range.count - 1};
+      if (range.first + range.count == count - 1) --range.count;
+      if (range.count < 2) return false;
     }
-    result.push_back(inside_);
-    return result;
+    return true;
+  }
+
+  // Of the borders, those before and behind the interior along one axis after the other. False where the interior is too small.
+  bool add_boxes(Split &split) const {
+    double share = 1;
+    for (std::size_t a = 0; a < class_.size(); ++a)
+      share *= double(inside_[a].count) / double(class_[a].count);
+    if (share < 0.5) return false;
+    const auto part = [&](std::size_t a, const Range &range) {
+      const Range &all = class_[a];
+      return Range{all.first + range.first * all.step, range.count, all.step};
+    };
+    const PartKind border = by_parts_ != nullptr ? PartKind::Border : PartKind::Whole;
+    Box rest = class_;
+    for (std::size_t a = 0; a < class_.size(); ++a) {
+      const Range inside = inside_[a];
+      const std::int64_t behind = inside.first + inside.count;
+      for (const Range range : {Range{0, inside.first}, Range{behind, class_[a].count - behind}}) {
+        if (range.count == 0) continue;
+        rest[a] = part(a, range);
+        split.parts.push_back({rest, border});
+      }
+      rest[a] = part(a, inside);
+    }
+    const bool asks = by_parts_ != nullptr && !by_parts_->conditions.empty();
+    split.parts.push_back({rest, asks ? PartKind::Interior : border});
+    return true;
   }
 
   const spec::TypedSpec &spec_;
   Viewer &viewer_;
   const Operands operands_;
-  AxisSet axes_;
-  Box whole_, inside_;
+  const ByParts *by_parts_;
+  const AxisSet axes_;
+  Box whole_, class_;
+  Box inside_; // counted from the first of the class
 };
 
 } // namespace
 
 Split interior_and_borders(const spec::TypedSpec &spec, Viewer &viewer, Operands operands,
-                           std::int64_t least_bytes) {
-  return Splitter(spec, viewer, operands).run(least_bytes);
+                           std::int64_t least_bytes, const ByParts *by_parts) {
+  return Splitter(spec, viewer, operands, by_parts).run(least_bytes);
 }
 
 AnyView part_of(const spec::TypedSpec &spec, std::size_t index, const AnyView &operand,
@@ -209,7 +321,8 @@ AnyView part_of(const spec::TypedSpec &spec, std::size_t index, const AnyView &o
     const Range &range = box[std::size_t(axes[d])];
     if (operand.layout.extents[d] != whole[std::size_t(axes[d])].count) continue;
     part.layout.extents[d] = range.count;
-    offset += range.first * operand.layout.strides[d];
+    if (range.count > 0) offset += range.first * operand.layout.strides[d];
+    part.layout.strides[d] *= range.step;
   }
   if (part.data != nullptr)
     part.data = static_cast<char *>(part.data) + offset * std::int64_t(size_of(part.dtype));

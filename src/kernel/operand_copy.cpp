@@ -10,7 +10,7 @@ OperandCopy::OperandCopy(const AnyView &operand, Reach reach)
   view_.data = static_cast<char *>(memory_.raw()) - reach.low;
 }
 
-void OperandCopy::load() { array::copy_elements(operand_, view_.data, view_.layout); }
+void OperandCopy::load() const { array::copy_elements(operand_, view_.data, view_.layout); }
 
 void OperandCopy::store() const { array::copy_elements(view_, operand_.data, operand_.layout); }
 

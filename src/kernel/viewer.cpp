@@ -80,9 +80,9 @@ Seen Viewer::see(std::size_t index, const Box *box) {
          ++dim) // else it might be any number
       for (const TypedWindow::Term &term : window.forms[dim].terms)
         if (term.axis == input.axis_of_dim[k] && !stands(dim))
-          add(seen.layout.strides[k], term.times, of.strides[dim]);
+          add(seen.layout.strides[k], whole(times(dim, term)), of.strides[dim]);
   for (std::size_t dim = 0; dim < window.forms.size() && !empty; ++dim)
-    add(seen.offset, whole(start(dim) - first[dim]), of.strides[dim]);
+    add(seen.offset, whole(start(dim) / common_divisor(dim) - first[dim]), of.strides[dim]);
   std::int64_t bytes = 0;
   fits_ = fits_ && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
   if (!fits_) fail_size();
@@ -136,27 +136,49 @@ Wide Viewer::start(std::size_t dim) const {
   return start;
 }
 
+std::int64_t Viewer::step_of(int axis) const {
+  return box_ != nullptr ? (*box_)[std::size_t(axis)].step : 1;
+}
+
+// Of all positions that a box sees, before they are divided: the divisor of the form where each is a multiple of it, else 1.
+std::int64_t Viewer::common_divisor(std::size_t dim) const {
+  const TypedWindow::Form &form = spec_.inputs[index_].window->forms[dim];
+  if (box_ == nullptr || form.divisor == 1 || start(dim) % form.divisor != 0) return 1;
+  for (const TypedWindow::Term &term : form.terms)
+    if (term.axis == spec_.time ||
+        ((*box_)[std::size_t(term.axis)].count > 1 && !stands(dim) &&
+         Wide(term.times) * step_of(term.axis) % form.divisor != 0))
+      return 1;
+  return form.divisor;
+}
+
+// From one position of the axis to the next.
+Wide Viewer::times(std::size_t dim, const TypedWindow::Term &term) const {
+  return Wide(term.times) * step_of(term.axis) / common_divisor(dim);
+}
+
 // Along the axis of the steps of a loop over time all of the array, as it is brought up to date row by row.
 std::vector<Padding::Dim> Viewer::positions_of(const Layout &shape) {
   const spec::TypedInput &input = spec_.inputs[index_];
   const TypedWindow &window = *input.window;
   std::vector<Padding::Dim> dims;
   for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
-    Wide least = start(dim), most = least;
+    const std::int64_t divided = common_divisor(dim);
+    Wide least = start(dim) / divided, most = least;
     bool walks_time = false;
     for (const TypedWindow::Term &term : window.forms[dim].terms) {
       walks_time = walks_time || term.axis == spec_.time;
       if (stands(dim)) continue;
       const auto k = std::find(input.axis_of_dim.begin(), input.axis_of_dim.end(), term.axis) -
                      input.axis_of_dim.begin();
-      const Wide last = Wide(term.times) * (shape.extents[std::size_t(k)] - 1);
+      const Wide last = times(dim, term) * (shape.extents[std::size_t(k)] - 1);
       (last > 0 ? most : least) += last;
     }
     if (walks_time) {
       least = 0;
       most = window.padded(int(dim), given_[window.of].extents[dim]) - 1;
     }
-    dims.push_back({whole(least), whole(most), window.forms[dim].divisor});
+    dims.push_back({whole(least), whole(most), window.forms[dim].divisor / divided});
   }
   if (!fits_) fail_size();
   return dims;

@@ -21,9 +21,9 @@ struct Seen {
   std::optional<Padding> padding;
 };
 
-// Positions first to first + count of each axis.
+// So many positions of an axis, from the first on every step-th.
 struct Range {
-  std::int64_t first = 0, count = 0;
+  std::int64_t first = 0, count = 0, step = 1;
 };
 using Box = std::vector<Range>; // [axis]
 
@@ -49,6 +49,9 @@ private:
   bool stands(std::size_t dim) const;
   __int128 start(std::size_t dim) const;
   std::vector<Padding::Dim> positions_of(const Layout &shape);
+  std::int64_t step_of(int axis) const;
+  std::int64_t common_divisor(std::size_t dim) const;
+  __int128 times(std::size_t dim, const spec::TypedWindow::Term &term) const;
   bool is_inside(const std::vector<Padding::Dim> &dims) const;
   std::int64_t whole(__int128 number);
   void add(std::int64_t &sum, std::int64_t times, std::int64_t stride);

@@ -65,12 +65,22 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
 
 // The parts that the interior and the borders are, where the call is better made so.
 bool WindowedOperands::split(Viewer &viewer, const How &how) {
-  const Split split = interior_and_borders(spec_, viewer, operands_, how.split_from_bytes);
-  if (split.parts.empty() || !may_split(how)) return false;
+  const Split split =
+      interior_and_borders(spec_, viewer, operands_, how.split_from_bytes, how.by_parts);
+  if (split.parts.empty()) return false;
+  if (!may_split(how, viewer)) return false;
+  copy_what_is_written(viewer, how);
   const std::size_t inputs = spec_.inputs.size();
-  for (const Box &box : split.parts) {
+  for (const auto &[box, kind] : split.parts) {
     Part &part = parts_.emplace_back();
+    part.kind = kind;
+    std::vector<bool> wanted;
     for (std::size_t k = 0; k < operands_.size(); ++k) {
+      if (k == inputs && kind != PartKind::Whole) {
+        add_numbers(*how.by_parts, split.whole, box, part.views);
+        wanted.resize(part.views.size(), true);
+      }
+      wanted.push_back(operands_[k] != nullptr);
       if (operands_[k] == nullptr) {
         part.views.emplace_back();
       } else if (k < inputs && spec_.inputs[k].window) {
@@ -79,26 +89,62 @@ bool WindowedOperands::split(Viewer &viewer, const How &how) {
         part.views.push_back(part_of(spec_, k, *operands_[k], split.whole, box));
       }
     }
-    for (std::size_t k = 0; k < operands_.size(); ++k)
-      part.operands.push_back(operands_[k] == nullptr ? nullptr : &part.views[k]);
+    for (std::size_t k = 0; k < part.views.size(); ++k)
+      part.operands.push_back(wanted[k] ? &part.views[k] : nullptr);
   }
   return true;
 }
 
+// Where the part begins, and how long the whole is.
+void WindowedOperands::add_numbers(const ByParts &by_parts, const Box &whole, const Box &box,
+                                   std::vector<AnyView> &views) {
+  for (const ByParts::Number &number : by_parts.numbers) {
+    const auto axis = std::size_t(number.axis);
+    const bool first = number.kind == ByParts::Number::Kind::First;
+    numbers_.push_back(first ? box[axis].first : whole[axis].count);
+    views.emplace_back(DType::I64, &numbers_.back(), false, Layout());
+  }
+}
+
 // A part that is written must not be what another part reads, and mistakes are told of the whole. A step of a loop over time writes
 // another row than it reads.
-bool WindowedOperands::may_split(const How &how) const {
+bool WindowedOperands::may_split(const How &how, const Viewer &viewer) const {
   if (how.elements == Elements::NotThere || spec_.time) return true;
+  const bool has_classes = how.by_parts != nullptr && !how.by_parts->residues.empty();
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (!has_classes && is_written(i)) return false;
+    if (given_[i].data == nullptr && is_read(i, viewer)) return false;
+  }
   for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
-    for (std::size_t i = 0; i < given_.size() && operands_[k] != nullptr; ++i)
-      if (meet(memory_of(given_[i]), memory_of(*operands_[k]))) return false;
-  for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
-    if (operands_[k] != nullptr && overlaps_itself(operands_[k]->layout)) return false;
-  for (std::size_t k = 0; k < operands_.size(); ++k)
-    if (operands_[k] != nullptr && operands_[k]->data == nullptr &&
-        (k < given_.size() || k >= spec_.inputs.size()))
+    if (operands_[k] != nullptr &&
+        (operands_[k]->data == nullptr || overlaps_itself(operands_[k]->layout)))
       return false;
   return true;
+}
+
+bool WindowedOperands::is_written(std::size_t given) const {
+  for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
+    if (operands_[k] != nullptr && meet(memory_of(given_[given]), memory_of(*operands_[k])))
+      return true;
+  return false;
+}
+
+bool WindowedOperands::is_read(std::size_t given, const Viewer &viewer) const {
+  for (std::size_t i = given_.size(); i < spec_.inputs.size(); ++i)
+    if (spec_.inputs[i].window->of == given && viewer.is_read(i)) return true;
+  return viewer.is_read(given);
+}
+
+// Classes are taken for themselves wherever the arrays lie: what one writes is not what another reads.
+void WindowedOperands::copy_what_is_written(const Viewer &viewer, const How &how) {
+  if (how.elements == Elements::NotThere || spec_.time) return;
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (!is_written(i) || !is_read(i, viewer)) continue;
+    OperandCopy &copy =
+        own_inputs_.emplace_back(given_[i], reach_of(given_[i].layout, given_[i].dtype));
+    copy.load();
+    given_[i] = copy.view();
+  }
 }
 
 AnyView WindowedOperands::seen_by(const AnyView &of, const Seen &seen) {
@@ -186,6 +232,7 @@ void WindowedOperands::add_up(std::size_t sum, const Layout &layout, AnyView &vi
 
 // In the order in which they were made: some are copies of others, and what is gathered may be padded.
 void WindowedOperands::copy_again() const {
+  for (const OperandCopy &copy : own_inputs_) copy.load();
   for (const Copy &copy : copies_) pad_again(copy.padding, copy.of, copy.elements);
   for (const Made &gathered : std::span(gathered_).first(gathered_.size() - filled_))
     gather(spec_, gathered.window, operands_, gathered.from, gathered.elements, helpers_.tasks);

@@ -11,11 +11,14 @@
 // A gather is an array of what it reads (gather.hpp). Where sums through gathers are inputs (rewrite/scatters.hpp), they are added up.
 #pragma once
 
+#include "kernel/by_parts.hpp"
 #include "kernel/gather.hpp"
+#include "kernel/operand_copy.hpp"
 #include "kernel/operands.hpp"
 #include "kernel/viewer.hpp"
 #include "spec/spec.hpp"
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -48,6 +51,8 @@ public:
     // From so many bytes of copies on the interior is computed without them (interior.hpp).
     std::int64_t split_from_bytes = INT64_MAX;
     std::vector<KeptRows> kept_rows = {};
+    // Of this kernel, which must live as long as the operands; null: it is called as a whole, or its interior is.
+    const ByParts *by_parts = nullptr;
   };
   WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers, const How &how);
 
@@ -56,6 +61,8 @@ public:
   Operands call(std::size_t k) const {
     return parts_.empty() ? Operands(operands_) : Operands(parts_[k].operands);
   }
+  // Which kernel call `k` is of. Those of ByParts are given its numbers behind the inputs.
+  PartKind kind(std::size_t k) const { return parts_.empty() ? PartKind::Whole : parts_[k].kind; }
   // How many parts; 0: all in one, which sees copies of whole arrays with their borders.
   std::size_t parts() const { return parts_.size(); }
   Operands all() const { return operands_; }
@@ -72,7 +79,12 @@ public:
 
 private:
   bool split(Viewer &viewer, const How &how);
-  bool may_split(const How &how) const;
+  bool may_split(const How &how, const Viewer &viewer) const;
+  bool is_read(std::size_t given, const Viewer &viewer) const;
+  bool is_written(std::size_t given) const;
+  void copy_what_is_written(const Viewer &viewer, const How &how);
+  void add_numbers(const ByParts &by_parts, const Box &whole, const Box &box,
+                   std::vector<AnyView> &views);
   AnyView seen_by(const AnyView &of, const Seen &seen);
   AnyView copy_of(AnyView of, Padding padding);
   void look_up(std::size_t window, const AnyView &of, const Seen &seen, const AnyView *into,
@@ -103,8 +115,11 @@ private:
   struct Part {
     std::vector<AnyView> views;
     std::vector<const AnyView *> operands; // into views, null where an output is not wanted
+    PartKind kind = PartKind::Whole;
   };
   std::vector<Part> parts_; // empty: all in one
+  std::deque<std::int64_t> numbers_;   // that parts are given
+  std::deque<OperandCopy> own_inputs_; // of inputs that parts would write before others read them
 };
 
 // The operands that a caller names, with the shapes of outputs that are written at positions behind the inputs, and the extents that are

@@ -194,6 +194,13 @@ bool Trees::is_index_of(NodeId id, ClassId outer, ClassId inner) const {
   return cls == outer || cls == inner;
 }
 
+// The whole, of which this is a part, asks for positions along it.
+bool Trees::is_apart(NodeId fold, ClassId cls) const {
+  const auto at = request_.spec.apart.find(fold);
+  const std::optional<int> axis = request_.resolved[cls].axis;
+  return at != request_.spec.apart.end() && axis && at->second.has(*axis);
+}
+
 std::vector<ClassId> Trees::by_stride() const {
   std::vector<ClassId> classes;
   for (const Component &component : components_)

@@ -216,6 +216,7 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
                  merges(tree.folded.back().back(), c, request_.resolved, reads.inputs);
     for (NodeId index : reads.indices)
       if (joins && is_index_of(index, tree.folded.back().back(), c)) joins = false;
+    if (joins && (is_apart(fold, tree.folded.back().back()) || is_apart(fold, c))) joins = false;
     for (NodeId inner : reads.folds) { // a fold's result has no order of its own: it never merges
       if (folded_classes(inner).empty()) continue;
       const auto kept = classes_of(inner);

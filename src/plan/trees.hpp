@@ -96,6 +96,7 @@ private:
   bool all_merge(const Component &component, ClassId outer, ClassId inner) const;
   Decision explain_merge(const Component &component, ClassId outer, ClassId inner) const;
   bool is_index_of(expr::NodeId id, ClassId outer, ClassId inner) const;
+  bool is_apart(expr::NodeId fold, ClassId cls) const;
 
   const Request &request_;
   std::vector<bool> needed_, is_fold_; // [node]

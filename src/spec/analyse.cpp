@@ -10,6 +10,7 @@
 #include "spec/spec.hpp"
 
 #include "rewrite/expand.hpp"
+#include "rewrite/live_nodes.hpp"
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
@@ -59,11 +60,11 @@ public:
     if (!data_.step_axis.empty()) spec_.time = space_.axis(AxisRef(data_.step_axis), data_.where);
     transpose_windows(spec_);
     if (spec_.relaxed) {
-      keep_live_nodes(); // who else uses a product matters
+      keep_live_nodes(spec_); // who else uses a product matters
       relax(spec_);
     }
     simplify(spec_);
-    keep_live_nodes();
+    keep_live_nodes(spec_);
     return std::move(spec_);
   }
 
@@ -98,7 +99,6 @@ private:
   void check_unused_lets();
   void mark_lets();
   void check_marks() const;
-  void keep_live_nodes();
 
   const SpecData &data_;
   TypedSpec spec_;
@@ -384,36 +384,6 @@ void Analysis::check_marks() const {
     if (kept.try_emplace(mark.value.index, mark.keep).first->second != mark.keep)
       fail("E0016", "one value is in keep() and in recompute()", space_.shown(mark.where),
            "leave one of the two out");
-}
-
-void Analysis::keep_live_nodes() {
-  const expr::Graph &all = spec_.graph;
-  std::vector<bool> live(all.size());
-  for (const TypedOutput &output : spec_.outputs) live[output.value.index] = true;
-  for (const TypedOutput &output : spec_.outputs)
-    if (output.add) live[output.addend.index] = true;
-  for (std::size_t i = all.size(); i-- > 0;)
-    if (live[i])
-      for (NodeId arg : all.args(NodeId{std::uint32_t(i)})) live[arg.index] = true;
-
-  expr::Graph kept = expr::Graph::with_recipes_of(all);
-  std::vector<NodeId> now(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!live[i]) continue;
-    NodeId old{std::uint32_t(i)};
-    std::vector<NodeId> args;
-    for (NodeId arg : all.args(old)) args.push_back(now[arg.index]);
-    now[i] = kept.add(all[old], args, all.where(old));
-  }
-  for (TypedOutput &output : spec_.outputs) {
-    output.value = now[output.value.index];
-    output.addend = output.add ? now[output.addend.index] : output.value;
-  }
-  std::erase_if(spec_.marks, [&](const Mark &mark) { return !live[mark.value.index]; });
-  for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
-  std::erase_if(spec_.lets, [&](const NamedValue &let) { return !live[let.value.index]; });
-  for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
-  spec_.graph = std::move(kept);
 }
 
 } // namespace

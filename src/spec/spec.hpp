@@ -15,6 +15,7 @@
 
 #include <broadloom/kernel.hpp>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -241,6 +242,9 @@ struct TypedSpec {
   std::vector<Decision> notes;  // warnings and choices made here, for `why`
   // Of one step of a loop over time (spec/recurrence.hpp): the axis that it is a step along. Its operands have one position of it.
   std::optional<int> time;
+  // Of the kernel of a part of a call (kernel/by_parts.hpp): the axes of a fold whose positions the whole asks for, so that it merges none
+  // of them with another.
+  std::map<expr::NodeId, expr::AxisSet> apart;
 
   // Where a node was written, with its source line: places in the graph have none, to keep it small.
   Place where(expr::NodeId id) const;

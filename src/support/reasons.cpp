@@ -295,6 +295,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "the interior reads the arrays themselves, and only their borders are copied"},
     {Reason::PaddingCopied, "padding-copied", "padding",
      "a call copies the arrays that are padded, with their borders"},
+    {Reason::ResidueClasses, "residue-classes", "padding",
+     "positions some steps apart are computed together: what flows back through a window that moves by "
+     "more than one meets only what is there"},
     {Reason::PlanFailed, "plan-failed", "engine",
      "the plan for several threads met a bug of Broadloom: one for a single thread runs"},
     {Reason::NoPlan, "no-plan", "engine",

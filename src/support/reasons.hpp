@@ -147,6 +147,7 @@ enum class Reason : std::uint8_t {
   LetsShareMemory,
   PaddingSplit,
   PaddingCopied,
+  ResidueClasses,
   PlanFailed,
   NoPlan,
   CodeSize,
