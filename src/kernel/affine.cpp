@@ -1,0 +1,143 @@
+// See affine.hpp. Numbers stay far below the ends of i64, so that what the graph computes, which wraps around, is what is meant.
+#include "kernel/affine.hpp"
+
+#include <algorithm>
+
+namespace broadloom::kernel {
+namespace {
+
+using expr::Graph;
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+using ops::Op;
+using Terms = std::vector<Affine::Term>;
+
+constexpr std::int64_t most_times = std::int64_t(1) << 20, most_constant = std::int64_t(1) << 40;
+
+// a + times * b; false where a number becomes too large.
+bool add(Terms &a, const Terms &b, std::int64_t times) {
+  for (const Affine::Term &term : b) {
+    const auto at = std::ranges::lower_bound(a, term.axis, {}, &Affine::Term::axis);
+    const bool known = at != a.end() && at->axis == term.axis;
+    const std::int64_t sum = (known ? at->times : 0) + times * term.times;
+    if (sum > most_times || sum < -most_times) return false;
+    if (!known)
+      a.insert(at, {term.axis, sum});
+    else if (sum == 0)
+      a.erase(at);
+    else
+      at->times = sum;
+  }
+  return true;
+}
+
+std::optional<Affine> sum_of(Affine a, const Affine &b, std::int64_t times) {
+  if (times > most_times || times < -most_times || b.constant > most_constant / most_times ||
+      b.constant < -most_constant / most_times) {
+    if (times != 1 && times != -1) return {};
+  }
+  a.constant += times * b.constant;
+  if (a.constant > most_constant || a.constant < -most_constant) return {};
+  if (!add(a.positions, b.positions, times) || !add(a.counts, b.counts, times)) return {};
+  return a;
+}
+
+bool is_number(const Affine &value) { return value.positions.empty() && value.counts.empty(); }
+
+std::optional<Affine> of_operation(Op op, const Affine &a, const Affine &b) {
+  if (op == Op::Add) return sum_of(a, b, 1);
+  if (op == Op::Sub) return sum_of(a, b, -1);
+  if (op != Op::Mul || (!is_number(a) && !is_number(b))) return {};
+  const Affine &number = is_number(b) ? b : a, &other = is_number(b) ? a : b;
+  if (number.constant == 0) return Affine{};
+  return sum_of({}, other, number.constant);
+}
+
+} // namespace
+
+std::int64_t Affine::times(int axis) const {
+  const auto at = std::ranges::lower_bound(positions, axis, {}, &Term::axis);
+  return at != positions.end() && at->axis == axis ? at->times : 0;
+}
+
+std::optional<int> only_axis(expr::AxisSet axes) {
+  if (axes.size() != 1) return {};
+  int axis = 0;
+  while (!axes.has(axis)) ++axis;
+  return axis;
+}
+
+std::optional<int> counted_axis(const Graph &graph, NodeId id) {
+  const Node &node = graph[id];
+  if (node.kind != NodeKind::Extent || node.like != expr::no_input) return {};
+  const std::optional<int> axis = only_axis(node.folded);
+  for (const NodeId arg : graph.args(id))
+    if (axis && graph[arg].axes.has(*axis)) return axis;
+  return {};
+}
+
+std::vector<std::optional<Affine>> affine_numbers(const Graph &graph) {
+  std::vector<std::optional<Affine>> numbers(graph.size());
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    const Node &node = graph[NodeId{n}];
+    if (node.dtype != DType::I64) continue;
+    switch (node.kind) {
+    case NodeKind::Literal: {
+      const std::int64_t number = ops::as_i64(node.literal);
+      if (number <= most_constant && number >= -most_constant) numbers[n] = Affine{number, {}, {}};
+      break;
+    }
+    case NodeKind::Index:
+      if (const auto axis = only_axis(node.axes)) numbers[n] = Affine{0, {{*axis, 1}}, {}};
+      break;
+    case NodeKind::Extent:
+      if (const auto axis = counted_axis(graph, NodeId{n})) numbers[n] = Affine{0, {}, {{*axis, 1}}};
+      break;
+    case NodeKind::Op: {
+      const auto args = graph.args(NodeId{n});
+      if (args.size() == 2 && numbers[args[0].index] && numbers[args[1].index])
+        numbers[n] = of_operation(node.op, *numbers[args[0].index], *numbers[args[1].index]);
+      break;
+    }
+    case NodeKind::Input:
+    case NodeKind::Cast:
+    case NodeKind::Fold:
+    case NodeKind::Scan:
+    case NodeKind::Expand: break;
+    }
+  }
+  return numbers;
+}
+
+std::optional<Condition> condition_of(const Graph &graph, NodeId id,
+                                      const std::vector<std::optional<Affine>> &numbers) {
+  const Node &node = graph[id];
+  const auto args = graph.args(id);
+  if (node.kind != NodeKind::Op || args.size() != 2 || graph[args[0]].dtype != DType::I64) return {};
+  const auto at_least = [&](NodeId a, NodeId b, std::int64_t more) -> std::optional<Condition> {
+    const auto &x = numbers[a.index], &y = numbers[b.index];
+    if (!x || !y) return {};
+    std::optional<Affine> rest = sum_of(*x, *y, -1);
+    if (rest) rest = sum_of(*rest, Affine{more, {}, {}}, -1);
+    return rest ? std::optional(Condition{*rest, 0}) : std::nullopt;
+  };
+  if (node.op == Op::Ge) return at_least(args[0], args[1], 0);
+  if (node.op == Op::Gt) return at_least(args[0], args[1], 1);
+  if (node.op == Op::Le) return at_least(args[1], args[0], 0);
+  if (node.op == Op::Lt) return at_least(args[1], args[0], 1);
+  if (node.op != Op::Eq) return {};
+  for (const bool second : {false, true}) {
+    const NodeId rest = args[second], zero = args[!second];
+    if (numbers[zero.index] != Affine{} || graph[rest].kind != NodeKind::Op ||
+        graph[rest].op != Op::Mod)
+      continue;
+    const auto &value = numbers[graph.args(rest)[0].index];
+    const auto &divisor = numbers[graph.args(rest)[1].index];
+    if (value && divisor && is_number(*divisor) && divisor->constant > 0)
+      return Condition{*value, divisor->constant};
+  }
+  return {};
+}
+
+} // namespace broadloom::kernel

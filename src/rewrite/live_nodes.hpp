@@ -1,0 +1,14 @@
+// What no output needs is left out of a graph.
+#pragma once
+
+#include "spec/spec.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace broadloom::spec {
+
+// Marks and names of what is left out go, too. [old node]: the new one, none of what is left out.
+std::vector<std::optional<expr::NodeId>> keep_live_nodes(TypedSpec &spec);
+
+} // namespace broadloom::spec
