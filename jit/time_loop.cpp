@@ -43,6 +43,7 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   step.recurrence = &*lets_.specs()[k]->recurrence;
   const spec::TypedSpec &typed = step.kernel->typed();
   kernel::check_operands(typed, operands.first(typed.given_inputs()));
+  how.by_parts = step.kernel->windows().by_parts;
   for (const spec::Recurrence::Read &read : step.recurrence->reads)
     if (const std::int64_t rows = lets_.kept_rows(read.let); rows > 0)
       how.kept_rows.push_back({read.input, lets_.specs()[read.let]->recurrence->dim, rows});

@@ -120,7 +120,7 @@ std::optional<Condition> condition_of(const Graph &graph, NodeId id,
     if (!x || !y) return {};
     std::optional<Affine> rest = sum_of(*x, *y, -1);
     if (rest) rest = sum_of(*rest, Affine{more, {}, {}}, -1);
-    return rest ? std::optional(Condition{*rest, 0}) : std::nullopt;
+    return rest ? std::optional(Condition{Condition::Kind::AtLeastZero, *rest, 0, {}}) : std::nullopt;
   };
   if (node.op == Op::Ge) return at_least(args[0], args[1], 0);
   if (node.op == Op::Gt) return at_least(args[0], args[1], 1);
@@ -135,9 +135,82 @@ std::optional<Condition> condition_of(const Graph &graph, NodeId id,
     const auto &value = numbers[graph.args(rest)[0].index];
     const auto &divisor = numbers[graph.args(rest)[1].index];
     if (value && divisor && is_number(*divisor) && divisor->constant > 0)
-      return Condition{*value, divisor->constant};
+      return Condition{Condition::Kind::Multiple, *value, divisor->constant, {}};
   }
-  return {};
+  const auto &x = numbers[args[0].index], &y = numbers[args[1].index];
+  if (x && y) {
+    const std::optional<Affine> rest = sum_of(*x, *y, -1);
+    return rest ? std::optional(Condition{Condition::Kind::Equal, *rest, 0, {}}) : std::nullopt;
+  }
+  if (!x && !y) return {};
+  return Condition{Condition::Kind::Equal, x ? *x : *y, 0, x ? args[1] : args[0]};
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>>
+bounds_of(const Graph &graph, NodeId id, std::span<const std::int64_t> extents) {
+  constexpr std::int64_t most_points = 4096;
+  // What it is made of, arguments first.
+  std::vector<char> needed(id.index + 1);
+  needed[id.index] = 1;
+  std::vector<NodeId> nodes;
+  std::vector<int> axes;
+  std::int64_t points = 1;
+  for (std::uint32_t n = id.index + 1; n-- > 0;) {
+    if (!needed[n]) continue;
+    const Node &node = graph[NodeId{n}];
+    nodes.insert(nodes.begin(), NodeId{n});
+    if (node.dtype != DType::I64) return {};
+    switch (node.kind) {
+    case NodeKind::Literal: break;
+    case NodeKind::Extent:
+      if (!counted_axis(graph, NodeId{n})) return {};
+      break;
+    case NodeKind::Index: {
+      const std::optional<int> axis = only_axis(node.axes);
+      if (!axis) return {};
+      if (std::ranges::count(axes, *axis) > 0) break;
+      axes.push_back(*axis);
+      if (extents[std::size_t(*axis)] < 1 || extents[std::size_t(*axis)] > most_points / points)
+        return {};
+      points *= extents[std::size_t(*axis)];
+      break;
+    }
+    case NodeKind::Op:
+      for (const NodeId arg : graph.args(NodeId{n})) needed[arg.index] = 1;
+      break;
+    case NodeKind::Input:
+    case NodeKind::Cast:
+    case NodeKind::Fold:
+    case NodeKind::Scan:
+    case NodeKind::Expand: return {};
+    }
+  }
+  std::vector<ops::Scalar> values(id.index + 1);
+  std::pair<std::int64_t, std::int64_t> bounds{INT64_MAX, INT64_MIN};
+  for (std::int64_t point = 0; point < points; ++point) {
+    for (const NodeId one : nodes) {
+      const Node &node = graph[one];
+      ops::Scalar &value = values[one.index];
+      if (node.kind == NodeKind::Literal) value = node.literal;
+      if (node.kind == NodeKind::Extent)
+        value = ops::scalar_from(extents[std::size_t(*counted_axis(graph, one))]);
+      if (node.kind == NodeKind::Index) {
+        std::int64_t rest = point;
+        for (const int axis : axes) {
+          const std::int64_t extent = extents[std::size_t(axis)];
+          if (node.axes.has(axis)) value = ops::scalar_from(rest % extent);
+          rest /= extent;
+        }
+      }
+      if (node.kind != NodeKind::Op) continue;
+      std::vector<ops::Scalar> args;
+      for (const NodeId arg : graph.args(one)) args.push_back(values[arg.index]);
+      value = ops::evaluate(node.op, DType::I64, args);
+    }
+    const std::int64_t value = ops::as_i64(values[id.index]);
+    bounds = {std::min(bounds.first, value), std::max(bounds.second, value)};
+  }
+  return bounds;
 }
 
 } // namespace broadloom::kernel

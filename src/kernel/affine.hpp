@@ -9,6 +9,8 @@
 #include "spec/spec.hpp"
 
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace broadloom::kernel {
@@ -25,10 +27,12 @@ struct Affine {
   friend bool operator==(const Affine &, const Affine &) = default;
 };
 
-// A value that must be 0 or more, or (divisor > 0) a multiple.
+// A value that must be 0 or more, a multiple, or equal to another.
 struct Condition {
+  enum class Kind : std::uint8_t { AtLeastZero, Multiple, Equal } kind = Kind::AtLeastZero;
   Affine value;
-  std::int64_t divisor = 0;
+  std::int64_t divisor = 0;          // of a multiple
+  std::optional<expr::NodeId> other; // of an equation: any number of positions and extents; none: 0
   friend bool operator==(const Condition &, const Condition &) = default;
 };
 
@@ -42,5 +46,10 @@ std::vector<std::optional<Affine>> affine_numbers(const expr::Graph &graph);
 // What a comparison of such numbers asks; none of others.
 std::optional<Condition> condition_of(const expr::Graph &graph, expr::NodeId id,
                                       const std::vector<std::optional<Affine>> &numbers);
+
+// The least and the greatest value of a number of positions and extents, which are [axis]. None of other numbers, or of more than some
+// thousand positions.
+std::optional<std::pair<std::int64_t, std::int64_t>>
+bounds_of(const expr::Graph &graph, expr::NodeId id, std::span<const std::int64_t> extents);
 
 } // namespace broadloom::kernel

@@ -1,6 +1,7 @@
 // See by_parts.hpp.
 #include "kernel/by_parts.hpp"
 
+#include "kernel/check.hpp"
 #include "rewrite/live_nodes.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +32,10 @@ bool is_op(const Graph &graph, NodeId id, Op op) {
   return graph[id].kind == NodeKind::Op && graph[id].op == op;
 }
 
+bool is_sum(const Graph &graph, NodeId fold) {
+  return ops::only_op(graph.recipe(fold)) == Op::Add && graph.args(fold).size() == 1;
+}
+
 // All that must hold for a mask to.
 std::set<NodeId> conjuncts(const Graph &graph, NodeId mask) {
   std::set<NodeId> found;
@@ -51,36 +56,36 @@ public:
       : spec_(spec), parts_(parts), axes_(axes), made_(spec) {}
 
   // None where what is left of the masks does not have the axes that they gave.
-  std::optional<TypedSpec> run(const std::set<NodeId> &hold) {
+  std::optional<TypedSpec> run(const std::set<NodeId> &hold, const std::set<NodeId> &fail) {
     const Graph &old = spec_.graph;
     made_.graph = Graph::with_recipes_of(old);
     for (const ByParts::Number &number : parts_.numbers) add_input(number);
     now_.resize(old.size());
-    is_true_.resize(old.size());
+    known_.resize(old.size());
     std::vector<AxisSet> asked(old.size()); // [node]: the axes whose positions it is made of
     for (std::uint32_t n = 0; n < old.size(); ++n) {
       const NodeId id{n};
       const Node &node = old[id];
       if (node.kind == NodeKind::Index) asked[n] = node.axes;
       for (const NodeId arg : old.operands(id)) asked[n] = asked[n] | asked[arg.index];
-      is_true_[n] = hold.contains(id);
-      if (is_true_[n]) continue;
+      known_[n] = hold.contains(id) ? Known::True : fail.contains(id) ? Known::False : Known::No;
+      if (known_[n] != Known::No) continue;
       if (!rewrite(id)) return {};
-      if (is_true_[n] || node.kind != NodeKind::Fold) continue;
+      if (node.kind != NodeKind::Fold || made_.graph[now_[n]].kind != NodeKind::Fold) continue;
       // No fold of two that were different may become one of both.
       const auto [at, fresh] = made_.apart.try_emplace(now_[n], asked[n]);
       if (!fresh && at->second != asked[n]) return {};
     }
     for (spec::TypedOutput &output : made_.outputs)
       for (NodeId *value : {&output.value, &output.addend}) {
-        if (is_true_[value->index] || made_.graph[now_[value->index]].axes != old[*value].axes)
+        if (is_known(*value) || made_.graph[now_[value->index]].axes != old[*value].axes)
           return {};
         *value = now_[value->index];
       }
     for (const spec::Mark &mark : made_.marks)
-      if (is_true_[mark.value.index]) return {};
+      if (is_known(mark.value)) return {};
     for (const spec::NamedValue &let : made_.lets)
-      if (is_true_[let.value.index]) return {};
+      if (is_known(let.value)) return {};
     for (spec::Mark &mark : made_.marks) mark.value = now_[mark.value.index];
     for (spec::NamedValue &let : made_.lets) let.value = now_[let.value.index];
     const auto kept = spec::keep_live_nodes(made_);
@@ -93,6 +98,11 @@ public:
   }
 
 private:
+  enum class Known : std::uint8_t { No, True, False };
+  bool is_known(NodeId id) const { return known_[id.index] != Known::No; }
+  bool is_true(NodeId id) const { return known_[id.index] == Known::True; }
+  bool is_false(NodeId id) const { return known_[id.index] == Known::False; }
+
   void add_input(const ByParts::Number &number) {
     const bool first = number.kind == ByParts::Number::Kind::First;
     spec::TypedInput input;
@@ -126,20 +136,34 @@ private:
     const Graph &old = spec_.graph;
     const Node &node = old[id];
     const auto args = old.args(id);
-    const auto lost = [&](NodeId arg) { return is_true_[arg.index]; };
     const auto same = [&](NodeId arg) {
-      return !lost(arg) && made_.graph[now_[arg.index]].axes == old[arg].axes;
+      return !is_known(arg) && made_.graph[now_[arg.index]].axes == old[arg].axes;
     };
-    if (node.kind == NodeKind::Op && node.op == Op::And && (lost(args[0]) || lost(args[1]))) {
-      is_true_[id.index] = lost(args[0]) && lost(args[1]);
-      now_[id.index] = now_[args[lost(args[0])].index];
+    const Place &where = old.where(id);
+    if (is_op(old, id, Op::And) && (is_known(args[0]) || is_known(args[1]))) {
+      known_[id.index] = is_false(args[0]) || is_false(args[1]) ? Known::False
+                         : is_true(args[0]) && is_true(args[1]) ? Known::True
+                                                                : Known::No;
+      now_[id.index] = now_[args[is_true(args[0])].index];
       return true;
     }
-    if (node.kind == NodeKind::Op && node.op == Op::Where && lost(args[0])) {
+    if (is_op(old, id, Op::Where) && is_true(args[0])) {
       now_[id.index] = now_[args[1].index];
       return same(args[1]) && old[args[1]].axes == node.axes;
     }
-    const Place &where = old.where(id);
+    if (is_op(old, id, Op::Where) && is_false(args[0])) {
+      now_[id.index] = now_[args[2].index];
+      return is_zero(made_.graph, now_[id.index]);
+    }
+    if (node.kind == NodeKind::Fold && !same(args[0]) && is_sum(old, id)) {
+      NodeId summed = now_[args[0].index]; // nothing added up is nothing
+      while (made_.graph[summed].kind == NodeKind::Cast) summed = made_.graph.args(summed)[0];
+      if (is_known(args[0]) || !is_zero(made_.graph, summed)) return false;
+      Node zero;
+      zero.dtype = node.dtype;
+      now_[id.index] = made_.graph.add(zero, {}, where);
+      return true;
+    }
     if (const auto axis = counted_axis(old, id); axis && axes_.has(*axis)) {
       now_[id.index] = number(false, *axis, where);
       return true;
@@ -148,7 +172,7 @@ private:
     std::vector<NodeId> now;
     if (node.kind == NodeKind::Op || node.kind == NodeKind::Cast) made.axes = {};
     for (const NodeId arg : args) {
-      if (lost(arg)) return false;
+      if (is_known(arg)) return false;
       now.push_back(now_[arg.index]);
       if (node.kind == NodeKind::Op || node.kind == NodeKind::Cast)
         made.axes = made.axes | made_.graph[now.back()].axes;
@@ -188,7 +212,7 @@ private:
   TypedSpec made_;
   std::map<std::pair<bool, int>, std::uint32_t> numbers_;
   std::vector<NodeId> now_;
-  std::vector<char> is_true_;
+  std::vector<Known> known_;
 };
 
 class Finder {
@@ -202,7 +226,7 @@ public:
     find_masks();
     if (asked_.empty() || parts_.axes.empty()) return {};
     for (const auto &[id, condition] : asked_)
-      if (condition.divisor > 0) add_residue(id, condition);
+      if (condition.kind == Condition::Kind::Multiple) add_residue(id, condition);
     if (count_classes() > most_classes) forget_residues();
     std::set<NodeId> hold;
     AxisSet axes = parts_.axes;
@@ -210,7 +234,7 @@ public:
     for (const auto &[id, condition] : asked_)
       if (is_residue(condition)) hold.insert(id);
     ask_for_numbers(axes);
-    std::optional<TypedSpec> border = Rewriter(spec_, parts_, axes).run(hold);
+    std::optional<TypedSpec> border = Rewriter(spec_, parts_, axes).run(hold, {});
     if (!border) return {};
     parts_.border = std::move(*border);
     find_interior(hold, axes);
@@ -281,7 +305,7 @@ private:
       const Node &node = graph_[id];
       if (node.kind == NodeKind::Scan && node.folded.has(axis)) return false;
       if (node.kind != NodeKind::Fold || !node.folded.has(axis)) continue;
-      if (ops::only_op(graph_.recipe(id)) != Op::Add || graph_.args(id).size() != 1) return false;
+      if (!is_sum(graph_, id)) return false;
       NodeId value = graph_.args(id)[0];
       while (graph_[value].kind == NodeKind::Cast) value = graph_.args(value)[0];
       if (!is_op(graph_, value, Op::Where) || !is_zero(graph_, graph_.args(value)[2]) ||
@@ -304,20 +328,26 @@ private:
   }
 
   void find_interior(std::set<NodeId> hold, AxisSet axes) {
+    std::set<NodeId> fail;
     for (const auto &[id, condition] : asked_) {
       if (is_residue(condition)) continue;
-      if (condition.divisor > 0) parts_.has_interior = false; // no range of positions is without
+      if (condition.kind == Condition::Kind::Multiple)
+        parts_.has_interior = false; // no range of positions is without
       if (std::ranges::none_of(condition.value.positions, [&](const Affine::Term &term) {
             return parts_.axes.has(term.axis);
           }))
         continue;
-      hold.insert(id);
+      if (condition.other && !(graph_[*condition.other].axes & axes).empty()) continue;
+      (condition.kind == Condition::Kind::Equal ? fail : hold).insert(id);
       parts_.conditions.push_back(condition);
     }
+    parts_.read_inside = elements_read(spec_);
     if (!parts_.has_interior || parts_.conditions.empty()) return;
-    std::optional<TypedSpec> interior = Rewriter(spec_, parts_, axes).run(hold);
+    std::optional<TypedSpec> interior = Rewriter(spec_, parts_, axes).run(hold, fail);
     parts_.has_interior = interior.has_value();
-    if (interior) parts_.interior = std::move(*interior);
+    if (!interior) return;
+    parts_.interior = std::move(*interior);
+    parts_.read_inside = elements_read(parts_.interior);
   }
 
   const TypedSpec &spec_;

@@ -6,7 +6,8 @@
 // class is a call on every second element of all that lies along h or u, in which d_y is read at q - v. Its sums have fewer terms, and so
 // an order of their own: whether a kernel has classes follows from its text alone.
 //
-// Interior: where all conditions hold for every u they are not asked, and d_y is read where it lies. Around it, in borders, they are.
+// Interior: where all conditions hold for every u they are not asked, and d_y is read where it lies. Around it, in borders, they are. Of
+// equations, as `h == 0` of what an edge repeats, the interior is where none holds, and what they guard is 0.
 //
 // A part asks where it lies by numbers that it is given: the first position of an axis, and the extent of the whole.
 #pragma once
@@ -31,7 +32,7 @@ struct ByParts {
     int of = 0, folded = 0;
   };
   std::vector<Residue> residues;
-  std::vector<Condition> conditions;  // that hold in the interior; none: it is as its borders are
+  std::vector<Condition> conditions; // that hold in the interior, equations nowhere; none: it is as its borders are
   std::vector<expr::AxisSet> masked;  // the axes of what they mask
   bool has_interior = true;
   // What a part is given behind its windows, as numbers.
@@ -40,6 +41,7 @@ struct ByParts {
     int axis = 0;
   };
   std::vector<Number> numbers;
+  std::vector<bool> read_inside;    // [input]: does the interior read it?
   spec::TypedSpec border, interior; // what parts compute; windows are given to them as other inputs are
 };
 

@@ -170,8 +170,8 @@ private:
     std::vector<std::pair<int, Wide>> along;
   };
 
-  // first <= line <= last for all that the axes say that are not split.
-  bool narrow(const Line &line, Wide first, Wide last) {
+  // first <= line <= last for all that the axes say that are not split; or, of the equation line = 0, for none of them.
+  bool narrow(const Line &line, Wide first, Wide last, bool equation = false) {
     int axis = -1;
     Wide times = 0;
     for (const auto &[one, by] : line.along) {
@@ -180,11 +180,16 @@ private:
       axis = one;
       times = by;
     }
-    if (axis < 0) return line.least >= first && line.most <= last;
+    if (axis < 0)
+      return equation ? line.least > 0 || line.most < 0 : line.least >= first && line.most <= last;
     Range &range = inside_[std::size_t(axis)];
     const Wide reach = times * (class_[std::size_t(axis)].count - 1);
     const Wide least = line.least - std::min<Wide>(reach, 0); // of the others
     const Wide most = line.most - std::max<Wide>(reach, 0);
+    if (equation) {
+      leave_out(range, times, least, most);
+      return true;
+    }
     const auto divided = [](Wide a, Wide b, bool up) { // b > 0
       const Wide quotient = a / b, rest = a % b;
       return quotient + (up ? rest > 0 : 0) - (!up && rest < 0);
@@ -199,10 +204,23 @@ private:
     return true;
   }
 
+  // The longer side of the positions k where times * k + least <= 0 <= times * k + most.
+  static void leave_out(Range &range, Wide times, Wide least, Wide most) {
+    const Wide from = times > 0 ? -most : least, to = times > 0 ? -least : most;
+    const Wide by = times > 0 ? times : -times;
+    const Wide begin = from <= 0 ? 0 : (from + by - 1) / by, end = to < 0 ? 0 : to / by + 1;
+    if (begin >= end) return;
+    const Wide first = range.first, behind = first + range.count;
+    const Wide before = std::clamp<Wide>(begin, first, behind) - first;
+    const Wide after = behind - std::clamp<Wide>(end, first, behind);
+    range = before >= after ? Range{range.first, std::int64_t(before)}
+                            : Range{std::int64_t(behind - after), std::int64_t(after)};
+  }
+
   bool take_window(std::size_t i) {
     const TypedWindow &window = *spec_.inputs[i].window;
     if (window.is_gather() || window.sum) return false;
-    if (!reads_borders(i)) return true;
+    if (!reads_borders(i) || (by_parts_ != nullptr && !by_parts_->read_inside[i])) return true;
     const std::vector<Padding::Dim> positions = viewer_.positions(i, &class_);
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
       if (is_guarded(window, dim) && !take_dim(window, dim, positions[dim])) return false;
@@ -237,7 +255,15 @@ private:
       line.along.emplace_back(term.axis, by);
     }
     if (line.least < -far || line.most > far) return false; // i64 would wrap around
-    return narrow(line, 0, far);
+    if (condition.other) {
+      std::vector<std::int64_t> extents;
+      for (const Range &range : whole_) extents.push_back(range.count);
+      const auto other = bounds_of(spec_.graph, *condition.other, extents);
+      if (!other || other->first < -far || other->second > far) return false;
+      line.least -= other->second;
+      line.most -= other->first;
+    }
+    return narrow(line, 0, far, condition.kind == Condition::Kind::Equal);
   }
 
   // A row of the interior begins where the vectors of an output do.
