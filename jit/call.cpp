@@ -116,17 +116,7 @@ void KernelImpl::run_with_windows(Operands given) const {
     kernel::check_apart(typed_, windowed.all()); // before any part is written
   note_parts(windowed);
   for (std::size_t c = 0; c < windowed.calls(); ++c)
-    of_part(windowed.kind(c)).run_windowed(windowed.call(c));
-}
-
-void KernelImpl::note_parts(const kernel::WindowedOperands &windowed) const {
-  const std::size_t count = windowed.parts();
-  latest_parts_.store(count, std::memory_order_relaxed);
-  latest_kind_.store(windowed.kind(windowed.calls() - 1), std::memory_order_relaxed);
-  if (count == 0 || profile_ != Profile::paths) return;
-  if (by_parts_ && !by_parts_->residues.empty()) jit::count(jit::Path::ResidueClasses);
-  if (windowed.kind(count - 1) == kernel::PartKind::Interior) jit::count(jit::Path::MasksDropped);
-  if (windowed.kind(count - 1) == kernel::PartKind::Whole) jit::count(jit::Path::PaddingSplit);
+    of_part(windowed.part(c)).run_windowed(windowed.call(c));
 }
 
 void KernelImpl::fill(const kernel::WindowedOperands &windowed) const {

@@ -73,7 +73,8 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
                                                              target_, profile, threads, 0)
                         : nullptr),
       by_parts_(has_windows_ && engine_ != Engine::reference ? kernel::by_parts(typed_)
-                                                             : std::nullopt) {
+                                                             : std::vector<kernel::ByParts>()),
+      part_kernels_(by_parts_.size()) {
   for (const spec::TypedInput &input : typed_.inputs)
     declared_.push_back({input.dtype, int(input.axis_of_dim.size())});
   for (const spec::TypedOutput &output : typed_.outputs)
@@ -147,17 +148,6 @@ std::vector<Array> KernelImpl::summed(kernel::Operands inputs) const {
   return values;
 }
 
-const KernelImpl &KernelImpl::of_part(kernel::PartKind kind) const {
-  if (kind == kernel::PartKind::Whole) return *this;
-  const std::lock_guard lock(mutex_);
-  const bool inside = kind == kernel::PartKind::Interior;
-  std::unique_ptr<const KernelImpl> &made = inside ? interior_ : border_;
-  if (!made)
-    made = std::make_unique<const KernelImpl>(spec_, inside ? by_parts_->interior : by_parts_->border,
-                                              options_, target_, profile_, threads_, 0);
-  return *made;
-}
-
 namespace {
 
 void add(Counters &sum, const Counters &more) {
@@ -200,8 +190,9 @@ Counters KernelImpl::counters() const {
   counters.patterns = std::int64_t(patterns_.size());
   counters.interpreted = interpreted_.load(std::memory_order_relaxed);
   if (before_) add(counters, before_->counters());
-  if (border_) add(counters, border_->counters());
-  if (interior_) add(counters, interior_->counters());
+  for (const PartKernels &parts : part_kernels_)
+    for (const auto &part : {parts.border.get(), parts.interior.get()})
+      if (part != nullptr) add(counters, part->counters());
   for (const auto &let : lets_.kernels())
     if (let) add(counters, let->counters());
   return counters;
@@ -323,7 +314,7 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   for (std::size_t c = 0; c < calls; ++c) {
     const kernel::Operands operands = state->windowed->call(c);
     BoundState::Part &part = state->parts.emplace_back();
-    part.kernel = &kernel->of_part(state->windowed->kind(c));
+    part.kernel = &kernel->of_part(state->windowed->part(c));
     const spec::TypedSpec &of_part = part.kernel->typed();
     for (const AnyView *view : operands) part.views.push_back(view != nullptr ? *view : AnyView());
     for (std::size_t k = 0; k < operands.size(); ++k)
@@ -446,7 +437,7 @@ static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
                                           kernel.windows_of_nothing());
   kernel.note_parts(windowed);
   for (std::size_t c = 0; c < windowed.calls(); ++c)
-    kernel.of_part(windowed.kind(c)).bind(windowed.call(c), KernelImpl::Use::Once);
+    kernel.of_part(windowed.part(c)).bind(windowed.call(c), KernelImpl::Use::Once);
 }
 
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {

@@ -82,9 +82,8 @@ public:
   kernel::WindowedOperands::How windows() const {
     using Elements = kernel::WindowedOperands::Elements;
     if (engine_ == Engine::reference) return {.elements = Elements::NotThere};
-    return {.elements = Elements::Read,
-            .split_from_bytes = split_from_bytes_,
-            .by_parts = by_parts_ ? &*by_parts_ : nullptr};
+    return {
+        .elements = Elements::Read, .split_from_bytes = split_from_bytes_, .by_parts = by_parts_};
   }
   // The same where `fill` is called, if the operands say so, in place of all else.
   kernel::WindowedOperands::How windows_or_output() const {
@@ -101,11 +100,9 @@ public:
   }
   void fill(const kernel::WindowedOperands &windowed) const;
   // What computes parts of this kind: this, or a kernel of them that is made when it is first asked for.
-  const KernelImpl &of_part(kernel::PartKind kind) const;
-  // Of the latest call, what computed its last part.
-  const KernelImpl &latest_part() const {
-    return of_part(latest_kind_.load(std::memory_order_relaxed));
-  }
+  const KernelImpl &of_part(const kernel::PartId &id) const;
+  // Of the latest call, what computed its parts: this, and of each group the interior or the last part.
+  std::vector<const KernelImpl *> latest_kernels() const;
   // In what parts a call is made: for `why`, and the count of paths.
   void note_parts(const kernel::WindowedOperands &windowed) const;
   // What computes the values of sums through gathers; null where there are none.
@@ -181,7 +178,10 @@ private:
   std::vector<Decision> why_with_times() const;
   std::string show_one(Stage stage, const ShowFormat &format) const;
   std::string show_own(Stage stage, const ShowFormat &format) const;
+  std::string show_stage(Stage stage, const ShowFormat &format) const;
   std::vector<Decision> why_one() const;
+  std::vector<Decision> why_own() const;
+  Prediction predict_own() const;
   void explain_lets(std::vector<Decision> &why) const;
   std::string show_graph(ShowFormat::Graph format) const; // show_graph.cpp
   std::vector<spec::GraphPart> graph_parts() const;
@@ -221,7 +221,7 @@ private:
   const bool has_lent_; // shapes that outputs lend, or extents that are said
   const jit::Lets lets_;
   const std::unique_ptr<const KernelImpl> before_;
-  const std::optional<kernel::ByParts> by_parts_;
+  const std::vector<kernel::ByParts> by_parts_;
   mutable jit::LayoutCache layout_cache_;
   mutable support::Mutex mutex_; // guards all below
   mutable std::unordered_map<std::string, KnownPattern> patterns_;
@@ -229,9 +229,12 @@ private:
   mutable std::uint64_t clock_ = 0;
   mutable Counters counters_;
   mutable std::atomic<std::int64_t> interpreted_{0};
-  mutable std::unique_ptr<const KernelImpl> border_, interior_; // of parts; null until they are needed
-  mutable std::atomic<std::size_t> latest_parts_{0};            // WindowedOperands::parts
-  mutable std::atomic<kernel::PartKind> latest_kind_{kernel::PartKind::Whole}; // of the last of them
+  struct PartKernels { // null until they are needed
+    std::unique_ptr<const KernelImpl> border, interior;
+  };
+  mutable std::vector<PartKernels> part_kernels_; // [group]
+  mutable std::vector<kernel::PartId> latest_ids_;
+  mutable std::atomic<std::size_t> latest_parts_{0}; // WindowedOperands::parts
 };
 
 } // namespace broadloom

@@ -95,7 +95,7 @@ std::string_view name(Engine engine) {
 
 Engine KernelImpl::engine_used() const {
   if (engine_ == Engine::reference) return engine_;
-  if (const KernelImpl &part = latest_part(); &part != this) return part.engine_used();
+  if (const KernelImpl *part = latest_kernels().back(); part != this) return part->engine_used();
   if (const auto special = layout_cache_.latest())
     return special->interpreter_failed ? Engine::reference : special->engine;
   Shown shown = what_to_show();
@@ -220,53 +220,6 @@ std::vector<Decision> KernelImpl::why() const try {
   support::out_of_memory();
 }
 
-void KernelImpl::explain_classes(std::vector<Decision> &why) const {
-  if (!by_parts_ || by_parts_->residues.empty()) return;
-  std::string axes, counts;
-  for (std::size_t axis = 0; axis < typed_.axes.size(); ++axis) {
-    if (!by_parts_->axes.has(int(axis)) || by_parts_->steps[axis] == 1) continue;
-    axes += (axes.empty() ? "" : ", ") + typed_.axes[axis].name;
-    counts += fmt::format("{}{}", counts.empty() ? "" : " x ", by_parts_->steps[axis]);
-  }
-  why.push_back(decide(Reason::ResidueClasses, axes, counts + " classes",
-                       fmt::format("{} in {} classes, of positions that meet the same elements of "
-                                   "what flows back; shown is the last",
-                                   axes, counts),
-                       {{"all positions at once", "most of what is added up would be nothing"}}));
-}
-
-void KernelImpl::explain_padding(std::vector<Decision> &why) const {
-  if (!has_windows_) return; // a part of a call is told of with the whole
-  const std::vector<bool> read = kernel::elements_read(typed_);
-  std::string padded;
-  for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
-    if (const auto &window = typed_.inputs[i].window;
-        window && read[i] && kernel::is_guarded(*window))
-      padded = typed_.inputs[window->of].name;
-  const std::size_t parts = latest_parts_.load(std::memory_order_relaxed);
-  if (padded.empty()) return;
-  if (parts == 1)
-    why.push_back(decide(Reason::PaddingSplit, padded, "the array itself",
-                         fmt::format("nothing that is read lies in a border: '{}' is read where it "
-                                     "lies",
-                                     padded),
-                         {{"a padded copy", "takes more memory traffic"}}));
-  else if (parts > 1)
-    why.push_back(decide(Reason::PaddingSplit, padded, "interior and borders",
-                         fmt::format("the interior reads '{}' itself, {} around it copies of what "
-                                     "they read; shown is the interior",
-                                     padded, support::count(std::int64_t(parts) - 1, "part")),
-                         {{"a padded copy", "takes more memory traffic"}}));
-  else
-    why.push_back(decide(Reason::PaddingCopied, padded, "a padded copy",
-                         fmt::format("a call copies '{}' with its borders, once for all that is "
-                                     "padded alike",
-                                     padded),
-                         {{"the interior without a copy",
-                           "for arrays of 512 KiB and more, where each axis along a border is one "
-                           "of the output, and nothing folds, scans or counts along it"}}));
-}
-
 std::vector<Decision> KernelImpl::why_one() const {
   std::vector<Decision> result = typed_.notes;
   if (engine_ == Engine::reference) {
@@ -274,12 +227,24 @@ std::vector<Decision> KernelImpl::why_one() const {
                             "reference: point by point from the definition"));
     return result;
   }
-  if (const KernelImpl &part = latest_part(); &part != this) {
-    result = part.why_one();
+  if (const auto kernels = latest_kernels(); kernels.back() != this) {
+    result.clear();
+    for (const KernelImpl *kernel : kernels) {
+      const std::vector<Decision> more = kernel == this ? why_own() : kernel->why_one();
+      result.insert(result.end(), more.begin(), more.end());
+    }
     explain_classes(result);
     explain_padding(result);
     return result;
   }
+  result = why_own();
+  explain_classes(result);
+  explain_padding(result);
+  return result;
+}
+
+std::vector<Decision> KernelImpl::why_own() const {
+  std::vector<Decision> result = typed_.notes;
   Shown shown = what_to_show();
   find_engine(shown);
   if (shown.engine == Engine::reference) {
@@ -290,8 +255,6 @@ std::vector<Decision> KernelImpl::why_one() const {
     result.insert(result.end(), more.begin(), more.end());
   };
   append(shown.why);
-  explain_classes(result);
-  explain_padding(result);
   append(plan::explain_program(typed_, shown.program, shown.binding));
   if (!shown.failure.empty())
     result.push_back(decide(Reason::PlanFailed, "", "a plan for one thread",
@@ -346,7 +309,19 @@ KernelImpl::Shown KernelImpl::native_to_show() const {
 }
 
 Prediction KernelImpl::predict() const {
-  if (const KernelImpl &part = latest_part(); &part != this) return part.predict();
+  if (const auto kernels = latest_kernels(); kernels.back() != this) {
+    Prediction all;
+    for (const KernelImpl *kernel : kernels) {
+      const Prediction one = kernel == this ? predict_own() : kernel->predict();
+      all.seconds += one.seconds;
+      all.phases.insert(all.phases.end(), one.phases.begin(), one.phases.end());
+    }
+    return all;
+  }
+  return predict_own();
+}
+
+Prediction KernelImpl::predict_own() const {
   const support::FloatWorld world;
   const Shown shown = native_to_show();
   Prediction all;
@@ -408,8 +383,22 @@ std::string KernelImpl::show_one(Stage stage, const ShowFormat &format) const {
 std::string KernelImpl::show_own(Stage stage, const ShowFormat &format) const {
   const bool of_program = stage == Stage::plan || stage == Stage::loop || stage == Stage::block ||
                           stage == Stage::llvm || stage == Stage::assembly;
-  if (const KernelImpl &part = latest_part(); of_program && &part != this)
-    return part.show_own(stage, format);
+  if (const auto kernels = latest_kernels(); of_program && kernels.back() != this) {
+    std::string text;
+    for (const KernelImpl *kernel : kernels) {
+      std::string names;
+      for (const spec::TypedOutput &output : kernel->typed_.outputs)
+        names += (names.empty() ? "" : ", ") + output.name;
+      if (kernel == this) names = "the rest";
+      if (kernels.size() > 1) text += fmt::format("# part {}\n", names);
+      text += kernel == this ? show_stage(stage, format) : kernel->show_stage(stage, format);
+    }
+    return text;
+  }
+  return show_stage(stage, format);
+}
+
+std::string KernelImpl::show_stage(Stage stage, const ShowFormat &format) const {
   switch (stage) {
   case Stage::spec: return print(spec_);
   case Stage::folded: return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);

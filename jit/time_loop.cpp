@@ -53,7 +53,7 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   step.kernel->note_parts(*step.windowed);
   for (std::size_t c = 0; c < step.windowed->calls(); ++c) {
     const kernel::Operands part = step.windowed->call(c);
-    step.kernels.push_back(&step.kernel->of_part(step.windowed->kind(c)));
+    step.kernels.push_back(&step.kernel->of_part(step.windowed->part(c)));
     std::vector<Operand> &made = step.parts.emplace_back();
     for (std::size_t i = 0; i < part.size(); ++i)
       made.push_back(operand(step, step.kernels.back()->typed(), i, *part[i], operands));

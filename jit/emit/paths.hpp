@@ -58,10 +58,10 @@ enum class Path : std::uint8_t {
   StoreApart,
   StoreApartMasked,
   ReadAhead,
-  PaddingSplit, // a call made in parts, of which the interior reads what is not padded
+  PaddingSplit,   // a call made in parts, of which the interior reads what is not padded
   MasksDropped,   // one of which the interior asks no conditions
   ResidueClasses, // one in classes of positions that are some steps apart
-  RowsKept,     // a loop over time of which only the last rows are kept
+  RowsKept,       // a loop over time of which only the last rows are kept
 };
 inline constexpr std::size_t path_count = std::size_t(Path::RowsKept) + 1;
 

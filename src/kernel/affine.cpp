@@ -92,7 +92,8 @@ std::vector<std::optional<Affine>> affine_numbers(const Graph &graph) {
       if (const auto axis = only_axis(node.axes)) numbers[n] = Affine{0, {{*axis, 1}}, {}};
       break;
     case NodeKind::Extent:
-      if (const auto axis = counted_axis(graph, NodeId{n})) numbers[n] = Affine{0, {}, {{*axis, 1}}};
+      if (const auto axis = counted_axis(graph, NodeId{n}))
+        numbers[n] = Affine{0, {}, {{*axis, 1}}};
       break;
     case NodeKind::Op: {
       const auto args = graph.args(NodeId{n});
@@ -114,13 +115,15 @@ std::optional<Condition> condition_of(const Graph &graph, NodeId id,
                                       const std::vector<std::optional<Affine>> &numbers) {
   const Node &node = graph[id];
   const auto args = graph.args(id);
-  if (node.kind != NodeKind::Op || args.size() != 2 || graph[args[0]].dtype != DType::I64) return {};
+  if (node.kind != NodeKind::Op || args.size() != 2 || graph[args[0]].dtype != DType::I64)
+    return {};
   const auto at_least = [&](NodeId a, NodeId b, std::int64_t more) -> std::optional<Condition> {
     const auto &x = numbers[a.index], &y = numbers[b.index];
     if (!x || !y) return {};
     std::optional<Affine> rest = sum_of(*x, *y, -1);
     if (rest) rest = sum_of(*rest, Affine{more, {}, {}}, -1);
-    return rest ? std::optional(Condition{Condition::Kind::AtLeastZero, *rest, 0, {}}) : std::nullopt;
+    return rest ? std::optional(Condition{Condition::Kind::AtLeastZero, *rest, 0, {}})
+                : std::nullopt;
   };
   if (node.op == Op::Ge) return at_least(args[0], args[1], 0);
   if (node.op == Op::Gt) return at_least(args[0], args[1], 1);

@@ -22,8 +22,9 @@ struct Affine {
     friend bool operator==(const Term &, const Term &) = default;
   };
   std::int64_t constant = 0;
-  std::vector<Term> positions, counts; // by ascending axis, none with 0: positions along axes, and extents of axes
-  std::int64_t times(int axis) const;  // of its position
+  std::vector<Term> positions,
+      counts; // by ascending axis, none with 0: positions along axes, and extents of axes
+  std::int64_t times(int axis) const; // of its position
   friend bool operator==(const Affine &, const Affine &) = default;
 };
 

@@ -22,8 +22,15 @@ namespace broadloom::kernel {
 
 // As it is in the whole; with its conditions; without.
 enum class PartKind : std::uint8_t { Whole, Border, Interior };
+struct PartId {
+  PartKind kind = PartKind::Whole;
+  std::size_t group = 0; // of a border or interior: which of the ByParts
+  friend bool operator==(const PartId &, const PartId &) = default;
+};
 
+// Of some outputs, which are computed by calls of their own.
 struct ByParts {
+  std::vector<std::size_t> outputs;
   expr::AxisSet axes;              // along which outputs may be computed in parts
   std::vector<std::int64_t> steps; // [axis]: from one position of a class to the next
   // A multiple of the divisor: at a position along `of` those of `folded` are, every divisor-th.
@@ -32,8 +39,10 @@ struct ByParts {
     int of = 0, folded = 0;
   };
   std::vector<Residue> residues;
-  std::vector<Condition> conditions; // that hold in the interior, equations nowhere; none: it is as its borders are
-  std::vector<expr::AxisSet> masked;  // the axes of what they mask
+  std::vector<Condition>
+      conditions;    // that hold in the interior, equations nowhere; none: it is as its borders are
+  expr::Graph graph; // that `other` of conditions is in, where some have one
+  std::vector<expr::AxisSet> masked; // the axes of what they mask
   bool has_interior = true;
   // What a part is given behind its windows, as numbers.
   struct Number {
@@ -41,12 +50,14 @@ struct ByParts {
     int axis = 0;
   };
   std::vector<Number> numbers;
-  std::vector<bool> read_inside;    // [input]: does the interior read it?
-  spec::TypedSpec border, interior; // what parts compute; windows are given to them as other inputs are
+  std::vector<bool> read_inside; // [input]: does the interior read it?
+  spec::TypedSpec border,
+      interior; // what parts compute; windows are given to them as other inputs are
 };
 
-// None where masks ask for no position that a part would not have. Linear in the size of the graph.
-std::optional<ByParts> by_parts(const spec::TypedSpec &spec);
+// Of all outputs together, or of those alone that fold nothing that others do. None where no mask asks for a position. Linear in the size of
+// the graph.
+std::vector<ByParts> by_parts(const spec::TypedSpec &spec);
 
 // The axes along which a part of the outputs is computed as it is in the whole, but for the positions that are asked for.
 expr::AxisSet separable_axes(const spec::TypedSpec &spec);

@@ -236,8 +236,8 @@ private:
     Line line{positions.first, positions.last, {}};
     for (const TypedWindow::Term &term : form.terms)
       if (!form.stretches)
-        line.along.emplace_back(
-            term.axis, Wide(term.times) * class_[std::size_t(term.axis)].step / form.divisor);
+        line.along.emplace_back(term.axis, Wide(term.times) * class_[std::size_t(term.axis)].step /
+                                               form.divisor);
     return narrow(line, first, last);
   }
 
@@ -258,7 +258,7 @@ private:
     if (condition.other) {
       std::vector<std::int64_t> extents;
       for (const Range &range : whole_) extents.push_back(range.count);
-      const auto other = bounds_of(spec_.graph, *condition.other, extents);
+      const auto other = bounds_of(by_parts_->graph, *condition.other, extents);
       if (!other || other->first < -far || other->second > far) return false;
       line.least -= other->second;
       line.most -= other->first;

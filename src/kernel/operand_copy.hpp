@@ -16,7 +16,7 @@ public:
   // Its elements are those of the operand only after `load`.
   OperandCopy(const AnyView &operand, Reach reach);
 
-  void load() const;      // from the operand
+  void load() const;  // from the operand
   void store() const; // to the operand
   const AnyView &view() const { return view_; }
   std::span<char> bytes() const; // with the gaps

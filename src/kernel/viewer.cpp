@@ -145,9 +145,8 @@ std::int64_t Viewer::common_divisor(std::size_t dim) const {
   const TypedWindow::Form &form = spec_.inputs[index_].window->forms[dim];
   if (box_ == nullptr || form.divisor == 1 || start(dim) % form.divisor != 0) return 1;
   for (const TypedWindow::Term &term : form.terms)
-    if (term.axis == spec_.time ||
-        ((*box_)[std::size_t(term.axis)].count > 1 && !stands(dim) &&
-         Wide(term.times) * step_of(term.axis) % form.divisor != 0))
+    if (term.axis == spec_.time || ((*box_)[std::size_t(term.axis)].count > 1 && !stands(dim) &&
+                                    Wide(term.times) * step_of(term.axis) % form.divisor != 0))
       return 1;
   return form.divisor;
 }

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace broadloom::kernel {
 static Span memory_of(const AnyView &view) {
@@ -63,36 +64,80 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
   summed_.clear();
 }
 
-// The parts that the interior and the borders are, where the call is better made so.
+// The parts that the interior and the borders are, where the call is better made so; before them what is left as a whole.
 bool WindowedOperands::split(Viewer &viewer, const How &how) {
-  const Split split =
-      interior_and_borders(spec_, viewer, operands_, how.split_from_bytes, how.by_parts);
-  if (split.parts.empty()) return false;
   if (!may_split(how, viewer)) return false;
-  copy_what_is_written(viewer, how);
+  const std::size_t inputs = spec_.inputs.size();
+  std::vector<const AnyView *> rest(operands_);
+  const auto is_wanted = [&](std::size_t output) { return operands_[inputs + output] != nullptr; };
+  bool copied = false;
+  const auto add = [&](Operands operands, const Split &split, std::size_t group) {
+    if (split.parts.empty()) return;
+    if (!std::exchange(copied, true)) copy_what_is_written(viewer, how);
+    add_parts(viewer, operands, split, how, group);
+  };
+  for (std::size_t g = 0; g < how.by_parts.size(); ++g) {
+    const ByParts &group = how.by_parts[g];
+    std::vector<const AnyView *> operands(operands_);
+    for (std::size_t o = 0; o < spec_.outputs.size(); ++o)
+      if (std::ranges::count(group.outputs, o) == 0) operands[inputs + o] = nullptr;
+    if (std::ranges::none_of(group.outputs, is_wanted)) continue;
+    const std::size_t before = parts_.size();
+    add(operands, interior_and_borders(spec_, viewer, operands, how.split_from_bytes, &group), g);
+    for (const std::size_t o : group.outputs)
+      if (parts_.size() > before) rest[inputs + o] = nullptr;
+  }
+  if (parts_.empty())
+    add(operands_, interior_and_borders(spec_, viewer, operands_, how.split_from_bytes, nullptr),
+        0);
+  else if (std::any_of(rest.begin() + std::ptrdiff_t(inputs), rest.end(),
+                       [](const AnyView *output) { return output != nullptr; }))
+    add_rest(viewer, rest);
+  return !parts_.empty();
+}
+
+void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split &split,
+                                 const How &how, std::size_t group) {
   const std::size_t inputs = spec_.inputs.size();
   for (const auto &[box, kind] : split.parts) {
     Part &part = parts_.emplace_back();
-    part.kind = kind;
+    part.id = {kind, group};
     std::vector<bool> wanted;
-    for (std::size_t k = 0; k < operands_.size(); ++k) {
-      if (k == inputs && kind != PartKind::Whole) {
-        add_numbers(*how.by_parts, split.whole, box, part.views);
-        wanted.resize(part.views.size(), true);
-      }
-      wanted.push_back(operands_[k] != nullptr);
-      if (operands_[k] == nullptr) {
-        part.views.emplace_back();
-      } else if (k < inputs && spec_.inputs[k].window) {
-        part.views.push_back(seen_by(given_[spec_.inputs[k].window->of], viewer.see(k, &box)));
-      } else {
-        part.views.push_back(part_of(spec_, k, *operands_[k], split.whole, box));
-      }
+    const auto add = [&](const AnyView *whole, AnyView view) {
+      part.views.push_back(std::move(view));
+      wanted.push_back(whole != nullptr);
+    };
+    for (std::size_t k = 0; k < inputs; ++k)
+      add(operands[k], spec_.inputs[k].window
+                           ? seen_by(given_[spec_.inputs[k].window->of], viewer.see(k, &box))
+                           : part_of(spec_, k, *operands[k], split.whole, box));
+    if (kind != PartKind::Whole) {
+      add_numbers(how.by_parts[group], split.whole, box, part.views);
+      wanted.resize(part.views.size(), true);
+    }
+    for (std::size_t o = 0; o < spec_.outputs.size(); ++o) {
+      const AnyView *output = operands[inputs + o];
+      if (kind != PartKind::Whole && std::ranges::count(how.by_parts[group].outputs, o) == 0)
+        continue;
+      add(output,
+          output == nullptr ? AnyView() : part_of(spec_, inputs + o, *output, split.whole, box));
     }
     for (std::size_t k = 0; k < part.views.size(); ++k)
       part.operands.push_back(wanted[k] ? &part.views[k] : nullptr);
   }
-  return true;
+}
+
+// Outputs that are computed as a whole, before all parts.
+void WindowedOperands::add_rest(Viewer &viewer, Operands operands) {
+  Part &part = *parts_.emplace(parts_.begin());
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const bool is_window = k < spec_.inputs.size() && spec_.inputs[k].window;
+    part.views.push_back(operands[k] == nullptr ? AnyView()
+                         : is_window ? seen_by(given_[spec_.inputs[k].window->of], viewer.see(k))
+                                     : *operands[k]);
+  }
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    part.operands.push_back(operands[k] == nullptr ? nullptr : &part.views[k]);
 }
 
 // Where the part begins, and how long the whole is.
@@ -110,7 +155,8 @@ void WindowedOperands::add_numbers(const ByParts &by_parts, const Box &whole, co
 // another row than it reads.
 bool WindowedOperands::may_split(const How &how, const Viewer &viewer) const {
   if (how.elements == Elements::NotThere || spec_.time) return true;
-  const bool has_classes = how.by_parts != nullptr && !how.by_parts->residues.empty();
+  const bool has_classes = std::ranges::any_of(
+      how.by_parts, [](const ByParts &group) { return !group.residues.empty(); });
   for (std::size_t i = 0; i < given_.size(); ++i) {
     if (!has_classes && is_written(i)) return false;
     if (given_[i].data == nullptr && is_read(i, viewer)) return false;

@@ -21,9 +21,12 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace broadloom::kernel {
+
+struct Split;
 
 // What a call has at hand for its windows.
 struct Helpers {
@@ -51,8 +54,8 @@ public:
     // From so many bytes of copies on the interior is computed without them (interior.hpp).
     std::int64_t split_from_bytes = INT64_MAX;
     std::vector<KeptRows> kept_rows = {};
-    // Of this kernel, which must live as long as the operands; null: it is called as a whole, or its interior is.
-    const ByParts *by_parts = nullptr;
+    // Of this kernel, which must live as long as the operands.
+    std::span<const ByParts> by_parts = {};
   };
   WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers, const How &how);
 
@@ -61,8 +64,8 @@ public:
   Operands call(std::size_t k) const {
     return parts_.empty() ? Operands(operands_) : Operands(parts_[k].operands);
   }
-  // Which kernel call `k` is of. Those of ByParts are given its numbers behind the inputs.
-  PartKind kind(std::size_t k) const { return parts_.empty() ? PartKind::Whole : parts_[k].kind; }
+  // Which kernel call `k` is of. Those of ByParts are given its numbers behind the inputs, and its outputs alone.
+  PartId part(std::size_t k) const { return parts_.empty() ? PartId() : parts_[k].id; }
   // How many parts; 0: all in one, which sees copies of whole arrays with their borders.
   std::size_t parts() const { return parts_.size(); }
   Operands all() const { return operands_; }
@@ -79,6 +82,9 @@ public:
 
 private:
   bool split(Viewer &viewer, const How &how);
+  void add_parts(Viewer &viewer, Operands operands, const Split &split, const How &how,
+                 std::size_t group);
+  void add_rest(Viewer &viewer, Operands operands);
   bool may_split(const How &how, const Viewer &viewer) const;
   bool is_read(std::size_t given, const Viewer &viewer) const;
   bool is_written(std::size_t given) const;
@@ -115,9 +121,9 @@ private:
   struct Part {
     std::vector<AnyView> views;
     std::vector<const AnyView *> operands; // into views, null where an output is not wanted
-    PartKind kind = PartKind::Whole;
+    PartId id;
   };
-  std::vector<Part> parts_; // empty: all in one
+  std::vector<Part> parts_;            // empty: all in one
   std::deque<std::int64_t> numbers_;   // that parts are given
   std::deque<OperandCopy> own_inputs_; // of inputs that parts would write before others read them
 };

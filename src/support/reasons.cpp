@@ -296,7 +296,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::PaddingCopied, "padding-copied", "padding",
      "a call copies the arrays that are padded, with their borders"},
     {Reason::ResidueClasses, "residue-classes", "padding",
-     "positions some steps apart are computed together: what flows back through a window that moves by "
+     "positions some steps apart are computed together: what flows back through a window that "
+     "moves by "
      "more than one meets only what is there"},
     {Reason::PlanFailed, "plan-failed", "engine",
      "the plan for several threads met a bug of Broadloom: one for a single thread runs"},

@@ -48,7 +48,9 @@ public:
     for (int k = random_.below(only_maps_ ? 1 : scope_.large ? 2 : 3); k > 0; --k) add_let();
     for (int k = random_.between(1, 3), tries = 0; k > 0 && tries < 60; ++tries) k -= add_output();
     for (int tries = 0; !gathered_.empty() && tries < 20; ++tries)
-      if (add_sum_through_gather()) break;
+      if (add_sum_through(gathered_)) break;
+    for (int tries = 0; !seen_.empty() && tries < 20; ++tries)
+      if (add_sum_through(seen_)) break;
     if (random_.chance(20)) pairing_ = random_.pick<std::string>({"fuse", "separate"});
     spec_.text = text(false);
     bool bounded = false;
@@ -195,6 +197,8 @@ private:
       }
       for (const Term &term : made.terms) // they are to be read often
         scope_.terms.insert(scope_.terms.end(), scope_.large ? 3 : 2, term);
+      if (window_random_.chance(60))
+        for (const Term &term : made.terms) seen_.push_back(term.text);
       return;
     }
     scope_.axis_names = names;
@@ -222,15 +226,15 @@ private:
     }
   }
 
-  // out o2 = sum(e, like=g[wrap(h[i]), j])
-  bool add_sum_through_gather() {
+  // out o2 = sum(e, like=g[wrap(h[i]), j]), sum(e, like=v[2*i + u])
+  bool add_sum_through(const std::vector<std::string> &reads) {
     Expressions expressions(random_, scope_);
     const Term value =
         expressions.folded(expressions.term(scope_.large ? 1 : random_.below(3)), Fold::Sum);
     Output out;
     out.head = "out o" + std::to_string(outputs_.size());
     out.add = random_.chance(30);
-    out.value = "sum(" + value.text + ", like=" + random_.pick(gathered_) + ")";
+    out.value = "sum(" + value.text + ", like=" + random_.pick(reads) + ")";
     if (random_.chance(20)) out.value = "1 - " + out.value;
     if (value.inexact) out.agreement = Agreement::None;
     if (!is_sound(out)) return false;
@@ -432,6 +436,7 @@ private:
   Random random_, window_random_;
   const bool gathers_, windows_;
   std::vector<std::string> gathered_; // reads by an index
+  std::vector<std::string> seen_;     // through windows, for sums that go back through them
   AxisSet given_;                     // labels that some input gives an extent
   std::vector<LabelledInput> read_at_positions_;
   RandomSpec spec_;

@@ -1,0 +1,207 @@
+// See part_spec.hpp.
+#include "kernel/part_spec.hpp"
+
+#include "rewrite/live_nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace broadloom::kernel {
+
+using expr::AxisSet;
+using expr::Graph;
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+using ops::Op;
+using spec::TypedSpec;
+
+bool is_zero(const Graph &graph, NodeId id) {
+  return graph[id].kind == NodeKind::Literal && graph[id].literal == ops::Scalar{};
+}
+
+bool is_op(const Graph &graph, NodeId id, Op op) {
+  return graph[id].kind == NodeKind::Op && graph[id].op == op;
+}
+
+bool is_sum(const Graph &graph, NodeId fold) {
+  return ops::only_op(graph.recipe(fold)) == Op::Add && graph.args(fold).size() == 1;
+}
+
+namespace {
+
+class Rewriter {
+public:
+  Rewriter(const TypedSpec &spec, const ByParts &parts, AxisSet axes)
+      : spec_(spec), parts_(parts), axes_(axes), made_(spec) {}
+
+  // None where what is left of the masks does not have the axes that they gave.
+  std::optional<TypedSpec> run(const KnownConditions &known) {
+    const Graph &old = spec_.graph;
+    made_.graph = Graph::with_recipes_of(old);
+    for (const ByParts::Number &number : parts_.numbers) add_input(number);
+    now_.resize(old.size());
+    known_.resize(old.size());
+    std::vector<AxisSet> asked(old.size()); // [node]: the axes whose positions it is made of
+    for (std::uint32_t n = 0; n < old.size(); ++n) {
+      const NodeId id{n};
+      const Node &node = old[id];
+      if (node.kind == NodeKind::Index) asked[n] = node.axes;
+      for (const NodeId arg : old.operands(id)) asked[n] = asked[n] | asked[arg.index];
+      known_[n] = known.hold.contains(id)   ? Known::True
+                  : known.fail.contains(id) ? Known::False
+                                            : Known::No;
+      if (known_[n] != Known::No) continue;
+      if (!rewrite(id)) return {};
+      if (node.kind != NodeKind::Fold || made_.graph[now_[n]].kind != NodeKind::Fold) continue;
+      // No fold of two that were different may become one of both.
+      const auto [at, fresh] = made_.apart.try_emplace(now_[n], asked[n]);
+      if (!fresh && at->second != asked[n]) return {};
+    }
+    for (spec::TypedOutput &output : made_.outputs)
+      for (NodeId *value : {&output.value, &output.addend}) {
+        if (is_known(*value) || made_.graph[now_[value->index]].axes != old[*value].axes) return {};
+        *value = now_[value->index];
+      }
+    for (const spec::Mark &mark : made_.marks)
+      if (is_known(mark.value)) return {};
+    for (const spec::NamedValue &let : made_.lets)
+      if (is_known(let.value)) return {};
+    for (spec::Mark &mark : made_.marks) mark.value = now_[mark.value.index];
+    for (spec::NamedValue &let : made_.lets) let.value = now_[let.value.index];
+    const auto kept = spec::keep_live_nodes(made_);
+    std::map<NodeId, AxisSet> apart;
+    for (const auto &[fold, asked_for] : made_.apart)
+      if (kept[fold.index]) apart.emplace(*kept[fold.index], asked_for);
+    made_.apart = std::move(apart);
+    finish();
+    return std::move(made_);
+  }
+
+private:
+  enum class Known : std::uint8_t { No, True, False };
+  bool is_known(NodeId id) const { return known_[id.index] != Known::No; }
+  bool is_true(NodeId id) const { return known_[id.index] == Known::True; }
+  bool is_false(NodeId id) const { return known_[id.index] == Known::False; }
+
+  void add_input(const ByParts::Number &number) {
+    const bool first = number.kind == ByParts::Number::Kind::First;
+    spec::TypedInput input;
+    input.name = fmt::format("{} of {}", first ? "first" : "extent",
+                             spec_.axes[std::size_t(number.axis)].name);
+    input.dtype = DType::I64;
+    input.where = spec_.where({0});
+    numbers_[{first, number.axis}] = std::uint32_t(made_.inputs.size());
+    made_.inputs.push_back(std::move(input));
+  }
+
+  NodeId number(bool first, int axis, const Place &where) {
+    Node node;
+    node.kind = NodeKind::Input;
+    node.dtype = DType::I64;
+    node.payload = numbers_.at({first, axis});
+    return made_.graph.add(node, {}, where);
+  }
+
+  NodeId operation(Op op, NodeId a, NodeId b, const Place &where) {
+    Node node;
+    node.kind = NodeKind::Op;
+    node.op = op;
+    node.dtype = DType::I64;
+    node.axes = made_.graph[a].axes | made_.graph[b].axes;
+    const NodeId args[] = {a, b};
+    return made_.graph.add(node, args, where);
+  }
+
+  bool rewrite(NodeId id) {
+    const Graph &old = spec_.graph;
+    const Node &node = old[id];
+    const auto args = old.args(id);
+    const auto same = [&](NodeId arg) {
+      return !is_known(arg) && made_.graph[now_[arg.index]].axes == old[arg].axes;
+    };
+    const Place &where = old.where(id);
+    if (is_op(old, id, Op::And) && (is_known(args[0]) || is_known(args[1]))) {
+      known_[id.index] = is_false(args[0]) || is_false(args[1]) ? Known::False
+                         : is_true(args[0]) && is_true(args[1]) ? Known::True
+                                                                : Known::No;
+      now_[id.index] = now_[args[is_true(args[0])].index];
+      return true;
+    }
+    if (is_op(old, id, Op::Where) && is_true(args[0])) {
+      now_[id.index] = now_[args[1].index];
+      return same(args[1]) && old[args[1]].axes == node.axes;
+    }
+    if (is_op(old, id, Op::Where) && is_false(args[0])) {
+      now_[id.index] = now_[args[2].index];
+      return is_zero(made_.graph, now_[id.index]);
+    }
+    if (node.kind == NodeKind::Fold && !same(args[0]) && is_sum(old, id)) {
+      NodeId summed = now_[args[0].index]; // nothing added up is nothing
+      while (made_.graph[summed].kind == NodeKind::Cast) summed = made_.graph.args(summed)[0];
+      if (is_known(args[0]) || !is_zero(made_.graph, summed)) return false;
+      Node zero;
+      zero.dtype = node.dtype;
+      now_[id.index] = made_.graph.add(zero, {}, where);
+      return true;
+    }
+    if (const auto axis = counted_axis(old, id); axis && axes_.has(*axis)) {
+      now_[id.index] = number(false, *axis, where);
+      return true;
+    }
+    Node made = node;
+    std::vector<NodeId> now;
+    if (node.kind == NodeKind::Op || node.kind == NodeKind::Cast) made.axes = {};
+    for (const NodeId arg : args) {
+      if (is_known(arg)) return false;
+      now.push_back(now_[arg.index]);
+      if (node.kind == NodeKind::Op || node.kind == NodeKind::Cast)
+        made.axes = made.axes | made_.graph[now.back()].axes;
+      else if (!same(arg))
+        return false;
+    }
+    // What is masked has the axes of its mask.
+    if (node.kind == NodeKind::Op && node.op == Op::Where && made.axes != node.axes) return false;
+    now_[id.index] = made_.graph.add(made, now, where);
+    if (node.kind == NodeKind::Index && axes_.contains(node.axes)) {
+      const int axis = *only_axis(node.axes);
+      NodeId at = now_[id.index];
+      if (const std::int64_t step = parts_.steps[std::size_t(axis)]; step != 1) {
+        Node literal;
+        literal.dtype = DType::I64;
+        literal.literal = ops::scalar_from(step);
+        const NodeId times = made_.graph.add(literal, {}, where);
+        at = operation(Op::Mul, at, times, where);
+      }
+      const NodeId first = number(true, axis, where);
+      now_[id.index] = operation(Op::Add, at, first, where);
+    }
+    return true;
+  }
+
+  // A part is given all that it reads, and has other extents than those that are declared.
+  void finish() {
+    made_.materialised.clear();
+    for (spec::TypedInput &input : made_.inputs)
+      for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
+        if (axes_.has(input.axis_of_dim[d])) input.extents[d] = -1;
+  }
+
+  const TypedSpec &spec_;
+  const ByParts &parts_;
+  const AxisSet axes_;
+  TypedSpec made_;
+  std::map<std::pair<bool, int>, std::uint32_t> numbers_;
+  std::vector<NodeId> now_;
+  std::vector<Known> known_;
+};
+
+} // namespace
+
+std::optional<TypedSpec> part_spec(const TypedSpec &spec, const ByParts &parts, AxisSet axes,
+                                   const KnownConditions &known) {
+  return Rewriter(spec, parts, axes).run(known);
+}
+
+} // namespace broadloom::kernel
