@@ -68,7 +68,8 @@ void run(benchmark::State &state, const Case &c, bool backward) {
   if (backward) inputs.push_back(filled(c.output)); // the cotangent
   const Ready ours = backward ? ready(bl::gradient(spec, c.wrt), inputs) : forward;
 
-  const std::int64_t n = inputs[0].size();
+  const std::int64_t n =
+      backward ? std::min(inputs[0].size(), inputs.back().size()) : inputs[0].size();
   const bl::Array z = filled(c.inputs[0]);
   const auto probe = [&](bool stream) {
     const float *x = inputs[0].data<float>();
@@ -121,6 +122,20 @@ const std::vector<Case> cases = {
      {{1 << 22}, {1 << 22}, {1 << 22}},
      {"x", "y", "z"},
      {1 << 22}},
+    {"five points, padded",
+     "kernel k { in x : f32[i, j]\n"
+     "let p = pad(x, i: (1, 1), j: (1, 1))\n"
+     "out y[i, j] = p[i, j + 1] + p[i + 2, j + 1] + p[i + 1, j] + p[i + 1, j + 2] - 4 * p[i + 1, j "
+     "+ 1] }",
+     {{2048, 2048}},
+     {"x"},
+     {2048, 2048}},
+    {"convolution 3x3 in steps of 2",
+     "kernel k { in x : f32[n, h, w, c]; in k : f32[u, v, c, o]\n"
+     "out y[n, i, j, o] = sum(x[n, 2*i + u, 2*j + v, c] * k[u, v, c, o], u, v, c) }",
+     {{8, 57, 57, 64}, {3, 3, 64, 64}},
+     {"x"},
+     {8, 28, 28, 64}},
 };
 
 [[maybe_unused]] const bool registered = [] {

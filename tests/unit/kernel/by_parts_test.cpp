@@ -79,7 +79,7 @@ TEST_CASE(
     "what flows back through a window that moves by more than one is summed in residue classes") {
   const std::string head = "in x : f64[:]; in k : f64[u]; in d : f64[i]; out s = ";
   for (const std::string form :
-       {"2*i + u", "2*i - u + 8", "3*i + 2*u", "-2*i + u - 9", "5*i + 3*u + 1"}) {
+       {"2*i + u", "2*i - u + 8", "3*i + 2*u", "73 - 2*i + u", "5*i + 3*u + 1"}) {
     INFO(form);
     check_classes(head + "sum(d[i] * k[u], like=x[" + form + "])",
                   {{"x", counted({211})}, {"k", counted({8})}, {"d", counted({37})}});
