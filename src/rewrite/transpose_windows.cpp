@@ -216,10 +216,12 @@ private:
     // Axes that are folded must not have the names of those of the result.
     Substitution by, renaming;
     const AxisSet walked = spec_.inputs[seen].axes(), all = spec_.graph[summed].axes | walked;
+    const bool divides = std::ranges::any_of(
+        solution.axes(), [](const auto &solved) { return solved.second.at.divisor != 1; });
     for (int axis = 0; axis < expr::max_axes; ++axis) {
       if (!all.has(axis) || solution.axes().contains(axis)) continue;
       int now = axis;
-      if (of_result.has(axis)) {
+      if (of_result.has(axis) || (divides && is_taken(axis))) {
         now = reindexer_.fresh_axis(axis, where);
         by.axes[axis] = renaming.axes[axis] = {Position::of_axis(now), true};
       }
@@ -312,6 +314,13 @@ private:
     return repeated(folded(fold, value, of_result, where), window.of, where);
   }
 
+  // Whether another sum folds the axis: each shall have residues of its own (kernel/by_parts.hpp), as long as there are names.
+  bool is_taken(int axis) {
+    const bool taken = taken_.has(axis) && spec_.axes.size() + 8 < std::size_t(expr::max_axes);
+    taken_ = taken_ | AxisSet::of(axis);
+    return taken;
+  }
+
   NodeId folded(Node fold, NodeId value, AxisSet kept, const Place &where) {
     fold.like = expr::no_input;
     fold.folded = spec_.graph[value].axes - kept;
@@ -333,7 +342,8 @@ private:
   Place support_place(const Place &where) const { return where; }
 
   TypedSpec &spec_;
-  AxisSet all_; // that have all positions where they stand alone
+  AxisSet taken_; // by sums through windows that move by more than one
+  AxisSet all_;   // that have all positions where they stand alone
   Reindexer reindexer_;
   std::map<std::tuple<std::uint32_t, std::size_t, std::int64_t>, int> borders_;
 };
