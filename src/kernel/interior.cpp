@@ -84,8 +84,30 @@ private:
     return std::int64_t(most);
   }
 
-  // Of all axes; false where operands disagree, and a 1 may be repeated or a mistake is to be told, or where there are no positions.
+  // The axes along which parts may differ from the whole.
+  AxisSet axes_that_matter() const {
+    AxisSet matter;
+    for (std::size_t i = spec_.given_inputs(); i < spec_.inputs.size(); ++i) {
+      if (!reads_borders(i)) continue;
+      for (const TypedWindow::Form &form : spec_.inputs[i].window->forms)
+        for (const TypedWindow::Term &term : form.terms) matter = matter | AxisSet::of(term.axis);
+    }
+    matter = matter & axes_;
+    if (by_parts_ == nullptr) return matter;
+    for (const ByParts::Residue &residue : by_parts_->residues)
+      matter = matter | AxisSet::of(residue.of) | AxisSet::of(residue.folded);
+    for (const Condition &condition : by_parts_->conditions)
+      for (const Affine::Term &term : condition.value.positions)
+        matter = matter | AxisSet::of(term.axis);
+    for (const ByParts::Number &number : by_parts_->numbers)
+      matter = matter | AxisSet::of(number.axis);
+    return matter;
+  }
+
+  // Of all axes; false where operands disagree about one that matters, and a 1 may be repeated or a mistake is to be told, or where there are
+  // no positions.
   bool find_extents() {
+    const AxisSet matter = axes_that_matter();
     whole_.assign(spec_.axes.size(), {0, -1});
     for (std::size_t k = 0; k < operands_.size(); ++k) {
       if (operands_[k] == nullptr || is_seen_through_windows_only(spec_, k)) continue;
@@ -94,8 +116,9 @@ private:
       if (axes.size() != std::size_t(layout.rank)) return false;
       for (std::size_t d = 0; d < axes.size(); ++d) {
         std::int64_t &count = whole_[std::size_t(axes[d])].count;
-        if (layout.extents[d] < 1 || (count >= 0 && layout.extents[d] != count)) return false;
-        count = layout.extents[d];
+        const std::int64_t extent = layout.extents[d];
+        if (extent < 1 || (count >= 0 && extent != count && matter.has(axes[d]))) return false;
+        count = std::max(count, extent);
       }
     }
     for (std::size_t n = 0; by_parts_ != nullptr && n < by_parts_->numbers.size(); ++n)

@@ -103,9 +103,7 @@ Layout Viewer::shape() const {
   layout.rank = int(input.axis_of_dim.size());
   for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
     const auto axis = std::size_t(input.axis_of_dim[k]);
-    if (box_ != nullptr) {
-      layout.extents[k] = (*box_)[axis].count;
-    } else if (window.derived) {
+    if (window.derived) {
       const TypedWindow::ExtentOf &from = window.extents[k];
       layout.extents[k] = from.number >= 0 ? from.number
                           : from.axis >= 0 ? extents_[std::size_t(from.axis)]
@@ -113,6 +111,7 @@ Layout Viewer::shape() const {
     } else {
       layout.extents[k] = extents_[axis];
     }
+    if (box_ != nullptr && layout.extents[k] != 1) layout.extents[k] = (*box_)[axis].count;
   }
   return layout;
 }

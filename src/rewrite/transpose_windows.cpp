@@ -301,17 +301,28 @@ private:
       casts.push_back(spec_.graph[value]);
     value = reindexer_.run(value, by);
     if (mask) {
+      const DType type = spec_.graph[value].dtype, compute = ops::compute_dtype(type);
       Node zero;
       zero.kind = NodeKind::Literal;
-      zero.dtype = spec_.graph[value].dtype;
+      zero.dtype = compute;
       const NodeId nothing = spec_.graph.add(zero, {}, where);
-      value = reindexer_.op(Op::Where, zero.dtype, {*mask, value, nothing}, where);
+      value = cast(value, compute, where); // no operation is one of f16 or bf16
+      value = cast(reindexer_.op(Op::Where, compute, {*mask, value, nothing}, where), type, where);
     }
     for (; !casts.empty(); casts.pop_back()) {
       casts.back().axes = spec_.graph[value].axes;
       value = spec_.graph.add(casts.back(), std::span(&value, 1), where);
     }
     return repeated(folded(fold, value, of_result, where), window.of, where);
+  }
+
+  NodeId cast(NodeId value, DType type, const Place &where) {
+    if (spec_.graph[value].dtype == type) return value;
+    Node node;
+    node.kind = NodeKind::Cast;
+    node.dtype = type;
+    node.axes = spec_.graph[value].axes;
+    return spec_.graph.add(node, std::span(&value, 1), where);
   }
 
   // Whether another sum folds the axis: each shall have residues of its own (kernel/by_parts.hpp), as long as there are names.

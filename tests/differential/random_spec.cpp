@@ -237,11 +237,41 @@ private:
     out.value = "sum(" + value.text + ", like=" + random_.pick(reads) + ")";
     if (random_.chance(20)) out.value = "1 - " + out.value;
     if (value.inexact) out.agreement = Agreement::None;
-    if (!is_sound(out)) return false;
+    if (!is_sound(out) || points_of(out) > (scope_.large ? 1e7 : 3e5)) return false;
     spec_.outputs.push_back({"o" + std::to_string(outputs_.size()), out.add, out.agreement});
     bound_heads_.push_back(out.head);
     outputs_.push_back(std::move(out));
     return true;
+  }
+
+  // How many values the greatest fold of an output takes.
+  double points_of(const Output &out) const {
+    std::string body = functions + std::string(definitions) + "kernel k {\n";
+    for (const std::string &l : lines_) body += l + "\n";
+    body += line(out.head, out.add, out.mode + out.value) + "\n}\n";
+    std::vector<Layout> layouts;
+    for (const RandomInput &in : spec_.inputs) layouts.push_back(contiguous_layout(in.shape));
+    try {
+      const spec::TypedSpec typed = spec::analyse(parse(body).data());
+      std::vector<std::int64_t> extents =
+          reference::window_extents(typed, reference::with_lets(typed, layouts));
+      for (std::size_t i = 0; i < typed.given_inputs(); ++i)
+        for (std::size_t d = 0; d < typed.inputs[i].axis_of_dim.size() && i < layouts.size(); ++d) {
+          std::int64_t &extent = extents[std::size_t(typed.inputs[i].axis_of_dim[d])];
+          extent = std::max(extent, layouts[i].extents[d]);
+        }
+      double most = 0;
+      for (std::uint32_t n = 0; n < typed.graph.size(); ++n) {
+        double points = 1;
+        for (std::size_t a = 0; a < extents.size(); ++a)
+          if (typed.graph[{n}].axes.has(int(a)))
+            points *= double(std::max<std::int64_t>(extents[a], 1));
+        most = std::max(most, points);
+      }
+      return most;
+    } catch (const ShapeError &) {
+      return 0; // a mistake
+    }
   }
 
   // Whether what the windows walk are not too many points; a few that are mistakes may stay.
