@@ -111,7 +111,9 @@ Layout Viewer::shape() const {
     } else {
       layout.extents[k] = extents_[axis];
     }
-    if (box_ != nullptr && layout.extents[k] != 1) layout.extents[k] = (*box_)[axis].count;
+    if (box_ == nullptr) continue;
+    const std::int64_t count = (*box_)[axis].count; // a 1 may be repeated
+    if (layout.extents[k] != 1 || count == 0) layout.extents[k] = count;
   }
   return layout;
 }

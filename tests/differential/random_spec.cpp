@@ -3,6 +3,7 @@
 
 #include "large_terms.hpp"
 #include "random_expression.hpp"
+#include "random_transposed.hpp"
 #include "random_windows.hpp"
 #include "reference/reference.hpp"
 #include "reference/windows.hpp"
@@ -45,12 +46,14 @@ public:
     declare_inputs();
     if (windows_) add_windows();
     if (gathers_) add_gather();
+    if (windows_ && window_random_.chance(60)) add_transposed();
     for (int k = random_.below(only_maps_ ? 1 : scope_.large ? 2 : 3); k > 0; --k) add_let();
     for (int k = random_.between(1, 3), tries = 0; k > 0 && tries < 60; ++tries) k -= add_output();
     for (int tries = 0; !gathered_.empty() && tries < 20; ++tries)
       if (add_sum_through(gathered_)) break;
     for (int tries = 0; !seen_.empty() && tries < 20; ++tries)
       if (add_sum_through(seen_)) break;
+    if (!transposed_.empty()) add_checked(transposed_, false);
     if (random_.chance(20)) pairing_ = random_.pick<std::string>({"fuse", "separate"});
     spec_.text = text(false);
     bool bounded = false;
@@ -236,12 +239,32 @@ private:
     out.add = random_.chance(30);
     out.value = "sum(" + value.text + ", like=" + random_.pick(reads) + ")";
     if (random_.chance(20)) out.value = "1 - " + out.value;
-    if (value.inexact) out.agreement = Agreement::None;
+    return add_checked(std::move(out), value.inexact);
+  }
+
+  bool add_checked(const std::string &value, bool inexact) {
+    Output out;
+    out.head = "out o" + std::to_string(outputs_.size());
+    out.add = random_.chance(15);
+    out.value = value;
+    return add_checked(std::move(out), inexact || !scope_.exact);
+  }
+
+  bool add_checked(Output out, bool inexact) {
+    if (inexact) out.agreement = Agreement::None;
     if (!is_sound(out) || points_of(out) > (scope_.large ? 1e7 : 3e5)) return false;
     spec_.outputs.push_back({"o" + std::to_string(outputs_.size()), out.add, out.agreement});
     bound_heads_.push_back(out.head);
     outputs_.push_back(std::move(out));
     return true;
+  }
+
+  void add_transposed() {
+    const DType dtype = window_random_.pick<DType>({f32, f32, f64, f64, i32});
+    const RandomTransposed made = random_transposed(window_random_, dtype, scope_.large);
+    lines_.insert(lines_.end(), made.lines.begin(), made.lines.end());
+    spec_.inputs.insert(spec_.inputs.end(), made.inputs.begin(), made.inputs.end());
+    transposed_ = made.value;
   }
 
   // How many values the greatest fold of an output takes.
@@ -466,6 +489,7 @@ private:
   Random random_, window_random_;
   const bool gathers_, windows_;
   std::vector<std::string> gathered_; // reads by an index
+  std::string transposed_;            // a sum back through a window; empty: none
   std::vector<std::string> seen_;     // through windows, for sums that go back through them
   AxisSet given_;                     // labels that some input gives an extent
   std::vector<LabelledInput> read_at_positions_;
