@@ -165,9 +165,11 @@ bounds_of(const Graph &graph, NodeId id, std::span<const std::int64_t> extents) 
     if (node.dtype != DType::I64) return {};
     switch (node.kind) {
     case NodeKind::Literal: break;
-    case NodeKind::Extent:
-      if (!counted_axis(graph, NodeId{n})) return {};
+    case NodeKind::Extent: {
+      const std::optional<int> axis = counted_axis(graph, NodeId{n});
+      if (!axis || extents[std::size_t(*axis)] < 0) return {};
       break;
+    }
     case NodeKind::Index: {
       const std::optional<int> axis = only_axis(node.axes);
       if (!axis) return {};

@@ -78,7 +78,8 @@ private:
       Wide points = 1;
       for (std::size_t axis = 0; axis < whole_.size(); ++axis)
         if (by_parts_->masked[k].has(int(axis)))
-          points = std::min<Wide>(points * whole_[axis].count, INT64_MAX);
+          points =
+              std::min<Wide>(points * std::max<std::int64_t>(whole_[axis].count, 1), INT64_MAX);
       most = std::max(most, points);
     }
     return std::int64_t(most);
@@ -94,11 +95,12 @@ private:
     }
     matter = matter & axes_;
     if (by_parts_ == nullptr) return matter;
-    for (const ByParts::Residue &residue : by_parts_->residues)
-      matter = matter | AxisSet::of(residue.of) | AxisSet::of(residue.folded);
-    for (const Condition &condition : by_parts_->conditions)
-      for (const Affine::Term &term : condition.value.positions)
-        matter = matter | AxisSet::of(term.axis);
+    const auto add = [&](const Condition &condition) {
+      for (const auto *terms : {&condition.value.positions, &condition.value.counts})
+        for (const Affine::Term &term : *terms) matter = matter | AxisSet::of(term.axis);
+    };
+    for (const ByParts::Residue &residue : by_parts_->residues) add(residue.condition);
+    for (const Condition &condition : by_parts_->conditions) add(condition);
     for (const ByParts::Number &number : by_parts_->numbers)
       matter = matter | AxisSet::of(number.axis);
     return matter;
@@ -108,22 +110,24 @@ private:
   // no positions.
   bool find_extents() {
     const AxisSet matter = axes_that_matter();
-    whole_.assign(spec_.axes.size(), {0, -1});
+    whole_.assign(spec_.axes.size(), {0, 1});
+    std::vector<bool> known(spec_.axes.size());
     for (std::size_t k = 0; k < operands_.size(); ++k) {
       if (operands_[k] == nullptr || is_seen_through_windows_only(spec_, k)) continue;
       const Layout &layout = operands_[k]->layout;
       const std::vector<int> &axes = axes_of(spec_, k);
       if (axes.size() != std::size_t(layout.rank)) return false;
       for (std::size_t d = 0; d < axes.size(); ++d) {
-        std::int64_t &count = whole_[std::size_t(axes[d])].count;
+        const auto axis = std::size_t(axes[d]);
         const std::int64_t extent = layout.extents[d];
-        if (extent < 1 || (count >= 0 && extent != count && matter.has(axes[d]))) return false;
-        count = std::max(count, extent);
+        const bool differs = known[axis] && extent != whole_[axis].count;
+        if (extent < 1 || (differs && matter.has(axes[d]))) return false;
+        whole_[axis].count = differs ? -1 : extent;
+        known[axis] = true;
       }
     }
     for (std::size_t n = 0; by_parts_ != nullptr && n < by_parts_->numbers.size(); ++n)
-      if (whole_[std::size_t(by_parts_->numbers[n].axis)].count < 0) return false;
-    for (Range &range : whole_) range.count = std::max<std::int64_t>(range.count, 1);
+      if (!known[std::size_t(by_parts_->numbers[n].axis)]) return false;
     return true;
   }
 
@@ -173,7 +177,7 @@ private:
   bool find_interior() {
     inside_.clear();
     for (const Range &range : class_) {
-      if (range.count < 1) return false;
+      if (range.count == 0) return false;
       inside_.push_back({0, range.count});
     }
     for (std::size_t i = spec_.given_inputs(); i < spec_.inputs.size(); ++i)
@@ -309,7 +313,7 @@ private:
   bool leave_no_single() {
     for (std::size_t a = 0; a < class_.size(); ++a) {
       const std::int64_t count = class_[a].count;
-      if (count == 1) continue;
+      if (count == 1 || count == -1) continue;
       Range &range = inside_[a];
       if (range.first == 1) range = {2, range.count - 1};
       if (range.first + range.count == count - 1) --range.count;

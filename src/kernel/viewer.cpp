@@ -111,9 +111,7 @@ Layout Viewer::shape() const {
     } else {
       layout.extents[k] = extents_[axis];
     }
-    if (box_ == nullptr) continue;
-    const std::int64_t count = (*box_)[axis].count; // a 1 may be repeated
-    if (layout.extents[k] != 1 || count == 0) layout.extents[k] = count;
+    if (box_ != nullptr && (*box_)[axis].count >= 0) layout.extents[k] = (*box_)[axis].count;
   }
   return layout;
 }
@@ -146,7 +144,7 @@ std::int64_t Viewer::common_divisor(std::size_t dim) const {
   const TypedWindow::Form &form = spec_.inputs[index_].window->forms[dim];
   if (box_ == nullptr || form.divisor == 1 || start(dim) % form.divisor != 0) return 1;
   for (const TypedWindow::Term &term : form.terms)
-    if (term.axis == spec_.time || ((*box_)[std::size_t(term.axis)].count > 1 && !stands(dim) &&
+    if (term.axis == spec_.time || ((*box_)[std::size_t(term.axis)].count != 1 && !stands(dim) &&
                                     Wide(term.times) * step_of(term.axis) % form.divisor != 0))
       return 1;
   return form.divisor;

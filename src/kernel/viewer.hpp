@@ -21,7 +21,7 @@ struct Seen {
   std::optional<Padding> padding;
 };
 
-// So many positions of an axis, from the first on every step-th.
+// So many positions of an axis, from the first on every step-th. A count of -1: all, as many as each operand has.
 struct Range {
   std::int64_t first = 0, count = 0, step = 1;
 };

@@ -283,6 +283,11 @@ private:
           std::int64_t &extent = extents[std::size_t(typed.inputs[i].axis_of_dim[d])];
           extent = std::max(extent, layouts[i].extents[d]);
         }
+      for (std::size_t a = 0; a < extents.size(); ++a) { // `j_2` is an axis like j
+        const std::string like = typed.axes[a].name.substr(0, typed.axes[a].name.find('_'));
+        for (std::size_t b = 0; b < a && like != typed.axes[a].name; ++b)
+          if (typed.axes[b].name == like) extents[a] = std::max(extents[a], extents[b]);
+      }
       double most = 0;
       for (std::uint32_t n = 0; n < typed.graph.size(); ++n) {
         double points = 1;

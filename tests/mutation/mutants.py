@@ -14,6 +14,16 @@ TREE = ROOT / "build" / "mutants" / "tree"
 
 # (name, file, what stands there, what the mutant has in its place)
 MUTANTS = [
+    ("parts: a condition holds one position too early", "src/kernel/interior.cpp",
+     "    return narrow(line, 0, far, condition.kind", "    return narrow(line, -1, far, condition.kind"),
+    ("parts: what meets a class begins one later", "src/kernel/interior.cpp",
+     "take_every(std::size_t(residue.folded), first);", "take_every(std::size_t(residue.folded), (first + 1) % divisor);"),
+    ("parts: of one position of an axis", "src/kernel/interior.cpp",
+     "    return leave_no_single();\n", "    return true;\n"),
+    ("parts: where one begins is left out", "src/kernel/windows.cpp",
+     "numbers_.push_back(first ? box[axis].first : whole[axis].count);", "numbers_.push_back(first ? 0 : whole[axis].count);"),
+    ("parts: folds merge what the whole keeps apart", "src/plan/trees.cpp",
+     "    if (joins && (is_apart(fold, tree.folded.back().back()) || is_apart(fold, c))) joins = false;\n", ""),
     ("counted states: one step too many", "jit/emit/accumulators.cpp",
      "ir_.CreateSIToFP(steps, ir_.getDoubleTy())", "ir_.CreateSIToFP(ir_.CreateAdd(steps, ir_.getInt64(1)), ir_.getDoubleTy())"),
     ("standby: the last block is taken by nobody", "jit/runtime/threads.cpp",
