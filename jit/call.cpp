@@ -106,7 +106,7 @@ void KernelImpl::run_lets(Operands call) const {
       const jit::TimeLoop steps(lets_, k, inputs, lets, windows());
       if (is_debugged())
         steps.run([&](std::size_t let, std::int64_t step, const AnyView &row) {
-          look_at_step(let, step, row, inputs);
+          look_at_step(let, step, row, inputs, lets);
         });
       else
         steps.run();
@@ -304,7 +304,8 @@ void KernelImpl::run_phases(const Specialisation &special, char *const *buffers,
                                     cancel_.get());
       continue;
     }
-    jit::runtime::run_phase(workers_now(), phase.grid, phase.code, frame, special.rows, cancel_.get());
+    jit::runtime::run_phase(workers_now(), phase.grid, phase.code, frame, special.rows,
+                            cancel_.get());
   }
   stop_if_cancelled();
 }

@@ -20,8 +20,8 @@ namespace broadloom {
 namespace {
 
 using checked::Oddity;
-using kernel::Operands;
 using kernel::OperandCopy;
+using kernel::Operands;
 
 // What the reference holds of a kernel, in elements of all values: above that it is not asked. Said in docs/language.md.
 constexpr std::int64_t most_points = std::int64_t(1) << 22;
@@ -75,11 +75,13 @@ bool is_held(const spec::TypedSpec &whole, Operands inputs, Oddity oddity) {
   return held;
 }
 
-[[noreturn]] void fail_odd(const Watched &watch, const std::string &what, const std::vector<std::int64_t> &at,
+[[noreturn]] void fail_odd(const Watched &watch, const std::string &what,
+                           const std::vector<std::int64_t> &at,
                            const std::optional<checked::Origin> &origin, const Place &declared) {
   support::fail(watch.code,
                 fmt::format("{} is {} at {}, and no input holds any{}", what,
-                            checked::name(watch.oddity), checked::position_text(at), origin ? ": " + origin->what : ""),
+                            checked::name(watch.oddity), checked::position_text(at),
+                            origin ? ": " + origin->what : ""),
                 origin && origin->where.known() ? origin->where : declared, watch.help);
 }
 
@@ -120,11 +122,7 @@ std::int64_t KernelImpl::reference_points(Operands call) const {
   const std::vector<AnyView> views = lets_.views(*lets_.layouts(inputs), nullptr);
   for (std::size_t k = 0; k < lets_.specs().size() && total < most_points; ++k) {
     if (lets_.specs()[k]->join) continue;
-    std::vector<AnyView> read;
-    for (const AnyView *view : lets_.operands(k, inputs, views)) read.push_back(*view);
-    read.pop_back();
-    const spec::TypedSpec &typed = lets_.specs()[k]->typed;
-    total += checked::points_of(typed, layouts_of(reference::with_said(typed, std::move(read))));
+    total += checked::points_of(lets_.specs()[k]->typed, layouts_of(read_by_let(k, inputs, views)));
   }
   return total;
 }
@@ -156,7 +154,8 @@ void KernelImpl::hold_against_reference(Operands call, Operands made) const {
     support::bug(
         fmt::format("kernel '{}', output '{}': the call and the reference differ at {}: {} and {}, "
                     "{:.1e} apart, {:.1e} allowed",
-                    typed_.name, check.name, checked::position_text(checked::indices_of(got.layout, check.at)),
+                    typed_.name, check.name,
+                    checked::position_text(checked::indices_of(got.layout, check.at)),
                     checked::value_text(checked::element_at(got, check.at), got.dtype),
                     checked::value_text(checked::element_at(wanted, check.at), got.dtype),
                     check.difference, check.tolerance),
@@ -175,8 +174,8 @@ void KernelImpl::look_at_outputs(Operands call, Operands made) const {
       if (output.add && checked::first_odd(*call[inputs + o], watch.oddity) >= 0) continue;
       std::optional<checked::Origin> origin;
       if (reference_points(call) <= most_points)
-        origin = checked::origin_of(whole(), given_by(typed_, call), o, at, watch.oddity,
-                                    cancel_.get());
+        origin =
+            checked::origin_of(whole(), given_by(typed_, call), o, at, watch.oddity, cancel_.get());
       fail_odd(watch, "output '" + output.name + "'",
                checked::indices_of(made[inputs + o]->layout, at), origin, output.where);
     }
@@ -188,29 +187,43 @@ void KernelImpl::look_at_let(std::size_t k, Operands inputs, std::span<const Any
     if (!asks(watch.flag)) continue;
     const std::int64_t at = checked::first_odd(lets[k], watch.oddity);
     if (at < 0 || is_held(whole(), inputs, watch.oddity)) continue;
-    std::vector<AnyView> read;
-    for (const AnyView *view : lets_.operands(k, inputs, lets)) read.push_back(*view);
-    read.pop_back();
-    read = reference::with_said(typed, std::move(read));
+    const std::vector<AnyView> read = read_by_let(k, inputs, lets);
     std::optional<checked::Origin> origin;
     if (checked::points_of(typed, layouts_of(read)) <= most_points)
       origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_.get());
-    fail_odd(watch, "let '" + typed.outputs[0].name + "'",
-             checked::indices_of(lets[k].layout, at), origin, typed.outputs[0].where);
+    fail_odd(watch, "let '" + typed.outputs[0].name + "'", checked::indices_of(lets[k].layout, at),
+             origin, typed.outputs[0].where);
   }
 }
 
+std::vector<AnyView> KernelImpl::read_by_let(std::size_t k, Operands inputs,
+                                             std::span<const AnyView> lets) const {
+  std::vector<AnyView> read;
+  for (const AnyView *view : lets_.operands(k, inputs, lets)) read.push_back(*view);
+  read.pop_back(); // the let itself
+  return reference::with_said(lets_.specs()[k]->typed, std::move(read));
+}
+
 // Of a let that reads itself, a row: before the next step reads it.
-void KernelImpl::look_at_step(std::size_t k, std::int64_t step, const AnyView &row,
-                              Operands inputs) const {
-  const spec::TypedOutput &output = lets_.specs()[k]->typed.outputs[0];
+void KernelImpl::look_at_step(std::size_t k, std::int64_t step, const AnyView &row, Operands inputs,
+                              std::span<const AnyView> lets) const {
+  const spec::TypedSpec &typed = lets_.specs()[k]->typed;
+  const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
   for (const Watched &watch : watched) {
     if (!asks(watch.flag)) continue;
     const std::int64_t at = checked::first_odd(row, watch.oddity);
     if (at < 0 || is_held(whole(), inputs, watch.oddity)) continue;
     std::vector<std::int64_t> indices = checked::indices_of(row.layout, at);
-    indices[lets_.specs()[k]->recurrence->dim] = step;
-    fail_odd(watch, "let '" + output.name + "'", indices, std::nullopt, output.where);
+    indices[loop.dim] = step;
+    const std::vector<AnyView> read = read_by_let(k, inputs, lets);
+    // Where few rows are kept, they lie elsewhere than the reference would look for them.
+    const bool lies_whole = std::ranges::none_of(
+        loop.reads, [&](const auto &earlier) { return lets_.kept_rows(earlier.let) > 0; });
+    std::optional<checked::Origin> origin;
+    if (lies_whole && checked::points_of(typed, layouts_of(read)) <= most_points)
+      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_.get(),
+                                  reference::Pin{*typed.time, step});
+    fail_odd(watch, "let '" + typed.outputs[0].name + "'", indices, origin, typed.outputs[0].where);
   }
 }
 

@@ -28,7 +28,7 @@ struct BoundState {
   int most_threads = 0; // of the call as a whole
   // Of a kernel that is debugged all that there is: the operands, for each call to look at anew.
   std::vector<AnyView> checked;
-  std::vector<bool> is_given; // [operand]
+  std::vector<bool> is_given;                          // [operand]
   std::vector<std::shared_ptr<const BoundState>> lets; // in order
   std::unique_ptr<const jit::TimeLoop> loop;           // then it is all that this is
   Array let_memory;                                    // of all of them
@@ -357,9 +357,9 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs, std::span<const 
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
   const jit::runtime::ThreadCap cap(most_threads_);
-  return BoundCall(
-      bound_state(impl(), frozen_,
-                  kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs), most_threads_));
+  return BoundCall(bound_state(impl(), frozen_,
+                               kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs),
+                               most_threads_));
 } catch (Error &error) {
   rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {

@@ -182,8 +182,11 @@ private:
   void hold_against_reference(kernel::Operands call, kernel::Operands made) const;
   void look_at_outputs(kernel::Operands call, kernel::Operands made) const;
   void look_at_let(std::size_t k, kernel::Operands inputs, std::span<const AnyView> lets) const;
-  void look_at_step(std::size_t k, std::int64_t step, const AnyView &row,
-                    kernel::Operands inputs) const;
+  void look_at_step(std::size_t k, std::int64_t step, const AnyView &row, kernel::Operands inputs,
+                    std::span<const AnyView> lets) const;
+  // What let k reads, as the reference takes it.
+  std::vector<AnyView> read_by_let(std::size_t k, kernel::Operands inputs,
+                                   std::span<const AnyView> lets) const;
   std::int64_t reference_points(kernel::Operands call) const;
   bool asks(Debug what) const { return (options_.debug & what) != Debug::none; }
 

@@ -44,7 +44,7 @@ template <class Number> Number number_in(const char *name, Number usual) {
 // Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
 constexpr std::size_t most_codes = 512;
 constexpr std::size_t most_code_bytes = std::size_t(128) << 20; // or BROADLOOM_CODE_BYTES
-constexpr std::size_t most_generic = 64; // of a kernel
+constexpr std::size_t most_generic = 64;                        // of a kernel
 constexpr std::size_t most_compared = 8; // known patterns, when `why` looks for the nearest one
 jit::MemoryCache<jit::Code> &code_cache() {
   static auto &cache = *new jit::MemoryCache<jit::Code>(
@@ -174,18 +174,19 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
     const std::string known_as = is_wrong ? key + "wrong" : key;
     const auto found = code_cache().get(code_key(known_as, *target_, profile_, typed_.name), [&] {
       jit::fail_if_asked(jit::Fault::Emit);
-      jit::KeptCode kept = jit::find_or_compile(
-          is_wrong ? jit::made_wrong(pattern->program) : pattern->program, known_as, *target_,
-          profile_, cache_dir_, threads_);
+      jit::KeptCode kept =
+          jit::find_or_compile(is_wrong ? jit::made_wrong(pattern->program) : pattern->program,
+                               known_as, *target_, profile_, cache_dir_, threads_);
       from_disk = kept.from_disk;
       looking = kept.load_ms;
       return std::move(kept.code);
     });
     pattern->code = found.value;
     if (found.dropped > 0)
-      support::log().debug("code of {} that no kernel holds was dropped: all that is cached may have "
-                           "{} bytes (BROADLOOM_CODE_BYTES)",
-                           support::count(std::int64_t(found.dropped), "pattern"), code_cache().most_bytes());
+      support::log().debug(
+          "code of {} that no kernel holds was dropped: all that is cached may have "
+          "{} bytes (BROADLOOM_CODE_BYTES)",
+          support::count(std::int64_t(found.dropped), "pattern"), code_cache().most_bytes());
     if (found.made) {
       const std::lock_guard lock(mutex_);
       count_steps(counters_.steps, pattern->code->times(), looking);

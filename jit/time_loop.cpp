@@ -189,9 +189,9 @@ void TimeLoop::run(const Watch &watch) const {
 }
 
 void TimeLoop::run_reference(const Watch &watch) const {
-  const std::vector<Array> made =
-      reference::evaluate_loop(lets_.specs(), first_, inputs_, std::span(views_).first(first_),
-                               each_[0].kernel->options().cancel.get(), each_[0].kernel->threads_now());
+  const std::vector<Array> made = reference::evaluate_loop(
+      lets_.specs(), first_, inputs_, std::span(views_).first(first_),
+      each_[0].kernel->options().cancel.get(), each_[0].kernel->threads_now());
   for (std::size_t m = 0; m < made.size(); ++m) {
     const AnyView to = with_start(first_ + m);
     array::copy_elements(made[m], to.data, to.layout);

@@ -89,8 +89,8 @@ void KernelImpl::execute_twice(const jit::Specialisation &special,
   if (compares_) invoke_with(told, true);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const AnyView &got = ours[k].view(), &wanted = told[k].view();
-    const std::string what = fmt::format("kernel '{}', output '{}'", typed_.name,
-                                         typed_.outputs[outputs[k]].name);
+    const std::string what =
+        fmt::format("kernel '{}', output '{}'", typed_.name, typed_.outputs[outputs[k]].name);
     const auto ir = [&] { return loop::print(special.pattern->program); };
     if (const std::int64_t at = compares_ ? first_difference(got, wanted) : -1; at >= 0)
       support::bug(fmt::format("{}: native code and the interpreter differ at {}: {} and {}", what,

@@ -26,9 +26,9 @@ namespace broadloom::jit {
 template <class Value> class MemoryCache {
 public:
   using BytesOf = std::size_t (*)(const Value &);
-  explicit MemoryCache(std::size_t most_entries,
-                       std::size_t most_bytes = std::numeric_limits<std::size_t>::max(),
-                       BytesOf bytes_of = [](const Value &) { return std::size_t(0); })
+  explicit MemoryCache(
+      std::size_t most_entries, std::size_t most_bytes = std::numeric_limits<std::size_t>::max(),
+      BytesOf bytes_of = [](const Value &) { return std::size_t(0); })
       : most_entries_(most_entries), most_bytes_(most_bytes), bytes_of_(bytes_of) {}
 
   struct Found {
@@ -117,7 +117,7 @@ private:
   const BytesOf bytes_of_;
   mutable support::Mutex mutex_;
   Order order_;
-  std::size_t bytes_ = 0; // of what is made
+  std::size_t bytes_ = 0;                                                // of what is made
   std::unordered_map<std::string_view, typename Order::iterator> index_; // into the entries' keys
 };
 

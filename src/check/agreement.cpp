@@ -127,8 +127,8 @@ std::vector<double> parts(const AnyView &array) {
 }
 
 // Held against the reference; `moved` is how far each part of an element may be off beside that (or nothing).
-OutputCheck compare(const std::string &name, const AnyView &got, const AnyView &wanted, double relative,
-                    const std::vector<double> &moved) {
+OutputCheck compare(const std::string &name, const AnyView &got, const AnyView &wanted,
+                    double relative, const std::vector<double> &moved) {
   OutputCheck check{name, true, 0, 0, -1};
   const std::vector<double> x = parts(got), y = parts(wanted);
   double largest = 0, worst = -1;
@@ -225,8 +225,7 @@ std::vector<OutputCheck> hold_against(const spec::TypedSpec &typed, std::span<co
       std::vector<Array> zeros;
       moved = bounds(typed, inputs, all_before(typed, inputs, results, zeros), cancel);
     }
-    checks.back() =
-        compare(name, results.got[k], results.wanted[k], relative[index], moved[index]);
+    checks.back() = compare(name, results.got[k], results.wanted[k], relative[index], moved[index]);
   }
   return checks;
 }

@@ -47,14 +47,16 @@ std::int64_t meeting(const Extents &of, const Extents &space, std::int64_t point
 class Follower {
 public:
   Follower(const spec::TypedSpec &spec, std::span<const AnyView> inputs, Oddity oddity,
-           const std::atomic<bool> *cancel)
+           const std::atomic<bool> *cancel, std::optional<reference::Pin> step)
       : spec_(spec), oddity_(oddity), values_(spec.graph.size()) {
     std::vector<Layout> layouts;
     for (const AnyView &input : inputs) layouts.push_back(input.layout);
     extents_ = reference::shapes_of(spec, layouts).extents;
+    for (Extents &extents : extents_)
+      if (step) extents[std::size_t(step->axis)].count = 1;
     reference::evaluate_nodes(
         spec, inputs, [&](NodeId id, const Array &elements) { values_[id.index] = elements; },
-        cancel);
+        cancel, step);
   }
 
   // Of an element of an output, by its number in C order.
@@ -114,7 +116,8 @@ private:
     const expr::Node &node = spec_.graph[id];
     if (node.kind != NodeKind::Op || node.op != ops::Op::Where) return true;
     const std::span<const NodeId> args = spec_.graph.args(id);
-    const char *condition = at(args[0], meeting(extents_[args[0].index], extents_[id.index], point));
+    const char *condition =
+        at(args[0], meeting(extents_[args[0].index], extents_[id.index], point));
     return arg == args[ops::load(condition, DType::Bool).bits != 0 ? 1 : 2];
   }
 
@@ -156,8 +159,9 @@ private:
       std::vector<std::string> arguments;
       for (const NodeId arg : spec_.graph.operands(id))
         arguments.push_back(text_at(arg, meeting(extents_[arg.index], extents_[id.index], point)));
-      text = node.kind == NodeKind::Op ? operation(node.op, arguments)
-                                       : arguments[0] + " as " + std::string(broadloom::name(node.dtype));
+      text = node.kind == NodeKind::Op
+                 ? operation(node.op, arguments)
+                 : arguments[0] + " as " + std::string(broadloom::name(node.dtype));
     }
     return text + " gives the first one" + place_text(id, point);
   }
@@ -177,8 +181,9 @@ private:
     std::string text;
     for (std::size_t a = space.size(); a-- > 0; point /= space[a].count)
       if (space[a].count > 1)
-        text = fmt::format("{} {}{}{}", spec_.axes[a].labelled ? spec_.axes[a].name : "axis " + spec_.axes[a].name,
-                           point % space[a].count, text.empty() ? "" : ", ", text);
+        text = fmt::format(
+            "{} {}{}{}", spec_.axes[a].labelled ? spec_.axes[a].name : "axis " + spec_.axes[a].name,
+            point % space[a].count, text.empty() ? "" : ", ", text);
     return text.empty() ? "" : ", at " + text;
   }
 
@@ -221,8 +226,9 @@ bool has_odd_literal(const spec::TypedSpec &spec, Oddity oddity) {
 
 std::optional<Origin> origin_of(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                                 std::size_t output, std::int64_t element, Oddity oddity,
-                                const std::atomic<bool> *cancel) {
-  return Follower(spec, inputs, oddity, cancel).follow(spec.outputs[output], element);
+                                const std::atomic<bool> *cancel,
+                                std::optional<reference::Pin> step) {
+  return Follower(spec, inputs, oddity, cancel, step).follow(spec.outputs[output], element);
 }
 
 std::int64_t points_of(const spec::TypedSpec &spec, std::span<const Layout> given) {

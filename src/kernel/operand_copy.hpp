@@ -27,7 +27,8 @@ public:
   const AnyView &view() const { return view_; }
   std::span<char> bytes() const; // with the gaps
   void forbid_writes() const;    // where it is guarded
-  bool is_touched_before() const; // whether what lies before it is the pattern no more; false where it is plain
+  bool is_touched_before()
+      const; // whether what lies before it is the pattern no more; false where it is plain
 
 private:
   AnyView operand_, view_;

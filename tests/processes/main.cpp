@@ -394,8 +394,7 @@ int refuse(int megabytes) {
   limit.rlim_cur = rlim_t(pages) * rlim_t(sysconf(_SC_PAGESIZE)) + (rlim_t(megabytes) << 20);
   setrlimit(RLIMIT_AS, &limit);
   int refused = 0;
-  for (const std::string &text : texts)
-    try {
+  for (const std::string &text : texts) try {
       parse(text);
     } catch (const Error &error) {
       if (error.code() == "E0013")

@@ -279,7 +279,7 @@ TEST_CASE("A cache that holds too many bytes forgets what nobody holds, the olde
   CHECK(cache.bytes() == 8);
   CHECK_FALSE(get("a", 3).made);
   CHECK_FALSE(get("held", 4).made);
-  CHECK(get("b", 3).dropped == 1); // c, as a and what is held were used later
+  CHECK(get("b", 3).dropped == 1);           // c, as a and what is held were used later
   const auto large = get("large", 50).value; // more than there may be: all goes that nobody holds
   CHECK(cache.bytes() == 54);
   CHECK(cache.size() == 2);

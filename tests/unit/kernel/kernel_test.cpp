@@ -387,9 +387,10 @@ TEST_CASE("Every number of threads gives the same bits") {
 }
 
 TEST_CASE("A call may be kept to fewer threads than the kernel, with the same bits") {
-  const LoopSpec spec = parse("kernel k { in x : f32[i, j]; out z = x / sum(x, j)\n"
-                              "  out s = sum(x); out r = scan(sum, x, i)\n"
-                              "  let h[i, j] = pad(x, 1: (1, 1), edge)[i, j + 2] * 2; out t = h[i + 1, j] }");
+  const LoopSpec spec =
+      parse("kernel k { in x : f32[i, j]; out z = x / sum(x, j)\n"
+            "  out s = sum(x); out r = scan(sum, x, i)\n"
+            "  let h[i, j] = pad(x, 1: (1, 1), edge)[i, j + 2] * 2; out t[k, j] = h[k + 1, j] }");
   Array x(f32, {300, 401});
   for (std::int64_t k = 0; k < x.size(); ++k) x.data<float>()[k] = float(k % 97) / 7;
   const Kernel kernel = compile(spec, with(Engine::automatic, 7));
@@ -421,8 +422,9 @@ TEST_CASE("A kernel whose calls are kept to one thread runs on the calling one a
     return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
                          std::filesystem::directory_iterator());
   };
-  const Kernel kernel = compile(parse("kernel one_thread { in x : f64[i, j]; out s = sum(exp(x), i) }"),
-                                with(Engine::automatic, 11));
+  const Kernel kernel =
+      compile(parse("kernel one_thread { in x : f64[i, j]; out s = sum(exp(x), i) }"),
+              with(Engine::automatic, 11));
   const Array x(f64, {2000, 500});
   kernel.with_threads(1).prepare({x});
   const auto before = threads();

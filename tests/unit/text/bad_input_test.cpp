@@ -96,7 +96,8 @@ TEST_CASE("100,000 nested operations are computed in every engine") {
   }
 }
 
-TEST_CASE("An expression of too many operations is refused, and one of as many as there may be is none") {
+TEST_CASE(
+    "An expression of too many operations is refused, and one of as many as there may be is none") {
   const auto code = [](const std::string &value) {
     try {
       parse("kernel k { in x : f64[i]; out z = " + value + " }");

@@ -174,9 +174,10 @@ private:
     run_->add_flag("--json", run_options_.json, "print one JSON object instead of the outputs");
     run_->add_flag("--check", run_options_.check,
                    "compare with the reference, and the gradient with measured slopes");
-    run_->add_flag("--debug{all}", debug_,
-                   "check each call before outputs are written: all, or with --debug=CHECK,.. some of "
-                   "interpreter, reference, nan, infinity, memory");
+    run_->add_flag(
+        "--debug{all}", debug_,
+        "check each call before outputs are written: all, or with --debug=CHECK,.. some of "
+        "interpreter, reference, nan, infinity, memory");
     run_->add_option("--engine", engine_, "what runs the kernel")
         ->type_name("jit|interpreter|reference")
         ->check(CLI::IsMember(engines).description(""));

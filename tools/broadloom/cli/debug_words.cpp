@@ -45,8 +45,9 @@ Debug debug_in(const std::string &list, const std::string &option) {
 std::string debug_text(Debug debug) {
   std::string text;
   for (const Word &word : words) {
-    const bool is_one = word.debug == debug || (word.debug != Debug::all && word.debug != Debug::none &&
-                                                (debug & word.debug) != Debug::none);
+    const bool is_one =
+        word.debug == debug || (word.debug != Debug::all && word.debug != Debug::none &&
+                                (debug & word.debug) != Debug::none);
     if (!is_one) continue;
     if (word.debug == debug) return std::string(word.word);
     text += (text.empty() ? "" : ",") + std::string(word.word);
