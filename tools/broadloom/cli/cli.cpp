@@ -103,6 +103,8 @@ public:
   }
 
   void execute(std::vector<std::string> words, const Streams &streams, Phase &phase) {
+    for (std::string &word : words) // alone it takes no word that follows, as a FILE may
+      if (word == "--debug") word = "--debug=all";
     std::reverse(words.begin(), words.end()); // as CLI11 wants them
     try {
       app_.parse(words);
@@ -174,10 +176,11 @@ private:
     run_->add_flag("--json", run_options_.json, "print one JSON object instead of the outputs");
     run_->add_flag("--check", run_options_.check,
                    "compare with the reference, and the gradient with measured slopes");
-    run_->add_flag(
-        "--debug{all}", debug_,
-        "check each call before outputs are written: all, or with --debug=CHECK,.. some of "
-        "interpreter, reference, nan, infinity, memory");
+    run_->add_option("--debug", debug_,
+                     "check each call before outputs are written: all where nothing is said, else "
+                     "these after =, with commas between")
+        ->type_name("all|interpreter|reference|nan|infinity|memory")
+        ->allow_extra_args(false);
     run_->add_option("--engine", engine_, "what runs the kernel")
         ->type_name("jit|interpreter|reference")
         ->check(CLI::IsMember(engines).description(""));

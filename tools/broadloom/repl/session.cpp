@@ -184,7 +184,8 @@ void Session::set(const Words &given) {
       good = true;
     }
   } else if (found->name == "debug") {
-    next.debug = debug_in(value, "debug");
+    next.debug =
+        debug_in(fmt::format("{}", fmt::join(words.begin() + 1, words.end(), ",")), "debug");
     good = true;
   } else {
     next.plot = value == "on";
