@@ -16,7 +16,6 @@ using namespace broadloom;
 namespace {
 
 const float nan32 = std::numeric_limits<float>::quiet_NaN();
-const float inf32 = std::numeric_limits<float>::infinity();
 
 // A world in which these stages go wrong, without an error of their own.
 struct Fault {
