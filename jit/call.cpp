@@ -100,9 +100,16 @@ void KernelImpl::run_lets(Operands call) const {
     const std::optional<spec::Recurrence> &loop = lets_.specs()[k]->recurrence;
     if (!loop) {
       lets_.kernels()[k]->run_lent(lets_.operands(k, inputs, lets));
+      if (is_debugged()) look_at_let(k, inputs, lets);
     } else if (loop->first == k) {
       if (profile_ == Profile::paths && lets_.kept_rows(k) > 0) jit::count(jit::Path::RowsKept);
-      jit::TimeLoop(lets_, k, inputs, lets, windows()).run();
+      const jit::TimeLoop steps(lets_, k, inputs, lets, windows());
+      if (is_debugged())
+        steps.run([&](std::size_t let, std::int64_t step, const AnyView &row) {
+          look_at_step(let, step, row, inputs, lets);
+        });
+      else
+        steps.run();
     }
   }
   run_lent(lets_.operands_of_rest(inputs, lets, outputs));
@@ -284,16 +291,17 @@ void KernelImpl::run_phases(const Specialisation &special, char *const *buffers,
     if (phase.runs_before) continue;
     stop_if_cancelled();
     if (phase.pipeline) {
-      jit::runtime::run_pipeline(workers_, *phase.pipeline, frame, cancel_.get());
+      jit::runtime::run_pipeline(workers_now(), *phase.pipeline, frame, cancel_.get());
       p += phase.pipeline->phases.size() - 1;
       continue;
     }
     if (phase.interleaved) {
-      jit::runtime::run_interleaved(workers_, *phase.interleaved, frame, special.rows,
+      jit::runtime::run_interleaved(workers_now(), *phase.interleaved, frame, special.rows,
                                     cancel_.get());
       continue;
     }
-    jit::runtime::run_phase(workers_, phase.grid, phase.code, frame, special.rows, cancel_.get());
+    jit::runtime::run_phase(workers_now(), phase.grid, phase.code, frame, special.rows,
+                            cancel_.get());
   }
   stop_if_cancelled();
 }
@@ -345,7 +353,7 @@ void KernelImpl::run_reference(Operands operands) const {
   kernel::check_apart(typed_, operands);
   stop_if_cancelled();
   const std::vector<Array> results =
-      reference::evaluate(whole(), arguments, before, cancel_.get(), threads_);
+      reference::evaluate(whole(), arguments, before, cancel_.get(), threads_now());
   stop_if_cancelled();
   for (std::size_t o = 0; o < results.size(); ++o)
     if (layouts.wanted[o]) array::copy_elements(results[o], before[o].data, before[o].layout);

@@ -141,6 +141,9 @@ std::string_view name_of(Fault fault) {
   case Fault::ParallelPlan: return "parallel-plan";
   case Fault::Emit: return "emit";
   case Fault::Interpret: return "interpret";
+  case Fault::WrongPlan: return "wrong-plan";
+  case Fault::WrongCode: return "wrong-code";
+  case Fault::WriteBefore: return "write-before";
   }
   return {};
 }
@@ -180,11 +183,21 @@ void tell(const Failure &failure) {
                       one_line(failure.error.message()), one_line(report));
 }
 
-void fail_if_asked(Fault fault) {
-  if (std::getenv("BROADLOOM_FAULT") == nullptr) return;
+bool is_asked(Fault fault) {
+  if (std::getenv("BROADLOOM_FAULT") == nullptr) return false;
   const std::string asked = "," + variable("BROADLOOM_FAULT") + ",";
-  if (asked.find(fmt::format(",{},", name_of(fault))) != asked.npos)
+  return asked.find(fmt::format(",{},", name_of(fault))) != asked.npos;
+}
+
+void fail_if_asked(Fault fault) {
+  if (is_asked(fault))
     support::bug(fmt::format("BROADLOOM_FAULT asks for a failure of '{}'", name_of(fault)));
+}
+
+loop::Program made_wrong(loop::Program program) {
+  for (loop::Value &value : program.values)
+    if (value.kind == loop::ValueKind::Op && value.op == ops::Op::Add) value.op = ops::Op::Sub;
+  return program;
 }
 
 } // namespace broadloom::jit

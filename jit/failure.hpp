@@ -39,8 +39,11 @@ struct Failure {
 // could not be written is part of the line.
 void tell(const Failure &failure);
 
-// Where BROADLOOM_FAULT, a list with commas between, asks for a failure: how the tests come by bugs.
-enum class Fault { Plan, ParallelPlan, Emit, Interpret };
+// Where BROADLOOM_FAULT, a list with commas between, asks for a failure: how the tests come by bugs. Others let work go on, and go wrong:
+// plans, or native code alone, that subtract where they should add, and a call that writes before an output.
+enum class Fault { Plan, ParallelPlan, Emit, Interpret, WrongPlan, WrongCode, WriteBefore };
+bool is_asked(Fault fault);
 void fail_if_asked(Fault fault);
+loop::Program made_wrong(loop::Program program);
 
 } // namespace broadloom::jit

@@ -209,7 +209,7 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
           fail("E0311", fmt::format("parameter '{}' is frozen already", value.name), {},
                "give it other values by Kernel::refreeze");
     for (const Value &value : frozen_->values()) all.push_back({value.name, value.array});
-    return frozen_->recipe().original.freeze(all);
+    return frozen_->recipe().original.freeze(all).with_threads(most_threads_);
   }
   std::vector<Value> values = read_values(*impl(), all);
   std::vector<std::string> names;
@@ -231,7 +231,7 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
       compile(LoopSpec(std::make_shared<const SpecData>(std::move(made.rest))), impl_->options());
   auto frozen = std::make_shared<const FrozenParameters>(std::move(recipe), std::move(values),
                                                          rest.impl_->typed(), 1);
-  return Kernel(rest.impl_, std::move(frozen));
+  return Kernel(rest.impl_, std::move(frozen), most_threads_);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -259,7 +259,7 @@ Kernel Kernel::refreeze(std::span<const NamedView> parameters) const try {
          "freeze it first, or give it to the calls");
   auto frozen = std::make_shared<const FrozenParameters>(
       frozen_->shared_recipe(), std::move(values), impl_->typed(), frozen_->version() + 1);
-  return Kernel(impl_, std::move(frozen));
+  return Kernel(impl_, std::move(frozen), most_threads_);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

@@ -25,6 +25,10 @@ using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 
 // A call with its arguments fixed.
 struct BoundState {
+  int most_threads = 0; // of the call as a whole
+  // Of a kernel that is debugged all that there is: the operands, for each call to look at anew.
+  std::vector<AnyView> checked;
+  std::vector<bool> is_given;                          // [operand]
   std::vector<std::shared_ptr<const BoundState>> lets; // in order
   std::unique_ptr<const jit::TimeLoop> loop;           // then it is all that this is
   Array let_memory;                                    // of all of them
@@ -58,7 +62,8 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       typed_(scatters_ ? scatters_->after : std::move(typed)), names_(typed_),
       reads_(kernel::inputs_read(typed_)), engine_(options.engine), target_(std::move(target)),
       profile_(profile), cache_dir_(options.cache_dir), threads_(threads),
-      verifies_(asked_to_verify()), cancel_(options.cancel),
+      compares_(asked_to_verify() || asks(Debug::interpreter)),
+      verifies_(compares_ || asks(Debug::memory)), cancel_(options.cancel),
       workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()),
       split_from_bytes_(split_from_bytes()), has_generic_(plan::has_generic(typed_)),
       has_windows_(typed_.given_inputs() < typed_.inputs.size()),
@@ -130,7 +135,7 @@ kernel::Layouts KernelImpl::layouts_of_given(std::span<const AnyView> inputs) co
 
 kernel::Helpers KernelImpl::helpers() const {
   return {[this](std::int64_t count, const std::function<void(std::int64_t)> &task) {
-            jit::runtime::run_tasks(workers_, count, task);
+            jit::runtime::run_tasks(workers_now(), count, task);
           },
           [this](kernel::Operands inputs) { return summed(inputs); }};
 }
@@ -176,8 +181,10 @@ std::shared_ptr<const jit::FoldBlocks> KernelImpl::fold_blocks(const std::string
     if (const auto it = fold_blocks_.find(axis); it != fold_blocks_.end()) return it->second;
   }
   const support::FloatWorld world;
+  Options of_blocks = options_; // their states may be anything
+  of_blocks.debug = options_.debug & (Debug::interpreter | Debug::memory);
   auto made = std::make_shared<const jit::FoldBlocks>(whole(), axis, [&](spec::TypedSpec typed) {
-    return std::make_shared<const KernelImpl>(spec_, std::move(typed), options_, target_, profile_,
+    return std::make_shared<const KernelImpl>(spec_, std::move(typed), of_blocks, target_, profile_,
                                               threads_, 0);
   });
   const std::lock_guard lock(mutex_);
@@ -213,6 +220,7 @@ const std::shared_ptr<const KernelImpl> &Kernel::impl() const {
 
 void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outputs, Line line) const
     try {
+  const jit::runtime::ThreadCap cap(most_threads_);
   std::vector<AnyView> all;
   if (frozen_) inputs = all = frozen_->all(impl()->typed(), inputs);
   kernel::check_counts(impl()->typed(), inputs.size(), outputs.size());
@@ -230,6 +238,7 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
 
 void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
                        Line line) const try {
+  const jit::runtime::ThreadCap cap(most_threads_);
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
   impl()->run(kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs));
@@ -252,6 +261,7 @@ static std::vector<AnyView> in_order(const KernelImpl &kernel, const FrozenParam
 }
 
 Results Kernel::call(std::span<const NamedView> inputs, Order store, Line line) const try {
+  const jit::runtime::ThreadCap cap(most_threads_);
   return impl()->call(in_order(*impl(), frozen_.get(), inputs), store);
 } catch (Error &error) {
   rethrow(error, impl_.get(), line);
@@ -264,11 +274,18 @@ static void bind_given(BoundState &, std::shared_ptr<const KernelImpl>, kernel::
 // What `bind` keeps of a call with these operands.
 static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
                                                      std::shared_ptr<const FrozenParameters> frozen,
-                                                     kernel::Operands call) {
+                                                     kernel::Operands call, int most_threads) {
   const spec::TypedSpec &spec = kernel->typed();
   auto state = std::make_shared<BoundState>();
+  state->most_threads = most_threads;
   const jit::Lets &lets = kernel->lets();
   state->frozen = std::move(frozen);
+  if (kernel->is_debugged()) {
+    for (const AnyView *view : call) state->checked.push_back(view != nullptr ? *view : AnyView());
+    for (std::size_t k = 0; k < call.size(); ++k) state->is_given.push_back(call[k] != nullptr);
+    state->kernel = std::move(kernel);
+    return state;
+  }
   if (lets.empty()) {
     bind_given(*state, std::move(kernel), call);
     return state;
@@ -288,7 +305,7 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
     if (loop && loop->first != k) continue; // a part of a loop that is there
     if (!loop) {
       state->lets.push_back(
-          bound_state(lets.kernels()[k], nullptr, lets.operands(k, inputs, views)));
+          bound_state(lets.kernels()[k], nullptr, lets.operands(k, inputs, views), 0));
       continue;
     }
     auto steps = std::make_shared<BoundState>();
@@ -336,7 +353,8 @@ BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView>
   kernel::check_counts(impl()->typed(), inputs.size(), outputs.size());
   std::vector<const AnyView *> operands = pointers_to(inputs);
   for (const AnyView &view : outputs) operands.push_back(&view);
-  return BoundCall(bound_state(impl(), frozen_, operands));
+  const jit::runtime::ThreadCap cap(most_threads_); // copies are made here
+  return BoundCall(bound_state(impl(), frozen_, operands, most_threads_));
 } catch (Error &error) {
   rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
@@ -347,8 +365,10 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs, std::span<const 
                              Line line) const try {
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
+  const jit::runtime::ThreadCap cap(most_threads_);
   return BoundCall(bound_state(impl(), frozen_,
-                               kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs)));
+                               kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs),
+                               most_threads_));
 } catch (Error &error) {
   rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
@@ -356,6 +376,12 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs, std::span<const 
 }
 
 static void run_bound(const BoundState &state) {
+  if (!state.checked.empty()) {
+    std::vector<const AnyView *> operands = pointers_to(state.checked);
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      if (!state.is_given[k]) operands[k] = nullptr;
+    return state.kernel->run(operands);
+  }
   if (state.loop) return state.loop->run();
   for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();
@@ -372,7 +398,9 @@ static void run_bound(const BoundState &state) {
 
 void BoundCall::operator()(std::source_location line) const try {
   if (!state_) support::fail("E0317", "this bound call is empty", {}, "make one by Kernel::bind");
-  run_bound(*static_cast<const BoundState *>(state_.get()));
+  const auto *state = static_cast<const BoundState *>(state_.get());
+  const jit::runtime::ThreadCap cap(state->most_threads);
+  run_bound(*state);
 } catch (Error &error) {
   const auto *state = static_cast<const BoundState *>(state_.get());
   rethrow(error, state ? state->kernel.get() : nullptr, line);
@@ -388,6 +416,7 @@ std::int64_t Kernel::unit(std::string_view axis, std::span<const NamedView> inpu
 
 Partial Kernel::partial(std::string_view axis, std::int64_t offset,
                         std::span<const NamedView> inputs) const try {
+  const jit::runtime::ThreadCap cap(most_threads_);
   return impl()
       ->fold_blocks(std::string(axis))
       ->partial(offset, in_order(*impl(), frozen_.get(), inputs));
@@ -399,6 +428,7 @@ Partial Kernel::join(std::span<const Partial> blocks) const try {
   if (blocks.empty())
     support::fail("E0151", "there are no blocks of kernel '" + impl()->typed().name + "' to join",
                   {}, "give at least one that has positions");
+  const jit::runtime::ThreadCap cap(most_threads_);
   return impl()->fold_blocks(blocks.front().axis)->join(blocks);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -412,6 +442,7 @@ Results Kernel::combine(std::span<const Partial> blocks, std::span<const NamedVi
                   "give at least one that has positions");
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
+  const jit::runtime::ThreadCap cap(most_threads_);
   return impl()->fold_blocks(blocks.front().axis)->combine(blocks, inputs);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -545,6 +576,14 @@ Prediction Kernel::predict() const try {
   support::out_of_memory();
 }
 Engine Kernel::engine() const { return impl()->engine_used(); }
-int Kernel::threads() const { return impl()->threads(); }
+int Kernel::threads() const {
+  return most_threads_ > 0 ? std::min(most_threads_, impl()->threads()) : impl()->threads();
+}
+Kernel Kernel::with_threads(int most) const {
+  if (most < 0)
+    support::fail("E0321", fmt::format("a call cannot run on {} threads", most), {},
+                  "give a number from 1 on, or 0 for as many as the kernel was compiled for");
+  return Kernel(impl(), frozen_, most);
+}
 
 } // namespace broadloom

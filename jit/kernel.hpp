@@ -4,6 +4,8 @@
 //   patterns.cpp  the programs and their code
 //   check.cpp     the arguments of a call
 //   call.cpp      a call: look the layouts up, check the pointers, run
+//   checked_call.cpp  a call that Options::debug has checked
+//   twice.cpp     native code held against the interpreter
 //   failure.cpp   what a bug of ours leaves behind
 //   layout_cache.cpp  the layouts seen so far
 //   lets.cpp      the lets that are kernels of their own
@@ -42,7 +44,10 @@ public:
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does. `run` is given what a call is,
   // `run_lent` also the lets that are arrays, `run_given` also the shapes that outputs lend; all else is about operands with their
   // windows (kernel/windows.hpp).
-  void run(kernel::Operands call) const { lets_.empty() ? run_lent(call) : run_lets(call); }
+  void run(kernel::Operands call) const { is_debugged() ? run_checked(call) : run_unchecked(call); }
+  void run_unchecked(kernel::Operands call) const {
+    lets_.empty() ? run_lent(call) : run_lets(call);
+  }
   void run_lent(kernel::Operands named) const {
     has_lent_ ? run_given(kernel::LentOperands(typed_, named).all()) : run_given(named);
   }
@@ -111,6 +116,18 @@ public:
   // The folds along an axis, block by block. Throws what split_folds does.
   std::shared_ptr<const jit::FoldBlocks> fold_blocks(const std::string &axis) const;
 
+  // What this call may use, by runtime::ThreadCap.
+  jit::runtime::Workers &workers_now() const {
+    const int most = jit::runtime::ThreadCap::now();
+    return most == 0 || most >= threads_ ? workers_ : jit::runtime::workers(most);
+  }
+  int threads_now() const {
+    const int most = jit::runtime::ThreadCap::now();
+    return most == 0 ? threads_ : std::min(most, threads_);
+  }
+
+  bool is_debugged() const { return options_.debug != Debug::none; }
+
   const LoopSpec &spec() const { return spec_; }
   const Options &options() const { return options_; }
   const spec::TypedSpec &typed() const { return typed_; }
@@ -165,6 +182,19 @@ private:
   void interpret(const jit::Specialisation &special, const loop::Frame &frame) const;
   void stop_if_cancelled() const;
 
+  // checked_call.cpp
+  void run_checked(kernel::Operands call) const;
+  void hold_against_reference(kernel::Operands call, kernel::Operands made) const;
+  void look_at_outputs(kernel::Operands call, kernel::Operands made) const;
+  void look_at_let(std::size_t k, kernel::Operands inputs, std::span<const AnyView> lets) const;
+  void look_at_step(std::size_t k, std::int64_t step, const AnyView &row, kernel::Operands inputs,
+                    std::span<const AnyView> lets) const;
+  // What let k reads, as the reference takes it.
+  std::vector<AnyView> read_by_let(std::size_t k, kernel::Operands inputs,
+                                   std::span<const AnyView> lets) const;
+  std::int64_t reference_points(kernel::Operands call) const;
+  bool asks(Debug what) const { return (options_.debug & what) != Debug::none; }
+
   // twice.cpp
   void execute_twice(const jit::Specialisation &special, kernel::Operands operands) const;
 
@@ -209,7 +239,8 @@ private:
   const Profile profile_;
   const std::string cache_dir_; // Options::cache_dir
   const int threads_;
-  const bool verifies_;                                   // BROADLOOM_VERIFY
+  const bool compares_; // with the interpreter: BROADLOOM_VERIFY, or Options::debug asks for it
+  const bool verifies_; // that, or calls run on guarded memory
   const std::shared_ptr<const std::atomic<bool>> cancel_; // null: calls run to their end
   jit::runtime::Workers &workers_;
 

@@ -29,12 +29,27 @@ namespace {
 using jit::Pattern;
 using plan::Generality;
 
+// The number that a variable holds, else `usual`.
+template <class Number> Number number_in(const char *name, Number usual) {
+  const char *variable = std::getenv(name);
+  if (variable == nullptr || *variable == '\0') return usual;
+  const std::string_view text = variable;
+  Number asked = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked);
+  if (error == std::errc() && end == text.data() + text.size()) return asked;
+  support::log().warn("{} is '{}': write a number", name, text);
+  return usual;
+}
+
 // Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
 constexpr std::size_t most_codes = 512;
-constexpr std::size_t most_generic = 64; // of a kernel
+constexpr std::size_t most_code_bytes = std::size_t(128) << 20; // or BROADLOOM_CODE_BYTES
+constexpr std::size_t most_generic = 64;                        // of a kernel
 constexpr std::size_t most_compared = 8; // known patterns, when `why` looks for the nearest one
 jit::MemoryCache<jit::Code> &code_cache() {
-  static auto &cache = *new jit::MemoryCache<jit::Code>(most_codes);
+  static auto &cache = *new jit::MemoryCache<jit::Code>(
+      most_codes, number_in("BROADLOOM_CODE_BYTES", most_code_bytes),
+      [](const jit::Code &code) { return code.code_bytes(); });
   return cache;
 }
 
@@ -48,18 +63,6 @@ std::string code_key(const std::string &program_key, const jit::Target &target, 
 }
 
 } // namespace
-
-// The number that a variable holds, else `usual`.
-template <class Number> static Number number_in(const char *name, Number usual) {
-  const char *variable = std::getenv(name);
-  if (variable == nullptr || *variable == '\0') return usual;
-  const std::string_view text = variable;
-  Number asked = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked);
-  if (error == std::errc() && end == text.data() + text.size()) return asked;
-  support::log().warn("{} is '{}': write a number", name, text);
-  return usual;
-}
 
 std::size_t KernelImpl::most_patterns() { return number_in("BROADLOOM_PATTERNS", std::size_t(64)); }
 
@@ -167,15 +170,23 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
           {}, "fork while nothing is compiled, or begin another program by exec");
     bool from_disk = false;
     double looking = 0;
-    const auto found = code_cache().get(code_key(key, *target_, profile_, typed_.name), [&] {
+    const bool is_wrong = jit::is_asked(jit::Fault::WrongCode);
+    const std::string known_as = is_wrong ? key + "wrong" : key;
+    const auto found = code_cache().get(code_key(known_as, *target_, profile_, typed_.name), [&] {
       jit::fail_if_asked(jit::Fault::Emit);
       jit::KeptCode kept =
-          jit::find_or_compile(pattern->program, key, *target_, profile_, cache_dir_, threads_);
+          jit::find_or_compile(is_wrong ? jit::made_wrong(pattern->program) : pattern->program,
+                               known_as, *target_, profile_, cache_dir_, threads_);
       from_disk = kept.from_disk;
       looking = kept.load_ms;
       return std::move(kept.code);
     });
     pattern->code = found.value;
+    if (found.dropped > 0)
+      support::log().debug(
+          "code of {} that no kernel holds was dropped: all that is cached may have "
+          "{} bytes (BROADLOOM_CODE_BYTES)",
+          support::count(std::int64_t(found.dropped), "pattern"), code_cache().most_bytes());
     if (found.made) {
       const std::lock_guard lock(mutex_);
       count_steps(counters_.steps, pattern->code->times(), looking);

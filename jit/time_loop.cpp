@@ -158,9 +158,9 @@ void TimeLoop::begin() const {
   }
 }
 
-void TimeLoop::run() const {
+void TimeLoop::run(const Watch &watch) const {
   if (element_count(views_[first_].layout) == 0 && each_.size() == 1) return;
-  if (each_[0].kernel->engine() == Engine::reference) return run_reference();
+  if (each_[0].kernel->engine() == Engine::reference) return run_reference(watch);
   begin();
   struct Call {
     std::vector<AnyView> views;
@@ -183,20 +183,27 @@ void TimeLoop::run() const {
         for (std::size_t i = 0; i < call.views.size(); ++i)
           call.views[i].data = step.parts[p][i].at(t);
         step.kernels[p]->run_windowed(call.operands);
+        if (watch) watch(first_ + m, t, call.views.back());
       }
       copy_borders(first_ + m, backwards ? t : t + step.recurrence->lag);
     }
   }
 }
 
-void TimeLoop::run_reference() const {
-  const std::vector<Array> made =
-      reference::evaluate_loop(lets_.specs(), first_, inputs_, std::span(views_).first(first_),
-                               each_[0].kernel->options().cancel.get(), each_[0].kernel->threads());
+void TimeLoop::run_reference(const Watch &watch) const {
+  const std::vector<Array> made = reference::evaluate_loop(
+      lets_.specs(), first_, inputs_, std::span(views_).first(first_),
+      each_[0].kernel->options().cancel.get(), each_[0].kernel->threads_now());
   for (std::size_t m = 0; m < made.size(); ++m) {
     const AnyView to = with_start(first_ + m);
     array::copy_elements(made[m], to.data, to.layout);
   }
+  const bool backwards = each_[0].recurrence->backwards;
+  for (std::int64_t n = 0; watch && n < steps_; ++n)
+    for (std::size_t m = 0; m < made.size(); ++m) {
+      const std::int64_t t = backwards ? steps_ - 1 - n : n;
+      watch(first_ + m, t, array::rows_of(views_[first_ + m], each_[m].recurrence->dim, t, 1));
+    }
 }
 
 } // namespace broadloom::jit

@@ -5,6 +5,7 @@
 #include "jit/lets.hpp"
 #include "kernel/windows.hpp"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,7 +17,9 @@ public:
   TimeLoop(const Lets &lets, std::size_t first, kernel::Operands inputs,
            std::span<const AnyView> views, kernel::WindowedOperands::How how);
 
-  void run() const;
+  // Shown each row once it is there, with its let and its step.
+  using Watch = std::function<void(std::size_t let, std::int64_t step, const AnyView &row)>;
+  void run(const Watch &watch = nullptr) const;
   void prepare() const; // compiles what a step runs
 
 private:
@@ -47,7 +50,7 @@ private:
   void fill_start(std::size_t k, std::int64_t row) const;
   void copy_borders(std::size_t k, std::int64_t row) const;
   AnyView with_start(std::size_t k) const; // with the rows of the start
-  void run_reference() const;
+  void run_reference(const Watch &watch) const;
 
   const Lets &lets_;
   const std::size_t first_;

@@ -1,17 +1,21 @@
-// BROADLOOM_VERIFY=1: each call runs natively and in the interpreter, on memory of its own for either, and the two must agree.
+// What is held against the interpreter, as BROADLOOM_VERIFY=1 and Debug::interpreter ask: each call runs natively and in the interpreter,
+// on memory of its own for either, and the two must agree.
 //
 // The memory holds a pattern before, so that an element that native code leaves out shows, as does a store between the
 // elements; `+=` shows what is stored twice. Only then the outputs are written.
+//
+// With Debug::memory native code runs on copies of its operands that end where a page begins that nobody may touch, and begin behind a
+// pattern. So a read or write behind an array ends the process by a signal, as one far before it does; one near before it changes the pattern.
 #include "jit/kernel.hpp"
 
+#include "check/agreement.hpp"
+#include "jit/failure.hpp"
 #include "kernel/operand_copy.hpp"
-#include "ops/ops.hpp"
 #include "support/check.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -20,92 +24,88 @@ namespace {
 
 using kernel::OperandCopy;
 
-constexpr char unwritten = 0x5A;
-
 // An output's memory, which holds the pattern, or what `+=` adds to.
-OperandCopy prepared(const AnyView &view, kernel::Reach reach, bool add) {
-  OperandCopy copy(view, reach);
-  std::ranges::fill(copy.bytes(), unwritten);
+OperandCopy prepared(const AnyView &view, kernel::Reach reach, bool add,
+                     OperandCopy::Memory memory) {
+  OperandCopy copy(view, reach, memory);
+  std::ranges::fill(copy.bytes(), OperandCopy::pattern);
   if (add) copy.load();
   return copy;
 }
 
-// Equal bits, all NaNs being equal.
-bool same(const char *a, const char *b, DType dtype) {
-  const std::size_t size = size_of(dtype);
-  if (std::memcmp(a, b, size) == 0) return true;
-  if (!is_float(dtype) && !is_complex(dtype)) return false;
-  const DType real = real_dtype(dtype);
-  const auto is_nan = [&](const char *part) {
-    return std::isnan(ops::as_f64(ops::convert(ops::load(part, real), real, DType::F64)));
-  };
-  for (std::size_t k = 0; k < size; k += size_of(real))
-    if (std::memcmp(a + k, b + k, size_of(real)) != 0 && !(is_nan(a + k) && is_nan(b + k)))
-      return false;
-  return true;
+void clear_element(const AnyView &view, std::int64_t element) {
+  std::memset(const_cast<char *>(checked::element_at(view, element)), OperandCopy::pattern,
+              size_of(view.dtype));
 }
 
-// The first element, in C order, in which the two differ, or -1. What is compared is set to `unwritten` in both.
-std::int64_t first_difference(const OperandCopy &ours, const OperandCopy &told) {
-  const Layout &layout = ours.view().layout;
-  const std::size_t size = size_of(ours.view().dtype);
-  std::int64_t found = -1;
-  for (std::int64_t k = 0; k < element_count(layout); ++k) {
-    std::int64_t offset = 0, rest = k;
-    for (int d = layout.rank; d-- > 0;) {
-      const auto dim = std::size_t(d);
-      offset += rest % layout.extents[dim] * layout.strides[dim];
-      rest /= layout.extents[dim];
-    }
-    char *a = static_cast<char *>(ours.view().data) + offset * std::int64_t(size);
-    char *b = static_cast<char *>(told.view().data) + offset * std::int64_t(size);
-    if (found < 0 && !same(a, b, ours.view().dtype)) found = k;
-    std::memset(a, unwritten, size);
-    std::memset(b, unwritten, size);
-  }
-  return found;
+// The first element, in C order, in which the two differ, or -1.
+std::int64_t first_difference(const AnyView &ours, const AnyView &told) {
+  for (std::int64_t k = 0; k < element_count(ours.layout); ++k)
+    if (!checked::same_bits(checked::element_at(ours, k), checked::element_at(told, k), ours.dtype))
+      return k;
+  return -1;
 }
 
-bool only_pattern(std::span<const char> bytes) {
-  return std::ranges::all_of(bytes, [](char byte) { return byte == unwritten; });
+// Whether anything but elements was written. They are set to the pattern.
+bool is_written_between(const OperandCopy &copy) {
+  for (std::int64_t k = 0; k < element_count(copy.view().layout); ++k)
+    clear_element(copy.view(), k);
+  return std::ranges::any_of(copy.bytes(), [](char byte) { return byte != OperandCopy::pattern; });
 }
 
 } // namespace
 
 void KernelImpl::execute_twice(const jit::Specialisation &special,
                                kernel::Operands operands) const {
+  using Memory = OperandCopy::Memory;
+  const Memory memory = asks(Debug::memory) ? Memory::Guarded : Memory::Plain;
   const std::size_t inputs = special.input_count;
-  std::vector<OperandCopy> ours, told;
+  std::vector<OperandCopy> read, ours, told;
+  std::vector<void *> addresses = kernel::addresses_of(operands);
+  for (std::size_t i = 0; i < inputs && memory == Memory::Guarded; ++i) {
+    const kernel::Reach reach = special.operands[i].reach;
+    if (operands[i] == nullptr || reach.low == reach.high) continue;
+    read.emplace_back(*operands[i], reach, memory).load();
+    read.back().forbid_writes();
+    addresses[i] = read.back().view().data;
+  }
   std::vector<std::size_t> outputs; // those that are wanted
   for (std::size_t k = inputs; k < operands.size(); ++k) {
     if (operands[k] == nullptr) continue;
     outputs.push_back(k - inputs);
-    for (std::vector<OperandCopy> *copies : {&ours, &told})
-      copies->push_back(
-          prepared(*operands[k], special.operands[k].reach, typed_.outputs[k - inputs].add));
+    const kernel::Reach reach = special.operands[k].reach;
+    const bool add = typed_.outputs[k - inputs].add;
+    ours.push_back(prepared(*operands[k], reach, add, memory));
+    told.push_back(prepared(*operands[k], reach, add, Memory::Plain));
   }
-  const auto with = [&](const std::vector<OperandCopy> &copies) {
-    std::vector<void *> addresses = kernel::addresses_of(operands);
+  const auto invoke_with = [&](const std::vector<OperandCopy> &copies, bool interpreted) {
     for (std::size_t k = 0; k < outputs.size(); ++k)
       addresses[inputs + outputs[k]] = copies[k].view().data;
-    return addresses;
+    invoke(special, addresses.data(), interpreted);
   };
-  invoke(special, with(ours).data(), false);
-  invoke(special, with(told).data(), true);
+  invoke_with(ours, false);
+  if (memory == Memory::Guarded && jit::is_asked(jit::Fault::WriteBefore))
+    *(ours.front().bytes().data() - 1) = 0;
+  if (compares_) invoke_with(told, true);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const AnyView &got = ours[k].view(), &wanted = told[k].view();
+    const std::string what =
+        fmt::format("kernel '{}', output '{}'", typed_.name, typed_.outputs[outputs[k]].name);
+    const auto ir = [&] { return loop::print(special.pattern->program); };
+    if (const std::int64_t at = compares_ ? first_difference(got, wanted) : -1; at >= 0)
+      support::bug(fmt::format("{}: native code and the interpreter differ at {}: {} and {}", what,
+                               checked::position_text(checked::indices_of(got.layout, at)),
+                               checked::value_text(checked::element_at(got, at), got.dtype),
+                               checked::value_text(checked::element_at(wanted, at), got.dtype)),
+                   ir());
+    if (ours[k].is_touched_before())
+      support::bug(what + ": native code writes before the first element", ir());
     const std::vector<char> result(ours[k].bytes().begin(), ours[k].bytes().end());
-    const std::string &name = typed_.outputs[outputs[k]].name;
-    const std::string ir = loop::print(special.pattern->program);
-    if (const std::int64_t at = first_difference(ours[k], told[k]); at >= 0)
-      support::bug(fmt::format("native code and the interpreter differ in output '{}', element {} "
-                               "in C order",
-                               name, at),
-                   ir);
-    if (!only_pattern(ours[k].bytes()) || !only_pattern(told[k].bytes()))
-      support::bug("a store between the elements of output '" + name + "'", ir);
+    if (is_written_between(ours[k]) || (compares_ && is_written_between(told[k])))
+      support::bug(what + ": a store between the elements", ir());
     std::ranges::copy(result, ours[k].bytes().begin());
-    ours[k].store();
   }
+  for (const OperandCopy &copy : ours) copy.store();
 }
 
 } // namespace broadloom

@@ -193,6 +193,10 @@ public:
   BoundCall bind_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
                        Line line = Line::current()) const;
 
+  // The same kernel, with the same code, of which each call runs on at most so many threads, whatever Options::threads says: the bits do
+  // not change. k.with_threads(1).run(..) leaves the others to other work. It costs nothing to make; 0 takes the limit back.
+  Kernel with_threads(int most) const;
+
   // Blocks of the data along one axis, a label or a position ("0") as `inputs` says: each is folded on its own, in any order, on any machine, and
   // `combine` gives what one call with all of the data gives, to the bit. `partial` takes the inputs of a call with the block's part of those
   // that have the axis, and where the block begins in all of the data; `combine` takes those that lack it and that are read once all is folded (`y` of
@@ -288,16 +292,17 @@ public:
 
   const LoopSpec &spec() const;
   Counters counters() const;
-  int threads() const;
+  int threads() const; // that a call runs on at most
 
 private:
   Kernel(std::shared_ptr<const detail::KernelImpl> impl,
-         std::shared_ptr<const detail::FrozenParameters> frozen)
-      : impl_(std::move(impl)), frozen_(std::move(frozen)) {}
+         std::shared_ptr<const detail::FrozenParameters> frozen, int most_threads)
+      : impl_(std::move(impl)), frozen_(std::move(frozen)), most_threads_(most_threads) {}
   const std::shared_ptr<const detail::KernelImpl> &impl() const; // throws E0317 where there is none
 
   std::shared_ptr<const detail::KernelImpl> impl_;
   std::shared_ptr<const detail::FrozenParameters> frozen_; // null: none are
+  int most_threads_ = 0;                                   // of a call; 0: as compiled
 };
 
 // Checks the spec and makes it runnable. Throws SpecError, DTypeError, ShapeError (fixed extents that

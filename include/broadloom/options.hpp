@@ -28,6 +28,19 @@ enum class Profile : unsigned {
 };
 constexpr Profile operator|(Profile a, Profile b) { return Profile(unsigned(a) | unsigned(b)); }
 
+// What is checked of each call, slowly: docs/language.md, "Checked runs". The outputs are written once all of it holds.
+enum class Debug : unsigned {
+  none = 0,
+  interpreter = 1, // native code and the interpreter give the same bits; else InternalError E0901
+  reference = 2,   // and the reference is met, where the kernel is small enough; else E0901
+  nan = 4,         // no output or array let holds a NaN where no input does; else DataError E0319
+  infinity = 8,    // nor an infinity; else DataError E0320
+  memory = 16,     // native code runs on copies between pages that nobody may touch
+  all = 31,
+};
+constexpr Debug operator|(Debug a, Debug b) { return Debug(unsigned(a) | unsigned(b)); }
+constexpr Debug operator&(Debug a, Debug b) { return Debug(unsigned(a) & unsigned(b)); }
+
 struct Options {
   int threads = 0;         // 0: BROADLOOM_THREADS, else min(affinity, cgroup quota, hardware)
                            // and never more than 1024
@@ -43,6 +56,7 @@ struct Options {
   // in order that keeps no axis, the compiler itself) runs to its end first. What the outputs of a
   // cancelled call hold is unspecified. Any thread, or a signal handler, may set and reset it.
   std::shared_ptr<const std::atomic<bool>> cancel = nullptr;
+  Debug debug = Debug::none;
 };
 
 // What to print of a kernel: see Kernel::show.

@@ -24,6 +24,21 @@ using plan::most_parallel_axes;
 class Workers;
 Workers &workers(int threads);
 
+// While such a value lives, calls of this thread run on at most so many; 0: as many as before. Within another one the least counts.
+class ThreadCap {
+public:
+  explicit ThreadCap(int most) : before_(now_) {
+    if (most > 0 && (now_ == 0 || most < now_)) now_ = most;
+  }
+  ThreadCap(const ThreadCap &) = delete;
+  ~ThreadCap() { now_ = before_; }
+  static int now() { return now_; } // 0: none
+
+private:
+  static constinit inline thread_local int now_ = 0;
+  const int before_;
+};
+
 // The buffers of which every thread has its own: in the frame stands the address of the first one's, and those of
 // each further thread of the arena come `bytes` later.
 struct Rows {

@@ -3,10 +3,20 @@
 
 #include "array/copy.hpp"
 
+#include <algorithm>
+
 namespace broadloom::kernel {
 
-OperandCopy::OperandCopy(const AnyView &operand, Reach reach)
-    : operand_(operand), view_(operand), memory_(DType::U8, {reach.high - reach.low}) {
+OperandCopy::OperandCopy(const AnyView &operand, Reach reach, Memory memory)
+    : operand_(operand), view_(operand) {
+  const std::int64_t size = reach.high - reach.low;
+  if (memory == Memory::Plain) {
+    memory_ = Array(DType::U8, {size});
+  } else {
+    guarded_ = std::make_shared<support::Guarded>(std::size_t(size), true);
+    std::ranges::fill(guarded_->slack(), static_cast<unsigned char>(pattern));
+    memory_ = Array(guarded_, DType::U8, guarded_->data(), contiguous_layout({&size, 1}));
+  }
   view_.data = static_cast<char *>(memory_.raw()) - reach.low;
 }
 
@@ -16,6 +26,16 @@ void OperandCopy::store() const { array::copy_elements(view_, operand_.data, ope
 
 std::span<char> OperandCopy::bytes() const {
   return {static_cast<char *>(memory_.raw()), std::size_t(memory_.size())};
+}
+
+void OperandCopy::forbid_writes() const {
+  if (guarded_) guarded_->forbid_writes();
+}
+
+bool OperandCopy::is_touched_before() const {
+  return guarded_ && std::ranges::any_of(guarded_->slack(), [](unsigned char byte) {
+           return byte != static_cast<unsigned char>(pattern);
+         });
 }
 
 std::vector<void *> addresses_of(Operands operands) {

@@ -529,11 +529,11 @@ std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const 
 }
 
 void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
-                    const Visit &visit, const std::atomic<bool> *cancel) {
+                    const Visit &visit, const std::atomic<bool> *cancel, std::optional<Pin> pin) {
   const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
   const WithLets given(spec, inputs, evaluate_one(cancel, threads));
   inputs = given.views();
-  Evaluator(spec, inputs, {threads, cancel}).compute_nodes(&visit);
+  Evaluator(spec, inputs, {threads, cancel}, pin).compute_nodes(&visit);
 }
 
 std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,

@@ -20,6 +20,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,11 +42,18 @@ std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const 
                                    std::span<const AnyView> initial_outputs, double units,
                                    std::uint64_t draw, const std::atomic<bool> *cancel = nullptr);
 
+// One position of an axis in place of all.
+struct Pin {
+  int axis = 0;
+  std::int64_t at = 0;
+};
+
 // Shows the elements of every node, arguments first, in C order over the node's own axes. `visit` may change them: nodes that
-// read them are made of what it leaves.
+// read them are made of what it leaves. With a pin those of one step of a loop over time, whose earlier steps are there.
 using Visit = std::function<void(expr::NodeId, const Array &)>;
 void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
-                    const Visit &visit, const std::atomic<bool> *cancel = nullptr);
+                    const Visit &visit, const std::atomic<bool> *cancel = nullptr,
+                    std::optional<Pin> pin = std::nullopt);
 
 // With the extents that are said behind the inputs of a call and the lets: shapes without elements (spec::TypedInput::said).
 std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given);

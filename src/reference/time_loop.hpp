@@ -1,6 +1,7 @@
 // Lets that go step by step together (spec/recurrence.hpp), from the definition: one position of time after the other.
 #pragma once
 
+#include "reference/reference.hpp"
 #include "spec/materialise.hpp"
 
 #include <broadloom/array.hpp>
@@ -11,12 +12,6 @@
 #include <vector>
 
 namespace broadloom::reference {
-
-// One position of an axis in place of all.
-struct Pin {
-  int axis = 0;
-  std::int64_t at = 0;
-};
 
 // The output of a kernel that has one, at one position or at all.
 using EvaluateOne =

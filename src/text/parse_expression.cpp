@@ -9,6 +9,7 @@
 #include "text/parser.hpp"
 
 #include "support/text.hpp"
+#include "text/count_operations.hpp"
 #include "text/hints.hpp"
 #include "text/words.hpp"
 
@@ -87,6 +88,7 @@ public:
   }
 
   std::vector<Expr> run() {
+    if (count_operations(cursor_, most_operations) > most_operations) fail_too_many(cursor_.peek());
     while (true) {
       read_operand();
       if (!read_operator()) break;
@@ -270,11 +272,15 @@ private:
   }
 
   void push_value(Expr expr, const Token &first, const Token &last) {
-    constexpr std::size_t most = std::size_t(1) << 20;
-    if (++made_ > most)
-      cursor_.fail("E0013", "the expression has more than " + std::to_string(most) + " operations",
-                   first, "split it into lets");
+    if (++made_ > most_operations) fail_too_many(first);
     values_.push_back({std::move(expr), first, last});
+  }
+
+  static constexpr std::size_t most_operations = std::size_t(1) << 20;
+  [[noreturn]] void fail_too_many(const Token &at) const {
+    cursor_.fail("E0013",
+                 "the expression has more than " + std::to_string(most_operations) + " operations",
+                 at, "split it into lets");
   }
 
   void push_number(const Token &token) {

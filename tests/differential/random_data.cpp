@@ -90,7 +90,7 @@ void Operand::allocate(bool at_end, unsigned char filled_with) {
   }
   if (count() == 0) lowest = 0, highest = -1;
   first_ = -lowest;
-  storage_ = Guarded(std::size_t(highest - lowest + 1) * size_of(dtype_), at_end);
+  storage_ = support::Guarded(std::size_t(highest - lowest + 1) * size_of(dtype_), at_end);
   if (storage_.size() > 0) std::memset(storage_.data(), filled_with, storage_.size());
 }
 

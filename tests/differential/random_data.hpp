@@ -1,10 +1,10 @@
 // Arrays of random layout and content, each in memory of its own between forbidden pages.
 #pragma once
 
-#include "guarded.hpp"
 #include "random.hpp"
 
 #include "ops/ops.hpp"
+#include "support/guarded.hpp"
 
 #include <broadloom/array.hpp>
 
@@ -59,7 +59,7 @@ private:
   bool writable_;
   Layout layout_;
   std::int64_t first_ = 0; // of the element at position 0, in elements
-  Guarded storage_;
+  support::Guarded storage_;
 };
 
 } // namespace broadloom::differential

@@ -10,6 +10,7 @@
 //   processes live COUNT            so many kernels live side by side: how many mappings and KiB they take
 //   processes main-leaves            the main thread ends by itself, and another one goes on compiling
 //   processes no-code                no memory may be made executable: the interpreter runs, with the same bits
+//   processes refuse MIB             texts of far too many operations are refused within so much address space
 //   processes threads COUNT          only COUNT threads can be made: the kernel runs on fewer, with the same bits
 //
 // The last line counts: "20 good, 0 hung, 0 ended by a signal, 0 wrong". The exit status is 1 where one is not good.
@@ -18,6 +19,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -366,6 +368,45 @@ int live(int count) {
   return more > 256;
 }
 
+// Texts of 10^6 operations and more, within so much address space beyond what the program has.
+int refuse(int megabytes) {
+#if defined(BROADLOOM_SANITIZED)
+  (void)megabytes;
+  return std::puts("cannot be tried with this sanitizer"), 0;
+#else
+  const auto repeat = [](const std::string &part, int times) {
+    std::string text;
+    text.reserve(part.size() * std::size_t(times));
+    for (int k = 0; k < times; ++k) text += part;
+    return text;
+  };
+  const int million = 1'000'000;
+  const std::string begin = "kernel k { in x : f32[i]; out y = ";
+  const std::vector<std::string> texts{
+      begin + "x" + repeat(" + x", million) + " }",
+      begin + repeat("(0.5 - ", million) + "x" + repeat(")", million) + " }",
+      begin + repeat("abs(", 2 * million) + "x" + repeat(")", 2 * million) + " }",
+      begin + repeat("-", 2 * million) + "x }"};
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = rlim_t(pages) * rlim_t(sysconf(_SC_PAGESIZE)) + (rlim_t(megabytes) << 20);
+  setrlimit(RLIMIT_AS, &limit);
+  int refused = 0;
+  for (const std::string &text : texts) try {
+      parse(text);
+    } catch (const Error &error) {
+      if (error.code() == "E0013")
+        ++refused;
+      else
+        std::puts(error.what());
+    }
+  std::printf("%d of %d refused within %d MiB\n", refused, int(texts.size()), megabytes);
+  return refused != int(texts.size());
+#endif
+}
+
 } // namespace
 
 int main(int count, char **words) {
@@ -381,6 +422,7 @@ int main(int count, char **words) {
   if (mode == "late") return many_ends("end-late", 1);
   if (mode == "no-code") return no_code();
   if (mode == "live") return live(number);
+  if (mode == "refuse") return refuse(count > 2 ? number : 256);
   if (mode == "threads") return few_threads(number);
   if (mode == "end-compiling") end_compiling(number);
   if (mode == "end-running") end_running(number);

@@ -233,12 +233,23 @@ TEST_CASE("a file is loaded, and its errors name it") {
 
 TEST_CASE("settings are printed and kept") {
   Talk talk;
-  CHECK(talk(".set") == "threads 0\nengine auto\nplot off\n");
+  CHECK(talk(".set") == "threads 0\nengine auto\ndebug off\nplot off\n");
   talk(".set threads = 1");
   talk(".set engine interpreter");
-  CHECK(talk(".set") == "threads 1\nengine interpreter\nplot off\n");
+  CHECK(talk(".set") == "threads 1\nengine interpreter\ndebug off\nplot off\n");
   talk(scale);
   CHECK(talk(".run x=arange(2) a=2") == "z: f64[2]\n[0.0, 2.0]\n");
+}
+
+TEST_CASE("with debug on each run is checked") {
+  Talk talk;
+  talk("kernel logs { in x : f32[i]; out y = log(x) }");
+  talk(".set debug nan,memory");
+  contains(talk(".set"), "debug nan,memory\n");
+  contains(talk.error(".run x=[1, -1]"), "error[E0319]: output 'y' is nan at [1]");
+  contains(talk.error(".set debug some"), "'some' is no value of debug");
+  talk(".set debug off");
+  CHECK(talk(".run x=[1, -1]") == "y: f32[2]\n[0.0, nan]\n");
 }
 
 TEST_CASE("help has every command with an example, and what is behind it") {

@@ -95,6 +95,7 @@ TEST_CASE("commands, kernels, stages, inputs, settings and generators are comple
   CHECK(completed(".ru") == List{".run"});
   CHECK(completed(".s") == List{".save", ".set", ".show"});
   CHECK(completed(".show lo") == List{"loop"});
+  CHECK(completed(".set debug in") == List{"infinity", "interpreter"});
   CHECK(completed(".show loop r") == List{"row"});
   CHECK(completed(".run ro") == List{"row"});
   CHECK(completed(".run row w") == List{"why="});

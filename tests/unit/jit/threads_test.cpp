@@ -265,6 +265,28 @@ TEST_CASE("A full cache forgets what was not used for the longest time") {
   CHECK(cache.size() == 2);
 }
 
+TEST_CASE("A cache that holds too many bytes forgets what nobody holds, the oldest first") {
+  MemoryCache<std::string> cache(100, 10, [](const std::string &text) { return text.size(); });
+  const auto get = [&](const std::string &key, std::size_t bytes) {
+    return cache.get(key, [&] { return std::make_shared<const std::string>(bytes, '.'); });
+  };
+  const auto held = get("held", 4).value;
+  CHECK(get("a", 3).dropped == 0);
+  CHECK(get("b", 3).dropped == 0);
+  CHECK(cache.bytes() == 10);
+  CHECK_FALSE(get("a", 3).made); // b is older now
+  CHECK(get("c", 1).dropped == 1);
+  CHECK(cache.bytes() == 8);
+  CHECK_FALSE(get("a", 3).made);
+  CHECK_FALSE(get("held", 4).made);
+  CHECK(get("b", 3).dropped == 1);           // c, as a and what is held were used later
+  const auto large = get("large", 50).value; // more than there may be: all goes that nobody holds
+  CHECK(cache.bytes() == 54);
+  CHECK(cache.size() == 2);
+  CHECK_FALSE(get("held", 4).made);
+  CHECK(*held == "....");
+}
+
 TEST_CASE("What could not be made is not remembered") {
   MemoryCache<int> cache(2);
   CHECK_THROWS_AS(

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 #include <thread>
 
@@ -383,6 +384,52 @@ TEST_CASE("Every number of threads gives the same bits") {
     for (std::size_t o = 0; o < one.size(); ++o)
       CHECK(std::memcmp(one[o].raw(), many[o].raw(), std::size_t(one[o].size()) * 4) == 0);
   }
+}
+
+TEST_CASE("A call may be kept to fewer threads than the kernel, with the same bits") {
+  const LoopSpec spec =
+      parse("kernel k { in x : f32[i, j]; out z = x / sum(x, j)\n"
+            "  out s = sum(x); out r = scan(sum, x, i)\n"
+            "  let h[i, j] = pad(x, 1: (1, 1), edge)[i, j + 2] * 2; out t[k, j] = h[k + 1, j] }");
+  Array x(f32, {300, 401});
+  for (std::int64_t k = 0; k < x.size(); ++k) x.data<float>()[k] = float(k % 97) / 7;
+  const Kernel kernel = compile(spec, with(Engine::automatic, 7));
+  const Results all = kernel({{"x", x}});
+  for (const int most : {1, 2, 3, 50}) {
+    const Kernel kept = kernel.with_threads(most);
+    CHECK(kept.threads() == std::min(most, 7));
+    const Results few = kept({{"x", x}});
+    for (const auto &[name, array] : all)
+      CHECK(few[name].to_vector<float>() == array.to_vector<float>());
+    Array z(f32, {300, 401});
+    kept.bind({{"x", x}}, {{"z", z}})();
+    CHECK(z.to_vector<float>() == all["z"].to_vector<float>());
+  }
+  CHECK(kernel.threads() == 7);
+  CHECK(kernel.with_threads(2).with_threads(0).threads() == 7);
+  CHECK(kernel.counters().compiles == kernel.with_threads(1).counters().compiles);
+  try {
+    kernel.with_threads(-1);
+    FAIL("no error");
+  } catch (const DataError &error) {
+    CHECK(error.code() == "E0321");
+  }
+}
+
+TEST_CASE("A kernel whose calls are kept to one thread runs on the calling one alone") {
+  // Threads that a call had run on would stay in the process.
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                         std::filesystem::directory_iterator());
+  };
+  const Kernel kernel =
+      compile(parse("kernel one_thread { in x : f64[i, j]; out s = sum(exp(x), i) }"),
+              with(Engine::automatic, 11));
+  const Array x(f64, {2000, 500});
+  kernel.with_threads(1).prepare({x});
+  const auto before = threads();
+  kernel.with_threads(1)({{"x", x}});
+  CHECK(threads() == before);
 }
 
 TEST_CASE("A kernel may be called from many threads, with old and new layouts") {

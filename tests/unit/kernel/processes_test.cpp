@@ -21,6 +21,12 @@ void check_all_good(const std::string &words, const std::string &count) {
 
 } // namespace
 
+TEST_CASE("A text of far too many operations is refused within 256 MiB") {
+  const Ended ended = run("refuse 256");
+  CAPTURE(ended.text);
+  CHECK(ended.status == 0);
+}
+
 TEST_CASE("A child that is forked while another thread runs a parallel kernel runs it, too") {
   check_all_good("fork-running", "20");
 }

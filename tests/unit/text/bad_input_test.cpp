@@ -96,6 +96,29 @@ TEST_CASE("100,000 nested operations are computed in every engine") {
   }
 }
 
+TEST_CASE(
+    "An expression of too many operations is refused, and one of as many as there may be is none") {
+  const auto code = [](const std::string &value) {
+    try {
+      parse("kernel k { in x : f64[i]; out z = " + value + " }");
+    } catch (const SpecError &error) {
+      return error.code();
+    }
+    return std::string("none");
+  };
+  const int half = 1 << 19; // an operation and its right side are two
+  CHECK(code("x" + repeat(" + x", half - 1)) == "none");
+  CHECK(code("x" + repeat(" + x", half)) == "E0013");
+  CHECK(code(repeat("(x - ", half) + "x" + repeat(")", half)) == "E0013");
+  CHECK(code(repeat("-", 2 * half - 1) + "x") == "none");
+  CHECK(code(repeat("-", 2 * half) + "x") == "E0013");
+  CHECK(code(repeat("abs(", 2 * half) + "x" + repeat(")", 2 * half)) == "E0013");
+  // Positions, borders and the least integer are no operations.
+  CHECK(code("x[i + 0]" + repeat("+pad(x,i:(1,1),-1)[i+1-1+0]", half / 4)) == "none");
+  CHECK(code("0" + repeat("+-9223372036854775808", half - 1)) == "none");
+  CHECK(code("0" + repeat("+iota(i)", half - 1)) == "none");
+}
+
 TEST_CASE("10,000 operations in one kernel are computed in every engine") {
   for (const Engine engine : engines) {
     CHECK(second_of("out z = x" + repeat(" + x * 2", 5'000), engine) == 4 + 5'000 * 8);

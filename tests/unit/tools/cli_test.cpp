@@ -93,6 +93,22 @@ TEST_CASE("all engines give the same answer") {
   CHECK(outs[0] == outs[2]);
 }
 
+TEST_CASE("--debug checks the call, and nothing is written where a check fails") {
+  const TempFolder folder;
+  const std::string logs = "kernel logs { in x : f32[i]; out y = log(x) * 2 }";
+  const std::string out = "y=" + (folder / "y.npy");
+  const Run good = run({"run", "--debug", "-e", logs, "--in", "x=[1, 1]"});
+  CHECK(good.status == 0);
+  CHECK(good.out == "y: f32[2]\n[0.0, 0.0]\n");
+  CHECK(failed(run({"run", "--debug", "-e", logs, "--in", "x=[1, -1]", "--out", out}), 3, "E0319"));
+  CHECK(failed(run({"run", "--debug=nan,infinity", "-e", logs, "--in", "x=[1, 0]", "--out", out}),
+               3, "E0320"));
+  CHECK(folder.count() == 0);
+  CHECK(run({"run", "--debug=interpreter,reference,memory", "-e", logs, "--in", "x=[1, -1]"})
+            .status == 0);
+  CHECK(failed(run({"run", "--debug=nans", "-e", logs, "--in", "x=[1]"}), 2, "E0401"));
+}
+
 TEST_CASE("--out writes the outputs that it names, and prints none") {
   const TempFolder folder;
   const Run r =

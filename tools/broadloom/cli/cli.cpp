@@ -2,6 +2,7 @@
 #include "tools/broadloom/cli/cli.hpp"
 
 #include "tools/broadloom/cli/commands.hpp"
+#include "tools/broadloom/cli/debug_words.hpp"
 #include "tools/broadloom/cli/failure.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/cli/usage.hpp"
@@ -102,6 +103,8 @@ public:
   }
 
   void execute(std::vector<std::string> words, const Streams &streams, Phase &phase) {
+    for (std::string &word : words) // alone it takes no word that follows, as a FILE may
+      if (word == "--debug") word = "--debug=all";
     std::reverse(words.begin(), words.end()); // as CLI11 wants them
     try {
       app_.parse(words);
@@ -118,6 +121,7 @@ public:
       if (!engine_.empty()) run_options_.engine = engines.at(engine_);
       for (const std::string &tool : profile_)
         run_options_.profile = run_options_.profile | profiles.at(tool);
+      if (!debug_.empty()) run_options_.debug = debug_in(debug_, "--debug");
       run(run_options_, streams, phase);
     } else if (show_->parsed()) {
       show_text_.require_one();
@@ -172,6 +176,11 @@ private:
     run_->add_flag("--json", run_options_.json, "print one JSON object instead of the outputs");
     run_->add_flag("--check", run_options_.check,
                    "compare with the reference, and the gradient with measured slopes");
+    run_->add_option("--debug", debug_,
+                     "check each call before outputs are written: all where nothing is said, else "
+                     "these after =, with commas between")
+        ->type_name("all|interpreter|reference|nan|infinity|memory")
+        ->allow_extra_args(false);
     run_->add_option("--engine", engine_, "what runs the kernel")
         ->type_name("jit|interpreter|reference")
         ->check(CLI::IsMember(engines).description(""));
@@ -286,6 +295,7 @@ private:
   ReplOptions repl_options_;
   std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
   std::vector<std::string> profile_;                               // and these
+  std::string debug_;                                              // a list of such words
   std::string generate_;
   TextWords run_text_, show_text_, grad_text_, jvp_text_, tune_text_, check_words_;
   RunOptions run_options_;

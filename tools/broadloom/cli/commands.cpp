@@ -72,6 +72,7 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   compile_options.threads = options.threads;
   compile_options.engine = options.engine;
   compile_options.profile = options.profile;
+  compile_options.debug = options.debug;
   Kernel kernel = compile(chosen, compile_options);
   const std::string &name = chosen.data().name;
   std::vector<InputInfo> infos = kernel.inputs();

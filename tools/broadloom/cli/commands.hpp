@@ -38,6 +38,7 @@ struct RunOptions {
   bool check = false; // against the reference, and the gradient against slopes
   Engine engine = Engine::automatic;
   Profile profile = Profile::none;
+  Debug debug = Debug::none;
 };
 
 struct GradOptions {

@@ -1,6 +1,7 @@
 // `run --check`: what a run gave against the definition of the kernel, and its gradient against slopes.
 #pragma once
 
+#include "check/agreement.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -10,15 +11,7 @@
 
 namespace broadloom::cli {
 
-// An output against the reference.
-struct OutputCheck {
-  std::string name;
-  bool passed = true; // equal bits, or no element is off by more than it may be
-  // Of the element that uses most of its tolerance; NaN where only one of the two is finite.
-  double difference = 0;
-  double tolerance =
-      0; // 0 where no fold rounds: then all bits must be equal; inf where anything may come out
-};
+using checked::OutputCheck;
 
 struct RunCheck {
   std::vector<OutputCheck> outputs; // those that were computed

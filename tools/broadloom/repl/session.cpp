@@ -2,6 +2,7 @@
 #include "tools/broadloom/repl/session.hpp"
 
 #include "support/text.hpp"
+#include "tools/broadloom/cli/debug_words.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
@@ -141,8 +142,8 @@ std::string Session::print_settings() const {
   std::string_view engine;
   for (const auto &[word, value] : engines)
     if (value == settings_.engine) engine = word;
-  return fmt::format("threads {}\nengine {}\nplot {}\n", settings_.threads, engine,
-                     settings_.plot ? "on" : "off");
+  return fmt::format("threads {}\nengine {}\ndebug {}\nplot {}\n", settings_.threads, engine,
+                     debug_text(settings_.debug), settings_.plot ? "on" : "off");
 }
 
 void Session::set(const Words &given) {
@@ -182,6 +183,10 @@ void Session::set(const Words &given) {
       next.engine = engine;
       good = true;
     }
+  } else if (found->name == "debug") {
+    next.debug =
+        debug_in(fmt::format("{}", fmt::join(words.begin() + 1, words.end(), ",")), "debug");
+    good = true;
   } else {
     next.plot = value == "on";
     good = value == "on" || value == "off";

@@ -20,6 +20,7 @@ namespace broadloom::cli {
 struct Settings {  // see `setting_table`
   int threads = 0; // 0: as the library decides
   Engine engine = Engine::automatic;
+  Debug debug = Debug::none;
   bool plot = false;
 };
 

@@ -188,6 +188,7 @@ Kernel Session::compiled(const DefinedKernel &defined) {
   Options options;
   options.threads = settings_.threads;
   options.engine = settings_.engine;
+  options.debug = settings_.debug;
   options.cancel = options_.cancel;
   return compiled_.emplace(name, compile(defined.spec, options)).first->second;
 }

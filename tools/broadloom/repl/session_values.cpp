@@ -140,6 +140,7 @@ Array Session::evaluate(const std::string &text) {
   Options options;
   options.threads = settings_.threads;
   options.engine = settings_.engine;
+  options.debug = settings_.debug;
   options.cancel = options_.cancel;
   const auto defined = library.kernels().at("value");
   const auto result = std::make_shared<Array>();

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
-namespace broadloom::differential {
+namespace broadloom::support {
 
 // `size` bytes that begin at the page after a forbidden one, or (`at_end`) end at the page before one. A copy lies likewise.
 class Guarded {
@@ -18,6 +19,9 @@ public:
   unsigned char *data() { return data_; }
   const unsigned char *data() const { return data_; }
   std::size_t size() const { return size_; }
+  // What lies between the forbidden page before and the first byte: all that is left of the first page, where `at_end`.
+  std::span<unsigned char> slack();
+  void forbid_writes();
 
 private:
   void *mapped_ = nullptr;
@@ -27,4 +31,4 @@ private:
   bool at_end_ = false;
 };
 
-} // namespace broadloom::differential
+} // namespace broadloom::support

@@ -1,5 +1,5 @@
 // See guarded.hpp.
-#include "guarded.hpp"
+#include "support/guarded.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,10 +8,12 @@
 #include <new>
 #include <utility>
 
-namespace broadloom::differential {
+namespace broadloom::support {
+
+static std::size_t page_size() { return std::size_t(sysconf(_SC_PAGESIZE)); }
 
 Guarded::Guarded(std::size_t size, bool at_end) : size_(size), at_end_(at_end) {
-  const auto page = std::size_t(sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_size();
   const std::size_t inside = (size + page - 1) / page * page;
   mapped_bytes_ = inside + 2 * page;
   mapped_ = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -46,4 +48,16 @@ Guarded::~Guarded() {
   if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
 }
 
-} // namespace broadloom::differential
+std::span<unsigned char> Guarded::slack() {
+  if (mapped_ == nullptr) return {};
+  unsigned char *first = static_cast<unsigned char *>(mapped_) + page_size();
+  return {first, std::size_t(data_ - first)};
+}
+
+void Guarded::forbid_writes() {
+  const std::size_t inside = mapped_bytes_ - 2 * page_size();
+  if (mapped_ != nullptr && inside > 0)
+    mprotect(static_cast<unsigned char *>(mapped_) + page_size(), inside, PROT_READ);
+}
+
+} // namespace broadloom::support
