@@ -56,7 +56,7 @@ struct CommandTable { // the session's friend: each row calls one of its members
           ".time", "[K] [x=SOURCE ..]",
           "time calls, and compare with what the machine can do at most",
           "The bound is the longer of two times: to move the bytes of all inputs and outputs once, "
-          "and to do the\noperations, at rates measured once a session.",
+          "and to do the\noperations, at rates that are measured in turns with the kernel.",
           ".time k x=rand(1000, 1000)", Argument::Kernel, &call<&Session::time>},
       Command{".check", "[K] [x=SOURCE ..]",
               "hold outputs against the reference, the gradient against slopes", "",

@@ -189,7 +189,7 @@ void Session::set(const Words &given) {
   if (!good)
     throw UsageError("E0401", fmt::format("'{}' is no value of {}", value, found->name),
                      fmt::format("write .set {} {}", found->name, found->values));
-  if (next.threads != settings_.threads) roofline_.reset();
+  if (next.threads != settings_.threads) roof_.reset();
   settings_ = next;
   compiled_.clear();
 }

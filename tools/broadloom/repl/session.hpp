@@ -104,8 +104,8 @@ private:
   std::shared_ptr<Call> prepare(const Words &words, std::int64_t points, bool may_write);
   void apart(std::function<void()> work);
   static void run_once(const Call &call);
-  static std::string report(const Call &call, const Timing &timing, double compile_ms,
-                            const Roofline &roofline, std::optional<double> predicted_ns);
+  static std::string report(const Call &call, const Measured &measured, const Work &work,
+                            double compile_ms, std::optional<double> predicted_ns);
   void keep_sources(const Call &call);
   // A line for each file that is there.
   static std::string told_of_replaced(const Words &paths);
@@ -122,7 +122,7 @@ private:
   std::map<std::string, std::map<std::string, std::string>> given_; // [kernel][input]: SOURCE
   Values values_;                          // by .let, and "k.z" of the latest run of k
   std::map<std::string, Kernel> compiled_; // by name, for these settings
-  std::optional<Roofline> roofline_;       // for these settings
+  std::shared_ptr<const Roof> roof_;       // for these settings
   Phase phase_ = Phase::Spec;
   bool done_ = false;
 };
