@@ -207,8 +207,9 @@ TEST_CASE("a timed kernel is compared with what the machine can do") {
   Talk talk;
   talk(scale);
   const std::string text = talk(".time x=rand(1000) a=2");
-  for (const char *part : {"a call", "ns per element, 1000 elements", "GB/s, 0.016 MB",
-                           "GFLOP/s, 1 operations per element", "% of the roofline, ", "% in most rounds: "})
+  for (const char *part :
+       {"a call", "ns per element, 1000 elements", "GB/s, 0.016 MB",
+        "GFLOP/s, 1 operations per element", "% of the roofline, ", "% in most rounds: "})
     contains(text, part);
 }
 

@@ -35,6 +35,12 @@ TEST_CASE("scalars, bools, empty arrays and higher ranks print as NumPy prints t
   CHECK(printed("ones(2,1,2)", i8) == "[[[1, 1]],\n\n [[1, 1]]]");
 }
 
+TEST_CASE("lines are as wide as asked for") {
+  const Array row(i32, {6});
+  CHECK(print(row, 9) == "[0, 0, 0,\n 0, 0, 0]");
+  CHECK(print(row, 1) == "[0,\n 0,\n 0,\n 0,\n 0,\n 0]");
+}
+
 TEST_CASE("floats print the fewest digits that name them") {
   CHECK(printed("0.1", f32) == "0.1");
   CHECK(printed("0.30000000000000004", f64) == "0.30000000000000004");

@@ -21,6 +21,11 @@ std::size_t byte_count(const Array &array) {
   return std::size_t(array.size()) * size_of(array.dtype());
 }
 
+std::string print_within(const Array &array, int columns) {
+  // Behind the last element of a line stand at most as many brackets as there are dims.
+  return columns > 0 ? broadloom::print(array, columns - array.rank()) : broadloom::print(array);
+}
+
 Outputs::Outputs(const Kernel &kernel, std::vector<Destination> destinations,
                  const std::vector<Array> &inputs, const std::vector<Signature> &signatures)
     : infos_(kernel.outputs()), destinations_(std::move(destinations)) {
@@ -68,14 +73,14 @@ void Outputs::write() const {
   for (npy::PendingFile &file : files) file.commit();
 }
 
-void Outputs::print(std::ostream &out, bool plot) const {
+void Outputs::print(std::ostream &out, bool plot, int columns) const {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const Array &array = arrays_[i];
     if (destinations_[i].path || !destinations_[i].is_shown) continue;
     out << fmt::format("{}: {}", info(i).name, name(array.dtype()));
     if (array.rank() > 0) out << fmt::format("[{}]", fmt::join(array.shape(), ", "));
-    out << '\n' << broadloom::print(array) << '\n';
-    if (plot) out << plot_array(array);
+    out << '\n' << print_within(array, columns) << '\n';
+    if (plot) out << plot_array(array, columns);
   }
 }
 

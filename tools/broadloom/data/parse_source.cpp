@@ -3,6 +3,7 @@
 
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/number.hpp"
+#include "tools/broadloom/data/paths.hpp"
 #include "tools/broadloom/data/source.hpp"
 
 #include <fmt/format.h>
@@ -69,7 +70,7 @@ private:
   }
 
   FileSource file(std::size_t end) {
-    FileSource source{std::string(text_.substr(0, end))};
+    FileSource source{with_home(std::string(text_.substr(0, end)))};
     at_ = end;
     if (source.path.back() != ':') return source;
     source.path.pop_back();

@@ -6,6 +6,7 @@
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 
@@ -89,12 +90,27 @@ constexpr std::array settings{
 std::span<const Command> command_table() { return CommandTable::rows; }
 std::span<const Setting> setting_table() { return settings; }
 
-const Command &find_command(std::string_view name) {
-  std::vector<std::string> names;
+std::vector<const Command *> commands_like(std::string_view name) {
+  std::vector<const Command *> like;
+  if (name.starts_with('.')) name.remove_prefix(1);
+  if (name.empty()) return like;
   for (const Command &command : command_table()) {
-    if (command.name == name || command.name.substr(1) == name) return command;
-    names.emplace_back(command.name);
+    const std::string_view whole = command.name.substr(1);
+    if (whole == name) return {&command};
+    if (whole.starts_with(name)) like.push_back(&command);
   }
+  return like;
+}
+
+const Command &find_command(std::string_view name) {
+  const std::vector<const Command *> like = commands_like(name);
+  if (like.size() == 1) return *like[0];
+  std::vector<std::string> names;
+  for (const Command *command : like) names.emplace_back(command->name);
+  if (!like.empty())
+    throw UsageError("E0401", fmt::format("'{}' may be {}", name, fmt::join(names, " or ")),
+                     "write as much of it as tells it from the others");
+  for (const Command &command : command_table()) names.emplace_back(command.name);
   const std::string near = nearest(name, names);
   throw UsageError("E0401", fmt::format("there is no command '{}'", name),
                    near.empty() ? ".help lists the commands"

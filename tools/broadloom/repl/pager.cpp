@@ -1,6 +1,7 @@
 // See pager.hpp.
 #include "tools/broadloom/repl/pager.hpp"
 
+#include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/cli/terminal_info.hpp"
 #include "tools/broadloom/repl/fit.hpp"
 
@@ -84,9 +85,11 @@ int run_with_input(const std::string &command, std::string_view text) {
   }
   close(ends[1]);
   if (error != 0) return cannot_be_run;
+  const HoldInterrupt hold; // Ctrl-C is the pager's
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  clear_interrupt();
   return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 

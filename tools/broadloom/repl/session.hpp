@@ -30,6 +30,9 @@ struct SessionOptions {
   // Gives a new flag, when work that does not stop has been left behind with the old one.
   std::function<CancelFlag()> renew = nullptr;
   bool progress = false; // say on the error stream that something takes long, and take it back
+  bool color = false;    // of stages that are shown
+  // How wide the terminal is now; 0, or no function: as wide as it likes.
+  std::function<int()> columns = nullptr;
 };
 
 class Session {
@@ -68,6 +71,9 @@ private:
     std::string replaced; // what is said of files that were there
   };
   static constexpr std::int64_t small_points = 0; // data that is made up is to be read by people
+
+  int columns() const { return options_.columns ? options_.columns() : 0; }
+  void tell(std::string_view text); // sentences and tables, in lines that fit
 
   // session.cpp
   void define(const Chunk &text);

@@ -8,6 +8,7 @@
 #include "tools/broadloom/cli/progress.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/cli/verify.hpp"
+#include "tools/broadloom/data/paths.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
@@ -224,7 +225,10 @@ std::shared_ptr<Session::Call> Session::prepare(const Words &given, std::int64_t
                                                 bool may_write) {
   Words words = given;
   const auto arrow = std::find(words.begin(), words.end(), "->");
-  const Words destinations(arrow == words.end() ? arrow : arrow + 1, words.end());
+  Words destinations(arrow == words.end() ? arrow : arrow + 1, words.end());
+  for (std::string &word : destinations)
+    if (const std::size_t equals = word.find('='); equals != word.npos)
+      word = word.substr(0, equals + 1) + with_home(word.substr(equals + 1));
   if (arrow != words.end() && (destinations.empty() || !may_write))
     throw UsageError("E0401", may_write ? "nothing stands behind ->" : "only .run writes files",
                      "write .run K x=SOURCE -> z=z.npy");
@@ -272,7 +276,7 @@ void Session::apart(std::function<void()> work) {
 void Session::keep_sources(const Call &call) {
   for (const auto &[input, source] : sources_in(call.words, *call.defined, library_))
     given_[call.defined->typed.name][input] = source;
-  if (!call.made_up.empty()) streams_.out << "made up:" << call.made_up << '\n';
+  if (!call.made_up.empty()) tell("made up:" + call.made_up + "\n");
 }
 
 void Session::run(const Words &words) {
@@ -287,7 +291,7 @@ void Session::run(const Words &words) {
   const std::vector<std::string> names = call->outputs.names();
   for (std::size_t o = 0; o < names.size(); ++o)
     values_[call->defined->typed.name + "." + names[o]] = {call->outputs.arrays()[o], false};
-  call->outputs.print(streams_.out, settings_.plot);
+  call->outputs.print(streams_.out, settings_.plot, columns());
   streams_.out << call->replaced;
 }
 
@@ -307,7 +311,7 @@ void Session::check(const Words &words) {
     });
   }
   keep_sources(*call);
-  streams_.out << to_text(*result);
+  tell(to_text(*result));
   with_places(call->defined->text, [&] { require_passed(call->defined->spec, *result); });
 }
 
@@ -344,7 +348,7 @@ void Session::time(const Words &words) {
   if (call->kernel.engine() == Engine::jit)
     apart([call, predicted] { *predicted = call->kernel.predict().seconds * 1e9; });
   keep_sources(*call);
-  streams_.out << report(*call, *measured, *work, compile_ms, *predicted);
+  tell(report(*call, *measured, *work, compile_ms, *predicted));
 }
 
 } // namespace broadloom::cli

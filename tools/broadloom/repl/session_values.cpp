@@ -6,6 +6,7 @@
 #include "text/words.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
+#include "tools/broadloom/data/paths.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -91,7 +92,7 @@ bool Session::answer(const std::string &text) {
       spec::check_name(trimmed(word.substr(0, equals)), "").code.empty())
     throw UsageError("E0401", "a value has its name by .let", fmt::format("write .let {}", word));
   if (!is_expression(text)) return false;
-  streams_.out << broadloom::print(evaluate(word)) << '\n';
+  streams_.out << print_within(evaluate(word), columns()) << '\n';
   return true;
 }
 
@@ -213,7 +214,7 @@ void Session::save(const Words &words) {
                                      : "the values are " + support::quoted_list(names));
     arrays.emplace_back(words[w], value->second.array);
   }
-  const std::string &path = words.back();
+  const std::string path = with_home(words.back());
   const bool archive = path.ends_with(".npz");
   if (!archive && arrays.size() > 1)
     throw UsageError("E0401", "only a .npz file holds several arrays", form);
