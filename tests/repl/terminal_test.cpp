@@ -24,7 +24,8 @@ using Environment = std::vector<std::pair<const char *, const char *>>;
 
 class Person {
 public:
-  explicit Person(const TempFolder &folder, bool color = false, const Environment &more = {})
+  explicit Person(const TempFolder &folder, bool color = false, const Environment &more = {},
+                  const char *file = nullptr)
       : screen_(columns) {
     winsize size{};
     size.ws_row = 40;
@@ -44,7 +45,7 @@ public:
     setenv("BROADLOOM_PAGER", "", 1);
     setenv("HOME", folder.path.c_str(), 1);
     for (const auto &[name, value] : more) setenv(name, value, 1);
-    if (chdir(folder.path.c_str()) == 0) execl(BROADLOOM_PROGRAM, "broadloom", nullptr);
+    if (chdir(folder.path.c_str()) == 0) execl(BROADLOOM_PROGRAM, "broadloom", file, nullptr);
     _exit(127);
   }
   ~Person() {
@@ -347,4 +348,15 @@ TEST_CASE("a bracket that is closed shows the one that opens it" * doctest::skip
   person.types("x(1)");
   CHECK(person.got("> x(1)\033[K\033[J\r\033[3C"));
   CHECK(person.sees_last("> x(1)"));
+}
+
+TEST_CASE("a file that is named starts the session with what it defines") {
+  const TempFolder folder;
+  folder.write("k.loom", kernel + "\n");
+  Person person(folder, false, {}, "k.loom");
+  CHECK(person.screen().find("k(x: f64[i]) -> z: f64[i]\nBroadloom ") != std::string::npos);
+  person.types(".run x=ones(1)\r");
+  CHECK(person.sees("[2.0]\n>"));
+  person.types(".help E0102\r");
+  CHECK(person.sees("\nE0102: "));
 }

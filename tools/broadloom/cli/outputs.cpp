@@ -6,6 +6,7 @@
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/data/free_memory.hpp"
 #include "tools/broadloom/data/plot.hpp"
+#include "tools/broadloom/data/png_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +14,10 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <utility>
+#include <variant>
 
 namespace broadloom::cli {
 
@@ -65,12 +69,16 @@ std::vector<NamedView> Outputs::views() const {
 
 void Outputs::write() const {
   const HoldInterrupt hold;
-  std::vector<npy::PendingFile> files;
+  std::vector<std::variant<npy::PendingFile, PendingPng>> files;
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    if (destinations_[i].path) files.emplace_back(*destinations_[i].path, arrays_[i]);
+    const std::optional<std::string> &path = destinations_[i].path;
+    if (path && path->ends_with(".png"))
+      files.emplace_back(std::in_place_type<PendingPng>, *path, arrays_[i]);
+    else if (path)
+      files.emplace_back(std::in_place_type<npy::PendingFile>, *path, arrays_[i]);
     if (interrupted()) throw Interrupted{};
   }
-  for (npy::PendingFile &file : files) file.commit();
+  for (auto &file : files) std::visit([](auto &pending) { pending.commit(); }, file);
 }
 
 void Outputs::print(std::ostream &out, bool plot, int columns) const {

@@ -18,10 +18,11 @@ namespace broadloom::cli {
 
 namespace {
 
-constexpr const char *forms = "a source is a .npy or .csv file, a.npz:NAME, a number, a list "
-                              "[1, 2, 3], or rand(3,4), randn(..), zeros(..), ones(..), arange(n), "
-                              "arange(2, 10), full(3, value=2), eye(3), linspace(0, 1, 5), with "
-                              ", seed=7; then views like [::2, -1] and .T";
+constexpr const char *forms =
+    "a source is a .npy, .csv or .png file, a.npz:NAME, -, a number, a list "
+    "[1, 2, 3], or rand(3,4), randn(..), zeros(..), ones(..), arange(n), "
+    "arange(2, 10), full(3, value=2), eye(3), linspace(0, 1, 5), with "
+    ", seed=7; then views like [::2, -1] and .T";
 
 class SourceParser {
 public:
@@ -58,13 +59,14 @@ private:
 
   // Where a path ends: after the first suffix that only views can follow; 0 where there is none.
   std::size_t path_end() const {
-    for (const std::string_view suffix : {".npy", ".csv", ".npz:"})
+    const auto ends = [](std::string_view rest) {
+      return rest.empty() || rest[0] == '[' || rest[0] == ' ' || rest.substr(0, 2) == ".T";
+    };
+    if (text_.starts_with('-') && ends(text_.substr(1))) return 1;
+    for (const std::string_view suffix : {".npy", ".csv", ".png", ".npz:"})
       for (std::size_t at = text_.find(suffix); at != text_.npos; at = text_.find(suffix, at + 1)) {
         const std::string_view rest = text_.substr(at + suffix.size());
-        if (suffix.back() == ':' || rest.empty() || rest[0] == '[' || rest[0] == ' ' ||
-            rest.substr(0, 2) == ".T") {
-          return at + suffix.size();
-        }
+        if (suffix.back() == ':' || ends(rest)) return at + suffix.size();
       }
     return 0;
   }

@@ -8,6 +8,8 @@
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/number.hpp"
+#include "tools/broadloom/data/png_file.hpp"
+#include "tools/broadloom/data/standard_input.hpp"
 
 #include <fmt/format.h>
 
@@ -122,13 +124,36 @@ void require_file(const std::string &path, const std::string &what) {
   }
 }
 
+Array array_in(const std::string &path, FileKind kind, const Target &target) {
+  switch (kind) {
+  case FileKind::Npy: return load_npy(path);
+  case FileKind::Csv: return list_array(read_csv(path), target);
+  case FileKind::Png: return read_png(path);
+  }
+  return {};
+}
+
+Array standard_input_array(const Target &target) {
+  if (target.standard_input == nullptr)
+    throw UsageError(
+        "E0403",
+        fmt::format("input {}: - is standard input, from which the REPL reads its lines",
+                    target.name),
+        "name a file; broadloom run .. --in x=- reads data from standard input");
+  return read_stream(*target.standard_input, [&](const std::string &path, FileKind kind) {
+    return array_in(path, kind, target);
+  });
+}
+
 Array file_array(const FileSource &source, const Target &target) {
   const std::string &path = source.path;
-  require_file(path, "input " + target.name);
-  if (path.ends_with(".csv")) return list_array(read_csv(path), target);
-  const Array array = source.entry.empty() ? load_npy(path) : entry_of(path, source.entry);
+  const bool is_stream = path == "-";
+  if (!is_stream) require_file(path, "input " + target.name);
+  const Array array = is_stream              ? standard_input_array(target)
+                      : source.entry.empty() ? array_in(path, kind_of_name(path), target)
+                                             : entry_of(path, source.entry);
   if (array.dtype() != target.dtype)
-    wrong_dtype(path, array, target,
+    wrong_dtype(is_stream ? "standard input" : path, array, target,
                 fmt::format("declare the input as {}, or convert the file with numpy",
                             name(array.dtype())));
   return array;
@@ -206,8 +231,11 @@ Array apply_view(const Array &array, const ViewStep &step, const std::string &te
 
 Array array_of_file(const Source &source) {
   const auto &file = std::get<FileSource>(source.base);
+  if (file.path == "-") return standard_input_array({"of the value", DType::F64, {}});
   require_file(file.path, "the value");
-  Array array = file.entry.empty() ? load_npy(file.path) : entry_of(file.path, file.entry);
+  Array array = !file.entry.empty()           ? entry_of(file.path, file.entry)
+                : file.path.ends_with(".png") ? read_png(file.path)
+                                              : load_npy(file.path);
   for (const ViewStep &step : source.views) array = apply_view(array, step, source.text);
   return array;
 }

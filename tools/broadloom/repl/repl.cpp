@@ -79,12 +79,12 @@ void talk(Session &session, std::ostringstream &said, const Streams &streams, bo
          return highlight(feeder.pending(), line, cursor, session.library());
        }},
       color);
-  streams.out << "Broadloom " BROADLOOM_VERSION ": type a kernel, or .help\n" << std::flush;
   const auto show = [&] {
     show_paged(said.str());
     said.str("");
   };
   show(); // of a file that was loaded
+  streams.out << "Broadloom " BROADLOOM_VERSION ": type a kernel, or .help\n" << std::flush;
   std::string entry;
   while (!session.done()) {
     if (!feeder.open()) {
@@ -116,16 +116,29 @@ void talk(Session &session, std::ostringstream &said, const Streams &streams, bo
   }
 }
 
-void read_all(Session &session, const Streams &streams) {
-  Feeder feeder(session, "<stdin>");
-  for (std::string line; !session.done() && std::getline(streams.in, line);) feeder.line(line);
-  if (!session.done()) feeder.end();
+// Errors of commands, which have no place of their own, get their line.
+void read_all(Session &session, std::istream &in, const std::string &file) {
+  Feeder feeder(session, file);
+  int number = 0;
+  try {
+    for (std::string line; !session.done() && std::getline(in, line);) {
+      ++number;
+      feeder.line(line);
+    }
+    if (!session.done()) feeder.end();
+  } catch (const Error &error) {
+    throw_at(error, {file, number, 0, 1, ""});
+  }
 }
 
 } // namespace
 
+bool is_person(const Streams &streams) {
+  return &streams.in == &std::cin && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
 void repl(const ReplOptions &options, const Streams &streams, Phase &phase) {
-  const bool person = &streams.in == &std::cin && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  const bool person = is_person(streams) && !options.text;
   SessionOptions choices;
   if (person)
     choices = {interrupt_flag(),
@@ -139,7 +152,12 @@ void repl(const ReplOptions &options, const Streams &streams, Phase &phase) {
   Session session({streams.in, person ? said : streams.out, streams.err}, choices);
   try {
     if (!options.file.empty()) session.load(options.file);
-    if (!person) read_all(session, streams);
+    if (options.text) {
+      std::istringstream lines(*options.text);
+      read_all(session, lines, "<text>");
+    } else if (!person) {
+      read_all(session, streams.in, "<stdin>");
+    }
   } catch (...) {
     phase = session.phase();
     if (!person) throw;

@@ -2,6 +2,7 @@
 #include "tools/broadloom/repl/session.hpp"
 
 #include "support/text.hpp"
+#include "tools/broadloom/cli/explain.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/paths.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
@@ -47,6 +48,12 @@ std::string signature(const spec::TypedSpec &spec) {
     outputs.push_back(
         fmt::format("{}: {}{}", output.name, name(output.dtype), dims_of(spec, output.axes)));
   return fmt::format("{}({}) -> {}", spec.name, fmt::join(inputs, ", "), fmt::join(outputs, ", "));
+}
+
+// E0102
+bool is_error_code(std::string_view word) {
+  return word.size() == 5 && (word[0] == 'E' || word[0] == 'e') &&
+         word.find_first_not_of("0123456789", 1) == word.npos;
 }
 
 } // namespace
@@ -119,6 +126,10 @@ void Session::clear(const Words &) { library_.forget_statements(); }
 void Session::quit(const Words &) { done_ = true; }
 
 void Session::help(const Words &words) {
+  if (!words.empty() && is_error_code(words[0])) {
+    tell(explanation(words[0]));
+    return;
+  }
   if (!words.empty()) {
     const Command &command = find_command(words[0]);
     tell(fmt::format("{} {}\n{}\n", command.name, command.arguments, command.help));

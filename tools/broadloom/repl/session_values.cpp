@@ -7,6 +7,7 @@
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/paths.hpp"
+#include "tools/broadloom/data/png_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -218,14 +219,16 @@ void Session::save(const Words &words) {
   const bool archive = path.ends_with(".npz");
   if (!archive && arrays.size() > 1)
     throw UsageError("E0401", "only a .npz file holds several arrays", form);
-  if (!archive && !path.ends_with(".npy") && !path.ends_with(".csv"))
-    throw UsageError("E0401", fmt::format("'{}' is no .npy, .npz or .csv file", path), form);
+  if (!archive && !path.ends_with(".npy") && !path.ends_with(".csv") && !path.ends_with(".png"))
+    throw UsageError("E0401", fmt::format("'{}' is no .npy, .npz, .csv or .png file", path), form);
   phase_ = Phase::Data;
   const std::string replaced = told_of_replaced({path});
   if (archive)
     save_npz(path, arrays);
   else if (path.ends_with(".npy"))
     save_npy(path, arrays[0].second);
+  else if (path.ends_with(".png"))
+    PendingPng(path, arrays[0].second).commit();
   else
     write_csv(path, arrays[0].second);
   streams_.out << replaced;
