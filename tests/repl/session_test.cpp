@@ -341,7 +341,7 @@ TEST_CASE("values are written to files, and what is replaced is said") {
            "replaced " + (folder / "a.npy") + ", a file of ");
   contains(talk.error(".save q " + (folder / "q.npy")), "the values are 'a', 'b', 'c' and 'd'");
   contains(talk.error(".save a b " + (folder / "q.npy")), "only a .npz file holds several arrays");
-  contains(talk.error(".save a " + (folder / "q.txt")), "is no .npy, .npz or .csv file");
+  contains(talk.error(".save a " + (folder / "q.txt")), "is no .npy, .npz, .csv or .png file");
   talk(scale);
   CHECK(talk(".run x=[1] a=2 -> z=" + (folder / "z.npy")) == "");
   contains(talk(".run x=[1] a=3 -> z=" + (folder / "z.npy")), "replaced " + (folder / "z.npy"));
