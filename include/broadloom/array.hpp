@@ -240,10 +240,10 @@ View<T>::View(const Array &array)
     : data_(array.data<std::remove_const_t<T>>()), layout_(array.layout()) {}
 
 // NumPy's form: brackets per dim, columns aligned, floats with as few digits as name them exactly. Of an array of more than 1000 elements only
-// the first and last three along each axis are shown.
+// the first and last three along each axis are shown. Lines are broken where they would have more columns.
 //   [[0.5, 1.0, 2.5],
 //    [3.0, 3.5, 4.0]]
-std::string print(const Array &array);
+std::string print(const Array &array, int columns = 100);
 std::ostream &operator<<(std::ostream &out, const Array &array);
 
 // Arrays of 2 MiB or more leave their memory, up to 256 MiB for the process, to the outputs that kernels

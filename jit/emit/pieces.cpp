@@ -49,10 +49,10 @@ namespace {
 using llvm::BasicBlock, llvm::Function, llvm::Instruction, llvm::Value;
 
 // Where a function stands among the pieces: outermost first.
-struct Place {
+struct Spot {
   std::size_t level, piece;
 };
-using Path = std::vector<Place>;
+using Spots = std::vector<Spot>;
 
 // A value that is made in one function and used in others.
 struct Crossing {
@@ -74,7 +74,7 @@ Function *function_of(const Value *value) {
 class Frame {
 public:
   Frame(Function &outer, std::vector<Function *> pieces,
-        const std::unordered_map<const Function *, Path> &paths, llvm::AllocaInst *frame)
+        const std::unordered_map<const Function *, Spots> &paths, llvm::AllocaInst *frame)
       : outer_(outer), pieces_(std::move(pieces)), paths_(paths), frame_(frame),
         layout_(outer.getParent()->getDataLayout()) {}
 
@@ -105,14 +105,14 @@ private:
           if (crosses(operand, user)) note(operand, user);
   }
 
-  const Path &path(const Function &function) const {
-    static const Path &none = *new Path;
+  const Spots &path(const Function &function) const {
+    static const Spots &none = *new Spots;
     const auto found = paths_.find(&function);
     return found == paths_.end() ? none : found->second;
   }
 
   void note(Value *value, const Function &user) {
-    const Path &from = path(*function_of(value)), &to = path(user);
+    const Spots &from = path(*function_of(value)), &to = path(user);
     const auto [found, is_new] = known_.try_emplace(value, crossings_.size());
     if (is_new) {
       crossings_.push_back({value, {}, 0, 0, 0});
@@ -123,9 +123,9 @@ private:
     }
     Crossing &crossing = crossings_[found->second];
     // The innermost level that has the maker and all users.
-    const auto on = [](const Path &path, std::size_t level) {
+    const auto on = [](const Spots &path, std::size_t level) {
       return std::find_if(path.begin(), path.end(),
-                          [&](const Place &place) { return place.level == level; });
+                          [&](const Spot &place) { return place.level == level; });
     };
     while (crossing.level && on(to, *crossing.level) == to.end()) {
       const auto at = on(from, *crossing.level);
@@ -256,7 +256,7 @@ private:
 
   Function &outer_;
   std::vector<Function *> pieces_;
-  const std::unordered_map<const Function *, Path> &paths_;
+  const std::unordered_map<const Function *, Spots> &paths_;
   llvm::AllocaInst *frame_;
   const llvm::DataLayout &layout_;
   std::vector<Crossing> crossings_;
@@ -301,10 +301,10 @@ std::uint64_t Pieces::move_out(Function &function, llvm::function_ref<void(Funct
   }
 
   // A piece inside of another is called by it.
-  std::unordered_map<const Function *, Path> paths;
+  std::unordered_map<const Function *, Spots> paths;
   for (std::size_t k = functions.size(); k-- > 0;) { // the outer ones first
     Function *caller = calls[k]->getFunction();
-    Path path = paths[caller];
+    Spots path = paths[caller];
     path.push_back({pieces_[k].level, pieces_[k].place});
     paths[functions[k]] = std::move(path);
     if (caller != &function) calls[k]->setArgOperand(0, caller->getArg(0));

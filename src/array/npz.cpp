@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view suffix = ".npy";
 
-[[noreturn]] void cannot_write(const std::string &path, const std::string &why) {
+[[noreturn]] void cannot_write_archive(const std::string &path, const std::string &why) {
   throw DataError("E0303", fmt::format("cannot write '{}': {}", path, why), {},
                   "check that the folder exists, may be written to and has room");
 }
@@ -94,18 +94,18 @@ void add_entry(zip_t *archive, const std::string &path, const std::string &name,
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t *source = zip_source_buffer_fragment_create(parts, 2, 0, &error);
-  if (source == nullptr) cannot_write(path, zip_error_strerror(&error));
+  if (source == nullptr) cannot_write_archive(path, zip_error_strerror(&error));
   const zip_int64_t entry =
       zip_file_add(archive, (name + std::string(suffix)).c_str(), source, ZIP_FL_ENC_UTF_8);
   if (entry < 0) {
     zip_source_free(source);
-    cannot_write(path, zip_strerror(archive));
+    cannot_write_archive(path, zip_strerror(archive));
   }
   const zip_uint64_t index = zip_uint64_t(entry);
   constexpr zip_uint16_t first_day = 0x21; // of 1980: the same arrays are the same file
   if (zip_set_file_compression(archive, index, ZIP_CM_STORE, 0) != 0 ||
       zip_file_set_dostime(archive, index, 0, first_day, 0) != 0)
-    cannot_write(path, zip_strerror(archive));
+    cannot_write_archive(path, zip_strerror(archive));
 }
 
 } // namespace
@@ -141,11 +141,11 @@ void save_npz(const std::string &path, const NamedArrays &arrays) try {
   std::unordered_set<std::string> names;
   for (const auto &[name, array] : arrays)
     if (name.empty() || !names.insert(name).second)
-      cannot_write(path, name.empty() ? "an array has no name"
-                                      : fmt::format("two arrays have the name '{}'", name));
+      cannot_write_archive(path, name.empty() ? "an array has no name"
+                                              : fmt::format("two arrays have the name '{}'", name));
   int code = 0;
   Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
-  if (!archive) cannot_write(path, text_of(code));
+  if (!archive) cannot_write_archive(path, text_of(code));
   std::vector<Array> dense; // these and the headers live until all is written
   std::vector<std::string> headers;
   dense.reserve(arrays.size());
@@ -156,7 +156,7 @@ void save_npz(const std::string &path, const NamedArrays &arrays) try {
     dense.push_back(lies_dense ? array : array.copy());
     add_entry(archive.get(), path, name, dense.back(), headers);
   }
-  if (zip_close(archive.get()) != 0) cannot_write(path, zip_strerror(archive.get()));
+  if (zip_close(archive.get()) != 0) cannot_write_archive(path, zip_strerror(archive.get()));
   (void)archive.release();
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::int64_t elide_above = 1000; // elements
 constexpr std::int64_t edge = 3;           // elements shown at each end of an elided axis
-constexpr std::size_t line_width = 100;
 
 // The fewest digits that read back as the same value; five are enough for f16, four for bf16.
 template <class T> std::string shortest(T value) {
@@ -52,7 +51,9 @@ template <class T> std::string element_text(T value) {
 
 class Printer {
 public:
-  explicit Printer(const Array &array) : array_(array), elide_(array.size() > elide_above) {}
+  Printer(const Array &array, int columns)
+      : array_(array), line_width_(std::size_t(std::max(columns, 1))),
+        elide_(array.size() > elide_above) {}
 
   std::string print() {
     format(0, 0);
@@ -103,7 +104,7 @@ private:
       if (!first) {
         text_ += ',';
         const std::size_t needed = 2 + (i >= 0 ? width_ : 3);
-        const bool full = text_.size() - line_start() + needed > line_width;
+        const bool full = text_.size() - line_start() + needed > line_width_;
         if (row && !full) text_ += ' ';
         if (row && full) break_line(1, dim);
         if (!row) break_line(array_.rank() - 1 - dim, dim);
@@ -128,6 +129,7 @@ private:
   }
 
   const Array &array_;
+  const std::size_t line_width_;
   bool elide_;
   std::vector<std::string> cells_;
   std::size_t width_ = 0, next_ = 0;
@@ -140,9 +142,9 @@ private:
 
 namespace broadloom {
 
-std::string print(const Array &array) {
+std::string print(const Array &array, int columns) {
   if (array.raw() == nullptr && array.size() > 0) return "(no memory)";
-  return array::Printer(array).print();
+  return array::Printer(array, columns).print();
 }
 
 std::ostream &operator<<(std::ostream &out, const Array &array) { return out << print(array); }

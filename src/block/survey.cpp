@@ -12,7 +12,7 @@ using namespace loop;
 
 class Surveyor {
 public:
-  Surveyor(const Program &program, const Weights &weights, Survey &facts)
+  Surveyor(const loop::Program &program, const Weights &weights, Survey &facts)
       : program_(program), weights_(weights), facts_(facts) {}
 
   void body(const std::vector<Stmt> &statements) {
@@ -165,7 +165,7 @@ private:
           std::max(states, facts_.loops[id.index].acc_bytes);
   }
 
-  const Program &program_;
+  const loop::Program &program_;
   const Weights &weights_;
   Survey &facts_;
   std::vector<LoopId> around_;
@@ -174,19 +174,19 @@ private:
 
 } // namespace
 
-bool runs_as_vector(const Program &program, const Loop &loop) {
+bool runs_as_vector(const loop::Program &program, const Loop &loop) {
   if (!loop.vector || loop.accs.empty() || loop.ways > 1) return loop.vector;
   return std::all_of(loop.accs.begin(), loop.accs.end(),
                      [&](AccId id) { return program.recipe(id).exact; });
 }
 
-const Walk *walk(const Program &program, BufferId buffer, AxisId axis) {
+const Walk *walk(const loop::Program &program, BufferId buffer, AxisId axis) {
   for (const Walk &w : program[buffer].walks)
     if (w.axis == axis) return &w;
   return nullptr;
 }
 
-Survey survey(const Program &program, std::size_t phase, const Weights &weights) {
+Survey survey(const loop::Program &program, std::size_t phase, const Weights &weights) {
   Survey facts;
   facts.value_varies.resize(program.values.size());
   facts.acc_varies.resize(program.accs.size());

@@ -110,7 +110,7 @@ struct Use { // of one operation or cast, in all of a program
 
 class Weigher {
 public:
-  explicit Weigher(const Program &program) : program_(program) {}
+  explicit Weigher(const loop::Program &program) : program_(program) {}
 
   Weights run() {
     choose_called();
@@ -232,7 +232,7 @@ private:
     return sum;
   }
 
-  const Program &program_;
+  const loop::Program &program_;
   Weights weights_;
   std::map<std::pair<Op, DType>, Use> ops_;
   std::map<std::pair<DType, DType>, Use> casts_;
@@ -240,7 +240,7 @@ private:
 
 } // namespace
 
-std::int64_t Weights::of(const Program &program, const Stmt &statement) const {
+std::int64_t Weights::of(const loop::Program &program, const Stmt &statement) const {
   switch (statement.kind) {
   case StmtKind::Let: return values[statement.value.index];
   case StmtKind::Set: return 1;
@@ -266,6 +266,6 @@ std::int64_t Weights::of(const ops::Code::Line &line) const {
   return 0;
 }
 
-Weights weigh(const Program &program) { return Weigher(program).run(); }
+Weights weigh(const loop::Program &program) { return Weigher(program).run(); }
 
 } // namespace broadloom::block

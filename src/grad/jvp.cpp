@@ -209,9 +209,9 @@ namespace {
 
 // ---- lets that are arrays: each is a kernel, which has its directional derivatives as any kernel has
 
-class Names {
+class NewNames {
 public:
-  explicit Names(const SpecData &data) {
+  explicit NewNames(const SpecData &data) {
     for (const auto &input : data.inputs) taken_.insert(input->name);
     for (const OutputDecl &output : data.outputs) taken_.insert(output.name);
     for (const auto &[name, let] : spec::lets_by_name(data)) taken_.insert(name);
@@ -316,7 +316,7 @@ std::shared_ptr<const spec::Materialised> as_written(const TangentLet &tangent) 
 // let h = exp(x)      let h = exp(x)
 //                     let t_h = t_x * h
 SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest request,
-                   Names &free) {
+                   NewNames &free) {
   SpecData names = data; // and the tangents as lets and inputs
   for (const auto &input : data.inputs)
     if (!input->window && std::count(request.wrt.begin(), request.wrt.end(), input->name) > 0)
@@ -413,7 +413,7 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
   const support::FloatWorld world;
   SpecData data = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
   data.inputs = spec::declared_inputs(data);
-  grad::Names names(data);
+  grad::NewNames names(data);
   grad::JvpRequest request;
   for (const std::string &name : wrt)
     if (std::count(request.wrt.begin(), request.wrt.end(), name) == 0) request.wrt.push_back(name);

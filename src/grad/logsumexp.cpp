@@ -17,7 +17,7 @@ namespace {
 
 using ops::Op;
 
-constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // exp(a - b) for a <= b. Equal infinities are 0 apart.
 Expr shrunk(const Terms &t, const Expr &a, const Expr &b) {
@@ -31,7 +31,7 @@ Accumulator backward(Facts &facts, const Terms &t) {
     const Expr other = named("m_other"), least = t.op(Op::Minimum, {m, other});
     Number zero, top;
     zero.kind = top.kind = Number::Kind::Float;
-    top.real = inf;
+    top.real = infinity;
     return accumulator(free, {"l", "m"}, {"q", "now"})
         .init("l", make_literal(zero, t.place()))
         .init("m", make_literal(top, t.place()))
@@ -59,7 +59,7 @@ void pull_running_logsumexp(Sweep &sweep, const Expr &scan, const Cotangent &g,
   };
   const Expr m = running("m"), s = running("s");
   // What has met no more than -inf is flat.
-  Expr share = t.where(t.op(Op::Eq, {m, t.num(-inf)}), t.num(0), t.div(g.value, s));
+  Expr share = t.where(t.op(Op::Eq, {m, t.num(-infinity)}), t.num(0), t.div(g.value, s));
   if (g.mask.node()) share = t.where(g.mask, share);
   const auto from_end = [&](const char *state) {
     FoldUse use;

@@ -18,7 +18,7 @@ struct Inner {
   std::int64_t extent = 1, from = 0, to = 0; // and steps in elements
 };
 // An axis along which values come together, as i above.
-struct Walked {
+struct WalkedOutput {
   std::int64_t extent = 1, step = 0;
 };
 
@@ -66,8 +66,9 @@ public:
     }
     for (std::size_t k = 0; k < input_.axis_of_dim.size(); ++k) {
       const bool walked = std::find(kept_.begin(), kept_.end(), k) == kept_.end();
-      walked_.push_back(walked ? Walked{values.layout().extents[k], values.layout().strides[k]}
-                               : Walked{1, 0});
+      walked_.push_back(walked
+                            ? WalkedOutput{values.layout().extents[k], values.layout().strides[k]}
+                            : WalkedOutput{1, 0});
     }
     std::sort(inner_.begin(), inner_.end(),
               [](const Inner &a, const Inner &b) { return a.from > b.from; });
@@ -141,7 +142,7 @@ private:
     }
     most_key_ = nowhere_ = step;
     std::int64_t points = 1;
-    for (const Walked &axis : walked_) points *= axis.extent;
+    for (const WalkedOutput &axis : walked_) points *= axis.extent;
     keys_.resize(std::size_t(points));
     std::vector<std::int64_t> index(walked_.size());
     for (std::uint64_t &key : keys_) {
@@ -294,10 +295,10 @@ private:
     std::int64_t from = 0, to = 0;
   };
   std::vector<Row> rows_;
-  Inner row_;                       // of each of them
-  std::vector<Walked> walked_;      // [dim of the window]
-  std::vector<Keyed> keyed_;        // from the last dim on
-  std::vector<std::uint64_t> keys_; // [point]
+  Inner row_;                        // of each of them
+  std::vector<WalkedOutput> walked_; // [dim of the window]
+  std::vector<Keyed> keyed_;         // from the last dim on
+  std::vector<std::uint64_t> keys_;  // [point]
   std::uint64_t most_key_ = 0;
   std::uint64_t nowhere_ = 0; // the key of points where a padding reads a number
 };

@@ -28,7 +28,7 @@
 namespace broadloom::loop {
 namespace {
 
-constexpr std::size_t deepest = 100; // loops in each other
+constexpr std::size_t most_nested = 100; // loops in each other
 
 class NestParser : NestValues {
 public:
@@ -177,7 +177,7 @@ private:
   }
 
   void loop(Cursor &cursor, int depth, std::vector<Stmt> &statements) {
-    if (open_ == deepest)
+    if (open_ == most_nested)
       cursor.fail(cursor.peek(), "more than 100 loops in each other", "there is no such program");
     const LoopId id{std::uint32_t(p_.loops.size())};
     p_.loops.emplace_back();

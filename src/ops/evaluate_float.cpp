@@ -49,10 +49,10 @@ template <class T> T copy_sign(T x, T y) { return std::copysign(x, std::isnan(y)
 //   x // y = y == 0 ? x / y : q == 0 ? copysign(0, x / y) : f
 //   x % y  = y == 0 ? r : m
 // With NaNs `!=` is true, `==`, `<` and `>` are false.
-template <class T> struct Division {
+template <class T> struct FloatDivision {
   T quotient, remainder;
 };
-template <class T> Division<T> flooring_division(T x, T y) {
+template <class T> FloatDivision<T> floored_division(T x, T y) {
   const T r = fmod_of(x, y);
   if (y == 0) return {x / y, r};
   T q = (x - r) / y;
@@ -81,8 +81,8 @@ template <class T>
   case Op::Sub: return scalar_from(T(x - y));
   case Op::Mul: return scalar_from(T(x * y));
   case Op::Div: return scalar_from(T(x / y));
-  case Op::FloorDiv: return scalar_from(flooring_division(x, y).quotient);
-  case Op::Mod: return scalar_from(flooring_division(x, y).remainder);
+  case Op::FloorDiv: return scalar_from(floored_division(x, y).quotient);
+  case Op::Mod: return scalar_from(floored_division(x, y).remainder);
   case Op::Neg: return scalar_from(T(-x)); // flips the sign, of zeros too
   case Op::Eq: return scalar_from(x == y);
   case Op::Ne: return scalar_from(x != y);

@@ -160,14 +160,15 @@ GraphDrawing graph_boxes(std::span<const GraphPart> parts) {
 
 namespace {
 
-constexpr double letter = 7.3, layer_gap = 44, box_gap = 18, margin = 20, padding = 16;
+constexpr double letter_width = 7.3, layer_gap = 44, box_gap = 18, margin = 20, padding = 16;
 
 // The boxes of one frame, below `top`; what they read of other frames has its place.
 void lay_out(GraphDrawing &drawing, GraphFrame &frame, double top) {
   std::vector<GraphBox> &boxes = drawing.boxes;
   std::vector<std::vector<std::size_t>> layers;
   for (const std::size_t b : frame.boxes) { // what is read comes before its reader
-    boxes[b].width = letter * double(std::max(boxes[b].title.size(), boxes[b].type.size())) + 16;
+    boxes[b].width =
+        letter_width * double(std::max(boxes[b].title.size(), boxes[b].type.size())) + 16;
     for (const std::size_t read : boxes[b].reads)
       if (read >= frame.boxes[0]) boxes[b].layer = std::max(boxes[b].layer, boxes[read].layer + 1);
     if (layers.size() <= boxes[b].layer) layers.resize(boxes[b].layer + 1);
@@ -177,7 +178,7 @@ void lay_out(GraphDrawing &drawing, GraphFrame &frame, double top) {
   const double first_line = top + padding + graph_line_height * double(frame.lines.size());
   double widest = 0;
   for (const std::string &line : frame.lines)
-    widest = std::max(widest, left + letter * double(line.size()));
+    widest = std::max(widest, left + letter_width * double(line.size()));
   const auto middle = [&](std::size_t b) { // of what it reads
     double sum = 0;
     for (const std::size_t read : boxes[b].reads) sum += boxes[read].x + boxes[read].width / 2;

@@ -12,23 +12,23 @@ namespace broadloom::spec {
 
 namespace {
 
-struct Sign {
+struct Mark {
   std::string_view spelling;
   Tok kind;
 };
 constexpr std::array signs{
     // longer ones first
-    Sign{"||", Tok::OrOr},       Sign{"&&", Tok::AndAnd},      Sign{"==", Tok::Equal},
-    Sign{"!=", Tok::NotEqual},   Sign{"<=", Tok::LessEqual},   Sign{">=", Tok::GreaterEqual},
-    Sign{"<<", Tok::ShiftLeft},  Sign{">>", Tok::ShiftRight},  Sign{"//", Tok::SlashSlash},
-    Sign{"+=", Tok::AddAssign},  Sign{"(", Tok::LeftParen},    Sign{")", Tok::RightParen},
-    Sign{"[", Tok::LeftBracket}, Sign{"]", Tok::RightBracket}, Sign{"{", Tok::LeftBrace},
-    Sign{"}", Tok::RightBrace},  Sign{",", Tok::Comma},        Sign{":", Tok::Colon},
-    Sign{"?", Tok::Question},    Sign{"=", Tok::Assign},       Sign{"|", Tok::Or},
-    Sign{"&", Tok::And},         Sign{"<", Tok::Less},         Sign{">", Tok::Greater},
-    Sign{"+", Tok::Plus},        Sign{"-", Tok::Minus},        Sign{"*", Tok::Star},
-    Sign{"/", Tok::Slash},       Sign{"%", Tok::Percent},      Sign{"^", Tok::Caret},
-    Sign{"!", Tok::Bang},        Sign{"~", Tok::Tilde},        Sign{";", Tok::Break},
+    Mark{"||", Tok::OrOr},       Mark{"&&", Tok::AndAnd},      Mark{"==", Tok::Equal},
+    Mark{"!=", Tok::NotEqual},   Mark{"<=", Tok::LessEqual},   Mark{">=", Tok::GreaterEqual},
+    Mark{"<<", Tok::ShiftLeft},  Mark{">>", Tok::ShiftRight},  Mark{"//", Tok::SlashSlash},
+    Mark{"+=", Tok::AddAssign},  Mark{"(", Tok::LeftParen},    Mark{")", Tok::RightParen},
+    Mark{"[", Tok::LeftBracket}, Mark{"]", Tok::RightBracket}, Mark{"{", Tok::LeftBrace},
+    Mark{"}", Tok::RightBrace},  Mark{",", Tok::Comma},        Mark{":", Tok::Colon},
+    Mark{"?", Tok::Question},    Mark{"=", Tok::Assign},       Mark{"|", Tok::Or},
+    Mark{"&", Tok::And},         Mark{"<", Tok::Less},         Mark{">", Tok::Greater},
+    Mark{"+", Tok::Plus},        Mark{"-", Tok::Minus},        Mark{"*", Tok::Star},
+    Mark{"/", Tok::Slash},       Mark{"%", Tok::Percent},      Mark{"^", Tok::Caret},
+    Mark{"!", Tok::Bang},        Mark{"~", Tok::Tilde},        Mark{";", Tok::Break},
 };
 
 // Whether a line end after this token is no end of the statement.
@@ -87,7 +87,7 @@ private:
     }
     if (letter(c)) return push(Tok::Name, word_length(at_));
     if (digit(c) || (c == '.' && at_ + 1 < text_.size() && digit(text_[at_ + 1]))) return number();
-    for (const Sign &sign : signs) {
+    for (const Mark &sign : signs) {
       if (text_.substr(at_, sign.spelling.size()) != sign.spelling) continue;
       if (sign.kind == Tok::LeftParen || sign.kind == Tok::LeftBracket) ++depth_;
       if (sign.kind == Tok::RightParen || sign.kind == Tok::RightBracket)

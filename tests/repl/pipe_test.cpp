@@ -38,8 +38,55 @@ TEST_CASE("the first error ends a pipe with the status of its kind and its line"
   CHECK(wrong.status == cli::WrongSpec);
   CHECK(wrong.err.find("<stdin>:8:11: error[E0003]") == 0);
   CHECK(wrong.out == "k(x: f64[i]) -> z: f64[i]\n");
-  CHECK(pipe(".nothing\n").status == cli::WrongUsage);
   CHECK(pipe(kernel + ".run x=ones(2, 2)\n").status == cli::WrongData);
+}
+
+TEST_CASE("commands that go wrong in a pipe have a line, too, and a status of their kind") {
+  const Run unknown = pipe("\n.nothing\n.list\n");
+  CHECK(unknown.status == cli::WrongUsage);
+  CHECK(unknown.err.find("<stdin>:2: error[E0401]: there is no command '.nothing'") == 0);
+  CHECK(unknown.out == "");
+  const Run wrong = pipe(kernel + ".run y=1\n");
+  CHECK(wrong.status == cli::WrongUsage);
+  CHECK(wrong.err.find("<stdin>:5: error[E0404]") == 0);
+  const Run data = pipe(kernel + "\n.run x=[1, 2][5]\n");
+  CHECK(data.status == cli::WrongData);
+  CHECK(data.err.find("<stdin>:6: error[E0114]") == 0);
+}
+
+TEST_CASE("-c runs lines and reads no other") {
+  const Run run = pipe("never read\n", {"-c", kernel + ".run x=arange(2)"});
+  CHECK(run.err == "");
+  CHECK(run.out == "k(x: f64[i]) -> z: f64[i]\nz: f64[2]\n[0.0, 2.0]\n");
+  CHECK(pipe("", {"-c", "1 + 2"}).out == "3\n");
+  const Run wrong = pipe("", {"-c", "1 + 2\n.nothing"});
+  CHECK(wrong.status == cli::WrongUsage);
+  CHECK(wrong.out == "3\n");
+  CHECK(wrong.err.find("<text>:2: error[E0401]") == 0);
+  CHECK(pipe("", {"-c", "kernel k {"}).status == cli::WrongSpec);
+  CHECK(pipe("", {"-c", ""}).status == cli::Fine);
+}
+
+TEST_CASE("a file alone is checked where there is no terminal, and comes before the lines of -c") {
+  const TempFolder folder;
+  const std::string good = folder.write("k.loom", kernel),
+                    bad = folder.write("bad.loom", "kernel k { in x : f9[i]; out z = q }");
+  CHECK(pipe("never read\n", {good}).out == "k: ok\n");
+  const Run wrong = pipe("", {bad});
+  CHECK(wrong.status == cli::WrongSpec);
+  CHECK(wrong.err.find(bad + ":1:19: error[E0002]") == 0);
+  CHECK(wrong.err.find("error[E0003]") != wrong.err.npos); // all mistakes
+  const Run run = pipe("", {good, "-c", ".run x=ones(1)"});
+  CHECK(run.out == "k(x: f64[i]) -> z: f64[i]\nz: f64[1]\n[2.0]\n");
+  CHECK(pipe("", {good, "-i", good}).status == cli::WrongUsage);
+  CHECK(pipe("", {good, "check", good}).status == cli::WrongUsage);
+}
+
+TEST_CASE("a word that is neither a command nor a file brings the command that was perhaps meant") {
+  const Run run = pipe("", {"rnu"});
+  CHECK(run.status == cli::WrongUsage);
+  CHECK(run.err.find("there is neither a command nor a file 'rnu'") != run.err.npos);
+  CHECK(run.err.find("did you mean 'run'?") != run.err.npos);
 }
 
 TEST_CASE("a text that ends inside of a kernel is an error") {

@@ -207,8 +207,9 @@ TEST_CASE("a timed kernel is compared with what the machine can do") {
   Talk talk;
   talk(scale);
   const std::string text = talk(".time x=rand(1000) a=2");
-  for (const char *part : {"a call", "ns per element, 1000 elements", "GB/s, 0.016 MB",
-                           "GFLOP/s, 1 operations per element", "% of the roofline:"})
+  for (const char *part :
+       {"a call", "ns per element, 1000 elements", "GB/s, 0.016 MB",
+        "GFLOP/s, 1 operations per element", "% of the roofline, ", "% in most rounds: "})
     contains(text, part);
 }
 
@@ -351,7 +352,7 @@ TEST_CASE("values are written to files, and what is replaced is said") {
            "replaced " + (folder / "a.npy") + ", a file of ");
   contains(talk.error(".save q " + (folder / "q.npy")), "the values are 'a', 'b', 'c' and 'd'");
   contains(talk.error(".save a b " + (folder / "q.npy")), "only a .npz file holds several arrays");
-  contains(talk.error(".save a " + (folder / "q.txt")), "is no .npy, .npz or .csv file");
+  contains(talk.error(".save a " + (folder / "q.txt")), "is no .npy, .npz, .csv or .png file");
   talk(scale);
   CHECK(talk(".run x=[1] a=2 -> z=" + (folder / "z.npy")) == "");
   contains(talk(".run x=[1] a=3 -> z=" + (folder / "z.npy")), "replaced " + (folder / "z.npy"));

@@ -13,14 +13,20 @@
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace {
 
 constexpr int patience_s = 60; // for what takes milliseconds on an idle machine
 
+using Environment = std::vector<std::pair<const char *, const char *>>;
+
 class Person {
 public:
-  explicit Person(const TempFolder &folder, bool color = false) : screen_(columns) {
+  explicit Person(const TempFolder &folder, bool color = false, const Environment &more = {},
+                  const char *file = nullptr)
+      : screen_(columns) {
     winsize size{};
     size.ws_row = 40;
     size.ws_col = columns;
@@ -36,7 +42,10 @@ public:
     setenv("INPUTRC", "/dev/null", 1);
     setenv("BROADLOOM_THREADS", "2", 1);
     color ? unsetenv("NO_COLOR") : setenv("NO_COLOR", "1", 1);
-    if (chdir(folder.path.c_str()) == 0) execl(BROADLOOM_PROGRAM, "broadloom", nullptr);
+    setenv("BROADLOOM_PAGER", "", 1);
+    setenv("HOME", folder.path.c_str(), 1);
+    for (const auto &[name, value] : more) setenv(name, value, 1);
+    if (chdir(folder.path.c_str()) == 0) execl(BROADLOOM_PROGRAM, "broadloom", file, nullptr);
     _exit(127);
   }
   ~Person() {
@@ -73,6 +82,7 @@ public:
     return *status_;
   }
   std::string screen() const { return screen_.text(); }
+  const std::string &bytes() const { return raw_; }
   int column() const { return screen_.column(); }
 
   static constexpr int columns = 60;
@@ -254,4 +264,99 @@ TEST_CASE("a paste of several lines is one entry, and bytes that are no text do 
   CHECK(person.sees("error[E0014]"));
   person.types(".run x=ones(1)\r");
   CHECK(person.sees("z: f64[1]\n[2.0]\n>"));
+}
+
+TEST_CASE("arrays and sentences are laid out in the width of the terminal") {
+  const TempFolder folder;
+  Person person(folder);
+  person.types(kernel + "\r.run x=arange(20)\r");
+  CHECK(person.sees(
+      "z: f64[20]\n[ 0.0,  2.0,  4.0,  6.0,  8.0, 10.0, 12.0, 14.0, 16.0,\n 18.0, 20.0,"));
+  person.types(".set plot on\r.run x=arange(90)\r");
+  CHECK(person.sees("…\n    0 to 178\n"));
+  person.types(".help\r");
+  CHECK(person.sees("its statements alone, which make up the kernel 'scratch', or\n  a command."));
+}
+
+TEST_CASE("long output goes through the pager, short output does not") {
+  const TempFolder folder;
+  Person person(folder, false, {{"BROADLOOM_PAGER", "sed s/^/P:/"}});
+  person.types(".help\r");
+  CHECK(person.sees("P:Type a kernel"));
+  CHECK(person.sees("so does Ctrl-D\nP:"));
+  person.types(".help quit\r");
+  CHECK(person.sees("\n.quit"));
+}
+
+TEST_CASE("an empty pager is none, and one that cannot be run loses nothing") {
+  const TempFolder folder;
+  {
+    Person person(folder, false, {{"BROADLOOM_PAGER", ""}, {"PAGER", "sed s/^/P:/"}});
+    person.types(".help\r");
+    CHECK(person.sees("\nType a kernel"));
+  }
+  Person person(folder, false, {{"BROADLOOM_PAGER", "no-such-pager"}});
+  person.types(".help\r");
+  CHECK(person.sees("no-such-pager: not found"));
+  CHECK(person.sees("\nType a kernel"));
+  CHECK(person.sees_last("\n>"));
+}
+
+TEST_CASE("stages are coloured, and with NO_COLOR they are not") {
+  const TempFolder folder;
+  {
+    Person person(folder, true);
+    person.types(kernel + "\r.sh loop\r");
+    CHECK(person.got("\033[1;35mprogram\033[0m k"));
+    CHECK(person.got("\033[36mf64\033[0m"));
+  }
+  Person person(folder);
+  person.types(kernel + "\r.sh loop\r");
+  CHECK(person.sees("vector for"));
+  CHECK(person.bytes().find("\033[1;35m") == std::string::npos);
+}
+
+TEST_CASE("on a dumb terminal there are no escapes at all") {
+  const TempFolder folder;
+  Person person(folder, true, {{"TERM", "dumb"}, {"BROADLOOM_PAGER", "sed s/^/P:/"}});
+  person.types(kernel + "\r");
+  CHECK(person.sees("k(x: f64[i]) -> z: f64[i]\n>"));
+  person.types(".show loop\rout z = q\r.help\r");
+  CHECK(person.sees("'q' is not defined"));
+  CHECK(person.sees("\nType a kernel"));
+  person.types(".quit\r");
+  CHECK(person.leaves() == 0);
+  CHECK(person.bytes().find('\033') == std::string::npos);
+}
+
+TEST_CASE("~ is the home folder, and completed names with spaces stand in quotes" *
+          doctest::skip(no_readline)) {
+  const TempFolder folder;
+  folder.write("my kernels.loom", "kernel from_home { in x : f64[i]; out z = x }\n");
+  Person person(folder);
+  person.types(".load ~/my\t\r");
+  CHECK(person.sees("> .load \"~/my kernels.loom\"\nfrom_home(x: f64[i])"));
+  person.types(".run x=ones(2) -> \t~/z.npy\r.let a = ~/z.npy\r");
+  CHECK(person.sees("-> z=~/z.npy\n"));
+  CHECK(person.sees("\na: f64[2]\n"));
+  CHECK(folder.count() == 3); // and the history
+}
+
+TEST_CASE("a bracket that is closed shows the one that opens it" * doctest::skip(no_readline)) {
+  const TempFolder folder;
+  Person person(folder);
+  person.types("x(1)");
+  CHECK(person.got("> x(1)\033[K\033[J\r\033[3C"));
+  CHECK(person.sees_last("> x(1)"));
+}
+
+TEST_CASE("a file that is named starts the session with what it defines") {
+  const TempFolder folder;
+  folder.write("k.loom", kernel + "\n");
+  Person person(folder, false, {}, "k.loom");
+  CHECK(person.screen().find("k(x: f64[i]) -> z: f64[i]\nBroadloom ") != std::string::npos);
+  person.types(".run x=ones(1)\r");
+  CHECK(person.sees("[2.0]\n>"));
+  person.types(".help E0102\r");
+  CHECK(person.sees("\nE0102: "));
 }

@@ -2,9 +2,13 @@
 #include "tools/broadloom/data/plot.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/completion.hpp"
+#include "tools/broadloom/repl/fit.hpp"
 #include "tools/broadloom/repl/highlight.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
+#include "tools/broadloom/repl/paint_stage.hpp"
 #include "tools/broadloom/repl/words.hpp"
+
+#include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>
 
@@ -108,6 +112,77 @@ TEST_CASE("commands, kernels, stages, inputs, settings and generators are comple
   CHECK(completed(".help gr") == List{"grad"});
   CHECK(complete("", ".load sam", library()).files);
   CHECK(complete("", ".run row x=sam", library()).files);
+  CHECK(completed(".sh lo") == List{"loop"});
+  CHECK(completed(".s lo").empty()); // .save, .set or .show
+}
+
+TEST_CASE("behind an arrow outputs are completed, then files") {
+  CHECK(completed(".run row x=1 -> ") == List{"z="});
+  CHECK(completed(".run -> ") == List{"z="});
+  CHECK(completed(".run row -> z=r").empty());
+  CHECK(complete("", ".run row -> z=r", library()).files);
+}
+
+TEST_CASE("in quotes files are completed, with their spaces") {
+  const Completion found = complete("", ".run row x='my fi", library());
+  CHECK(found.files);
+  CHECK(found.in_quotes);
+  CHECK(found.begin == std::string(".run row x='").size());
+  CHECK_FALSE(complete("", ".run row x='my file.npy' w", library()).in_quotes);
+  CHECK(completed(".run row x='my file.npy' w") == List{"why="});
+}
+
+TEST_CASE("a command may be cut short where it stays the only one") {
+  CHECK(find_command(".sh").name == ".show");
+  CHECK(find_command("q").name == ".quit");
+  CHECK(find_command(".run").name == ".run");
+  CHECK(commands_like(".s").size() == 3);
+  CHECK(commands_like(".").empty());
+  try {
+    find_command(".l");
+    CHECK(false);
+  } catch (const Error &error) {
+    CHECK(error.message() == "'.l' may be .let or .load or .list");
+  }
+}
+
+TEST_CASE("lines are broken at spaces, below the second column of a table") {
+  CHECK(wrapped("axes: i, j: by descending stride\nok\n", 16) ==
+        "axes: i, j: by\n  descending\n  stride\nok\n");
+  CHECK(wrapped("  .why [K]    print why it is so\n", 28) ==
+        "  .why [K]    print why it\n              is so\n");
+  CHECK(wrapped("  .why [K]    print why\n", 20) == "  .why [K]    print\n    why\n"); // too narrow
+  CHECK(wrapped("a-word-that-is-wider and more", 10) == "a-word-that-is-wider\n  and more");
+  CHECK(wrapped("  keep  all   of  it\n\n", 0) == "  keep  all   of  it\n\n");
+  CHECK(wrapped("a  b\n\n c\n", 80) == "a  b\n\n c\n");
+}
+
+TEST_CASE("the rows of a text count what a terminal breaks, and no escapes") {
+  CHECK(rows_of("", 10) == 0);
+  CHECK(rows_of("a\nb\n", 10) == 2);
+  CHECK(rows_of("0123456789\n", 10) == 1);
+  CHECK(rows_of("0123456789a", 10) == 2);
+  CHECK(rows_of("\033[1;35m0123456789\033[0m\n", 10) == 1);
+  CHECK(rows_of("▁▂▃▄▅▆▇█▁▂\n", 10) == 1);
+}
+
+TEST_CASE("stages are painted without a change of their text") {
+  const auto plain = [](std::string text) {
+    for (std::size_t at = text.find('\033'); at != text.npos; at = text.find('\033'))
+      text.erase(at, text.find('m', at) + 1 - at);
+    return text;
+  };
+  const Kernel kernel = compile(parse("kernel k { in x : f32[i, j]; out z = x / sum(x, j) }"));
+  kernel.prepare({Array(f32, {40, 40})});
+  for (const Stage stage : {Stage::spec, Stage::folded, Stage::axes, Stage::graph, Stage::plan,
+                            Stage::loop, Stage::block, Stage::llvm, Stage::assembly}) {
+    const std::string text = kernel.show(stage), painted = painted_stage(text, stage, library());
+    CHECK(painted != text);
+    CHECK(plain(painted) == text);
+  }
+  CHECK(painted_stage("  %p = fadd double %q, 1 ; sum\n", Stage::llvm, library()) ==
+        "  %p = \033[1;35mfadd\033[0m \033[36mdouble\033[0m %q, \033[33m1\033[0m "
+        "\033[2m; sum\033[0m\n");
 }
 
 TEST_CASE("words of the language and names of the text are completed") {
@@ -134,6 +209,9 @@ TEST_CASE("small arrays are plotted, others are not") {
   matrix.data<double>()[1] = 4;
   matrix.data<double>()[2] = std::numeric_limits<double>::quiet_NaN();
   CHECK(plot_array(matrix) == "      ██\n    ??  \n    0 to 4\n");
+  CHECK(plot_array(row, 12) == plot_array(row));
+  CHECK(plot_array(row, 11) == "    ▁▂▃▄▅▆…\n    0 to 7\n"); // cut
+  CHECK(plot_array(matrix, 7) == "      …\n    ??…\n    0 to 4\n");
   CHECK(plot_array(Array(f32, {1000})) == "");
   CHECK(plot_array(Array(f32, {})) == "");
   CHECK(plot_array(Array(c64, {3})) == "");

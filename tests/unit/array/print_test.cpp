@@ -35,6 +35,12 @@ TEST_CASE("scalars, bools, empty arrays and higher ranks print as NumPy prints t
   CHECK(printed("ones(2,1,2)", i8) == "[[[1, 1]],\n\n [[1, 1]]]");
 }
 
+TEST_CASE("lines are as wide as asked for") {
+  const Array row(i32, {6});
+  CHECK(print(row, 9) == "[0, 0, 0,\n 0, 0, 0]");
+  CHECK(print(row, 1) == "[0,\n 0,\n 0,\n 0,\n 0,\n 0]");
+}
+
 TEST_CASE("floats print the fewest digits that name them") {
   CHECK(printed("0.1", f32) == "0.1");
   CHECK(printed("0.30000000000000004", f64) == "0.30000000000000004");
@@ -88,14 +94,15 @@ TEST_CASE("the JSON report has the keys that scripts rely on") {
   report.parse_ms = 0.25;
   report.steps.analyse = 0.5;
   report.steps.select = 1;
-  CHECK(cli::to_json(report) ==
-        R"({"kernel": "demo", "outputs": {)"
-        R"("z": {"dtype": "f32", "shape": [2, 3], "order": "f", "path": "a \"b\".npy"}, )"
-        R"("s": {"dtype": "i64", "shape": [], "order": "c", "path": null}}, )"
-        R"("compile_ms": 1.500000, "steps_ms": {"parse": 0.250000, "analyse": 0.500000, )"
-        R"("plan": 0.000000, "block": 0.000000, "load": 0.000000, "start": 0.000000, )"
-        R"("emit": 0.000000, "math": 0.000000, "optimise": 0.000000, "select": 1.000000, )"
-        R"("link": 0.000000}, "cache": "miss", )"
-        R"("run_ms": {"min": 0.001000, "median": 0.002001, "max": 0.003000, "n": 3}, )"
-        R"("threads": 2, "engine": "jit", "bytes": 48})");
+  CHECK(
+      cli::to_json(report) ==
+      R"({"kernel": "demo", "outputs": {)"
+      R"("z": {"dtype": "f32", "shape": [2, 3], "order": "f", "path": "a \"b\".npy"}, )"
+      R"("s": {"dtype": "i64", "shape": [], "order": "c", "path": null}}, )"
+      R"("compile_ms": 1.500000, "steps_ms": {"parse": 0.250000, "analyse": 0.500000, )"
+      R"("plan": 0.000000, "block": 0.000000, "load": 0.000000, "start": 0.000000, )"
+      R"("emit": 0.000000, "math": 0.000000, "optimise": 0.000000, "select": 1.000000, )"
+      R"("link": 0.000000}, "cache": "miss", )"
+      R"("run_ms": {"min": 0.001000, "p10": 0.001200, "median": 0.002001, "p90": 0.002800, "max": 0.003000, "n": 3}, )"
+      R"("threads": 2, "engine": "jit", "bytes": 48})");
 }

@@ -183,7 +183,9 @@ TEST_CASE("--repeat reports times on stderr and leaves stdout alone") {
   const Run plain = run({"run", "-e", two, "--in", "x=ones(2,3)"});
   const Run timed = run({"run", "-e", two, "--in", "x=ones(2,3)", "--repeat", "4"});
   CHECK(timed.out == plain.out);
-  CHECK(contains(timed.err, "4 calls"));
+  CHECK(contains(timed.err, "4 calls: min "));
+  CHECK(contains(timed.err, ", p10 "));
+  CHECK(contains(timed.err, ", p90 "));
 }
 
 TEST_CASE("--check holds a run against the reference and its gradient against slopes") {

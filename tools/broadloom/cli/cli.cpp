@@ -3,15 +3,18 @@
 
 #include "tools/broadloom/cli/commands.hpp"
 #include "tools/broadloom/cli/debug_words.hpp"
+#include "tools/broadloom/cli/explain.hpp"
 #include "tools/broadloom/cli/failure.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/help/help.hpp"
 #include "tools/broadloom/repl/repl.hpp"
+#include "tools/broadloom/repl/words.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <istream>
 #include <map>
@@ -40,9 +43,9 @@ const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat
                                                              {"dot", ShowFormat::Graph::dot},
                                                              {"html", ShowFormat::Graph::html}};
 
-constexpr const char *source_help =
-    "SOURCE is a.npy, a number, rand(3,4), randn(..), zeros(..), ones(..) or arange(n), with "
-    ", seed=7; then views: [::2, -1], .T";
+constexpr const char *source_help = "SOURCE is a.npy, a.csv, a.png, - (standard input), a number, "
+                                    "rand(3,4), randn(..), zeros(..), ones(..) or arange(n), with "
+                                    ", seed=7; then views: [::2, -1], .T";
 
 // The options of one command that name the text, as CLI11 fills them in.
 struct TextWords {
@@ -91,6 +94,11 @@ public:
     app_.add_option("-i", repl_options_.file,
                     "read FILE, then start the REPL, as without a command")
         ->type_name("FILE");
+    app_.add_option("-c", lines_, "run these lines, as the REPL would, and leave")
+        ->type_name("TEXT");
+    app_.add_option("FILE", file_,
+                    "on a terminal, start the REPL with what FILE defines; else check FILE")
+        ->type_name("");
     app_.require_subcommand(0, 1);
     add_run();
     add_show();
@@ -99,6 +107,7 @@ public:
     add_jvp();
     add_tune();
     add_cache();
+    add_explain();
     app_.footer(help_footer()); // after the commands, which would take it over
   }
 
@@ -114,6 +123,12 @@ public:
     } catch (const CLI::ParseError &error) {
       throw UsageError("E0401", error.what(), help_hint());
     }
+    for (const char *option : {"FILE", "-c", "-i"})
+      if (!app_.get_subcommands().empty() && app_.count(option) > 0)
+        throw UsageError("E0401",
+                         std::string(option) + " stands before the command '" +
+                             app_.get_subcommands()[0]->get_name() + "'",
+                         "what is the command's stands behind it; " + help_hint());
     if (!generate_.empty()) {
       streams.out << generated(app_, generate_);
     } else if (run_->parsed()) {
@@ -144,8 +159,10 @@ public:
       tune(tune_options_, streams, phase);
     } else if (cache_->parsed()) {
       cache(cache_options_, streams);
+    } else if (explain_->parsed()) {
+      explain(code_, streams);
     } else {
-      repl(repl_options_, streams, phase);
+      open(streams, phase);
     }
   }
 
@@ -265,6 +282,41 @@ private:
         ->check(CLI::IsMember({"info", "list", "verify", "clear"}).description(""));
   }
 
+  void add_explain() {
+    explain_ = app_.add_subcommand("explain", "say what the code of an error means");
+    explain_->add_option("CODE", code_, "E0102, say; without one, all of them")->type_name("");
+  }
+
+  // A file, -c, -i, or nothing: what is no command.
+  void open(const Streams &streams, Phase &phase) {
+    if (app_.count("-c") > 0) repl_options_.text = lines_;
+    if (app_.count("FILE") > 0) {
+      if (!repl_options_.file.empty())
+        throw UsageError("E0401", "a FILE and -i FILE are given", "leave one of them out");
+      require_file_or_command();
+      if (!repl_options_.text && !is_person(streams)) {
+        TextOptions text;
+        text.file = file_;
+        check_text(text, streams, phase);
+        return;
+      }
+      repl_options_.file = file_;
+    }
+    repl(repl_options_, streams, phase);
+  }
+
+  // A word that names no file was perhaps to be a command.
+  void require_file_or_command() const {
+    std::error_code unknown;
+    if (std::filesystem::exists(file_, unknown)) return;
+    std::vector<std::string> names;
+    for (const CLI::App *command : app_.get_subcommands([](const CLI::App *) { return true; }))
+      names.push_back(command->get_name());
+    const std::string near = nearest(file_, names);
+    throw UsageError("E0401", "there is neither a command nor a file '" + file_ + "'",
+                     near.empty() ? help_hint() : "did you mean '" + near + "'? " + help_hint());
+  }
+
   void add_check() {
     check_ = app_.add_subcommand("check", "find what is wrong with a text without any data");
     check_words_.add(*check_, check_options_, false);
@@ -291,12 +343,12 @@ private:
 
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
   CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr, *jvp_ = nullptr,
-           *tune_ = nullptr, *cache_ = nullptr;
+           *tune_ = nullptr, *cache_ = nullptr, *explain_ = nullptr;
   ReplOptions repl_options_;
   std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
   std::vector<std::string> profile_;                               // and these
   std::string debug_;                                              // a list of such words
-  std::string generate_;
+  std::string generate_, file_, lines_, code_;
   TextWords run_text_, show_text_, grad_text_, jvp_text_, tune_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;

@@ -79,13 +79,15 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   const std::vector<InputInfo> all_infos = infos;
   const NamedArrays states = load_states(options.load_state, infos, options.inputs);
   const std::vector<InputInfo> asked = without(infos, states);
-  const std::vector<Source> sources = match_inputs(name, asked, options.inputs);
+  const std::vector<Source> sources =
+      match_inputs(name, asked, options.inputs, options.text.file == "-");
   std::vector<Destination> destinations = match_outputs(kernel.outputs(), options.outputs);
   if (!options.save_state.empty())
     destinations = with_updates(std::move(destinations), infos, kernel.outputs());
 
   phase = Phase::Data;
-  const std::vector<Array> all_inputs = with_states(infos, read_inputs(asked, sources), states);
+  const std::vector<Array> all_inputs =
+      with_states(infos, read_inputs(asked, sources, &streams.in), states);
   std::vector<Array> inputs = all_inputs;
   if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
   const std::vector<AnyView> input_views(inputs.begin(), inputs.end());
@@ -154,9 +156,10 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
   Kernel kernel = compile(chosen);
   if (!options.inputs.empty() || !options.freeze.empty()) {
     std::vector<InputInfo> infos = kernel.inputs();
-    const std::vector<Source> sources = match_inputs(chosen.data().name, infos, options.inputs);
+    const std::vector<Source> sources =
+        match_inputs(chosen.data().name, infos, options.inputs, options.text.file == "-");
     phase = Phase::Data;
-    std::vector<Array> inputs = read_inputs(infos, sources);
+    std::vector<Array> inputs = read_inputs(infos, sources, &streams.in);
     if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
     kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
   }
@@ -225,9 +228,10 @@ void tune(const TuneOptions &options, const Streams &streams, Phase &phase) {
   compile_options.threads = options.threads;
   const Kernel kernel = compile(chosen, compile_options);
   const std::vector<InputInfo> infos = kernel.inputs();
-  const std::vector<Source> sources = match_inputs(chosen.data().name, infos, options.inputs);
+  const std::vector<Source> sources =
+      match_inputs(chosen.data().name, infos, options.inputs, options.text.file == "-");
   phase = Phase::Data;
-  const std::vector<Array> inputs = read_inputs(infos, sources);
+  const std::vector<Array> inputs = read_inputs(infos, sources, &streams.in);
   const std::vector<AnyView> views(inputs.begin(), inputs.end());
   const Outputs outputs(kernel, match_outputs(kernel.outputs(), {}), inputs, kernel.infer(views));
   streams.out << to_text(tune(chosen, compile_options, views,

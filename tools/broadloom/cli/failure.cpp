@@ -1,6 +1,7 @@
 // See failure.hpp.
 #include "tools/broadloom/cli/failure.hpp"
 
+#include "support/fail.hpp"
 #include "tools/broadloom/cli/cli.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/cli/usage.hpp"
@@ -24,6 +25,15 @@ int status_of(const Error &error, Phase phase) {
 }
 
 } // namespace
+
+void throw_at(const Error &error, const Place &place) {
+  const bool as_it_is = error.where().known() || dynamic_cast<const InternalError *>(&error) ||
+                        dynamic_cast<const CancelledError *>(&error);
+  if (as_it_is) throw;
+  if (dynamic_cast<const UsageError *>(&error))
+    throw UsageError(error.code(), error.message(), error.help(), place);
+  support::fail(error.code(), error.message(), place, error.help());
+}
 
 Failure describe(std::exception_ptr thrown, Phase phase, bool color) {
   try {

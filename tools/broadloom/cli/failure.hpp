@@ -17,4 +17,7 @@ struct Failure {
 // is thrown on. `color` adds ANSI escapes.
 Failure describe(std::exception_ptr thrown, Phase phase, bool color);
 
+// Throws the error again, with this place where it has none of its own. Called where it has been caught.
+[[noreturn]] void throw_at(const Error &error, const Place &place);
+
 } // namespace broadloom::cli

@@ -6,6 +6,7 @@
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/data/free_memory.hpp"
 #include "tools/broadloom/data/plot.hpp"
+#include "tools/broadloom/data/png_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,12 +14,20 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <utility>
+#include <variant>
 
 namespace broadloom::cli {
 
 std::size_t byte_count(const Array &array) {
   return std::size_t(array.size()) * size_of(array.dtype());
+}
+
+std::string print_within(const Array &array, int columns) {
+  // Behind the last element of a line stand at most as many brackets as there are dims.
+  return columns > 0 ? broadloom::print(array, columns - array.rank()) : broadloom::print(array);
 }
 
 Outputs::Outputs(const Kernel &kernel, std::vector<Destination> destinations,
@@ -60,22 +69,26 @@ std::vector<NamedView> Outputs::views() const {
 
 void Outputs::write() const {
   const HoldInterrupt hold;
-  std::vector<npy::PendingFile> files;
+  std::vector<std::variant<npy::PendingFile, PendingPng>> files;
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    if (destinations_[i].path) files.emplace_back(*destinations_[i].path, arrays_[i]);
+    const std::optional<std::string> &path = destinations_[i].path;
+    if (path && path->ends_with(".png"))
+      files.emplace_back(std::in_place_type<PendingPng>, *path, arrays_[i]);
+    else if (path)
+      files.emplace_back(std::in_place_type<npy::PendingFile>, *path, arrays_[i]);
     if (interrupted()) throw Interrupted{};
   }
-  for (npy::PendingFile &file : files) file.commit();
+  for (auto &file : files) std::visit([](auto &pending) { pending.commit(); }, file);
 }
 
-void Outputs::print(std::ostream &out, bool plot) const {
+void Outputs::print(std::ostream &out, bool plot, int columns) const {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const Array &array = arrays_[i];
     if (destinations_[i].path || !destinations_[i].is_shown) continue;
     out << fmt::format("{}: {}", info(i).name, name(array.dtype()));
     if (array.rank() > 0) out << fmt::format("[{}]", fmt::join(array.shape(), ", "));
-    out << '\n' << broadloom::print(array) << '\n';
-    if (plot) out << plot_array(array);
+    out << '\n' << print_within(array, columns) << '\n';
+    if (plot) out << plot_array(array, columns);
   }
 }
 

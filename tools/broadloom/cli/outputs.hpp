@@ -12,6 +12,9 @@ namespace broadloom::cli {
 
 std::size_t byte_count(const Array &array); // of its elements
 
+// As `print` has it, in lines that fit so many columns; 0: in those of `print`.
+std::string print_within(const Array &array, int columns);
+
 // `+=` outputs can be set back to what they held, so that a repeated call is the same call again.
 class Outputs {
 public:
@@ -27,8 +30,8 @@ public:
   // Throws DataError E0303, Interrupted.
   void write() const;
 
-  // Those that have no file, with dtype and shape; with `plot` small ones as blocks, too.
-  void print(std::ostream &out, bool plot = false) const;
+  // Those that have no file, with dtype and shape; with `plot` small ones as blocks, too. For a terminal of so many columns.
+  void print(std::ostream &out, bool plot = false, int columns = 0) const;
 
   std::vector<NamedView> views() const;
   std::vector<OutputReport> report() const;

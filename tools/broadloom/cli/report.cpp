@@ -2,6 +2,7 @@
 #include "tools/broadloom/cli/report.hpp"
 
 #include "support/text.hpp"
+#include "tools/broadloom/cli/rounds.hpp"
 
 #include <fmt/format.h>
 
@@ -11,17 +12,17 @@ namespace broadloom::cli {
 
 namespace {
 
-struct Summary {
-  double min = 0, median = 0, max = 0; // milliseconds
+struct Summary { // milliseconds
+  double min = 0, p10 = 0, median = 0, p90 = 0, max = 0;
+  double unrest = 1;
 };
 
-Summary summarise(std::vector<std::int64_t> ns) {
+Summary summarise(const std::vector<std::int64_t> &ns) {
   if (ns.empty()) return {};
-  std::sort(ns.begin(), ns.end());
-  const std::size_t half = ns.size() / 2;
-  const double median =
-      ns.size() % 2 == 1 ? double(ns[half]) : (double(ns[half - 1]) + double(ns[half])) / 2;
-  return {double(ns.front()) * 1e-6, median * 1e-6, double(ns.back()) * 1e-6};
+  const Spread most = spread_of({ns.begin(), ns.end()});
+  const auto [least, greatest] = std::ranges::minmax(ns);
+  return {double(least) * 1e-6, most.low * 1e-6,         most.median * 1e-6,
+          most.high * 1e-6,     double(greatest) * 1e-6, unrest(most)};
 }
 
 struct Step {
@@ -76,14 +77,15 @@ std::string to_json(const RunReport &report) {
   for (const Step &step : steps_of(report))
     steps += fmt::format(R"({}"{}": {:.6f})", steps.empty() ? "" : ", ", step.name, step.ms);
   const Summary time = summarise(report.run_ns);
-  return fmt::format(R"({{"kernel": {}, "outputs": {{{}}}, "compile_ms": {:.6f}, )"
-                     R"("steps_ms": {{{}}}, "cache": "{}", )"
-                     R"("run_ms": {{"min": {:.6f}, "median": {:.6f}, "max": {:.6f}, "n": {}}}, )"
-                     R"("threads": {}, "engine": "{}", "bytes": {}{}}})",
-                     json_string(report.kernel), outputs, report.compile_ms, steps, report.cache,
-                     time.min, time.median, time.max, report.run_ns.size(), report.threads,
-                     name(report.engine), report.bytes,
-                     report.check.empty() ? "" : ", \"check\": " + report.check);
+  return fmt::format(
+      R"({{"kernel": {}, "outputs": {{{}}}, "compile_ms": {:.6f}, )"
+      R"("steps_ms": {{{}}}, "cache": "{}", )"
+      R"("run_ms": {{"min": {:.6f}, "p10": {:.6f}, "median": {:.6f}, "p90": {:.6f}, "max": {:.6f}, "n": {}}}, )"
+      R"("threads": {}, "engine": "{}", "bytes": {}{}}})",
+      json_string(report.kernel), outputs, report.compile_ms, steps, report.cache, time.min,
+      time.p10, time.median, time.p90, time.max, report.run_ns.size(), report.threads,
+      name(report.engine), report.bytes,
+      report.check.empty() ? "" : ", \"check\": " + report.check);
 }
 
 std::string to_text(const RunReport &report) {
@@ -93,10 +95,14 @@ std::string to_text(const RunReport &report) {
     if (step.ms >= 0.005)
       steps += fmt::format("{}{} {:.2f}", steps.empty() ? "" : ", ", step.name, step.ms);
   return fmt::format(
-      "{}: compiled in {:.3f} ms; {} calls: min {:.6f}, median {:.6f}, max {:.6f} ms "
-      "on {} threads{}{}",
-      report.kernel, report.compile_ms, report.run_ns.size(), time.min, time.median, time.max,
-      report.threads, steps.empty() ? "" : "\n  ms of the first call: ", steps);
+      "{}: compiled in {:.3f} ms; {} calls: min {:.6f}, p10 {:.6f}, median {:.6f}, p90 {:.6f}, "
+      "max {:.6f} ms on {} threads{}{}{}",
+      report.kernel, report.compile_ms, report.run_ns.size(), time.min, time.p10, time.median,
+      time.p90, time.max, report.threads,
+      time.unrest > most_quiet
+          ? fmt::format("; the machine was busy: p90 is {:.1f} times p10", time.unrest)
+          : "",
+      steps.empty() ? "" : "\n  ms of the first call: ", steps);
 }
 
 } // namespace broadloom::cli

@@ -4,19 +4,11 @@
 #include "reference/shapes.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstring>
 
 namespace broadloom::cli {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
 
 // Elements in memory: those that a stride of 0 repeats count once.
 double bytes_of_elements(const Array &array) {
@@ -45,50 +37,24 @@ Array filled(DType dtype, std::int64_t elements) {
   return array;
 }
 
-double best_ns(const Kernel &kernel, const std::vector<Array> &inputs,
-               const std::vector<Array> &outputs, double seconds) {
-  const std::vector<AnyView> in(inputs.begin(), inputs.end()), out(outputs.begin(), outputs.end());
-  kernel.run(in, out);
-  return time_calls([&] { kernel.run(in, out); }, seconds).least;
+constexpr int chain_length = 128;
+constexpr std::int64_t chain_elements = 1 << 18;
+
+// A chain of fma at each element, long enough to hide loads and stores.
+Kernel chain(const char *dtype, const Options &options) {
+  std::string value = "x";
+  for (int k = 0; k < chain_length; ++k) value = "fma(" + value + ", x, x)";
+  return compile(
+      parse(std::string("kernel chain { in x : ") + dtype + "[:]; out z = " + value + " }"),
+      options);
 }
 
-// Operations per ns of a chain of fma at each element, long enough to hide loads and stores.
-double peak(const char *dtype, const Options &options) {
-  constexpr int length = 128;
-  constexpr std::int64_t elements = 1 << 18;
-  std::string value = "x";
-  for (int k = 0; k < length; ++k) value = "fma(" + value + ", x, x)";
-  const Kernel kernel =
-      compile(parse(std::string("kernel peak { in x : ") + dtype + "[:]; out z = " + value + " }"),
-              options);
-  const DType type = *dtype_from_name(dtype);
-  const double ns = best_ns(kernel, {filled(type, elements)}, {filled(type, elements)}, 0.03);
-  return 2.0 * length * double(elements) / ns;
+std::function<void()> call_of(const Kernel &kernel, const Array &input, const Array &output) {
+  return [kernel, in = std::vector<AnyView>{input}, out = std::vector<AnyView>{output}, input,
+          output] { kernel.run(in, out); };
 }
 
 } // namespace
-
-Timing time_calls(const std::function<void()> &call, double seconds) {
-  constexpr double shortest_batch = 20e3; // ns: the clock takes some 30 itself
-  constexpr std::size_t least_batches = 5, most_batches = 10'000;
-  std::int64_t batch = 1;
-  const auto run_batch = [&] {
-    const auto start = Clock::now();
-    for (std::int64_t k = 0; k < batch; ++k) call();
-    return since(start);
-  };
-  const auto begin = Clock::now();
-  double once = run_batch();
-  while (once < shortest_batch && batch < (1 << 20)) {
-    batch *= 2;
-    once = run_batch();
-  }
-  std::vector<double> ns{once / double(batch)};
-  while (ns.size() < most_batches && (ns.size() < least_batches || since(begin) < seconds * 1e9))
-    ns.push_back(run_batch() / double(batch));
-  std::sort(ns.begin(), ns.end());
-  return {ns[ns.size() / 2], ns.front(), ns.back(), std::int64_t(ns.size()) * batch};
-}
 
 Work work_of(const spec::TypedSpec &spec, const std::vector<Array> &inputs,
              const std::vector<Array> &outputs) {
@@ -125,36 +91,41 @@ Work work_of(const spec::TypedSpec &spec, const std::vector<Array> &inputs,
   return work;
 }
 
-double Roofline::bytes_per_ns(double bytes) const {
-  if (bytes <= bandwidth.front().first) return bandwidth.front().second;
-  for (std::size_t k = 1; k < bandwidth.size(); ++k) {
-    const auto [low, slow] = bandwidth[k - 1];
-    const auto [high, fast] = bandwidth[k];
-    if (bytes > high) continue;
-    const double share = std::log(bytes / low) / std::log(high / low);
-    return slow + share * (fast - slow);
-  }
-  return bandwidth.back().second;
+Roof::Roof(const Options &given)
+    : copy_(compile(parse("kernel copy { in x : f32[:]; out z = x * 1.5 }"), given)),
+      most_(compile(parse("kernel most { in x : f32[:]; out z = max(x) }"), given)),
+      chain_32_(chain("f32", given)), chain_64_(chain("f64", given)) {}
+
+Measured Roof::measure(const Work &work, const std::function<void()> &call, double seconds) const {
+  const auto elements = std::int64_t(std::clamp(work.bytes, 16.0 * 1024, 128.0 * 1024 * 1024)) / 8;
+  std::vector<std::function<void()>> ways{
+      call, call_of(copy_, filled(f32, elements), filled(f32, elements)),
+      call_of(most_, filled(f32, 2 * elements), Array(f32, {}))};
+  const DType type = work.wide ? f64 : f32;
+  if (work.operations > 0)
+    ways.push_back(call_of(work.wide ? chain_64_ : chain_32_, filled(type, chain_elements),
+                           filled(type, chain_elements)));
+  return held_against_roof(alternate(ways, seconds), work, double(elements) * 8,
+                           2.0 * chain_length * double(chain_elements));
 }
 
-Roofline measure_roofline(const Options &given) {
-  Options options = given;
-  options.engine = Engine::automatic;
-  const Kernel copy = compile(parse("kernel copy { in x : f32[:]; out z = x * 1.5 }"), options);
-  const Kernel most = compile(parse("kernel most { in x : f32[:]; out z = max(x) }"), options);
-  Roofline roofline;
-  roofline.threads = copy.threads();
-  const Array one(f32, {});
-  for (const double kib : {16.0, 256.0, 2048.0, 16384.0, 131072.0}) {
-    const double bytes = kib * 1024;
-    const Array x = filled(f32, std::int64_t(bytes) / 4);
-    const Array half = filled(f32, std::int64_t(bytes) / 8), z = filled(f32, half.size());
-    const double ns = std::min(best_ns(copy, {half}, {z}, 0.015), best_ns(most, {x}, {one}, 0.015));
-    roofline.bandwidth.emplace_back(bytes, bytes / ns);
+Measured held_against_roof(const Rounds &rounds, const Work &work, double bytes,
+                           double operations) {
+  const std::vector<double> &call = rounds.ns[0], &copy = rounds.ns[1], &most = rounds.ns[2];
+  std::vector<double> memory, arithmetic, bound;
+  for (std::size_t r = 0; r < call.size(); ++r) {
+    memory.push_back(std::min(copy[r], most[r]) * work.bytes / bytes);
+    arithmetic.push_back(rounds.ns.size() > 3 ? rounds.ns[3][r] * work.operations / operations : 0);
+    bound.push_back(std::max(memory[r], arithmetic[r]));
   }
-  roofline.operations_32 = peak("f32", options);
-  roofline.operations_64 = peak("f64", options);
-  return roofline;
+  Measured measured;
+  measured.ns = spread_of(call);
+  measured.calls = rounds.calls[0];
+  measured.share = paired_ratio(bound, call);
+  measured.memory_ns = spread_of(memory).median;
+  measured.arithmetic_ns = spread_of(arithmetic).median;
+  measured.unrest = std::max(unrest(measured.ns), unrest(spread_of(bound)));
+  return measured;
 }
 
 } // namespace broadloom::cli

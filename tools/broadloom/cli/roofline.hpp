@@ -3,25 +3,15 @@
 #pragma once
 
 #include "spec/spec.hpp"
+#include "tools/broadloom/cli/rounds.hpp"
 
 #include <broadloom/broadloom.hpp>
 
 #include <cstdint>
 #include <functional>
-#include <utility>
 #include <vector>
 
 namespace broadloom::cli {
-
-// Times of calls, in nanoseconds.
-struct Timing {
-  double median = 0, least = 0, greatest = 0;
-  std::int64_t calls = 0;
-};
-
-// Calls for about so long, at least five times; calls that are too short for the clock are timed in
-// batches, of which each counts as one measurement.
-Timing time_calls(const std::function<void()> &call, double seconds);
 
 struct Work {
   double points = 0;     // the most positions that one of its operations has
@@ -32,21 +22,31 @@ struct Work {
 Work work_of(const spec::TypedSpec &spec, const std::vector<Array> &inputs,
              const std::vector<Array> &outputs);
 
-struct Roofline {
-  int threads = 1;
-  std::vector<std::pair<double, double>> bandwidth; // (bytes moved in a call, bytes per ns), rising
-  double operations_32 = 0, operations_64 = 0;      // per ns
-
-  double bytes_per_ns(double bytes) const;
-  // The least times in ns for this work.
-  double memory_bound(const Work &work) const { return work.bytes / bytes_per_ns(work.bytes); }
-  double operations_bound(const Work &work) const {
-    return work.operations / (work.wide ? operations_64 : operations_32);
-  }
+// What a kernel has been held against in the same rounds.
+struct Measured {
+  Spread ns;                // of a call
+  std::int64_t calls = 0;   // that were timed
+  Spread share;             // of the roofline, by rounds: 0.43 is 43 %
+  double memory_ns = 0;     // the least time to move the bytes
+  double arithmetic_ns = 0; // and to do the operations; 0 where there are none
+  double unrest = 1;        // slow rounds by fast ones: much, where something else ran beside
 };
 
-// Measured by kernels: the better of a copy and a sum for five sizes from the first cache to memory, and
-// long chains of fma. Takes some 0.3 s. Throws CancelledError where `options` say so.
-Roofline measure_roofline(const Options &options);
+// Kernels that do nothing but move bytes, or do nothing but arithmetic: a copy and a maximum of as many bytes as the work
+// moves (16 KiB to 128 MiB), and long chains of fma.
+class Roof {
+public:
+  explicit Roof(const Options &options); // compiles them
+
+  // Runs `call` and these in alternating rounds, for about so many seconds. Throws CancelledError where the options say so.
+  Measured measure(const Work &work, const std::function<void()> &call, double seconds) const;
+
+private:
+  Kernel copy_, most_, chain_32_, chain_64_;
+};
+
+// From rounds of: the call, the copy, the maximum and, where there are operations, the chains. `bytes` and `operations` are
+// those of one call of the latter three.
+Measured held_against_roof(const Rounds &rounds, const Work &work, double bytes, double operations);
 
 } // namespace broadloom::cli

@@ -5,6 +5,8 @@
 #include "spec/spec.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/data/paths.hpp"
+#include "tools/broadloom/data/png_file.hpp"
 
 #include <fmt/format.h>
 
@@ -129,13 +131,18 @@ const LoopSpec &choose_kernel(const std::vector<LoopSpec> &kernels, const std::s
 }
 
 std::vector<Source> match_inputs(const std::string &kernel, const std::vector<InputInfo> &infos,
-                                 const std::vector<std::string> &given) {
+                                 const std::vector<std::string> &given, bool standard_input_taken) {
   std::vector<Source> sources(infos.size());
   std::vector<bool> taken(infos.size());
   for (const std::string &text : given) {
     const Assignment in = split("--in", text, "NAME=SOURCE");
     const std::size_t index = find_entry(infos, in.name, taken, "input", "E0404");
     sources[index] = parse_source(in.value, in.name);
+    const auto *file = std::get_if<FileSource>(&sources[index].base);
+    if (file != nullptr && file->path == "-" && std::exchange(standard_input_taken, true))
+      throw UsageError("E0404",
+                       fmt::format("standard input is taken when '{}' is to be read", in.name),
+                       "one thing only can be read from it: the text, or one input");
   }
   for (std::size_t i = 0; i < taken.size(); ++i) {
     if (taken[i]) continue;
@@ -154,10 +161,11 @@ std::vector<Source> match_inputs(const std::string &kernel, const std::vector<In
 }
 
 std::vector<Array> read_inputs(const std::vector<InputInfo> &infos,
-                               const std::vector<Source> &sources) {
+                               const std::vector<Source> &sources, std::istream *in) {
   std::vector<Array> inputs;
   for (std::size_t i = 0; i < sources.size(); ++i)
-    inputs.push_back(read_source(sources[i], {infos[i].name, infos[i].dtype, infos[i].where}));
+    inputs.push_back(
+        read_source(sources[i], {infos[i].name, infos[i].dtype, infos[i].where, nullptr, in}));
   return inputs;
 }
 
@@ -175,15 +183,16 @@ std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
   std::vector<std::filesystem::path> files;
   for (const std::string &text : given) {
     const Assignment out = split("--out", text, "NAME=PATH.npy");
-    paths[find_entry(infos, out.name, taken, "output", "E0405")] = out.value;
-    if (!out.value.ends_with(".npy")) {
+    const std::string path = with_home(out.value);
+    paths[find_entry(infos, out.name, taken, "output", "E0405")] = path;
+    if (!path.ends_with(".npy") && !path.ends_with(".png")) {
       throw UsageError("E0405",
                        fmt::format("--out {}: '{}' is not a .npy path", out.name, out.value),
-                       "outputs are written as .npy files");
+                       "outputs are written as .npy files, pictures of u8 also as .png");
     }
     std::error_code error;
     const std::filesystem::path file =
-        std::filesystem::weakly_canonical(std::filesystem::absolute(out.value), error);
+        std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
     if (std::find(files.begin(), files.end(), file) != files.end()) {
       throw UsageError("E0405", fmt::format("two outputs would be written to '{}'", out.value),
                        "give each output a file of its own");
@@ -202,7 +211,8 @@ Array make_output(const OutputInfo &output, const Destination &destination,
                   const Signature &signature) {
   std::error_code error;
   if (output.add && destination.path && std::filesystem::exists(*destination.path, error)) {
-    Array start = load_npy(*destination.path);
+    const Array start = destination.path->ends_with(".png") ? read_png(*destination.path)
+                                                            : load_npy(*destination.path);
     if (start.dtype() != signature.dtype) {
       throw DTypeError("E0203",
                        fmt::format("'{}' holds {}, and output '{}' is {}", *destination.path,

@@ -27,12 +27,14 @@ std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &st
 // The kernel that `--kernel` names, or the only one. Throws UsageError E0406.
 const LoopSpec &choose_kernel(const std::vector<LoopSpec> &kernels, const std::string &name);
 
-// The `--in` options in the order of the kernel's inputs. Opens nothing yet. Throws UsageError.
+// The `--in` options in the order of the kernel's inputs. Opens nothing yet. `standard_input_taken`: by the text. Throws UsageError.
 std::vector<Source> match_inputs(const std::string &kernel, const std::vector<InputInfo> &infos,
-                                 const std::vector<std::string> &given);
+                                 const std::vector<std::string> &given,
+                                 bool standard_input_taken = false);
 
+// `in` is what the source `-` reads, where it may stand.
 std::vector<Array> read_inputs(const std::vector<InputInfo> &infos,
-                               const std::vector<Source> &sources);
+                               const std::vector<Source> &sources, std::istream *in = nullptr);
 
 // The names are those of `infos`, which must outlive the views.
 std::vector<NamedView> named_views(const std::vector<InputInfo> &infos,

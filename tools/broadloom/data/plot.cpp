@@ -37,7 +37,7 @@ std::string block(const Blocks &blocks, double value, double least, double great
 
 } // namespace
 
-std::string plot_array(const Array &array) {
+std::string plot_array(const Array &array, int terminal) {
   if (is_complex(array.dtype()) || array.rank() < 1 || array.rank() > 2 || array.size() < 2)
     return {};
   const bool matrix = array.rank() == 2;
@@ -55,16 +55,21 @@ std::string plot_array(const Array &array) {
     }
   if (least > greatest) return {};
 
+  constexpr std::int64_t indentation = 4;
+  const std::int64_t width = matrix ? 2 : 1; // of an element
+  const bool fits = terminal <= 0 || indentation + columns * width <= terminal;
+  const std::int64_t drawn =
+      fits ? columns : std::max<std::int64_t>(1, (terminal - indentation - 1) / width);
   std::string text;
   for (std::int64_t i = 0; i < rows; ++i) {
-    text += "    ";
-    for (std::int64_t j = 0; j < columns; ++j) {
+    text.append(indentation, ' ');
+    for (std::int64_t j = 0; j < drawn; ++j) {
       const double value = value_at(array, i * down + j * right);
       // A cell of a terminal is twice as high as wide.
       text += matrix ? block(shades, value, least, greatest) + block(shades, value, least, greatest)
                      : block(heights, value, least, greatest);
     }
-    text += '\n';
+    text += fits ? "\n" : "…\n";
   }
   return text + fmt::format("    {:.6g} to {:.6g}\n", least, greatest);
 }

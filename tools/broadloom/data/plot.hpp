@@ -13,8 +13,8 @@ namespace broadloom::cli {
 //   ▁▂▃▄▅▆▇█                   ░▒▓█
 //   0.0 to 7.0                 ▒▓█░
 //
-// Nothing for other ranks, complex numbers, more elements than fit, or no finite value. What is not
-// finite is shown as `?`.
-std::string plot_array(const Array &array);
+// Nothing for other ranks, complex numbers, more than 48 x 96 elements, or no finite value. What is not
+// finite is shown as `?`. What is wider than a terminal of so many columns (0: any) is cut and ends in `…`.
+std::string plot_array(const Array &array, int columns = 0);
 
 } // namespace broadloom::cli

@@ -1,7 +1,7 @@
 // SOURCE: where the data of an input comes from.
 //
 //   source    = ( path | number | list | generator | value ) { view }
-//   path      = .. ".npy" | .. ".csv" | .. ".npz:" NAME
+//   path      = .. ".npy" | .. ".csv" | .. ".png" | .. ".npz:" NAME | "-"      "-": standard input, one of the first three
 //   list      = "[" ( number | list ) { "," ( number | list ) } "]"
 //   generator = ("rand" | "randn") "(" [ INT { "," INT } ] [ "," "seed" "=" INT ] ")"
 //             | ("zeros" | "ones" | "eye" | "arange") "(" INT { "," INT } ")"
@@ -19,6 +19,7 @@
 #include <broadloom/error.hpp>
 
 #include <cstdint>
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,7 +43,7 @@ struct ViewStep { // `.T`, or brackets with items
 };
 
 struct FileSource {
-  std::string path;
+  std::string path;       // "-": standard input
   std::string entry = {}; // of a .npz file
 };
 struct NumberSource {
@@ -84,6 +85,7 @@ struct Target {
   DType dtype = DType::F32;
   Place where; // the declaration, for errors about the data
   const Values *values = nullptr;
+  std::istream *standard_input = nullptr; // where "-" is to be had
 };
 
 // Throws UsageError E0403, with a caret under the text.

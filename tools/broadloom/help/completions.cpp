@@ -141,7 +141,7 @@ std::string zsh_completion(const CLI::App &app) {
   text += "  command)\n    local -a commands=(";
   for (const CommandText &command : describe_commands(app))
     text += "\n      " + shell_quoted(command.name + ":" + zsh_text(command.text));
-  text += "\n    )\n    _describe command commands ;;\n  argument)\n    case $line[1] in\n";
+  text += "\n    )\n    _describe command commands; _files ;;\n  argument)\n    case $line[1] in\n";
   for (const CommandText &command : describe_commands(app))
     text += "    " + command.name + ")\n      _arguments" + zsh_options(command, "        ") +
             " \\\n        '*:file:_files' ;;\n";

@@ -73,6 +73,8 @@ std::vector<Entry> environment() {
       {"BROADLOOM_LOG",
        "what is logged: trace, debug, info, warn (default), error, critical or off"},
       {"BROADLOOM_VERIFY", "1: run each call in the interpreter, too, and compare: slow"},
+      {"BROADLOOM_PAGER",
+       "what shows long output of the REPL; else PAGER, else less -FRX; empty: nothing does"},
       {"NO_COLOR", "if set, nothing is printed in colours"}};
 }
 

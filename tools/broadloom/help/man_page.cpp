@@ -56,7 +56,7 @@ std::string options(const CommandText &command) {
   return text;
 }
 
-std::string table(const std::vector<Entry> &entries) {
+std::string rows_of_table(const std::vector<Entry> &entries) {
   std::string text;
   for (const Entry &entry : entries) text += paragraph(bold(entry.name), entry.text);
   return text;
@@ -85,8 +85,8 @@ std::string man_page(const CLI::App &app) {
   text += ".SH OPTIONS\n" + options(program) + ".SH COMMANDS\n";
   for (const CommandText &command : commands)
     text += ".SS " + roff(command.name) + "\n" + roff(command.text) + ".\n" + options(command);
-  text += ".SH EXIT STATUS\n" + table(exit_statuses());
-  text += ".SH ENVIRONMENT\n" + table(environment());
+  text += ".SH EXIT STATUS\n" + rows_of_table(exit_statuses());
+  text += ".SH ENVIRONMENT\n" + rows_of_table(environment());
   text += ".SH SEE ALSO\n.BR perf (1),\n.BR gdb (1)\n";
   return text;
 }

@@ -6,6 +6,7 @@
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 
@@ -18,24 +19,26 @@ struct CommandTable { // the session's friend: each row calls one of its members
   }
 
   static constexpr std::array rows{
-      Command{".run", "[K] x=SOURCE .. -> z=PATH ..", "run a kernel and print its outputs",
-              "SOURCE is a.npy, a.csv, a.npz:NAME, a number, [1, 2, 3], rand(3,4), randn(..), "
-              "zeros(..), "
-              "ones(..), arange(2, 10),\nfull(3, value=2), eye(3), linspace(0, 1, 5), with , "
-              "seed=7, or a "
-              "value: what .let named, or k.z of a run; then\nviews: [::2, -1], .T. An input that "
-              "is not given keeps its last "
-              "SOURCE; one never given is made up.\nWith -> outputs are written to .npy files, and "
-              "only those named are computed.",
-              ".run k x=rand(3, 4) y=a.npy[::2] -> z=z.npy", Argument::Kernel,
-              &call<&Session::run>},
+      Command{
+          ".run", "[K] x=SOURCE .. -> z=PATH ..", "run a kernel and print its outputs",
+          "SOURCE is a.npy, a.csv, a.png, a.npz:NAME, a number, [1, 2, 3], rand(3,4), randn(..), "
+          "zeros(..), "
+          "ones(..), arange(2, 10),\nfull(3, value=2), eye(3), linspace(0, 1, 5), with , "
+          "seed=7, or a "
+          "value: what .let named, or k.z of a run; then\nviews: [::2, -1], .T. An input that "
+          "is not given keeps its last "
+          "SOURCE; one never given is made up.\nWith -> outputs are written to .npy or .png files, "
+          "and "
+          "only those named are computed.",
+          ".run k x=rand(3, 4) y=a.npy[::2] -> z=z.npy", Argument::Kernel, &call<&Session::run>},
       Command{".let", "NAME [: DTYPE] = SOURCE or expression", "give data a name",
               "An expression reads values, k.z of the latest run of k too; dims align as NumPy's "
               "do. An "
               "expression alone is printed.",
               ".let b = a[::2] * 2 + k.z", Argument::None, &call<&Session::let>},
-      Command{".save", "NAME .. FILE", "write values to a .npy, .npz or .csv file", "",
-              ".save k.z z.npy", Argument::None, &call<&Session::save>},
+      Command{".save", "NAME .. FILE", "write values to a .npy, .npz, .csv or .png file",
+              "A .png file holds u8, [h, w] or [h, w, c].", ".save k.z z.npy", Argument::None,
+              &call<&Session::save>},
       Command{
           ".grad", "[K] [x,y] [of=z] [policy=save|recompute] [value]",
           "print the kernel of the derivatives, and define it",
@@ -56,7 +59,7 @@ struct CommandTable { // the session's friend: each row calls one of its members
           ".time", "[K] [x=SOURCE ..]",
           "time calls, and compare with what the machine can do at most",
           "The bound is the longer of two times: to move the bytes of all inputs and outputs once, "
-          "and to do the\noperations, at rates measured once a session.",
+          "and to do the\noperations, at rates that are measured in turns with the kernel.",
           ".time k x=rand(1000, 1000)", Argument::Kernel, &call<&Session::time>},
       Command{".check", "[K] [x=SOURCE ..]",
               "hold outputs against the reference, the gradient against slopes", "",
@@ -69,8 +72,8 @@ struct CommandTable { // the session's friend: each row calls one of its members
               Argument::None, &call<&Session::list>},
       Command{".clear", "", "forget the statements that make up the kernel 'scratch'", "", ".clear",
               Argument::None, &call<&Session::clear>},
-      Command{".help", "[COMMAND]", "this, or all about one command", "", ".help run",
-              Argument::Command, &call<&Session::help>},
+      Command{".help", "[COMMAND|CODE]", "this, or all about a command or the code of an error", "",
+              ".help run", Argument::Command, &call<&Session::help>},
       Command{".quit", "", "leave; so does Ctrl-D", "", ".quit", Argument::None,
               &call<&Session::quit>},
   };
@@ -92,12 +95,27 @@ constexpr std::array settings{
 std::span<const Command> command_table() { return CommandTable::rows; }
 std::span<const Setting> setting_table() { return settings; }
 
-const Command &find_command(std::string_view name) {
-  std::vector<std::string> names;
+std::vector<const Command *> commands_like(std::string_view name) {
+  std::vector<const Command *> like;
+  if (name.starts_with('.')) name.remove_prefix(1);
+  if (name.empty()) return like;
   for (const Command &command : command_table()) {
-    if (command.name == name || command.name.substr(1) == name) return command;
-    names.emplace_back(command.name);
+    const std::string_view whole = command.name.substr(1);
+    if (whole == name) return {&command};
+    if (whole.starts_with(name)) like.push_back(&command);
   }
+  return like;
+}
+
+const Command &find_command(std::string_view name) {
+  const std::vector<const Command *> like = commands_like(name);
+  if (like.size() == 1) return *like[0];
+  std::vector<std::string> names;
+  for (const Command *command : like) names.emplace_back(command->name);
+  if (!like.empty())
+    throw UsageError("E0401", fmt::format("'{}' may be {}", name, fmt::join(names, " or ")),
+                     "write as much of it as tells it from the others");
+  for (const Command &command : command_table()) names.emplace_back(command.name);
   const std::string near = nearest(name, names);
   throw UsageError("E0401", fmt::format("there is no command '{}'", name),
                    near.empty() ? ".help lists the commands"

@@ -84,6 +84,27 @@ void add_setting_values(std::string_view name, Words &words) {
   }
 }
 
+void add_outputs(const Library &library, std::string_view kernel, Words &words) {
+  auto found = library.kernels().find(std::string(kernel));
+  if (found == library.kernels().end()) found = library.kernels().find(library.latest());
+  if (found == library.kernels().end()) return;
+  for (const spec::TypedOutput &output : found->second->typed.outputs)
+    words.insert(output.name + "=");
+}
+
+// Where the quote stands that is still open; npos where none is.
+std::size_t open_quote(std::string_view line) {
+  std::size_t open = line.npos;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (line[at] != '"' && line[at] != '\'') continue;
+    if (open == line.npos)
+      open = at;
+    else if (line[open] == line[at])
+      open = line.npos;
+  }
+  return open;
+}
+
 // The words before the last one, which may be empty.
 std::vector<std::string> words_before(std::string_view line, std::size_t last) {
   std::vector<std::string> words;
@@ -138,20 +159,26 @@ Completion complete(std::string_view before, std::string_view line, const Librar
   Words words;
   const std::size_t text = line.find_first_not_of(" \t");
   if (before.empty() && text != line.npos && line[text] == '.') {
+    if (const std::size_t quote = open_quote(line); quote != line.npos) {
+      found.begin = quote + 1;
+      found.files = found.in_quotes = true;
+      return found;
+    }
     const std::size_t space = line.find_last_of(" \t,=");
     found.begin = space == line.npos || space < text ? text : space + 1;
     const std::vector<std::string> earlier = words_before(line, found.begin);
+    const bool after_arrow = std::ranges::find(earlier, "->") != earlier.end();
+    const bool after_equals = found.begin > 0 && line[found.begin - 1] == '=';
     if (earlier.empty()) {
       for (const Command &command : command_table()) words.emplace(command.name);
-    } else if (found.begin > 0 && line[found.begin - 1] == '=') {
-      words.insert(generators.begin(), generators.end());
+    } else if (after_equals) {
+      if (!after_arrow) words.insert(generators.begin(), generators.end());
       found.files = true;
-    } else {
-      for (const Command &command : command_table())
-        if (command.name == earlier[0]) {
-          words = arguments(command, earlier, library);
-          found.files = command.first == Argument::File;
-        }
+    } else if (after_arrow) {
+      add_outputs(library, earlier[1], words);
+    } else if (const auto like = commands_like(earlier[0]); like.size() == 1) {
+      words = arguments(*like[0], earlier, library);
+      found.files = like[0]->first == Argument::File;
     }
   } else {
     found.begin = line.size();

@@ -142,9 +142,7 @@ std::vector<Span> paint_command(std::string_view line, std::size_t cursor) {
   const std::size_t begin = line.find_first_not_of(" \t");
   const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
   const std::string_view word = line.substr(begin, end - begin);
-  const auto table = command_table();
-  const bool known = std::any_of(table.begin(), table.end(),
-                                 [&](const Command &command) { return command.name == word; });
+  const bool known = commands_like(word).size() == 1;
   if (!known && end == cursor) return {};
   return {{begin, end, known ? Paint::Command : Paint::Unknown}};
 }

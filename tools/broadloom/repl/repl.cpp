@@ -4,12 +4,15 @@
 #include "tools/broadloom/cli/cli.hpp"
 #include "tools/broadloom/cli/failure.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
+#include "tools/broadloom/cli/terminal_info.hpp"
+#include "tools/broadloom/repl/pager.hpp"
 #include "tools/broadloom/repl/terminal.hpp"
 
 #include <broadloom/version.hpp>
 
 #include <exception>
 #include <iostream>
+#include <sstream>
 #include <unistd.h>
 
 namespace broadloom::cli {
@@ -66,7 +69,8 @@ void each_line(std::string_view text, const std::function<void(std::string_view)
   }
 }
 
-void talk(Session &session, const Streams &streams, bool color) {
+// `said` is what the session writes to.
+void talk(Session &session, std::ostringstream &said, const Streams &streams, bool color) {
   const HoldInterrupt hold(HoldInterrupt::UntilThird);
   Feeder feeder(session, "<input>");
   Terminal terminal(
@@ -75,6 +79,11 @@ void talk(Session &session, const Streams &streams, bool color) {
          return highlight(feeder.pending(), line, cursor, session.library());
        }},
       color);
+  const auto show = [&] {
+    show_paged(said.str());
+    said.str("");
+  };
+  show(); // of a file that was loaded
   streams.out << "Broadloom " BROADLOOM_VERSION ": type a kernel, or .help\n" << std::flush;
   std::string entry;
   while (!session.done()) {
@@ -93,9 +102,12 @@ void talk(Session &session, const Streams &streams, bool color) {
     entry += (entry.empty() ? "" : "\n") + line.text;
     try {
       each_line(line.text, [&](std::string_view part) {
-        if (!session.done()) feeder.line(part);
+        if (session.done()) return;
+        feeder.line(part);
+        show();
       });
     } catch (...) { // `describe` throws on what is no error of ours
+      show();
       print_failure(streams, session.phase(), color);
       feeder.restart(); // and the rest of what was pasted is dropped
     }
@@ -104,16 +116,29 @@ void talk(Session &session, const Streams &streams, bool color) {
   }
 }
 
-void read_all(Session &session, const Streams &streams) {
-  Feeder feeder(session, "<stdin>");
-  for (std::string line; !session.done() && std::getline(streams.in, line);) feeder.line(line);
-  if (!session.done()) feeder.end();
+// Errors of commands, which have no place of their own, get their line.
+void read_all(Session &session, std::istream &in, const std::string &file) {
+  Feeder feeder(session, file);
+  int number = 0;
+  try {
+    for (std::string line; !session.done() && std::getline(in, line);) {
+      ++number;
+      feeder.line(line);
+    }
+    if (!session.done()) feeder.end();
+  } catch (const Error &error) {
+    throw_at(error, {file, number, 0, 1, ""});
+  }
 }
 
 } // namespace
 
+bool is_person(const Streams &streams) {
+  return &streams.in == &std::cin && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
 void repl(const ReplOptions &options, const Streams &streams, Phase &phase) {
-  const bool person = &streams.in == &std::cin && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  const bool person = is_person(streams) && !options.text;
   SessionOptions choices;
   if (person)
     choices = {interrupt_flag(),
@@ -121,18 +146,25 @@ void repl(const ReplOptions &options, const Streams &streams, Phase &phase) {
                  renew_interrupt_flag();
                  return interrupt_flag();
                },
-               isatty(STDERR_FILENO) != 0};
-  Session session(streams, choices);
+               isatty(STDERR_FILENO) != 0 && !is_dumb_terminal(), wants_color(STDOUT_FILENO),
+               [] { return terminal_size().columns; }};
+  std::ostringstream said; // which is shown when its command has ended: it may want a pager
+  Session session({streams.in, person ? said : streams.out, streams.err}, choices);
   try {
     if (!options.file.empty()) session.load(options.file);
-    if (!person) read_all(session, streams);
+    if (options.text) {
+      std::istringstream lines(*options.text);
+      read_all(session, lines, "<text>");
+    } else if (!person) {
+      read_all(session, streams.in, "<stdin>");
+    }
   } catch (...) {
     phase = session.phase();
     if (!person) throw;
     print_failure(streams, phase, options.color);
   }
   if (!person) return;
-  talk(session, streams, options.color);
+  talk(session, said, streams, options.color);
   if (!left_behind()) return;
   // Code runs that must not see the program's globals go.
   streams.out.flush();

@@ -5,6 +5,7 @@
 #include "tools/broadloom/repl/input_text.hpp"
 #include "tools/broadloom/repl/session.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,13 +35,16 @@ private:
 };
 
 struct ReplOptions {
-  std::string file; // -i: defined first
+  std::string file;                // -i: defined first
+  std::optional<std::string> text; // -c: lines instead of those of standard input
   bool color = false;
 };
 
-// Reads standard input to its end or to `.quit`. Where it and standard output are terminals, a person
-// edits lines, errors are told and the session goes on; else the first error is thrown, as
-// `Session::execute` throws it, and `phase` says whose fault it is.
+// Whether standard input and output are terminals.
+bool is_person(const Streams &streams);
+
+// Reads standard input to its end or to `.quit`. For a person, who edits lines, errors are told and the session goes on; else
+// the first error is thrown, as `Session::execute` throws it, but with its line, and `phase` says whose fault it is.
 void repl(const ReplOptions &options, const Streams &streams, Phase &phase);
 
 } // namespace broadloom::cli

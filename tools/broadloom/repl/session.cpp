@@ -3,8 +3,11 @@
 
 #include "support/text.hpp"
 #include "tools/broadloom/cli/debug_words.hpp"
+#include "tools/broadloom/cli/explain.hpp"
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/data/paths.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
+#include "tools/broadloom/repl/fit.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
@@ -48,6 +51,12 @@ std::string signature(const spec::TypedSpec &spec) {
   return fmt::format("{}({}) -> {}", spec.name, fmt::join(inputs, ", "), fmt::join(outputs, ", "));
 }
 
+// E0102
+bool is_error_code(std::string_view word) {
+  return word.size() == 5 && (word[0] == 'E' || word[0] == 'e') &&
+         word.find_first_not_of("0123456789", 1) == word.npos;
+}
+
 } // namespace
 
 Session::Session(const Streams &streams, SessionOptions options)
@@ -64,6 +73,8 @@ void Session::execute(const std::string &text, const std::string &file, int line
   const Command &command = find_command(text.substr(start, end - start));
   command.run(*this, words_of(std::string_view(text).substr(end)));
 }
+
+void Session::tell(std::string_view text) { streams_.out << wrapped(text, columns()); }
 
 void Session::define(const Chunk &text) {
   const std::size_t first = text.text.find_first_not_of(" \t\r\n");
@@ -90,7 +101,8 @@ void Session::load_words(const Words &words) {
 
 void Session::load(const std::string &path) {
   phase_ = Phase::Spec;
-  define({path, 1, read_text_file(path)});
+  const std::string file = with_home(path);
+  define({file, 1, read_text_file(file)});
 }
 
 void Session::list(const Words &) {
@@ -115,26 +127,35 @@ void Session::clear(const Words &) { library_.forget_statements(); }
 void Session::quit(const Words &) { done_ = true; }
 
 void Session::help(const Words &words) {
-  if (!words.empty()) {
-    const Command &command = find_command(words[0]);
-    streams_.out << fmt::format("{} {}\n{}\n", command.name, command.arguments, command.help);
-    if (!command.more.empty()) streams_.out << command.more << '\n';
-    for (const Setting &setting : setting_table())
-      if (command.first == Argument::Setting)
-        streams_.out << fmt::format("  {} {}: {}\n", setting.name, setting.values, setting.help);
-    streams_.out << "for example:  " << command.example << '\n';
+  if (!words.empty() && is_error_code(words[0])) {
+    tell(explanation(words[0]));
     return;
   }
-  streams_.out << "Type a kernel, a def or an accumulator, over as many lines as it takes:\n"
-                  "  kernel k { in x : f32[i, j]; out s[i] = reduce(sum) exp(x) }\n"
-                  "its statements alone, which make up the kernel 'scratch', or a command. K is a "
-                  "kernel, the latest one where it is left out.\n";
-  constexpr std::size_t column = 38;
+  if (!words.empty()) {
+    const Command &command = find_command(words[0]);
+    tell(fmt::format("{} {}\n{}\n", command.name, command.arguments, command.help));
+    if (!command.more.empty()) tell(fmt::format("{}\n", command.more));
+    for (const Setting &setting : setting_table())
+      if (command.first == Argument::Setting)
+        tell(fmt::format("  {} {}: {}\n", setting.name, setting.values, setting.help));
+    tell(fmt::format("for example:  {}\n", command.example));
+    return;
+  }
+  tell("Type a kernel, a def or an accumulator, over as many lines as it takes:\n"
+       "  kernel k { in x : f32[i, j]; out s[i] = reduce(sum) exp(x) }\n"
+       "its statements alone, which make up the kernel 'scratch', or a command. K is a kernel, the "
+       "latest "
+       "one where it is left out. A command may be cut short, as .sh for .show, where it stays the "
+       "only one.\n");
+  // A table, where there is room for its second column.
+  constexpr int least_for_table = 90;
+  const bool narrow = columns() > 0 && columns() < least_for_table;
+  const std::size_t column = narrow ? 4 : 38;
+  const std::string below = "\n" + std::string(column + 2, ' ');
   for (const Command &command : command_table()) {
     const std::string form = fmt::format("{} {}", command.name, command.arguments);
-    const std::string gap = form.size() < column ? "" : "\n" + std::string(column + 2, ' ');
-    streams_.out << fmt::format("  {:<{}}{}{}\n{}e.g. {}\n", form, column, gap, command.help,
-                                std::string(column + 2, ' '), command.example);
+    tell(fmt::format("  {:<{}}{}{}{}e.g. {}\n", form, column, form.size() < column ? "" : below,
+                     command.help, below, command.example));
   }
 }
 
@@ -194,7 +215,7 @@ void Session::set(const Words &given) {
   if (!good)
     throw UsageError("E0401", fmt::format("'{}' is no value of {}", value, found->name),
                      fmt::format("write .set {} {}", found->name, found->values));
-  if (next.threads != settings_.threads) roofline_.reset();
+  if (next.threads != settings_.threads) roof_.reset();
   settings_ = next;
   compiled_.clear();
 }

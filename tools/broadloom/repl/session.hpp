@@ -31,6 +31,9 @@ struct SessionOptions {
   // Gives a new flag, when work that does not stop has been left behind with the old one.
   std::function<CancelFlag()> renew = nullptr;
   bool progress = false; // say on the error stream that something takes long, and take it back
+  bool color = false;    // of stages that are shown
+  // How wide the terminal is now; 0, or no function: as wide as it likes.
+  std::function<int()> columns = nullptr;
 };
 
 class Session {
@@ -70,6 +73,9 @@ private:
   };
   static constexpr std::int64_t small_points = 0; // data that is made up is to be read by people
 
+  int columns() const { return options_.columns ? options_.columns() : 0; }
+  void tell(std::string_view text); // sentences and tables, in lines that fit
+
   // session.cpp
   void define(const Chunk &text);
   void clear(const Words &words);
@@ -105,8 +111,8 @@ private:
   std::shared_ptr<Call> prepare(const Words &words, std::int64_t points, bool may_write);
   void apart(std::function<void()> work);
   static void run_once(const Call &call);
-  static std::string report(const Call &call, const Timing &timing, double compile_ms,
-                            const Roofline &roofline, std::optional<double> predicted_ns);
+  static std::string report(const Call &call, const Measured &measured, const Work &work,
+                            double compile_ms, std::optional<double> predicted_ns);
   void keep_sources(const Call &call);
   // A line for each file that is there.
   static std::string told_of_replaced(const Words &paths);
@@ -123,7 +129,7 @@ private:
   std::map<std::string, std::map<std::string, std::string>> given_; // [kernel][input]: SOURCE
   Values values_;                          // by .let, and "k.z" of the latest run of k
   std::map<std::string, Kernel> compiled_; // by name, for these settings
-  std::optional<Roofline> roofline_;       // for these settings
+  std::shared_ptr<const Roof> roof_;       // for these settings
   Phase phase_ = Phase::Spec;
   bool done_ = false;
 };

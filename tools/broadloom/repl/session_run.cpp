@@ -8,6 +8,7 @@
 #include "tools/broadloom/cli/progress.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/cli/verify.hpp"
+#include "tools/broadloom/data/paths.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
@@ -135,36 +136,41 @@ void Session::run_once(const Call &call) {
   });
 }
 
-// k: 521 us a call, 455 to 13000 us over 367 calls on 2 threads; compiled in 60.2 ms
+// k: 521 us a call, 502 to 560 us for most of 367 calls on 2 threads; compiled in 60.2 ms
 //   480 us predicted, 0.92 of that
 //   0.521 ns per element, 1000000 elements
 //   15.4 GB/s, 8.01 MB of operands
 //   5.76 GFLOP/s, 3 operations per element
-//   43 % of the roofline: 226 us at 35.4 GB/s by memory, 58.2 us at 51.5 GFLOP/s by arithmetic
-std::string Session::report(const Call &call, const Timing &timing, double compile_ms,
-                            const Roofline &roofline, std::optional<double> predicted_ns) {
-  const Work work = work_of(call.defined->typed, call.inputs, call.outputs.arrays());
-  const double elements = std::max(work.points, 1.0);
-  const double memory = roofline.memory_bound(work), arithmetic = roofline.operations_bound(work);
+//   43 % of the roofline, 41 to 44 % in most rounds: 226 us at 35.4 GB/s by memory, 58.2 us at 51.5 GFLOP/s by arithmetic
+std::string Session::report(const Call &call, const Measured &measured, const Work &work,
+                            double compile_ms, std::optional<double> predicted_ns) {
+  const double elements = std::max(work.points, 1.0), median = measured.ns.median;
   std::string text =
-      fmt::format("{}: {} a call, {} to {} over {} calls on {} threads{}\n",
-                  call.defined->typed.name, duration(timing.median), duration(timing.least),
-                  duration(timing.greatest), timing.calls, call.kernel.threads(),
+      fmt::format("{}: {} a call, {} to {} for most of {} calls on {} threads{}\n",
+                  call.defined->typed.name, duration(median), duration(measured.ns.low),
+                  duration(measured.ns.high), measured.calls, call.kernel.threads(),
                   compile_ms > 0 ? fmt::format("; compiled in {:.1f} ms", compile_ms) : "");
   if (predicted_ns)
     text += fmt::format("  {} predicted, {:.2f} of that\n", duration(*predicted_ns),
-                        *predicted_ns / timing.median);
-  text +=
-      fmt::format("  {:.3g} ns per element, {:.0f} elements\n", timing.median / elements, elements);
-  text += fmt::format("  {}, {:.3g} MB of operands\n", rate(work.bytes / timing.median, "B"),
+                        *predicted_ns / median);
+  text += fmt::format("  {:.3g} ns per element, {:.0f} elements\n", median / elements, elements);
+  text += fmt::format("  {}, {:.3g} MB of operands\n", rate(work.bytes / median, "B"),
                       work.bytes * 1e-6);
   text += fmt::format("  {}, {:.3g} operations per element\n",
-                      rate(work.operations / timing.median, "FLOP"), work.operations / elements);
-  return text +
-         fmt::format("  {:.0f} % of the roofline: {} at {} by memory, {} at {} by arithmetic\n",
-                     100 * std::max(memory, arithmetic) / timing.median, duration(memory),
-                     rate(roofline.bytes_per_ns(work.bytes), "B"), duration(arithmetic),
-                     rate(work.wide ? roofline.operations_64 : roofline.operations_32, "FLOP"));
+                      rate(work.operations / median, "FLOP"), work.operations / elements);
+  text += fmt::format(
+      "  {:.0f} % of the roofline, {:.0f} to {:.0f} % in most rounds: {} at {} by memory",
+      100 * measured.share.median, 100 * measured.share.low, 100 * measured.share.high,
+      duration(measured.memory_ns), rate(work.bytes / measured.memory_ns, "B"));
+  if (measured.arithmetic_ns > 0)
+    text += fmt::format(", {} at {} by arithmetic", duration(measured.arithmetic_ns),
+                        rate(work.operations / measured.arithmetic_ns, "FLOP"));
+  text += '\n';
+  if (measured.unrest > most_quiet)
+    text +=
+        fmt::format("  the machine was busy: slow rounds took {:.1f} times as long as fast ones\n",
+                    measured.unrest);
+  return text;
 }
 
 std::shared_ptr<const DefinedKernel> Session::choose(Words &words) const {
@@ -220,7 +226,10 @@ std::shared_ptr<Session::Call> Session::prepare(const Words &given, std::int64_t
                                                 bool may_write) {
   Words words = given;
   const auto arrow = std::find(words.begin(), words.end(), "->");
-  const Words destinations(arrow == words.end() ? arrow : arrow + 1, words.end());
+  Words destinations(arrow == words.end() ? arrow : arrow + 1, words.end());
+  for (std::string &word : destinations)
+    if (const std::size_t equals = word.find('='); equals != word.npos)
+      word = word.substr(0, equals + 1) + with_home(word.substr(equals + 1));
   if (arrow != words.end() && (destinations.empty() || !may_write))
     throw UsageError("E0401", may_write ? "nothing stands behind ->" : "only .run writes files",
                      "write .run K x=SOURCE -> z=z.npy");
@@ -260,6 +269,7 @@ void Session::apart(std::function<void()> work) {
   if (run_apart(std::move(work), options_.cancel)) return;
   options_.cancel = options_.renew();
   compiled_.clear(); // they look at the old flag
+  roof_.reset();
   throw Interrupted{};
 }
 
@@ -267,7 +277,7 @@ void Session::apart(std::function<void()> work) {
 void Session::keep_sources(const Call &call) {
   for (const auto &[input, source] : sources_in(call.words, *call.defined, library_))
     given_[call.defined->typed.name][input] = source;
-  if (!call.made_up.empty()) streams_.out << "made up:" << call.made_up << '\n';
+  if (!call.made_up.empty()) tell("made up:" + call.made_up + "\n");
 }
 
 void Session::run(const Words &words) {
@@ -282,7 +292,7 @@ void Session::run(const Words &words) {
   const std::vector<std::string> names = call->outputs.names();
   for (std::size_t o = 0; o < names.size(); ++o)
     values_[call->defined->typed.name + "." + names[o]] = {call->outputs.arrays()[o], false};
-  call->outputs.print(streams_.out, settings_.plot);
+  call->outputs.print(streams_.out, settings_.plot, columns());
   streams_.out << call->replaced;
 }
 
@@ -302,15 +312,16 @@ void Session::check(const Words &words) {
     });
   }
   keep_sources(*call);
-  streams_.out << to_text(*result);
+  tell(to_text(*result));
   with_places(call->defined->text, [&] { require_passed(call->defined->spec, *result); });
 }
 
 void Session::time(const Words &words) {
   constexpr std::int64_t points = 1 << 20;
-  constexpr double seconds = 0.5;
+  constexpr double seconds = 0.8; // of which the kernel has a fourth or more
   std::shared_ptr<Call> call;
-  const auto timing = std::make_shared<Timing>();
+  const auto measured = std::make_shared<Measured>();
+  const auto work = std::make_shared<Work>();
   double compile_ms = 0;
   {
     const Progress progress(streams_.err, options_.progress, "timing");
@@ -319,26 +330,26 @@ void Session::time(const Words &words) {
     apart([call] { run_once(*call); }); // compiles, and touches the outputs' memory
     const Counters after = call->kernel.counters();
     if (after.compiles > before.compiles) compile_ms = after.compile_ms;
-    apart([call, timing] {
+    if (!roof_) {
+      Options options;
+      options.threads = settings_.threads;
+      options.cancel = options_.cancel;
+      const auto made = std::make_shared<std::shared_ptr<const Roof>>();
+      apart([made, options] { *made = std::make_shared<const Roof>(options); });
+      roof_ = *made;
+    }
+    apart([call, measured, work, roof = roof_] {
       const std::vector<AnyView> in(call->inputs.begin(), call->inputs.end());
       const std::vector<AnyView> out(call->outputs.arrays().begin(), call->outputs.arrays().end());
-      *timing = time_calls([&] { call->kernel.run(in, out); }, seconds);
+      *work = work_of(call->defined->typed, call->inputs, call->outputs.arrays());
+      *measured = roof->measure(*work, [&] { call->kernel.run(in, out); }, seconds);
     });
-  }
-  if (!roofline_) {
-    const Progress progress(streams_.err, options_.progress, "measuring this machine, once");
-    Options options;
-    options.threads = settings_.threads;
-    options.cancel = options_.cancel;
-    const auto measured = std::make_shared<Roofline>();
-    apart([measured, options] { *measured = measure_roofline(options); });
-    roofline_ = *measured;
   }
   const auto predicted = std::make_shared<std::optional<double>>();
   if (call->kernel.engine() == Engine::jit)
     apart([call, predicted] { *predicted = call->kernel.predict().seconds * 1e9; });
   keep_sources(*call);
-  streams_.out << report(*call, *timing, compile_ms, *roofline_, *predicted);
+  tell(report(*call, *measured, *work, compile_ms, *predicted));
 }
 
 } // namespace broadloom::cli

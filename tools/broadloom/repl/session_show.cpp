@@ -4,6 +4,7 @@
 #include "support/text.hpp"
 #include "tools/broadloom/cli/progress.hpp"
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/repl/paint_stage.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +79,11 @@ void Session::show_stage(Stage stage, const Words &given) {
     }
     return kernel.show(stage);
   });
-  streams_.out << text << (text.ends_with('\n') ? "" : "\n");
+  const std::string whole = text + (text.ends_with('\n') ? "" : "\n");
+  if (stage == Stage::why)
+    tell(whole);
+  else
+    streams_.out << (options_.color ? painted_stage(whole, stage, library_) : whole);
 }
 
 namespace {

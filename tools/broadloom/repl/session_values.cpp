@@ -6,6 +6,8 @@
 #include "text/words.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
+#include "tools/broadloom/data/paths.hpp"
+#include "tools/broadloom/data/png_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -91,7 +93,7 @@ bool Session::answer(const std::string &text) {
       spec::check_name(trimmed(word.substr(0, equals)), "").code.empty())
     throw UsageError("E0401", "a value has its name by .let", fmt::format("write .let {}", word));
   if (!is_expression(text)) return false;
-  streams_.out << broadloom::print(evaluate(word)) << '\n';
+  streams_.out << print_within(evaluate(word), columns()) << '\n';
   return true;
 }
 
@@ -214,18 +216,20 @@ void Session::save(const Words &words) {
                                      : "the values are " + support::quoted_list(names));
     arrays.emplace_back(words[w], value->second.array);
   }
-  const std::string &path = words.back();
+  const std::string path = with_home(words.back());
   const bool archive = path.ends_with(".npz");
   if (!archive && arrays.size() > 1)
     throw UsageError("E0401", "only a .npz file holds several arrays", form);
-  if (!archive && !path.ends_with(".npy") && !path.ends_with(".csv"))
-    throw UsageError("E0401", fmt::format("'{}' is no .npy, .npz or .csv file", path), form);
+  if (!archive && !path.ends_with(".npy") && !path.ends_with(".csv") && !path.ends_with(".png"))
+    throw UsageError("E0401", fmt::format("'{}' is no .npy, .npz, .csv or .png file", path), form);
   phase_ = Phase::Data;
   const std::string replaced = told_of_replaced({path});
   if (archive)
     save_npz(path, arrays);
   else if (path.ends_with(".npy"))
     save_npy(path, arrays[0].second);
+  else if (path.ends_with(".png"))
+    PendingPng(path, arrays[0].second).commit();
   else
     write_csv(path, arrays[0].second);
   streams_.out << replaced;

@@ -8,6 +8,7 @@
 #include "tools/broadloom/repl/terminal.hpp"
 
 #include "support/text.hpp"
+#include "tools/broadloom/cli/terminal_info.hpp"
 #include "tools/broadloom/repl/wait_for_input.hpp"
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <cwchar>
 #include <filesystem>
 #include <optional>
-#include <sys/ioctl.h>
 
 #include <readline/history.h>
 #include <readline/readline.h>
@@ -29,16 +29,6 @@ namespace {
 
 constexpr int most_entries = 2000;
 constexpr const char *off = "\033[0m";
-
-struct Size {
-  int rows = 24, columns = 80;
-};
-
-Size terminal_size() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2 || size.ws_row < 2) return {};
-  return {size.ws_row, size.ws_col};
-}
 
 std::string history_path() {
   const char *state = std::getenv("XDG_STATE_HOME"), *home = std::getenv("HOME");
@@ -250,7 +240,11 @@ int Terminal::State::on_clear(int, int) {
 char *Terminal::State::break_characters() {
   static char command[] = " \t,=", language[] = " \t\n,=.()[]{}:;?!~^*/%+-<>&|#\"'@$`\\";
   const char *text = rl_line_buffer + std::strspn(rl_line_buffer, " \t");
-  return *text == '.' ? command : language;
+  const bool is_command = *text == '.';
+  // Of a command only: a quote in the comment of a kernel opens nothing.
+  rl_completer_quote_characters = is_command ? "\"'" : nullptr;
+  rl_filename_quote_characters = is_command ? " \t,'\"()[]" : nullptr;
+  return is_command ? command : language;
 }
 
 char **Terminal::State::on_completion(const char *word, int, int end) {
@@ -326,11 +320,11 @@ Terminal::Terminal(TerminalHooks hooks, bool color)
   rl_attempted_completion_function = State::on_completion;
   rl_completion_word_break_hook = State::break_characters;
   rl_completion_display_matches_hook = State::on_matches;
-  const char *term = std::getenv("TERM");
-  if (term != nullptr && std::strcmp(term, "dumb") != 0)
-    rl_redisplay_function = State::on_redisplay;
+  if (!is_dumb_terminal()) rl_redisplay_function = State::on_redisplay;
+  // What ~/.inputrc says is read by `rl_initialize` and counts.
+  rl_variable_bind("blink-matching-paren", "on");
   rl_initialize();
-  rl_bind_key('\f', State::on_clear);
+  if (!is_dumb_terminal()) rl_bind_key('\f', State::on_clear);
   state_->start_history();
 }
 

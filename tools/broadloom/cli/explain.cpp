@@ -1,0 +1,126 @@
+// See explain.hpp.
+#include "tools/broadloom/cli/explain.hpp"
+
+#include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/repl/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <ostream>
+#include <vector>
+
+namespace broadloom::cli {
+
+namespace {
+
+struct Row {
+  std::string code, meaning; // as on the page
+};
+struct Section {
+  std::string title, text; // without the table
+  std::vector<Row> rows;
+};
+
+// Up to the next line, which is taken off.
+std::string_view take_line(std::string_view &text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+// | E0102 | the meaning |
+bool is_row(std::string_view line) { return line.starts_with("| E") && line.ends_with(" |"); }
+
+std::vector<Section> sections() {
+  std::vector<Section> found(1);
+  for (std::string_view page = errors_page(); !page.empty();) {
+    const std::string_view line = take_line(page);
+    if (line.starts_with("## ")) {
+      found.push_back({std::string(line.substr(3)), "", {}});
+    } else if (is_row(line)) {
+      const std::size_t bar = line.find(" | ", 2);
+      found.back().rows.push_back({std::string(line.substr(2, bar - 2)),
+                                   std::string(line.substr(bar + 3, line.size() - bar - 5))});
+    } else if (!line.starts_with('|')) {
+      found.back().text += std::string(line) + '\n';
+    }
+  }
+  return found;
+}
+
+// [below](#when-memory-ends) -> below, \| -> |
+std::string without_marks(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text.substr(at, 2) == "](") {
+      at = std::min(text.find(')', at), text.size() - 1);
+    } else if (text[at] == '[' && text.find("](", at) < text.find(']', at) + 1) {
+      continue;
+    } else if (text.substr(at, 2) != "\\|") {
+      plain += text[at];
+    }
+  }
+  return plain;
+}
+
+std::string trimmed(const std::string &text) {
+  const std::size_t first = text.find_first_not_of('\n'), last = text.find_last_not_of('\n');
+  return first == text.npos ? "" : text.substr(first, last - first + 1);
+}
+
+std::string shown(const Section &section) {
+  const std::string text = without_marks(trimmed(section.text));
+  return "\n" + without_marks(section.title) + "\n" + text + (text.empty() ? "" : "\n");
+}
+
+// "When memory ends" -> "when-memory-ends"
+std::string anchor_of(std::string_view title) {
+  std::string anchor;
+  for (const char c : title) {
+    if (c == ' ') anchor += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      anchor += char(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return anchor;
+}
+
+} // namespace
+
+std::string explanation(std::string_view given) {
+  std::string code;
+  for (const char c : given) code += char(std::toupper(static_cast<unsigned char>(c)));
+  const std::vector<Section> all = sections();
+  std::vector<std::string> codes;
+  for (const Section &section : all)
+    for (const Row &row : section.rows) {
+      codes.push_back(row.code);
+      if (row.code != code) continue;
+      std::string text = row.code + ": " + without_marks(row.meaning) + "\n" + shown(section);
+      for (const Section &other : all)
+        if (row.meaning.find("(#" + anchor_of(other.title) + ")") != std::string::npos)
+          text += shown(other);
+      return text;
+    }
+  const std::string near = nearest(code, codes);
+  throw UsageError("E0401", fmt::format("there is no error '{}'", given),
+                   (near.empty() ? "" : fmt::format("did you mean {}? ", near)) +
+                       "broadloom explain lists them all");
+}
+
+void explain(const std::string &code, const Streams &streams) {
+  if (!code.empty()) {
+    streams.out << explanation(code);
+    return;
+  }
+  for (const Section &section : sections()) {
+    if (section.rows.empty()) continue;
+    streams.out << without_marks(section.title) << '\n';
+    for (const Row &row : section.rows)
+      streams.out << fmt::format("  {}  {}\n", row.code, without_marks(row.meaning));
+  }
+}
+
+} // namespace broadloom::cli

@@ -1,0 +1,26 @@
+// `broadloom explain E0102`, from the page docs/errors.md, which is built in.
+#pragma once
+
+#include "tools/broadloom/cli/commands.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace broadloom::cli {
+
+std::string_view errors_page(); // docs/errors.md, to the byte
+
+// What the page says of a code: its row, what stands about its kind, and the sections that it links to.
+//
+//   E0401: an unknown option, a missing or malformed argument
+//
+//   E04xx: the command line
+//   These have no place in a text; ..
+//
+// Throws UsageError E0401 where there is no such code.
+std::string explanation(std::string_view code);
+
+// Prints that, or all codes with their rows where none is given.
+void explain(const std::string &code, const Streams &streams);
+
+} // namespace broadloom::cli
