@@ -152,6 +152,7 @@ std::optional<Condition> condition_of(const Graph &graph, NodeId id,
 std::optional<std::pair<std::int64_t, std::int64_t>>
 bounds_of(const Graph &graph, NodeId id, std::span<const std::int64_t> extents) {
   constexpr std::int64_t most_points = 4096;
+  constexpr std::size_t most_nodes = 64;
   // What it is made of, arguments first.
   std::vector<char> needed(id.index + 1);
   needed[id.index] = 1;
@@ -162,7 +163,7 @@ bounds_of(const Graph &graph, NodeId id, std::span<const std::int64_t> extents) 
     if (!needed[n]) continue;
     const Node &node = graph[NodeId{n}];
     nodes.insert(nodes.begin(), NodeId{n});
-    if (node.dtype != DType::I64) return {};
+    if (node.dtype != DType::I64 || nodes.size() > most_nodes) return {};
     switch (node.kind) {
     case NodeKind::Literal: break;
     case NodeKind::Extent: {

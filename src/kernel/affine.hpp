@@ -48,8 +48,8 @@ std::vector<std::optional<Affine>> affine_numbers(const expr::Graph &graph);
 std::optional<Condition> condition_of(const expr::Graph &graph, expr::NodeId id,
                                       const std::vector<std::optional<Affine>> &numbers);
 
-// The least and the greatest value of a number of positions and extents, which are [axis], -1: unknown. None of other numbers, or of more than some
-// thousand positions.
+// The least and the greatest value of a number of positions and extents, which are [axis], -1: unknown. None of other numbers, or where that takes
+// more than some thousand operations.
 std::optional<std::pair<std::int64_t, std::int64_t>>
 bounds_of(const expr::Graph &graph, expr::NodeId id, std::span<const std::int64_t> extents);
 

@@ -67,17 +67,27 @@ public:
 private:
   // Of what is 0 where its mask does not hold, the conditions.
   void find_masks() {
+    std::vector<char> asks(graph_.size()),
+        guards(graph_.size()); // [node]: of positions; what a mask is made of
+    std::map<NodeId, Condition> conditions;
     for (std::uint32_t n = 0; n < graph_.size(); ++n) {
       const NodeId id{n};
+      const auto condition = condition_of(graph_, id, numbers_);
+      if (condition && !condition->value.positions.empty()) conditions.emplace(id, *condition);
+      asks[n] = conditions.contains(id);
+      if (is_op(graph_, id, Op::And))
+        for (const NodeId arg : graph_.args(id)) asks[n] |= asks[arg.index];
       if (!is_op(graph_, id, Op::Where) || !is_zero(graph_, graph_.args(id)[2])) continue;
-      bool asks = false;
-      for (const NodeId part : conjuncts(graph_, graph_.args(id)[0]))
-        if (const auto condition = condition_of(graph_, part, numbers_))
-          if (!condition->value.positions.empty()) {
-            asked_.emplace(part, *condition);
-            asks = true;
-          }
-      if (asks) parts_.masked.push_back(graph_[id].axes);
+      const NodeId mask = graph_.args(id)[0];
+      guards[mask.index] = 1;
+      if (asks[mask.index] && std::ranges::count(parts_.masked, graph_[id].axes) == 0)
+        parts_.masked.push_back(graph_[id].axes);
+    }
+    for (std::uint32_t n = std::uint32_t(graph_.size()); n-- > 0;) {
+      if (!guards[n]) continue;
+      if (const auto at = conditions.find(NodeId{n}); at != conditions.end()) asked_.insert(*at);
+      if (is_op(graph_, NodeId{n}, Op::And))
+        for (const NodeId arg : graph_.args(NodeId{n})) guards[arg.index] = 1;
     }
   }
 
