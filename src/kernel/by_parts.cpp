@@ -133,6 +133,7 @@ private:
   bool is_masked_where_folded(int axis, NodeId condition) const {
     for (const spec::TypedOutput &output : spec_.outputs)
       if (std::ranges::count(output.axes, axis) > 0) return false;
+    bool is_folded = false;
     for (std::uint32_t n = 0; n < graph_.size(); ++n) {
       const NodeId id{n};
       const Node &node = graph_[id];
@@ -144,8 +145,9 @@ private:
       if (!is_op(graph_, value, Op::Where) || !is_zero(graph_, graph_.args(value)[2]) ||
           !conjuncts(graph_, graph_.args(value)[0]).contains(condition))
         return false;
+      is_folded = true;
     }
-    return true;
+    return is_folded;
   }
 
   void ask_for_numbers(AxisSet axes) {

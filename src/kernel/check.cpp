@@ -190,6 +190,10 @@ std::vector<bool> elements_read(const spec::TypedSpec &spec) {
   return spec::inputs_of(spec, values).read;
 }
 
+void check_pointer(const spec::TypedSpec &spec, std::size_t operand, const AnyView &view) {
+  check_pointer(describe(spec, operand), view);
+}
+
 void check_pointers(const spec::TypedSpec &spec, Operands operands) {
   const std::vector<bool> read = elements_read(spec);
   for (std::size_t k = 0; k < operands.size(); ++k) {

@@ -42,6 +42,8 @@ std::vector<bool> elements_read(const spec::TypedSpec &spec);
 
 // E0306 (null), E0309 (read-only), E0310 (misaligned).
 void check_pointers(const spec::TypedSpec &spec, Operands operands);
+// The same of one operand, whose elements are read or written.
+void check_pointer(const spec::TypedSpec &spec, std::size_t operand, const AnyView &view);
 
 // E0306, E0310: of the arrays that a gather needs at once, before any other input is looked at. `operands` are all inputs before it.
 // `elements` says whether those of the array that it is of are read, too, and not its shape alone.

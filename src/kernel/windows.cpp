@@ -24,6 +24,12 @@ static Span memory_of(const AnyView &view) {
   return span_of(view.data, reach_of(view.layout, view.dtype));
 }
 
+// No memory, or none that elements may lie in: an error of the call.
+static bool is_nowhere(const AnyView &view) {
+  return view.data == nullptr ||
+         reinterpret_cast<std::uintptr_t>(view.data) % alignment_of(view.dtype) != 0;
+}
+
 WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
                                    const How &how)
     : spec_(spec), helpers_(std::move(helpers)), kept_rows_(how.kept_rows) {
@@ -47,6 +53,12 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
     operands_.push_back(&windows_.back());
   }
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
+  // Of an array of which copies are read, or parts, it is told here.
+  for (std::size_t i = count; i < spec.inputs.size() && how.elements != Elements::NotThere; ++i) {
+    const spec::TypedWindow &window = *spec.inputs[i].window;
+    if (!window.is_gather() && !window.sum && viewer.is_read(i) && is_nowhere(given_[window.of]))
+      check_pointer(spec, window.of, given_[window.of]);
+  }
   if (split(viewer, how)) return;
   for (std::size_t i = count; i < spec.inputs.size(); ++i) {
     const AnyView &of = *given[spec.inputs[i].window->of];
@@ -66,7 +78,7 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
 
 // The parts that the interior and the borders are, where the call is better made so; before them what is left as a whole.
 bool WindowedOperands::split(Viewer &viewer, const How &how) {
-  if (!may_split(how, viewer)) return false;
+  if (!may_split(how)) return false;
   const std::size_t inputs = spec_.inputs.size();
   std::vector<const AnyView *> rest(operands_);
   const auto is_wanted = [&](std::size_t output) { return operands_[inputs + output] != nullptr; };
@@ -153,17 +165,15 @@ void WindowedOperands::add_numbers(const ByParts &by_parts, const Box &whole, co
 
 // A part that is written must not be what another part reads, and mistakes are told of the whole. A step of a loop over time writes
 // another row than it reads.
-bool WindowedOperands::may_split(const How &how, const Viewer &viewer) const {
+bool WindowedOperands::may_split(const How &how) const {
   if (how.elements == Elements::NotThere || spec_.time) return true;
   const bool has_classes = std::ranges::any_of(
       how.by_parts, [](const ByParts &group) { return !group.residues.empty(); });
-  for (std::size_t i = 0; i < given_.size(); ++i) {
+  for (std::size_t i = 0; i < given_.size(); ++i)
     if (!has_classes && is_written(i)) return false;
-    if (given_[i].data == nullptr && is_read(i, viewer)) return false;
-  }
   for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
     if (operands_[k] != nullptr &&
-        (operands_[k]->data == nullptr || overlaps_itself(operands_[k]->layout)))
+        (is_nowhere(*operands_[k]) || overlaps_itself(operands_[k]->layout)))
       return false;
   return true;
 }

@@ -85,7 +85,7 @@ private:
   void add_parts(Viewer &viewer, Operands operands, const Split &split, const How &how,
                  std::size_t group);
   void add_rest(Viewer &viewer, Operands operands);
-  bool may_split(const How &how, const Viewer &viewer) const;
+  bool may_split(const How &how) const;
   bool is_read(std::size_t given, const Viewer &viewer) const;
   bool is_written(std::size_t given) const;
   void copy_what_is_written(const Viewer &viewer, const How &how);

@@ -201,8 +201,28 @@ TEST_CASE("mistakes of a call in classes are told of the whole, and nothing is w
   AnyView nowhere = d;
   nowhere.data = nullptr;
   CHECK(code(nowhere) == "E0306");
+  nowhere.data = reinterpret_cast<char *>(d.data<double>()) + 1;
+  CHECK(code(nowhere) == "E0310");
   CHECK(
       std::all_of(s.data<double>(), s.data<double>() + s.size(), [](double v) { return v == 0; }));
+}
+
+TEST_CASE("of several outputs none is written where the shape of one is wrong") {
+  const Kernel kernel = compile(
+      kernel_of(
+          "in x : f64[n, h]; in k : f64[u]; in d : f64[n, i]; "
+          "out t[u] = sum(d * x[n, 2*i + u], like=k); out s = sum(d * k[u], like=x[n, 2*i + u])"),
+      with(Engine::jit));
+  const Inputs inputs{{"x", counted({3, 100})}, {"k", counted({4})}, {"d", counted({3, 49})}};
+  for (const std::vector<std::int64_t> &shape : {std::vector<std::int64_t>{2, 100}, {3, 99}}) {
+    const Array t(DType::F64, {4}), s(DType::F64, shape);
+    CHECK(code_thrown_by([&] {
+            kernel.run_named(views(inputs), std::vector<NamedView>{{"t", t}, {"s", s}});
+          }) == "E0120");
+    for (const Array &array : {t, s})
+      CHECK(std::all_of(array.data<double>(), array.data<double>() + array.size(),
+                        [](double v) { return v == 0; }));
+  }
 }
 
 TEST_CASE("the steps of a loop over time send back in parts what they read of borders") {
