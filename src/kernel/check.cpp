@@ -190,6 +190,11 @@ std::vector<bool> elements_read(const spec::TypedSpec &spec) {
   return spec::inputs_of(spec, values).read;
 }
 
+bool has_memory(const AnyView &view) {
+  return view.data != nullptr &&
+         reinterpret_cast<std::uintptr_t>(view.data) % alignment_of(view.dtype) == 0;
+}
+
 void check_pointer(const spec::TypedSpec &spec, std::size_t operand, const AnyView &view) {
   check_pointer(describe(spec, operand), view);
 }

@@ -42,6 +42,8 @@ std::vector<bool> elements_read(const spec::TypedSpec &spec);
 
 // E0306 (null), E0309 (read-only), E0310 (misaligned).
 void check_pointers(const spec::TypedSpec &spec, Operands operands);
+// Whether elements may lie there: else E0306 or E0310.
+bool has_memory(const AnyView &view);
 // The same of one operand, whose elements are read or written.
 void check_pointer(const spec::TypedSpec &spec, std::size_t operand, const AnyView &view);
 

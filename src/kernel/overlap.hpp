@@ -27,6 +27,10 @@ inline Span span_of(const void *data, const Reach &reach) {
   const auto base = reinterpret_cast<std::uintptr_t>(data);
   return {base + std::uintptr_t(reach.low), base + std::uintptr_t(reach.high)};
 }
+// Of all elements.
+inline Span memory_of(const AnyView &view) {
+  return span_of(view.data, reach_of(view.layout, view.dtype));
+}
 inline bool meet(const Span &a, const Span &b) {
   return a.low < b.high && b.low < a.high && a.low != a.high && b.low != b.high;
 }

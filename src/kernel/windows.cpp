@@ -3,7 +3,6 @@
 
 #include "array/copy.hpp"
 #include "kernel/check.hpp"
-#include "kernel/interior.hpp"
 #include "kernel/overlap.hpp"
 #include "kernel/padding.hpp"
 #include "kernel/said.hpp"
@@ -16,19 +15,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
-#include <utility>
 
 namespace broadloom::kernel {
-static Span memory_of(const AnyView &view) {
-  return span_of(view.data, reach_of(view.layout, view.dtype));
-}
-
-// No memory, or none that elements may lie in: an error of the call.
-static bool is_nowhere(const AnyView &view) {
-  return view.data == nullptr ||
-         reinterpret_cast<std::uintptr_t>(view.data) % alignment_of(view.dtype) != 0;
-}
 
 WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
                                    const How &how)
@@ -56,7 +44,7 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
   // Of an array of which copies are read, or parts, it is told here.
   for (std::size_t i = count; i < spec.inputs.size() && how.elements != Elements::NotThere; ++i) {
     const spec::TypedWindow &window = *spec.inputs[i].window;
-    if (!window.is_gather() && !window.sum && viewer.is_read(i) && is_nowhere(given_[window.of]))
+    if (!window.is_gather() && !window.sum && viewer.is_read(i) && !has_memory(given_[window.of]))
       check_pointer(spec, window.of, given_[window.of]);
   }
   if (split(viewer, how)) return;
@@ -74,133 +62,6 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
                                : look_up(i, of, seen[i - count], into, window);
   }
   summed_.clear();
-}
-
-// The parts that the interior and the borders are, where the call is better made so; before them what is left as a whole.
-bool WindowedOperands::split(Viewer &viewer, const How &how) {
-  if (!may_split(how)) return false;
-  const std::size_t inputs = spec_.inputs.size();
-  std::vector<const AnyView *> rest(operands_);
-  const auto is_wanted = [&](std::size_t output) { return operands_[inputs + output] != nullptr; };
-  bool copied = false;
-  const auto add = [&](Operands operands, const Split &split, std::size_t group) {
-    if (split.parts.empty()) return;
-    if (!std::exchange(copied, true)) copy_what_is_written(viewer, how);
-    add_parts(viewer, operands, split, how, group);
-  };
-  for (std::size_t g = 0; g < how.by_parts.size(); ++g) {
-    const ByParts &group = how.by_parts[g];
-    std::vector<const AnyView *> operands(operands_);
-    for (std::size_t o = 0; o < spec_.outputs.size(); ++o)
-      if (std::ranges::count(group.outputs, o) == 0) operands[inputs + o] = nullptr;
-    if (std::ranges::none_of(group.outputs, is_wanted)) continue;
-    const std::size_t before = parts_.size();
-    add(operands, interior_and_borders(spec_, viewer, operands, how.split_from_bytes, &group), g);
-    for (const std::size_t o : group.outputs)
-      if (parts_.size() > before) rest[inputs + o] = nullptr;
-  }
-  if (parts_.empty())
-    add(operands_, interior_and_borders(spec_, viewer, operands_, how.split_from_bytes, nullptr),
-        0);
-  else if (std::any_of(rest.begin() + std::ptrdiff_t(inputs), rest.end(),
-                       [](const AnyView *output) { return output != nullptr; }))
-    add_rest(viewer, rest);
-  return !parts_.empty();
-}
-
-void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split &split,
-                                 const How &how, std::size_t group) {
-  const std::size_t inputs = spec_.inputs.size();
-  for (const auto &[box, kind] : split.parts) {
-    Part &part = parts_.emplace_back();
-    part.id = {kind, group};
-    std::vector<bool> wanted;
-    const auto add = [&](const AnyView *whole, AnyView view) {
-      part.views.push_back(std::move(view));
-      wanted.push_back(whole != nullptr);
-    };
-    for (std::size_t k = 0; k < inputs; ++k)
-      add(operands[k], spec_.inputs[k].window
-                           ? seen_by(given_[spec_.inputs[k].window->of], viewer.see(k, &box))
-                           : part_of(spec_, k, *operands[k], split.whole, box));
-    if (kind != PartKind::Whole) {
-      add_numbers(how.by_parts[group], split.whole, box, part.views);
-      wanted.resize(part.views.size(), true);
-    }
-    for (std::size_t o = 0; o < spec_.outputs.size(); ++o) {
-      const AnyView *output = operands[inputs + o];
-      if (kind != PartKind::Whole && std::ranges::count(how.by_parts[group].outputs, o) == 0)
-        continue;
-      add(output,
-          output == nullptr ? AnyView() : part_of(spec_, inputs + o, *output, split.whole, box));
-    }
-    for (std::size_t k = 0; k < part.views.size(); ++k)
-      part.operands.push_back(wanted[k] ? &part.views[k] : nullptr);
-  }
-}
-
-// Outputs that are computed as a whole, before all parts.
-void WindowedOperands::add_rest(Viewer &viewer, Operands operands) {
-  Part &part = *parts_.emplace(parts_.begin());
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    const bool is_window = k < spec_.inputs.size() && spec_.inputs[k].window;
-    part.views.push_back(operands[k] == nullptr ? AnyView()
-                         : is_window ? seen_by(given_[spec_.inputs[k].window->of], viewer.see(k))
-                                     : *operands[k]);
-  }
-  for (std::size_t k = 0; k < operands.size(); ++k)
-    part.operands.push_back(operands[k] == nullptr ? nullptr : &part.views[k]);
-}
-
-// Where the part begins, and how long the whole is.
-void WindowedOperands::add_numbers(const ByParts &by_parts, const Box &whole, const Box &box,
-                                   std::vector<AnyView> &views) {
-  for (const ByParts::Number &number : by_parts.numbers) {
-    const auto axis = std::size_t(number.axis);
-    const bool first = number.kind == ByParts::Number::Kind::First;
-    numbers_.push_back(first ? box[axis].first : whole[axis].count);
-    views.emplace_back(DType::I64, &numbers_.back(), false, Layout());
-  }
-}
-
-// A part that is written must not be what another part reads, and mistakes are told of the whole. A step of a loop over time writes
-// another row than it reads.
-bool WindowedOperands::may_split(const How &how) const {
-  if (how.elements == Elements::NotThere || spec_.time) return true;
-  const bool has_classes = std::ranges::any_of(
-      how.by_parts, [](const ByParts &group) { return !group.residues.empty(); });
-  for (std::size_t i = 0; i < given_.size(); ++i)
-    if (!has_classes && is_written(i)) return false;
-  for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
-    if (operands_[k] != nullptr &&
-        (is_nowhere(*operands_[k]) || overlaps_itself(operands_[k]->layout)))
-      return false;
-  return true;
-}
-
-bool WindowedOperands::is_written(std::size_t given) const {
-  for (std::size_t k = spec_.inputs.size(); k < operands_.size(); ++k)
-    if (operands_[k] != nullptr && meet(memory_of(given_[given]), memory_of(*operands_[k])))
-      return true;
-  return false;
-}
-
-bool WindowedOperands::is_read(std::size_t given, const Viewer &viewer) const {
-  for (std::size_t i = given_.size(); i < spec_.inputs.size(); ++i)
-    if (spec_.inputs[i].window->of == given && viewer.is_read(i)) return true;
-  return viewer.is_read(given);
-}
-
-// Classes are taken for themselves wherever the arrays lie: what one writes is not what another reads.
-void WindowedOperands::copy_what_is_written(const Viewer &viewer, const How &how) {
-  if (how.elements == Elements::NotThere || spec_.time) return;
-  for (std::size_t i = 0; i < given_.size(); ++i) {
-    if (!is_written(i) || !is_read(i, viewer)) continue;
-    OperandCopy &copy =
-        own_inputs_.emplace_back(given_[i], reach_of(given_[i].layout, given_[i].dtype));
-    copy.load();
-    given_[i] = copy.view();
-  }
 }
 
 AnyView WindowedOperands::seen_by(const AnyView &of, const Seen &seen) {
