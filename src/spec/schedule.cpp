@@ -115,7 +115,7 @@ void check_count(const SpecData &data, const ScheduleClause &clause) {
 }
 
 // The lets or the outputs of a kernel.
-struct Names {
+struct NamesOfText {
   std::string_view subject;
   std::vector<std::string> in_order;
   std::unordered_set<std::string> known;
@@ -126,7 +126,7 @@ struct Names {
   }
 };
 
-void check_name(const SpecData &data, const ScheduleClause &clause, const Names &names) {
+void check_name(const SpecData &data, const ScheduleClause &clause, const NamesOfText &names) {
   const std::string &name = clause.names[0];
   if (names.known.contains(name)) return;
   const std::string near = support::closest(name, names.in_order), kind(names.subject);
@@ -157,7 +157,7 @@ std::string print(const ScheduleClause &clause) {
 
 void check_schedule(const SpecData &data) {
   if (data.schedule.clauses().empty()) return;
-  Names lets{"let", {}, {}}, outputs{"output", {}, {}};
+  NamesOfText lets{"let", {}, {}}, outputs{"output", {}, {}};
   for (const Expr &let : data.lets) lets.add(let.node()->name);
   for (const OutputDecl &output : data.outputs) outputs.add(output.name);
   std::unordered_map<std::string, const ScheduleClause *> said; // by what a clause decides about
