@@ -106,9 +106,9 @@ TEST_CASE("a picture is an input and an output of a kernel") {
   CHECK(run({"run", "-e", mirror, "--in", "x=-", "--out", "z=" + out}, folder.read("in.png"))
             .status == 0);
   CHECK(cli::read_png(out).to_vector<std::uint8_t>()[0] == 254);
+  const std::string before = std::to_string(folder.read("out.png").size());
   CHECK(run({"-c", ".let a = " + in + "\n.save a " + out + "\n.let b = " + out + "[0]"}).out ==
-        "a: u8[2, 3, 3]\nreplaced " + out + ", a file of " +
-            std::to_string(folder.read("out.png").size()) + " bytes\nb: u8[3, 3]\n");
+        "a: u8[2, 3, 3]\nreplaced " + out + ", a file of " + before + " bytes\nb: u8[3, 3]\n");
 }
 
 TEST_CASE("what is no picture is said, and leaves no file") {
