@@ -49,8 +49,8 @@ void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split 
     Part &part = parts_.emplace_back();
     part.id = {kind, group};
     std::vector<bool> wanted;
-    const auto add = [&](const AnyView *whole, AnyView view) {
-      part.views.push_back(std::move(view));
+    const auto add = [&](const AnyView *whole, const AnyView &view) {
+      part.views.push_back(view);
       wanted.push_back(whole != nullptr);
     };
     for (std::size_t k = 0; k < inputs; ++k)
