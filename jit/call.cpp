@@ -124,7 +124,7 @@ void KernelImpl::run_with_windows(Operands given) const {
   note_parts(windowed);
   // So are mistakes in shapes.
   for (std::size_t c = 0; c < windowed.calls() && windowed.calls() > 1; ++c)
-    if (engine_ != Engine::reference) of_part(windowed.part(c)).bind(windowed.call(c), Use::Once);
+    of_part(windowed.part(c)).bind(windowed.call(c), Use::Once);
   for (std::size_t c = 0; c < windowed.calls(); ++c)
     of_part(windowed.part(c)).run_windowed(windowed.call(c));
 }

@@ -46,8 +46,11 @@ void KernelImpl::note_parts(const kernel::WindowedOperands &windowed) const {
   std::vector<kernel::PartId> latest; // the last of each group
   for (std::size_t c = 0; c < windowed.calls(); ++c) {
     const kernel::PartId id = windowed.part(c);
+    const auto is_whole = [](const kernel::PartId &part) {
+      return part.kind == kernel::PartKind::Whole;
+    };
     const bool goes_on = !latest.empty() && latest.back().group == id.group &&
-                         latest.back().kind != kernel::PartKind::Whole;
+                         is_whole(latest.back()) == is_whole(id);
     if (!goes_on)
       latest.push_back(id);
     else if (latest.back().kind != kernel::PartKind::Interior)

@@ -6,6 +6,7 @@
 #include "rewrite/live_nodes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <set>
@@ -236,45 +237,28 @@ static TypedSpec of_output(const TypedSpec &spec, std::size_t output) {
   return one;
 }
 
-// [output]: does it fold nothing that another output folds, too?
+constexpr std::size_t most_outputs = 16; // each is looked at for itself
+
+// [output], of at most so many: does it fold nothing that another output folds, too?
 static std::vector<bool> fold_alone(const TypedSpec &spec) {
   const Graph &graph = spec.graph;
-  constexpr std::uint32_t nobody = UINT32_MAX, several = UINT32_MAX - 1;
-  std::vector<std::uint32_t> user(graph.size(), nobody);
-  const auto use = [&](NodeId id, std::uint32_t by) {
-    std::uint32_t &known = user[id.index];
-    known = known == nobody || known == by ? by : several;
-  };
-  for (std::uint32_t o = 0; o < spec.outputs.size(); ++o) {
-    use(spec.outputs[o].value, o);
-    use(spec.outputs[o].addend, o);
+  std::vector<std::uint32_t> users(graph.size()); // [node]: a bit for each output
+  for (std::size_t o = 0; o < spec.outputs.size(); ++o)
+    for (const NodeId value : {spec.outputs[o].value, spec.outputs[o].addend})
+      users[value.index] |= 1u << o;
+  std::uint32_t together = 0;
+  for (std::uint32_t n = std::uint32_t(graph.size()); n-- > 0;) {
+    const NodeKind kind = graph[NodeId{n}].kind;
+    if ((kind == NodeKind::Fold || kind == NodeKind::Scan) && !std::has_single_bit(users[n]))
+      together |= users[n];
+    for (const NodeId arg : graph.args(NodeId{n})) users[arg.index] |= users[n];
   }
-  std::vector<bool> alone(spec.outputs.size(), true);
-  const auto is_fold = [&](NodeId id) {
-    return graph[id].kind == NodeKind::Fold || graph[id].kind == NodeKind::Scan;
-  };
-  for (std::uint32_t n = std::uint32_t(graph.size()); n-- > 0;)
-    if (user[n] != nobody)
-      for (const NodeId arg : graph.args(NodeId{n})) use(arg, user[n]);
-  // Again from the outputs, which of them a fold of several is for.
-  std::vector<char> seen;
-  for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
-    seen.assign(graph.size(), 0);
-    std::vector<NodeId> work{spec.outputs[o].value, spec.outputs[o].addend};
-    while (!work.empty() && alone[o]) {
-      const NodeId id = work.back();
-      work.pop_back();
-      if (seen[id.index] != 0) continue;
-      seen[id.index] = 1;
-      if (is_fold(id) && user[id.index] == several) alone[o] = false;
-      for (const NodeId arg : graph.args(id)) work.push_back(arg);
-    }
-  }
+  std::vector<bool> alone;
+  for (std::size_t o = 0; o < spec.outputs.size(); ++o) alone.push_back((together >> o & 1) == 0);
   return alone;
 }
 
 std::vector<ByParts> by_parts(const TypedSpec &spec) {
-  constexpr std::size_t most_outputs = 16;                  // each is looked at for itself
   if (spec.given_inputs() == spec.inputs.size()) return {}; // nothing is copied, nothing derived
   for (const spec::TypedInput &input : spec.inputs)
     if (input.window && (input.window->is_gather() || input.window->sum)) return {};

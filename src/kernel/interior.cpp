@@ -42,9 +42,9 @@ public:
 
   Split run(std::int64_t least_bytes) {
     const bool has_classes = by_parts_ != nullptr && !by_parts_->residues.empty();
-    if (!has_classes && by_parts_ == nullptr && bytes_of_copies() < least_bytes) return {};
-    if (!find_extents()) return {};
-    const bool is_large = bytes_of_copies() >= least_bytes || masked_points() >= least_bytes;
+    const bool copies_much = bytes_of_copies() >= least_bytes;
+    if ((by_parts_ == nullptr && !copies_much) || !find_extents()) return {};
+    const bool is_large = copies_much || masked_points() >= least_bytes;
     if (!has_classes && !is_large) return {};
     Split split{whole_, {}};
     for_each_class([&] {

@@ -2,6 +2,7 @@
 #include "tools/broadloom/repl/repl.hpp"
 #include "tools/broadloom/repl/session.hpp"
 
+#include "tests/contains.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -9,6 +10,7 @@
 #include <sstream>
 
 using namespace broadloom;
+using broadloom::tests::contains;
 using namespace broadloom::cli;
 
 namespace {
@@ -35,14 +37,6 @@ struct Talk {
     return "";
   }
 };
-
-bool contains(const std::string &text, const std::string &part) {
-  CAPTURE(text);
-  CAPTURE(part);
-  const bool found = text.find(part) != text.npos;
-  CHECK(found);
-  return found;
-}
 
 const std::string scale = "kernel scale { in x : f64[i]; in a : f64; out z = x * a }";
 

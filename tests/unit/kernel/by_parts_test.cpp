@@ -1,39 +1,13 @@
 // Sums that go back through windows, in parts: residue classes of windows that move by more than one, and interiors that ask no condition.
 // The interpreter that makes each class as a whole says what is right, and the reference what the sums are.
-#include "all_engines.hpp"
+#include "split_calls.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 using namespace broadloom;
 using namespace broadloom::tests;
 
 namespace {
-
-struct SplitFrom { // calls are split from so many bytes on, while this lives
-  explicit SplitFrom(const char *bytes) { setenv("BROADLOOM_SPLIT", bytes, 1); }
-  ~SplitFrom() { unsetenv("BROADLOOM_SPLIT"); }
-};
-
-// Whole numbers, which every order of adding them up sums to the same, or fractions, which it does not.
-Array counted(std::vector<std::int64_t> shape, double by = 1) {
-  Array array(DType::F64, shape);
-  for (std::int64_t k = 0; k < array.size(); ++k)
-    array.data<double>()[k] = (double(k * 7 % 31) - 11) * by;
-  return array;
-}
-
-bool has(const Kernel &kernel, const std::string &code) {
-  const std::vector<Decision> why = kernel.why();
-  return std::any_of(why.begin(), why.end(), [&](const Decision &d) { return d.code == code; });
-}
-
-using Inputs = std::vector<std::pair<std::string, Array>>;
-std::vector<NamedView> views(const Inputs &inputs) {
-  std::vector<NamedView> result;
-  for (const auto &[name, array] : inputs) result.push_back({name, array});
-  return result;
-}
 
 struct Found {
   bool classes = false, interior = false;

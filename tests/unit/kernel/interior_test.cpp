@@ -1,38 +1,13 @@
 // Padded reads without copies of whole arrays: the interior reads the arrays themselves, boxes around it read copies of what they see.
 // The interpreter on whole copies, with BROADLOOM_SPLIT beyond all sizes, says what is right.
-#include "all_engines.hpp"
+#include "split_calls.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 using namespace broadloom;
 using namespace broadloom::tests;
 
 namespace {
-
-// Calls that are split from so many bytes on, while this lives.
-struct SplitFrom {
-  explicit SplitFrom(const char *bytes) { setenv("BROADLOOM_SPLIT", bytes, 1); }
-  ~SplitFrom() { unsetenv("BROADLOOM_SPLIT"); }
-};
-
-Array counted(std::vector<std::int64_t> shape) {
-  Array array(DType::F64, shape);
-  for (std::int64_t k = 0; k < array.size(); ++k) array.data<double>()[k] = double(k * 7 % 31) - 11;
-  return array;
-}
-
-bool has(const Kernel &kernel, const std::string &code) {
-  const std::vector<Decision> why = kernel.why();
-  return std::any_of(why.begin(), why.end(), [&](const Decision &d) { return d.code == code; });
-}
-
-using Inputs = std::vector<std::pair<std::string, Array>>;
-std::vector<NamedView> views(const Inputs &inputs) {
-  std::vector<NamedView> result;
-  for (const auto &[name, array] : inputs) result.push_back({name, array});
-  return result;
-}
 
 // Whether native code and the interpreter go in parts, and have the bits of the interpreter that does not.
 bool splits(const LoopSpec &spec, const Inputs &inputs) {

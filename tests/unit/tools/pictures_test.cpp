@@ -1,4 +1,5 @@
 // Data from pictures and from standard input, and pictures that are written.
+#include "tests/contains.hpp"
 #include "tests/unit/temp_folder.hpp"
 #include "tools/broadloom/cli/cli.hpp"
 #include "tools/broadloom/data/png_file.hpp"
@@ -11,6 +12,7 @@
 #include <sstream>
 
 using namespace broadloom;
+using broadloom::tests::contains;
 
 namespace {
 
@@ -24,14 +26,6 @@ Run run(const std::vector<std::string> &args, const std::string &input = "") {
   std::ostringstream out, err;
   const int status = cli::run_cli(args, in, out, err);
   return {status, out.str(), err.str()};
-}
-
-bool contains(const std::string &text, const std::string &part) {
-  CAPTURE(text);
-  CAPTURE(part);
-  const bool found = text.find(part) != text.npos;
-  CHECK(found);
-  return found;
 }
 
 Array counted(const std::vector<std::int64_t> &shape) {
