@@ -1,6 +1,7 @@
 // See lets.hpp.
 #include "jit/lets.hpp"
 
+#include "array/copy.hpp"
 #include "jit/kernel.hpp"
 #include "jit/layout_cache.hpp"
 #include "kernel/layouts.hpp"
@@ -40,11 +41,23 @@ Lets::Lets(const spec::TypedSpec &typed, bool keeps_all, const Compile &compile)
   reads_of_rest_ = reads_of(typed, nullptr, more);
   for (const std::size_t read : reads_of_rest_) lets_[read].last_read = specs_.size();
   for (std::size_t k = 0; k < lets_.size(); ++k) lets_[k].seen_as = k;
+  find_rows_of_loops();
   if (!keeps_all) find_kept_rows(typed, more);
 
   find_needs();
   for (std::size_t k = 0; k < specs_.size(); ++k)
     lets_[k].is_constant = !specs_[k]->join && recurrence(k) == nullptr && is_constant(k);
+}
+
+// Parts of joins lie where these want them.
+void Lets::find_rows_of_loops() {
+  for (std::size_t k = 0; k < lets_.size(); ++k) {
+    if (lets_[k].whole) continue;
+    const std::optional<spec::EarlierRows> rows = spec::earlier_rows(specs_, k);
+    if (!rows || lets_[rows->loop].whole) continue;
+    lets_[k].rows = rows;
+    lets_[rows->loop].last_read = std::max(lets_[rows->loop].last_read, lets_[k].last_read);
+  }
 }
 
 bool Lets::is_constant(std::size_t k) const {
@@ -129,6 +142,13 @@ void Lets::find_kept_rows(const spec::TypedSpec &rest, std::size_t next) {
     lets_[k].kept_rows = loop->lag + 1;
     lets_[k].seen_as = next++;
   }
+}
+
+AnyView Lets::earlier_rows(const spec::EarlierRows &rows, std::span<const AnyView> lets) const {
+  const spec::Recurrence &loop = *recurrence(rows.loop);
+  const AnyView &array = lets[rows.loop];
+  return array::rows_of(array, loop.dim, loop.backwards ? rows.back : -rows.back,
+                        array.layout.extents[loop.dim]);
 }
 
 // As those see it that read its last position alone: that stands at all of them.
@@ -217,15 +237,16 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
         parts.push_back(views[read].layout);
       }
       if (specs_[k]->join) wholes[k] = kernel::whole_of(*specs_[k], parts, extent_of);
-      const Layout layout =
+      Layout layout =
           specs_[k]->join ? wholes[k].layout : kernels_[k]->allocated_layouts(given).outputs[0];
+      if (lets_[k].rows) layout = made->lets[lets_[k].rows->loop];
       made->lets.push_back(layout);
       made->bytes.push_back(element_count(layout) * std::int64_t(size_of(dtype)));
       made->first.push_back(0);
       made->positions.push_back(0);
       shapes.emplace_back(layout.shape().begin(), layout.shape().end());
     }
-    if (lets_[k].is_shape) made->bytes.back() = 0;
+    if (lets_[k].is_shape || lets_[k].rows) made->bytes.back() = 0;
     views.push_back({dtype, nullptr, true, made->lets.back()});
     lifetimes.push_back({made->bytes.back(), lets_[k].made, lets_[k].last_read});
   }
@@ -245,7 +266,8 @@ void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
   for (const AnyView *input : inputs) arrays.emplace_back(input->layout);
   for (std::size_t k = 0; k < lets_.size(); ++k) {
     const bool is_bound = recurrence(k) != nullptr || specs_[k]->join || lets_[k].whole ||
-                          lets_[k].is_constant || specs_[k]->typed.outputs[0].store != Order::none;
+                          lets_[k].rows || lets_[k].is_constant ||
+                          specs_[k]->typed.outputs[0].store != Order::none;
     arrays.emplace_back(made.lets[k], !is_bound);
   }
   if (std::ranges::none_of(arrays, &kernel::StoredArray::is_free)) return;
@@ -320,6 +342,8 @@ std::vector<AnyView> Lets::views(const Layouts &layouts, char *memory) const {
   std::vector<AnyView> result;
   for (std::size_t k = 0; k < lets_.size(); ++k)
     result.push_back({dtype(k), at(k, layouts.first[k]), true, layouts.lets[k]});
+  for (std::size_t k = 0; k < lets_.size(); ++k)
+    if (lets_[k].rows && !lets_[k].is_shape) result[k] = earlier_rows(*lets_[k].rows, result);
   for (std::size_t k = 0; k < lets_.size(); ++k) {
     const spec::Recurrence *loop = recurrence(k);
     if (loop == nullptr) continue;
@@ -345,7 +369,7 @@ std::vector<bool> Lets::needed(kernel::Operands outputs) const {
   std::vector<bool> needed(lets_.size());
   for (std::size_t o = 0; o < outputs.size(); ++o)
     for (std::size_t k = 0; outputs[o] != nullptr && k < needed.size(); ++k)
-      needed[k] = needed[k] || (needs_[o][k] && kernels_[k]);
+      needed[k] = needed[k] || (needs_[o][k] && kernels_[k] && !lets_[k].rows);
   return needed;
 }
 

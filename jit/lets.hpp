@@ -3,6 +3,7 @@
 
 #include "kernel/join.hpp"
 #include "kernel/operands.hpp"
+#include "spec/earlier_rows.hpp"
 #include "spec/materialise.hpp"
 #include "support/lifetimes.hpp"
 #include "support/undivided.hpp"
@@ -62,6 +63,10 @@ public:
   std::vector<AnyView> views(const Layouts &layouts, char *memory) const;
   // 0: all of them.
   std::int64_t kept_rows(std::size_t k) const { return lets_[k].kept_rows; }
+  // Let k is rows of a loop that lie in memory already, and so not computed.
+  const std::optional<spec::EarlierRows> &rows_of_loop(std::size_t k) const {
+    return lets_[k].rows;
+  }
   // Which lets are to be computed for these outputs: [let].
   std::vector<bool> needed(kernel::Operands outputs) const;
 
@@ -81,7 +86,8 @@ private:
     std::vector<std::size_t> reads; // lets before it, or, from the number of lets on, other views
     std::size_t last_read = 0;      // by let .. or, the number of lets, by the kernel
     std::size_t made = 0;           // with let ..
-    std::optional<std::size_t> whole = {}; // the join that it is a part of
+    std::optional<std::size_t> whole = {};      // the join that it is a part of
+    std::optional<spec::EarlierRows> rows = {}; // what it is of a loop
     std::int64_t kept_rows = 0;
     std::size_t seen_as = 0;  // of the views, by those that are not in its loop
     bool is_shape = true;     // nothing needs its elements
@@ -96,6 +102,8 @@ private:
   bool is_constant(std::size_t k) const;
   void find_kept_rows(const spec::TypedSpec &rest, std::size_t next);
   bool is_last_read_by(const spec::TypedSpec &reader, std::size_t k) const;
+  void find_rows_of_loops();
+  AnyView earlier_rows(const spec::EarlierRows &rows, std::span<const AnyView> lets) const;
   AnyView last_row(std::size_t k, const AnyView &let) const;
   const AnyView &seen(std::span<const AnyView> lets, std::size_t read) const;
   void place(std::size_t k, std::span<const std::int64_t> shape, Layouts &made) const;

@@ -162,6 +162,15 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
                  {{"copied together", "that would read and write all of it once more"}}));
       continue;
     }
+    if (const auto &rows = lets_.rows_of_loop(k)) {
+      const std::string &loop = lets_.specs()[rows->loop]->typed.outputs[0].name;
+      why.push_back(decide(
+          Reason::LetIsRows, name, "rows of " + loop,
+          fmt::format("let '{}' is '{}' {} before, which lies there with what it begins with", name,
+                      loop, support::count(rows->back, "step")),
+          {{"an array", "that would write and read all of it once more"}}));
+      continue;
+    }
     why.push_back(decide(Reason::LetIsArray, name, "an array",
                          fmt::format("let '{}' is read at positions: it is computed first, into "
                                      "an array of {}",

@@ -32,6 +32,10 @@ struct GradientOptions {
   Policy policy = Policy::automatic;
   bool value = false; // the kernel's own outputs, too: value and gradient in one
   bool add = false;   // `d_IN += ..`: added to what the call finds in d_IN
+  // Of a loop over time, what its steps send to an input that has no axis of steps is added step by step while the loop goes back. Then
+  // none of what flows back has to be kept for all steps, and of the states only some (docs/language.md, "Loops over time"). The sums have
+  // another order, and so other bits.
+  bool carry = false;
 };
 
 // The kernel NAME_grad: all inputs of `spec`, an input d_OUT for each output asked about (its cotangent: how

@@ -196,12 +196,24 @@ private:
     const Member &member = members_[m];
     SpecData pulled = member.pulled;
     pulled.outputs.resize(member.names.size());
+    std::vector<std::string> names;
+    std::vector<OutputDecl> outputs;
+    for (std::size_t k = 0; k < member.names.size(); ++k) {
+      if (all_.options_.carry && carry(m, k)) continue;
+      names.push_back(member.names[k]);
+      outputs.push_back(pulled.outputs[k]);
+    }
+    pulled.outputs = std::move(outputs);
     std::erase_if(pulled.inputs, [&](const auto &input) {
       return is_positions(m, input->window ? input->window->of->name : input->name);
     });
     const auto mapped = [&](const ExprNode &node) { return mapped_in(m, node); };
-    all_.collect(pulled, member.names, all_.own_names(let(m)), mapped);
+    all_.collect(pulled, names, all_.own_names(let(m)), mapped);
   }
+
+  // Of the inputs that are no arrays of steps (carried_sums.cpp).
+  std::shared_ptr<const InputDecl> carried_input(std::size_t m, const std::string &name) const;
+  bool carry(std::size_t m, std::size_t output);
 
   // A value of the gradient of a step: arrays are lets again.
   Expr in_this_kernel(std::size_t m, const Expr &value) {
@@ -312,6 +324,7 @@ private:
       let.start = all_.lets_.at(*start);
     else if (of.node->args.size() > 1)
       let.start = of.node->args[1];
+    let.counts_steps = true; // so that what was read is rows of the loop (spec/earlier_rows.hpp)
     return earlier_.read(let, read.lag, std::move(at), where);
   }
 

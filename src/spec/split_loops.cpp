@@ -54,19 +54,7 @@ private:
     return nullptr;
   }
 
-  // The reads of members that a value holds.
-  std::vector<Read> reads_of(const Expr &value) const {
-    std::vector<Read> reads;
-    splitter_.walk_kernel(value, [&](const ExprNode &node) {
-      const bool is_let = node.kind == ExprKind::Let && names_.contains(node.name);
-      const std::string *window = nullptr;
-      if (node.kind == ExprKind::Input) window = Splitter::let_read(*node.input);
-      const bool ahead = reads_ahead(node) && names_.contains(Splitter::let_called(node));
-      if (is_let || ahead || (window != nullptr && names_.contains(*window)))
-        reads.push_back(&node);
-    });
-    return reads;
-  }
+  std::vector<Read> reads_of(const Expr &value) const { return splitter_.reads_of(value, names_); }
 
   std::string fresh(std::string name) const {
     const auto taken = [&](const std::string &wanted) {

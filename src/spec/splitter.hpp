@@ -44,6 +44,10 @@ public:
   }
 
 private:
+  using Circle = std::vector<std::string>; // lets that read each other
+  using Circles = std::vector<Circle>;
+  using Needs = std::unordered_map<std::string, Names>;
+
   struct Array {
     std::shared_ptr<const InputDecl> decl;
     std::vector<AffineForm> own; // its own axes as positions; none where these have no names
@@ -123,33 +127,32 @@ private:
       if (wanted_.contains(let.node()->name)) left.push_back(let.node()->name);
     for (const std::string &name : wanted_)
       if (std::find(left.begin(), left.end(), name) == left.end()) left.push_back(name);
-    std::unordered_map<std::string, Names> needs;
+    Needs needs;
     for (const std::string &name : left) {
       needs[name] = needed_by(lets_.at(name).node()->args[0]);
       if (const auto &said = lets_.at(name).node()->input) needs[name].merge(lets_read(*said));
     }
     std::unordered_map<std::string, std::size_t> circle_of;
-    const std::vector<std::vector<std::string>> circles = circles_of(left, needs);
-    for (std::size_t c = 0; c < circles.size(); ++c)
-      for (const std::string &name : circles[c]) {
-        circle_of[name] = c;
-        loops_.insert(name);
-      }
+    Circles circles = circles_of(left, needs);
+    for (const Circle &circle : circles) loops_.insert(circle.begin(), circle.end());
     for (const std::string &name : left) {
       const ExprNode &node = *lets_.at(name).node();
       if (!loops_.contains(name) && node.args.size() > 1) fail_no_loop(name);
       if (node.args.size() > 1) // the start is computed before
         for (const std::string &need : needed_by(node.args[1])) needs[name].insert(need);
     }
+    circles = together(std::move(circles), needs);
+    for (std::size_t c = 0; c < circles.size(); ++c)
+      for (const std::string &name : circles[c]) circle_of[name] = c;
     std::vector<std::vector<std::string>> order;
     std::unordered_set<std::string> done;
-    const auto together = [&](const std::string &name) {
+    const auto all_with = [&](const std::string &name) {
       const auto circle = circle_of.find(name);
       return circle == circle_of.end() ? std::vector{name} : circles[circle->second];
     };
     while (!left.empty()) {
       const auto next = std::find_if(left.begin(), left.end(), [&](const std::string &name) {
-        const std::vector<std::string> all = together(name);
+        const std::vector<std::string> all = all_with(name);
         return std::ranges::all_of(all, [&](const std::string &one) {
           return std::ranges::all_of(needs[one], [&](const auto &need) {
             return done.contains(need) || std::ranges::count(all, need) != 0;
@@ -157,7 +160,7 @@ private:
         });
       });
       // One that is like itself: what it names is not there yet, which is told.
-      order.push_back(together(next == left.end() ? left.front() : *next));
+      order.push_back(all_with(next == left.end() ? left.front() : *next));
       for (const std::string &name : order.back()) {
         done.insert(name);
         std::erase(left, name);
@@ -167,9 +170,7 @@ private:
   }
 
   // The lets that need each other, or themselves: such a circle goes through a read of what is not there yet.
-  std::vector<std::vector<std::string>>
-  circles_of(const std::vector<std::string> &names,
-             const std::unordered_map<std::string, Names> &needs) const {
+  Circles circles_of(const std::vector<std::string> &names, const Needs &needs) const {
     const auto reached_from = [&](const std::string &name) {
       Names reached;
       std::vector<std::string> open{name};
@@ -183,13 +184,13 @@ private:
       }
       return reached;
     };
-    std::vector<std::vector<std::string>> circles;
+    Circles circles;
     Names known;
     for (const std::string &name : names) {
       if (known.contains(name) || !reads_a_loop(lets_.at(name).node()->args[0])) continue;
       const Names reached = reached_from(name);
       if (!reached.contains(name)) continue;
-      std::vector<std::string> circle;
+      Circle circle;
       for (const std::string &other : names)
         if (other == name || (reached.contains(other) && reached_from(other).contains(name)))
           circle.push_back(other);
@@ -197,6 +198,21 @@ private:
       circles.push_back(std::move(circle));
     }
     return circles;
+  }
+
+  Circles together(Circles circles, const Needs &needs) const; // loops_together.cpp
+
+  // The reads of these lets that a value holds.
+  std::vector<const ExprNode *> reads_of(const Expr &value, const Names &lets) const {
+    std::vector<const ExprNode *> reads;
+    walk_kernel(value, [&](const ExprNode &node) {
+      const bool is_let = node.kind == ExprKind::Let && lets.contains(node.name);
+      const std::string *window = nullptr;
+      if (node.kind == ExprKind::Input) window = let_read(*node.input);
+      const bool ahead = reads_ahead(node) && lets.contains(let_called(node));
+      if (is_let || ahead || (window != nullptr && lets.contains(*window))) reads.push_back(&node);
+    });
+    return reads;
   }
 
   // The arguments of a node that count: a let that is an array has none.
@@ -327,6 +343,7 @@ private:
 
   void materialise_loop(const std::vector<std::string> &names);
   friend class LoopSplitter;
+  friend class LoopsTogether;
 
   // The inputs: those of the kernel, the lets that are read or named, and the windows that are named.
   void declare(SpecData &data) const {

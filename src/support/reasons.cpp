@@ -287,6 +287,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "a let reads itself at earlier positions of an axis: these are computed one after the other"},
     {Reason::LetKeepsRows, "let-keeps-rows", "lets",
      "of a let that reads itself, only the last positions are read: no others are kept"},
+    {Reason::LetIsRows, "let-is-rows", "lets",
+     "A let is what a loop over time has at earlier steps, and what it begins with before them: "
+     "rows of its array."},
     {Reason::LetOrder, "let-order", "lets",
      "the array of a let lies in the order in which what reads it costs least"},
     {Reason::LetsShareMemory, "lets-share-memory", "lets",

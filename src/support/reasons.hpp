@@ -143,6 +143,7 @@ enum class Reason : std::uint8_t {
   LetIsArray,
   LetGoesByStep,
   LetKeepsRows,
+  LetIsRows,
   LetOrder,
   LetsShareMemory,
   PaddingSplit,

@@ -240,6 +240,9 @@ private:
         ->type_name("NAME,..");
     grad_->add_flag("--add", grad_options_.add, "add to the outputs: d_x += ..");
     grad_->add_flag("--value", grad_options_.value, "compute the kernel's own outputs, too");
+    grad_->add_flag("--carry", grad_options_.carry,
+                    "back through a loop over time, add up what its steps send to an input as it "
+                    "goes, and keep little of it");
     grad_
         ->add_option("--policy", policy_,
                      "how the backward pass comes by forward values: auto (what is cheaper), "

@@ -206,6 +206,7 @@ void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   request.of = asked.of;
   request.value = options.value;
   request.add = options.add;
+  request.carry = options.carry;
   std::vector<LoopSpec> made;
   request.policy = options.policy;
   if (request.policy == Policy::save) made.push_back(saving_forward(chosen, asked.wrt, request));

@@ -44,7 +44,7 @@ struct RunOptions {
 struct GradOptions {
   TextOptions text;
   std::string wrt, of; // names with commas between
-  bool value = false, add = false;
+  bool value = false, add = false, carry = false;
   Policy policy = Policy::automatic;
 };
 

@@ -40,7 +40,7 @@ struct CommandTable { // the session's friend: each row calls one of its members
               "A .png file holds u8, [h, w] or [h, w, c].", ".save k.z z.npy", Argument::None,
               &call<&Session::save>},
       Command{
-          ".grad", "[K] [x,y] [of=z] [policy=save|recompute] [value]",
+          ".grad", "[K] [x,y] [of=z] [policy=save|recompute] [value] [carry]",
           "print the kernel of the derivatives, and define it",
           "By the inputs named, else by all real and complex ones. `value` adds the kernel's own "
           "outputs.",

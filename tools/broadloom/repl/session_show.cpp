@@ -132,7 +132,8 @@ void Session::grad(const Words &given) {
       request.policy = word == "policy=save"        ? Policy::save
                        : word == "policy=recompute" ? Policy::recompute
                                                     : Policy::automatic;
-    return is_policy;
+    if (word == "carry") request.carry = true;
+    return is_policy || word == "carry";
   });
   request.of = asked.of;
   request.value = asked.value;

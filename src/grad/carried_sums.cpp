@@ -1,0 +1,90 @@
+// What the steps of a loop send to an input that has no axis of steps, added up while the loop goes back (GradientOptions::carry):
+//
+//   let s_v[t, k, i] = s_v[t + 1, k, i] + sum(d_h[t, n, i] * h_1[t, n, k], n)
+//   out d_v = sum(s_v[0, k, i], like=v)
+//
+// in place of sum(d_h * h_1, like=v) over all steps at once, for which all of them have to be kept.
+#include "grad/through_loop.hpp"
+
+namespace broadloom::grad {
+
+// Empty where it is no sum like the input in all its parts.
+static std::vector<Expr> sums_like(const Expr &value, const std::string &input) {
+  std::vector<Expr> parts, open{value};
+  while (!open.empty()) {
+    const Expr expr = open.back();
+    const ExprNode &node = *expr.node();
+    open.pop_back();
+    if (node.kind == ExprKind::Op && node.op == ops::Op::Add) {
+      open.push_back(node.args[1]);
+      open.push_back(node.args[0]);
+    } else if (node.kind == ExprKind::Fold && node.use && node.use->like == input) {
+      parts.push_back(node.args[0]);
+    } else {
+      return {};
+    }
+  }
+  return parts;
+}
+
+// The input with its dims as axes, where all have labels and none is the axis of steps.
+std::shared_ptr<const InputDecl> ThroughLoop::carried_input(std::size_t m,
+                                                            const std::string &name) const {
+  const Member &member = members_[m];
+  for (const auto &input : member.step.inputs) {
+    if (input->name != name || input->window || input->materialised) continue;
+    for (const Dim &dim : input->dims)
+      if (dim.label.empty() || dim.label == member.axes[time(m)] ||
+          std::ranges::count(input->dims, dim.label, &Dim::label) > 1)
+        return nullptr;
+    auto decl = std::make_shared<InputDecl>(*input);
+    if (decl->dtype == DType::F16 || decl->dtype == DType::BF16) // a sum of many
+      decl->dtype = DType::F32;
+    return decl;
+  }
+  return nullptr;
+}
+
+// From the outputs of the gradient of all steps to lets that go along with them; false where it stays an output.
+bool ThroughLoop::carry(std::size_t m, std::size_t output) {
+  Member &member = members_[m];
+  const std::string &name = member.names[output];
+  const Place &where = member.node->where;
+  Read into{m, m, 0, carried_input(m, name), {}, {}, {}, {}, where};
+  const Expr &pulled = member.pulled.outputs[output].value;
+  if (!into.input || sums_like(pulled, name).empty()) return false;
+  const std::string &step = member.axes[time(m)];
+  into.axes.push_back(step);
+  for (const Dim &dim : into.input->dims) into.axes.push_back(dim.label);
+  Expr sent;
+  for (const Expr &part : sums_like(pulled, name)) {
+    if (holds_scan(part)) return false;
+    if (const Expr one = sent_part(into, member, output, part); one.node())
+      sent = Terms(where).add(sent, one);
+  }
+  if (!sent.node()) return false;
+  const std::string let_name = all_.fresh("s_" + name);
+  std::vector<AffineForm> forms = positions_of(into.axes), last = forms;
+  forms[0].constant = backwards() ? -1 : 1;
+  last[0] = {backwards() ? -1 : 0, {}, {}};
+  const Expr ahead = make_ahead(let_name, where);
+  const Expr before = make_window(ahead, std::move(forms), where);
+  Expr sum = Terms(where).add(before, in_this_kernel(m, sent));
+  LetLoop loop;
+  if (member.to_one_step.node()) {
+    loop.count = recurrence(m).steps;
+    loop.counted_dim = 0;
+  }
+  const Expr let = make_let(let_name, sum, where, listed(into.axes), loop);
+  all_.cotangents_.push_back(let);
+  OutputDecl made = member.pulled.outputs[output];
+  FoldUse use;
+  use.like = name;
+  const Expr all = make_window(let, std::move(last), where);
+  made.value = make_fold(use, {all}, {}, where);
+  const auto [known, fresh] = all_.into_.try_emplace(name, made);
+  if (!fresh) known->second.value = Terms(known->second.where).add(known->second.value, made.value);
+  return true;
+}
+
+} // namespace broadloom::grad
