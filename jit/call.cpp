@@ -95,6 +95,9 @@ void KernelImpl::run_lets(Operands call) const {
   const jit::runtime::Scratch memory(std::size_t(layouts->places.bytes));
   const std::vector<AnyView> lets = lets_.views(*layouts, memory.data());
   const std::vector<bool> needed = lets_.needed(outputs);
+  for (std::size_t k = 0; profile_ == Profile::paths && k < needed.size(); ++k)
+    if (lets_.rows_of_loop(k)) jit::count(jit::Path::RowsOfLoop);
+  jit::LoopsBefore loops(needed.size());
   for (std::size_t k = 0; k < needed.size(); ++k) {
     if (!needed[k]) continue;
     const std::optional<spec::Recurrence> &loop = lets_.specs()[k]->recurrence;
@@ -102,8 +105,10 @@ void KernelImpl::run_lets(Operands call) const {
       lets_.kernels()[k]->run_lent(lets_.operands(k, inputs, lets));
       if (is_debugged()) look_at_let(k, inputs, lets);
     } else if (loop->first == k) {
-      if (profile_ == Profile::paths && lets_.kept_rows(k) > 0) jit::count(jit::Path::RowsKept);
-      const jit::TimeLoop steps(lets_, k, inputs, lets, windows());
+      if (profile_ == Profile::paths && lets_.keeps_last_rows(k)) jit::count(jit::Path::RowsKept);
+      if (profile_ == Profile::paths && layouts->segment[k] > 0) jit::count(jit::Path::Checkpoints);
+      loops[k] = std::make_shared<const jit::TimeLoop>(lets_, k, inputs, lets, loops, windows());
+      const jit::TimeLoop &steps = *loops[k];
       if (is_debugged())
         steps.run([&](std::size_t let, std::int64_t step, const AnyView &row) {
           look_at_step(let, step, row, inputs, lets);

@@ -218,7 +218,7 @@ void KernelImpl::look_at_step(std::size_t k, std::int64_t step, const AnyView &r
     const std::vector<AnyView> read = read_by_let(k, inputs, lets);
     // Where few rows are kept, they lie elsewhere than the reference would look for them.
     const bool lies_whole = std::ranges::none_of(
-        loop.reads, [&](const auto &earlier) { return lets_.kept_rows(earlier.let) > 0; });
+        loop.reads, [&](const auto &earlier) { return lets_.keeps_last_rows(earlier.let); });
     std::optional<checked::Origin> origin;
     if (lies_whole && checked::points_of(typed, layouts_of(read)) <= most_points)
       origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_.get(),

@@ -30,7 +30,7 @@ struct BoundState {
   std::vector<AnyView> checked;
   std::vector<bool> is_given;                          // [operand]
   std::vector<std::shared_ptr<const BoundState>> lets; // in order
-  std::unique_ptr<const jit::TimeLoop> loop;           // then it is all that this is
+  std::shared_ptr<const jit::TimeLoop> loop;           // then it is all that this is
   Array let_memory;                                    // of all of them
   std::shared_ptr<const KernelImpl> kernel;
   std::shared_ptr<const FrozenParameters> frozen;           // keeps their memory
@@ -68,7 +68,7 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       split_from_bytes_(split_from_bytes()), has_generic_(plan::has_generic(typed_)),
       has_windows_(typed_.given_inputs() < typed_.inputs.size()),
       has_lent_(typed_.given_inputs() > 0 && typed_.inputs[typed_.given_inputs() - 1].is_lent()),
-      lets_(whole(), options.engine == Engine::reference,
+      lets_(whole(), kept_of_loops(options), loop_bytes(),
             [&](const std::shared_ptr<const spec::Materialised> &let) {
               const std::shared_ptr<const SpecData> data(let, &let->data);
               return std::make_shared<const KernelImpl>(LoopSpec(data), let->typed, options,
@@ -299,6 +299,7 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   const kernel::Operands outputs = call.subspan(inputs.size());
   bind_given(*state, kernel, lets.operands_of_rest(inputs, views, outputs));
   const std::vector<bool> needed = lets.needed(outputs);
+  jit::LoopsBefore loops(needed.size());
   for (std::size_t k = 0; k < needed.size(); ++k) {
     if (!needed[k]) continue;
     const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
@@ -309,7 +310,8 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
       continue;
     }
     auto steps = std::make_shared<BoundState>();
-    steps->loop = std::make_unique<const jit::TimeLoop>(lets, k, inputs, views, kernel->windows());
+    steps->loop = loops[k] =
+        std::make_shared<const jit::TimeLoop>(lets, k, inputs, views, loops, kernel->windows());
     state->lets.push_back(std::move(steps));
   }
   return state;
@@ -482,10 +484,11 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
   std::vector<AnyView> arrays;
   if (!lets.empty()) arrays = lets.views(*lets.layouts(in), nullptr);
+  jit::LoopsBefore loops(lets.specs().size());
   for (std::size_t k = 0; k < lets.specs().size(); ++k) {
     const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
     if (loop && loop->first == k)
-      jit::TimeLoop(lets, k, in, arrays, impl.windows_of_nothing()).prepare();
+      jit::TimeLoop(lets, k, in, arrays, loops, impl.windows_of_nothing()).prepare();
     else if (!loop && lets.kernels()[k])
       prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
   }

@@ -165,6 +165,8 @@ private:
                                                    const kernel::Layouts &layouts) const;
   static std::size_t most_patterns();     // 64, or BROADLOOM_PATTERNS
   static std::int64_t split_from_bytes(); // or BROADLOOM_SPLIT
+  static std::int64_t loop_bytes();       // or BROADLOOM_LOOP_BYTES
+  static jit::Lets::Keeps kept_of_loops(const Options &options);
   // Whether the generic plan takes the place of the exact one with this program.
   bool serves_generic(const std::string &key) const;
   std::int64_t count_patterns(plan::Generality generality) const; // under the lock

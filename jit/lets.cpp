@@ -15,8 +15,9 @@
 
 namespace broadloom::jit {
 
-Lets::Lets(const spec::TypedSpec &typed, bool keeps_all, const Compile &compile)
-    : specs_(typed.materialised), rest_(typed) {
+Lets::Lets(const spec::TypedSpec &typed, Keeps keeps, std::int64_t most_bytes,
+           const Compile &compile)
+    : specs_(typed.materialised), rest_(typed), most_bytes_(most_bytes) {
   if (specs_.empty()) return;
   std::size_t more = specs_.size();
   for (std::size_t k = 0; k < specs_.size(); ++k) {
@@ -42,7 +43,8 @@ Lets::Lets(const spec::TypedSpec &typed, bool keeps_all, const Compile &compile)
   for (const std::size_t read : reads_of_rest_) lets_[read].last_read = specs_.size();
   for (std::size_t k = 0; k < lets_.size(); ++k) lets_[k].seen_as = k;
   find_rows_of_loops();
-  if (!keeps_all) find_kept_rows(typed, more);
+  if (keeps != Keeps::All) find_kept_rows(typed, more);
+  if (keeps == Keeps::Checkpoints) find_followers(more);
 
   find_needs();
   for (std::size_t k = 0; k < specs_.size(); ++k)
@@ -127,7 +129,7 @@ bool Lets::is_last_read_by(const spec::TypedSpec &reader, std::size_t k) const {
 }
 
 // `next`: how many views there are.
-void Lets::find_kept_rows(const spec::TypedSpec &rest, std::size_t next) {
+void Lets::find_kept_rows(const spec::TypedSpec &rest, std::size_t &next) {
   for (std::size_t k = 0; k < lets_.size(); ++k) {
     const spec::Recurrence *loop = recurrence(k);
     if (loop == nullptr || lets_[k].whole || !is_last_read_by(rest, k)) continue;
@@ -152,12 +154,12 @@ AnyView Lets::earlier_rows(const spec::EarlierRows &rows, std::span<const AnyVie
 }
 
 // As those see it that read its last position alone: that stands at all of them.
-AnyView Lets::last_row(std::size_t k, const AnyView &let) const {
+AnyView Lets::last_row(std::size_t k, const AnyView &let, const Layouts &layouts) const {
   const spec::Recurrence &loop = *recurrence(k);
   AnyView row = let;
   const std::int64_t steps = let.layout.extents[loop.dim];
   const std::int64_t at =
-      loop.backwards || steps == 0 ? 0 : (steps - 1 + loop.lag) % lets_[k].kept_rows - loop.lag;
+      loop.backwards || steps == 0 ? 0 : (steps - 1 + loop.lag) % layouts.kept_rows[k] - loop.lag;
   if (row.data != nullptr)
     row.data = static_cast<char *>(row.data) +
                at * let.layout.strides[loop.dim] * std::int64_t(size_of(let.dtype));
@@ -185,7 +187,7 @@ std::vector<std::size_t> Lets::reads_of(const spec::TypedSpec &reader,
 void Lets::place(std::size_t k, std::span<const std::int64_t> shape, Layouts &made) const {
   const spec::Recurrence &loop = *recurrence(k);
   const auto size = std::int64_t(size_of(specs_[k]->typed.outputs[0].dtype));
-  const std::int64_t kept = lets_[k].kept_rows;
+  const std::int64_t kept = made.kept_rows[k], segment = made.segment[k];
   std::vector<std::int64_t> lies{kept > 0 ? kept : shape[loop.dim] + loop.lag};
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (d != loop.dim) lies.push_back(shape[d]);
@@ -201,7 +203,14 @@ void Lets::place(std::size_t k, std::span<const std::int64_t> shape, Layouts &ma
   made.positions.push_back(elements);
   const std::int64_t numbers =
       loop.positions ? shape[loop.dim] * std::int64_t(sizeof(std::int64_t)) : 0;
-  made.bytes.push_back(elements + numbers);
+  made.checkpoints.push_back(elements + numbers);
+  std::int64_t again = 0; // rows before each segment, and the last one
+  if (segment > 0) {
+    const std::int64_t segments = (shape[loop.dim] + segment - 1) / segment;
+    lies[0] = segments * loop.lag + 1;
+    again = element_count(contiguous_layout(lies)) * size;
+  }
+  made.bytes.push_back(elements + numbers + again);
 }
 
 std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) const {
@@ -227,6 +236,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
     if (const spec::Recurrence *loop = recurrence(k)) {
       if (loop->first == k)
         spec::find_loop_shapes(specs_, k, layouts_of_inputs, shapes, kernel::window_extents);
+      if (loop->first == k) choose_segments(k, shapes, *made);
       place(k, shapes[k], *made);
     } else {
       std::vector<AnyView> given;
@@ -244,12 +254,16 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
       made->bytes.push_back(element_count(layout) * std::int64_t(size_of(dtype)));
       made->first.push_back(0);
       made->positions.push_back(0);
+      made->kept_rows.push_back(0);
+      made->segment.push_back(0);
+      made->checkpoints.push_back(0);
       shapes.emplace_back(layout.shape().begin(), layout.shape().end());
     }
     if (lets_[k].is_shape || lets_[k].rows) made->bytes.back() = 0;
     views.push_back({dtype, nullptr, true, made->lets.back()});
     lifetimes.push_back({made->bytes.back(), lets_[k].made, lets_[k].last_read});
   }
+  keep_what_is_read_again(*made, lifetimes);
   choose_orders(inputs, *made);
   const std::vector<std::int64_t> starts = put_parts(*made, wholes, lifetimes);
   made->places = support::places_of(lifetimes);
@@ -361,7 +375,9 @@ std::vector<AnyView> Lets::views(const Layouts &layouts, char *memory) const {
     }
   }
   for (std::size_t k = 0; k < lets_.size(); ++k)
-    if (lets_[k].kept_rows > 0) result.push_back(last_row(k, result[k]));
+    if (lets_[k].kept_rows > 0) result.push_back(last_row(k, result[k], layouts));
+  for (std::size_t k = 0; k < lets_.size(); ++k)
+    if (lets_[k].followed_by) add_checkpoints(k, layouts, at(k, layouts.checkpoints[k]), result);
   return result;
 }
 
@@ -373,14 +389,18 @@ std::vector<bool> Lets::needed(kernel::Operands outputs) const {
   return needed;
 }
 
-const AnyView &Lets::seen(std::span<const AnyView> lets, std::size_t read) const {
-  return lets[read < lets_.size() ? lets_[read].seen_as : read];
+// As others see it than the loop that follows it.
+const AnyView &Lets::seen(std::span<const AnyView> lets, std::size_t read,
+                          const spec::Recurrence *by) const {
+  if (read >= lets_.size()) return lets[read];
+  const bool follows = by != nullptr && lets_[read].followed_by == by->first;
+  return lets[follows ? read : lets_[read].seen_as];
 }
 
 std::vector<const AnyView *> Lets::operands(std::size_t k, kernel::Operands inputs,
                                             std::span<const AnyView> lets) const {
   std::vector<const AnyView *> result(inputs.begin(), inputs.end());
-  for (const std::size_t read : lets_[k].reads) result.push_back(&seen(lets, read));
+  for (const std::size_t read : lets_[k].reads) result.push_back(&seen(lets, read, recurrence(k)));
   result.push_back(&lets[k]);
   return result;
 }
@@ -389,7 +409,7 @@ std::vector<const AnyView *> Lets::operands_of_rest(kernel::Operands inputs,
                                                     std::span<const AnyView> lets,
                                                     kernel::Operands outputs) const {
   std::vector<const AnyView *> result(inputs.begin(), inputs.end());
-  for (const std::size_t read : reads_of_rest_) result.push_back(&seen(lets, read));
+  for (const std::size_t read : reads_of_rest_) result.push_back(&seen(lets, read, nullptr));
   result.insert(result.end(), outputs.begin(), outputs.end());
   return result;
 }

@@ -30,9 +30,16 @@ public:
   // `compile` makes the kernel of a let.
   using Compile =
       std::function<std::shared_ptr<const KernelImpl>(std::shared_ptr<const spec::Materialised>)>;
-  // Where `keeps_all` is false, of a let that reads itself and of which only the last position is read, no more rows lie in memory than a
-  // step reads: row r at r % kept_rows.
-  Lets(const spec::TypedSpec &typed, bool keeps_all, const Compile &compile);
+  // What lies in memory of lets that read themselves.
+  enum class Keeps {
+    All,
+    // Of one of which only the last position is read no more rows than a step reads: row r at r % kept_rows.
+    LastRows,
+    // And of those that nothing but one loop the other way reads, step by step, as a gradient does: where they would take more than
+    // `most_bytes`, a row of so many, from which the others are computed again (checkpoints).
+    Checkpoints,
+  };
+  Lets(const spec::TypedSpec &typed, Keeps keeps, std::int64_t most_bytes, const Compile &compile);
 
   bool empty() const { return lets_.empty(); }
   // [let]: null for one that others make up (spec::Join): these are computed where they lie in it.
@@ -48,6 +55,10 @@ public:
     // Of a let that reads itself: its first step, in bytes from its place, where the rows of the start may lie before, and the numbers of
     // the steps.
     std::vector<std::int64_t> first, positions; // [let]
+    std::vector<std::int64_t> kept_rows;        // [let]; 0: all of them
+    // Of a loop that is computed again: from how many steps on. And where the rows are that it goes on from, in bytes from its place; the row
+    // behind these is the last.
+    std::vector<std::int64_t> segment, checkpoints; // [let]; 0: it is not
     // Lets that lie in another order than the one that writes them alone would have, and what that saves (kernel/storage.hpp).
     std::vector<std::size_t> reordered = {};
     double traffic = 0, traffic_before = 0;
@@ -61,8 +72,21 @@ public:
   // Views of the arrays in `memory`, of `places.bytes`, and behind them of what lets that read themselves read of each other, with the
   // start, and the numbers of steps; null: views without memory.
   std::vector<AnyView> views(const Layouts &layouts, char *memory) const;
-  // 0: all of them.
-  std::int64_t kept_rows(std::size_t k) const { return lets_[k].kept_rows; }
+  // Whether only the last position of let k is read; how much is kept of a call of these layouts, they say.
+  bool keeps_last_rows(std::size_t k) const { return lets_[k].kept_rows > 0; }
+  // Of the kernel of let k, a member of a loop, the array that it is given as `input`: a loop before it that is computed again for this one.
+  // Position 0 is its row `first`, of those that begin with the start.
+  struct LoopRead {
+    std::size_t let = 0;
+    std::int64_t first = 0;
+  };
+  std::optional<LoopRead> computed_again(std::size_t k, std::size_t input) const;
+  // Of the loop that begins with let k: where step t + so many of it is there, so is all that a step t of the one that follows it reads.
+  std::int64_t last_step_read(std::size_t k) const { return lets_[k].last_step_read; }
+  // The rows that it goes on from; views of Lets::views.
+  const AnyView &checkpoints(std::size_t k, std::span<const AnyView> views) const {
+    return views[lets_[k].checkpoints_view];
+  }
   // Let k is rows of a loop that lie in memory already, and so not computed.
   const std::optional<spec::EarlierRows> &rows_of_loop(std::size_t k) const {
     return lets_[k].rows;
@@ -89,6 +113,13 @@ private:
     std::optional<std::size_t> whole = {};      // the join that it is a part of
     std::optional<spec::EarlierRows> rows = {}; // what it is of a loop
     std::int64_t kept_rows = 0;
+    // The first let of the only loop that reads this one, which is a member of a loop, step by step: it may be computed again for that.
+    std::optional<std::size_t> followed_by = {};
+    spec::RowsRead steps_read =
+        {}; // by that: which steps, from t + low to t + high, step t of it reads
+    std::int64_t last_step_read =
+        0; // of the first let: of all members, the one that is computed last, t + so many
+    std::size_t checkpoints_view = 0;
     std::size_t seen_as = 0;  // of the views, by those that are not in its loop
     bool is_shape = true;     // nothing needs its elements
     bool is_constant = false; // it hangs on parameters alone
@@ -100,12 +131,23 @@ private:
                                     const spec::Recurrence *recurrence, std::size_t &more) const;
   void find_needs();
   bool is_constant(std::size_t k) const;
-  void find_kept_rows(const spec::TypedSpec &rest, std::size_t next);
+  void find_kept_rows(const spec::TypedSpec &rest, std::size_t &next);
+  void find_followers(std::size_t &next);
+  bool take_follower(std::size_t first, const spec::TypedSpec &reader,
+                     const spec::Recurrence *loop);
+  bool is_followed(std::size_t first);
+  std::optional<LoopRead> loop_read(const spec::TypedInput &input) const;
+  void choose_segments(std::size_t first, std::span<const std::vector<std::int64_t>> shapes,
+                       Layouts &made) const;
+  void keep_what_is_read_again(Layouts &made, std::vector<support::Lifetime> &lifetimes) const;
   bool is_last_read_by(const spec::TypedSpec &reader, std::size_t k) const;
   void find_rows_of_loops();
+  void add_checkpoints(std::size_t k, const Layouts &layouts, char *memory,
+                       std::vector<AnyView> &views) const;
   AnyView earlier_rows(const spec::EarlierRows &rows, std::span<const AnyView> lets) const;
-  AnyView last_row(std::size_t k, const AnyView &let) const;
-  const AnyView &seen(std::span<const AnyView> lets, std::size_t read) const;
+  AnyView last_row(std::size_t k, const AnyView &let, const Layouts &layouts) const;
+  const AnyView &seen(std::span<const AnyView> lets, std::size_t read,
+                      const spec::Recurrence *by) const;
   void place(std::size_t k, std::span<const std::int64_t> shape, Layouts &made) const;
   std::vector<std::shared_ptr<const spec::Materialised>> specs_;
   std::vector<std::shared_ptr<const KernelImpl>> kernels_;
@@ -113,6 +155,7 @@ private:
   std::unordered_map<std::string, std::size_t> index_;
   std::vector<std::size_t> reads_of_rest_;
   const spec::TypedSpec &rest_;
+  const std::int64_t most_bytes_;
   std::vector<std::vector<bool>> needs_; // [output][let]
   mutable support::Mutex mutex_;
   mutable std::shared_ptr<const Layouts> latest_; // under the lock

@@ -23,6 +23,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <unistd.h>
+
 namespace broadloom {
 namespace {
 
@@ -68,6 +70,16 @@ std::size_t KernelImpl::most_patterns() { return number_in("BROADLOOM_PATTERNS",
 
 std::int64_t KernelImpl::split_from_bytes() {
   return number_in("BROADLOOM_SPLIT", std::int64_t(512) << 10);
+}
+
+std::int64_t KernelImpl::loop_bytes() {
+  return number_in("BROADLOOM_LOOP_BYTES", sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4);
+}
+
+// What looks at the steps of a call, to explain them, looks at all arrays as they are.
+jit::Lets::Keeps KernelImpl::kept_of_loops(const Options &options) {
+  if (options.engine == Engine::reference) return jit::Lets::Keeps::All;
+  return options.debug == Debug::none ? jit::Lets::Keeps::Checkpoints : jit::Lets::Keeps::LastRows;
 }
 
 Decision KernelImpl::explain_generic(bool hit) const {

@@ -184,7 +184,8 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
                                        name, axis),
                            {{"all at once", "each step waits for the one before it"}}));
     }
-    if (const std::int64_t rows = lets_.kept_rows(k); rows > 0)
+    if (const std::int64_t rows = spec.recurrence ? spec.recurrence->lag + 1 : 0;
+        lets_.keeps_last_rows(k))
       why.push_back(
           decide(Reason::LetKeepsRows, name, fmt::format("{} rows", rows),
                  fmt::format("only the last position of let '{}' is read: {} {} kept, "
@@ -209,6 +210,17 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
                     name, layouts->traffic, layouts->traffic_before),
         {{"the order of what it reads", "more lines are read across"}}));
   }
+  for (std::size_t k = 0; k < layouts->lets.size(); ++k)
+    if (layouts->segment[k] > 0 && !lets_.keeps_last_rows(k)) {
+      const std::string &name = lets_.specs()[k]->typed.outputs[0].name;
+      why.push_back(decide(
+          Reason::LetCheckpoints, name, fmt::format("every {} steps", layouts->segment[k]),
+          fmt::format(
+              "of let '{}' {} positions are kept at once, and one of every {}, from which the "
+              "others are computed again for what goes back along it",
+              name, layouts->kept_rows[k], layouts->segment[k]),
+          {{"all positions", "they take more than BROADLOOM_LOOP_BYTES"}}));
+    }
   std::int64_t apart = 0;
   for (std::size_t k = 0; k < layouts->lets.size(); ++k) apart += layouts->bytes[k];
   why.push_back(decide(Reason::LetsShareMemory, "", fmt::format("{} bytes", layouts->places.bytes),

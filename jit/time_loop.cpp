@@ -27,13 +27,21 @@ AnyView stand_in(const AnyView &array) {
 } // namespace
 
 TimeLoop::TimeLoop(const Lets &lets, std::size_t first, kernel::Operands inputs,
-                   std::span<const AnyView> views, kernel::WindowedOperands::How how)
-    : lets_(lets), first_(first), views_(views.begin(), views.end()) {
+                   std::span<const AnyView> views, const LoopsBefore &before,
+                   kernel::WindowedOperands::How how)
+    : lets_(lets), layouts_(lets.layouts(inputs)), first_(first),
+      views_(views.begin(), views.end()) {
   for (const AnyView *input : inputs) inputs_.push_back(*input);
   const spec::Recurrence &loop = *lets.specs()[first]->recurrence;
   steps_ = views_[first].layout.extents[loop.dim];
   for (std::size_t k = first; k < first + loop.count; ++k)
     add_step(k, lets.operands(k, inputs, views_), how);
+  for (const Step &step : each_)
+    for (const Again &again : step.again) {
+      const std::size_t loop = lets.specs()[again.read.let]->recurrence->first;
+      if (before[loop] && std::ranges::count(followed_, before[loop]) == 0)
+        followed_.push_back(before[loop]);
+    }
 }
 
 void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
@@ -45,8 +53,14 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   kernel::check_operands(typed, operands.first(typed.given_inputs()));
   how.by_parts = step.kernel->windows().by_parts;
   for (const spec::Recurrence::Read &read : step.recurrence->reads)
-    if (const std::int64_t rows = lets_.kept_rows(read.let); rows > 0)
+    if (const std::int64_t rows = kept_rows(read.let); rows > 0)
       how.kept_rows.push_back({read.input, lets_.specs()[read.let]->recurrence->dim, rows});
+  for (std::size_t i = 0; i < typed.given_inputs(); ++i)
+    if (const auto read = lets_.computed_again(k, i); read && layouts_->segment[read->let] > 0) {
+      step.again.push_back({i, *read});
+      how.kept_rows.push_back(
+          {i, lets_.specs()[read->let]->recurrence->dim, kept_rows(read->let), read->first});
+    }
   step.windowed = std::make_unique<const kernel::WindowedOperands>(typed, operands,
                                                                    step.kernel->helpers(), how);
   if (step.recurrence->positions) positions_.push_back(*operands[*step.recurrence->positions]);
@@ -84,13 +98,19 @@ TimeLoop::Operand TimeLoop::operand(const Step &step, const spec::TypedSpec &typ
       continue;
     }
     const std::size_t dim = lets_.specs()[read.let]->recurrence->dim;
-    operand.kept_rows = lets_.kept_rows(read.let);
+    operand.kept_rows = kept_rows(read.let);
     operand.first_row = std::int64_t(kernel::start_of(
         typed.inputs[index].window->forms[dim], given[array]->layout.extents[dim],
         [&](std::uint32_t input, std::size_t d) { return given[input]->layout.extents[d]; }));
   }
+  for (const Again &again : step.again) {
+    if (again.input != array || array == index) continue;
+    const std::size_t dim = lets_.specs()[again.read.let]->recurrence->dim;
+    operand.kept_rows = kept_rows(again.read.let);
+    operand.first_row = again.read.first + typed.inputs[index].window->forms[dim].start;
+  }
   if (is_output) {
-    operand.kept_rows = lets_.kept_rows(first_ + each_.size() - 1);
+    operand.kept_rows = kept_rows(first_ + each_.size() - 1);
     operand.first_row = step.recurrence->backwards ? 0 : step.recurrence->lag;
   }
   return operand;
@@ -107,7 +127,7 @@ void TimeLoop::prepare() const {
 
 // Where row `row` of the array lies that begins with the rows of the start.
 std::int64_t TimeLoop::place_of_row(std::size_t k, std::int64_t row) const {
-  const std::int64_t kept = lets_.kept_rows(k);
+  const std::int64_t kept = kept_rows(k);
   return kept > 0 ? row % kept : row;
 }
 
@@ -158,35 +178,112 @@ void TimeLoop::begin() const {
   }
 }
 
-void TimeLoop::run(const Watch &watch) const {
-  if (element_count(views_[first_].layout) == 0 && each_.size() == 1) return;
-  if (each_[0].kernel->engine() == Engine::reference) return run_reference(watch);
-  begin();
-  struct Call {
-    std::vector<AnyView> views;
-    std::vector<const AnyView *> operands;
-  };
-  std::vector<std::vector<Call>> calls(each_.size()); // [member][part]
+TimeLoop::Calls TimeLoop::calls() const {
+  Calls calls(each_.size());
   for (std::size_t m = 0; m < each_.size(); ++m)
     for (const std::vector<Operand> &part : each_[m].parts) {
       Call &call = calls[m].emplace_back();
       for (const Operand &operand : part) call.views.push_back(operand.view);
       for (const AnyView &view : call.views) call.operands.push_back(&view);
     }
-  const bool backwards = each_[0].recurrence->backwards;
-  for (std::int64_t n = 0; n < steps_; ++n) {
-    const std::int64_t t = backwards ? steps_ - 1 - n : n;
-    for (std::size_t m = 0; m < each_.size(); ++m) {
-      const Step &step = each_[m];
-      for (std::size_t p = 0; p < step.parts.size(); ++p) {
-        Call &call = calls[m][p];
-        for (std::size_t i = 0; i < call.views.size(); ++i)
-          call.views[i].data = step.parts[p][i].at(t);
-        step.kernels[p]->run_windowed(call.operands);
-        if (watch) watch(first_ + m, t, call.views.back());
-      }
-      copy_borders(first_ + m, backwards ? t : t + step.recurrence->lag);
+  return calls;
+}
+
+std::int64_t TimeLoop::position(std::int64_t n) const {
+  return each_[0].recurrence->backwards ? steps_ - 1 - n : n;
+}
+
+void TimeLoop::step(std::int64_t n, Calls &calls, const Watch &watch) const {
+  const std::int64_t t = position(n);
+  for (std::size_t m = 0; m < each_.size(); ++m) {
+    const Step &step = each_[m];
+    for (std::size_t p = 0; p < step.parts.size(); ++p) {
+      Call &call = calls[m][p];
+      for (std::size_t i = 0; i < call.views.size(); ++i)
+        call.views[i].data = step.parts[p][i].at(t);
+      step.kernels[p]->run_windowed(call.operands);
+      if (watch) watch(first_ + m, t, call.views.back());
     }
+    const bool backwards = step.recurrence->backwards;
+    copy_borders(first_ + m, backwards ? t : t + step.recurrence->lag);
+  }
+}
+
+void TimeLoop::run(const Watch &watch) const {
+  if (element_count(views_[first_].layout) == 0 && each_.size() == 1) return;
+  if (each_[0].kernel->engine() == Engine::reference) return run_reference(watch);
+  begin();
+  Calls made = calls();
+  for (std::int64_t n = 0; n < steps_; ++n) {
+    if (segment() > 0 && n % segment() == 0) save(n);
+    bring_what_is_read(position(n));
+    step(n, made, watch);
+  }
+  if (segment() > 0) save_last();
+}
+
+std::int64_t TimeLoop::row_before(std::size_t k, std::int64_t n, std::int64_t c) const {
+  return (lets_.specs()[k]->recurrence->backwards ? steps_ - n : n) + c;
+}
+
+// What the n-th step goes on from.
+void TimeLoop::save(std::int64_t n) const {
+  for (std::size_t k = first_; k < first_ + each_.size(); ++k) {
+    const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
+    for (std::int64_t c = 0; c < loop.lag; ++c) {
+      const AnyView from =
+          array::rows_of(with_start(k), loop.dim, place_of_row(k, row_before(k, n, c)), 1);
+      const AnyView to =
+          array::rows_of(lets_.checkpoints(k, views_), loop.dim, n / segment() * loop.lag + c, 1);
+      array::copy_elements(from, to.data, to.layout);
+    }
+  }
+}
+
+void TimeLoop::save_last() const {
+  for (std::size_t k = first_; k < first_ + each_.size(); ++k) {
+    const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
+    const std::int64_t row = loop.backwards ? 0 : steps_ - 1 + loop.lag;
+    const AnyView from = array::rows_of(with_start(k), loop.dim, place_of_row(k, row), 1);
+    const AnyView &rows = lets_.checkpoints(k, views_);
+    const AnyView to = array::rows_of(rows, loop.dim, rows.layout.extents[loop.dim] - 1, 1);
+    array::copy_elements(from, to.data, to.layout);
+  }
+  there_ = std::max<std::int64_t>(0, steps_ - segment());
+}
+
+bool TimeLoop::bring(std::int64_t t) const {
+  const std::int64_t last = t + lets_.last_step_read(first_);
+  const std::int64_t n = std::clamp<std::int64_t>(
+      each_[0].recurrence->backwards ? steps_ - 1 - last : last, 0, steps_ - 1);
+  if (n >= there_ && n < there_ + segment()) return false;
+  there_ = n - n % segment();
+  for (std::size_t k = first_; k < first_ + each_.size(); ++k) {
+    const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
+    for (std::int64_t c = 0; c < loop.lag; ++c) {
+      const std::int64_t row = row_before(k, there_, c);
+      const AnyView from = array::rows_of(lets_.checkpoints(k, views_), loop.dim,
+                                          there_ / segment() * loop.lag + c, 1);
+      const AnyView to = array::rows_of(with_start(k), loop.dim, place_of_row(k, row), 1);
+      array::copy_elements(from, to.data, to.layout);
+      copy_borders(k, row);
+    }
+  }
+  Calls made = calls();
+  for (std::int64_t m = there_; m < std::min(there_ + segment(), steps_); ++m) step(m, made, {});
+  return true;
+}
+
+void TimeLoop::bring_what_is_read(std::int64_t t) const {
+  for (const std::shared_ptr<const TimeLoop> &loop : followed_) {
+    if (!loop->bring(t)) continue;
+    for (const Step &step : each_)
+      for (const Again &again : step.again) {
+        const spec::Recurrence &of = *lets_.specs()[again.read.let]->recurrence;
+        if (of.first == loop->first_)
+          step.windowed->copy_rows_again(std::uint32_t(again.input), of.dim, 0,
+                                         kept_rows(again.read.let));
+      }
   }
 }
 

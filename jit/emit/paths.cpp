@@ -53,6 +53,8 @@ std::string_view name(Path path) {
   case Path::MasksDropped: return "masks-dropped";
   case Path::ResidueClasses: return "residue-classes";
   case Path::RowsKept: return "rows-kept";
+  case Path::RowsOfLoop: return "rows-of-loop";
+  case Path::Checkpoints: return "checkpoints";
   case Path::LoadApart: return "load-apart";
   case Path::LoadApartMasked: return "load-apart-masked";
   case Path::StoreApart: return "store-apart";

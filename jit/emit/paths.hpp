@@ -62,8 +62,10 @@ enum class Path : std::uint8_t {
   MasksDropped,   // one of which the interior asks no conditions
   ResidueClasses, // one in classes of positions that are some steps apart
   RowsKept,       // a loop over time of which only the last rows are kept
+  RowsOfLoop,     // a let that is what a loop over time had at earlier steps, where these lie
+  Checkpoints,    // a loop over time whose states are computed again from a few of them
 };
-inline constexpr std::size_t path_count = std::size_t(Path::RowsKept) + 1;
+inline constexpr std::size_t path_count = std::size_t(Path::Checkpoints) + 1;
 
 std::string_view name(Path path); // "map-group"
 

@@ -74,15 +74,21 @@ AnyView WindowedOperands::seen_by(const AnyView &of, const Seen &seen) {
 }
 
 AnyView WindowedOperands::copy_of(AnyView of, Padding padding) {
+  const KeptRows *few = nullptr;
   for (const KeptRows &kept : kept_rows_)
     if (kept.input == padding.of) {
-      of.layout.extents[kept.dim] = kept.rows;
+      few = &kept;
+      of = array::rows_of(of, kept.dim, -kept.first, kept.rows);
       if (!padding.dims.empty()) padding.dims[kept.dim] = {0, kept.rows - 1, 1};
     }
-  for (const Copy &copy : copies_)
-    if (copy.padding == padding) return copy.elements;
-  Array elements = padded(padding, of);
-  return copies_.emplace_back(std::move(padding), of, std::move(elements)).elements;
+  auto known = std::ranges::find(copies_, padding, &Copy::padding);
+  if (known == copies_.end()) {
+    Array elements = padded(padding, of);
+    copies_.emplace_back(std::move(padding), of, std::move(elements));
+    known = copies_.end() - 1;
+  }
+  const AnyView copy = known->elements;
+  return few == nullptr ? copy : array::rows_of(copy, few->dim, few->first, few->rows);
 }
 
 // Reads a gather; where nobody reads its elements, its positions only.

@@ -44,10 +44,11 @@ public:
   // position outside); E0306 and E0310 where elements are needed for that. `elements` says whether they are there.
   // With `ReadInto` a gather that is all of the output is left to `fill`.
   enum class Elements : std::uint8_t { Read, ReadInto, NotThere };
-  // Of an array only so many rows along a dim lie in memory, and no window but those of borders looks at more.
+  // Of an array only so many rows along a dim lie in memory, and no window but those of borders looks at more. The array begins with row
+  // `first` of them.
   struct KeptRows {
     std::size_t input = 0, dim = 0;
-    std::int64_t rows = 0;
+    std::int64_t rows = 0, first = 0;
   };
   struct How {
     Elements elements = Elements::Read;
@@ -76,7 +77,8 @@ public:
   void fill() const;
   // Brings the copies up to date where these operands are used for more than one call. Throws E0315.
   void copy_again() const;
-  // The same for some rows along a dim of one input alone, where it has no borders along that dim.
+  // The same for some rows along a dim of one input alone, where it has no borders along that dim. Where few rows are kept, these are counted
+  // from the first that lies in memory.
   void copy_rows_again(std::uint32_t input, std::size_t dim, std::int64_t first,
                        std::int64_t count) const;
 

@@ -283,6 +283,36 @@ TimeLoop find_time_loop(const std::vector<std::string> &lets,
   return TimeLoopFinder(lets, by_name, reads_of, source).run();
 }
 
+std::optional<RowsRead> rows_read_by_step(const TypedSpec &reader, std::size_t input,
+                                          std::size_t dim) {
+  std::vector<expr::NodeId> values;
+  for (const TypedOutput &output : reader.outputs) values.push_back(output.value);
+  const std::vector<bool> read = inputs_of(reader, values).read;
+  if (read[input]) return std::nullopt;
+  RowsRead rows;
+  for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
+    if (!reader.inputs[i].window || !read[i]) continue;
+    const TypedWindow &window = *reader.inputs[i].window;
+    for (const TypedWindow::Form &form : window.forms)
+      if (std::ranges::count(form.indices, input, &TypedWindow::Index::input) != 0)
+        return std::nullopt;
+    if (window.of != input) continue;
+    const bool is_padded = std::ranges::count(window.pads, int(dim), &TypedWindow::Pad::dim) != 0;
+    if (window.derived || window.sum || window.is_gather() || is_padded) return std::nullopt;
+    for (std::size_t d = 0; d < window.forms.size(); ++d) {
+      const TypedWindow::Form &form = window.forms[d];
+      const auto times =
+          std::ranges::find(form.terms, reader.time.value_or(-1), &TypedWindow::Term::axis);
+      if (d != dim && times == form.terms.end()) continue;
+      if (d != dim || form.terms.size() != 1 || times == form.terms.end() || times->times != 1 ||
+          form.from_end || !form.counts.empty() || form.divisor != 1)
+        return std::nullopt;
+      rows.add({form.start, form.start});
+    }
+  }
+  return rows;
+}
+
 bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of) {
   std::vector<expr::NodeId> values;
   for (const TypedOutput &output : reader.outputs) values.push_back(output.value);

@@ -14,6 +14,7 @@
 
 #include "spec/spec.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -75,6 +76,20 @@ void find_loop_shapes(LetKernels lets, std::size_t first, std::span<const Layout
 // Does the kernel read of this input, the array of such a let, no more than the position that is computed last, as h[-1, i]? Then the
 // others need not be kept.
 bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of);
+
+// A step of the kernel, which goes along `time`, reads of this array with `dim` for its steps no more than these rows of it, from t + low to
+// t + high; none where it reads others. Nothing at all: high < low.
+struct RowsRead {
+  std::int64_t low = 0, high = -1;
+
+  void add(const RowsRead &more) {
+    const bool first = high < low;
+    low = first ? more.low : std::min(low, more.low);
+    high = first ? more.high : std::max(high, more.high);
+  }
+};
+std::optional<RowsRead> rows_read_by_step(const TypedSpec &reader, std::size_t input,
+                                          std::size_t dim);
 
 // That of the array that a member reads.
 std::vector<std::int64_t> shape_before(const Recurrence &of, const Recurrence::Read &read,

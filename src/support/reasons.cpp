@@ -290,6 +290,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::LetIsRows, "let-is-rows", "lets",
      "A let is what a loop over time has at earlier steps, and what it begins with before them: "
      "rows of its array."},
+    {Reason::LetCheckpoints, "let-checkpoints", "lets",
+     "of a loop over time that a gradient goes back along few positions are kept, and the others "
+     "computed again"},
     {Reason::LetOrder, "let-order", "lets",
      "the array of a let lies in the order in which what reads it costs least"},
     {Reason::LetsShareMemory, "lets-share-memory", "lets",

@@ -144,6 +144,7 @@ enum class Reason : std::uint8_t {
   LetGoesByStep,
   LetKeepsRows,
   LetIsRows,
+  LetCheckpoints,
   LetOrder,
   LetsShareMemory,
   PaddingSplit,
