@@ -23,8 +23,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include <unistd.h>
-
 namespace broadloom {
 namespace {
 
@@ -73,7 +71,7 @@ std::int64_t KernelImpl::split_from_bytes() {
 }
 
 std::int64_t KernelImpl::loop_bytes() {
-  return number_in("BROADLOOM_LOOP_BYTES", sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4);
+  return number_in("BROADLOOM_LOOP_BYTES", std::int64_t(256) << 20);
 }
 
 // What looks at the steps of a call, to explain them, looks at all arrays as they are.

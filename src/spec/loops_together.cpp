@@ -140,6 +140,7 @@ private:
       for (const std::string &need : args.size() > 1 ? splitter_.needed_by(args[1]) : Names())
         if (first.lets.contains(need)) return true; // it is there before the first step
     }
+    for (const std::string &let : first.lets) seen.erase(let); // the steps themselves may be read
     std::erase_if(open, [&](const std::string &let) { return first.lets.contains(let); });
     while (!open.empty()) {
       const std::string let = std::move(open.back());

@@ -78,8 +78,7 @@ public:
         });
     tally_.scattered += spec::split_scatters(typed_).has_value();
     tally_.arrays += std::int64_t(typed_.materialised.size());
-    const bool loops = std::any_of(typed_.materialised.begin(), typed_.materialised.end(),
-                                   [](const auto &let) { return let->recurrence.has_value(); });
+    const bool loops = has_loops();
     tally_.loops += loops;
     const auto joins = std::ranges::count_if(typed_.materialised,
                                              [](const auto &let) { return let->join.has_value(); });
@@ -109,8 +108,10 @@ public:
     const bool splits = !case_.inputs.empty() && case_.inputs[0].seed % 8 < 4;
     const auto compare = [&](const Options &options) {
       if (splits) setenv("BROADLOOM_SPLIT", "0", 1);
+      if (splits) setenv("BROADLOOM_LOOP_BYTES", "0", 1); // and states be computed again
       compare_bits(options, run_engine(options, 0x5a), truth);
       unsetenv("BROADLOOM_SPLIT");
+      unsetenv("BROADLOOM_LOOP_BYTES");
     };
     std::vector<int> threads = case_.threads;
     if (how_.all_threads) threads = {1, 2, 3, 7};
@@ -135,6 +136,11 @@ public:
   }
 
 private:
+  bool has_loops() const {
+    return std::any_of(typed_.materialised.begin(), typed_.materialised.end(),
+                       [](const auto &let) { return let->recurrence.has_value(); });
+  }
+
   // The wanted outputs after a run, elements in C order; empty for others.
   std::vector<Bytes> run_engine(const Options &options, unsigned char pattern) {
     return run_engine(spec_, options, pattern);
@@ -374,7 +380,12 @@ private:
     for (const SlopeCheck &slope : check.slopes)
       if (slope.slope == Slope::differs || slope.slope == Slope::no_gradient)
         throw Mistake{describe(slope)};
-    const LoopSpec derived = broadloom::gradient(spec_, case_.gradient);
+    check_derived(broadloom::gradient(spec_, case_.gradient), in);
+    if (has_loops()) check_derived(broadloom::gradient(spec_, case_.gradient, {.carry = true}), in);
+  }
+
+  // Native code has the bits of the interpreter, also where it computes the states of loops again.
+  void check_derived(const LoopSpec &derived, std::vector<NamedView> in) {
     std::vector<Operand> cotangents;
     std::vector<std::string> names;
     const Results values = compile(spec_, {.engine = Engine::interpreter}).call(in);
@@ -390,8 +401,10 @@ private:
     }
     const Results steps = compile(derived, {.engine = Engine::interpreter}).call(in);
     for (const int threads : {1, 3}) {
-      const Options options{.threads = threads, .engine = Engine::jit};
+      const Options options{.threads = threads, .engine = Engine::jit, .profile = Profile::paths};
+      if (threads == 3) setenv("BROADLOOM_LOOP_BYTES", "0", 1);
       const Results native = compile(derived, options).call(in);
+      unsetenv("BROADLOOM_LOOP_BYTES");
       for (const auto &[output, array] : steps) {
         const std::vector<ops::Scalar> a = elements(native[output]), b = elements(array);
         for (std::size_t e = 0; e < a.size(); ++e)

@@ -240,9 +240,31 @@ std::string WindowMaker::loop_of(int rank, const std::string &value) {
   const std::string start = random_.chance(40) ? " from 1" : "";
   std::string own = joined(value, beside(random_.between(1, 3)));
   if (random_.chance(30)) own = joined(own, beside(random_.between(1, 3)));
-  const std::string seen = last_only ? "\nlet " + at("vs", 0) + " = " + at("v", 0) + " + " +
-                                           position(name, backwards ? "0" : "-1")
-                                     : "";
+  // A loop the other way that reads it step by step, as a gradient does, and what it was a step before.
+  const bool followed = last_only && random_.chance(60);
+  const auto later = [&](const std::string &let) {
+    return position(let, "q" + std::to_string(time) + (backwards ? " - 1" : " + 1"));
+  };
+  std::string seen;
+  if (followed) {
+    const std::string axis = "q" + std::to_string(time);
+    const std::string here = at(name, 0), steps = axis + ", of=" + here;
+    const std::string padded = "pad(vl, " + std::to_string(time) +
+                               (backwards ? ": (0, 1))" : ": (1, 0))") +
+                               (backwards ? at("", 1) : at("", 0));
+    const bool early = random_.chance(60);
+    if (early)
+      seen += "\nlet " + at("ve", 0) + " = where(iota(" + steps + ")" +
+              (backwards ? " >= extent(" + steps + ") - 1" : " < 1") + ", " +
+              (start.empty() ? "0" : "1") + ", " + padded + ")";
+    const std::string read = random_.chance(50) ? here : here + " + " + at("v", 0);
+    seen += "\nlet " + at("vb", 0) + " = " +
+            joined(read + (early ? " + " + at("ve", 0) : ""), later("vb"));
+  }
+  if (last_only)
+    seen += "\nlet " + at("vs", 0) + " = " + at("v", 0) + " + " +
+            position(name, backwards ? "0" : "-1") +
+            (followed ? " + " + position("vb", backwards ? "-1" : "0") : "");
   if (random_.chance(70)) return "let " + at(name, 0) + " = " + own + start + seen;
   const std::string other =
       joined(at(name, random_.below(2)), at("vr", 1)); // of this step, or of another
