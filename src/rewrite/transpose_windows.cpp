@@ -63,13 +63,18 @@ private:
     for (const TypedWindow::Count &count : form.counts)
       position.counts[{count.input, count.dim}] += count.times;
     const Position known = with_known(position);
-    for (const TypedWindow::Term &term : form.terms) {
-      if (axes_.contains(term.axis) || known.times(term.axis) == 0) continue;
-      const Position at = positions_.solve(known, term.axis, Position::of_axis(place(dim)));
-      for (auto &[axis, solved] : axes_)
-        solved.at = positions_.substitute(
-            solved.at, [&](int other) { return other == term.axis ? &at : nullptr; });
-      axes_[term.axis] = {at, form.is_axis() && all.has(term.axis)};
+    std::vector<int>
+        open; // its own axes first: of u - i and u, the second says i, by u of the first
+    for (const TypedWindow::Term &term : form.terms) open.push_back(term.axis);
+    for (const auto &[axis, times] : known.axes)
+      if (axis < expr::max_axes) open.push_back(axis);
+    for (const int axis : open) {
+      if (axes_.contains(axis) || known.times(axis) == 0) continue;
+      const Position at = positions_.solve(known, axis, Position::of_axis(place(dim)));
+      for (auto &[other, solved] : axes_)
+        solved.at = positions_.substitute(solved.at,
+                                          [&](int named) { return named == axis ? &at : nullptr; });
+      axes_[axis] = {at, form.is_axis() && form.terms[0].axis == axis && all.has(axis)};
       return;
     }
     conditions_.push_back({known, dim});

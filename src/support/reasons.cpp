@@ -288,10 +288,10 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::LetKeepsRows, "let-keeps-rows", "lets",
      "of a let that reads itself, only the last positions are read: no others are kept"},
     {Reason::LetIsRows, "let-is-rows", "lets",
-     "A let is what a loop over time has at earlier steps, and what it begins with before them: "
-     "rows of its array."},
+     "a let is what a loop over time had some steps before: rows of its array, and of what it "
+     "begins with"},
     {Reason::LetCheckpoints, "let-checkpoints", "lets",
-     "of a loop over time that a gradient goes back along few positions are kept, and the others "
+     "of a loop over time that another goes back along few positions are kept, and the others "
      "computed again"},
     {Reason::LetOrder, "let-order", "lets",
      "the array of a let lies in the order in which what reads it costs least"},

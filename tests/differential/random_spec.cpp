@@ -466,6 +466,8 @@ private:
       throw;
     } catch (const Error &) {
       return false;
+    } catch (const std::exception &error) { // a bug of ours
+      throw std::runtime_error(std::string(error.what()) + " of\n" + body);
     }
   }
 

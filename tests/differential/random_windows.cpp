@@ -205,7 +205,7 @@ std::string WindowMaker::let_of(RandomInput &input) {
 std::string WindowMaker::loop_of(int rank, const std::string &value) {
   if (!random_.chance(50)) return {};
   const int time = random_.below(rank);
-  const bool backwards = random_.chance(40), last_only = random_.chance(40);
+  const bool backwards = random_.chance(40), last_only = random_.chance(60);
   const std::string name = last_only ? "vl" : "vs";
   const auto position = [&](const std::string &let, const std::string &step) {
     std::string text;
@@ -241,7 +241,7 @@ std::string WindowMaker::loop_of(int rank, const std::string &value) {
   std::string own = joined(value, beside(random_.between(1, 3)));
   if (random_.chance(30)) own = joined(own, beside(random_.between(1, 3)));
   // A loop the other way that reads it step by step, as a gradient does, and what it was a step before.
-  const bool followed = last_only && random_.chance(60);
+  const bool followed = last_only && random_.chance(85);
   const auto later = [&](const std::string &let) {
     return position(let, "q" + std::to_string(time) + (backwards ? " - 1" : " + 1"));
   };

@@ -77,6 +77,26 @@ TEST_CASE("each dim has classes of its own, and the channels are folded in each"
   CHECK(few.classes);
 }
 
+TEST_CASE("arrays that repeat elements are read as copies in all parts, as these have strides") {
+  const double k[] = {0.3, 0.1, 0.7, 0.2, 0.9, 0.4, 0.6, 0.5, 0.8};
+  std::vector<double> d(72);
+  for (std::size_t n = 0; n < d.size(); ++n) d[n] = 1 / double(n + 3);
+  const Array x(DType::F64, {12, 26});
+  const std::vector<NamedView> inputs{
+      {"x", x}, {"d", View(d.data(), {6, 12, 3}, {12, 1, 0})}, {"k", View(k, {3, 3})}};
+  const LoopSpec spec =
+      kernel_of("in x : f64[:, :]; in d : f64[a, b, o]; in k : f64[u, o]; out s = "
+                "sum(d * k, like=x[1 + 2*a, 1 + 2*b + u])");
+  std::vector<std::vector<unsigned char>> made;
+  for (const char *bytes_from : {"4000000000000", "0"}) {
+    const SplitFrom from(bytes_from);
+    for (const Options &options :
+         {with(Engine::interpreter), with(Engine::jit), with(Engine::jit, 3)})
+      made.push_back(bytes(compile(spec, options).call(inputs)["s"]));
+  }
+  for (const auto &one : made) CHECK(one == made[0]);
+}
+
 TEST_CASE("there are no classes where an axis has none, and the sums are the same") {
   // Nothing folded has the residues; both axes do; a scan goes along; another sum has all positions.
   for (const std::string body :
@@ -227,5 +247,16 @@ TEST_CASE("no part has one position of an axis that has more, as its folds would
         "in x : f64[i]; in k : f64[u]; out y[j] = sum(pad(x, 0: (0, 1))[j + u] * k[u], u)"}) {
     const Found parts = found(text, {{"x", counted({3000})}, {"k", counted({500})}});
     CHECK(parts.interior);
+  }
+}
+
+TEST_CASE("sums go back through windows of more dims than axes, in whichever order these stand") {
+  const Inputs inputs{{"v", counted({9, 7, 6})}, {"d", counted({4, 3})}};
+  for (const std::string form :
+       {"u + i, u, i", "u, u + i, i", "u, i, u + i", "i + u, 2*i, u", "u - i + 2, -1 - u, i",
+        "u + i, u + i, u + i", "2*u, u + 0, i + 0", "u + 2*i, u + i, u", "u + i, i, 5 - i"}) {
+    CAPTURE(form);
+    run("in v : f64[:, :, :]; in d : f64[u, i]; out o = sum(d, like=v[" + form + "])",
+        views(inputs));
   }
 }
