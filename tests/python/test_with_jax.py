@@ -1,6 +1,12 @@
 """Kernels as functions of JAX. Named so that it comes after test_processes.py: JAX has threads, and what forks should have none."""
 
+import importlib.util
+import sys
 import unittest
+
+if importlib.util.find_spec("jax") is None:
+    print("SKIPPED: jax is not installed for " + sys.executable + ", so nothing of bl.jax is tested", file=sys.stderr, flush=True)
+    raise unittest.SkipTest("jax is not installed: pip install jax")
 
 import jax
 import jax.numpy as jnp
