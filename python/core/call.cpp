@@ -29,6 +29,14 @@ void unknown(const State &state, const char *what, const std::string &word,
                       suggestion(word, names_of(slots)) + listed(state));
 }
 
+void refuse_frozen(const State &state, PyObject *name) {
+  for (const Frozen &frozen : state.frozen)
+    if (words_of(name) == frozen.slot.name)
+      throw ArgumentError(
+          "E0312", "parameter '" + frozen.slot.name + "' is frozen, and calls are not given it", {},
+          "leave it out, or give it other values by k.refreeze");
+}
+
 void place_all(Arguments &arguments, const State &state, const nb::args &args,
                const nb::kwargs &kwargs) {
   arguments.place_positional(state, reinterpret_cast<PyTupleObject *>(args.ptr())->ob_item,
@@ -253,11 +261,12 @@ GradientCheck check(State &state, nb::args args, nb::kwargs kwargs,
   std::vector<NamedView> named;
   for (std::size_t i = 0; i < state.inputs.size(); ++i)
     named.push_back({state.inputs[i].name, inputs.views[i]});
+  const std::vector<NamedView> frozen = views_of(state.frozen);
+  named.insert(named.end(), frozen.begin(), frozen.end());
   GradientCheckOptions options = wanted;
   if (is_main_thread()) options.cancel = state.cancel();
   GradientCheck result;
-  run(state, unknown_points,
-      [&] { result = check_gradient(state.kernel().spec(), named, options); });
+  run(state, unknown_points, [&] { result = check_gradient(state.spec(), named, options); });
   return result;
 }
 

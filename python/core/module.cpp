@@ -1,5 +1,6 @@
 // The module broadloom._core: classes and functions as Python sees them.
 #include "blocks.hpp"
+#include "derive.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "kernel.hpp"
@@ -41,64 +42,6 @@ std::string show(const KernelObject &kernel, const std::string &stage, const std
   return kernel.state->kernel().show(wanted, format);
 }
 
-// None, one name, or several.
-std::vector<std::string> names_from(const nb::object &names, const char *what) {
-  std::vector<std::string> result;
-  if (names.is_none()) return result;
-  if (nb::isinstance<nb::str>(names)) return {utf8_of(names.ptr())};
-  try {
-    for (const nb::handle name : names) result.push_back(nb::cast<std::string>(name));
-  } catch (const nb::python_error &) {
-    result.clear();
-  } catch (const nb::cast_error &) {
-    result.clear();
-  }
-  if (result.empty())
-    throw ArgumentError("E0401", std::string(what) + "= is no name and no list of names", {},
-                        "as in wrt='x' or wrt=['x', 'y']");
-  return result;
-}
-
-std::vector<std::string> inputs_with_gradient(const State &state) {
-  std::vector<std::string> names;
-  for (const Slot &slot : state.inputs)
-    if (is_float(slot.dtype) || is_complex(slot.dtype)) names.push_back(slot.name);
-  return names;
-}
-
-KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
-                  bool value, bool add, const std::string &policy) {
-  State &state = *kernel.state;
-  std::vector<std::string> inputs = names_from(wrt, "wrt");
-  if (inputs.empty()) inputs = inputs_with_gradient(state);
-  GradientOptions options;
-  options.of = names_from(of, "of");
-  options.value = value;
-  options.add = add;
-  if (policy == "recompute")
-    options.policy = Policy::recompute;
-  else if (policy != "auto")
-    throw ArgumentError("E0401", "there is no policy '" + policy + "'", {},
-                        suggestion(policy, {"auto", "recompute"}) +
-                            "the policies are 'auto' and 'recompute'");
-  KernelObject made = make_kernel(gradient(state.kernel().spec(), inputs, options), state.choices);
-  for (const Slot &output : state.outputs)
-    for (std::size_t i = state.inputs.size(); i < made.state->inputs.size(); ++i)
-      if (output.rank == 0 && made.state->inputs[i].rank == 0 &&
-          made.state->inputs[i].name == "d_" + output.name)
-        made.state->defaults_to_one[i] = true;
-  return made;
-}
-
-KernelObject forward(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
-                     bool value) {
-  const State &state = *kernel.state;
-  std::vector<std::string> inputs = names_from(wrt, "wrt");
-  if (inputs.empty()) inputs = inputs_with_gradient(state);
-  return make_kernel(jvp(state.kernel().spec(), inputs, {names_from(of, "of"), value}),
-                     state.choices);
-}
-
 // The shapes of the outputs, for those of the inputs in declared order.
 nb::list infer(const KernelObject &kernel, const nb::sequence &shapes) {
   const State &state = *kernel.state;
@@ -117,29 +60,6 @@ nb::list infer(const KernelObject &kernel, const nb::sequence &shapes) {
   return result;
 }
 
-// The value of an option of `check`, taken out of the keyword arguments, unless an input has its name.
-nb::object taken(const State &state, nb::kwargs &kwargs, const char *name) {
-  const nb::str word(name);
-  if (!kwargs.contains(word) || state.find_input(word.ptr()) >= 0) return nb::none();
-  const nb::object value = kwargs[word];
-  nb::del(kwargs[word]);
-  return value;
-}
-
-nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs kwargs) {
-  State &state = *kernel.state;
-  GradientCheckOptions options;
-  options.wrt = names_from(taken(state, kwargs, "wrt"), "wrt");
-  options.of = names_from(taken(state, kwargs, "of"), "of");
-  if (const nb::object value = taken(state, kwargs, "directions"); !value.is_none())
-    options.directions = nb::cast<int>(value);
-  if (const nb::object value = taken(state, kwargs, "seed"); !value.is_none())
-    options.seed = nb::cast<std::uint64_t>(value);
-  if (const nb::object value = taken(state, kwargs, "tolerance"); !value.is_none())
-    options.tolerance = nb::cast<double>(value);
-  return record_of(check(state, args, kwargs, options));
-}
-
 void set_level(const std::string &word) {
   static const std::vector<std::string> levels = {"trace", "debug",    "info", "warn",
                                                   "error", "critical", "off"};
@@ -151,31 +71,20 @@ void set_level(const std::string &word) {
 
 // --- kernels from text ----------------------------------------------------------------------------
 
+// True, False, one name of a check, or several.
+std::vector<std::string> debug_from(const nb::object &debug) {
+  if (debug.is(nb::bool_(true))) return {"all"};
+  if (debug.is(nb::bool_(false)) || (PySequence_Check(debug.ptr()) && nb::len(debug) == 0))
+    return {};
+  return names_from(debug, "debug", "debug=True, debug='nan' or debug=['nan', 'infinity']");
+}
+
 KernelObject compile_text(nb::str text, const nb::object &name, int threads, std::string target,
-                          std::string engine, const std::string &file) {
+                          std::string engine, const nb::object &debug, const std::string &file) {
   const std::string words = utf8_of(text.ptr());
   const std::string kernel = name.is_none() ? "" : utf8_of(name.ptr());
-  return make_kernel(parse(words, kernel, file), {threads, std::move(target), std::move(engine)});
-}
-
-// What pickle calls.
-KernelObject restore(const std::string &text, int threads, std::string target, std::string engine,
-                     const nb::tuple &ones) {
-  KernelObject made = make_kernel(parse(text), {threads, std::move(target), std::move(engine)});
-  for (const nb::handle name : ones)
-    if (const int found = made.state->find_input(name.ptr()); found >= 0)
-      made.state->defaults_to_one[std::size_t(found)] = true;
-  return made;
-}
-
-nb::object reduce(const KernelObject &kernel) {
-  const State &state = *kernel.state;
-  nb::list ones;
-  for (std::size_t i = 0; i < state.inputs.size(); ++i)
-    if (state.defaults_to_one[i]) ones.append(state.inputs[i].name);
-  return nb::make_tuple(nb::module_::import_("broadloom").attr("_restore"),
-                        nb::make_tuple(state.text, state.choices.threads, state.choices.target,
-                                       state.choices.engine, nb::tuple(ones)));
+  return make_kernel(parse(words, kernel, file),
+                     {threads, std::move(target), std::move(engine), debug_from(debug), 0});
 }
 
 // --- results --------------------------------------------------------------------------------------
@@ -283,10 +192,11 @@ void define_kernel(nb::module_ &module) {
           "name", [](const KernelObject &k) { return k.state->name; }, "The name in the text.")
       .def_prop_ro(
           "text", [](const KernelObject &k) { return k.state->text; },
-          "The kernel as Broadloom prints it; compiles to the same kernel.")
+          "The kernel as Broadloom prints it; compiles to the same kernel, but for values that are "
+          "frozen.")
       .def_prop_ro(
           "inputs", [](const KernelObject &k) { return records_of(k.state->kernel().inputs()); },
-          "The inputs in declared order: tuples of name, dtype, axes, extents and where.")
+          "The inputs in declared order: tuples of name, dtype, axes, extents, where and role.")
       .def_prop_ro(
           "outputs", [](const KernelObject &k) { return records_of(k.state->kernel().outputs()); },
           "The outputs in declared order: tuples of name, dtype, axes, mode, add and where.")
@@ -342,6 +252,35 @@ void define_kernel(nb::module_ &module) {
            "real and complex "
            "numbers), a tangent t_INPUT, what that moves by, and gives for each output what that "
            "moves by, t_OUTPUT.")
+      .def(
+          "freeze",
+          [](const KernelObject &k, const nb::object &values, const nb::kwargs &named) {
+            return kernel_of(freeze(*k.state, values, named));
+          },
+          nb::arg("values") = nb::none(), nb::arg("named"),
+          "This kernel with the values of some parameters (`param` in the text) built in, given as "
+          "a dict or by name: "
+          "calls are given the other inputs only. What depends on such parameters alone is "
+          "computed "
+          "here, once, where no "
+          "bit of any output changes by that.")
+      .def(
+          "refreeze",
+          [](const KernelObject &k, const nb::object &values, const nb::kwargs &named) {
+            return kernel_of(refreeze(*k.state, values, named));
+          },
+          nb::arg("values") = nb::none(), nb::arg("named"),
+          "A frozen kernel with other values of all of its frozen parameters, of the same shapes; "
+          "nothing is compiled again.")
+      .def_prop_ro(
+          "frozen", [](const KernelObject &k) { return frozen_values(*k.state); },
+          "Copies of the values that parameters are frozen with, by their names.")
+      .def(
+          "with_threads",
+          [](const KernelObject &k, int most) { return kernel_of(with_threads(*k.state, most)); },
+          nb::arg("most"),
+          "The same kernel, with the same code, of which each call runs on at most so many "
+          "threads; 0 takes the limit back.")
       .def("_infer", infer, nb::arg("shapes"))
       .def(
           "unit",
@@ -394,7 +333,11 @@ void define_kernel(nb::module_ &module) {
            [](const nb::object &self) {
              return nb::module_::import_("broadloom.notebook").attr("html_of")(self);
            })
-      .def("__reduce__", reduce)
+      .def("__reduce__",
+           [](const KernelObject &k) {
+             return nb::make_tuple(nb::module_::import_("broadloom").attr("_restore"),
+                                   pickled(*k.state));
+           })
       .def("__copy__", [](const nb::object &self) { return self; })
       .def("__deepcopy__", [](const nb::object &self, const nb::object &) { return self; });
   kernel_offset = enable_vectorcall<KernelObject>(type);
@@ -465,8 +408,10 @@ NB_MODULE(_core, module) {
   define_bound(module);
   define_kernel(module);
   module.def("_compile", compile_text, nb::arg("text"), nb::arg("name").none(), nb::arg("threads"),
-             nb::arg("target"), nb::arg("engine"), nb::arg("file"));
-  module.def("_restore", restore);
+             nb::arg("target"), nb::arg("engine"), nb::arg("debug").none(), nb::arg("file"));
+  module.def("_restore", [](const nb::args &pickle) {
+    return kernel_of(unpickled(nb::borrow<nb::tuple>(pickle)));
+  });
   module.def("_live_arrays", live_arrays);
   module.def("_set_log_level", set_level, nb::arg("level"));
   module.def("_send_messages_to_stderr", send_messages_to_stderr);
