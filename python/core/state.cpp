@@ -60,18 +60,18 @@ nb::tuple interned(const std::vector<Slot> &slots) {
   for (std::size_t k = 0; k < slots.size(); ++k) {
     PyObject *word = PyUnicode_InternFromString(slots[k].name.c_str());
     if (word == nullptr) throw nb::python_error();
-    PyTuple_SET_ITEM(names.ptr(), Py_ssize_t(k), word);
+    NB_TUPLE_SET_ITEM(names.ptr(), Py_ssize_t(k), word);
   }
   return nb::borrow<nb::tuple>(names);
 }
 
 int find(const nb::tuple &names, PyObject *word) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(names.ptr());
+  const Py_ssize_t count = NB_TUPLE_GET_SIZE(names.ptr());
   for (Py_ssize_t k = 0; k < count; ++k)
-    if (PyTuple_GET_ITEM(names.ptr(), k) == word) return int(k);
+    if (NB_TUPLE_GET_ITEM(names.ptr(), k) == word) return int(k);
   if (PyUnicode_Check(word))
     for (Py_ssize_t k = 0; k < count; ++k)
-      if (PyUnicode_Compare(PyTuple_GET_ITEM(names.ptr(), k), word) == 0) return int(k);
+      if (PyUnicode_Compare(NB_TUPLE_GET_ITEM(names.ptr(), k), word) == 0) return int(k);
   return -1;
 }
 
