@@ -168,8 +168,12 @@ int clear_results(PyObject *self) {
 // The stable ABI of Python does not let classes that nanobind makes say that they take vectorcalls: a tuple and a dict come,
 // which costs some 0.1 us.
 #ifdef Py_LIMITED_API
-template <PyObject *(*call)(PyObject *, PyObject *const *, std::size_t, PyObject *)>
-PyObject *call_with_tuple(PyObject *self, PyObject *args, PyObject *named) {
+template <class T> PyObject *call_with_tuple(PyObject *self, PyObject *args, PyObject *named) {
+  const vectorcallfunc call = nb::inst_ptr<T>(self)->call;
+  if (call == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "this object was not constructed, so it cannot be called");
+    return nullptr;
+  }
   const Py_ssize_t positional = PyTuple_Size(args);
   const Py_ssize_t by_name = named != nullptr ? PyDict_Size(named) : 0;
   Small<PyObject *> objects(std::size_t(positional + by_name));
@@ -187,8 +191,8 @@ PyObject *call_with_tuple(PyObject *self, PyObject *args, PyObject *named) {
   }
   return call(self, objects.data(), std::size_t(positional), names.ptr());
 }
-void *const tp_call_kernel = (void *)call_with_tuple<call_kernel>;
-void *const tp_call_bound = (void *)call_with_tuple<call_bound>;
+void *const tp_call_kernel = (void *)call_with_tuple<KernelObject>;
+void *const tp_call_bound = (void *)call_with_tuple<BoundObject>;
 #else
 void *const tp_call_kernel = (void *)PyVectorcall_Call;
 void *const tp_call_bound = (void *)PyVectorcall_Call;
