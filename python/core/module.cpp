@@ -185,6 +185,10 @@ template <class T> PyObject *call_with_tuple(PyObject *self, PyObject *args, PyO
     PyObject *name = nullptr, *object = nullptr;
     Py_ssize_t at = 0, k = 0;
     for (; PyDict_Next(named, &at, &name, &object) != 0; ++k) {
+      if (!PyUnicode_Check(name)) {
+        PyErr_SetString(PyExc_TypeError, "keywords must be strings");
+        return nullptr;
+      }
       NB_TUPLE_SET_ITEM(names.ptr(), k, Py_NewRef(name));
       objects[std::size_t(positional + k)] = object;
     }
