@@ -67,6 +67,11 @@ class InJax(unittest.TestCase):
             self.assertFalse(np.any(d_x))
             np.testing.assert_allclose(d_y, (x * np.exp(y)[:, None]).sum(1), rtol=1e-13)
 
+    def test_frozen_kernels_are_called_in_jax_with_their_values(self):
+        frozen = bl.compile("kernel k { in x : f32[i]; param w : f32[i]; out s = sum(w * x ^ 2) }").freeze(w=np.array([1, 2], "f4"))
+        f = bl.jax.function(frozen)
+        np.testing.assert_array_equal(jax.jit(jax.grad(f))(np.array([3, 4], "f4")), [6, 16])
+
     def test_complex_gradients_follow_jaxs_convention(self):
         k = bl.jax.function(bl.compile("kernel k { in z : c64[i]; out w = z * z * z }"))
         z = np.array([1 + 2j, -0.5j], "c8")

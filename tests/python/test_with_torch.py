@@ -122,6 +122,12 @@ class InTorch(unittest.TestCase):
         torch.testing.assert_close(torch.func.hessian(lambda x: k(x, a))(x), want)
         torch.testing.assert_close(torch.func.jacfwd(lambda x: k(x, a))(x), grad(lambda x: k(x, a))(x))
 
+    def test_frozen_kernels_are_called_in_torch_with_their_values(self):
+        frozen = bl.compile("kernel k { in x : f64[i]; param w : f64[i]; out s = sum(w * x ^ 2) }").freeze(w=np.array([1.0, 2.0]))
+        f, x = bl.torch.function(frozen), torch.tensor([3.0, 4.0], dtype=torch.float64)
+        torch.testing.assert_close(torch.func.grad(f)(x), torch.tensor([6.0, 16.0], dtype=torch.float64))
+        torch.testing.assert_close(torch.func.jvp(f, (x,), (x,))[1], torch.tensor(82.0, dtype=torch.float64))
+
     def test_transforms_of_torch_take_kernels(self):
         k = bl.torch.function(bl.compile("kernel k { in x : f64[i]; in y : f64[i]; out s = sum(x ^ 3 * y, i) }"))
         x, y = torch.rand(5, 3, dtype=torch.float64), torch.rand(3, dtype=torch.float64)
