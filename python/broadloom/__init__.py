@@ -16,7 +16,7 @@ from . import _core
 from ._core import Bound, Kernel, Results, release_kept_memory
 from .errors import (ArgumentError, CancelledError, CompileError, DataError, DTypeError, Error, InternalError,
                      ShapeError, SpecError)
-from .expr import DType, Expr
+from .expr import DType, Expr, param
 from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
 from .records import Decision, GradientCheck, Input, Output, Partial, Place, Slope
 from .timing import Bench, bench
@@ -30,19 +30,20 @@ globals().update(ELEMENTWISE)  # bl.exp, bl.where, ..: for traced kernels
 globals().update(FOLDS)  # bl.sum, bl.max, ..
 
 
-def compile(text, name=None, *, threads=0, target="", engine="auto"):
+def compile(text, name=None, *, threads=0, target="", engine="auto", debug=False):
     """Compiles the kernel of a text, or the one called `name` where there are several.
 
     `text` is a string, or a path (os.PathLike) of a .loom file, which errors then name. `threads` is the greatest number
     of threads of a call, 0 for as many as the machine gives. `target` is "", "x86-64-v3" or "x86-64-v4"; `engine`
     "auto", "jit", "interpreter" or "reference". Results have the same bits whatever these are, but for "reference".
+    `debug` checks each call, slowly: True, or some of "nan", "infinity", "interpreter", "reference" and "memory".
     """
     file = "<text>"
     if isinstance(text, os.PathLike):
         file = os.fspath(text)
         with open(file, encoding="utf-8") as source:
             text = source.read()
-    return _core._compile(text, name, threads, target, engine, file)
+    return _core._compile(text, name, threads, target, engine, debug, file)
 
 
 def array(x):

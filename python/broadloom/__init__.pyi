@@ -1,12 +1,12 @@
 from os import PathLike
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 from ._core import Bound as Bound, Kernel as Kernel, Results as Results, release_kept_memory as release_kept_memory
 from .errors import (
     ArgumentError as ArgumentError, CancelledError as CancelledError, CompileError as CompileError, DataError as DataError,
     DTypeError as DTypeError, Error as Error, InternalError as InternalError, ShapeError as ShapeError, SpecError as SpecError,
 )
-from .expr import DType as DType, Expr as Expr
+from .expr import DType as DType, Expr as Expr, param as param
 from .lazy import LazyArray as LazyArray
 from .functions import (
     extent as extent, fold as fold, iota as iota, logical_and as logical_and, logical_not as logical_not,
@@ -25,7 +25,8 @@ _Value = Union[Expr, bool, int, float]
 _Axis = Union[str, int]
 
 def compile(
-    text: Union[str, PathLike[str]], name: Optional[str] = None, *, threads: int = 0, target: str = "", engine: str = "auto"
+    text: Union[str, PathLike[str]], name: Optional[str] = None, *, threads: int = 0, target: str = "", engine: str = "auto",
+    debug: Union[bool, str, Sequence[str]] = False,
 ) -> Kernel: ...
 
 def set_log_level(level: str) -> None: ...

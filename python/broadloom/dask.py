@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import os
+import pickle
 import re
 import warnings
 
@@ -14,7 +15,6 @@ import numpy as np
 import dask
 import dask.array as da
 
-from . import _core
 from ._core import Kernel, Results
 from .errors import ArgumentError, DTypeError, ShapeError, SpecError
 
@@ -58,9 +58,9 @@ def _dtype(word):
 
 
 @functools.lru_cache(maxsize=64)
-def _kernel(*state):
+def _kernel(state):
     """What a worker keeps of the kernels that it was sent, so that each is compiled once."""
-    return _core._restore(*state)
+    return pickle.loads(state)
 
 
 def _dense(args):
@@ -69,20 +69,20 @@ def _dense(args):
 
 
 def _call(state, *args):
-    made = _kernel(*state)(*_dense(args))
+    made = _kernel(state)(*_dense(args))
     return tuple(made) if isinstance(made, Results) else (made,)
 
 
 def _partial(state, axis, offset, *args):
-    return _kernel(*state).partial(axis, offset, *_dense(args))
+    return _kernel(state).partial(axis, offset, *_dense(args))
 
 
 def _join(state, blocks):
-    return _kernel(*state).join(blocks)
+    return _kernel(state).join(blocks)
 
 
 def _combine(state, blocks, names, *others):
-    made = _kernel(*state).combine(blocks, **dict(zip(names, _dense(others))))
+    made = _kernel(state).combine(blocks, **dict(zip(names, _dense(others))))
     return tuple(made) if isinstance(made, Results) else (made,)
 
 
@@ -99,7 +99,7 @@ class _Call:
 
     def __init__(self, kernel: Kernel, args, kwargs):
         self.kernel, self.inputs, self.outputs = kernel, kernel.inputs, kernel.outputs
-        self.state = kernel.__reduce__()[1]
+        self.state = pickle.dumps(kernel)
         self.args = self.placed(args, kwargs)
         self.folded = None
         self.check()

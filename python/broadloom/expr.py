@@ -61,12 +61,24 @@ def dtype_name(dtype) -> str:
 class Annotation:
     """The declaration of an input: ``bl.f32["i", "j"]``."""
 
-    def __init__(self, dtype: "DType", dims: Tuple[str, ...]):
+    def __init__(self, dtype: "DType", dims: Tuple[str, ...], role: str = "in", known: str = ""):
         self.dtype = dtype
         self.dims = dims
+        self.role = role  # "param": it can be frozen
+        self.known = known  # of all elements: ">= 0"
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{', '.join(self.dims)}]" if self.dims else str(self.dtype)
+
+
+def param(said, known: str = "") -> Annotation:
+    """The declaration of a parameter, an input that `Kernel.freeze` can build in: ``w: bl.param(bl.f32["i", "j"])``. `known` is a fact
+    that holds of all its elements, as ``">= 0"``."""
+    if isinstance(said, DType):
+        said = Annotation(said, ())
+    if not isinstance(said, Annotation):
+        raise SpecError("E0002", f"{said!r} is no declaration of an input", caller(), 'as in bl.param(bl.f32["i", "j"])')
+    return Annotation(said.dtype, said.dims, "param", known)
 
 
 class DType:

@@ -29,7 +29,7 @@ def _folded(title: str, body: str, unfolded: bool = False) -> str:
 
 class _Options(argparse.ArgumentParser):
     def error(self, message):
-        raise ArgumentError("E0401", f"%%loom: {message}", None, "%%loom [NAME] [--threads N] [--target TARGET] [--engine ENGINE]")
+        raise ArgumentError("E0401", f"%%loom: {message}", None, "%%loom [NAME] [--threads N] [--target TARGET] [--engine ENGINE] [--debug]")
 
 
 def loom(line: str, cell: str, names: dict):
@@ -42,6 +42,7 @@ def loom(line: str, cell: str, names: dict):
     options.add_argument("--threads", type=int, default=0)
     options.add_argument("--target", default="")
     options.add_argument("--engine", default="auto")
+    options.add_argument("--debug", action="store_true")
     said = vars(options.parse_args(shlex.split(line)))
     only = said.pop("name")
     found = [only] if only else re.findall(r"^[^#\n]*?\bkernel\s+([A-Za-z_]\w*)\s*\{", cell, re.M) or [None]

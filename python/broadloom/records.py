@@ -16,13 +16,14 @@ class Place(NamedTuple):
 
 
 class Input(NamedTuple):
-    """An input as it is declared. An extent is None where each call says it."""
+    """An input as it is declared. An extent is None where each call says it. `role` is 'in', 'param' (it can be frozen) or 'state'."""
 
     name: str
     dtype: str
     axes: Tuple[str, ...]
     extents: Tuple[Optional[int], ...]
     where: Optional[Place]
+    role: str = "in"
 
 
 class Output(NamedTuple):

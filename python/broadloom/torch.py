@@ -47,6 +47,7 @@ class _Call(torch.autograd.Function):
         operation, *tensors = inputs
         ctx.operation = operation
         ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
         ctx.mark_non_differentiable(*[made for made, said in zip(output, operation.outputs) if said.dtype not in _DIFFERENTIABLE])
         ctx.set_materialize_grads(False)
 
@@ -62,6 +63,17 @@ class _Call(torch.autograd.Function):
         return (None, *[made.get(said.name) for said in operation.inputs])
 
     @staticmethod
+    def jvp(ctx, _, *tangents):
+        operation = ctx.operation
+        moving = tuple(said.name for said, t in zip(operation.inputs, tangents) if t is not None and said.name in operation.moving)
+        of = tuple(_differentiable(operation.outputs))
+        made = {}
+        if moving and of:
+            along = [t for said, t in zip(operation.inputs, tangents) if said.name in moving]
+            made = dict(zip(of, operation.tangent(moving, of).apply(*ctx.saved_tensors, *along)))
+        return tuple(made.get(said.name) for said in operation.outputs)
+
+    @staticmethod
     def vmap(info, in_dims, operation, *tensors):
         rows = [_Call.apply(operation, *[tensor if dim is None else tensor.select(dim, k) for tensor, dim in zip(tensors, in_dims[1:])])
                 for k in range(info.batch_size)]
@@ -69,18 +81,24 @@ class _Call(torch.autograd.Function):
 
 
 class _Operation:
-    """A kernel, the names of the inputs that it is derived by, and the kernels of its gradients that were asked for so far."""
+    """A kernel, the names of the inputs that it is derived by, and the kernels of its derivatives that were asked for so far."""
 
     def __init__(self, kernel: Kernel, moving):
         self.kernel, self.inputs, self.outputs, self.moving = kernel, kernel.inputs, kernel.outputs, frozenset(moving)
-        self._gradients = {}
+        self._derived = {}
 
+    # What is derived is differentiated in turn by all of its inputs, which is how second derivatives come about.
     def gradient(self, wrt, of) -> "_Operation":
-        """It is differentiated in turn by all of its inputs, which is how second derivatives come about."""
-        if (wrt, of) not in self._gradients:
-            kernel = self.kernel.grad(list(wrt), of=list(of))
-            self._gradients[wrt, of] = _Operation(kernel, _differentiable(kernel.inputs))
-        return self._gradients[wrt, of]
+        return self._made(("gradient", wrt, of), self.kernel.grad)
+
+    def tangent(self, wrt, of) -> "_Operation":
+        return self._made(("tangent", wrt, of), self.kernel.jvp)
+
+    def _made(self, key, derive) -> "_Operation":
+        if key not in self._derived:
+            kernel = derive(list(key[1]), of=list(key[2]))
+            self._derived[key] = _Operation(kernel, _differentiable(kernel.inputs))
+        return self._derived[key]
 
     def apply(self, *tensors):
         return _Call.apply(self, *tensors)
@@ -116,8 +134,8 @@ class _Operation:
 
 
 def function(kernel: Kernel, *, wrt=None):
-    """A function of torch that calls `kernel`: by position, in declared order. Its gradient is the kernel's, by the inputs `wrt` (a
-    name or several; by default all of real and complex numbers)."""
+    """A function of torch that calls `kernel`: by position, in declared order. Its derivatives, in reverse and in forward mode, are the
+    kernel's, by the inputs `wrt` (a name or several; by default all of real and complex numbers)."""
     if any(out.add for out in kernel.outputs):
         raise SpecError("E0002", "a function of torch has nothing to add to: an output of the kernel is `+=`", None, "write `=`")
     inputs = kernel.inputs

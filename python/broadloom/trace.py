@@ -112,7 +112,8 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
     for setting in settings:
         writer.write(f"  {setting}\n")
     for word, said in inputs.items():
-        writer.write(f"  in {word} : {said.dtype}[{', '.join(said.dims)}]\n" if said.dims else f"  in {word} : {said.dtype}\n")
+        dims = f"[{', '.join(said.dims)}]" if said.dims else ""
+        writer.write(f"  {said.role} {word} : {said.dtype}{dims}{' ' if said.known else ''}{said.known}\n")
     taken = {*inputs, *outputs}
     count = 0
     for expr in _shared(outputs, arrays):
@@ -138,7 +139,7 @@ def _tuple(axes) -> tuple:
     return axes if isinstance(axes, (tuple, list)) else (axes,)
 
 
-def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False, threads=0, target="", engine="auto"):
+def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False, threads=0, target="", engine="auto", debug=False):
     """Makes a kernel of a function whose parameters are annotated with dtypes and axes.
 
         @bl.kernel
@@ -152,7 +153,7 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
     """
     if function is None:
         return lambda function: kernel(function, name=name, order=order, accuracy=accuracy, relaxed=relaxed, threads=threads,
-                                       target=target, engine=engine)
+                                       target=target, engine=engine, debug=debug)
     code = function.__code__
     where = Place(code.co_filename, code.co_firstlineno, 1, 1, "")
     inputs: Dict[str, Annotation] = {}
@@ -176,7 +177,7 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
     writer = write_text(name or function.__name__, inputs, _outputs(returned, inputs, where),
                    settings + ["set relaxed = on"] * relaxed)
     try:
-        return _core._compile(writer.text, None, threads, target, engine, f"<traced {function.__qualname__}>")
+        return _core._compile(writer.text, None, threads, target, engine, debug, f"<traced {function.__qualname__}>")
     except Error as error:
         if error.where is not None and error.where.file.startswith("<traced "):
             error.where = writer.place_of(error.where.line, error.where.column) or where

@@ -61,8 +61,8 @@ int type_number(DType dtype) { // of all but bf16, which has none that is fixed
 
 bool is_bfloat16(const PyArray_Descr *descr) {
   if (descr->type_num < NPY_USERDEF) return false;
-  const std::string_view name = descr->typeobj->tp_name;
-  return name == "bfloat16" || name.ends_with(".bfloat16");
+  const nb::object name = nb::handle((PyObject *)descr->typeobj).attr("__name__");
+  return PyUnicode_CompareWithASCIIString(name.ptr(), "bfloat16") == 0;
 }
 
 std::optional<DType> dtype_of(const PyArray_Descr *descr) {

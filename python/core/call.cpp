@@ -29,10 +29,19 @@ void unknown(const State &state, const char *what, const std::string &word,
                       suggestion(word, names_of(slots)) + listed(state));
 }
 
+void refuse_frozen(const State &state, PyObject *name) {
+  for (const Frozen &frozen : state.frozen)
+    if (words_of(name) == frozen.slot.name)
+      throw ArgumentError(
+          "E0312", "parameter '" + frozen.slot.name + "' is frozen, and calls are not given it", {},
+          "leave it out, or give it other values by k.refreeze");
+}
+
 void place_all(Arguments &arguments, const State &state, const nb::args &args,
                const nb::kwargs &kwargs) {
-  arguments.place_positional(state, reinterpret_cast<PyTupleObject *>(args.ptr())->ob_item,
-                             args.size());
+  Small<PyObject *> objects(args.size());
+  for (std::size_t k = 0; k < args.size(); ++k) objects[k] = args[k].ptr();
+  arguments.place_positional(state, objects.data(), args.size());
   for (const auto &[name, object] : kwargs) arguments.place(state, name.ptr(), object.ptr());
 }
 
@@ -41,7 +50,7 @@ nb::object joined(const State &state, std::vector<nb::object> arrays) {
   const nb::object tuple = nb::steal(PyTuple_New(Py_ssize_t(arrays.size())));
   if (!tuple.is_valid()) throw nb::python_error();
   for (std::size_t o = 0; o < arrays.size(); ++o)
-    PyTuple_SET_ITEM(tuple.ptr(), Py_ssize_t(o), arrays[o].release().ptr());
+    NB_TUPLE_SET_ITEM(tuple.ptr(), Py_ssize_t(o), arrays[o].release().ptr());
   return nb::cast(ResultsObject{state.output_names, nb::borrow<nb::tuple>(tuple)});
 }
 
@@ -72,14 +81,16 @@ std::vector<PyObject *> given_outputs(const State &state, PyObject *out) {
   if (nb::isinstance<ResultsObject>(handle))
     out = nb::cast<const ResultsObject &>(handle).arrays.ptr();
   if (PyTuple_Check(out) || PyList_Check(out)) {
-    const auto given = std::size_t(PySequence_Fast_GET_SIZE(out));
+    const bool is_tuple = PyTuple_Check(out);
+    const auto given = std::size_t(Py_SIZE(out));
     if (given != count)
       throw ArgumentError("E0308",
                           "out= has " + std::to_string(given) + " arrays for " +
                               std::to_string(count) + " outputs",
                           {}, "give one for each, or a dict: " + listed(state));
     for (std::size_t o = 0; o < count; ++o) {
-      PyObject *object = PySequence_Fast_GET_ITEM(out, Py_ssize_t(o));
+      PyObject *object =
+          is_tuple ? NB_TUPLE_GET_ITEM(out, Py_ssize_t(o)) : NB_LIST_GET_ITEM(out, Py_ssize_t(o));
       if (object != Py_None) objects[o] = object;
     }
     return objects;
@@ -178,8 +189,8 @@ PyObject *call_kernel(PyObject *self, PyObject *const *args, std::size_t nargsf,
     const auto positional = std::size_t(PyVectorcall_NARGS(nargsf));
     arguments.place_positional(state, args, positional);
     if (names != nullptr)
-      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k)
-        arguments.place(state, PyTuple_GET_ITEM(names, k), args[positional + std::size_t(k)]);
+      for (Py_ssize_t k = 0; k < NB_TUPLE_GET_SIZE(names); ++k)
+        arguments.place(state, NB_TUPLE_GET_ITEM(names, k), args[positional + std::size_t(k)]);
 
     std::vector<nb::object> keep;
     Small<Number> numbers(state.inputs.size());
@@ -221,7 +232,7 @@ BoundObject bind(const std::shared_ptr<State> &state, nb::args args, nb::kwargs 
 
 PyObject *call_bound(PyObject *self, PyObject *const *, std::size_t nargsf, PyObject *names) {
   return guarded([&] {
-    if (PyVectorcall_NARGS(nargsf) != 0 || (names != nullptr && PyTuple_GET_SIZE(names) != 0))
+    if (PyVectorcall_NARGS(nargsf) != 0 || (names != nullptr && NB_TUPLE_GET_SIZE(names) != 0))
       throw ArgumentError(
           "E0308", "a bound call takes no arguments", {},
           "its arrays are those that it was bound to: write into them, or bind others");
@@ -253,11 +264,12 @@ GradientCheck check(State &state, nb::args args, nb::kwargs kwargs,
   std::vector<NamedView> named;
   for (std::size_t i = 0; i < state.inputs.size(); ++i)
     named.push_back({state.inputs[i].name, inputs.views[i]});
+  const std::vector<NamedView> frozen = views_of(state.frozen);
+  named.insert(named.end(), frozen.begin(), frozen.end());
   GradientCheckOptions options = wanted;
   if (is_main_thread()) options.cancel = state.cancel();
   GradientCheck result;
-  run(state, unknown_points,
-      [&] { result = check_gradient(state.kernel().spec(), named, options); });
+  run(state, unknown_points, [&] { result = check_gradient(state.spec(), named, options); });
   return result;
 }
 

@@ -16,6 +16,9 @@ std::string listed(const State &state); // inputs and outputs, for messages
 [[noreturn]] void unknown(const State &state, const char *what, const std::string &word,
                           const std::vector<Slot> &slots);
 
+// Throws DataError E0312 where the parameter of this name is frozen.
+void refuse_frozen(const State &state, PyObject *name);
+
 // The arguments of a call by the inputs that they are for, borrowed; and the value of `out=`.
 struct Arguments {
   explicit Arguments(State &state) : objects(state.inputs.size()) {}
@@ -27,6 +30,7 @@ struct Arguments {
         out = object;
         return;
       }
+      refuse_frozen(state, name);
       unknown(state, "input", words_of(name), state.inputs);
     }
     PyObject *&place = objects[std::size_t(found)];

@@ -6,6 +6,7 @@
 #include <broadloom/broadloom.hpp>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,14 @@ struct Choices {
   int threads = 0;
   std::string target;
   std::string engine = "auto";
+  std::vector<std::string> debug; // what is checked of each call: "nan", ..
+  int most_threads = 0;           // of a call, by `with_threads`; 0: as compiled
+};
+
+// A parameter that calls are not given, and its value: a copy, as it is compiled in again for other threads and processes.
+struct Frozen {
+  Slot slot;
+  Array value;
 };
 
 class State {
@@ -37,6 +46,13 @@ public:
   const Kernel &kernel_here();
   const std::shared_ptr<std::atomic<bool>> &cancel() const { return cancel_; }
 
+  // The text that was compiled: with the parameters that are frozen by now, and nothing built in.
+  const LoopSpec &spec() const { return spec_; }
+
+  // What `change` makes of this kernel, in the main thread and in others; `frozen` is left to the caller. Compiled code is shared as far as `change` shares it.
+  using Change = std::function<Kernel(const Kernel &)>;
+  std::shared_ptr<State> changed(const Choices &how, const Change &change);
+
   // The entry for these inputs, made where there is none. It stays until the next call of `memo`.
   Memo &memo(const AnyView *views);
 
@@ -44,17 +60,24 @@ public:
   int find_input(PyObject *word) const;
   int find_output(PyObject *word) const;
 
+  // These inputs are 1 where they are left out.
+  void default_to_one(const std::vector<std::string> &names);
+
   Choices choices;
   std::string name, text; // the text as it is printed
   std::vector<Slot> inputs, outputs;
+  std::vector<Frozen> frozen;
   std::vector<bool> adds;              // of outputs: `+=`
   std::vector<bool> defaults_to_one;   // of inputs: the cotangent of an output of no dims
   nb::tuple input_names, output_names; // interned
 
 private:
+  State(const LoopSpec &spec, const Choices &choices, std::shared_ptr<std::atomic<bool>> cancel,
+        Kernel kernel);
   bool same_layouts(const Memo &memo, const AnyView *views) const;
   double points(const AnyView *views) const;
 
+  LoopSpec spec_;
   std::shared_ptr<std::atomic<bool>> cancel_;
   Kernel kernel_;
   std::optional<Kernel> other_;
@@ -86,12 +109,25 @@ struct ResultsObject {
 };
 
 KernelObject make_kernel(const LoopSpec &spec, const Choices &choices);
+KernelObject kernel_of(std::shared_ptr<State> state);
 
 // `k(x, y)`, `k(x=.., out=..)`: Python's vectorcall.
 PyObject *call_kernel(PyObject *self, PyObject *const *args, std::size_t nargsf, PyObject *names);
 PyObject *call_bound(PyObject *self, PyObject *const *args, std::size_t nargsf, PyObject *names);
 
 BoundObject bind(const std::shared_ptr<State> &state, nb::args args, nb::kwargs kwargs);
+
+// Parameters built in, by a dict and by name.
+std::shared_ptr<State> freeze(State &state, const nb::object &values, const nb::kwargs &named);
+std::shared_ptr<State> refreeze(State &state, const nb::object &values, const nb::kwargs &named);
+nb::dict frozen_values(const State &state); // copies
+std::vector<NamedView> views_of(const std::vector<Frozen> &frozen);
+std::shared_ptr<State> with_threads(State &state, int most);
+
+// What pickle is told, and what it calls with that.
+nb::tuple pickled(const State &state);
+std::shared_ptr<State> unpickled(const nb::tuple &pickle);
+
 void prepare(State &state, nb::args args, nb::kwargs kwargs);
 GradientCheck check(State &state, nb::args args, nb::kwargs kwargs,
                     const GradientCheckOptions &options);

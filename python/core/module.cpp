@@ -1,10 +1,12 @@
 // The module broadloom._core: classes and functions as Python sees them.
 #include "blocks.hpp"
+#include "derive.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "kernel.hpp"
 #include "log.hpp"
 #include "records.hpp"
+#include "small.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -41,64 +43,6 @@ std::string show(const KernelObject &kernel, const std::string &stage, const std
   return kernel.state->kernel().show(wanted, format);
 }
 
-// None, one name, or several.
-std::vector<std::string> names_from(const nb::object &names, const char *what) {
-  std::vector<std::string> result;
-  if (names.is_none()) return result;
-  if (nb::isinstance<nb::str>(names)) return {utf8_of(names.ptr())};
-  try {
-    for (const nb::handle name : names) result.push_back(nb::cast<std::string>(name));
-  } catch (const nb::python_error &) {
-    result.clear();
-  } catch (const nb::cast_error &) {
-    result.clear();
-  }
-  if (result.empty())
-    throw ArgumentError("E0401", std::string(what) + "= is no name and no list of names", {},
-                        "as in wrt='x' or wrt=['x', 'y']");
-  return result;
-}
-
-std::vector<std::string> inputs_with_gradient(const State &state) {
-  std::vector<std::string> names;
-  for (const Slot &slot : state.inputs)
-    if (is_float(slot.dtype) || is_complex(slot.dtype)) names.push_back(slot.name);
-  return names;
-}
-
-KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
-                  bool value, bool add, const std::string &policy) {
-  State &state = *kernel.state;
-  std::vector<std::string> inputs = names_from(wrt, "wrt");
-  if (inputs.empty()) inputs = inputs_with_gradient(state);
-  GradientOptions options;
-  options.of = names_from(of, "of");
-  options.value = value;
-  options.add = add;
-  if (policy == "recompute")
-    options.policy = Policy::recompute;
-  else if (policy != "auto")
-    throw ArgumentError("E0401", "there is no policy '" + policy + "'", {},
-                        suggestion(policy, {"auto", "recompute"}) +
-                            "the policies are 'auto' and 'recompute'");
-  KernelObject made = make_kernel(gradient(state.kernel().spec(), inputs, options), state.choices);
-  for (const Slot &output : state.outputs)
-    for (std::size_t i = state.inputs.size(); i < made.state->inputs.size(); ++i)
-      if (output.rank == 0 && made.state->inputs[i].rank == 0 &&
-          made.state->inputs[i].name == "d_" + output.name)
-        made.state->defaults_to_one[i] = true;
-  return made;
-}
-
-KernelObject forward(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
-                     bool value) {
-  const State &state = *kernel.state;
-  std::vector<std::string> inputs = names_from(wrt, "wrt");
-  if (inputs.empty()) inputs = inputs_with_gradient(state);
-  return make_kernel(jvp(state.kernel().spec(), inputs, {names_from(of, "of"), value}),
-                     state.choices);
-}
-
 // The shapes of the outputs, for those of the inputs in declared order.
 nb::list infer(const KernelObject &kernel, const nb::sequence &shapes) {
   const State &state = *kernel.state;
@@ -117,29 +61,6 @@ nb::list infer(const KernelObject &kernel, const nb::sequence &shapes) {
   return result;
 }
 
-// The value of an option of `check`, taken out of the keyword arguments, unless an input has its name.
-nb::object taken(const State &state, nb::kwargs &kwargs, const char *name) {
-  const nb::str word(name);
-  if (!kwargs.contains(word) || state.find_input(word.ptr()) >= 0) return nb::none();
-  const nb::object value = kwargs[word];
-  nb::del(kwargs[word]);
-  return value;
-}
-
-nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs kwargs) {
-  State &state = *kernel.state;
-  GradientCheckOptions options;
-  options.wrt = names_from(taken(state, kwargs, "wrt"), "wrt");
-  options.of = names_from(taken(state, kwargs, "of"), "of");
-  if (const nb::object value = taken(state, kwargs, "directions"); !value.is_none())
-    options.directions = nb::cast<int>(value);
-  if (const nb::object value = taken(state, kwargs, "seed"); !value.is_none())
-    options.seed = nb::cast<std::uint64_t>(value);
-  if (const nb::object value = taken(state, kwargs, "tolerance"); !value.is_none())
-    options.tolerance = nb::cast<double>(value);
-  return record_of(check(state, args, kwargs, options));
-}
-
 void set_level(const std::string &word) {
   static const std::vector<std::string> levels = {"trace", "debug",    "info", "warn",
                                                   "error", "critical", "off"};
@@ -151,31 +72,20 @@ void set_level(const std::string &word) {
 
 // --- kernels from text ----------------------------------------------------------------------------
 
+// True, False, one name of a check, or several.
+std::vector<std::string> debug_from(const nb::object &debug) {
+  if (debug.is(nb::bool_(true))) return {"all"};
+  if (debug.is(nb::bool_(false)) || (PySequence_Check(debug.ptr()) && nb::len(debug) == 0))
+    return {};
+  return names_from(debug, "debug", "debug=True, debug='nan' or debug=['nan', 'infinity']");
+}
+
 KernelObject compile_text(nb::str text, const nb::object &name, int threads, std::string target,
-                          std::string engine, const std::string &file) {
+                          std::string engine, const nb::object &debug, const std::string &file) {
   const std::string words = utf8_of(text.ptr());
   const std::string kernel = name.is_none() ? "" : utf8_of(name.ptr());
-  return make_kernel(parse(words, kernel, file), {threads, std::move(target), std::move(engine)});
-}
-
-// What pickle calls.
-KernelObject restore(const std::string &text, int threads, std::string target, std::string engine,
-                     const nb::tuple &ones) {
-  KernelObject made = make_kernel(parse(text), {threads, std::move(target), std::move(engine)});
-  for (const nb::handle name : ones)
-    if (const int found = made.state->find_input(name.ptr()); found >= 0)
-      made.state->defaults_to_one[std::size_t(found)] = true;
-  return made;
-}
-
-nb::object reduce(const KernelObject &kernel) {
-  const State &state = *kernel.state;
-  nb::list ones;
-  for (std::size_t i = 0; i < state.inputs.size(); ++i)
-    if (state.defaults_to_one[i]) ones.append(state.inputs[i].name);
-  return nb::make_tuple(nb::module_::import_("broadloom").attr("_restore"),
-                        nb::make_tuple(state.text, state.choices.threads, state.choices.target,
-                                       state.choices.engine, nb::tuple(ones)));
+  return make_kernel(parse(words, kernel, file),
+                     {threads, std::move(target), std::move(engine), debug_from(debug), 0});
 }
 
 // --- results --------------------------------------------------------------------------------------
@@ -255,11 +165,48 @@ int clear_results(PyObject *self) {
   return 0;
 }
 
+// The stable ABI of Python does not let classes that nanobind makes say that they take vectorcalls: a tuple and a dict come,
+// which costs some 0.1 us.
+#ifdef Py_LIMITED_API
+template <class T> PyObject *call_with_tuple(PyObject *self, PyObject *args, PyObject *named) {
+  const vectorcallfunc call = nb::inst_ptr<T>(self)->call;
+  if (call == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "this object was not constructed, so it cannot be called");
+    return nullptr;
+  }
+  const Py_ssize_t positional = PyTuple_Size(args);
+  const Py_ssize_t by_name = named != nullptr ? PyDict_Size(named) : 0;
+  Small<PyObject *> objects(std::size_t(positional + by_name));
+  for (Py_ssize_t k = 0; k < positional; ++k) objects[std::size_t(k)] = NB_TUPLE_GET_ITEM(args, k);
+  nb::object names;
+  if (by_name > 0) {
+    names = nb::steal(PyTuple_New(by_name));
+    if (!names.is_valid()) return nullptr;
+    PyObject *name = nullptr, *object = nullptr;
+    Py_ssize_t at = 0, k = 0;
+    for (; PyDict_Next(named, &at, &name, &object) != 0; ++k) {
+      if (!PyUnicode_Check(name)) {
+        PyErr_SetString(PyExc_TypeError, "keywords must be strings");
+        return nullptr;
+      }
+      NB_TUPLE_SET_ITEM(names.ptr(), k, Py_NewRef(name));
+      objects[std::size_t(positional + k)] = object;
+    }
+  }
+  return call(self, objects.data(), std::size_t(positional), names.ptr());
+}
+void *const tp_call_kernel = (void *)call_with_tuple<KernelObject>;
+void *const tp_call_bound = (void *)call_with_tuple<BoundObject>;
+#else
+void *const tp_call_kernel = (void *)PyVectorcall_Call;
+void *const tp_call_bound = (void *)PyVectorcall_Call;
+#endif
+
 PyType_Slot kernel_slots[] = {
-    {Py_tp_traverse, (void *)visit_kernel}, {Py_tp_call, (void *)PyVectorcall_Call}, {0, nullptr}};
+    {Py_tp_traverse, (void *)visit_kernel}, {Py_tp_call, tp_call_kernel}, {0, nullptr}};
 PyType_Slot bound_slots[] = {{Py_tp_traverse, (void *)visit_bound},
                              {Py_tp_clear, (void *)clear_bound},
-                             {Py_tp_call, (void *)PyVectorcall_Call},
+                             {Py_tp_call, tp_call_bound},
                              {0, nullptr}};
 PyType_Slot results_slots[] = {
     {Py_tp_traverse, (void *)visit_results}, {Py_tp_clear, (void *)clear_results}, {0, nullptr}};
@@ -269,10 +216,12 @@ template <class T> Py_ssize_t enable_vectorcall(const nb::object &type) {
   const nb::object probe = nb::inst_alloc(type);
   const Py_ssize_t offset =
       reinterpret_cast<char *>(nb::inst_ptr<T>(probe)) - reinterpret_cast<char *>(probe.ptr());
+#ifndef Py_LIMITED_API
   auto *object = reinterpret_cast<PyTypeObject *>(type.ptr());
   object->tp_vectorcall_offset = offset; // `call` is the first member
   object->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   PyType_Modified(object);
+#endif
   return offset;
 }
 
@@ -283,10 +232,11 @@ void define_kernel(nb::module_ &module) {
           "name", [](const KernelObject &k) { return k.state->name; }, "The name in the text.")
       .def_prop_ro(
           "text", [](const KernelObject &k) { return k.state->text; },
-          "The kernel as Broadloom prints it; compiles to the same kernel.")
+          "The kernel as Broadloom prints it; compiles to the same kernel, but for values that are "
+          "frozen.")
       .def_prop_ro(
           "inputs", [](const KernelObject &k) { return records_of(k.state->kernel().inputs()); },
-          "The inputs in declared order: tuples of name, dtype, axes, extents and where.")
+          "The inputs in declared order: tuples of name, dtype, axes, extents, where and role.")
       .def_prop_ro(
           "outputs", [](const KernelObject &k) { return records_of(k.state->kernel().outputs()); },
           "The outputs in declared order: tuples of name, dtype, axes, mode, add and where.")
@@ -342,6 +292,35 @@ void define_kernel(nb::module_ &module) {
            "real and complex "
            "numbers), a tangent t_INPUT, what that moves by, and gives for each output what that "
            "moves by, t_OUTPUT.")
+      .def(
+          "freeze",
+          [](const KernelObject &k, const nb::object &values, const nb::kwargs &named) {
+            return kernel_of(freeze(*k.state, values, named));
+          },
+          nb::arg("values") = nb::none(), nb::arg("named"),
+          "This kernel with the values of some parameters (`param` in the text) built in, given as "
+          "a dict or by name: "
+          "calls are given the other inputs only. What depends on such parameters alone is "
+          "computed "
+          "here, once, where no "
+          "bit of any output changes by that.")
+      .def(
+          "refreeze",
+          [](const KernelObject &k, const nb::object &values, const nb::kwargs &named) {
+            return kernel_of(refreeze(*k.state, values, named));
+          },
+          nb::arg("values") = nb::none(), nb::arg("named"),
+          "A frozen kernel with other values of all of its frozen parameters, of the same shapes; "
+          "nothing is compiled again.")
+      .def_prop_ro(
+          "frozen", [](const KernelObject &k) { return frozen_values(*k.state); },
+          "Copies of the values that parameters are frozen with, by their names.")
+      .def(
+          "with_threads",
+          [](const KernelObject &k, int most) { return kernel_of(with_threads(*k.state, most)); },
+          nb::arg("most"),
+          "The same kernel, with the same code, of which each call runs on at most so many "
+          "threads; 0 takes the limit back.")
       .def("_infer", infer, nb::arg("shapes"))
       .def(
           "unit",
@@ -394,7 +373,11 @@ void define_kernel(nb::module_ &module) {
            [](const nb::object &self) {
              return nb::module_::import_("broadloom.notebook").attr("html_of")(self);
            })
-      .def("__reduce__", reduce)
+      .def("__reduce__",
+           [](const KernelObject &k) {
+             return nb::make_tuple(nb::module_::import_("broadloom").attr("_restore"),
+                                   pickled(*k.state));
+           })
       .def("__copy__", [](const nb::object &self) { return self; })
       .def("__deepcopy__", [](const nb::object &self, const nb::object &) { return self; });
   kernel_offset = enable_vectorcall<KernelObject>(type);
@@ -465,8 +448,10 @@ NB_MODULE(_core, module) {
   define_bound(module);
   define_kernel(module);
   module.def("_compile", compile_text, nb::arg("text"), nb::arg("name").none(), nb::arg("threads"),
-             nb::arg("target"), nb::arg("engine"), nb::arg("file"));
-  module.def("_restore", restore);
+             nb::arg("target"), nb::arg("engine"), nb::arg("debug").none(), nb::arg("file"));
+  module.def("_restore", [](const nb::args &pickle) {
+    return kernel_of(unpickled(nb::borrow<nb::tuple>(pickle)));
+  });
   module.def("_live_arrays", live_arrays);
   module.def("_set_log_level", set_level, nb::arg("level"));
   module.def("_send_messages_to_stderr", send_messages_to_stderr);

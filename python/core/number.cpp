@@ -40,10 +40,10 @@ template <class T> void put_integer(PyObject *object, const Slot &slot, Number &
 }
 
 std::complex<double> value_of(PyObject *object) {
-  const Py_complex value =
-      PyComplex_AsCComplex(object); // an int that is too large is an OverflowError
+  const double real =
+      PyComplex_RealAsDouble(object); // an int that is too large is an OverflowError
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  return {value.real, value.imag};
+  return {real, PyComplex_ImagAsDouble(object)};
 }
 
 } // namespace

@@ -30,6 +30,15 @@ std::string word(ModeKind mode) {
   return {};
 }
 
+std::string word(InputRole role) {
+  switch (role) {
+  case InputRole::plain: return "in";
+  case InputRole::parameter: return "param";
+  case InputRole::state: return "state";
+  }
+  return {};
+}
+
 std::string word(Slope slope) {
   switch (slope) {
   case Slope::agrees: return "agrees";
@@ -88,7 +97,7 @@ nb::list records_of(const std::vector<InputInfo> &inputs) {
     for (const std::int64_t extent : input.extents)
       extents.append(extent < 0 ? nb::object(nb::none()) : nb::object(nb::int_(extent)));
     list.append(record("Input", input.name, word(input.dtype), words(input.axes),
-                       nb::tuple(extents), record_of(input.where)));
+                       nb::tuple(extents), record_of(input.where), word(input.role)));
   }
   return list;
 }

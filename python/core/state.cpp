@@ -1,7 +1,5 @@
 // What a kernel of Python knows beside the kernel itself.
-#include "errors.hpp"
-#include "interrupt.hpp"
-#include "kernel.hpp"
+#include "call.hpp"
 
 #include <algorithm>
 #include <map>
@@ -21,6 +19,23 @@ Engine engine_from(const std::string &word) {
                       suggestion(word, engines) + "the engines are " + quoted_list(engines));
 }
 
+Debug debug_from(const std::vector<std::string> &words) {
+  static const std::vector<std::string> known = {"interpreter", "reference", "nan",
+                                                 "infinity",    "memory",    "all"};
+  static constexpr Debug checks[] = {Debug::interpreter, Debug::reference, Debug::nan,
+                                     Debug::infinity,    Debug::memory,    Debug::all};
+  Debug debug = Debug::none;
+  for (const std::string &word : words) {
+    const auto found = std::ranges::find(known, word);
+    if (found == known.end())
+      throw ArgumentError("E0401", "there is no check of calls called '" + word + "'", {},
+                          suggestion(word, known) + "debug=True checks all, the others are " +
+                              quoted_list(known));
+    debug = debug | checks[found - known.begin()];
+  }
+  return debug;
+}
+
 Options options_from(const Choices &choices, std::shared_ptr<const std::atomic<bool>> cancel) {
   if (choices.threads < 0)
     throw ArgumentError("E0401", "threads is " + std::to_string(choices.threads), {},
@@ -29,6 +44,7 @@ Options options_from(const Choices &choices, std::shared_ptr<const std::atomic<b
   options.threads = choices.threads;
   options.target = choices.target;
   options.engine = engine_from(choices.engine);
+  options.debug = debug_from(choices.debug);
   options.cancel = std::move(cancel);
   return options;
 }
@@ -44,18 +60,18 @@ nb::tuple interned(const std::vector<Slot> &slots) {
   for (std::size_t k = 0; k < slots.size(); ++k) {
     PyObject *word = PyUnicode_InternFromString(slots[k].name.c_str());
     if (word == nullptr) throw nb::python_error();
-    PyTuple_SET_ITEM(names.ptr(), Py_ssize_t(k), word);
+    NB_TUPLE_SET_ITEM(names.ptr(), Py_ssize_t(k), word);
   }
   return nb::borrow<nb::tuple>(names);
 }
 
 int find(const nb::tuple &names, PyObject *word) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(names.ptr());
+  const Py_ssize_t count = NB_TUPLE_GET_SIZE(names.ptr());
   for (Py_ssize_t k = 0; k < count; ++k)
-    if (PyTuple_GET_ITEM(names.ptr(), k) == word) return int(k);
+    if (NB_TUPLE_GET_ITEM(names.ptr(), k) == word) return int(k);
   if (PyUnicode_Check(word))
     for (Py_ssize_t k = 0; k < count; ++k)
-      if (PyUnicode_Compare(PyTuple_GET_ITEM(names.ptr(), k), word) == 0) return int(k);
+      if (PyUnicode_Compare(NB_TUPLE_GET_ITEM(names.ptr(), k), word) == 0) return int(k);
   return -1;
 }
 
@@ -70,8 +86,12 @@ std::string name_in(const std::string &text) {
 } // namespace
 
 State::State(const LoopSpec &spec, const Choices &how)
-    : choices(how), cancel_(std::make_shared<std::atomic<bool>>(false)),
-      kernel_(compiled(spec, options_from(how, cancel_))) {
+    : State(spec, how, std::make_shared<std::atomic<bool>>(false), {}) {}
+
+State::State(const LoopSpec &spec, const Choices &how, std::shared_ptr<std::atomic<bool>> cancel,
+             Kernel kernel)
+    : choices(how), spec_(spec), cancel_(std::move(cancel)),
+      kernel_(kernel ? std::move(kernel) : compiled(spec, options_from(how, cancel_))) {
   std::map<std::string, int> axes;
   for (const InputInfo &input : kernel_.inputs()) {
     inputs.push_back({input.name, input.dtype, input.rank(), false});
@@ -83,7 +103,7 @@ State::State(const LoopSpec &spec, const Choices &how)
     outputs.push_back({output.name, output.dtype, output.rank(), true});
     adds.push_back(output.add);
   }
-  text = print(spec);
+  text = print(kernel_.spec());
   name = name_in(text);
   axis_count_ = int(axes.size());
   defaults_to_one.assign(inputs.size(), false);
@@ -94,10 +114,38 @@ State::State(const LoopSpec &spec, const Choices &how)
 const Kernel &State::kernel_here() {
   if (is_main_thread()) return kernel_;
   if (!other_) {
-    Kernel made = compiled(kernel_.spec(), options_from(choices, nullptr));
+    const Options options = options_from(choices, nullptr);
+    Kernel made = [&] {
+      const nb::gil_scoped_release others_run;
+      const Kernel whole = compile(spec_, options).with_threads(choices.most_threads);
+      return frozen.empty() ? whole : whole.freeze(views_of(frozen));
+    }();
     if (!other_) other_.emplace(std::move(made)); // another thread may have come first
   }
   return *other_;
+}
+
+std::shared_ptr<State> State::changed(const Choices &how, const Change &change) {
+  // Else each change that other threads make would compile.
+  if (!is_main_thread()) kernel_here();
+  const std::optional<Kernel> other = other_; // may be set meanwhile
+  std::optional<Kernel> mine, theirs;
+  run(*this, unknown_points, [&] {
+    mine = change(kernel_);
+    if (other) theirs = change(*other);
+  });
+  std::shared_ptr<State> made(new State(spec_, how, cancel_, std::move(*mine)));
+  made->other_ = std::move(theirs);
+  std::vector<std::string> ones;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (defaults_to_one[i]) ones.push_back(inputs[i].name);
+  made->default_to_one(ones);
+  return made;
+}
+
+void State::default_to_one(const std::vector<std::string> &names) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (std::ranges::find(names, inputs[i].name) != names.end()) defaults_to_one[i] = true;
 }
 
 bool State::same_layouts(const Memo &memo, const AnyView *views) const {
@@ -114,6 +162,7 @@ bool State::same_layouts(const Memo &memo, const AnyView *views) const {
 }
 
 double State::points(const AnyView *views) const {
+  if (!choices.debug.empty()) return unknown_points; // some hundred times as long
   std::vector<std::int64_t> extents(std::size_t(axis_count_), 1);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     for (std::size_t d = 0; d < axes_[i].size(); ++d) {
@@ -155,8 +204,10 @@ Memo &State::memo(const AnyView *views) {
 int State::find_input(PyObject *word) const { return find(input_names, word); }
 int State::find_output(PyObject *word) const { return find(output_names, word); }
 
+KernelObject kernel_of(std::shared_ptr<State> state) { return {call_kernel, std::move(state)}; }
+
 KernelObject make_kernel(const LoopSpec &spec, const Choices &choices) {
-  return {call_kernel, std::make_shared<State>(spec, choices)};
+  return kernel_of(std::make_shared<State>(spec, choices));
 }
 
 } // namespace broadloom::python

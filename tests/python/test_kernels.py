@@ -102,6 +102,8 @@ class Calls(unittest.TestCase):
             bl.Kernel.__new__(bl.Kernel)(1)
         with self.assertRaises(TypeError):
             bl.Bound.__new__(bl.Bound)()
+        with self.assertRaises(TypeError):
+            self.kernel(self.x, **{1: self.y})
 
     def test_many_threads_call_one_kernel(self):
         kernel = bl.compile("kernel k { in x : f64[i]; out s = sum(sqrt(x)) ; out z = x + 1 }")

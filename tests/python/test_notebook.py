@@ -58,6 +58,8 @@ class Notebooks(unittest.TestCase):
         np.testing.assert_array_equal(shell.user_ns["one"](np.ones(3)), [2, 2, 2])
         self.assertEqual(magic("one --threads 1 --engine interpreter", TEXT).engine, "interpreter")
         self.assertEqual(shell.user_ns["one"].threads, 1)
+        with self.assertRaisesRegex(bl.DataError, "E0319"):
+            magic("--debug", "kernel roots { in x : f64[i]; out z = sqrt(x) }")(-np.ones(1))
         for line, cell, kind in (("", "kernel k {", bl.SpecError), ("", "", bl.SpecError), ("three", TEXT, bl.Error),
                                  ("--thread x", TEXT, bl.ArgumentError), ("--engine none", TEXT, bl.ArgumentError)):
             with self.assertRaises(kind):

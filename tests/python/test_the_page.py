@@ -1,4 +1,4 @@
-"""The examples of docs/python.md and docs/coming_from.md, as doctest reads them. JAX and torch are among them: see test_with_jax.py."""
+"""The examples of docs/python.md and docs/coming_from.md, as doctest reads them. JAX, torch and dask are among them: see test_with_jax.py."""
 
 import doctest
 import importlib.util
@@ -24,8 +24,9 @@ class Page(unittest.TestCase):
         blocks = list(re.finditer(r"^```pycon\n(.*?)^```$", text, re.M | re.S))
         self.assertGreater(len(blocks), 5)
         for block in blocks:
-            if "import torch" in block[1] and importlib.util.find_spec("torch") is None:
-                print("SKIPPED: torch is not installed, so its example on the page is not run", file=sys.stderr, flush=True)
+            missing = [name for name in re.findall(r">>> import (torch|jax|dask)\b", block[1]) if importlib.util.find_spec(name) is None]
+            if missing:
+                print(f"SKIPPED: {missing[0]} is not installed, so its example on {page.name} is not run", file=sys.stderr, flush=True)
                 continue
             line = text[: block.start(1)].count("\n")
             test = doctest.DocTestParser().get_doctest(block[1], names, page.name, str(page), line)

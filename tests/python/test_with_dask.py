@@ -56,6 +56,13 @@ class OnBlocks(unittest.TestCase):
         self.same(self.quietly(k, da.from_array(x, chunks=(30, 20)), y, 2.0), k(x, y, 2.0))
         self.same(self.quietly(k, x, y=da.from_array(y, chunks=(17,)), s=2), k(x, y, 2.0))
 
+    def test_frozen_kernels_are_sent_with_their_values(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; param w : f64[j]; out s = sum(x * exp(w), j) }")
+        x, w = numbers(100, 70), np.linspace(0, 1, 70)
+        frozen = k.freeze(w=w)
+        self.same(self.quietly(frozen, da.from_array(x, chunks=(30, 70))), k(x, w))
+        self.assertRaises(bl.ArgumentError, bl.dask.apply, frozen, x, w)
+
     def test_what_folds_other_axes_than_those_that_are_cut_goes_block_by_block(self):
         k = bl.compile("kernel k { in x : f64[i, j]; let e = exp(x - max(x, j)); out p = e / sum(e, j); out m = mean(x, j) }")
         x = numbers(100, 300) * 1e-8

@@ -1,6 +1,12 @@
 """Kernels as functions of JAX. Named so that it comes after test_processes.py: JAX has threads, and what forks should have none."""
 
+import importlib.util
+import sys
 import unittest
+
+if importlib.util.find_spec("jax") is None:
+    print("SKIPPED: jax is not installed for " + sys.executable + ", so nothing of bl.jax is tested", file=sys.stderr, flush=True)
+    raise unittest.SkipTest("jax is not installed: pip install jax")
 
 import jax
 import jax.numpy as jnp
@@ -60,6 +66,11 @@ class InJax(unittest.TestCase):
             d_x, d_y = jax.grad(lambda x, y: only(x, n, y, 1.0)[0].sum(), (0, 1))(x, y)
             self.assertFalse(np.any(d_x))
             np.testing.assert_allclose(d_y, (x * np.exp(y)[:, None]).sum(1), rtol=1e-13)
+
+    def test_frozen_kernels_are_called_in_jax_with_their_values(self):
+        frozen = bl.compile("kernel k { in x : f32[i]; param w : f32[i]; out s = sum(w * x ^ 2) }").freeze(w=np.array([1, 2], "f4"))
+        f = bl.jax.function(frozen)
+        np.testing.assert_array_equal(jax.jit(jax.grad(f))(np.array([3, 4], "f4")), [6, 16])
 
     def test_complex_gradients_follow_jaxs_convention(self):
         k = bl.jax.function(bl.compile("kernel k { in z : c64[i]; out w = z * z * z }"))

@@ -82,6 +82,52 @@ class InTorch(unittest.TestCase):
         torch.testing.assert_close(torch.autograd.grad(d_xx.sum(), x)[0], 72 * x - torch.cos(x))
         self.assertTrue(torch.autograd.gradgradcheck(k, (x, a)))
 
+    def test_directional_derivatives_in_torch_are_those_of_the_kernel(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; in n : i64[i]; in y : f64[i]; out z = x * exp(y) + n; out c = n + 1; out s = sum(x ^ 3, j) }")
+        ours = bl.torch.function(k)
+        rng = np.random.default_rng(2)
+        x, t_x = (torch.tensor(rng.normal(size=(2, 3))) for _ in range(2))
+        y, t_y = (torch.tensor(rng.normal(size=2)) for _ in range(2))
+        n = torch.tensor([1, 2])
+
+        def f(x, y):
+            z, c, s = ours(x, n, y)
+            return z, s
+
+        def theirs(x, y):
+            return x * torch.exp(y)[:, None] + n[:, None], (x ** 3).sum(1)
+
+        for a, b in zip(torch.func.jvp(f, (x, y), (t_x, t_y)), torch.func.jvp(theirs, (x, y), (t_x, t_y))):
+            for one, other in zip(a, b):
+                torch.testing.assert_close(one, other, rtol=1e-12, atol=0)
+        along = k.jvp("y", of=["z", "s"])
+        z, s = torch.func.jvp(lambda y: f(x, y), (y,), (t_y,))[1]
+        made = along(x, n, y, t_y=t_y)
+        self.assertEqual(z.numpy().tobytes(), made.t_z.tobytes())
+        self.assertEqual(s.abs().sum(), 0)
+        with torch.autograd.forward_ad.dual_level():
+            z, c, s = ours(torch.autograd.forward_ad.make_dual(x, t_x), n, y)
+            self.assertIsNone(torch.autograd.forward_ad.unpack_dual(c).tangent)
+            torch.testing.assert_close(torch.autograd.forward_ad.unpack_dual(s).tangent, 3 * (x ** 2 * t_x).sum(1))
+        self.assertTrue(torch.autograd.gradcheck(lambda x, y: f(x.requires_grad_(), y), (x, y.requires_grad_()), check_forward_ad=True))
+
+    def test_hessians_of_torch_go_forward_over_reverse_and_the_other_way(self):
+        k = bl.torch.function(bl.compile("kernel k { in x : f64[i]; in a : f64; out s = sum(a * x ^ 4 + sin(x), i) }"))
+        x, a = torch.tensor([1.0, 2.0, -0.5], dtype=torch.float64), torch.tensor(3.0, dtype=torch.float64)
+        want = torch.diag(36 * x ** 2 - torch.sin(x))
+        t = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+        grad, jvp = torch.func.grad, torch.func.jvp
+        torch.testing.assert_close(jvp(grad(lambda x: k(x, a)), (x,), (t,))[1], want @ t)
+        torch.testing.assert_close(grad(lambda x: jvp(lambda x: k(x, a), (x,), (t,))[1])(x), want @ t)
+        torch.testing.assert_close(torch.func.hessian(lambda x: k(x, a))(x), want)
+        torch.testing.assert_close(torch.func.jacfwd(lambda x: k(x, a))(x), grad(lambda x: k(x, a))(x))
+
+    def test_frozen_kernels_are_called_in_torch_with_their_values(self):
+        frozen = bl.compile("kernel k { in x : f64[i]; param w : f64[i]; out s = sum(w * x ^ 2) }").freeze(w=np.array([1.0, 2.0]))
+        f, x = bl.torch.function(frozen), torch.tensor([3.0, 4.0], dtype=torch.float64)
+        torch.testing.assert_close(torch.func.grad(f)(x), torch.tensor([6.0, 16.0], dtype=torch.float64))
+        torch.testing.assert_close(torch.func.jvp(f, (x,), (x,))[1], torch.tensor(82.0, dtype=torch.float64))
+
     def test_transforms_of_torch_take_kernels(self):
         k = bl.torch.function(bl.compile("kernel k { in x : f64[i]; in y : f64[i]; out s = sum(x ^ 3 * y, i) }"))
         x, y = torch.rand(5, 3, dtype=torch.float64), torch.rand(3, dtype=torch.float64)

@@ -6,6 +6,7 @@ numba and JAX have an LLVM of their own, and numba a oneTBB where one is install
 import os
 import subprocess
 import sys
+import sysconfig
 import zipfile
 
 # What each library does once all of them are imported.
@@ -46,6 +47,17 @@ def runs(order) -> str:
     return "" if done.returncode == 0 else f"exit status {done.returncode}\n{done.stderr}"
 
 
+def says(*command) -> str:
+    """What a command prints; it must end well."""
+    environment = {**os.environ, "BROADLOOM_CACHE": "0", "BROADLOOM_STRICT": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    return done.stdout if done.returncode == 0 else f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+def differs(said, wanted) -> str:
+    return "" if said == wanted else f"it printed {said!r}, not {wanted!r}"
+
+
 def main():
     wheel = sys.argv[1]
     failed = 0
@@ -60,6 +72,14 @@ def main():
     names = zipfile.ZipFile(wheel).namelist()
     verdict("it has oneTBB and no LLVM beside the extension", "" if any("libtbb" in name for name in names)
             and not any("libLLVM" in name for name in names) else "\n".join(names))
+    stable = "-cp312-abi3-" if sys.version_info >= (3, 12) else f"-cp3{sys.version_info[1]}-cp3{sys.version_info[1]}-"
+    verdict(f"its name has {stable}", differs(stable in wheel, True))
+    line = "2 * 3 + 1"
+    for name, program in (("broadloom", [os.path.join(sysconfig.get_path("scripts"), "broadloom")]),
+                          ("python -m broadloom", [sys.executable, "-m", "broadloom"])):
+        verdict(f"`{name} -c` is the program", differs(says(*program, "-c", line), "7\n"))
+        run = says(*program, "run", "-e", "kernel k { in x : f32[i]; out z = sum(exp(x)) }", "--in", "x=zeros(3)", "--check")
+        verdict(f"`{name} run` makes machine code", differs(run.splitlines()[:2], ["z: f32", "3.0"]))
     for order in (("numpy", "numba", "jax", "broadloom"), ("broadloom", "jax", "numba", "numpy"),
                   ("numba", "broadloom", "jax", "numpy"), ("jax", "broadloom", "numba", "numpy")):
         verdict(f"imported as {', '.join(order)}, each computes", runs(order))

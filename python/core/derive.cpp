@@ -1,0 +1,106 @@
+// Kernels that are derived from a kernel: `k.grad`, `k.jvp`; and `k.check`.
+#include "derive.hpp"
+
+#include "errors.hpp"
+#include "records.hpp"
+
+#include <nanobind/stl/string.h>
+
+namespace broadloom::python {
+
+std::vector<std::string> names_from(const nb::object &names, const char *what,
+                                    const char *example) {
+  std::vector<std::string> result;
+  if (names.is_none()) return result;
+  if (nb::isinstance<nb::str>(names)) return {utf8_of(names.ptr())};
+  try {
+    for (const nb::handle name : names) result.push_back(nb::cast<std::string>(name));
+  } catch (const nb::python_error &) {
+    result.clear();
+  } catch (const nb::cast_error &) {
+    result.clear();
+  }
+  if (result.empty())
+    throw ArgumentError("E0401", std::string(what) + "= is no name and no list of names", {},
+                        std::string("as in ") + example);
+  return result;
+}
+
+namespace {
+
+std::vector<std::string> inputs_with_gradient(const State &state) {
+  std::vector<std::string> names;
+  for (const Slot &slot : state.inputs)
+    if (is_float(slot.dtype) || is_complex(slot.dtype)) names.push_back(slot.name);
+  return names;
+}
+
+// A kernel that was derived of the text of another one: what is frozen there is frozen here.
+KernelObject derived(const State &state, const LoopSpec &spec) {
+  KernelObject made = make_kernel(spec, state.choices);
+  if (const nb::dict values = frozen_values(state); nb::len(values) > 0)
+    made = kernel_of(freeze(*made.state, values, nb::kwargs()));
+  return state.choices.most_threads == 0
+             ? made
+             : kernel_of(with_threads(*made.state, state.choices.most_threads));
+}
+
+// The value of an option of `check`, taken out of the keyword arguments, unless an input has its name.
+nb::object taken(const State &state, nb::kwargs &kwargs, const char *name) {
+  const nb::str word(name);
+  if (!kwargs.contains(word) || state.find_input(word.ptr()) >= 0) return nb::none();
+  const nb::object value = kwargs[word];
+  nb::del(kwargs[word]);
+  return value;
+}
+
+} // namespace
+
+KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
+                  bool value, bool add, const std::string &policy) {
+  State &state = *kernel.state;
+  std::vector<std::string> inputs = names_from(wrt, "wrt");
+  if (inputs.empty()) inputs = inputs_with_gradient(state);
+  GradientOptions options;
+  options.of = names_from(of, "of");
+  options.value = value;
+  options.add = add;
+  if (policy == "recompute")
+    options.policy = Policy::recompute;
+  else if (policy != "auto")
+    throw ArgumentError("E0401", "there is no policy '" + policy + "'", {},
+                        suggestion(policy, {"auto", "recompute"}) +
+                            "the policies are 'auto' and 'recompute'");
+  KernelObject made = derived(state, gradient(state.spec(), inputs, options));
+  for (const Slot &output : state.outputs)
+    for (std::size_t i = state.inputs.size(); i < made.state->inputs.size(); ++i)
+      if (output.rank == 0 && made.state->inputs[i].rank == 0 &&
+          made.state->inputs[i].name == "d_" + output.name)
+        made.state->defaults_to_one[i] = true;
+  return made;
+}
+
+KernelObject forward(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
+                     bool value) {
+  const State &state = *kernel.state;
+  std::vector<std::string> inputs = names_from(wrt, "wrt");
+  if (inputs.empty()) inputs = inputs_with_gradient(state);
+  return derived(state, jvp(state.spec(), inputs, {names_from(of, "of"), value}));
+}
+
+nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs kwargs) {
+  State &state = *kernel.state;
+  GradientCheckOptions options;
+  options.wrt = names_from(taken(state, kwargs, "wrt"), "wrt");
+  if (options.wrt.empty() && !state.frozen.empty()) options.wrt = inputs_with_gradient(state);
+  options.of = names_from(taken(state, kwargs, "of"), "of");
+  if (const nb::object value = taken(state, kwargs, "directions"); !value.is_none())
+    options.directions = nb::cast<int>(value);
+  if (const nb::object value = taken(state, kwargs, "seed"); !value.is_none())
+    options.seed = nb::cast<std::uint64_t>(value);
+  if (const nb::object value = taken(state, kwargs, "tolerance"); !value.is_none())
+    options.tolerance = nb::cast<double>(value);
+  return record_of(check(state, args, kwargs, options));
+}
+
+} // namespace broadloom::python
