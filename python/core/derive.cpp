@@ -57,7 +57,7 @@ nb::object taken(const State &state, nb::kwargs &kwargs, const char *name) {
 } // namespace
 
 KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
-                  bool value, bool add, const std::string &policy) {
+                  bool value, bool add, const std::string &policy, bool carry) {
   State &state = *kernel.state;
   std::vector<std::string> inputs = names_from(wrt, "wrt");
   if (inputs.empty()) inputs = inputs_with_gradient(state);
@@ -65,6 +65,7 @@ KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::o
   options.of = names_from(of, "of");
   options.value = value;
   options.add = add;
+  options.carry = carry;
   if (policy == "recompute")
     options.policy = Policy::recompute;
   else if (policy != "auto")

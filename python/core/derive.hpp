@@ -10,7 +10,7 @@ std::vector<std::string> names_from(const nb::object &names, const char *what,
                                     const char *example = "wrt='x' or wrt=['x', 'y']");
 
 KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
-                  bool value, bool add, const std::string &policy);
+                  bool value, bool add, const std::string &policy, bool carry);
 KernelObject forward(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
                      bool value);
 nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs kwargs);

@@ -274,6 +274,7 @@ void define_kernel(nb::module_ &module) {
           "Compiles ahead for arrays like these.")
       .def("grad", grad, nb::arg("wrt") = nb::none(), nb::kw_only(), nb::arg("of") = nb::none(),
            nb::arg("value") = false, nb::arg("add") = false, nb::arg("policy") = "auto",
+           nb::arg("carry") = false,
            "The kernel of the derivatives by these inputs (by all of real and complex numbers). It "
            "takes the inputs and, "
            "for each output, a cotangent d_OUTPUT, which is 1 where it is left out and the output "
@@ -281,9 +282,10 @@ void define_kernel(nb::module_ &module) {
       .def(
           "value_and_grad",
           [](const KernelObject &k, const nb::object &wrt, const nb::object &of, bool add,
-             const std::string &policy) { return grad(k, wrt, of, true, add, policy); },
+             const std::string &policy,
+             bool carry) { return grad(k, wrt, of, true, add, policy, carry); },
           nb::arg("wrt") = nb::none(), nb::kw_only(), nb::arg("of") = nb::none(),
-          nb::arg("add") = false, nb::arg("policy") = "auto",
+          nb::arg("add") = false, nb::arg("policy") = "auto", nb::arg("carry") = false,
           "As `grad`, with the outputs of the kernel before the derivatives.")
       .def("jvp", forward, nb::arg("wrt") = nb::none(), nb::kw_only(), nb::arg("of") = nb::none(),
            nb::arg("value") = false,

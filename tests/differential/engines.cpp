@@ -108,7 +108,8 @@ public:
     const bool splits = !case_.inputs.empty() && case_.inputs[0].seed % 8 < 4;
     const auto compare = [&](const Options &options) {
       if (splits) setenv("BROADLOOM_SPLIT", "0", 1);
-      if (splits) setenv("BROADLOOM_LOOP_BYTES", "0", 1); // and states be computed again
+      setenv("BROADLOOM_LOOP_BYTES", "0",
+             1); // where states have been kept, they are computed again
       compare_bits(options, run_engine(options, 0x5a), truth);
       unsetenv("BROADLOOM_SPLIT");
       unsetenv("BROADLOOM_LOOP_BYTES");

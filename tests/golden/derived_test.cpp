@@ -1,7 +1,8 @@
 // What `broadloom grad` and `broadloom jvp` print: texts that people read.
 //
 // tests/golden/derived/NAME.loom holds one kernel, NAME.golden its gradient by all inputs, the gradient of that by its inputs that it has
-// of the kernel, and its directional derivative. `./dev bless` rewrites them.
+// of the kernel, and its directional derivative; of one with loops over time also the gradient whose sums are carried along them. `./dev bless`
+// rewrites them.
 #include "golden_files.hpp"
 #include "tests/file_cases.hpp"
 
@@ -20,10 +21,14 @@ void check_derived(const fs::path &file) {
   for (const bl::InputInfo &input : bl::compile(spec, {.engine = bl::Engine::reference}).inputs())
     inputs.push_back(input.name);
   const bl::LoopSpec gradient = bl::gradient(spec, inputs), moved = bl::jvp(spec, inputs);
+  std::vector<std::pair<std::string, bl::LoopSpec>> all{
+      {"gradient", gradient},
+      {"gradient of the gradient", bl::gradient(gradient, inputs)},
+      {"directional derivative", moved}};
+  const bl::LoopSpec carried = bl::gradient(spec, inputs, {.carry = true});
+  if (bl::print(carried) != bl::print(gradient)) all.emplace_back("carried gradient", carried);
   std::string printed;
-  for (const auto &[name, derived] : {std::pair("gradient", gradient),
-                                      {"gradient of the gradient", bl::gradient(gradient, inputs)},
-                                      {"directional derivative", moved}}) {
+  for (const auto &[name, derived] : all) {
     const std::string text = bl::print(derived);
     printed += std::string("---- ") + name + "\n" + text;
     CHECK(bl::print(bl::parse(text)) == text);
@@ -38,5 +43,5 @@ const bool added = bl::tests::add_cases(files, "the derivatives of ", check_deri
 
 TEST_CASE("there are golden derivatives") {
   CHECK(added);
-  CHECK(files.size() >= 6);
+  CHECK(files.size() >= 7);
 }

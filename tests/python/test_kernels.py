@@ -248,6 +248,16 @@ class Gradients(unittest.TestCase):
         again = g.grad("y", of="d_y", policy="recompute")
         np.testing.assert_allclose(again(x, y, d_z, np.ones(2)), (x * np.exp(y)[:, None]).sum(1))
 
+    def test_sums_are_carried_along_loops_over_time_where_that_is_asked_for(self):
+        k = bl.compile("kernel k { in x : f64[t]; in a : f64; let s[t] = x + a * s[t - 1]; out y = s[-1] }")
+        x, a = np.arange(5.0), 0.5
+        expected = sum(n * a ** (n - 1) * x[4 - n] for n in range(1, 5))
+        for g in (k.grad("a"), k.grad("a", carry=True)):
+            np.testing.assert_allclose(g(x, a, 1.0), expected)
+        self.assertIn("s_a[t + 1]", str(k.grad("a", carry=True)))
+        self.assertNotIn("s_a[t + 1]", str(k.grad("a")))
+        self.assertIn("s_a[t + 1]", str(k.value_and_grad("a", carry=True)))
+
     def test_the_cotangent_of_a_loss_is_1_where_it_is_left_out(self):
         loss = bl.compile("kernel loss { in x : f32[i]; in w : f32[i]; out l = sum((x * w) ^ 2) }")
         x, w = np.arange(4, dtype="f4"), np.full(4, 2, "f4")
