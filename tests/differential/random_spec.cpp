@@ -456,6 +456,9 @@ private:
   bool is_sound(const Output &out) const {
     std::string body = functions + std::string(definitions) + "kernel k {\n";
     for (const std::string &l : lines_) body += l + "\n";
+    for (const Output &other : outputs_) // which may leave its axes other extents
+      if (out.head != "out probe")
+        body += line(other.head, other.add, other.mode + other.value) + "\n";
     body += line(out.head, out.add, out.mode + out.value) + "\n}\n";
     try {
       const LoopSpec spec = parse(body);
