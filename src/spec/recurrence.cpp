@@ -305,7 +305,7 @@ std::optional<RowsRead> rows_read_by_step(const TypedSpec &reader, std::size_t i
           std::ranges::find(form.terms, reader.time.value_or(-1), &TypedWindow::Term::axis);
       if (d != dim && times == form.terms.end()) continue;
       if (d != dim || form.terms.size() != 1 || times == form.terms.end() || times->times != 1 ||
-          form.from_end || !form.counts.empty() || form.divisor != 1)
+          !form.counts.empty() || form.divisor != 1)
         return std::nullopt;
       rows.add({form.start, form.start});
     }

@@ -155,6 +155,14 @@ TEST_CASE("states of several lets, of several earlier steps and of loops that go
   }
 }
 
+TEST_CASE("what a loop reads that is computed again lives as long as what goes back along it") {
+  const std::string text =
+      "in x : f64[t, i]\nlet z[t, i] = sin(x)\nlet h[t, i] = z[t, i] + h[t - 1, i] / 2\n"
+      "let w[t, i] = h[-1, i] * cos(x)\n"
+      "let g[t, i] = g[t + 1, i] / 2 + w[t, i] * h[t, i]\nout y[i] = g[0, i]";
+  CHECK(again(kernel_of(text), {{"x", counted({61, 5}, 0.0625)}}));
+}
+
 TEST_CASE("states are kept where they are read otherwise than step by step") {
   const Inputs x{{"x", counted({40, 5}, 0.0625)}};
   const std::string loop = "in x : f64[t, i]; let h[t, i] = sin(x + h[t - 1, i])\n";
