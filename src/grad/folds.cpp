@@ -6,6 +6,7 @@
 //   y = damped(x, j)   by a sweep the other way (recurrence.cpp)
 #include "grad/folds.hpp"
 
+#include "grad/shape.hpp"
 #include "grad/through_window.hpp"
 
 #include "support/fail.hpp"
@@ -26,15 +27,21 @@ Folds folds(Facts &facts, const Expr &x, const ExprNode &fold, int axis) {
     const bool is_listed = std::any_of(fold.axes.begin(), fold.axes.end(), is_axis);
     return fold.axes.empty() || is_listed ? Folds::Always : Folds::Never;
   }
-  const spec::TypedInput &like =
-      facts.spec().inputs[facts.space().input_called(fold.use->like, fold.where)];
-  for (std::size_t d = 0; d < like.axis_of_dim.size(); ++d) {
-    if (like.axis_of_dim[d] != axis) continue;
-    if (like.extents[d] == 1) return Folds::Always;
-    const bool is_own = facts.lenders(x, axis) == std::vector<std::string>{like.name};
-    return like.may_stretch[d] && !is_own ? Folds::AsCalled : Folds::Never;
+  // Along the axis: is each of them 1, may it be, and are they all that x has its extent from?
+  bool are_one = true, may_be_one = true;
+  std::vector<std::string> lenders = facts.lenders(x, axis);
+  const bool lends = !lenders.empty();
+  for (const std::uint32_t i : facts.space().inputs_called(fold.use->like, fold.where)) {
+    const spec::TypedInput &like = facts.spec().inputs[i];
+    for (std::size_t d = 0; d < like.axis_of_dim.size(); ++d) {
+      if (like.axis_of_dim[d] != axis) continue;
+      are_one = are_one && like.extents[d] == 1;
+      may_be_one = may_be_one && (like.extents[d] == 1 || like.may_stretch[d]);
+      std::erase(lenders, like.name);
+    }
   }
-  return Folds::Always;
+  if (are_one) return Folds::Always;
+  return may_be_one && !(lends && lenders.empty()) ? Folds::AsCalled : Folds::Never;
 }
 
 namespace {
@@ -128,9 +135,11 @@ Expr FoldRule::count() const {
     if (!folded.has(axis)) continue;
     Expr one = facts_.extent(x_, axis, t_);
     if (!use.like.empty()) {
-      const auto &like = facts_.spec().inputs[facts_.space().input_called(use.like, node_.where)];
-      if (like.axes().has(axis)) {
-        const Expr extent = make_extent(facts_.axis_ref(axis), {use.like}, node_.where);
+      std::vector<std::string> of;
+      for (const std::uint32_t i : facts_.space().inputs_called(use.like, node_.where))
+        if (facts_.spec().inputs[i].axes().has(axis)) of.push_back(facts_.spec().inputs[i].name);
+      if (!of.empty()) {
+        const Expr extent = make_extent(facts_.axis_ref(axis), of, node_.where);
         one = t_.where(t_.op(Op::Eq, {extent, t_.num(1)}), one, t_.num(1));
       }
     }
@@ -221,7 +230,7 @@ void FoldRule::to_shape_of_like() {
 void FoldRule::through(const InputDecl &window) {
   g_ = through_window(facts_, g_, window, t_);
   if (!facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
-    g_.value = repeated_like(x_, g_.value, t_);
+    g_ = repeated_in(facts_, x_, g_, t_);
   give(g_.value);
 }
 
@@ -233,7 +242,7 @@ void FoldRule::pull(Sweep &sweep) {
   // Every element that was folded gets the cotangent of the result. Where extents differ at a call, those of
   // what is folded must show in it.
   if (!ones.empty() || !facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
-    g_.value = repeated_like(x_, g_.value, t_);
+    g_ = repeated_in(facts_, x_, g_, t_);
   if (node_.use->accumulator.fold() == Fold::User)
     return pull_recurrence(sweep, self_, {into_init_, g_.mask});
   flow_into_all();

@@ -418,12 +418,25 @@ std::uint32_t Space::input_called(const std::string &name, const Place &where,
        shown(where), near.empty() ? "name an input of the kernel" : "did you mean '" + near + "'?");
 }
 
-std::uint32_t Space::whole_input_called(const std::string &name, const Place &where) const {
-  const std::uint32_t input = input_called(name, where);
-  if (decls_[input]->window)
+std::vector<std::uint32_t> Space::inputs_called(const std::vector<std::string> &names,
+                                                const Place &where) const {
+  std::vector<std::uint32_t> inputs;
+  for (const std::string &name : names) {
+    inputs.push_back(input_called(name, where));
+    if (names.size() > 1 && decls_[inputs.back()]->window)
+      fail("E0021", "like= of several inputs takes whole ones, and " + name + " is a window",
+           shown(where), "write a sum like each window, sum(.., like=" + name + "), and add them");
+  }
+  return inputs;
+}
+
+std::vector<std::uint32_t> Space::whole_inputs_called(const std::vector<std::string> &names,
+                                                      const Place &where) const {
+  const std::vector<std::uint32_t> inputs = inputs_called(names, where);
+  if (!inputs.empty() && decls_[inputs[0]]->window)
     fail("E0021", "a mode takes no like= of a window", shown(where),
-         "write the sum as the value: sum(.., like=" + name + ")");
-  return input;
+         "write the sum as the value: sum(.., like=" + names[0] + ")");
+  return inputs;
 }
 
 int Space::axis(const AxisRef &ref, const Place &where) const {

@@ -442,7 +442,7 @@ private:
       output.value = parse_expression(cursor_, symbols_, definitions_);
     if (output.at) {
       FoldUse use;
-      use.like = output.at->name;
+      use.like = {output.at->name};
       output.value = make_fold(use, {output.value}, {}, output.value.node()->where);
     }
     data_->outputs.push_back(std::move(output));
@@ -529,7 +529,7 @@ private:
                   cursor_.word(cursor_.peek(1)) == "like" && cursor_.peek(2).kind == Tok::Assign;
       if (!like) return;
       cursor_.next();
-      mode.use.like = parse_input_option(cursor_, symbols_);
+      mode.use.like = parse_inputs_option(cursor_, symbols_);
       cursor_.expect(Tok::RightParen, "')'");
       return;
     }

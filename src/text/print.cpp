@@ -13,6 +13,7 @@
 #include "spec/spec.hpp"
 #include "support/check.hpp"
 #include "support/out_of_memory.hpp"
+#include "support/text.hpp"
 #include "text/printed.hpp"
 #include "text/used_definitions.hpp"
 #include "text/words.hpp"
@@ -332,7 +333,7 @@ private:
     store(decl.store);
     text_ += decl.add ? " += " : " = ";
     const Mode &mode = decl.mode;
-    const std::string like = mode.use.like.empty() ? "" : "like=" + mode.use.like;
+    const std::string like = mode.use.like.empty() ? "" : "like=" + support::tuple(mode.use.like);
     switch (mode.kind) {
     case ModeKind::plain: break;
     case ModeKind::broadcast:
@@ -447,7 +448,7 @@ private:
       tuple(0, node.folded);
       for (const AxisRef &axis : node.axes) text(", " + axis_text(axis));
       text(options(*node.use));
-      if (!node.use->like.empty()) text(", like=" + node.use->like);
+      if (!node.use->like.empty()) text(", like=" + support::tuple(node.use->like));
       if (node.folded < node.args.size()) {
         text(", init=");
         tuple(node.folded, node.args.size());
@@ -458,10 +459,8 @@ private:
     case ExprKind::Extent:
     case ExprKind::Iota: {
       text((node.kind == ExprKind::Iota ? "iota(" : "extent(") + axis_text(node.axes[0]));
-      if (node.of.size() == 1) text(", of=" + node.of[0]);
-      for (std::size_t i = 0; node.of.size() > 1 && i < node.of.size(); ++i)
-        text((i == 0 ? ", of=(" : ", ") + node.of[i]);
-      text(node.of.size() > 1 ? "))" : ")");
+      if (!node.of.empty()) text(", of=" + support::tuple(node.of));
+      text(")");
       break;
     }
     case ExprKind::Call:

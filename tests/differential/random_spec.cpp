@@ -381,7 +381,7 @@ private:
     const std::string fold_name = Expressions::name_of(fold);
     out.head = "out o" + std::to_string(outputs_.size());
     out.add = random_.chance(12);
-    std::string like = random_.chance(15) ? "like=" + random_.pick(scope_.input_names) : "";
+    std::string like = random_.chance(15) ? expressions.like() : "";
     const bool brackets = random_.chance(mode >= 2 ? 45 : 10) && like.empty();
     if (brackets) out.head += listed(mode);
     if (mode == 1) {

@@ -151,6 +151,33 @@ TEST_CASE("a result like an input that is 1 reaches every element that was folde
   }
 }
 
+TEST_CASE("a result like several inputs reaches every element that was folded, and once") {
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 1}, {1, 3}, {2, 1}, {2, 3}};
+  for (const char *fold : {"sum", "mean", "logsumexp"}) {
+    const std::string f = fold;
+    const std::string text = "kernel k { in x : f64[:, :]; in y : f64[:, :]; in w : f64[:, :]\n"
+                             "out z = " +
+                             f +
+                             "(x * x + y, like=(w, y)) * y * w\n"
+                             "out s = reduce(" +
+                             f + ", like=(y, w)) x * exp(w) }";
+    for (const auto &y : shapes)
+      for (const auto &w : shapes) check_slopes(text, {{"x", {2, 3}}, {"y", y}, {"w", w}});
+  }
+}
+
+TEST_CASE("unlabelled inputs that stretch at a call meet in every order") {
+  const std::string text =
+      "kernel k { in x : f64[:, :]; in y : f64[:, :]; in w : f64[:, :]\n"
+      "let a = x * y; let b = sin(a) + a * w; let c = where(x > 0.4, b * b, a)\n"
+      "out z = c * a + max(b * x, 1) * mean(a * a)\nout s = a + x }";
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 1}, {1, 3}, {2, 1}, {2, 3}};
+  for (const auto &x : shapes)
+    for (const auto &y : shapes)
+      for (const auto &w : {shapes[0], shapes[2], shapes[3]})
+        check_slopes(text, {{"x", x}, {"y", y}, {"w", w}});
+}
+
 TEST_CASE("cotangents meet where an input that only lends its shape gives the extent") {
   check_slopes("kernel k { in x : f64[:]; in y : f64[:]\nlet t = sin(y)\n"
                "out a = sum(t + sum(t * t, like=x), like=y) }",

@@ -204,6 +204,46 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("like=(x, y) is the shape that x + y has") {
+  const Array e = array_of<double>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Array one(f64, {1, 1}), row(f64, {1, 3}), column(f64, {2, 1}), wide(f64, {1, 4});
+  using Shape = std::vector<std::int64_t>;
+  for (const Engine engine : engines) {
+    const auto sums = [&](const Array &value, const Array &x, const Array &y) {
+      const Results r = run("in e : f64[:, :]; in x : f64[:, :]; in y : f64[:, :]\n"
+                            "out s = sum(e, like=(x, y)); out m = reduce(mean, like=(x, y)) e\n"
+                            "out z = x + y",
+                            {{"e", value}, {"x", x}, {"y", y}}, engine);
+      CHECK(shape_of(r["s"]) == shape_of(r["z"]));
+      CHECK(shape_of(r["m"]) == shape_of(r["z"]));
+      return r["s"].copy();
+    };
+    CHECK(sums(e, one, one).data<double>()[0] == 21);
+    CHECK(sums(e, one, row).data<double>()[2] == 9);
+    CHECK(sums(e, column, one).data<double>()[1] == 15);
+    CHECK(sums(e, column, row).data<double>()[4] == 5);
+    CHECK(sums(one, column, row).data<double>()[5] == 0);
+    CHECK_THROWS_WITH_AS(sums(e, row, wide), doctest::Contains("E0102"), ShapeError);
+    // What only one of them has is an axis of the result; y has the last one.
+    const Results r = run("in e : f64[i, j]; in x : f64[i]; in y : f64[k]\n"
+                          "out s = sum(e, like=(x, y)); out b = broadcast(like=(y, x, e)) 1",
+                          {{"e", e}, {"x", Array(f64, {2})}, {"y", Array(f64, {4})}}, engine);
+    CHECK(shape_of(r["s"]) == Shape{2, 4});
+    CHECK(r["s"].copy().data<double>()[7] == 15);
+    CHECK(shape_of(r["b"]) == Shape{2, 3, 4});
+  }
+  const Expr x = input("x", f64, 2), y = input("y", f64, 2), v = input("v", f64, 2);
+  const LoopSpec spec = LoopSpec("k")
+                            .out("s", sum(v, like("x", "y")) + x + y)
+                            .out("r", reduce_like(max, "x", "y"), v)
+                            .out("b", broadcast_like("v", "y"), x);
+  const std::string text = print(spec);
+  CHECK(text.find("out s = sum(v, like=(x, y)) + x + y\n") != std::string::npos);
+  CHECK(text.find("out r = reduce(max, like=(x, y)) v\n") != std::string::npos);
+  CHECK(text.find("out b = broadcast(like=(v, y)) x\n") != std::string::npos);
+  CHECK(print(parse(text)) == text);
+}
+
 TEST_CASE("broadcast(like=t) gives the shape of t or an error, as np.broadcast_to does") {
   const Array x(f64, {2, 3}), row(f64, {1, 3}), column(f64, {2, 1}), three(f64, {3});
   for (const Engine engine : engines) {

@@ -101,6 +101,8 @@ TEST_CASE("reductions take axes or like=") {
   CHECK(expression("sum(a)") == "sum(a)");
   CHECK(expression("max(a + b, -1, j)") == "max(a + b, -1, j)");
   CHECK(expression("prod(a, like=b)") == "prod(a, like=b)");
+  CHECK(expression("prod(a, like=(b, a))") == "prod(a, like=(b, a))");
+  CHECK(expression("sum(a, like=(b))") == "sum(a, like=b)");
 }
 
 TEST_CASE("a line goes on in parentheses, after a comma and after a binary operator") {
