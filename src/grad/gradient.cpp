@@ -4,6 +4,7 @@
 //   each output is seeded        d_z flows into its expression
 //   one backward sweep           sweep.cpp, folds.cpp; the rules of operations: rules.cpp
 //   inputs collect               out d_x = sum(what flowed into x, like=x)
+//   sums become modes            out d_x = reduce(sum, like=x) what flowed into x: modes.cpp
 //
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
@@ -261,16 +262,16 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
     return grad::Gradient(data, names, how).run().backward;
   };
   const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
-  const auto finished = [&](SpecData made) {
-    grad::write_as_modes(made, made.outputs.size() - wrt.size());
+  const auto finished = [&](SpecData made, bool has_arrays) {
+    grad::write_as_modes(made, made.outputs.size() - wrt.size(), has_arrays);
     return spec_of(std::move(made));
   };
   if (const auto split = spec::split_lets(expanded, spec::analyse))
-    return finished(grad::through_lets(expanded, *split, wrt, options, gradient_of));
+    return finished(grad::through_lets(expanded, *split, wrt, options, gradient_of), true);
   SpecData made = gradient_of(spec.data(), wrt, options);
   grad::keep_bounds(made, spec::declared_inputs(expanded));
   grad::share(made);
-  return finished(std::move(made));
+  return finished(std::move(made), false);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

@@ -1,6 +1,8 @@
 // See modes.hpp.
 #include "grad/modes.hpp"
 
+#include "grad/facts.hpp"
+
 #include <algorithm>
 
 namespace broadloom::grad {
@@ -20,21 +22,35 @@ bool is_sum_like_inputs(const SpecData &data, const ExprNode &node) {
 
 } // namespace
 
-void write_as_modes(SpecData &data, std::size_t first) {
+void write_as_modes(SpecData &data, std::size_t first, bool has_arrays) {
+  std::optional<Facts> facts;
+  const auto kind_of = [&](const FoldUse &use, const Expr &value) {
+    if (has_arrays) return ModeKind::reduce;
+    if (!facts) facts.emplace(data, std::vector<std::string>());
+    facts->add(value);
+    const AxisSet axes = facts->axes(value),
+                  wanted = facts->axes_like(use.like, value.node()->where);
+    if (!facts->is_firm(wanted) || !wanted.contains(axes)) return ModeKind::reduce;
+    if (axes == wanted) return ModeKind::plain;
+    AxisSet all; // broadcast has the axes of all inputs that are read
+    for (const std::size_t input : facts->inputs(value))
+      all = all | facts->spec().inputs[input].axes();
+    return wanted.contains(all) ? ModeKind::broadcast : ModeKind::reduce;
+  };
   for (std::size_t k = first; k < data.outputs.size(); ++k) {
     OutputDecl &output = data.outputs[k];
     const Expr value = output.value; // holds the node
     const ExprNode &node = *value.node();
     if (output.mode.kind != ModeKind::plain || output.at || !is_sum_like_inputs(data, node))
       continue;
-    output.mode.kind = ModeKind::reduce;
-    output.mode.use = *node.use;
     output.value = node.args[0];
+    output.mode.kind = kind_of(*node.use, output.value);
+    if (output.mode.kind != ModeKind::plain) output.mode.use = *node.use;
   }
 }
 
 Expr without_mode(const OutputDecl &output) {
-  if (output.mode.kind != ModeKind::reduce || output.mode.use.like.empty()) return output.value;
+  if (output.mode.use.like.empty()) return output.value;
   return make_fold(output.mode.use, {output.value}, {}, output.value.node()->where);
 }
 
