@@ -55,7 +55,7 @@ public:
 
   FoldRule(Facts &facts, const Expr &fold, const Cotangent &g, Flow flow)
       : facts_(facts), self_(fold), node_(*fold.node()), t_(node_.where), g_(g), x_(node_.args[0]),
-        into_init_(g.value), flow_(std::move(flow)) {}
+        into_init_(g.value), into_mask_(g.mask), flow_(std::move(flow)) {}
 
   void pull(Sweep &sweep);
   // What flows, g being there for each element already.
@@ -94,7 +94,7 @@ private:
   }
   bool has_init() const { return node_.args.size() > node_.folded; }
   void into_init(std::size_t k, const Expr &value) const {
-    if (has_init()) flow_(node_.folded + k, masked({value, {}}, {into_init_, g_.mask}, t_));
+    if (has_init()) flow_(node_.folded + k, masked({value, {}}, {into_init_, into_mask_}, t_));
   }
   void to_shape_of_like();
   void through(const InputDecl &window);
@@ -109,7 +109,7 @@ private:
   Terms t_;
   Cotangent g_;
   const Expr &x_;
-  Expr into_init_; // the cotangent of the result itself
+  Expr into_init_, into_mask_; // the cotangent of the result itself
   Flow flow_;
 };
 
@@ -239,12 +239,13 @@ void FoldRule::pull(Sweep &sweep) {
   const AxisSet ones = like_ones();
   if (!ones.empty()) to_shape_of_like();
   into_init_ = g_.value;
+  into_mask_ = g_.mask;
   // Every element that was folded gets the cotangent of the result. Where extents differ at a call, those of
   // what is folded must show in it.
   if (!ones.empty() || !facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
     g_ = repeated_in(facts_, x_, g_, t_);
   if (node_.use->accumulator.fold() == Fold::User)
-    return pull_recurrence(sweep, self_, {into_init_, g_.mask});
+    return pull_recurrence(sweep, self_, {into_init_, into_mask_});
   flow_into_all();
 }
 

@@ -1,7 +1,7 @@
 // See modes.hpp.
 #include "grad/modes.hpp"
 
-#include "grad/facts.hpp"
+#include "grad/shape.hpp"
 
 #include <algorithm>
 
@@ -20,6 +20,20 @@ bool is_sum_like_inputs(const SpecData &data, const ExprNode &node) {
          std::ranges::all_of(use.like, is_whole);
 }
 
+// Have all inputs along these axes labels that are never repeated?
+bool are_labels(const Facts &facts, AxisSet axes) {
+  for (const spec::TypedInput &input : facts.spec().inputs)
+    for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
+      if (axes.has(input.axis_of_dim[d]) && (!input.labelled || input.may_stretch[d])) return false;
+  return true;
+}
+
+// Are both as long as the label of the axis, at every call?
+bool are_whole(Facts &facts, const Names &like, const Expr &value, int axis) {
+  return are_labels(facts, AxisSet::of(axis)) ||
+         (has_label(facts, like, axis) && has_label(facts, facts.lenders(value, axis), axis));
+}
+
 } // namespace
 
 void write_as_modes(SpecData &data, std::size_t first, bool has_arrays) {
@@ -30,8 +44,13 @@ void write_as_modes(SpecData &data, std::size_t first, bool has_arrays) {
     facts->add(value);
     const AxisSet axes = facts->axes(value),
                   wanted = facts->axes_like(use.like, value.node()->where);
-    if (!facts->is_firm(wanted) || !wanted.contains(axes)) return ModeKind::reduce;
-    if (axes == wanted) return ModeKind::plain;
+    if (!wanted.contains(axes)) return ModeKind::reduce;
+    if (axes == wanted) {
+      for (int axis = 0; axis < expr::max_axes; ++axis)
+        if (axes.has(axis) && !are_whole(*facts, use.like, value, axis)) return ModeKind::reduce;
+      return ModeKind::plain;
+    }
+    if (!are_labels(*facts, wanted)) return ModeKind::reduce;
     AxisSet all; // broadcast has the axes of all inputs that are read
     for (const std::size_t input : facts->inputs(value))
       all = all | facts->spec().inputs[input].axes();

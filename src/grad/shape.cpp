@@ -36,6 +36,15 @@ bool is_sum_like(const Expr &value, const Names &shape) {
 
 } // namespace
 
+bool has_label(const Facts &facts, const Names &names, int axis) {
+  return std::ranges::any_of(facts.spec().inputs, [&](const spec::TypedInput &input) {
+    if (!input.labelled || std::ranges::count(names, input.name) == 0) return false;
+    for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
+      if (input.axis_of_dim[d] == axis && !input.may_stretch[d]) return true;
+    return false;
+  });
+}
+
 std::optional<Names> shape_of(Facts &facts, const Expr &expr) {
   const AxisSet axes = facts.axes(expr);
   Names shape;
@@ -53,7 +62,7 @@ std::optional<Names> shape_of(Facts &facts, const Expr &expr) {
       return std::nullopt;
     for (const auto &[axis, names] : lenders)
       if (input->axes().has(axis) && std::ranges::count(names, name) == 0 &&
-          !facts.is_firm(AxisSet::of(axis)))
+          !facts.is_firm(AxisSet::of(axis)) && !(input->labelled && has_label(facts, names, axis)))
         return std::nullopt; // it would lend an extent that the value has not
   }
   if (shape.empty()) return std::nullopt;
@@ -94,7 +103,12 @@ Cotangent in_shape(const Names &shape, const Cotangent &cotangent, const Terms &
 
 Cotangent repeated_in(Facts &facts, const Expr &expr, const Cotangent &cotangent, const Terms &t) {
   if (axes_shown(facts, expr, cotangent.value) == facts.axes(expr)) return cotangent;
-  if (const auto shape = shape_of(facts, expr)) return in_shape(*shape, cotangent, t);
+  // What expr lacks is left to what takes the cotangent: it counts how often a value was repeated.
+  const bool fits =
+      facts.axes(expr).contains(facts.axes(cotangent.value)) &&
+      (!cotangent.mask.node() || facts.axes(expr).contains(facts.axes(cotangent.mask)));
+  if (const auto shape = shape_of(facts, expr); shape && fits)
+    return in_shape(*shape, cotangent, t);
   return {repeated_like(expr, cotangent.value, t), cotangent.mask};
 }
 

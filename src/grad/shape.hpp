@@ -24,6 +24,9 @@ AxisSet axes_shown(Facts &facts, const Expr &expr, const Expr &other);
 // The axes along which both have their extents from the same inputs, or both lack them.
 AxisSet axes_alike(Facts &facts, const Expr &a, const Expr &b);
 
+// Has one of these inputs all of the extent that the label of the axis has, at every call? Then `j?` beside it lends no more.
+bool has_label(const Facts &facts, const Names &inputs, int axis);
+
 // In that shape: the value is summed and repeated, the mask asks whether there is any.
 Cotangent in_shape(const Names &shape, const Cotangent &cotangent, const Terms &t);
 

@@ -353,7 +353,7 @@ std::size_t Analysis::lender(const OutputDecl &decl, int axis) const {
     const TypedInput &x = spec_.inputs[i];
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim)
       if (x.labelled && x.axis_of_dim[dim] == axis &&
-          (found == spec_.inputs.size() || x.extents[dim] != 1))
+          (found == spec_.inputs.size() || !x.may_stretch[dim]))
         found = i;
   }
   if (found == spec_.inputs.size())

@@ -1,6 +1,7 @@
 // See space.hpp.
 #include "spec/space.hpp"
 
+#include "expr/stretch.hpp"
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
 #include "spec/check_updates.hpp"
@@ -217,7 +218,7 @@ void Space::check_form(const InputDecl &decl) const {
     if (!dim.label.empty() && !labels.insert(dim.label).second)
       bad("E0133", who + " has the label '" + dim.label + "' twice",
           "for a diagonal give the input unlabelled dims and read x[i, i]");
-    if (dim.extent < -1)
+    if (dim.extent < -1 && !(expr::may_be_one_of_more(dim) && !dim.label.empty()))
       bad("E0012", who + " has a dim of " + std::to_string(dim.extent) + " elements",
           "an extent is 0 or more");
   }
@@ -282,8 +283,9 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
   input.in_windows_only =
       (decl.is_idle || windowed_.contains(decl.name)) && !read_whole_.contains(decl.name);
   for (const Dim &dim : decl.dims) {
-    input.extents.push_back(dim.extent);
-    bool open = input.labelled ? false : dim.extent == -1 && data_.stretch;
+    const bool is_said = expr::may_be_one_of_more(dim);
+    input.extents.push_back(is_said ? -1 : dim.extent);
+    const bool open = is_said || (!input.labelled && dim.extent == -1 && data_.stretch);
     input.may_stretch.push_back(!decl.said && (dim.extent == 1 || open));
   }
   if (decl.placement != Placement::ByOrder) return place_explicitly(decl, input);

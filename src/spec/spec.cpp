@@ -119,7 +119,7 @@ void fail_extents(const TypedSpec &spec, const DimExtent &a, const DimExtent &b,
   else if (other_order_helps && spec.order == Order::f)
     help = "order f aligns trailing dims; to align leading dims write `order c`";
   else if (x.labelled && y.labelled && (a.extent == 1 || b.extent == 1))
-    help = "a labelled dim is repeated only where it is declared so, as in `j=1`";
+    help = "a labelled dim is repeated only where it is declared so, as in `j=1` or `j?`";
   else if (x.labelled && y.labelled)
     help = "equal labels mean equal extents: give one of the dims another label";
   else if (a.extent == 1 || b.extent == 1)

@@ -7,6 +7,7 @@
 //   auto t = exp(x); out("z", t * t)      let t0 = exp(x)
 //                                         out z = t0 * t0
 #include "expr/join.hpp"
+#include "expr/stretch.hpp"
 #include "expr/walk.hpp"
 #include "spec/declared.hpp"
 #include "spec/definition.hpp"
@@ -151,7 +152,9 @@ private:
     for (const ExprNode *node : order) {
       bool named = node->kind == ExprKind::Let;
       bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal ||
-                   node->kind == ExprKind::Join;
+                   node->kind == ExprKind::Join ||
+                   (node->kind == ExprKind::Op && node->op == ops::Op::Neg &&
+                    node->args[0].node()->kind == ExprKind::Literal); // -2
       if (!named && (small || users[node] < 2)) continue;
       let_names_[node] = named ? node->name : fresh_name();
       lets_.push_back(node);
@@ -292,7 +295,9 @@ private:
       text_ += i == 0 ? "[" : ", ";
       text_ += dim.label;
       if (!dim.label.empty() && dim.extent >= 0) text_ += "=";
-      if (dim.extent >= 0)
+      if (expr::may_be_one_of_more(dim))
+        text_ += "?";
+      else if (dim.extent >= 0)
         text_ += std::to_string(dim.extent);
       else if (dim.label.empty())
         text_ += ":";

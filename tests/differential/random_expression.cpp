@@ -362,7 +362,7 @@ Term Expressions::joined(int depth) {
 // Of one input, or of several that have extents together.
 std::string Expressions::like() {
   const std::string first = random_.pick(scope_.input_names);
-  if (!random_.chance(35)) return "like=" + first;
+  if (scope_.large || !random_.chance(35)) return "like=" + first;
   return "like=(" + first + ", " + random_.pick(scope_.input_names) + ")";
 }
 
